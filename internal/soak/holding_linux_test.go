@@ -5,7 +5,9 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -29,8 +31,33 @@ var mayDiffer = map[string]string{
 // gauges are metrics that count what is held.
 var gauges = map[string]string{
 	"sessions": "mcpd_sessions{", "streams": "mcpd_streams", "peers": "mcpd_peers", "subscriptions": "mcpd_subscriptions",
-	"bytes of history": "mcpd_history_bytes", "requests in flight": "mcpd_requests_in_flight{", "actors": "mcpd_actors{",
-	"timers": "mcpd_actor_timers{", "pending replies": "mcpd_actor_pending_replies{",
+	"bytes of history": "mcpd_history_bytes", "requests in flight": "mcpd_requests_in_flight{",
+	"starts that wait": "mcpd_spawn_queue",
+}
+
+// families are metrics whose labels are compared one by one.
+var families = map[string]struct{ metric, label string }{
+	"rows": {"mcpd_actors", "class"}, "messages": {"mcpd_actor_messages", "class"}, "monitors": {"mcpd_actor_monitors", "class"},
+	"watchers": {"mcpd_actor_watchers", "class"}, "timers": {"mcpd_actor_timers", "class"},
+	"pending replies": {"mcpd_actor_pending_replies", "class"}, "reserved bytes": {"mcpd_reserved_bytes", "budget"},
+	"kept bytes": {"mcpd_kept_bytes", "kind"},
+}
+
+// labelled adds up the samples of a metric by the value of a label.
+func labelled(metrics, metric, label string) map[string]float64 {
+	sums := map[string]float64{}
+	for _, found := range regexp.MustCompile(`(?m)^`+metric+`\{(?:[^}]*,)?`+label+`="([^"]*)"[^}]*\} (\S+)`).FindAllStringSubmatch(metrics, -1) {
+		n, _ := strconv.ParseFloat(found[2], 64)
+		sums[found[1]] += n
+	}
+	return sums
+}
+
+func TestLabelled(t *testing.T) {
+	got := labelled("m{tenant=\"a\",kind=\"x\"} 1\nm{kind=\"x\",z=\"1\"} 2\nm{kind=\"y\"} 1e3\nmm{kind=\"y\"} 5\n", "m", "kind")
+	if want := map[string]float64{"x": 3, "y": 1000}; !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
 }
 
 // holds asks the host what it holds now.
@@ -51,6 +78,11 @@ func (r *rig) holds() holding {
 	now := holding{"processes": len(r.Processes()), "MiB of memory": residentMiB(r.PID())}
 	for name, begin := range gauges {
 		now[name] = int(mcptest.Total(r.t, metrics, begin))
+	}
+	for family, of := range families {
+		for label, n := range labelled(metrics, of.metric, of.label) {
+			now[family+" of "+label] = int(n)
+		}
 	}
 	running := mcptest.Goroutines(profile)
 	now["descriptors"] = len(files) - running["net/http.(*persistConn).readLoop"] - int(mcptest.Total(r.t, metrics, "mcpd_upstream_idle_connections"))
@@ -73,14 +105,19 @@ func residentMiB(pid int) (mib int) {
 	return resident * os.Getpagesize() >> 20
 }
 
-// rest is what the host holds when that has not changed for a second, or after a minute.
+// restTime bounds the wait for a host without clients to rest: it forgets clients without a session some
+// time after their last request.
+const restTime = 3 * time.Minute
+
+// rest is what the host holds when that has not changed for a second and all clients are forgotten, or
+// after restTime.
 func (r *rig) rest() (now holding) {
 	r.t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+	for end := time.Now().Add(restTime); time.Now().Before(end); {
 		before := now
 		time.Sleep(time.Second)
 		now = r.holds()
-		if len(more(before, now)) == 0 && len(more(now, before)) == 0 && now["sessions"] == 0 {
+		if len(more(before, now)) == 0 && len(more(now, before)) == 0 && now["sessions"]+now["peers"] == 0 {
 			break
 		}
 	}

@@ -50,7 +50,13 @@ func (h happened) explains(o outcome) bool {
 	if h.tenant != "" && h.tenant != o.tenant || h.server != "" && h.server != o.server {
 		return false
 	}
-	if o.ended.Before(h.began) || o.sent.After(h.ended.Add(settle)) {
+	if o.ended.Before(h.began) || o.sent.After(h.ended.Add(startTime)) {
+		return false
+	}
+	if h.kind.starts && o.err != nil && o.err.cause() == starting {
+		return true
+	}
+	if o.sent.After(h.ended.Add(settle)) {
 		return false
 	}
 	if o.err == nil {
@@ -58,6 +64,19 @@ func (h happened) explains(o outcome) bool {
 	}
 	return slices.Contains(h.kind.reasons, o.err.reason())
 }
+
+func (a *answer) cause() string {
+	if a.Data == nil {
+		return ""
+	}
+	return a.Data.Cause
+}
+
+// reasonsWithCause are the reasons of errors that must say what is wrong with the server.
+var reasonsWithCause = down
+
+// final are the reasons of errors of calls that were not executed, and that are not to be sent again.
+var final = []string{"upstream_quarantined"}
 
 func (a *answer) reason() string {
 	if a.Data == nil {
@@ -108,6 +127,10 @@ func judge(all []outcome, effects map[string]int, events []happened, counted fun
 				found("untrue", o, "without a cause: %+v", o.err)
 			case !known || !told:
 				found("untrue", o, "%s does not say maybeExecuted and retryable: %s", o.err.reason(), o.err.Message)
+			case slices.Contains(reasonsWithCause, o.err.reason()) && o.err.cause() == "":
+				found("untrue", o, "%s without a cause: %s", o.err.reason(), o.err.Message)
+			case !was && !again && !slices.Contains(final, o.err.reason()):
+				found("untrue", o, "%s was not executed, and is not to be sent again: %s", o.err.reason(), o.err.Message)
 			case was && again && counted(o.server):
 				found("untrue", o, "%s is retryable, and may have been executed: %s", o.err.reason(), o.err.Message)
 			}
@@ -154,7 +177,11 @@ func TestJudge(t *testing.T) {
 	kill := happened{event{kind: kinds[0], tenant: "a", server: "count"}, at(100), at(100)}
 	dead := happened{event{kind: kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.name == "host killed" })]}, at(500), at(502)}
 	lost := func(may, again *bool) *answer {
-		return &answer{-32008, "it ended", &truth{Reason: "upstream_lost", MaybeExecuted: may, Retryable: again}}
+		return &answer{-32008, "it ended", &truth{Reason: "upstream_lost", Cause: "killed", MaybeExecuted: may, Retryable: again}}
+	}
+	late := func(cause string, sent int) outcome {
+		return outcome{client: "go", nonce: "n-c1-1-n", tenant: "a", server: "count", sent: at(sent), ended: at(sent + 20),
+			err: &answer{-32009, "no answer", &truth{Reason: "timeout", Cause: cause, MaybeExecuted: no, Retryable: yes}}}
 	}
 	base := outcome{client: "go", nonce: "n-c1-1-n", tenant: "a", server: "count", sent: at(99), ended: at(101)}
 	of := func(change func(*outcome)) outcome { o := base; change(&o); return o }
@@ -176,6 +203,11 @@ func TestJudge(t *testing.T) {
 		"says do it again":        {[]outcome{of(func(o *outcome) { o.err = lost(yes, yes) })}, 1, "untrue"},
 		"does not say":            {[]outcome{of(func(o *outcome) { o.err = lost(nil, no) })}, 0, "untrue"},
 		"without a reason":        {[]outcome{of(func(o *outcome) { o.err = &answer{-32603, "no", &truth{MaybeExecuted: no, Retryable: no}} })}, 0, "untrue unexplained"},
+		"never again":             {[]outcome{of(func(o *outcome) { o.err = lost(no, no) })}, 0, "untrue"},
+		"says not why":            {[]outcome{of(func(o *outcome) { o.err = lost(yes, no); o.err.Data.Cause = "" })}, 1, "untrue"},
+		"late, host killed":       {[]outcome{late("", 501)}, 0, "unexplained"},
+		"starts, host killed":     {[]outcome{late(starting, 540)}, 0, ""},
+		"starts, long after":      {[]outcome{late(starting, 600)}, 0, "unexplained"},
 		"of another server":       {[]outcome{of(func(o *outcome) { o.err, o.server = lost(yes, no), "other" })}, 0, "unexplained"},
 		"of another tenant":       {[]outcome{of(func(o *outcome) { o.err, o.tenant = lost(yes, no), "b" })}, 0, "unexplained"},
 		"another kind of error":   {[]outcome{of(func(o *outcome) { o.err = lost(yes, no); o.err.Data.Reason = "overloaded" })}, 0, "unexplained"},

@@ -3,6 +3,8 @@ package soak
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,7 +19,10 @@ type line struct {
 	Event  string    `json:"event"`
 	Tenant string    `json:"tenant"`
 	Server string    `json:"server"`
-	text   string
+	Name   string    `json:"name"` // of a listener
+	// Negotiated is a revision.
+	Negotiated string `json:"negotiated_version"`
+	text       string
 }
 
 // log keeps the lines of all hosts. It is told them by the goroutine that reads a host's log.
@@ -26,17 +31,33 @@ type log struct {
 	all []line
 }
 
-// uncounted are lines that may be more than maxLines for an event, and why.
-var uncounted = map[string]string{
-	"session_closed":       "clients come and go",
-	"protocol_negotiation": "clients come and go",
-	"version_lowered":      "clients come and go",
-	"upstream_starting":    "each kind of client has a connection to a server, and after a start of the host each server starts",
-	"upstream_ready":       "each kind of client has a connection to a server, and after a start of the host each server starts",
-	"child_crashed":        "the supervision tree tells by its rows what `upstream_exited` tells by the server, with the same incident",
-	"child_restarted":      "the supervision tree tells by its rows what `upstream_exited` tells by the server, with the same incident",
-	"reply_dropped":        "answers to calls whose client is gone, and to probes of servers that start slowly: a line a second for each reason",
-	"listener_up":          "one for each listener that starts",
+// ofStart are lines of which a start of the host costs one for each listener, server or revision, and
+// why. They belong to that start, however late they come, and do not count.
+var ofStart = map[string]string{
+	"listener_up":          "one for each listener: its address",
+	"upstream_starting":    "one for each server",
+	"upstream_ready":       "one for each server",
+	"protocol_negotiation": "one for each revision, when the first client speaks it",
+	"version_lowered":      "one for each revision, when the first client has to accept it",
+}
+
+// key is what a start of the host may have one line of.
+func (n line) key() string {
+	return strings.Join([]string{n.Event, n.Name, n.Tenant, n.Server, n.Negotiated}, " ")
+}
+
+// counting leaves out the lines that belong to one of the starts of the host.
+func counting(all []line, starts []time.Time) (counted []line) {
+	seen := map[string]time.Time{} // when there was such a line last
+	for _, n := range all {
+		before := seen[n.key()]
+		seen[n.key()] = n.Time
+		first := slices.ContainsFunc(starts, func(at time.Time) bool { return !n.Time.Before(at) && before.Before(at) })
+		if ofStart[n.Event] == "" || !first {
+			counted = append(counted, n)
+		}
+	}
+	return counted
 }
 
 // lineTime is how long after its event a line may come: servers start slowly on a busy machine.
@@ -44,7 +65,7 @@ const lineTime = time.Minute
 
 func (l *log) add(text []byte) {
 	n := line{text: string(text)}
-	if json.Unmarshal(text, &n) != nil && len(text) == 0 || uncounted[n.Event] != "" {
+	if json.Unmarshal(text, &n) != nil && len(text) == 0 {
 		return
 	}
 	l.mu.Lock()
@@ -106,6 +127,18 @@ func wordy(by [][]line, events []happened) (all []string) {
 		}
 	}
 	return all
+}
+
+func TestCounting(t *testing.T) {
+	at := func(seconds int) time.Time { return time.Unix(1e9+int64(seconds), 0) }
+	ready := func(seconds int, server string) line {
+		return line{Time: at(seconds), Event: "upstream_ready", Tenant: "a", Server: server}
+	}
+	all := []line{ready(1, "s"), ready(11, "s"), ready(12, "s"), ready(13, "r"), {Time: at(14), Event: "draining"}, ready(40, "s")}
+	got := counting(all, []time.Time{at(10), at(30)})
+	if want := []line{all[0], all[2], all[4]}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
 }
 
 func TestLinesOf(t *testing.T) {

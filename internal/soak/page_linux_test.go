@@ -20,6 +20,7 @@ type summary struct {
 	took        time.Duration
 	calls       map[string]int // by how they ended
 	reopens     int
+	hosts       int // events that ended the host
 	clients     int
 	faults      []fault
 	events      []happened
@@ -53,7 +54,14 @@ func summarize(r *rig, begin time.Time, all []outcome, events []happened, first,
 		}
 	}
 	s.clients = len(names)
-	s.lines, s.alone = linesOf(r.log.since(begin), events)
+	var starts []time.Time
+	for _, h := range events {
+		if strings.HasPrefix(h.kind.name, "host ") {
+			starts = append(starts, h.began)
+		}
+	}
+	s.hosts = len(starts)
+	s.lines, s.alone = linesOf(counting(r.log.since(begin), starts), events)
 	s.wordy = wordy(s.lines, events)
 	if len(last) > 0 {
 		s.held = more(first, last)
@@ -76,6 +84,9 @@ func (s *summary) report(t *testing.T) {
 	}
 	if len(s.faults) > 0 {
 		t.Errorf("faults of %d attempts: %v", s.attempts(), verdicts)
+	}
+	if most := s.hosts * s.clients; s.reopens > most {
+		t.Errorf("clients opened another session %d times, %d at most for the ends of the host", s.reopens, most)
 	}
 	for i, w := range s.wordy {
 		if i < maxTold {
@@ -129,13 +140,13 @@ ran on the machine at the same time.
 		}
 		fmt.Fprintf(&b, "| %s | %s | %d |\n", v[0], v[1], n)
 	}
-	fmt.Fprintf(&b, "\n## Calls\n\nA client opened another session %d times because one gave no answer.\n\n| ended | attempts |\n|---|---|\n", s.reopens)
+	fmt.Fprintf(&b, "\n## Calls\n\nClients opened another session %d times. A client does so when a call had no answer, as when the host\nends: it did %d times, for each of %d clients.\n\n| ended | attempts |\n|---|---|\n", s.reopens, s.hosts, s.clients)
 	for _, how := range slices.SortedFunc(maps.Keys(s.calls), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.calls[b], s.calls[a]), cmp.Compare(a, b))
 	}) {
 		fmt.Fprintf(&b, "| %s | %d |\n", how, s.calls[how])
 	}
-	b.WriteString(fmt.Sprintf("\n## Events\n\nLines are those of the log at info and above but for those below. An event may cost %d.\n\n", maxLines) +
+	b.WriteString(fmt.Sprintf("\n## Events\n\nLines are those of the log at info and above. An event may cost %d.\n\n", maxLines) +
 		"| event | what | times | lines of the log, mean | most |\n|---|---|---|---|---|\n")
 	for _, k := range kinds {
 		times, sum, most := 0, 0, 0
@@ -146,15 +157,15 @@ ran on the machine at the same time.
 		}
 		fmt.Fprintf(&b, "| %s | %s | %d | %.1f | %d |\n", k.name, k.what, times, float64(sum)/float64(max(times, 1)), most)
 	}
-	fmt.Fprintf(&b, "\nLines without an event: %d.\n\n| not counted | why |\n|---|---|\n", len(s.alone))
-	for _, name := range slices.Sorted(maps.Keys(uncounted)) {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", name, uncounted[name])
+	fmt.Fprintf(&b, "\nLines without an event: %d.\n\nA start of the host also costs these lines, which are not counted when they are the first after it:\n\n| line | how many |\n|---|---|\n", len(s.alone))
+	for _, name := range slices.Sorted(maps.Keys(ofStart)) {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", name, ofStart[name])
 	}
 	b.WriteString("\n## What the host holds\n\nFirst: before the first event, when each server was used and all clients are gone. Last: after the\nquiet. Rows without a reason may not grow.\n\n| what | first | last | may grow because |\n|---|---|---|---|\n")
 	names := maps.Clone(s.first)
 	maps.Copy(names, s.last)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if s.first[name] != s.last[name] || mayDiffer[name] != "" || !strings.HasPrefix(name, "goroutines") {
+		if s.first[name] != s.last[name] || mayDiffer[name] != "" || !strings.Contains(name, " of ") {
 			fmt.Fprintf(&b, "| %s | %d | %d | %s |\n", name, s.first[name], s.last[name], mayDiffer[name])
 		}
 	}

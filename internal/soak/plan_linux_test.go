@@ -25,33 +25,42 @@ type kind struct {
 	hits target
 	slow bool          // left out of the short form
 	last time.Duration // how long the cause goes on
+	// starts says that servers start because of it, which explains errors whose cause is that.
+	starts bool
 	// reasons are those of errors that it explains, for whom it hits. With a host as the target
 	// calls may also end without an answer.
 	reasons []string
 }
 
-// settle is how long after the end of an event errors are still explained by it.
-const settle = 30 * time.Second
+// settle is how long after the end of an event errors are still explained by it, and startTime how
+// long errors are that tell of a server which is still starting: two programs start at a time, and a
+// host has many.
+const (
+	settle    = 20 * time.Second
+	startTime = time.Minute
+)
+
+// starting is the cause of such an error.
+const starting = "starting"
 
 var kinds = []kind{
-	{name: "kill", what: "SIGKILL of a process of a server", hits: program, reasons: down},
-	{name: "away", what: "a server behind a URL is killed, and started again after 4 s", hits: remote, last: 4 * time.Second, reasons: down},
-	{name: "stop", what: "SIGSTOP of a process of a server, for longer than calls may take", hits: program, slow: true, last: 25 * time.Second, reasons: append([]string{"timeout"}, down...)},
-	{name: "restart", what: "a server is restarted by the admin API", hits: server, reasons: down},
-	{name: "reload", what: "the configuration of a server changes, and is reloaded", hits: server, reasons: down},
-	{name: "flood", what: "300 clients call the counting server of a tenant at once, for 4 s", hits: tenant, last: 4 * time.Second, reasons: []string{"overloaded", "rate_limited", "queue_full", "timeout"}},
+	{name: "kill", what: "SIGKILL of a process of a server", hits: program, starts: true, reasons: down},
+	{name: "away", what: "a server behind a URL is killed, and started again after 4 s", hits: remote, last: 4 * time.Second, starts: true, reasons: down},
+	{name: "stop", what: "SIGSTOP of a process of a server, for longer than calls may take", hits: program, slow: true, last: 25 * time.Second, starts: true, reasons: append([]string{"timeout"}, down...)},
+	{name: "restart", what: "a server is restarted by the admin API", hits: server, starts: true, reasons: down},
+	{name: "reload", what: "the configuration of a server changes, and is reloaded", hits: server, starts: true, reasons: down},
+	{name: "flood", what: "300 clients call the counting server of a tenant at once, for 4 s", hits: tenant, last: 4 * time.Second, reasons: []string{"overloaded", "rate_limited", "queue_full"}},
 	{name: "vanish", what: "20 clients open a session and a stream, and are gone without DELETE", hits: tenant},
 	{name: "disk", what: "no byte is left where the state is, for 10 s", hits: host, slow: true, last: 10 * time.Second},
-	{name: "host killed", what: "kill -9 of the host, and a start with its state", hits: host, reasons: again},
-	{name: "host stopped", what: "SIGTERM of the host, and a start with its state", hits: host, reasons: again},
+	{name: "host killed", what: "kill -9 of the host, and a start with its state", hits: host, starts: true, reasons: again},
+	{name: "host stopped", what: "SIGTERM of the host, and a start with its state", hits: host, starts: true, reasons: again},
 }
 
 // down are the reasons of errors for a server that is not there.
 var down = []string{"upstream_lost", "upstream_quarantined", "upstream_unavailable"}
 
-// again are the reasons after a start of the host: all servers start at once, which on a busy machine
-// may take longer than a call may.
-var again = append([]string{"session_gone", "stopping", "timeout"}, down...)
+// again are the reasons after a start of the host.
+var again = append([]string{"session_gone", "stopping"}, down...)
 
 // event is one entry of the plan.
 type event struct {
