@@ -97,7 +97,7 @@ func (c *Connection) tellStarting() {
 
 func (c *Connection) tellReady() {
 	at := c.where()
-	at.Routine = !c.o.Known.is(c.p.Self())
+	at.Routine = !c.o.Known.is(c.p.Self()) || c.retired // another takes its place
 	e := telemetry.UpstreamReady{
 		Where: at, PID: c.info().PID, Revision: c.facts.Version.String(),
 		ServerInfo:  c.facts.Server.Name + " " + c.facts.Server.Version,
