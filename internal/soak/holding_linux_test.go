@@ -20,7 +20,7 @@ type holding map[string]int
 // mayDiffer names what may be more at the end than at the first quiet sample, and why.
 var mayDiffer = map[string]string{
 	"goroutines of the runtime":                           "the runtime starts its own as it needs them, and keeps them",
-	"goroutines of net/http.(*conn).serve":                "connections of the clients and of this test come and go; they are counted as descriptors",
+	"goroutines of net/http.(*conn).serve":                "connections of the clients and of this test come and go: an SDK closes its own when it likes",
 	"goroutines of net/http.(*connReader).backgroundRead": "the same",
 	"goroutines of net/http.(*persistConn).readLoop":      "connections that are kept for the next request to a server behind a URL, for 90 s at most",
 	"goroutines of net/http.(*persistConn).writeLoop":     "the same",
@@ -85,7 +85,7 @@ func (r *rig) holds() holding {
 		}
 	}
 	running := mcptest.Goroutines(profile)
-	now["descriptors"] = len(files) - running["net/http.(*persistConn).readLoop"] - int(mcptest.Total(r.t, metrics, "mcpd_upstream_idle_connections"))
+	now["descriptors"] = len(files) - running["net/http.(*conn).serve"] - running["net/http.(*persistConn).readLoop"] - int(mcptest.Total(r.t, metrics, "mcpd_upstream_idle_connections"))
 	for runs, n := range running {
 		if runs == "" {
 			runs = "the runtime"

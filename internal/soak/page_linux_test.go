@@ -54,14 +54,12 @@ func summarize(r *rig, begin time.Time, all []outcome, events []happened, first,
 		}
 	}
 	s.clients = len(names)
-	var starts []time.Time
 	for _, h := range events {
 		if strings.HasPrefix(h.kind.name, "host ") {
-			starts = append(starts, h.began)
+			s.hosts++
 		}
 	}
-	s.hosts = len(starts)
-	s.lines, s.alone = linesOf(counting(r.log.since(begin), starts), events)
+	s.lines, s.alone = linesOf(counting(r.log.since(begin)), events)
 	s.wordy = wordy(s.lines, events)
 	if len(last) > 0 {
 		s.held = more(first, last)
@@ -115,6 +113,37 @@ func (s *summary) attempts() (n int) {
 	return n
 }
 
+// result says whether the run has passed, and what it has failed by.
+func (s *summary) result() string {
+	var failed []string
+	for _, f := range []struct {
+		n    int
+		what string
+	}{
+		{len(s.faults), "attempts with a fault"}, {len(s.wordy), "events that cost more lines than they may"},
+		{len(s.alone), "lines without an event"}, {len(s.held), "rows of what the host holds that have grown"},
+	} {
+		if f.n > 0 {
+			failed = append(failed, fmt.Sprintf("%d %s", f.n, f.what))
+		}
+	}
+	if len(failed) == 0 {
+		return "The run passed.\n"
+	}
+	return "The run did not pass: " + strings.Join(failed, ", ") + ".\n"
+}
+
+func TestResult(t *testing.T) {
+	if got := (&summary{}).result(); got != "The run passed.\n" {
+		t.Errorf("nothing: %q", got)
+	}
+	failed := &summary{wordy: make([]string, 2), held: make([]difference, 1)}
+	want := "The run did not pass: 2 events that cost more lines than they may, 1 rows of what the host holds that have grown.\n"
+	if got := failed.result(); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func (s *summary) page() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<!-- Written by make soak. Do not edit. -->
@@ -130,6 +159,7 @@ ran on the machine at the same time.
 ## Verdicts
 
 `, s.clients, len(tenants), size().seed, s.took.Round(time.Second), whole.quiet, time.Now().Format(time.DateOnly), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+	fmt.Fprintln(&b, s.result())
 	b.WriteString("| verdict | what it means | attempts |\n|---|---|---|\n")
 	for _, v := range verdictMeanings {
 		n := 0
