@@ -15,6 +15,7 @@ func (c *Connection) begin(wait time.Duration) {
 	c.started = c.p.Now()
 	c.start = c.p.After(c.o.StartTimeout, startExpired{})
 	c.enter(Starting, nil)
+	c.tellStarts()
 	c.tellStarting()
 	if wait > 0 {
 		c.p.After(wait, redial{c.attempt})

@@ -313,7 +313,6 @@ func (c *Connection) Terminate(_ *otp.Process, reason error) {
 // enter publishes a state to the tree and the catalogue.
 func (c *Connection) enter(s State, cause error) {
 	c.state = s
-	c.await()
 	c.o.Known.isNot(c.p.Self())
 	c.publish(cause, nil)
 }

@@ -145,6 +145,7 @@ func (c *Connection) takeCalls() {
 // inUse opens the connection to calls.
 func (c *Connection) inUse() {
 	c.state, c.absence, c.resumed = Ready, absence{}, false
+	c.tellStarts()
 	c.report()
 	c.tellReady()
 	c.lostAt, c.cause, c.incident, c.quiet, c.readyAt = time.Time{}, nil, "", false, c.p.Now()

@@ -318,6 +318,10 @@ func TestCallsWaitForTheServer(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		first, second, third := r.call("one"), r.call("one"), r.call("two")
 		r.send(&request.Withdraw{ID: second.ID, Reason: "timeout"})
+		r.Rest()
+		if why := first.WaitsFor(); why == nil || !strings.Contains(string(why.Data), `"cause":"starting"`) {
+			t.Errorf("a call that times out meanwhile is told %+v", why)
+		}
 		p := r.ready(`{"tools":{}}`)
 		a, b := p.Expect("tools/call"), p.Expect("tools/call")
 		p.Reply(b, `{"which":"third"}`)

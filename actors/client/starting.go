@@ -56,19 +56,30 @@ func (c *Connection) peek(m peekDue) {
 		if c.peeked == nil || c.peeked.Text != end.Text || c.peeked.Stderr != end.Stderr {
 			c.peeked = end
 			c.publish(end, nil)
-			for _, x := range c.queue {
-				c.tellStart(x)
-			}
+			c.tellStarts()
 		}
 	}
 	c.peekLater(2 * m.last)
 }
 
-// tellStart has the caller of a call that waits for the start told what the program has printed, if
-// the caller's time is over first.
+// tellStart has the caller of a call that waits for the start told so, and what the program has printed,
+// if the caller's time is over first.
 func (c *Connection) tellStart(x *request.Exchange) {
-	if c.state == Starting && c.peeked != nil {
-		x.Waits(tellsOf(&protocol.Error{Data: jsontext.Value("{}")}, x.Principal, c.peeked))
+	if c.state != Starting {
+		return
+	}
+	why := c.peeked
+	if why == nil {
+		why = StillStarting()
+	}
+	x.Waits(tellsOf(&protocol.Error{Data: jsontext.Value("{}")}, x.Principal, why))
+}
+
+// tellStarts does so for all calls that wait. Once the server has started they wait for other reasons.
+func (c *Connection) tellStarts() {
+	for _, x := range c.queue {
+		x.Waits(nil)
+		c.tellStart(x)
 	}
 }
 

@@ -140,6 +140,9 @@ func (x *Exchange) Write() bool {
 // Waits says why the exchange was not written yet, which its client is told if it ends before it is.
 func (x *Exchange) Waits(why *protocol.Error) { x.waits.Store(why) }
 
+// WaitsFor is what Waits has said last; nil for nothing.
+func (x *Exchange) WaitsFor() *protocol.Error { return x.waits.Load() }
+
 // Unwrite takes the claim back: no byte of the exchange was written, ever.
 func (x *Exchange) Unwrite() { x.fate.And(^uint32(written)) }
 

@@ -276,7 +276,7 @@ func (m *Manager) finish(do effect, a answer) {
 	executed := x.Over()
 	if late, ok := errors.AsType[*protocol.Error](do.Err); ok && do.Outcome == inflight.TimedOut {
 		late = late.Unanswered(x.Server, executed).Repeating(x.Method)
-		if why := x.waits.Load(); why != nil && !executed {
+		if why := x.WaitsFor(); why != nil && !executed {
 			late = late.Because(why)
 		}
 		do.Err = late
