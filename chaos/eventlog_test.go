@@ -29,7 +29,8 @@ func TestChaosEventLogCrash(t *testing.T) {
 	log, faults := &text{}, fault.New(clock.System)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	host, err := supervisor.Start(ctx, c, supervisor.Options{Logger: slog.New(slog.NewJSONHandler(log, nil)), Faults: faults})
+	logger := slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})) // sessions end at that level
+	host, err := supervisor.Start(ctx, c, supervisor.Options{Logger: logger, Faults: faults})
 	if err != nil {
 		t.Fatal(err)
 	}
