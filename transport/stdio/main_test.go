@@ -162,7 +162,7 @@ func garbage() {
 	say(`{"jsonrpc":"2.0","id":7,"result":`)
 	say(`{"level":"info"}`)
 	say(`[{"jsonrpc":"2.0","method":"batched"}]`)
-	say(`{"jsonrpc":"2.0","id":9,"result":{},"error":{"code":1,"message":"both"}}`)
+	say(`{"jsonrpc":"2.0","id":9,"outcome":{}}`)
 	say(`{"jsonrpc":"2.0","method":"two"}`)
 	os.Stdout.WriteString(`{"jsonrpc":"2.0","method":"three"}`) // the last line has no end
 }
