@@ -141,6 +141,7 @@ var limits = []limit{
 	{"", "news_at_once", client.NewsBurst, "notifications, questions and answers to nothing, of one connection, that are read one right after the other; of progress four times as many", readsLater, "mcpd_upstream_paced_seconds_total"},
 	{"", "news_per_second", client.NewsRate, "and in a second, beyond those; the same", readsLater, "mcpd_upstream_paced_seconds_total"},
 	{"", "deliveries_at_once", notification.MaxDeliveries, "listeners that a notification is delivered to before what else the tenant's dispatcher has to do", "the rest is delivered after that", ""},
+	{"", "echoes", notification.MaxEchoes, "resources of a tenant of which it is remembered, for 200 ms, which instances of a server have told of a change", "a change may be told once for each instance", ""},
 	{"", "progress_at_once", client.ProgressBurst, "reports of one call's progress that its client is sent one right after the other", paced, "mcpd_notifications_dropped_total"},
 	{"", "progress_per_second", client.ProgressRate, "and in a second, beyond those", paced, "mcpd_notifications_dropped_total"},
 	{"request_timeout", "", nil, "what the host asks a server", "as if the server had not answered", ""},

@@ -42,7 +42,7 @@ var bounded = []struct{ what, gauges string }{
 	{"questions that come over several connections", "decline_wait_seconds asked_questions"},
 	{"servers that were removed", "removed_servers"},
 	{"a server that is away", "away_grace_seconds away_dial_seconds trouble_statuses log_samples"},
-	{"what a server says unasked", "news_at_once news_per_second deliveries_at_once"},
+	{"what a server says unasked", "news_at_once news_per_second deliveries_at_once echoes"},
 	{"progress of a call", "progress_at_once progress_per_second"},
 	{"tools that ask their user", "askers"},
 	{"elicitations whose end is awaited", "elicitations elicitations_of_session"},
@@ -197,6 +197,7 @@ var enforced = map[string]string{
 	"news_at_once":        "actors/client.TestFloodOfNewsIsReadAtItsPace actors/client.TestFloodHasItsPace",
 	"news_per_second":     "actors/client.TestFloodOfNewsIsReadAtItsPace actors/client.TestFloodHasItsPace",
 	"deliveries_at_once":  "actors/notification.TestDeliveriesOfOneTurnAreBounded",
+	"echoes":              "actors/notification.TestEchoesAreBounded",
 	"progress_at_once":    "actors/client.TestProgressFloodIsPaced",
 	"progress_per_second": "actors/client.TestProgressFloodIsPaced",
 

@@ -105,7 +105,7 @@ func (c *Connection) dispatch(m jsonrpc.Message, to audience) {
 func (c *Connection) notice(m jsonrpc.Message, params jsontext.Value, to audience) {
 	n := &notification.Dispatch{
 		Server: c.o.Server, Key: c.o.Key.First(), Method: m.Method, Params: params,
-		Session: to.session, Principal: to.principal, Era: to.era,
+		Session: to.session, Principal: to.principal, Era: to.era, Instance: notification.InstanceOf(c.o.Key),
 	}
 	if n.URI = to.filter; n.URI == "" {
 		n.URI, _ = splice.GetString(m.Params, "uri")

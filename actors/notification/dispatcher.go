@@ -43,6 +43,7 @@ type Dispatcher struct {
 	draining bool
 	drops    drops.Drops
 	shown    Status
+	echoes   echoes
 	*kept
 }
 
@@ -121,6 +122,9 @@ func (d *Dispatcher) receive(msg any) {
 	switch m := msg.(type) {
 	case *Dispatch:
 		n := (*Notice)(m)
+		if d.echoes.echo(n, d.p.Now()) {
+			return
+		}
 		full := !subscription.Change(n.Method) && !d.o.Kept.Fits(n.size()) // a change says little, and would be missed
 		if full || !d.queue.Push(n.place(), n) {
 			d.dropped(n, "queue_full")

@@ -102,6 +102,9 @@ type Notice struct {
 	// Principal is the only one whose sessions may hear of it, and Session the row of the only session
 	// that may. Empty is for all.
 	Principal, Session string
+	// Instance is the instance of the server that tells of it, from 1. Zero is for what the host itself
+	// tells.
+	Instance uint8
 	// Why says of Quarantined what its clients are told.
 	Why *protocol.Error
 	// Era is the only era whose sessions may hear of it. Zero is for all.
