@@ -12,7 +12,7 @@ import (
 )
 
 var loadFlood = Kind{
-	Name: "load.flood", Rows: []string{"F68"}, Aim: AtTenant, Contends: true,
+	Name: "load.flood", Rows: []string{"F68"}, Aim: AtTenant, Contends: true, Quiet: true, // calls that are served are no event
 	Is: "the clients of a tenant call far more than it may",
 	Params: []Param{
 		{Name: "rate", Type: Number, Default: "2000", Low: 1, High: 100_000, Is: "calls a second, whatever becomes of them"},
