@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"mcpd/actors/client"
 	"mcpd/actors/storage"
@@ -117,9 +118,14 @@ func (c *Catalog) restart(s *server, incident string) {
 	}
 }
 
+// stopTime is how long a connection has to end by itself. Were it ended from outside at once, its
+// callers might not be told why.
+const stopTime = 50 * time.Millisecond
+
 // stop ends a connection at once.
 func (c *Catalog) stop(s *server, key tenant.Key, conn *conn, why *client.Ending) {
 	_ = c.p.Send(conn.ref, client.Stop{Why: why}) // one that is gone is gone
 	c.drop(s, key)
-	c.retire(s, key)
+	s.retiring[key] = true
+	c.p.After(stopTime, ending{retiring{s.config.Name, key, s.sup}})
 }

@@ -102,6 +102,8 @@ func (x *place) Receive(p *otp.Process, msg any) error {
 		}
 	case *client.Left:
 		x.r.regained = append(x.r.regained, m)
+	case client.Stop:
+		return otp.ShutdownWith(m.Why)
 	case client.Restart:
 		x.tell(p, report{state: client.Starting})
 	case client.Redial, client.Pause, client.Check:
