@@ -19,13 +19,35 @@ func TestEchoesOfInstances(t *testing.T) {
 		at   []time.Duration // of each
 		want string          // t is told, e is an echo
 	}{
-		{"one instance", []*Notice{notice(1, updated, "a"), notice(1, updated, "a")}, []time.Duration{0, 0}, "tt"},
-		{"two of one change", []*Notice{notice(1, updated, "a"), notice(2, updated, "a")}, []time.Duration{0, EchoTime}, "te"},
-		{"two of two changes", []*Notice{notice(1, updated, "a"), notice(2, updated, "a"), notice(2, updated, "a"), notice(1, updated, "a")}, []time.Duration{0, 1, 2, 3}, "tete"},
-		{"two resources", []*Notice{notice(1, updated, "a"), notice(2, updated, "b")}, []time.Duration{0, 0}, "tt"},
-		{"much later", []*Notice{notice(1, updated, "a"), notice(2, updated, "a")}, []time.Duration{0, EchoTime + 1}, "tt"},
-		{"lists, which the catalogue compares", []*Notice{notice(1, listed, ""), notice(2, listed, "")}, []time.Duration{0, 0}, "tt"},
-		{"from the host", []*Notice{notice(1, updated, "a"), notice(0, updated, "a")}, []time.Duration{0, 0}, "tt"},
+		{
+			"one instance", []*Notice{notice(1, updated, "a"), notice(1, updated, "a")},
+			[]time.Duration{0, 0}, "tt",
+		},
+		{
+			"two of one change", []*Notice{notice(1, updated, "a"), notice(2, updated, "a")},
+			[]time.Duration{0, EchoTime}, "te",
+		},
+		{
+			"two of two changes", []*Notice{
+				notice(1, updated, "a"), notice(2, updated, "a"), notice(2, updated, "a"), notice(1, updated, "a"),
+			}, []time.Duration{0, 1, 2, 3}, "tete",
+		},
+		{
+			"two resources", []*Notice{notice(1, updated, "a"), notice(2, updated, "b")},
+			[]time.Duration{0, 0}, "tt",
+		},
+		{
+			"much later", []*Notice{notice(1, updated, "a"), notice(2, updated, "a")},
+			[]time.Duration{0, EchoTime + 1}, "tt",
+		},
+		{
+			"lists, which the catalogue compares", []*Notice{notice(1, listed, ""), notice(2, listed, "")},
+			[]time.Duration{0, 0}, "tt",
+		},
+		{
+			"from the host", []*Notice{notice(1, updated, "a"), notice(0, updated, "a")},
+			[]time.Duration{0, 0}, "tt",
+		},
 	} {
 		var e echoes
 		got := ""
