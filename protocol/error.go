@@ -376,7 +376,7 @@ const howToSendKey = "send it as \"Authorization: Bearer KEY\" or as \"X-API-Key
 func Unauthenticated() *Error {
 	return &Error{
 		Condition: ConditionUnauthenticated,
-		Message:   "authentication required: this host takes keys, " + howToSendKey,
+		Message:   "authentication required: this host wants a key; " + howToSendKey,
 	}
 }
 

@@ -75,8 +75,9 @@ func TestStrangersCannotTellWhatThereIs(t *testing.T) {
 			}
 		}
 	}
-	want := `401 map[Content-Length:[113] Content-Type:[application/json] Www-Authenticate:[Bearer]] ` +
-		`{"jsonrpc":"2.0","error":{"code":-32600,"message":"authentication required","data":{"reason":"unauthenticated"}}}`
+	const body = `{"jsonrpc":"2.0","error":{"code":-32600,"message":"authentication required: this host wants a key; ` +
+		`send it as \"Authorization: Bearer KEY\" or as \"X-API-Key: KEY\"","data":{"reason":"unauthenticated"}}}`
+	want := fmt.Sprintf("401 map[Content-Length:[%d] Content-Type:[application/json] Www-Authenticate:[Bearer]] %s", len(body), body)
 	if first != want {
 		t.Errorf("the answer is\n%s\nwant\n%s", first, want)
 	}
