@@ -11,7 +11,7 @@ import (
 	"mcpd/telemetry"
 )
 
-// What a server says of itself stays whole. Only the list of all servers cuts instructions and
+// Instructions and capabilities of a server stay whole. Only the list of all servers cuts instructions and
 // capabilities, and only results to which the host adds serverInfo have less of that. The operator is
 // told what is cut.
 func TestServerThatSaysTooMuchOfItself(t *testing.T) {

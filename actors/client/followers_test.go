@@ -71,7 +71,7 @@ func TestInstanceThatHungIsSubscribedAgain(t *testing.T) {
 	})
 }
 
-// What an instance says unasked may be about a resource of somebody else than whose calls it was given.
+// An unasked message of an instance may be about a resource of somebody else than whose calls it was given.
 // Where several principals share the server, nobody is told.
 func TestInstanceMaySpeakOfASubscription(t *testing.T) {
 	for name, follows := range map[string]bool{"subscribed": true, "not subscribed": false} {

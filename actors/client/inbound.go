@@ -105,7 +105,7 @@ func (c *Connection) dispatch(m jsonrpc.Message, to audience) {
 func (c *Connection) notice(m jsonrpc.Message, params jsontext.Value, to audience) {
 	n := &notification.Dispatch{
 		Server: c.o.Server, Key: c.o.Key.First(), Method: m.Method, Params: params,
-		Session: to.session, Principal: to.principal, Era: to.era, Instance: notification.InstanceOf(c.o.Key),
+		Session: to.session, Principal: to.principal, Era: to.era, Instance: c.number(),
 	}
 	if n.URI = to.filter; n.URI == "" {
 		n.URI, _ = splice.GetString(m.Params, "uri")
@@ -113,6 +113,14 @@ func (c *Connection) notice(m jsonrpc.Message, params jsontext.Value, to audienc
 	if c.p.Send(c.o.Dispatcher, n) != nil {
 		c.undelivered(m.Method, "queue_full")
 	}
+}
+
+// number is that of this instance for the dispatcher, from 1, and 0 where there is no other.
+func (c *Connection) number() uint8 {
+	if c.o.Key.Instance == 0 && len(c.instances) == 0 {
+		return 0
+	}
+	return c.o.Key.Instance + 1
 }
 
 // gate is what was agreed with this server.

@@ -26,7 +26,7 @@ func statuses(box *stage.Box) (params []string) {
 	return params
 }
 
-// What a server says of a task reaches the actor that keeps the task and nobody else. After a restart of
+// News of a task reach the actor that keeps the task and nobody else. After a restart of
 // the connection the actor is known again from its next question.
 func TestStatusOfATaskReachesItsKeeper(t *testing.T) {
 	const working = `{"taskId":"t-1","status":"working"}`

@@ -3,6 +3,7 @@ package notification_test
 import (
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"mcpd/actors/notification"
 	"mcpd/gateway/tenant"
@@ -10,29 +11,55 @@ import (
 	"mcpd/telemetry"
 )
 
-// Who is away is counted until it registers again, is forgotten or ends.
+// counted checks how many records of a kind the dispatcher says that it keeps.
+func (r *rig) counted(kind string, want int) {
+	r.t.Helper()
+	synctest.Wait()
+	got := -1
+	r.system.Snapshot().Walk(func(n otp.Node) bool {
+		if holder, ok := n.Extra.(telemetry.RecordHolder); ok {
+			holder.Records(func(is string, n int) bool {
+				if is == kind {
+					got = n
+				}
+				return true
+			})
+		}
+		return true
+	})
+	if got != want {
+		r.t.Errorf("%d of %s, want %d", got, kind, want)
+	}
+}
+
+// A change that two instances tell of reaches a listener once, and is remembered only for as long as
+// the others may tell of it.
+func TestChangeOfInstancesIsToldOnce(t *testing.T) {
+	run(t, func(r *rig) {
+		box, _ := r.system.Whereis("top/box")
+		r.send(&notification.Register{Method: notification.Any, Handler: notification.Mailbox{Ref: box}})
+		for instance := range uint8(2) {
+			r.send(&notification.Dispatch{
+				Server: "files", Method: "notifications/resources/updated", URI: "test://x", Instance: instance + 1,
+			})
+			synctest.Wait() // two that wait are one
+		}
+		r.counted("told_changes", 1)
+		if len(r.heard) != 1 {
+			t.Errorf("heard %v, want one", r.heard)
+		}
+		time.Sleep(2 * notification.EchoTime)
+		r.counted("told_changes", 0)
+	})
+}
+
+// A listener that is away is counted until it registers again, is forgotten or ends.
 func TestListenersThatAreAwayAreCounted(t *testing.T) {
 	run(t, func(r *rig) {
 		key := tenant.Key{Share: tenant.ByPrincipal, Principal: "ci"}
 		box, _ := r.system.Whereis("top/box")
 		to := notification.Mailbox{Ref: box}
-		found := false
-		counted := func(want int) {
-			t.Helper()
-			synctest.Wait()
-			r.system.Snapshot().Walk(func(n otp.Node) bool {
-				if holder, ok := n.Extra.(telemetry.RecordHolder); ok {
-					holder.Records(func(kind string, n int) bool {
-						found = true
-						if kind != "away_listeners" || n != want {
-							t.Errorf("%d of %s, want %d", n, kind, want)
-						}
-						return true
-					})
-				}
-				return true
-			})
-		}
+		counted := func(want int) { t.Helper(); r.counted("away_listeners", want) }
 		for _, ends := range []any{
 			&notification.Register{Method: notification.All, Key: key, Handler: to}, &notification.Forget{Handler: to},
 		} {
@@ -42,9 +69,6 @@ func TestListenersThatAreAwayAreCounted(t *testing.T) {
 			counted(1)
 			r.send(ends)
 			counted(0)
-		}
-		if !found {
-			t.Error("nothing is counted")
 		}
 	})
 }

@@ -6,6 +6,7 @@ package notification
 import (
 	"errors"
 	"reflect"
+	"time"
 
 	"mcpd/actors/internal/drops"
 	"mcpd/gateway/quota"
@@ -44,6 +45,7 @@ type Dispatcher struct {
 	drops    drops.Drops
 	shown    Status
 	echoes   echoes
+	timed    bool // echoes are looked at again
 	*kept
 }
 
@@ -103,16 +105,18 @@ func (d *Dispatcher) Init(p *otp.Process) error {
 }
 
 // Status is what the tree shows of a dispatcher.
-type Status struct{ away int }
+type Status struct{ away, echoes int }
 
-// Records yields the listeners that are away.
-func (s Status) Records(yield func(kind string, n int) bool) { yield("away_listeners", s.away) }
+// Records yields the listeners that are away, and the changes of which instances may tell again.
+func (s Status) Records(yield func(kind string, n int) bool) {
+	_ = yield("away_listeners", s.away) && yield("told_changes", s.echoes)
+}
 
 // Receive handles one message.
 func (d *Dispatcher) Receive(_ *otp.Process, msg any) error {
 	d.receive(msg)
-	if n := len(d.away); n != d.shown.away {
-		d.shown.away = n
+	if now := (Status{len(d.away), len(d.echoes.by)}); now != d.shown {
+		d.shown = now
 		d.p.SetStatus(d.shown)
 	}
 	return nil
@@ -122,7 +126,9 @@ func (d *Dispatcher) receive(msg any) {
 	switch m := msg.(type) {
 	case *Dispatch:
 		n := (*Notice)(m)
-		if d.echoes.echo(n, d.p.Now()) {
+		echo := d.echoes.echo(n, d.p.Now())
+		d.forgetEchoes()
+		if echo {
 			return
 		}
 		full := !subscription.Change(n.Method) && !d.o.Kept.Fits(n.size()) // a change says little, and would be missed
@@ -152,12 +158,24 @@ func (d *Dispatcher) receive(msg any) {
 	case drain:
 		d.draining = false
 		d.drain()
+	case echoesDue:
+		d.timed = false
+		d.echoes.forget(d.p.Now())
+		d.forgetEchoes()
 	case drops.Due:
 		d.drops.Due(d.p, d.o.Emit)
 	case *Stats:
 		m.Reply(Counts{
 			Handlers: d.table.Len(), Queued: d.queued(), Delivered: d.delivered, Dropped: d.queue.Dropped() + d.poisonous,
 		})
+	}
+}
+
+// forgetEchoes has what is remembered of instances forgotten when its time is over.
+func (d *Dispatcher) forgetEchoes() {
+	if !d.timed && len(d.echoes.by) > 0 {
+		d.timed = true
+		d.p.After(EchoTime+time.Millisecond, echoesDue{})
 	}
 }
 

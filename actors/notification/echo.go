@@ -1,9 +1,8 @@
 package notification
 
 import (
+	"crypto/sha256"
 	"time"
-
-	"mcpd/gateway/tenant"
 )
 
 const (
@@ -11,7 +10,7 @@ const (
 	EchoTime = 200 * time.Millisecond
 	// MaxEchoes is how many resources are remembered for that, at most. Beyond it a change may be told
 	// more than once.
-	MaxEchoes = 4096
+	MaxEchoes = 512
 )
 
 const resourceUpdated = "notifications/resources/updated"
@@ -22,9 +21,12 @@ type echoes struct {
 	by map[changed]*told
 }
 
-// changed is a resource that a server with instances tells of.
-type changed struct {
-	server, over, uri string
+// changed is a resource that a server with instances tells of: a digest, since servers choose how long
+// their URIs are.
+type changed [sha256.Size]byte
+
+func changedOf(n *Notice) changed {
+	return sha256.Sum256([]byte(n.Server + "\x00" + over(n.Key) + "\x00" + n.URI))
 }
 
 // told is how often each instance has told of it since the first did.
@@ -40,10 +42,12 @@ func (e *echoes) echo(n *Notice, now time.Time) bool {
 	if n.Instance == 0 || n.Method != resourceUpdated {
 		return false
 	}
-	key := changed{n.Server, over(n.Key), n.URI}
+	key := changedOf(n)
 	t := e.by[key]
 	if t == nil || now.Sub(t.since) > EchoTime {
-		e.makeRoom(now)
+		if e.forget(now); len(e.by) >= MaxEchoes {
+			return false
+		}
 		t = &told{since: now, by: map[uint8]int{}}
 		e.by[key] = t
 	}
@@ -55,23 +59,17 @@ func (e *echoes) echo(n *Notice, now time.Time) bool {
 	return false
 }
 
-// makeRoom forgets what is old once much is remembered, and all of it if nothing is old.
-func (e *echoes) makeRoom(now time.Time) {
+// forget forgets what is old.
+func (e *echoes) forget(now time.Time) {
 	if e.by == nil {
 		e.by = map[changed]*told{}
-	}
-	if len(e.by) < MaxEchoes {
-		return
 	}
 	for key, t := range e.by {
 		if now.Sub(t.since) > EchoTime {
 			delete(e.by, key)
 		}
 	}
-	if len(e.by) >= MaxEchoes {
-		clear(e.by)
-	}
 }
 
-// InstanceOf is the Instance of what comes over a connection.
-func InstanceOf(k tenant.Key) uint8 { return k.Instance + 1 }
+// echoesDue says that the time is over in which instances tell of the same change.
+type echoesDue struct{}

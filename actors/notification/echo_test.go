@@ -2,11 +2,13 @@ package notification
 
 import (
 	"fmt"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 )
 
-// What several instances tell of one change is told once, and each further change again.
+// Several instances tell of one change: clients hear it once, and each further change again.
 func TestEchoesOfInstances(t *testing.T) {
 	const updated, listed = resourceUpdated, "notifications/tools/list_changed"
 	notice := func(instance uint8, method, uri string) *Notice {
@@ -64,21 +66,28 @@ func TestEchoesOfInstances(t *testing.T) {
 	}
 }
 
-// What is remembered is bounded, and forgotten when it is old.
+// Digests of resources are remembered, so many at most, and forgotten when they are old.
 func TestEchoesAreBounded(t *testing.T) {
 	var e echoes
 	now := time.Unix(0, 0)
-	for i := range 3 * MaxEchoes {
-		e.echo(&Notice{Method: resourceUpdated, URI: fmt.Sprint(i), Instance: 1}, now)
-		if len(e.by) > MaxEchoes {
-			t.Fatalf("%d are remembered", len(e.by))
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	long := strings.Repeat("x", 64<<10)
+	for i := range 2 * MaxEchoes {
+		if e.echo(&Notice{Method: resourceUpdated, URI: fmt.Sprint(long, i), Instance: 1}, now) {
+			t.Fatal("a first change is an echo")
 		}
 	}
-	e.echo(&Notice{Method: resourceUpdated, URI: "last", Instance: 1}, now)
-	for i := range MaxEchoes - len(e.by) {
-		e.echo(&Notice{Method: resourceUpdated, URI: fmt.Sprint("more", i), Instance: 1}, now)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if len(e.by) != MaxEchoes {
+		t.Errorf("%d are remembered, want %d", len(e.by), MaxEchoes)
 	}
-	if e.echo(&Notice{Method: resourceUpdated, URI: "later", Instance: 1}, now.Add(time.Second)); len(e.by) != 1 {
-		t.Errorf("%d are remembered that are old", len(e.by)-1)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 4<<20 {
+		t.Errorf("they take %d bytes", grown)
+	}
+	if e.forget(now.Add(EchoTime + 1)); len(e.by) != 0 {
+		t.Errorf("%d are remembered that are old", len(e.by))
 	}
 }

@@ -102,8 +102,8 @@ type Notice struct {
 	// Principal is the only one whose sessions may hear of it, and Session the row of the only session
 	// that may. Empty is for all.
 	Principal, Session string
-	// Instance is the instance of the server that tells of it, from 1. Zero is for what the host itself
-	// tells.
+	// Instance is the instance of the server that tells of it, from 1. Zero is for the host itself, and
+	// for a server that has no other instance.
 	Instance uint8
 	// Why says of Quarantined what its clients are told.
 	Why *protocol.Error

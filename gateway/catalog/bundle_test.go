@@ -49,7 +49,7 @@ func TestSchemasOfOtherToolsAreEmbedded(t *testing.T) {
 	}
 }
 
-// What is embedded is bounded, however many tools refer to one.
+// Embedded schemas are bounded, however many tools refer to one.
 func TestEmbeddedSchemasAreBounded(t *testing.T) {
 	large := fmt.Sprintf(`{"name":"base","inputSchema":{"type":"object"},"outputSchema":{"$id":"https://x.example/base","type":"object","description":%q}}`, strings.Repeat("x", catalog.MaxBundled/8))
 	tools := []jsontext.Value{jsontext.Value(large)}

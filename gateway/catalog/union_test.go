@@ -32,7 +32,7 @@ func TestCapabilitiesOfMany(t *testing.T) {
 	}
 }
 
-// What one server declares is bounded in those of all: clients of the others read it too.
+// Declarations of one server are bounded in those of all: clients of the others read it too.
 func TestLargeCapabilitiesInThoseOfAll(t *testing.T) {
 	parse := func(raw string) protocol.ServerCapabilities {
 		c, err := protocol.ParseServerCapabilities(jsontext.Value(raw))
