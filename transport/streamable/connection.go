@@ -70,8 +70,19 @@ func connectionOf(r *http.Request) *connection {
 // client has gone, for which it would take the error.
 var faultyHead = []byte("????")
 
-// Read implements net.Conn. It fails with errFraming in place of what is framed ambiguously.
+// Read implements net.Conn. It fails with errFraming in place of what is framed ambiguously. Empty
+// lines before a request are left out (RFC 9112 §2.2): net/http takes none before the first.
 func (c *connection) Read(p []byte) (int, error) {
+	for {
+		n, err := c.read(p)
+		if n != 0 || err != nil || len(p) == 0 {
+			return n, err
+		}
+	}
+}
+
+// read returns nothing, and no error, for what is nothing but empty lines.
+func (c *connection) read(p []byte) (int, error) {
 	if c.faulty.Load() {
 		return c.fail(p)
 	}
@@ -83,7 +94,12 @@ func (c *connection) Read(p []byte) (int, error) {
 		c.shaken = true
 		c.handshake(err)
 	}
+	empty := c.framing.emptyLines(p[:n])
 	sound, fault := c.framing.scan(p[:n])
+	if empty > 0 {
+		n = copy(p, p[empty:n])
+		sound -= empty
+	}
 	if !fault {
 		return n, err
 	}

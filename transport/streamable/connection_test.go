@@ -68,6 +68,41 @@ func TestAmbiguousRequestsEndTheConnection(t *testing.T) {
 	}
 }
 
+// Empty lines before a request are ignored, before the first too, in whatever pieces they come
+// (RFC 9112 §2.2).
+func TestEmptyLinesBeforeARequest(t *testing.T) {
+	const get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+	for kind, dial := range dialed(t) {
+		for _, pieces := range [][]string{
+			{"\r\n" + sound[2]},
+			{"\r\n\r\n" + sound[2]},
+			{"\r\n", sound[2]},
+			{"\r", "\n", sound[2]},
+			{"\r", "\n" + sound[2][:3], sound[2][3:]},
+			{get, "\r\n" + sound[2]},
+		} {
+			conn := dial()
+			conn.SetDeadline(time.Now().Add(20 * time.Second))
+			answers := bufio.NewReader(conn)
+			for _, piece := range pieces {
+				io.WriteString(conn, piece)
+				if piece != get {
+					time.Sleep(20 * time.Millisecond) // so that it is read by itself
+					continue
+				}
+				if resp, err := http.ReadResponse(answers, nil); err != nil || content(t, resp) != "" {
+					t.Fatalf("%s, %q: %v, %v", kind, pieces, resp, err)
+				}
+			}
+			resp, err := http.ReadResponse(answers, nil)
+			if err != nil || resp.StatusCode != http.StatusOK || content(t, resp) != "hello" {
+				t.Errorf("%s, %q: got %v, %v, want 200", kind, pieces, resp, err)
+			}
+			conn.Close()
+		}
+	}
+}
+
 // A body that is framed ambiguously is answered 400, and the connection ends.
 func TestAmbiguousBodiesEndTheConnection(t *testing.T) {
 	for kind, dial := range dialed(t) {

@@ -42,7 +42,8 @@ const (
 	maxLength = 18
 	// maxChunkDigits is the same for the size of a chunk, in hexadecimal.
 	maxChunkDigits = 15
-	// maxBlank is how many empty lines may come before a request: as many as net/http passes over.
+	// maxBlank is how many empty lines may come before a request: one, and the end that some clients
+	// put behind the body of the one before.
 	maxBlank = 2
 )
 
@@ -135,6 +136,21 @@ func (f *framing) scan(p []byte) (sound int, fault bool) {
 		}
 	}
 	return len(p), false
+}
+
+// emptyLines is how many of the bytes that have arrived next are empty lines before a request.
+func (f *framing) emptyLines(p []byte) (n int) {
+	for at := f.at; n < len(p); n++ {
+		switch {
+		case at == beforeLine && p[n] == '\r':
+			at = blankLF
+		case at == blankLF && p[n] == '\n':
+			at = beforeLine
+		default:
+			return n
+		}
+	}
+	return n
 }
 
 // inBody reports whether the place is behind a head, whose request is being served.
