@@ -70,6 +70,21 @@ func (r *Room) Add(size int) {
 	r.add(size)
 }
 
+// Try counts bytes of something that may last longer than a message, if half of the room is left to
+// messages then, and reports whether it did. Add lets go of them.
+func (r *Room) Try(size int) bool {
+	if r == nil || size == 0 {
+		return true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.used+size > r.limit/2 || r.owner != nil && !r.owner.Fits(size) {
+		return false
+	}
+	r.add(size)
+	return true
+}
+
 func (r *Room) add(size int) {
 	before := r.used
 	r.used += size

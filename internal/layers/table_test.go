@@ -90,6 +90,8 @@ var reach = []row{
 	{"google.golang.org/protobuf/...", []string{"proto/gen/...", "telemetry/...", "store/...", "cluster/...", "cmd/...", "supervisor"}, "messages are protobuf only where they leave the process"},
 	{"github.com/goccy/go-yaml/...", []string{"gateway/config/...", "chaos/experiment/...", "cmd/..."}, "only the configuration and experiments are YAML"},
 	{"github.com/santhosh-tekuri/jsonschema/v6/...", []string{"gateway/...", "internal/mcptest/..."}, "schemas are checked at the edge"},
+	{"github.com/andybalholm/brotli", []string{"transport/streamable/...", "internal/mcptest/..."}, "bodies that come compressed are decoded where they are read"},
+	{"github.com/klauspost/compress/zstd", []string{"transport/streamable/...", "internal/mcptest/..."}, "bodies that come compressed are decoded where they are read"},
 	{"github.com/yosida95/uritemplate/v3", []string{"gateway/...", "protocol/..."}, "templates route resources"},
 	{"github.com/spf13/...", []string{"cmd/..."}, "flags are the command's"},
 	{"github.com/HdrHistogram/hdrhistogram-go", []string{"internal/load/...", "bench/...", "chaos/..."}, "what measures keeps histograms, what is measured keeps counters"},

@@ -146,6 +146,14 @@ func stream(w http.ResponseWriter, events ...string) {
 	}
 }
 
+// cutStream is a stream of just this text.
+func cutStream(text string) func(http.ResponseWriter) {
+	return func(w http.ResponseWriter) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, text)
+	}
+}
+
 func emit(w http.ResponseWriter, event string) {
 	io.WriteString(w, event+"\n\n")
 	if f, ok := w.(http.Flusher); ok {

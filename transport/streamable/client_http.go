@@ -126,7 +126,7 @@ func (c *Client) sendTo(ctx context.Context, to *url.URL, method, session string
 	if to == c.url && d.head != nil && method == http.MethodPost && len(body) == 1 && len(body[0]) <= smallBody {
 		resp, wrote, err = c.transport.(*Transport).post(ctx, canonical(to), d.head, body[0])
 		if err == nil {
-			decode(resp)
+			decode(resp, c.room)
 		}
 		return resp, wrote, err
 	}
@@ -141,7 +141,7 @@ func (c *Client) sendTo(ctx context.Context, to *url.URL, method, session string
 		defer sent.drop()
 	}
 	if resp, err = c.transport.RoundTrip(req); err == nil {
-		decode(resp)
+		decode(resp, c.room)
 	}
 	return resp, reached.Load(), err
 }

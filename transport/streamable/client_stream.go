@@ -236,6 +236,9 @@ func (f *flow) events(ctx context.Context, r *Reader) (answered bool, err error)
 	for {
 		f.room.Free() // the event before is somebody else's
 		e, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return f.unended(r.Unended()), err
+		}
 		if err != nil {
 			return false, err
 		}
@@ -245,9 +248,8 @@ func (f *flow) events(ctx context.Context, r *Reader) (answered bool, err error)
 		if e.Retry > 0 {
 			f.retry = e.Retry
 		}
-		// An event without data primes the stream; other names than this are not messages.
 		answered, some := false, false
-		if len(e.Data) > 0 && (e.Name == "" || e.Name == "message") {
+		if carries(e) {
 			answered, some = f.message(e.Data)
 		}
 		switch {
@@ -265,6 +267,27 @@ func (f *flow) events(ctx context.Context, r *Reader) (answered bool, err error)
 		}
 	}
 }
+
+// unended takes an event that lacks its blank line at the end of a stream, if it carries a whole
+// message, and reports whether that was the answer. Standards drop such an event (WHATWG HTML
+// §9.2.6), some servers write their last one so.
+func (f *flow) unended(e Event) (answered bool) {
+	if !carries(e) {
+		return false
+	}
+	if _, err := jsonrpc.DecodeLenient(e.Data, f.client.limits); err != nil {
+		return false
+	}
+	if e.ID != "" {
+		f.last = e.ID
+	}
+	answered, f.some = f.message(e.Data)
+	return answered
+}
+
+// carries reports whether an event may carry a message: one without data primes the stream, and other
+// names than this are not messages.
+func carries(e Event) bool { return len(e.Data) > 0 && (e.Name == "" || e.Name == "message") }
 
 // message hands on what an event carries, and reports whether it was the answer, and whether any message at all, even one that cannot be read.
 func (f *flow) message(data []byte) (answered, some bool) {

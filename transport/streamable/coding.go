@@ -11,6 +11,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
+
+	"mcpd/transport"
 )
 
 // identity asks for bodies as they are (RFC 9110 §12.5.3): those of messages are small, and a reader
@@ -19,20 +22,28 @@ var identity = []string{"identity"}
 
 // codings are the content codings that are decoded although they were not asked for, as the fetch of
 // the TypeScript SDK decodes them.
-var codings = map[string]func(io.Reader) (io.Reader, error){
-	"gzip": gunzip, "x-gzip": gunzip, "deflate": inflate,
+var codings = map[string]coding{
+	"gzip": {gunzip, nil}, "x-gzip": {gunzip, nil}, "deflate": {inflate, nil},
+	"br": {unbrotli, brotliWindow}, "zstd": {unzstd, zstdWindow},
 }
 
-// undecoded are the other codings that clients decode. With any other word in its place the body is
-// read as it comes, as fetch does: some servers name a character set there.
-var undecoded = []string{"br", "zstd", "compress", "x-compress"}
+// coding is one of them.
+type coding struct {
+	open func(in *bufio.Reader, window int) (io.ReadCloser, error)
+	// window is how many bytes back the decoder has to remember, as the beginning of the body says;
+	// nil where that is little.
+	window func(in *bufio.Reader) int
+}
 
-func gunzip(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }
+// undecoded are the other codings that clients know. With any other word in its place the body is
+// read as it comes, as fetch does: some servers name a character set there.
+var undecoded = []string{"compress", "x-compress"}
+
+func gunzip(in *bufio.Reader, _ int) (io.ReadCloser, error) { return gzip.NewReader(in) }
 
 // inflate decodes what is called deflate: with the head of zlib, as RFC 9110 §8.4.1.2 wants it, or
 // without, as some servers send it.
-func inflate(r io.Reader) (io.Reader, error) {
-	in := bufio.NewReader(r)
+func inflate(in *bufio.Reader, _ int) (io.ReadCloser, error) {
 	head, err := in.Peek(1)
 	if err != nil {
 		return nil, err
@@ -44,8 +55,8 @@ func inflate(r io.Reader) (io.Reader, error) {
 }
 
 // decode has the body of a response read as what it means. Nothing is read yet. What bounds the body
-// counts decoded bytes.
-func decode(resp *http.Response) {
+// counts decoded bytes; what a decoder has to remember is counted in room.
+func decode(resp *http.Response, room *transport.Room) {
 	if len(resp.Header["Content-Encoding"]) == 0 || resp.ContentLength == 0 {
 		return
 	}
@@ -58,10 +69,10 @@ func decode(resp *http.Response) {
 	switch {
 	case len(said) == 0:
 		return
-	case len(said) == 1 && codings[said[0]] == nil && !slices.Contains(undecoded, said[0]):
+	case len(said) == 1 && codings[said[0]].open == nil && !slices.Contains(undecoded, said[0]):
 		return
 	}
-	resp.Body = &codedBody{ReadCloser: resp.Body, coding: strings.Join(said, ", ")}
+	resp.Body = &codedBody{ReadCloser: resp.Body, coding: strings.Join(said, ", "), room: room}
 	resp.ContentLength = -1
 }
 
@@ -69,9 +80,12 @@ func decode(resp *http.Response) {
 type codedBody struct {
 	io.ReadCloser // as it comes
 	coding        string
-	plain         io.Reader // nil until the first Read
-	err           error     // why there is none
-	some          bool      // bytes were read
+	plain         io.ReadCloser // nil until the first Read
+	err           error         // why there is none
+	some          bool          // bytes were read
+
+	room   *transport.Room
+	window atomic.Int64 // counted there
 }
 
 // Read reads decoded bytes. Where they end too soon, or something else is behind them, they end there:
@@ -92,12 +106,31 @@ func (b *codedBody) Read(p []byte) (int, error) {
 }
 
 func (b *codedBody) begin() {
-	open := codings[b.coding]
-	if open == nil {
+	of := codings[b.coding]
+	if of.open == nil {
 		b.err = fmt.Errorf("the body is encoded as %q, which was not asked for", b.coding)
 		return
 	}
-	if b.plain, b.err = open(b.ReadCloser); b.err != nil && b.err != io.EOF {
+	in, window := bufio.NewReader(b.ReadCloser), 0
+	if of.window != nil {
+		window = of.window(in)
+	}
+	if !b.room.Try(window) {
+		b.err = fmt.Errorf("the body is encoded as %q, which was not asked for, and there is no room for the %d bytes that decoding it takes", b.coding, window)
+		return
+	}
+	b.window.Store(int64(window))
+	if b.plain, b.err = of.open(in, window); b.err != nil && b.err != io.EOF {
 		b.err = fmt.Errorf("decode %q: %w", b.coding, b.err)
 	}
+}
+
+// Close closes the body, and lets go of what its decoder remembers.
+func (b *codedBody) Close() error {
+	if b.plain != nil {
+		_ = b.plain.Close() // of what is read
+		b.plain, b.err = nil, http.ErrBodyReadAfterClose
+	}
+	b.room.Add(-int(b.window.Swap(0)))
+	return b.ReadCloser.Close()
 }

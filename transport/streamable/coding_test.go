@@ -9,10 +9,16 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/zstd"
 
 	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
 	"mcpd/transport/streamable"
 )
 
@@ -47,6 +53,45 @@ func deflated(text string) string {
 		f, _ := flate.NewWriter(w, flate.DefaultCompression) // the level is good
 		return f
 	})
+}
+
+func brotlied(text string) string {
+	return encoded(text, func(w io.Writer) io.WriteCloser { return brotli.NewWriter(w) })
+}
+
+func zstandard(text string) string {
+	return encoded(text, func(w io.Writer) io.WriteCloser {
+		z, _ := zstd.NewWriter(w) // the options are good
+		return z
+	})
+}
+
+// What a decoder remembers is counted for the tenant while the body is read. Where there is no room for
+// that, the body is refused at once.
+func TestDecodersAreCounted(t *testing.T) {
+	large := `{"jsonrpc":"2.0","id":1,"result":{"x":"` + strings.Repeat("x", 1<<20) + `"}}`
+	for coding, encode := range map[string]func(string) string{"br": brotlied, "zstd": zstandard} {
+		for limit, fits := range map[int]bool{32 << 20: true, 2 << 20: false} {
+			synctest.Test(t, func(t *testing.T) {
+				room := transport.NewRoom(limit)
+				p := newPeer()
+				p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
+					coded(coding, encode, 200, "application/json", large)(w)
+				}
+				c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, Room: room})
+				send(t, c, call(1, "x"))
+				in := recv(t, c)
+				if refused := in.Err != nil && strings.Contains(in.Err.Error(), "no room for the"); (in.Err == nil) != fits || refused == fits {
+					t.Errorf("%s, room of %d: %v", coding, limit, in.Err)
+				}
+				synctest.Wait()
+				now, most := room.Used()
+				if least := 1 << 20; now != 0 || fits && most < least {
+					t.Errorf("%s, room of %d: %d bytes are still counted, %d were at most", coding, limit, now, most)
+				}
+			})
+		}
+	}
 }
 
 // Every request asks for a body as it is. One that comes compressed nevertheless is decoded, and the

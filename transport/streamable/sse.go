@@ -101,6 +101,7 @@ type Reader struct {
 	strays  transport.Pace
 	around  int  // bytes of lines of data that are none, and not counted yet
 	roomy   bool // large has been asked
+	cut     Event
 	err     error
 }
 
@@ -122,14 +123,15 @@ func NewReader(src io.Reader, limits ReaderLimits) *Reader {
 }
 
 // Next returns the next event that has any field: unlike a browser it also yields events with no data, since a priming event or a
-// bare retry tells an MCP client something. Data belongs to the caller. An event cut off by the end of the stream is dropped, and
-// io.EOF returned. Errors are final. What is no data is read at a pace, beyond what Passed makes up for.
+// bare retry tells an MCP client something. Data belongs to the caller. An event cut off by the end of the stream is not returned, but
+// io.EOF: Unended has it. Errors are final. What is no data is read at a pace, beyond what Passed makes up for.
 func (r *Reader) Next() (Event, error) {
 	var event Event
 	var some bool
 	for {
 		line, err := r.line()
 		if err != nil {
+			r.cut = event
 			return Event{}, err
 		}
 		if len(line) == 0 {
@@ -152,6 +154,18 @@ func (r *Reader) Next() (Event, error) {
 			r.stray(strays)
 		}
 	}
+}
+
+// Unended is the event that the end of the stream has cut off, with its last line, which may be cut
+// off too. It is good once, after Next has returned io.EOF.
+func (r *Reader) Unended() Event {
+	event := r.cut
+	r.cut = Event{}
+	if _, err := r.field(&event, r.buf[r.at:r.end]); err != nil {
+		return Event{}
+	}
+	event.ID = r.id
+	return event
 }
 
 // Passed says that the last event was a message, so that some lines around it are not too many; Stray that it was none.
