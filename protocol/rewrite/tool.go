@@ -76,9 +76,17 @@ func objectSchema(schema jsontext.Value) bool {
 	return typed
 }
 
-// output rewrites the schema of results that are no objects. One that has no form is left out.
+// output rewrites the schema of results that does not say that they are objects. One that allows
+// objects alone says so now, one that allows none is wrapped. Any other has no form, and is left out.
 func (r *rewriter) output(w *splice.Walk) {
-	if Wraps(w.Value()) {
+	objects, others := allows(w.Value(), maxSchemaDepth)
+	switch {
+	case objects && !others:
+		if schema, err := splice.Set(w.Value(), jsontext.Value(`"object"`), "type"); err == nil && objectSchema(schema) {
+			r.Set(w, schema)
+			return
+		}
+	case others && !objects:
 		if schema, ok := wrappedSchema(w.Value()); ok {
 			r.Set(w, schema)
 			return

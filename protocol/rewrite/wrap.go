@@ -17,25 +17,11 @@ func wrapped(v jsontext.Value) jsontext.Value {
 	return append(append(jsontext.Value(`{"result":`), v...), '}')
 }
 
-// Wraps reports whether a schema says by its type that no value of it is an object. Values of other
-// schemas without {"type":"object"} may be objects, of which nobody knows later whether they were
-// wrapped: these schemas are left out.
+// Wraps reports whether a schema says that no value of it is an object. Of the values of a schema that
+// allows objects and others nobody knows later which were wrapped: such schemas are left out.
 func Wraps(schema jsontext.Value) bool {
-	is, ok := splice.Get(schema, "type")
-	switch {
-	case ok && is.Kind() == '"':
-		return !splice.Equal(is, "object")
-	case ok && is.Kind() == '[':
-		none := true // which is no schema
-		for one := range splice.Elements(is) {
-			if one.Kind() != '"' || splice.Equal(one, "object") {
-				return false
-			}
-			none = false
-		}
-		return !none
-	}
-	return false
+	objects, others := allows(schema, maxSchemaDepth)
+	return !objects && others
 }
 
 // wrappedSchema is the schema of wrapped values. What refers to the root of the schema, or to a part
