@@ -67,10 +67,10 @@ tenants:
 	for range 2 { // each opening finds room, as it is below its share
 		at("initech", "ian").open("2025-11-25")
 	}
-	at("initech", "ian").open("2025-11-25") // an idle one of its own makes room
+	opensWhenIdle(at("initech", "ian")) // an idle one of its own makes room
 	at("umbrella", "una").open("2025-11-25")
 	busy := at("umbrella", "una") // the idle one makes room
-	busy.open("2025-11-25")
+	opensWhenIdle(busy)
 	busy.listens(t)
 	refused(at("umbrella", "una").post(hello), http.StatusTooManyRequests, "una has 1 sessions at tenant umbrella", `"limit":"max_principal_sessions"`, `"principal":"una"`)
 	at("umbrella", "ulf").open("2025-11-25")
@@ -83,5 +83,25 @@ tenants:
 			t.Errorf("session %d: %d %s", i, r.status, r.body)
 		}
 	}
-	at("acme", "ann").open("2025-11-25") // idle now, they make room
+	opensWhenIdle(at("acme", "ann")) // idle now, they make room
+}
+
+// opensWhenIdle opens a session for which another makes room. The other is busy for an instant after
+// its last message was answered: its actor has yet to look at a notification, or to end the call.
+func opensWhenIdle(w *wire) {
+	w.t.Helper()
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); {
+		r := w.post(hello)
+		if r.status != http.StatusOK {
+			time.Sleep(10 * time.Millisecond)
+			continue
+		}
+		w.header.Set("Mcp-Session-Id", r.header.Get("Mcp-Session-Id"))
+		w.header.Set("Mcp-Protocol-Version", "2025-11-25")
+		if r := w.post(initialized); r.status != http.StatusAccepted {
+			w.t.Fatalf("initialized: %d %s", r.status, r.body)
+		}
+		return
+	}
+	w.t.Fatal("no session made room within 5 s of being idle")
 }
