@@ -8,8 +8,8 @@ import (
 // howToSendKey is what a caller without a key has to know.
 const howToSendKey = "send it as \"Authorization: Bearer KEY\" or as \"X-API-Key: KEY\""
 
-// Unauthenticated refuses a caller without a valid key for the tenant, or for a tenant that does not
-// exist: the two are not told apart.
+// Unauthenticated refuses a caller without a valid key for the tenant, or for a tenant that does
+// not exist: the two are not told apart.
 func Unauthenticated() *Error {
 	return &Error{
 		Condition: ConditionUnauthenticated,
@@ -40,13 +40,19 @@ const shownServers = 20
 // ServerNotFound is EndpointNotFound for a caller that may know which servers its tenant has.
 func ServerNotFound(name string, there []string) *Error {
 	if len(there) == 0 {
-		return &Error{Condition: ConditionEndpointNotFound, Message: fmt.Sprintf("there is no server %s: the tenant has none", name)}
+		return &Error{
+			Condition: ConditionEndpointNotFound,
+			Message:   fmt.Sprintf("there is no server %s: the tenant has none", name),
+		}
 	}
 	shown := strings.Join(there[:min(len(there), shownServers)], ", ")
 	if more := len(there) - shownServers; more > 0 {
 		shown += fmt.Sprintf(" and %d more", more)
 	}
-	return &Error{Condition: ConditionEndpointNotFound, Message: fmt.Sprintf("there is no server %s: the tenant has %s", name, shown)}
+	return &Error{
+		Condition: ConditionEndpointNotFound,
+		Message:   fmt.Sprintf("there is no server %s: the tenant has %s", name, shown),
+	}
 }
 
 // NoOAuth answers a client that looks for an authorization server.

@@ -10,7 +10,8 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// Error is an expected failure: a condition with its particulars. It is made by the constructors of this package and told to a peer by Translate.
+// Error is an expected failure: a condition with its particulars. It is made by the constructors of
+// this package and told to a peer by Translate.
 type Error struct {
 	Condition  Condition
 	Message    string         // for the peer to read; holds no secrets of the host
@@ -43,7 +44,11 @@ func InvalidRequest(detail string) *Error {
 
 // MethodNotFound refuses a method that the revision lacks or that this side may not send.
 func MethodNotFound(method string) *Error {
-	return &Error{Condition: ConditionMethodNotFound, Message: "method " + shown(method) + " not found", Data: data("method", cut(method))}
+	return &Error{
+		Condition: ConditionMethodNotFound,
+		Message:   "method " + shown(method) + " not found",
+		Data:      data("method", cut(method)),
+	}
 }
 
 // InvalidParams refuses params; detail names the member and what is wrong with it.
@@ -56,34 +61,58 @@ func InternalError(cause error) *Error {
 	return &Error{Condition: ConditionInternal, Message: "internal error", Cause: cause}
 }
 
-// NotInitialized refuses what came before the handshake: action is what was asked for, as "list resources" (S0-31, S4-83).
+// NotInitialized refuses what came before the handshake: action is what was asked for, as "list
+// resources" (S0-31, S4-83).
 func NotInitialized(phase, action string) *Error {
-	return &Error{Condition: ConditionNotInitialized, Message: "Cannot " + action + " before server initialization", Data: data("currentPhase", phase)}
+	return &Error{
+		Condition: ConditionNotInitialized,
+		Message:   "Cannot " + action + " before server initialization",
+		Data:      data("currentPhase", phase),
+	}
 }
 
 // AlreadyInitialized refuses a second initialize (S0-32).
 func AlreadyInitialized() *Error {
-	return &Error{Condition: ConditionAlreadyInitialized, Message: "Server already initialized. Initialize must be called only once."}
+	return &Error{
+		Condition: ConditionAlreadyInitialized,
+		Message:   "Server already initialized. Initialize must be called only once.",
+	}
 }
 
 // ResourceNotFound says that no server has the resource.
 func ResourceNotFound(uri string) *Error {
-	return &Error{Condition: ConditionResourceNotFound, Message: "resource " + shown(uri) + " not found", Data: data("uri", uri)}
+	return &Error{
+		Condition: ConditionResourceNotFound,
+		Message:   "resource " + shown(uri) + " not found",
+		Data:      data("uri", uri),
+	}
 }
 
 // NotAnnounced says that a server agreed to no subscription to the resource.
 func NotAnnounced(uri string) *Error {
-	return &Error{Condition: ConditionInvalidParams, Message: "changes of this resource are not announced", Data: data("uri", uri)}
+	return &Error{
+		Condition: ConditionInvalidParams,
+		Message:   "changes of this resource are not announced",
+		Data:      data("uri", uri),
+	}
 }
 
 // ToolNotFound says that no server has the tool.
 func ToolNotFound(name string) *Error {
-	return &Error{Condition: ConditionToolNotFound, Message: "tool " + shown(name) + " not found", Data: data("tool", cut(name))}
+	return &Error{
+		Condition: ConditionToolNotFound,
+		Message:   "tool " + shown(name) + " not found",
+		Data:      data("tool", cut(name)),
+	}
 }
 
 // PromptNotFound says that no server has the prompt.
 func PromptNotFound(name string) *Error {
-	return &Error{Condition: ConditionPromptNotFound, Message: "prompt " + shown(name) + " not found", Data: data("prompt", cut(name))}
+	return &Error{
+		Condition: ConditionPromptNotFound,
+		Message:   "prompt " + shown(name) + " not found",
+		Data:      data("prompt", cut(name)),
+	}
 }
 
 // CapabilityNotSupported refuses what the receiver never advertised, as "resources.subscribe".
@@ -95,8 +124,8 @@ func CapabilityNotSupported(capability string) *Error {
 	}
 }
 
-// CapabilityRequired refuses what needs a capability that the client did not declare, as "elicitation.url". The path is told in the two
-// ways that revisions read it.
+// CapabilityRequired refuses what needs a capability that the client did not declare, as
+// "elicitation.url". The path is told in the two ways that revisions read it.
 func CapabilityRequired(capability string) *Error {
 	d := data("capability", capability)
 	d = append(d[:len(d)-1], `,"requiredCapabilities":`...)
@@ -108,12 +137,18 @@ func CapabilityRequired(capability string) *Error {
 	}
 }
 
-// UnsupportedVersion refuses a revision and names those that would do; none named means all that exist.
+// UnsupportedVersion refuses a revision and names those that would do; none named means all that
+// exist.
 func UnsupportedVersion(requested string, supported ...Version) *Error {
-	return unsupported("protocol version "+shown(requested)+" is not supported", requested, supported)
+	return unsupported(
+		"protocol version "+shown(requested)+" is not supported",
+		requested,
+		supported,
+	)
 }
 
-// unsupported says it in both spellings: supported and requested are the specification's, the other two those of S4-84.
+// unsupported says it in both spellings: supported and requested are the specification's, the other
+// two those of S4-84.
 func unsupported(message, requested string, supported []Version) *Error {
 	if len(supported) == 0 {
 		supported = Versions()
@@ -134,39 +169,62 @@ func unsupported(message, requested string, supported []Version) *Error {
 	return &Error{Condition: ConditionUnsupportedVersion, Message: message, Data: append(d, '}')}
 }
 
-// HeaderMismatch refuses a request whose HTTP header is missing, malformed or says other than its body.
+// HeaderMismatch refuses a request whose HTTP header is missing, malformed or says other than its
+// body.
 func HeaderMismatch(header, detail string) *Error {
-	return &Error{Condition: ConditionHeaderMismatch, Message: "header " + header + ": " + detail, Data: data("header", header)}
-}
-
-// RequestIDConflict refuses a request whose id is that of one still in flight on the same shared channel.
-func RequestIDConflict(id jsonrpc.ID) *Error {
-	return &Error{Condition: ConditionRequestIDConflict, Message: "request id " + id.String() + " is in flight already"}
-}
-
-// StateInvalid refuses a handle that the peer was given earlier: what is "requestState", "cursor", "task".
-func StateInvalid(what string) *Error {
-	return &Error{Condition: ConditionStateInvalid, Message: what + " is invalid or expired", Data: data("state", what)}
-}
-
-// StateOutlived refuses a requestState that an earlier host sealed: the call of server that waited for the retry has ended with that.
-func StateOutlived(server string) *Error {
 	return &Error{
-		Condition: ConditionStateInvalid,
-		Message:   "the host was restarted since it gave this requestState; server " + shown(server) + " may have executed the call",
-		Data:      unfinished(server, true),
+		Condition: ConditionHeaderMismatch,
+		Message:   "header " + header + ": " + detail,
+		Data:      data("header", header),
 	}
 }
 
-// SessionGone refuses a session that ended, or never was, or is not the caller's: the three are not told apart.
+// RequestIDConflict refuses a request whose id is that of one still in flight on the same shared
+// channel.
+func RequestIDConflict(id jsonrpc.ID) *Error {
+	return &Error{
+		Condition: ConditionRequestIDConflict,
+		Message:   "request id " + id.String() + " is in flight already",
+	}
+}
+
+// StateInvalid refuses a handle that the peer was given earlier: what is "requestState", "cursor",
+// "task".
+func StateInvalid(what string) *Error {
+	return &Error{
+		Condition: ConditionStateInvalid,
+		Message:   what + " is invalid or expired",
+		Data:      data("state", what),
+	}
+}
+
+// StateOutlived refuses a requestState that an earlier host sealed: the call of server that waited
+// for the retry has ended with that.
+func StateOutlived(server string) *Error {
+	return &Error{
+		Condition: ConditionStateInvalid,
+		Message: "the host was restarted since it gave this requestState; server " + shown(
+			server,
+		) + " may have executed the call",
+		Data: unfinished(server, true),
+	}
+}
+
+// SessionGone refuses a session that ended, or never was, or is not the caller's: the three are not
+// told apart.
 func SessionGone() *Error {
 	return &Error{Condition: ConditionSessionGone, Message: "session not found"}
 }
 
-// URLElicitationRequired passes on that the user must visit the given pages first. Elicitations is the array as the server sent it.
+// URLElicitationRequired passes on that the user must visit the given pages first. Elicitations is
+// the array as the server sent it.
 func URLElicitationRequired(message string, elicitations jsontext.Value) *Error {
 	d := append(jsontext.Value(`{"elicitations":`), elicitations...)
-	return &Error{Condition: ConditionURLElicitationRequired, Message: message, Data: append(d, '}')}
+	return &Error{
+		Condition: ConditionURLElicitationRequired,
+		Message:   message,
+		Data:      append(d, '}'),
+	}
 }
 
 // UserRejected says that the user refused a sampling request.
@@ -188,7 +246,10 @@ func data(pairs ...string) jsontext.Value {
 		d = append(d, '"')
 		d = append(d, pairs[i]...)
 		d = append(d, '"', ':')
-		d, _ = jsontext.AppendQuote(d, pairs[i+1]) // the error only reports bytes that became U+FFFD
+		d, _ = jsontext.AppendQuote(
+			d,
+			pairs[i+1],
+		) // the error only reports bytes that became U+FFFD
 	}
 	return append(d, '}')
 }

@@ -14,8 +14,8 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// One tenant fills each bound of sessions with calls in flight. None of them is ended, whoever comes;
-// he is told what is full and whose it is; and a tenant below its share is served.
+// One tenant fills each bound of sessions with calls in flight. None of them is ended, whoever
+// comes; he is told what is full and whose it is; and a tenant below its share is served.
 func TestRunningWorkIsNotEnded(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(`
 limits: {max_total_sessions: 12}
@@ -37,7 +37,14 @@ tenants:
 		t.Helper()
 		wait, err := strconv.Atoi(r.header.Get("Retry-After"))
 		if r.status != status || err != nil || wait < 1 {
-			t.Errorf("got %d, Retry-After %d (%v), %s; want %d", r.status, wait, err, r.body, status)
+			t.Errorf(
+				"got %d, Retry-After %d (%v), %s; want %d",
+				r.status,
+				wait,
+				err,
+				r.body,
+				status,
+			)
 		}
 		for _, word := range says {
 			if !strings.Contains(string(r.body), word) {
@@ -54,7 +61,12 @@ tenants:
 		w.open("2025-11-25")
 		sessions = append(sessions, w)
 		calls.Go(func() {
-			r := w.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"proc__hold","arguments":{"file":%q}}}`, over))
+			r := w.post(
+				fmt.Sprintf(
+					`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"proc__hold","arguments":{"file":%q}}}`,
+					over,
+				),
+			)
 			if r.status != http.StatusOK || r.message(t).Error != nil {
 				t.Errorf("a call in flight came to %d %s", r.status, r.body)
 			}
@@ -63,7 +75,13 @@ tenants:
 	for metric(t, host, "mcpd_requests_in_flight") < 8 {
 		time.Sleep(10 * time.Millisecond)
 	}
-	refused(at("acme", "ann").post(hello), http.StatusServiceUnavailable, "tenant acme has 8 sessions", `"limit":"max_total_sessions"`, `"tenant":"acme"`)
+	refused(
+		at("acme", "ann").post(hello),
+		http.StatusServiceUnavailable,
+		"tenant acme has 8 sessions",
+		`"limit":"max_total_sessions"`,
+		`"tenant":"acme"`,
+	)
 	for range 2 { // each opening finds room, as it is below its share
 		at("initech", "ian").open("2025-11-25")
 	}
@@ -72,7 +90,13 @@ tenants:
 	busy := at("umbrella", "una") // the idle one makes room
 	opensWhenIdle(busy)
 	busy.listens(t)
-	refused(at("umbrella", "una").post(hello), http.StatusTooManyRequests, "una has 1 sessions at tenant umbrella", `"limit":"max_principal_sessions"`, `"principal":"una"`)
+	refused(
+		at("umbrella", "una").post(hello),
+		http.StatusTooManyRequests,
+		"una has 1 sessions at tenant umbrella",
+		`"limit":"max_principal_sessions"`,
+		`"principal":"una"`,
+	)
 	at("umbrella", "ulf").open("2025-11-25")
 	if err := os.WriteFile(over, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -86,8 +110,9 @@ tenants:
 	opensWhenIdle(at("acme", "ann")) // idle now, they make room
 }
 
-// opensWhenIdle opens a session for which another makes room. The other is busy for an instant after
-// its last message was answered: its actor has yet to look at a notification, or to end the call.
+// opensWhenIdle opens a session for which another makes room. The other is busy for an instant
+// after its last message was answered: its actor has yet to look at a notification, or to end the
+// call.
 func opensWhenIdle(w *wire) {
 	w.t.Helper()
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); {
