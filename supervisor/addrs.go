@@ -14,6 +14,7 @@ func (a *addrs) get(name string) string {
 	return a.bound[name]
 }
 
+// or is the address that name was bound to before, or else what is configured.
 func (a *addrs) or(name, configured string) string {
 	if bound := a.get(name); bound != "" {
 		return bound

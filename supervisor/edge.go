@@ -38,9 +38,10 @@ var _ streamable.Host = (*Edge)(nil)
 // Route finds the endpoint that a path names and who is calling. An unknown tenant, a missing and a wrong key are one refusal; that a
 // server does not exist is told to those only who may use the tenant.
 func (h *Edge) Route(r *http.Request) (ep streamable.Endpoint, door streamable.Door, refused *protocol.Error) {
-	route, ok := tenant.ParsePath(r.URL.EscapedPath())
+	path := h.now().path(r)
+	route, ok := tenant.ParsePath(path)
 	if !ok {
-		if tenant.SeeksAuthorization(r.URL.EscapedPath()) {
+		if tenant.SeeksAuthorization(path) {
 			return ep, door, protocol.NoOAuth()
 		}
 		return ep, door, protocol.EndpointNotFound()

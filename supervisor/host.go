@@ -78,6 +78,9 @@ type host struct {
 	addrs     addrs
 	// connections are those of the MCP listener, once there is one.
 	connections atomic.Pointer[streamable.Connections]
+	// certificate is that of the MCP listener, if it has one, and renew asks for a look at its files.
+	certificate atomic.Pointer[streamable.Certificate]
+	renew       chan struct{}
 }
 
 func (h *host) eventLog() (suture.Service, error) { return h.recorder, nil }

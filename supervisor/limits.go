@@ -184,7 +184,7 @@ var limits = []limit{
 	{"", "tools", catalog.MaxItems, "tools, prompts or resources of one server", "those behind are left out", listsCut},
 	{"", "redirects", streamable.MaxRedirects, "redirects of one request to a server, all within its origin", "the last is the answer, which is no message", "mcpd_requests_total"},
 	{"", "ca", int64(maxCA), "the file `ca` of a server", "the server is not connected to, and says why", ""},
-	{"", "pem", int64(streamable.MaxPEM), "each of the files `tls.cert` and `tls.key`", "the host does not start, and says why", ""},
+	{"", "pem", int64(streamable.MaxPEM), "each of the files `tls.cert` and `tls.key`", "the host does not start, or goes on with those that it has, and says why", ""},
 	{"", "askers", client.MaxAskers, "tools and prompts of one connection of which it is remembered that they ask their user", "a further one is called, and its question refused, while all instances are in use and users are asked", ""},
 	{"", "instance_rest", client.InstanceRest, "how long an instance beyond the first is kept that has no call, while no user is asked on the first", "it ends; another is started when a call has to wait", ""},
 	{"", "list_pages", client.MaxPages, "pages of one list", "no further page is asked for", listsCut},

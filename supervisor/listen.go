@@ -3,9 +3,12 @@ package supervisor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
+	"runtime/debug"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -54,7 +57,11 @@ func (h *host) listeners() []otp.Child {
 	if h.options.Embedded {
 		return nil
 	}
-	return []otp.Child{service("mcp", h.now().config.Drain+second, h.mcp)}
+	var rows []otp.Child
+	if h.now().config.TLS.Cert != "" {
+		rows = append(rows, service("certificate", second, h.certificateRow))
+	}
+	return append(rows, service("mcp", h.now().config.Drain+second, h.mcp))
 }
 
 // mcp is the MCP listener's row.
@@ -74,31 +81,32 @@ func (h *host) mcp() (suture.Service, error) {
 			unread.Notification(telemetry.NotificationDropped{Where: telemetry.Where{Tenant: tenant}, Reason: slowConsumer, Count: uint32(n)})
 		},
 	})
-	served := serve(handler, negotiate.NewHandler(negotiation{h.edge}, handler))
+	path := func(r *http.Request) string { return h.now().path(r) }
+	served := serve(path, handler, negotiate.NewHandler(negotiation{h.edge}, handler))
 	if h.options.Safe != "" {
 		served = refusing()
 	}
 	row := &listener{drain: config.Drain, unread: unread}
 	connections := h.newConnections(trusted)
 	h.connections.Store(connections)
-	s, err := streamable.NewHTTPServer(streamable.ServerOptions{
+	s := streamable.NewHTTPServer(streamable.ServerOptions{
 		Handler: row.lastAnswers(behindProxies(trusted, served)), Drain: []func(){func() { h.lastWords(); h.hangUp(); handler.Drain() }},
-		HeaderTime: config.Edge.HeaderTime, IdleTime: config.Edge.IdleTime, HeaderBytes: int(config.Edge.HeaderBytes), HTTP2Streams: config.Edge.HTTP2Streams,
+		HeaderTime: config.Edge.HeaderTime, IdleTime: config.Edge.IdleTime, HeaderBytes: int(config.Edge.HeaderBytes), HTTP2Streams: config.Edge.HTTP2Streams, H2C: config.H2C,
 		Panicked:    h.panicked,
-		Connections: connections, CertFile: config.TLS.Cert, KeyFile: config.TLS.Key, Logger: h.options.Logger,
+		Connections: connections, Certificate: h.certificate.Load(), Logger: h.options.Logger,
 	})
+	sockets, err := h.bind(config)
 	if err != nil {
 		return nil, err
 	}
-	l, err := socket(config.Edge.StallTime).Listen(context.Background(), "tcp", h.addrs.or("mcp", config.Listen))
-	if err != nil {
-		return nil, err
-	}
-	h.addrs.set("mcp", l.Addr().String())
-	h.recorder.Emit(telemetry.ListenerUp{Name: "mcp", Addr: l.Addr().String()})
-	row.server, row.socket = s, connections.Listener(l)
-	if s.TLSConfig != nil {
-		row.socket = connections.SecureListener(l, s)
+	row.server = s
+	for _, l := range sockets {
+		h.recorder.Emit(telemetry.ListenerUp{Name: "mcp", Addr: shown(l.Addr())})
+		if s.TLSConfig != nil {
+			row.sockets = append(row.sockets, connections.SecureListener(l, s))
+		} else {
+			row.sockets = append(row.sockets, connections.Listener(l))
+		}
 	}
 	return row, nil
 }
@@ -106,15 +114,20 @@ func (h *host) mcp() (suture.Service, error) {
 // slowConsumer is the word for a client that reads too slowly.
 const slowConsumer = "slow_consumer"
 
-// hosts are the names by which a client may call this host: those of loopback, that of the listener if it has one, and the configured.
+// hosts are the names by which a client may call this host: those of loopback, those that `listen` has, and the configured.
 func hosts(c *config.Config) []string {
 	names := append(streamable.LoopbackHosts(), c.Hosts...)
-	name, _, err := net.SplitHostPort(c.Listen)
-	if a, e := netip.ParseAddr(name); err == nil && name != "" && (e != nil || !a.IsUnspecified()) {
-		if e == nil && a.Is6() {
-			name = "[" + name + "]"
+	for _, listen := range c.Listen {
+		name, _, err := net.SplitHostPort(listen)
+		if err != nil || strings.HasPrefix(listen, unixPrefix) {
+			continue
 		}
-		names = append(names, name)
+		if a, e := netip.ParseAddr(name); name != "" && (e != nil || !a.IsUnspecified()) {
+			if e == nil && a.Is6() {
+				name = "[" + name + "]"
+			}
+			names = append(names, name)
+		}
 	}
 	return names
 }
@@ -201,7 +214,7 @@ func (h *host) busy() (busy bool) {
 // listener serves MCP until it is told to stop, and then lets requests end.
 type listener struct {
 	server  *http.Server
-	socket  net.Listener
+	sockets []net.Listener // at least one
 	drain   time.Duration
 	unread  *drops.Shared // what clients were not given
 	parting atomic.Bool   // every answer is its connection's last
@@ -224,7 +237,7 @@ func (l *listener) Serve(ctx context.Context) error {
 		wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.drain)
 		defer cancel()
 		l.parting.Store(true)
-		_ = l.socket.Close() // Serve ends with it, and what it has accepted goes on
+		l.closeSockets() // Serve ends with them, and what they have accepted goes on
 		pause(min(farewell, l.drain/3))
 		if err := l.server.Shutdown(wait); err != nil {
 			err = errors.Join(err, l.server.Close())
@@ -233,11 +246,46 @@ func (l *listener) Serve(ctx context.Context) error {
 		}
 		stopped <- nil
 	})
-	err := l.server.Serve(l.socket)
+	err := l.accept()
 	if !end() {
 		return errors.Join(ctx.Err(), <-stopped)
 	}
 	return err
+}
+
+// accept serves what each socket accepts until all are closed. An error of one closes the others:
+// the supervisor then starts all of them anew.
+func (l *listener) accept() error {
+	others := make(chan error, len(l.sockets))
+	for _, s := range l.sockets[1:] {
+		go func() { // owner: accept, which waits for it
+			defer func() {
+				if p := recover(); p != nil {
+					others <- fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+					l.closeSockets()
+				}
+			}()
+			err := l.server.Serve(s)
+			others <- err
+			l.closeSockets()
+		}()
+	}
+	defer l.closeSockets()
+	err := l.server.Serve(l.sockets[0])
+	l.closeSockets()
+	for range l.sockets[1:] {
+		if other := <-others; err == nil || errors.Is(err, net.ErrClosed) {
+			err = other
+		}
+	}
+	return err
+}
+
+// closeSockets may be called more than once.
+func (l *listener) closeSockets() {
+	for _, s := range l.sockets {
+		_ = s.Close()
+	}
 }
 
 // idle is the admin row of a host without listeners.

@@ -23,7 +23,7 @@ func TestNoRequestCrossesWithTheEndOfItsConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	var told []telemetry.Event
-	l := &listener{socket: socket, drain: time.Minute, unread: drops.NewShared(clock.System, func(e telemetry.Event) { told = append(told, e) })}
+	l := &listener{sockets: []net.Listener{socket}, drain: time.Minute, unread: drops.NewShared(clock.System, func(e telemetry.Event) { told = append(told, e) })}
 	l.unread.Notification(telemetry.NotificationDropped{Count: 1})
 	l.unread.Notification(telemetry.NotificationDropped{Count: 2})
 	l.server = &http.Server{Handler: l.lastAnswers(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {}))}

@@ -20,7 +20,7 @@ var _ negotiate.Host = negotiation{}
 
 // Target finds what a path names and who is calling.
 func (n negotiation) Target(r *http.Request) (negotiate.Target, *protocol.Error) {
-	action, ok := tenant.ParseAction(r.URL.EscapedPath(), r.URL.RawQuery)
+	action, ok := tenant.ParseAction(n.now().path(r), r.URL.RawQuery)
 	if !ok {
 		return negotiate.Target{}, protocol.EndpointNotFound()
 	}
@@ -89,9 +89,9 @@ func (n negotiation) Lookup(_ context.Context, ep streamable.Endpoint, id string
 }
 
 // serve sends requests for the negotiation API there, and all others to the MCP endpoint.
-func serve(mcp, api http.Handler) http.Handler {
+func serve(path func(*http.Request) string, mcp, api http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, ok := tenant.ParseAction(r.URL.EscapedPath(), r.URL.RawQuery); ok {
+		if _, ok := tenant.ParseAction(path(r), r.URL.RawQuery); ok {
 			api.ServeHTTP(w, r)
 			return
 		}

@@ -18,7 +18,7 @@ const maxRefusedPath = 256
 func (h *host) refused(r *http.Request, of, reason string, _ int) {
 	path := r.URL.EscapedPath()
 	if of == "" {
-		of = h.tenantOf(path)
+		of = h.tenantOf(h.now().path(r))
 	}
 	h.recorder.Emit(telemetry.Rejected{
 		Where: telemetry.Where{Tenant: of}, Reason: reason, Method: r.Method,
@@ -36,7 +36,7 @@ func (h *host) panicked(r *http.Request, value any, pcs []uintptr) error {
 		report.Reason = &otp.PanicError{Value: value}
 	}
 	h.recorder.Emit(telemetry.RequestPanicked{
-		Where:  telemetry.Where{Tenant: h.tenantOf(path), Path: report.Path, Incident: report.Incident()},
+		Where:  telemetry.Where{Tenant: h.tenantOf(h.now().path(r)), Path: report.Path, Incident: report.Incident()},
 		Method: r.Method, Address: r.RemoteAddr, URLPath: telemetry.Clean(path, maxRefusedPath),
 		Reason: report.Reason.Error(), Report: report,
 	})

@@ -35,6 +35,7 @@ func (h *host) reload(ctx context.Context) (*mcpdv1.Reload, error) {
 		h.recorder.Emit(telemetry.SafeMode{Reason: why}) // once more: who sent SIGHUP looks for it in the log
 		return nil, fmt.Errorf("%w: %s", admin.ErrSafeMode, why)
 	}
+	h.renewCertificate()
 	ctx, cancel := context.WithTimeout(ctx, reloadTime)
 	defer cancel()
 	report, err := otp.Do[configuration.ReloadRequest, *configuration.Report](ctx, h.core("configuration"), configuration.ReloadRequest{})

@@ -103,7 +103,7 @@ func newHost(c *config.Config, o Options) *host {
 	h := &host{
 		options: o, clock: o.Clock, awake: clock.NewAwake(o.Clock), faults: o.Faults,
 		self: protocol.Implementation{Name: "mcpd", Version: o.Build.Version},
-		last: process.NewLast(o.Simulation.Scheduler != nil),
+		last: process.NewLast(o.Simulation.Scheduler != nil), renew: make(chan struct{}, 1),
 	}
 	h.kept = quota.NewLedger(&h.memory)
 	h.index = session.NewIndex(h.kept)
@@ -117,7 +117,8 @@ func newHost(c *config.Config, o Options) *host {
 		Limits: h.exported, Queues: h.queues, Config: func() string { return h.now().applied.Digest },
 		Spawns:      func() (int, uint64) { return h.spawner.Waiting() },
 		IdleRunners: func() int { return h.system.IdleRunners() }, IdleUpstream: h.pools.idle,
-		History: func() int64 { return h.store.Bytes() }, Kept: h.holdings, Reserved: h.reserved, Records: h.knownRecords,
+		Certificate: h.certificateLeft,
+		History:     func() int64 { return h.store.Bytes() }, Kept: h.holdings, Reserved: h.reserved, Records: h.knownRecords,
 	})
 	h.recorder = telemetry.NewRecorder(telemetry.Options{Logger: o.Logger, Clock: o.Clock, Metrics: h.metrics, Faults: h.faults})
 	h.faults.Watch(telemetry.Faulted(h.recorder.Emit))

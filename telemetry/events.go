@@ -365,6 +365,16 @@ type (
 		Name string `key:"name" is:"mcp or admin"`
 		Addr string `key:"addr" is:"what it is bound to"`
 	}
+	CertificateRenewed struct {
+		Where
+		File string        `key:"file" is:"of the certificate"`
+		Left time.Duration `key:"left" is:"until it expires"`
+	}
+	CertificateDoubted struct {
+		Where
+		File   string `key:"file" is:"of the certificate"`
+		Reason string `key:"reason" is:"what clients have against it, or why it was not renewed"`
+	}
 	ConfigLoaded struct {
 		Where
 		Source     string `key:"source" is:"the file, or why there is none"`

@@ -247,6 +247,8 @@ var metrics = []metric{
 		help: "How much of its memory the host has in use: 0 normal, 1 elevated; for tenants above their share 2 high (no new sessions) and 3 critical (no new calls); for all 4 exhausted",
 		zero: true,
 		from: []feed{sum(func(e MemoryLevel) (float64, []string) { return float64(e.Step), none })}},
+	{name: "mcpd_tls_certificate_expiry_seconds", kind: gauge, labels: none, unit: "seconds",
+		help: "Until the certificate of the MCP listener expires, or one of its chain, if that is earlier; below 0 it has", direct: atScrape},
 	{name: "mcpd_config_info", kind: gauge, labels: []string{"hash"},
 		help: "Digest of the configuration in force, always 1", direct: atScrape},
 	{name: "mcpd_config_last_reload_successful", kind: gauge, labels: none,

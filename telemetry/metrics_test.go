@@ -152,7 +152,8 @@ func busy() *Metrics {
 		Config:      func() string { return "0123456789abcdef" },
 		Spawns:      func() (int, uint64) { return 3, 7 },
 		IdleRunners: func() int { return 5 }, IdleUpstream: func() int { return 6 }, History: func() int64 { return 8 },
-		Kept: func() iter.Seq[Kept] { return slices.Values([]Kept{{"acme", "tasks", 9}}) },
+		Certificate: func() (time.Duration, bool) { return time.Minute, true },
+		Kept:        func() iter.Seq[Kept] { return slices.Values([]Kept{{"acme", "tasks", 9}}) },
 		Reserved: func() iter.Seq2[string, int64] {
 			return func(yield func(string, int64) bool) { _ = yield("answers", 20) && yield("answers", 22) }
 		},
@@ -209,6 +210,7 @@ func TestScrapeReadsStates(t *testing.T) {
 		{"mcpd_host_state", []string{"degraded"}, 1},
 		{"mcpd_readiness_check", []string{"log"}, 0},
 		{"mcpd_readiness_check", []string{"mcpd"}, 1},
+		{"mcpd_tls_certificate_expiry_seconds", nil, 60},
 		{"mcpd_spawn_queue", nil, 3},
 		{"mcpd_queue_high_water", []string{"events"}, 3},
 		{"mcpd_queue_limit", []string{"events"}, 4},

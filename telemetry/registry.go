@@ -3,6 +3,7 @@ package telemetry
 import (
 	"iter"
 	"reflect"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -35,6 +36,8 @@ type MetricsOptions struct {
 	IdleRunners func() int
 	// IdleUpstream is how many connections to servers are kept for a next request.
 	IdleUpstream func() int
+	// Certificate is how long the certificate of the MCP listener is valid. Not ok is that there is none.
+	Certificate func() (left time.Duration, ok bool)
 	// Kept is what each tenant keeps, by kind.
 	Kept func() iter.Seq[Kept]
 	// History is how many bytes of events wait for clients or are kept for their return.

@@ -65,6 +65,11 @@ func (s *scrape) Collect(out chan<- prometheus.Metric) {
 	if s.options.IdleUpstream != nil {
 		send("mcpd_upstream_idle_connections", float64(s.options.IdleUpstream()))
 	}
+	if s.options.Certificate != nil {
+		if left, ok := s.options.Certificate(); ok {
+			send("mcpd_tls_certificate_expiry_seconds", left.Seconds())
+		}
+	}
 	if s.options.History != nil {
 		send("mcpd_history_bytes", float64(s.options.History()))
 	}

@@ -91,6 +91,8 @@ var events = []row{
 	{ReplyDropped{}, "reply_dropped", debug, "reply dropped", false, peer, "a reply that nobody waits for any more, or that its server does not read"},
 
 	{ListenerUp{}, "listener_up", info, "listening", false, rare, "a listener accepts connections"},
+	{CertificateRenewed{}, "certificate_renewed", info, "certificate renewed", false, rare, "new connections get what tls.cert and tls.key have now"},
+	{CertificateDoubted{}, "certificate_doubted", warn, "certificate is refused by clients, or soon will be", false, rare, "it is expired or about to, its chain is not complete, or the next one cannot be used; told once a day"},
 	{ConfigLoaded{}, "config_loaded", info, "configuration loaded", false, rare, "a configuration is in force"},
 	{ConfigDoubted{}, "config_doubted", warn, "configuration is hardly what was meant", false, rare, "it is in force all the same; `mcpd config check` says so too"},
 	{ConfigRejected{}, "config_rejected", fail, "configuration refused", false, rare, "a reload has changed nothing: what applied before still does"},

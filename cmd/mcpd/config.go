@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -32,6 +33,9 @@ func configCommand() *cobra.Command {
 			var bad error
 			for at, why := range supervisor.Untrusted(c) {
 				bad = errors.Join(bad, fmt.Errorf("tenant %s: server %s: %w", at.Tenant, at.Server, why))
+			}
+			if err := supervisor.CheckCertificate(c, time.Now()); err != nil {
+				bad = errors.Join(bad, err)
 			}
 			if bad != nil {
 				return bad

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,7 +70,7 @@ func TestCommandsLookWhereADefaultHostListens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if "http://"+c.Listen != defaultURL || c.Admin.Listen != defaultAdmin {
+	if !slices.Equal(c.Listen, []string{strings.TrimPrefix(defaultURL, "http://")}) || c.Admin.Listen != defaultAdmin {
 		t.Errorf("it listens on %s and %s, they look at %s and %s", c.Listen, c.Admin.Listen, defaultURL, defaultAdmin)
 	}
 	host := httptest.NewServer(nil)

@@ -38,7 +38,8 @@ func checkTenants(l *loader) {
 
 // checkReach refuses an open tenant where others than this machine can reach it.
 func checkReach(l *loader) {
-	if loopback(l.config.Listen) {
+	listen := exposed(l.config.Listen)
+	if listen == "" {
 		return
 	}
 	for _, t := range l.tenants {
@@ -49,7 +50,7 @@ func checkReach(l *loader) {
 		if where == (document.Position{}) {
 			where = l.find("mcpServers")
 		}
-		l.Report(where, quoted("tenant", t.Name)+" has no key", "listen "+l.config.Listen+" is reachable from other machines",
+		l.Report(where, quoted("tenant", t.Name)+" has no key", "listen "+listen+" is reachable from other machines",
 			"add auth.keys (`mcpd key new` prints one), or listen on 127.0.0.1")
 	}
 }
@@ -60,7 +61,7 @@ func checkAdmin(l *loader) {
 	if !loopback(admin) {
 		said("admin.listen is "+admin, "the tree and the metrics of all tenants are open to whoever reaches it", "listen on 127.0.0.1, and forward the port where needed")
 	}
-	if _, port, _ := net.SplitHostPort(admin); admin == l.config.Listen && port != "0" {
+	if _, port, _ := net.SplitHostPort(admin); slices.Contains(l.config.Listen, admin) && port != "0" {
 		said("admin.listen is the address of listen too", "two listeners cannot share one", "give one another port")
 	}
 }
@@ -168,8 +169,19 @@ func (l *loader) checkServer(s scope, name document.Name) {
 	}
 }
 
+// exposed is the first address that other machines reach, or "".
+func exposed(listen []string) string {
+	if i := slices.IndexFunc(listen, func(at string) bool { return !loopback(at) }); i >= 0 {
+		return listen[i]
+	}
+	return ""
+}
+
 // loopback reports whether only this machine reaches a listener.
 func loopback(listen string) bool {
+	if strings.HasPrefix(listen, UnixPrefix) {
+		return true
+	}
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
 		return false

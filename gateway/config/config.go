@@ -21,10 +21,13 @@ type Problems = document.Problems
 
 // Config is a whole configuration with defaults filled in. It is never changed after it was loaded.
 type Config struct {
-	Listen         string         // host:port of the MCP listener
+	Listen         []string       // of the MCP listener: host:port, or unix: and a path
 	Hosts          []string       // accepted in Host beside the loopback names and the listener's own
 	Origins        []string       // accepted in Origin beside the listener's own
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For counts
+	Unix           Unix
+	BasePath       string // that requests may have before their path; "" or /a/b
+	H2C            bool   // HTTP/2 without TLS
 	TLS            TLS
 	Admin          Admin
 	Log            Log
@@ -46,6 +49,12 @@ type Config struct {
 
 // TLS names the files of the listener's certificate; both or neither.
 type TLS struct{ Cert, Key string }
+
+// Unix says who may connect to the Unix sockets of Listen.
+type Unix struct {
+	Mode  string // octal
+	Owner string // user, user:group or :group; "" = the process's
+}
 
 // Admin is the listener for health, metrics and the supervision tree.
 type Admin struct{ Listen string }

@@ -217,7 +217,7 @@ func TestDefaultsAreTheProtocols(t *testing.T) {
 		name      string
 		got, want any
 	}{
-		{"listen", c.Listen, "127.0.0.1:7420"},
+		{"listen", strings.Join(c.Listen, " "), "127.0.0.1:7420"},
 		{"admin.listen", c.Admin.Listen, "127.0.0.1:7421"},
 		{"max_body", c.MaxBody, int64(protocol.MaxRequestBody)},
 		{"max_pending", l.MaxPending, protocol.MaxPending},
@@ -310,7 +310,7 @@ func TestSettingsOverrideTheFile(t *testing.T) {
 	o := options("test.yaml")
 	o.Set = []Setting{{"listen", "127.0.0.1:1", "--listen"}, {"log.level", "debug", "--log-level"}}
 	c, err := Load([]byte("listen: 127.0.0.1:2\n"+base), o)
-	if err != nil || c.Listen != "127.0.0.1:1" || c.Log.Level != "debug" {
+	if err != nil || !slices.Equal(c.Listen, []string{"127.0.0.1:1"}) || c.Log.Level != "debug" {
 		t.Errorf("listen is %v, %v", c, err)
 	}
 	o.Set = []Setting{{"listen", "nowhere", "--listen"}}
@@ -331,6 +331,7 @@ func TestLoopback(t *testing.T) {
 	for listen, want := range map[string]bool{
 		"127.0.0.1:1": true, "127.9.9.9:1": true, "[::1]:1": true, "localhost:1": true, "LOCALHOST:1": true, "[::ffff:127.0.0.1]:1": true,
 		":1": false, "0.0.0.0:1": false, "[::]:1": false, "10.0.0.1:1": false, "localhost.evil.com:1": false, "example.com:1": false, "x": false,
+		"unix:/run/mcp.sock": true,
 	} {
 		if got := loopback(listen); got != want {
 			t.Errorf("loopback(%q) = %v", listen, got)

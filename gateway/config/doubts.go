@@ -4,6 +4,9 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"mcpd/gateway/config/document"
 )
@@ -11,6 +14,7 @@ import (
 // doubts find what can be used and is hardly what was meant, in no order that matters.
 var doubts = []func(*loader){
 	doubtHosts,
+	doubtSockets,
 	doubtKeys,
 	doubtServers,
 	doubtLiterals,
@@ -25,16 +29,34 @@ func (l *loader) warn(at document.Position, what, why, do string) {
 
 // doubtHosts warns of a listener on all addresses that answers to no name but those of loopback.
 func doubtHosts(l *loader) {
-	host, _, err := net.SplitHostPort(l.config.Listen)
-	if err != nil || len(l.config.Hosts) > 0 {
+	i := slices.IndexFunc(l.config.Listen, everywhere)
+	if i < 0 || len(l.config.Hosts) > 0 {
 		return
 	}
-	if a, err := netip.ParseAddr(host); host != "" && (err != nil || !a.IsUnspecified()) {
-		return
-	}
-	l.warn(l.find("listen"), "listen is "+l.config.Listen+" and there are no hosts",
+	l.warn(l.find("listen"), "listen is "+l.config.Listen[i]+" and there are no hosts",
 		"whoever calls it by another name than localhost is refused with 403",
 		"add the names and addresses to hosts by which clients reach it")
+}
+
+// everywhere reports whether an address is all of this machine's.
+func everywhere(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	a, bad := netip.ParseAddr(host)
+	return err == nil && !strings.HasPrefix(listen, UnixPrefix) && (host == "" || bad == nil && a.IsUnspecified())
+}
+
+// doubtSockets warns of Unix sockets whose directory is missing.
+func doubtSockets(l *loader) {
+	look := l.options.Machine.Directory
+	for _, at := range l.config.Listen {
+		path, isUnix := strings.CutPrefix(at, UnixPrefix)
+		if !isUnix || look == nil {
+			continue
+		}
+		if err := look(filepath.Dir(path)); err != nil {
+			l.warn(l.find("listen"), "listen is "+at+" and there is no directory "+filepath.Dir(path), err.Error(), "make it, or name another")
+		}
+	}
 }
 
 // doubtServers warns of what the machine lacks, and of servers that are this host itself.
@@ -54,7 +76,7 @@ func doubtServers(l *loader) {
 					l.warn(at("cwd"), name+": there is no directory "+s.Cwd.String(), err.Error(), "make it, or name another")
 				}
 			}
-			if itself(s.URL.Reveal(), l.config.Listen) {
+			if slices.ContainsFunc(l.config.Listen, func(at string) bool { return itself(s.URL.Reveal(), at) }) {
 				l.warn(at("url"), name+" is this very host", "its calls would come back to it", "name the server that is meant")
 			}
 		}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -160,7 +161,16 @@ func (l *loader) leaf(k *Key, y ast.Node, s scope) {
 	case scalar:
 		l.put(k, dst, document.Name{At: document.At(y)}, name, y, s)
 	case list:
+		reset(dst)
 		items, ok := y.(*ast.SequenceNode)
+		if !ok && k.Type.single {
+			l.put(k, dst, document.Name{At: document.At(y)}, name, y, s)
+			return
+		}
+		if ok && k.Type.single && len(items.Values) == 0 {
+			l.Report(document.At(y), name+" is an empty list", "nothing would be served", "name an address")
+			return
+		}
 		if !ok {
 			l.Report(document.At(y), name+" is "+document.Kind(y), "it is a list", "write [a, b], or one item a line after -")
 			return
@@ -175,6 +185,9 @@ func (l *loader) leaf(k *Key, y ast.Node, s scope) {
 		}
 	}
 }
+
+// reset removes the default of a list.
+func reset(dst any) { reflect.ValueOf(dst).Elem().SetZero() }
 
 // put stores one text. label names it in messages.
 func (l *loader) put(k *Key, dst any, name document.Name, label string, y ast.Node, s scope) {
@@ -240,10 +253,14 @@ func (l *loader) fill(s scope, pattern string) {
 func (l *loader) override(s scope) {
 	for _, set := range l.options.Set {
 		i := slices.IndexFunc(hostKeys, func(k Key) bool { return k.Path == set.Key })
-		if i < 0 || hostKeys[i].Type.form != scalar {
+		if i < 0 || hostKeys[i].Type.form != scalar && !hostKeys[i].Type.single {
 			panic("config: " + set.Key + " cannot be set from outside the file")
 		}
-		if m, _ := l.store(&hostKeys[i], hostKeys[i].at(s), "", set.Value, s); m != nil {
+		dst := hostKeys[i].at(s)
+		if hostKeys[i].Type.form == list {
+			reset(dst)
+		}
+		if m, _ := l.store(&hostKeys[i], dst, "", set.Value, s); m != nil {
 			l.Problems = append(l.Problems, document.Problem{File: set.From, What: fmt.Sprintf("%s is %q", set.Key, document.Printable(set.Value)), Why: m.why, Do: m.do})
 		}
 	}

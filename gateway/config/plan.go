@@ -145,14 +145,15 @@ func (c *Config) tenant(name string) *Tenant {
 
 // reach refuses an open tenant where others than this machine can reach it, as the loader does: `listen` may be an older one.
 func reach(c *Config) error {
-	if loopback(c.Listen) {
+	listen := exposed(c.Listen)
+	if listen == "" {
 		return nil
 	}
 	for _, t := range c.Tenants {
 		if len(t.Keys) == 0 {
-			_, port, _ := net.SplitHostPort(c.Listen)
+			_, port, _ := net.SplitHostPort(listen)
 			return fmt.Errorf("%s has no key, and listen is %s until mcpd is started anew, which other machines reach: add auth.keys, or restart with listen 127.0.0.1:%s",
-				quoted("tenant", t.Name), c.Listen, port)
+				quoted("tenant", t.Name), listen, port)
 		}
 	}
 	return nil

@@ -100,6 +100,9 @@ func write(t *testing.T, k Key, s scope) {
 	if !pair || k.Type.form != dict {
 		name, text = "", strings.Trim(example, "{}[]")
 	}
+	if k.Type.form == list {
+		text, _, _ = strings.Cut(text, ", ")
+	}
 	if m := k.Type.put(k.at(s), value{name: name, text: strings.Trim(text, `"`)}); m != nil {
 		t.Fatalf("%s = %s: %s", k.Path, example, m.why)
 	}

@@ -92,6 +92,10 @@ func (p *printer) leaf(n *node, s scope, depth int) {
 	case *map[string]tenant.Secret:
 		p.dict(depth, n.name, sortedKeys(*v), func(k string) string { return (*v)[k].String() })
 	case *[]string:
+		if n.key.Type.single && len(*v) == 1 {
+			p.scalar(depth, n.name, (*v)[0])
+			return
+		}
 		p.list(depth, n.name, *v)
 	case *[]netip.Prefix:
 		p.list(depth, n.name, texts(*v))

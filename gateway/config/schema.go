@@ -59,7 +59,12 @@ func (k *Key) schema() string {
 	s := k.Type.schema
 	switch k.Type.form {
 	case list:
-		s = `{"type":"array","items":` + s + `}`
+		items := `{"type":"array","items":` + s + `}`
+		if k.Type.single {
+			s = `{"anyOf":[` + s + `,` + items + `]}`
+			break
+		}
+		s = items
 	case dict:
 		s = `{"type":["object","null"],"additionalProperties":` + s + `}`
 	}

@@ -25,6 +25,7 @@ type Type struct {
 	Name string // for the documentation
 
 	form   form
+	single bool                            // a list of one may be written as its item
 	loose  bool                            // numbers and booleans are taken as they are written
 	number bool                            // and nothing else is
 	vars   bool                            // variables are filled in
@@ -48,6 +49,10 @@ const anyText = `{"type":"string"}`
 
 var (
 	address  = Type{Name: "host:port", schema: anyText, put: putAddress}
+	listen   = Type{Name: "host:port | unix:/path, or a list of them", form: list, single: true, schema: anyText, put: putListen}
+	basePath = Type{Name: "path", schema: `{"type":"string","pattern":"^(/[A-Za-z0-9._~-]+)+$"}`, put: putBasePath}
+	fileMode = Type{Name: "three octal digits", loose: true, schema: `{"type":["string","integer"]}`, put: putFileMode}
+	owner    = Type{Name: "user | user:group | :group", loose: true, schema: `{"type":["string","integer"]}`, put: putOwner}
 	file     = Type{Name: "absolute path", schema: anyText, put: putFile}
 	hosts    = Type{Name: "list of host names", form: list, schema: anyText, put: putHost}
 	origins  = Type{Name: "list of origins", form: list, schema: anyText, put: putOrigin}

@@ -6,7 +6,9 @@ import (
 	"net/netip"
 	"net/textproto"
 	"net/url"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,6 +76,63 @@ func putAddress(dst any, v value) *mistake {
 	}
 	if strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r == '/' || r > '~' }) {
 		return &mistake{"the host has a character that no host has", "write it like 127.0.0.1:7420"}
+	}
+	*dst.(*string) = v.text
+	return nil
+}
+
+// UnixPrefix begins an address that is a Unix socket.
+const UnixPrefix = "unix:"
+
+// maxSocketPath is how many bytes the path of a Unix socket may have: sun_path has one more on macOS
+// and the BSDs, and 108 on Linux.
+const maxSocketPath = 103
+
+func putListen(dst any, v value) *mistake {
+	list := dst.(*[]string)
+	file, isUnix := strings.CutPrefix(v.text, UnixPrefix)
+	switch {
+	case !isUnix:
+		var address string
+		if m := putAddress(&address, v); m != nil {
+			return m
+		}
+	case !filepath.IsAbs(file):
+		return &mistake{"a relative path depends on where mcpd was started", "write the whole path, like unix:/run/mcpd/mcp.sock"}
+	case len(file) > maxSocketPath:
+		return &mistake{fmt.Sprintf("the path of a socket has at most %d bytes", maxSocketPath), "choose a shorter one"}
+	}
+	if slices.Contains(*list, v.text) && !strings.HasSuffix(v.text, ":0") {
+		return &mistake{"it is listed twice", "remove one of the two"}
+	}
+	*list = append(*list, v.text)
+	return nil
+}
+
+var basePaths = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`)
+
+func putBasePath(dst any, v value) *mistake {
+	if !basePaths.MatchString(v.text) || path.Clean(v.text) != v.text {
+		return &mistake{"it is no plain path", "write it like /tools, of letters, digits and -._~, without a / at its end"}
+	}
+	*dst.(*string) = v.text
+	return nil
+}
+
+func putFileMode(dst any, v value) *mistake {
+	digits := strings.TrimPrefix(strings.TrimPrefix(v.text, "0o"), "0")
+	if n, err := strconv.ParseUint(digits, 8, 16); err != nil || len(digits) != 3 || n == 0 {
+		return &mistake{"it is no mode of a file", "write three octal digits, like 0660"}
+	}
+	*dst.(*string) = "0" + digits
+	return nil
+}
+
+func putOwner(dst any, v value) *mistake {
+	user, group, both := strings.Cut(v.text, ":")
+	if user == "" && group == "" || both && group == "" || strings.ContainsFunc(v.text, func(r rune) bool { return r <= ' ' || r == '/' }) ||
+		strings.Contains(group, ":") {
+		return &mistake{"it names no user or group", "write it like www-data, www-data:www-data or :www-data"}
 	}
 	*dst.(*string) = v.text
 	return nil

@@ -48,7 +48,7 @@ const (
 
 // checkKeys refuses such a key where others than this machine can use it.
 func checkKeys(l *loader) {
-	if !loopback(l.config.Listen) {
+	if exposed(l.config.Listen) != "" {
 		eachWeak(l, func(at document.Position, what string) { l.Report(at, what, guessed, printNewer) })
 	}
 }

@@ -22,13 +22,15 @@ const (
 	hostStart = 30 * time.Second
 	// hostStop is above the sum of what the tree may take to stop: 25 s for listeners, 20 s for sessions, most of it in parallel.
 	hostStop = 60 * time.Second
+	// maxListeners is how many listeners a host may have, with that of the admin.
+	maxListeners = 8
 	// maxLog bounds the log that is kept, from its end.
 	maxLog = 1 << 20
 )
 
 // HostOptions say what to start. The zero value is `mcpd serve` with its embedded defaults.
 type HostOptions struct {
-	Config string            // text of the configuration file; empty runs without one
+	Config string            // text of the configuration file, which may have `listen`; empty runs without one
 	State  string            // the state directory, for a second host to take over; empty uses a new one
 	Args   []string          // further arguments of serve
 	Env    []string          // further environment, as os/exec has it
@@ -38,7 +40,7 @@ type HostOptions struct {
 
 // Host is a running mcpd, on ports of its own.
 type Host struct {
-	MCP, Admin string // base URLs of the two listeners, without a slash at the end
+	MCP, Admin string // base URLs of the first listener and that of the admin, without a slash at the end
 	State      string // the state directory
 
 	t       testing.TB
@@ -73,11 +75,14 @@ func Start(t testing.TB, o HostOptions) *Host {
 func StartUnready(t testing.TB, o HostOptions) *Host {
 	t.Helper()
 	home := t.TempDir()
-	h := &Host{t: t, State: o.State, line: o.Line, up: make(chan listener, 2), ended: make(chan struct{})}
+	h := &Host{t: t, State: o.State, line: o.Line, up: make(chan listener, maxListeners), ended: make(chan struct{})}
 	if h.State == "" {
 		h.State = filepath.Join(home, "state")
 	}
-	args := []string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--log-format", "json", "--state-dir", h.State}
+	args := []string{"serve", "--admin", "127.0.0.1:0", "--log-format", "json", "--state-dir", h.State}
+	if !strings.Contains("\n"+o.Config, "\nlisten:") {
+		args = append(args, "--listen", "127.0.0.1:0")
+	}
 	if o.Config != "" {
 		file := filepath.Join(home, "mcpd.yaml")
 		if err := os.WriteFile(file, []byte(o.Config), 0o600); err != nil {
@@ -151,9 +156,10 @@ func (h *Host) listening() {
 	for h.MCP == "" || h.Admin == "" {
 		select {
 		case l := <-h.up:
-			if l.Name == "mcp" {
+			switch {
+			case l.Name == "mcp" && h.MCP == "" && !strings.HasPrefix(l.Addr, "unix:"):
 				h.MCP = "http://" + l.Addr
-			} else {
+			case l.Name == "admin":
 				h.Admin = "http://" + l.Addr
 			}
 		case <-h.ended:

@@ -47,7 +47,7 @@ type flood struct {
 func TestAbuseOfHTTP2EndsTheConnection(t *testing.T) {
 	cert, key, pool := certificate(t)
 	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "here") })
-	address := start(t, ServerOptions{Handler: h, CertFile: cert, KeyFile: key}, func(s *http.Server) {
+	address := start(t, ServerOptions{Handler: h, Certificate: loaded(t, cert, key)}, func(s *http.Server) {
 		remember := s.ConnContext
 		s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 			_ = c.(*connection).secure.NetConn().(*net.TCPConn).SetWriteBuffer(4 << 10) // it is soon full of what nobody reads

@@ -52,6 +52,17 @@ type connection struct {
 	resets  int
 }
 
+// local is who calls over a Unix socket: a user of this machine, as over loopback.
+var local = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}
+
+// RemoteAddr implements net.Conn.
+func (c *connection) RemoteAddr() net.Addr {
+	if _, isUnix := c.raw.(*net.UnixConn); isUnix {
+		return local
+	}
+	return c.Conn.RemoteAddr()
+}
+
 type connectionKey struct{}
 
 // remember is an http.Server.ConnContext.

@@ -28,7 +28,7 @@ func dialed(t *testing.T) map[string]func() net.Conn {
 	t.Helper()
 	cert, key, pool := certificate(t)
 	plain := start(t, ServerOptions{Handler: echoing}, func(*http.Server) {})
-	secure := start(t, ServerOptions{Handler: echoing, CertFile: cert, KeyFile: key}, func(*http.Server) {})
+	secure := start(t, ServerOptions{Handler: echoing, Certificate: loaded(t, cert, key)}, func(*http.Server) {})
 	return map[string]func() net.Conn{
 		"plain": func() net.Conn { return connect(t, plain) },
 		"TLS": func() net.Conn {
@@ -152,7 +152,7 @@ func TestRequestBeforeAnAmbiguousOneGoesOn(t *testing.T) {
 // Requests know of the TLS below them, and who speaks no TLS is told so.
 func TestSecureListener(t *testing.T) {
 	cert, key, pool := certificate(t)
-	address := start(t, ServerOptions{CertFile: cert, KeyFile: key, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	address := start(t, ServerOptions{Certificate: loaded(t, cert, key), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.TLS == nil || !r.TLS.HandshakeComplete {
 			t.Errorf("%s: TLS is %+v", r.Proto, r.TLS)
 		}

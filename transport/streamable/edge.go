@@ -27,6 +27,9 @@ var edge = []func(*Handler, *http.Request) (refusal, string){
 
 // checkHeaders counts, and removes what only a trusted proxy could say: nobody behind this point can be tempted to believe it.
 func (h *Handler) checkHeaders(r *http.Request) (refusal, string) {
+	if r.Method == "PRI" && r.ProtoMajor == 2 { // the preface of HTTP/2, which net/http hands over where it does not speak it
+		return badMethod, "this is HTTP/2 without TLS, which is spoken with h2c: true in the configuration"
+	}
 	n := 0
 	for name, values := range r.Header {
 		n += len(values)

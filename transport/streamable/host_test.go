@@ -183,10 +183,7 @@ func serve(t *testing.T, host *testHost, o Options) *testServer {
 	o.Host, o.Store = host, host.store
 	h := NewHandler(o)
 	connections := &Connections{}
-	config, err := NewHTTPServer(ServerOptions{Handler: h, Drain: []func(){h.Drain}, Connections: connections})
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := NewHTTPServer(ServerOptions{Handler: h, Drain: []func(){h.Drain}, Connections: connections})
 	s := httptest.NewUnstartedServer(nil)
 	s.Config, s.Listener = config, connections.Listener(s.Listener)
 	s.Start()

@@ -35,7 +35,7 @@ func TestHTTP2StreamsAreBounded(t *testing.T) {
 		begun <- struct{}{}
 		<-all
 	})
-	address := start(t, ServerOptions{Handler: h, CertFile: cert, KeyFile: key, HTTP2Streams: 3}, func(*http.Server) {})
+	address := start(t, ServerOptions{Handler: h, Certificate: loaded(t, cert, key), HTTP2Streams: 3}, func(*http.Server) {})
 	client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}}}
 	defer client.CloseIdleConnections()
 	get := func(path string) {
@@ -76,7 +76,7 @@ func TestBodiesThatWaitLeaveHTTP2ToOthers(t *testing.T) {
 		n, err := io.Copy(io.Discard, r.Body)
 		fmt.Fprint(w, n, err)
 	})
-	address := start(t, ServerOptions{Handler: h, CertFile: cert, KeyFile: key, HTTP2Streams: streams}, func(*http.Server) {})
+	address := start(t, ServerOptions{Handler: h, Certificate: loaded(t, cert, key), HTTP2Streams: streams}, func(*http.Server) {})
 	client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}}}
 	defer client.CloseIdleConnections()
 	post := func(path string, size int) {
@@ -111,7 +111,7 @@ func TestRefusedBodyLeavesHTTP2ToOthers(t *testing.T) {
 	host := newTestHost(t)
 	h := NewHandler(Options{Host: host, Store: host.store, Bounds: Bounds{BodyTime: 100 * time.Millisecond}})
 	var remotes sync.Map
-	address := start(t, ServerOptions{CertFile: cert, KeyFile: key, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	address := start(t, ServerOptions{Certificate: loaded(t, cert, key), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		remotes.Store(r.RemoteAddr, true)
 		h.ServeHTTP(w, r)
 	})}, func(*http.Server) {})

@@ -33,7 +33,7 @@ func TestHandlerThatPanicsCostsItsRequest(t *testing.T) {
 			waits, release := make(chan struct{}), make(chan struct{})
 			all := &Connections{}
 			address := start(t, ServerOptions{
-				CertFile: cert, KeyFile: key, Connections: all,
+				Certificate: loaded(t, cert, key), Connections: all,
 				Panicked: func(_ *http.Request, value any, pcs []uintptr) error {
 					if reported.Add(1); value != "crash" && fmt.Sprint(value) != "an error" {
 						others.Add(1)

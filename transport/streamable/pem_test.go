@@ -36,7 +36,7 @@ func TestCertificateThatIsNoRegularFileIsRefused(t *testing.T) {
 	} {
 		done := make(chan error, 1)
 		go func() { // owner: the test, which waits for the result
-			_, err := NewHTTPServer(ServerOptions{CertFile: c.cert, KeyFile: c.key})
+			_, err := LoadCertificate(c.cert, c.key)
 			done <- err
 		}()
 		select {

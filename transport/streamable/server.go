@@ -3,12 +3,9 @@ package streamable
 import (
 	"cmp"
 	"crypto/tls"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
-
-	"mcpd/internal/regular"
 )
 
 const (
@@ -37,8 +34,10 @@ type ServerOptions struct {
 	Handler http.Handler
 	// Drain lists what Shutdown tells to end its streams, as Handler.Drain. Without it open streams would hold Shutdown up to its end.
 	Drain []func()
-	// CertFile and KeyFile turn on TLS 1.2 and later, with HTTP/2. Both or none.
-	CertFile, KeyFile string
+	// H2C turns on HTTP/2 without TLS, for clients that begin with it.
+	H2C bool
+	// Certificate turns on TLS 1.2 and later, with HTTP/2.
+	Certificate *Certificate
 	// Connections counts, and may bound. Default: one of its own.
 	Connections *Connections
 	// HeaderTime, IdleTime, HeaderBytes and HTTP2Streams: see the defaults, which zero means.
@@ -54,7 +53,7 @@ type ServerOptions struct {
 
 // NewHTTPServer makes a server with the bounds of this package. It has no timeout for writes, which would end every stream: a Handler
 // sets deadlines as it writes. Serve what Connections.Listener accepts, or SecureListener with TLS.
-func NewHTTPServer(o ServerOptions) (*http.Server, error) {
+func NewHTTPServer(o ServerOptions) *http.Server {
 	if o.Connections == nil {
 		o.Connections = &Connections{}
 	}
@@ -78,15 +77,16 @@ func NewHTTPServer(o ServerOptions) (*http.Server, error) {
 	for _, drain := range o.Drain {
 		server.RegisterOnShutdown(drain)
 	}
-	if o.CertFile == "" && o.KeyFile == "" {
-		return server, nil
-	}
-	certificate, err := keyPair(o.CertFile, o.KeyFile)
-	if err != nil {
-		return nil, fmt.Errorf("tls certificate %q with key %q: %w", o.CertFile, o.KeyFile, err)
+	if o.Certificate == nil {
+		if o.H2C {
+			server.Protocols = new(http.Protocols)
+			server.Protocols.SetHTTP1(true)
+			server.Protocols.SetUnencryptedHTTP2(true)
+		}
+		return server
 	}
 	server.TLSConfig = &tls.Config{
-		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}, NextProtos: []string{"h2", "http/1.1"},
+		MinVersion: tls.VersionTLS12, GetCertificate: o.Certificate.get, NextProtos: []string{"h2", "http/1.1"},
 	}
 	// net/http finds out that a connection has TLS only if it is a *tls.Conn, and then nobody sees
 	// how its requests are framed. Those of SecureListener look like connections without TLS.
@@ -94,23 +94,7 @@ func NewHTTPServer(o ServerOptions) (*http.Server, error) {
 	server.Protocols.SetHTTP1(true)
 	server.Protocols.SetHTTP2(true)
 	server.Protocols.SetUnencryptedHTTP2(true)
-	return server, nil
-}
-
-// MaxPEM is the largest file of a certificate, or of its key, that is read.
-const MaxPEM = 1 << 20
-
-// keyPair is tls.LoadX509KeyPair of regular files: to read a pipe or a device may take for ever.
-func keyPair(certFile, keyFile string) (tls.Certificate, error) {
-	cert, err := regular.Read(certFile, MaxPEM)
-	if err != nil {
-		return tls.Certificate{}, err
-	}
-	key, err := regular.Read(keyFile, MaxPEM)
-	if err != nil {
-		return tls.Certificate{}, err
-	}
-	return tls.X509KeyPair(cert, key)
+	return server
 }
 
 // served is what every request passes first.

@@ -21,14 +21,11 @@ import (
 )
 
 func TestServerBounds(t *testing.T) {
-	s, err := NewHTTPServer(ServerOptions{Handler: http.NotFoundHandler()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := NewHTTPServer(ServerOptions{Handler: http.NotFoundHandler()})
 	if s.ReadHeaderTimeout != 5*time.Second || s.IdleTimeout != 75*time.Second || s.MaxHeaderBytes+4096 != 32<<10 || s.WriteTimeout != 0 {
 		t.Errorf("got %v, %v, %d and %v", s.ReadHeaderTimeout, s.IdleTimeout, s.MaxHeaderBytes, s.WriteTimeout)
 	}
-	if _, err := NewHTTPServer(ServerOptions{CertFile: "missing.pem"}); err == nil || !strings.Contains(err.Error(), `"missing.pem"`) {
+	if _, err := LoadCertificate("missing.pem", "missing.key"); err == nil || !strings.Contains(err.Error(), `"missing.pem"`) {
 		t.Errorf("got %v, want an error that names the file", err)
 	}
 }
@@ -42,10 +39,7 @@ func start(t *testing.T, o ServerOptions, ready func(*http.Server)) string {
 // startOn is start with a listener of another kind.
 func startOn(t *testing.T, o ServerOptions, ready func(*http.Server), on func(net.Listener) net.Listener) string {
 	t.Helper()
-	s, err := NewHTTPServer(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := NewHTTPServer(o)
 	ready(s)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -56,7 +50,7 @@ func startOn(t *testing.T, o ServerOptions, ready func(*http.Server), on func(ne
 		connections = &Connections{}
 	}
 	l = connections.Listener(on(l))
-	if o.CertFile != "" {
+	if o.Certificate != nil {
 		l = connections.SecureListener(l.(*listener).Listener, s)
 	}
 	done := make(chan error, 1)
@@ -227,7 +221,7 @@ func TestRapidResetEndsTheConnection(t *testing.T) {
 		}
 		io.WriteString(w, r.RemoteAddr)
 	})
-	address := start(t, ServerOptions{Handler: h, CertFile: cert, KeyFile: key}, func(*http.Server) {})
+	address := start(t, ServerOptions{Handler: h, Certificate: loaded(t, cert, key)}, func(*http.Server) {})
 	client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}}}
 	defer client.CloseIdleConnections()
 	get := func(ctx context.Context, path string) string {
@@ -300,7 +294,7 @@ func TestTLS(t *testing.T) {
 	cert, key, pool := certificate(t)
 	seen := make(chan string, 1)
 	h := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- r.Proto })
-	address := start(t, ServerOptions{Handler: h, CertFile: cert, KeyFile: key}, func(*http.Server) {})
+	address := start(t, ServerOptions{Handler: h, Certificate: loaded(t, cert, key)}, func(*http.Server) {})
 	client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}}}
 	defer client.CloseIdleConnections()
 	resp, err := client.Get("https://" + address)
@@ -348,4 +342,14 @@ func certificate(t *testing.T) (cert, key string, pool *x509.CertPool) {
 	pool = x509.NewCertPool()
 	pool.AddCert(parsed)
 	return cert, key, pool
+}
+
+// loaded are the files of a certificate.
+func loaded(t *testing.T, cert, key string) *Certificate {
+	t.Helper()
+	c, err := LoadCertificate(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }

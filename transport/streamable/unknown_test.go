@@ -121,10 +121,7 @@ func (f *file) Close() error {
 func startScarce(t *testing.T, files int) (address string) {
 	t.Helper()
 	connections := &Connections{}
-	server, err := NewHTTPServer(ServerOptions{Handler: authenticates, Connections: connections})
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := NewHTTPServer(ServerOptions{Handler: authenticates, Connections: connections})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +185,7 @@ func TestListenerMakesNoRoomForNobody(t *testing.T) {
 func TestPrefaceAsksNothing(t *testing.T) {
 	cert, key, pool := certificate(t)
 	connections := &Connections{Max: 2}
-	address := start(t, ServerOptions{Handler: authenticates, CertFile: cert, KeyFile: key, Connections: connections}, func(*http.Server) {})
+	address := start(t, ServerOptions{Handler: authenticates, Certificate: loaded(t, cert, key), Connections: connections}, func(*http.Server) {})
 	get := func(c *http.Client) error {
 		resp, err := c.Get("https://" + address)
 		if err == nil {

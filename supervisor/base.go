@@ -1,0 +1,16 @@
+package supervisor
+
+import (
+	"net/http"
+	"strings"
+)
+
+// path is the path of a request below base_path. A proxy may have removed that from it.
+func (s *settings) path(r *http.Request) string { return below(s.config.BasePath, r.URL.EscapedPath()) }
+
+func below(base, path string) string {
+	if rest, ok := strings.CutPrefix(path, base); ok && strings.HasPrefix(rest, "/") {
+		return rest
+	}
+	return path
+}

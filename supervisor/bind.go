@@ -1,0 +1,78 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+
+	"mcpd/gateway/config"
+)
+
+const unixPrefix = config.UnixPrefix
+
+// bind opens all sockets of the MCP listener, or none. One that was bound before gets the same
+// address: the kernel may have chosen its port.
+func (h *host) bind(c *config.Config) (bound []net.Listener, err error) {
+	defer func() {
+		if err != nil {
+			for _, l := range bound {
+				_ = l.Close()
+			}
+			bound = nil
+		}
+	}()
+	for i, address := range c.Listen {
+		name := socketName(i)
+		at := h.addrs.or(name, address)
+		l, err := listen(c, at)
+		if err != nil {
+			return bound, fmt.Errorf("listen %s: %w", at, err)
+		}
+		bound = append(bound, l)
+		h.addrs.set(name, shown(l.Addr()))
+	}
+	return bound, nil
+}
+
+// socketName is the name of a socket among the addresses. The first is where commands find the host.
+func socketName(i int) string {
+	if i == 0 {
+		return "mcp"
+	}
+	return fmt.Sprintf("mcp %d", i+1)
+}
+
+// shown is an address as `listen` has it.
+func shown(a net.Addr) string {
+	if a.Network() == "unix" {
+		return unixPrefix + a.String()
+	}
+	return a.String()
+}
+
+func listen(c *config.Config, address string) (net.Listener, error) {
+	if path, isUnix := strings.CutPrefix(address, unixPrefix); isUnix {
+		return listenUnix(path, c.Unix)
+	}
+	return socket(c.Edge.StallTime).Listen(context.Background(), network(address, c.Listen), address)
+}
+
+// network is the network of an address. By itself, Go takes 0.0.0.0 to mean IPv6 as well. [::] is
+// both, unless another listener has the same port of IPv4.
+func network(address string, all []string) string {
+	a, err := netip.ParseAddrPort(address)
+	switch {
+	case err != nil:
+		return "tcp"
+	case a.Addr().Is4():
+		return "tcp4"
+	}
+	for _, other := range all {
+		if o, err := netip.ParseAddrPort(other); err == nil && o.Addr().Is4() && o.Port() == a.Port() && a.Port() != 0 {
+			return "tcp6"
+		}
+	}
+	return "tcp"
+}

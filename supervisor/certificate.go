@@ -1,0 +1,138 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/thejerf/suture/v4"
+
+	"mcpd/gateway/config"
+	"mcpd/internal/clock"
+	"mcpd/telemetry"
+	"mcpd/transport/streamable"
+)
+
+const (
+	// renewEvery is how often the files of the certificate are read again: programs that renew them
+	// tell nobody.
+	renewEvery = 10 * second
+	// checkEvery is how often it is checked that clients accept the certificate.
+	checkEvery = 10 * minute
+	// doubtEvery is how often a certificate is complained about that goes on as it is.
+	doubtEvery = 24 * time.Hour
+)
+
+// CheckCertificate is what is wrong with the certificate of a configuration, if it has one. A host
+// would not start without its files; with one that its clients refuse it does.
+func CheckCertificate(c *config.Config, now time.Time) error {
+	if c.TLS.Cert == "" {
+		return nil
+	}
+	certificate, err := streamable.LoadCertificate(c.TLS.Cert, c.TLS.Key)
+	if err != nil {
+		return err
+	}
+	return certificate.Check(now, nil)
+}
+
+// certificateRow is the row that renews the certificate. The certificate outlives it.
+func (h *host) certificateRow() (suture.Service, error) {
+	if h.certificate.Load() == nil {
+		files := h.now().config.TLS
+		certificate, err := streamable.LoadCertificate(files.Cert, files.Key)
+		if err != nil {
+			return nil, err
+		}
+		h.certificate.Store(certificate)
+	}
+	return &renewal{
+		certificate: h.certificate.Load(), clock: h.clock, asked: h.renew,
+		emit: func(e telemetry.Event) { h.recorder.Emit(e) },
+	}, nil
+}
+
+// renewCertificate has the files of the certificate read now. It does not wait for that.
+func (h *host) renewCertificate() {
+	select {
+	case h.renew <- struct{}{}:
+	default: // somebody has asked already
+	}
+}
+
+// certificateLeft is how long the certificate is valid, for the metrics.
+func (h *host) certificateLeft() (left time.Duration, ok bool) {
+	c := h.certificate.Load()
+	if c == nil {
+		return 0, false
+	}
+	return c.Expires().Sub(h.clock.Now()), true
+}
+
+// renewal looks after a certificate.
+type renewal struct {
+	certificate *streamable.Certificate
+	clock       clock.Clock
+	asked       <-chan struct{}
+	emit        func(telemetry.Event)
+
+	checked time.Time
+	doubt   string    // what was told last
+	told    time.Time // when that was
+}
+
+// Serve implements suture.Service.
+func (r *renewal) Serve(ctx context.Context) error {
+	r.check()
+	for {
+		due := make(chan struct{})
+		timer := r.clock.AfterFunc(renewEvery, func() { close(due) })
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		case <-r.asked:
+			timer.Stop()
+			r.renew(true)
+		case <-due:
+			r.renew(false)
+		}
+		r.check()
+	}
+}
+
+// renew serves what the files have now.
+func (r *renewal) renew(atOnce bool) {
+	now := r.clock.Now()
+	renewed, err := r.certificate.Renew(now, atOnce)
+	switch {
+	case err != nil:
+		r.emit(telemetry.CertificateDoubted{File: r.certificate.File(), Reason: "the one from before is served: " + err.Error()})
+	case renewed:
+		r.doubt, r.checked = "", time.Time{}
+		r.emit(telemetry.CertificateRenewed{File: r.certificate.File(), Left: r.certificate.Expires().Sub(now)})
+	}
+}
+
+// check tells what clients have against the certificate, or soon will: when it begins, and once a
+// day.
+func (r *renewal) check() {
+	now := r.clock.Now()
+	if now.Sub(r.checked) < checkEvery {
+		return
+	}
+	r.checked = now
+	doubt := ""
+	if err := r.certificate.Check(now, nil); err != nil {
+		doubt = err.Error()
+	} else if r.certificate.ExpiresSoon(now) {
+		doubt = fmt.Sprintf("it expires at %s and was not renewed", r.certificate.Expires().UTC().Format(time.RFC3339))
+	}
+	if doubt == r.doubt && now.Sub(r.told) < doubtEvery {
+		return
+	}
+	r.doubt, r.told = doubt, now
+	if doubt != "" {
+		r.emit(telemetry.CertificateDoubted{File: r.certificate.File(), Reason: doubt})
+	}
+}

@@ -1,0 +1,241 @@
+package streamable
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mcpd/internal/regular"
+)
+
+// MaxPEM is the largest file of a certificate, or of its key, that is read.
+const MaxPEM = 1 << 20
+
+// Certificate is the certificate of a listener, with its key. Both are read again while the listener
+// serves: each handshake gets a certificate with the key that belongs to it.
+type Certificate struct {
+	certFile, keyFile string
+	served            atomic.Pointer[tls.Certificate]
+
+	mu      sync.Mutex // one reads at a time; guards the rest
+	read    digest     // of the files that are served
+	refused digest     // of the files that were last refused
+	told    bool       // of that
+}
+
+type digest [sha256.Size]byte
+
+// LoadCertificate reads a certificate and its key.
+func LoadCertificate(certFile, keyFile string) (*Certificate, error) {
+	c := &Certificate{certFile: certFile, keyFile: keyFile}
+	files, err := c.open()
+	if err != nil {
+		return nil, err
+	}
+	pair, err := tls.X509KeyPair(files.cert, files.key)
+	if err != nil {
+		return nil, c.wrap(err)
+	}
+	c.served.Store(&pair)
+	c.read = files.sum
+	return c, nil
+}
+
+// File is the file of the certificate.
+func (c *Certificate) File() string { return c.certFile }
+
+// get is a tls.Config.GetCertificate.
+func (c *Certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	return c.served.Load(), nil
+}
+
+// Renew serves what the files have now, and reports whether that is another certificate. Files that
+// cannot be used change nothing. The error says why, once for each content: the two files are not
+// written at the same moment, so unless at once is set, a pair is refused only if it has not changed
+// since the last call.
+func (c *Certificate) Renew(now time.Time, atOnce bool) (renewed bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	files, err := c.open()
+	if err == nil && files.sum == c.read {
+		c.refused, c.told = digest{}, false
+		return false, nil
+	}
+	if err == nil {
+		if err = c.replace(files, now); err == nil {
+			c.read, c.refused, c.told = files.sum, digest{}, false
+			return true, nil
+		}
+	}
+	again := files.sum == c.refused
+	if !again {
+		c.refused, c.told = files.sum, false
+	}
+	if c.told && !atOnce || !again && !atOnce {
+		return false, nil
+	}
+	c.told = true
+	return false, err
+}
+
+// worse is why a certificate does not replace one that clients still accept.
+func worse(next, served *x509.Certificate, now time.Time) error {
+	if bad := outOfDate(next, now); bad != nil && outOfDate(served, now) == nil {
+		return bad
+	}
+	return nil
+}
+
+// files are the contents of both files. The digest tells them apart, and where they cannot be read,
+// the errors.
+type files struct {
+	cert, key []byte
+	sum       digest
+}
+
+func (c *Certificate) open() (f files, err error) {
+	if f.cert, err = regular.Read(c.certFile, MaxPEM); err == nil {
+		f.key, err = regular.Read(c.keyFile, MaxPEM)
+	}
+	if err != nil {
+		return files{sum: sha256.Sum256([]byte(err.Error()))}, c.wrap(err)
+	}
+	both := sha256.New()
+	fmt.Fprintf(both, "%d ", len(f.cert))
+	both.Write(f.cert)
+	both.Write(f.key)
+	f.sum = digest(both.Sum(nil))
+	return f, nil
+}
+
+// replace serves another pair, unless it is worse than the one before.
+func (c *Certificate) replace(f files, now time.Time) error {
+	pair, err := tls.X509KeyPair(f.cert, f.key)
+	if err == nil {
+		err = worse(pair.Leaf, c.served.Load().Leaf, now)
+	}
+	if err != nil {
+		return c.wrap(err)
+	}
+	c.served.Store(&pair)
+	return nil
+}
+
+func (c *Certificate) wrap(err error) error {
+	return fmt.Errorf("tls certificate %q with key %q: %w", c.certFile, c.keyFile, err)
+}
+
+// Expires is when the first of the certificates that clients are sent does.
+func (c *Certificate) Expires() time.Time {
+	chain, err := parse(c.served.Load())
+	if err != nil {
+		return time.Time{}
+	}
+	first := chain[0].NotAfter
+	for _, cert := range chain[1:] {
+		if !selfSigned(cert) && cert.NotAfter.Before(first) {
+			first = cert.NotAfter
+		}
+	}
+	return first
+}
+
+// Check is what clients would have against the certificate at that time: it, or one of its chain, is
+// not valid then, or its chain ends at a certificate whose issuer neither is in the file nor is one
+// of roots. Nil for roots stands for those of the system.
+func (c *Certificate) Check(now time.Time, roots *x509.CertPool) error {
+	chain, err := parse(c.served.Load())
+	if err != nil {
+		return c.wrap(err)
+	}
+	if roots == nil {
+		roots, _ = x509.SystemCertPool() // an error is that there are none
+	}
+	if err := check(chain, now, roots); err != nil {
+		return c.wrap(err)
+	}
+	return nil
+}
+
+func parse(pair *tls.Certificate) (chain []*x509.Certificate, err error) {
+	for _, der := range pair.Certificate {
+		cert, err := x509.ParseCertificate(der)
+		if err != nil {
+			return nil, err
+		}
+		chain = append(chain, cert)
+	}
+	return chain, nil
+}
+
+func check(chain []*x509.Certificate, now time.Time, trusted *x509.CertPool) error {
+	for _, cert := range chain {
+		if err := outOfDate(cert, now); err != nil {
+			return err
+		}
+	}
+	o := x509.VerifyOptions{CurrentTime: now, Roots: x509.NewCertPool(), Intermediates: x509.NewCertPool()}
+	none := trusted == nil || trusted.Equal(o.Roots)
+	if !none {
+		o.Roots = trusted.Clone()
+	}
+	for i, cert := range chain {
+		// A root that stands in the file is one that its clients are to trust. On a machine that trusts
+		// nobody, as in a small container, nothing can be said of the last issuer of a longer chain.
+		if selfSigned(cert) || none && i > 0 && i == len(chain)-1 {
+			o.Roots.AddCert(cert)
+		} else if i > 0 {
+			o.Intermediates.AddCert(cert)
+		}
+	}
+	_, err := chain[0].Verify(o)
+	if _, unknown := errors.AsType[x509.UnknownAuthorityError](err); unknown {
+		last := lastOf(chain)
+		return fmt.Errorf("the chain ends at %q, and its issuer %q is neither in the file nor trusted by this machine: "+
+			"append the certificates of its issuers to the file", last.Subject, last.Issuer)
+	}
+	return err
+}
+
+// lastOf is the last certificate of the chain that begins with the first.
+func lastOf(chain []*x509.Certificate) *x509.Certificate {
+	last := chain[0]
+	for range chain {
+		for _, issuer := range chain {
+			if issuer != last && last.CheckSignatureFrom(issuer) == nil {
+				last = issuer
+				break
+			}
+		}
+	}
+	return last
+}
+
+func selfSigned(cert *x509.Certificate) bool {
+	return cert.CheckSignature(cert.SignatureAlgorithm, cert.RawTBSCertificate, cert.Signature) == nil
+}
+
+func outOfDate(cert *x509.Certificate, now time.Time) error {
+	switch {
+	case now.After(cert.NotAfter):
+		return fmt.Errorf("%q expired at %s", cert.Subject, cert.NotAfter.UTC().Format(time.RFC3339))
+	case now.Before(cert.NotBefore):
+		return fmt.Errorf("%q is not valid before %s", cert.Subject, cert.NotBefore.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+// soonest is how long before its end a certificate that lives for months should have been renewed.
+const soonest = 7 * 24 * time.Hour
+
+// ExpiresSoon is how long before its end a certificate of that age should have been renewed: clients
+// that renew in time do so well before.
+func (c *Certificate) ExpiresSoon(now time.Time) bool {
+	leaf := c.served.Load().Leaf
+	return c.Expires().Sub(now) < min(soonest, leaf.NotAfter.Sub(leaf.NotBefore)/5)
+}
