@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -86,9 +87,12 @@ func TestCertificateIsLookedAfter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		var mu sync.Mutex // guards told
 		var told []string
 		asked := make(chan struct{}, 1)
 		r := &renewal{certificate: certificate, clock: clock.System, asked: asked, emit: func(e telemetry.Event) {
+			mu.Lock()
+			defer mu.Unlock()
 			switch e := e.(type) {
 			case telemetry.CertificateRenewed:
 				told = append(told, fmt.Sprintf("renewed %s", e.Left.Round(time.Hour)))
@@ -103,6 +107,8 @@ func TestCertificateIsLookedAfter(t *testing.T) {
 			t.Helper()
 			time.Sleep(pass)
 			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
 			ok := len(told) == len(want)
 			for i := range told {
 				ok = ok && strings.Contains(told[i], want[i])
