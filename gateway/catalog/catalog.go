@@ -160,7 +160,7 @@ func nameOf(k Kind, item jsontext.Value) (name, why string) {
 	}
 	name, ok := splice.GetString(item, kinds[k].key)
 	switch {
-	case !ok || name == "":
+	case !ok || name == "" && k > Prompts: // an empty URI is none
 		return "", "an item has no " + kinds[k].key
 	case k <= Prompts && len(name) > MaxName || len(name) > MaxURI:
 		return name[:64], "its " + kinds[k].key + " is too long"

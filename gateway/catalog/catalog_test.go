@@ -307,10 +307,10 @@ func TestWhatIsLeftOutIsReported(t *testing.T) {
 	s.Items[Templates] = []jsontext.Value{jsontext.Value(`{"uriTemplate":"x://{"}`)}
 	s.Items[Prompts] = []jsontext.Value{jsontext.Value(`{"name":"p"}`)}
 	c := New([]Server{s})
-	if got := names(c.List(Tools)); !slices.Equal(got, []string{"a__t", External("a", long)}) {
+	if got := names(c.List(Tools)); !slices.Equal(got, []string{"a__t", External("a", ""), External("a", long)}) {
 		t.Errorf("listed are %q", got)
 	}
-	if got := len(c.List(Templates).Items()); got != 1 || len(c.Problems()) != 10 {
+	if got := len(c.List(Templates).Items()); got != 1 || len(c.Problems()) != 9 {
 		t.Errorf("%d templates are listed, and reported are %v", got, c.Problems())
 	}
 	if got, want := c.Problems()[0].String(), `tools of server a: the server lists it twice "t"`; got != want {

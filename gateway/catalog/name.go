@@ -19,10 +19,11 @@ const MaxExternal = 64
 const kept = MaxExternal - 1 - 8
 
 // External is the name that a server's tool or prompt has in the one list. A name that would be too
-// long is cut and ends in a digest, so that it cannot be split again: a Catalog remembers it.
+// long is cut and ends in a digest, so that it cannot be split again: a Catalog remembers it. So does
+// an empty name.
 func External(server, name string) string {
 	full := server + separator + name
-	if utf8.RuneCountInString(full) <= MaxExternal {
+	if name != "" && utf8.RuneCountInString(full) <= MaxExternal {
 		return full
 	}
 	return digested(server, name, full)
@@ -73,7 +74,7 @@ func (t toolNames) external(name string) string {
 	if fit != name && (t.plain[fit] || t.fits[fit] > 1) {
 		return digested(t.server, name, t.server+separator+fit)
 	}
-	if full := t.server + separator + fit; len(full) > MaxExternal {
+	if full := t.server + separator + fit; name == "" || len(full) > MaxExternal {
 		return digested(t.server, name, full)
 	}
 	return t.server + separator + fit

@@ -17,7 +17,7 @@ import (
 func TestToolNamesFit(t *testing.T) {
 	fits := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 	long := strings.Repeat("é.", 40)
-	names := []string{"plain", "get.weather", "a/b", "a.b", "a b", "a_b", "日本", "中文", "x" + long, "ends.", "ends_", strings.Repeat("n", 80)}
+	names := []string{"plain", "get.weather", "a/b", "a.b", "a b", "a_b", "", "日本", "中文", "x" + long, "ends.", "ends_", strings.Repeat("n", 80)}
 	want := map[string]string{"plain": "s__plain", "get.weather": "s__get_weather", "a_b": "s__a_b", "ends_": "s__ends_"}
 	listed := func(names []string, others ...Server) map[string]string {
 		c, own := New(append(others, offer("s", map[Kind][]string{Tools: names}))), map[string]string{}

@@ -171,7 +171,7 @@ func (c *checker) properties(raw jsontext.Value, at string) jsontext.Value {
 }
 
 // integer checks a whole number, which the Go SDK reads only without a fraction and an exponent,
-// and within 64 bits. A larger one is removed.
+// and within 64 bits. A larger one is removed, and so is a fraction, which the TypeScript SDK reads.
 func (c *checker) integer(raw jsontext.Value, at string) jsontext.Value {
 	if raw.Kind() != '0' {
 		return c.wrong(at, "is not an integer")
@@ -181,10 +181,8 @@ func (c *checker) integer(raw jsontext.Value, at string) jsontext.Value {
 	}
 	f, err := strconv.ParseFloat(string(raw), 64)
 	switch {
-	case err != nil || math.Abs(f) >= 1<<63:
+	case err != nil || math.Abs(f) >= 1<<63, f != math.Trunc(f):
 		return nil
-	case f != math.Trunc(f):
-		return c.wrong(at, "is not an integer")
 	}
 	return jsontext.Value(strconv.FormatInt(int64(f), 10))
 }

@@ -84,7 +84,7 @@ func TestSound(t *testing.T) {
 		{catalog.Resources, `{"uri":7,"name":"b"}`, "", "resource.uri is not a string"},
 		{catalog.Resources, `{"uri":"a:b","name":"b","mimeType":null,"size":null,"annotations":{"audience":null,"priority":null,"lastModified":null}}`, `{"uri":"a:b","name":"b","annotations":{}}`, ""},
 		{catalog.Resources, `{"uri":"a:b","name":"b","size":"12"}`, "", "resource.size is not an integer"},
-		{catalog.Resources, `{"uri":"a:b","name":"b","size":1.5}`, "", "resource.size is not an integer"},
+		{catalog.Resources, `{"uri":"a:b","name":"b","size":1.5}`, `{"uri":"a:b","name":"b"}`, ""},
 		{catalog.Resources, `{"uri":"a:b","name":"b","size":12.0}`, `{"uri":"a:b","name":"b","size":12}`, ""},
 		{catalog.Resources, `{"uri":"a:b","name":"b","size":1e400}`, `{"uri":"a:b","name":"b"}`, ""},
 		{catalog.Resources, `{"uri":"a:b","name":"b","annotations":{"audience":"user"}}`, "", "resource.annotations.audience is not an array"},

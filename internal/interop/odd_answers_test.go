@@ -35,6 +35,19 @@ func answer(more string) oddReply {
 	return rawly(`{"jsonrpc":"2.0",` + more + `"result":` + text("ok") + `}`)
 }
 
+// unended is a reply whose last event lacks so many line ends of an event stream.
+func unended(n int, of oddReply) oddReply { of.unended = n; return of }
+
+// status is a reply with an error that has a status of HTTP.
+func status(http, code int) oddReply {
+	of := failure(code, "m")
+	of.status = http
+	return of
+}
+
+// sessionlessly is a row of a server that gives no session id.
+func sessionlessly(of oddRow) oddRow { of.sessionless = true; return of }
+
 // oddAnswers are the rows of part 1: how servers write their answers.
 func oddAnswers() []oddRow {
 	row := func(name, odd string, over []string, says says, asks []oddAsk) oddRow {
@@ -98,6 +111,15 @@ func oddAnswers() []oddRow {
 		row("gzip", "a body compressed with gzip, which was not asked for", onWeb, called(compressed("gzip", answer(`"id":$ID,`))), askCall),
 		row("x-gzip", "the same under its old name", onWeb, called(compressed("x-gzip", answer(`"id":$ID,`))), askCall),
 		row("deflate", "a body compressed with deflate", onWeb, called(compressed("deflate", answer(`"id":$ID,`))), askCall),
+		row("br", "a body compressed with Brotli", onWeb, called(compressed("br", answer(`"id":$ID,`))), gets(`"ok"`)),
+		row("br-list", "a list compressed with Brotli", onWeb, says{"tools/list": {compressed("br", result(`{"tools":[`+oddTool("a")+`]}`))}},
+			[]oddAsk{{method: "tools/list", through: "a", aggregate: "a"}}),
+		row("zstd", "a body compressed with Zstandard", onWeb, called(compressed("zstd", answer(`"id":$ID,`))), gets(`"ok"`)),
+		row("event-unended", "an event stream whose last event lacks its blank line", []string{oddEvents}, called(unended(1, answer(`"id":$ID,`))), gets(`"ok"`)),
+		row("event-cut", "an event stream whose last event lacks the end of its line", []string{oddEvents}, called(unended(2, answer(`"id":$ID,`))), gets(`"ok"`)),
+		sessionlessly(row("status-404", "404 with an error about this request, of a server without sessions", []string{oddJSON}, called(status(404, -32050)), coded("error -32603: m", gets("error -32050: m")))),
+		sessionlessly(row("status-400", "400 with such an error", []string{oddJSON}, called(status(400, -32050)), coded("error -32603: m", gets("error -32050: m")))),
+		sessionlessly(row("status-500", "500 with such an error", []string{oddJSON}, called(status(500, -32050)), coded("error -32603: m", gets("error -32050: m")))),
 		row("gzip-list", "a compressed list", onWeb, says{"tools/list": {compressed("gzip", result(`{"tools":[`+oddTool("a")+`]}`))}}, []oddAsk{{method: "tools/list"}}),
 		row("no-version", "serverInfo without a version", everywhere, greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"odd"}}`), gets(`"ok"`)),
 		row("number-version", "a version that is a number", nil, greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":1.5}}`), gets(`"ok"`)),

@@ -21,6 +21,12 @@ func oddIDs() (rows []oddRow) {
 		add("schema-dynamic-"+one.name, "two servers have the same $id around a $dynamicRef",
 			fmt.Sprintf(`{"$id":"https://odd.example/tree","$dynamicAnchor":"node","type":"object","properties":{"a":{"type":%q},"all":{"type":"array","items":{"$dynamicRef":"#node"}}}}`,
 				one.kind), `{"all":[`+content+`]}`)
+		add("schema-accent-"+one.name, "two servers have the same $id outside of ASCII, and refer to it by its percent-encoded form",
+			fmt.Sprintf(`{"$id":"https://odd.example/größe","type":"object","$defs":{"a":{"$id":"maß","type":%q}},"properties":{"a":{"$ref":"ma%%C3%%9F"}}}`,
+				one.kind), content)
+		add("schema-plain-"+one.name, "the same, and refer to it as it is",
+			fmt.Sprintf(`{"$id":"https://odd.example/länge","type":"object","$defs":{"a":{"$id":"maß","type":%q}},"properties":{"a":{"$ref":"maß"}}}`,
+				one.kind), content)
 	}
 	rows = append(rows, oddRow{part: 2, name: "schema-beside", odd: "an outputSchema refers to the $id of another tool's", says: says{
 		"tools/list": {result(`{"tools":[{"name":"base","inputSchema":{"type":"object"},"outputSchema":{"$id":"https://odd.example/$SERVER","type":"object","$defs":{"n":{"type":"number"}}}},` +

@@ -1,6 +1,10 @@
 package interop
 
-import "strings"
+import (
+	"strings"
+
+	"mcpd/gateway/catalog"
+)
 
 // listing is a script that lists these items, and one that is right.
 func listing(method, member, good string, items ...string) says {
@@ -81,6 +85,21 @@ func oddItems() (rows []oddRow) {
 		`"a":{"$ref":"#/$defs/a~1b"},"b":{"pattern":"^(?=a)(?<!b)\\p{L}+[\\-\\]a]{2,3000}(c)\\1\\u{1F600}$"},"c":{"type":"integer","nullable":true},`+
 		`"d":{"items":[{"type":"null"}],"enum":[1,null]},"e":{"$ref":"#"},"f":{"format":"nothing","x-own":"x"}}}`))
 	tool("tool-name-number", "a tool whose name is a number", one, `{"name":7,"inputSchema":{"type":"object"}}`)
+	empty := func(name, odd, list, method string, s says) { // its name in the aggregate is of one server
+		member, _, _ := strings.Cut(list, "/")
+		own := strings.TrimPrefix(map[string]string{"tools": catalog.ToolName(name+"-stdio", ""), "prompts": catalog.External(name+"-stdio", "")}[member], name+"-stdio__")
+		rows = append(rows, oddRow{part: 2, name: name, odd: odd, over: []string{oddStdio}, says: s, asks: []oddAsk{
+			{method: list, aggregate: own + ", good"}, {method: method, params: `{"name":""}`},
+		}})
+	}
+	listed := func(list, member, good, method string, r oddReply) says {
+		s := listing(list, member, good, strings.Replace(good, "good", "", 1))
+		s[method] = []oddReply{r}
+		return s
+	}
+	empty("tool-empty", "a tool whose name is empty", "tools/list", "tools/call", listed("tools/list", "tools", oddTool("good"), "tools/call", result(text("ok"))))
+	empty("prompt-empty", "a prompt whose name is empty", "prompts/list", "prompts/get",
+		listed("prompts/list", "prompts", `{"name":"good"}`, "prompts/get", result(`{"messages":[{"role":"user","content":{"type":"text","text":"ok"}}]}`)))
 	tool("tool-unnamed", "a tool without a name", one, `{"inputSchema":{"type":"object"}}`)
 	tool("tool-text", "a tool that is a string, and null", one, `"bad"`, `null`)
 	tool("tool-twice", "a tool that is listed twice", both, oddTool("bad"), oddTool("bad"))
@@ -95,9 +114,12 @@ func oddItems() (rows []oddRow) {
 	resource("resource-unnamed", "a resource without a name", one, `{"uri":"bad"}`)
 	resource("resource-nulls", "null for every optional member", both, `{"uri":"bad","name":"n","title":null,"description":null,"mimeType":null,"size":null,"annotations":null,"_meta":null}`)
 	resource("resource-no-uri", "a resource without a URI", one, `{"name":"n"}`)
+	resource("resource-empty", "a resource whose name is empty", both, `{"uri":"bad","name":""}`)
+	resource("uri-empty", "a URI that is empty", one, `{"uri":"","name":"n"}`)
 	resource("uri-number", "a URI that is a number", one, `{"uri":7,"name":"n"}`)
 	resource("size-text", "a size that is a string", one, `{"uri":"bad","name":"n","size":"12"}`)
 	resource("size-float", "a size that is written as 12.0", both, `{"uri":"bad","name":"n","size":12.0}`)
+	resource("size-fraction", "a size of 1.5", both, `{"uri":"bad","name":"n","size":1.5}`)
 	resource("audience-text", "the audience is a string", one, `{"uri":"bad","name":"n","annotations":{"audience":"user"}}`)
 	resource("modified-words", "lastModified is no time", both, `{"uri":"bad","name":"n","annotations":{"lastModified":"yesterday"}}`)
 	const at = "odd://$SERVER/"

@@ -37,6 +37,8 @@ type oddRow struct {
 	says says
 	asks []oddAsk
 
+	sessionless bool // over HTTP, it gives no session id
+
 	moves    int    // status of the redirect that whoever asks at the URL gets; 0 for none
 	hops     int    // redirects in turn: each adds a slash to the path; 0 is 1
 	client   string // what the client declares, as JSON; empty for nothing
@@ -84,6 +86,7 @@ type oddReply struct {
 	encoding string        // of the HTTP body
 	bom      bool          // begins the HTTP body with a byte order mark
 	status   int           // of HTTP; 0 for 200
+	unended  int           // how many of the two line ends behind the last event are missing
 }
 
 // result is a reply with this result.

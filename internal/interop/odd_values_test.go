@@ -34,6 +34,12 @@ func oddValues() []oddRow {
 			`{"content":`+text12+`,"structuredContent":{"result":[1,2]}}`, `{"content":[],"structuredContent":[1,2]}`),
 		row("value-text", "a result that is a text", `{"type":"string"}`, `"x"`,
 			`{"content":[{"text":"\"x\"","type":"text"}],"structuredContent":{"result":"x"}}`, `{"content":[],"structuredContent":"x"}`),
+		row("value-choice", "a result that is no object in any case, by a schema without a type", `{"anyOf":[{"type":"string"},{"type":"array","items":{"type":"number"}}]}`, `[1,2]`,
+			`{"content":`+text12+`,"structuredContent":{"result":[1,2]}}`, `{"content":[],"structuredContent":[1,2]}`),
+		row("value-union", "an object, by a schema without a type that allows nothing else", `{"oneOf":[{"type":"object","required":["a"]},{"type":"object","required":["b"]}]}`, `{"a":1}`,
+			`{"content":[],"structuredContent":{"a":1}}`, `{"content":[],"structuredContent":{"a":1}}`),
+		row("value-untyped", "an object, by a schema of properties without a type", `{"properties":{"a":{"type":"number"}},"required":["a"]}`, `{"a":1}`,
+			`{"content":[],"structuredContent":{"a":1}}`, `{"content":[],"structuredContent":{"a":1}}`),
 		row("value-any", "an object, where the schema allows arrays too", `{"anyOf":[{"type":"object"},{"type":"array"}]}`, `{"a":1}`,
 			`{"content":[],"structuredContent":{"a":1}}`, `{"content":[],"structuredContent":{"a":1}}`),
 	}

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/zstd"
 )
 
 // oddWeb serves all odd servers over HTTP: at /VIEW/SERVER/mcp, and over HTTP+SSE at /VIEW/SERVER/sse.
@@ -80,7 +83,9 @@ func (w *oddWeb) post(out http.ResponseWriter, r *http.Request, server oddServer
 		return
 	}
 	id, session := w.session(r.Header.Get("Mcp-Session-Id"), server)
-	out.Header().Set("Mcp-Session-Id", id)
+	if !server.sessionless {
+		out.Header().Set("Mcp-Session-Id", id)
+	}
 	reply, ok := session.take(body)
 	if !ok {
 		out.WriteHeader(http.StatusAccepted)
@@ -108,7 +113,8 @@ func (w *oddWeb) post(out http.ResponseWriter, r *http.Request, server oddServer
 	for _, line := range reply.lines() {
 		fmt.Fprintf(&events, "event: message\ndata: %s\n\n", line)
 	}
-	reply.body(out, []byte(events.String()))
+	text := events.String()
+	reply.body(out, []byte(text[:len(text)-min(reply.unended, 2)]))
 }
 
 // body writes an HTTP body as the reply's encoding has it.
@@ -126,9 +132,16 @@ func (r oddReply) body(out http.ResponseWriter, text []byte) {
 		return
 	}
 	var coded bytes.Buffer
-	to := io.WriteCloser(gzip.NewWriter(&coded))
-	if r.encoding == "deflate" {
+	var to io.WriteCloser
+	switch r.encoding {
+	case "deflate":
 		to = zlib.NewWriter(&coded)
+	case "br":
+		to = brotli.NewWriter(&coded)
+	case "zstd":
+		to, _ = zstd.NewWriter(&coded) // the options are good
+	default:
+		to = gzip.NewWriter(&coded)
 	}
 	_, _ = to.Write(text) // to memory
 	_ = to.Close()
