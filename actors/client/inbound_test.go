@@ -123,6 +123,38 @@ func TestServerThatAlwaysAnnouncesIsReady(t *testing.T) {
 	})
 }
 
+// The change of a list is told within about a second, however often the list has changed before. A
+// large list is fetched less often.
+func TestChangesOfListsAreToldSoon(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		bytes int
+		most  time.Duration // before the list is fetched once more
+	}{
+		{"small", 0, client.ChangedRelist + 10*time.Millisecond},
+		{"large", client.RelistBytes, 2*client.ChangedRelist + 10*time.Millisecond},
+		{"huge", 6 * client.RelistBytes, 7*client.ChangedRelist + 10*time.Millisecond},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			run(t, nil, func(r *rig) {
+				p := r.ready(`{"tools":{"listChanged":true}}`)
+				var longest time.Duration
+				for i := range 20 {
+					start := time.Now()
+					p.Notify(jsonrpc.ID{}, "notifications/tools/list_changed", "")
+					m := p.Expect("tools/list")
+					longest = max(longest, time.Since(start))
+					p.Reply(m, `{"tools":[{"name":"a","_meta":{"x":"`+strings.Repeat("x", tt.bytes)+strconv.Itoa(i)+`"}}]}`)
+					r.Rest()
+				}
+				if longest > tt.most || longest < tt.most/2 {
+					t.Errorf("a change was fetched after %v, want about %v", longest, tt.most)
+				}
+			})
+		})
+	}
+}
+
 // A first list that cannot be had is asked for again, while the server works without it; clients hear of it when it is there. A server that
 // does not know the method is not asked again.
 func TestFirstListThatCannotBeHadIsFetchedLater(t *testing.T) {

@@ -23,11 +23,23 @@ const MaxPages = 1000
 const MaxList = protocol.MaxUpstreamMessage
 
 // Pauses before a list is fetched again, because the server said that it has changed, or because it could not be had. One that says so with
-// every answer is asked twice a minute in the end.
+// every answer is asked twice a minute in the end. A list that did change is fetched again sooner:
+// clients wait for the news, which they would have had at once from the server itself.
 const (
-	FirstRelist = 100 * time.Millisecond
-	LastRelist  = 30 * time.Second
+	FirstRelist   = 100 * time.Millisecond
+	LastRelist    = 30 * time.Second
+	ChangedRelist = time.Second // at most for a list that did change, and one more
+	RelistBytes   = 64 << 10    // for each so many bytes of the list
 )
+
+// changedPause is the longest pause after a fetch that found these items new.
+func changedPause(items []jsontext.Value) time.Duration {
+	size := 0
+	for _, item := range items {
+		size += len(item)
+	}
+	return min(ChangedRelist+ChangedRelist*time.Duration(size)/RelistBytes, LastRelist)
+}
 
 // Offers reports whether the server declares that it has a list of this kind.
 func (f Facts) Offers(k catalog.Kind) bool { return f.Capabilities.Has(k.Capability()) }
@@ -236,10 +248,15 @@ func (c *Connection) fetched(k catalog.Kind, items []jsontext.Value) error {
 // learn takes note of a list, and of whether the server said that it has changed or it is not what it listed last, be it in an earlier
 // incarnation.
 func (c *Connection) learn(k catalog.Kind, items []jsontext.Value) {
-	if c.fetching[k].told || c.listed && catalog.Diff(k, c.lists[k], items).Any() {
+	f := &c.fetching[k]
+	changed := c.listed && catalog.Diff(k, c.lists[k], items).Any()
+	if changed {
+		f.pace.atMost(changedPause(items))
+	}
+	if f.told || changed {
 		c.news = append(c.news, k)
 	}
-	c.fetching[k].told = false
+	f.told = false
 	c.lists[k] = items
 }
 

@@ -27,6 +27,9 @@ func (p *pace) next(now time.Time) (wait time.Duration) {
 	return wait
 }
 
+// atMost shortens the wait for the next.
+func (p *pace) atMost(wait time.Duration) { p.gap = min(p.gap, wait) }
+
 // did says when it was done.
 func (p *pace) did(now time.Time) { p.at = now }
 
