@@ -32,7 +32,7 @@ func TestRequestThatIsCutByTheEndOfItsTenant(t *testing.T) {
 			t.Errorf("%s %s, want %s and %s", told.Message, told.Data, c.says, c.data)
 		}
 	}
-	if string(down.Data) != `{"incident":"abc"}` {
+	if string(down.Data) != `{"maybeExecuted":false,"retryable":true,"incident":"abc"}` {
 		t.Errorf("the error that others are told has changed: %s", down.Data)
 	}
 	ended := subscription.EndedFor(down, jsonrpc.IntID(7), protocol.Implementation{})

@@ -44,19 +44,21 @@ func Unready(what string, retryAfter time.Duration) *Error {
 		Condition:  ConditionOverloaded,
 		Message:    what + " is being started",
 		RetryAfter: retryAfter,
+		Data:       unfinished("", false),
 	}
 }
 
 // TenantDown refuses what is asked of a tenant that does not run. State says how it stands, and
-// incident is what the log calls the reason.
+// incident is what the log calls the reason. The request reached no server, unless Cut says otherwise.
 func TenantDown(tenant, state, incident string, retryAfter time.Duration) *Error {
 	e := &Error{
 		Condition:  ConditionOverloaded,
 		Message:    "tenant " + tenant + " is " + state,
 		RetryAfter: retryAfter,
+		Data:       unfinished("", false),
 	}
 	if incident != "" {
-		e.Data = data("incident", incident)
+		e.Data = union(e.Data, data("incident", incident))
 	}
 	return e
 }
