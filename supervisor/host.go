@@ -73,7 +73,7 @@ type host struct {
 	// instances numbers those of built-in servers, whose rows need ids.
 	instances atomic.Uint64
 	known     sync.Map      // of servers: a *client.Known by knownKey
-	dialects  sync.Map      // of remote servers, by tenant, name and URL: a *streamable.Dialect
+	dialects  sync.Map      // of servers behind URLs: a *streamable.Dialect by dialectKey
 	phase     atomic.Uint32 // admin.Phase
 	addrs     addrs
 	// connections are those of the MCP listener, once there is one.

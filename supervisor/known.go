@@ -35,8 +35,13 @@ func (h *host) outdated(old, now knownKey) bool {
 	if old.tenant == now.tenant && old.server == now.server {
 		return old.revision < now.revision
 	}
-	t := h.now().tenants[old.tenant]
-	return t == nil || !slices.ContainsFunc(t.Servers, func(s tenant.Server) bool { return s.Name == old.server })
+	return !h.configured(old.tenant, old.server)
+}
+
+// configured reports whether the configuration has a server.
+func (h *host) configured(of, server string) bool {
+	t := h.now().tenants[of]
+	return t != nil && slices.ContainsFunc(t.Servers, func(s tenant.Server) bool { return s.Name == server })
 }
 
 // knownRecords yields how much is known.
