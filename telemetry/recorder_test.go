@@ -264,6 +264,34 @@ func TestRefusalsOfOneIncidentAreSampled(t *testing.T) {
 	})
 }
 
+// Requests whose session has ended have one line a minute for each tenant.
+func TestRefusalsOfEndedSessionsAreSampled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		r := NewRecorder(Options{Logger: NewLogger(&out, FormatJSON, slog.LevelInfo)})
+		reject := func(tenant, reason string) {
+			r.Emit(Rejected{Where: Where{Tenant: tenant}, Reason: reason})
+			r.Flush()
+		}
+		for range 5 {
+			reject("a", sessionGone)
+			reject("b", sessionGone)
+			reject("a", "unauthorized")
+		}
+		if n := strings.Count(out.String(), sessionGone); n != 2 {
+			t.Errorf("%d lines of ended sessions, want one for each tenant", n)
+		}
+		if n := strings.Count(out.String(), "unauthorized"); n != 5 {
+			t.Errorf("%d lines of unauthorized requests, want all 5", n)
+		}
+		time.Sleep(SampleEvery)
+		reject("a", sessionGone)
+		if !strings.Contains(out.String(), `"suppressed":4`) {
+			t.Errorf("the log does not count the others:\n%s", out.String())
+		}
+	})
+}
+
 // A loop that ends, as when its supervisor restarts it, writes what has arrived;
 // the next one goes on where it stopped.
 func TestServeGoesOnAfterARestart(t *testing.T) {

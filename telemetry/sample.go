@@ -5,13 +5,17 @@ import (
 	"time"
 )
 
-// While a server is away each call of it is refused for the same cause. One line says so, and the next
-// one after SampleEvery counts the others.
+// While a server is away each call of it is refused for the same cause. The same is true of the
+// requests that were on their way when a client ended its session. One line says so, and the next one
+// after SampleEvery counts the others.
 const (
 	SampleEvery = time.Minute
 	// MaxSamples bounds the causes that are counted; further ones are written as they come.
 	MaxSamples = 64
 )
+
+// sessionGone is the reason of requests whose session has ended.
+const sessionGone = "session_gone"
 
 // cause is what refusals have in common that are told as one.
 type cause struct{ tenant, server, reason, incident string }
@@ -34,7 +38,7 @@ type samples struct {
 // take reports whether a record is to be written, and how many before it were not.
 func (s *samples) take(rec Record) (write bool, before int) {
 	e, is := rec.Event.(Rejected)
-	if !is || e.Server == "" || rec.Incident == "" {
+	if !is || (e.Server == "" || rec.Incident == "") && e.Reason != sessionGone {
 		return true, 0
 	}
 	why := cause{e.Tenant, e.Server, e.Reason, rec.Incident}
