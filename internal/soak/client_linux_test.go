@@ -102,7 +102,7 @@ func (c *client) once(n int, record func(outcome)) {
 // attempt sends the call. A session that gave no answer is left, and the next attempt opens another.
 func (c *client) attempt(t tool, nonce string) reply {
 	if c.open == nil {
-		opened, r := c.sdk.open(c.base + c.path())
+		opened, r := c.sdk.open(c.base+c.path(), keyOf(c.tenant))
 		if opened == nil {
 			return r
 		}

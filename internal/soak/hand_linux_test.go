@@ -78,7 +78,7 @@ func (r *rig) flood(e event) error {
 	wrong := make(chan error, 1)
 	for i := range floodLines {
 		all.Go(func() {
-			s, err := load.Connect(ctx, load.SessionOptions{URL: r.MCP + "/t/" + e.tenant + "/count/mcp", Tool: "note", Argument: "text"})
+			s, err := load.Connect(ctx, load.SessionOptions{Key: keyOf(e.tenant), URL: r.MCP + "/t/" + e.tenant + "/count/mcp", Tool: "note", Argument: "text"})
 			if err != nil {
 				return // refused, which a flood may be
 			}
@@ -115,7 +115,7 @@ func (r *rig) vanish(e event) error {
 	ctx, cancel := context.WithTimeout(context.Background(), openTime)
 	defer cancel()
 	for range vanishing {
-		s, err := load.Connect(ctx, load.SessionOptions{URL: r.MCP + "/t/" + e.tenant + "/mcp", Tool: "count__note", Argument: "text"})
+		s, err := load.Connect(ctx, load.SessionOptions{Key: keyOf(e.tenant), URL: r.MCP + "/t/" + e.tenant + "/mcp", Tool: "count__note", Argument: "text"})
 		if err != nil {
 			return err
 		}

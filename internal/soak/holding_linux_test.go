@@ -40,7 +40,7 @@ var families = map[string]struct{ metric, label string }{
 	"rows": {"mcpd_actors", "class"}, "messages": {"mcpd_actor_messages", "class"}, "monitors": {"mcpd_actor_monitors", "class"},
 	"watchers": {"mcpd_actor_watchers", "class"}, "timers": {"mcpd_actor_timers", "class"},
 	"pending replies": {"mcpd_actor_pending_replies", "class"}, "reserved bytes": {"mcpd_reserved_bytes", "budget"},
-	"kept bytes": {"mcpd_kept_bytes", "kind"},
+	"kept bytes": {"mcpd_kept_bytes", "kind"}, "kept records": {"mcpd_kept_records", "kind"},
 }
 
 // labelled adds up the samples of a metric by the value of a label.

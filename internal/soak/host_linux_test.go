@@ -3,6 +3,7 @@ package soak
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"net/http"
@@ -80,6 +81,15 @@ func (r *rig) tenants() []string {
 	return tenants[:shortTenants]
 }
 
+// keyOf is what clients of a tenant authenticate with. Every second tenant has keys, the others have
+// none.
+func keyOf(tenant string) string {
+	if slices.Index(tenants, tenant)%2 == 0 {
+		return ""
+	}
+	return "soak-key-of-" + tenant
+}
+
 // site is what events can hit.
 func (r *rig) site() site {
 	on := site{tenants: r.tenants()}
@@ -110,7 +120,11 @@ func (r *rig) configure() {
 	var b strings.Builder
 	fmt.Fprintf(&b, "limits: {call_timeout: %v, session_idle: 60s}\ntenants:\n", size().callTimeout)
 	for _, tenant := range r.tenants() {
-		fmt.Fprintf(&b, "  %s:\n    servers:\n", tenant)
+		fmt.Fprintf(&b, "  %s:\n", tenant)
+		if key := keyOf(tenant); key != "" {
+			fmt.Fprintf(&b, "    auth: {keys: [{name: soak, sha256: %x}]}\n", sha256.Sum256([]byte(key)))
+		}
+		b.WriteString("    servers:\n")
 		for _, s := range r.servers {
 			if s.tenant == tenant {
 				fmt.Fprintf(&b, "      %s: %s\n", s.name, s.declared(r.generations[s]))

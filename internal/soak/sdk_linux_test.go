@@ -27,9 +27,9 @@ type reply struct {
 	Late   bool    `json:"late"`
 }
 
-// sdk opens sessions of one official client.
+// sdk opens sessions of one official client. The key is sent with each request; it may be empty.
 type sdk interface {
-	open(url string) (session, reply)
+	open(url, key string) (session, reply)
 }
 
 // session is a session of an official client.
@@ -46,8 +46,8 @@ type goSession struct {
 	seen *bodies
 }
 
-func (goSDK) open(url string) (session, reply) {
-	s := &goSession{seen: &bodies{}}
+func (goSDK) open(url, key string) (session, reply) {
+	s := &goSession{seen: &bodies{key: key}}
 	ctx, cancel := context.WithTimeout(context.Background(), openTime)
 	defer cancel()
 	opened, err := mcp.NewClient(&mcp.Implementation{Name: "soak", Version: "1"}, nil).Connect(ctx,
@@ -103,14 +103,19 @@ func (s *goSession) failed(err error) reply {
 }
 
 // bodies keeps the error of JSON-RPC that the last failed response had, which the SDK drops for some
-// statuses.
+// statuses. It sends the key with each request.
 type bodies struct {
 	http.Transport
+	key  string
 	mu   sync.Mutex
 	last *answer
 }
 
 func (b *bodies) RoundTrip(r *http.Request) (*http.Response, error) {
+	if b.key != "" {
+		r = r.Clone(r.Context()) // requests belong to the SDK
+		r.Header.Set("Authorization", "Bearer "+b.key)
+	}
 	response, err := b.Transport.RoundTrip(r)
 	if err != nil || response.StatusCode < 400 || r.Method != http.MethodPost {
 		return response, err
@@ -195,12 +200,16 @@ type nodeSession struct {
 	id  string
 }
 
-func (n *nodeSDK) open(url string) (session, reply) {
+func (n *nodeSDK) open(url, key string) (session, reply) {
 	n.mu.Lock()
 	n.last++
 	s := nodeSession{n, fmt.Sprint(n.last)}
 	n.mu.Unlock()
-	if r := n.ask(map[string]any{"do": "open", "session": s.id, "url": url}, openTime); r.Broken != "" {
+	open := map[string]any{"do": "open", "session": s.id, "url": url}
+	if key != "" {
+		open["headers"] = map[string]string{"Authorization": "Bearer " + key}
+	}
+	if r := n.ask(open, openTime); r.Broken != "" {
 		return nil, r
 	}
 	return s, reply{}

@@ -12,8 +12,8 @@ const { connect, late } = await import(`./sdk${generation}.mjs`);
 const sessions = new Map();
 
 const handle = {
-  open: async ({ session, url, timeout }) => {
-    sessions.set(session, await connect({ url }, { capabilities: {}, timeout }));
+  open: async ({ session, url, headers, timeout }) => {
+    sessions.set(session, await connect({ url, headers }, { capabilities: {}, timeout }));
     return '';
   },
   call: async ({ session, params, timeout }) => {
