@@ -51,6 +51,23 @@ func Glimpse(data []byte) (id ID, response bool) {
 	return id, response && !request
 }
 
+// GlimpseBatch is the ids of the requests of an array that cannot be read, as Glimpse tells them.
+func GlimpseBatch(data []byte) (ids []ID) {
+	d := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '[' {
+		return nil
+	}
+	for {
+		element, err := d.ReadValue()
+		if err != nil {
+			return ids
+		}
+		if id, response := Glimpse(element); !id.IsZero() && !response {
+			ids = append(ids, id)
+		}
+	}
+}
+
 // lastID is the end of an answer whose id comes last, as the most common server library writes them. Between the id and the brace that ends
 // the message no other brace fits, so it is none of a nested object.
 var lastID = regexp.MustCompile(`[,{]\s*"id"\s*:\s*(\d{1,20})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
