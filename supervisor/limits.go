@@ -18,6 +18,7 @@ import (
 	"mcpd/protocol"
 	"mcpd/protocol/elicitation"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/reconnect"
 	"mcpd/protocol/tasks"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
@@ -201,6 +202,10 @@ var limits = []limit{
 	{"", "tasks_of_principal", task.MaxPrincipal, "tasks of one principal that the host keeps", saysLater, "overloaded"},
 	{"", "tasks_of_tenant", task.MaxTenant, "tasks of a tenant that the host keeps", saysLater, "overloaded"},
 	{"", "task_ttl", tasks.MaxTTL, "how long a task is kept", "it is kept no longer", ""},
+	{"", "bridge_wait", reconnect.Wait, "a request to `mcpd stdio` while its host is away, from its arrival", "-32008, with `retryable` and `maybeExecuted`; a subscription that was confirmed waits as long as it takes", ""},
+	{"", "bridge_held", reconnect.MaxHeld, "requests that wait there", "overloaded, -32010", ""},
+	{"", "bridge_kept", int64(reconnect.MaxKept), "bytes of requests without an answer that `mcpd stdio` keeps for the next host", "one more is sent without being kept, or refused while the host is away: overloaded, -32010", ""},
+	{"", "bridge_questions", reconnect.MaxQuestions, "questions of the host that are open at the client of `mcpd stdio`", "the host is told that the client is overloaded", ""},
 	{"", "line", int64(stdio.MaxMessage), "a line of a child process", "it is skipped", ""},
 	{"", "starting", runtime.GOMAXPROCS(0), "programs that are starting at the same time: one for each core", waits, "mcpd_spawns_delayed_total"},
 	{"", "starts_at_once", stdio.StartBurst, "programs started one right after the other; tenants take turns", waits, "mcpd_spawns_delayed_total"},

@@ -1,0 +1,62 @@
+package reconnect_test
+
+import (
+	"strings"
+	"testing"
+
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/reconnect"
+)
+
+// refusals is how many of n requests of some size a link refuses while its host is away.
+func refusals(t *testing.T, n, size int) (refused int) {
+	t.Helper()
+	l := reconnect.New()
+	first := jsonrpc.Request(jsonrpc.IntID(0), "initialize", []byte(`{"protocolVersion":"2025-11-25"}`))
+	l.Step(start, reconnect.Event{Op: reconnect.Request, Message: first})
+	result := []byte(`{"protocolVersion":"2025-11-25"}`)
+	l.Step(start, reconnect.Event{Op: reconnect.Answer, Message: jsonrpc.Response(first.ID, result)})
+	l.Step(start, reconnect.Event{Op: reconnect.Unreachable, Why: "no host answers"})
+	params := []byte(`{"x":"` + strings.Repeat("x", size) + `"}`)
+	for i := range n {
+		m := jsonrpc.Request(jsonrpc.IntID(uint64(i+1)), "tools/call", params)
+		for _, e := range l.Step(start, reconnect.Event{Op: reconnect.Request, Message: m}) {
+			if e.Do == reconnect.Finish {
+				refused++
+				if !strings.Contains(string(e.Message.Error.Data), `"overloaded"`) {
+					t.Errorf("refused with %s", e.Message.Append(nil))
+				}
+			}
+		}
+	}
+	return refused
+}
+
+// What waits for a host is bounded, in number and in bytes.
+func TestHeldRequestsAreBounded(t *testing.T) {
+	if got := refusals(t, reconnect.MaxHeld+5, 1); got != 5 {
+		t.Errorf("%d of %d requests were refused, want 5", got, reconnect.MaxHeld+5)
+	}
+	const large = 1 << 20
+	most := reconnect.MaxKept/large - 1 // each has an envelope
+	if got := refusals(t, most+3, large); got != 3 {
+		t.Errorf("%d of %d large requests were refused, want 3", got, most+3)
+	}
+}
+
+// Questions that a client leaves open are bounded.
+func TestOpenQuestionsAreBounded(t *testing.T) {
+	l := reconnect.New()
+	sent := 0
+	for i := range reconnect.MaxQuestions + 1 {
+		ask := jsonrpc.Request(jsonrpc.IntID(uint64(i)), "elicitation/create", nil)
+		for _, e := range l.Step(start, reconnect.Event{Op: reconnect.Said, Message: ask}) {
+			if e.Do == reconnect.Send && e.Message.Error != nil {
+				sent++
+			}
+		}
+	}
+	if sent != 1 {
+		t.Errorf("%d of %d questions were refused, want 1", sent, reconnect.MaxQuestions+1)
+	}
+}

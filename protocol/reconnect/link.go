@@ -1,0 +1,151 @@
+package reconnect
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+)
+
+// Link is the way of one client to its host. It is for one goroutine at a time.
+//
+//	invariant: while away, only the requests of attempt are sent to the host
+//	invariant: each request has one outcome, and a request that may have been executed is not sent again,
+//	           unless it changes nothing
+type Link struct {
+	modern  bool // requests stand alone: there is no session
+	version protocol.Version
+
+	away      bool
+	confirmed bool // away, and the log says so
+	probing   bool // an attempt to find the host is on its way
+	attempts  int  // since a request was last answered
+	tried     time.Time
+	next      time.Time // of the next attempt; zero while none is planned
+	overdue   time.Time // when the attempt on its way has failed; zero for never
+	why       string    // the host is away
+	cuts      int       // connections that ended since a request was last answered
+	refusal   string    // what the log was told last of a request that the host refuses
+
+	opened  bool // the host has answered the client's initialize
+	session bool // the host is believed to know the session
+	state   state
+	replay  replay
+
+	requests  []*request
+	kept      int // bytes
+	questions []question
+	asked     uint64 // questions so far
+	owed      []jsonrpc.ID
+	gone      bool
+
+	now   time.Time
+	armed time.Time
+	out   []Effect
+}
+
+// New makes the link of a client with a session.
+func New() *Link { return &Link{} }
+
+// NewModern makes the link for requests that stand alone, of a revision that has no sessions.
+func NewModern(v protocol.Version) *Link { return &Link{modern: true, version: v} }
+
+// Version is the revision that host and client have agreed on, 0 before.
+func (l *Link) Version() protocol.Version { return l.version }
+
+// Away reports whether no host was found at the last attempt.
+func (l *Link) Away() bool { return l.away && l.confirmed }
+
+// Opened reports whether a host has ever answered.
+func (l *Link) Opened() bool { return l.opened }
+
+// Step takes an event and says what to do.
+func (l *Link) Step(now time.Time, e Event) []Effect {
+	l.now, l.out = now, nil
+	switch e.Op {
+	case Request:
+		l.request(e.Message)
+	case Notice:
+		l.notice(e.Message)
+	case Reply:
+		l.reply(e.Message)
+	case Gone:
+		l.gone = true
+		l.leave()
+	case Answer:
+		l.answer(e.Message)
+	case Said:
+		l.said(e.ID, e.Message)
+	case Failed:
+		l.failed(e)
+	case Cut:
+		l.cut(e)
+	case Unreachable:
+		if !l.away {
+			l.attempts = 0
+		}
+		if !l.probing {
+			l.lost(e.Why, 0)
+		}
+	case Undelivered:
+		l.undelivered(e)
+	case Tick:
+		l.tick()
+	}
+	l.arm()
+	return l.out
+}
+
+func (l *Link) do(e Effect)            { l.out = append(l.out, e) }
+func (l *Link) send(m jsonrpc.Message) { l.do(Effect{Do: Send, Message: m}) }
+func (l *Link) say(text string)        { l.do(Effect{Do: Say, Text: text}) }
+func (l *Link) push(method string, p jsontext.Value) {
+	l.do(Effect{Do: Deliver, Message: jsonrpc.Notification(method, p)})
+}
+
+// arm asks for a Tick when something is due.
+func (l *Link) arm() {
+	at := time.Time{}
+	sooner := func(t time.Time) {
+		if !t.IsZero() && (at.IsZero() || t.Before(at)) {
+			at = t
+		}
+	}
+	if l.away && l.probing {
+		sooner(l.overdue)
+	} else if l.away {
+		sooner(l.next)
+	}
+	for _, r := range l.requests {
+		if r.held && !r.acked {
+			sooner(r.deadline)
+		}
+		if r.held && !l.away {
+			sooner(r.again)
+		}
+	}
+	if !at.IsZero() && !at.Equal(l.armed) {
+		l.do(Effect{Do: Arm, At: at})
+	}
+	l.armed = at
+}
+
+// tick does what is due.
+func (l *Link) tick() {
+	l.armed = time.Time{}
+	for _, r := range l.all() {
+		if r.held && !r.acked && !r.deadline.After(l.now) {
+			l.fail(r, r.repeated)
+		}
+	}
+	switch {
+	case l.away && l.probing && !l.overdue.IsZero() && !l.overdue.After(l.now):
+		l.lost("the host does not answer", 0)
+	case l.away && !l.probing && !l.next.IsZero() && !l.next.After(l.now):
+		l.attempt()
+	case !l.away:
+		l.flush()
+	}
+}

@@ -1,0 +1,112 @@
+package reconnect
+
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+)
+
+// question is a request of the host that the client has not answered. It has an id of the link's
+// own, so that a late answer cannot be taken for that of a question of the next host.
+type question struct {
+	id, theirs jsonrpc.ID
+	related    jsonrpc.ID // the call that it belongs to; zero for none
+}
+
+// said takes a notification or a question of the host.
+func (l *Link) said(related jsonrpc.ID, m jsonrpc.Message) {
+	switch {
+	case m.Kind() == jsonrpc.KindRequest:
+		m, related = l.ask(related, m)
+	case m.Method == "notifications/cancelled":
+		m = l.withdrawn(m)
+	case m.Method == "notifications/subscriptions/acknowledged":
+		if r := l.find(related); r != nil && r.acked {
+			l.listens(r, m)
+			return
+		} else if r != nil {
+			r.acked, l.opened = true, true
+		}
+	}
+	if m.Method != "" {
+		l.do(Effect{Do: Deliver, ID: related, Message: m})
+	}
+}
+
+// ask gives a question its id.
+func (l *Link) ask(related jsonrpc.ID, m jsonrpc.Message) (jsonrpc.Message, jsonrpc.ID) {
+	if len(l.questions) >= MaxQuestions {
+		e := protocol.Translate(protocol.Overloaded("the client", 0), l.version)
+		l.send(jsonrpc.Failure(m.ID, e))
+		return jsonrpc.Message{}, related
+	}
+	l.asked++
+	q := question{id: jsonrpc.IntID(l.asked), theirs: m.ID, related: related}
+	l.questions = append(l.questions, q)
+	return jsonrpc.Request(q.id, m.Method, m.Params), related
+}
+
+// withdrawn is the cancellation of a question, in the client's words; zero when it is not open.
+func (l *Link) withdrawn(m jsonrpc.Message) jsonrpc.Message {
+	raw, _ := splice.Get(m.Params, "requestId")
+	for i, q := range l.questions {
+		if q.theirs.Raw() == string(raw) {
+			l.questions = slices.Delete(l.questions, i, i+1)
+			params, _ := splice.Set(m.Params, jsontext.Value(q.id.Raw()), "requestId")
+			return jsonrpc.Notification(m.Method, params)
+		}
+	}
+	return jsonrpc.Message{}
+}
+
+// reply takes the client's answer to a question. Nobody waits for one that was withdrawn.
+func (l *Link) reply(m jsonrpc.Message) {
+	for i, q := range l.questions {
+		if q.id == m.ID {
+			l.questions = slices.Delete(l.questions, i, i+1)
+			m.ID = q.theirs
+			l.send(m)
+			return
+		}
+	}
+}
+
+// recall tells the client that questions are not open any more: the host that asked is gone. A host
+// that turns out to be there is told so too.
+func (l *Link) recall(which func(question) bool) {
+	l.questions = slices.DeleteFunc(l.questions, func(q question) bool {
+		if !which(q) {
+			return false
+		}
+		params := member("requestId", jsontext.Value(q.id.Raw()))
+		params, _ = splice.Set(params, splice.Quote("the host that asked was lost"), "reason")
+		l.push("notifications/cancelled", params)
+		if l.session {
+			l.owed = append(l.owed, q.theirs)
+		}
+		return true
+	})
+}
+
+// listens takes the confirmation of a subscription that was opened again. Its client has had one, and
+// hears instead of all that may have changed meanwhile.
+func (l *Link) listens(r *request, ack jsonrpc.Message) {
+	tag := member(protocol.MetaSubscriptionID, jsontext.Value(r.id.Raw()))
+	tell := func(method string, params jsontext.Value) {
+		params, _ = splice.Set(params, tag, "_meta")
+		l.do(Effect{Do: Deliver, ID: r.id, Message: jsonrpc.Notification(method, params)})
+	}
+	for _, list := range []string{"tools", "prompts", "resources"} {
+		if splice.Kind(ack.Params, "notifications", list+"ListChanged") == 't' {
+			tell("notifications/"+list+"/list_changed", nil)
+		}
+	}
+	uris, _ := splice.Get(ack.Params, "notifications", "resourceSubscriptions")
+	for uri := range splice.Elements(uris) {
+		tell("notifications/resources/updated", member("uri", uri))
+	}
+}

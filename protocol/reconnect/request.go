@@ -1,0 +1,159 @@
+package reconnect
+
+import (
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+)
+
+// request is a request of the client without an outcome.
+type request struct {
+	id       jsonrpc.ID
+	method   string
+	message  jsonrpc.Message // zero if it was not kept
+	size     int             // of what is kept
+	held     bool            // it waits for the host
+	repeated bool            // it may have been executed once
+	deadline time.Time       // until then it waits
+	again    time.Time       // it is not sent before; zero for at once
+	acked    bool            // a subscription that was confirmed: it waits as long as it takes
+}
+
+const listening = "subscriptions/listen"
+
+// harmless reports whether a request that may have been executed can be sent again.
+func (r *request) harmless() bool {
+	switch r.method {
+	case "initialize", "ping", "server/discover", listening:
+		return true
+	}
+	return protocol.OnlyReads(r.method) && !r.repeated
+}
+
+func (l *Link) find(id jsonrpc.ID) *request {
+	for _, r := range l.requests {
+		if r.id == id {
+			return r
+		}
+	}
+	return nil
+}
+
+// all is a copy, for loops that end requests.
+func (l *Link) all() []*request { return slices.Clone(l.requests) }
+
+func (l *Link) held() (n int) {
+	for _, r := range l.requests {
+		if r.held {
+			n++
+		}
+	}
+	return n
+}
+
+// request takes a request of the client. It is sent at once, or held while the host is away.
+func (l *Link) request(m jsonrpc.Message) {
+	r := &request{id: m.ID, method: m.Method, deadline: l.now.Add(Wait)}
+	if size := m.Size(); l.kept+size <= MaxKept {
+		r.message, r.size = m, size
+	}
+	full := l.away && (r.size == 0 || l.held() >= MaxHeld)
+	l.requests = append(l.requests, r)
+	l.kept += r.size
+	switch {
+	case !l.away:
+		l.send(m)
+	case full:
+		e := protocol.Overloaded("mcpd stdio, which waits for its host", 0)
+		l.finish(r, jsonrpc.Failure(r.id, protocol.Translate(e, l.version)))
+	case l.gone && l.confirmed:
+		l.fail(r, false)
+	default:
+		r.held = true
+		l.hurry()
+	}
+}
+
+// finish gives a request its outcome.
+func (l *Link) finish(r *request, m jsonrpc.Message) {
+	if i := slices.Index(l.requests, r); i >= 0 {
+		l.requests = slices.Delete(l.requests, i, i+1)
+		l.kept -= r.size
+		l.do(Effect{Do: Finish, ID: r.id, Message: m})
+	}
+}
+
+// fail tells the client that the host was lost.
+func (l *Link) fail(r *request, written bool) {
+	l.recall(func(q question) bool { return q.related == r.id })
+	e := protocol.UpstreamLost("host", written, nil).Repeating(r.method)
+	if l.why != "" {
+		e.Message += ": " + l.why
+	}
+	l.finish(r, jsonrpc.Failure(r.id, protocol.Translate(e, l.version)))
+}
+
+// hold keeps a request for the host that comes back, if that is possible.
+func (l *Link) hold(r *request, written bool) {
+	if r.size == 0 || !r.acked && !r.deadline.After(l.now) {
+		l.fail(r, written)
+		return
+	}
+	r.held, r.repeated = true, r.repeated || written
+}
+
+// flush sends what is held.
+func (l *Link) flush() {
+	for _, r := range l.requests {
+		if r.held && !r.again.After(l.now) {
+			r.held, r.again = false, time.Time{}
+			l.send(r.message)
+		}
+	}
+}
+
+// leave ends what waits for a host that is away when the client waits for nothing else.
+func (l *Link) leave() {
+	if l.gone && l.away && l.confirmed {
+		for _, r := range l.all() {
+			l.fail(r, !r.held)
+		}
+	}
+}
+
+// notice takes a notification of the client.
+func (l *Link) notice(m jsonrpc.Message) {
+	switch m.Method {
+	case "notifications/cancelled":
+		l.cancelled(m)
+		return
+	case "notifications/initialized":
+		l.state.initialized = true
+		l.replay.initialized = l.away
+	case "notifications/roots/list_changed":
+		l.replay.roots = l.away
+	}
+	if !l.away {
+		l.send(m)
+	}
+}
+
+// cancelled ends a request that its client does not wait for any more.
+func (l *Link) cancelled(m jsonrpc.Message) {
+	raw, _ := splice.Get(m.Params, "requestId")
+	id, err := jsonrpc.ParseID(jsontext.Value(raw))
+	if err != nil {
+		return
+	}
+	if r := l.find(id); r != nil {
+		if !r.held {
+			l.send(m)
+		}
+		l.finish(r, jsonrpc.Message{})
+	}
+}
