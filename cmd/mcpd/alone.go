@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -9,46 +10,66 @@ import (
 	"mcpd/protocol"
 	"mcpd/protocol/headers"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/reconnect"
 	"mcpd/protocol/splice"
 	"mcpd/transport"
-	"mcpd/transport/streamable"
 )
 
-// newRemotePeer carries requests that stand alone: it is a session whose revision is known and that is never opened.
-func newRemotePeer(up *streamable.Client, v protocol.Version, gone func(error)) *remoteSession {
-	s := &remoteSession{
-		up: up, push: func(jsonrpc.Message) error { return nil }, gone: gone, sinks: map[jsonrpc.ID]waiting{},
-		probe:   jsonrpc.Request(probe, "server/discover", protocol.Meta{Version: v.String()}.Set(nil)),
+// newPeerBridge carries requests that stand alone, in one revision.
+func newPeerBridge(endpoint string, log io.Writer, v protocol.Version) (*bridge, error) {
+	b := &bridge{
+		endpoint: endpoint, log: log, link: reconnect.NewModern(v), sinks: map[jsonrpc.ID]waiting{},
+		push:    func(jsonrpc.Message) error { return nil },
 		mirrors: &mirrors{tools: map[string][]headers.Mirror{}},
 	}
-	s.version.Store(uint32(v))
-	up.Negotiated(v)
-	up.Mirror(s.mirrors.of)
-	s.start()
-	return s
+	if err := b.connect(); err != nil {
+		return nil, err
+	}
+	b.up.Negotiated(v)
+	return b, nil
 }
 
 // Cancel ends the request that was delivered with out: to leave it is to cancel it.
-func (s *remoteSession) Cancel(out transport.Sink) {
-	if id, ok := s.of(out); ok {
-		s.take(id)
-		params, _ := splice.Set(nil, jsontext.Value(id.Raw()), "requestId") // an empty value becomes an object
-		_ = s.up.Send(context.Background(), jsonrpc.Notification("notifications/cancelled", params))
+func (b *bridge) Cancel(out transport.Sink) {
+	id, ok := b.of(out)
+	if !ok {
+		return
 	}
+	params, _ := splice.Set(nil, jsontext.Value(id.Raw()), "requestId") // an empty value becomes an object
+	b.step(reconnect.Event{
+		Op: reconnect.Notice, Message: jsonrpc.Notification("notifications/cancelled", params),
+	})
+	b.drop(id)
 }
 
 // Touch does nothing: the host knows its clients by the connections they hold open.
-func (s *remoteSession) Touch() {}
+func (b *bridge) Touch() {}
 
-func (s *remoteSession) of(out transport.Sink) (jsonrpc.ID, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for id, w := range s.sinks {
+func (b *bridge) of(out transport.Sink) (jsonrpc.ID, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for id, w := range b.sinks {
 		if w.out == out {
 			return id, true
 		}
 	}
 	return jsonrpc.ID{}, false
+}
+
+// wait has a request wait for its outcome without the host, which is asked for something else first.
+func (b *bridge) wait(id jsonrpc.ID, w waiting) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sinks[id] = w
+}
+
+// drop takes out a request that waits.
+func (b *bridge) drop(id jsonrpc.ID) (waiting, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w, ok := b.sinks[id]
+	delete(b.sinks, id)
+	return w, ok
 }
 
 // mirrors are the arguments of tools that a host wants repeated in header fields (2026-07-28 §basic/transports/streamable-http). A client on
@@ -79,21 +100,21 @@ func (k *mirrors) learn(list jsontext.Value) {
 }
 
 // refused looks at an answer. When it is that a field is missing, it has the list read and the call sent once more, and reports so.
-func (k *mirrors) refused(s *remoteSession, w waiting, m jsonrpc.Message) bool {
+func (k *mirrors) refused(b *bridge, w waiting, m jsonrpc.Message) bool {
 	if w.method == "tools/list" && m.Error == nil {
 		k.learn(m.Result)
 	}
 	if m.Error == nil || m.Error.Code != protocol.CodeHeaderMismatch || w.call.Method == "" {
 		return false
 	}
-	s.wait(w.call.ID, waiting{method: w.method, out: w.out}) // without the call: once is enough
-	(&relist{s: s, call: w.call, why: m}).ask(nil)
+	b.wait(w.call.ID, waiting{method: w.method, out: w.out}) // without the call: once is enough
+	(&relist{b: b, call: w.call, why: m}).ask(nil)
 	return true
 }
 
 // relist is the sink of the lists that are read before a call is sent once more.
 type relist struct {
-	s     *remoteSession
+	b     *bridge
 	call  jsonrpc.Message
 	why   jsonrpc.Message // the refusal that led here
 	pages int
@@ -112,7 +133,7 @@ func (r *relist) ask(cursor jsontext.Value) {
 	}
 	r.pages++
 	id := jsonrpc.StringID("mcpd stdio looks up the tool of " + r.call.ID.Raw())
-	if err := r.s.Deliver(context.Background(), jsonrpc.Request(id, "tools/list", params), r); err != nil {
+	if err := r.b.Deliver(context.Background(), jsonrpc.Request(id, "tools/list", params), r); err != nil {
 		r.end()
 	}
 }
@@ -126,26 +147,27 @@ func (r *relist) Finish(m jsonrpc.Message) bool {
 	switch {
 	case m.Error == nil && cursor.Kind() == '"' && r.pages < maxPages:
 		r.ask(cursor)
-	case m.Error != nil || r.s.again(r.call) != nil:
+	case m.Error != nil:
 		r.end()
+	default:
+		r.again()
 	}
 	return true
 }
 
 // end gives the call the answer that it had.
 func (r *relist) end() {
-	if w, ok := r.s.take(r.call.ID); ok {
+	if w, ok := r.b.drop(r.call.ID); ok {
 		w.out.Finish(r.why)
 	}
 }
 
-// again sends a request once more, unless its client has cancelled it.
-func (s *remoteSession) again(m jsonrpc.Message) error {
-	s.mu.Lock()
-	_, waits := s.sinks[m.ID]
-	s.mu.Unlock()
-	if !waits {
-		return nil
+// again sends the call once more, unless its client has cancelled it.
+func (r *relist) again() {
+	r.b.mu.Lock()
+	_, waits := r.b.sinks[r.call.ID]
+	r.b.mu.Unlock()
+	if waits {
+		r.b.step(reconnect.Event{Op: reconnect.Request, Message: r.call})
 	}
-	return s.up.Send(context.Background(), m)
 }

@@ -56,7 +56,7 @@ func joined(t *testing.T, e *elsewhere) (say func(string), hear func() string) {
 	out, outW := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- join(t.Context(), inR, outW, host.URL, tenant.Route{Tenant: "default"})
+		ended <- join(t.Context(), inR, outW, io.Discard, host.URL, tenant.Route{Tenant: "default"})
 		outW.Close()
 	}()
 	lines := bufio.NewScanner(out)

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -14,9 +14,9 @@ import (
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/reconnect"
 	"mcpd/transport"
 	"mcpd/transport/stdio"
-	"mcpd/transport/streamable"
 )
 
 // lookTime is how long a host on the default address is looked for: on loopback one answers at once.
@@ -45,8 +45,9 @@ func exists(tenants []config.Tenant, at tenant.Route) bool {
 	return false
 }
 
-// join carries the client's messages to a running host, and back.
-func join(ctx context.Context, in io.Reader, out io.Writer, host string, at tenant.Route) error {
+// join carries the client's messages to a host that runs elsewhere, and back, until the client
+// leaves. The host may go and come back meanwhile.
+func join(ctx context.Context, in io.Reader, out, log io.Writer, host string, at tenant.Route) error {
 	u, err := url.Parse(host)
 	if err != nil || u.Host == "" {
 		return fmt.Errorf("--url %q is no URL", host)
@@ -54,58 +55,59 @@ func join(ctx context.Context, in io.Reader, out io.Writer, host string, at tena
 	if u.Path == "" || u.Path == "/" {
 		u.Path = at.Path()
 	}
-	joined, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	there := &remote{endpoint: u.String(), end: end}
-	err = stdio.Serve(joined, in, out, there)
+	there := &remote{endpoint: u.String(), log: log}
+	err = ignoreCancel(stdio.Serve(ctx, in, out, there))
 	there.close(ctx)
-	if joined.Err() != nil && ctx.Err() == nil {
-		return context.Cause(joined)
-	}
-	if err = ignoreCancel(err); err != nil {
+	if err != nil {
 		return &failure{exitFailure, err}
 	}
-	return nil
+	return there.trouble()
 }
 
-// remote serves a client from a host elsewhere. End ends that when the host is gone: without its session there is nothing to serve, and the
-// client, who would wait for ever, can start us anew.
+// remote serves a client from a host elsewhere, by a bridge for its session and one for its requests
+// that stand alone.
 type remote struct {
 	endpoint string
-	end      context.CancelCauseFunc
-	alone    *remoteSession // carries what stands alone; nil before the first
+	log      io.Writer
+	session  *bridge // the last that was opened; nil before
+	alone    *bridge // nil before the first such request
 }
 
-func (r *remote) Open(ctx context.Context, first jsonrpc.Message, out transport.Sink, push stdio.Push) (stdio.Session, error) {
-	up, err := r.client()
+func (r *remote) Open(
+	ctx context.Context, first jsonrpc.Message, out transport.Sink, push stdio.Push,
+) (stdio.Session, error) {
+	b, err := newBridge(r.endpoint, r.log, reconnect.New(), push)
 	if err != nil {
 		return nil, err
 	}
-	s := newRemoteSession(up, push, r.end)
-	if err := s.Deliver(ctx, first, out); err != nil {
-		return nil, errors.Join(err, s.Close(ctx))
-	}
-	return s, nil
+	r.session = b
+	return b, b.Deliver(ctx, first, out)
 }
 
-// Call sends a request that stands alone. All of them share a connection, on which there is no session.
-func (r *remote) Call(ctx context.Context, m jsonrpc.Message, out transport.Sink) (stdio.Peer, error) {
-	class, err := protocol.Negotiation{}.Classify(protocol.Arrival{Method: m.Method, Params: m.Params})
+// Call sends a request that stands alone.
+func (r *remote) Call(
+	ctx context.Context, m jsonrpc.Message, out transport.Sink,
+) (stdio.Peer, error) {
+	arrival := protocol.Arrival{Method: m.Method, Params: m.Params}
+	class, err := protocol.Negotiation{}.Classify(arrival)
 	if err != nil {
 		return nil, err
 	}
 	if r.alone == nil {
-		up, err := r.client()
-		if err != nil {
+		if r.alone, err = newPeerBridge(r.endpoint, r.log, class.Version); err != nil {
 			return nil, err
 		}
-		r.alone = newRemotePeer(up, class.Version, r.end)
 	}
 	return r.alone, r.alone.Deliver(ctx, m, out)
 }
 
-func (r *remote) client() (*streamable.Client, error) {
-	return streamable.NewClient(streamable.ClientOptions{URL: r.endpoint, Header: credentials()})
+// Gone has what waits for a host that is away fail at once: the client waits for nothing else.
+func (r *remote) Gone() {
+	for _, b := range []*bridge{r.session, r.alone} {
+		if b != nil {
+			b.step(reconnect.Event{Op: reconnect.Gone})
+		}
+	}
 }
 
 // close leaves the host. Whatever is said about that, the client has gone.
@@ -116,6 +118,21 @@ func (r *remote) close(ctx context.Context) {
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
 	defer cancel()
 	_ = r.alone.Close(closing)
+}
+
+// trouble is why the client has never been served; nil if it has.
+func (r *remote) trouble() (err error) {
+	for _, b := range []*bridge{r.session, r.alone} {
+		if b == nil {
+			continue
+		}
+		served, why := b.served()
+		if served {
+			return nil
+		}
+		err = cmp.Or(err, why)
+	}
+	return err
 }
 
 // leaveTime bounds the end of what is still on its way to a host when the client has gone.

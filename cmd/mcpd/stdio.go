@@ -44,7 +44,7 @@ func stdioCommand() *cobra.Command {
 				if url == "" {
 					url = defaultURL
 				}
-				return join(cmd.Context(), in, out, url, at)
+				return join(cmd.Context(), in, out, cmd.ErrOrStderr(), url, at)
 			}
 			return embed(cmd.Context(), in, out, file, at)
 		},
@@ -126,5 +126,8 @@ func (l local) Call(ctx context.Context, m jsonrpc.Message, out transport.Sink) 
 	}
 	return peer, peer.Call(ctx, m, nil, out)
 }
+
+// Gone does nothing: the host is here.
+func (l local) Gone() {}
 
 var _ stdio.Session = (*session.Handle)(nil)

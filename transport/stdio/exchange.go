@@ -20,6 +20,8 @@ type server struct {
 	opening  *exchange // the request that opened it, when it just has
 	greeting *exchange // the last initialize that could open it
 	modern   bool      // the client has made requests that stand alone
+	ahead    []input   // lines that were read and not handled
+	left     bool      // the handler knows that the client has left
 	out      *queue
 	stalled  chan struct{} // closed when the client does not read
 	stall    func()        // closes it
@@ -189,7 +191,7 @@ func (s *server) handle(ctx context.Context, line []byte) {
 	}
 	m, err := jsonrpc.Decode(line, protocol.RequestLimits())
 	if err != nil {
-		if answer, ok := s.refusal(err); ok {
+		if answer, ok := s.refusal(err, line); ok {
 			s.say(answer)
 		}
 		return
@@ -201,18 +203,20 @@ func (s *server) handle(ctx context.Context, line []byte) {
 func (s *server) handleBatch(ctx context.Context, line []byte) {
 	messages, _, err := jsonrpc.DecodeBatch(line, protocol.RequestLimits())
 	var some *jsonrpc.BatchError
-	if err != nil && !errors.As(err, &some) {
-		if answer, ok := s.refusal(err); ok {
-			s.say(answer)
-		}
-		return
-	}
 	var refused []jsonrpc.Message
-	if some != nil {
+	switch {
+	case errors.As(err, &some):
 		for _, r := range some.Refused {
-			if answer, ok := s.refusal(r); ok {
+			if answer, ok := s.refusal(r, nil); ok {
 				refused = append(refused, answer)
 			}
+		}
+	case err != nil:
+		if refused = s.refusals(err, line); len(refused) == 0 {
+			if answer, ok := s.refusal(err, nil); ok {
+				s.say(answer)
+			}
+			return
 		}
 	}
 	g := &group{wanted: len(refused)}
@@ -229,13 +233,45 @@ func (s *server) handleBatch(ctx context.Context, line []byte) {
 	}
 }
 
-// refusal is the answer to what could not be read. Answers are not answered.
-func (s *server) refusal(err error) (jsonrpc.Message, bool) {
+// refusal is the answer to what could not be read. Answers are not answered. Where it does not come
+// to the id, as where something before it is no JSON, the id is looked for: over a pipe it is all that
+// a client knows its request by, and without it the client waits for its timeout.
+func (s *server) refusal(err error, line []byte) (jsonrpc.Message, bool) {
 	var bad *jsonrpc.DecodeError
 	if !errors.As(err, &bad) || bad.Response {
 		return jsonrpc.Message{}, false
 	}
-	return jsonrpc.Failure(bad.ID, s.translate(err)), true
+	id := bad.ID
+	if id.IsZero() && len(line) > 0 {
+		var response bool
+		if id, response = jsonrpc.Glimpse(line); response {
+			return jsonrpc.Message{}, false
+		}
+	}
+	return jsonrpc.Failure(id, s.translate(err)), true
+}
+
+// refusals are the answers to the requests of an array that is refused as a whole, as far as their
+// ids can be told.
+func (s *server) refusals(err error, line []byte) (answers []jsonrpc.Message) {
+	for _, id := range jsonrpc.GlimpseBatch(line) {
+		answers = append(answers, jsonrpc.Failure(id, s.translate(err)))
+	}
+	return answers
+}
+
+// tooLong is the answer to a line that is too long, of which beginning and end were kept. Official
+// SDKs write the id behind the params, or before them.
+func (s *server) tooLong(long *longLine) (jsonrpc.Message, bool) {
+	id, response := jsonrpc.Glimpse(long.head)
+	if response {
+		return jsonrpc.Message{}, false
+	}
+	if id.IsZero() {
+		id, _ = jsonrpc.LastID(long.tail)
+	}
+	e := protocol.TooLarge("message", protocol.MaxRequestBody)
+	return jsonrpc.Failure(id, s.translate(e)), true
 }
 
 // dispatch hands a message over. Before there is a session only a request means anything.

@@ -12,6 +12,12 @@ import (
 	"mcpd/transport"
 )
 
+func (d *desk) Gone() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.gone = true
+}
+
 // Call serves a request that stands alone as Deliver does one of the session, and notes it as such.
 func (d *desk) Call(ctx context.Context, m jsonrpc.Message, out transport.Sink) (Peer, error) {
 	m.Method = "alone " + m.Method

@@ -27,6 +27,9 @@ const (
 	answerTime = 10 * time.Second
 	// openTime is how long what comes behind the first request waits for its outcome. A host answers it from memory.
 	openTime = 30 * time.Second
+	// maxAhead and maxAheadBytes bound what is read meanwhile, to see whether the client has left.
+	maxAhead      = 64
+	maxAheadBytes = 1 << 20
 	// closeTime bounds the end of the session behind us.
 	closeTime = 2 * time.Second
 	// touchTime is how often a host hears that a client still waits for requests that stand alone. It forgets one after minutes.
@@ -47,6 +50,9 @@ type Handler interface {
 	// Call takes a request that stands alone (2026-07-28 §basic), whether or not there is a session beside it. Its one outcome reaches out
 	// unless Call returns an error.
 	Call(ctx context.Context, m jsonrpc.Message, out transport.Sink) (Peer, error)
+	// Gone says that the client sends nothing any more. Requests whose outcome is not in sight should
+	// get one now: the client waits for those that it has sent, and for nothing else.
+	Gone()
 }
 
 // Session is one client's conversation.
@@ -140,19 +146,23 @@ func (s *server) serve(ctx context.Context, read <-chan input) error {
 			return transport.ErrSlowConsumer
 		case <-s.written:
 			return s.writeErr
-		case got := <-read:
+		case got := <-s.next(read):
+			s.taken()
 			var long *longLine
 			switch {
 			case errors.As(got.err, &long):
-				s.say(jsonrpc.Failure(jsonrpc.ID{}, s.translate(protocol.TooLarge("message", protocol.MaxRequestBody))))
+				if answer, ok := s.tooLong(long); ok {
+					s.say(answer)
+				}
 			case errors.Is(got.err, io.EOF):
+				s.gone()
 				s.hangUp()
 				return s.await(ctx)
 			case got.err != nil:
 				return fmt.Errorf("read from the client: %w", got.err)
 			default:
 				s.handle(ctx, bytes.Trim(bytes.TrimPrefix(got.line, byteOrder), " \t\r"))
-				if err := s.opened(ctx); err != nil {
+				if err := s.opened(ctx, read); err != nil {
 					return err
 				}
 			}
@@ -160,28 +170,72 @@ func (s *server) serve(ctx context.Context, read <-chan input) error {
 	}
 }
 
-// opened waits, if a session has just been opened, for the outcome of its first request. Nothing is read meanwhile.
-func (s *server) opened(ctx context.Context) error {
+// opened waits, if a session has just been opened, for the outcome of its first request. What comes
+// meanwhile is handled after that; that the client leaves is told at once.
+func (s *server) opened(ctx context.Context, read <-chan input) error {
 	first := s.opening
 	s.opening = nil
 	if first == nil {
 		return nil
 	}
-	return s.until(ctx, openTime, func() bool { return !first.pending() })
+	more, size := read, 0
+	return s.until(ctx, openTime, func() bool { return !first.pending() }, func() <-chan input {
+		if len(s.ahead) >= maxAhead || size >= maxAheadBytes || s.left {
+			return nil
+		}
+		return more
+	}, func(got input) {
+		s.ahead = append(s.ahead, got)
+		size += len(got.line)
+		if errors.Is(got.err, io.EOF) {
+			s.gone()
+		}
+	})
+}
+
+// gone tells the handler once that the client has left.
+func (s *server) gone() {
+	if !s.left {
+		s.left = true
+		s.handler.Gone()
+	}
+}
+
+// next is where the next line comes from: those that were read ahead come first.
+func (s *server) next(read <-chan input) <-chan input {
+	if len(s.ahead) == 0 {
+		return read
+	}
+	first := make(chan input, 1)
+	first <- s.ahead[0]
+	return first
+}
+
+// taken drops the line that next has given, if it was read ahead.
+func (s *server) taken() {
+	if len(s.ahead) > 0 {
+		s.ahead = s.ahead[1:]
+	}
 }
 
 // await gives the exchanges in flight time to end.
 func (s *server) await(ctx context.Context) error {
-	return s.until(ctx, answerTime, func() bool { return s.pending() == 0 })
+	none := func() <-chan input { return nil }
+	return s.until(ctx, answerTime, func() bool { return s.pending() == 0 }, none, nil)
 }
 
-// until looks whenever an exchange has ended, for some time. An error says that there is nobody to go on for.
-func (s *server) until(ctx context.Context, limit time.Duration, done func() bool) error {
+// until looks whenever an exchange has ended, for some time. Take gets what arrives from read
+// meanwhile. An error says that there is nobody to go on for.
+func (s *server) until(
+	ctx context.Context, limit time.Duration, done func() bool, read func() <-chan input, take func(input),
+) error {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	for !done() {
 		select {
 		case <-s.ended:
+		case got := <-read():
+			take(got)
 		case <-timer.C:
 			return nil
 		case <-ctx.Done():

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -29,6 +30,7 @@ type desk struct {
 	open   map[string]transport.Sink
 	seen   []string
 	closed bool
+	gone   bool
 
 	cancelled []string // of what stands alone
 	touched   int
@@ -266,12 +268,79 @@ func TestServeRefusesWhatItCannotRead(t *testing.T) {
 		c.expectError(t, "4", "-32601")
 		c.send(`{"jsonrpc":"2.0","id":9,"result":{},"error":{}}`) // a broken answer is not answered
 		c.send(`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", protocol.MaxRequestBody) + `"}`)
-		c.expectError(t, "", "-32012")
+		c.expectError(t, "1", "-32012")
 		c.send(`{"jsonrpc":"2.0","id":6,"method":"now"}`)
 		c.expect(t, `{"jsonrpc":"2.0","id":6,"result":{}}`)
 		if want := []string{"refuse", "now"}; !slices.Equal(d.seen, want) {
 			t.Errorf("delivered %q, want %q", d.seen, want)
 		}
+	})
+}
+
+// A request that is refused is answered with its id, wherever that stands: without it, its client
+// waits for its timeout.
+func TestServeRefusesARequestWithItsID(t *testing.T) {
+	deep := strings.Repeat("[", 200) + strings.Repeat("]", 200)
+	long := strings.Repeat("x", protocol.MaxRequestBody)
+	for _, c := range []struct{ name, line, want string }{
+		{"lone surrogate", `{"method":"tools/call","params":{"text":"\ud83d"},"jsonrpc":"2.0","id":7}`, `7 -32700`},
+		{"surrogate behind the id", `{"jsonrpc":"2.0","id":"s","method":"tools/call","params":{"text":"\udc00"}}`, `"s" -32700`},
+		{"bytes that are not UTF-8", "{\"method\":\"a\",\"params\":{\"text\":\"\xff\"},\"id\":8,\"jsonrpc\":\"2.0\"}", `8 -32700`},
+		{"two members of a name", `{"method":"a","params":{"x":1,"x":2},"jsonrpc":"2.0","id":9}`, `9 -32700`},
+		{"too deep", `{"method":"a","params":{"x":` + deep + `},"jsonrpc":"2.0","id":10}`, `10 -32600`},
+		{"no revision of JSON-RPC", `{"method":"a","id":11}`, `11 -32600`},
+		{"too long", `{"method":"a","params":{"x":"` + long + `"},"jsonrpc":"2.0","id":12}`, `12 -32012`},
+		{"too long, the id first", `{"jsonrpc":"2.0","id":13,"method":"a","params":{"x":"` + long + `"}}`, `13 -32012`},
+		{"no JSON", `{"method":"a",`, `null -32700`},
+		{"an answer", `{"result":{"text":"\ud83d"},"jsonrpc":"2.0","id":14}`, ``},
+		{"an array", `[{"method":"a","params":{"x":"\ud83d"},"jsonrpc":"2.0","id":15},{"jsonrpc":"2.0","id":16,"method":"now"}]`, `15 -32700, 16 -32700`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := serve(t, newDesk(protocol.V20250326))
+				s.send(initialize)
+				s.read(t)
+				s.send(c.line, `{"jsonrpc":"2.0","id":"last","method":"now"}`)
+				var got []string
+				for line := s.read(t); !strings.Contains(line, `"last"`); line = s.read(t) {
+					messages, _, err := jsonrpc.DecodeBatch([]byte(line), jsonrpc.Limits{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, m := range messages {
+						id := m.ID.Raw()
+						if m.ID.IsZero() {
+							id = "null"
+						}
+						got = append(got, fmt.Sprintf("%s %d", id, m.Error.Code))
+					}
+				}
+				if got := strings.Join(got, ", "); got != c.want {
+					t.Errorf("got %q, want %q", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+// A client that leaves while its first request waits is noticed at once, whatever it has sent behind it.
+func TestServeNoticesThatTheClientLeavesWhileItOpens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(0)
+		d.slow = true
+		c := serve(t, d)
+		c.send(initialize, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, `{"jsonrpc":"2.0","id":1,"method":"now"}`)
+		c.in.Close()
+		synctest.Wait()
+		d.mu.Lock()
+		gone, seen := d.gone, len(d.seen)
+		d.mu.Unlock()
+		if !gone || seen != 0 {
+			t.Errorf("noticed: %t, delivered meanwhile: %d", gone, seen)
+		}
+		d.finish("0")
+		c.read(t)
+		c.expect(t, `{"jsonrpc":"2.0","id":1,"result":{}}`)
 	})
 }
 

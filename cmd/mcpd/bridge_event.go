@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"net/http"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/reconnect"
+	"mcpd/protocol/splice"
+	"mcpd/telemetry"
+	"mcpd/transport"
+	"mcpd/transport/streamable"
+)
+
+// event is what an inbound of the connection means to the link. The mutex is free.
+func (b *bridge) event(in transport.Inbound) (e reconnect.Event, ok bool) {
+	switch control := in.Control.(type) {
+	case nil:
+	case streamable.Unreached:
+		return reconnect.Event{Op: reconnect.Unreachable, Why: b.why(control.Err)}, true
+	case streamable.Undelivered:
+		e = b.failure(control.Err, false)
+		e.Op, e.Method = reconnect.Undelivered, control.Method
+		return e, true
+	default:
+		return e, false
+	}
+	switch {
+	case in.Err != nil:
+		e = b.failure(in.Err, in.Written)
+		e.Op, e.ID = reconnect.Failed, in.Related
+	case in.Message.Method == "":
+		e = reconnect.Event{Op: reconnect.Answer, Message: in.Message}
+		if in.Message.Error != nil && stopping(in.Message.Error) {
+			e = reconnect.Event{
+				Op: reconnect.Failed, Cause: reconnect.Stopping, ID: in.Message.ID,
+				Why: b.endpoint + ": " + in.Message.Error.Message,
+			}
+		}
+	default:
+		e = reconnect.Event{Op: reconnect.Said, ID: in.Related, Message: in.Message}
+	}
+	return e, true
+}
+
+// ended is what the end of the connection means.
+func (b *bridge) ended(err error) reconnect.Event {
+	e := reconnect.Event{Op: reconnect.Cut, Cause: reconnect.Broken, Why: b.why(err)}
+	if errors.Is(err, streamable.ErrSessionLost) {
+		e.Cause = reconnect.SessionLost
+	}
+	return e
+}
+
+// unsent is what it means that a message could not be sent.
+func (b *bridge) unsent(m jsonrpc.Message, err error) (e reconnect.Event, ok bool) {
+	if m.Kind() != jsonrpc.KindRequest {
+		return e, false
+	}
+	e = reconnect.Event{Op: reconnect.Failed, ID: m.ID, Cause: reconnect.Broken, Why: b.why(err)}
+	if errors.Is(err, transport.ErrSlowConsumer) {
+		e.Cause = reconnect.Later
+		e.Err = protocol.Translate(protocol.Overloaded("mcpd stdio", 0), b.link.Version())
+	}
+	return e, true
+}
+
+// failure is why a request has failed.
+func (b *bridge) failure(err error, written bool) reconnect.Event {
+	e := reconnect.Event{Cause: reconnect.Broken, Written: written, Why: b.why(err)}
+	var status *streamable.StatusError
+	switch {
+	case errors.Is(err, streamable.ErrSessionLost):
+		e.Cause = reconnect.SessionLost
+	case transport.Unreached(err) && !written:
+		e.Cause = reconnect.Unreached
+	case !errors.As(err, &status):
+	case status.Later():
+		e.Cause, e.After, e.Err = reconnect.Later, status.RetryAfter, b.refusal(status)
+		b.trouble.Store(nil) // the host is there
+		if stopping(e.Err) {
+			e.Cause = reconnect.Stopping
+		}
+	case !written && !status.Gateway():
+		e.Cause, e.Err = reconnect.Refused, b.refusal(status)
+	}
+	return e
+}
+
+// stopping reports whether an error says that a host is about to end and has not taken the request.
+func stopping(e *jsonrpc.Error) bool {
+	reason, _ := splice.GetString(e.Data, "reason")
+	executed := splice.Kind(e.Data, "maybeExecuted") == 't'
+	return reason == protocol.ConditionStopping.String() && !executed
+}
+
+// refusal is what the host says of a request that it does not take. A key that is wrong is that of
+// this process: the client has none.
+func (b *bridge) refusal(status *streamable.StatusError) *jsonrpc.Error {
+	answer, err := jsonrpc.Decode([]byte(status.Body), jsonrpc.Limits{})
+	if err == nil && answer.Error != nil {
+		if status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden {
+			answer.Error.Message = b.why(status)
+		}
+		return answer.Error
+	}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: b.why(status)}
+}
+
+// why says where the host should be, what is wrong there, and what to do about it. It is kept for the
+// exit code.
+func (b *bridge) why(err error) string {
+	var f *failure
+	told := unreachable(b.endpoint, err)
+	if errors.As(told, &f) && !errors.Is(err, transport.ErrClosed) {
+		b.trouble.Store(f)
+	}
+	var status *streamable.StatusError
+	advice := ""
+	if errors.As(err, &status) {
+		advice = remedies[status.Status]
+	}
+	return telemetry.Clean(told.Error(), maxSaid-len(advice)) + advice
+}
+
+// remedies are what a user of `mcpd stdio` can do about a refusal.
+var remedies = map[int]string{
+	http.StatusUnauthorized: "; set MCPD_KEY to a key of the tenant, where this client starts `mcpd stdio`",
+	http.StatusForbidden:    "; set MCPD_KEY to a key of the tenant, where this client starts `mcpd stdio`",
+	http.StatusNotFound:     "; see --tenant, --server and --url of `mcpd stdio`",
+}
