@@ -120,7 +120,11 @@ func (h *Edge) refusal(r *http.Request, err error) *protocol.Error {
 func (h *Edge) Open(
 	ctx context.Context, ep streamable.Endpoint, init jsonrpc.Message, out transport.Sink, on *streamable.Streams,
 ) (streamable.Session, error) {
-	s, err := h.open(ctx, session.OpenRequest{Endpoint: ep, Streams: on}, init, out)
+	r := session.OpenRequest{Endpoint: ep, Streams: on}
+	if on != nil && on.Channel() {
+		r.Idle = on.Away() // nothing tells that its client does not come back
+	}
+	s, err := h.open(ctx, r, init, out)
 	if err != nil {
 		return nil, err
 	}

@@ -116,6 +116,7 @@ var limits = []limit{
 
 	// Streams.
 	{"max_streams", "", nil, "GET streams of one session", saysRetry, "too_many_streams"},
+	{"", "browser_streams", streamable.BrowserStreams, "streams without a call in flight of one web origin, principal and browser over plain HTTP/1.1, where a browser has six connections for all its tabs", "the one that has waited longest ends with an event that says when to come back", ""},
 	{"", "listens", server.MaxListens, "subscriptions/listen of all clients of one kind without a session: each is a response that stays open", "-32603, overloaded", "overloaded"},
 	{"", "listen_uris", protocol.MaxSubscribedURIs, "resources of one subscriptions/listen; and those that a session is subscribed to", "-32602", "invalid_params"},
 	{"", "subscribed", int64(protocol.MaxSubscribedBytes), "bytes of the URIs of the latter", "-32602", "invalid_params"},

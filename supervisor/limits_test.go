@@ -33,7 +33,7 @@ var bounded = []struct{ what, gauges string }{
 	{"clients without a session: of a principal", "peers capability_sets recorded_bytes"},
 	{"the life of a session", "session_init_seconds session_idle_seconds session_age_seconds"},
 	{"initialize a second: of a principal, of a tenant", "max_principal_initialize_rate max_initialize_rate"},
-	{"streams of a session, subscriptions of a request", "max_streams listens listen_uris subscribed_bytes references references_bytes uri_bytes"},
+	{"streams of a session, subscriptions of a request", "max_streams browser_streams listens listen_uris subscribed_bytes references references_bytes uri_bytes"},
 	{"what waits for a client, how long it may not read", "max_stream_events max_stream_size_bytes stall_timeout_seconds"},
 	{"signs of life, age of a stream", "keep_alive_seconds stream_age_seconds"},
 	{"what is kept for a resumption", "max_history_bytes max_total_history_bytes history_time_seconds saved_history_bytes"},
@@ -129,6 +129,7 @@ var enforced = map[string]string{
 	"session_age_seconds":           "actors/session.TestOldSessionsEnd",
 
 	"listens":                 "actors/server.TestListensAreBounded",
+	"browser_streams":         "transport/streamable.TestStreamsOfABrowserAreBounded",
 	"max_streams":             "transport/streamable.TestGETRefusals",
 	"max_stream_events":       "transport/streamable.TestPendingMessagesAreBounded",
 	"max_stream_size_bytes":   "transport/streamable.TestPendingMessagesAreBounded",

@@ -18,9 +18,9 @@ func (h *Handle) works() bool {
 	return greets || h.InFlight() || h.calls.Busy() || h.questions.any() || h.streaming()
 }
 
-// streaming reports whether the session has a stream open, or a channel of its own.
+// streaming reports whether the session has a stream open.
 func (h *Handle) streaming() bool {
-	return h.listens.Load() > 0 || !h.Streamed() || h.streams.Channel() || h.streams.Open() > 0
+	return h.listens.Load() > 0 || !h.Streamed() || h.streams.Open() > 0
 }
 
 // Away is how long the client has had neither a request in flight nor a stream open, 0 while it has.
@@ -34,7 +34,7 @@ func (h *Handle) Away(now time.Time) time.Duration {
 // Unreached is how long the client has had no stream open on which it could be asked something, 0
 // while it has.
 func (h *Handle) Unreached(now time.Time) time.Duration {
-	if !h.Streamed() || h.streams.Channel() || h.streams.Connected() {
+	if !h.Streamed() || h.streams.Connected() {
 		return 0
 	}
 	return max(h.Idle(now), 1)

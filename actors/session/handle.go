@@ -28,6 +28,7 @@ type Handle struct {
 	endpoint streamable.Endpoint
 	opened   time.Time
 	streams  *streamable.Streams
+	channel  bool                        // of an earlier host, over HTTP+SSE
 	push     func(jsonrpc.Message) error // of a transport that has no streams; nil for those that have
 	peer     *peerKey                    // of a session without a handshake
 	terms    *terms.Client               // of a session that was negotiated

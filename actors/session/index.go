@@ -165,7 +165,7 @@ func (x *Index) add(h *Handle) {
 
 // remove reports whether the session was there.
 func (x *Index) remove(h *Handle) bool {
-	if _, ok := x.byID.LoadAndDelete(h.id); !ok {
+	if !x.byID.CompareAndDelete(h.id, h) {
 		return false
 	}
 	h.counted.Load().Release()

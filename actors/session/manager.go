@@ -243,9 +243,9 @@ func (m *Manager) open(call *Open) {
 		call.Fail(err)
 		return
 	}
-	id, ok := m.newID()
-	if !ok {
-		call.Fail(protocol.InternalError(errors.New("the random source repeats itself")))
+	id, row, err := m.named(call.Req.Streams)
+	if err != nil {
+		call.Fail(err)
 		return
 	}
 	h := &Handle{
@@ -259,7 +259,7 @@ func (m *Manager) open(call *Open) {
 	if p := call.Req.Peer; p != nil {
 		h.record.Store(&Record{Version: p.Version, Capabilities: p.Capabilities, Client: p.Info, Ready: true})
 	}
-	h.row = rowOf(h.id)
+	h.row = row
 	h.Touch()
 	if h.Lasting() {
 		h.grain.Store(int64(grain(m.mayIdle(h))))
@@ -280,6 +280,29 @@ func (m *Manager) secret() string {
 	var b [33]byte
 	_, _ = io.ReadFull(m.o.Random, b[:]) // crypto/rand never fails
 	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(b[:])[:52]
+}
+
+// named is the id of a new session and its row. That over HTTP+SSE has the id of its streams, which its
+// client knows already. One under the same id was refused by the handshake: it may still have its row.
+func (m *Manager) named(on *streamable.Streams) (id, row string, err error) {
+	if on != nil {
+		id = on.ID()
+	}
+	if id == "" {
+		if id, ok := m.newID(); ok {
+			return id, rowOf(id), nil
+		}
+		return "", "", protocol.InternalError(errors.New("the random source repeats itself"))
+	}
+	if refused, ok := m.index.Get(id); ok && !refused.closed.Load() {
+		return "", "", streamable.ErrNoSession
+	} else if ok {
+		m.end(refused, telemetry.ClosedRefused)
+	}
+	if on.Again() {
+		return id, rowOf(m.secret()), nil
+	}
+	return id, rowOf(id), nil
 }
 
 // newID is an id that no session has. It is not ok when the random source repeats itself.

@@ -118,7 +118,7 @@ type OpenRequest struct {
 	Peer *Peer
 	// Terms make the session one client's own, with an id to present: it negotiated them instead of a handshake. Peer goes with it.
 	Terms *terms.Client
-	// Idle is how long a session of such terms lasts unused, at most.
+	// Idle is how long the session lasts unused at most; 0 leaves it to the tenant.
 	Idle time.Duration
 }
 

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -24,6 +25,8 @@ type saved struct {
 	Tenant       string              `json:"tenant"`
 	Server       string              `json:"server,omitzero"`
 	Principal    string              `json:"principal,omitzero"`
+	Channel      bool                `json:"channel,omitzero"` // over HTTP+SSE
+	Row          string              `json:"row,omitzero"`     // where it is not that of the id
 	Opened       time.Time           `json:"opened"`
 	Active       time.Time           `json:"active,omitzero"` // when its client was last heard of; see Handle.Touch
 	Idle         int64               `json:"idle_ns,omitzero"`
@@ -47,7 +50,7 @@ type savedSubscription struct {
 // Lasting reports whether the session is one that survives the host: there is somebody who writes it down, and its client has an id to come
 // back with, over any connection. Others end with theirs.
 func (h *Handle) Lasting() bool {
-	return h.storage != (otp.Ref{}) && h.peer == nil && h.Streamed() && !h.streams.Channel()
+	return h.storage != (otp.Ref{}) && h.peer == nil && h.Streamed()
 }
 
 // Storage is who writes the session down.
@@ -63,6 +66,10 @@ func (h *Handle) Saved() store.Change {
 	s := saved{
 		Tenant: h.endpoint.Tenant, Server: h.endpoint.Server, Principal: h.endpoint.Principal, Opened: h.opened, Idle: int64(h.idle),
 		Version: r.Version.String(), Capabilities: r.Capabilities.Raw(), Offered: r.Offered.Raw(), Withheld: r.Withheld, Client: r.Client.Raw(), Ready: r.Ready, Level: r.Level,
+	}
+	s.Channel = h.channel || h.streams != nil && h.streams.Channel()
+	if h.row != rowOf(h.id) {
+		s.Row = h.row
 	}
 	if last := h.last.Load(); last != 0 {
 		h.noted.Store(last)
@@ -97,6 +104,9 @@ func (h *Handle) keep() {
 func (h *Handle) Forget() {
 	h.keeping.Lock()
 	defer h.keeping.Unlock()
+	if next, ok := h.index.Get(h.id); ok && next != h { // its client was refused and has begun again
+		return
+	}
 	if h.Lasting() {
 		_ = h.storage.Send(&storage.Keep{Tenant: h.endpoint.Tenant, Change: store.Change{Bucket: store.Sessions, Key: h.id}})
 	}
@@ -108,7 +118,10 @@ func restored(id string, value jsontext.Value) (*Handle, error) {
 	if err := json.Unmarshal(value, &s); err != nil {
 		return nil, err
 	}
-	h := &Handle{id: id, endpoint: streamable.Endpoint{Tenant: s.Tenant, Server: s.Server, Principal: s.Principal}, opened: s.Opened, idle: time.Duration(s.Idle)}
+	h := &Handle{
+		id: id, row: cmp.Or(s.Row, rowOf(id)), channel: s.Channel, opened: s.Opened, idle: time.Duration(s.Idle),
+		endpoint: streamable.Endpoint{Tenant: s.Tenant, Server: s.Server, Principal: s.Principal},
+	}
 	h.asleep.Store(true)
 	if !s.Active.IsZero() {
 		h.last.Store(clock.Steady(s.Active))
@@ -192,7 +205,7 @@ func (m *Manager) regain(id string, value jsontext.Value) *Handle {
 		m.dropped(id, "session", err)
 		return nil
 	}
-	h.row, h.clock, h.manager, h.storage, h.index, h.streams = rowOf(id), m.o.Clock, m.p.Self(), m.o.Storage(), m.index, m.o.Store.Streams(h.endpoint.Tenant, id)
+	h.clock, h.manager, h.storage, h.index, h.streams = m.o.Clock, m.p.Self(), m.o.Storage(), m.index, m.newStreams(h)
 	h.opened = clock.Past(now, h.opened)
 	h.last.Store(clock.Steady(now) - int64(m.idled(h, now)))
 	if why, is := m.over(h, now); is {
@@ -204,6 +217,14 @@ func (m *Manager) regain(id string, value jsontext.Value) *Handle {
 		return nil
 	}
 	return h
+}
+
+// newStreams makes the streams of a session of an earlier host.
+func (m *Manager) newStreams(h *Handle) *streamable.Streams {
+	if h.channel {
+		return m.o.Store.Channel(h.endpoint.Tenant, h.id)
+	}
+	return m.o.Store.Streams(h.endpoint.Tenant, h.id)
 }
 
 // dropped notes what is stored and of no use. Restore tells of it.
@@ -259,7 +280,7 @@ func (m *Manager) restoreStreams(h *Handle, events []streamable.Saved) {
 		for _, e := range events {
 			m.o.Store.Discard(e.Key)
 		}
-		h.streams = m.o.Store.Streams(h.endpoint.Tenant, h.id) // what it was in the middle of is not known
+		h.streams = m.newStreams(h) // what it was in the middle of is not known
 	}
 	told := map[string]bool{}
 	for _, err := range dropped {

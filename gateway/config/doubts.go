@@ -15,6 +15,7 @@ import (
 var doubts = []func(*loader){
 	doubtHosts,
 	doubtSockets,
+	doubtOrigins,
 	doubtKeys,
 	doubtServers,
 	doubtLiterals,
@@ -57,6 +58,26 @@ func doubtSockets(l *loader) {
 			l.warn(l.find("listen"), "listen is "+at+" and there is no directory "+filepath.Dir(path), err.Error(), "make it, or name another")
 		}
 	}
+
+// doubtOrigins warns of web pages that call over plain HTTP from other machines: their browsers have
+// six connections for all tabs, and none at all from a page that came by https.
+func doubtOrigins(l *loader) {
+	i := slices.IndexFunc(l.config.Listen, reached)
+	if i < 0 || len(l.config.Origins) == 0 || l.config.TLS.Cert != "" || len(l.config.TrustedProxies) > 0 {
+		return
+	}
+	l.warn(l.find("origins"), "there are origins, and listen is "+l.config.Listen[i]+" without TLS",
+		"over plain HTTP a browser has six connections for all its tabs, and pages of https cannot call at all",
+		"set tls.cert and tls.key, or name the proxy that has them in trusted_proxies")
+}
+
+// reached reports whether other machines can reach an address.
+func reached(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	a, bad := netip.ParseAddr(host)
+	return err == nil && !strings.HasPrefix(listen, UnixPrefix) && host != "localhost" && (bad != nil || !a.IsLoopback())
+}
+
 }
 
 // doubtServers warns of what the machine lacks, and of servers that are this host itself.

@@ -51,6 +51,9 @@ func TestDoubtsAreExplained(t *testing.T) {
 		{"all addresses", "listen: 0.0.0.0:7420\n" + key, "1:9: listen is 0.0.0.0:7420 and there are no hosts"},
 		{"all addresses of IPv6", "listen: '[::]:7420'\n" + key, "there are no hosts"},
 		{"all addresses with a name", "listen: 0.0.0.0:7420\nhosts: [mcp.example.com]\n" + key, ""},
+		{"origins without TLS", "listen: 192.0.2.1:7420\norigins: [https://a.example]\n" + key, "2:10: there are origins, and listen is 192.0.2.1:7420 without TLS"},
+		{"origins behind a proxy", "listen: 192.0.2.1:7420\ntrusted_proxies: [192.0.2.0/24]\norigins: [https://a.example]\n" + key, ""},
+		{"origins on loopback", "origins: [https://a.example]\n" + key, ""},
 		{"one address", "listen: 192.0.2.1:7420\n" + key, ""},
 		{"a key that anybody guesses", "tenants: {acme: {auth: {keys: [{name: ci, sha256: " + weakHash + "}]}, servers: {}}}", `tenant "acme": the key ci is "foo", anybody can guess it`},
 	} {

@@ -97,14 +97,32 @@ func TestTicketsAreTheirOwners(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stream.Body.Close()
-	lines := bufio.NewScanner(stream.Body)
-	lines.Scan()
-	lines.Scan()
-	at, ok := strings.CutPrefix(lines.Text(), "data: ")
-	if !ok || !strings.HasPrefix(at, "/t/acme/sse/message?ticket=") {
-		t.Fatalf("the stream begins with %q", lines.Text())
+	var at, id string
+	for lines := bufio.NewScanner(stream.Body); at == "" && lines.Scan(); {
+		if text, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+			at = text
+		} else if text, ok := strings.CutPrefix(lines.Text(), "id: "); ok {
+			id = text
+		}
 	}
-	_, query, _ := strings.Cut(at, "?")
+	query, ok := strings.CutPrefix(at, "?")
+	if !ok || !strings.HasPrefix(query, "ticket=") || id == "" {
+		t.Fatalf("the stream begins with %q, id %q", at, id)
+	}
+	at = "/t/acme/sse" + at
+	back := func(path, key string) int {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, host.MCP+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Last-Event-Id", id)
+		response, err := (&http.Client{Transport: carrier(t, key)}).Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		return response.StatusCode
+	}
 	for _, c := range []struct {
 		name, path, key string
 		want            int
@@ -119,6 +137,19 @@ func TestTicketsAreTheirOwners(t *testing.T) {
 	} {
 		if got := post(c.path, c.key); got != c.want {
 			t.Errorf("%s: got %d, want %d", c.name, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		name, path, key string
+		want            int
+	}{
+		{"no key", "/t/acme/sse", "", 401},
+		{"another principal", "/t/acme/sse", "key-of-bob", 404},
+		{"another tenant", "/t/zeta/sse", "key-of-zoe", 404},
+		{"the owner", "/t/acme/sse", "key-of-ann", 200},
+	} {
+		if got := back(c.path, c.key); got != c.want {
+			t.Errorf("back with %s: got %d, want %d", c.name, got, c.want)
 		}
 	}
 }

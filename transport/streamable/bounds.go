@@ -12,7 +12,10 @@ import (
 func (s *Streams) live() *streamsState {
 	if s.state == nil {
 		s.state = &streamsState{kept: s.store.options.Kept(s.tenant)}
-		if !s.plain {
+		switch {
+		case s.channel:
+			s.state.nonce = s.of
+		case !s.plain:
 			s.state.nonce = newNonce(s.of)
 		}
 	}
@@ -28,6 +31,9 @@ func (s *Streams) standing() *stream {
 	state := s.live()
 	if state.alone == nil {
 		state.alone = &stream{history: newHistory()}
+		if s.channel {
+			state.alone.history = s.channelHistory()
+		}
 	}
 	return state.alone
 }
@@ -103,7 +109,11 @@ func (s *Streams) addAt(st *stream, data []byte, w weight, at int64) error {
 	default:
 		return nil
 	}
-	st.add(data, w, st.number, at)
+	number := st.number
+	if s.channel {
+		number = channelNumber
+	}
+	st.add(data, w, number, at)
 	s.store.marks.Events.Note(st.waiting)
 	s.store.marks.Bytes.Note(st.queued)
 	s.account(len(data))
@@ -119,7 +129,6 @@ func (s *Streams) account(bytes int) {
 	s.state.bytes += bytes
 	s.store.used.Add(int64(bytes))
 	s.state.kept.Keep(bytes)
-	s.room.Add(bytes)
 }
 
 // bound drops what is over the bounds of the stream, the session or the process, what is missed least first, and never what a connection

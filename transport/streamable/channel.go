@@ -2,8 +2,6 @@ package streamable
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
 	"errors"
 	"sync"
 	"time"
@@ -11,7 +9,6 @@ import (
 	"mcpd/internal/clock"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/transport"
 )
 
 // The bounds of HTTP+SSE.
@@ -22,14 +19,17 @@ const (
 	maxSilent = 64
 	// maxUnreadAnswers bounds the answers that wait for their client to read them: a few of the largest. More means that it does not read.
 	maxUnreadAnswers = 4 * protocol.MaxUpstreamMessage
-	// closingTime bounds the end of the session behind a stream that has ended.
+	// closingTime bounds the end of the session behind a stream that cannot be resumed.
 	closingTime = 2 * time.Second
 )
 
-// channel is one client of HTTP+SSE: the stream on which it is sent everything, and the session behind what it posts.
+// channel is one client of HTTP+SSE: the one stream on which it is sent everything, over as many
+// connections as that takes, and the session behind what it posts. Its ticket is the id of that
+// session, so that the client of a session that has outlived its host finds it again.
 type channel struct {
 	handler *Handler
 	at      Endpoint
+	ticket  string
 	streams *Streams
 
 	opening sync.Mutex // held while a session is made; taken before mu
@@ -38,99 +38,11 @@ type channel struct {
 	session  Session    // nil before initialize, and again when that is refused
 	refused  bool       // the handshake in hand has been, before its session was known
 	ended    bool
-	silent   clock.Timer // how long the client may go without a session
+	unread   bool        // the client leaves its answers unread
+	silent   clock.Timer // how long the client may go without a session; nil for one that began in an earlier host
+	left     time.Time   // when the last connection of the stream ended; zero while there is one
 	inFlight map[jsonrpc.ID]struct{}
 	rest     channelRest
-}
-
-// channelRest is what the stream of a channel needs to make room for others: while no request is in
-// flight it only waits, as a GET stream does. The mutex of the channel guards it.
-type channelRest struct {
-	conn   *connection
-	outlet *outlet
-	end    func() // ends the waiting; nil while it does not wait
-}
-
-// begin has the stream wait, on a connection.
-func (r *channelRest) begin(conn *connection, o *outlet) {
-	r.conn, r.outlet = conn, o
-	r.end = conn.waits(o)
-}
-
-// wake is called before a request is taken. It is false when the stream is about to end: its answer
-// would not come.
-func (r *channelRest) wake() bool {
-	if r.end != nil {
-		r.end()
-		r.end = nil
-	}
-	return r.outlet == nil || !r.outlet.parted.Load()
-}
-
-// sleep is called when no request is in flight any more.
-func (r *channelRest) sleep() {
-	if r.outlet != nil && r.end == nil {
-		r.end = r.conn.waits(r.outlet)
-	}
-}
-
-// channels are those that are open.
-type channels struct {
-	mu       sync.Mutex
-	byTicket map[[sha256.Size]byte]*channel // by the digest, so that the time of a look-up tells nothing of a ticket
-	silent   map[Endpoint]int               // those that have no session
-}
-
-// add makes a channel and its ticket, which is all that a client needs beside its own credentials. It returns nil when too many have not
-// begun yet.
-func (s *channels) add(h *Handler, ep Endpoint) (c *channel, ticket string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.byTicket == nil {
-		s.byTicket, s.silent = map[[sha256.Size]byte]*channel{}, map[Endpoint]int{}
-	}
-	if s.silent[ep] >= maxSilent {
-		return nil, ""
-	}
-	s.silent[ep]++
-	ticket = rand.Text() + rand.Text() // 260 bits
-	c = &channel{handler: h, at: ep, streams: h.options.Store.plain(ep.Tenant), inFlight: map[jsonrpc.ID]struct{}{}}
-	c.streams.room = h.options.Room(ep)
-	c.wait()
-	s.byTicket[sha256.Sum256([]byte(ticket))] = c
-	return c, ticket
-}
-
-// find returns the channel of a ticket, and nil for that of another endpoint or principal.
-func (s *channels) find(ep Endpoint, ticket string) *channel {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c := s.byTicket[sha256.Sum256([]byte(ticket))]; c != nil && c.at == ep {
-		return c
-	}
-	return nil
-}
-
-func (s *channels) remove(ticket string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.byTicket, sha256.Sum256([]byte(ticket)))
-}
-
-// silenced says that a channel which had a session has none.
-func (s *channels) silenced(ep Endpoint) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.silent[ep]++
-}
-
-// spoke says that a silent channel is none any more.
-func (s *channels) spoke(ep Endpoint) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.silent[ep]--; s.silent[ep] == 0 {
-		delete(s.silent, ep)
-	}
 }
 
 // current is the session, nil before there is one.
@@ -177,10 +89,19 @@ func (c *channel) greet(ctx context.Context, init jsonrpc.Message, out *exchange
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.refused {
-		c.handler.channels.spoke(c.at)
 		c.session = session
 	}
 	return nil
+}
+
+// adopt gives the channel the session that was found by its ticket: it has outlived its host, or was
+// opened this moment.
+func (c *channel) adopt(session Session) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.session == nil && !c.ended {
+		c.session = session
+	}
 }
 
 // refuse hears that the handshake has failed: its session is none, and the client may try again, as long as one may that has not begun.
@@ -192,7 +113,6 @@ func (c *channel) refuse() {
 		c.refused = true
 	case !c.ended:
 		c.session = nil
-		c.handler.channels.silenced(c.at)
 		c.wait()
 	}
 }
@@ -207,24 +127,72 @@ func (c *channel) expire() {
 	c.opening.Lock()
 	defer c.opening.Unlock()
 	if c.current() == nil {
-		c.streams.Close()
+		c.end()
 	}
 }
 
-// end is the end of the stream, and with it of the session.
-func (c *channel) end(ctx context.Context) {
-	c.streams.Close()
-	c.opening.Lock()
-	defer c.opening.Unlock()
+// end is the end of a channel without a session.
+func (c *channel) end() {
+	c.handler.channels.remove(c)
+	c.over()
+}
+
+// over is end for one that is not listed.
+func (c *channel) over() {
 	c.mu.Lock()
-	session := c.session
+	defer c.mu.Unlock()
 	c.ended = true
-	c.rest.wake()
-	c.rest = channelRest{}
-	c.silent.Stop()
+	c.streams.Close()
+}
+
+// leftBefore reports whether the client has left the stream without having begun, and before that of
+// another channel was left; nil is none.
+func (c *channel) leftBefore(other *channel) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.session != nil || len(c.inFlight) > 0 || c.left.IsZero() {
+		return false
+	}
+	return other == nil || c.left.Before(other.since())
+}
+
+func (c *channel) since() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.left
+}
+
+// attach makes o the connection of the stream. With resumed it goes on after the event at a place.
+func (c *channel) attach(at waiter, o *outlet, after uint64, resumed bool) error {
+	if err := c.streams.join(o, after, resumed); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.left = time.Time{}
+	c.rest.begin(at, o, len(c.inFlight) > 0)
+	return nil
+}
+
+// detach says that the connection has ended. The session goes on: its client may come back.
+func (c *channel) detach(ctx context.Context, o *outlet) {
+	c.streams.detach(o)
+	c.mu.Lock()
+	if c.rest.leave(o) {
+		c.left = c.handler.options.Store.options.Clock.Now()
+	}
+	unread := c.unread
 	c.mu.Unlock()
+	if unread {
+		c.close(ctx)
+	}
+}
+
+// close ends the channel and its session: what its client has missed is not kept any more.
+func (c *channel) close(ctx context.Context) {
+	session := c.current()
+	c.end()
 	if session == nil {
-		c.handler.channels.spoke(c.at)
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingTime)
@@ -243,6 +211,9 @@ func (c *channel) take(ctx context.Context, m jsonrpc.Message) error {
 	}
 	out := &exchange{channel: c, id: m.ID}
 	err := c.begin(m.ID)
+	if err == nil && session != nil && c.handler.options.Store.saver != nil {
+		out.pending = c.handler.options.Store.options.Clock.AfterFunc(askedAfter, out.lasts)
+	}
 	switch {
 	case errors.Is(err, ErrNoSession):
 		return err
@@ -276,9 +247,10 @@ func (c *channel) begin(id jsonrpc.ID) error {
 	if len(c.inFlight) >= protocol.MaxPendingPerSession {
 		return protocol.Overloaded("session", 0)
 	}
-	if len(c.inFlight) == 0 && !c.rest.wake() {
+	if c.ended {
 		return ErrNoSession
 	}
+	c.rest.wake()
 	c.inFlight[id] = struct{}{}
 	return nil
 }
@@ -302,45 +274,9 @@ func (c *channel) settle() {
 func (c *channel) say(m jsonrpc.Message) {
 	if c.streams.Push(m) == nil && c.streams.unread() > maxUnreadAnswers {
 		c.handler.options.Cut(c.at.Tenant)
-		c.streams.Close()
+		c.mu.Lock()
+		c.unread = true
+		c.mu.Unlock()
+		c.streams.Close() // which ends the connection, and that the session
 	}
-}
-
-// exchange is the transport.Sink of one request. All of a channel share its stream.
-type exchange struct {
-	channel *channel
-	id      jsonrpc.ID
-	greets  bool // it is the handshake of the channel's session
-
-	mu   sync.Mutex // guards over, and keeps what is sent before the outcome
-	over bool
-}
-
-// Send implements transport.Sink.
-func (a *exchange) Send(m jsonrpc.Message) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.over {
-		return transport.ErrClosed
-	}
-	return a.channel.streams.Push(m)
-}
-
-// Finish implements transport.Sink.
-func (a *exchange) Finish(m jsonrpc.Message) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.over {
-		return false
-	}
-	a.over = true
-	a.channel.forget(a.id)
-	if a.greets && (m.Error != nil || m.Kind() == jsonrpc.KindInvalid) {
-		a.channel.refuse()
-	}
-	if m.Kind() != jsonrpc.KindInvalid {
-		a.channel.say(m)
-	}
-	a.channel.settle()
-	return true
 }

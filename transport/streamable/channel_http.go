@@ -4,41 +4,74 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 )
 
-// channel opens the stream of HTTP+SSE, which begins by saying where to post (2024-11-05 §basic/transports). It lasts as long as its session.
+// channel opens the stream of HTTP+SSE, which begins by saying where to post (2024-11-05
+// §basic/transports). A client that comes back with the id of the last event it has goes on with its
+// session.
 func (h *Handler) channel(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	if !h.streams(w, r, ep) {
 		return
 	}
-	c, ticket := h.channels.add(h, ep)
-	if c == nil {
+	c, after, resumed := h.joined(r, ep)
+	switch {
+	case c == nil && resumed:
+		h.refuse(w, r, ep, sessionGone, jsonrpc.ID{}, "")
+		return
+	case c == nil:
 		h.refuse(w, r, ep, manyGETs, jsonrpc.ID{}, "too many open streams without initialize")
 		return
 	}
-	defer c.end(r.Context())
-	defer h.channels.remove(ticket)
 	out := makeOutlet()
-	if err := c.streams.listen(&out); err != nil {
-		h.refuseGET(w, r, ep, err, 0)
+	if err := c.attach(h.waiter(r, ep), &out, after, resumed); err != nil {
+		c.close(r.Context()) // what it has missed is gone: it has to begin anew
+		h.refuse(w, r, ep, sessionGone, jsonrpc.ID{}, "")
 		return
 	}
-	c.waits(connectionOf(r), &out)
+	defer c.detach(r.Context(), &out)
 	e := emitter{
 		handler: h, response: w, control: deadline(w), streams: c.streams, outlet: &out, client: c, tenant: ep.Tenant, drain: h.drain,
-		first: appendEvent(nil, Event{Name: "endpoint", Data: []byte(r.URL.EscapedPath() + "/message?ticket=" + ticket)}),
+		first: appendEvent(nil, Event{
+			ID: string(out.appendID(nil, out.next-1, ordinary)), Name: "endpoint",
+			Data: []byte(reference(r, c.ticket)), Retry: h.options.Retry,
+		}),
 	}
 	e.run(r.Context())
 }
 
-// waits has the stream make room for others while no request is in flight.
-func (c *channel) waits(conn *connection, o *outlet) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.rest.begin(conn, o)
+// joined finds the channel that a GET is for: a new one, or with Last-Event-ID the one to go on with,
+// from the event after that. One of somebody else is none.
+func (h *Handler) joined(r *http.Request, ep Endpoint) (c *channel, after uint64, resumed bool) {
+	last := r.Header.Get("Last-Event-Id")
+	if last == "" {
+		return h.channels.add(h, ep), 0, false
+	}
+	ticket, after, ok := parsePlace(last)
+	if !ok {
+		return nil, 0, true
+	}
+	return h.channels.find(r.Context(), h, ep, ticket), after, true
+}
+
+// baseClients begin the User-Agent of clients that do not resolve the reference against the URL of
+// the stream but against a base URL of their own: the MCP SDKs for Java, over either HTTP client.
+var baseClients = []string{"Java-http-client/", "ReactorNetty/"}
+
+// reference is where the client is to post, relative to the URL of the stream. It has no path, so
+// that it holds behind any proxy, whatever that strips from the path or adds to it. Clients that
+// cannot read that are told the path that we see.
+func reference(r *http.Request, ticket string) string {
+	query := "?ticket=" + ticket
+	for _, name := range baseClients {
+		if strings.HasPrefix(r.UserAgent(), name) {
+			return strings.TrimSuffix(r.URL.EscapedPath(), "/") + "/message" + query
+		}
+	}
+	return query
 }
 
 // message takes what a client of HTTP+SSE posts. The answer to a request comes on the stream, whatever it is.
@@ -77,7 +110,7 @@ func (h *Handler) holder(r *http.Request, ep Endpoint) (*channel, refusal, strin
 	if ticket == "" {
 		return nil, noTicket, "post to the address that the stream began with"
 	}
-	c := h.channels.find(ep, ticket)
+	c := h.channels.find(r.Context(), h, ep, ticket)
 	if c == nil {
 		return nil, sessionGone, ""
 	}

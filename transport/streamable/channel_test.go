@@ -20,9 +20,10 @@ import (
 // channelClient is a client of HTTP+SSE.
 type channelClient struct {
 	*events
-	s   *testServer
-	at  string // where it posts
-	who string
+	s    *testServer
+	at   string // where it posts
+	who  string
+	seen string // the id of the last event
 }
 
 func (s *testServer) at(req *http.Request, path string) *http.Request {
@@ -39,10 +40,34 @@ func (s *testServer) stream(ctx context.Context, who string) *channelClient {
 	s.t.Helper()
 	e := readStream(s.t, s.do(s.at(s.request(ctx, http.MethodGet, "", "Authorization", who), "/t/acme/sse")))
 	first := e.next()
-	if first.Name != "endpoint" || !strings.HasPrefix(string(first.Data), "/t/acme/sse/message?ticket=") || first.ID != "" {
+	ticket, ok := strings.CutPrefix(string(first.Data), "?ticket=")
+	if first.Name != "endpoint" || !ok || !strings.HasPrefix(first.ID, ticket+".") || first.Retry == 0 {
 		s.t.Fatalf("the stream begins with %+v", first)
 	}
-	return &channelClient{e, s, string(first.Data), who}
+	return &channelClient{events: e, s: s, at: "/t/acme/sse" + string(first.Data), who: who, seen: first.ID}
+}
+
+// next is the next event, whose id the client remembers.
+func (c *channelClient) next() Event {
+	c.t.Helper()
+	e := c.events.next()
+	c.seen = e.ID
+	return e
+}
+
+// back opens the stream again, from the last event that the client has.
+func (c *channelClient) back() (status int) {
+	c.t.Helper()
+	c.resp.Body.Close()
+	resp := c.s.do(c.s.at(c.s.request(c.t.Context(), http.MethodGet, "", "Authorization", c.who, "Last-Event-Id", c.seen), "/t/acme/sse"))
+	if resp.StatusCode != http.StatusOK {
+		return resp.StatusCode
+	}
+	c.events = readStream(c.t, resp)
+	if e := c.next(); e.Name != "endpoint" || "/t/acme/sse"+string(e.Data) != c.at {
+		c.t.Fatalf("the stream goes on with %+v", e)
+	}
+	return http.StatusOK
 }
 
 func (c *channelClient) post(body string, header ...string) (status int, text string) {
@@ -86,8 +111,8 @@ func TestChannelCarriesEverything(t *testing.T) {
 		c.say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 		c.say(`{"jsonrpc":"2.0","id":"a","method":"busy"}`)
 		session := host.last()
-		if e := c.next(); e.ID != "" || e.Name != "" || string(e.Data) != line(note("notifications/progress", 1)) {
-			t.Errorf("got %+v, want the progress and no id", e)
+		if e := c.next(); e.ID == "" || e.Name != "" || string(e.Data) != line(note("notifications/progress", 1)) {
+			t.Errorf("got %+v, want the progress and an id", e)
 		}
 		if e := c.next(); string(e.Data) != `{"jsonrpc":"2.0","id":"a","result":{"n":2}}` {
 			t.Errorf("got %s", e.Data)
@@ -98,10 +123,15 @@ func TestChannelCarriesEverything(t *testing.T) {
 		if e := c.next(); string(e.Data) != line(note("notifications/message", 4)) {
 			t.Errorf("got %s", e.Data)
 		}
-		c.resp.Body.Close()
-		waitFor(t, func() bool { _, err := host.Lookup(t.Context(), session.ep, session.id); return err != nil })
+		_ = session.Close(t.Context())
+		if rest := c.rest(); len(rest) != 0 {
+			t.Errorf("got %q", rest)
+		}
 		if status, _ := c.post(`{"jsonrpc":"2.0","id":1,"method":"echo"}`); status != http.StatusNotFound {
-			t.Errorf("a POST after the stream is answered %d, want 404", status)
+			t.Errorf("a POST after the session is answered %d, want 404", status)
+		}
+		if status := c.back(); status != http.StatusNotFound {
+			t.Errorf("a GET after the session is answered %d, want 404", status)
 		}
 		if len(session.delivered) != 1 || session.streams.Push(note("notifications/message", 5)) != transport.ErrClosed {
 			t.Errorf("the session was given %v", session.delivered)
@@ -116,7 +146,10 @@ func TestChannelCarriesEverything(t *testing.T) {
 func (h *testHost) last() *testSession {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.sessions[fmt.Sprintf("session-%d", h.opened)]
+	if h.newest == nil {
+		return nil
+	}
+	return h.sessions[h.newest.id]
 }
 
 // A ticket is its owner's, at its endpoint; what is refused says so in its status, and the session goes on.
@@ -132,10 +165,15 @@ func TestChannelRefusals(t *testing.T) {
 		reason                   string
 	}{
 		{"no ticket", "POST", "/t/acme/sse/message", ping, nil, 400, "ticket_required"},
+		{"the long path", "POST", "/t/acme/sse/message?" + strings.TrimPrefix(c.at, "/t/acme/sse?"), "{", nil, 400, ""},
+		{"foreign stream", "GET", "/t/acme/sse", "", []string{"Authorization", "bob", "Last-Event-Id", c.seen}, 404, "session_gone"},
+		{"unknown event", "GET", "/t/acme/sse", "", []string{"Last-Event-Id", "x.1"}, 404, "session_gone"},
+		{"no event", "GET", "/t/acme/sse", "", []string{"Last-Event-Id", "x"}, 404, "session_gone"},
+		{"as a session of Streamable HTTP", "POST", "/t/acme/mcp", ping, []string{"Mcp-Session-Id", strings.TrimPrefix(c.at, "/t/acme/sse?ticket=")}, 404, "session_gone"},
 		{"unknown ticket", "POST", "/t/acme/sse/message?ticket=x", ping, nil, 404, "session_gone"},
 		{"foreign principal", "POST", c.at, ping, []string{"Authorization", "bob"}, 404, "session_gone"},
 		{"POST to the stream", "POST", "/t/acme/sse", ping, nil, 405, "http_method"},
-		{"GET of the messages", "GET", c.at, "", nil, 405, "http_method"},
+		{"GET of the messages", "GET", "/t/acme/sse/message", "", nil, 405, "http_method"},
 		{"DELETE", "DELETE", "/t/acme/sse", "", nil, 405, "http_method"},
 		{"stream not accepted", "GET", "/t/acme/sse", "", []string{"Accept", "application/json"}, 406, "accept"},
 		{"foreign origin", "POST", c.at, ping, []string{"Origin", "http://evil.example"}, 403, "origin"},

@@ -174,7 +174,7 @@ func TestIdleChannelsMakeRoom(t *testing.T) {
 	var addresses []string
 	for range 8 {
 		e := readStream(t, s.ask("acme", http.MethodGet, "", "Accept", streamType))
-		to := string(e.next().Data)
+		to := "/t/acme/sse" + string(e.next().Data)
 		post(to, initializeBody(protocol.V20241105))
 		e.next()
 		streams, addresses = append(streams, e), append(addresses, to)

@@ -21,7 +21,7 @@ type emitter struct {
 	first    []byte          // what the stream begins with, before its events
 	age      time.Duration   // when the client is asked to reconnect; 0 for never
 	drain    <-chan struct{} // nil for the answer to a POST, which ends by itself
-	waits    *connection     // what it waits on, nil for one that is not to be ended for others
+	waits    waiter          // where it is noted that it waits
 }
 
 // run writes until the stream ends, the client goes, or the handler drains. While it waits there is no deadline: over HTTP/2 one that
@@ -55,7 +55,7 @@ func (e *emitter) run(ctx context.Context) {
 			return
 		case e.outlet.parted.Load():
 			if _, err := e.drainOutlet(); err == nil { // what came before it was asked to end
-				e.hint(e.handler.spread())
+				e.hint(e.handler.spread() + e.outlet.longer())
 			}
 			return
 		}

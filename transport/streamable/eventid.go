@@ -31,6 +31,7 @@ type streamKind byte
 const (
 	postStream       streamKind = 'p' // the reply to one POST
 	standaloneStream streamKind = 'g' // a GET
+	channelStream    streamKind = 'c' // that of a client of HTTP+SSE, whose ids are of another form: see appendPlace
 	answeredStream   streamKind = 'a' // the reply to one POST at its end: whoever comes back with such an id has the answer
 )
 

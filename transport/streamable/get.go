@@ -36,7 +36,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 		age: h.options.StreamAge,
 	}
 	if out.kind == standaloneStream { // the rest of an answer is not idle
-		e.waits = connectionOf(r)
+		e.waits = h.waiter(r, ep)
 	}
 	if session.Version().Has(protocol.PrimedStreams) {
 		e.prime()

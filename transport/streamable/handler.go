@@ -70,6 +70,7 @@ func LoopbackHosts() []string { return []string{"localhost", "127.0.0.1", "[::1]
 type Handler struct {
 	options  Options
 	channels channels
+	browsers browsers
 	drain    chan struct{}
 	drained  sync.Once
 }
@@ -157,6 +158,9 @@ func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (serve door, ep 
 		}
 		of := ep // a copy, so that ep is not on the heap for requests that are served
 		return nil, of, func() { h.refuseError(w, r, of, err, 0, jsonrpc.ID{}) }
+	}
+	if at == Events && r.Method == http.MethodPost && r.URL.Query().Has("ticket") {
+		at = Messages
 	}
 	if serve = doors[at][r.Method]; serve == nil {
 		w.Header().Set("Allow", allowed[at])

@@ -37,6 +37,7 @@ type testHost struct {
 	sessions map[string]*testSession
 	peer     *testPeer
 	opened   int
+	newest   *testSession
 	running  sync.WaitGroup
 }
 
@@ -117,9 +118,11 @@ func (h *testHost) add(ep Endpoint, v protocol.Version, on *Streams) *testSessio
 	id := fmt.Sprintf("session-%d", h.opened)
 	if on == nil {
 		on = h.store.Streams("acme", id)
+	} else {
+		id = on.ID()
 	}
 	s := &testSession{host: h, ep: ep, id: id, version: v, streams: on}
-	h.sessions[s.id] = s
+	h.sessions[s.id], h.newest = s, s
 	return s
 }
 

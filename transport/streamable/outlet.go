@@ -8,9 +8,10 @@ import (
 // outlet is one HTTP response through which a stream flows, or may come to flow: where the stream stands for this client, and what wakes
 // the goroutine that writes. That goroutine is net/http's; an outlet starts none.
 type outlet struct {
-	wake   chan struct{} // holds one token: there is something to look at
-	ticked atomic.Bool   // a keep-alive period has passed
-	parted atomic.Bool   // its connection is needed for others: the client shall come back later
+	wake    chan struct{} // holds one token: there is something to look at
+	ticked  atomic.Bool   // a keep-alive period has passed
+	parted  atomic.Bool   // its connection is needed for others: the client shall come back later
+	crowded atomic.Bool   // with parted: for other tabs of its browser
 
 	// Set when the outlet is put on its stream, before it is written to; but for done.
 	nonce  string     // of the session; empty where events have no ids
@@ -56,9 +57,20 @@ func (o *outlet) tick() {
 
 // appendID appends the id of the event at a place of this outlet's stream. That of the answer to its one request says that it is the last.
 func (o *outlet) appendID(dst []byte, seq uint64, w weight) []byte {
+	if o.kind == channelStream {
+		return appendPlace(dst, o.nonce, seq)
+	}
 	id := eventID{o.kind, o.number, seq, o.asks}
 	if w == outcome && id.asks != "" {
 		id.kind, id.asks = answeredStream, ""
 	}
 	return id.append(dst, o.nonce)
+}
+
+// longer is how much longer than others its client shall stay away.
+func (o *outlet) longer() time.Duration {
+	if o.crowded.Load() {
+		return browserRetry
+	}
+	return 0
 }

@@ -171,6 +171,9 @@ func (h *Handler) session(w http.ResponseWriter, r *http.Request, ep Endpoint, r
 		return nil, false
 	}
 	session, err := h.options.Host.Lookup(r.Context(), ep, id)
+	if err == nil && session.Streams().Channel() { // its answers come on the stream of HTTP+SSE
+		err = ErrNoSession
+	}
 	if err != nil {
 		h.refuseError(w, r, ep, err, 0, request)
 		return nil, false

@@ -48,7 +48,7 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, ep Endpoint, p
 			handler: h, response: w, control: deadline(w), streams: p.streams, outlet: &p.out, client: client, tenant: ep.Tenant,
 		}
 		if p.listens {
-			e.waits = connectionOf(r)
+			e.waits = h.waiter(r, ep)
 		}
 		if p.resumes {
 			e.prime()

@@ -28,7 +28,7 @@ func (s *Streams) save(st *stream, i int) {
 	e := &st.entries[i]
 	alone := st.number == 0
 	if s.store.saver == nil || s.plain || !st.away || e.saved || e.weight == question || len(e.data) > s.store.options.StreamBytes ||
-		alone && e.seq < st.sent || !alone && st.asks == "" {
+		alone && e.seq < st.sent && !s.unsure(e) || !alone && st.asks == "" {
 		return
 	}
 	s.saved(st, i)
@@ -45,6 +45,9 @@ func (s *Streams) saved(st *stream, i int) {
 
 // key is where an event is written: the session's id and the event's.
 func (s *Streams) key(st *stream, seq uint64) string {
+	if s.channel {
+		return s.placeKey(seq)
+	}
 	id, nonce := eventID{standaloneStream, 0, seq, ""}, s.state.nonce
 	if st.number != 0 {
 		id, nonce = eventID{postStream, st.number, seq, st.asks}, st.nonce
@@ -95,6 +98,9 @@ func (st *stream) answered() bool {
 func (s *Streams) Restore(all []Saved) (dropped []error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.channel {
+		return s.restoreChannel(all)
+	}
 	nonce, now := s.live().nonce, s.store.now()
 	var events []written
 	drop := func(key string, err error) {

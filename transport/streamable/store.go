@@ -27,7 +27,7 @@ const (
 	// that lost its connection finds all of them.
 	keptStreams = 256
 	// sweepEvery is how late an expired event may be dropped. A sweep is one timer a session, and only while there is something to drop.
-	sweepEvery = 30 * time.Second
+	sweepEvery = 20 * time.Second
 )
 
 // StoreOptions sets the bounds of a Store. Zero fields mean the defaults of the same names.
@@ -136,7 +136,7 @@ func (s *Store) Marks() *Marks { return &s.marks }
 // Limits are what bounds it.
 func (s *Store) Limits() StoreOptions { return s.options }
 
-// plain makes streams that cannot be resumed, without event ids: for an exchange that belongs to no session, and for HTTP+SSE.
+// plain makes streams that cannot be resumed, without event ids: for an exchange that belongs to no session.
 func (s *Store) plain(tenant string) *Streams {
 	return &Streams{store: s, tenant: tenant, plain: true}
 }

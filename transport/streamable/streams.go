@@ -22,25 +22,31 @@ import (
 type Streams struct {
 	store  *Store
 	tenant string
-	of     string          // the session's id
-	plain  bool            // no ids, no history
-	room   *transport.Room // of those whom the stream is for, where it is the only one; nil has no bound
+	of     string // the session's id
+	plain  bool   // no ids, no history
+	// channel is set for a client of HTTP+SSE, which is sent everything on the standing stream.
+	channel bool
 
 	mu     sync.Mutex // guards all below, and every stream and outlet reached from here
 	closed bool
-	state  *streamsState // nil until the first stream
+	opened bool            // of a channel: it has had a session
+	client *channel        // of a channel, once there is one
+	room   *transport.Room // of those whom a channel is for; nil has no bound
+	roomed int             // bytes that it has there
+	state  *streamsState   // nil until the first stream
 }
 
 type streamsState struct {
 	kept  Account // of the tenant
 	nonce string
-	last  uint32             // the last stream number given
-	alone *stream            // what GETs are given; nil until the first message or GET
-	posts map[uint32]*stream // by number, running and finished
-	ended []*stream          // the finished of them, oldest first
-	gets  int                // GETs that are open
-	bytes int                // kept in all histories
-	sweep clock.Timer        // nil while nothing can expire
+	last  uint32              // the last stream number given
+	alone *stream             // what GETs are given; nil until the first message or GET
+	posts map[uint32]*stream  // by number, running and finished
+	ended []*stream           // the finished of them, oldest first
+	gets  int                 // GETs that are open
+	bytes int                 // kept in all histories
+	asked map[string]struct{} // of a channel: the ids of requests that are written down as in flight
+	sweep clock.Timer         // nil while nothing can expire
 }
 
 // stream is one sequence of events, and the responses that it flows through.
@@ -69,6 +75,7 @@ func (s *Streams) Push(m jsonrpc.Message) error {
 	if s.closed {
 		return transport.ErrClosed
 	}
+	defer s.settleRoom()
 	return s.add(s.standing(), data, w)
 }
 
@@ -87,6 +94,7 @@ func (s *Streams) Trim(hard bool) {
 			s.dropSent(st)
 		}
 	}
+	defer s.settleRoom()
 	if s.state.alone != nil {
 		trim(s.state.alone)
 	}
@@ -116,7 +124,11 @@ func (s *Streams) Close() {
 	if st.sweep != nil {
 		st.sweep.Stop()
 	}
+	for id := range st.asked {
+		s.forgetAsked(id)
+	}
 	s.state = nil
+	s.settleRoom()
 }
 
 // encode is the JSON text of a message and what may happen to it in a queue.
@@ -282,6 +294,7 @@ func (s *Streams) detach(o *outlet) {
 		return
 	}
 	end(o, replaced)
+	defer s.settleRoom()
 	switch {
 	case s.plain:
 		s.dropAll(o.stream)
@@ -319,6 +332,7 @@ func (s *Streams) take(o *outlet, batch []entry) ([]entry, phase) {
 			batch = append(batch, e)
 		}
 	}
+	s.settleRoom()
 	if len(batch) > 0 {
 		if s.plain {
 			s.dropSent(st)
@@ -338,19 +352,6 @@ func (s *Streams) missed(o *outlet) (n int) {
 	defer s.mu.Unlock()
 	n, o.stream.missed = o.stream.missed, 0
 	return n
-}
-
-// Channel reports whether a client is sent everything on one stream, as in HTTP+SSE.
-func (s *Streams) Channel() bool { return s.plain }
-
-// unread is how many bytes wait on the standing stream.
-func (s *Streams) unread() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.state == nil || s.state.alone == nil {
-		return 0
-	}
-	return s.state.alone.queued
 }
 
 // Connected reports whether the client reads any stream of the session.

@@ -91,10 +91,20 @@ func TestUnreadAnswersTakeRoom(t *testing.T) {
 		late.Finish(m)
 		taken(0)
 	}
-	channel := NewStore(StoreOptions{}).plain("acme")
+	channel := NewStore(StoreOptions{}).Channel("acme", "ticket")
 	channel.room = room
-	pushAll(t, channel, m, m)
+	pushAll(t, channel, m)
+	taken(0) // nobody is there
+	o := makeOutlet()
+	if err := channel.join(&o, 0, false); err != nil {
+		t.Fatal(err)
+	}
+	pushAll(t, channel, m)
 	taken(2 * len(m.Append(nil)))
+	channel.take(&o, make([]entry, 0, 1))
+	taken(len(m.Append(nil)))
+	channel.detach(&o)
+	taken(0)
 	channel.Close()
 	taken(0)
 }

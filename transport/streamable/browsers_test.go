@@ -1,0 +1,98 @@
+package streamable
+
+import (
+	"crypto/tls"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"mcpd/protocol"
+)
+
+// The pages of one origin may not fill all the connections that their browser has to the host: of the
+// streams that only wait, the one that has waited longest ends with a hint, and goes on later.
+func TestStreamsOfABrowserAreBounded(t *testing.T) {
+	const origin = "https://app.example"
+	host := newTestHost(t)
+	s := serve(t, host, Options{Origins: []string{origin}})
+	open := func(header ...string) *events {
+		id := s.session(protocol.V20251125)
+		return readStream(t, s.get(append(header, "Mcp-Session-Id", id)...))
+	}
+	others := []*events{open(), open(), open(), open(), open(), open(), open()} // that are no browser's
+	var tabs []*events
+	for range 7 {
+		tabs = append(tabs, open("Origin", origin))
+	}
+	for i, tab := range tabs[:7-BrowserStreams] {
+		tab.next() // the primer
+		if e := tab.next(); e.Retry < browserRetry {
+			t.Errorf("stream %d ends with %+v", i, e)
+		}
+		if rest := tab.rest(); len(rest) != 0 {
+			t.Errorf("stream %d goes on with %q", i, rest)
+		}
+	}
+	open("Origin", origin, "User-Agent", "another browser")
+	host.mu.Lock()
+	defer host.mu.Unlock()
+	live := 0
+	for _, session := range host.sessions {
+		live += session.streams.Open()
+	}
+	if want := len(others) + BrowserStreams + 1; live != want {
+		t.Errorf("%d streams are open, want %d", live, want)
+	}
+}
+
+// A channel counts while no request of its client is in flight.
+func TestChannelsOfABrowserAreBounded(t *testing.T) {
+	var all browsers
+	o := make([]outlet, BrowserStreams+2)
+	for i := range o {
+		o[i] = makeOutlet()
+	}
+	of := browser{origin: "https://app.example"}
+	ends := []func(){}
+	for i := range BrowserStreams {
+		ends = append(ends, all.waits(of, &o[i]))
+	}
+	ends[0]() // a request is in flight
+	all.waits(of, &o[BrowserStreams])
+	if o[0].parted.Load() || o[1].parted.Load() {
+		t.Error("a stream was ended although there was room")
+	}
+	all.waits(of, &o[0])
+	if !o[1].parted.Load() || o[0].parted.Load() {
+		t.Error("the one that has waited longest goes on")
+	}
+	for i := range o {
+		all.remove(of, &o[i])
+	}
+	if len(all.waiting) != 0 {
+		t.Errorf("left are %v", all.waiting)
+	}
+}
+
+// Only what runs short of connections is bounded.
+func TestBrowsersWithoutBound(t *testing.T) {
+	ep := Endpoint{Tenant: "acme"}
+	request := func(change func(*http.Request)) *http.Request {
+		r := httptest.NewRequest(http.MethodGet, "/mcp", nil)
+		r.Header.Set("Origin", "https://app.example")
+		change(r)
+		return r
+	}
+	for name, change := range map[string]func(*http.Request){
+		"no origin": func(r *http.Request) { r.Header.Del("Origin") },
+		"HTTP/2":    func(r *http.Request) { r.ProtoMajor = 2 },
+		"TLS":       func(r *http.Request) { r.TLS = &tls.ConnectionState{} },
+	} {
+		if got := browserOf(request(change), ep); got != (browser{}) {
+			t.Errorf("%s: bounded as %v", name, got)
+		}
+	}
+	if r := request(func(*http.Request) {}); browserOf(WithScheme(r, true), ep) != (browser{}) || browserOf(r, ep) == (browser{}) {
+		t.Error("a proxy's https counts wrongly")
+	}
+}

@@ -1,0 +1,272 @@
+package streamable
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+)
+
+// data is the data of so many events.
+func (c *channelClient) data(n int) (all []string) {
+	c.t.Helper()
+	for range n {
+		all = append(all, string(c.next().Data))
+	}
+	return all
+}
+
+// away waits until the host has noticed that the client is.
+func (c *channelClient) away(session *testSession) {
+	c.t.Helper()
+	c.resp.Body.Close()
+	waitFor(c.t, func() bool { return session.streams.Open() == 0 })
+}
+
+func notes(from, to int) (all []string) {
+	for n := from; n <= to; n++ {
+		all = append(all, line(note("notifications/message", n)))
+	}
+	return all
+}
+
+func (c *channelClient) expect(want ...string) {
+	c.t.Helper()
+	if got := c.data(len(want)); strings.Join(got, "\n") != strings.Join(want, "\n") {
+		c.t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A client whose stream is cut goes on with its session: what it was sent meanwhile comes once, also
+// what was written to the connection that broke.
+func TestChannelComesBack(t *testing.T) {
+	host := newTestHost(t)
+	hold := make(chan struct{}, 1)
+	host.scripts["hold"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
+		<-hold
+		out.Finish(jsonrpc.Response(m.ID, jsontext.Value(`{"n":1}`)))
+	}
+	s := serve(t, host, Options{})
+	c := s.stream(t.Context(), "ann")
+	if status := c.back(); status != http.StatusOK { // before it has begun
+		t.Fatalf("without a session the stream is answered %d", status)
+	}
+	c.begin(protocol.V20241105)
+	session := host.last()
+	pushAll(t, session.streams, note("notifications/message", 1), note("notifications/message", 2))
+	c.expect(notes(1, 2)...)
+	c.say(`{"jsonrpc":"2.0","id":"a","method":"hold"}`)
+	c.away(session)
+	pushAll(t, session.streams, note("notifications/message", 3))
+	c.say(`{"jsonrpc":"2.0","id":"b","method":"echo","params":{}}`) // a client posts before it is back
+	waitFor(t, func() bool { return session.streams.Open() == 0 && session.streams.waiting() == 2 })
+	if status := c.back(); status != http.StatusOK {
+		t.Fatalf("the stream is answered %d", status)
+	}
+	c.expect(append(notes(3, 3), `{"jsonrpc":"2.0","id":"b","result":{}}`)...)
+	hold <- struct{}{}
+	c.expect(`{"jsonrpc":"2.0","id":"a","result":{"n":1}}`)
+	before := c.seen
+	pushAll(t, session.streams, note("notifications/message", 4), note("notifications/message", 5))
+	c.expect(notes(4, 5)...)
+	c.seen = before // the connection broke before these were read
+	if status := c.back(); status != http.StatusOK {
+		t.Fatalf("the stream is answered %d", status)
+	}
+	c.expect(notes(4, 5)...)
+	second := *c
+	if status := second.again(); status != http.StatusOK { // while the old connection looks open
+		t.Fatalf("the second stream is answered %d", status)
+	}
+	if rest := c.rest(); len(rest) != 0 {
+		t.Errorf("the old connection got %q", rest)
+	}
+	pushAll(t, session.streams, note("notifications/message", 6))
+	second.expect(notes(6, 6)...)
+	if open := session.streams.Open(); open != 1 {
+		t.Errorf("%d streams are open", open)
+	}
+}
+
+// waiting is how many events wait on the standing stream.
+func (s *Streams) waiting() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.alone.waiting
+}
+
+// A client that cannot be given the answers which it has missed is told that its session is over.
+func TestChannelThatCannotGoOn(t *testing.T) {
+	host := newTestHost(t)
+	host.store = NewStore(StoreOptions{StreamEvents: 4})
+	s := serve(t, host, Options{})
+	c := s.stream(t.Context(), "ann").begin(protocol.V20251125)
+	session := host.last()
+	c.away(session)
+	for i := range 6 {
+		c.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"echo","params":{}}`, i))
+	}
+	host.running.Wait()
+	if status := c.back(); status != http.StatusNotFound {
+		t.Errorf("the stream is answered %d", status)
+	}
+	if status, _ := c.post(`{"jsonrpc":"2.0","id":1,"method":"echo"}`); status != http.StatusNotFound {
+		t.Errorf("a POST is answered %d", status)
+	}
+	if host.last() != nil {
+		t.Error("the session goes on")
+	}
+}
+
+// The streams of clients that left before they began make room for others.
+func TestLeftChannelsMakeRoom(t *testing.T) {
+	s := serve(t, newTestHost(t), Options{})
+	first := s.stream(t.Context(), "ann")
+	first.resp.Body.Close()
+	all := &s.handler.channels
+	waitFor(t, func() bool { all.mu.Lock(); defer all.mu.Unlock(); return all.oldest(first.ep()) != nil })
+	for range maxSilent {
+		s.stream(t.Context(), "ann")
+	}
+	if status := first.back(); status != http.StatusNotFound {
+		t.Errorf("the first is answered %d", status)
+	}
+}
+
+func (c *channelClient) ep() Endpoint { return Endpoint{Tenant: "acme", Principal: c.who} }
+
+// Clients of the SDKs for Java resolve the reference against the root of the host.
+func TestReferences(t *testing.T) {
+	for _, row := range []struct{ agent, path, want string }{
+		{"node", "/t/acme/sse", "?ticket=x"},
+		{"Java-http-client/21", "/t/acme/sse", "/t/acme/sse/message?ticket=x"},
+		{"ReactorNetty/1.2", "/t/acme/sse/", "/t/acme/sse/message?ticket=x"},
+	} {
+		r, _ := http.NewRequest(http.MethodGet, "http://host"+row.path, nil)
+		r.Header.Set("User-Agent", row.agent)
+		if got := reference(r, "x"); got != row.want {
+			t.Errorf("%s: %s, want %s", row.agent, got, row.want)
+		}
+	}
+}
+
+// saves is a Store whose writes are kept as a disk would.
+type saves struct {
+	*Store
+	disk map[string][]byte
+}
+
+func newSaves(disk map[string][]byte) *saves {
+	return &saves{NewStore(StoreOptions{Save: func() {}}), disk}
+}
+
+func (s *saves) write() {
+	for more := true; more; {
+		var part []Saved
+		for part, more = s.Unsaved(); len(part) > 0; part = part[1:] {
+			if s.disk[part[0].Key] = part[0].Value; part[0].Value == nil {
+				delete(s.disk, part[0].Key)
+			}
+		}
+	}
+}
+
+func (s *saves) restored(t *testing.T) *Streams {
+	t.Helper()
+	streams, all := s.Channel("acme", "ticket"), []Saved{}
+	for key, value := range s.disk {
+		all = append(all, Saved{key, value})
+	}
+	if dropped := streams.Restore(all); len(dropped) != 0 {
+		t.Errorf("dropped %v", dropped)
+	}
+	return streams
+}
+
+// joined is the connection of a client that has seen a place.
+func joined(t *testing.T, s *Streams, after uint64, resumed bool) *outlet {
+	t.Helper()
+	o := makeOutlet()
+	if err := s.join(&o, after, resumed); err != nil {
+		t.Fatal(err)
+	}
+	return &o
+}
+
+// A channel that outlives its host gives its client what it has missed, once, and tells it which of
+// its requests died with the host.
+func TestChannelOutlivesTheHost(t *testing.T) {
+	disk := map[string][]byte{}
+	before := newSaves(disk)
+	s := before.Channel("acme", "ticket")
+	o := joined(t, s, 0, false)
+	answer := jsonrpc.Response(jsonrpc.IntID(1), jsontext.Value(`{}`))
+	pushAll(t, s, note("notifications/message", 1), note("notifications/message", 2), answer)
+	seen := o.next // the first of them
+	taken(s, o, 8)
+	s.asks(jsonrpc.StringID("slow"))
+	s.asks(jsonrpc.StringID("quick"))
+	s.settled(jsonrpc.StringID("quick"))
+	before.write()
+	if len(disk) != 1 {
+		t.Errorf("written down: %q", disk)
+	}
+	s.detach(o)
+	pushAll(t, s, note("notifications/message", 3))
+	before.write()
+	s.Close() // without the disk being written
+
+	after := newSaves(disk)
+	again := after.restored(t)
+	o = joined(t, again, seen, true)
+	got, _ := taken(again, o, 2)
+	failed := got[len(got)-1]
+	want := []string{line(note("notifications/message", 2)), line(answer), line(note("notifications/message", 3))}
+	if strings.Join(got[:len(got)-1], "\n") != strings.Join(want, "\n") {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if !strings.Contains(failed, `"id":"slow"`) || !strings.Contains(failed, `"maybeExecuted":true`) {
+		t.Errorf("who waits is told %s", failed)
+	}
+	last := o.next - 1
+	pushAll(t, again, note("notifications/message", 4))
+	again.detach(o)
+	o = joined(t, again, last, true)
+	if got, _ := taken(again, o, 2); len(got) != 1 || got[0] != line(note("notifications/message", 4)) {
+		t.Errorf("then %q", got)
+	}
+	again.Close()
+	after.write()
+	if len(disk) != 0 {
+		t.Errorf("after the end there is %q", disk)
+	}
+}
+
+// A life whose clock was ahead costs a client nothing but what it had missed.
+func TestChannelOfALaterClock(t *testing.T) {
+	s := NewStore(StoreOptions{}).Channel("acme", "ticket")
+	defer s.Close()
+	pushAll(t, s, note("notifications/message", 1))
+	o := joined(t, s, uint64(time.Now().Add(time.Hour).UnixMilli())<<placeBits, true)
+	pushAll(t, s, note("notifications/message", 2))
+	if got, _ := taken(s, o, 2); len(got) == 0 || got[len(got)-1] != line(note("notifications/message", 2)) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// again is back while the connection before is open.
+func (c *channelClient) again() int {
+	c.t.Helper()
+	was := c.events
+	open := *was.resp
+	c.events = &events{was.t, &http.Response{Body: http.NoBody}, was.r}
+	defer func() { was.resp = &open }()
+	return c.back()
+}

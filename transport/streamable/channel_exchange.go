@@ -1,0 +1,66 @@
+package streamable
+
+import (
+	"sync"
+
+	"mcpd/internal/clock"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+)
+
+// exchange is the transport.Sink of one request. All of a channel share its stream.
+type exchange struct {
+	channel *channel
+	id      jsonrpc.ID
+	greets  bool        // it is the handshake of the channel's session
+	pending clock.Timer // when it is written down that the request is in flight; nil for never
+
+	mu   sync.Mutex // guards over, and keeps what is sent before the outcome
+	over bool
+}
+
+// Send implements transport.Sink.
+func (a *exchange) Send(m jsonrpc.Message) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.over {
+		return transport.ErrClosed
+	}
+	return a.channel.streams.Push(m)
+}
+
+// lasts has written down that the request is in flight, as it has been for a while.
+func (a *exchange) lasts() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.over {
+		a.channel.streams.asks(a.id)
+	}
+}
+
+// Finish implements transport.Sink.
+func (a *exchange) Finish(m jsonrpc.Message) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.over {
+		return false
+	}
+	a.over = true
+	if a.pending != nil {
+		a.pending.Stop()
+	}
+	a.channel.streams.settled(a.id)
+	a.channel.forget(a.id)
+	switch {
+	case !a.greets:
+	case m.Error != nil || m.Kind() == jsonrpc.KindInvalid:
+		a.channel.refuse()
+	default:
+		a.channel.handler.channels.remove(a.channel) // from here on the Host knows it
+	}
+	if m.Kind() != jsonrpc.KindInvalid {
+		a.channel.say(m)
+	}
+	a.channel.settle()
+	return true
+}

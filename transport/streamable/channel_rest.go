@@ -1,0 +1,43 @@
+package streamable
+
+// channelRest is what the stream of a channel needs to make room for others: while no request is in
+// flight it only waits, as a GET stream does. The mutex of the channel guards it.
+type channelRest struct {
+	at     waiter
+	outlet *outlet
+	end    func() // ends the waiting; nil while it does not wait
+}
+
+// begin is called when the stream has a connection.
+func (r *channelRest) begin(at waiter, o *outlet, busy bool) {
+	r.wake()
+	r.at, r.outlet = at, o
+	if !busy {
+		r.sleep()
+	}
+}
+
+// leave is called when a connection of the stream has ended. It reports whether there is no newer one.
+func (r *channelRest) leave(o *outlet) bool {
+	if r.outlet != o {
+		return false
+	}
+	r.wake()
+	*r = channelRest{}
+	return true
+}
+
+// wake is called before a request is taken.
+func (r *channelRest) wake() {
+	if r.end != nil {
+		r.end()
+		r.end = nil
+	}
+}
+
+// sleep is called when no request is in flight any more.
+func (r *channelRest) sleep() {
+	if r.outlet != nil && r.end == nil {
+		r.end = r.at.waits(r.outlet)
+	}
+}

@@ -1,0 +1,158 @@
+package streamable
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+)
+
+// This file is what is written down of a channel, for the session's next life: events that its client
+// may not have, at their places, and the requests that are in flight.
+
+const (
+	// unsureTime is how long after an event came its client may not have it although it was written:
+	// that a connection has died is noticed late.
+	unsureTime = 30 * time.Second
+	// askedAfter is how long a request is in flight before that is written down. It spares the quick
+	// ones the disk.
+	askedAfter = 250 * time.Millisecond
+	// askedPlace stands in the keys of requests in flight where those of events have a place.
+	askedPlace = "?"
+)
+
+// unsure reports whether the client of a channel may not have an event that was written to it.
+func (s *Streams) unsure(e *entry) bool {
+	return s.channel && e.at > s.store.now()-int64(unsureTime)
+}
+
+// placeKey is where an event of a channel is written.
+func (s *Streams) placeKey(seq uint64) string { return string(appendPlace(nil, s.of, seq)) }
+
+func (s *Streams) askedKey(asks string) string { return s.of + "." + askedPlace + asks }
+
+// asks notes that a request of a channel is in flight. Of one with an id that is too long nothing is written.
+func (s *Streams) asks(id jsonrpc.ID) {
+	asks := asking(id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.store.saver == nil || s.closed || asks == "" {
+		return
+	}
+	state := s.live()
+	if state.asked == nil {
+		state.asked = map[string]struct{}{}
+	}
+	state.asked[asks] = struct{}{}
+	s.store.saver.save(s.askedKey(asks), s.store.written(s.store.now()), []byte(id.Raw()))
+}
+
+// settled takes that back.
+func (s *Streams) settled(id jsonrpc.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state == nil || len(s.state.asked) == 0 {
+		return
+	}
+	if asks := asking(id); asks != "" {
+		s.forgetAsked(asks)
+	}
+}
+
+func (s *Streams) forgetAsked(asks string) {
+	if _, is := s.state.asked[asks]; is {
+		delete(s.state.asked, asks)
+		s.store.saver.forget(s.askedKey(asks))
+	}
+}
+
+// placed is an event of a channel as it was written down, or with asks a request that was in flight.
+type placed struct {
+	written
+	asks jsonrpc.ID
+}
+
+var errNoPlace = errors.New("not an event of this channel")
+
+// parsePlaced reads what was written down of a channel.
+func (s *Streams) parsePlaced(saved Saved) (e placed, err error) {
+	var value savedEvent
+	if err := json.Unmarshal(saved.Value, &value); err != nil {
+		return e, err
+	}
+	e.key, e.size, e.at, e.data = saved.Key, len(saved.Value), s.store.read(value.At), []byte(value.Data)
+	if e.at <= s.store.now()-int64(s.store.options.TTL) {
+		return e, errExpired
+	}
+	text, ours := strings.CutPrefix(saved.Key, s.of+".")
+	if !ours {
+		return e, errNoPlace
+	}
+	if asks, asked := strings.CutPrefix(text, askedPlace); asked {
+		id, ok := eventID{asks: asks}.asked()
+		if e.asks = id; !ok {
+			return e, errNoPlace
+		}
+		return e, nil
+	}
+	if e.id.seq, err = strconv.ParseUint(text, 36, 63); err != nil || e.id.seq == 0 || s.placeKey(e.id.seq) != saved.Key {
+		return e, errNoPlace
+	}
+	m, err := jsonrpc.Decode(e.data, jsonrpc.Limits{})
+	if err != nil {
+		return e, err
+	}
+	if _, e.weight = encode(m); e.weight == question || strings.ContainsAny(value.Data, "\r\n") {
+		return e, errPlace
+	}
+	return e, nil
+}
+
+// restoreChannel is Restore of a channel. Its events are at their places again. Who waits for the
+// answer to a request is told that it died with the host. The mutex is held.
+func (s *Streams) restoreChannel(all []Saved) (dropped []error) {
+	var events, asked []placed
+	for _, saved := range all {
+		e, err := s.parsePlaced(saved)
+		switch {
+		case err != nil:
+			s.store.Discard(saved.Key)
+			dropped = append(dropped, err)
+		case e.asks.IsZero():
+			events = append(events, e)
+		default:
+			asked = append(asked, e)
+		}
+	}
+	st := s.standing()
+	st.away = true
+	begin := st.next
+	slices.SortFunc(events, func(a, b placed) int { return cmp.Compare(a.id.seq, b.id.seq) })
+	for _, e := range events {
+		st.next, st.sent = e.id.seq, e.id.seq
+		st.add(e.data, e.weight, channelNumber, e.at)
+		i := len(st.entries) - 1
+		st.give(i, channelNumber)
+		s.account(len(e.data))
+		s.saved(st, i)
+		s.store.saver.restored(e.key, e.size)
+	}
+	st.next = max(st.next, begin)
+	st.sent = st.next
+	s.bound(st)
+	slices.SortFunc(asked, func(a, b placed) int { return cmp.Compare(a.at, b.at) })
+	for _, e := range asked {
+		s.store.Discard(e.key)
+		data, w := encode(jsonrpc.Failure(e.asks, protocol.Translate(protocol.Restarted(), protocol.LatestLegacy)))
+		_ = s.add(st, data, w) // an outcome is never refused
+	}
+	s.expectSweep()
+	return dropped
+}
