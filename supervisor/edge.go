@@ -232,5 +232,8 @@ func (h *Edge) Lookup(_ context.Context, ep streamable.Endpoint, id string) (str
 	return s, nil
 }
 
+// Channels reports whether a principal has a session over HTTP+SSE at an endpoint.
+func (h *Edge) Channels(ep streamable.Endpoint) bool { return h.Index.Channels(ep) }
+
 // openTime bounds the start of a session's actor. It takes microseconds; a host that needs seconds for it has other troubles.
 const openTime = 10 * second

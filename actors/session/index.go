@@ -100,6 +100,22 @@ func (x *Index) Principal(ep streamable.Endpoint) int {
 	return 0
 }
 
+// Channels reports whether who is at an endpoint has a session over HTTP+SSE there.
+func (x *Index) Channels(ep streamable.Endpoint) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	p := x.held.of(ep)
+	if p == nil {
+		return false
+	}
+	for h := range p.sessions {
+		if h.endpoint == ep && h.streams != nil && h.streams.Channel() && !h.closed.Load() {
+			return true
+		}
+	}
+	return false
+}
+
 // Peers is how many peers who is at an endpoint has in its tenant, there and elsewhere.
 func (x *Index) Peers(ep streamable.Endpoint) int {
 	x.mu.Lock()

@@ -89,7 +89,7 @@ type lineClient struct {
 // runLines starts a script.
 func runLines(t *testing.T, script string, args ...string) *lineClient {
 	t.Helper()
-	node := exec.CommandContext(t.Context(), "node", append([]string{mcptest.ScriptFile(t, script)}, args...)...)
+	node := exec.Command("node", append([]string{mcptest.ScriptFile(t, script)}, args...)...)
 	in, err := node.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -115,6 +115,8 @@ func runLines(t *testing.T, script string, args ...string) *lineClient {
 	t.Cleanup(func() {
 		fmt.Fprintln(in, "end")
 		in.Close()
+		late := time.AfterFunc(10*time.Second, func() { _ = node.Process.Kill() })
+		defer late.Stop()
 		<-ended
 		if err := node.Wait(); err != nil {
 			t.Errorf("%s: %v\n%s", script, err, stderr.String())

@@ -37,6 +37,7 @@ type channel struct {
 	mu       sync.Mutex // guards the rest
 	session  Session    // nil before initialize, and again when that is refused
 	refused  bool       // the handshake in hand has been, before its session was known
+	blind    bool       // the client has had a session that could not be found
 	ended    bool
 	unread   bool        // the client leaves its answers unread
 	silent   clock.Timer // how long the client may go without a session; nil for one that began in an earlier host
@@ -203,6 +204,9 @@ func (c *channel) close(ctx context.Context) {
 // take hands over one message. An error is one of a message that has no answer.
 func (c *channel) take(ctx context.Context, m jsonrpc.Message) error {
 	session := c.current()
+	if session == nil && c.blind && m.Method != initialize && m.Method != "ping" {
+		return ErrNoSession
+	}
 	if m.Kind() != jsonrpc.KindRequest {
 		if session == nil {
 			return protocol.NotInitialized("initialization", protocol.Action(m.Method))

@@ -270,3 +270,63 @@ func (c *channelClient) again() int {
 	defer func() { was.resp = &open }()
 	return c.back()
 }
+
+// A client that comes back without Last-Event-ID is asked who it is, and goes on with the session to
+// which it posts the answer. Whoever has none any more is told so.
+func TestChannelOfAClientThatDoesNotSay(t *testing.T) {
+	host := newTestHost(t)
+	s := serve(t, host, Options{})
+	s.handler.options.Host = findingHost{host}
+	blind := func() *events {
+		return readStream(t, s.do(s.at(s.request(t.Context(), http.MethodGet, "", "Authorization", "ann", "Mcp-Protocol-Version", "2025-11-25"), "/t/acme/sse")))
+	}
+	c := s.stream(t.Context(), "ann").begin(protocol.V20251125)
+	other := s.stream(t.Context(), "ann").begin(protocol.V20251125)
+	session := host.last() // of the other
+	other.away(session)
+	other.say(`{"jsonrpc":"2.0","id":"b","method":"echo","params":{}}`)
+	other.events = blind()
+	ping, err := jsonrpc.Decode(other.events.next().Data, jsonrpc.Limits{})
+	if err != nil || ping.Method != "ping" {
+		t.Fatalf("it is asked %+v, %v", ping, err)
+	}
+	bob := s.stream(t.Context(), "bob")
+	bob.post(line(jsonrpc.Response(ping.ID, nil))) // who has heard of it
+	other.say(line(jsonrpc.Response(ping.ID, nil)))
+	if e := other.next(); e.Name != "endpoint" || "/t/acme/sse"+string(e.Data) != other.at {
+		t.Fatalf("the stream goes on with %+v", e)
+	}
+	if again := string(other.next().Data); !strings.Contains(again, `"id":0,`) { // it may not have this answer
+		t.Errorf("then %s", again)
+	}
+	other.expect(`{"jsonrpc":"2.0","id":"b","result":{}}`)
+	if len(session.delivered) != 0 {
+		t.Errorf("the session was given %v", session.delivered)
+	}
+	c.say(`{"jsonrpc":"2.0","id":"c","method":"echo","params":{}}`)
+	c.expect(`{"jsonrpc":"2.0","id":"c","result":{}}`)
+
+	for _, each := range host.sessions {
+		_ = each.Close(t.Context())
+	}
+	lost := &channelClient{events: blind(), s: s, who: "ann"}
+	lost.at = "/t/acme/sse" + string(lost.next().Data)
+	if status, _ := lost.post(`{"jsonrpc":"2.0","id":"d","method":"echo","params":{}}`); status != http.StatusNotFound {
+		t.Errorf("a client without a session is answered %d", status)
+	}
+	lost.begin(protocol.V20251125)
+}
+
+// findingHost knows of the sessions over HTTP+SSE.
+type findingHost struct{ *testHost }
+
+func (h findingHost) Channels(ep Endpoint) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, s := range h.sessions {
+		if s.ep == ep && s.streams.Channel() {
+			return true
+		}
+	}
+	return false
+}

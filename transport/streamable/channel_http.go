@@ -17,38 +17,53 @@ func (h *Handler) channel(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	if !h.streams(w, r, ep) {
 		return
 	}
+	e := emitter{handler: h, response: w, control: deadline(w), tenant: ep.Tenant, drain: h.drain}
 	c, after, resumed := h.joined(r, ep)
+	if c == nil && !resumed && h.returnsBlindly(r, ep) {
+		var there bool
+		if c, there = h.recognize(r.Context(), &e, ep); !there {
+			return
+		}
+	}
+	known := resumed || c != nil
+	if c == nil && !resumed {
+		c = h.channels.add(h, ep, blind(r))
+	}
 	switch {
-	case c == nil && resumed:
+	case c != nil:
+	case e.opened:
+		return
+	case resumed:
 		h.refuse(w, r, ep, sessionGone, jsonrpc.ID{}, "")
 		return
-	case c == nil:
+	default:
 		h.refuse(w, r, ep, manyGETs, jsonrpc.ID{}, "too many open streams without initialize")
 		return
 	}
 	out := makeOutlet()
+	out.blind = known && !resumed
 	if err := c.attach(h.waiter(r, ep), &out, after, resumed); err != nil {
 		c.close(r.Context()) // what it has missed is gone: it has to begin anew
-		h.refuse(w, r, ep, sessionGone, jsonrpc.ID{}, "")
+		if !e.opened {
+			h.refuse(w, r, ep, sessionGone, jsonrpc.ID{}, "")
+		}
 		return
 	}
 	defer c.detach(r.Context(), &out)
-	e := emitter{
-		handler: h, response: w, control: deadline(w), streams: c.streams, outlet: &out, client: c, tenant: ep.Tenant, drain: h.drain,
-		first: appendEvent(nil, Event{
-			ID: string(out.appendID(nil, out.next-1, ordinary)), Name: "endpoint",
-			Data: []byte(reference(r, c.ticket)), Retry: h.options.Retry,
-		}),
-	}
+	e.streams, e.outlet, e.client = c.streams, &out, c
+	e.first = appendEvent(nil, Event{
+		ID: string(out.appendID(nil, out.next-1, ordinary)), Name: "endpoint",
+		Data: []byte(reference(r, c.ticket)), Retry: h.options.Retry,
+	})
 	e.run(r.Context())
 }
 
-// joined finds the channel that a GET is for: a new one, or with Last-Event-ID the one to go on with,
-// from the event after that. One of somebody else is none.
+// joined finds the channel that a GET with Last-Event-ID goes on with, from the event after that. One
+// of somebody else is none.
 func (h *Handler) joined(r *http.Request, ep Endpoint) (c *channel, after uint64, resumed bool) {
 	last := r.Header.Get("Last-Event-Id")
 	if last == "" {
-		return h.channels.add(h, ep), 0, false
+		return nil, 0, false
 	}
 	ticket, after, ok := parsePlace(last)
 	if !ok {
@@ -93,6 +108,9 @@ func (h *Handler) message(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	}
 	ctx := context.WithoutCancel(r.Context())
 	for _, m := range messages {
+		if h.returns.answered(c, m) {
+			continue
+		}
 		if e := c.take(ctx, m); e != nil && err == nil {
 			err = e
 		}

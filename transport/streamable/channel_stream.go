@@ -77,6 +77,10 @@ func (s *Streams) join(o *outlet, after uint64, resumed bool) error {
 	if !resumed {
 		after = st.sent - 1
 	}
+	if o.blind {
+		after = s.beforeUnsure(st)
+		o.sure = st.sent
+	}
 	if after = min(after, st.next-1); after < st.lost {
 		return errUnreplayable
 	}
@@ -86,6 +90,16 @@ func (s *Streams) join(o *outlet, after uint64, resumed bool) error {
 	s.state.gets++
 	s.settleRoom()
 	return nil
+}
+
+// beforeUnsure is the place before the first answer that the client may not have.
+func (s *Streams) beforeUnsure(st *stream) uint64 {
+	for i := range st.entries[:len(st.entries)-st.waiting] {
+		if e := &st.entries[i]; e.weight == outcome && s.unsure(e) {
+			return e.seq - 1
+		}
+	}
+	return st.sent - 1
 }
 
 // settleRoom counts what waits for the client of a channel while it is connected. What waits for one

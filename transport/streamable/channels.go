@@ -19,7 +19,7 @@ type channels struct {
 
 // add makes a channel and its ticket, which is all that a client needs beside its own credentials. It returns nil when too many have not
 // begun yet.
-func (s *channels) add(h *Handler, ep Endpoint) *channel {
+func (s *channels) add(h *Handler, ep Endpoint, blind bool) *channel {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.byTicket == nil {
@@ -35,6 +35,7 @@ func (s *channels) add(h *Handler, ep Endpoint) *channel {
 	ticket := rand.Text() + rand.Text() // 260 bits
 	streams := h.options.Store.Channel(ep.Tenant, ticket)
 	c := streams.owned(func() *channel { return h.newChannel(ep, ticket, streams) })
+	c.blind = blind
 	c.wait()
 	s.byTicket[sha256.Sum256([]byte(ticket))] = c
 	return c

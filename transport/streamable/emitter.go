@@ -21,6 +21,7 @@ type emitter struct {
 	first    []byte          // what the stream begins with, before its events
 	age      time.Duration   // when the client is asked to reconnect; 0 for never
 	drain    <-chan struct{} // nil for the answer to a POST, which ends by itself
+	opened   bool            // the response has begun
 	waits    waiter          // where it is noted that it waits
 }
 
@@ -106,8 +107,11 @@ func (e *emitter) prime() {
 
 // open sends the headers at once, and with them what the stream begins with.
 func (e *emitter) open() error {
-	streamHeaders(e.response.Header())
-	e.response.WriteHeader(http.StatusOK)
+	if !e.opened {
+		e.opened = true
+		streamHeaders(e.response.Header())
+		e.response.WriteHeader(http.StatusOK)
+	}
 	return e.write(e.first)
 }
 

@@ -71,6 +71,7 @@ type Handler struct {
 	options  Options
 	channels channels
 	browsers browsers
+	returns  returns
 	drain    chan struct{}
 	drained  sync.Once
 }

@@ -18,10 +18,12 @@ type outlet struct {
 	kind   streamKind // of the ids
 	number uint32     // of the stream, in the ids
 	asks   string     // of the request that the stream replies to, in the ids
+	blind  bool       // of a channel whose client did not say what it has
 	done   bool       // all of a stream that is complete was written; whoever writes says so, before it detaches
 
 	// The Streams' mutex guards the rest, except that next is only changed by the goroutine that writes.
 	stream *stream       // nil until there is one
+	sure   uint64        // of a blind one: before this place it is given answers only, which a client takes once
 	next   uint64        // the place to look at next
 	get    bool          // counts against the GETs of the session
 	phase  phase         // live until somebody ends it

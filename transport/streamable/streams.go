@@ -328,7 +328,7 @@ func (s *Streams) take(o *outlet, batch []entry) ([]entry, phase) {
 			}
 			e.stream = o.number
 		}
-		if o.next = e.seq + 1; e.stream == o.number {
+		if o.next = e.seq + 1; e.stream == o.number && (e.seq >= o.sure || e.weight == outcome) {
 			batch = append(batch, e)
 		}
 	}

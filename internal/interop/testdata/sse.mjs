@@ -14,7 +14,7 @@ client.onerror = () => {}; // one for each time that the stream is lost
 say('ready');
 const call = async (name, text) => {
   try {
-    const result = await client.callTool({ name: prefix + name, arguments: { text } }, undefined, { timeout: 20000, onprogress: () => {} });
+    const result = await client.callTool({ name: prefix + name, arguments: { text, message: text } }, undefined, { timeout: 20000, onprogress: () => {} });
     return `${name} ${result.isError ? 'error ' : ''}${result.content[0].text}`;
   } catch (e) {
     return `${name} failed ${e.message}`;
