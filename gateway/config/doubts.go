@@ -58,6 +58,7 @@ func doubtSockets(l *loader) {
 			l.warn(l.find("listen"), "listen is "+at+" and there is no directory "+filepath.Dir(path), err.Error(), "make it, or name another")
 		}
 	}
+}
 
 // doubtOrigins warns of web pages that call over plain HTTP from other machines: their browsers have
 // six connections for all tabs, and none at all from a page that came by https.
@@ -76,8 +77,6 @@ func reached(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
 	a, bad := netip.ParseAddr(host)
 	return err == nil && !strings.HasPrefix(listen, UnixPrefix) && host != "localhost" && (bad != nil || !a.IsLoopback())
-}
-
 }
 
 // doubtServers warns of what the machine lacks, and of servers that are this host itself.
