@@ -18,6 +18,7 @@ var checks = []func(*loader){
 	checkTLS,
 	checkTenants,
 	checkReach,
+	checkProxies,
 	checkAdmin,
 	checkTimes,
 	checkRevisions,
@@ -52,6 +53,13 @@ func checkReach(l *loader) {
 		}
 		l.Report(where, quoted("tenant", t.Name)+" has no key", "listen "+listen+" is reachable from other machines",
 			"add auth.keys (`mcpd key new` prints one), or listen on 127.0.0.1")
+	}
+}
+
+// checkProxies refuses a PROXY protocol that nobody may speak.
+func checkProxies(l *loader) {
+	if l.config.ProxyProtocol && len(l.config.TrustedProxies) == 0 {
+		l.said("proxy_protocol")("proxy_protocol is true and there are no trusted_proxies", "nobody may say who has connected", "add the addresses of the proxies to trusted_proxies")
 	}
 }
 

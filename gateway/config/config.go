@@ -26,6 +26,7 @@ type Config struct {
 	Origins        []string       // accepted in Origin beside the listener's own
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For counts
 	Unix           Unix
+	ProxyProtocol  bool   // connections of TrustedProxies begin with a header of it
 	BasePath       string // that requests may have before their path; "" or /a/b
 	H2C            bool   // HTTP/2 without TLS
 	TLS            TLS

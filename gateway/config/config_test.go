@@ -164,6 +164,8 @@ func with(k Key) string {
 	switch k.Path {
 	case "tls.cert":
 		inside += ", key: /k"
+	case "proxy_protocol":
+		inside += "\ntrusted_proxies: [10.0.0.0/8]"
 	case "tls.key":
 		inside += ", cert: /c"
 	case "tenants.*.auth.keys[].name":

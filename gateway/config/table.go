@@ -54,6 +54,8 @@ var hostKeys = append([]Key{
 		"web pages that may call, with credentials, beside the listener's own; also extensions, as chrome-extension://ID, and vscode-webview://*. Over plain http a browser has six connections to a host for all its tabs, and each open stream takes one: with tls there is HTTP/2, and no such limit", func(s scope) any { return &s.config.Origins }},
 	{"trusted_proxies", prefixes, "", "", "[10.0.0.0/8]", AtOnce,
 		"peers whose X-Forwarded-For and X-Forwarded-Proto are believed", func(s scope) any { return &s.config.TrustedProxies }},
+	{"proxy_protocol", boolean, "false", "", "true", AtOnce,
+		"connections of `trusted_proxies` begin with a header of the PROXY protocol, version 1 or 2, which says who has connected to the proxy; without one they are closed. Nobody else may send one", func(s scope) any { return &s.config.ProxyProtocol }},
 	{"base_path", basePath, "", "", "/tools", AtOnce,
 		"what stands before every path where a proxy passes requests on without removing it; the paths without it are served too", func(s scope) any { return &s.config.BasePath }},
 	{"h2c", boolean, "false", "", "true", Restart,

@@ -91,6 +91,7 @@ var reach = []row{
 	{"github.com/goccy/go-yaml/...", []string{"gateway/config/...", "chaos/experiment/...", "cmd/..."}, "only the configuration and experiments are YAML"},
 	{"github.com/santhosh-tekuri/jsonschema/v6/...", []string{"gateway/...", "internal/mcptest/..."}, "schemas are checked at the edge"},
 	{"github.com/andybalholm/brotli", []string{"transport/streamable/...", "internal/mcptest/..."}, "bodies that come compressed are decoded where they are read"},
+	{"github.com/pires/go-proxyproto", []string{"transport/streamable/..."}, "the PROXY protocol comes before all else on a connection"},
 	{"github.com/klauspost/compress/zstd", []string{"transport/streamable/...", "internal/mcptest/..."}, "bodies that come compressed are decoded where they are read"},
 	{"github.com/yosida95/uritemplate/v3", []string{"gateway/...", "protocol/..."}, "templates route resources"},
 	{"github.com/spf13/...", []string{"cmd/..."}, "flags are the command's"},

@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"bytes"
 	"container/list"
 	"context"
 	"crypto/tls"
@@ -13,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/pires/go-proxyproto"
 )
 
 // connection is one that a client has opened. If it was accepted by a listener of Connections,
@@ -23,13 +26,17 @@ type connection struct {
 	raw      net.Conn  // with TLS, what is outside of that
 	secure   *tls.Conn // the same, or nil
 	errorLog *log.Logger
+	proxied  *proxied // outside of all of that, for a proxy that says who has connected; or nil
 
 	// Only whoever reads uses these; net/http has one reader at a time.
 	framing framing
 	instead []byte // of a faulty head, what is left to read
 	shaken  bool   // the handshake of TLS is over
+	begun   bool   // something was read
+	counts  bool   // for the address that the proxy has named
 
-	faulty   atomic.Bool // framing has found a fault: nothing is read any more
+	from     atomic.Pointer[net.TCPAddr] // who has connected to the proxy; nil without one that says so
+	faulty   atomic.Bool                 // framing has found a fault: nothing is read any more
 	lingered sync.Once
 
 	tenant atomic.Pointer[holder] // whose it is; nil before its first authenticated request
@@ -57,6 +64,9 @@ var local = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}
 
 // RemoteAddr implements net.Conn.
 func (c *connection) RemoteAddr() net.Addr {
+	if from := c.from.Load(); from != nil {
+		return from
+	}
 	if _, isUnix := c.raw.(*net.UnixConn); isUnix {
 		return local
 	}
@@ -98,6 +108,11 @@ func (c *connection) read(p []byte) (int, error) {
 		return c.fail(p)
 	}
 	n, err := c.Conn.Read(p)
+	if !c.identify() {
+		return 0, net.ErrClosed
+	}
+	foreign := !c.begun && proxyHeader(p[:n])
+	c.begun = c.begun || n > 0
 	if n > 0 && c.tenant.Load() == nil && !c.all.heard(c, n) {
 		return 0, net.ErrClosed
 	}
@@ -115,7 +130,11 @@ func (c *connection) read(p []byte) (int, error) {
 		return n, err
 	}
 	c.faulty.Store(true)
-	c.all.refused(badFramingReason, c.Conn, "")
+	c.all.refused(badFramingReason, c, "")
+	if foreign {
+		badRequest(c.Conn, notProxied)
+		return 0, io.EOF
+	}
 	if !c.framing.inBody() {
 		c.instead = faultyHead
 	}
@@ -123,6 +142,15 @@ func (c *connection) read(p []byte) (int, error) {
 		return sound, nil
 	}
 	return c.fail(p)
+}
+
+// notProxied is for a proxy that this host does not know.
+const notProxied = "this is the PROXY protocol, which this host does not expect from this address: " +
+	"set proxy_protocol: true and add the address to trusted_proxies in its configuration"
+
+// proxyHeader reports whether bytes begin as a header of the PROXY protocol does.
+func proxyHeader(p []byte) bool {
+	return bytes.HasPrefix(p, proxyproto.SIGV1) || bytes.HasPrefix(p, proxyproto.SIGV2)
 }
 
 func (c *connection) fail(p []byte) (n int, err error) {

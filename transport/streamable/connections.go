@@ -25,6 +25,9 @@ type Connections struct {
 	// addresses are one, and which are not counted here and in UnknownOf.
 	PerAddress int
 	Group      func(netip.Addr) (netip.Prefix, bool)
+	// Proxied says whether connections of an address begin with a header of the PROXY protocol. Nil is
+	// of none. It is for listeners of Connections.
+	Proxied func(netip.Addr) bool
 	// Unknown bounds the bytes that connections take which have not authenticated, and UnknownOf
 	// those of one address. Beyond, the oldest of them end. 0 is no bound.
 	Unknown, UnknownOf int64
@@ -125,15 +128,8 @@ func (c *Connections) arrive(conn *connection) {
 	n := c.open.Add(1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	conn.group, conn.counted = c.groupOf(conn)
-	if conn.counted && c.PerAddress > 0 {
-		if c.from == nil {
-			c.from = map[netip.Prefix]int{}
-		}
-		c.from[conn.group]++
-	}
+	crowded := c.enter(conn)
 	now := time.Now()
-	crowded := conn.counted && c.PerAddress > 0 && c.from[conn.group] > c.PerAddress
 	most, _ := c.most()
 	full := most > 0 && n > most && !c.room(now, 0) && c.Max > 0 && n > c.Max
 	if crowded || full {
@@ -151,15 +147,35 @@ func (c *Connections) depart(of net.Conn) {
 	c.open.Add(-1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if conn.counted && c.PerAddress > 0 {
-		if c.from[conn.group]--; c.from[conn.group] == 0 {
-			delete(c.from, conn.group)
-		}
-	}
 	c.unknown.remove(conn)
+	c.exit(conn)
 	c.release(conn)
 	delete(c.leaving, conn)
 	delete(c.foreign, of)
+}
+
+// enter counts a connection for its address, and reports whether that has too many. The mutex is
+// held.
+func (c *Connections) enter(conn *connection) (crowded bool) {
+	conn.group, conn.counted = c.groupOf(conn)
+	if !conn.counted || c.PerAddress == 0 {
+		return false
+	}
+	if c.from == nil {
+		c.from = map[netip.Prefix]int{}
+	}
+	c.from[conn.group]++
+	return c.from[conn.group] > c.PerAddress
+}
+
+// exit takes that back. The mutex is held.
+func (c *Connections) exit(conn *connection) {
+	if !conn.counted || c.PerAddress == 0 {
+		return
+	}
+	if c.from[conn.group]--; c.from[conn.group] == 0 {
+		delete(c.from, conn.group)
+	}
 }
 
 // groupOf is which addresses count as one with that of a connection, and whether they count.

@@ -54,8 +54,12 @@ func (l *listener) Accept() (net.Conn, error) {
 func (l *listener) connection(conn net.Conn) *connection {
 	l.all.measure(conn)
 	c := &connection{Conn: conn, all: l.all, raw: conn, errorLog: l.errorLog}
+	if proxied := l.all.Proxied; proxied != nil && proxied(peerOf(conn)) {
+		c.proxied = newProxied(conn, l.secure == nil)
+		c.Conn = c.proxied
+	}
 	if l.secure != nil {
-		c.secure = tls.Server(conn, l.secure)
+		c.secure = tls.Server(c.Conn, l.secure)
 		c.Conn = c.secure
 	}
 	return c

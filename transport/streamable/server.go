@@ -109,6 +109,9 @@ func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.TLS == nil {
 		r.TLS = c.tls()
 	}
+	if from := c.source(); from != "" {
+		r.RemoteAddr = from // net/http has asked before the proxy had said it
+	}
 	left := c.begin()
 	defer c.finish()
 	response := &response{ResponseWriter: w}
