@@ -149,7 +149,7 @@ func openLibrary(t *testing.T, limits string) (a *trial, start string) {
 	server := func(name string) string {
 		return fmt.Sprintf("demo: {command: %q, args: [chaos, server, --state, %q]}", program, filepath.Join(state, name))
 	}
-	config := "limits: {call_timeout: 5s, start_timeout: 5s, " + limits + "}\ntenants:\n" + tenant(acme, server(acme))
+	config := "limits: {call_timeout: 5s, start_timeout: 5s, drain: 8s, " + limits + "}\ntenants:\n" + tenant(acme, server(acme))
 	for _, name := range []string{globex, "initech"} {
 		config += fmt.Sprintf("  %s: {servers: {%s}}\n", name, server(name))
 	}

@@ -93,7 +93,7 @@ var conditions = [conditionCount]struct {
 	ConditionOverloaded:             {"overloaded", -32010, -32603, 503, true, Retry},
 	ConditionTooLarge:               {"too_large", -32012, -32600, 413, true, Abort},
 	ConditionUpstreamLost:           {"upstream_lost", -32008, -32603, 200, false, Reconnect},
-	ConditionStopping:               {"stopping", -32008, -32603, 503, false, Reconnect},
+	ConditionStopping:               {"stopping", -32008, -32603, 503, true, Reconnect},
 	ConditionUpstreamUnavailable:    {"upstream_unavailable", -32010, -32603, 503, false, Retry},
 	ConditionUpstreamQuarantined:    {"upstream_quarantined", -32008, -32603, 200, false, Reconnect},
 	ConditionUpstreamRemoved:        {"upstream_removed", -32008, -32603, 200, false, Reconnect},

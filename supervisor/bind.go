@@ -26,7 +26,10 @@ func (h *host) bind(c *config.Config) (bound []net.Listener, err error) {
 	for i, address := range c.Listen {
 		name := socketName(i)
 		at := h.addrs.or(name, address)
-		l, err := listen(c, at)
+		l, err := h.handover.take(at, c.Edge.StallTime)
+		if l == nil && err == nil {
+			l, err = listen(c, at)
+		}
 		if err != nil {
 			return bound, fmt.Errorf("listen %s: %w", at, err)
 		}

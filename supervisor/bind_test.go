@@ -16,9 +16,7 @@ import (
 	"time"
 
 	"mcpd/gateway/config"
-	"mcpd/internal/clock"
 	"mcpd/telemetry"
-	"mcpd/telemetry/drops"
 )
 
 func TestNetworkOfAnAddress(t *testing.T) {
@@ -165,8 +163,8 @@ func serving(t *testing.T, addresses ...string) (l *listener, stop func() error)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l = &listener{sockets: sockets, drain: time.Minute, unread: drops.NewShared(clock.System, func(telemetry.Event) {})}
-	l.server = &http.Server{Handler: l.lastAnswers(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {}))}
+	var told []telemetry.Event
+	l = listenerOn(sockets, func() time.Duration { return time.Hour }, &told)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- l.Serve(ctx) }()
@@ -233,7 +231,8 @@ func TestASocketThatFailsEndsTheListener(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l := &listener{sockets: sockets, server: &http.Server{}, drain: time.Minute, unread: drops.NewShared(clock.System, func(telemetry.Event) {})}
+			var told []telemetry.Event
+			l := listenerOn(sockets, func() time.Duration { return time.Hour }, &told)
 			l.sockets[i] = fails(l.sockets[i])
 			if err := l.Serve(t.Context()); err == nil || !strings.Contains(err.Error(), name) {
 				t.Errorf("%s at %d: got %v", name, i, err)

@@ -30,6 +30,7 @@ type Edge struct {
 	Index    *session.Index
 	Kept     *quota.Ledger
 	Down     func(tenant string) *protocol.Error // why a tenant does not run; nil while it does
+	Closing  func() *protocol.Error              // why no session is opened; nil while they are
 	Sessions func() otp.Ref                      // core/session_manager
 }
 
@@ -90,6 +91,9 @@ func (h *Edge) enter(r *http.Request, route tenant.Route) (streamable.Endpoint, 
 
 // admit counts a session that is about to be opened.
 func (h *Edge) admit(ep streamable.Endpoint) error {
+	if refused := h.Closing(); refused != nil {
+		return refused
+	}
 	limits := h.now().limits(ep.Tenant)
 	if wait := h.openings.Take(h.Clock.Now(), ep.Tenant, ep.Principal, limits.MaxInitializeRate, limits.MaxPrincipalInitializeRate); wait > 0 {
 		return protocol.RateLimited(wait)

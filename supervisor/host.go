@@ -75,6 +75,8 @@ type host struct {
 	known     sync.Map      // of servers: a *client.Known by knownKey
 	dialects  sync.Map      // of servers behind URLs: a *streamable.Dialect by dialectKey
 	phase     atomic.Uint32 // admin.Phase
+	drain     atomic.Pointer[drain]
+	handover  handover
 	addrs     addrs
 	// connections are those of the MCP listener, once there is one.
 	connections atomic.Pointer[streamable.Connections]

@@ -225,7 +225,8 @@ var limits = []limit{
 	{"", "tenant_bodies", (*host).ownBodies, "bytes of requests of more than 64 KiB of a tenant that are being read, each as far as it has come, rounded up to twice that at most: one part in 32 of the memory, 4 MiB at least; one of any size passes", inTurn, "overloaded"},
 	{"", "tenant_waiting_bodies", waitingBodies, "requests of more than 64 KiB of a tenant that wait for that", saysLater, "overloaded"},
 	{"memory", "", nil, "memory of mcpd itself, as far as it is used before the garbage is collected all the time", "from 85 %: no new session, task or held call of a tenant that keeps more than its share, from 95 %: no new call of it, from 100 %: nothing new of anybody: 503 and Retry-After, -32010", "overloaded"},
-	{"drain", "", nil, "what requests have to end once the host was told to stop", "they are answered with an error", ""},
+	{"drain", "", nil, "how long clients have to finish once the host was told to stop; calls are served for two thirds of it", "503 and Retry-After, -32008; near the end what is still in flight is answered with an error", "stopping"},
+	{"", "drain_settle", settle, "and how long nothing must have been in flight for the host to stop earlier", "the host stops", ""},
 }
 
 // byKey finds the row of a key.

@@ -60,7 +60,7 @@ var bounded = []struct{ what, gauges string }{
 	{"messages of a tenant that a shared component does not take for now", "held_messages"},
 	{"memory", "memory_bytes kept_bytes tenant_kept_bytes tenant_answers_bytes tenant_bodies_bytes tenant_waiting_bodies"},
 	{"servers that nothing needs", "idle_stop_seconds idle_release_seconds instance_rest_seconds"},
-	{"the end of the host", "drain_seconds"},
+	{"the end of the host", "drain_seconds drain_settle_seconds"},
 	{"log lines", "log_lines_at_once log_lines_per_second"},
 	{"ids of requests to a server", "request_id"},
 	{"what `mcpd stdio` keeps while its host is away", "bridge_wait_seconds bridge_held bridge_kept_bytes bridge_questions"},
@@ -216,7 +216,8 @@ var enforced = map[string]string{
 	"tenant_bodies_bytes":   "transport/streamable.TestLargeBodiesWaitForRoom internal/resilience.TestBodiesOfManyThatFillTheMemory",
 	"tenant_waiting_bodies": "transport.TestRoomWithAQueue transport/streamable.TestLargeBodiesWaitForRoom",
 	"memory_bytes":          "internal/resilience.TestMemoryIsFull",
-	"drain_seconds":         "chaos.TestHostThatStopsAnswersWhatIsInFlight",
+	"drain_seconds":         "supervisor.TestDrain chaos.TestHostThatStopsAnswersWhatIsInFlight",
+	"drain_settle_seconds":  "supervisor.TestDrain",
 }
 
 // docs/limits.gen.md has every bound, what happens at it and which test shows that, and every key below `limits` is a bound.

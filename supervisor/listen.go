@@ -17,6 +17,7 @@ import (
 	"mcpd/actors/request"
 	"mcpd/actors/session"
 	"mcpd/gateway/config"
+	"mcpd/internal/clock"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/telemetry/admin"
@@ -70,7 +71,7 @@ func (h *host) mcp() (suture.Service, error) {
 	trusted := func() []netip.Prefix { return h.now().config.TrustedProxies }
 	unread := drops.NewShared(h.awake, h.recorder.Emit)
 	handler := streamable.NewHandler(streamable.Options{
-		Host: h.edge, Store: h.store, Admission: func() *streamable.Admission { return h.now().admission },
+		Host: h.edge, Closing: h.closing, Store: h.store, Admission: func() *streamable.Admission { return h.now().admission },
 		KeepAlive: config.Edge.KeepAliveTime, Stall: config.Edge.StallTime, StreamAge: config.Edge.StreamAge,
 		Refused: h.refused,
 		Room:    func(ep streamable.Endpoint) *transport.Room { return h.roomsOf(ep.Tenant).answers }, Bodies: h.bodiesOf, Reserve: h.reserveBody, Beyond: h.beyondRoom,
@@ -86,11 +87,19 @@ func (h *host) mcp() (suture.Service, error) {
 	if h.options.Safe != "" {
 		served = refusing()
 	}
-	row := &listener{drain: config.Drain, unread: unread}
+	row := &listener{
+		clock: h.awake, budget: config.Drain, begins: h.drain.Store, idle: h.idle, unread: unread,
+		handover: &h.handover, awaited: h.awaited,
+	}
+	h.drain.Store(nil) // a listener that was restarted
 	connections := h.newConnections(trusted)
 	h.connections.Store(connections)
 	s := streamable.NewHTTPServer(streamable.ServerOptions{
-		Handler: row.lastAnswers(behindProxies(trusted, served)), Drain: []func(){func() { h.lastWords(); h.hangUp(); handler.Drain() }},
+		Handler: row.lastAnswers(behindProxies(trusted, served)), Drain: []func(){func() {
+			h.lastWords(h.drain.Load())
+			h.hangUp()
+			handler.Drain()
+		}},
 		HeaderTime: config.Edge.HeaderTime, IdleTime: config.Edge.IdleTime, HeaderBytes: int(config.Edge.HeaderBytes), HTTP2Streams: config.Edge.HTTP2Streams, H2C: config.H2C,
 		Panicked:    h.panicked,
 		Connections: connections, Certificate: h.certificate.Load(), Logger: h.options.Logger,
@@ -99,13 +108,16 @@ func (h *host) mcp() (suture.Service, error) {
 	if err != nil {
 		return nil, err
 	}
+	h.handover.bound()
 	row.server = s
 	for _, l := range sockets {
 		h.recorder.Emit(telemetry.ListenerUp{Name: "mcp", Addr: shown(l.Addr())})
+		g := &gate{Listener: l}
+		row.gates = append(row.gates, g)
 		if s.TLSConfig != nil {
-			row.sockets = append(row.sockets, connections.SecureListener(l, s))
+			row.sockets = append(row.sockets, connections.SecureListener(g, s))
 		} else {
-			row.sockets = append(row.sockets, connections.Listener(l))
+			row.sockets = append(row.sockets, connections.Listener(g))
 		}
 	}
 	return row, nil
@@ -136,28 +148,23 @@ func hosts(c *config.Config) []string {
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 15 * second, Interval: 5 * second, Count: 6}
 
 const (
-	// reading is how long before the end of the drain the requests that still wait are answered, so that their clients have the time to
-	// read it. It is a third of a short drain.
-	reading = 3 * second
-	// parting is how long the streams of clients stay after their last answer, so that they read it before they miss the stream.
+	// parting is how long the streams of clients stay after their last answer, so that they read it
+	// before they miss the stream.
 	parting = 300 * time.Millisecond
-	// farewell is how long connections stay once there are no new ones: whoever is between two requests sends the next, and learns by its
-	// answer that the connection ends. A request that crosses with the end of its connection looks to its client like one that was begun.
-	farewell = 200 * time.Millisecond
 	// lookEvery is how often a host that drains looks whether requests are in flight.
 	lookEvery = 50 * time.Millisecond
 )
 
-// lastWords returns when no request is in flight, or soon after it has had those answered that still are near the end of the drain. Open
-// streams stay until then: a client that cannot get its stream back may give up its requests too.
-func (h *host) lastWords() {
+// lastWords returns when no request is in flight, or soon after it has had those answered that still
+// are near the end of the drain. Open streams stay until then: a client that cannot get its stream
+// back may give up its requests too.
+func (h *host) lastWords(d *drain) {
 	if !h.busy() {
 		return
 	}
-	config := h.now().config
-	reading := min(reading, config.Drain/3)
+	reading := d.reading()
 	defer pause(min(parting, reading/2))
-	if h.quiet(config.Drain - reading) {
+	if h.quiet(d.until(stageAnswer).Sub(h.awake.Now())) {
 		return
 	}
 	h.answer()
@@ -207,17 +214,33 @@ func pause(d time.Duration) {
 
 // busy reports whether a request is in flight.
 func (h *host) busy() (busy bool) {
-	h.index.Each(func(s *session.Handle) bool { busy = s.InFlight(); return !busy })
+	h.index.Each(func(s *session.Handle) bool { busy = s.Working(); return !busy })
 	return busy
 }
 
-// listener serves MCP until it is told to stop, and then lets requests end.
+// idle is how long no message has come and none was in flight, 0 while there is one.
+func (h *host) idle() time.Duration {
+	if h.busy() {
+		return 0
+	}
+	return max(h.index.Idle(h.awake.Now()), 1)
+}
+
+// listener serves MCP until it is told to stop. Then it lets clients finish, and ends with the
+// drain.
 type listener struct {
 	server  *http.Server
-	sockets []net.Listener // at least one
-	drain   time.Duration
-	unread  *drops.Shared // what clients were not given
-	parting atomic.Bool   // every answer is its connection's last
+	gates   []*gate        // of the sockets
+	sockets []net.Listener // at least one; they accept through the gates
+	clock   clock.Clock
+	budget  time.Duration        // of the drain
+	begins  func(*drain)         // is told of the drain
+	idle    func() time.Duration // how long nothing was in flight
+	awaited func() bool          // whether a client is waited for
+	unread  *drops.Shared        // what clients were not given
+	parting atomic.Bool          // every answer is its connection's last
+
+	handover *handover
 }
 
 // lastAnswers ends connections with their answers when the time has come.
@@ -233,19 +256,7 @@ func (l *listener) lastAnswers(next http.Handler) http.Handler {
 func (l *listener) Serve(ctx context.Context) error {
 	defer l.unread.End()
 	stopped := make(chan error, 1)
-	end := context.AfterFunc(ctx, func() {
-		wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.drain)
-		defer cancel()
-		l.parting.Store(true)
-		l.closeSockets() // Serve ends with them, and what they have accepted goes on
-		pause(min(farewell, l.drain/3))
-		if err := l.server.Shutdown(wait); err != nil {
-			err = errors.Join(err, l.server.Close())
-			stopped <- err
-			return
-		}
-		stopped <- nil
-	})
+	end := context.AfterFunc(ctx, func() { stopped <- l.stop(context.WithoutCancel(ctx)) })
 	err := l.accept()
 	if !end() {
 		return errors.Join(ctx.Err(), <-stopped)
@@ -285,6 +296,46 @@ func (l *listener) accept() error {
 func (l *listener) closeSockets() {
 	for _, s := range l.sockets {
 		_ = s.Close()
+	}
+}
+
+// stop accepts connections until the drain is over, because whoever has to answer a question, cancel
+// a call or get a stream back may come over a new one. Then the socket is closed, and what it has
+// accepted goes on until the end of the budget.
+func (l *listener) stop(ctx context.Context) error {
+	d := &drain{begun: l.clock.Now(), budget: l.budget, hands: l.handover.keeps()}
+	l.begins(d)
+	for busy := (time.Time{}); ; pause(min(lookEvery, l.budget/20)) {
+		now, idle := l.clock.Now(), l.idle()
+		if idle == 0 {
+			busy = now
+		}
+		idle = min(idle, now.Sub(busy))
+		parting, over := d.look(now, idle)
+		l.parting.Store(parting)
+		l.shut(!d.accepts(now, d.hands && l.awaited()))
+		if over {
+			break
+		}
+	}
+	l.shut(d.hands)
+	var left error
+	for _, g := range l.gates {
+		left = errors.Join(left, l.handover.end(g.Listener))
+	}
+	l.closeSockets()
+	wait, cancel := context.WithTimeout(ctx, d.begun.Add(d.budget).Sub(l.clock.Now()))
+	defer cancel()
+	if err := l.server.Shutdown(wait); err != nil {
+		return errors.Join(left, err, l.server.Close())
+	}
+	return left
+}
+
+// shut has the sockets accept nobody for now, or everybody again.
+func (l *listener) shut(shut bool) {
+	for _, g := range l.gates {
+		g.shut(shut)
 	}
 }
 

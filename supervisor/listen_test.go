@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -16,56 +17,117 @@ import (
 	"mcpd/telemetry/drops"
 )
 
-// Whoever is between two requests when the listener is told to stop has an answer to the next one, and it says that the connection ends.
-func TestNoRequestCrossesWithTheEndOfItsConnection(t *testing.T) {
+// draining is a listener with a server of its own; idle is how long nothing was in flight.
+func draining(t *testing.T, idle func() time.Duration, told *[]telemetry.Event) *listener {
+	t.Helper()
 	socket, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return listenerOn([]net.Listener{socket}, idle, told)
+}
+
+func listenerOn(sockets []net.Listener, idle func() time.Duration, told *[]telemetry.Event) *listener {
+	l := &listener{
+		clock: clock.System, budget: time.Minute, begins: func(*drain) {}, idle: idle,
+		handover: &handover{}, awaited: func() bool { return false },
+		unread: drops.NewShared(clock.System, func(e telemetry.Event) { *told = append(*told, e) }),
+	}
+	for _, s := range sockets {
+		g := &gate{Listener: s}
+		l.gates, l.sockets = append(l.gates, g), append(l.sockets, g)
+	}
+	l.server = &http.Server{Handler: l.lastAnswers(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))}
+	return l
+}
+
+// Whoever is between two requests when the listener is told to stop has an answer to the next one,
+// and it says that the connection ends.
+func TestNoRequestCrossesWithTheEndOfItsConnection(t *testing.T) {
 	var told []telemetry.Event
-	l := &listener{sockets: []net.Listener{socket}, drain: time.Minute, unread: drops.NewShared(clock.System, func(e telemetry.Event) { told = append(told, e) })}
+	l := draining(t, func() time.Duration { return time.Hour }, &told)
 	l.unread.Notification(telemetry.NotificationDropped{Count: 1})
 	l.unread.Notification(telemetry.NotificationDropped{Count: 2})
-	l.server = &http.Server{Handler: l.lastAnswers(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {}))}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- l.Serve(ctx) }()
 
-	c, err := net.Dial("tcp", socket.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	answers := bufio.NewReader(c)
-	ask := func() *http.Response {
-		t.Helper()
-		if _, err := fmt.Fprint(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
-		r, err := http.ReadResponse(answers, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Body.Close()
-		return r
-	}
-	if r := ask(); r.Close {
+	c := newCaller(t, l)
+	if r := c.ask(); r.Close {
 		t.Fatal("the first answer ends the connection")
 	}
 	stop()
-	for refused := false; !refused; {
-		next, err := net.Dial("tcp", socket.Addr().String())
-		if refused = errors.Is(err, syscall.ECONNREFUSED); err == nil {
-			next.Close()
-		}
+	for !l.parting.Load() {
+		pause(time.Millisecond)
 	}
-	if r := ask(); !r.Close {
+	if r := c.ask(); !r.Close {
 		t.Error("the last answer does not end the connection")
 	}
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
+	if _, err := net.Dial("tcp", l.sockets[0].Addr().String()); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("got %v from a listener that has ended", err)
+	}
 	if len(told) != 2 { // also what was not due yet
 		t.Errorf("told of %+v, want all that was dropped", told)
 	}
+}
+
+// While a request is in flight, connections are accepted, and last longer than one answer.
+func TestListenerThatDrainsAccepts(t *testing.T) {
+	var told []telemetry.Event
+	var free atomic.Bool
+	l := draining(t, func() time.Duration {
+		if free.Load() {
+			return time.Hour
+		}
+		return 0
+	}, &told)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- l.Serve(ctx) }()
+	newCaller(t, l).ask()
+	stop()
+	pause(2 * farewell)
+	c := newCaller(t, l)
+	for range 2 {
+		if r := c.ask(); r.Close {
+			t.Error("an answer in the middle of a drain ends its connection")
+		}
+	}
+	free.Store(true)
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// caller is a client with one connection.
+type caller struct {
+	t       *testing.T
+	conn    net.Conn
+	answers *bufio.Reader
+}
+
+func newCaller(t *testing.T, l *listener) *caller {
+	t.Helper()
+	c, err := net.Dial("tcp", l.sockets[0].Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return &caller{t, c, bufio.NewReader(c)}
+}
+
+func (c *caller) ask() *http.Response {
+	c.t.Helper()
+	if _, err := fmt.Fprint(c.conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"); err != nil {
+		c.t.Fatal(err)
+	}
+	r, err := http.ReadResponse(c.answers, nil)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	r.Body.Close()
+	return r
 }

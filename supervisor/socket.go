@@ -17,20 +17,34 @@ const unheardTime = 25 * second
 // socket makes the listener of clients. What is set here, the connections that it accepts inherit. A client that reads nothing counts as one
 // that is not heard of, so that it may be silent for as long as stall in any case.
 func socket(stall time.Duration) *net.ListenConfig {
-	return &net.ListenConfig{KeepAliveConfig: keepAlive, Control: func(_, _ string, c syscall.RawConn) (err error) {
-		failed := c.Control(func(fd uintptr) {
-			for _, way := range []int{syscall.SO_SNDBUF, syscall.SO_RCVBUF} {
-				if err == nil {
-					err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, way, socketBuffer)
-				}
-			}
-			if err == nil {
-				err = giveUpAfter(int(fd), max(unheardTime, stall))
-			}
-		})
-		if failed != nil {
-			return failed
-		}
-		return err
+	return &net.ListenConfig{KeepAliveConfig: keepAlive, Control: func(_, _ string, c syscall.RawConn) error {
+		return options(c, stall)
 	}}
+}
+
+// options sets those of a listening socket.
+func options(c syscall.RawConn, stall time.Duration) (err error) {
+	failed := c.Control(func(fd uintptr) {
+		for _, way := range []int{syscall.SO_SNDBUF, syscall.SO_RCVBUF} {
+			if err == nil {
+				err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, way, socketBuffer)
+			}
+		}
+		if err == nil {
+			err = giveUpAfter(int(fd), max(unheardTime, stall))
+		}
+	})
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
+// shared reports whether another process of the same user may listen on the same port.
+func shared(c syscall.RawConn) (shared bool) {
+	_ = c.Control(func(fd uintptr) {
+		v, err := syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, reusePort)
+		shared = err == nil && v != 0
+	})
+	return shared
 }

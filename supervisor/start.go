@@ -36,6 +36,7 @@ type Options struct {
 	Load func() (c *config.Config, source string, err error)
 	// Level is the Logger's, for a reload to change. Nil leaves it.
 	Level    *slog.LevelVar
+	Sockets  Sockets       // that the process was given
 	Embedded bool          // no listeners: the host serves one client on standard input and output
 	Chaos    bool          // faults may be armed through the admin listener
 	Tokens   *admin.Tokens // of the admin listener
@@ -105,6 +106,7 @@ func newHost(c *config.Config, o Options) *host {
 		self: protocol.Implementation{Name: "mcpd", Version: o.Build.Version},
 		last: process.NewLast(o.Simulation.Scheduler != nil), renew: make(chan struct{}, 1),
 	}
+	h.handover.given = o.Sockets
 	h.kept = quota.NewLedger(&h.memory)
 	h.index = session.NewIndex(h.kept)
 	var id [16]byte
@@ -134,9 +136,9 @@ func newHost(c *config.Config, o Options) *host {
 	h.beginsWith(c)
 	h.edge = &Edge{
 		now: h.now, Kept: h.kept, Failures: quota.NewFailures(), Clock: h.awake, Index: h.index,
-		Sessions: func() otp.Ref { return h.core("session_manager") }, Down: h.down,
+		Sessions: func() otp.Ref { return h.core("session_manager") }, Down: h.down, Closing: h.closing,
 	}
-	h.index.Down, h.index.Self = h.down, h.self
+	h.index.Down, h.index.Ending, h.index.Self = h.down, h.ending, h.self
 	return h
 }
 

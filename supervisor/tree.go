@@ -53,7 +53,7 @@ func (h *host) tree() otp.Spec {
 			actor("configuration", 5*second, func() otp.Behaviour { return configuration.New(h.configurationOptions()) }),
 		)...),
 		changing("tenants", in(20, minute), h.tenants),
-		// Last to start, so first to stop: nothing new comes in while what is there is finished.
+		// Last to start, so first to stop: clients finish what they have begun while all else is there.
 		pausing("listeners", in(5, minute), backoff, h.listeners()...),
 	}}
 }

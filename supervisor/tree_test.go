@@ -63,7 +63,7 @@ var why = map[string]string{
 	"mcpd/tenants/T/task_manager":              "brings back the tasks of a host that is no more, before there is a session that asks for one",
 	"mcpd/tenants/T/server_sup":                "the tenant's sessions",
 	"mcpd/tenants/T/server_sup/N":              "one client; one whose actor ended is attached anew, at once, after a pause or with the next message of its client",
-	"mcpd/listeners":                           "last to start, so first to stop: nothing new comes in while what is there is finished",
+	"mcpd/listeners":                           "last to start, so first to stop: clients finish what they have begun while all else is there",
 	"mcpd/listeners/mcp":                       "accepts MCP over HTTP; when it stops, requests have time to end",
 }
 

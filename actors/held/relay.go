@@ -81,6 +81,13 @@ func (r *Relay) Release() {
 	}
 }
 
+// Held reports whether the server has asked something during the call.
+func (r *Relay) Held() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.holding
+}
+
 // Actor is the actor of the call, once it was asked something.
 func (r *Relay) Actor() (otp.Ref, bool) {
 	r.mu.Lock()

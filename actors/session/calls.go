@@ -93,6 +93,18 @@ func (c *Calls) Answered(out transport.Sink) {
 	}
 }
 
+// held reports whether a call waits for its client to come back with answers.
+func (c *Calls) held() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, call := range c.all {
+		if r, ok := call.x.Sink.(interface{ Held() bool }); ok && r.Held() {
+			return true
+		}
+	}
+	return false
+}
+
 // Busy reports whether the client waits for an outcome, or is waited for during a call.
 func (c *Calls) Busy() bool {
 	c.mu.Lock()

@@ -17,13 +17,16 @@ import (
 // that no request of any tenant waits for another's. It is the manager's heir.
 type Index struct {
 	// Down says why a tenant does not run, and nil while it does; nil is for tenants that always run.
-	// Self is who the host says it is. Both are set before the index is used.
-	Down func(tenant string) *protocol.Error
-	Self protocol.Implementation
+	// Ending says why the host takes no new calls, and nil while it does; nil is for one that always
+	// takes them. Self is who the host says it is. All are set before the index is used.
+	Down   func(tenant string) *protocol.Error
+	Ending func() *protocol.Error
+	Self   protocol.Implementation
 
 	byID  sync.Map // string -> *Handle; sessions and peers
 	peers sync.Map // peerKey -> *Handle
 	total atomic.Int64
+	heard atomic.Int64 // when a client last sent a message, in nanoseconds of clock.Steady
 	ends  endings
 
 	kept *quota.Ledger // of what tenants keep; nil counts nothing

@@ -75,10 +75,10 @@ var Catalogue = []Entry{
 	{ID: "F58", Is: "a sink of telemetry is blocked", Tests: "telemetry.TestEmitNeverBlocks internal/interop.TestHostWhoseLogIsNotReadEnds"},
 
 	{ID: "F59", Is: "the configuration is reloaded all the time", Tests: "internal/interop.TestReloadsUnderLoad"},
-	{ID: "F60", Is: "the host is told to stop under load", Tests: "chaos.TestHostThatStopsAnswersWhatIsInFlight internal/interop.TestNothingUnderWayIsLostByAStop chaos.TestSecondSignalEndsTheHostAtOnce"},
+	{ID: "F60", Is: "the host is told to stop under load", Tests: "chaos.TestHostThatDrainsLetsItsClientsFinish chaos.TestHostThatStopsAnswersWhatIsInFlight internal/interop.TestNothingUnderWayIsLostByAStop chaos.TestSecondSignalEndsTheHostAtOnce"},
 	{ID: "F61", Is: "the host is killed", Tests: "chaos.TestHostThatIsKilledIsStartedAgain internal/interop.TestNothingOutlivesAKilledHost"},
 	{ID: "F62", Is: "the host is stopped and goes on", Tests: "internal/interop.TestNothingExpiresForAStop supervisor/otp.TestAPauseIsNotCounted"},
-	{ID: "F63", Is: "the host is replaced by another version", None: "a host is replaced by a stop and a start, which are F60 and F61: it hands on no socket"},
+	{ID: "F63", Is: "the host is replaced by another version", Tests: "cmd/mcpd.TestScripts/handover supervisor.TestGivenSocketIsTaken"},
 	{ID: "F64", Is: "the host crashes again and again", Tests: "internal/interop.TestCrashLoopEndsInSafeMode"},
 	{ID: "F65", Is: "a node of a cluster is killed", None: "there is no cluster"},
 	{ID: "F66", Is: "a cluster is partitioned", None: "there is no cluster"},

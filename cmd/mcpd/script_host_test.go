@@ -108,7 +108,7 @@ func program(ts *testscript.TestScript, name string) *spawn {
 	return s
 }
 
-var signals = map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "HUP": syscall.SIGHUP, "KILL": syscall.SIGKILL, "NONE": syscall.Signal(0)}
+var signals = map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "HUP": syscall.SIGHUP, "USR2": syscall.SIGUSR2, "KILL": syscall.SIGKILL, "NONE": syscall.Signal(0)}
 
 func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 || neg || signals[args[1]] == nil {

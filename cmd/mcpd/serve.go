@@ -26,7 +26,8 @@ import (
 type serveFlags struct {
 	config, listen, admin, state, format, level string
 	chaos                                       bool
-	site                                        *site // of the arena
+	next                                        *supervisor.Sockets // for the process that takes this one's place
+	site                                        *site               // of the arena
 }
 
 func serveCommand() *cobra.Command {
@@ -44,7 +45,11 @@ func serveCommand() *cobra.Command {
 				}
 			}
 			ctx := cmd.Context()
+			f.next = &supervisor.Sockets{}
 			err := serve(ctx, f)
+			if err == nil && len(f.next.Files) > 0 {
+				return startAgain(*f.next)
+			}
 			if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 				return nil // it was told to stop before it had started, and has
 			}
@@ -181,6 +186,10 @@ func own(lock *stateLock, past crashes) error {
 func serve(ctx context.Context, f serveFlags) error {
 	// Whoever read the log may be gone: that ends no host. With a channel, and not ignored, because children inherit what is ignored.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	sockets, err := givenSockets()
+	if err != nil {
+		return &failure{exitFailure, err}
+	}
 	f.site = &site{}
 	defer f.site.close()
 	c, source, err := load(f.config, f.settings(), f.without)
@@ -219,7 +228,7 @@ func serve(ctx context.Context, f serveFlags) error {
 	limit := limitMemory(c.Memory, system())
 	host, err := supervisor.Start(ctx, c, supervisor.Options{
 		Logger: log, Level: level, Build: build(), Chaos: f.chaos, Tokens: tokens, Source: source,
-		Memory: limit.runtime, Resident: limit.resident, Pace: memory.Pacer(), Contention: supervisor.Contention(), Instance: instance(name), Earlier: name + ".", State: state, Safe: safe,
+		Memory: limit.runtime, Resident: limit.resident, Pace: memory.Pacer(), Contention: supervisor.Contention(), Instance: instance(name), Earlier: name + ".", State: state, Safe: safe, Sockets: sockets,
 		Own:  func() error { return own(lock, past) },
 		Load: func() (*config.Config, string, error) { return reload(source, f) },
 	})
@@ -251,9 +260,17 @@ func serve(ctx context.Context, f serveFlags) error {
 		stop()
 	}
 	defer onHangup(func() { _ = host.Reload(running) }, hungUp)() // the log says what was wrong
+	defer onRestart(func() bool {
+		if !host.Restart() {
+			return false
+		}
+		stop()
+		return true
+	})()
 	if err := host.Run(running); err != nil {
 		return &failure{exitFailure, errors.Join(err, past.note(time.Now(), firstLine([]byte(err.Error()))))}
 	}
 	past.forget()
+	*f.next = host.Sockets()
 	return nil
 }

@@ -87,7 +87,7 @@ var hostKeys = append([]Key{
 		"memory of mcpd itself, without its servers; else GOMEMLIMIT, the limit of its cgroup, or what the machine has. Near it new sessions, then new calls are refused of tenants that keep more than their share, and of all when nothing is left",
 		func(s scope) any { return &s.config.Memory }},
 	{"limits.drain", span(time.Second, 10*time.Minute), "25s", "", "10s", Restart,
-		"what requests have to end once mcpd was told to stop; at the end of it they are answered with an error", func(s scope) any { return &s.config.Drain }},
+		"how long clients have to finish once mcpd was told to stop. Calls of open sessions are served for two thirds of it and then refused; near the end what is still in flight is answered with an error", func(s scope) any { return &s.config.Drain }},
 }, edgeKeys...)
 
 // limitKeys exist at the top, where they are the default of every tenant, and in a tenant.

@@ -216,6 +216,21 @@ func (h *Host) Stop() int {
 	return h.Signal(syscall.SIGTERM)
 }
 
+// Restart has the host put another in its place, with its socket, as an operator would with SIGUSR2.
+// It returns when that is ready.
+func (h *Host) Restart() {
+	h.t.Helper()
+	for len(h.up) > 0 {
+		<-h.up
+	}
+	h.MCP, h.Admin = "", ""
+	if err := h.command.Process.Signal(syscall.SIGUSR2); err != nil {
+		h.t.Fatal(err)
+	}
+	h.listening()
+	h.ready()
+}
+
 // Kill ends the host as a power cut would, with SIGKILL.
 func (h *Host) Kill() {
 	h.t.Helper()

@@ -44,8 +44,14 @@ func prepare(t *testing.T) *host {
 // start starts a host with the test's own server for its one tenant.
 func start(t *testing.T, program string) *host {
 	t.Helper()
+	return startWith(t, "", program)
+}
+
+// startWith is start with more at the top of the configuration.
+func startWith(t *testing.T, top, program string) *host {
+	t.Helper()
 	h := prepare(t)
-	h.configure("tenants: {default: {servers: {small: " + h.small(program) + "}}}")
+	h.configure(top + "tenants: {default: {servers: {small: " + h.small(program) + "}}}")
 	return h.launch(mcptest.HostOptions{})
 }
 

@@ -45,7 +45,7 @@ func hear(t *testing.T, s *load.Session) <-chan error {
 	return ended
 }
 
-// The host is told to stop under load. Each call that it took is answered: those that it did not answer have had no effect. Streams end as
+// The host is told to stop under load that never pauses, so it serves for two thirds of its drain. Each call that it took is answered: those that it did not answer have had no effect. Streams end as
 // streams should, and nothing is left.
 func hostStopped(t *testing.T, r *table) {
 	for _, loop := range []struct {
@@ -55,7 +55,7 @@ func hostStopped(t *testing.T, r *table) {
 		var took []time.Duration
 		var turned, cut []float64
 		for round := range either(10, 1) {
-			h := start(t, stubborn)
+			h := startWith(t, "limits: {drain: "+either("25s", "5s")+"}\n", stubborn)
 			users, callers := h.sessions(8, note), h.sessions(4, late)
 			streams := make([]<-chan error, len(users))
 			for i, s := range users {

@@ -27,6 +27,12 @@ func (h *Handler) channel(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	}
 	known := resumed || c != nil
 	if c == nil && !resumed {
+		if refused := h.options.Closing(); refused != nil {
+			if !e.opened {
+				h.refuseError(w, r, ep, refused, 0, jsonrpc.ID{})
+			}
+			return
+		}
 		c = h.channels.add(h, ep, blind(r))
 	}
 	switch {

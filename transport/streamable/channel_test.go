@@ -3,6 +3,7 @@ package streamable
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -380,4 +381,17 @@ func TestChannelThatIsNotRead(t *testing.T) {
 	}
 	c.resp.Body.Close() // else the last write waits for its deadline
 	waitFor(t, func() bool { return host.last() == nil })
+}
+
+// A host that opens no sessions any more refuses a new channel, and says when to come back.
+func TestNoChannelIsOpenedWhileTheHostCloses(t *testing.T) {
+	refused := protocol.Stopping("", false)
+	refused.RetryAfter = 2 * time.Second
+	s := serve(t, newTestHost(t), Options{Closing: func() *protocol.Error { return refused }})
+	resp := s.do(s.at(s.request(t.Context(), http.MethodGet, ""), "/t/acme/sse"))
+	body, _ := io.ReadAll(resp.Body)
+	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") != "2" ||
+		!strings.Contains(string(body), `"reason":"stopping"`) {
+		t.Errorf("got %d, Retry-After %q, %s", resp.StatusCode, resp.Header.Get("Retry-After"), body)
+	}
 }

@@ -27,6 +27,8 @@ const (
 // Options configures a Handler. Host is required; of the rest, zero fields mean the defaults.
 type Options struct {
 	Host Host
+	// Closing says why no session is opened, and nil while they are. Nil is never.
+	Closing func() *protocol.Error
 	// Store is only for what belongs to no session: those of the sessions come from the Host. Default: one of its own.
 	Store *Store
 	// Admission is what is let in now; it is asked for with each request. Nil is always what the next three say.
@@ -95,6 +97,9 @@ func NewHandler(o Options) *Handler {
 	if o.Admission == nil {
 		admission := NewAdmission(o.Hosts, o.Origins, o.Bounds)
 		o.Admission = func() *Admission { return admission }
+	}
+	if o.Closing == nil {
+		o.Closing = func() *protocol.Error { return nil }
 	}
 	if o.Refused == nil {
 		o.Refused = func(*http.Request, string, string, int) {}

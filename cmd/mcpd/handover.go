@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"mcpd/supervisor"
+)
+
+// The variables by which a process learns of listening sockets that it is given. Service managers
+// use the first two (sd_listen_fds(3)): as many descriptors from 3 on. The third is mcpd's own for
+// the process that takes its place, and lists them: those below are in use.
+const (
+	listenPID  = "LISTEN_PID"
+	listenFDs  = "LISTEN_FDS"
+	listenList = "MCPD_LISTEN_FDS"
+	firstFD    = 3
+)
+
+// maxSockets bounds the sockets that are taken.
+const maxSockets = 64
+
+// givenSockets takes the sockets that this process is given. Its children are not told of them.
+func givenSockets() (supervisor.Sockets, error) {
+	defer func() {
+		for _, name := range []string{listenPID, listenFDs, "LISTEN_FDNAMES", listenList} {
+			_ = os.Unsetenv(name)
+		}
+	}()
+	fds, activated, err := listed(os.LookupEnv, os.Getpid())
+	if err != nil {
+		return supervisor.Sockets{}, err
+	}
+	given := supervisor.Sockets{Activated: activated}
+	for _, fd := range fds {
+		syscall.CloseOnExec(fd)
+		given.Files = append(given.Files, os.NewFile(uintptr(fd), "descriptor "+strconv.Itoa(fd)))
+	}
+	return given, nil
+}
+
+// listed are the descriptors that the environment tells of, and whether a service manager has them.
+func listed(getenv func(string) (string, bool), pid int) (fds []int, activated bool, err error) {
+	if list, ok := getenv(listenList); ok {
+		for field := range strings.SplitSeq(list, ",") {
+			fd, err := strconv.Atoi(field)
+			if err != nil || fd < firstFD || len(fds) == maxSockets {
+				return nil, false, fmt.Errorf("$%s is %q: only mcpd sets it, take it out of the environment", listenList, list)
+			}
+			fds = append(fds, fd)
+		}
+		return fds, false, nil
+	}
+	if of, _ := getenv(listenPID); of != strconv.Itoa(pid) {
+		return nil, false, nil // they are for another process
+	}
+	text, _ := getenv(listenFDs)
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > maxSockets {
+		return nil, false, fmt.Errorf("$%s is %q, want a number from 1 to %d", listenFDs, text, maxSockets)
+	}
+	for fd := range n {
+		fds = append(fds, firstFD+fd)
+	}
+	return fds, true, nil
+}
+
+// startAgain replaces this process by another of the program that is there now, with the sockets.
+// The process keeps its id, and the state directory has been let go of: no two hosts ever have it.
+func startAgain(s supervisor.Sockets) error {
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	list := make([]string, len(s.Files))
+	for i, f := range s.Files {
+		if list[i], err = inheritable(f); err != nil {
+			return err
+		}
+	}
+	env := append(os.Environ(), listenList+"="+strings.Join(list, ","))
+	if s.Activated {
+		env = append(os.Environ(), listenPID+"="+strconv.Itoa(os.Getpid()), listenFDs+"="+strconv.Itoa(len(list)))
+	}
+	return fmt.Errorf("start %s again: %w", program, syscall.Exec(program, os.Args, env))
+}
+
+// inheritable has the next program find a file, and returns its number.
+func inheritable(f *os.File) (string, error) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return "", err
+	}
+	var number string
+	failed := raw.Control(func(fd uintptr) {
+		number = strconv.Itoa(int(fd))
+		_, err = unix.FcntlInt(fd, unix.F_SETFD, 0)
+	})
+	if failed != nil {
+		return "", failed
+	}
+	return number, err
+}
+
+// onRestart calls restart for each SIGUSR2, until it does.
+func onRestart(restart func() bool) (end func()) {
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, syscall.SIGUSR2)
+	over, done := make(chan struct{}), make(chan struct{})
+	go func() { // ends with end, which waits for it
+		defer close(done)
+		for {
+			select {
+			case <-told:
+				if restart() {
+					return
+				}
+			case <-over:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(over)
+		<-done
+	}
+}

@@ -1,0 +1,79 @@
+package supervisor
+
+import (
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// gate is a listener that can be shut for a while. Connections then wait in the kernel's backlog.
+type gate struct {
+	net.Listener
+	mu     sync.Mutex    // guards what follows
+	opens  chan struct{} // closed when the gate opens; nil while it is open
+	closed bool
+}
+
+// deadliner is what every listener of package net is.
+type deadliner interface{ SetDeadline(time.Time) error }
+
+// Accept implements net.Listener.
+func (g *gate) Accept() (net.Conn, error) {
+	for {
+		conn, err := g.Listener.Accept()
+		if tcp, ok := conn.(*net.TCPConn); ok {
+			_ = tcp.SetKeepAliveConfig(keepAlive) // a socket that was taken over has the defaults
+		}
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			return conn, err
+		}
+		if opens := g.waits(); opens != nil {
+			<-opens
+		}
+	}
+}
+
+// waits is what Accept waits for; nil while the gate is open.
+func (g *gate) waits() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.opens
+}
+
+// shut shuts the gate, or opens it again.
+func (g *gate) shut(shut bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	d, ok := g.Listener.(deadliner)
+	switch {
+	case !ok || g.closed || shut == (g.opens != nil):
+	case shut:
+		g.opens = make(chan struct{})
+		_ = d.SetDeadline(time.Unix(1, 0))
+	default:
+		_ = d.SetDeadline(time.Time{})
+		close(g.opens)
+		g.opens = nil
+	}
+}
+
+// Close implements net.Listener.
+func (g *gate) Close() error {
+	err := g.Listener.Close()
+	g.shut(false)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+	return err
+}
+
+// SyscallConn implements syscall.Conn.
+func (g *gate) SyscallConn() (syscall.RawConn, error) {
+	if c, ok := g.Listener.(syscall.Conn); ok {
+		return c.SyscallConn()
+	}
+	return nil, errors.ErrUnsupported
+}
