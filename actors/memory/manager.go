@@ -18,6 +18,8 @@ const (
 	// CollectEvery is how long a level may rest on the same collection. What was let go of since counts only then, and an idle runtime
 	// collects every two minutes.
 	CollectEvery = 2 * time.Second
+	// FullAfter is how many collections in a row find no memory left before everybody is refused.
+	FullAfter = 3
 )
 
 // Options are what a manager is made from.
@@ -49,7 +51,8 @@ type Manager struct {
 	p          *otp.Process
 	seen       uint64    // the collection that the last sample rests on
 	percent    int       // of the pace that was set last
-	critical   uint64    // the collection that made the level quota.Critical
+	fulls      int       // collections in a row that found no memory left
+	full       uint64    // the last of these
 	since      time.Time // when that was first seen
 	collecting bool
 	ballast    []byte              // that a fault has had taken
@@ -121,15 +124,21 @@ func (m *Manager) sample() {
 }
 
 // next is the level after last. A collection counts as alive what was allocated while it went on, so
-// one that comes amid a burst of one tenant may find far more than is kept. Everybody is therefore
-// refused only when the next collection, after those above their share were refused, finds it too.
+// one that comes amid bursts of some tenants may find far more than is kept. Everybody is therefore
+// refused only when FullAfter collections in a row find no memory left; those above their share are
+// refused from the first on.
 func (m *Manager) next(last quota.Level, use Use) quota.Level {
-	level := last.Next(use.Bytes, m.o.Limit)
-	if level == quota.Exhausted && last == quota.Critical && use.Collections == m.critical {
+	level, full := last.Next(use.Bytes, m.o.Limit), m.o.Limit > 0 && use.Bytes >= m.o.Limit
+	switch {
+	case !full:
+		m.fulls = 0
+	case m.fulls == 0 || use.Collections != m.full:
+		m.fulls, m.full = m.fulls+1, use.Collections
+	}
+	if level == quota.Exhausted && last == quota.Critical && m.fulls < FullAfter {
 		level = quota.Critical
 	}
-	if level == quota.Critical && last < quota.Critical {
-		m.critical = use.Collections
+	if level == quota.Critical && (last < quota.Critical || full) {
 		m.collect()
 	}
 	return level

@@ -77,21 +77,30 @@ func TestManagerFollowsWhatIsInUse(t *testing.T) {
 	})
 }
 
-// One collection amid a burst does not have everybody refused: the next one has to find it too.
-func TestEverybodyIsRefusedOnlyAfterTheNextCollection(t *testing.T) {
+// Collections amid bursts do not have everybody refused: several in a row have to find no memory left.
+func TestEverybodyIsRefusedOnlyAfterSeveralCollections(t *testing.T) {
 	run(t, func(h *host) {
 		h.has(500, time.Minute)
 		h.has(1200, memory.SampleEvery+time.Millisecond)
 		if got := h.level.Level(); got != quota.Critical {
 			t.Errorf("with the first such collection the level is %v, want %v", got, quota.Critical)
 		}
+		h.has(1200, memory.SampleEvery)
+		if got := h.level.Level(); got != quota.Critical {
+			t.Errorf("with the second such collection the level is %v, want %v", got, quota.Critical)
+		}
+		h.has(990, memory.SampleEvery) // which is critical, and not full
+		h.has(1200, 2*memory.SampleEvery)
+		if got := h.level.Level(); got != quota.Critical {
+			t.Errorf("with two more after a better one the level is %v, want %v", got, quota.Critical)
+		}
 		h.has(600, time.Second)
 		if got := h.levels(); !slices.Equal(got, []string{"normal critical", "critical normal"}) {
-			t.Errorf("a burst said %q", got)
+			t.Errorf("bursts said %q", got)
 		}
-		h.has(1200, time.Second)
+		h.has(1200, (memory.FullAfter+1)*memory.SampleEvery)
 		if got, want := h.level.Level(), quota.Exhausted; got != want {
-			t.Errorf("with the second such collection the level is %v, want %v", got, want)
+			t.Errorf("with %d such collections in a row the level is %v, want %v", memory.FullAfter, got, want)
 		}
 	})
 }
