@@ -2,6 +2,7 @@ package client
 
 import (
 	"errors"
+	"strings"
 
 	"mcpd/gateway/catalog"
 	"mcpd/protocol/inflight"
@@ -100,7 +101,7 @@ func (c *Connection) tellReady() {
 	at.Routine = !c.o.Known.is(c.p.Self()) || c.retired // another takes its place
 	e := telemetry.UpstreamReady{
 		Where: at, PID: c.info().PID, Revision: c.facts.Version.String(),
-		ServerInfo:  c.facts.Server.Name + " " + c.facts.Server.Version,
+		ServerInfo:  strings.TrimSpace(c.facts.Server.Name + " " + c.facts.Server.Version),
 		Incarnation: c.p.Incarnation(), Start: c.p.Now().Sub(c.started),
 	}
 	if !c.lostAt.IsZero() {

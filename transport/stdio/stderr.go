@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"mcpd/transport"
 )
@@ -74,11 +75,15 @@ func (s *stderr) keep(p []byte) {
 	s.last = append(s.last, p...)
 }
 
-// tail is a copy of the last bytes. Nil when there are none.
+// tail is a copy of the last bytes, from the beginning of a character on. Nil when there are none.
 func (s *stderr) tail() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return bytes.Clone(s.last)
+	from := 0
+	for len(s.last) == tailBytes && from < utf8.UTFMax-1 && !utf8.RuneStart(s.last[from]) {
+		from++
+	}
+	return bytes.Clone(s.last[from:])
 }
 
 // settle waits for the rest of what an exited program wrote: until the pipe ends or stays silent, and not for long if something that it left behind
