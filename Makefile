@@ -16,7 +16,7 @@ SEED ?= 1
 SEEDS ?= 100000
 CHECKS ?= 20000
 
-.PHONY: help build test tools race lint proto docs bench bench-full resilience chaos chaos-full benchmarks conformance parity features scale soak nightly fuzz check
+.PHONY: help build test tools race lint proto docs bench bench-full resilience chaos chaos-full benchmarks conformance parity features scale endings soak nightly fuzz check
 .DEFAULT_GOAL := help
 
 help: ## Lists the targets.
@@ -75,6 +75,9 @@ features: ## Tries every feature between clients and servers of the official SDK
 scale: ## Has a thousand servers come up behind thousands of clients, and writes docs/scale.md. Takes three minutes.
 	go test -count=1 -timeout=30m -v ./internal/scale -full -update
 
+endings: ## Has 100 clients call while their host is killed, drained or replaced, or the way to it is cut, and writes docs/endings.md. Takes some minutes.
+	go test -count=1 -timeout=30m -v ./internal/endings -full -update
+
 soak: ## Has 40 official clients call published servers of four tenants for 20 minutes, while servers, disk and host are broken by a seeded list, and writes docs/soak.md. SEED=2 takes another list.
 	CI=true go test -count=1 -timeout=60m -v ./internal/soak -run='^TestSoak$$' -full -update -seed=$(SEED)
 
@@ -87,6 +90,7 @@ nightly: race ## Looks for what is rare, some hours long: every test ten times, 
 	go test -count=1 -timeout=1h ./internal/interop
 	go test -count=1 -timeout=30m -v -run='^TestManyListenersHearEveryAnnouncement$$' ./actors/notification -full
 	go test -count=1 -timeout=30m -v ./internal/scale -full
+	go test -count=1 -timeout=30m -v ./internal/endings -full
 	go test -count=1 -v -run='^TestBuildWithTwoModernRevisions$$' ./protocol -full
 	go test -count=1 -timeout=1h -v -run='^TestHangOfOneTenantHarmsNobodyElse$$' ./chaos -long
 	CI=true go test -count=1 -timeout=30m -v ./internal/parity -run='^TestParity$$' -full

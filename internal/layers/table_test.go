@@ -69,6 +69,7 @@ var ours = []row{
 	{"internal/interop/...", load, "layer 6 packages do not import one another"},
 	{"internal/oddclients/...", load, "layer 6 packages do not import one another"},
 	{"internal/parity/...", load, "layer 6 packages do not import one another"},
+	{"internal/endings/...", load, "layer 6 packages do not import one another"},
 	{"internal/scale/...", load, "layer 6 packages do not import one another"},
 	{"internal/resilience/...", load, "layer 6 packages do not import one another"},
 	{"internal/soak/...", load, "layer 6 packages do not import one another"},
