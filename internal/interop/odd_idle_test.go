@@ -18,6 +18,7 @@ func oddIdle() []oddRow {
 	pause := oddAsk{method: "pause"}
 	again := []oddAsk{{method: "prompts/get", params: `{"name":"p"}`}, pause, call, pause, call}
 	plain := says{"tools/call t": {result(text("ok"))}, "resources/read odd://$SERVER/r": {result(`{"contents":[{"uri":"odd://$SERVER/r","text":"here"}]}`)}}
+	prompts := says{"tools/call t": {result(text("ok"))}, "prompts/get p": {result(`{"messages":[]}`)}}
 	web := []string{oddJSON, oddEvents}
 	return []oddRow{
 		{part: 8, name: "idle-keeps", odd: "keeps something for its session, and is closed by idle_stop between two calls", over: web,
@@ -29,6 +30,10 @@ func oddIdle() []oddRow {
 		{part: 8, name: "idle-slow", odd: "takes 2 s to shake hands, also after idle_stop", over: []string{oddStdio, oddJSON},
 			settings: stop, says: says{"initialize": {late(2*time.Second, greeting(`{"tools":{}}`))}, "tools/call t": {result(text("ok"))}},
 			asks: []oddAsk{call, pause, call}},
+		{part: 8, name: "idle-read", odd: "a resource is read first after idle_stop", over: everywhere,
+			settings: stop, says: plain, asks: []oddAsk{call, pause, {method: "resources/read", params: `{"uri":"odd://$SERVER/r"}`}}},
+		{part: 8, name: "idle-prompt", odd: "prompts are listed, and one is had, after idle_stop", over: everywhere,
+			settings: stop, says: prompts, asks: []oddAsk{call, pause, {method: "prompts/list", params: `{}`}, {method: "prompts/get", params: `{"name":"p"}`}}},
 		{part: 8, name: "release-keeps", odd: "keeps something for its session, whose client has a stream open for longer than idle_release", over: web,
 			settings: release, says: keeps, asks: again},
 		{part: 8, name: "release-own", odd: "the same, with a connection that each session has for itself", over: []string{oddStdio, oddSSE},

@@ -42,6 +42,18 @@ func oddRevisions() []oddRow {
 	status.status = 400
 	bare := rawly("protocol version 2025-11-25 is not supported, use 2024-11-05")
 	bare.status = 400
+	older := func(revision string) says {
+		return says{
+			"initialize":          {result(`{"protocolVersion":"` + revision + `","capabilities":{"tools":{},"prompts":{}},"serverInfo":{"name":"odd","version":"1"}}`)},
+			"tools/call it":       {result(text("ok"))},
+			"prompts/get p":       {result(`{"messages":[]}`)},
+			"completion/complete": {result(`{"completion":{"values":["rome"]}}`)},
+		}
+	}
+	completes := []oddAsk{{
+		method: "completion/complete", alone: true,
+		params: `{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"city","value":"r"}}`,
+	}}
 	large := []oddAsk{{method: "tools/call", params: `{"name":"it","_meta":{"odd.example/x":"` + strings.Repeat("x", 64<<10) + `"}}`}}
 	return []oddRow{
 		row("refuse-spec", "refuses 2025-11-25 as the specification has it, and names the oldest", everywhere,
@@ -61,6 +73,11 @@ func oddRevisions() []oddRow {
 		row("modern-only", "knows no initialize: it speaks 2026-07-28 only", nil, modernly(failure(-32601, "method not found")), gets(`"ok"`)),
 		row("modern-greeting", "answers initialize with 2026-07-28, which has none", nil,
 			modernly(result(`{"protocolVersion":"2026-07-28","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":"1"}}`)), gets(`"ok"`)),
+		row("offers-older", "answers initialize with the revision before", everywhere, older("2025-06-18"), askCall),
+		row("offers-oldest", "answers initialize with the first revision", everywhere, older("2024-11-05"), askCall),
+		row("complete-oldest", "completes arguments in the first revision, which declares nothing of it", everywhere, older("2024-11-05"), completes),
+		row("answers-meta", "answers with 64 KiB of _meta", everywhere,
+			called(result(`{"_meta":{"odd.example/x":"`+strings.Repeat("x", 64<<10)+`"},`+text("ok")[1:])), askCall),
 		row("large-meta", "is asked with 64 KiB of _meta", everywhere, called(answer(`"id":$ID,`)), large),
 	}
 }

@@ -41,6 +41,7 @@ type oddRow struct {
 
 	moves    int    // status of the redirect that whoever asks at the URL gets; 0 for none
 	hops     int    // redirects in turn: each adds a slash to the path; 0 is 1
+	get      string // what the server answers to GET: see oddGet; empty is 405
 	client   string // what the client declares, as JSON; empty for nothing
 	settings string // more of the server's configuration, as `start: eager, share: session`
 	tenant   string // a tenant of its own, for what would disturb the others; empty is the shared one
@@ -85,8 +86,9 @@ type oddReply struct {
 	wait     time.Duration // before it
 	encoding string        // of the HTTP body
 	bom      bool          // begins the HTTP body with a byte order mark
-	status   int           // of HTTP; 0 for 200
+	status   int           // of HTTP, with a JSON body; 0 for 200
 	unended  int           // how many of the two line ends behind the last event are missing
+	ends     bool          // the program ends behind it
 }
 
 // result is a reply with this result.
@@ -121,11 +123,11 @@ const (
 // oddParts are the headings of the page.
 var oddParts = []string{1: "Answers of servers", 2: "Odd items", 3: "Lists", 4: "Extensions", 5: "Names", 6: "What servers say unasked",
 	7: "Revisions and the way to a server", 8: "Left alone",
-	9: "Questions that nobody waits for"}
+	9: "Questions that nobody waits for", 10: "Down and back"}
 
 // oddRows is the whole corpus. Each part is in a file of its own.
 func oddRows() []oddRow {
-	return slices.Concat(oddAnswers(), oddUndeclared(), oddItems(), oddIDs(), oddLists(), oddExtensions(), oddNames(), oddTold(), oddRevisions(), oddMoves(), oddIdle(), oddValues(), oddAsks())
+	return slices.Concat(oddAnswers(), oddUndeclared(), oddItems(), oddIDs(), oddLists(), oddExtensions(), oddNames(), oddTold(), oddRevisions(), oddMoves(), oddIdle(), oddValues(), oddAsks(), oddDown())
 }
 
 // oddServer is a row over one transport.

@@ -182,6 +182,9 @@ func serveOdd(out io.ReadWriter) {
 		} else {
 			open.Go(write)
 		}
+		if r.ends {
+			break
+		}
 	}
 	open.Wait()
 }

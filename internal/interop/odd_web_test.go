@@ -52,6 +52,8 @@ func (w *oddWeb) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		w.message(out, r)
 	case parts[2] == "mcp" && r.Method == http.MethodPost:
 		w.post(out, r, server)
+	case parts[2] == "mcp" && r.Method == http.MethodGet && server.get != "":
+		oddGet(out, r, server.get)
 	case r.Method == http.MethodDelete:
 		out.WriteHeader(http.StatusNoContent)
 	default:
@@ -100,7 +102,7 @@ func (w *oddWeb) post(out http.ResponseWriter, r *http.Request, server oddServer
 		<-r.Context().Done()
 		return
 	}
-	if server.over == oddJSON {
+	if server.over == oddJSON || reply.status != 0 {
 		out.Header().Set("Content-Type", "application/json")
 		if reply.status != 0 {
 			out.WriteHeader(reply.status)

@@ -1,0 +1,94 @@
+package interop
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// oddDown are servers whose streams do not last, or that print lines that are no messages.
+func oddDown() (rows []oddRow) {
+	calls := says{"tools/call it": {result(text("one"))}}
+	asks := []oddAsk{
+		{method: "tools/list", aggregate: "it"},
+		{method: "tools/call", params: `{"name":"it"}`},
+		{method: "tools/call", params: `{"name":"it"}`},
+	}
+	for _, get := range []struct{ is, odd string }{
+		{"ends", "each GET is a stream that ends at once, to be opened again in 50 ms"},
+		{"primed", "the same, with the id of an event first"},
+		{"cut", "each GET is a stream that is cut"},
+		{"page", "each GET is answered with a page"},
+		{"trouble", "each GET is answered with 500"},
+		{"gateway", "each GET is answered with 502"},
+	} {
+		rows = append(rows, oddRow{
+			part: 10, name: "get-" + get.is, odd: get.odd, over: []string{oddJSON, oddEvents}, get: get.is, says: calls, asks: asks,
+		})
+	}
+	noisy := func(name, odd string, script says) oddRow {
+		return oddRow{part: 10, name: name, odd: odd, over: []string{oddStdio}, says: script, asks: asks}
+	}
+	greets := greeting(`{"tools":{}}`)
+	greets.before = []string{"Listening on port 3000"}
+	after := result(text("one"))
+	after.after = []string{"GET /mcp 200", "", "{}"}
+	slow := greeting(`{"tools":{}}`)
+	slow.before = []string{"npm warn deprecated", "Starting...", "[info] ready"}
+	ends := result(text("one"))
+	ends.ends = true
+	forgets := rawly(`{"jsonrpc":"2.0","id":$ID,"error":{"code":-32001,"message":"Session not found"}}`)
+	forgets.status = http.StatusNotFound
+	twice := func(second string) []oddAsk {
+		return []oddAsk{
+			{method: "tools/call", params: `{"name":"it"}`},
+			{method: "pause"},
+			{method: "tools/call", params: `{"name":"it"}`, through: second, aggregate: second},
+		}
+	}
+	return append(rows,
+		oddRow{
+			part: 10, name: "ends-behind", odd: "the program ends behind its first answer", over: []string{oddStdio},
+			settings: "share: session", says: says{"tools/call it": {ends}}, asks: twice(`"one"`),
+		},
+		oddRow{
+			part: 10, name: "forgets", odd: "it forgets its session, and answers the second call with 404", over: onWeb,
+			settings: "share: session", says: says{"tools/call it": {result(text("one")), forgets}}, asks: twice(`"one"`),
+		},
+		oddRow{
+			part: 10, name: "lists-late", odd: "it lists its tools after 1.5 s", over: everywhere,
+			says: says{
+				"tools/list":    {late(oddPause, result(`{"tools":[`+oddTool("it")+`]}`))},
+				"tools/call it": {result(text("one"))},
+			},
+			asks: asks[1:],
+		},
+		noisy("says-port", "prints where it listens before it shakes hands", says{"initialize": {greets}, "tools/call it": {result(text("one"))}}),
+		noisy("says-start", "prints three lines before it shakes hands", says{"initialize": {slow}, "tools/call it": {result(text("one"))}}),
+		noisy("says-requests", "prints a line for each request behind its answer", says{"tools/call it": {after}}),
+	)
+}
+
+// oddGet answers a GET of Streamable HTTP.
+func oddGet(out http.ResponseWriter, r *http.Request, how string) {
+	switch how {
+	case "ends", "primed", "cut":
+		out.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(out, "retry: 50\n")
+		if how == "primed" {
+			fmt.Fprint(out, "id: 1\n")
+		}
+		fmt.Fprint(out, "data:\n\n")
+		if how == "cut" {
+			_ = http.NewResponseController(out).Flush()
+			panic(http.ErrAbortHandler)
+		}
+	case "page":
+		out.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(out, "<html>")
+	case "trouble":
+		out.WriteHeader(http.StatusInternalServerError)
+	case "gateway":
+		out.WriteHeader(http.StatusBadGateway)
+	}
+}
