@@ -65,8 +65,13 @@ func TestFeatures(t *testing.T) {
 
 // quick are the clients and servers of every run.
 func quick() ([]client, []server) {
-	return []client{{ts1, legacy, overHTTP}, {ts2, modern, overHTTP}, {goSDK, modern, overHTTP}, {goSDK, legacy, overStdio}},
-		[]server{{ts1, "stdio", legacy}, {ts2, "stateless", modern}, {goSDK, "stateful", legacy}, {goSDK, "stdio", modern}}
+	return []client{
+			{ts1, legacy, overHTTP}, {ts2, modern, overHTTP}, {goSDK, modern, overHTTP}, {goSDK, legacy, overStdio},
+			{mcpGo, modern, overHTTP},
+		}, []server{
+			{ts1, "stdio", legacy}, {ts2, "stateless", modern}, {goSDK, "stateful", legacy}, {goSDK, "stdio", modern},
+			{mcpGo, "stdio", legacy},
+		}
 }
 
 // bench has the servers, and the host in front of them.

@@ -27,7 +27,7 @@ func normal(v any, name string) any {
 		for key, each := range v {
 			switch {
 			case each == nil: // the Go SDK writes data that is not there as null
-			case key == "progressToken" && each != "p", key == "io.modelcontextprotocol/subscriptionId":
+			case key == "progressToken" && each != "p", key == "io.modelcontextprotocol/subscriptionId", key == "taskId":
 				out[key] = "$ID"
 			default:
 				out[key] = normal(each, name)

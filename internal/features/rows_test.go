@@ -40,6 +40,7 @@ var (
 	caching      = []string{".result.ttlMs", ".result.cacheScope"}
 	subscription = []string{".events[*]._meta", ".events[*]._meta.io.modelcontextprotocol/subscriptionId"}
 	whole        = []string{".result", ".error", ".error.*"}
+	lists        = []string{"resources", "list changes", "pagination"} // features whose results clients may keep
 )
 
 // rules are the differences that are right. The first one that applies counts.
@@ -51,18 +52,18 @@ var rules = []rule{{
 	eras: []string{upwards}, paths: serverInfo, holds: removed,
 }, {
 	name: "results have a type", cites: spec("2026-07-28/basic/index", "ResultType"),
-	eras: []string{downward}, clients: []string{goSDK.name}, paths: []string{".result.resultType"},
+	eras: []string{downward}, clients: []string{goSDK.name, mcpGo.name}, paths: []string{".result.resultType"},
 	holds: func(_ cell, d difference) bool { return d.reference == "" && d.through == `"complete"` },
 }, {
 	name: "results have no type", cites: bridge("10.4") + ": fields of one revision only are left out",
 	eras: []string{upwards}, paths: []string{".result.resultType"}, holds: removed,
 }, {
 	name: "results say how long they are good", cites: bridge("10.3") + ": of a legacy server, not at all, and to nobody else",
-	eras: []string{downward}, features: []string{"resources"}, paths: caching,
+	eras: []string{downward}, features: lists, paths: caching,
 	holds: func(_ cell, d difference) bool { return d.through == "0" || d.through == `"private"` },
 }, {
 	name: "results do not say how long they are good", cites: bridge("10.3") + ": hints are stripped",
-	eras: []string{upwards}, features: []string{"resources"}, paths: caching,
+	eras: []string{upwards}, features: lists, paths: caching,
 	holds: func(_ cell, d difference) bool { return d.through == "" || d.through == `""` }, // the Go SDK writes an empty scope
 }, {
 	name: "notifications name their subscription", cites: bridge("10.8, 10.9"),
@@ -72,8 +73,34 @@ var rules = []rule{{
 	eras: []string{upwards}, features: []string{"resource updates", "list changes"}, paths: subscription, holds: removed,
 }, {
 	name: "tools say nothing of tasks", cites: bridge("10.14") + ": tasks of 2026-07-28 are an extension",
-	eras: []string{downward}, servers: []string{ts1.name}, features: []string{"list changes"}, step: 3,
+	eras: []string{downward}, servers: []string{ts1.name, mcpGo.name}, features: []string{"list changes"}, step: 3,
 	paths: []string{".result.tools[*].execution", ".result.tools[*].execution.taskSupport"}, holds: removed,
+}, {
+	name: "servers with tasks have the extension for them", cites: bridge("10.14"),
+	eras: []string{downward}, servers: []string{ts1.name, mcpGo.name}, features: []string{greeting},
+	paths: []string{".capabilities.extensions", ".capabilities.extensions.io.modelcontextprotocol/tasks"}, holds: added,
+}, {
+	name: "servers have no tasks of 2025-11-25", cites: bridge("10.14"),
+	eras: []string{downward}, servers: []string{ts1.name, mcpGo.name}, features: []string{greeting},
+	paths: []string{".capabilities.tasks", ".capabilities.tasks.*"}, holds: removed,
+}, {
+	name: "calls cannot be made as tasks of 2025-11-25", cites: bridge("10.14"),
+	eras: []string{downward}, servers: []string{ts1.name, mcpGo.name}, features: []string{"tasks"},
+	paths: []string{".result", ".result.*", ".error", ".error.*"},
+	holds: func(c cell, d difference) bool { return refused(c, d) || removed(c, d) },
+}, {
+	name:  "the end of a stream cancels its call",
+	cites: spec("2026-07-28/basic/patterns/cancellation", "Transport-Specific Cancellation"),
+	eras:  []string{downward}, clients: []string{mcpGo.name}, features: []string{"cancellation"}, step: 2,
+	paths: []string{".result.content[0].text"},
+	holds: func(_ cell, d difference) bool { return d.reference == `"false"` && d.through == `"true"` },
+}, {
+	name: "an unknown resource is -32602", cites: bridge("10.16"),
+	eras: []string{downward}, servers: []string{mcpGo.name}, features: []string{"errors"}, step: 4,
+	paths: []string{".error.code", ".error.message", ".error.data", ".error.data.uri"},
+	holds: func(c cell, d difference) bool {
+		return d.reference == "-32002" && d.through == "-32602" || d.path == ".error.message" || added(c, d)
+	},
 }, {
 	name: "a question with a URL has no id", cites: bridge("10.11"),
 	eras: []string{downward}, features: []string{"elicitation, URL"}, paths: []string{".asked[0].params.elicitationId"}, holds: removed,

@@ -30,7 +30,8 @@ var (
 	ts1   = &sdk{"TypeScript 1", "ts1", "@modelcontextprotocol/sdk", "@modelcontextprotocol/sdk", []era{legacy}}
 	ts2   = &sdk{"TypeScript 2", "ts2", "@modelcontextprotocol/client", "@modelcontextprotocol/server", []era{legacy, modern}}
 	goSDK = &sdk{"Go", "go", "github.com/modelcontextprotocol/go-sdk", "github.com/modelcontextprotocol/go-sdk", []era{legacy, modern}}
-	sdks  = []*sdk{ts1, ts2, goSDK}
+	mcpGo = &sdk{"mcp-go", "mcpgo", "github.com/mark3labs/mcp-go", "github.com/mark3labs/mcp-go", []era{legacy, modern}}
+	sdks  = []*sdk{ts1, ts2, goSDK, mcpGo}
 )
 
 // client is an SDK's client in one era, and how it comes to mcpd.
@@ -107,7 +108,7 @@ func newPrograms(t *testing.T) *programs {
 	if out, err := exec.Command("go", "-C", "../tools", "build", "-o", bin+"/", "./features/...").CombinedOutput(); err != nil {
 		t.Fatalf("build of the Go programs: %v\n%s", err, out)
 	}
-	p.bin[goSDK.short] = filepath.Join(bin, "gosdk")
+	p.bin[goSDK.short], p.bin[mcpGo.short] = filepath.Join(bin, "gosdk"), filepath.Join(bin, "mcpgo")
 	return p
 }
 

@@ -94,6 +94,7 @@ var features = []feature{
 	{"elicitation, URL", []step{call("ask_url", `{}`)}, `"asked":[{`},
 	{"sampling", []step{call("ask_model", `{}`)}, `"m: sampled"`},
 	{"roots", []step{call("ask_roots", `{}`)}, `"file:///home"`},
+	{"tasks", []step{ask("task", `{"name": "later", "arguments": {}}`)}, `"done later"`},
 	{"ping", []step{{Method: "ping"}}, `"result":{}`},
 }
 

@@ -1,4 +1,5 @@
 // What server.mjs needs of the first generation of the SDK.
+import { InMemoryTaskStore } from '@modelcontextprotocol/sdk/experimental/tasks';
 import { completable } from '@modelcontextprotocol/sdk/server/completable.js';
 import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
@@ -9,7 +10,8 @@ import {
 import { page, sessions } from './pages.mjs';
 
 export { completable, McpServer, ResourceTemplate };
-export const capabilities = {};
+export const capabilities = { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } };
+export const options = { taskStore: new InMemoryTaskStore() }; // outlives instances of the server
 export const schema = (shape) => shape;
 
 // context is what a handler is given, in the words of server.mjs.
@@ -19,6 +21,20 @@ export const context = (extra) => ({
   notify: (method, params) => extra.sendNotification({ method, params }),
   log: (server, level, data) => server.server.sendLoggingMessage({ level, data, logger: 'features' }, extra.sessionId),
   ask: async (method, params, say) => say(await extra.sendRequest({ method, params }, ResultSchema)),
+});
+
+// tasks adds the tool later, which may be called as a task.
+export const tasks = (server, text) => server.experimental.tasks.registerToolTask('later', {
+  description: 'Does later.', execution: { taskSupport: 'optional' },
+}, {
+  createTask: async ({ taskStore, taskRequestedTtl }) => {
+    const task = await taskStore.createTask({ ttl: taskRequestedTtl, pollInterval: 20 });
+    const done = () => taskStore.storeTaskResult(task.taskId, 'completed', text('done later'));
+    setTimeout(() => done().catch(() => {}), 20); // it also tells the request, which is over without a session
+    return { task };
+  },
+  getTask: ({ taskId, taskStore }) => taskStore.getTask(taskId),
+  getTaskResult: ({ taskId, taskStore }) => taskStore.getTaskResult(taskId),
 });
 
 export const paginate = (server) => {

@@ -35,7 +35,7 @@ const questions = {
 // build makes an instance of the server.
 function build(state) {
   const server = new sdk.McpServer({ name: 'features', version: '1' }, {
-    instructions: 'Call tools.',
+    instructions: 'Call tools.', ...sdk.options,
     capabilities: {
       logging: {}, completions: {}, tools: { listChanged: true }, prompts: {},
       resources: { subscribe: true, listChanged: true }, ...sdk.capabilities,
@@ -91,7 +91,7 @@ function build(state) {
   for (const [name, [method, params, say]] of Object.entries(questions)) {
     tool(name, {}, (_, { ask }) => ask(method, params, (result) => text(say(result))));
   }
-  sdk.tasks?.(server, text);
+  sdk.tasks?.(server, text); // the second generation serves none
 
   const contents = (uri) => ({ contents: [{ uri: uri.href, mimeType: 'text/plain', text: `contents of ${uri.href}` }] });
   server.registerResource('static', 'test://static', { mimeType: 'text/plain' }, contents);
