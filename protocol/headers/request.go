@@ -118,6 +118,8 @@ func checkParam(get Lookup, field string, v jsontext.Value) error {
 		return protocol.HeaderMismatch(field, "the argument is absent")
 	case absent:
 		return nil
+	case !there && fromPage(get):
+		return nil
 	case !there:
 		return protocol.HeaderMismatch(field, "missing")
 	}
@@ -130,6 +132,11 @@ func checkParam(get Lookup, field string, v jsontext.Value) error {
 	}
 	return nil
 }
+
+// fromPage reports whether a request is a web page's, for which browsers send Origin. The official
+// TypeScript SDK sends no fields of arguments there, as few hosts allow those in their preflights. The
+// server of the tool gets them all the same: they are made from the arguments.
+func fromPage(get Lookup) bool { return len(get("Origin")) > 0 }
 
 // name is what Mcp-Name mirrors, if the method has such a thing and params hold it.
 func (r Request) name() (string, bool) {

@@ -95,6 +95,8 @@ func TestCheck(t *testing.T) {
 		{called, "Mcp-Method: tools/call|Mcp-Name: q|Mcp-Name: q", "Mcp-Name: sent more than once"},
 		{called, "Mcp-Method: tools/call|Mcp-Name: =?base64?cR==?=", "Mcp-Name: is not base64"},
 		{called, "Mcp-Method: tools/call|Mcp-Name: q|Mcp-Param-Rows: 42", "Mcp-Param-Region: missing"},
+		{called, "Origin: https://a.example|Mcp-Method: tools/call|Mcp-Name: q|Mcp-Param-Rows: 42", ""},
+		{called, "Origin: https://a.example|Mcp-Method: tools/call|Mcp-Name: q|Mcp-Param-Rows: 41", "Mcp-Param-Rows: differs from the body"},
 		{called, "Mcp-Method: tools/call|Mcp-Name: q|Mcp-Param-Region: EU|Mcp-Param-Rows: 42", "Mcp-Param-Region: differs"},
 		{called, "Mcp-Method: tools/call|Mcp-Name: q|Mcp-Param-Region: eu\xff", "Mcp-Param-Region: holds a character"},
 		{called, "Mcp-Method: tools/call|Mcp-Name: q|Mcp-Param-Region: eu|Mcp-Param-Region: us", "Mcp-Param-Region: sent more than once"},
