@@ -1,0 +1,156 @@
+package mcptest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+// sessionTime is how much longer than an SDK a test waits for what the SDK says.
+const sessionTime = 20 * time.Second
+
+// Way is how a session comes to its server: a program, or an endpoint.
+type Way struct {
+	Command string            `json:"command,omitempty"`
+	Args    []string          `json:"args,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	Cwd     string            `json:"cwd,omitempty"`
+	URL     string            `json:"url,omitempty"`
+	SSE     bool              `json:"sse,omitempty"` // HTTP+SSE, of 2024-11-05
+	Headers map[string]string `json:"headers,omitempty"`
+	Legacy  bool              `json:"legacy,omitempty"` // no revision without a handshake
+}
+
+// Outcome is what an SDK says of a request.
+type Outcome struct {
+	Value json.RawMessage `json:"value"`
+	Error *struct {
+		Code    int64           `json:"code"`
+		Message string          `json:"message"`
+		Data    json.RawMessage `json:"data"`
+	} `json:"error"`
+	Broken string `json:"broken"` // the error in the SDK's words; empty for none
+}
+
+// String is the value, or the error.
+func (o Outcome) String() string {
+	if o.Broken == "" {
+		return string(o.Value)
+	}
+	if o.Error != nil {
+		return fmt.Sprintf("error %d %s %s", o.Error.Code, o.Error.Message, o.Error.Data)
+	}
+	return o.Broken
+}
+
+// Node holds sessions of an official TypeScript client, all in one process of Node.
+type Node struct {
+	t  testing.TB
+	in io.Writer
+
+	mu      sync.Mutex // guards what follows
+	last    int
+	waiting map[int]chan Outcome
+}
+
+// NewNode starts the process, with generation "1" or "2" of the SDK. It ends with the test.
+func NewNode(t testing.TB, generation string) *Node {
+	t.Helper()
+	text, err := locked.ReadFile("npm/sessions.mjs")
+	script := filepath.Join(t.TempDir(), "sessions.mjs")
+	if err == nil {
+		err = os.WriteFile(script, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.Command("node", ScriptFile(t, script), generation)
+	command.Stderr = os.Stderr
+	in, err := command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	n := &Node{t: t, in: in, waiting: map[int]chan Outcome{}}
+	read := make(chan struct{})
+	go func() { // owner: the test, whose cleanup waits for it
+		defer close(read)
+		n.read(out)
+	}()
+	t.Cleanup(func() {
+		_ = in.Close()
+		hang := time.AfterFunc(sessionTime, func() { _ = command.Process.Kill() })
+		defer hang.Stop()
+		<-read
+		_ = command.Wait() // its end does not matter
+	})
+	return n
+}
+
+// read hands outcomes to those who wait until the process has ended.
+func (n *Node) read(out io.Reader) {
+	for lines := json.NewDecoder(out); ; {
+		var o struct {
+			ID int `json:"id"`
+			Outcome
+		}
+		if lines.Decode(&o) != nil {
+			return
+		}
+		n.mu.Lock()
+		came := n.waiting[o.ID]
+		delete(n.waiting, o.ID)
+		n.mu.Unlock()
+		if came != nil {
+			came <- o.Outcome
+		}
+	}
+}
+
+// Do sends a request of a session, and gives its outcome to whoever reads the channel: what is
+// "open", "call", "list", "subscribe", "heard" or "close".
+func (n *Node) Do(what, session string, members map[string]any) <-chan Outcome {
+	request := map[string]any{"do": what, "session": session, "timeout": 60_000}
+	for name, value := range members {
+		request[name] = value
+	}
+	came := make(chan Outcome, 1)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.last++
+	request["id"] = n.last
+	n.waiting[n.last] = came
+	line, err := json.Marshal(request)
+	if err == nil {
+		_, err = n.in.Write(append(line, '\n'))
+	}
+	if err != nil {
+		delete(n.waiting, n.last)
+		came <- Outcome{Broken: err.Error()}
+	}
+	return came
+}
+
+// Await is the outcome, which is an error of the test when it does not come.
+func Await(t testing.TB, came <-chan Outcome) Outcome {
+	t.Helper()
+	select {
+	case o := <-came:
+		return o
+	case <-time.After(60*time.Second + sessionTime):
+		t.Fatal("the SDK says nothing of a request")
+		return Outcome{}
+	}
+}
