@@ -17,6 +17,7 @@ import (
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/reconnect"
 	"mcpd/supervisor"
 	"mcpd/transport"
 	"mcpd/transport/stdio"
@@ -31,7 +32,9 @@ func stdioCommand() *cobra.Command {
 		Long: "Serve one client that speaks only stdio. With --url, $MCPD_URL or a host on " + defaultURL + " it joins that host, with the\n" +
 			"key in $MCPD_KEY; otherwise, and always with --config, it runs a host of its own, with the configuration that `mcpd serve`\n" +
 			"would use elsewhere: of the working directory it reads no file unless --config names it. That host has no listeners, and\n" +
-			"its state is in memory.",
+			"its state is in memory.\n\n" +
+			"A host that is joined may be killed and started again: requests in flight fail with their reason, later ones wait for the\n" +
+			"host for up to " + reconnect.Wait.String() + ", and the session with its subscriptions is opened again.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !tenant.ValidName(at.Tenant) || at.Server != "" && !tenant.ValidServer(at.Server) {
 				return fmt.Errorf("--tenant %q and --server %q name no endpoint", at.Tenant, at.Server)
