@@ -264,7 +264,8 @@ func TestRefusalsOfOneIncidentAreSampled(t *testing.T) {
 	})
 }
 
-// Requests whose session has ended have one line a minute for each tenant.
+// Requests whose session has ended have one line a minute for each tenant, those that come while the
+// host drains have one in all.
 func TestRefusalsOfEndedSessionsAreSampled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
@@ -276,10 +277,15 @@ func TestRefusalsOfEndedSessionsAreSampled(t *testing.T) {
 		for range 5 {
 			reject("a", sessionGone)
 			reject("b", sessionGone)
+			reject("a", stopping)
+			reject("b", stopping)
 			reject("a", "unauthorized")
 		}
 		if n := strings.Count(out.String(), sessionGone); n != 2 {
 			t.Errorf("%d lines of ended sessions, want one for each tenant", n)
+		}
+		if n := strings.Count(out.String(), stopping); n != 1 {
+			t.Errorf("%d lines of a host that drains, want one", n)
 		}
 		if n := strings.Count(out.String(), "unauthorized"); n != 5 {
 			t.Errorf("%d lines of unauthorized requests, want all 5", n)

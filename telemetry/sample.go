@@ -14,8 +14,12 @@ const (
 	MaxSamples = 64
 )
 
-// sessionGone is the reason of requests whose session has ended.
-const sessionGone = "session_gone"
+const (
+	// sessionGone is the reason of requests whose session has ended.
+	sessionGone = "session_gone"
+	// stopping is the reason of requests while the host drains, which is one cause for all tenants.
+	stopping = "stopping"
+)
 
 // cause is what refusals have in common that are told as one.
 type cause struct{ tenant, server, reason, incident string }
@@ -38,10 +42,13 @@ type samples struct {
 // take reports whether a record is to be written, and how many before it were not.
 func (s *samples) take(rec Record) (write bool, before int) {
 	e, is := rec.Event.(Rejected)
-	if !is || (e.Server == "" || rec.Incident == "") && e.Reason != sessionGone {
+	why := cause{e.Tenant, e.Server, e.Reason, rec.Incident}
+	switch {
+	case is && e.Reason == stopping:
+		why = cause{reason: stopping}
+	case !is || (e.Server == "" || rec.Incident == "") && e.Reason != sessionGone:
 		return true, 0
 	}
-	why := cause{e.Tenant, e.Server, e.Reason, rec.Incident}
 	at := slices.IndexFunc(s.all, func(one *sample) bool { return one.cause == why })
 	if at < 0 {
 		if len(s.all) < MaxSamples {
