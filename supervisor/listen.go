@@ -269,7 +269,8 @@ func (l *listener) Serve(ctx context.Context) error {
 func (l *listener) accept() error {
 	others := make(chan error, len(l.sockets))
 	for _, s := range l.sockets[1:] {
-		go func() { // owner: accept, which waits for it
+		// owner: accept, which waits for it
+		go func() {
 			defer func() {
 				if p := recover(); p != nil {
 					others <- fmt.Errorf("panic: %v\n%s", p, debug.Stack())
