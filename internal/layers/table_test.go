@@ -68,6 +68,7 @@ var ours = []row{
 	{"internal/conformance/...", load, "layer 6 packages do not import one another"},
 	{"internal/interop/...", load, "layer 6 packages do not import one another"},
 	{"internal/oddclients/...", load, "layer 6 packages do not import one another"},
+	{"internal/proxies/...", load, "layer 6 packages do not import one another"},
 	{"internal/parity/...", load, "layer 6 packages do not import one another"},
 	{"internal/endings/...", load, "layer 6 packages do not import one another"},
 	{"internal/scale/...", load, "layer 6 packages do not import one another"},

@@ -1,0 +1,34 @@
+package proxies
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// block is the fenced block of docs/proxies.md in a language.
+func block(t *testing.T, language string) string {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/proxies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(page), "\n```"+language+"\n")
+	text, _, ended := strings.Cut(rest, "\n```\n")
+	if !found || !ended {
+		t.Fatalf("docs/proxies.md has no block in %s", language)
+	}
+	return text + "\n"
+}
+
+// with replaces what the page can only have an example of. Each must be there.
+func with(t *testing.T, text string, pairs ...string) string {
+	t.Helper()
+	for i := 0; i < len(pairs); i += 2 {
+		if !strings.Contains(text, pairs[i]) {
+			t.Fatalf("docs/proxies.md has no %q in\n%s", pairs[i], text)
+		}
+		text = strings.ReplaceAll(text, pairs[i], pairs[i+1])
+	}
+	return text
+}
