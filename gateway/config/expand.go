@@ -44,6 +44,8 @@ func expand(s string, d dialect, env func(string) (string, bool)) (text, shown s
 		name, fallback, hasFallback := strings.Cut(inside, ":-")
 		name, prefixed := strings.CutPrefix(name, "env:")
 		switch {
+		case strings.HasPrefix(name, "input:"):
+			return "", "", nil, &mistake{"an editor asks its user for an input, and mcpd has nobody to ask", "set a variable of the environment and write " + reference(d, "NAME", false)}
 		case !validEnv(name):
 			return "", "", nil, &mistake{fmt.Sprintf("%q names no variable", name), "write " + reference(d, "NAME", false)}
 		case !prefixed && d == native:
