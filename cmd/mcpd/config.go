@@ -38,7 +38,7 @@ func configCommand() *cobra.Command {
 				bad = errors.Join(bad, err)
 			}
 			if bad != nil {
-				return bad
+				return &failure{exitConfig, bad}
 			}
 			_, err := fmt.Fprintf(out, "%s: ok, %s, %s\n", source,
 				count(uint32(len(c.Tenants)), "tenant", "tenants"), count(uint32(servers), "server", "servers"))
