@@ -32,6 +32,8 @@ func (g *gate) Accept() (net.Conn, error) {
 		}
 		if opens := g.waits(); opens != nil {
 			<-opens
+		} else if g.isClosed() {
+			return nil, net.ErrClosed
 		}
 	}
 }
@@ -62,12 +64,20 @@ func (g *gate) shut(shut bool) {
 
 // Close implements net.Listener.
 func (g *gate) Close() error {
-	err := g.Listener.Close()
-	g.shut(false)
+	g.mu.Lock()
+	g.closed = true // from here on, shut does nothing
+	if g.opens != nil {
+		close(g.opens)
+		g.opens = nil
+	}
+	g.mu.Unlock()
+	return g.Listener.Close()
+}
+
+func (g *gate) isClosed() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.closed = true
-	return err
+	return g.closed
 }
 
 // SyscallConn implements syscall.Conn.

@@ -306,6 +306,7 @@ func (l *listener) closeSockets() {
 func (l *listener) stop(ctx context.Context) error {
 	d := &drain{begun: l.clock.Now(), budget: l.budget, hands: l.handover.keeps()}
 	l.begins(d)
+	last := lookEvery // how long nobody new is let in before the sockets close
 	for busy := (time.Time{}); ; pause(min(lookEvery, l.budget/20)) {
 		now, idle := l.clock.Now(), l.idle()
 		if idle == 0 {
@@ -316,10 +317,21 @@ func (l *listener) stop(ctx context.Context) error {
 		l.parting.Store(parting)
 		l.shut(!d.accepts(now, d.hands && l.awaited()))
 		if over {
+			if idle < settle {
+				last = farewell
+			}
 			break
 		}
 	}
 	l.shut(d.hands)
+	if !d.hands {
+		// Whoever is connected is answered first: a server that shuts down does not answer the
+		// requests that it reads.
+		for _, s := range l.sockets {
+			refuseHandshakes(s)
+		}
+		pause(min(last, l.budget/20))
+	}
 	var left error
 	for _, g := range l.gates {
 		left = errors.Join(left, l.handover.end(g.Listener))

@@ -20,11 +20,11 @@ import (
 // draining is a listener with a server of its own; idle is how long nothing was in flight.
 func draining(t *testing.T, idle func() time.Duration, told *[]telemetry.Event) *listener {
 	t.Helper()
-	socket, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := socket(time.Minute).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return listenerOn([]net.Listener{socket}, idle, told)
+	return listenerOn([]net.Listener{l}, idle, told)
 }
 
 func listenerOn(sockets []net.Listener, idle func() time.Duration, told *[]telemetry.Event) *listener {

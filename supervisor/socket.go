@@ -17,9 +17,11 @@ const unheardTime = 25 * second
 // socket makes the listener of clients. What is set here, the connections that it accepts inherit. A client that reads nothing counts as one
 // that is not heard of, so that it may be silent for as long as stall in any case.
 func socket(stall time.Duration) *net.ListenConfig {
-	return &net.ListenConfig{KeepAliveConfig: keepAlive, Control: func(_, _ string, c syscall.RawConn) error {
+	config := &net.ListenConfig{KeepAliveConfig: keepAlive, Control: func(_, _ string, c syscall.RawConn) error {
 		return options(c, stall)
 	}}
+	config.SetMultipathTCP(false) // such sockets have no filters, see refuseHandshakes
+	return config
 }
 
 // options sets those of a listening socket.
