@@ -14,6 +14,7 @@ import (
 	"mcpd/actors/session"
 	"mcpd/telemetry"
 	"mcpd/telemetry/admin"
+	"mcpd/transport/streamable"
 )
 
 // Sockets are listening sockets that a process was given by the one before it, or by a service
@@ -23,6 +24,8 @@ type Sockets struct {
 	// Activated says that a service manager keeps them too: whoever connects while there is no host
 	// waits for the next one.
 	Activated bool
+	// Again says that another process is to take the place of this one.
+	Again bool
 }
 
 // handover is the host's part in what becomes of its listening sockets.
@@ -38,7 +41,14 @@ type handover struct {
 // is refused. It reports whether it does: with a mistake in the configuration, the host goes on.
 func (r *Running) Restart() bool {
 	h := r.h
-	if _, source, err := h.options.Load(); err != nil {
+	if admin.Phase(h.phase.Load()) == admin.Draining {
+		return false // it was told to stop
+	}
+	c, source, err := h.options.Load()
+	if err == nil && c.TLS.Cert != "" { // this host goes on with the pair that it has
+		_, err = streamable.LoadCertificate(c.TLS.Cert, c.TLS.Key)
+	}
+	if err != nil {
 		h.recorder.Emit(telemetry.ConfigRejected{
 			Source: source, Generation: h.now().applied.Generation, Reason: err.Error(),
 		})
@@ -57,10 +67,27 @@ func (r *Running) Sockets() Sockets {
 	o := &r.h.handover
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.wants && o.given.Activated {
-		return o.given
+	switch {
+	case !o.wants:
+		return Sockets{}
+	case o.given.Activated:
+		return Sockets{Files: o.given.Files, Activated: true, Again: true}
 	}
-	return Sockets{Files: o.left}
+	return Sockets{Files: o.left, Again: true}
+}
+
+// retake lets sockets be taken again that were given, after those before could not be bound.
+func (o *handover) retake() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.taken = nil
+}
+
+// stays has no other process take the place of this one: it was told to stop.
+func (o *handover) stays() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.wants = false
 }
 
 // keeps reports whether whoever connects after the drain finds a socket that listens.

@@ -171,6 +171,7 @@ func (r *Running) Hurry() {
 
 // Draining says why the host is about to stop. Readiness says so from here on.
 func (r *Running) Draining(reason string) {
+	r.h.handover.stays()
 	r.h.phase.Store(uint32(admin.Draining))
 	r.h.recorder.Emit(telemetry.Draining{Reason: reason, Budget: r.h.now().config.Drain})
 }

@@ -84,9 +84,12 @@ func startAgain(s supervisor.Sockets) error {
 			return err
 		}
 	}
-	env := append(os.Environ(), listenList+"="+strings.Join(list, ","))
-	if s.Activated {
-		env = append(os.Environ(), listenPID+"="+strconv.Itoa(os.Getpid()), listenFDs+"="+strconv.Itoa(len(list)))
+	env := os.Environ()
+	switch {
+	case s.Activated:
+		env = append(env, listenPID+"="+strconv.Itoa(os.Getpid()), listenFDs+"="+strconv.Itoa(len(list)))
+	case len(list) > 0: // there is none to hand over if the listener was down
+		env = append(env, listenList+"="+strings.Join(list, ","))
 	}
 	return fmt.Errorf("start %s again: %w", program, syscall.Exec(program, os.Args, env))
 }

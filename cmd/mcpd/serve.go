@@ -47,7 +47,7 @@ func serveCommand() *cobra.Command {
 			ctx := cmd.Context()
 			f.next = &supervisor.Sockets{}
 			err := serve(ctx, f)
-			if err == nil && len(f.next.Files) > 0 {
+			if err == nil && ctx.Err() == nil && f.next.Again { // to be told to stop meanwhile wins
 				return startAgain(*f.next)
 			}
 			if ctx.Err() != nil && errors.Is(err, context.Canceled) {
