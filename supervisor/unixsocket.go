@@ -37,8 +37,8 @@ func listenUnix(path string, who config.Unix) (net.Listener, error) {
 		return nil, err
 	}
 	defer dir.Close()
-	if err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX); err != nil {
-		return nil, err
+	if err := lock(dir); err != nil {
+		return nil, fmt.Errorf("lock %s: %w", dir.Name(), err)
 	}
 	if err := removeStale(path); err != nil {
 		return nil, err
@@ -121,4 +121,23 @@ func id(text string, look func() (string, error)) (int, error) {
 		return 0, fmt.Errorf("unix.owner: %w", err)
 	}
 	return strconv.Atoi(number)
+}
+
+// lockTries bounds how often the lock of a socket's directory is tried for, lockPause apart, while
+// another process has it.
+const (
+	lockTries = 250
+	lockPause = 20 * time.Millisecond
+)
+
+// lock waits for a lock that any process may have that reads the directory.
+func lock(dir *os.File) (err error) {
+	for range lockTries {
+		err = syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return err
+		}
+		pause(lockPause)
+	}
+	return err
 }
