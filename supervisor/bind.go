@@ -23,6 +23,7 @@ func (h *host) bind(c *config.Config) (bound []net.Listener, err error) {
 			bound = nil
 		}
 	}()
+	h.handover.retake()
 	for i, address := range c.Listen {
 		name := socketName(i)
 		at := h.addrs.or(name, address)
