@@ -56,6 +56,7 @@ func (l *listener) connection(conn net.Conn) *connection {
 	c := &connection{Conn: conn, all: l.all, raw: conn, errorLog: l.errorLog}
 	if proxied := l.all.Proxied; proxied != nil && proxied(peerOf(conn)) {
 		c.proxied = newProxied(conn, l.secure == nil)
+		c.proxied.told = c.identify // a client that sends nothing more counts too
 		c.Conn = c.proxied
 	}
 	if l.secure != nil {

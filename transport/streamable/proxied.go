@@ -22,6 +22,7 @@ type proxied struct {
 	begin *bufio.Reader // of the header and what came with it; nil when that is read
 	read  bool          // the header is
 	from  *net.TCPAddr  // nil when the proxy speaks for itself
+	told  func() bool   // looks at the header as soon as it is read: may the connection go on?
 }
 
 // maxProxyHeader bounds the header of the PROXY protocol, with what it has beside addresses.
@@ -61,9 +62,16 @@ func (p *proxied) header() error {
 		}
 		return io.EOF
 	}
-	p.read = true
 	if h.Command.IsProxy() {
-		p.from, _, _ = h.TCPAddrs()
+		from, _, ok := h.TCPAddrs()
+		if !ok { // a client without an address would count as the trusted proxy
+			return io.EOF
+		}
+		p.from = from
+	}
+	p.read = true
+	if p.told != nil && !p.told() {
+		return net.ErrClosed
 	}
 	return nil
 }

@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -142,6 +144,36 @@ func TestProxiedConnectionsCountForTheirAddress(t *testing.T) {
 	}
 	if got := call("203.0.113.10"); got != 200 {
 		t.Errorf("another address: got %d", got)
+	}
+}
+
+// Clients that say nothing behind the header count too.
+func TestSilentProxiedConnectionsCountForTheirAddress(t *testing.T) {
+	all := behind("127.0.0.0/8")
+	all.PerAddress = 2
+	all.Group = func(a netip.Addr) (netip.Prefix, bool) {
+		return netip.PrefixFrom(a, a.BitLen()), !netip.MustParsePrefix("127.0.0.0/8").Contains(a)
+	}
+	address := start(t, ServerOptions{Handler: answersAddress, Connections: all}, func(*http.Server) {})
+	const most = 2 * time.Second // shorter than heads may take
+	ended := make(chan error, 3)
+	for range 3 {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		if _, err := io.WriteString(conn, "PROXY TCP4 203.0.113.9 203.0.113.1 4711 443\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		_ = conn.SetReadDeadline(time.Now().Add(most))
+		go func() {
+			_, err := conn.Read(make([]byte, 1))
+			ended <- err
+		}()
+	}
+	if err := <-ended; errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("a third silent connection of an address stays")
 	}
 }
 
