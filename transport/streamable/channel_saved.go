@@ -30,7 +30,7 @@ const (
 
 // unsure reports whether the client of a channel may not have an event that was written to it.
 func (s *Streams) unsure(e *entry) bool {
-	return s.channel && e.at > s.store.now()-int64(unsureTime)
+	return s.channel && (e.unseen || e.at > s.store.now()-int64(unsureTime))
 }
 
 // placeKey is where an event of a channel is written.
@@ -88,14 +88,15 @@ func (s *Streams) parsePlaced(saved Saved) (e placed, err error) {
 		return e, err
 	}
 	e.key, e.size, e.at, e.data = saved.Key, len(saved.Value), s.store.read(value.At), []byte(value.Data)
-	if e.at <= s.store.now()-int64(s.store.options.TTL) {
-		return e, errExpired
-	}
 	text, ours := strings.CutPrefix(saved.Key, s.of+".")
 	if !ours {
 		return e, errNoPlace
 	}
-	if asks, asked := strings.CutPrefix(text, askedPlace); asked {
+	asks, asked := strings.CutPrefix(text, askedPlace)
+	if !asked && e.at <= s.store.now()-int64(s.store.options.TTL) {
+		return e, errExpired // a request may have been in flight for longer
+	}
+	if asked {
 		id, ok := eventID{asks: asks}.asked()
 		if e.asks = id; !ok {
 			return e, errNoPlace
@@ -140,6 +141,7 @@ func (s *Streams) restoreChannel(all []Saved) (dropped []error) {
 		st.add(e.data, e.weight, channelNumber, e.at)
 		i := len(st.entries) - 1
 		st.give(i, channelNumber)
+		st.entries[i].unseen = true
 		s.account(len(e.data))
 		s.saved(st, i)
 		s.store.saver.restored(e.key, e.size)

@@ -36,6 +36,7 @@ type entry struct {
 	stream uint32 // of the connection it was given to; 0 while it is nobody's
 	weight weight
 	saved  bool   // it is to be on the disk
+	unseen bool   // of an earlier host: whether a connection got it, nobody knows
 	data   []byte // the JSON text, never changed
 }
 
