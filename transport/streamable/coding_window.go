@@ -12,7 +12,7 @@ const (
 	// maxZstdWindow is the largest window that the content coding zstd may have (RFC 9659 §3).
 	maxZstdWindow = 8 << 20
 	// brotliTables and zstdBlocks are about what the decoders have beside their windows.
-	brotliTables = 128 << 10
+	brotliTables = 3 << 20 // three groups of up to 256 Huffman codes, as many as the body asks for
 	zstdBlocks   = 512 << 10
 )
 
