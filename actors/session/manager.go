@@ -397,7 +397,9 @@ func (m *Manager) end(h *Handle, reason telemetry.Closing) {
 	}
 	h.closed.Store(true)
 	h.Forget()
-	if h.greeted.Load() || !h.streams.Channel() { // a channel is its client's, who may try again
+	// A channel whose handshake failed is its client's, who may try again. An earlier host has greeted
+	// those that it left.
+	if h.greeted.Load() || h.channel || !h.streams.Channel() {
 		h.streams.Close()
 	}
 	m.unfollow(h)
