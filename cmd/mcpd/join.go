@@ -55,7 +55,9 @@ func join(ctx context.Context, in io.Reader, out, log io.Writer, host string, at
 	if u.Path == "" || u.Path == "/" {
 		u.Path = at.Path()
 	}
-	there := &remote{endpoint: u.String(), log: log}
+	queue := newLogQueue(log)
+	defer queue.close()
+	there := &remote{endpoint: u.String(), log: queue}
 	err = ignoreCancel(stdio.Serve(ctx, in, out, there))
 	there.close(ctx)
 	if err != nil {
@@ -68,9 +70,9 @@ func join(ctx context.Context, in io.Reader, out, log io.Writer, host string, at
 // that stand alone.
 type remote struct {
 	endpoint string
-	log      io.Writer
-	session  *bridge // the last that was opened; nil before
-	alone    *bridge // nil before the first such request
+	log      io.Writer // never waits: bridges write to it with their mutex held
+	session  *bridge   // the last that was opened; nil before
+	alone    *bridge   // nil before the first such request
 }
 
 func (r *remote) Open(

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"io"
+	"time"
+)
+
+// logQueue is a writer that never waits. One goroutine writes to the writer behind it. Lines that
+// arrive while the queue is full are dropped: a client need not read standard error.
+type logQueue struct {
+	lines   chan []byte
+	stop    chan struct{}
+	written chan struct{} // closed when the goroutine has ended
+}
+
+const (
+	// maxLogLines bounds the lines that wait. Each has at most maxSaid bytes and a prefix.
+	maxLogLines = 64
+	// logTime is how long close waits for the last lines.
+	logTime = 200 * time.Millisecond
+)
+
+func newLogQueue(to io.Writer) *logQueue {
+	q := &logQueue{
+		lines: make(chan []byte, maxLogLines), stop: make(chan struct{}), written: make(chan struct{}),
+	}
+	go q.write(to) // owner: close, which leaves it behind when a Write does not return
+	return q
+}
+
+// Write queues one line, or drops it.
+func (q *logQueue) Write(line []byte) (int, error) {
+	select {
+	case q.lines <- append([]byte(nil), line...):
+	default:
+	}
+	return len(line), nil
+}
+
+func (q *logQueue) write(to io.Writer) {
+	defer close(q.written)
+	for {
+		select {
+		case line := <-q.lines:
+			_, _ = to.Write(line) // nobody can be told
+		case <-q.stop:
+			for len(q.lines) > 0 {
+				_, _ = to.Write(<-q.lines)
+			}
+			return
+		}
+	}
+}
+
+// close writes what waits, for at most logTime. It is called once.
+func (q *logQueue) close() {
+	close(q.stop)
+	late := time.NewTimer(logTime)
+	defer late.Stop()
+	select {
+	case <-q.written:
+	case <-late.C:
+	}
+}
