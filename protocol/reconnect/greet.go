@@ -100,7 +100,7 @@ func (l *Link) attempt() {
 		l.probing, r.held, l.overdue = true, false, time.Time{}
 		l.send(r.message)
 	default: // nothing has to be found
-		l.away, l.confirmed = false, false
+		l.away, l.confirmed, l.stopping = false, false, false
 	}
 }
 

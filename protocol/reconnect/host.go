@@ -24,6 +24,7 @@ func (l *Link) answer(m jsonrpc.Message) {
 		return
 	}
 	l.attempts, l.cuts, l.refusal = 0, 0, ""
+	l.accepted()
 	if r.acked && m.Error == nil && !l.gone { // the host ends it, as one that stops does
 		r.held, r.again = true, l.now.Add(listenAgain)
 		return
@@ -32,7 +33,8 @@ func (l *Link) answer(m jsonrpc.Message) {
 		l.learn(r, m)
 	}
 	l.finish(r, m)
-	if l.away && (l.modern || l.session || !l.opened) {
+	found := !l.stopping || r.method == "initialize" // one that is stopping answers what it has taken
+	if l.away && found && (l.modern || l.session || !l.opened) {
 		l.back()
 	}
 }
@@ -49,7 +51,7 @@ func (l *Link) failed(e Event) {
 		case there:
 			l.refused(e)
 		default:
-			l.lost(e.Why, e.After)
+			l.lost(e)
 		}
 		return
 	}
@@ -59,6 +61,7 @@ func (l *Link) failed(e Event) {
 		return
 	}
 	if there {
+		l.accepted()
 		l.finish(r, jsonrpc.Failure(r.id, e.Err))
 		if e.Cause == Refused && e.Why != l.refusal {
 			l.refusal = e.Why
@@ -85,13 +88,14 @@ func (l *Link) failed(e Event) {
 		if !l.away && e.Cause == Unreached {
 			l.attempts = 0
 		}
-		l.lost(e.Why, e.After)
+		l.lost(e)
 	}
 }
 
 // cut takes the end of the connection. Requests that were sent on it may have been executed.
 func (l *Link) cut(e Event) {
 	l.away, l.session, l.probing, l.why, l.owed = true, false, false, e.Why, nil
+	l.stopping = false
 	l.recall(func(question) bool { return true })
 	l.replay = replay{}
 	for _, r := range l.all() {
@@ -116,16 +120,19 @@ func (l *Link) cut(e Event) {
 	l.next = l.now.Add(l.pause())
 }
 
-// lost notes that no host was found, and when to look for it again.
-func (l *Link) lost(why string, after time.Duration) {
-	l.away, l.probing, l.why = true, false, why
+// lost notes that no host was found, and when to look for it again. A host that is stopping still
+// serves the requests that it has and takes answers to its questions, so these stay.
+func (l *Link) lost(e Event) {
+	l.away, l.probing, l.why, l.stopping = true, false, e.Why, e.Cause == Stopping
 	if !l.confirmed {
 		l.confirmed = true
-		l.say(why + "; requests wait for it, up to " + Wait.String())
+		l.say(e.Why + "; requests wait for it, up to " + Wait.String())
 	}
-	l.recall(func(question) bool { return true })
+	if !l.stopping {
+		l.recall(func(question) bool { return true })
+	}
 	l.leave()
-	l.next = l.now.Add(max(l.pause(), min(after, maxRetry)))
+	l.next = l.now.Add(max(l.pause(), min(e.After, maxRetry)))
 	if l.held() > 0 {
 		l.hurry()
 	}
@@ -134,23 +141,34 @@ func (l *Link) lost(why string, after time.Duration) {
 // pause is the time to the next attempt.
 func (l *Link) pause() time.Duration { return min(firstRetry<<min(l.attempts, 10), maxRetry) }
 
-// hurry has the next attempt made soon, because a request waits for it.
+// hurry has the next attempt made soon, because a request waits for it. A host that is stopping has
+// said itself when to try again.
 func (l *Link) hurry() {
 	soon := l.tried.Add(hurryRetry)
 	if soon.Before(l.now) {
 		soon = l.now
 	}
-	if !l.probing && !l.next.IsZero() && soon.Before(l.next) {
+	if !l.probing && !l.stopping && !l.next.IsZero() && soon.Before(l.next) {
 		l.next = soon
 	}
 }
 
-// back notes that the host is there, and goes on.
+// back notes that the host is there, and goes on. A host that was stopping answers pings too, so the
+// log hears that it is back when it takes one of the requests that wait for it.
 func (l *Link) back() {
-	if l.confirmed {
-		l.say("the host is back")
+	quiet := l.stopping && l.held() > 0
+	l.away, l.stopping, l.probing, l.next, l.why = false, false, false, time.Time{}, ""
+	if !quiet {
+		l.accepted()
 	}
-	l.away, l.confirmed, l.probing, l.next, l.why = false, false, false, time.Time{}, ""
 	l.resume()
 	l.flush()
+}
+
+// accepted tells the log once that the host takes requests again.
+func (l *Link) accepted() {
+	if l.confirmed && !l.away {
+		l.confirmed = false
+		l.say("the host is back")
+	}
 }

@@ -19,7 +19,8 @@ type Link struct {
 	version protocol.Version
 
 	away      bool
-	confirmed bool // away, and the log says so
+	confirmed bool // the log was told last that the host is away
+	stopping  bool // away, and the host was found: it takes no new requests
 	probing   bool // an attempt to find the host is on its way
 	attempts  int  // since a request was last answered
 	tried     time.Time
@@ -56,7 +57,7 @@ func NewModern(v protocol.Version) *Link { return &Link{modern: true, version: v
 func (l *Link) Version() protocol.Version { return l.version }
 
 // Away reports whether no host was found at the last attempt.
-func (l *Link) Away() bool { return l.away && l.confirmed }
+func (l *Link) Away() bool { return l.away && l.confirmed && !l.stopping }
 
 // Opened reports whether a host has ever answered.
 func (l *Link) Opened() bool { return l.opened }
@@ -87,7 +88,7 @@ func (l *Link) Step(now time.Time, e Event) []Effect {
 			l.attempts = 0
 		}
 		if !l.probing {
-			l.lost(e.Why, 0)
+			l.lost(Event{Why: e.Why})
 		}
 	case Undelivered:
 		l.undelivered(e)
@@ -142,7 +143,7 @@ func (l *Link) tick() {
 	}
 	switch {
 	case l.away && l.probing && !l.overdue.IsZero() && !l.overdue.After(l.now):
-		l.lost("the host does not answer", 0)
+		l.lost(Event{Why: "the host does not answer"})
 	case l.away && !l.probing && !l.next.IsZero() && !l.next.After(l.now):
 		l.attempt()
 	case !l.away:

@@ -117,10 +117,14 @@ func (l *Link) flush() {
 	}
 }
 
-// leave ends what waits for a host that is away when the client waits for nothing else.
+// leave ends what waits for a host that is away when the client waits for nothing else. A host that is
+// stopping still answers what it has taken.
 func (l *Link) leave() {
-	if l.gone && l.away && l.confirmed {
-		for _, r := range l.all() {
+	if !l.gone || !l.away || !l.confirmed {
+		return
+	}
+	for _, r := range l.all() {
+		if r.held || !l.stopping {
 			l.fail(r, !r.held)
 		}
 	}

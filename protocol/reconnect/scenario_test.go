@@ -29,6 +29,7 @@ var start = time.Unix(1_800_000_000, 0)
 //	host on 7 {…}                            the same on the stream of request 7
 //	broken 7 | broken 7 written              the connection of request 7 broke
 //	unreached 7 | lost 7 | stopping 7        see Cause
+//	stopping 7 2s                            the same, and when to try again
 //	refused 7 no such server                 the host refuses the request
 //	later 7 busy
 //	cut lost | cut                           the connection ended, as for a lost session
@@ -153,6 +154,7 @@ func (s *scene) fail(word, rest string) {
 		e.Err, e.Why = &jsonrpc.Error{Code: -32600, Message: text}, text
 	case "stopping":
 		e.Why = "the host is stopping"
+		e.After, _ = time.ParseDuration(text) // 0 without
 	}
 	s.step(e)
 }
