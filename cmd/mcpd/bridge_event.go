@@ -35,7 +35,8 @@ func (b *bridge) event(in transport.Inbound) (e reconnect.Event, ok bool) {
 		if in.Message.Error != nil && stopping(in.Message.Error) {
 			e = reconnect.Event{
 				Op: reconnect.Failed, Cause: reconnect.Stopping, ID: in.Message.ID,
-				Why: b.endpoint + ": " + in.Message.Error.Message,
+				After: protocol.RetryAfter(in.Message.Error),
+				Why:   b.endpoint + ": " + in.Message.Error.Message,
 			}
 		}
 	default:
