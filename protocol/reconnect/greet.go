@@ -31,8 +31,15 @@ type replay struct {
 	initialized, roots bool
 	level              bool
 	uris               []string
-	flying             map[jsonrpc.ID]string // what restores, by id
+	flying             map[jsonrpc.ID]restoration
 	sent               uint64
+	breaks             int // how often a request that restores lost its connection
+}
+
+// restoration is a request that gives a session its state, and has no outcome yet.
+type restoration struct {
+	method string
+	params jsontext.Value
 }
 
 // learn keeps what a request has changed in the session.
@@ -211,9 +218,9 @@ func (l *Link) restore() {
 		l.replay.sent++
 		id := jsonrpc.StringID("mcpd stdio restores " + jsonrpc.IntID(l.replay.sent).Raw())
 		if l.replay.flying == nil {
-			l.replay.flying = map[jsonrpc.ID]string{}
+			l.replay.flying = map[jsonrpc.ID]restoration{}
 		}
-		l.replay.flying[id] = method + " " + string(params)
+		l.replay.flying[id] = restoration{method, params}
 		l.send(jsonrpc.Request(id, method, params))
 	}
 }
@@ -225,12 +232,42 @@ func (l *Link) restored(m jsonrpc.Message) {
 		return
 	}
 	delete(l.replay.flying, m.ID)
+	l.accepted()
 	if m.Error != nil {
-		l.say("the host does not restore " + what + ": " + m.Error.Message)
+		request := what.method + " " + string(what.params)
+		l.say("the host does not restore " + request + ": " + m.Error.Message)
 	}
 	if !l.away {
 		l.restore()
 	}
+}
+
+// unrestored takes the failure of one of them. What did not reach the host is sent when it is back.
+func (l *Link) unrestored(e Event) {
+	what, ours := l.replay.flying[e.ID]
+	if !ours {
+		return
+	}
+	if e.Cause == Refused || e.Cause == Later {
+		l.restored(jsonrpc.Failure(e.ID, e.Err))
+		return
+	}
+	if e.Cause == Broken && !l.away { // else the next attempt is made after a pause
+		l.replay.breaks++
+	}
+	if l.replay.breaks > maxBreaks {
+		l.restored(jsonrpc.Failure(e.ID, &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: e.Why}))
+		return
+	}
+	delete(l.replay.flying, e.ID)
+	uri, _ := splice.GetString(what.params, "uri")
+	switch {
+	case what.method == "logging/setLevel":
+		l.replay.level = true
+	case slices.Contains(l.state.uris, uri):
+		l.replay.uris = append(l.replay.uris, uri)
+	}
+	l.missing(e)
 }
 
 // member is an object with one member.

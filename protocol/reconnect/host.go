@@ -57,7 +57,7 @@ func (l *Link) failed(e Event) {
 	}
 	r := l.find(e.ID)
 	if r == nil {
-		l.restored(jsonrpc.Failure(e.ID, e.Err))
+		l.unrestored(e)
 		return
 	}
 	if there {
@@ -78,8 +78,13 @@ func (l *Link) failed(e Event) {
 	} else {
 		l.hold(r, e.Written)
 	}
+	l.missing(e)
+}
+
+// missing looks for the host after it did not answer a request.
+func (l *Link) missing(e Event) {
 	switch {
-	case e.Cause == SessionLost:
+	case e.Cause == SessionLost: // Cut follows
 		l.away, l.session = true, false
 	case e.Cause == Broken && !l.away && (l.opened || l.modern):
 		l.away, l.attempts = true, 0
@@ -156,7 +161,7 @@ func (l *Link) hurry() {
 // back notes that the host is there, and goes on. A host that was stopping answers pings too, so the
 // log hears that it is back when it takes one of the requests that wait for it.
 func (l *Link) back() {
-	quiet := l.stopping && l.held() > 0
+	quiet := l.stopping && (l.held() > 0 || l.replay.level || len(l.replay.uris) > 0)
 	l.away, l.stopping, l.probing, l.next, l.why = false, false, false, time.Time{}, ""
 	if !quiet {
 		l.accepted()

@@ -29,6 +29,9 @@ const (
 	// maxCuts is how many connections in a row may end before a request was answered, and be replaced
 	// at once. The next is replaced after a pause.
 	maxCuts = 2
+	// maxBreaks is how often requests that restore a session are sent again because the connection of
+	// one of them broke.
+	maxBreaks = 3
 	// listenAgain is the pause before a subscription that the host has ended is opened again.
 	listenAgain = time.Second
 	// restoring is how many requests that restore a session are on their way at once.

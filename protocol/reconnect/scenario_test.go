@@ -28,6 +28,7 @@ var start = time.Unix(1_800_000_000, 0)
 //	host {…}                                 an answer of the host, or what it sends by itself
 //	host on 7 {…}                            the same on the stream of request 7
 //	broken 7 | broken 7 written              the connection of request 7 broke
+//	broken restores-1                        that of a request which restores the session
 //	unreached 7 | lost 7 | stopping 7        see Cause
 //	stopping 7 2s                            the same, and when to try again
 //	refused 7 no such server                 the host refuses the request
@@ -167,6 +168,9 @@ var ids = map[string]jsonrpc.ID{
 func (s *scene) id(text string) jsonrpc.ID {
 	if id, ok := ids[text]; ok {
 		return id
+	}
+	if n, ok := strings.CutPrefix(text, "restores-"); ok {
+		return jsonrpc.StringID("mcpd stdio restores " + n)
 	}
 	id, err := jsonrpc.ParseID([]byte(text))
 	if err != nil {
