@@ -21,7 +21,7 @@ const (
 	Failed                    // the request ID has failed, for Cause
 	Cut                       // the connection is over
 	Unreachable               // a stream of the connection finds no host
-	Undelivered               // the notification Method did not reach the host
+	Undelivered               // the notification Method, or the answer to question ID, was lost
 	Tick                      // the time of Arm has come
 )
 

@@ -175,12 +175,21 @@ func (l *Link) undelivered(e Event) {
 	case "notifications/roots/list_changed":
 		l.replay.roots = true
 	}
+	owes := !e.ID.IsZero() && l.session && e.Cause != Refused && e.Cause != SessionLost
+	if owes && len(l.owed) < MaxQuestions { // the call behind the question waits for it
+		l.owed = append(l.owed, e.ID)
+	}
 	if e.Cause == SessionLost { // Cut follows
 		l.away, l.session = true, false
 		return
 	}
-	if !l.away && e.Cause != Refused && e.Cause != Later && (l.opened || l.modern) {
-		l.away, l.attempts, l.why = true, 0, e.Why
+	if !l.away && e.Cause != Refused && (e.Cause != Later || owes) && (l.opened || l.modern) {
+		l.away, l.why = true, e.Why
+		if l.tried.Add(firstRetry).After(l.now) { // it answered, and took nothing
+			l.next = l.now.Add(l.pause())
+			return
+		}
+		l.attempts = 0
 		l.attempt()
 	}
 }

@@ -36,6 +36,7 @@ var start = time.Unix(1_800_000_000, 0)
 //	cut lost | cut                           the connection ended, as for a lost session
 //	unreachable
 //	undelivered notifications/initialized
+//	undelivered answer 7                     the answer to question 7 of the host
 //	wait 50ms                                time passes; timers fire when they are due
 //
 // The indented lines are rewritten by -update. Messages are shown without the member "jsonrpc".
@@ -129,7 +130,13 @@ func (s *scene) play(line string) {
 	case "unreachable":
 		s.step(reconnect.Event{Op: reconnect.Unreachable, Why: "no host answers"})
 	case "undelivered":
-		s.step(reconnect.Event{Op: reconnect.Undelivered, Method: rest, Cause: reconnect.Unreached, Why: "no host answers"})
+		e := reconnect.Event{Op: reconnect.Undelivered, Cause: reconnect.Unreached, Why: "no host answers"}
+		if id, ok := strings.CutPrefix(rest, "answer "); ok {
+			e.ID = s.id(id)
+		} else {
+			e.Method = rest
+		}
+		s.step(e)
 	case "wait":
 		d, err := time.ParseDuration(rest)
 		if err != nil {
