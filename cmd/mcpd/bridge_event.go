@@ -21,7 +21,7 @@ func (b *bridge) event(in transport.Inbound) (e reconnect.Event, ok bool) {
 		return reconnect.Event{Op: reconnect.Unreachable, Why: b.why(control.Err)}, true
 	case streamable.Undelivered:
 		e = b.failure(control.Err, false)
-		e.Op, e.Method = reconnect.Undelivered, control.Method
+		e.Op, e.Method, e.ID = reconnect.Undelivered, control.Method, control.ID
 		return e, true
 	default:
 		return e, false
@@ -56,11 +56,17 @@ func (b *bridge) ended(err error) reconnect.Event {
 
 // unsent is what it means that a message could not be sent.
 func (b *bridge) unsent(m jsonrpc.Message, err error) (e reconnect.Event, ok bool) {
-	if m.Kind() != jsonrpc.KindRequest {
-		return e, false
+	e = reconnect.Event{
+		Op: reconnect.Failed, ID: m.ID, Method: m.Method, Cause: reconnect.Broken, Why: b.why(err),
 	}
-	e = reconnect.Event{Op: reconnect.Failed, ID: m.ID, Cause: reconnect.Broken, Why: b.why(err)}
-	if errors.Is(err, transport.ErrSlowConsumer) {
+	full := errors.Is(err, transport.ErrSlowConsumer)
+	if m.Kind() != jsonrpc.KindRequest {
+		if !full { // the connection is over: Cut follows
+			return e, false
+		}
+		e.Op = reconnect.Undelivered
+	}
+	if full {
 		e.Cause = reconnect.Later
 		e.Err = protocol.Translate(protocol.Overloaded("mcpd stdio", 0), b.link.Version())
 	}
