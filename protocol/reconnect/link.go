@@ -143,6 +143,9 @@ func (l *Link) tick() {
 	}
 	switch {
 	case l.away && l.probing && !l.overdue.IsZero() && !l.overdue.After(l.now):
+		if l.opened && !l.session && !l.modern { // a late answer to initialize would change the session
+			l.do(Effect{Do: Connect})
+		}
 		l.lost(Event{Why: "the host does not answer"})
 	case l.away && !l.probing && !l.next.IsZero() && !l.next.After(l.now):
 		l.attempt()
