@@ -74,7 +74,7 @@ func (l *Link) greetedFirst(params, result jsontext.Value) {
 		return // the client ends a session in a revision that nobody knows
 	}
 	l.opened, l.session, l.version = true, true, v
-	l.state = state{hello: params}
+	l.state = state{hello: params, initialized: l.state.initialized} // which may have come meanwhile
 	if changed, err := splice.Set(params, splice.Quote(name), "protocolVersion"); err == nil {
 		l.state.hello = changed
 	}
