@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/reconnect"
 )
@@ -58,5 +59,20 @@ func TestOpenQuestionsAreBounded(t *testing.T) {
 	}
 	if sent != 1 {
 		t.Errorf("%d of %d questions were refused, want 1", sent, reconnect.MaxQuestions+1)
+	}
+}
+
+// A subscription that is too large to be kept is over when the host ends it.
+func TestLargeSubscriptionEndsWithItsHost(t *testing.T) {
+	l := reconnect.NewModern(protocol.V20260728)
+	params := []byte(`{"x":"` + strings.Repeat("x", reconnect.MaxKept) + `"}`)
+	listen := jsonrpc.Request(jsonrpc.IntID(1), "subscriptions/listen", params)
+	l.Step(start, reconnect.Event{Op: reconnect.Request, Message: listen})
+	ack := jsonrpc.Notification("notifications/subscriptions/acknowledged", nil)
+	l.Step(start, reconnect.Event{Op: reconnect.Said, ID: listen.ID, Message: ack})
+	end := jsonrpc.Response(listen.ID, nil)
+	effects := l.Step(start, reconnect.Event{Op: reconnect.Answer, Message: end})
+	if len(effects) != 1 || effects[0].Do != reconnect.Finish || effects[0].ID != listen.ID {
+		t.Errorf("got %d effects, want the outcome", len(effects))
 	}
 }

@@ -25,7 +25,7 @@ func (l *Link) answer(m jsonrpc.Message) {
 	}
 	l.attempts, l.cuts, l.refusal = 0, 0, ""
 	l.accepted()
-	if r.acked && m.Error == nil && !l.gone { // the host ends it, as one that stops does
+	if r.acked && m.Error == nil && !l.gone && r.size > 0 { // the host ends it, as one that stops does
 		r.held, r.again = true, l.now.Add(listenAgain)
 		return
 	}
