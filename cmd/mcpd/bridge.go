@@ -103,14 +103,20 @@ func (b *bridge) Deliver(_ context.Context, m jsonrpc.Message, out transport.Sin
 			w.call = m
 		}
 		b.mu.Lock()
-		b.sinks[m.ID] = w
+		closed := b.closed
+		if !closed {
+			b.sinks[m.ID] = w
+		}
 		b.mu.Unlock()
+		if closed {
+			return transport.ErrClosed
+		}
 	}
 	b.step(e)
 	return nil
 }
 
-// Close ends the session at the host too.
+// Close ends the session at the host too. Requests without an outcome fail.
 func (b *bridge) Close(ctx context.Context) error {
 	b.mu.Lock()
 	b.closed = true
@@ -124,10 +130,23 @@ func (b *bridge) Close(ctx context.Context) error {
 	}
 	err := up.Close(ctx)
 	b.readers.Wait()
+	b.abandon()
 	if away {
 		return nil
 	}
 	return err
+}
+
+// abandon gives the requests that a closed bridge still has their outcome.
+func (b *bridge) abandon() {
+	b.mu.Lock()
+	left := b.sinks
+	b.sinks = map[jsonrpc.ID]waiting{}
+	gone := protocol.Translate(protocol.SessionGone(), b.link.Version())
+	b.mu.Unlock()
+	for id, w := range left {
+		w.out.Finish(jsonrpc.Failure(id, gone))
+	}
 }
 
 // read hands what the host sends to the link, until the connection ends.

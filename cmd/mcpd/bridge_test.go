@@ -29,3 +29,34 @@ func TestBridgeTellsOfAnswersThatDoNotArrive(t *testing.T) {
 		t.Errorf("one of too many: got %+v", e)
 	}
 }
+
+// Requests that a bridge still has when it is closed fail.
+func TestBridgeClosesWithOutcomes(t *testing.T) {
+	b, err := newBridge("http://127.0.0.1:1", io.Discard, reconnect.New(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := outcome{make(chan jsonrpc.Message, 2)}
+	first := jsonrpc.Request(jsonrpc.IntID(1), "initialize", nil)
+	if err := b.Deliver(t.Context(), first, out); err != nil {
+		t.Fatal(err)
+	}
+	_ = b.Close(t.Context()) // there is no host
+	if m := <-out.got; m.ID != jsonrpc.IntID(1) || m.Error == nil {
+		t.Errorf("got %s", m.Append(nil))
+	}
+	err = b.Deliver(t.Context(), jsonrpc.Request(jsonrpc.IntID(2), "tools/list", nil), out)
+	if !errors.Is(err, transport.ErrClosed) {
+		t.Errorf("a request after Close: got %v", err)
+	}
+}
+
+// outcome is a sink that keeps the outcome.
+type outcome struct{ got chan jsonrpc.Message }
+
+func (o outcome) Send(jsonrpc.Message) error { return nil }
+
+func (o outcome) Finish(m jsonrpc.Message) bool {
+	o.got <- m
+	return true
+}
