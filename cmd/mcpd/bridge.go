@@ -43,6 +43,10 @@ type waiting struct {
 	call   jsonrpc.Message // the request, if it may have to be sent once more; else zero
 }
 
+// maxAgain bounds a request that is kept to be sent once more. A larger one that lacks header fields
+// is refused until its client has read the list of tools.
+const maxAgain = 64 << 10
+
 func newBridge(
 	endpoint string, log io.Writer, link *reconnect.Link, push stdio.Push,
 ) (*bridge, error) {
@@ -99,7 +103,7 @@ func (b *bridge) Deliver(_ context.Context, m jsonrpc.Message, out transport.Sin
 	case out != nil:
 		e.Op = reconnect.Request
 		w := waiting{method: m.Method, out: out}
-		if b.mirrors != nil && m.Method == "tools/call" {
+		if b.mirrors != nil && m.Method == "tools/call" && m.Size() <= maxAgain {
 			w.call = m
 		}
 		b.mu.Lock()

@@ -2,7 +2,10 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"net/http"
+	"strings"
 	"testing"
 
 	"mcpd/protocol/jsonrpc"
@@ -59,4 +62,19 @@ func (o outcome) Send(jsonrpc.Message) error { return nil }
 func (o outcome) Finish(m jsonrpc.Message) bool {
 	o.got <- m
 	return true
+}
+
+// A large call is not kept beside the link: when it lacks a header field, it fails with that.
+func TestBridgeKeepsNoLargeCalls(t *testing.T) {
+	e := &elsewhere{answer: func(*http.Request, jsonrpc.Message) (int, string) {
+		return 400, `"error":{"code":-32020,"message":"header Mcp-Param-Region: missing"}`
+	}}
+	say, hear := joined(t, e)
+	say(standalone(1, "tools/call", fmt.Sprintf(`"name":"ask","x":%q,`, strings.Repeat("x", maxAgain))))
+	if got := hear(); !strings.Contains(got, `"id":1,"error":{"code":-32020`) {
+		t.Errorf("got %.200s", got)
+	}
+	if len(e.got) != 1 {
+		t.Errorf("the host got %q, want the call only", e.got)
+	}
 }
