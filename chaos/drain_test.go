@@ -119,8 +119,9 @@ func (a *arena) modernCall() (status int, text string) {
 	return r.StatusCode, string(body)
 }
 
-// A host that drains lets its clients finish: it opens no sessions, serves the others for two thirds
-// of its time, and then refuses new calls, while what ends those in flight still goes through.
+// A host that drains lets its clients finish: it opens no sessions, serves the others for two
+// thirds of its time, and then refuses new calls, while what ends those in flight still goes
+// through.
 func TestHostThatDrainsLetsItsClientsFinish(t *testing.T) {
 	t.Parallel()
 	const drain = 12 * time.Second

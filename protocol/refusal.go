@@ -49,7 +49,8 @@ func Unready(what string, retryAfter time.Duration) *Error {
 }
 
 // TenantDown refuses what is asked of a tenant that does not run. State says how it stands, and
-// incident is what the log calls the reason. The request reached no server, unless Cut says otherwise.
+// incident is what the log calls the reason. The request reached no server, unless Cut says
+// otherwise.
 func TenantDown(tenant, state, incident string, retryAfter time.Duration) *Error {
 	e := &Error{
 		Condition:  ConditionOverloaded,

@@ -40,7 +40,8 @@ func (h *host) bind(c *config.Config) (bound []net.Listener, err error) {
 	return bound, nil
 }
 
-// socketName is the name of a socket among the addresses. The first is where commands find the host.
+// socketName is the name of a socket among the addresses. The first is where commands find the
+// host.
 func socketName(i int) string {
 	if i == 0 {
 		return "mcp"

@@ -42,8 +42,8 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// A drain whose socket the next host gets ends when nothing is in flight, and accepts nobody but for
-// clients that are awaited.
+// A drain whose socket the next host gets ends when nothing is in flight, and accepts nobody but
+// for clients that are awaited.
 func TestDrainThatHandsOver(t *testing.T) {
 	begun := time.Now()
 	d := &drain{begun: begun, budget: 30 * time.Second, hands: true}

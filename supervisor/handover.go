@@ -37,8 +37,9 @@ type handover struct {
 	left  []*os.File        // for that process
 }
 
-// Restart drains the host for another process, which is given its listening sockets: meanwhile nobody
-// is refused. It reports whether it does: with a mistake in the configuration, the host goes on.
+// Restart drains the host for another process, which is given its listening sockets: meanwhile
+// nobody is refused. It reports whether it does: with a mistake in the configuration, the host goes
+// on.
 func (r *Running) Restart() bool {
 	h := r.h
 	if admin.Phase(h.phase.Load()) == admin.Draining {
@@ -197,8 +198,8 @@ func (o *handover) end(l net.Listener) error {
 	return nil
 }
 
-// awaited reports whether a client is waited for: it has to answer a question of a server, or to come
-// back to a call, which it may do over a new connection.
+// awaited reports whether a client is waited for: it has to answer a question of a server, or to
+// come back to a call, which it may do over a new connection.
 func (h *host) awaited() (awaited bool) {
 	h.index.Each(func(s *session.Handle) bool { awaited = s.Awaited(); return !awaited })
 	return awaited

@@ -14,8 +14,8 @@ import (
 	"mcpd/telemetry"
 )
 
-// Clients that open a connection for each request while the listener closes are answered or refused:
-// no connection that they have is reset.
+// Clients that open a connection for each request while the listener closes are answered or
+// refused: no connection that they have is reset.
 func TestClosingListenerResetsNoConnection(t *testing.T) {
 	for range 2 {
 		var told []telemetry.Event

@@ -20,8 +20,8 @@ import (
 // inUseTime bounds the look for a process that listens on a socket which is there already.
 const inUseTime = time.Second
 
-// listenUnix listens on a Unix socket. One that an earlier process has left is removed; one on which
-// somebody listens, or a file of another kind, is left alone.
+// listenUnix listens on a Unix socket. One that an earlier process has left is removed; one on
+// which somebody listens, or a file of another kind, is left alone.
 func listenUnix(path string, who config.Unix) (net.Listener, error) {
 	mode, err := strconv.ParseUint(who.Mode, 8, 16)
 	if err != nil {

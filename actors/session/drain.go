@@ -34,8 +34,8 @@ func (x *Index) take(m jsonrpc.Message, now time.Time) error {
 	return nil
 }
 
-// finishing reports whether a message is no new work: it lets something end that is in flight, shows
-// that its sender is alive, or opens a stream for what it is told.
+// finishing reports whether a message is no new work: it lets something end that is in flight,
+// shows that its sender is alive, or opens a stream for what it is told.
 func finishing(m jsonrpc.Message) bool {
 	if m.Kind() != jsonrpc.KindRequest {
 		return true

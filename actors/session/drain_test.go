@@ -12,8 +12,8 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// A host that takes no new calls takes what lets those in flight end, and tells the two apart before
-// an actor sees the message.
+// A host that takes no new calls takes what lets those in flight end, and tells the two apart
+// before an actor sees the message.
 func TestHostThatEndsTakesNoNewCalls(t *testing.T) {
 	run(t, func(r *rig) {
 		h := r.open()

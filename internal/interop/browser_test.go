@@ -22,8 +22,8 @@ import (
 // browsers are the programs that a page is shown with, the first that is there.
 var browsers = []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"}
 
-// modules are what the page imports, and where that is in node_modules: the browser build of the SDK,
-// and what it needs.
+// modules are what the page imports, and where that is in node_modules: the browser build of the
+// SDK, and what it needs.
 var modules = map[string]string{
 	"@modelcontextprotocol/client":        "@modelcontextprotocol/client/dist/index.mjs",
 	"@modelcontextprotocol/client/_shims": "@modelcontextprotocol/client/dist/shimsBrowser.mjs",
@@ -35,8 +35,9 @@ var modules = map[string]string{
 	"zod/v4":                              "zod/v4/index.js",
 }
 
-// A page of another origin uses a host in both eras, with arguments that are header fields, and seven
-// pages at once over plain HTTP hang nothing, although a browser has six connections to a host.
+// A page of another origin uses a host in both eras, with arguments that are header fields, and
+// seven pages at once over plain HTTP hang nothing, although a browser has six connections to a
+// host.
 func TestPagesOfAnotherOrigin(t *testing.T) {
 	i := slices.IndexFunc(browsers, func(name string) bool { _, err := exec.LookPath(name); return err == nil })
 	if i < 0 {

@@ -6,9 +6,10 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// allows reports whether values of a schema may be objects, and whether they may be others, as far as
-// its root says. References are not followed. A schema of no type that speaks of properties is taken
-// for one of objects, and a composition for what its parts are, as the TypeScript SDK of servers does.
+// allows reports whether values of a schema may be objects, and whether they may be others, as far
+// as its root says. References are not followed. A schema of no type that speaks of properties is
+// taken for one of objects, and a composition for what its parts are, as the TypeScript SDK of
+// servers does.
 func allows(schema jsontext.Value, depth int) (objects, others bool) {
 	if schema.Kind() != '{' || depth == 0 {
 		return true, true

@@ -13,8 +13,8 @@ const (
 	// browser over HTTP/1.1. Browsers have six connections to a host for all their tabs: with a stream
 	// on each, no tab can send anything, and none is told why. Two are left for requests.
 	BrowserStreams = 4
-	// browserRetry is how much longer than others a page waits whose stream has made room, so that more
-	// tabs than there is room for take turns at a leisurely pace.
+	// browserRetry is how much longer than others a page waits whose stream has made room, so that
+	// more tabs than there is room for take turns at a leisurely pace.
 	browserRetry = 10 * time.Second
 )
 

@@ -9,8 +9,8 @@ import (
 	"mcpd/protocol"
 )
 
-// The pages of one origin may not fill all the connections that their browser has to the host: of the
-// streams that only wait, the one that has waited longest ends with a hint, and goes on later.
+// The pages of one origin may not fill all the connections that their browser has to the host: of
+// the streams that only wait, the one that has waited longest ends with a hint, and goes on later.
 func TestStreamsOfABrowserAreBounded(t *testing.T) {
 	const origin = "https://app.example"
 	host := newTestHost(t)

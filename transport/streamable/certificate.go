@@ -16,8 +16,8 @@ import (
 // MaxPEM is the largest file of a certificate, or of its key, that is read.
 const MaxPEM = 1 << 20
 
-// Certificate is the certificate of a listener, with its key. Both are read again while the listener
-// serves: each handshake gets a certificate with the key that belongs to it.
+// Certificate is the certificate of a listener, with its key. Both are read again while the
+// listener serves: each handshake gets a certificate with the key that belongs to it.
 type Certificate struct {
 	certFile, keyFile string
 	served            atomic.Pointer[tls.Certificate]
@@ -56,8 +56,8 @@ func (c *Certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 
 // Renew serves what the files have now, and reports whether that is another certificate. Files that
 // cannot be used change nothing. The error says why, once for each content: the two files are not
-// written at the same moment, so unless at once is set, a pair is refused only if it has not changed
-// since the last call.
+// written at the same moment, so unless at once is set, a pair is refused only if it has not
+// changed since the last call.
 func (c *Certificate) Renew(now time.Time, atOnce bool) (renewed bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -145,9 +145,9 @@ func (c *Certificate) Expires() time.Time {
 	return first
 }
 
-// Check is what clients would have against the certificate at that time: it, or one of its chain, is
-// not valid then, or its chain ends at a certificate whose issuer neither is in the file nor is one
-// of roots. Nil for roots stands for those of the system.
+// Check is what clients would have against the certificate at that time: it, or one of its chain,
+// is not valid then, or its chain ends at a certificate whose issuer neither is in the file nor is
+// one of roots. Nil for roots stands for those of the system.
 func (c *Certificate) Check(now time.Time, roots *x509.CertPool) error {
 	chain, err := parse(c.served.Load())
 	if err != nil {
@@ -233,8 +233,8 @@ func outOfDate(cert *x509.Certificate, now time.Time) error {
 // soonest is how long before its end a certificate that lives for months should have been renewed.
 const soonest = 7 * 24 * time.Hour
 
-// ExpiresSoon is how long before its end a certificate of that age should have been renewed: clients
-// that renew in time do so well before.
+// ExpiresSoon is how long before its end a certificate of that age should have been renewed:
+// clients that renew in time do so well before.
 func (c *Certificate) ExpiresSoon(now time.Time) bool {
 	leaf := c.served.Load().Leaf
 	return c.Expires().Sub(now) < min(soonest, leaf.NotAfter.Sub(leaf.NotBefore)/5)

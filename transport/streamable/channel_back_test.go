@@ -44,8 +44,8 @@ func (c *channelClient) expect(want ...string) {
 	}
 }
 
-// A client whose stream is cut goes on with its session: what it was sent meanwhile comes once, also
-// what was written to the connection that broke.
+// A client whose stream is cut goes on with its session: what it was sent meanwhile comes once,
+// also what was written to the connection that broke.
 func TestChannelComesBack(t *testing.T) {
 	host := newTestHost(t)
 	hold := make(chan struct{}, 1)
@@ -271,8 +271,8 @@ func (c *channelClient) again() int {
 	return c.back()
 }
 
-// A client that comes back without Last-Event-ID is asked who it is, and goes on with the session to
-// which it posts the answer. Whoever has none any more is told so.
+// A client that comes back without Last-Event-ID is asked who it is, and goes on with the session
+// to which it posts the answer. Whoever has none any more is told so.
 func TestChannelOfAClientThatDoesNotSay(t *testing.T) {
 	host := newTestHost(t)
 	s := serve(t, host, Options{})

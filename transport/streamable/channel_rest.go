@@ -17,7 +17,8 @@ func (r *channelRest) begin(at waiter, o *outlet, busy bool) {
 	}
 }
 
-// leave is called when a connection of the stream has ended. It reports whether there is no newer one.
+// leave is called when a connection of the stream has ended. It reports whether there is no newer
+// one.
 func (r *channelRest) leave(o *outlet) bool {
 	if r.outlet != o {
 		return false

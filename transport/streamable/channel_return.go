@@ -11,10 +11,12 @@ import (
 )
 
 // Some clients of HTTP+SSE open their stream again without saying what they had: the TypeScript SDK
-// (1.x and 2.x) drops Last-Event-ID. They post to the address that they know, though. So such a stream
-// begins with a ping; the answer to it is posted with the ticket of the session that the stream is for.
+// (1.x and 2.x) drops Last-Event-ID. They post to the address that they know, though. So such a
+// stream begins with a ping; the answer to it is posted with the ticket of the session that the
+// stream is for.
 
-// recognizeTime is how long a client may take to answer that ping. Then its stream is that of a new client.
+// recognizeTime is how long a client may take to answer that ping. Then its stream is that of a new
+// client.
 const recognizeTime = 5 * time.Second
 
 // Finder is a Host that knows whether a client may be coming back.
@@ -68,20 +70,21 @@ func (s *returns) answered(c *channel, m jsonrpc.Message) bool {
 	return true
 }
 
-// returnsBlindly reports whether a client has had a session, as it names the revision of one, and may
-// be coming back without saying to which.
+// returnsBlindly reports whether a client has had a session, as it names the revision of one, and
+// may be coming back without saying to which.
 func (h *Handler) returnsBlindly(r *http.Request, ep Endpoint) bool {
 	host, ok := h.options.Host.(Finder)
 	return ok && blind(r) && host.Channels(ep)
 }
 
-// blind reports whether a request for a stream is of a client that has had one before and does not say so.
+// blind reports whether a request for a stream is of a client that has had one before and does not
+// say so.
 func blind(r *http.Request) bool {
 	return r.Header.Get("Last-Event-Id") == "" && r.Header.Get("Mcp-Protocol-Version") != ""
 }
 
-// recognize begins the stream of a client that comes back, and finds its channel. Nil is that it does
-// not say; more is that it is still there.
+// recognize begins the stream of a client that comes back, and finds its channel. Nil is that it
+// does not say; more is that it is still there.
 func (h *Handler) recognize(ctx context.Context, e *emitter, ep Endpoint) (c *channel, more bool) {
 	id, asked := h.returns.ask(ep)
 	defer h.returns.forget(id)

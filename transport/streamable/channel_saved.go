@@ -14,8 +14,8 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// This file is what is written down of a channel, for the session's next life: events that its client
-// may not have, at their places, and the requests that are in flight.
+// This file is what is written down of a channel, for the session's next life: events that its
+// client may not have, at their places, and the requests that are in flight.
 
 const (
 	// unsureTime is how long after an event came its client may not have it although it was written:
@@ -38,7 +38,8 @@ func (s *Streams) placeKey(seq uint64) string { return string(appendPlace(nil, s
 
 func (s *Streams) askedKey(asks string) string { return s.of + "." + askedPlace + asks }
 
-// asks notes that a request of a channel is in flight. Of one with an id that is too long nothing is written.
+// asks notes that a request of a channel is in flight. Of one with an id that is too long nothing
+// is written.
 func (s *Streams) asks(id jsonrpc.ID) {
 	asks := asking(id)
 	s.mu.Lock()
@@ -73,7 +74,8 @@ func (s *Streams) forgetAsked(asks string) {
 	}
 }
 
-// placed is an event of a channel as it was written down, or with asks a request that was in flight.
+// placed is an event of a channel as it was written down, or with asks a request that was in
+// flight.
 type placed struct {
 	written
 	asks jsonrpc.ID

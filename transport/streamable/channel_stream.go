@@ -7,9 +7,10 @@ import (
 )
 
 // This file is what is different about the Streams of a client of HTTP+SSE: everything goes out on
-// the standing stream, answers included, over one connection at a time. It is always the same stream,
-// also in the session's next life, so an event's id says who may resume it and where: the ticket of
-// the client, and the place of the event. Places of a later life are behind those of an earlier one.
+// the standing stream, answers included, over one connection at a time. It is always the same
+// stream, also in the session's next life, so an event's id says who may resume it and where: the
+// ticket of the client, and the place of the event. Places of a later life are behind those of an
+// earlier one.
 
 // placeBits is how many places there are for each millisecond of a life.
 const placeBits = 20
@@ -17,8 +18,8 @@ const placeBits = 20
 // channelNumber is the number of the one stream.
 const channelNumber = 1
 
-// Channel makes the streams of a tenant's session over HTTP+SSE with this id: of a new one, or of one
-// that has outlived its host.
+// Channel makes the streams of a tenant's session over HTTP+SSE with this id: of a new one, or of
+// one that has outlived its host.
 func (s *Store) Channel(tenant, of string) *Streams {
 	return &Streams{store: s, tenant: tenant, of: of, channel: true}
 }
@@ -29,7 +30,8 @@ func (s *Streams) Channel() bool { return s.channel }
 // ID is the id of the session, which that of a channel has before it is opened.
 func (s *Streams) ID() string { return s.of }
 
-// minAway is more than the time between two signs that a client is connected, which is 5 minutes at most.
+// minAway is more than the time between two signs that a client is connected, which is 5 minutes at
+// most.
 const minAway = 6 * time.Minute
 
 // Away is how long the client of a channel may be away: as long as what it misses is kept.
@@ -102,8 +104,8 @@ func (s *Streams) beforeUnsure(st *stream) uint64 {
 	return st.sent - 1
 }
 
-// settleRoom counts what waits for the client of a channel while it is connected. What waits for one
-// that is away is bounded by the Store.
+// settleRoom counts what waits for the client of a channel while it is connected. What waits for
+// one that is away is bounded by the Store.
 func (s *Streams) settleRoom() {
 	if s.room == nil {
 		return

@@ -17,8 +17,8 @@ type channels struct {
 	silent   map[Endpoint]int               // how many of them there are
 }
 
-// add makes a channel and its ticket, which is all that a client needs beside its own credentials. It returns nil when too many have not
-// begun yet.
+// add makes a channel and its ticket, which is all that a client needs beside its own credentials.
+// It returns nil when too many have not begun yet.
 func (s *channels) add(h *Handler, ep Endpoint, blind bool) *channel {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,8 +47,8 @@ func (h *Handler) newChannel(ep Endpoint, ticket string, streams *Streams) *chan
 	return &channel{handler: h, at: ep, ticket: ticket, streams: streams, inFlight: map[jsonrpc.ID]struct{}{}}
 }
 
-// makeRoom forgets the channel of an endpoint whose stream was left first, if there is one. The mutex
-// is held.
+// makeRoom forgets the channel of an endpoint whose stream was left first, if there is one. The
+// mutex is held.
 func (s *channels) makeRoom(ep Endpoint) {
 	if first := s.oldest(ep); first != nil {
 		s.drop(first)

@@ -90,7 +90,8 @@ func step(ctx context.Context, s *server.MCPServer, r call, n int) {
 }
 
 // written is how long a notification takes at most. The SDK writes notifications from a queue of
-// their own: without a pause those of a call may come behind its answer, when nobody waits for them.
+// their own: without a pause those of a call may come behind its answer, when nobody waits for
+// them.
 const written = 50 * time.Millisecond
 
 // addSlow adds a tool to cancel, and one that tells whether that was cancelled.
