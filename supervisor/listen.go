@@ -109,6 +109,7 @@ func (h *host) mcp() (suture.Service, error) {
 		return nil, err
 	}
 	h.handover.bound()
+	s.ConnState = row.fresh.track(s.ConnState)
 	row.server = s
 	for _, l := range sockets {
 		h.recorder.Emit(telemetry.ListenerUp{Name: "mcp", Addr: shown(l.Addr())})
@@ -239,6 +240,7 @@ type listener struct {
 	awaited func() bool          // whether a client is waited for
 	unread  *drops.Shared        // what clients were not given
 	parting atomic.Bool          // every answer is its connection's last
+	fresh   newcomers
 
 	handover *handover
 }
@@ -332,6 +334,7 @@ func (l *listener) stop(ctx context.Context) error {
 		}
 		pause(min(last, l.budget/20))
 	}
+	l.fresh.wait()
 	var left error
 	for _, g := range l.gates {
 		left = errors.Join(left, l.handover.end(g.Listener))

@@ -37,7 +37,10 @@ func listenerOn(sockets []net.Listener, idle func() time.Duration, told *[]telem
 		g := &gate{Listener: s}
 		l.gates, l.sockets = append(l.gates, g), append(l.sockets, g)
 	}
-	l.server = &http.Server{Handler: l.lastAnswers(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))}
+	l.server = &http.Server{
+		Handler:   l.lastAnswers(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})),
+		ConnState: l.fresh.track(nil),
+	}
 	return l
 }
 
