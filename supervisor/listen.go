@@ -334,7 +334,7 @@ func (l *listener) stop(ctx context.Context) error {
 		}
 		pause(min(last, l.budget/20))
 	}
-	l.fresh.wait()
+	l.fresh.wait(d.begun.Add(d.budget).Sub(l.clock.Now()))
 	var left error
 	for _, g := range l.gates {
 		left = errors.Join(left, l.handover.end(g.Listener))

@@ -5,10 +5,12 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // newcomers are the connections on which no request has been read yet. A server that shuts down
-// answers none of them any more, so a drain waits for their first request, for newcomerTime at most.
+// answers none of them any more, so a drain waits for their first request, for newcomerTime at most
+// and a third of what is left of it.
 type newcomers struct {
 	all   sync.Map // net.Conn to struct{}
 	count atomic.Int64
@@ -34,11 +36,12 @@ func (n *newcomers) track(then func(net.Conn, http.ConnState)) func(net.Conn, ht
 
 // wait returns when there are none, and what they have sent is being answered. It closes those that
 // have said nothing in time, for which a server that shuts down would wait.
-func (n *newcomers) wait() {
-	const look = newcomerTime / 50
-	for range newcomerTime / look {
+func (n *newcomers) wait(left time.Duration) {
+	const look = newcomerTime / 100
+	for range min(newcomerTime, left/3) / look {
 		if n.count.Load() == 0 {
-			break
+			pause(look) // the last one's handler is about to begin
+			return
 		}
 		pause(look)
 	}
@@ -46,5 +49,4 @@ func (n *newcomers) wait() {
 		_ = conn.(net.Conn).Close()
 		return true
 	})
-	pause(look) // the last one's handler is about to begin
 }
