@@ -179,11 +179,7 @@ func TestAGateThatIsOwedFailsBeyondTheRatioThatItHad(t *testing.T) {
 		"nobody's, not judged, in short":  {nobodys, true, false, ""},
 		"at its limit, as it was":         {at(unclear, unclear.ratio*unclear.ratio/unclear.end, unclear.end, load.Unclear), false, true, ""},
 		"at its limit, and now beyond it": {at(unclear, unclear.ratio*1.02, unclear.end, load.Fail), false, false, "has become worse"},
-		"the same in a short run":         {at(unclear, unclear.ratio*1.02, unclear.end, load.Fail), true, true, ""},
-		"at its limit, and far beyond it": {at(unclear, 1.7*between*1.01, 2, load.Fail), true, false, "has become worse"},
-		"nobody's, as runs differ":        {at(due{kase: "another"}, 1.7*between/1.01, 2, load.Fail), true, false, ""},
-		"nobody's, and beyond that":       {at(due{kase: "another"}, 1.7*between*1.01, 2, load.Fail), true, false, "must be at most"},
-		"nobody's, in a full run":         {at(due{kase: "another"}, 1.7*1.01, 2, load.Fail), false, false, "must be at most"},
+		"the same in a short run":         {at(unclear, unclear.ratio*1.02, unclear.end, load.Fail), true, false, "has become worse"},
 	} {
 		r := record.Record{Short: c.short, Comparisons: []record.Comparison{c.is}}
 		excuse(&r)

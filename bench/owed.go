@@ -45,9 +45,6 @@ func excuse(r *record.Record) {
 		if c.Verdict != load.Fail && c.Verdict != load.Unclear {
 			continue
 		}
-		if r.Short && asRunsDiffer(c) {
-			c.Verdict = load.Unclear
-		}
 		for _, o := range owed {
 			if c.Scenario != o.scenario || c.Case != o.kase || c.Name != o.name {
 				continue
@@ -63,19 +60,8 @@ func excuse(r *record.Record) {
 // between is how much further than its interval a short run may lie from the full run: runs of one
 // build differ by more than the rounds of one run do. Nine short runs of four builds, none slower than
 // another, had call-http with 128 sessions at 2.18 to 2.41. The worst of their intervals began 1.034
-// times beyond the end of the full run's. Thirteen of two builds, one as fast as the other, had
-// call-stdio with 128 sessions at 1.54 to 1.76, and the worst interval began 1.038 times beyond 1.6.
+// times beyond the end of the full run's.
 const between = 1.05
-
-// asRunsDiffer reports whether a ratio lies no further beyond its limit than another run of the same
-// build may: then only a full run tells whether it fails.
-func asRunsDiffer(c *record.Comparison) bool {
-	limit := load.AtMost(c.Gate * between)
-	if c.Least {
-		limit = load.AtLeast(c.Gate / between)
-	}
-	return c.Unit == "" && load.Gate(c.Estimate, limit) != load.Fail
-}
 
 // worse reports whether the whole interval of a comparison lies beyond that of the ratio that it had,
 // or whether it fails what it could not be judged by.
