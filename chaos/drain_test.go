@@ -172,7 +172,7 @@ func TestHostThatDrainsLetsItsClientsFinish(t *testing.T) {
 		t.Errorf("a request without a session is answered %d %s", status, text)
 	}
 
-	// What lets those in flight end still goes through.
+	// Messages that let calls in flight end still go through.
 	if r := user.do(t.Context(), http.MethodGet, rawPath, ""); r.status != http.StatusOK {
 		t.Errorf("a stream: %d %s", r.status, r.body)
 	}

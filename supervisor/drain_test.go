@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// What a drain of 30 s does at a moment, by how long nothing was in flight.
+// A drain of 30 s at a moment, by how long nothing was in flight.
 func TestDrain(t *testing.T) {
 	const long = time.Hour
 	begun := time.Now()

@@ -327,7 +327,7 @@ func (l *listener) stop(ctx context.Context) error {
 	}
 	l.shut(d.hands)
 	if !d.hands {
-		// Whoever is connected is answered first: a server that shuts down does not answer the
+		// Connected clients are answered first: a server that shuts down does not answer the
 		// requests that it reads.
 		for _, s := range l.sockets {
 			refuseHandshakes(s)

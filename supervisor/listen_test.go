@@ -44,7 +44,7 @@ func listenerOn(sockets []net.Listener, idle func() time.Duration, told *[]telem
 	return l
 }
 
-// Whoever is between two requests when the listener is told to stop has an answer to the next one,
+// A client between two requests when the listener is told to stop has an answer to the next one,
 // and it says that the connection ends.
 func TestNoRequestCrossesWithTheEndOfItsConnection(t *testing.T) {
 	var told []telemetry.Event

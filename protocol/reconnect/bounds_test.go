@@ -33,7 +33,7 @@ func refusals(t *testing.T, n, size int) (refused int) {
 	return refused
 }
 
-// What waits for a host is bounded, in number and in bytes.
+// Requests that wait for a host are bounded, in number and in bytes.
 func TestHeldRequestsAreBounded(t *testing.T) {
 	if got := refusals(t, reconnect.MaxHeld+5, 1); got != 5 {
 		t.Errorf("%d of %d requests were refused, want 5", got, reconnect.MaxHeld+5)

@@ -6,7 +6,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// What an output schema allows decides its form for clients of revisions that know objects only.
+// The values that an output schema allows decide its form for clients of revisions that know
+// objects only.
 func TestAllows(t *testing.T) {
 	for schema, want := range map[string][2]bool{ // objects, others
 		`{}`:                                {true, true},
