@@ -330,7 +330,7 @@ func (l *listener) stop(ctx context.Context) error {
 		// Connected clients are answered first: a server that shuts down does not answer the
 		// requests that it reads.
 		for _, s := range l.sockets {
-			refuseHandshakes(s)
+			streamable.DropHandshakes(s)
 		}
 		pause(min(last, l.budget/20))
 	}

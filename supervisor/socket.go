@@ -20,7 +20,7 @@ func socket(stall time.Duration) *net.ListenConfig {
 	config := &net.ListenConfig{KeepAliveConfig: keepAlive, Control: func(_, _ string, c syscall.RawConn) error {
 		return options(c, stall)
 	}}
-	config.SetMultipathTCP(false) // such sockets have no filters, see refuseHandshakes
+	config.SetMultipathTCP(false) // such sockets have no filters, see streamable.DropHandshakes
 	return config
 }
 

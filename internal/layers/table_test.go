@@ -99,7 +99,7 @@ var reach = []row{
 	{"github.com/spf13/...", []string{"cmd/..."}, "flags are the command's"},
 	{"github.com/HdrHistogram/hdrhistogram-go", []string{"internal/load/...", "bench/...", "chaos/..."}, "what measures keeps histograms, what is measured keeps counters"},
 	{"github.com/modelcontextprotocol/go-sdk/...", []string{"internal/mcptest/...", "bench/..."}, "another implementation is for comparison only"},
-	{"golang.org/x/sys/...", []string{"transport/stdio/...", "actors/process/...", "store/...", "telemetry/admin", "transport/streamable", "cmd/...", "chaos/..."}, "system calls stand where processes and files are, and where one connection more must be accepted when no more files may be"},
+	{"golang.org/x/sys/...", []string{"transport/stdio/...", "actors/process/...", "store/...", "telemetry/admin", "transport/streamable", "cmd/...", "chaos/..."}, "system calls stand where processes and files are, and where connections are accepted"},
 	{"golang.org/x/net/publicsuffix", []string{"gateway/config/..."}, "below which names everybody can have one is a list that others keep"},
 	{"golang.org/x/term", []string{"telemetry/...", "cmd/..."}, "terminals are for people"},
 	{"golang.org/x/time/...", []string{"gateway/...", "internal/load/..."}, "rates are policy or load"},

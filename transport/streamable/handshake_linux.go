@@ -1,4 +1,4 @@
-package supervisor
+package streamable
 
 import (
 	"net"
@@ -7,11 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refuseHandshakes has the kernel drop what begins a connection to the socket: a client tries again
+// DropHandshakes has the kernel drop what begins a connection to the socket: a client tries again
 // after a second, and is refused then. Closing the socket would reset the connections that nobody
 // has accepted yet, which their clients may have sent a request on. Errors are of no consequence:
 // then it is as it would be without.
-func refuseHandshakes(l net.Listener) {
+func DropHandshakes(l net.Listener) {
 	c, ok := l.(syscall.Conn)
 	if !ok {
 		return
