@@ -100,10 +100,17 @@ func readAnswer(body io.ReadCloser, path string, answer proto.Message) error {
 	return nil
 }
 
-// refusals are the exit codes of what the host says is wrong, in words of its own.
-var refusals = map[int]int{
-	http.StatusUnauthorized: exitPermission, http.StatusForbidden: exitPermission,
-	http.StatusNotFound: exitFailure, http.StatusConflict: exitFailure, http.StatusUnprocessableEntity: exitConfig, http.StatusInternalServerError: exitFailure,
+// refusalCode is the exit code of what the host says is wrong, in words of its own.
+func refusalCode(status int) int {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return exitPermission
+	case http.StatusUnprocessableEntity:
+		return exitConfig
+	case http.StatusServiceUnavailable:
+		return exitUnavailable
+	}
+	return exitFailure
 }
 
 // adminAnswer is the body of a good answer. Any other is an error that says what the host said.
@@ -117,12 +124,12 @@ func adminAnswer(addr string, resp *http.Response, err error) (io.ReadCloser, er
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
 	resp.Body.Close()
 	var p mcpdv1.Problem
-	if code, ok := refusals[resp.StatusCode]; ok && protojson.Unmarshal(text, &p) == nil {
+	code := refusalCode(resp.StatusCode)
+	if protojson.Unmarshal(text, &p) == nil && p.GetError() != "" {
 		return nil, &failure{code, errors.New(p.GetError() + "\n" + p.GetHint())}
 	}
-	code := exitUnavailable
-	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
-		code = exitPermission
+	if code != exitPermission { // something else answers there
+		code = exitUnavailable
 	}
 	return nil, &failure{code, fmt.Errorf("%s answers %s: %s", addr, resp.Status, strings.TrimSpace(string(text)))}
 }

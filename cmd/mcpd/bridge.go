@@ -58,7 +58,11 @@ func newBridge(
 
 // connect opens a connection in the place of the one there is. It sends nothing.
 func (b *bridge) connect() error {
-	up, err := streamable.NewClient(streamable.ClientOptions{URL: b.endpoint, Header: credentials()})
+	header, err := credentials()
+	if err != nil {
+		return err
+	}
+	up, err := streamable.NewClient(streamable.ClientOptions{URL: b.endpoint, Header: header})
 	if err != nil {
 		return err
 	}

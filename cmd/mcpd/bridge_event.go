@@ -105,12 +105,11 @@ func stopping(e *jsonrpc.Error) bool {
 // refusal is what the host says of a request that it does not take. A key that is wrong is that of
 // this process: the client has none.
 func (b *bridge) refusal(status *streamable.StatusError) *jsonrpc.Error {
-	answer, err := jsonrpc.Decode([]byte(status.Body), jsonrpc.Limits{})
-	if err == nil && answer.Error != nil {
+	if answer := said(status); answer != nil {
 		if status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden {
-			answer.Error.Message = b.why(status)
+			answer.Message = b.why(status)
 		}
-		return answer.Error
+		return answer
 	}
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: b.why(status)}
 }
@@ -118,10 +117,9 @@ func (b *bridge) refusal(status *streamable.StatusError) *jsonrpc.Error {
 // why says where the host should be, what is wrong there, and what to do about it. It is kept for the
 // exit code.
 func (b *bridge) why(err error) string {
-	var f *failure
 	told := unreachable(b.endpoint, err)
-	if errors.As(told, &f) && !errors.Is(err, transport.ErrClosed) {
-		b.trouble.Store(f)
+	if !errors.Is(err, transport.ErrClosed) {
+		b.trouble.Store(told)
 	}
 	var status *streamable.StatusError
 	advice := ""

@@ -8,15 +8,13 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"syscall"
 	"time"
+	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
-	"mcpd/telemetry"
 	"mcpd/transport/streamable"
 )
 
@@ -35,7 +33,7 @@ func callCommand() *cobra.Command {
 		Use:   "call [tenant/]server tool",
 		Short: "Call one tool and print what it says",
 		Long: "Call one tool of a server behind a running host ($MCPD_URL, default " + defaultURL + "; the key in $MCPD_KEY), or of any\n" +
-			"Streamable HTTP endpoint with --url, and print what it says. The exit code is 1 when the tool failed.",
+			"Streamable HTTP endpoint with --url, and print what it says. The exit code is 1 when the tool failed; `mcpd --help` has the others.",
 		Example: "  mcpd call demo echo --arg message=hello\n  mcpd call acme/files list_directory --arg path=/srv/acme\n  mcpd call --url http://127.0.0.1:9001/mcp search --arg 'q=\"42\"'",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, names []string) error {
@@ -43,9 +41,13 @@ func callCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if timeout <= 0 {
+				return fmt.Errorf("--timeout %s: write a time above zero", timeout)
+			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
-			return call(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr(), endpoint, tool, args, raw)
+			c := calling{endpoint: endpoint, timeout: timeout, side: cmd.ErrOrStderr()}
+			return c.call(ctx, cmd.OutOrStdout(), tool, args, raw)
 		},
 	}
 	flags := cmd.Flags()
@@ -83,23 +85,38 @@ func hostURL() string {
 }
 
 // credentials carry the key, when there is one.
-func credentials() http.Header {
+func credentials() (http.Header, error) {
 	header := http.Header{}
-	if key := os.Getenv("MCPD_KEY"); key != "" {
+	key := os.Getenv("MCPD_KEY")
+	if strings.ContainsFunc(key, unicode.IsControl) {
+		return nil, errors.New("$MCPD_KEY holds a control character: a line break at its end, for example")
+	}
+	if key != "" {
 		header.Set("Authorization", "Bearer "+key)
 	}
-	return header
+	return header, nil
 }
 
-func call(ctx context.Context, out, side io.Writer, endpoint, tool string, args []string, raw bool) error {
-	up, err := streamable.NewClient(streamable.ClientOptions{URL: endpoint, Header: credentials()})
+// calling is one call of one tool.
+type calling struct {
+	endpoint string
+	timeout  time.Duration
+	side     io.Writer
+}
+
+func (c calling) call(ctx context.Context, out io.Writer, tool string, args []string, raw bool) error {
+	header, err := credentials()
 	if err != nil {
 		return err
 	}
-	p := &peer{up: up, side: side}
+	up, err := streamable.NewClient(streamable.ClientOptions{URL: c.endpoint, Header: header})
+	if err != nil {
+		return err
+	}
+	p := &peer{up: up, endpoint: c.endpoint, side: c.side}
 	defer p.close()
 	if err := p.handshake(ctx); err != nil {
-		return unreachable(endpoint, err)
+		return unreachable(c.endpoint, err)
 	}
 	arguments, err := p.arguments(ctx, tool, args)
 	if err != nil {
@@ -110,7 +127,7 @@ func call(ctx context.Context, out, side io.Writer, endpoint, tool string, args 
 	params, _ = splice.Set(params, jsontext.Value(`"mcpd-call"`), "_meta", "progressToken")
 	result, err := p.request(ctx, "tools/call", params)
 	if err != nil {
-		return &failure{exitFailure, explained(err)}
+		return unanswered(c.endpoint, c.timeout, err)
 	}
 	if raw {
 		fmt.Fprintln(out, string(result))
@@ -121,43 +138,6 @@ func call(ctx context.Context, out, side io.Writer, endpoint, tool string, args 
 		return &failure{exitFailure, fmt.Errorf("tool %s failed", tool)}
 	}
 	return nil
-}
-
-// explained adds to an error what its data tells of a server that is gone, for whoever looks into it.
-func explained(err error) error {
-	var refused *jsonrpc.Error
-	if !errors.As(err, &refused) {
-		return err
-	}
-	for _, name := range []string{"stderr", "incident"} {
-		if text, ok := splice.GetString(refused.Data, name); ok {
-			err = fmt.Errorf("%w\n%s: %s", err, name, telemetry.Clean(text, telemetry.MaxValue))
-		}
-	}
-	return err
-}
-
-// unreachable says why there is no conversation with an endpoint: in the host's own words, if it had any.
-func unreachable(endpoint string, err error) error {
-	var status *streamable.StatusError
-	switch {
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return &failure{exitUnavailable, fmt.Errorf("no host answers at %s: %w", endpoint, err)}
-	case !errors.As(err, &status):
-		return &failure{exitUnavailable, fmt.Errorf("%s: %w", endpoint, explained(err))}
-	}
-	text, ok := splice.GetString(jsontext.Value(status.Body), "error", "message")
-	if !ok {
-		text = telemetry.Clean(status.Body, 200)
-	}
-	answer := fmt.Sprintf("%d %s: %s", status.Status, http.StatusText(status.Status), text)
-	if incident, ok := splice.GetString(jsontext.Value(status.Body), "error", "data", "incident"); ok {
-		answer += "\nincident: " + telemetry.Clean(incident, telemetry.MaxValue)
-	}
-	if status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden {
-		return &failure{exitPermission, fmt.Errorf("%s refuses the key in $MCPD_KEY, or there is none: %s", endpoint, answer)}
-	}
-	return &failure{exitUnavailable, fmt.Errorf("%s: %s", endpoint, answer)}
 }
 
 // printResult writes text as it is and names the rest.

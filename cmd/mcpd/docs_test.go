@@ -20,7 +20,7 @@ import (
 // pages are the documents whose examples are tried: those that people write, and the one about configuration.
 var pages = []string{
 	"README.md", "actors/README.md", "docs/ARCHITECTURE.md", "docs/requirements.md", "docs/negotiation.md", "docs/chaos-report.md", "docs/config.gen.md", "docs/tree.gen.md",
-	"docs/versions.gen.md", "docs/lifecycle.gen.md", "docs/upstream-states.gen.md", "docs/telemetry.gen.md", "docs/limits.gen.md", "docs/otp-parity.gen.md",
+	"docs/exit-codes.gen.md", "docs/versions.gen.md", "docs/lifecycle.gen.md", "docs/upstream-states.gen.md", "docs/telemetry.gen.md", "docs/limits.gen.md", "docs/otp-parity.gen.md",
 	experiments,
 }
 

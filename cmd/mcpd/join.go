@@ -49,8 +49,11 @@ func exists(tenants []config.Tenant, at tenant.Route) bool {
 // leaves. The host may go and come back meanwhile.
 func join(ctx context.Context, in io.Reader, out, log io.Writer, host string, at tenant.Route) error {
 	u, err := url.Parse(host)
-	if err != nil || u.Host == "" {
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return fmt.Errorf("--url %q is no URL", host)
+	}
+	if _, err := credentials(); err != nil {
+		return err
 	}
 	if u.Path == "" || u.Path == "/" {
 		u.Path = at.Path()

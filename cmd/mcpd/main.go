@@ -15,27 +15,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Exit codes, after sysexits where it has one.
-const (
-	exitOK          = 0
-	exitFailure     = 1
-	exitUsage       = 2
-	exitUnavailable = 69 // no host to talk to
-	exitBusy        = 75 // another run breaks the host: later it may be free
-	exitPermission  = 77 // the host refused the key or the token
-	exitConfig      = 78 // the configuration is wrong
-	exitInterrupted = 130
-)
-
-// failure is an error with its exit code.
-type failure struct {
-	code int
-	err  error
-}
-
-func (f *failure) Error() string { return f.err.Error() }
-func (f *failure) Unwrap() error { return f.err }
-
 // lastMoment is what a host that is told twice to stop has to tell so those whose requests are in flight: they are on this machine or near it.
 const lastMoment = 100 * time.Millisecond
 
@@ -125,10 +104,9 @@ func (o *output) Write(p []byte) (int, error) {
 
 func root() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "mcpd",
-		Short: "A supervised host for MCP servers",
-		Long: "A supervised host for MCP servers.\n\n" +
-			"Exit codes: 0 done, 1 failed, 2 wrong usage, 69 no host answers, 75 another run breaks the host, 77 the host refuses, 78 wrong configuration, 130 interrupted.",
+		Use:           "mcpd",
+		Short:         "A supervised host for MCP servers",
+		Long:          "A supervised host for MCP servers.\n\n" + exitLine(),
 		Version:       build().Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,

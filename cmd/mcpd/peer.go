@@ -20,9 +20,10 @@ import (
 
 // peer is a client that does one thing at a time.
 type peer struct {
-	up   transport.Upstream
-	side io.Writer // for progress and log messages
-	last uint64
+	up       transport.Upstream
+	endpoint string    // of up, for errors
+	side     io.Writer // for progress and log messages
+	last     uint64
 }
 
 func (p *peer) handshake(ctx context.Context) error {
@@ -35,14 +36,19 @@ func (p *peer) handshake(ctx context.Context) error {
 	}
 	r, err := protocol.ParseInitializeResult(result)
 	if err != nil {
-		return err
+		return p.failed(err)
 	}
 	v, err := protocol.Negotiation{}.Accept(r.Version)
 	if err != nil {
-		return err
+		return p.failed(err)
 	}
 	p.up.Negotiated(v)
 	return p.up.Send(ctx, jsonrpc.Notification("notifications/initialized", nil))
+}
+
+// failed says that the server is there and cannot be talked to.
+func (p *peer) failed(err error) error {
+	return &failure{exitFailure, fmt.Errorf("%s: %w", p.endpoint, err)}
 }
 
 // request sends one request and reads until its answer is there. What else comes is shown, or refused.
@@ -108,7 +114,7 @@ func (p *peer) arguments(ctx context.Context, tool string, pairs []string) (json
 	}
 	properties, err := p.properties(ctx, tool)
 	if err != nil {
-		return nil, &failure{exitFailure, err}
+		return nil, err
 	}
 	for _, pair := range pairs {
 		name, text, ok := strings.Cut(pair, "=")
@@ -163,7 +169,7 @@ func (p *peer) properties(ctx context.Context, tool string) (jsontext.Value, err
 		}
 		result, err := p.request(ctx, "tools/list", params)
 		if err != nil {
-			return nil, err
+			return nil, unreachable(p.endpoint, err)
 		}
 		list, _ := splice.Get(result, "tools")
 		for item := range splice.Elements(list) {
@@ -173,8 +179,8 @@ func (p *peer) properties(ctx context.Context, tool string) (jsontext.Value, err
 			}
 		}
 		if cursor, _ = splice.Get(result, "nextCursor"); cursor.Kind() != '"' {
-			return nil, fmt.Errorf("there is no tool %q", tool)
+			return nil, &failure{exitFailure, fmt.Errorf("there is no tool %q", tool)}
 		}
 	}
-	return nil, errors.New("the list of tools never ends")
+	return nil, &failure{exitFailure, errors.New("the list of tools never ends")}
 }

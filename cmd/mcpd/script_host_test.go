@@ -162,10 +162,24 @@ func cmdGet(ts *testscript.TestScript, neg bool, args []string) {
 
 func cmdAnswer(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 1 || neg {
-		ts.Fatalf("usage: answer STATUS")
+		ts.Fatalf("usage: answer STATUS|never")
 	}
-	status := number(ts, args[0])
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+	status, asked, over := 0, ts.MkAbs("asked"), make(chan struct{})
+	if args[0] != "never" {
+		status = number(ts, args[0])
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if status != 0 {
+			w.WriteHeader(status)
+			return
+		}
+		_ = os.WriteFile(asked, []byte("asked"), 0o600) // a script that waits for it fails without
+		select {
+		case <-r.Context().Done():
+		case <-over:
+		}
+	}))
 	ts.Defer(s.Close)
+	ts.Defer(func() { close(over) }) // before the one above
 	ts.Setenv("ANSWERS", strings.TrimPrefix(s.URL, "http://"))
 }

@@ -45,7 +45,7 @@ const patience = 30 * time.Second
 //	until PATTERN program …   run a program until its standard output has a match
 //	talk FILE program args…   send the lines of FILE, each request when the one before it is answered
 //	get [-token SCOPE] URL    print the status and the body of a GET request
-//	answer STATUS             start an HTTP server that answers everything with STATUS; its address is $ANSWERS
+//	answer STATUS|never       start an HTTP server that answers everything with STATUS; its address is $ANSWERS
 //	set NAME FILE             set a variable to the content of a file, without the space around it
 //	port NAME                 set a variable to a port that nothing listens on
 func TestScripts(t *testing.T) {

@@ -72,6 +72,9 @@ func operateTenantCommand(verb, short string) *cobra.Command {
 				return err
 			}
 			state := settled(cmd.Context(), flag, &answer)
+			if err := cmd.Context().Err(); err != nil {
+				return err
+			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", answer.GetName(), state)
 			if moving(state) {
 				fmt.Fprintln(cmd.ErrOrStderr(), "It is decided, and goes on by itself: `mcpd tree` shows when it is done.")

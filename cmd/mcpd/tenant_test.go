@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -46,5 +48,25 @@ func TestTenantThatStopsSlowlyIsShownAsStopping(t *testing.T) {
 			row.errs == "" && errs.Len() > 0 || took > 2*settleTime {
 			t.Errorf("%d looks: %v, %q, %q after %v", row.after, err, out.String(), errs.String(), took)
 		}
+	}
+}
+
+// A command that is interrupted meanwhile says so: what becomes of the tenant was not seen.
+func TestTenantCommandThatIsInterrupted(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			interrupt()
+		}
+		_, _ = io.WriteString(w, `{"name":"acme","state":"stopping"}`)
+	}))
+	defer host.Close()
+	var out strings.Builder
+	cmd := tenantCommand()
+	cmd.SetArgs([]string{"quarantine", "acme", "--admin", strings.TrimPrefix(host.URL, "http://")})
+	cmd.SetOut(&out)
+	cmd.SilenceUsage, cmd.SilenceErrors = true, true
+	if err := cmd.ExecuteContext(ctx); !errors.Is(err, context.Canceled) || out.Len() > 0 {
+		t.Errorf("got %v, and it says %q", err, out.String())
 	}
 }

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/telemetry"
+	"mcpd/transport"
+	"mcpd/transport/streamable"
+)
+
+// Exit codes, after sysexits where it has one.
+const (
+	exitOK          = 0
+	exitFailure     = 1
+	exitUsage       = 2
+	exitUnavailable = 69
+	exitBusy        = 75
+	exitPermission  = 77
+	exitConfig      = 78
+	exitInterrupted = 130
+)
+
+// exitCodes says what each code means: in brief for the help and README.md, in full for
+// docs/exit-codes.gen.md, which has what ends with each of them as well.
+var exitCodes = []struct {
+	code        int
+	brief, full string
+}{
+	{exitOK, "done", "The command did what it was asked to do."},
+	{exitFailure, "failed", "The host or the server answered, and the answer is a failure; or there was none in time, " +
+		"and the request may have been executed; or the output could not be written."},
+	{exitUsage, "wrong usage", "The command line or a variable cannot be used. Nothing was sent."},
+	{exitUnavailable, "not available", "No host answers, or it has no such server or tenant, or does not serve it now. " +
+		"Nothing was executed."},
+	{exitBusy, "another run breaks the host", "Another `mcpd chaos run` breaks the host."},
+	{exitPermission, "the host refuses", "The key or the token is missing, is wrong or does not allow this; " +
+		"or the host does not allow this to anybody."},
+	{exitConfig, "wrong configuration", "The configuration has mistakes. Nothing has changed."},
+	{exitInterrupted, "interrupted", "A signal ended the command before it was done."},
+}
+
+// exitLine is all codes in one line.
+func exitLine() string {
+	var each []string
+	for _, e := range exitCodes {
+		each = append(each, fmt.Sprintf("%d %s", e.code, e.brief))
+	}
+	return "Exit codes: " + strings.Join(each, ", ") + "."
+}
+
+// failure is an error with its exit code.
+type failure struct {
+	code int
+	err  error
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+// unreachable says why there is no conversation with an endpoint: in the host's own words, if it had
+// any.
+func unreachable(endpoint string, err error) *failure {
+	var known *failure
+	var status *streamable.StatusError
+	var answer *jsonrpc.Error
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, &status):
+		return refused(endpoint, status)
+	case errors.As(err, &answer):
+		return &failure{exitUnavailable, fmt.Errorf("%s: %w", endpoint, explained(answer))}
+	case transport.Unreached(err), errors.Is(err, context.DeadlineExceeded):
+		return &failure{exitUnavailable, fmt.Errorf("no host answers at %s: %w", endpoint, err)}
+	}
+	return &failure{exitUnavailable, fmt.Errorf("%s: %w", endpoint, err)}
+}
+
+// unanswered says why a call has no result. Timeout is how long it was waited for.
+func unanswered(endpoint string, timeout time.Duration, err error) *failure {
+	var status *streamable.StatusError
+	var answer *jsonrpc.Error
+	switch {
+	case errors.As(err, &answer):
+		return &failure{answerCode(answer), explained(answer)}
+	case errors.As(err, &status):
+		return refused(endpoint, status)
+	case errors.Is(err, context.DeadlineExceeded):
+		return &failure{exitFailure, fmt.Errorf("no answer within %s, the request may have been executed: %w", timeout, err)}
+	case transport.Unreached(err), errors.Is(err, streamable.ErrSessionLost):
+		return &failure{exitUnavailable, fmt.Errorf("%s went away before it received the request: %w", endpoint, err)}
+	}
+	return &failure{exitFailure, fmt.Errorf("%s went away, the request may have been executed: %w", endpoint, err)}
+}
+
+// answerCode is the exit code of an error that a host or a server answered. One that says that
+// nothing was executed is about the server, and no failure of the request.
+func answerCode(answer *jsonrpc.Error) int {
+	retryable, executed := splice.Kind(answer.Data, "retryable"), splice.Kind(answer.Data, "maybeExecuted")
+	if executed == 'f' || executed == 0 && retryable == 't' {
+		return exitUnavailable
+	}
+	return exitFailure
+}
+
+// refused says what a host answered instead of an MCP message.
+func refused(endpoint string, status *streamable.StatusError) *failure {
+	answer := said(status)
+	text := telemetry.Clean(status.Body, 200)
+	switch {
+	case answer == nil && status.Location != "":
+		text = fmt.Sprintf("redirect to %s not followed", telemetry.Clean(status.Location, 200))
+	case answer != nil:
+		text = answer.Message
+		if incident, ok := splice.GetString(answer.Data, "incident"); ok {
+			text += "\nincident: " + telemetry.Clean(incident, telemetry.MaxValue)
+		}
+	}
+	text = fmt.Sprintf("%d %s: %s", status.Status, http.StatusText(status.Status), text)
+	switch {
+	case status.Status == http.StatusUnauthorized, status.Status == http.StatusForbidden:
+		return &failure{exitPermission, fmt.Errorf("%s refuses the key in $MCPD_KEY, or there is none: %s", endpoint, text)}
+	case answer == nil, status.Nowhere(), status.Later():
+		return &failure{exitUnavailable, fmt.Errorf("%s: %s", endpoint, text)}
+	}
+	return &failure{answerCode(answer), fmt.Errorf("%s: %s", endpoint, text)}
+}
+
+// said is the JSON-RPC error with which a host refuses a request; nil if it is none, as that of a
+// proxy.
+func said(status *streamable.StatusError) *jsonrpc.Error {
+	m, err := jsonrpc.Decode([]byte(status.Body), jsonrpc.Limits{})
+	if err != nil {
+		return nil
+	}
+	return m.Error
+}
+
+// explained adds to an error what its data tells of a server that is gone, for whoever looks into it.
+func explained(answer *jsonrpc.Error) error {
+	err := error(answer)
+	for _, name := range []string{"stderr", "incident"} {
+		if text, ok := splice.GetString(answer.Data, name); ok {
+			err = fmt.Errorf("%w\n%s: %s", err, name, telemetry.Clean(text, telemetry.MaxValue))
+		}
+	}
+	return err
+}

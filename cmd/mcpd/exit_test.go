@@ -1,0 +1,154 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// ending is one way in which a command ends: a line of a script that begins with "#|" and the command
+// after it.
+type ending struct {
+	script, command, what string
+	code                  int
+}
+
+// endings reads those that the scripts of testdata show.
+func endings(t *testing.T) (list []ending) {
+	t.Helper()
+	scripts, err := filepath.Glob("testdata/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range scripts {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var open []ending
+		for line := range strings.Lines(string(text)) {
+			words := strings.Fields(line)
+			switch {
+			case strings.HasPrefix(line, "-- "): // the files that the script uses
+			case strings.HasPrefix(line, "#|"):
+				command, what, ok := strings.Cut(strings.TrimPrefix(line, "#|"), "|")
+				if !ok {
+					t.Fatalf("%s: %q is not «#| commands | what happens»", name, line)
+				}
+				open = append(open, ending{
+					script: filepath.Base(name), command: strings.TrimSpace(command), what: strings.TrimSpace(what),
+				})
+			case len(open) > 0 && len(words) > 2 && (words[0] == "code" || words[0] == "end"):
+				at := map[string]int{"code": 1, "end": 2}[words[0]]
+				for _, e := range open {
+					if _, err := fmt.Sscan(words[at], &e.code); err != nil {
+						t.Fatalf("%s: %q: %v", name, line, err)
+					}
+					list = append(list, e)
+				}
+				open = nil
+			}
+		}
+		if len(open) > 0 {
+			t.Errorf("%s: no command shows %q", name, open[0].what)
+		}
+	}
+	return list
+}
+
+// exitPage is docs/exit-codes.gen.md: what each code means, and the endings that the scripts show.
+func exitPage(list []ending) string {
+	var page strings.Builder
+	page.WriteString(`<!-- Generated from cmd/mcpd: go test ./cmd/mcpd -run ExitCodes -update. Do not edit. -->
+
+# Exit codes
+
+Every command uses the same codes, after sysexits where it has one. [process-end.md](process-end.md)
+has what ends ` + "`mcpd serve`" + `.
+
+| code | meaning |
+|---|---|
+`)
+	for _, e := range exitCodes {
+		fmt.Fprintf(&page, "| %d | %s |\n", e.code, e.full)
+	}
+	page.WriteString(`
+## What ends with which code
+
+Each row is a command that the named script of ` + "`cmd/mcpd/testdata`" + ` runs.
+
+| code | command | what happens | script |
+|---|---|---|---|
+`)
+	for _, e := range exitCodes {
+		for _, way := range list {
+			if way.code == e.code {
+				fmt.Fprintf(&page, "| %d | %s | %s | %s |\n", way.code, way.command, way.what, way.script)
+			}
+		}
+	}
+	return page.String()
+}
+
+// docs/exit-codes.gen.md, README.md and the help name the same codes, and scripts show each of them.
+func TestExitCodesAreDocumented(t *testing.T) {
+	list := endings(t)
+	slices.SortStableFunc(list, func(a, b ending) int { return strings.Compare(a.command, b.command) })
+	shown := map[int]bool{}
+	for _, e := range list {
+		shown[e.code] = true
+	}
+	known := map[int]bool{}
+	for _, e := range exitCodes {
+		known[e.code] = true
+		if !shown[e.code] {
+			t.Errorf("no script shows what ends with %d", e.code)
+		}
+	}
+	for code := range shown {
+		if !known[code] {
+			t.Errorf("%d has no meaning", code)
+		}
+	}
+	if !strings.Contains(page(t, "README.md"), "\n"+exitLine()) {
+		t.Errorf("README.md has not the line\n%s", exitLine())
+	}
+	file, want := filepath.Join(docsRoot, "docs/exit-codes.gen.md"), exitPage(list)
+	if *update {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile(file); err != nil || string(got) != want {
+		t.Errorf("%s is not what the scripts show (%v): run with -update", file, err)
+	}
+}
+
+var codeLine = regexp.MustCompile(`(?m)^code (\d+) (?:mcpd|sh) `)
+
+// No script expects a code that has no meaning.
+func TestScriptsExpectKnownExitCodes(t *testing.T) {
+	known := map[string]bool{}
+	for _, e := range exitCodes {
+		known[fmt.Sprint(e.code)] = true
+	}
+	scripts, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(scripts) == 0 {
+		t.Fatal(scripts, err)
+	}
+	for _, name := range scripts {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range codeLine.FindAllStringSubmatch(string(text), -1) {
+			if !known[m[1]] {
+				t.Errorf("%s expects %s", name, m[1])
+			}
+		}
+	}
+}
