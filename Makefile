@@ -70,7 +70,7 @@ parity: ## Compares what the official SDKs see of 38 published servers through m
 	CI=true go test -count=1 -timeout=30m -v ./internal/parity -run='^TestParity$$' -full -update
 
 features: ## Tries every feature between clients and servers of the official SDKs, directly and through mcpd, and writes docs/features.md. Takes some minutes. Needs Node, and npm once.
-	CI=true go test -count=1 -timeout=30m -v ./internal/features -run='^TestFeatures$$' -full -update
+	CI=true go test -count=1 -timeout=30m -v ./internal/features -run='^TestFeatures$$' -parallel=4 -full -update
 
 scale: ## Has a thousand servers come up behind thousands of clients, and writes docs/scale.md. Takes three minutes.
 	go test -count=1 -timeout=30m -v ./internal/scale -full -update

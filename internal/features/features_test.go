@@ -2,9 +2,9 @@ package features
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"mcpd/internal/mcptest"
@@ -38,29 +38,64 @@ func (c cell) reference() client {
 // Clients of the official SDKs see through mcpd what they see directly, and where mcpd bridges two
 // eras what the bridge table says.
 func TestFeatures(t *testing.T) {
-	some, behind := clients(), servers()
-	if !*full {
-		some, behind = quick()
-	}
-	b := newBench(t, behind)
-	b.refer(t, some)
+	cells := wanted(t)
+	b := newBench(t, serversOf(cells))
 	report := newReport()
-	t.Run("through mcpd", func(t *testing.T) {
-		for _, c := range some {
-			t.Run(c.String(), func(t *testing.T) {
+	t.Run("cells", func(t *testing.T) {
+		for _, s := range b.servers {
+			t.Run(s.String(), func(t *testing.T) {
 				t.Parallel()
-				var plan []session
-				for _, s := range b.servers {
-					plan = append(plan, b.through(t, c, s).named("through-%s-%s-%s-%s", c.sdk.short, c.over, c.era, s.id()))
-				}
-				for i, saw := range visit(t, b.client(c), plan) {
-					one := cell{c, b.servers[i]}
-					report.judge(one, b.references[cell{one.reference(), one.server}], saw)
-				}
+				b.try(t, report, ofServer(cells, s))
 			})
 		}
 	})
-	report.finish(t, some, behind)
+	report.finish(t)
+}
+
+// wanted are the cells that this run tries: the quick ones, all, or those that match a pattern.
+func wanted(t *testing.T) []cell {
+	t.Helper()
+	if !*full && *only == "" {
+		return product(quick())
+	}
+	pattern, err := regexp.Compile(*only)
+	if err != nil {
+		t.Fatal(err)
+	}
+	some := slices.DeleteFunc(product(clients(), servers()), func(c cell) bool {
+		return !pattern.MatchString(fmt.Sprintf("%s, %s", c, c.eras()))
+	})
+	if len(some) == 0 {
+		t.Fatalf("no cell matches %q", *only)
+	}
+	return some
+}
+
+func product(some []client, behind []server) (all []cell) {
+	for _, c := range some {
+		for _, s := range behind {
+			all = append(all, cell{c, s})
+		}
+	}
+	return all
+}
+
+func serversOf(cells []cell) (all []server) {
+	for _, c := range cells {
+		if !slices.Contains(all, c.server) {
+			all = append(all, c.server)
+		}
+	}
+	return all
+}
+
+func ofServer(cells []cell, s server) (some []cell) {
+	for _, c := range cells {
+		if c.server == s {
+			some = append(some, c)
+		}
+	}
+	return some
 }
 
 // quick are the clients and servers of every run.
@@ -80,14 +115,11 @@ type bench struct {
 	servers []server
 	urls    map[server]string
 	host    *mcptest.Host
-
-	mu         sync.Mutex // guards references
-	references map[cell]seen
 }
 
 func newBench(t *testing.T, behind []server) *bench {
 	t.Helper()
-	b := &bench{programs: newPrograms(t), servers: behind, urls: map[server]string{}, references: map[cell]seen{}}
+	b := &bench{programs: newPrograms(t), servers: behind, urls: map[server]string{}}
 	config := "tenants:\n  default:\n    servers:\n"
 	for _, s := range behind {
 		command := b.server(s)
@@ -112,43 +144,27 @@ func quoted(args []string) string {
 	return strings.Join(all, ", ")
 }
 
+// try has the clients of cells visit their one server. They take turns, because sessions at a server
+// hear of each other's changes.
+func (b *bench) try(t *testing.T, report *report, cells []cell) {
+	references := map[client]seen{}
+	for _, c := range cells {
+		r := c.reference()
+		if _, ok := references[r]; !ok {
+			way := direct(b.server(c.server), b.urls[c.server])
+			references[r] = visit(t, b.client(r), way.named("direct-%s-%s-%s", r.sdk.short, r.era, c.server.id()))
+		}
+		way := b.through(t, c)
+		saw := visit(t, b.client(c.client), way.named("through-%s-%s-%s-%s", c.client.sdk.short, c.client.over, c.client.era, c.server.id()))
+		report.judge(t, c, references[r], saw)
+	}
+}
+
 // through is how a client gets to a server through mcpd.
-func (b *bench) through(t *testing.T, c client, s server) session {
-	url := b.host.MCP + "/" + s.id() + "/mcp"
-	if c.over == overStdio {
+func (b *bench) through(t *testing.T, c cell) session {
+	url := b.host.MCP + "/" + c.server.id() + "/mcp"
+	if c.client.over == overStdio {
 		return session{Command: mcptest.Mcpd(t), Args: []string{"stdio", "--url", url}}
 	}
 	return session{URL: url}
-}
-
-// refer has clients visit servers directly, as many as the cells need.
-func (b *bench) refer(t *testing.T, some []client) {
-	wanted := map[client][]server{}
-	for _, c := range some {
-		for _, s := range b.servers {
-			r := cell{c, s}.reference()
-			if !slices.Contains(wanted[r], s) {
-				wanted[r] = append(wanted[r], s)
-			}
-		}
-	}
-	t.Run("directly", func(t *testing.T) {
-		for c, there := range wanted {
-			t.Run(c.String(), func(t *testing.T) {
-				t.Parallel()
-				var plan []session
-				for _, s := range there {
-					plan = append(plan, direct(b.server(s), b.urls[s]).named("direct-%s-%s-%s", c.sdk.short, c.era, s.id()))
-				}
-				for i, saw := range visit(t, b.client(c), plan) {
-					if saw.Refused != nil {
-						t.Fatalf("%s to %s directly: %v", c, there[i], saw.Refused)
-					}
-					b.mu.Lock()
-					b.references[cell{c, there[i]}] = saw
-					b.mu.Unlock()
-				}
-			})
-		}
-	})
 }

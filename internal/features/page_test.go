@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"mcpd/internal/mcptest"
 )
 
-// docsPage is the page that a full run writes.
+// docsPage is the page that this test writes.
 const docsPage = "../../docs/features.md"
 
 // head is how the page begins.
@@ -33,29 +34,46 @@ of the same SDK in the server's era saw directly (of TypeScript 2 for an SDK tha
 | = | the same |
 | = 1, 2 | the same but for the differences with these numbers, which are explained below |
 | ∅ | the feature does not work, and does not work directly either |
+| | not tried yet |
 
 The test fails at any other difference, and at an explanation that no longer applies.
 
 `
 
+// write puts what this run saw into the page. What it did not try stays as it was.
+func (r *report) write(t *testing.T) {
+	t.Helper()
+	old, err := os.ReadFile(docsPage)
+	if err == nil {
+		err = os.WriteFile(docsPage, []byte(r.page(t, cellsOf(string(old)))), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // page is the whole page.
-func (r *report) page(t *testing.T, some []client, behind []server) string {
+func (r *report) page(t *testing.T, old map[string]string) string {
 	var b strings.Builder
 	b.WriteString(head)
 	b.WriteString("| SDK | client | server |\n|---|---|---|\n")
 	for _, s := range sdks {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", s.name, version(t, s.client), version(t, s.server))
 	}
-	for _, c := range some {
+	for _, c := range clients() {
 		fmt.Fprintf(&b, "\n## %s client\n\n| feature |", c)
-		for _, s := range behind {
+		for _, s := range servers() {
 			fmt.Fprintf(&b, " %s |", s)
 		}
-		b.WriteString("\n|---" + strings.Repeat("|---", len(behind)) + "|\n")
+		b.WriteString("\n|---" + strings.Repeat("|---", len(servers())) + "|\n")
 		for _, name := range rowNames() {
 			fmt.Fprintf(&b, "| %s |", name)
-			for _, s := range behind {
-				fmt.Fprintf(&b, " %s |", r.outcomes[cell{c, s}][name])
+			for _, s := range servers() {
+				sign := old[place(cell{c, s}, name)]
+				if o, ok := r.outcomes[cell{c, s}]; ok {
+					sign = o[name].String()
+				}
+				fmt.Fprintf(&b, " %s |", sign)
 			}
 			b.WriteString("\n")
 		}
@@ -63,6 +81,9 @@ func (r *report) page(t *testing.T, some []client, behind []server) string {
 	b.WriteString("\n## Differences\n\n" + differences())
 	return b.String()
 }
+
+// place names a cell of the tables.
+func place(c cell, feature string) string { return fmt.Sprintf("%s, %s", c, feature) }
 
 // differences is the table of rules.
 func differences() string {
@@ -89,8 +110,14 @@ func (o outcome) String() string {
 	if !o.works {
 		sign = "∅"
 	}
+	return noted(sign, o.rules)
+}
+
+// noted is a sign with the numbers that rules have on the page.
+func noted(sign string, rules []int) string {
+	slices.Sort(rules)
 	var notes []string
-	for _, n := range o.rules {
+	for _, n := range rules {
 		notes = append(notes, fmt.Sprint(n+1))
 	}
 	return strings.TrimSpace(sign + " " + strings.Join(notes, ", "))
@@ -107,7 +134,7 @@ func (r *report) current(t *testing.T) {
 	written := cellsOf(string(text))
 	for c, outcomes := range r.outcomes {
 		for name, o := range outcomes {
-			if got := written[fmt.Sprint(c, ", ", name)]; got != o.String() {
+			if got := written[place(c, name)]; got != o.String() {
 				t.Errorf("%s says %q of %s, %s; it is %q. Run make features", docsPage, got, c, name, o)
 			}
 		}
@@ -117,10 +144,20 @@ func (r *report) current(t *testing.T) {
 	}
 }
 
-var title = regexp.MustCompile(`^## (.*) client$`)
+var (
+	title   = regexp.MustCompile(`(?m)^## (.*) client$`)
+	numbers = regexp.MustCompile(`(?m)^\| (\d+) \| ([^|]*) \|`)
+	note    = regexp.MustCompile(`\d+`)
+)
 
-// cellsOf reads the tables of the page.
+// cellsOf reads the tables of the page, with the numbers that the differences have now.
 func cellsOf(page string) map[string]string {
+	now := map[string]int{} // by the number on the page
+	for _, m := range numbers.FindAllStringSubmatch(page, -1) {
+		if n := slices.IndexFunc(rules, func(r rule) bool { return r.name == m[2] }); n >= 0 {
+			now[m[1]] = n
+		}
+	}
 	cells := map[string]string{}
 	var client string
 	var servers []string
@@ -135,7 +172,14 @@ func cellsOf(page string) map[string]string {
 			servers = fields
 		default:
 			for i := 1; i < min(len(fields), len(servers)); i++ {
-				cells[fmt.Sprintf("%s to %s, %s", client, strings.TrimSpace(servers[i]), strings.TrimSpace(fields[0]))] = strings.TrimSpace(fields[i])
+				sign, notes, _ := strings.Cut(strings.TrimSpace(fields[i]), " ")
+				var rules []int
+				for _, old := range note.FindAllString(notes, -1) {
+					if n, ok := now[old]; ok {
+						rules = append(rules, n)
+					}
+				}
+				cells[fmt.Sprintf("%s to %s, %s", client, strings.TrimSpace(servers[i]), strings.TrimSpace(fields[0]))] = noted(sign, rules)
 			}
 		}
 	}
@@ -158,9 +202,12 @@ func version(t *testing.T, name string) string {
 	return name + " " + m[1]
 }
 
-// A cell of the page is found by its client, server and feature.
+// A cell of the page is found by its client, server and feature, with the numbers of today.
 func TestCellsAreRead(t *testing.T) {
-	cells := cellsOf("## Go modern client\n\n| feature | Go stdio legacy | TypeScript 1 stdio legacy |\n|---|---|---|\n| ping | = 1, 2 | ∅ |\n\n## Differences\n")
+	page := "## Go modern client\n\n| feature | Go stdio legacy | TypeScript 1 stdio legacy |\n|---|---|---|\n" +
+		"| ping | = 7, 9, 8 | ∅ |\n\n## Differences\n\n| | what |\n|---|---|\n" +
+		"| 7 | " + rules[1].name + " | |\n| 8 | " + rules[0].name + " | |\n| 9 | gone | |\n"
+	cells := cellsOf(page)
 	if cells["Go modern to TypeScript 1 stdio legacy, ping"] != "∅" || cells["Go modern to Go stdio legacy, ping"] != "= 1, 2" {
 		t.Errorf("read %q", cells)
 	}

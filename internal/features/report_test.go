@@ -1,8 +1,6 @@
 package features
 
 import (
-	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -14,7 +12,6 @@ type report struct {
 	mu       sync.Mutex
 	outcomes map[cell]map[string]outcome // by feature
 	applied  map[string]int              // by the name of the rule
-	wrong    []string
 }
 
 // outcome is what a cell says of a feature.
@@ -30,16 +27,22 @@ func newReport() *report {
 // greeting stands for the feature of what a server says of itself.
 const greeting = "what the server says of itself"
 
-// judge compares what a client saw with the reference.
-func (r *report) judge(c cell, reference, saw seen) {
+// judge compares what a client saw with the reference, and fails the test at each difference without
+// a rule.
+func (r *report) judge(t *testing.T, c cell, reference, saw seen) {
+	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if saw.Refused != nil {
-		r.wrong = append(r.wrong, fmt.Sprintf("%s: %s", c, compact(saw.Refused)))
+	switch {
+	case reference.Refused != nil:
+		t.Errorf("%s: %s directly: %s", c, c.reference(), compact(reference.Refused))
+		return
+	case saw.Refused != nil:
+		t.Errorf("%s: %s", c, compact(saw.Refused))
 		return
 	}
 	r.outcomes[c] = map[string]outcome{}
-	r.compare(c, greeting, outcome{works: true}, []any{normal(reference.Greeting, reference.Name)}, []any{normal(saw.Greeting, saw.Name)})
+	r.compare(t, c, greeting, outcome{works: true}, []any{normal(reference.Greeting, reference.Name)}, []any{normal(saw.Greeting, saw.Name)})
 	next := 0
 	for _, f := range features {
 		var a, b []any
@@ -48,16 +51,17 @@ func (r *report) judge(c cell, reference, saw seen) {
 			b = append(b, normal(saw.Steps[next], saw.Name))
 			next++
 		}
-		r.compare(c, f.name, outcome{works: strings.Contains(compact(b[len(b)-1]), f.works)}, a, b)
+		r.compare(t, c, f.name, outcome{works: strings.Contains(compact(b[len(b)-1]), f.works)}, a, b)
 	}
 }
 
-func (r *report) compare(c cell, feature string, o outcome, reference, through []any) {
+func (r *report) compare(t *testing.T, c cell, feature string, o outcome, reference, through []any) {
+	t.Helper()
 	for i := range reference {
 		for _, d := range compare(reference[i], through[i]) {
 			n := slices.IndexFunc(rules, func(rule rule) bool { return rule.applies(c, feature, i+1, d) })
 			if n < 0 {
-				r.wrong = append(r.wrong, fmt.Sprintf("%s, %s (%d)%s", c, feature, i+1, d))
+				t.Errorf("%s, %s (%d)%s", c, feature, i+1, d)
 				continue
 			}
 			r.applied[rules[n].name]++
@@ -70,16 +74,12 @@ func (r *report) compare(c cell, feature string, o outcome, reference, through [
 	r.outcomes[c][feature] = o
 }
 
-// finish fails the test for every difference without a rule and, when all cells were tried, every
-// rule without a difference.
-func (r *report) finish(t *testing.T, some []client, behind []server) {
+// finish fails the test for every rule without a difference when all cells were tried, and for a
+// page that says something else.
+func (r *report) finish(t *testing.T) {
 	t.Helper()
-	slices.Sort(r.wrong)
-	for _, each := range r.wrong {
-		t.Error(each)
-	}
 	for _, rule := range rules {
-		if *full && r.applied[rule.name] == 0 {
+		if *full && *only == "" && r.applied[rule.name] == 0 {
 			t.Errorf("the rule %q no longer applies: remove it", rule.name)
 		}
 	}
@@ -87,9 +87,7 @@ func (r *report) finish(t *testing.T, some []client, behind []server) {
 		return
 	}
 	if *update {
-		if err := os.WriteFile(docsPage, []byte(r.page(t, some, behind)), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		r.write(t)
 	}
 	r.current(t)
 }
