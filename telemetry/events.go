@@ -328,11 +328,11 @@ type (
 	}
 	Rejected struct {
 		Where
-		Reason string `key:"reason" is:"the condition's word, as in the error's data.reason"`
-		Method string `key:"method" is:"what was asked"`
-		Name   string `key:"name" is:"of the tool, prompt or resource that the request was for, as the client named it"`
+		Reason  string `key:"reason" is:"the condition's word, as in the error's data.reason"`
+		Method  string `key:"method" is:"what was asked"`
+		Name    string `key:"name" is:"of the tool, prompt or resource that the request was for, as the client named it"`
+		Address string `key:"address" is:"of the client, as trusted proxies have it; stdio for the client of mcpd stdio that is its own host"`
 		// Of a request over HTTP.
-		Address string `key:"address" is:"of the client, as trusted proxies have it"`
 		URLPath string `key:"url_path" is:"what the request was for, without its query"`
 	}
 	RequestPanicked struct {

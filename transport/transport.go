@@ -33,6 +33,10 @@ type Sink interface {
 	Finish(m jsonrpc.Message) bool
 }
 
+// Addressed is implemented by the Sink of every client. From says where the client is, for the log:
+// its address as trusted proxies have it, or the transport's name where that has no addresses.
+type Addressed interface{ From() string }
+
 // Inbound is what an upstream connection yields: a message, or the news that one of our requests failed in transport.
 type Inbound struct {
 	// Message is what the peer sent. It is empty when Err is set.

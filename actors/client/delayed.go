@@ -45,10 +45,9 @@ func (c *Connection) press() {
 		}
 		c.queue = slices.DeleteFunc(c.queue, func(o *request.Exchange) bool { return o == x })
 		c.settled(x.ID)
-		c.o.Emit(telemetry.Rejected{
-			Where: c.about(x), Reason: protocol.ConditionTimeout.String(), Method: x.Method,
-		})
 		refusal := c.usersAsked(waited, dialogs).Unanswered(c.o.Server, false)
+		told := protocol.Translate(refusal, x.Version)
+		c.o.Emit(request.Rejected(c.about(x), x.Method, x.Params, x.Sink, refusal, told))
 		complete(c.o.Requests, x, nil, refusal)
 	}
 	c.lookAgain(Patience)

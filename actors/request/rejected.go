@@ -38,7 +38,7 @@ func Rejected(
 		Where: at, Reason: protocol.ConditionOf(why).String(), Method: method,
 		Name: telemetry.Clean(name, maxShownName),
 	}
-	if from, ok := out.(interface{ From() string }); ok {
+	if from, ok := out.(transport.Addressed); ok {
 		e.Address = from.From()
 	}
 	return e

@@ -256,3 +256,25 @@ func TestUnreadNewsAreBounded(t *testing.T) {
 		t.Error("news after the outcome")
 	}
 }
+
+// Requests of the negotiation API say from which address they came.
+func TestRequestsHaveAnAddress(t *testing.T) {
+	from := make(chan string, 1)
+	r := start(t, func(f *fake) {
+		f.scripts["tools/call"] = func(s *fakeSession, m jsonrpc.Message, out transport.Sink) error {
+			if a, ok := out.(transport.Addressed); ok {
+				from <- a.From()
+			}
+			return result(`{"content":[]}`)(s, m, out)
+		}
+	})
+	r.do("POST", "/tool/a", "")
+	select {
+	case got := <-from:
+		if !strings.HasPrefix(got, "127.0.0.1:") {
+			t.Errorf("a request comes from %q", got)
+		}
+	default:
+		t.Error("a request has no address")
+	}
+}

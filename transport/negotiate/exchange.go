@@ -16,6 +16,7 @@ const maxWaiting = 256
 // exchange is one request to a session, and the sink of its outcome.
 type exchange struct {
 	params   jsontext.Value
+	from     string // the address of the client
 	progress bool   // the client is told of progress
 	level    string // of the log lines it is told; "" for none
 	streams  bool   // what comes before the outcome is kept
@@ -32,11 +33,17 @@ type exchange struct {
 	dropped int
 }
 
-var _ transport.Sink = (*exchange)(nil)
+var (
+	_ transport.Sink      = (*exchange)(nil)
+	_ transport.Addressed = (*exchange)(nil)
+)
 
 func newExchange(params jsontext.Value) *exchange {
 	return &exchange{params: params, wake: make(chan struct{}, 1)}
 }
+
+// From implements transport.Addressed.
+func (e *exchange) From() string { return e.from }
 
 // Send implements transport.Sink. A client of this interface is asked nothing: it is answered with the question instead.
 func (e *exchange) Send(m jsonrpc.Message) error {

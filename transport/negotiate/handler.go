@@ -154,6 +154,7 @@ func (h *Handler) unknown(w http.ResponseWriter, r *http.Request, ep streamable.
 
 // ask hands a request to the session. Its outcome is e's.
 func (q *request) ask(method string, e *exchange) error {
+	e.from = q.r.RemoteAddr
 	params := protocol.Meta{
 		Version: q.session.Version().String(), Capabilities: q.client.Capabilities(), Info: q.client.Info, LogLevel: e.level,
 	}.Set(e.params)

@@ -69,12 +69,20 @@ type exchange struct {
 	failed bool // the outcome is an error
 }
 
+var (
+	_ transport.Sink      = (*exchange)(nil)
+	_ transport.Addressed = (*exchange)(nil)
+)
+
 // group collects the answers to one array.
 type group struct {
 	mu      sync.Mutex // guards what follows
 	wanted  int
 	answers []jsonrpc.Message
 }
+
+// From implements transport.Addressed. The client has started this process, and has no address.
+func (e *exchange) From() string { return "stdio" }
 
 // Send writes a message that comes before the outcome.
 func (e *exchange) Send(m jsonrpc.Message) error {

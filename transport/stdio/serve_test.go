@@ -437,3 +437,11 @@ func TestServeBoundsTheExchangesOfOneClient(t *testing.T) {
 		}
 	})
 }
+
+// A client on a pipe has no address: its requests say what they came over.
+func TestRequestsSayThatTheyCameOverStdio(t *testing.T) {
+	var out transport.Sink = &exchange{}
+	if from, ok := out.(transport.Addressed); !ok || from.From() != "stdio" {
+		t.Errorf("a request comes from %v", out)
+	}
+}

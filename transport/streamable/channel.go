@@ -201,8 +201,8 @@ func (c *channel) close(ctx context.Context) {
 	_ = session.Close(ctx) // one that does not end now ends when it has been idle
 }
 
-// take hands over one message. An error is one of a message that has no answer.
-func (c *channel) take(ctx context.Context, m jsonrpc.Message) error {
+// take hands over one message from an address. An error is one of a message that has no answer.
+func (c *channel) take(ctx context.Context, from string, m jsonrpc.Message) error {
 	session := c.current()
 	if session == nil && c.blind && m.Method != initialize && m.Method != "ping" {
 		return ErrNoSession
@@ -213,7 +213,7 @@ func (c *channel) take(ctx context.Context, m jsonrpc.Message) error {
 		}
 		return session.Deliver(ctx, m, nil)
 	}
-	out := &exchange{channel: c, id: m.ID}
+	out := &exchange{channel: c, id: m.ID, from: from}
 	err := c.begin(m.ID)
 	if err == nil && session != nil && c.handler.options.Store.saver != nil {
 		out.pending = c.handler.options.Store.options.Clock.AfterFunc(askedAfter, out.lasts)

@@ -12,12 +12,21 @@ import (
 type exchange struct {
 	channel *channel
 	id      jsonrpc.ID
+	from    string      // the address of the client
 	greets  bool        // it is the handshake of the channel's session
 	pending clock.Timer // when it is written down that the request is in flight; nil for never
 
 	mu   sync.Mutex // guards over, and keeps what is sent before the outcome
 	over bool
 }
+
+var (
+	_ transport.Sink      = (*exchange)(nil)
+	_ transport.Addressed = (*exchange)(nil)
+)
+
+// From implements transport.Addressed.
+func (a *exchange) From() string { return a.from }
 
 // Send implements transport.Sink.
 func (a *exchange) Send(m jsonrpc.Message) error {

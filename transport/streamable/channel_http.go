@@ -117,7 +117,7 @@ func (h *Handler) message(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 		if h.returns.answered(c, m) {
 			continue
 		}
-		if e := c.take(ctx, m); e != nil && err == nil {
+		if e := c.take(ctx, r.RemoteAddr, m); e != nil && err == nil {
 			err = e
 		}
 	}

@@ -395,3 +395,21 @@ func TestNoChannelIsOpenedWhileTheHostCloses(t *testing.T) {
 		t.Errorf("got %d, Retry-After %q, %s", resp.StatusCode, resp.Header.Get("Retry-After"), body)
 	}
 }
+
+// Requests over HTTP+SSE say from which address they were posted.
+func TestRequestsOfAChannelHaveAnAddress(t *testing.T) {
+	host := newTestHost(t)
+	host.scripts["from"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
+		from, _ := out.(transport.Addressed)
+		if from == nil {
+			out.Finish(jsonrpc.Response(m.ID, nil))
+			return
+		}
+		out.Finish(jsonrpc.Response(m.ID, fmt.Appendf(nil, "{%q:0}", from.From())))
+	}
+	c := serve(t, host, Options{}).stream(t.Context(), "ann").begin(protocol.V20241105)
+	c.say(`{"jsonrpc":"2.0","id":"a","method":"from"}`)
+	if got := string(c.next().Data); !strings.Contains(got, `"127.0.0.1:`) {
+		t.Errorf("a request comes from %s", got)
+	}
+}

@@ -36,10 +36,12 @@ type reply struct {
 }
 
 var (
-	_ transport.Sink = (*reply)(nil)
-	_ transport.Sink = (*member)(nil)
-	_ Reconnector    = (*reply)(nil)
-	_ Reconnector    = (*member)(nil)
+	_ transport.Sink      = (*reply)(nil)
+	_ transport.Sink      = (*member)(nil)
+	_ transport.Addressed = (*reply)(nil)
+	_ transport.Addressed = (*member)(nil)
+	_ Reconnector         = (*reply)(nil)
+	_ Reconnector         = (*member)(nil)
 )
 
 func newReply(s *Streams, requests int, resumes bool) *reply {
@@ -57,10 +59,10 @@ func (r *reply) Finish(m jsonrpc.Message) bool { return r.finish(&r.done, m) }
 // CloseStream implements Reconnector.
 func (r *reply) CloseStream(retry time.Duration) { r.closeStream(&r.done, retry) }
 
-// From is the address of the client, for the log.
+// From implements transport.Addressed.
 func (r *reply) From() string { return r.from }
 
-// From is the address of the client, for the log.
+// From implements transport.Addressed.
 func (b *member) From() string { return b.reply.from }
 
 // member is the Sink of one request of a batch.
