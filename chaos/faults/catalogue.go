@@ -69,7 +69,7 @@ var Catalogue = []Entry{
 	{ID: "F52", Is: "the disk is full, read-only or slow", Tests: "actors/storage.TestFullDiskMakesNobodyWait actors/storage.TestDiskThatTakesNothingIsAFault actors/storage.TestSlowSyncIsAFault store.TestFullDisk"},
 	{ID: "F53", Is: "files of state are corrupt", Tests: "store.TestForeignAndBrokenFiles internal/interop.TestUnreadableStateIsSetAside"},
 	{ID: "F54", Is: "the clock jumps", Tests: "supervisor/otp.TestWindowSurvivesAClockThatGoesBack"},
-	{ID: "F55", Is: "names of servers do not resolve", Tests: "internal/interop.TestServerThatCannotBeReachedIsExplained transport/faulty.TestNamesDoNotResolve transport/faulty.TestBothClientsResolveNames"},
+	{ID: "F55", Is: "names of servers do not resolve", Tests: "internal/interop.TestObstacleIsToldOnceAndNotTriedAgain transport/faulty.TestNamesDoNotResolve transport/faulty.TestBothClientsResolveNames"},
 	{ID: "F56", Is: "a shared store is slow or down", None: "the host shares no store with others: what it keeps is in files of its own"},
 	{ID: "F57", Is: "the keys of an issuer of tokens cannot be had", None: "keys of clients are those of the configuration: nothing is fetched"},
 	{ID: "F58", Is: "a sink of telemetry is blocked", Tests: "telemetry.TestEmitNeverBlocks internal/interop.TestHostWhoseLogIsNotReadEnds"},

@@ -121,6 +121,10 @@ func TestObstacleIsToldOnceAndNotTriedAgain(t *testing.T) {
 		return "https://" + address, dials
 	}
 	far := func() (string, *atomic.Int64) { return "https://far.test", new(atomic.Int64) }
+	// No resolver is asked for a name with an empty label, which is none, nor for one of onion (RFC 7686).
+	named := func(host string) func() (string, *atomic.Int64) {
+		return func() (string, *atomic.Int64) { return "http://" + host, new(atomic.Int64) }
+	}
 	for _, tt := range []struct {
 		name, settings, cause, do string
 		server                    func() (url string, dials *atomic.Int64)
@@ -134,11 +138,16 @@ func TestObstacleIsToldOnceAndNotTriedAgain(t *testing.T) {
 		{"for GET", "", "redirect", "as its url", moved(302, "/login")},
 		{"stream elsewhere", ", transport: sse", "redirect", `write "https://elsewhere.test/sse" as its url`, moved(308, "https://elsewhere.test/sse")},
 		{"proxy", fmt.Sprintf(", proxy: %q", proxy), "proxy", "wants credentials", far},
+		{"unknown name", ", proxy: direct", "unknown name", `no host is called "no..where"`, named("no..where")},
+		{"name without an address", ", proxy: direct", "unknown name", `"nowhere.onion" has no address`, named("nowhere.onion")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			url, dials := tt.server()
-			host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf("tenants: {default: {servers: {web: {url: \"%s/mcp\"%s}}}}\n", url, tt.settings)})
+			host := mcptest.Start(t, mcptest.HostOptions{
+				Config: fmt.Sprintf("tenants: {default: {servers: {web: {url: \"%s/mcp\"%s}}}}\n", url, tt.settings),
+				Env:    []string{"GODEBUG=netdns=go"}, // Go's resolver: another one may ask the network
+			})
 			c := newWire(t, host.MCP+"/web/mcp", "")
 			refused := func() (is told) {
 				t.Helper()

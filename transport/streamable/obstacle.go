@@ -78,18 +78,26 @@ func proxyOf(err error) (Obstacle, bool) {
 	return Obstacle{CauseProxy, "the proxy does not connect to this server: have it allowed there, or write `proxy: direct`"}, true
 }
 
-// nameOf finds a name that does not exist.
+// nameOf finds a name that does not exist, or has no address.
 func nameOf(err error) (Obstacle, bool) {
-	missing, ok := errors.AsType[*net.DNSError](err)
-	if !ok || !missing.IsNotFound {
+	do := ""
+	if missing, ok := errors.AsType[*net.DNSError](err); ok && missing.IsNotFound {
+		do = "no host is called " + strconv.Quote(missing.Name)
+	} else if none, ok := errors.AsType[*net.AddrError](err); ok && none.Err == noAddress {
+		do = strconv.Quote(none.Addr) + " has no address"
+	} else {
 		return Obstacle{}, false
 	}
 	where := "url"
 	if through, ok := errors.AsType[*net.OpError](err); ok && through.Op == "proxyconnect" {
 		where = "proxy"
 	}
-	return Obstacle{CauseName, fmt.Sprintf("no host is called %s: correct the %s, or have the name made known", strconv.Quote(missing.Name), where)}, true
+	return Obstacle{CauseName, fmt.Sprintf("%s: correct the %s, or have the name made known", do, where)}, true
 }
+
+// noAddress is how package net says that a name is known, and has no address of a kind that is
+// dialled.
+const noAddress = "no suitable address found"
 
 // certificateOf finds what is wrong with a certificate.
 func certificateOf(err error) (Obstacle, bool) {
