@@ -329,8 +329,8 @@ func (l *listener) stop(ctx context.Context) error {
 	if !d.hands {
 		// Connected clients are answered first: a server that shuts down does not answer the
 		// requests that it reads.
-		for _, s := range l.sockets {
-			streamable.DropHandshakes(s)
+		for _, g := range l.gates {
+			streamable.DropHandshakes(g)
 		}
 		pause(min(last, l.budget/20))
 	}
