@@ -109,8 +109,7 @@ func (h *host) mcp() (suture.Service, error) {
 		return nil, err
 	}
 	h.handover.bound()
-	s.ConnState = row.fresh.track(s.ConnState)
-	row.server = s
+	row.server, row.connections = s, connections
 	for _, l := range sockets {
 		h.recorder.Emit(telemetry.ListenerUp{Name: "mcp", Addr: shown(l.Addr())})
 		g := &gate{Listener: l}
@@ -230,17 +229,17 @@ func (h *host) idle() time.Duration {
 // listener serves MCP until it is told to stop. Then it lets clients finish, and ends with the
 // drain.
 type listener struct {
-	server  *http.Server
-	gates   []*gate        // of the sockets
-	sockets []net.Listener // at least one; they accept through the gates
-	clock   clock.Clock
-	budget  time.Duration        // of the drain
-	begins  func(*drain)         // is told of the drain
-	idle    func() time.Duration // how long nothing was in flight
-	awaited func() bool          // whether a client is waited for
-	unread  *drops.Shared        // what clients were not given
-	parting atomic.Bool          // every answer is its connection's last
-	fresh   newcomers
+	server      *http.Server
+	gates       []*gate        // of the sockets
+	sockets     []net.Listener // at least one; they accept through the gates
+	clock       clock.Clock
+	budget      time.Duration        // of the drain
+	begins      func(*drain)         // is told of the drain
+	idle        func() time.Duration // how long nothing was in flight
+	awaited     func() bool          // whether a client is waited for
+	unread      *drops.Shared        // what clients were not given
+	parting     atomic.Bool          // every answer is its connection's last
+	connections *streamable.Connections
 
 	handover *handover
 }
@@ -334,7 +333,7 @@ func (l *listener) stop(ctx context.Context) error {
 		}
 		pause(min(last, l.budget/20))
 	}
-	l.fresh.wait(d.begun.Add(d.budget).Sub(l.clock.Now()))
+	l.retire(d.begun.Add(d.budget).Sub(l.clock.Now()))
 	var left error
 	for _, g := range l.gates {
 		left = errors.Join(left, l.handover.end(g.Listener))

@@ -15,6 +15,7 @@ import (
 	"mcpd/internal/clock"
 	"mcpd/telemetry"
 	"mcpd/telemetry/drops"
+	"mcpd/transport/streamable"
 )
 
 // draining is a listener with a server of its own; idle is how long nothing was in flight.
@@ -33,14 +34,15 @@ func listenerOn(sockets []net.Listener, idle func() time.Duration, told *[]telem
 		handover: &handover{}, awaited: func() bool { return false },
 		unread: drops.NewShared(clock.System, func(e telemetry.Event) { *told = append(*told, e) }),
 	}
+	l.connections = &streamable.Connections{}
 	for _, s := range sockets {
 		g := &gate{Listener: s}
-		l.gates, l.sockets = append(l.gates, g), append(l.sockets, g)
+		l.gates, l.sockets = append(l.gates, g), append(l.sockets, l.connections.Listener(g))
 	}
-	l.server = &http.Server{
-		Handler:   l.lastAnswers(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})),
-		ConnState: l.fresh.track(nil),
-	}
+	l.server = streamable.NewHTTPServer(streamable.ServerOptions{
+		Handler:     l.lastAnswers(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})),
+		Connections: l.connections,
+	})
 	return l
 }
 
@@ -124,13 +126,20 @@ func newCaller(t *testing.T, l *listener) *caller {
 
 func (c *caller) ask() *http.Response {
 	c.t.Helper()
-	if _, err := fmt.Fprint(c.conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"); err != nil {
-		c.t.Fatal(err)
-	}
-	r, err := http.ReadResponse(c.answers, nil)
+	r, err := c.try()
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	r.Body.Close()
 	return r
+}
+
+func (c *caller) try() (*http.Response, error) {
+	if _, err := fmt.Fprint(c.conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"); err != nil {
+		return nil, err
+	}
+	r, err := http.ReadResponse(c.answers, nil)
+	if err != nil {
+		return nil, err
+	}
+	return r, r.Body.Close()
 }

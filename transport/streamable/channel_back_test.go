@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -90,9 +91,7 @@ func TestChannelComesBack(t *testing.T) {
 	}
 	pushAll(t, session.streams, note("notifications/message", 6))
 	second.expect(notes(6, 6)...)
-	if open := session.streams.Open(); open != 1 {
-		t.Errorf("%d streams are open", open)
-	}
+	waitFor(t, func() bool { return session.streams.Open() == 1 })
 }
 
 // waiting is how many events wait on the standing stream.
@@ -315,6 +314,46 @@ func TestChannelOfAClientThatDoesNotSay(t *testing.T) {
 		t.Errorf("a client without a session is answered %d", status)
 	}
 	lost.begin(protocol.V20251125)
+}
+
+// A host that opens no sessions any more lets clients come back to theirs, also those that do not say
+// to which: a stream that they do not get back costs them the answers which they wait for.
+func TestChannelComesBackWhileTheHostCloses(t *testing.T) {
+	host := newTestHost(t)
+	var closing atomic.Pointer[protocol.Error]
+	s := serve(t, host, Options{Closing: closing.Load})
+	s.handler.options.Host = findingHost{host}
+	c := s.stream(t.Context(), "ann").begin(protocol.V20251125)
+	session := host.last()
+	refused := protocol.Stopping("", false)
+	refused.RetryAfter = 2 * time.Second
+	closing.Store(refused)
+
+	c.away(session)
+	c.say(`{"jsonrpc":"2.0","id":"a","method":"echo","params":{}}`)
+	if status := c.back(); status != http.StatusOK {
+		t.Fatalf("the stream is answered %d", status)
+	}
+	c.expect(`{"jsonrpc":"2.0","id":"a","result":{}}`)
+
+	open := func(header ...string) *http.Response {
+		return s.do(s.at(s.request(t.Context(), http.MethodGet, "", append(header, "Authorization", "ann")...), "/t/acme/sse"))
+	}
+	c.away(session)
+	c.events = readStream(t, open("Mcp-Protocol-Version", "2025-11-25"))
+	ping, err := jsonrpc.Decode(c.events.next().Data, jsonrpc.Limits{})
+	if err != nil || ping.Method != "ping" {
+		t.Fatalf("it is asked %+v, %v", ping, err)
+	}
+	c.say(line(jsonrpc.Response(ping.ID, nil)))
+	if e := c.next(); e.Name != "endpoint" || "/t/acme/sse"+string(e.Data) != c.at {
+		t.Fatalf("the stream goes on with %+v", e)
+	}
+
+	resp := open()
+	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") != "2" {
+		t.Errorf("a new stream is answered %d, Retry-After %q", resp.StatusCode, resp.Header.Get("Retry-After"))
+	}
 }
 
 // findingHost knows of the sessions over HTTP+SSE.

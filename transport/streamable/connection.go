@@ -37,6 +37,7 @@ type connection struct {
 
 	from     atomic.Pointer[net.TCPAddr] // who has connected to the proxy; nil without one that says so
 	faulty   atomic.Bool                 // framing has found a fault: nothing is read any more
+	asked    atomic.Bool                 // something was read after the last answer was written
 	lingered sync.Once
 
 	tenant atomic.Pointer[holder] // whose it is; nil before its first authenticated request
@@ -49,14 +50,15 @@ type connection struct {
 	weight         int64
 	place, placeOf *list.Element // nil once it has authenticated
 
-	mu      sync.Mutex // guards the rest
-	state   *tls.ConnectionState
-	open    int       // requests on it that are being answered
-	streams []*outlet // those of them that only wait for something to say
-	changed time.Time // since when both are as they are
-	left    bool      // it was asked to end
-	since   time.Time // when resets were counted from
-	resets  int
+	mu          sync.Mutex // guards the rest
+	state       *tls.ConnectionState
+	open        int       // requests on it that are being answered
+	multiplexes bool      // it has had a request of HTTP/2
+	streams     []*outlet // those of them that only wait for something to say
+	changed     time.Time // since when both are as they are
+	left        bool      // it was asked to end
+	since       time.Time // when resets were counted from
+	resets      int
 }
 
 // local is who calls over a Unix socket: a user of this machine, as over loopback.
@@ -113,6 +115,9 @@ func (c *connection) read(p []byte) (int, error) {
 	}
 	foreign := !c.begun && proxyHeader(p[:n])
 	c.begun = c.begun || n > 0
+	if n > 0 && !c.asked.Load() {
+		c.asked.Store(true)
+	}
 	if n > 0 && c.tenant.Load() == nil && !c.all.heard(c, n) {
 		return 0, net.ErrClosed
 	}

@@ -96,6 +96,7 @@ func (c *Connections) track(conn net.Conn, state http.ConnState) {
 		c.arrive(c.known(conn))
 	case http.StateIdle:
 		known := c.known(conn)
+		known.asked.Store(false)
 		if known.tenant.Load() == nil {
 			c.rest(known)
 		}

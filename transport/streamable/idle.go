@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// begin takes note of a request. It reports whether its connection was asked to end, and gives the
-// request up if the connection has done so already: its client sends it again.
-func (c *connection) begin() (left bool) {
+// begin takes note of a request, and whether others may come at the same time. It reports whether the
+// connection was asked to end, and gives the request up if the connection has ended already: its
+// client sends it again.
+func (c *connection) begin(multiplexes bool) (left bool) {
 	if c == nil {
 		return false
 	}
@@ -18,6 +19,7 @@ func (c *connection) begin() (left bool) {
 		panic(http.ErrAbortHandler)
 	}
 	c.open++
+	c.multiplexes = multiplexes
 	c.changed = time.Now()
 	return c.left
 }

@@ -112,7 +112,7 @@ func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if from := c.source(); from != "" {
 		r.RemoteAddr = from // net/http has asked before the proxy had said it
 	}
-	left := c.begin()
+	left := c.begin(r.ProtoMajor == 2)
 	defer c.finish()
 	response := &response{ResponseWriter: w}
 	w = response

@@ -25,3 +25,21 @@ func waited(l net.Listener) bool {
 	})
 	return n > 0
 }
+
+// arriving reports whether something has come over a connection that nobody has read yet. It may be
+// called while somebody reads.
+func arriving(conn net.Conn) (arriving bool) {
+	s, ok := conn.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := s.SyscallConn()
+	if err != nil {
+		return false
+	}
+	_ = raw.Control(func(fd uintptr) { // one that is closed has nothing
+		n, _, err := unix.Recvfrom(int(fd), make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		arriving = err == nil && n > 0
+	})
+	return arriving
+}
