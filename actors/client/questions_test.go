@@ -15,6 +15,7 @@ import (
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/telemetry"
+	"mcpd/transport"
 )
 
 const elicits = `{"elicitation":{}}`
@@ -163,6 +164,44 @@ func TestQuestionWithoutAnAddressReachesNobody(t *testing.T) {
 		}
 		if len(asked(&r.one))+len(asked(&r.two)) != 0 {
 			t.Error("somebody was asked")
+		}
+	})
+}
+
+// gone is the sink of a call whose client has left its stream.
+type gone struct{ transport.Sink }
+
+func (gone) Left() bool { return true }
+
+// A question of one client's calls is put where the client reads: not on the stream of a call that it
+// has given up without saying so, as clients do by ending a request of HTTP.
+func TestQuestionIsPutWhereTheClientReads(t *testing.T) {
+	run(t, declares(elicits), func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		var calls []*request.Exchange
+		for range 3 {
+			calls = append(calls, r.call("one"))
+			p.Expect("tools/call")
+		}
+		for _, c := range []struct {
+			left []int
+			want int
+		}{{nil, 2}, {[]int{0}, 2}, {[]int{2}, 1}, {[]int{1, 2}, 0}, {[]int{0, 1, 2}, 2}} {
+			sinks := map[int]transport.Sink{}
+			for _, i := range c.left {
+				sinks[i], calls[i].Sink = calls[i].Sink, gone{calls[i].Sink}
+			}
+			p.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
+			r.Rest()
+			if got := asked(&r.one); len(got) != 1 || got[0].On != calls[c.want] {
+				t.Errorf("%v have left: asked %+v, want on the stream of call %d", c.left, got, c.want)
+			}
+			r.send(&client.Answer{Question: question, Result: jsontext.Value(`{}`)})
+			p.ExpectAnswer(question)
+			r.one.Forget()
+			for i, sink := range sinks {
+				calls[i].Sink = sink
+			}
 		}
 	})
 }

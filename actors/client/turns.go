@@ -83,6 +83,17 @@ func (c *Connection) during() (calls []*request.Exchange) {
 	return calls
 }
 
+// read is the newest of one client's calls whose stream the client still reads, or else the newest.
+// Clients give calls up by ending their request of HTTP, which cancels nothing in legacy revisions.
+func read(calls []*request.Exchange) *request.Exchange {
+	for _, x := range slices.Backward(calls) {
+		if l, ok := x.Sink.(interface{ Left() bool }); !ok || !l.Left() {
+			return x
+		}
+	}
+	return calls[len(calls)-1]
+}
+
 // address says whom a question is for, and which session's row that is. One that came on a call's stream, or names a task, belongs to that,
 // any other to the only call during which it can have been asked. When there are several they must be one client's, which hears of it on the
 // stream of any of them.
@@ -104,7 +115,7 @@ func (c *Connection) address(q *Question, related jsonrpc.ID) (to request.Owner,
 		q.Exchange = during[0]
 		return q.Exchange.Owner, q.Exchange.Session, true
 	case len(during) > 1:
-		q.On = during[0]
+		q.On = read(during)
 		return q.On.Owner, q.On.Session, !slices.ContainsFunc(during, func(x *request.Exchange) bool {
 			return x.Session != q.On.Session || x.Version.Has(protocol.MultiRoundTrip)
 		})

@@ -220,3 +220,10 @@ func (s *Streams) sweep() {
 		s.expectSweep()
 	}
 }
+
+// attended reports whether a client reads a stream.
+func (s *Streams) attended(st *stream) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(st.outlets) > 0
+}

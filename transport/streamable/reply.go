@@ -65,6 +65,17 @@ func (r *reply) From() string { return r.from }
 // From implements transport.Addressed.
 func (b *member) From() string { return b.reply.from }
 
+// Left reports whether nobody reads what is sent before the outcome: the client has ended its request
+// and not come back for the stream.
+func (r *reply) Left() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.left && (r.stream == nil || !r.streams.attended(r.stream))
+}
+
+// Left is that of the POST.
+func (b *member) Left() bool { return b.reply.Left() }
+
 // member is the Sink of one request of a batch.
 type member struct {
 	reply *reply

@@ -110,6 +110,39 @@ func TestLateRefusalTellsNoSession(t *testing.T) {
 	}
 }
 
+// The sink of a request says whether its client still reads the stream, also one that has come back for it.
+func TestSinkSaysWhetherItsClientHasLeft(t *testing.T) {
+	host := newTestHost(t)
+	sinks := make(chan transport.Sink, 1)
+	host.scripts["long"] = func(_ *testSession, _ jsonrpc.Message, out transport.Sink) {
+		out.Send(note("notifications/message", 1))
+		sinks <- out
+	}
+	s := serve(t, host, Options{})
+	id := s.session(protocol.V20251125)
+	ctx, disconnect := context.WithCancel(t.Context())
+	first := readStream(t, s.do(s.request(ctx, http.MethodPost, call("long"), "Mcp-Session-Id", id)))
+	first.next()
+	one := first.next()
+	out := <-sinks
+	becomes := func(want bool) {
+		t.Helper()
+		for until := time.Now().Add(10 * time.Second); out.(interface{ Left() bool }).Left() != want; time.Sleep(time.Millisecond) {
+			if time.Now().After(until) {
+				t.Fatalf("left is %t", !want)
+			}
+		}
+	}
+	becomes(false)
+	disconnect()
+	becomes(true)
+	second := readStream(t, s.get("Mcp-Session-Id", id, "Last-Event-ID", one.ID))
+	second.next()
+	becomes(false)
+	out.Finish(jsonrpc.Response(jsonrpc.IntID(1), nil))
+	second.rest()
+}
+
 // A disconnect is not a cancel: the exchange goes on, and its client fetches the rest of this stream, and of no other, by GET.
 func TestStreamIsResumedAfterADisconnect(t *testing.T) {
 	host := newTestHost(t)
