@@ -10,6 +10,7 @@ import (
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/rewrite"
 	"mcpd/protocol/splice"
+	"mcpd/protocol/subscription"
 	"mcpd/transport"
 	"mcpd/transport/streamable"
 )
@@ -61,10 +62,33 @@ func (c *Connection) notified(in transport.Inbound) {
 		}
 		lists := catalog.Touched(m.Method)
 		if len(lists) == 0 {
+			if !c.awaits(m) {
+				c.undelivered(m.Method, "unsubscribed")
+				return
+			}
 			c.dispatch(m, everybody)
 		}
 		c.announced(lists)
 	}
+}
+
+// awaits reports whether an update is of a resource that the server was asked over this connection to
+// tell of, or of one below it. Some servers tell each of their sessions of every resource: whoever
+// wants to hear of it does so over the connection that is subscribed.
+func (c *Connection) awaits(m jsonrpc.Message) bool {
+	if m.Method != "notifications/resources/updated" || c.facts.Version.Has(protocol.Listen) {
+		return true
+	}
+	uri, _ := splice.GetString(m.Params, "uri")
+	if _, exactly := c.uris[uri]; exactly {
+		return true
+	}
+	for subscribed := range c.uris {
+		if subscription.Covers(subscribed, uri) {
+			return true
+		}
+	}
+	return false
 }
 
 // logged passes on a log line to whoever it belongs to. One that may be about calls of several

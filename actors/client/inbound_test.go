@@ -205,14 +205,54 @@ func TestAnnouncementsGoToTheDispatcher(t *testing.T) {
 		p := r.ready(`{"tools":{},"resources":{"subscribe":true}}`)
 		p.Reply(p.Expect("resources/list"), `{"resources":[]}`)
 		p.Reply(p.Expect("resources/templates/list"), `{"resourceTemplates":[]}`)
-		p.Notify(jsonrpc.ID{}, "notifications/resources/updated", `{"uri":"test://x"}`)
 		p.Notify(jsonrpc.ID{}, "notifications/message", `{"level":"info","data":"undeclared"}`)
 		p.Notify(jsonrpc.ID{}, "notifications/unheard/of", `{}`)
+		r.Rest()
+		r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
+		p.Reply(p.Expect("resources/subscribe"), `{}`)
+		p.Notify(jsonrpc.ID{}, "notifications/resources/updated", `{"uri":"test://x"}`)
 		got := stage.Of[*notification.Dispatch](&r.dispatcher.Log)
 		if len(got) != 1 || got[0].URI != "test://x" || got[0].Server != "files" || got[0].Method != "notifications/resources/updated" {
 			t.Errorf("dispatched %+v", got)
 		}
 		if dropped := stage.Of[telemetry.NotificationDropped](&r.Events); len(dropped) != 1 || dropped[0].Reason != "undeclared" {
+			t.Errorf("dropped %+v", dropped)
+		}
+	})
+}
+
+// Some servers tell each of their sessions of every resource that changes. Over a connection that is not
+// subscribed to it the change would be told once more to whoever hears of it over another.
+func TestUpdatesNeedASubscriptionOfTheirConnection(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.ready(`{"tools":{},"resources":{"subscribe":true}}`)
+		p.Reply(p.Expect("resources/list"), `{"resources":[]}`)
+		p.Reply(p.Expect("resources/templates/list"), `{"resourceTemplates":[]}`)
+		r.attach("one")
+		tells := func(want ...string) {
+			t.Helper()
+			r.dispatcher.Forget()
+			for _, uri := range []string{"test://x", "test://x/below", "test://xy", "test://y"} {
+				p.Notify(jsonrpc.ID{}, "notifications/resources/updated", `{"uri":"`+uri+`"}`)
+			}
+			var got []string
+			for _, n := range stage.Of[*notification.Dispatch](&r.dispatcher.Log) {
+				got = append(got, n.URI)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("dispatched %q, want %q", got, want)
+			}
+		}
+		tells()
+		r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
+		subscribe := p.Expect("resources/subscribe")
+		tells("test://x", "test://x/below") // a server may do so before it answers
+		p.Reply(subscribe, `{}`)
+		tells("test://x", "test://x/below")
+		r.forward("one", "resources/unsubscribe", `{"uri":"test://x"}`)
+		p.Reply(p.Expect("resources/unsubscribe"), `{}`)
+		tells()
+		if dropped := stage.Of[telemetry.NotificationDropped](&r.Events); len(dropped) == 0 || dropped[0].Reason != "unsubscribed" {
 			t.Errorf("dropped %+v", dropped)
 		}
 	})

@@ -257,7 +257,7 @@ func (s *Session) renamed(uris []session.Subscription, n *notification.Notice) [
 	below := false
 	for _, want := range uris {
 		switch {
-		case want.Server != n.Server || !covers(want.Own, n.URI):
+		case want.Server != n.Server || !subscription.Covers(want.Own, n.URI):
 		case want.Own != n.URI:
 			below = true
 		case !slices.Contains(names, want.URI):

@@ -3,7 +3,6 @@ package server
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"mcpd/actors/notification"
 	"mcpd/actors/session"
@@ -68,12 +67,6 @@ func (s *Session) shows(source notification.Source) bool {
 	}
 	own := source.Server != "" && !s.h.IsPeer() && s.targets[source.Server].Alive()
 	return !own
-}
-
-// covers reports whether a subscription to a resource takes an update of another: the same, or one below it (2025-11-25
-// §server/resources, ResourceUpdatedNotification).
-func covers(subscribed, updated string) bool {
-	return updated == subscribed || strings.HasPrefix(updated, strings.TrimSuffix(subscribed, "/")+"/")
 }
 
 // subscribing keeps which resources the client wants to hear of, from the moment it asks: the server may announce a change right behind

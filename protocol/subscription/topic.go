@@ -23,6 +23,13 @@ func ListChanged(method string) bool { return strings.HasSuffix(method, "/list_c
 // updated is the one notification that is about a resource.
 const updated = "notifications/resources/updated"
 
+// Covers reports whether a subscription to a resource takes an update of another: the same, or one
+// below it (2025-11-25 §server/resources, ResourceUpdatedNotification).
+func Covers(subscribed, updated string) bool {
+	return updated == subscribed ||
+		strings.HasPrefix(updated, strings.TrimSuffix(subscribed, "/")+"/")
+}
+
 // Topic is what one can subscribe to, and what a notification is about. As a subscription an empty Server means any server, an empty URI
 // any resource, and an empty Over any connection. As the subject of a notification they mean that it is about none in particular.
 type Topic struct {
