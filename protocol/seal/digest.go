@@ -6,8 +6,6 @@ import (
 	"hash"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"mcpd/protocol/splice"
 )
 
 // Digest stands for what a request asks for.
@@ -17,22 +15,25 @@ type Digest [sha256.Size]byte
 // inputResponses and requestState). The order of members, space between tokens and the spelling of strings do not matter. Numbers count
 // as they are written, since rounding them would let two different requests pass for one. Params must be what jsonrpc.Decode accepts.
 func DigestOf(method string, params jsontext.Value) (d Digest) {
-	canonical := splice.Without(params, "_meta", "inputResponses", "requestState").Clone()
-	_ = canonical.Format(jsontext.ReorderRawObjects(true)) // what is no JSON stays as it is, and is told apart all the same
 	h := sha256.New()
 	field(h, []byte("mcpd request"))
 	field(h, []byte(method))
-	field(h, canonical)
+	canonical(h, params)
 	h.Sum(d[:0])
 	return d
 }
 
 // field writes one part so that no two lists of parts look alike.
 func field(h hash.Hash, part []byte) {
-	var length [8]byte
-	binary.BigEndian.PutUint64(length[:], uint64(len(part)))
-	h.Write(length[:])
+	length(h, len(part))
 	h.Write(part)
+}
+
+// length writes how long a part is.
+func length(h hash.Hash, n int) {
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], uint64(n))
+	h.Write(b[:])
 }
 
 // Binding is whom and what a token is good for. None of it is in the token.

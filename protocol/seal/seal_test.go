@@ -3,11 +3,14 @@ package seal_test
 import (
 	"bytes"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +20,7 @@ import (
 
 	"mcpd/protocol"
 	"mcpd/protocol/seal"
+	"mcpd/protocol/splice"
 )
 
 var now = time.UnixMilli(1_800_000_000_000)
@@ -304,6 +308,72 @@ func TestDigestOf(t *testing.T) {
 	if string(original) != params {
 		t.Error("the params changed")
 	}
+}
+
+// formed are texts of which each has something that its canonical form says otherwise.
+var formed = []string{
+	``, `{}`, `{"broken`, `{"a":1,"a":2}`, " { \"b\" : [ 1 , 2 ] , \"a\" : \"\\u00e4\\/\" } ", `{"name":"t","_meta":{},"arguments":{"z":{"y":1,"x":[{"b":1,"a":2}]},"a":null}}`,
+	`{"requestState":"s","inputResponses":{"a":1},"\ud83d\ude00":1,"\uffee":2}`, "{\"a\":\"\xff\"}", `{"a":"\ud800"}`, `[1,2]`, `{"a":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`,
+	`{"b":{"y":1,"x":{"b":[{"d":1,"c":2},{"c":1,"d":2}],"a":1}},"a":1,"_meta":{"b":1,"a":2}}`,
+	`{"\u0061":1,"b":2,"\u00e9":3,"\"":4,"\\":5,"z\n":6}`, "{\"\u20ac\":1,\"\U0001f600\":2,\"\ufb33\":3,\"\u00f6\":4}",
+	`{"a":"\u001f\u0008\u000c\u007f\u2028\u0022\u005c\u002f\/"}`, `{"a":{"x":1,"\u0078":2}}`, `"x"`, `{"a":1e400,"b":-0.0}`, `{"a":[ ],"b":{ }}`,
+}
+
+// reference is the digest by way of a copy in its canonical form.
+func reference(method string, params jsontext.Value) (d seal.Digest) {
+	canonical := splice.Without(params, "_meta", "inputResponses", "requestState").Clone()
+	_ = canonical.Format(jsontext.ReorderRawObjects(true))
+	h := sha256.New()
+	for _, part := range []string{"mcpd request", method, string(canonical)} {
+		var length [8]byte
+		binary.BigEndian.PutUint64(length[:], uint64(len(part)))
+		h.Write(append(length[:], part...))
+	}
+	h.Sum(d[:0])
+	return d
+}
+
+// The digest is that of the canonical form, whoever makes that: tokens outlive the host that made them.
+func TestDigestIsOfTheCanonicalForm(t *testing.T) {
+	for _, params := range formed {
+		if got, want := seal.DigestOf("tools/call", jsontext.Value(params)), reference("tools/call", jsontext.Value(params)); got != want {
+			t.Errorf("%q: differs", params)
+		}
+	}
+}
+
+// A large request is not copied for it, also where all of it has to be said otherwise.
+func TestDigestCopiesNothing(t *testing.T) {
+	for name, params := range map[string]jsontext.Value{
+		"text":     jsontext.Value(`{"name":"t","_meta":{},"arguments":{"text":"` + strings.Repeat("lorem ipsum ", 250_000) + `"}}`),
+		"escapes":  jsontext.Value(`{"name":"t","_meta":{},"arguments":{"text":"` + strings.Repeat(`lorem\/ipsum\u0020`, 150_000) + `"}}`),
+		"list":     jsontext.Value(`{"name":"t","_meta":{},"arguments":{"list":[` + strings.Repeat(`1, `, 1_000_000) + `1]}}`),
+		"in order": jsontext.Value(`{"name":"t","_meta":{},"arguments":{"list":[` + strings.Repeat(`{"a":1,"b":2}, `, 200_000) + `1]}}`),
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		seal.DigestOf("tools/call", params)
+		runtime.ReadMemStats(&after)
+		if got := after.TotalAlloc - before.TotalAlloc; got > 64<<10 {
+			t.Errorf("%s: %d bytes for one of %d", name, got, len(params))
+		}
+	}
+}
+
+// FuzzDigest compares the form that is hashed with that of jsontext, for all that is JSON.
+func FuzzDigest(f *testing.F) {
+	for _, params := range formed {
+		f.Add(params)
+	}
+	f.Fuzz(func(t *testing.T, params string) {
+		if !jsontext.Value(params).IsValid() {
+			seal.DigestOf("m", jsontext.Value(params)) // does not panic
+			return
+		}
+		if got, want := seal.DigestOf("m", jsontext.Value(params)), reference("m", jsontext.Value(params)); got != want {
+			t.Errorf("%q: differs", params)
+		}
+	})
 }
 
 func BenchmarkSeal(b *testing.B) {
