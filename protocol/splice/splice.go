@@ -102,6 +102,20 @@ func Set(raw, value jsontext.Value, path ...string) (jsontext.Value, error) {
 	}
 }
 
+// Elide is an object with an empty one in the place of the object of least bytes or more that it has
+// under that name, and what stood there. Where there is none it is raw itself, and nil. To change the
+// short one in several places and put the long member back with Set makes one copy of that.
+func Elide(raw jsontext.Value, name string, least int) (short, long jsontext.Value) {
+	if len(raw) < least {
+		return raw, nil
+	}
+	it, c, ok := find(raw, skipSpace(raw, 0), name)
+	if !ok || !c.object || raw[it.value] != '{' || !c.leave(&it) || it.end-it.value < least {
+		return raw, nil
+	}
+	return replace(raw, it.value, it.end, []byte("{}")), it.valueOf(raw)
+}
+
 // insert adds a member for path[i:] to the object at that place.
 func insert(raw jsontext.Value, at int, value jsontext.Value, path []string, i int) (jsontext.Value, error) {
 	c, ok := open(raw, at)

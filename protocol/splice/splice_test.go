@@ -13,6 +13,31 @@ import (
 
 const tool = ` { "name" : "add",  "n": 12345678901234567890.10 ,"list":[ 1 , {"a":2} ,"x]}" ], "_meta": {"a\/b":1, "c":null} } `
 
+// What is elided comes back by Set, in its place.
+func TestElide(t *testing.T) {
+	for _, c := range []struct{ raw, short, long string }{
+		{`{"name":"t","arguments":{"a":[1,2]},"x":1}`, `{"name":"t","arguments":{},"x":1}`, `{"a":[1,2]}`},
+		{`{"arguments" : {"a":[1,2]} }`, `{"arguments" : {} }`, `{"a":[1,2]}`},
+		{`{"arguments":{"a":1}}`, `{"arguments":{"a":1}}`, ``}, // short
+		{`{"arguments":"aaaaaaaaaaaaaaaaaa"}`, `{"arguments":"aaaaaaaaaaaaaaaaaa"}`, ``},
+		{`{"x":{"arguments":{"a":[1,2]}}}`, `{"x":{"arguments":{"a":[1,2]}}}`, ``},
+		{`["arguments",{"a":[1,2]}]`, `["arguments",{"a":[1,2]}]`, ``},
+		{`{"arguments":{"a":[1,2`, `{"arguments":{"a":[1,2`, ``},
+		{``, ``, ``},
+	} {
+		short, long := splice.Elide(jsontext.Value(c.raw), "arguments", len(`{"a":[1,2]}`))
+		if string(short) != c.short || string(long) != c.long || (long == nil) != (c.long == "") {
+			t.Errorf("%s: got %s and %s, want %s and %s", c.raw, short, long, c.short, c.long)
+		}
+		if long == nil {
+			continue
+		}
+		if back, err := splice.Set(short, long, "arguments"); err != nil || string(back) != c.raw {
+			t.Errorf("%s comes back as %s, %v", c.raw, back, err)
+		}
+	}
+}
+
 func raw(s string) jsontext.Value { return jsontext.Value(s) }
 
 func TestGet(t *testing.T) {
