@@ -5,6 +5,35 @@ import (
 	"testing"
 )
 
+// However many buffers come back at once, few are kept: the fewer, the less memory there is.
+func TestFewBuffersAreKept(t *testing.T) {
+	for limit, most := range map[int64]int{1 << 40: mostSpare, 256 << 20: 4 << 20, 1 << 20: 0} {
+		s := new(spares)
+		for n := range 8 { // of larger ones none is kept anyway
+			for range 4 {
+				s.put(n, make([]byte, Large<<(n+1))[:0], limit)
+			}
+		}
+		size := 0
+		for n := range s.of {
+			for range s.of[n] {
+				size += Large << (n + 1)
+			}
+		}
+		if size != s.size || size > most || most > 0 && size == 0 {
+			t.Errorf("of a limit of %d are kept %d bytes, counted as %d, want %d at most", limit, size, s.size, most)
+		}
+		for n := range s.of {
+			for len(s.of[n]) > 0 {
+				s.take(n)
+			}
+		}
+		if s.size != 0 || s.take(0) != nil {
+			t.Errorf("%d bytes are left of none", s.size)
+		}
+	}
+}
+
 // A buffer that grows keeps what it holds, at least doubles, and stays within its bound, whether it was somebody's before or not.
 func TestGrowKeepsWhatThereIs(t *testing.T) {
 	for range 3 { // the first round makes the buffers that the next ones find
