@@ -11,16 +11,38 @@ import (
 	"mcpd/protocol/mrtr"
 	"mcpd/protocol/rewrite"
 	"mcpd/protocol/splice"
+	"mcpd/transport"
 )
 
-// said is what a call says to this server, in its own revision and under an id of ours.
+// said is what a call says to this server, in its own revision and under an id of ours. It is the
+// params of the call where nothing in them is said otherwise. Large arguments are copied once.
 func (c *Connection) said(x *request.Exchange, id jsonrpc.ID) (jsontext.Value, error) {
-	params, err := rewrite.Request(x.Method, x.Version, c.facts.Version, x.Params)
+	short, arguments := shortened(x)
+	params, err := rewrite.Request(x.Method, x.Version, c.facts.Version, short)
 	var none *rewrite.Inexpressible
 	if errors.As(err, &none) {
 		return nil, protocol.MethodNotFound(x.Method)
 	}
-	return c.addressed(x, id, params), nil
+	params = c.addressed(x, id, params)
+	if arguments != nil && &params[0] == &short[0] && len(params) == len(short) {
+		return x.Params, nil
+	}
+	return lengthened(params, arguments), nil
+}
+
+// shortened is the params of a call without its arguments, where these are large: nothing on the way
+// to a server looks at them, and each change of the rest would copy them.
+func shortened(x *request.Exchange) (short, arguments jsontext.Value) {
+	return splice.Elide(x.Params, "arguments", transport.Large)
+}
+
+// lengthened puts them back.
+func lengthened(short, arguments jsontext.Value) jsontext.Value {
+	if arguments == nil {
+		return short
+	}
+	params, _ := splice.Set(short, arguments, "arguments") // it is an object
+	return params
 }
 
 // addressed puts into the params of a call what belongs to the way to this server: our progress

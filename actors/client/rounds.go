@@ -19,9 +19,11 @@ import (
 // with the answers. What and when is decided by package rounds; this performs it.
 type drive struct {
 	*rounds.Drive
-	f     *flight
-	id    jsonrpc.ID // of the call that is at the server; zero while the client is asked
-	timer otp.Timer
+	f *flight
+	// arguments are those of the call where they are large: the drive does not have them.
+	arguments jsontext.Value
+	id        jsonrpc.ID // of the call that is at the server; zero while the client is asked
+	timer     otp.Timer
 }
 
 // driveDue says that something of a drive is due.
@@ -35,11 +37,12 @@ func (c *Connection) interrupted(f *flight, m jsonrpc.Message) bool {
 		if !asks || f.x.Version.Has(protocol.MultiRoundTrip) || !mrtr.MayAsk(f.x.Method) {
 			return false
 		}
-		params, err := rewrite.Request(f.x.Method, f.x.Version, c.facts.Version, f.x.Params)
+		short, arguments := shortened(f.x)
+		params, err := rewrite.Request(f.x.Method, f.x.Version, c.facts.Version, short)
 		if err != nil { // it was said before
 			return false
 		}
-		d = &drive{f: f, Drive: rounds.NewDrive(c.p.Now(), params, rounds.Options{
+		d = &drive{f: f, arguments: arguments, Drive: rounds.NewDrive(c.p.Now(), params, rounds.Options{
 			Server: c.o.Server, Version: c.facts.Version, Client: c.declaredBy(f.x), ElicitationID: "mcpd-" + strconv.FormatUint(f.x.ID, 36) + "-",
 		})}
 		c.drives[f.x.ID] = d
@@ -96,7 +99,7 @@ func (c *Connection) recall(d *drive, params jsontext.Value) {
 	if err == nil {
 		c.p.Check()
 		d.id, c.calls[id] = id, d.f
-		err = c.up.Send(c.p.Context(), jsonrpc.Request(id, x.Method, c.addressed(x, id, params)))
+		err = c.up.Send(c.p.Context(), jsonrpc.Request(id, x.Method, lengthened(c.addressed(x, id, params), d.arguments)))
 		c.watch()
 	}
 	if err != nil {
