@@ -63,6 +63,10 @@ func (c *Connection) write(x *request.Exchange) {
 	if c.listening(x) || c.resubscribe(x) {
 		return
 	}
+	if c.noRoom(x) && c.waitForRoom(x) {
+		c.unwritten(x)
+		return
+	}
 	if x.Method == "resources/subscribe" && c.unheard {
 		complete(c.o.Requests, x, nil, protocol.CapabilityNotSupported("resources.subscribe"))
 		return

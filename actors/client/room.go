@@ -5,14 +5,25 @@ import (
 	"time"
 
 	"mcpd/actors/request"
+	"mcpd/transport"
 )
 
 // roomTime is how long after a call found no room in the server's input it is tried again, if no answer came before: a server that reads and
-// thinks has room without having answered. Each try copies the call.
+// thinks has room without having answered.
 const roomTime = 50 * time.Millisecond
 
 // roomy says that there may be room again.
 type roomy struct{}
+
+// noRoom reports whether the server's input has no room for a large call, before the call is copied
+// for it.
+func (c *Connection) noRoom(x *request.Exchange) bool {
+	if len(x.Params) < transport.Large {
+		return false
+	}
+	input, ok := transport.As[interface{ Fits(bytes int) bool }](c.up)
+	return ok && !input.Fits(len(x.Params))
+}
 
 // waitForRoom keeps a call that found no room, at its place, and reports whether it did. Where nothing is in flight the server reads nothing, and nobody can
 // tell for how long.

@@ -124,6 +124,9 @@ func (c *Conn) Send(_ context.Context, m jsonrpc.Message) error {
 	return c.out.put(m, m.Method == "")
 }
 
+// Fits reports whether a request with params of that many bytes can be queued now.
+func (c *Conn) Fits(bytes int) bool { return c.out.has(bytes) }
+
 // Negotiated ends the handshake. In a revision with batches the server may send arrays from now on.
 func (c *Conn) Negotiated(v protocol.Version) { c.version.Store(uint32(v)) }
 

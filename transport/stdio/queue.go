@@ -138,6 +138,13 @@ func (q *queue) fits(n int, urgent bool) bool {
 	return q.size == 0 || q.size+n <= limit
 }
 
+// has reports whether a request of n bytes could be put.
+func (q *queue) has(n int) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.closed || q.fits(n, false)
+}
+
 // mark notes the end of a message of n bytes.
 func (q *queue) mark(n int, id jsonrpc.ID) {
 	q.size += n
