@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
 )
 
 // begin starts from nothing: there is no server yet, and all that is known of one is what the heir holds.
@@ -98,8 +99,26 @@ func (c *Connection) read(ctx context.Context, attempt uint64, lately *reading) 
 		if err := c.rest(ctx, lately, in); err != nil {
 			return err
 		}
-		if err := c.p.PostWait(ctx, inbound{in, attempt}); err != nil {
+		if err := c.bring(ctx, inbound{in: in, attempt: attempt}); err != nil {
 			return err
 		}
+	}
+}
+
+// bring gives the connection what was read. It waits until what is large was handled: the transport
+// counts it until the next message is asked for.
+func (c *Connection) bring(ctx context.Context, m inbound) error {
+	if len(m.in.Message.Result) < transport.Large && len(m.in.Message.Params) < transport.Large {
+		return c.p.PostWait(ctx, m)
+	}
+	m.handled = make(chan struct{})
+	if err := c.p.PostWait(ctx, m); err != nil {
+		return err
+	}
+	select {
+	case <-m.handled:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }

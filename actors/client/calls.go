@@ -150,6 +150,7 @@ func (c *Connection) response(m jsonrpc.Message) error {
 	c.noteMade(f.x, m.Outline())
 	answer.Result, answer.Err = c.heard(f.x, m)
 	f.settle(answer.Err)
+	f.x.Answered(len(answer.Result))
 	if c.p.Pass(c.o.Requests, answer) != nil {
 		send(c.o.Requests, answer)
 	}

@@ -118,6 +118,7 @@ type (
 	inbound struct {
 		in      transport.Inbound
 		attempt uint64
+		handled chan struct{} // closed when it was; nil where nobody waits for that
 	}
 	startExpired struct{}
 	redial       struct{ attempt uint64 }
@@ -186,6 +187,9 @@ func (c *Connection) receive(p *otp.Process, msg any) error {
 		m.Exchange.Take(c.self)
 		c.forward(m.Exchange)
 	case inbound:
+		if m.handled != nil {
+			defer close(m.handled)
+		}
 		if m.attempt == c.attempt {
 			return c.final(c.inbound(m.in))
 		}

@@ -105,6 +105,13 @@ func (x *Exchange) Count(r *quota.Reservation) {
 	x.kept.Store(r)
 }
 
+// Answered counts an answer of n bytes until the client has it.
+func (x *Exchange) Answered(n int) {
+	if n >= transport.Large {
+		x.kept.Load().Resize(x.size() + n)
+	}
+}
+
 // Uncount lets go of the same when the exchange was not submitted.
 func (x *Exchange) Uncount() { x.kept.Load().Release() }
 

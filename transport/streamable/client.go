@@ -75,7 +75,8 @@ type Client struct {
 	known     bool                    // that the server speaks HTTP+SSE, before anything was sent
 	inbox     atomic.Pointer[url.URL] // where to post, of a server of HTTP+SSE that has said so; nil for any other
 
-	in       chan transport.Inbound
+	in       chan arrival
+	handling chan struct{} // of what Recv has returned last; Recv alone has it
 	posts    chan struct{} // holds a token for each goroutine that carries a request
 	notices  chan struct{} // likewise for the rest
 	standing chan struct{} // likewise for the one that reads the standing stream
@@ -125,7 +126,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 		given:     o.Header.Clone(),
 		transport: o.Transport,
 		limits:    protocol.UpstreamLimits(),
-		in:        make(chan transport.Inbound, clientQueue),
+		in:        make(chan arrival, clientQueue),
 		posts:     make(chan struct{}, MaxPosts),
 		notices:   make(chan struct{}, MaxNotices),
 		standing:  make(chan struct{}, 1),
@@ -306,23 +307,58 @@ func (c *Client) rest(ctx context.Context, long time.Duration) {
 
 // deliver hands something to Recv, waiting for room.
 func (c *Client) deliver(in transport.Inbound) {
+	if len(in.Message.Result) >= transport.Large || len(in.Message.Params) >= transport.Large {
+		c.keep(in)
+		return
+	}
 	select {
-	case c.in <- in:
+	case c.in <- arrival{in, nil}:
 		return
 	default: // as a rule there is room, and a look at one thing costs less than a wait for two
 	}
 	select {
-	case c.in <- in:
+	case c.in <- arrival{in, nil}:
 	case <-c.all.Done():
 	}
+}
+
+// arrival is something that waits for Recv.
+type arrival struct {
+	in      transport.Inbound
+	handled chan struct{} // closed when Recv is called for the next; nil where nobody waits for that
+}
+
+// keep is deliver for what is large, whose room the caller holds until it was handled: until more is
+// asked for.
+func (c *Client) keep(in transport.Inbound) {
+	a := arrival{in, make(chan struct{})}
+	select {
+	case c.in <- a:
+	case <-c.all.Done():
+		return
+	}
+	select {
+	case <-a.handled:
+	case <-c.all.Done():
+	}
+}
+
+// received takes note that what Recv has returned before was handled.
+func (c *Client) received(a arrival) transport.Inbound {
+	c.handling = a.handled
+	return a.in
 }
 
 // Recv returns the next thing that came. It ends with ErrSessionLost, or transport.ErrClosed after Close; a request of which nothing was
 // said until then may have been executed.
 func (c *Client) Recv(ctx context.Context) (transport.Inbound, error) {
+	if c.handling != nil {
+		close(c.handling)
+		c.handling = nil
+	}
 	select {
-	case in := <-c.in:
-		return in, nil
+	case a := <-c.in:
+		return c.received(a), nil
 	case <-c.all.Done():
 		return transport.Inbound{}, transport.ErrClosed
 	case <-ctx.Done():
@@ -330,8 +366,8 @@ func (c *Client) Recv(ctx context.Context) (transport.Inbound, error) {
 	case <-c.over:
 	}
 	select {
-	case in := <-c.in:
-		return in, nil
+	case a := <-c.in:
+		return c.received(a), nil
 	default:
 		return transport.Inbound{}, c.overErr
 	}

@@ -84,6 +84,7 @@ func TestDecodersAreCounted(t *testing.T) {
 				if refused := in.Err != nil && strings.Contains(in.Err.Error(), "no room for the"); (in.Err == nil) != fits || refused == fits {
 					t.Errorf("%s, room of %d: %v", coding, limit, in.Err)
 				}
+				handled(t, c)
 				synctest.Wait()
 				now, most := room.Used()
 				if least := 1 << 20; now != 0 || fits && most < least {

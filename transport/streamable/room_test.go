@@ -1,6 +1,7 @@
 package streamable_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -14,7 +15,7 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// An answer that is large waits for room, however it comes, and has it until it is handed over; a small one passes.
+// An answer that is large waits for room, however it comes, and has it until it was handled, which is when more is asked for; a small one passes.
 func TestLargeAnswersWaitForRoom(t *testing.T) {
 	large := jsontext.Value(`"` + strings.Repeat("x", 3*transport.Large) + `"`)
 	for name, answer := range map[string]func(w http.ResponseWriter, m jsonrpc.Message){
@@ -46,11 +47,26 @@ func TestLargeAnswersWaitForRoom(t *testing.T) {
 					t.Errorf("got %.100s", show(in))
 				}
 				synctest.Wait()
+				if now, _ := room.Used(); now < len(large) {
+					t.Errorf("%d bytes of room are taken while it is handled", now)
+				}
+				handled(t, c)
+				synctest.Wait()
 				if now, most := room.Used(); now != 0 || most < len(large) {
 					t.Errorf("%d bytes of room are nobody's, and at most %d were taken", now, most)
 				}
 			})
 		})
+	}
+}
+
+// handled asks for more than there is.
+func handled(t *testing.T, c *streamable.Client) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if in, err := c.Recv(ctx); err == nil {
+		t.Errorf("there is more: %s", show(in))
 	}
 }
 
