@@ -152,10 +152,10 @@ func (b *bench) try(t *testing.T, report *report, cells []cell) {
 		r := c.reference()
 		if _, ok := references[r]; !ok {
 			way := direct(b.server(c.server), b.urls[c.server])
-			references[r] = visit(t, b.client(r), way.named("direct-%s-%s-%s", r.sdk.short, r.era, c.server.id()))
+			references[r] = visit(t, b.client(r), way.named(c.server, "direct-%s-%s", r.sdk.short, r.era))
 		}
 		way := b.through(t, c)
-		saw := visit(t, b.client(c.client), way.named("through-%s-%s-%s-%s", c.client.sdk.short, c.client.over, c.client.era, c.server.id()))
+		saw := visit(t, b.client(c.client), way.named(c.server, "through-%s-%s-%s", c.client.sdk.short, c.client.over, c.client.era))
 		report.judge(t, c, references[r], saw)
 	}
 }

@@ -27,6 +27,7 @@ func normal(v any, name string) any {
 		for key, each := range v {
 			switch {
 			case each == nil: // the Go SDK writes data that is not there as null
+			case key == "_meta" && empty(each): // it says nothing; mcp-go shows one for params that are there
 			case key == "progressToken" && each != "p", key == "io.modelcontextprotocol/subscriptionId", key == "taskId":
 				out[key] = "$ID"
 			default:
@@ -36,6 +37,11 @@ func normal(v any, name string) any {
 		return out
 	}
 	return v
+}
+
+func empty(v any) bool {
+	object, ok := v.(map[string]any)
+	return ok && len(object) == 0
 }
 
 // ofOthers says that an item of a list is a tool which another session has added, or an event that

@@ -44,7 +44,10 @@ var (
 )
 
 // rules are the differences that are right. The first one that applies counts.
-var rules = []rule{{
+var rules = append(bridged, sameEra...)
+
+// bridged are those of mcpd between two eras.
+var bridged = []rule{{
 	name: "results name the server", cites: bridge("10.2") + ", " + spec("2026-07-28/basic/index", "_meta"),
 	eras: []string{downward}, paths: serverInfo, holds: added,
 }, {

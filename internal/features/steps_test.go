@@ -3,6 +3,7 @@ package features
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -14,6 +15,7 @@ type step struct {
 	Hear   string          `json:"hear,omitempty"`  // notifications of this method belong to the outcome
 	Await  int             `json:"await,omitempty"` // how many there are
 	Cancel bool            `json:"cancel,omitempty"`
+	Limit  int             `json:"limit,omitempty"` // milliseconds; 0 for those that any step has
 }
 
 // feature is a row of the table.
@@ -98,10 +100,20 @@ var features = []feature{
 	{"ping", []step{{Method: "ping"}}, `"result":{}`},
 }
 
-// stepsOf are all steps for a session of that name.
-func stepsOf(name string) (all []step) {
+// questions are the features for which a server asks its client. One of a legacy revision that has
+// no sessions gets no answer: the request that brings it is of another instance, or refused.
+var questions = []string{"elicitation, form", "elicitation, URL", "sampling", "roots"}
+
+// inVain is how long a client waits for a call that asks in vain, in milliseconds.
+const inVain = 3000
+
+// stepsOf are all steps for a session of that name with a server.
+func stepsOf(name string, at server) (all []step) {
 	for _, f := range features {
 		for _, s := range f.steps {
+			if at.way == "stateless" && at.era == legacy && slices.Contains(questions, f.name) {
+				s.Limit = inVain
+			}
 			s.Params = json.RawMessage(strings.ReplaceAll(string(s.Params), "$NAME", name))
 			all = append(all, s)
 		}

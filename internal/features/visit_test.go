@@ -99,9 +99,9 @@ func direct(command []string, url string) session {
 	return session{Command: command[0], Args: command[1:]}
 }
 
-// named is the session with a name of its own, and steps that have the name in them.
-func (s session) named(format string, args ...any) session {
-	s.Name = fmt.Sprintf(format, args...)
-	s.Steps = stepsOf(s.Name)
+// named is the session with a name of its own, and steps for the server that have the name in them.
+func (s session) named(at server, format string, args ...any) session {
+	s.Name = fmt.Sprintf(format, args...) + "-" + at.id()
+	s.Steps = stepsOf(s.Name, at)
 	return s
 }

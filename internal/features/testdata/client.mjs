@@ -72,11 +72,11 @@ class Ear {
   }
 }
 
-async function outcome(end, ear, { method, params, hear, await: due, cancel }) {
+async function outcome(end, ear, { method, params, hear, await: due, cancel, limit }) {
   ear.begin({ hear });
   const controller = new AbortController();
   if (cancel) ear.due(due).then(() => controller.abort('enough'));
-  const seen = await requests[method](end, params, { signal: controller.signal, timeout: stepTime })
+  const seen = await requests[method](end, params, { signal: controller.signal, timeout: limit ?? stepTime })
     .then((result) => ({ result }), (e) => controller.signal.aborted ? { cancelled: true } : failure(e));
   if (hear) {
     await ear.due(due);

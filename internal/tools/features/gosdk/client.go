@@ -10,6 +10,8 @@ import (
 	"iter"
 	"os/exec"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -18,7 +20,14 @@ import (
 )
 
 // session is a client's session with a server.
-type session struct{ *mcp.ClientSession }
+type session struct {
+	*mcp.ClientSession
+	lost   *atomic.Bool
+	agreed chan struct{} // gets one for each subscription of 2026-07-28 that the server has agreed to
+}
+
+// Lost says that the SDK has given the session up, as it does when a server refuses a message.
+func (s session) Lost() bool { return s.lost.Load() }
 
 // connector returns what connects to a server in an era.
 func connector(era string) func(context.Context, plan.Session, *plan.Ear) (plan.Client, error) {
@@ -29,11 +38,14 @@ func connector(era string) func(context.Context, plan.Session, *plan.Ear) (plan.
 		if era == "legacy" {
 			version = "2025-11-25"
 		}
-		s, err := newClient(ear).Connect(ctx, transport(to), &mcp.ClientSessionOptions{ProtocolVersion: version})
+		agreed := make(chan struct{}, 10)
+		s, err := newClient(ear, agreed).Connect(ctx, transport(to), &mcp.ClientSessionOptions{ProtocolVersion: version})
 		if err != nil {
 			return nil, err
 		}
-		return session{s}, nil
+		end := session{s, new(atomic.Bool), agreed}
+		go func() { _ = s.Wait(); end.lost.Store(true) }() // owner: the session, which Close ends
+		return end, nil
 	}
 }
 
@@ -44,7 +56,7 @@ func transport(to plan.Session) mcp.Transport {
 	return &mcp.CommandTransport{Command: exec.Command(to.Command, to.Args...)}
 }
 
-func newClient(ear *plan.Ear) *mcp.Client {
+func newClient(ear *plan.Ear, agreed chan<- struct{}) *mcp.Client {
 	c := mcp.NewClient(&mcp.Implementation{Name: "go", Version: "1"}, &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{
 			RootsV2:     &mcp.RootCapabilities{},
@@ -68,6 +80,9 @@ func newClient(ear *plan.Ear) *mcp.Client {
 		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
 			if strings.HasPrefix(method, "notifications/") {
 				ear.Hear(method, r.GetParams())
+			}
+			if method == "notifications/subscriptions/acknowledged" {
+				agreed <- struct{}{}
 			}
 			return next(ctx, method, r)
 		}
@@ -105,7 +120,7 @@ func (s session) Request(ctx context.Context, method string, params json.RawMess
 	case "logging/setLevel":
 		return struct{}{}, s.SetLoggingLevel(ctx, plan.Decode[mcp.SetLoggingLevelParams](params))
 	case "resources/subscribe":
-		return struct{}{}, s.Subscribe(ctx, plan.Decode[mcp.SubscribeParams](params))
+		return struct{}{}, s.subscribe(ctx, plan.Decode[mcp.SubscribeParams](params))
 	case "resources/unsubscribe":
 		return struct{}{}, s.Unsubscribe(ctx, plan.Decode[mcp.UnsubscribeParams](params))
 	case "listen":
@@ -120,6 +135,22 @@ func (s session) Request(ctx context.Context, method string, params json.RawMess
 		return listed(s.ResourceTemplates(ctx, nil), "resourceTemplates")
 	}
 	return nil, fmt.Errorf("the SDK has no %s", method)
+}
+
+// subscribe subscribes and waits until the server has agreed, for which the SDK does not wait in
+// 2026-07-28. A server that does not agree is told apart by what it tells.
+func (s session) subscribe(ctx context.Context, p *mcp.SubscribeParams) error {
+	for len(s.agreed) > 0 {
+		<-s.agreed
+	}
+	if err := s.Subscribe(ctx, p); err != nil || s.InitializeResult().ProtocolVersion < "2026" {
+		return err
+	}
+	select {
+	case <-s.agreed:
+	case <-time.After(time.Second):
+	}
+	return nil
 }
 
 // listed reads a list to its end.

@@ -41,5 +41,8 @@ func serve(s *server.MCPServer, way string) {
 	}
 	fmt.Printf("http://%s/mcp\n", listener.Addr())
 	go func() { _, _ = io.Copy(io.Discard, os.Stdin); os.Exit(0) }() // owner: the process
-	log.Fatal(http.Serve(listener, server.NewStreamableHTTPServer(s, server.WithStateLess(way == "stateless"))))
+	// Without sessions a stream of GET is of nobody: the SDK has everybody share one, and gives each
+	// notification, of a call too, to any of the streams that are open.
+	stateless := way == "stateless"
+	log.Fatal(http.Serve(listener, server.NewStreamableHTTPServer(s, server.WithStateLess(stateless), server.WithDisableStreaming(stateless))))
 }
