@@ -89,7 +89,7 @@ func (h *host) mcp() (suture.Service, error) {
 	}
 	row := &listener{
 		clock: h.awake, budget: config.Drain, begins: h.drain.Store, idle: h.idle, unread: unread,
-		handover: &h.handover, awaited: h.awaited,
+		handover: &h.handover, awaited: h.awaited, ends: func() { h.hangUp(); handler.Drain() },
 	}
 	h.drain.Store(nil) // a listener that was restarted
 	connections := h.newConnections(trusted)
@@ -237,6 +237,7 @@ type listener struct {
 	begins      func(*drain)         // is told of the drain
 	idle        func() time.Duration // how long nothing was in flight
 	awaited     func() bool          // whether a client is waited for
+	ends        func()               // ends the streams that only wait
 	unread      *drops.Shared        // what clients were not given
 	parting     atomic.Bool          // every answer is its connection's last
 	connections *streamable.Connections
@@ -315,6 +316,9 @@ func (l *listener) stop(ctx context.Context) error {
 		}
 		idle = min(idle, now.Sub(busy))
 		parting, over := d.look(now, idle)
+		if parting && !l.parting.Load() {
+			l.purge()
+		}
 		l.parting.Store(parting)
 		l.shut(!d.accepts(now, d.hands && l.awaited()))
 		if over {
@@ -333,7 +337,8 @@ func (l *listener) stop(ctx context.Context) error {
 		}
 		pause(min(last, l.budget/20))
 	}
-	l.retire(d.begun.Add(d.budget).Sub(l.clock.Now()))
+	now := l.clock.Now()
+	l.retire(d.begun.Add(d.budget).Sub(now), d.stage(now))
 	var left error
 	for _, g := range l.gates {
 		left = errors.Join(left, l.handover.end(g.Listener))

@@ -31,7 +31,7 @@ func draining(t *testing.T, idle func() time.Duration, told *[]telemetry.Event) 
 func listenerOn(sockets []net.Listener, idle func() time.Duration, told *[]telemetry.Event) *listener {
 	l := &listener{
 		clock: clock.System, budget: time.Minute, begins: func(*drain) {}, idle: idle,
-		handover: &handover{}, awaited: func() bool { return false },
+		handover: &handover{}, awaited: func() bool { return false }, ends: func() {},
 		unread: drops.NewShared(clock.System, func(e telemetry.Event) { *told = append(*told, e) }),
 	}
 	l.connections = &streamable.Connections{}

@@ -3,6 +3,9 @@ package supervisor
 import (
 	"context"
 	"errors"
+	"io"
+	"net/http"
+	"sync"
 	"testing"
 	"time"
 
@@ -66,6 +69,74 @@ func TestPausingClientIsToldThatItsConnectionEnds(t *testing.T) {
 		return
 	}
 	t.Fatal("no attempt was in time")
+}
+
+// A client that hears that its connection ends finds those closed that it has kept from before: else
+// it would send its next request over one of them, while the host closes it.
+func TestKeptConnectionsEndBeforeTheOneInUse(t *testing.T) {
+	var told []telemetry.Event
+	l := draining(t, func() time.Duration { return 0 }, &told)
+	l.handover.wants = true // every answer ends its connection from the beginning
+	l.budget = 6 * time.Second
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- l.Serve(ctx) }()
+	kept, used := newCaller(t, l), newCaller(t, l)
+	kept.ask()
+	pause(quietTime)
+	used.ask()
+	stop()
+	for !used.ask().Close {
+		pause(time.Millisecond)
+	}
+	if err := kept.conn.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kept.answers.ReadByte(); !errors.Is(err, io.EOF) {
+		t.Errorf("a connection that the client has kept: %v, want its end", err)
+	}
+	<-ended
+}
+
+// A connection whose stream the drain has ended is told of its own end with the next answer: the
+// client may have waited for a connection, and uses that one.
+func TestRequestAfterAStreamIsAnswered(t *testing.T) {
+	var told []telemetry.Event
+	l := draining(t, func() time.Duration { return time.Hour }, &told)
+	drained, begun := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	l.ends = func() { once.Do(func() { close(drained) }) }
+	l.server.RegisterOnShutdown(l.ends)
+	answers := l.server.Handler
+	l.server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/stream" {
+			answers.ServeHTTP(w, r)
+			return
+		}
+		_ = http.NewResponseController(w).Flush()
+		close(begun)
+		<-drained
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- l.Serve(ctx) }()
+	c := newCaller(t, l)
+	if _, err := c.conn.Write([]byte("GET /stream HTTP/1.1\r\nHost: x\r\n\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.ReadResponse(c.answers, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	stop()
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		t.Errorf("the stream ends with %v", err)
+	}
+	if r := c.ask(); !r.Close {
+		t.Error("the answer does not end the connection")
+	}
+	<-ended
 }
 
 // A client that says nothing prolongs a drain by newcomerTime, and no more.

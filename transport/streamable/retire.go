@@ -3,21 +3,24 @@ package streamable
 import "time"
 
 // Retire closes connections for a server that is about to stop: those that have had no request for
-// quiet, and on which none is arriving. It returns how many others have no request. Their clients
-// may be about to send one, to which the server can still say that the connection ends: after
-// http.Server.Shutdown it would answer none. Last says that the first request of a connection is
-// not waited for any more. Connections of HTTP/2 end by GOAWAY, which clients understand at any time.
-func (c *Connections) Retire(quiet time.Duration, last bool) (left int) {
+// quiet, and on which none is arriving. It returns how many others are idle, and how many have
+// requests open. Clients of idle ones may be about to send a request, to which the server can still
+// say that the connection ends: after http.Server.Shutdown it would answer none. Last says that
+// nobody waits for that any more. Connections of HTTP/2 end by GOAWAY, which clients understand at any
+// time: they do not count.
+func (c *Connections) Retire(quiet time.Duration, last bool) (idle, open int) {
 	now := time.Now()
 	for _, conn := range c.each() {
 		switch conn.retire(now, quiet, last) {
 		case retireWaits:
-			left++
+			idle++
+		case retireBusy:
+			open++
 		case retireEnds:
 			_ = conn.Close() // its client learns of it in any case
 		}
 	}
-	return left
+	return idle, open
 }
 
 // each is a snapshot of all connections.
@@ -40,8 +43,9 @@ func (c *Connections) each() []*connection {
 type retirement uint8
 
 const (
-	retireLeaves retirement = iota // it ends with an answer, or by itself
-	retireWaits                    // for a request, or for the end of an answer
+	retireLeaves retirement = iota // it ends by itself
+	retireBusy                     // it has requests
+	retireWaits                    // for a request
 	retireEnds
 )
 
@@ -50,8 +54,10 @@ func (c *connection) retire(now time.Time, quiet time.Duration, last bool) retir
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.left || c.open > 0 || c.multiplexes:
+	case c.left || c.multiplexes:
 		return retireLeaves
+	case c.open > 0:
+		return retireBusy
 	case last:
 	case c.changed.IsZero(), now.Sub(c.changed) < quiet, c.asked.Load(), arriving(c.raw):
 		return retireWaits

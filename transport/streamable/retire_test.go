@@ -40,7 +40,7 @@ func TestRetireClosesBetweenRequests(t *testing.T) {
 	conn, client := unread(t, c)
 	still := func(what string, quiet time.Duration) {
 		t.Helper()
-		if left := c.Retire(quiet, false); left != 1 {
+		if left, _ := c.Retire(quiet, false); left != 1 {
 			t.Errorf("%s: %d connections are waited for, want 1", what, left)
 		}
 		client.SetReadDeadline(time.Now().Add(time.Millisecond))
@@ -60,12 +60,12 @@ func TestRetireClosesBetweenRequests(t *testing.T) {
 	}
 	still("with a request that is read", 0)
 	conn.begin(false)
-	if left := c.Retire(0, true); left != 0 {
-		t.Errorf("%d connections are waited for beside one whose answer ends it", left)
+	if left, open := c.Retire(0, true); left != 0 || open != 1 {
+		t.Errorf("%d connections are waited for beside one whose answer ends it, and %d are busy", left, open)
 	}
 	conn.finish()
 	c.track(conn, http.StateIdle)
-	if left := c.Retire(0, false); left != 0 {
+	if left, _ := c.Retire(0, false); left != 0 {
 		t.Errorf("%d connections are waited for after the last answer", left)
 	}
 	client.SetReadDeadline(time.Now().Add(10 * time.Second))
@@ -80,15 +80,15 @@ func TestRetireWaitsForFirstRequests(t *testing.T) {
 	conn, client := unread(t, c)
 	conn.changed = time.Time{}
 	conn.asked.Store(false)
-	if left := c.Retire(0, false); left != 1 {
+	if left, _ := c.Retire(0, false); left != 1 {
 		t.Errorf("%d newcomers are waited for, want 1", left)
 	}
 	conn.multiplexes = true
-	if left := c.Retire(0, true); left != 0 || conn.left {
+	if left, _ := c.Retire(0, true); left != 0 || conn.left {
 		t.Errorf("a connection of HTTP/2: %d waited for, closed %t", left, conn.left)
 	}
 	conn.multiplexes = false
-	if left := c.Retire(0, true); left != 0 {
+	if left, _ := c.Retire(0, true); left != 0 {
 		t.Errorf("%d newcomers are waited for to the last", left)
 	}
 	client.SetReadDeadline(time.Now().Add(10 * time.Second))
