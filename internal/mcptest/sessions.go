@@ -59,8 +59,9 @@ type Node struct {
 	waiting map[int]chan Outcome
 }
 
-// NewNode starts the process, with generation "1" or "2" of the SDK. It ends with the test.
-func NewNode(t testing.TB, generation string) *Node {
+// NewNode starts the process, with generation "1" or "2" of the SDK and more in its environment. It
+// ends with the test.
+func NewNode(t testing.TB, generation string, env ...string) *Node {
 	t.Helper()
 	text, err := locked.ReadFile("npm/sessions.mjs")
 	script := filepath.Join(t.TempDir(), "sessions.mjs")
@@ -72,6 +73,7 @@ func NewNode(t testing.TB, generation string) *Node {
 	}
 	command := exec.Command("node", ScriptFile(t, script), generation)
 	command.Stderr = os.Stderr
+	command.Env = append(os.Environ(), env...)
 	in, err := command.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -12,16 +12,16 @@ const { connect } = await import(`./sdk${generation}.mjs`);
 const sessions = new Map();
 
 const handle = {
-  open: async ({ session, way, timeout }) => {
+  open: async ({ session, way, mute, timeout }) => {
     const heard = [];
     const open = await connect(way, {
-      capabilities: { elicitation: {}, sampling: {} },
-      answers: { 'elicitation/create': () => new Promise(() => {}) }, // a user who never answers
+      capabilities: mute ? {} : { elicitation: {}, sampling: {} },
+      answers: mute ? {} : { 'elicitation/create': () => new Promise(() => {}) }, // a user who never answers
       hear: (m) => m.method && heard.push(m.method),
       timeout,
     });
     sessions.set(session, { ...open, heard });
-    return open.revision;
+    return open.revision ?? ''; // not every transport says
   },
   call: async ({ session, params, timeout }) => {
     const result = await sessions.get(session).call(params, { timeout });
@@ -40,12 +40,14 @@ const handle = {
   },
 };
 
+// said has the cause too: where a request has failed, fetch says nothing else.
+const said = (e) => `${e}${e.cause ? `: ${e.cause}` : ''}`;
 const answered = ({ code, message, data }) => (typeof code === 'number' ? { code, message, data } : undefined);
 
 for await (const line of createInterface({ input: process.stdin })) {
   const request = JSON.parse(line);
   handle[request.do](request).then(
     (value) => write({ id: request.id, value }),
-    (e) => write({ id: request.id, error: answered(e), broken: `${e}` }),
+    (e) => write({ id: request.id, error: answered(e), broken: said(e) }),
   );
 }
