@@ -75,7 +75,7 @@ features: ## Tries every feature between clients and servers of the official SDK
 scale: ## Has a thousand servers come up behind thousands of clients, and writes docs/scale.md. Takes three minutes.
 	go test -count=1 -timeout=30m -v ./internal/scale -full -update
 
-endings: ## Has 100 clients call while their host is killed, drained or replaced, or the way to it is cut, and writes docs/endings.md. Takes some minutes.
+endings: ## Has 220 clients call while their host is killed, drained or replaced, the way to it is cut or its certificate renewed, and writes docs/endings.md. Takes some 10 minutes.
 	go test -count=1 -timeout=30m -v ./internal/endings -full -update
 
 soak: ## Has 40 official clients call published servers of four tenants for 20 minutes, while servers, disk and host are broken by a seeded list, and writes docs/soak.md. SEED=2 takes another list.

@@ -3,6 +3,8 @@ package endings
 import (
 	"fmt"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +26,12 @@ type span struct{ struck, back time.Time }
 // strikes is how long a signal or the end of a proxy may take to reach what it ends.
 const strikes = 250 * time.Millisecond
 
+// What the SDKs say of a host that stops, and of an address where nobody listens.
+var (
+	refused = regexp.MustCompile(`Service Unavailable|the host is stopping; no server received`)
+	nobody  = regexp.MustCompile(`connection refused|ECONNREFUSED`)
+)
+
 // of sorts a call.
 func (c *cell) of(at span, one call) {
 	c.calls++
@@ -33,9 +41,9 @@ func (c *cell) of(at span, one call) {
 	text := one.err.Error()
 	late := one.ended.Sub(at.struck) >= drainTime()*2/3
 	switch {
-	case late && strings.Contains(text, "Service Unavailable"), late && strings.Contains(text, "the host is stopping; no server received"):
+	case late && refused.MatchString(text):
 		c.refused++
-	case strings.Contains(text, "connection refused") && one.ended.After(at.struck):
+	case nobody.MatchString(text) && one.ended.After(at.struck):
 		c.away++
 	case one.begun.Before(at.struck.Add(strikes)) && one.ended.After(at.struck):
 		c.inFlight++
@@ -83,37 +91,47 @@ func (c *cell) wrong(e event) string {
 	return ""
 }
 
-// recovery bounds the time until a client has an answer again.
-const recovery = 10 * time.Second
+// recovery bounds the time until a client has an answer again, which may have to wait for its call
+// to time out.
+const recovery = 25 * time.Second
 
 // try has clients of all kinds call through an event.
 func try(t *testing.T, e event, many int) []*cell {
 	t.Helper()
-	s := open(t)
-	if strings.HasPrefix(e.name, "proxy") {
-		s.relay = newRelay(t, s.host.MCP)
-	}
+	s := open(t, e)
+	opener := newOpener(t, s)
 	clients := make([][]*client, len(kinds))
 	for k := range kinds {
 		for i := range many {
-			clients[k] = append(clients[k], start(t, kinds[k], s.url(), i))
+			clients[k] = append(clients[k], start(t, opener, kinds[k], i))
 		}
 	}
 	time.Sleep(time.Second)
 	at := span{struck: time.Now()}
 	e.does(s)
 	at.back = time.Now()
-	for deadline := at.back.Add(recovery); time.Now().Before(deadline) && !all(clients, at.back); {
+	if e.secure { // others connect with the new certificate
+		for k := range kinds {
+			clients[k] = append(clients[k], start(t, opener, kinds[k], many))
+		}
+	}
+	for deadline := at.back.Add(recovery); time.Now().Before(deadline) && !e.all(clients, at.back); {
 		time.Sleep(50 * time.Millisecond)
+	}
+	ended := map[*client]chan []call{}
+	for _, c := range slices.Concat(clients...) {
+		last := make(chan []call, 1)
+		ended[c] = last
+		go func() { last <- c.end() }() // ends with the client, which has bounds of its own
 	}
 	cells := make([]*cell, len(kinds))
 	for k := range kinds {
-		c := &cell{clients: many}
+		c := &cell{clients: len(clients[k])}
 		for _, one := range clients[k] {
 			if one.since(at.back) {
 				c.goOn++
 			}
-			for _, done := range one.end() {
+			for _, done := range <-ended[one] {
 				c.of(at, done)
 			}
 		}
@@ -122,21 +140,16 @@ func try(t *testing.T, e event, many int) []*cell {
 	return cells
 }
 
-// all reports whether every client has had an answer since.
-func all(clients [][]*client, at time.Time) bool {
+// all reports whether every client that may go on has had an answer since.
+func (e event) all(clients [][]*client, at time.Time) bool {
 	for k, kind := range clients {
 		for _, c := range kind {
-			if known[kinds[k].name] == "" && !c.since(at) {
+			if (kinds[k].stays == "" || !e.cuts) && !c.since(at) {
 				return false
 			}
 		}
 	}
 	return true
-}
-
-// known are the kinds of clients that do not go on, and why.
-var known = map[string]string{
-	"HTTP+SSE": "this SDK's client never opens its stream again, whatever the host does",
 }
 
 // Every client goes on by itself, and loses no more than the event itself takes.
@@ -152,22 +165,27 @@ func TestClientsGoOn(t *testing.T) {
 	rows := make([]string, len(kinds))
 	for _, e := range events {
 		t.Run(e.name, func(t *testing.T) {
+			if !*full { // in full each has the machine for itself, and the page is written when all are over
+				t.Parallel()
+			}
 			for k, c := range try(t, e, many) {
-				rows[k] += " " + c.short() + " |"
+				if *full {
+					rows[k] += " " + c.short() + " |"
+				}
 				why := c.wrong(e)
-				if missing := known[kinds[k].name]; missing != "" {
-					t.Logf("%s: %s (known: %s)", kinds[k].name, why, missing)
+				if stays := kinds[k].stays; stays != "" && e.cuts {
+					t.Logf("%s: %s (known: %s)", kinds[k], why, stays)
 					continue
 				}
 				if why != "" {
-					t.Errorf("%s: %s", kinds[k].name, why)
+					t.Errorf("%s: %s", kinds[k], why)
 				}
-				t.Logf("%s: %d calls, failed: %s", kinds[k].name, c.calls, c.short())
+				t.Logf("%s: %d calls, failed: %s", kinds[k], c.calls, c.short())
 			}
 		})
 	}
 	for k, row := range rows {
-		fmt.Fprintf(&page, "| %s |%s\n", kinds[k].name, row)
+		fmt.Fprintf(&page, "| %s |%s\n", kinds[k], row)
 	}
 	if *update {
 		if !*full {
@@ -186,7 +204,7 @@ const pageHead = `<!-- Written by make endings from what its test saw. Do not ed
 
 # Clients and the end of their host
 
-Clients of the official Go SDK, %d of each kind, call one tool after the other in one session, every
+Clients of the official SDKs, %d of each kind, call one tool after the other in one session, every
 other call taking 100 ms, while something happens to the host or on the way to it. None of them is
 touched. A cell says how many calls failed, and how:
 
@@ -196,7 +214,15 @@ touched. A cell says how many calls failed, and how:
   happens in the last third of a drain (` + "`limits.drain`" + `, here %s) only, and nothing was sent to a server.
 - **lost**: anything else. There must be none.
 
-The HTTP+SSE client of this SDK never opens its stream again, whatever the host does, so it ends with
-its stream. The host lets clients come back that do: ` + "`transport/streamable`" + ` tests it.
+The HTTP+SSE client of the Go SDK never opens its stream again, whatever the host does, so it ends
+with its stream. The clients of the TypeScript SDK do, and go on with their sessions. They find out by
+the time-out of their call that it was in flight when the host was killed.
+
+The certificate is renewed under clients that are connected over TLS: other files take the place of
+those of ` + "`tls.cert`" + ` and ` + "`tls.key`" + `, and the old certificate expires. Connections that are open go on,
+and one more client of each kind connects with the new certificate.
+
+The clients declare no capabilities. Calls of 2025-11-25 clients that can be asked something would
+take turns at the server that all of them share ([adr/0008](adr/0008-calls-that-may-ask-take-turns.md)).
 
 `

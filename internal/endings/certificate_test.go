@@ -1,0 +1,89 @@
+package endings
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"mcpd/internal/mcptest"
+)
+
+// pair is the certificate of a host and its key, in files.
+type pair struct {
+	t         *testing.T
+	authority *mcptest.Authority
+	cert, key string
+	ends      time.Time // of the certificate in the files
+}
+
+// firstLife is how long the first certificate is valid: all clients have to connect before it ends.
+const firstLife = 2 * time.Minute
+
+func newPair(t *testing.T) *pair {
+	t.Helper()
+	dir := t.TempDir()
+	p := &pair{
+		t: t, authority: mcptest.NewAuthority(t),
+		cert: filepath.Join(dir, "cert.pem"), key: filepath.Join(dir, "key.pem"),
+	}
+	p.write(firstLife)
+	return p
+}
+
+// write puts a certificate in the files that is valid for so long.
+func (p *pair) write(life time.Duration) {
+	p.t.Helper()
+	made := p.authority.Certificate("127.0.0.1", life).Certificates[0]
+	key, err := x509.MarshalPKCS8PrivateKey(made.PrivateKey)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for file, block := range map[string]*pem.Block{
+		p.cert: {Type: "CERTIFICATE", Bytes: made.Certificate[0]},
+		p.key:  {Type: "PRIVATE KEY", Bytes: key},
+	} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	leaf, err := x509.ParseCertificate(made.Certificate[0])
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.ends = leaf.NotAfter
+}
+
+// renewTime bounds the time until the host has noticed that its files have changed.
+const renewTime = 40 * time.Second
+
+// renewed replaces the files of the certificate, and returns when new connections have the new one,
+// in full also when the old one has expired.
+func renewed(s *site) {
+	old := s.files.ends
+	s.files.write(time.Hour)
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(s.files.authority.PEM())
+	for deadline := time.Now().Add(renewTime); ; time.Sleep(100 * time.Millisecond) {
+		c, err := tls.Dial("tcp", s.address(), &tls.Config{RootCAs: roots})
+		if err != nil {
+			s.t.Errorf("a new connection: %v", err)
+			return
+		}
+		ends := c.ConnectionState().PeerCertificates[0].NotAfter
+		_ = c.Close()
+		if !ends.Equal(old) {
+			break
+		}
+		if time.Now().After(deadline) {
+			s.t.Errorf("the old certificate is still served %v after its files were replaced", renewTime)
+			return
+		}
+	}
+	if *full {
+		time.Sleep(time.Until(old) + time.Second)
+	}
+}

@@ -1,0 +1,91 @@
+package endings
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// goSession opens a session of the Go SDK's client.
+func (o *opener) goSession(k kind) (session, error) {
+	o.t.Helper()
+	var transport mcp.Transport
+	switch k.over {
+	case overHTTP:
+		transport = &mcp.StreamableClientTransport{
+			Endpoint: o.url + "/mcp", HTTPClient: o.carrier(), MaxRetries: 20,
+		}
+	case overSSE:
+		transport = &mcp.SSEClientTransport{Endpoint: o.url + "/sse", HTTPClient: o.carrier()}
+	default:
+		transport = &mcp.CommandTransport{Command: o.bridge()}
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "endings", Version: "1"},
+		&mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
+	s, err := client.Connect(context.WithoutCancel(o.t.Context()), transport,
+		&mcp.ClientSessionOptions{ProtocolVersion: k.revision})
+	if err != nil {
+		return nil, err
+	}
+	if got := s.InitializeResult().ProtocolVersion; got != k.revision {
+		return nil, fmt.Errorf("revision %s, want %s", got, k.revision)
+	}
+	return goSession{s, k.callTime()}, nil
+}
+
+// carrier has connections of its own, as each program has.
+func (o *opener) carrier() *http.Client {
+	o.t.Helper()
+	connections := &http.Transport{}
+	if o.ca != "" {
+		pem, err := os.ReadFile(o.ca)
+		if err != nil {
+			o.t.Fatal(err)
+		}
+		roots := x509.NewCertPool()
+		roots.AppendCertsFromPEM(pem)
+		connections.TLSClientConfig = &tls.Config{RootCAs: roots}
+	}
+	o.t.Cleanup(connections.CloseIdleConnections)
+	return &http.Client{Transport: connections}
+}
+
+type goSession struct {
+	*mcp.ClientSession
+	within time.Duration // of a call
+}
+
+func (s goSession) call(tool string, arguments map[string]any) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), s.within)
+	defer cancel()
+	r, err := s.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
+	if err != nil {
+		return "", err
+	}
+	text := r.Content[0].(*mcp.TextContent).Text
+	if r.IsError {
+		return "", fmt.Errorf("the result is an error: %s", text)
+	}
+	return text, nil
+}
+
+func (s goSession) close() {
+	ended := make(chan struct{})
+	go func() { // ends with the session, which has bounds of its own
+		defer close(ended)
+		_ = s.Close()
+	}()
+	select {
+	case <-ended:
+	case <-time.After(closeTime):
+	}
+}
+
+// closeTime is how long a test waits for the end of a session.
+const closeTime = 10 * time.Second

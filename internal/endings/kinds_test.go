@@ -1,0 +1,107 @@
+package endings
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"mcpd/internal/mcptest"
+)
+
+// The revisions that clients ask for, each of one era.
+const (
+	legacy = "2025-11-25"
+	modern = "2026-07-28"
+)
+
+// The ways to the host.
+const (
+	overHTTP  = "Streamable HTTP"
+	overSSE   = "HTTP+SSE"
+	overStdio = "`mcpd stdio`"
+)
+
+// kind is clients that reach the host in one way. Generation is that of the TypeScript SDK, empty
+// for the Go SDK.
+type kind struct {
+	generation, over, revision string
+	// stays says why such a client does not go on, whatever the host does. Empty is that it does.
+	stays string
+}
+
+var kinds = []kind{
+	{over: overHTTP, revision: legacy},
+	{over: overHTTP, revision: modern},
+	{over: overSSE, revision: legacy, stays: "this SDK's client never opens its stream again, whatever the host does"},
+	{over: overStdio, revision: legacy},
+	{over: overStdio, revision: modern},
+	{generation: "1", over: overHTTP, revision: legacy},
+	{generation: "1", over: overSSE, revision: legacy},
+	{generation: "1", over: overStdio, revision: legacy},
+	{generation: "2", over: overHTTP, revision: modern},
+	{generation: "2", over: overSSE, revision: legacy},
+	{generation: "2", over: overStdio, revision: modern},
+}
+
+func (k kind) String() string {
+	sdk := "Go"
+	if k.generation != "" {
+		sdk = "TypeScript " + k.generation
+	}
+	return sdk + ", " + k.over + ", " + k.revision
+}
+
+// session is one of an SDK's client.
+type session interface {
+	// call gives the text of the result.
+	call(tool string, arguments map[string]any) (string, error)
+	close()
+}
+
+// opener opens sessions with a host.
+type opener struct {
+	t     *testing.T
+	url   string
+	ca    string // the file of the authority that clients trust; empty without TLS
+	nodes map[string]*mcptest.Node
+}
+
+func newOpener(t *testing.T, s *site) *opener {
+	t.Helper()
+	return &opener{t: t, url: s.url(), ca: s.ca, nodes: map[string]*mcptest.Node{}}
+}
+
+// open opens a session of a kind.
+func (o *opener) open(k kind, name string) (session, error) {
+	o.t.Helper()
+	if k.generation == "" {
+		return o.goSession(k)
+	}
+	return o.nodeSession(k, name)
+}
+
+// bridge is a client's command for `mcpd stdio`.
+func (o *opener) bridge() *exec.Cmd {
+	o.t.Helper()
+	command := exec.Command(mcptest.Mcpd(o.t), "stdio", "--url", o.url)
+	command.Dir = o.t.TempDir()
+	command.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + command.Dir, "XDG_CONFIG_HOME=" + command.Dir,
+		"XDG_STATE_HOME=" + command.Dir,
+	}
+	if o.ca != "" {
+		command.Env = append(command.Env, "SSL_CERT_FILE="+o.ca)
+	}
+	return command
+}
+
+// callTime bounds a call, above the bounds of every event. A client of HTTP+SSE has no sign that the
+// host which has taken its call was killed, so it finds out by this time. It has its stream back within
+// some 5 s of the end of the one before, as the host says, and with it the answers.
+func (k kind) callTime() time.Duration {
+	if k.over == overSSE {
+		return 10 * time.Second
+	}
+	return 30 * time.Second
+}

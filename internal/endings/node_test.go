@@ -1,0 +1,88 @@
+package endings
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"mcpd/internal/mcptest"
+)
+
+// nodeSession opens a session of a TypeScript SDK's client. All of one generation share a process.
+func (o *opener) nodeSession(k kind, name string) (session, error) {
+	o.t.Helper()
+	node := o.nodes[k.generation]
+	if node == nil {
+		var env []string
+		if o.ca != "" {
+			env = append(env, "NODE_EXTRA_CA_CERTS="+o.ca)
+		}
+		node = mcptest.NewNode(o.t, k.generation, env...)
+		o.nodes[k.generation] = node
+	}
+	way := mcptest.Way{Legacy: k.revision == legacy}
+	switch k.over {
+	case overHTTP:
+		way.URL = o.url + "/mcp"
+	case overSSE:
+		way.URL, way.SSE = o.url+"/sse", true
+	default:
+		bridge := o.bridge()
+		way.Command, way.Args, way.Cwd = bridge.Path, bridge.Args[1:], bridge.Dir
+		way.Env = variables(bridge.Env)
+	}
+	s := nodeSession{node, name, k.callTime()}
+	got, err := s.do("open", map[string]any{"way": way, "mute": true, "timeout": openTime.Milliseconds()}, openTime)
+	if err == nil && got != k.revision && k.generation != "1" { // which has one era, and seldom says so
+		err = fmt.Errorf("revision %q, want %s", got, k.revision)
+	}
+	return s, err
+}
+
+// openTime bounds the opening of a session.
+const openTime = 30 * time.Second
+
+// nodeSession is a session in a process of Node.
+type nodeSession struct {
+	node   *mcptest.Node
+	name   string
+	within time.Duration // of a call
+}
+
+func (s nodeSession) call(tool string, arguments map[string]any) (string, error) {
+	params := map[string]any{"name": tool, "arguments": arguments}
+	return s.do("call", map[string]any{"params": params, "timeout": s.within.Milliseconds()}, s.within)
+}
+
+func (s nodeSession) close() { _, _ = s.do("close", nil, closeTime) }
+
+// grace is how much longer than the SDK a test waits for it.
+const grace = 5 * time.Second
+
+// do gives the text that the SDK says.
+func (s nodeSession) do(what string, members map[string]any, within time.Duration) (text string, err error) {
+	select {
+	case o := <-s.node.Do(what, s.name, members):
+		if o.Broken != "" {
+			return "", errors.New(o.Broken)
+		}
+		if len(o.Value) == 0 {
+			return "", nil
+		}
+		return text, json.Unmarshal(o.Value, &text)
+	case <-time.After(within + grace):
+		return "", fmt.Errorf("the SDK says nothing within %v", within+grace)
+	}
+}
+
+// variables are those of an environment by name.
+func variables(env []string) map[string]string {
+	all := map[string]string{}
+	for _, one := range env {
+		name, value, _ := strings.Cut(one, "=")
+		all[name] = value
+	}
+	return all
+}
