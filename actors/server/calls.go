@@ -9,10 +9,12 @@ import (
 	"mcpd/actors/request"
 	"mcpd/actors/session"
 	merge "mcpd/gateway/catalog"
+	"mcpd/gateway/quota"
 	"mcpd/protocol"
 	"mcpd/protocol/seal"
 	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
+	"mcpd/transport"
 )
 
 // outgoing is a request whose server is known and whose connection may not be.
@@ -58,6 +60,9 @@ type (
 
 // toServer sends a request to a server over this session's connection to it.
 func (s *Session) toServer(o *outgoing) {
+	if n := len(o.params); n >= transport.Large && &o.params[0] != &o.d.Message.Params[0] {
+		s.waiting.copied(o.d, n)
+	}
 	if s.view == nil && repeats(o.d) { // the schema is needed
 		s.fresh(o)
 		return
@@ -166,7 +171,7 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 		return
 	}
 	s.p.Check() // before it is on the books of what outlives this incarnation
-	x.Count(s.waiting.take(o.d))
+	x.Count(s.counted(o.d))
 	o.expiry.Stop() // it would hold a large request for as long as a call may take
 	s.h.Calls().Add(x)
 	if err := s.p.Pass(s.o.Requests, &request.Submit{Exchange: x}); err != nil {
@@ -175,6 +180,14 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 		// late: it is on the books, whoever takes it off.
 		_ = s.h.Send(request.Done{Exchange: x, Failed: true})
 	}
+}
+
+// counted hands over what a request counts for its tenant; nil while nobody has counted it.
+func (s *Session) counted(d *session.Deliver) *quota.Reservation {
+	if waited := s.waiting.take(d); waited != nil {
+		return waited
+	}
+	return d.Keep()
 }
 
 // untaken is why the request manager does not take a request: it has too much to do, or its tenant

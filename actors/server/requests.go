@@ -107,9 +107,7 @@ func (s *Session) dispatch(d *session.Deliver) {
 	}
 	var full *quota.Refusal
 	if !goesOn(m) {
-		if full = s.o.Kept.Calls(len(m.Params)); full == nil {
-			full = s.o.Kept.Keeps(len(m.Params))
-		}
+		full = s.o.Kept.Admits(len(m.Params), d.Counts() || s.waiting.has(d), s.o.TaskIndex.Spare)
 	}
 	switch {
 	case !ok && !s.transparent():

@@ -150,6 +150,10 @@ func (s *Session) comeBack(d *session.Deliver, state seal.State, answers mrtr.Re
 		s.refuse(d, protocol.StateInvalid("requestState"))
 		return
 	}
+	if len(d.Message.Params) >= transport.Large { // of which only the answers are of use
+		answers = answers.Clone()
+		d.Message = d.Message.WithParams(d.Message.Outline())
+	}
 	s.waiting.remove(d)
 	s.h.Calls().Return(d.Out, held.CallOf(state))
 	r := &held.Retry{Deliver: d, Calls: s.h.Calls(), Capabilities: s.record.Capabilities, Round: state.Round, Answers: answers}

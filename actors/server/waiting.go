@@ -48,11 +48,23 @@ func (w *waiting) add(d *session.Deliver) uint64 {
 	}
 	if _, ok := w.all[d]; !ok {
 		w.waits(awaited(d))
-		w.bytes[d] = w.kept.Hold(quota.Requests, len(d.Message.Params))
+		if w.bytes[d] = d.Keep(); w.bytes[d] == nil {
+			w.bytes[d] = w.kept.Hold(quota.Requests, 0)
+		}
+		w.bytes[d].Resize(len(d.Message.Params) + d.Copied)
 	}
 	w.added++
 	w.all[d] = w.added
 	return w.added
+}
+
+// copied counts n bytes more of a request, if it waits or will: those of the copy that its server is
+// to get.
+func (w *waiting) copied(d *session.Deliver, n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	d.Copied = n
+	w.bytes[d].Resize(len(d.Message.Params) + n)
 }
 
 // awaited is 1 for a request that ends by itself, and 0 for a subscription.

@@ -235,6 +235,9 @@ func (h *Handle) deliver(ctx context.Context, d *Deliver) error {
 		return h.gone()
 	}
 	d.entered.Store(h)
+	if large(d.Message) {
+		d.count(h.index.account(h.endpoint.Tenant))
+	}
 	g := h.greet(d)
 	err := h.hand(ctx, d)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mcpd/actors/request"
+	"mcpd/gateway/quota"
 	"mcpd/protocol"
 	"mcpd/protocol/headers"
 	"mcpd/protocol/jsonrpc"
@@ -27,8 +28,13 @@ type Deliver struct {
 	Fields headers.Lookup
 	// Arrived is when an actor of the session first looked at a request; the deadline of what it asks counts from then. Zero for others.
 	Arrived time.Time
+	// Copied is how many bytes there are of it beside Message: those of a copy that is sent on. Its
+	// actor sets it.
+	Copied int
 
 	entered atomic.Pointer[Handle] // that counts it as on its way; nil once an actor has looked at it
+	// kept is what a large message counts for its tenant until an actor has looked at it, or keeps it.
+	kept atomic.Pointer[quota.Reservation]
 
 	handle *Handle // that delivers it
 	to     otp.Ref // the actor it was given to
@@ -50,9 +56,22 @@ func (d *Deliver) Acknowledged() bool { return d.told }
 // Taken notes that an actor of the session has looked at the message: what comes of it, the session
 // knows from there on.
 func (d *Deliver) Taken() {
+	d.Keep().Release()
 	if h := d.entered.Swap(nil); h != nil {
 		h.leave()
 	}
+}
+
+// Keep hands over what the message counts for its tenant; nil when it is small, or somebody else
+// counts it.
+func (d *Deliver) Keep() *quota.Reservation { return d.kept.Swap(nil) }
+
+// Counts reports whether the message counts for its tenant already.
+func (d *Deliver) Counts() bool { return d.kept.Load() != nil }
+
+// count begins to count a large message.
+func (d *Deliver) count(kept *quota.Account) {
+	d.kept.Store(kept.Hold(quota.Requests, len(d.Message.Params)+len(d.Message.Result)))
 }
 
 // Fail answers the request when the actor could not handle it. One that the actor never looked at, because it crashed on another, is

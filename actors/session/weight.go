@@ -2,6 +2,8 @@ package session
 
 import (
 	"mcpd/gateway/quota"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
 	"mcpd/transport/streamable"
 )
 
@@ -29,6 +31,20 @@ func (h *Handle) count(kept *quota.Ledger) {
 	if kept != nil {
 		h.counted.Store(kept.Of(h.endpoint.Tenant).Hold(quota.Sessions, h.size()))
 	}
+}
+
+// account is what a tenant keeps; nil where nothing is counted.
+func (i *Index) account(tenant string) *quota.Account {
+	if i.kept == nil {
+		return nil
+	}
+	return i.kept.Of(tenant)
+}
+
+// large reports whether a message counts for its tenant as soon as it is there. Smaller ones do once
+// an actor has looked at them: until then their number bounds them.
+func large(m jsonrpc.Message) bool {
+	return len(m.Params) >= transport.Large || len(m.Result) >= transport.Large
 }
 
 // room makes room for one more session or peer in what its tenant may keep, or says why there is none.

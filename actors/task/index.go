@@ -105,29 +105,34 @@ func (i *Index) spare(principal string) (old *Entry) {
 	return old
 }
 
-// room makes room for n bytes by dropping tasks whose outcome was fetched, the oldest first, and says
-// why there is none even so.
-func (i *Index) room(kept *quota.Account, n int) *quota.Refusal {
-	for {
-		if kept.Fits(n) {
-			return nil
+// Spare drops the oldest task whose outcome was fetched, and reports whether there was one.
+func (i *Index) Spare() bool {
+	i.mu.Lock()
+	var old *Entry
+	for _, entries := range order.Of(i.all) {
+		if at := first(entries, delivered); at >= 0 && (old == nil || entries[at].Made.Before(old.Made)) {
+			old = entries[at]
 		}
-		i.mu.Lock()
-		var old *Entry
-		for _, entries := range i.all {
-			if at := first(entries, delivered); at >= 0 && (old == nil || entries[at].Made.Before(old.Made)) {
-				old = entries[at]
-			}
-		}
-		if old != nil {
-			i.drop(old)
-		}
-		i.mu.Unlock()
-		if old == nil {
-			return kept.Keeps(n)
-		}
+	}
+	if old != nil {
+		i.drop(old)
+	}
+	i.mu.Unlock()
+	if old != nil {
 		_ = old.actor.Send(Drop{})
 	}
+	return old != nil
+}
+
+// room makes room for n bytes by dropping tasks whose outcome was fetched, and says why there is none
+// even so.
+func (i *Index) room(kept *quota.Account, n int) *quota.Refusal {
+	for !kept.Fits(n) {
+		if !i.Spare() {
+			return kept.Keeps(n)
+		}
+	}
+	return nil
 }
 
 func first(entries []*Entry, stage uint32) int {

@@ -227,7 +227,7 @@ func (t *Task) deliver(e tasks.Effect) {
 	if x == nil {
 		return
 	}
-	if tells := x.Method == "tasks/result" || x.Method == "tasks/get" && t.a.Task.Down == tasks.Extension; tells && t.task.Status().Final() {
+	if tells := x.Method == "tasks/result" || x.Method == "tasks/cancel" || x.Method == "tasks/get" && t.a.Task.Down == tasks.Extension; tells && t.task.Status().Final() {
 		t.entry.stage.Store(delivered)
 	}
 	t.visits(x, e.Err)

@@ -100,12 +100,10 @@ func (a *Account) allows(does func(l Level, above bool) bool, n int) *Refusal {
 	switch {
 	case level < High || does(level, true): // as nearly always
 		return nil
-	case !does(level, false):
-		return &Refusal{Level: level, Everybody: true}
-	case !a.above(n):
+	case does(level, false) && !a.above(n):
 		return nil
 	}
-	return a.refusal(level, n)
+	return a.unable(level, n)
 }
 
 // Reserve counts n bytes of a kind, or says why there is no room for them. What goes beyond the
@@ -169,6 +167,40 @@ func (a *Account) Keeps(n int) *Refusal {
 	r, why := a.Reserve(Requests, n)
 	r.Release()
 	return why
+}
+
+// Admits says why the tenant may not make a call of n bytes that it keeps until its end; nil when it
+// may. Counted says that they count already. Where there is no room drop is called, as long as it
+// reports that something else was let go of.
+func (a *Account) Admits(n int, counted bool, drop func() bool) *Refusal {
+	if a == nil {
+		return nil
+	}
+	more := n
+	if counted {
+		more = 0
+	}
+	for {
+		level := a.ledger.memory.Level()
+		if level.Calls(a.above(more)) {
+			if r := a.TryMore(Requests, n-more, more); r != nil {
+				r.Release()
+				return nil
+			}
+			level = Normal // it is full, whatever the level
+		}
+		if level == Exhausted || !drop() {
+			return a.unable(level, n)
+		}
+	}
+}
+
+// unable is the refusal of n bytes at a level, or at Normal because there is no room for them.
+func (a *Account) unable(level Level, n int) *Refusal {
+	if level == Exhausted {
+		return &Refusal{Level: level, Everybody: true}
+	}
+	return a.refusal(level, n)
 }
 
 // Hold counts n bytes of a kind that are there already.

@@ -131,6 +131,52 @@ func TestTenantsAboveTheirShareAreRefusedFirst(t *testing.T) {
 	}
 }
 
+// A call that counts already is admitted as one that does not yet.
+func TestCallsAreAdmittedWhetherTheyCountOrNot(t *testing.T) {
+	for _, c := range []struct {
+		kept, n int
+		want    bool
+	}{{0, 10, true}, {60, 10, true}, {60, 15, true}, {60, 16, false}, {75, 1, false}} { // 25 are its share, and 50 are free
+		for _, level := range []Level{Normal, Critical, Exhausted} {
+			var whole, counted *Refusal
+			for _, of := range []**Refusal{&whole, &counted} {
+				l := ledger(level)
+				a := l.Of("acme")
+				a.Add(HeldCalls, c.kept*mib)
+				if of == &counted {
+					a.Add(Requests, c.n*mib)
+				}
+				before := a.Kept()
+				*of = a.Admits(c.n*mib, of == &counted, func() bool { return false })
+				if a.Kept() != before {
+					t.Errorf("%d bytes are left of a question", a.Kept()-before)
+				}
+			}
+			want := c.want && (level == Normal || level == Critical && c.kept+c.n <= 25)
+			if (whole == nil) != want || (counted == nil) != want {
+				t.Errorf("%d beside %d at %v: %v, and once it counts %v, want %t", c.n, c.kept, level, whole, counted, want)
+			}
+		}
+	}
+	if (*Account)(nil).Admits(1, false, nil) != nil {
+		t.Error("nobody's account refuses")
+	}
+	for _, level := range []Level{Normal, Critical} {
+		l := ledger(level)
+		a := l.Of("acme")
+		a.Add(Tasks, 75*mib)
+		drops := 0
+		why := a.Admits(10*mib, false, func() bool {
+			drops++
+			a.Add(Tasks, -mib)
+			return true
+		})
+		if want := map[Level]int{Normal: 10, Critical: 60}[level]; why != nil || drops != want || a.Holding().Refused != 0 {
+			t.Errorf("%v: %v after %d were dropped, want %d; %d refusals", level, why, drops, want, a.Holding().Refused)
+		}
+	}
+}
+
 func TestRefusalTellsWhatIsKept(t *testing.T) {
 	l := ledger(Normal)
 	a := l.Of("acme")

@@ -48,6 +48,15 @@ func ParseRetry(params jsontext.Value) (r Retry, err error) {
 	return r, nil
 }
 
+// Clone is the same in memory of its own, so that the request it came with is not kept for it.
+func (r Retry) Clone() Retry {
+	all := make([]Response, len(r.Responses))
+	for i, response := range r.Responses {
+		all[i] = Response{response.Key, response.Value.Clone()}
+	}
+	return Retry{all, r.State.Clone()}
+}
+
 // Get is the answer under that key.
 func (r Retry) Get(key string) (jsontext.Value, bool) {
 	for _, response := range r.Responses {

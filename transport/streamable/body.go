@@ -24,13 +24,14 @@ const (
 	beyondAfter = 500 * time.Millisecond
 )
 
-// readBody reads the whole body within its bounds of size and time. The messages decoded from it share its memory.
-func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) ([]byte, refusal, string) {
+// readBody reads the whole body within its bounds of size and time. The messages decoded from it share its memory. What it counts for its tenant it
+// counts until room is freed, which is for whoever hands the messages over: the session that takes them counts them from then on.
+func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) (body []byte, room *bodyRoom, why refusal, detail string) {
 	bounds := h.options.Admission().bounds
 	limit := int64(bounds.Message.Bytes)
 	if r.ContentLength > limit {
 		last(w, r) // what is left of the body is not worth reading
-		return nil, bodyTooLarge, tooLarge(limit)
+		return nil, nil, bodyTooLarge, tooLarge(limit)
 	}
 	src := r.Body
 	if r.ContentLength < 0 {
@@ -41,27 +42,33 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 		most = int(r.ContentLength)
 	}
 	in := timed{src: src, timing: newTiming(w, bounds.BodyTime)}
-	body := make([]byte, 0, min(bodyBuffer, most))
-	room := bodyRoom{patience: roomTime}
-	defer room.free()
+	body = make([]byte, 0, min(bodyBuffer, most))
+	defer func() {
+		if why != accepted {
+			room.free()
+		}
+	}()
 	for {
 		to := body[len(body):cap(body)]
 		switch {
 		case len(body) == most:
 			to = make([]byte, 1) // there is only its end to come
 		case len(to) == 0:
+			if room == nil { // small ones have none
+				room = &bodyRoom{patience: roomTime}
+			}
 			if need := needed(cap(body), most, r.ContentLength >= 0); need > room.size {
 				paused := in.pause()
-				full := h.take(r.Context(), &room, ep, need)
+				full := h.take(r.Context(), room, ep, need)
 				in.resume(paused)
 				if full != "" && r.Context().Err() != nil {
-					return nil, bodyBroken, brokeOff // nobody was turned away
+					return nil, room, bodyBroken, brokeOff // nobody was turned away
 				}
 				if full != "" {
 					room.free()
 					body = nil
 					in.discard(w, r)
-					return nil, noRoom, full
+					return nil, room, noRoom, full
 				}
 			}
 			body = transport.Grow(body, most)[:len(body)]
@@ -76,10 +83,11 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 		case nil:
 		case io.EOF:
 			in.end()
-			return settled(body), accepted, ""
+			room.read()
+			return settled(body), room, accepted, ""
 		default:
 			last(w, r)
-			return nil, bodyFailure(err), bodyDetail(err, limit, len(body), in.passed())
+			return nil, room, bodyFailure(err), bodyDetail(err, limit, len(body), in.passed())
 		}
 	}
 }
@@ -177,7 +185,18 @@ func (h *Handler) beyond(room *bodyRoom, ep Endpoint, size int, waited time.Dura
 	return true
 }
 
+// read lets the next large body of the tenant be read. This one still counts.
+func (r *bodyRoom) read() {
+	if r != nil {
+		r.own.Free()
+	}
+}
+
+// free lets go of all of it. It is idempotent, and may be called of a body that was not read.
 func (r *bodyRoom) free() {
+	if r == nil {
+		return
+	}
 	r.own.Free()
 	for _, release := range r.reserved {
 		release()

@@ -150,7 +150,12 @@ func TestLargeBodyCountsWhatHasCome(t *testing.T) {
 			}
 			r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", watched)
 			r.ContentLength = length
-			body, why, detail := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"})
+			body, room, why, detail := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"})
+			if mine, _ := own.Used(); mine != 0 || why == accepted && kept < len(body) || why != accepted && kept != 0 {
+				t.Errorf("%d bytes are taken and %d count of %d that were read, %v", mine, kept, len(body), why)
+			}
+			room.free()
+			room.free()
 			if length != limit && (len(body) != size || why != accepted) {
 				t.Errorf("read %d bytes of %d, %v %s", len(body), size, why, detail)
 			}
@@ -174,7 +179,8 @@ func TestSlowBodiesLeaveRoom(t *testing.T) {
 			read := func(body io.Reader, length int64) (int, refusal) {
 				r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", body)
 				r.ContentLength = length
-				got, why, _ := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"})
+				got, room, why, _ := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"})
+				room.free()
 				return len(got), why
 			}
 			const slow = 10
@@ -223,7 +229,8 @@ func TestBodiesThatGrowTakeTurns(t *testing.T) {
 				chunks := &watcher{Reader: strings.NewReader(strings.Repeat("x", size)), look: func(int) { time.Sleep(time.Millisecond) }}
 				r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", chunks)
 				r.ContentLength = size
-				_, why, _ := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"})
+				_, room, why, _ := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"})
+				room.free()
 				ended <- why
 			}()
 		}
@@ -263,7 +270,8 @@ func TestBodyOfJustTheLimit(t *testing.T) {
 				if !told {
 					r.ContentLength = -1
 				}
-				body, why, _ := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"})
+				body, room, why, _ := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"})
+				room.free()
 				if over > 0 && why != bodyTooLarge || over <= 0 && (why != accepted || len(body) != limit+over) {
 					t.Errorf("%d bytes of at most %d, told %t: %d are read, %v", limit+over, limit, told, len(body), why)
 				}
@@ -335,7 +343,8 @@ func TestBodyThatIsRefusedHasToComeInTime(t *testing.T) {
 		src, w := &stuck{}, httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", src)
 		r.ContentLength = 3 * transport.Large
-		_, why, _ := h.readBody(&stuckWriter{w, src}, r, Endpoint{Tenant: "acme"})
+		_, read, why, _ := h.readBody(&stuckWriter{w, src}, r, Endpoint{Tenant: "acme"})
+		read.free()
 		if why != noRoom || w.Header().Get("Connection") != "close" {
 			t.Errorf("refused as %v with %v, want the connection closed", why, w.Header())
 		}
@@ -364,7 +373,8 @@ func TestWhoLeavesWhileHisBodyWaitsIsNotRefused(t *testing.T) {
 				body := strings.NewReader(strings.Repeat("x", 3*transport.Large))
 				r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", body).WithContext(ctx)
 				began := time.Now()
-				_, why, detail := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"})
+				_, read, why, detail := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"})
+				read.free()
 				if why != bodyBroken {
 					t.Errorf("refused as %v: %s", why, detail)
 				}
@@ -542,7 +552,8 @@ func TestOneBodyIsReadWithoutRoom(t *testing.T) {
 			req := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", r)
 			req.ContentLength = int64(size)
 			go func() { // owner: the test, which waits for it
-				_, why, _ := h.readBody(httptest.NewRecorder(), req, Endpoint{Tenant: "acme"})
+				_, room, why, _ := h.readBody(httptest.NewRecorder(), req, Endpoint{Tenant: "acme"})
+				room.free()
 				done <- why
 			}()
 			return done

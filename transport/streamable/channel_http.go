@@ -98,7 +98,8 @@ func reference(r *http.Request, ticket string) string {
 // message takes what a client of HTTP+SSE posts. The answer to a request comes on the stream, whatever it is.
 func (h *Handler) message(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	c, f, detail := h.holder(r, ep)
-	body, ok := h.body(w, r, ep, f, detail)
+	body, room, ok := h.body(w, r, ep, f, detail)
+	defer room.free()
 	if !ok {
 		return
 	}
@@ -112,6 +113,7 @@ func (h *Handler) message(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	for _, m := range refused {
 		c.say(m)
 	}
+	room.free()
 	ctx := context.WithoutCancel(r.Context())
 	for _, m := range messages {
 		if h.returns.answered(c, m) {

@@ -53,7 +53,8 @@ func (h *Handler) ReadJSON(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 	if f, detail := checkContent(r); f != accepted {
 		return nil, refused(f, detail)
 	}
-	body, f, detail := h.readBody(w, r, ep)
+	body, room, f, detail := h.readBody(w, r, ep)
+	room.free()
 	return body, refused(f, detail)
 }
 

@@ -28,7 +28,7 @@ func isModern(r *http.Request, m jsonrpc.Message) bool {
 
 // modern serves a message that stands alone (2026-07-28 §basic/transports/streamable-http). A session or an event id that came with it
 // means nothing.
-func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m jsonrpc.Message) {
+func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m jsonrpc.Message, room *bodyRoom) {
 	id := requestID(m)
 	if m.Method == "" {
 		h.refuseError(w, r, ep, protocol.InvalidRequest("a server of this revision asks nothing that could be answered"), protocol.Latest, id)
@@ -64,6 +64,7 @@ func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m 
 	reply.from = r.RemoteAddr
 	reply.room = h.options.Room(ep)
 	reply.version, reply.listens = class.Version, m.Method == subscribing
+	room.free()
 	if err := peer.Call(ctx, m, fields, reply); err != nil {
 		reply.leave()
 		h.refuseError(w, r, ep, err, class.Version, id)

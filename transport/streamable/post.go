@@ -19,12 +19,13 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	if f == accepted && len(r.Header["Last-Event-Id"]) > 0 {
 		f, detail = resumeByPOST, "streams are resumed by GET"
 	}
-	body, ok := h.body(w, r, ep, f, detail)
+	body, room, ok := h.body(w, r, ep, f, detail)
+	defer room.free()
 	if !ok {
 		return
 	}
 	if isArray(body) {
-		h.postBatch(w, r, ep, body)
+		h.postBatch(w, r, ep, body, room)
 		return
 	}
 	m, err := jsonrpc.Decode(body, h.options.Admission().bounds.Message)
@@ -32,21 +33,21 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 		h.refuseError(w, r, ep, err, 0, refusedID(err))
 		return
 	}
-	h.postOne(w, r, ep, m)
+	h.postOne(w, r, ep, m, room)
 }
 
-// body reads the body of a POST, unless that is refused already or it is none.
-func (h *Handler) body(w http.ResponseWriter, r *http.Request, ep Endpoint, f refusal, detail string) (body []byte, ok bool) {
+// body reads the body of a POST, unless that is refused already or it is none. Whoever hands over the messages in it frees its room.
+func (h *Handler) body(w http.ResponseWriter, r *http.Request, ep Endpoint, f refusal, detail string) (body []byte, room *bodyRoom, ok bool) {
 	if f == accepted {
 		f, detail = checkContent(r)
 	}
 	if f == accepted {
-		body, f, detail = h.readBody(w, r, ep)
+		body, room, f, detail = h.readBody(w, r, ep)
 	}
 	if f != accepted {
 		h.refuse(w, r, ep, f, jsonrpc.ID{}, detail)
 	}
-	return body, f == accepted
+	return body, room, f == accepted
 }
 
 // isArray tells an array from anything else by its first token.
@@ -70,10 +71,10 @@ func refusedID(err error) jsonrpc.ID {
 	return jsonrpc.ID{}
 }
 
-func (h *Handler) postOne(w http.ResponseWriter, r *http.Request, ep Endpoint, m jsonrpc.Message) {
+func (h *Handler) postOne(w http.ResponseWriter, r *http.Request, ep Endpoint, m jsonrpc.Message, room *bodyRoom) {
 	id := requestID(m)
 	if isModern(r, m) {
-		h.modern(w, r, ep, m)
+		h.modern(w, r, ep, m, room)
 		return
 	}
 	if err := mirrored(r, m); err != nil {
@@ -81,13 +82,14 @@ func (h *Handler) postOne(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 		return
 	}
 	if m.Method == initialize && !id.IsZero() {
-		h.open(w, r, ep, m)
+		h.open(w, r, ep, m, room)
 		return
 	}
 	session, ok := h.session(w, r, ep, id)
 	if !ok {
 		return
 	}
+	room.free()
 	ctx := context.WithoutCancel(r.Context()) // a disconnect is not a cancel (2025-11-25 §basic/transports)
 	if id.IsZero() {
 		if err := session.Deliver(ctx, m, nil); err != nil {
@@ -126,7 +128,7 @@ func requestID(m jsonrpc.Message) jsonrpc.ID {
 
 // open serves initialize. A session id that came with it names no session to make: the new one has an id of the Host's. But one that
 // lives is a client that initializes twice, and its session stays as it is.
-func (h *Handler) open(w http.ResponseWriter, r *http.Request, ep Endpoint, m jsonrpc.Message) {
+func (h *Handler) open(w http.ResponseWriter, r *http.Request, ep Endpoint, m jsonrpc.Message, room *bodyRoom) {
 	if _, f, detail := checkVersion(r, h.options.Host.Policy(ep)); f != accepted {
 		h.refuse(w, r, ep, f, m.ID, detail)
 		return
@@ -140,6 +142,7 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request, ep Endpoint, m js
 	reply := newReply(h.options.Store.plain(ep.Tenant), 1, false)
 	reply.from = r.RemoteAddr
 	session, err := h.options.Host.Open(context.WithoutCancel(r.Context()), ep, m, reply, nil)
+	room.free() // it was counted while the session was started
 	if err != nil {
 		reply.leave()
 		h.refuseError(w, r, ep, err, 0, m.ID)
@@ -187,7 +190,7 @@ func (h *Handler) session(w http.ResponseWriter, r *http.Request, ep Endpoint, r
 }
 
 // postBatch takes an array (2025-03-26 §basic/transports). Each message is delivered by itself, in order.
-func (h *Handler) postBatch(w http.ResponseWriter, r *http.Request, ep Endpoint, body []byte) {
+func (h *Handler) postBatch(w http.ResponseWriter, r *http.Request, ep Endpoint, body []byte, room *bodyRoom) {
 	messages, _, err := jsonrpc.DecodeBatch(body, h.options.Admission().bounds.Message)
 	var partly *jsonrpc.BatchError
 	if err != nil && !errors.As(err, &partly) {
@@ -215,6 +218,7 @@ func (h *Handler) postBatch(w http.ResponseWriter, r *http.Request, ep Endpoint,
 		h.refuse(w, r, ep, badBatch, jsonrpc.ID{}, "revision "+session.Version().String()+" has no batches")
 		return
 	}
+	room.free()
 	ctx := context.WithoutCancel(r.Context())
 	answers := refusedMembers(partly, session.Version())
 	if requests+len(answers) == 0 {

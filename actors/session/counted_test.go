@@ -1,0 +1,59 @@
+package session_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/session"
+	"mcpd/gateway/quota"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+)
+
+// Large messages count for their tenant while they wait for an actor that has something else to do,
+// also for the actor after that, and no longer.
+func TestLargeMessagesCountWhileTheyWait(t *testing.T) {
+	kept := quota.NewLedger(nil)
+	(&actors{index: session.NewIndex(kept), limit: 10}).perform(t, func(a *actors) {
+		h := a.ready()
+		before := kept.Of("acme").Holding().Kinds[quota.Requests]
+		if _, err := a.deliver(h, "hold"); err != nil {
+			a.T.Fatal(err)
+		}
+		large := jsontext.Value(`{"pad":"` + strings.Repeat("x", transport.Large) + `"}`)
+		want, waiting := before, []*stage.Sink{}
+		for range 3 {
+			out := &stage.Sink{}
+			if err := h.Deliver(a.T.Context(), jsonrpc.Request(jsonrpc.IntID(1), "ping", large), out); err != nil {
+				a.T.Fatal(err)
+			}
+			waiting = append(waiting, out)
+			want += int64(len(large))
+			if got := kept.Of("acme").Holding().Kinds[quota.Requests]; got != want {
+				a.T.Errorf("%d bytes count, want %d", got, want)
+			}
+		}
+		close(a.hold) // it crashes, and the next actor has them
+		for _, out := range waiting {
+			out.End()
+		}
+		a.Rest()
+		if got := kept.Of("acme").Holding().Kinds[quota.Requests]; got != before {
+			a.T.Errorf("%d bytes count in the end, want %d", got, before)
+		}
+		if err := h.Close(a.T.Context()); err != nil {
+			a.T.Fatal(err)
+		}
+		out := &stage.Sink{}
+		if err := h.Deliver(a.T.Context(), jsonrpc.Request(jsonrpc.IntID(1), "ping", large), out); err == nil {
+			a.T.Error("a session that has ended takes a message")
+		}
+		a.Rest()
+		if got := kept.Of("acme").Kept(); got != 0 {
+			a.T.Errorf("%d bytes count for a message that nobody took", got)
+		}
+	})
+}
