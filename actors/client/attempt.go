@@ -44,6 +44,8 @@ func (c *Connection) leave() {
 func (c *Connection) reset() {
 	c.attempt++
 	c.quit = nil
+	c.linesEnd()
+	c.lines = lateLines{}
 	c.unanswered = new(atomic.Int64)
 	c.up, c.life, c.probing, c.probed, c.insisted, c.greeted, c.answered = nil, nil, false, false, false, nil, nil
 	c.asking, c.refusals = 0, nil

@@ -127,6 +127,7 @@ func (c *Connection) owner(related jsonrpc.ID) audience {
 		for _, f := range order.By(c.calls, jsonrpc.ID.Compare) {
 			calls = append(calls, f.x)
 		}
+		calls = append(calls, c.lines.awaiting()...)
 	}
 	withdrawn := c.withdrawals
 	if c.p.Now().After(c.withdrawnUntil) {

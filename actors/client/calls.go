@@ -151,8 +151,8 @@ func (c *Connection) response(m jsonrpc.Message) error {
 	answer.Result, answer.Err = c.heard(f.x, m)
 	f.settle(answer.Err)
 	f.x.Answered(len(answer.Result))
-	if c.p.Pass(c.o.Requests, answer) != nil {
-		send(c.o.Requests, answer)
+	if !c.awaitsLines(m.ID, f, answer) {
+		c.respond(answer)
 	}
 	c.takeTurns()
 	return nil

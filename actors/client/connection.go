@@ -93,6 +93,7 @@ type Connection struct {
 	leveling       bool                  // the server is being asked for a level
 	asks           bool                  // the server may ask its clients something
 	drops          drops.Drops           // of what the server sent and nobody gets
+	lines          lateLines             // answers that wait for log lines
 	withdrawals    served                // whose calls were withdrawn
 	withdrawnUntil time.Time             // when the server speaks of those no more
 	refused        error                 // the server's answer to the log level it was asked for last, if it refused it
@@ -279,6 +280,8 @@ func (c *Connection) receive(p *otp.Process, msg any) error {
 		c.maybeSleep()
 	case reportDue:
 		c.due(m.f)
+	case linesDue:
+		c.linesOver(m.id)
 	case drops.Due:
 		c.drops.Due(p, c.o.Emit)
 	default:
@@ -294,6 +297,7 @@ func (c *Connection) receive(p *otp.Process, msg any) error {
 func (c *Connection) Terminate(_ *otp.Process, reason error) {
 	defer c.o.Known.isNot(c.p.Self())
 	defer c.closeAll()
+	c.linesEnd()
 	c.drops.End(c.o.Emit)
 	if otp.IsNormal(reason) {
 		c.endParked()

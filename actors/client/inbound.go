@@ -95,6 +95,9 @@ func (c *Connection) awaits(m jsonrpc.Message) bool {
 // principals is dropped and counted.
 func (c *Connection) logged(in transport.Inbound) {
 	m := in.Message
+	if !in.Related.IsZero() {
+		c.lines.together = true
+	}
 	switch to := c.audience(in.Related); {
 	case to.call != nil:
 		if c.wantsLog(to.call, m.Params) {

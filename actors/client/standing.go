@@ -28,7 +28,7 @@ func (c *Connection) standing(s streamable.Standing) {
 		c.gap = true
 		c.p.After(c.gaps.next(c.p.Now()), gapTold{})
 	}
-	if s.Open {
+	if c.lines.apart = s.Open; s.Open {
 		return
 	}
 	c.unheard = true
