@@ -6,10 +6,16 @@ import (
 	"strings"
 )
 
+// timedOut is how Go clients say that they have waited for too long.
+const timedOut = "context deadline exceeded"
+
 // normal is an outcome with what differs from session to session replaced.
 func normal(v any, name string) any {
 	switch v := v.(type) {
 	case string:
+		if strings.Contains(v, timedOut) { // behind what a client was doing then, and where
+			return timedOut
+		}
 		return strings.ReplaceAll(v, name, "$NAME")
 	case []any:
 		out := []any{}

@@ -1,6 +1,9 @@
 package features
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Kinds of pairs.
 const (
@@ -94,7 +97,7 @@ var bridged = []rule{{
 }, {
 	name:  "the end of a stream cancels its call",
 	cites: spec("2026-07-28/basic/patterns/cancellation", "Transport-Specific Cancellation"),
-	eras:  []string{downward}, clients: []string{mcpGo.name}, features: []string{"cancellation"}, step: 2,
+	eras:  []string{downward}, clients: []string{ts2.name, mcpGo.name}, features: []string{"cancellation"}, step: 2,
 	paths: []string{".result.content[0].text"},
 	holds: func(_ cell, d difference) bool { return d.reference == `"false"` && d.through == `"true"` },
 }, {
@@ -113,8 +116,81 @@ var bridged = []rule{{
 	holds: func(_ cell, d difference) bool { return strings.HasPrefix(d.through, `"mcpd-`) },
 }, {
 	name: "an unknown resource is -32002", cites: bridge("10.16"),
-	eras: []string{upwards}, features: []string{"errors"}, step: 4, paths: []string{".error.code"},
-	holds: func(_ cell, d difference) bool { return d.reference == "-32602" && d.through == "-32002" },
+	eras: []string{upwards}, features: []string{"errors"}, step: 4, paths: []string{".error.code", ".error.message"},
+	holds: func(c cell, d difference) bool {
+		return d.reference == "-32602" && d.through == "-32002" || inWords(c, d) // mcp-go has a word for each code
+	},
+}, {
+	name: "errors have a status of HTTP, which this client names", cites: bridge("10.16"),
+	eras: []string{upwards}, clients: []string{goSDK.name}, ways: []string{"stateless"}, features: []string{"errors"},
+	paths: []string{".error.message"},
+	holds: func(_ cell, d difference) bool {
+		return strings.Contains(d.reference, "rejected by transport: Bad Request")
+	},
+}, {
+	name: "an error code that no server of 2026-07-28 has is -32603", cites: bridge("10.16"),
+	eras: []string{downward}, servers: []string{goSDK.name}, ways: []string{"stateless"}, features: []string{"sampling", "roots"},
+	paths: []string{".error.code", ".error.data", ".error.data.original", ".error.data.original.code", ".error.message"},
+	holds: func(c cell, d difference) bool {
+		return (d.reference == "-32005" || d.reference == "") && d.through == "-32603" || added(c, d) || inWords(c, d)
+	},
+}, {
+	name: "announcements need a stream", cites: bridge("10.8, 10.9") + ", " + spec("2025-11-25/basic/transports", "Listening for Messages from the Server"),
+	eras: []string{downward}, ways: []string{"stateless"}, features: []string{greeting}, holds: removed,
+	paths: []string{".capabilities.*.listChanged", ".capabilities.resources.subscribe"},
+}, {
+	name: "a resource is not watched without a stream", cites: bridge("10.9"),
+	eras: []string{downward}, clients: []string{ts2.name}, ways: []string{"stateless"}, features: []string{"resource updates"}, step: 1,
+	paths: whole, holds: refused,
+}, {
+	name: "a question has no _meta", cites: bridge("10.11"),
+	eras: []string{downward}, servers: []string{ts2.name}, features: []string{"elicitation, form", "elicitation, URL", "sampling"},
+	paths: []string{".asked[0].params._meta", ".asked[0].params._meta.progressToken"}, holds: removed,
+}, {
+	name:  "a call hears nothing below the level that it asks for, although the server keeps none",
+	cites: bridge("10.7"),
+	eras:  []string{downward}, servers: []string{ts2.name}, ways: []string{"stateless"}, features: []string{"log messages"}, step: 2,
+	paths: []string{".events[*"},
+	holds: func(c cell, d difference) bool {
+		return d.reference == `"a detail"` && d.through == `"a warning"` || d.reference == `"debug"` && d.through == `"warning"` ||
+			strings.HasPrefix(d.path, ".events[1]") && removed(c, d)
+	},
+}, {
+	name: "a client that hangs up cancels nothing", cites: bridge("10.6") + ", " + spec("2025-11-25/basic/transports", "Sending Messages to the Server"),
+	eras: []string{upwards}, clients: []string{mcpGo.name}, features: []string{"cancellation"}, step: 2,
+	paths: []string{".result.content[0].text"},
+	holds: func(c cell, d difference) bool {
+		return c.client.over == overHTTP && d.reference == `"true"` && d.through == `"false"`
+	},
+}, {
+	name: "there are no tasks of 2025-11-25", cites: bridge("10.14"),
+	eras: []string{upwards}, clients: []string{mcpGo.name}, servers: []string{mcpGo.name}, features: []string{greeting},
+	paths: []string{".capabilities.tasks", ".capabilities.tasks.*"}, holds: removed,
+}, {
+	name:  "a tool says that it may be called as a task, which means nothing of a server without tasks",
+	cites: spec("2025-11-25/basic/utilities/tasks", "Tool-Level Negotiation"),
+	eras:  []string{upwards}, clients: []string{ts1.name, ts2.name}, servers: []string{mcpGo.name}, features: []string{"list changes"}, step: 3,
+	paths: []string{".result.tools[*].execution", ".result.tools[*].execution.taskSupport"}, holds: added,
+}, {
+	name: "no call is made as a task", cites: bridge("10.14"),
+	eras: []string{upwards}, clients: []string{ts1.name, ts2.name}, servers: []string{mcpGo.name}, features: []string{"tasks"},
+	paths: []string{".error.code", ".error.data", ".error.data.method", ".error.message"},
+	holds: func(c cell, d difference) bool { return removed(c, d) || d.path == ".error.message" }, // the SDK misses the task
+}, {
+	name:  "a server that refuses an answer lets its call run out of time; this client by itself ends its session",
+	cites: bridge("10.11") + ", " + spec("2025-11-25/basic/transports", "Sending Messages to the Server"),
+	eras:  []string{downward}, clients: []string{goSDK.name}, servers: []string{mcpGo.name}, ways: []string{"stateless"},
+	features: []string{"elicitation, form", "elicitation, URL"}, paths: []string{".error.message"},
+	holds: func(_ cell, d difference) bool {
+		return strings.Contains(d.reference, "Bad Request") && d.through == strconv.Quote(timedOut)
+	},
+}, {
+	name: "a question has params", cites: bridge("10.10") + ": requests to the client have params",
+	eras: []string{upwards}, clients: []string{goSDK.name}, servers: []string{mcpGo.name}, features: []string{"roots"},
+	paths: []string{".error", ".error.message", ".result", ".result.*"},
+	holds: func(c cell, d difference) bool {
+		return strings.HasPrefix(d.path, ".error") && removed(c, d) || strings.HasPrefix(d.path, ".result") && added(c, d)
+	},
 }, {
 	name: "there is no ping", cites: bridge("10.15") + ", " + spec("2026-07-28/changelog", "Major changes"),
 	eras: []string{same, downward}, features: []string{"ping"}, paths: whole,
@@ -130,6 +206,11 @@ var bridged = []rule{{
 	name: "mcpd keeps the log level", cites: bridge("10.7"),
 	eras: []string{upwards}, features: []string{"log messages"}, step: 1, paths: whole, holds: answered,
 }}
+
+// inWords says that a difference is the words of mcp-go for another code.
+func inWords(c cell, d difference) bool {
+	return d.path == ".error.message" && c.client.sdk == mcpGo
+}
 
 // otherWords says that a refusal is the same but for its text: the code is no difference then.
 func otherWords(_ cell, d difference) bool {

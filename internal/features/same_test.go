@@ -13,13 +13,13 @@ var (
 
 // sameEra are the differences that are right where client and server speak the same era.
 var sameEra = []rule{{
-	name: "announcements need a stream", cites: streams + ": a server that answers 405 has no way to say that anything changed",
-	eras: []string{same, downward}, ways: []string{"stateless"}, features: []string{greeting},
+	name: "nothing is announced without a stream", cites: streams + ": a server that answers 405 has no way to say that anything changed",
+	eras: []string{same}, ways: []string{"stateless"}, features: []string{greeting},
 	paths: []string{".capabilities.*.listChanged", ".capabilities.resources.subscribe"},
 	holds: func(c cell, d difference) bool { return c.server.era == legacy && removed(c, d) },
 }, {
 	name: "nothing can be subscribed to without a stream", cites: streams,
-	eras: []string{same, downward}, ways: []string{"stateless"}, features: []string{"resource updates"}, step: 1, paths: whole,
+	eras: []string{same}, ways: []string{"stateless"}, features: []string{"resource updates"}, step: 1, paths: whole,
 	holds: func(c cell, d difference) bool {
 		return c.server.era == legacy && refused(c, d) && (d.path != ".error.code" || d.through == "-32601")
 	},
@@ -67,7 +67,10 @@ var sameEra = []rule{{
 }, {
 	name: "a modern call cannot be made as a task of 2025-11-25", cites: changes + ": mcpd leaves out that the client asks for it",
 	eras: []string{same}, clients: []string{ts2.name}, servers: []string{mcpGo.name}, features: []string{"tasks"},
-	paths: []string{".error.*"}, holds: func(c cell, _ difference) bool { return c.server.era == modern },
+	paths: []string{".error.*"},
+	holds: func(c cell, d difference) bool { // there is a task directly, in which the SDK misses content, and none through mcpd
+		return c.server.era == modern && (removed(c, d) || strings.Contains(d.reference, "expected array") && strings.Contains(d.through, "'status'"))
+	},
 }, {
 	name: "a request that says nothing of itself is refused for that",
 	cites: meta + ": -32602 over HTTP; over a pipe it is of a legacy session, by " +

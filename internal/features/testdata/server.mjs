@@ -68,7 +68,7 @@ function build(state) {
     return text('done');
   });
   tool('cancelled', { key: z.string() }, async ({ key }) => {
-    for (let i = 0; i < 40 && !shared.cancelled.has(key); i++) await new Promise((done) => setTimeout(done, 50));
+    for (let i = 0; i < 80 && !shared.cancelled.has(key); i++) await new Promise((done) => setTimeout(done, 50));
     return text(`${shared.cancelled.has(key)}`);
   });
   tool('touch', { uri: z.string() }, async ({ uri }) => {

@@ -86,7 +86,7 @@ func newServer() *mcp.Server {
 	})
 	tool(s, "cancelled", func(_ context.Context, _ *call, in keyed) (*result, error) {
 		was := false
-		for i := 0; i < 40 && !was; i++ {
+		for i := 0; i < 80 && !was; i++ {
 			_, was = cancelled.Load(in.Key)
 			time.Sleep(50 * time.Millisecond)
 		}

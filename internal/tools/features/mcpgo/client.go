@@ -108,9 +108,6 @@ var codes = map[error]int{
 
 func (s *session) Failure(err error) any {
 	told := map[string]any{"message": err.Error()}
-	if errors.Is(err, context.DeadlineExceeded) { // without the way that the request took
-		told["message"] = context.DeadlineExceeded.Error()
-	}
 	for known, code := range codes {
 		if errors.Is(err, known) {
 			told["code"] = code

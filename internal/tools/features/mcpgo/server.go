@@ -63,15 +63,18 @@ func newServer() *server.MCPServer {
 	addSlow(s)
 	tool(s, "touch", func(_ context.Context, r call) (*result, error) {
 		s.SendNotificationToAllClients(mcp.MethodNotificationResourceUpdated, map[string]any{"uri": r.GetString("uri", "")})
+		time.Sleep(written)
 		return text("touched"), nil
 	}, "uri")
 	tool(s, "grow", func(_ context.Context, r call) (*result, error) {
 		name := r.GetString("name", "")
 		tool(s, name, func(context.Context, call) (*result, error) { return text("%s", name), nil })
+		time.Sleep(written)
 		return text("grown"), nil
 	}, "name")
 	tool(s, "shrink", func(_ context.Context, r call) (*result, error) {
 		s.DeleteTools(r.GetString("name", ""))
+		time.Sleep(written)
 		return text("shrunk"), nil
 	}, "name")
 	addQuestions(s)
@@ -92,7 +95,7 @@ func step(ctx context.Context, s *server.MCPServer, r call, n int) {
 // written is how long a notification takes at most. The SDK writes notifications from a queue of
 // their own: without a pause those of a call may come behind its answer, when nobody waits for
 // them.
-const written = 50 * time.Millisecond
+const written = 150 * time.Millisecond
 
 // addSlow adds a tool to cancel, and one that tells whether that was cancelled.
 func addSlow(s *server.MCPServer) {
@@ -109,7 +112,7 @@ func addSlow(s *server.MCPServer) {
 	}, "key")
 	tool(s, "cancelled", func(_ context.Context, r call) (*result, error) {
 		was := false
-		for i := 0; i < 40 && !was; i++ {
+		for i := 0; i < 80 && !was; i++ {
 			_, was = cancelled.Load(r.GetString("key", ""))
 			time.Sleep(50 * time.Millisecond)
 		}
