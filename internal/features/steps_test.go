@@ -51,6 +51,12 @@ func (s step) cancelled() step {
 	return s
 }
 
+// starting is a step for which a program may have to be started: in 2026-07-28 the first request.
+func (s step) starting() step {
+	s.Limit = 30_000
+	return s
+}
+
 func complete(kind, member, name, argument, value string) step {
 	return ask("completion/complete", `{"ref": {"type": %q, %q: %q}, "argument": {"name": %q, "value": %q}}`, kind, member, name, argument, value)
 }
@@ -58,7 +64,7 @@ func complete(kind, member, name, argument, value string) step {
 // features are the rows of the table, in the order in which a session tries them. $NAME is the
 // session's name.
 var features = []feature{
-	{"tools/call", []step{call("echo", `{"message": "grüße 😀"}`)}, `"grüße 😀"`},
+	{"tools/call", []step{call("echo", `{"message": "grüße 😀"}`).starting()}, `"grüße 😀"`},
 	{"structured content", []step{call("structured", `{}`)}, `{"degrees":21.5}`},
 	{"errors", []step{
 		call("fail", `{}`), call("missing", `{}`), call("echo", `{"message": 5}`), ask("resources/read", `{"uri": "test://nowhere"}`),

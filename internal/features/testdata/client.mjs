@@ -9,6 +9,7 @@ console.log = console.info = console.debug = console.error; // the SDKs write th
 const [generation, era] = process.argv.slice(2);
 const { connect } = await import(`./sdk${generation}.mjs`);
 const stepTime = 10_000; // bounds each request
+const startTime = 30_000; // and the start of a session, which may be that of a program
 const awaitTime = 3_000; // bounds the wait for notifications
 
 const sleep = (time) => new Promise((done) => setTimeout(done, time));
@@ -96,7 +97,7 @@ async function visit(session) {
   try {
     end = await connect({ ...session, legacy: era === 'legacy' }, {
       capabilities: { sampling: {}, elicitation: { form: {}, url: {} }, roots: {} },
-      timeout: stepTime,
+      timeout: startTime,
       hear: ear.hear,
       answers: {
         'sampling/createMessage': asked({ role: 'assistant', model: 'm', content: { type: 'text', text: 'sampled' } }),

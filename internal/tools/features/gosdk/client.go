@@ -32,7 +32,7 @@ func (s session) Lost() bool { return s.lost.Load() }
 // connector returns what connects to a server in an era.
 func connector(era string) func(context.Context, plan.Session, *plan.Ear) (plan.Client, error) {
 	return func(ctx context.Context, to plan.Session, ear *plan.Ear) (plan.Client, error) {
-		ctx, cancel := context.WithTimeout(ctx, plan.StepTime)
+		ctx, cancel := context.WithTimeout(ctx, plan.StartTime)
 		defer cancel()
 		version := ""
 		if era == "legacy" {

@@ -49,7 +49,7 @@ func connector(era string) func(context.Context, plan.Session, *plan.Ear) (plan.
 		if err := s.Start(ctx); err != nil {
 			return nil, err
 		}
-		connecting, cancel := context.WithTimeout(ctx, plan.StepTime)
+		connecting, cancel := context.WithTimeout(ctx, plan.StartTime)
 		defer cancel()
 		s.greeting, err = s.Initialize(connecting, mcp.InitializeRequest{Params: mcp.InitializeParams{ClientInfo: mcp.Implementation{Name: "mcp-go", Version: "1"}}})
 		return s, err

@@ -42,6 +42,7 @@ type Seen struct {
 // Bounds of what a client waits for.
 const (
 	StepTime  = 10 * time.Second
+	StartTime = 30 * time.Second // for a session, with which a program may start
 	awaitTime = 3 * time.Second
 )
 
