@@ -21,7 +21,7 @@ type pair struct {
 }
 
 // firstLife is how long the first certificate is valid: all clients have to connect before it ends.
-const firstLife = 2 * time.Minute
+const firstLife = 90 * time.Second
 
 func newPair(t *testing.T) *pair {
 	t.Helper()

@@ -25,11 +25,12 @@ type client struct {
 	calls []call
 }
 
-// between is the pause of a client between two calls.
-var between = func() time.Duration { return either(20*time.Millisecond, 50*time.Millisecond) }
+// between is the pause of a client between two calls. In full, clients leave the machine time to
+// notice at once what happens to their connections.
+var between = func() time.Duration { return either(300*time.Millisecond, 50*time.Millisecond) }
 
-// work is how long every other call takes, so that some are in flight at any time.
-const work = 100 * time.Millisecond
+// work is how long every other call takes, so that many are in flight at any time.
+var work = func() time.Duration { return either(time.Second, 100*time.Millisecond) }
 
 // start opens a session and begins to call.
 func start(t *testing.T, o *opener, k kind, i int) *client {
@@ -65,7 +66,7 @@ func (c *client) one(n int) error {
 	mine := fmt.Sprintf("%s: %d", c.name, n)
 	tool, arguments, want := "echo", map[string]any{"message": mine}, mine
 	if n%2 == 1 {
-		tool, arguments, want = "sleep", map[string]any{"millis": work.Milliseconds()}, "slept"
+		tool, arguments, want = "sleep", map[string]any{"millis": work().Milliseconds()}, "slept"
 	}
 	got, err := c.session.call("s__"+tool, arguments)
 	if err == nil && !strings.HasPrefix(got, want) {

@@ -46,8 +46,9 @@ func (c *cell) of(at span, one call) {
 	case nobody.MatchString(text) && one.ended.After(at.struck):
 		c.away++
 	case one.begun.Before(at.struck.Add(strikes)) && one.ended.After(at.struck):
-		c.inFlight++
-		c.why = text
+		if c.inFlight++; c.lost == 0 {
+			c.why = text
+		}
 	default:
 		c.lost++
 		c.why = fmt.Sprintf("%v after the event: %s", one.begun.Sub(at.struck).Round(time.Millisecond), text)
@@ -156,7 +157,7 @@ func (e event) all(clients [][]*client, at time.Time) bool {
 func TestClientsGoOn(t *testing.T) {
 	many := either(20, 2)
 	var page strings.Builder
-	fmt.Fprintf(&page, pageHead, many, drainTime())
+	fmt.Fprintf(&page, pageHead, many, work(), drainTime())
 	page.WriteString("| clients |")
 	for _, e := range events {
 		page.WriteString(" " + e.name + " |")
@@ -205,7 +206,7 @@ const pageHead = `<!-- Written by make endings from what its test saw. Do not ed
 # Clients and the end of their host
 
 Clients of the official SDKs, %d of each kind, call one tool after the other in one session, every
-other call taking 100 ms, while something happens to the host or on the way to it. None of them is
+other call taking %v, while something happens to the host or on the way to it. None of them is
 touched. A cell says how many calls failed, and how:
 
 - **in flight**: the call had begun before the event.
@@ -221,6 +222,10 @@ the time-out of their call that it was in flight when the host was killed.
 The certificate is renewed under clients that are connected over TLS: other files take the place of
 those of ` + "`tls.cert`" + ` and ` + "`tls.key`" + `, and the old certificate expires. Connections that are open go on,
 and one more client of each kind connects with the new certificate.
+
+One kind of loss remains, and may show in another run: a request is lost that a client sends at the
+moment in which the host closes a connection that was idle for half a second. HTTP/1.1 has no way to
+say so, and clients do not send a POST again. [stopping.md](stopping.md) has when connections end.
 
 The clients declare no capabilities. Calls of 2025-11-25 clients that can be asked something would
 take turns at the server that all of them share ([adr/0008](adr/0008-calls-that-may-ask-take-turns.md)).

@@ -63,8 +63,8 @@ type session interface {
 type opener struct {
 	t     *testing.T
 	url   string
-	ca    string // the file of the authority that clients trust; empty without TLS
-	nodes map[string]*mcptest.Node
+	ca    string                   // the file of the authority that clients trust; empty without TLS
+	nodes map[string]*mcptest.Node // by what shares a process
 }
 
 func newOpener(t *testing.T, s *site) *opener {

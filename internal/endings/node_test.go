@@ -10,17 +10,19 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// nodeSession opens a session of a TypeScript SDK's client. All of one generation share a process.
+// nodeSession opens a session of a TypeScript SDK's client. All of one generation share a process, in
+// full all of one kind: one that is busy notices late what happens to its connections.
 func (o *opener) nodeSession(k kind, name string) (session, error) {
 	o.t.Helper()
-	node := o.nodes[k.generation]
+	process := either(k.String(), k.generation)
+	node := o.nodes[process]
 	if node == nil {
 		var env []string
 		if o.ca != "" {
 			env = append(env, "NODE_EXTRA_CA_CERTS="+o.ca)
 		}
 		node = mcptest.NewNode(o.t, k.generation, env...)
-		o.nodes[k.generation] = node
+		o.nodes[process] = node
 	}
 	way := mcptest.Way{Legacy: k.revision == legacy}
 	switch k.over {
