@@ -102,9 +102,11 @@ func (s *Session) keep(
 	server protocol.Version,
 	offered protocol.ServerCapabilities,
 ) {
-	if full := s.o.Kept.Begins(); down != tasks.None && full != nil {
-		s.refuse(o.d, full.Told())
-		return
+	if down != tasks.None {
+		if full := s.o.Kept.BeginsBy(s.o.TaskIndex.Spare); full != nil {
+			s.refuse(o.d, full.Told())
+			return
+		}
 	}
 	handle := task.NewHandle(s.o.Random)
 	ttl, err := tasks.DefaultTTL, error(nil)

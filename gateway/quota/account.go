@@ -88,6 +88,23 @@ func (a *Account) above(n int) bool {
 // it may. Above its share it may not while the level is High.
 func (a *Account) Begins() *Refusal { return a.allows(Level.Begins, 0) }
 
+// BeginsBy is Begins for one who can let go of something else: drop is called as long as it reports
+// that it did, and the tenant may not.
+func (a *Account) BeginsBy(drop func() bool) *Refusal {
+	if a == nil {
+		return nil
+	}
+	for {
+		level := a.ledger.memory.Level()
+		if level.Begins(a.above(0)) {
+			return nil
+		}
+		if level == Exhausted || !drop() {
+			return a.unable(level, 0)
+		}
+	}
+}
+
 // Calls says why the tenant may not make a call of n bytes; nil when it may. While the level is
 // Critical it may not if that brings it above its share.
 func (a *Account) Calls(n int) *Refusal { return a.allows(Level.Calls, n) }

@@ -171,6 +171,13 @@ func TestCallsAreAdmittedWhetherTheyCountOrNot(t *testing.T) {
 			a.Add(Tasks, -mib)
 			return true
 		})
+		if why == nil && level == Critical {
+			a.Add(Requests, -int(a.Holding().Kinds[Requests]))
+			a.Add(Tasks, 20*mib)
+			if why = a.BeginsBy(func() bool { a.Add(Tasks, -mib); return true }); why != nil || a.Kept() != 25*mib {
+				t.Errorf("what lasts begins with %d kept: %v", a.Kept(), why)
+			}
+		}
 		if want := map[Level]int{Normal: 10, Critical: 60}[level]; why != nil || drops != want || a.Holding().Refused != 0 {
 			t.Errorf("%v: %v after %d were dropped, want %d; %d refusals", level, why, drops, want, a.Holding().Refused)
 		}
