@@ -98,6 +98,9 @@ func (s session) Greeting() (string, any) {
 func (s session) Close() { _ = s.ClientSession.Close() }
 
 func (s session) Failure(err error) any {
+	if errors.Is(err, mcp.ErrConnectionClosed) { // before its goroutines have ended
+		s.lost.Store(true)
+	}
 	told := map[string]any{"message": err.Error()}
 	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		told["code"], told["data"] = wire.Code, wire.Data
