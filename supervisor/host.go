@@ -83,6 +83,10 @@ type host struct {
 	// certificate is that of the MCP listener, if it has one, and renew asks for a look at its files.
 	certificate atomic.Pointer[streamable.Certificate]
 	renew       chan struct{}
+	// front is the handler of the last MCP listener there was; nil before the first.
+	front atomic.Pointer[streamable.Handler]
+	// nextCertificate is that of a configuration that is about to apply, if it is in other files.
+	nextCertificate atomic.Pointer[streamable.Certificate]
 }
 
 func (h *host) eventLog() (suture.Service, error) { return h.recorder, nil }
@@ -116,7 +120,7 @@ func (h *host) requestOptions(t *tenant.Tenant) request.Options {
 
 func (h *host) configurationOptions() configuration.Options {
 	return configuration.Options{
-		Load:  h.options.Load,
+		Load:  h.load,
 		Now:   func() (*config.Config, configuration.Applied) { now := h.now(); return now.config, now.applied },
 		Apply: h.apply, Storage: func() otp.Ref { return h.core("storage") },
 		Tenants: func() otp.Ref {

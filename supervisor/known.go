@@ -44,6 +44,20 @@ func (h *host) configured(of, server string) bool {
 	return t != nil && slices.ContainsFunc(t.Servers, func(s tenant.Server) bool { return s.Name == server })
 }
 
+// allRecords yields how many records the host keeps beside those of its rows.
+func (h *host) allRecords() iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		for kind, n := range h.knownRecords() {
+			if !yield(kind, n) {
+				return
+			}
+		}
+		if handler := h.front.Load(); handler != nil {
+			yield("browser_streams", handler.BrowserStreams())
+		}
+	}
+}
+
 // knownRecords yields how much is known.
 func (h *host) knownRecords() iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {

@@ -92,6 +92,7 @@ func (h *host) mcp() (suture.Service, error) {
 		handover: &h.handover, awaited: h.awaited, ends: func() { h.hangUp(); handler.Drain() },
 	}
 	h.drain.Store(nil) // a listener that was restarted
+	h.front.Store(handler)
 	connections := h.newConnections(trusted)
 	h.connections.Store(connections)
 	s := streamable.NewHTTPServer(streamable.ServerOptions{

@@ -120,7 +120,7 @@ func newHost(c *config.Config, o Options) *host {
 		Spawns:      func() (int, uint64) { return h.spawner.Waiting() },
 		IdleRunners: func() int { return h.system.IdleRunners() }, IdleUpstream: h.pools.idle,
 		Certificate: h.certificateLeft,
-		History:     func() int64 { return h.store.Bytes() }, Kept: h.holdings, Reserved: h.reserved, Records: h.knownRecords,
+		History:     func() int64 { return h.store.Bytes() }, Kept: h.holdings, Reserved: h.reserved, Records: h.allRecords,
 	})
 	h.recorder = telemetry.NewRecorder(telemetry.Options{Logger: o.Logger, Clock: o.Clock, Metrics: h.metrics, Faults: h.faults})
 	h.faults.Watch(telemetry.Faulted(h.recorder.Emit))

@@ -242,7 +242,7 @@ var metrics = []metric{
 	{name: "mcpd_kept_bytes", kind: gauge, labels: []string{"tenant", "kind"}, unit: "bytes",
 		help: "What a tenant keeps, by kind: requests in flight or being read, sessions, lists and so on", direct: atScrape},
 	{name: "mcpd_kept_records", kind: gauge, labels: []string{"kind"},
-		help: "Records that are kept for use by others: sessions with servers that are parked, listeners that are away, servers that are known, and their ready connections and open questions", direct: atScrape},
+		help: "Records that are kept for use by others: sessions with servers that are parked, listeners that are away, servers that are known, and their ready connections and open questions; and streams of browsers that only wait", direct: atScrape},
 	{name: "mcpd_overload_level", kind: gauge, labels: none,
 		help: "How much of its memory the host has in use: 0 normal, 1 elevated; for tenants above their share 2 high (no new sessions) and 3 critical (no new calls); for all 4 exhausted",
 		zero: true,

@@ -71,6 +71,19 @@ func (s *browsers) remove(of browser, o *outlet) {
 	}
 }
 
+// count is how many streams only wait.
+func (s *browsers) count() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, all := range s.waiting {
+		n += len(all)
+	}
+	return n
+}
+
+// BrowserStreams is how many streams that only wait pages of browsers have open over HTTP/1.1.
+func (h *Handler) BrowserStreams() int { return h.browsers.count() }
+
 // waiter is where a stream that only waits is noted, so that it can be ended for others. The zero
 // waiter is of one that is not to be.
 type waiter struct {

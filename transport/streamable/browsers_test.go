@@ -33,7 +33,11 @@ func TestStreamsOfABrowserAreBounded(t *testing.T) {
 			t.Errorf("stream %d goes on with %q", i, rest)
 		}
 	}
-	open("Origin", origin, "User-Agent", "another browser")
+	if n := s.handler.BrowserStreams(); n != BrowserStreams {
+		t.Errorf("%d streams of browsers are counted, want %d", n, BrowserStreams)
+	}
+	last := open("Origin", origin, "User-Agent", "another browser")
+	waitFor(t, func() bool { return s.handler.BrowserStreams() == BrowserStreams+1 })
 	host.mu.Lock()
 	defer host.mu.Unlock()
 	live := 0
@@ -43,6 +47,10 @@ func TestStreamsOfABrowserAreBounded(t *testing.T) {
 	if want := len(others) + BrowserStreams + 1; live != want {
 		t.Errorf("%d streams are open, want %d", live, want)
 	}
+	for _, tab := range append(tabs, last) {
+		tab.resp.Body.Close()
+	}
+	waitFor(t, func() bool { return s.handler.BrowserStreams() == 0 })
 }
 
 // A channel counts while no request of its client is in flight.
