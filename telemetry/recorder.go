@@ -116,14 +116,15 @@ func (r *Recorder) Serve(ctx context.Context) error {
 	}
 }
 
-// Close writes the events that wait now, for as long as ctx lasts. A process
-// calls it last, when no loop runs any more; whoever reads the log may have
+// Close writes the events that wait now, and counts those that had no line, for
+// as long as ctx lasts. A process calls it last, when no loop runs any more; whoever reads the log may have
 // stopped reading it, and that keeps no process from its end.
 func (r *Recorder) Close(ctx context.Context) {
 	written := make(chan struct{})
 	go func() { // ends with the log's last line, or with the process
 		defer close(written)
 		r.Flush()
+		r.rest()
 	}()
 	select {
 	case <-written:
@@ -164,17 +165,22 @@ func (r *Recorder) Recent() *Recent { return r.recent }
 func (r *Recorder) write(rec Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if n := r.dropped.Load(); n != r.reported {
-		lost := EventsDropped{Count: n - r.reported}
-		r.reported = n
-		r.line(r.remember(lost, rec.At), 0)
-	}
+	r.lost(rec.At)
 	write, before := r.samples.take(rec)
 	for _, one := range r.samples.due(rec.At) {
 		r.line(one.last, one.more-1)
 	}
 	if write {
 		r.line(rec, before)
+	}
+}
+
+// lost writes how many events found the queue full since it was last told. The mutex is held.
+func (r *Recorder) lost(at time.Time) {
+	if n := r.dropped.Load(); n != r.reported {
+		lost := EventsDropped{Count: n - r.reported}
+		r.reported = n
+		r.line(r.remember(lost, at), 0)
 	}
 }
 
@@ -185,14 +191,36 @@ func (r *Recorder) line(rec Record, before int) {
 	if !r.logger.Enabled(context.Background(), level) {
 		return
 	}
-	if allowed, suppressed := r.budgets[kind].take(rec.At, events[kind].lines); allowed {
-		line := slog.NewRecord(rec.At, level, events[kind].message, 0) // the time it happened, not that of writing
-		line.AddAttrs(rec.line(suppressed + before)...)
-		r.writing.Store(clock.Steady(r.clock.Now()))
-		defer r.writing.Store(0)
-		r.faults.At(context.Background(), fault.LogWrite, fault.Who{})
-		// A log that cannot be written has nowhere to say so; the next line may get through.
-		_ = r.logger.Handler().Handle(context.Background(), line)
+	if allowed, suppressed := r.budgets[kind].take(rec, events[kind].lines, before); allowed {
+		r.put(rec, suppressed)
+	}
+}
+
+// put writes a record as a line that counts those which have none.
+func (r *Recorder) put(rec Record, suppressed int) {
+	line := slog.NewRecord(rec.At, rec.level(), events[rec.kind].message, 0) // the time it happened, not that of writing
+	line.AddAttrs(rec.line(suppressed)...)
+	r.writing.Store(clock.Steady(r.clock.Now()))
+	defer r.writing.Store(0)
+	r.faults.At(context.Background(), fault.LogWrite, fault.Who{})
+	// A log that cannot be written has nowhere to say so; the next line may get through.
+	_ = r.logger.Handler().Handle(context.Background(), line)
+}
+
+// rest writes the last of those that have no line, of each cause and of each kind, with how many
+// there are: no later line counts them.
+func (r *Recorder) rest() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lost(r.clock.Now())
+	for _, one := range r.samples.rest() {
+		r.line(one.last, one.more-1)
+	}
+	for i := range r.budgets {
+		if b := &r.budgets[i]; b.suppressed > 0 {
+			r.put(b.last, b.suppressed-1)
+			*b = budget{}
+		}
 	}
 }
 
@@ -210,19 +238,22 @@ type budget struct {
 	second     int64
 	written    int
 	suppressed int
+	last       Record // of those
 }
 
-// take reports whether one more line may be written, and how many were not since
-// the last one.
-func (b *budget) take(now time.Time, limit int) (allowed bool, suppressed int) {
-	if s := now.Unix(); s != b.second {
+// take reports whether a line may be written for a record, and how many were not since
+// the last one, with those before the record that have none.
+func (b *budget) take(rec Record, limit, before int) (allowed bool, suppressed int) {
+	if s := rec.At.Unix(); s != b.second {
 		b.second, b.written = s, 0
 	}
 	if b.written >= limit {
-		b.suppressed++
+		b.suppressed += before + 1
+		b.last = rec
 		return false, 0
 	}
 	b.written++
-	suppressed, b.suppressed = b.suppressed, 0
+	suppressed = b.suppressed + before
+	b.suppressed, b.last = 0, Record{}
 	return true, suppressed
 }

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -294,6 +295,42 @@ func TestRefusalsOfEndedSessionsAreSampled(t *testing.T) {
 		reject("a", sessionGone)
 		if !strings.Contains(out.String(), `"suppressed":4`) {
 			t.Errorf("the log does not count the others:\n%s", out.String())
+		}
+	})
+}
+
+// The end of the log counts every refusal that has no line, of each cause and of each kind.
+func TestTheEndCountsWhatHasNoLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		r := NewRecorder(Options{Logger: NewLogger(&out, FormatJSON, slog.LevelInfo)})
+		for range 7 {
+			r.Emit(Rejected{Where: Where{Tenant: "a"}, Reason: stopping})
+		}
+		for range peer + 3 { // with the one line before
+			r.Emit(Rejected{Reason: "rate_limited"})
+		}
+		r.Flush()
+		r.Close(t.Context())
+		total := 0
+		for line := range strings.Lines(strings.TrimSpace(out.String())) {
+			var told struct {
+				Suppressed int `json:"suppressed"`
+			}
+			if err := json.Unmarshal([]byte(line), &told); err != nil {
+				t.Fatal(err)
+			}
+			total += 1 + told.Suppressed
+		}
+		if want := 7 + peer + 3; total != want {
+			t.Errorf("%d of %d refusals are told:\n%s", total, want, out.String())
+		}
+		if !strings.Contains(out.String(), stopping) || strings.Count(out.String(), `"suppressed"`) == 0 {
+			t.Errorf("the log says\n%s", out.String())
+		}
+		written := out.Len()
+		if r.Close(t.Context()); out.Len() != written {
+			t.Errorf("a second end says\n%s", out.String()[written:])
 		}
 	})
 }

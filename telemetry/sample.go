@@ -82,3 +82,15 @@ func (s *samples) due(now time.Time) (late []sample) {
 	})
 	return late
 }
+
+// rest returns the causes of which refusals have no line, and forgets all.
+func (s *samples) rest() []sample {
+	var left []sample
+	for _, one := range s.all {
+		if one.more > 0 {
+			left = append(left, *one)
+		}
+	}
+	s.all = nil
+	return left
+}
