@@ -52,6 +52,34 @@ func (h *host) certificateRow() (suture.Service, error) {
 	}, nil
 }
 
+// load reads the next configuration. One whose certificate is in other files is refused if these
+// cannot be used: a reload changes everything or nothing.
+func (h *host) load() (*config.Config, string, error) {
+	next, source, err := h.options.Load()
+	served := h.certificate.Load()
+	if err != nil || served == nil || next.TLS.Cert == "" || served.IsOf(next.TLS.Cert, next.TLS.Key) {
+		return next, source, err
+	}
+	other, err := served.Another(next.TLS.Cert, next.TLS.Key, h.clock.Now())
+	if err != nil {
+		return nil, source, err
+	}
+	h.nextCertificate.Store(other)
+	return next, source, nil
+}
+
+// moveCertificate serves the certificate of a configuration that applies from here on, if it is in
+// other files than before. These were read with the configuration.
+func (h *host) moveCertificate(c *config.Config) {
+	served, other := h.certificate.Load(), h.nextCertificate.Swap(nil)
+	if served == nil || other == nil || !other.IsOf(c.TLS.Cert, c.TLS.Key) {
+		return
+	}
+	served.Become(other)
+	h.renewCertificate() // and check it
+	h.recorder.Emit(telemetry.CertificateRenewed{File: served.File(), Left: served.Expires().Sub(h.clock.Now())})
+}
+
 // renewCertificate has the files of the certificate read now. It does not wait for that.
 func (h *host) renewCertificate() {
 	select {
@@ -93,6 +121,7 @@ func (r *renewal) Serve(ctx context.Context) error {
 			return ctx.Err()
 		case <-r.asked:
 			timer.Stop()
+			r.checked = time.Time{}
 			r.renew(true)
 		case <-due:
 			r.renew(false)

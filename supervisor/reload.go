@@ -67,6 +67,7 @@ func (h *host) apply(c *config.Config, a configuration.Applied) {
 		t.Removed = t.RemovedSince(h.now().tenants[t.Name])
 	}
 	h.settings.Store(newSettings(c, a))
+	h.moveCertificate(c)
 	h.kept.Bound(h.bounds(c))
 	h.forgetTenants()
 	_ = h.core("tenant_manager").Send(tenancy.Reconfigured{}) // one that begins looks for itself

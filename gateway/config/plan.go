@@ -30,13 +30,15 @@ type Plan struct {
 	Changes []Change
 	// Added and Removed name tenants, Servers those of which a server is not what it was.
 	Added, Removed, Servers []string
+
+	secures bool // one of the two has a certificate, the other has none
 }
 
 // NewPlan compares the configuration that applies with the next. It fails when what the reload would lead to is not what a file may say:
 // with `listen` kept as it is, a tenant without a key may be one that other machines reach.
 func NewPlan(now, next *Config) (*Plan, error) {
 	merged := *next
-	p := &Plan{Config: &merged}
+	p := &Plan{Config: &merged, secures: (now.TLS.Cert == "") != (next.TLS.Cert == "")}
 	p.keys("", hostKeys, scope{config: now}, scope{config: &merged}, nil)
 	for _, keys := range inheritedKeys {
 		p.keys("", keys.top, scope{config: now}, scope{config: &merged}, nil)
@@ -65,11 +67,15 @@ func (p *Plan) keys(prefix string, keys []Key, was, is scope, said func(i int) b
 		if reflect.DeepEqual(old.Interface(), value.Interface()) {
 			continue
 		}
-		if k.Reload == Restart {
+		does := k.Reload
+		if p.secures && strings.HasPrefix(k.Path, "tls.") { // a listener has one scheme as long as it serves
+			does = Restart
+		}
+		if does == Restart {
 			value.Set(old)
 		}
 		if said == nil || !said(i) {
-			p.add(prefix+k.Path, k.Reload)
+			p.add(prefix+k.Path, does)
 		}
 	}
 }

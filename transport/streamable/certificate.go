@@ -19,35 +19,66 @@ const MaxPEM = 1 << 20
 // Certificate is the certificate of a listener, with its key. Both are read again while the
 // listener serves: each handshake gets a certificate with the key that belongs to it.
 type Certificate struct {
-	certFile, keyFile string
-	served            atomic.Pointer[tls.Certificate]
+	at     atomic.Pointer[paths]
+	served atomic.Pointer[tls.Certificate]
 
-	mu      sync.Mutex // one reads at a time; guards the rest
+	mu      sync.Mutex // guards the rest, and is never held while a file is read
 	read    digest     // of the files that are served
 	refused digest     // of the files that were last refused
 	told    bool       // of that
 }
 
+// paths are the files of a certificate and its key.
+type paths struct{ cert, key string }
+
 type digest [sha256.Size]byte
 
 // LoadCertificate reads a certificate and its key.
 func LoadCertificate(certFile, keyFile string) (*Certificate, error) {
-	c := &Certificate{certFile: certFile, keyFile: keyFile}
-	files, err := c.open()
+	at := paths{certFile, keyFile}
+	files, err := at.open()
 	if err != nil {
 		return nil, err
 	}
 	pair, err := tls.X509KeyPair(files.cert, files.key)
 	if err != nil {
-		return nil, c.wrap(err)
+		return nil, at.wrap(err)
 	}
+	c := &Certificate{read: files.sum}
+	c.at.Store(&at)
 	c.served.Store(&pair)
-	c.read = files.sum
 	return c, nil
 }
 
 // File is the file of the certificate.
-func (c *Certificate) File() string { return c.certFile }
+func (c *Certificate) File() string { return c.at.Load().cert }
+
+// IsOf reports whether it is read from these files.
+func (c *Certificate) IsOf(certFile, keyFile string) bool {
+	return *c.at.Load() == paths{certFile, keyFile}
+}
+
+// Another reads a certificate of other files, for Become. One that clients refuse at that time is an
+// error where they accept this one.
+func (c *Certificate) Another(certFile, keyFile string, now time.Time) (*Certificate, error) {
+	next, err := LoadCertificate(certFile, keyFile)
+	if err != nil {
+		return nil, err
+	}
+	if err := worse(next.served.Load().Leaf, c.served.Load().Leaf, now); err != nil {
+		return nil, next.wrap(err)
+	}
+	return next, nil
+}
+
+// Become serves what another does, and reads its files from then on.
+func (c *Certificate) Become(next *Certificate) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at.Store(next.at.Load())
+	c.served.Store(next.served.Load())
+	c.read, c.refused, c.told = next.read, digest{}, false
+}
 
 // get is a tls.Config.GetCertificate.
 func (c *Certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
@@ -59,9 +90,13 @@ func (c *Certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 // written at the same moment, so unless at once is set, a pair is refused only if it has not
 // changed since the last call.
 func (c *Certificate) Renew(now time.Time, atOnce bool) (renewed bool, err error) {
+	at := c.at.Load()
+	files, err := at.open() // which may take as long as a file system does
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	files, err := c.open()
+	if c.at.Load() != at {
+		return false, nil
+	}
 	if err == nil && files.sum == c.read {
 		c.refused, c.told = digest{}, false
 		return false, nil
@@ -98,12 +133,12 @@ type files struct {
 	sum       digest
 }
 
-func (c *Certificate) open() (f files, err error) {
-	if f.cert, err = regular.Read(c.certFile, MaxPEM); err == nil {
-		f.key, err = regular.Read(c.keyFile, MaxPEM)
+func (p paths) open() (f files, err error) {
+	if f.cert, err = regular.Read(p.cert, MaxPEM); err == nil {
+		f.key, err = regular.Read(p.key, MaxPEM)
 	}
 	if err != nil {
-		return files{sum: sha256.Sum256([]byte(err.Error()))}, c.wrap(err)
+		return files{sum: sha256.Sum256([]byte(err.Error()))}, p.wrap(err)
 	}
 	both := sha256.New()
 	fmt.Fprintf(both, "%d ", len(f.cert))
@@ -126,8 +161,10 @@ func (c *Certificate) replace(f files, now time.Time) error {
 	return nil
 }
 
-func (c *Certificate) wrap(err error) error {
-	return fmt.Errorf("tls certificate %q with key %q: %w", c.certFile, c.keyFile, err)
+func (c *Certificate) wrap(err error) error { return c.at.Load().wrap(err) }
+
+func (p paths) wrap(err error) error {
+	return fmt.Errorf("tls certificate %q with key %q: %w", p.cert, p.key, err)
 }
 
 // Expires is when the first of the certificates that clients are sent does.
