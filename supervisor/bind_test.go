@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"mcpd/gateway/config"
@@ -114,6 +115,30 @@ func TestUnknownOwnersAreSaid(t *testing.T) {
 	}
 }
 
+// When one of several sockets cannot be bound, those that were given are there for the next attempt:
+// nobody else could bind them meanwhile.
+func TestGivenSocketIsTakenAgainAfterAFailure(t *testing.T) {
+	l, f := open(t, false)
+	address := l.Addr().String()
+	_ = l.Close()
+	h := &host{}
+	h.handover.given = Sockets{Files: []*os.File{f}}
+	const nobodys = "192.0.2.1:1"
+	for range 2 {
+		bound, err := h.bind(&config.Config{Listen: []string{address, nobodys}})
+		if err == nil || !strings.Contains(err.Error(), "listen "+nobodys+": ") {
+			t.Fatalf("got %v, %v", bound, err)
+		}
+	}
+	bound, err := h.bind(&config.Config{Listen: []string{address, "127.0.0.1:0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range bound {
+		_ = l.Close()
+	}
+}
+
 // A socket that a killed process has left is replaced; nothing else is.
 func TestOnlyStaleSocketsAreRemoved(t *testing.T) {
 	dir := t.TempDir()
@@ -148,6 +173,38 @@ func TestOnlyStaleSocketsAreRemoved(t *testing.T) {
 	}
 	if text, _ := os.ReadFile(file); string(text) != "precious" {
 		t.Error("the file was removed")
+	}
+}
+
+// The directory of a socket is locked while the socket is made. Somebody else's lock is waited for,
+// but not for ever: any process that reads the directory can have it.
+func TestLockOfASocketsDirectoryIsWaitedFor(t *testing.T) {
+	for name, held := range map[string]time.Duration{"for a while": lockTries * lockPause / 2, "for ever": 0} {
+		synctest.Test(t, func(t *testing.T) {
+			dir := t.TempDir()
+			other, err := os.Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer other.Close()
+			if err := syscall.Flock(int(other.Fd()), syscall.LOCK_EX); err != nil {
+				t.Fatal(err)
+			}
+			if held > 0 {
+				time.AfterFunc(held, func() { _ = syscall.Flock(int(other.Fd()), syscall.LOCK_UN) })
+			}
+			ours, err := os.Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer ours.Close()
+			began := time.Now()
+			err = lock(ours)
+			took := time.Since(began)
+			if held > 0 && (err != nil || took < held) || held == 0 && (!errors.Is(err, syscall.EWOULDBLOCK) || took != lockTries*lockPause) {
+				t.Errorf("held %s: got %v after %v", name, err, took)
+			}
+		})
 	}
 }
 

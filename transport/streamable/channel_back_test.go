@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -246,6 +247,41 @@ func TestChannelOutlivesTheHost(t *testing.T) {
 	if len(disk) != 0 {
 		t.Errorf("after the end there is %q", disk)
 	}
+}
+
+// A client that comes back without saying what it has, long after its host was replaced, is given
+// the answers that the earlier host has written down, and is told of a request that was in flight for
+// longer than events are kept.
+func TestAnswersOfAnEarlierHostAreKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := map[string][]byte{}
+		before := newSaves(disk)
+		s := before.Channel("acme", "ticket")
+		o := joined(t, s, 0, false)
+		s.asks(jsonrpc.StringID("slow"))
+		before.write()
+		time.Sleep(before.options.TTL)
+		answer := jsonrpc.Response(jsonrpc.IntID(1), jsontext.Value(`{}`))
+		pushAll(t, s, answer)
+		taken(s, o, 8)
+		s.detach(o) // whether the client got it, nobody knows
+		before.write()
+		s.Close() // without the disk being written
+		time.Sleep(2 * unsureTime)
+
+		after := newSaves(disk)
+		again := after.restored(t)
+		blind := makeOutlet()
+		blind.blind = true
+		if err := again.join(&blind, 0, false); err != nil {
+			t.Fatal(err)
+		}
+		got, _ := taken(again, &blind, 8)
+		if len(got) != 2 || got[0] != line(answer) || !strings.Contains(got[1], `"id":"slow"`) {
+			t.Errorf("got %q", got)
+		}
+		again.Close()
+	})
 }
 
 // A life whose clock was ahead costs a client nothing but what it had missed.

@@ -43,6 +43,19 @@ func header2(t *testing.T, command proxyproto.ProtocolVersionAndCommand) string 
 	return string(bytes)
 }
 
+// local2 is a header of a client that has connected to the proxy over a Unix socket.
+func local2(t *testing.T) string {
+	t.Helper()
+	bytes, err := (&proxyproto.Header{
+		Version: 2, Command: proxyproto.PROXY, TransportProtocol: proxyproto.UnixStream,
+		SourceAddr: &net.UnixAddr{Name: "/a", Net: "unix"}, DestinationAddr: &net.UnixAddr{Name: "/b", Net: "unix"},
+	}).Format()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(bytes)
+}
+
 const plainRequest = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
 // answerTo sends parts, one after the other, and reads one answer. None is status 0.
@@ -81,6 +94,7 @@ func TestProxiesSayWhoHasConnected(t *testing.T) {
 		{"in pieces", "127.0.0.0/8", []string{v2[:5], v2[5:20], v2[20:] + plainRequest[:3], plainRequest[3:]}, 200, "[2001:db8::7]:4711"},
 		{"the proxy itself", "127.0.0.0/8", []string{own + plainRequest}, 200, "127.0.0.1:"},
 		{"of a family that is not known", "127.0.0.0/8", []string{"PROXY UNKNOWN\r\n" + plainRequest}, 200, "127.0.0.1:"},
+		{"of a client without an address", "127.0.0.0/8", []string{local2(t) + plainRequest}, 0, ""}, // it would count as the proxy
 		{"none from a proxy", "127.0.0.0/8", []string{plainRequest}, 400, "proxy_protocol"},
 		{"nonsense", "127.0.0.0/8", []string{"PROXY TCP4 a b c d\r\n" + plainRequest}, 400, "proxy_protocol"},
 		{"two", "127.0.0.0/8", []string{v1 + v1 + plainRequest}, 400, ""},
