@@ -33,7 +33,22 @@ type replay struct {
 	uris               []string
 	flying             map[jsonrpc.ID]restoration
 	sent               uint64
-	breaks             int // how often a request that restores lost its connection
+	breaks             int       // how often a request that restores lost its connection
+	levelBy            time.Time // until then requests wait for the level
+}
+
+// levelling reports whether the session does not have its log level yet. A request that is sent now
+// might be executed before it has, and its log lines would be lost.
+func (l *Link) levelling() bool {
+	if !l.replay.levelBy.After(l.now) {
+		return false
+	}
+	for _, what := range l.replay.flying {
+		if what.method == setLevel {
+			return true
+		}
+	}
+	return l.replay.level
 }
 
 // restoration is a request that gives a session its state, and has no outcome yet.
@@ -41,6 +56,8 @@ type restoration struct {
 	method string
 	params jsontext.Value
 }
+
+const setLevel = "logging/setLevel"
 
 // learn keeps what a request has changed in the session.
 func (l *Link) learn(r *request, m jsonrpc.Message) {
@@ -51,7 +68,7 @@ func (l *Link) learn(r *request, m jsonrpc.Message) {
 		l.greetedFirst(params, m.Result)
 	case "server/discover":
 		l.opened = true
-	case "logging/setLevel":
+	case setLevel:
 		l.state.level = params
 	case "resources/subscribe":
 		fits := len(l.state.uris) < protocol.MaxSubscribedURIs
@@ -94,8 +111,7 @@ func (l *Link) attempt() {
 	switch {
 	case l.modern:
 		l.probing = true
-		meta := protocol.Meta{Version: l.version.String()}
-		l.send(jsonrpc.Request(probeID, "server/discover", meta.Set(nil)))
+		l.send(jsonrpc.Request(probeID, "server/discover", l.about().Set(nil)))
 	case l.opened && l.session:
 		l.probing = true
 		l.send(jsonrpc.Request(probeID, "ping", nil))
@@ -109,6 +125,17 @@ func (l *Link) attempt() {
 	default: // nothing has to be found
 		l.away, l.confirmed, l.stopping = false, false, false
 	}
+}
+
+// about is what a modern client says of itself. A host that is asked by somebody else starts servers
+// for somebody else.
+func (l *Link) about() protocol.Meta {
+	meta, err := protocol.ParseMeta(l.last)
+	if err != nil {
+		meta = protocol.Meta{}
+	}
+	meta.Version, meta.LogLevel = l.version.String(), ""
+	return meta
 }
 
 // first is the client's initialize that waits for a host.
@@ -149,9 +176,6 @@ func (l *Link) greeted(m jsonrpc.Message) {
 	}
 	for _, method := range l.state.tells { // whatever has changed meanwhile was told to nobody
 		l.push(method, nil)
-	}
-	for _, uri := range l.state.uris {
-		l.push("notifications/resources/updated", member("uri", splice.Quote(uri)))
 	}
 }
 
@@ -214,10 +238,10 @@ func (l *Link) resume() {
 // restore sends the next requests that give a session its state.
 func (l *Link) restore() {
 	for len(l.replay.flying) < restoring {
-		method, params := "logging/setLevel", l.state.level
+		method, params := setLevel, l.state.level
 		switch {
 		case l.replay.level:
-			l.replay.level = false
+			l.replay.level, l.replay.levelBy = false, l.now.Add(levelTime)
 		case len(l.replay.uris) > 0:
 			method, params = "resources/subscribe", member("uri", splice.Quote(l.replay.uris[0]))
 			l.replay.uris = l.replay.uris[1:]
@@ -246,8 +270,13 @@ func (l *Link) restored(m jsonrpc.Message) {
 		request := what.method + " " + string(what.params)
 		l.say("the host does not restore " + request + ": " + m.Error.Message)
 	}
+	uri, _ := splice.GetString(what.params, "uri")
+	if slices.Contains(l.state.uris, uri) { // a change before this was told to nobody
+		l.push("notifications/resources/updated", member("uri", splice.Quote(uri)))
+	}
 	if !l.away {
 		l.restore()
+		l.flush()
 	}
 }
 
@@ -271,7 +300,7 @@ func (l *Link) unrestored(e Event) {
 	delete(l.replay.flying, e.ID)
 	uri, _ := splice.GetString(what.params, "uri")
 	switch {
-	case what.method == "logging/setLevel":
+	case what.method == setLevel:
 		l.replay.level = true
 	case slices.Contains(l.state.uris, uri):
 		l.replay.uris = append(l.replay.uris, uri)

@@ -34,6 +34,10 @@ const (
 	maxBreaks = 3
 	// listenAgain is the pause before a subscription that the host has ended is opened again.
 	listenAgain = time.Second
+	// maxSaid is the largest request whose params are kept for what they say of the client.
+	maxSaid = 64 << 10
+	// levelTime is how long requests wait for a new session to get its log level.
+	levelTime = 2 * time.Second
 	// restoring is how many requests that restore a session are on their way at once.
 	restoring = 8
 )

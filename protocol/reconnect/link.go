@@ -30,6 +30,8 @@ type Link struct {
 	cuts      int       // connections that ended since a request was last answered
 	refusal   string    // what the log was told last of a request that the host refuses
 
+	last jsontext.Value // params of the last request of a modern client, which say what it is
+
 	opened  bool // the host has answered the client's initialize
 	session bool // the host is believed to know the session
 	state   state
@@ -123,7 +125,9 @@ func (l *Link) arm() {
 		if r.held && !r.acked {
 			sooner(r.deadline)
 		}
-		if r.held && !l.away {
+		if r.held && !l.away && l.levelling() {
+			sooner(l.replay.levelBy)
+		} else if r.held && !l.away {
 			sooner(r.again)
 		}
 	}

@@ -56,18 +56,24 @@ func (l *Link) held() (n int) {
 	return n
 }
 
-// request takes a request of the client. It is sent at once, or held while the host is away.
+// request takes a request of the client. It is sent at once, or held while the host is away or the
+// session has not got its log level again.
 func (l *Link) request(m jsonrpc.Message) {
 	r := &request{id: m.ID, method: m.Method, deadline: l.now.Add(Wait)}
 	if size := m.Size(); l.kept+size <= MaxKept {
 		r.message, r.size = m, size
 	}
-	full := l.away && (r.size == 0 || l.held() >= MaxHeld)
+	if l.modern && m.Size() <= maxSaid {
+		l.last = m.Params
+	}
+	full := r.size == 0 || l.held() >= MaxHeld
 	l.requests = append(l.requests, r)
 	l.kept += r.size
 	switch {
-	case !l.away:
+	case !l.away && (full || !l.levelling()):
 		l.send(m)
+	case !l.away:
+		r.held = true
 	case full:
 		e := protocol.Overloaded("mcpd stdio, which waits for its host", 0)
 		l.finish(r, jsonrpc.Failure(r.id, protocol.Translate(e, l.version)))
@@ -107,8 +113,11 @@ func (l *Link) hold(r *request, written bool) {
 	r.held, r.repeated = true, r.repeated || written
 }
 
-// flush sends what is held.
+// flush sends what is held, unless it waits for the log level.
 func (l *Link) flush() {
+	if l.levelling() {
+		return
+	}
 	for _, r := range l.requests {
 		if r.held && !r.again.After(l.now) {
 			r.held, r.again = false, time.Time{}
