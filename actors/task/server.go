@@ -22,7 +22,14 @@ func (t *Task) call(e tasks.Effect) {
 	t.submit(e)
 }
 
+// makeRoom drops tasks whose outcome was fetched until there is room for n bytes, if that makes any.
+func (t *Task) makeRoom(n int) {
+	for !t.o.Kept.Fits(n) && t.o.Index.Spare() {
+	}
+}
+
 func (t *Task) submit(e tasks.Effect) {
+	t.makeRoom(len(e.Params)) // the request counts beside the task
 	x := &request.Exchange{
 		ID: t.o.NextID.Add(1), Session: t.a.Caller.Session, Principal: t.a.Caller.Principal, Uncounted: true, Owner: t.p.Self(), Client: t.a.Caller.Info, Version: t.a.Task.Server, Downstream: jsonrpc.IntID(e.Number),
 		Server: t.a.Server, Upstream: t.conn, Method: e.Method, Params: e.Params, Stays: true,

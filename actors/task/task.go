@@ -64,9 +64,8 @@ func (t *Task) Init(p *otp.Process) error {
 		t.task = tasks.New(p.Now(), t.a.Task)
 	}
 	t.entry.Made, t.entry.actor = t.task.Made(), p.Self()
-	if t.a.loaded == nil { // what was fetched makes room
-		for !t.o.Kept.Fits(t.task.Kept()) && t.o.Index.Spare() {
-		}
+	if t.a.loaded == nil {
+		t.makeRoom(t.task.Kept())
 	}
 	kept, full := t.o.Kept.Reserve(quota.Tasks, t.task.Kept())
 	switch {

@@ -254,6 +254,53 @@ func TestResultsOfTasksFillTheirTenantsShare(t *testing.T) {
 	k.again("requests")
 }
 
+// Tasks with large arguments, of which nobody fetches the outcome: one more is refused. What was
+// fetched, and what its client has cancelled, makes room.
+func TestTasksFillTheirTenantsShare(t *testing.T) {
+	k := keeps(t)
+	k.bystander()
+	w := k.acme("keeper")
+	w.open("2025-11-25")
+	pad := strings.Repeat("x", keptPad)
+	begin := func(n int) reply {
+		return w.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"job","arguments":{"n":%d,"bytes":1,"pad":"%s"},"task":{"ttl":600000}}}`, n, pad))
+	}
+	var made []string
+	for {
+		r := begin(len(made))
+		if k.truth(r, "tasks") {
+			break
+		}
+		id, _ := splice.GetString(r.result(t, "task"), "taskId")
+		if made = append(made, id); len(made) > 60 {
+			t.Fatal("nothing is refused")
+		}
+	}
+	t.Logf("%d tasks are kept, %v; %d MiB resident", len(made), k.kinds("acme"), k.resident())
+	if r := begin(-1); !k.truth(r, "tasks") {
+		t.Errorf("one more: %d", r.status)
+	}
+	for _, id := range made { // it lets go of them
+		w.post(about("tasks/result", id))
+	}
+	k.again("requests")
+	let := time.Now()
+	for n := range made { // as many again
+		for r := begin(n); ; r = begin(n) {
+			if r.status == http.StatusOK && strings.Contains(string(r.body), `"taskId"`) {
+				break
+			}
+			if time.Since(let) > 5*time.Second {
+				t.Fatalf("%v after letting go: task %d: %d %.300s", time.Since(let), n, r.status, r.body)
+			}
+		}
+		if n == 0 {
+			t.Logf("a task is made again %v after letting go", time.Since(let))
+		}
+		let = time.Now()
+	}
+}
+
 func about(method, task string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{"taskId":%q}}`, method, task)
 }
