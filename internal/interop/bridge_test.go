@@ -22,11 +22,18 @@ import (
 type bridged struct {
 	name      string
 	modern    bool
-	call      func(tool, text string) <-chan mcptest.Outcome
+	call      func(tool string, arguments map[string]any) <-chan mcptest.Outcome
 	list      func() <-chan mcptest.Outcome
 	subscribe func(uri string) <-chan mcptest.Outcome
+	level     func(level string) <-chan mcptest.Outcome
 	heard     func() []string // methods of notifications since the last time
+	logged    func() []string // log lines since the last time
+	asked     func() int      // questions that wait for their user
+	answer    func(text string)
 }
+
+// saying is the argument that tools of the fixture read.
+func saying(text string) map[string]any { return map[string]any{"text": text, "level": "warning"} }
 
 // eachBridged opens n clients of each SDK and era at a server of a host.
 func eachBridged(t *testing.T, n int, host *mcptest.Host, server string) (all []*bridged) {
@@ -61,22 +68,28 @@ func overNode(t *testing.T, node *mcptest.Node, name string, way mcptest.Way) *b
 		t.Fatalf("%s: %v", name, opened)
 	}
 	t.Cleanup(func() { mcptest.Await(t, node.Do("close", name, nil)) })
+	read := func(what string, value any) {
+		if err := json.Unmarshal(mcptest.Await(t, node.Do(what, name, nil)).Value, value); err != nil {
+			t.Error(err)
+		}
+	}
 	return &bridged{
 		name: name, modern: !way.Legacy,
-		call: func(tool, text string) <-chan mcptest.Outcome {
-			params := map[string]any{"name": tool, "arguments": map[string]any{"text": text}}
+		call: func(tool string, arguments map[string]any) <-chan mcptest.Outcome {
+			params := map[string]any{"name": tool, "arguments": arguments}
 			return node.Do("call", name, map[string]any{"params": params})
 		},
 		list: func() <-chan mcptest.Outcome { return node.Do("list", name, nil) },
 		subscribe: func(uri string) <-chan mcptest.Outcome {
 			return node.Do("subscribe", name, map[string]any{"params": map[string]string{"uri": uri}})
 		},
-		heard: func() (methods []string) {
-			if err := json.Unmarshal(mcptest.Await(t, node.Do("heard", name, nil)).Value, &methods); err != nil {
-				t.Error(err)
-			}
-			return methods
+		level: func(level string) <-chan mcptest.Outcome {
+			return node.Do("level", name, map[string]any{"level": level})
 		},
+		heard:  func() (methods []string) { read("heard", &methods); return methods },
+		logged: func() (lines []string) { read("logged", &lines); return lines },
+		asked:  func() (n int) { read("asked", &n); return n },
+		answer: func(text string) { mcptest.Await(t, node.Do("answer", name, map[string]any{"text": text})) },
 	}
 }
 
@@ -97,11 +110,12 @@ func overGo(c *client, name string) *bridged {
 		}()
 		return came
 	}
+	c.open = make(chan dialog, 16)
 	return &bridged{
 		name: name, modern: c.modern(),
-		call: func(tool, text string) <-chan mcptest.Outcome {
+		call: func(tool string, arguments map[string]any) <-chan mcptest.Outcome {
 			return do(func() (any, error) {
-				r, err := c.CallTool(c.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: map[string]any{"text": text}})
+				r, err := c.CallTool(c.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
 				if err != nil {
 					return nil, err
 				}
@@ -114,15 +128,30 @@ func overGo(c *client, name string) *bridged {
 		subscribe: func(uri string) <-chan mcptest.Outcome {
 			return do(func() (any, error) { return nil, c.Subscribe(c.t.Context(), &mcp.SubscribeParams{URI: uri}) })
 		},
-		heard: func() (methods []string) {
-			for len(c.news) > 0 {
-				if strings.HasPrefix(<-c.news, "updated ") {
-					methods = append(methods, "notifications/resources/updated")
-				}
-			}
-			return methods
+		level: func(level string) <-chan mcptest.Outcome {
+			return do(func() (any, error) {
+				return nil, c.SetLoggingLevel(c.t.Context(), &mcp.SetLoggingLevelParams{Level: mcp.LoggingLevel(level)})
+			})
 		},
+		heard:  func() []string { methods, _ := news(c); return methods },
+		logged: func() []string { _, lines := news(c); return lines },
+		asked:  func() int { return len(c.open) },
+		answer: func(text string) { <-c.open <- text },
 	}
+}
+
+// news is what a client has heard since the last time.
+func news(c *client) (methods, lines []string) {
+	for len(c.news) > 0 {
+		words := <-c.news
+		if strings.HasPrefix(words, "updated ") {
+			methods = append(methods, "notifications/resources/updated")
+		}
+		if line, is := strings.CutPrefix(words, "warning "); is {
+			lines = append(lines, line)
+		}
+	}
+	return methods, lines
 }
 
 // Twenty clients of the official SDKs, of both eras, go on by themselves when the host behind their
@@ -141,7 +170,7 @@ func TestBridgedClientsOutliveTheHost(t *testing.T) {
 				if o := mcptest.Await(t, c.subscribe(uri)); o.Broken != "" {
 					t.Fatalf("%s: subscribe: %v", c.name, o)
 				}
-				flying = append(flying, c.call("await_cancel", ""))
+				flying = append(flying, c.call("await_cancel", nil))
 			}
 			time.Sleep(time.Second) // for the calls to arrive
 			host.Kill()
@@ -153,7 +182,7 @@ func TestBridgedClientsOutliveTheHost(t *testing.T) {
 			}
 			waiting := make([][2]<-chan mcptest.Outcome, len(clients))
 			for i, c := range clients {
-				waiting[i] = [2]<-chan mcptest.Outcome{c.call("echo", "still here"), c.list()}
+				waiting[i] = [2]<-chan mcptest.Outcome{c.call("echo", saying("still here")), c.list()}
 				c.heard()
 			}
 			if !kept {
@@ -174,21 +203,48 @@ func TestBridgedClientsOutliveTheHost(t *testing.T) {
 			for _, c := range clients {
 				c.heard()
 			}
-			missing := slices.Clone(clients)
-			for deadline := time.Now().Add(patience); len(missing) > 0 && time.Now().Before(deadline); {
-				for _, c := range missing { // what they declare decides which process of the server they share
-					if o := mcptest.Await(t, c.call("touch", uri)); o.Broken != "" {
-						t.Fatalf("%s: touch: %v", c.name, o)
-					}
-				}
-				time.Sleep(300 * time.Millisecond)
-				missing = slices.DeleteFunc(missing, func(c *bridged) bool {
-					return slices.Contains(c.heard(), "notifications/resources/updated")
-				})
-			}
-			for _, c := range missing {
-				t.Errorf("%s: it does not hear of its resource any more", c.name)
-			}
+			hearsOf(t, clients, uri)
 		})
+	}
+}
+
+// hearsOf checks that each client hears of changes of its resource.
+func hearsOf(t *testing.T, clients []*bridged, uri string) {
+	t.Helper()
+	missing := slices.Clone(clients)
+	for deadline := time.Now().Add(patience); len(missing) > 0 && time.Now().Before(deadline); {
+		for _, c := range missing { // what they declare decides which process of the server they share
+			if o := mcptest.Await(t, c.call("touch", saying(uri))); o.Broken != "" {
+				t.Fatalf("%s: touch: %v", c.name, o)
+			}
+		}
+		time.Sleep(300 * time.Millisecond)
+		missing = slices.DeleteFunc(missing, func(c *bridged) bool {
+			return slices.Contains(c.heard(), "notifications/resources/updated")
+		})
+	}
+	for _, c := range missing {
+		t.Errorf("%s: it does not hear of its resource any more", c.name)
+	}
+}
+
+// hearsLines checks that each client that has set a level hears log lines. A call that starts the
+// server may be handled there before its level is, so it may take another.
+func hearsLines(t *testing.T, clients []*bridged, text string) {
+	t.Helper()
+	for _, c := range clients {
+		if c.modern { // each of its requests has its own level
+			continue
+		}
+		heard := within(func() bool {
+			if o := mcptest.Await(t, c.call("log", saying(text))); o.Broken != "" {
+				t.Fatalf("%s: log: %v", c.name, o)
+			}
+			time.Sleep(100 * time.Millisecond)
+			return slices.Contains(c.logged(), text)
+		})
+		if !heard {
+			t.Errorf("%s: it does not hear the line %q", c.name, text)
+		}
 	}
 }

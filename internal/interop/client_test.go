@@ -26,6 +26,7 @@ type client struct {
 	t    *testing.T
 	user string        // who answers questions here
 	slow time.Duration // how long the user takes
+	open chan dialog   // gets each question, for the test to answer; nil for a client that answers by itself
 	news chan string
 	acks chan struct{} // gets one for each subscription that was confirmed
 }
@@ -49,12 +50,12 @@ func connectIn(t *testing.T, revision string, over mcp.Transport) *client {
 	c := &client{t: t, user: "ann", news: make(chan string, 1000), acks: make(chan struct{}, 100)}
 	sdk := mcp.NewClient(&mcp.Implementation{Name: "interop", Version: "1"}, &mcp.ClientOptions{
 		CreateMessageHandler: func(_ context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
-			said := r.Params.Messages[0].Content.(*mcp.TextContent).Text
-			return &mcp.CreateMessageResult{Role: "assistant", Model: "m", Content: &mcp.TextContent{Text: "you said " + said}}, nil
+			said := "you said " + r.Params.Messages[0].Content.(*mcp.TextContent).Text
+			return &mcp.CreateMessageResult{Role: "assistant", Model: "m", Content: &mcp.TextContent{Text: c.asks(said)}}, nil
 		},
 		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			time.Sleep(c.slow)
-			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": c.user + " for " + r.Params.Message}}, nil
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": c.asks(c.user + " for " + r.Params.Message)}}, nil
 		},
 		ToolListChangedHandler:     func(context.Context, *mcp.ToolListChangedRequest) { c.hear("tools") },
 		ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { c.hear("resources") },
@@ -85,6 +86,19 @@ func connectIn(t *testing.T, revision string, over mcp.Transport) *client {
 		t.Fatalf("agreed on %s, want %s", got, revision)
 	}
 	return c
+}
+
+// dialog is a question that is put to the user; it takes one answer.
+type dialog chan string
+
+// asks is what the user answers: what is usual, or what the test says.
+func (c *client) asks(usual string) string {
+	if c.open == nil {
+		return usual
+	}
+	d := make(dialog, 1)
+	c.open <- d
+	return <-d
 }
 
 // confirmed waits until one more subscription is in force.

@@ -122,7 +122,7 @@ func (n *Node) read(out io.Reader) {
 }
 
 // Do sends a request of a session, and gives its outcome to whoever reads the channel: what is
-// "open", "call", "list", "subscribe", "heard" or "close".
+// "open", "call", "list", "subscribe", "level", "heard", "logged", "asked", "answer" or "close".
 func (n *Node) Do(what, session string, members map[string]any) <-chan Outcome {
 	request := map[string]any{"do": what, "session": session, "timeout": 60_000}
 	for name, value := range members {

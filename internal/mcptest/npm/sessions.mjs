@@ -11,16 +11,30 @@ const generation = process.argv[2];
 const { connect } = await import(`./sdk${generation}.mjs`);
 const sessions = new Map();
 
+// dialog answers a question when the test does, be the question withdrawn by then or not.
+const dialog = (questions, result) => () => new Promise((answer) => {
+  questions.push((text) => answer(result(text)));
+});
+
 const handle = {
   open: async ({ session, way, mute, timeout }) => {
     const heard = [];
+    const logged = [];
+    const questions = [];
     const open = await connect(way, {
       capabilities: mute ? {} : { elicitation: {}, sampling: {} },
-      answers: mute ? {} : { 'elicitation/create': () => new Promise(() => {}) }, // a user who never answers
-      hear: (m) => m.method && heard.push(m.method),
+      answers: mute ? {} : {
+        'elicitation/create': dialog(questions, (name) => ({ action: 'accept', content: { name } })),
+        'sampling/createMessage': dialog(questions, (text) => (
+          { role: 'assistant', model: 'm', content: { type: 'text', text } })),
+      },
+      hear: (m) => {
+        if (m.method) heard.push(m.method);
+        if (m.method === 'notifications/message') logged.push(m.params.data);
+      },
       timeout,
     });
-    sessions.set(session, { ...open, heard });
+    sessions.set(session, { ...open, heard, logged, questions });
     return open.revision ?? ''; // not every transport says
   },
   call: async ({ session, params, timeout }) => {
@@ -32,7 +46,11 @@ const handle = {
     return tools.map((t) => t.name);
   },
   subscribe: async ({ session, params }) => { await sessions.get(session).subscribe(params); },
+  level: async ({ session, level }) => { await sessions.get(session).client.setLoggingLevel(level); },
   heard: async ({ session }) => sessions.get(session).heard.splice(0), // once each
+  logged: async ({ session }) => sessions.get(session).logged.splice(0), // once each
+  asked: async ({ session }) => sessions.get(session).questions.length,
+  answer: async ({ session, text }) => { sessions.get(session).questions.shift()(text); }, // the oldest
   close: async ({ session }) => {
     const open = sessions.get(session);
     sessions.delete(session);

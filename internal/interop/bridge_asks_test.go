@@ -1,0 +1,186 @@
+package interop
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpd/internal/mcptest"
+)
+
+// ownProcesses is a configuration in which each session has a process of the server to itself, so that none
+// waits for the questions of others.
+func ownProcesses(t *testing.T, more string) string {
+	t.Helper()
+	server := strings.Replace(self(t, serveSDK, "proc"), "{", "{share: session, max_instances: 16, ", 1)
+	return fmt.Sprintf("%s\ntenants: {default: {servers: {proc: %s}}}\n", more, server)
+}
+
+// questioned starts a call of each tool that asks, and returns when both questions are with the user.
+func questioned(t *testing.T, c *bridged, text string) (calls [2]<-chan mcptest.Outcome) {
+	t.Helper()
+	before := c.asked()
+	for i, tool := range []string{"elicit", "sample"} {
+		calls[i] = c.call(tool, saying(text))
+		if !within(func() bool { return c.asked() > before+i || len(calls[i]) > 0 }) || len(calls[i]) > 0 {
+			t.Fatalf("%s: %s: the user is not asked: %v", c.name, tool, mcptest.Await(t, calls[i]))
+		}
+	}
+	return calls
+}
+
+// replies has the user answer both questions, and checks what comes of the calls.
+func replies(t *testing.T, c *bridged, calls [2]<-chan mcptest.Outcome, text string) {
+	t.Helper()
+	for range calls {
+		c.answer(text)
+	}
+	for i, want := range []string{"accept " + text, text} {
+		if o := mcptest.Await(t, calls[i]); o.Broken != "" || string(o.Value) != fmt.Sprintf("%q", want) {
+			t.Errorf("%s: got %v, want %q", c.name, o, want)
+		}
+	}
+}
+
+// A host is killed while users are asked. A legacy client's call fails once, with its reason, and
+// the answer that its user gives all the same goes nowhere. A client of 2026-07-28 has no request at
+// the host meanwhile: it sends the answer to the next host, which goes on with the call if it has the
+// state of the one before. Questions of the next host are answered as before.
+func TestBridgedQuestionsWhenTheHostIsKilled(t *testing.T) {
+	config := ownProcesses(t, "")
+	for _, kept := range []bool{true, false} {
+		t.Run(fmt.Sprintf("state kept %t", kept), func(t *testing.T) {
+			host := mcptest.Start(t, mcptest.HostOptions{Config: config})
+			clients := eachBridged(t, 1, host, "proc")
+			var calls [][2]<-chan mcptest.Outcome
+			for _, c := range clients {
+				calls = append(calls, questioned(t, c, "Who?"))
+			}
+			host.Kill()
+			if !kept {
+				if err := os.RemoveAll(host.State); err != nil {
+					t.Fatal(err)
+				}
+			}
+			again(t, host, config)
+			for i, c := range clients {
+				for _, call := range calls[i] {
+					if c.modern {
+						continue
+					}
+					o := mcptest.Await(t, call)
+					if o.Error == nil || !strings.Contains(string(o.Error.Data), `"maybeExecuted":true`) {
+						t.Errorf("%s: a call whose question was open: %v", c.name, o)
+					}
+				}
+			}
+			for i, c := range clients {
+				switch {
+				case c.modern && kept:
+					replies(t, c, calls[i], "late")
+				case c.modern:
+					for _, call := range calls[i] {
+						c.answer("late")
+						if o := mcptest.Await(t, call); o.Error == nil || !strings.Contains(o.Error.Message, "requestState") {
+							t.Errorf("%s: a call whose state is lost: %v", c.name, o)
+						}
+					}
+				default:
+					c.answer("late")
+					c.answer("late")
+				}
+			}
+			for _, c := range clients {
+				replies(t, c, questioned(t, c, "And now?"), "now")
+			}
+		})
+	}
+}
+
+// What legacy clients have set in their session is in force again when the host comes back, with
+// its state or without: they hear log lines of their level, and of the resources they watch.
+func TestBridgedSessionsAreRestored(t *testing.T) {
+	config := ownProcesses(t, "")
+	uri := "fixture://proc/watched"
+	for _, kept := range []bool{true, false} {
+		t.Run(fmt.Sprintf("state kept %t", kept), func(t *testing.T) {
+			host := mcptest.Start(t, mcptest.HostOptions{Config: config})
+			clients := restorable(t, host, uri)
+			host.Kill()
+			if !kept {
+				if err := os.RemoveAll(host.State); err != nil {
+					t.Fatal(err)
+				}
+			}
+			again(t, host, config)
+			hearsLines(t, clients, "after")
+			hearsOf(t, clients, uri)
+		})
+	}
+}
+
+// restorable opens a client of each SDK and era that watches a resource and, if it is a legacy one,
+// has set its level.
+func restorable(t *testing.T, host *mcptest.Host, uri string) []*bridged {
+	t.Helper()
+	clients := eachBridged(t, 1, host, "proc")
+	for _, c := range clients {
+		if o := mcptest.Await(t, c.subscribe(uri)); o.Broken != "" {
+			t.Fatalf("%s: subscribe: %v", c.name, o)
+		}
+		if c.modern {
+			continue
+		}
+		if o := mcptest.Await(t, c.level("warning")); o.Broken != "" {
+			t.Fatalf("%s: level: %v", c.name, o)
+		}
+	}
+	hearsLines(t, clients, "before")
+	return clients
+}
+
+// A host is drained behind its clients, and started again. Users answer the questions that they were
+// asked before, calls of the last third wait for the next host, and none fails.
+func TestBridgedClientsSeeNoDrain(t *testing.T) {
+	const drain = 9 * time.Second
+	config := ownProcesses(t, fmt.Sprintf("limits: {drain: %s}", drain))
+	uri := "fixture://proc/watched"
+	host := mcptest.Start(t, mcptest.HostOptions{Config: config})
+	clients := restorable(t, host, uri)
+	var calls [][2]<-chan mcptest.Outcome
+	for _, c := range clients {
+		calls = append(calls, questioned(t, c, "Who?"))
+	}
+	begun, ended := time.Now(), make(chan int, 1)
+	go func() { ended <- host.Stop() }() // owner: this test, which reads the channel
+	time.Sleep(drain / 9)
+	first, last := 0, len(clients)-1
+	if clients[first].modern || !clients[last].modern {
+		t.Fatal("the host waits for questions of legacy clients only")
+	}
+	for i, c := range clients[:last] {
+		if i != first { // which keeps the host waiting
+			replies(t, c, calls[i], "during")
+		}
+	}
+	time.Sleep(time.Until(begun.Add(drain * 7 / 9)))
+	var waiting []<-chan mcptest.Outcome
+	for _, c := range clients {
+		waiting = append(waiting, c.call("echo", saying("still here")))
+	}
+	replies(t, clients[first], calls[first], "at the end")
+	if code := <-ended; code != 0 {
+		t.Errorf("the host ended with %d", code)
+	}
+	again(t, host, config)
+	for i, c := range clients {
+		if o := mcptest.Await(t, waiting[i]); !strings.Contains(string(o.Value), "still here") {
+			t.Errorf("%s: a call of the last third: %v", c.name, o)
+		}
+	}
+	replies(t, clients[last], calls[last], "after") // of 2026-07-28: its state outlives the host
+	hearsLines(t, clients, "after")
+	hearsOf(t, clients, uri)
+}
