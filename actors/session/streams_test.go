@@ -1,7 +1,10 @@
 package session
 
 import (
+	"context"
+	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -11,10 +14,57 @@ import (
 	"mcpd/actors/internal/stage"
 	"mcpd/internal/clock"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/transport/streamable"
 )
+
+// A session over HTTP+SSE that an earlier host has left ends with its streams: nothing of them stays.
+func TestChannelOfAnEarlierHostEndsWithItsStreams(t *testing.T) {
+	id := strings.Repeat("x", minID)
+	h := &Handle{id: id, endpoint: streamable.Endpoint{Tenant: "acme"}, opened: time.Now(), channel: true}
+	h.record.Store(&Record{Version: protocol.V20241105})
+	session := h.Saved()
+
+	missed := jsonrpc.Notification("notifications/tools/list_changed", nil)
+	place := strconv.FormatInt(time.Now().UnixMilli()<<20, 36)
+	events := map[string]jsontext.Value{
+		id + "." + place: jsontext.Value(fmt.Sprintf(`{"at":%d,"data":%q}`, time.Now().UnixNano(), missed.Append(nil))),
+	}
+
+	streams := streamable.NewStore(streamable.StoreOptions{Save: func() {}})
+	index, box := NewIndex(nil), &stage.Box{}
+	stage.Run(t, func(s *stage.Stage) []otp.Child {
+		return []otp.Child{box.Child("storage"), {ID: "manager", Start: otp.Worker(func() otp.Behaviour {
+			return New(Options{
+				Clock: clock.System, Store: streams, Limit: func(string) int { return 1 }, Total: func() int { return 1 },
+				Idle: func(string) time.Duration { return time.Hour }, Storage: func() otp.Ref { return s.Ref("storage") }, Emit: s.Events.Emit,
+				Pool:    func(string) (otp.Ref, bool) { return s.Ref("storage"), true },
+				Restore: maps.All(map[string]jsontext.Value{id: session.Value}), Events: maps.All(events),
+			}, index)
+		})}}
+	}, func(s *stage.Stage) {
+		s.Rest()
+		if index.Len() != 1 {
+			t.Errorf("%d sessions are taken over", index.Len())
+		}
+		if deleted, _ := streams.Unsaved(); len(deleted) != 0 {
+			t.Errorf("before its end %v are deleted", deleted)
+		}
+		_, err := otp.Do[CloseRequest, struct{}](context.Background(), s.Ref("manager"), CloseRequest{ID: id})
+		if err != nil {
+			t.Error(err)
+		}
+		deleted, _ := streams.Unsaved()
+		if len(deleted) != 1 || events[deleted[0].Key] == nil || deleted[0].Value != nil {
+			t.Errorf("at its end %v are deleted, want %v", deleted, events)
+		}
+		if n := streams.Bytes(); n != 0 {
+			t.Errorf("%d bytes of its streams are kept", n)
+		}
+	})
+}
 
 // What is stored of streams is given to the sessions that are taken over. What belongs to none is deleted, and why is told once.
 func TestStreamsAreRestored(t *testing.T) {
