@@ -187,11 +187,12 @@ func TestLockOfASocketsDirectoryIsWaitedFor(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer other.Close()
-			if err := syscall.Flock(int(other.Fd()), syscall.LOCK_EX); err != nil {
+			fd := int(other.Fd())
+			if err := syscall.Flock(fd, syscall.LOCK_EX); err != nil {
 				t.Fatal(err)
 			}
 			if held > 0 {
-				time.AfterFunc(held, func() { _ = syscall.Flock(int(other.Fd()), syscall.LOCK_UN) })
+				time.AfterFunc(held, func() { _ = syscall.Flock(fd, syscall.LOCK_UN) })
 			}
 			ours, err := os.Open(dir)
 			if err != nil {
