@@ -17,7 +17,7 @@ const (
 // purge closes the connections that are quiet before answers end the others: a client whose
 // connection ends takes another for its next request, one that it has kept from before.
 func (l *listener) purge() {
-	l.connections.Retire(quietTime, false)
+	l.connections.Retire(quietTime, comeBack, false)
 	pause(min(noticeTime, l.budget/40))
 }
 
@@ -34,11 +34,11 @@ func (l *listener) retire(left time.Duration, stage stage) {
 			ended = true
 			pause(look)
 		}
-		idle, open := l.connections.Retire(quietTime, false)
+		idle, open := l.connections.Retire(quietTime, comeBack, false)
 		if idle == 0 && (open == 0 || stage == stageAnswer) { // then what is open is answered afterwards
 			return
 		}
 		pause(look)
 	}
-	l.connections.Retire(quietTime, true)
+	l.connections.Retire(quietTime, comeBack, true)
 }

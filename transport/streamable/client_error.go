@@ -99,10 +99,17 @@ func (e *StatusError) executed() bool {
 	return !e.Later() && (e.Status < 300 || e.Status == http.StatusRequestTimeout || e.Status >= 500)
 }
 
-// Later reports whether the server takes the request now from nobody, and will later (RFC 9110 §15.6.4, RFC 6585 §4). One that is
-// unavailable without saying until when may have failed on the way.
+// Later reports whether the server takes the request now from nobody, and will later (RFC 9110
+// §15.6.4, RFC 6585 §4), or has ended the connection before it read one and says when to come back
+// (RFC 9110 §15.5.9). One that is unavailable without saying until when may have failed on the way.
 func (e *StatusError) Later() bool {
-	return e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable && e.RetryAfter > 0
+	switch e.Status {
+	case http.StatusTooManyRequests:
+		return true
+	case http.StatusServiceUnavailable, http.StatusRequestTimeout:
+		return e.RetryAfter > 0
+	}
+	return false
 }
 
 // newStatusError takes what matters from a response. Body is what was read of it.

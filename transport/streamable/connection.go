@@ -35,10 +35,13 @@ type connection struct {
 	begun   bool   // something was read
 	counts  bool   // for the address that the proxy has named
 
-	from     atomic.Pointer[net.TCPAddr] // who has connected to the proxy; nil without one that says so
-	faulty   atomic.Bool                 // framing has found a fault: nothing is read any more
-	asked    atomic.Bool                 // something was read after the last answer was written
-	lingered sync.Once
+	from   atomic.Pointer[net.TCPAddr] // who has connected to the proxy; nil without one that says so
+	faulty atomic.Bool                 // framing has found a fault: nothing is read any more
+	asked  atomic.Bool                 // something was read after the last answer was written
+	// dismissed says that the client was told that the connection ends, between two requests. What it
+	// sends is dropped.
+	dismissed atomic.Bool
+	lingered  sync.Once
 
 	tenant atomic.Pointer[holder] // whose it is; nil before its first authenticated request
 
@@ -110,6 +113,10 @@ func (c *connection) read(p []byte) (int, error) {
 		return c.fail(p)
 	}
 	n, err := c.Conn.Read(p)
+	if c.dismissed.Load() {
+		c.linger()
+		return 0, io.EOF
+	}
 	if !c.identify() {
 		return 0, net.ErrClosed
 	}
@@ -206,22 +213,28 @@ func (c *connection) tls() *tls.ConnectionState {
 }
 
 const (
-	// afterTime and afterBytes bound what is discarded of a connection with a fault after its
-	// last answer: the kernel would take the answer back from a client that is still sending.
+	// afterTime and afterBytes bound what is discarded of a connection with a fault, or one that was
+	// dismissed, after its last answer: the kernel would take the answer back from a client that is
+	// still sending.
 	afterTime  = 250 * time.Millisecond
 	afterBytes = 256 << 10
 )
 
 // Close implements net.Conn.
 func (c *connection) Close() error {
-	if c.faulty.Load() {
-		c.lingered.Do(func() {
-			_ = c.CloseWrite()
-			_ = c.Conn.SetReadDeadline(time.Now().Add(afterTime))
-			_, _ = io.Copy(io.Discard, io.LimitReader(c.Conn, afterBytes))
-		})
+	if c.faulty.Load() || c.dismissed.Load() {
+		c.linger()
 	}
 	return c.Conn.Close()
+}
+
+// linger lets the client read the last answer.
+func (c *connection) linger() {
+	c.lingered.Do(func() {
+		_ = c.CloseWrite()
+		_ = c.Conn.SetReadDeadline(time.Now().Add(afterTime))
+		_, _ = io.Copy(io.Discard, io.LimitReader(c.Conn, afterBytes))
+	})
 }
 
 // CloseWrite sends that nothing follows. net/http calls it before it closes a connection on which

@@ -140,5 +140,10 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, ep Endpoint, stat
 
 // setRetryAfter says how long to wait, in whole seconds and at least one.
 func setRetryAfter(w http.ResponseWriter, wait time.Duration) {
-	w.Header().Set("Retry-After", strconv.Itoa(max(1, int((wait+time.Second-1)/time.Second))))
+	w.Header().Set("Retry-After", wholeSeconds(wait))
+}
+
+// wholeSeconds is a time as Retry-After has it.
+func wholeSeconds(wait time.Duration) string {
+	return strconv.Itoa(max(1, int((wait+time.Second-1)/time.Second)))
 }

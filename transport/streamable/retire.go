@@ -1,26 +1,40 @@
 package streamable
 
-import "time"
+import (
+	"fmt"
+	"time"
 
-// Retire closes connections for a server that is about to stop: those that have had no request for
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+)
+
+// Retire ends connections for a server that is about to stop: those that have had no request for
 // quiet, and on which none is arriving. It returns how many others are idle, and how many have
-// requests open. Clients of idle ones may be about to send a request, to which the server can still
-// say that the connection ends: after http.Server.Shutdown it would answer none. Last says that
-// nobody waits for that any more. Connections of HTTP/2 end by GOAWAY, which clients understand at any
-// time: they do not count.
-func (c *Connections) Retire(quiet time.Duration, last bool) (idle, open int) {
-	now := time.Now()
+// requests open. Clients of idle ones may be about to send a request, whose answer can still say that
+// the connection ends: after http.Server.Shutdown none is answered. Last says that nobody waits for
+// that any more. A request that crosses with the end is refused, and may come again after comeBack.
+// Connections of HTTP/2 end by GOAWAY, which clients understand at any time: they do not count.
+func (c *Connections) Retire(quiet, comeBack time.Duration, last bool) (idle, open int) {
+	now, answer := time.Now(), parting(comeBack)
 	for _, conn := range c.each() {
-		switch conn.retire(now, quiet, last) {
+		switch conn.retire(now, quiet, last, answer) {
 		case retireWaits:
 			idle++
 		case retireBusy:
 			open++
-		case retireEnds:
-			_ = conn.Close() // its client learns of it in any case
+		case retireLeaves:
 		}
 	}
 	return idle, open
+}
+
+// parting is what a client is told whose connection ends between two requests. A client that has sent
+// nothing takes 408 for the end of the connection (RFC 9110 §15.5.9), and any other for its answer.
+func parting(comeBack time.Duration) []byte {
+	m := jsonrpc.Failure(jsonrpc.ID{}, protocol.Translate(protocol.Stopping("", false), 0))
+	body := m.Append(nil)
+	return fmt.Appendf(nil, "HTTP/1.1 408 Request Timeout\r\nContent-Type: application/json\r\nConnection: close\r\n"+
+		"Retry-After: %s\r\nContent-Length: %d\r\n\r\n%s", wholeSeconds(comeBack), len(body), body)
 }
 
 // each is a snapshot of all connections.
@@ -39,19 +53,18 @@ func (c *Connections) each() []*connection {
 	return all
 }
 
-// retirement is what Retire does with a connection.
+// retirement is what becomes of a connection.
 type retirement uint8
 
 const (
-	retireLeaves retirement = iota // it ends by itself
+	retireLeaves retirement = iota // it ends
 	retireBusy                     // it has requests
 	retireWaits                    // for a request
-	retireEnds
 )
 
-// retire decides about a connection. After retireEnds it begins no request.
-func (c *connection) retire(now time.Time, quiet time.Duration, last bool) retirement {
-	c.mu.Lock()
+// retire ends a connection, unless something speaks against it. It begins no request then.
+func (c *connection) retire(now time.Time, quiet time.Duration, last bool, answer []byte) retirement {
+	c.mu.Lock() // a request that is about to begin waits until the answer is written
 	defer c.mu.Unlock()
 	switch {
 	case c.left || c.multiplexes:
@@ -63,5 +76,14 @@ func (c *connection) retire(now time.Time, quiet time.Duration, last bool) retir
 		return retireWaits
 	}
 	c.left = true
-	return retireEnds
+	if c.secure != nil && c.changed.IsZero() { // the handshake of TLS may not be over
+		_ = c.raw.Close()
+		return retireLeaves
+	}
+	c.dismissed.Store(true)
+	_ = c.Conn.SetWriteDeadline(now.Add(afterTime))
+	_, _ = c.Conn.Write(answer) // the client has not read for long, or has gone
+	_ = c.CloseWrite()
+	_ = c.Conn.SetReadDeadline(now.Add(afterTime))
+	return retireLeaves
 }

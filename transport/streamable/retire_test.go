@@ -1,9 +1,14 @@
 package streamable
 
 import (
+	"bufio"
+	"crypto/tls"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -40,7 +45,7 @@ func TestRetireClosesBetweenRequests(t *testing.T) {
 	conn, client := unread(t, c)
 	still := func(what string, quiet time.Duration) {
 		t.Helper()
-		if left, _ := c.Retire(quiet, false); left != 1 {
+		if left, _ := c.Retire(quiet, time.Second, false); left != 1 {
 			t.Errorf("%s: %d connections are waited for, want 1", what, left)
 		}
 		client.SetReadDeadline(time.Now().Add(time.Millisecond))
@@ -60,17 +65,24 @@ func TestRetireClosesBetweenRequests(t *testing.T) {
 	}
 	still("with a request that is read", 0)
 	conn.begin(false)
-	if left, open := c.Retire(0, true); left != 0 || open != 1 {
+	if left, open := c.Retire(0, time.Second, true); left != 0 || open != 1 {
 		t.Errorf("%d connections are waited for beside one whose answer ends it, and %d are busy", left, open)
 	}
 	conn.finish()
 	c.track(conn, http.StateIdle)
-	if left, _ := c.Retire(0, false); left != 0 {
+	if left, _ := c.Retire(0, time.Second, false); left != 0 {
 		t.Errorf("%d connections are waited for after the last answer", left)
 	}
+	ends(t, client, "after the last answer")
+}
+
+// ends expects that a client is refused the request that it may have sent, and then the end.
+func ends(t *testing.T, client net.Conn, what string) {
+	t.Helper()
 	client.SetReadDeadline(time.Now().Add(10 * time.Second))
-	if _, err := client.Read(make([]byte, 1)); err != io.EOF {
-		t.Errorf("after the last answer: %v, want the end", err)
+	rest, err := io.ReadAll(client)
+	if err != nil || !strings.HasPrefix(string(rest), "HTTP/1.1 408 ") {
+		t.Errorf("%s: %v after %q, want a refusal and the end", what, err, rest)
 	}
 }
 
@@ -80,19 +92,66 @@ func TestRetireWaitsForFirstRequests(t *testing.T) {
 	conn, client := unread(t, c)
 	conn.changed = time.Time{}
 	conn.asked.Store(false)
-	if left, _ := c.Retire(0, false); left != 1 {
+	if left, _ := c.Retire(0, time.Second, false); left != 1 {
 		t.Errorf("%d newcomers are waited for, want 1", left)
 	}
 	conn.multiplexes = true
-	if left, _ := c.Retire(0, true); left != 0 || conn.left {
+	if left, _ := c.Retire(0, time.Second, true); left != 0 || conn.left {
 		t.Errorf("a connection of HTTP/2: %d waited for, closed %t", left, conn.left)
 	}
 	conn.multiplexes = false
-	if left, _ := c.Retire(0, true); left != 0 {
+	if left, _ := c.Retire(0, time.Second, true); left != 0 {
 		t.Errorf("%d newcomers are waited for to the last", left)
 	}
-	client.SetReadDeadline(time.Now().Add(10 * time.Second))
-	if _, err := client.Read(make([]byte, 1)); err != io.EOF {
-		t.Errorf("a silent newcomer: %v, want the end", err)
+	ends(t, client, "a silent newcomer")
+}
+
+// A request that is sent while its connection ends is refused: its client learns that nothing was
+// executed, however much of it the client still sends.
+func TestRequestThatCrossesWithTheEndIsRefused(t *testing.T) {
+	cert, key, pool := certificate(t)
+	for name, test := range map[string]struct {
+		size   int
+		secure bool
+	}{"without a body": {}, "with a large one": {size: 1 << 20}, "over TLS": {secure: true}} {
+		t.Run(name, func(t *testing.T) {
+			var calls atomic.Int32
+			c := &Connections{}
+			o := ServerOptions{
+				Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls.Add(1) }), Connections: c,
+			}
+			if test.secure {
+				o.Certificate = loaded(t, cert, key)
+			}
+			conn := connect(t, start(t, o, func(*http.Server) {}))
+			if test.secure {
+				conn = tls.Client(conn, &tls.Config{RootCAs: pool, ServerName: "127.0.0.1"})
+			}
+			answers := bufio.NewReader(conn)
+			ask := func(size int) (*http.Response, error) {
+				fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%*s", size, size, "")
+				return http.ReadResponse(answers, nil)
+			}
+			if r, err := ask(0); err != nil || r.StatusCode != http.StatusOK {
+				t.Fatal(r, err)
+			}
+			waitFor(t, func() bool { // until the answer is written, the connection is busy
+				idle, open := c.Retire(0, 1500*time.Millisecond, false)
+				return idle+open == 0
+			})
+			r, err := ask(test.size)
+			if err != nil {
+				t.Fatalf("%v, want an answer", err)
+			}
+			body, err := io.ReadAll(r.Body)
+			if err != nil || r.StatusCode != http.StatusRequestTimeout || r.Header.Get("Retry-After") != "2" || !r.Close ||
+				!strings.Contains(string(body), `"message":"the host is stopping; no server received the request"`) {
+				t.Errorf("got %d %v %q, %v", r.StatusCode, r.Header, body, err)
+			}
+			waitFor(t, func() bool { return c.Open() == 0 })
+			if n := calls.Load(); n != 1 {
+				t.Errorf("%d requests were served, want the one before", n)
+			}
+		})
 	}
 }
