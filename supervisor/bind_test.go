@@ -115,8 +115,8 @@ func TestUnknownOwnersAreSaid(t *testing.T) {
 	}
 }
 
-// When one of several sockets cannot be bound, those that were given are there for the next attempt:
-// nobody else could bind them meanwhile.
+// When one of several sockets cannot be bound, those that were given are there for the next
+// attempt: nobody else could bind them meanwhile.
 func TestGivenSocketIsTakenAgainAfterAFailure(t *testing.T) {
 	l, f := open(t, false)
 	address := l.Addr().String()

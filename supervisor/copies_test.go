@@ -28,7 +28,8 @@ const (
 	copies = 4
 )
 
-// far is a server behind a URL that keeps nothing of what it reads. It answers calls of these tools:
+// far is a server behind a URL that keeps nothing of what it reads. It answers calls of these
+// tools:
 //
 //	hold    when release says so
 //	deaf    never, and does not read them
@@ -309,8 +310,8 @@ func ways(each func(path, prefix, server string, modern bool)) {
 	}
 }
 
-// All that the host has in memory of large calls counts for their tenant, whoever waits for whom and
-// whatever is said otherwise on the way.
+// All that the host has in memory of large calls counts for their tenant, whoever waits for whom
+// and whatever is said otherwise on the way.
 func TestLargeCallsCountAllThatTheyKeep(t *testing.T) {
 	n := copying(t)
 	ways(func(path, prefix, server string, modern bool) {
@@ -370,8 +371,8 @@ func TestLargeAnswersCountAllThatTheyKeep(t *testing.T) {
 	})
 }
 
-// A large call is in memory once, and once more for each time that something is said otherwise in it:
-// names of the aggregate, and what belongs to the way to its server.
+// A large call is in memory once, and once more for each time that something is said otherwise in
+// it: names of the aggregate, and what belongs to the way to its server.
 func TestLargeCallsAreSeldomCopied(t *testing.T) {
 	if mcptest.Raced {
 		t.Skip("pools keep less with the race detector")

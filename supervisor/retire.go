@@ -6,11 +6,11 @@ const (
 	// newcomerTime bounds how long a drain waits for requests on connections that have none, and for
 	// the ends of streams. A client that connects and says nothing must not prolong a drain.
 	newcomerTime = second
-	// quietTime is how long a connection has had no request before the drain closes it. A client that
-	// has sent the last request later is likely to send one now, whose answer ends the connection. A
-	// request that crosses with the end is lost, and no client can know that it was not executed.
+	// quietTime is how long a connection has had no request before the drain ends it. A client that
+	// has sent the last request later is likely to send one now, whose answer ends the connection.
 	quietTime = settle
-	// noticeTime is how long a client has to notice that a connection was closed which it does not use.
+	// noticeTime is how long a client has to notice that a connection was closed which it does not
+	// use.
 	noticeTime = farewell / 2
 )
 
@@ -23,8 +23,9 @@ func (l *listener) purge() {
 
 // retire returns when every client knows that its connection ends, or newcomerTime and a third of
 // what is left of the drain are over. Server.Shutdown closes connections between two requests
-// whatever arrives on them, and answers none that it reads afterwards. Streams end here once nothing
-// is in flight: their responses could not say that the connection ends, so clients use it again.
+// whatever arrives on them, and answers none that it reads afterwards. Streams end here once
+// nothing is in flight: their responses could not say that the connection ends, so clients use it
+// again.
 func (l *listener) retire(left time.Duration, stage stage) {
 	const look = newcomerTime / 50
 	ended := false

@@ -72,8 +72,8 @@ func TestPausingClientIsToldThatItsConnectionEnds(t *testing.T) {
 	t.Fatal("no attempt was in time")
 }
 
-// A client that hears that its connection ends finds those closed that it has kept from before: else
-// it would send its next request over one of them, while the host closes it.
+// A client that hears that its connection ends finds those closed that it has kept from before:
+// else it would send its next request over one of them, while the host closes it.
 func TestKeptConnectionsEndBeforeTheOneInUse(t *testing.T) {
 	var told []telemetry.Event
 	l := draining(t, func() time.Duration { return 0 }, &told)

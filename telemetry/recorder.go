@@ -117,8 +117,8 @@ func (r *Recorder) Serve(ctx context.Context) error {
 }
 
 // Close writes the events that wait now, and counts those that had no line, for
-// as long as ctx lasts. A process calls it last, when no loop runs any more; whoever reads the log may have
-// stopped reading it, and that keeps no process from its end.
+// as long as ctx lasts. A process calls it last, when no loop runs any more; whoever reads the
+// log may have stopped reading it, and that keeps no process from its end.
 func (r *Recorder) Close(ctx context.Context) {
 	written := make(chan struct{})
 	go func() { // ends with the log's last line, or with the process

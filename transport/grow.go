@@ -6,8 +6,9 @@ import (
 	"sync"
 )
 
-// spares are buffers in which large messages were read, for the next one of anybody. To make such a buffer, to fill it with zeros and to get it from
-// the kernel page by page costs more than to copy a message out of it.
+// spares are buffers in which large messages were read, for the next one of anybody. To make such
+// a buffer, to fill it with zeros and to get it from the kernel page by page costs more than to
+// copy a message out of it.
 type spares struct {
 	size int // bytes of all of them
 	// of has those of one size each, twice that of the ones before: a larger buffer than was asked for
@@ -18,8 +19,9 @@ type spares struct {
 // grown has spares for each processor. The collector takes those that nobody needs.
 var grown = sync.Pool{New: func() any { return new(spares) }}
 
-// mostSpare is how many bytes of spares a processor has at most, and spareShare the part of the memory
-// that they are in any case: no Room counts them, and a burst of large messages leaves many.
+// mostSpare is how many bytes of spares a processor has at most, and spareShare the part of the
+// memory that they are in any case: no Room counts them, and a burst of large messages leaves
+// many.
 const (
 	mostSpare  = 16 << 20
 	spareShare = 64

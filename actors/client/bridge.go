@@ -30,8 +30,8 @@ func (c *Connection) said(x *request.Exchange, id jsonrpc.ID) (jsontext.Value, e
 	return lengthened(params, arguments), nil
 }
 
-// shortened is the params of a call without its arguments, where these are large: nothing on the way
-// to a server looks at them, and each change of the rest would copy them.
+// shortened is the params of a call without its arguments, where these are large: nothing on the
+// way to a server looks at them, and each change of the rest would copy them.
 func shortened(x *request.Exchange) (short, arguments jsontext.Value) {
 	return splice.Elide(x.Params, "arguments", transport.Large)
 }

@@ -72,9 +72,9 @@ func (c *Connection) notified(in transport.Inbound) {
 	}
 }
 
-// awaits reports whether an update is of a resource that the server was asked over this connection to
-// tell of, or of one below it. Some servers tell each of their sessions of every resource: whoever
-// wants to hear of it does so over the connection that is subscribed.
+// awaits reports whether an update is of a resource that the server was asked over this
+// connection to tell of, or of one below it. Some servers tell each of their sessions of every
+// resource: whoever wants to hear of it does so over the connection that is subscribed.
 func (c *Connection) awaits(m jsonrpc.Message) bool {
 	if m.Method != "notifications/resources/updated" || c.facts.Version.Has(protocol.Listen) {
 		return true

@@ -221,8 +221,8 @@ func TestAnnouncementsGoToTheDispatcher(t *testing.T) {
 	})
 }
 
-// Some servers tell each of their sessions of every resource that changes. Over a connection that is not
-// subscribed to it the change would be told once more to whoever hears of it over another.
+// Some servers tell each of their sessions of every resource that changes. Over a connection that
+// is not subscribed to it the change would be told once more to whoever hears of it over another.
 func TestUpdatesNeedASubscriptionOfTheirConnection(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.ready(`{"tools":{},"resources":{"subscribe":true}}`)

@@ -10,9 +10,9 @@ import (
 )
 
 // LineWait is how long the answer to a call that wants log lines waits for those that its server
-// writes to another stream. The official TypeScript SDK (1.x) writes them to the standing GET stream,
-// which the answer to the POST may overtake; a client of 2026-07-28 hears of them on the stream of its
-// request, and not any more after its answer.
+// writes to another stream. The official TypeScript SDK (1.x) writes them to the standing GET
+// stream, which the answer to the POST may overtake; a client of 2026-07-28 hears of them on the
+// stream of its request, and not any more after its answer.
 const LineWait = 50 * time.Millisecond
 
 // linesDue says that the answer to a call has waited for log lines.

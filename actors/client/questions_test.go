@@ -173,8 +173,8 @@ type gone struct{ transport.Sink }
 
 func (gone) Left() bool { return true }
 
-// A question of one client's calls is put where the client reads: not on the stream of a call that it
-// has given up without saying so, as clients do by ending a request of HTTP.
+// A question of one client's calls is put where the client reads: not on the stream of a call
+// that it has given up without saying so, as clients do by ending a request of HTTP.
 func TestQuestionIsPutWhereTheClientReads(t *testing.T) {
 	run(t, declares(elicits), func(r *rig) {
 		p := r.ready(`{"tools":{}}`)

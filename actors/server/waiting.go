@@ -58,8 +58,8 @@ func (w *waiting) add(d *session.Deliver) uint64 {
 	return w.added
 }
 
-// copied counts n bytes more of a request, if it waits or will: those of the copy that its server is
-// to get.
+// copied counts n bytes more of a request, if it waits or will: those of the copy that its server
+// is to get.
 func (w *waiting) copied(d *session.Deliver, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -20,7 +20,8 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// A session over HTTP+SSE that an earlier host has left ends with its streams: nothing of them stays.
+// A session over HTTP+SSE that an earlier host has left ends with its streams: nothing of them
+// stays.
 func TestChannelOfAnEarlierHostEndsWithItsStreams(t *testing.T) {
 	id := strings.Repeat("x", minID)
 	h := &Handle{id: id, endpoint: streamable.Endpoint{Tenant: "acme"}, opened: time.Now(), channel: true}

@@ -41,8 +41,8 @@ func (i *Index) account(tenant string) *quota.Account {
 	return i.kept.Of(tenant)
 }
 
-// large reports whether a message counts for its tenant as soon as it is there. Smaller ones do once
-// an actor has looked at them: until then their number bounds them.
+// large reports whether a message counts for its tenant as soon as it is there. Smaller ones do
+// once an actor has looked at them: until then their number bounds them.
 func large(m jsonrpc.Message) bool {
 	return len(m.Params) >= transport.Large || len(m.Result) >= transport.Large
 }

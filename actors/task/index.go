@@ -124,8 +124,8 @@ func (i *Index) Spare() bool {
 	return old != nil
 }
 
-// room makes room for n bytes by dropping tasks whose outcome was fetched, and says why there is none
-// even so.
+// room makes room for n bytes by dropping tasks whose outcome was fetched, and says why there is
+// none even so.
 func (i *Index) room(kept *quota.Account, n int) *quota.Refusal {
 	for !kept.Fits(n) {
 		if !i.Spare() {

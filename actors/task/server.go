@@ -22,7 +22,8 @@ func (t *Task) call(e tasks.Effect) {
 	t.submit(e)
 }
 
-// makeRoom drops tasks whose outcome was fetched until there is room for n bytes, if that makes any.
+// makeRoom drops tasks whose outcome was fetched until there is room for n bytes, if that makes
+// any.
 func (t *Task) makeRoom(n int) {
 	for !t.o.Kept.Fits(n) && t.o.Index.Spare() {
 	}

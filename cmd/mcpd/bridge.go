@@ -43,8 +43,8 @@ type waiting struct {
 	call   jsonrpc.Message // the request, if it may have to be sent once more; else zero
 }
 
-// maxAgain bounds a request that is kept to be sent once more. A larger one that lacks header fields
-// is refused until its client has read the list of tools.
+// maxAgain bounds a request that is kept to be sent once more. A larger one that lacks header
+// fields is refused until its client has read the list of tools.
 const maxAgain = 64 << 10
 
 func newBridge(

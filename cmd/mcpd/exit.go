@@ -64,8 +64,8 @@ type failure struct {
 func (f *failure) Error() string { return f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
 
-// unreachable says why there is no conversation with an endpoint: in the host's own words, if it had
-// any.
+// unreachable says why there is no conversation with an endpoint: in the host's own words, if it
+// had any.
 func unreachable(endpoint string, err error) *failure {
 	var known *failure
 	var status *streamable.StatusError
@@ -143,7 +143,8 @@ func said(status *streamable.StatusError) *jsonrpc.Error {
 	return m.Error
 }
 
-// explained adds to an error what its data tells of a server that is gone, for whoever looks into it.
+// explained adds to an error what its data tells of a server that is gone, for whoever looks into
+// it.
 func explained(answer *jsonrpc.Error) error {
 	err := error(answer)
 	for _, name := range []string{"stderr", "incident"} {

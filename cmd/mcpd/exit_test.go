@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// ending is one way in which a command ends: a line of a script that begins with "#|" and the command
-// after it.
+// ending is one way in which a command ends: a line of a script that begins with "#|" and the
+// command after it.
 type ending struct {
 	script, command, what string
 	code                  int
@@ -94,7 +94,8 @@ Each row is a command that the named script of ` + "`cmd/mcpd/testdata`" + ` run
 	return page.String()
 }
 
-// docs/exit-codes.gen.md, README.md and the help name the same codes, and scripts show each of them.
+// docs/exit-codes.gen.md, README.md and the help name the same codes, and scripts show each of
+// them.
 func TestExitCodesAreDocumented(t *testing.T) {
 	list := endings(t)
 	slices.SortStableFunc(list, func(a, b ending) int { return strings.Compare(a.command, b.command) })

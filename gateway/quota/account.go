@@ -186,9 +186,9 @@ func (a *Account) Keeps(n int) *Refusal {
 	return why
 }
 
-// Admits says why the tenant may not make a call of n bytes that it keeps until its end; nil when it
-// may. Counted says that they count already. Where there is no room drop is called, as long as it
-// reports that something else was let go of.
+// Admits says why the tenant may not make a call of n bytes that it keeps until its end; nil when
+// it may. Counted says that they count already. Where there is no room drop is called, as long as
+// it reports that something else was let go of.
 func (a *Account) Admits(n int, counted bool, drop func() bool) *Refusal {
 	if a == nil {
 		return nil

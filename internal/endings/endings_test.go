@@ -26,7 +26,7 @@ type span struct{ struck, back time.Time }
 // strikes is how long a signal or the end of a proxy may take to reach what it ends.
 const strikes = 250 * time.Millisecond
 
-// What the SDKs say of a host that stops, and of an address where nobody listens.
+// Texts of the SDKs for a host that stops, and for an address where nobody listens.
 var (
 	refused = regexp.MustCompile(`Service Unavailable|Request Timeout|the host is stopping; no server received`)
 	nobody  = regexp.MustCompile(`connection refused|ECONNREFUSED`)

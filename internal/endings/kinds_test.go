@@ -96,9 +96,9 @@ func (o *opener) bridge() *exec.Cmd {
 	return command
 }
 
-// callTime bounds a call, above the bounds of every event. A client of HTTP+SSE has no sign that the
-// host which has taken its call was killed, so it finds out by this time. It has its stream back within
-// some 5 s of the end of the one before, as the host says, and with it the answers.
+// callTime bounds a call, above the bounds of every event. A client of HTTP+SSE has no sign that
+// the host which has taken its call was killed, so it finds out by this time. It has its stream
+// back within some 5 s of the end of the one before, as the host says, and with it the answers.
 func (k kind) callTime() time.Duration {
 	if k.over == overSSE {
 		return 10 * time.Second

@@ -10,8 +10,9 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// nodeSession opens a session of a TypeScript SDK's client. All of one generation share a process, in
-// full all of one kind: one that is busy notices late what happens to its connections.
+// nodeSession opens a session of a TypeScript SDK's client. All of one generation share a
+// process, in full all of one kind: one that is busy notices late what happens to its
+// connections.
 func (o *opener) nodeSession(k kind, name string) (session, error) {
 	o.t.Helper()
 	process := either(k.String(), k.generation)

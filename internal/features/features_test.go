@@ -144,8 +144,8 @@ func quoted(args []string) string {
 	return strings.Join(all, ", ")
 }
 
-// try has the clients of cells visit their one server. They take turns, because sessions at a server
-// hear of each other's changes.
+// try has the clients of cells visit their one server. They take turns, because sessions at a
+// server hear of each other's changes.
 func (b *bench) try(t *testing.T, report *report, cells []cell) {
 	references := map[client]seen{}
 	for _, c := range cells {

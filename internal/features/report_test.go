@@ -27,8 +27,8 @@ func newReport() *report {
 // greeting stands for the feature of what a server says of itself.
 const greeting = "what the server says of itself"
 
-// judge compares what a client saw with the reference, and fails the test at each difference without
-// a rule.
+// judge compares what a client saw with the reference, and fails the test at each difference
+// without a rule.
 func (r *report) judge(t *testing.T, c cell, reference, saw seen) {
 	t.Helper()
 	r.mu.Lock()

@@ -10,15 +10,16 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// ownProcesses is a configuration in which each session has a process of the server to itself, so that none
-// waits for the questions of others.
+// ownProcesses is a configuration in which each session has a process of the server to itself, so
+// that none waits for the questions of others.
 func ownProcesses(t *testing.T, more string) string {
 	t.Helper()
 	server := strings.Replace(self(t, serveSDK, "proc"), "{", "{share: session, max_instances: 16, ", 1)
 	return fmt.Sprintf("%s\ntenants: {default: {servers: {proc: %s}}}\n", more, server)
 }
 
-// questioned starts a call of each tool that asks, and returns when both questions are with the user.
+// questioned starts a call of each tool that asks, and returns when both questions are with the
+// user.
 func questioned(t *testing.T, c *bridged, text string) (calls [2]<-chan mcptest.Outcome) {
 	t.Helper()
 	before := c.asked()
@@ -45,9 +46,9 @@ func replies(t *testing.T, c *bridged, calls [2]<-chan mcptest.Outcome, text str
 }
 
 // A host is killed while users are asked. A legacy client's call fails once, with its reason, and
-// the answer that its user gives all the same goes nowhere. A client of 2026-07-28 has no request at
-// the host meanwhile: it sends the answer to the next host, which goes on with the call if it has the
-// state of the one before. Questions of the next host are answered as before.
+// the answer that its user gives all the same goes nowhere. A client of 2026-07-28 has no request
+// at the host meanwhile: it sends the answer to the next host, which goes on with the call if it
+// has the state of the one before. Questions of the next host are answered as before.
 func TestBridgedQuestionsWhenTheHostIsKilled(t *testing.T) {
 	config := ownProcesses(t, "")
 	for _, kept := range []bool{true, false} {
@@ -99,8 +100,8 @@ func TestBridgedQuestionsWhenTheHostIsKilled(t *testing.T) {
 	}
 }
 
-// What legacy clients have set in their session is in force again when the host comes back, with
-// its state or without: they hear log lines of their level, and of the resources they watch.
+// Settings of legacy sessions are in force again when the host comes back, with its state or
+// without: clients hear log lines of their level, and of the resources they watch.
 func TestBridgedSessionsAreRestored(t *testing.T) {
 	config := ownProcesses(t, "")
 	uri := "fixture://proc/watched"
@@ -141,8 +142,8 @@ func restorable(t *testing.T, host *mcptest.Host, uri string) []*bridged {
 	return clients
 }
 
-// A host is drained behind its clients, and started again. Users answer the questions that they were
-// asked before, calls of the last third wait for the next host, and none fails.
+// A host is drained behind its clients, and started again. Users answer the questions that they
+// were asked before, calls of the last third wait for the next host, and none fails.
 func TestBridgedClientsSeeNoDrain(t *testing.T) {
 	const drain = 9 * time.Second
 	config := ownProcesses(t, fmt.Sprintf("limits: {drain: %s}", drain))

@@ -35,8 +35,8 @@ func pemFiles(t *testing.T, a *mcptest.Authority, dir, name string, ends time.Du
 }
 
 // A reload may name other files for the certificate: who connects afterwards is shown that, and
-// connections that are open go on. Files that cannot be used have the reload refused, with their names
-// and the reason, and the certificate of before is shown.
+// connections that are open go on. Files that cannot be used have the reload refused, with their
+// names and the reason, and the certificate of before is shown.
 func TestReloadMovesTheCertificate(t *testing.T) {
 	dir, authority := t.TempDir(), mcptest.NewAuthority(t)
 	file := filepath.Join(dir, "mcpd.yaml")
@@ -113,7 +113,7 @@ func TestReloadMovesTheCertificate(t *testing.T) {
 			t.Errorf("%s: another certificate is shown", name)
 		}
 	}
-	// What is renewed from then on is what was named last.
+	// The files that were named last are the ones renewed from then on.
 	renewedCert, renewedKey := pemFiles(t, authority, dir, "new", 40*time.Minute)
 	configure(renewedCert, renewedKey, "")
 	if said, err := reload(); err != nil {

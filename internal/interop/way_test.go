@@ -121,7 +121,8 @@ func TestObstacleIsToldOnceAndNotTriedAgain(t *testing.T) {
 		return "https://" + address, dials
 	}
 	far := func() (string, *atomic.Int64) { return "https://far.test", new(atomic.Int64) }
-	// No resolver is asked for a name with an empty label, which is none, nor for one of onion (RFC 7686).
+	// No resolver is asked for a name with an empty label, which is none, nor for one of onion (RFC
+	// 7686).
 	named := func(host string) func() (string, *atomic.Int64) {
 		return func() (string, *atomic.Int64) { return "http://" + host, new(atomic.Int64) }
 	}

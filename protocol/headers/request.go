@@ -133,11 +133,12 @@ func checkParam(get Lookup, field string, v jsontext.Value) error {
 	return nil
 }
 
-// fromPage reports whether a request is a web page's, for which browsers send Origin. The specification
-// has a server refuse a request that lacks the field of an argument (2026-07-28
-// §basic/transports/streamable-http, "Server Behavior for Custom Headers"). The official TypeScript SDK
-// sends none in a browser, where it cannot know which names a preflight allows, so pages are exempt
-// (docs/adr/0033). The server of the tool gets all fields: they are made from the arguments.
+// fromPage reports whether a request is a web page's, for which browsers send Origin. The
+// specification has a server refuse a request that lacks the field of an argument (2026-07-28
+// §basic/transports/streamable-http, "Server Behavior for Custom Headers"). The official
+// TypeScript SDK sends none in a browser, where it cannot know which names a preflight allows, so
+// pages are exempt (docs/adr/0033). The server of the tool gets all fields: they are made from
+// the arguments.
 func fromPage(get Lookup) bool { return len(get("Origin")) > 0 }
 
 // name is what Mcp-Name mirrors, if the method has such a thing and params hold it.

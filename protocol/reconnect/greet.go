@@ -127,8 +127,8 @@ func (l *Link) attempt() {
 	}
 }
 
-// about is what a modern client says of itself. A host that is asked by somebody else starts servers
-// for somebody else.
+// about is what a modern client says of itself. A host that is asked by somebody else starts
+// servers for somebody else.
 func (l *Link) about() protocol.Meta {
 	meta, err := protocol.ParseMeta(l.last)
 	if err != nil {

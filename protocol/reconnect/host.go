@@ -158,8 +158,8 @@ func (l *Link) hurry() {
 	}
 }
 
-// back notes that the host is there, and goes on. A host that was stopping answers pings too, so the
-// log hears that it is back when it takes one of the requests that wait for it.
+// back notes that the host is there, and goes on. A host that was stopping answers pings too, so
+// the log hears that it is back when it takes one of the requests that wait for it.
 func (l *Link) back() {
 	quiet := l.stopping && (l.held() > 0 || l.replay.level || len(l.replay.uris) > 0)
 	l.away, l.stopping, l.probing, l.next, l.why = false, false, false, time.Time{}, ""

@@ -126,8 +126,8 @@ func (l *Link) flush() {
 	}
 }
 
-// leave ends what waits for a host that is away when the client waits for nothing else. A host that is
-// stopping still answers what it has taken.
+// leave ends what waits for a host that is away when the client waits for nothing else. A host
+// that is stopping still answers what it has taken.
 func (l *Link) leave() {
 	if !l.gone || !l.away || !l.confirmed {
 		return

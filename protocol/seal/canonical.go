@@ -19,8 +19,8 @@ var without = []string{"_meta", "inputResponses", "requestState"}
 
 // canonical hashes the one form of params: its length, and then the form, which is that of
 // jsontext.Value.Format with jsontext.ReorderRawObjects. It copies nothing, because params may be
-// large: it measures the form first, and then writes it. It takes notes only of objects whose members
-// are not in order. What is no JSON stays as it is, and is told apart all the same.
+// large: it measures the form first, and then writes it. It takes notes only of objects whose
+// members are not in order. What is no JSON stays as it is, and is told apart all the same.
 func canonical(h hash.Hash, params jsontext.Value) {
 	f := form{raw: params}
 	end, ok := f.value(0, 0)

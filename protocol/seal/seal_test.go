@@ -333,7 +333,8 @@ func reference(method string, params jsontext.Value) (d seal.Digest) {
 	return d
 }
 
-// The digest is that of the canonical form, whoever makes that: tokens outlive the host that made them.
+// The digest is that of the canonical form, whoever makes that: tokens outlive the host that made
+// them.
 func TestDigestIsOfTheCanonicalForm(t *testing.T) {
 	for _, params := range formed {
 		if got, want := seal.DigestOf("tools/call", jsontext.Value(params)), reference("tools/call", jsontext.Value(params)); got != want {

@@ -102,9 +102,10 @@ func Set(raw, value jsontext.Value, path ...string) (jsontext.Value, error) {
 	}
 }
 
-// Elide is an object with an empty one in the place of the object of least bytes or more that it has
-// under that name, and what stood there. Where there is none it is raw itself, and nil. To change the
-// short one in several places and put the long member back with Set makes one copy of that.
+// Elide is an object with an empty one in the place of the object of least bytes or more that it
+// has under that name, and what stood there. Where there is none it is raw itself, and nil. To
+// change the short one in several places and put the long member back with Set makes one copy of
+// that.
 func Elide(raw jsontext.Value, name string, least int) (short, long jsontext.Value) {
 	if len(raw) < least {
 		return raw, nil

@@ -13,7 +13,7 @@ import (
 
 const tool = ` { "name" : "add",  "n": 12345678901234567890.10 ,"list":[ 1 , {"a":2} ,"x]}" ], "_meta": {"a\/b":1, "c":null} } `
 
-// What is elided comes back by Set, in its place.
+// Set puts the member that Elide took out back in its place.
 func TestElide(t *testing.T) {
 	for _, c := range []struct{ raw, short, long string }{
 		{`{"name":"t","arguments":{"a":[1,2]},"x":1}`, `{"name":"t","arguments":{},"x":1}`, `{"a":[1,2]}`},

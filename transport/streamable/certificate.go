@@ -58,8 +58,8 @@ func (c *Certificate) IsOf(certFile, keyFile string) bool {
 	return *c.at.Load() == paths{certFile, keyFile}
 }
 
-// Another reads a certificate of other files, for Become. One that clients refuse at that time is an
-// error where they accept this one.
+// Another reads a certificate of other files, for Become. One that clients refuse at that time is
+// an error where they accept this one.
 func (c *Certificate) Another(certFile, keyFile string, now time.Time) (*Certificate, error) {
 	next, err := LoadCertificate(certFile, keyFile)
 	if err != nil {

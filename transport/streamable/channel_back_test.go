@@ -250,8 +250,8 @@ func TestChannelOutlivesTheHost(t *testing.T) {
 }
 
 // A client that comes back without saying what it has, long after its host was replaced, is given
-// the answers that the earlier host has written down, and is told of a request that was in flight for
-// longer than events are kept.
+// the answers that the earlier host has written down, and is told of a request that was in flight
+// for longer than events are kept.
 func TestAnswersOfAnEarlierHostAreKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disk := map[string][]byte{}
@@ -352,8 +352,8 @@ func TestChannelOfAClientThatDoesNotSay(t *testing.T) {
 	lost.begin(protocol.V20251125)
 }
 
-// A host that opens no sessions any more lets clients come back to theirs, also those that do not say
-// to which: a stream that they do not get back costs them the answers which they wait for.
+// A host that opens no sessions any more lets clients come back to theirs, also those that do not
+// say to which: a stream that they do not get back costs them the answers which they wait for.
 func TestChannelComesBackWhileTheHostCloses(t *testing.T) {
 	host := newTestHost(t)
 	var closing atomic.Pointer[protocol.Error]

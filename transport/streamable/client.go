@@ -328,8 +328,8 @@ type arrival struct {
 	handled chan struct{} // closed when Recv is called for the next; nil where nobody waits for that
 }
 
-// keep is deliver for what is large, whose room the caller holds until it was handled: until more is
-// asked for.
+// keep is deliver for what is large, whose room the caller holds until it was handled: until more
+// is asked for.
 func (c *Client) keep(in transport.Inbound) {
 	a := arrival{in, make(chan struct{})}
 	select {

@@ -38,8 +38,8 @@ func (b *bitWriter) only(symbol uint) {
 	b.write(symbol, 0)
 }
 
-// greedy is the beginning of a brotli stream that has its decoder make room for as many prefix codes
-// of each kind as there may be, with the smallest window.
+// greedy is the beginning of a brotli stream that has its decoder make room for as many prefix
+// codes of each kind as there may be, with the smallest window.
 func greedy() []byte {
 	var b bitWriter
 	b.write(1, 0)       // WBITS: 16

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// begin takes note of a request, and whether others may come at the same time. It reports whether the
-// connection was asked to end, and gives the request up if the connection has ended already: its
-// client sends it again.
+// begin takes note of a request, and whether others may come at the same time. It reports whether
+// the connection was asked to end, and gives the request up if the connection has ended already:
+// its client sends it again.
 func (c *connection) begin(multiplexes bool) (left bool) {
 	if c == nil {
 		return false

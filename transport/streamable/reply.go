@@ -65,8 +65,8 @@ func (r *reply) From() string { return r.from }
 // From implements transport.Addressed.
 func (b *member) From() string { return b.reply.from }
 
-// Left reports whether nobody reads what is sent before the outcome: the client has ended its request
-// and not come back for the stream.
+// Left reports whether nobody reads what is sent before the outcome: the client has ended its
+// request and not come back for the stream.
 func (r *reply) Left() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

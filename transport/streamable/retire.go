@@ -10,10 +10,11 @@ import (
 
 // Retire ends connections for a server that is about to stop: those that have had no request for
 // quiet, and on which none is arriving. It returns how many others are idle, and how many have
-// requests open. Clients of idle ones may be about to send a request, whose answer can still say that
-// the connection ends: after http.Server.Shutdown none is answered. Last says that nobody waits for
-// that any more. A request that crosses with the end is refused, and may come again after comeBack.
-// Connections of HTTP/2 end by GOAWAY, which clients understand at any time: they do not count.
+// requests open. Clients of idle ones may be about to send a request, whose answer can still say
+// that the connection ends: after http.Server.Shutdown none is answered. Last says that nobody
+// waits for that any more. A request that crosses with the end is refused, and may come again
+// after comeBack. Connections of HTTP/2 end by GOAWAY, which clients understand at any time: they
+// do not count.
 func (c *Connections) Retire(quiet, comeBack time.Duration, last bool) (idle, open int) {
 	now, answer := time.Now(), parting(comeBack)
 	for _, conn := range c.each() {
@@ -28,8 +29,9 @@ func (c *Connections) Retire(quiet, comeBack time.Duration, last bool) (idle, op
 	return idle, open
 }
 
-// parting is what a client is told whose connection ends between two requests. A client that has sent
-// nothing takes 408 for the end of the connection (RFC 9110 §15.5.9), and any other for its answer.
+// parting is what a client is told whose connection ends between two requests. A client that has
+// sent nothing takes 408 for the end of the connection (RFC 9110 §15.5.9), and any other for its
+// answer.
 func parting(comeBack time.Duration) []byte {
 	m := jsonrpc.Failure(jsonrpc.ID{}, protocol.Translate(protocol.Stopping("", false), 0))
 	body := m.Append(nil)

@@ -86,7 +86,8 @@ func ends(t *testing.T, client net.Conn, what string) {
 	}
 }
 
-// The first request of a connection is waited for, but not to the last. Those of HTTP/2 are left alone.
+// The first request of a connection is waited for, but not to the last. Those of HTTP/2 are left
+// alone.
 func TestRetireWaitsForFirstRequests(t *testing.T) {
 	c := &Connections{}
 	conn, client := unread(t, c)

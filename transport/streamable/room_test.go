@@ -15,7 +15,8 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// An answer that is large waits for room, however it comes, and has it until it was handled, which is when more is asked for; a small one passes.
+// An answer that is large waits for room, however it comes, and has it until it was handled,
+// which is when more is asked for; a small one passes.
 func TestLargeAnswersWaitForRoom(t *testing.T) {
 	large := jsontext.Value(`"` + strings.Repeat("x", 3*transport.Large) + `"`)
 	for name, answer := range map[string]func(w http.ResponseWriter, m jsonrpc.Message){

@@ -110,7 +110,8 @@ func TestLateRefusalTellsNoSession(t *testing.T) {
 	}
 }
 
-// The sink of a request says whether its client still reads the stream, also one that has come back for it.
+// The sink of a request says whether its client still reads the stream, also one that has come
+// back for it.
 func TestSinkSaysWhetherItsClientHasLeft(t *testing.T) {
 	host := newTestHost(t)
 	sinks := make(chan transport.Sink, 1)
