@@ -223,9 +223,9 @@ The certificate is renewed under clients that are connected over TLS: other file
 those of ` + "`tls.cert`" + ` and ` + "`tls.key`" + `, and the old certificate expires. Connections that are open go on,
 and one more client of each kind connects with the new certificate.
 
-One kind of loss remains, and may show in another run: a request is lost that a client sends at the
-moment in which the host closes a connection that was idle for half a second. HTTP/1.1 has no way to
-say so, and clients do not send a POST again. [stopping.md](stopping.md) has when connections end.
+A client may send a request at the moment in which the host ends a connection that was idle for half
+a second. Its answer is 408, and counts as refused. [stopping.md](stopping.md) has when connections
+end.
 
 The clients declare no capabilities. Calls of 2025-11-25 clients that can be asked something would
 take turns at the server that all of them share ([adr/0008](adr/0008-calls-that-may-ask-take-turns.md)).
