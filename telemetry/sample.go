@@ -18,6 +18,7 @@ const (
 	// sessionGone is the reason of requests whose session has ended.
 	sessionGone = "session_gone"
 	// stopping is the reason of requests while the host drains, which is one cause for all tenants.
+	// The event of the drain has begun its story, so only the count is missing.
 	stopping = "stopping"
 )
 
@@ -51,10 +52,15 @@ func (s *samples) take(rec Record) (write bool, before int) {
 	}
 	at := slices.IndexFunc(s.all, func(one *sample) bool { return one.cause == why })
 	if at < 0 {
-		if len(s.all) < MaxSamples {
-			s.all = append(s.all, &sample{cause: why, since: rec.At})
+		if len(s.all) == MaxSamples {
+			return true, 0
 		}
-		return true, 0
+		first := &sample{cause: why, since: rec.At}
+		if why.reason == stopping {
+			first.more, first.last = 1, rec
+		}
+		s.all = append(s.all, first)
+		return first.more == 0, 0
 	}
 	one := s.all[at]
 	if rec.At.Sub(one.since) < SampleEvery {
