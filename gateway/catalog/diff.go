@@ -85,23 +85,3 @@ func index(k Kind, items []jsontext.Value) (sums map[string][sha256.Size]byte, n
 	}
 	return sums, names
 }
-
-// Beside is a list with the items of another that have names which it has not.
-func Beside(k Kind, list, other []jsontext.Value) []jsontext.Value {
-	if len(other) == 0 {
-		return list
-	}
-	has := map[string]bool{}
-	for _, item := range list {
-		name, _ := splice.GetString(item, kinds[k].key)
-		has[name] = true
-	}
-	all := list[:len(list):len(list)] // what it was stays as it is
-	for _, item := range other {
-		if name, ok := splice.GetString(item, kinds[k].key); ok && !has[name] {
-			has[name] = true
-			all = append(all, item)
-		}
-	}
-	return all
-}
