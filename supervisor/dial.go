@@ -52,7 +52,7 @@ func (h *host) connection(
 	} else { // it hears of changes meanwhile
 		o.Linger, o.Listened = min(linger, s.IdleRelease), true
 	}
-	o.Known = h.knownOf(knownKey{t.Name, s.Name, k.Revision})
+	o.Known = h.knownOf(serverName{t.Name, s.Name}, k.Revision)
 	o.Dial = h.dial(t, s, at)
 	return client.Supervised(k, s.Intensity, holding(t.Limits.MaxPending, otp.Child{
 		Label: "connection", Shutdown: 5 * second, Start: otp.Worker(func() otp.Behaviour { return client.New(o) }),

@@ -28,7 +28,7 @@ func (h *host) dialURL(t *tenant.Tenant, s tenant.Server) client.Dial {
 	o := streamable.ClientOptions{
 		URL: s.URL.Reveal(), Header: http.Header{}, Queued: h.queuedOf(t.Name), Room: h.roomsOf(t.Name).answers,
 	}
-	o.Dialect = h.dialectOf(dialectKey{t.Name, s.Name, s.URL.Reveal()}, s.Link() == tenant.SSE)
+	o.Dialect = h.dialectOf(serverName{t.Name, s.Name}, s.URL.Reveal(), s.Link() == tenant.SSE)
 	for name, value := range s.Headers {
 		o.Header.Set(name, value.Reveal())
 	}

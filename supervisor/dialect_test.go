@@ -1,32 +1,28 @@
 package supervisor
 
 import (
-	"maps"
+	"slices"
 	"testing"
 
-	"mcpd/gateway/tenant"
+	"mcpd/transport/streamable"
 )
 
 // The dialect of a URL is forgotten when its server has another URL, or is configured no more.
 func TestDialectsAreForgotten(t *testing.T) {
-	h := &host{}
-	h.settings.Store(&settings{tenants: map[string]*tenant.Tenant{
-		"acme": {Servers: []tenant.Server{{Name: "files"}, {Name: "search"}}},
-	}})
-	first := h.dialectOf(dialectKey{"acme", "files", "http://a"}, false)
-	if h.dialectOf(dialectKey{"acme", "files", "http://a"}, false) != first {
+	h := hostOf("files", "search")
+	files, search := serverName{"acme", "files"}, serverName{"acme", "search"}
+	first := h.dialectOf(files, "http://a", false)
+	if h.dialectOf(files, "http://a", false) != first {
 		t.Error("one URL has two dialects")
 	}
-	for _, k := range []dialectKey{
-		{"acme", "search", "http://a"}, {"acme", "removed", "http://a"}, {"globex", "files", "http://a"},
-		{"acme", "files", "http://b"},
-	} {
-		h.dialectOf(k, false)
+	kept := []*streamable.Dialect{h.dialectOf(search, "http://a", false), h.dialectOf(files, "http://b", false)}
+	h.dialectOf(serverName{"acme", "removed"}, "http://a", false)
+	h.dialectOf(serverName{"globex", "files"}, "http://a", false)
+	all := slices.Collect(h.dialects.values())
+	if len(all) != len(kept) || !slices.Contains(all, kept[0]) || !slices.Contains(all, kept[1]) {
+		t.Errorf("kept %v, want %v", all, kept)
 	}
-	got := map[dialectKey]bool{}
-	h.dialects.Range(func(key, _ any) bool { got[key.(dialectKey)] = true; return true })
-	want := map[dialectKey]bool{{"acme", "files", "http://b"}: true, {"acme", "search", "http://a"}: true}
-	if !maps.Equal(got, want) {
-		t.Errorf("kept %v, want %v", got, want)
+	if h.dialectOf(files, "http://b", false) != kept[1] {
+		t.Error("one URL has two dialects")
 	}
 }

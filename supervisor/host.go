@@ -72,9 +72,9 @@ type host struct {
 	nextID   atomic.Uint64
 	// instances numbers those of built-in servers, whose rows need ids.
 	instances atomic.Uint64
-	known     sync.Map      // of servers: a *client.Known by knownKey
-	dialects  sync.Map      // of servers behind URLs: a *streamable.Dialect by dialectKey
-	phase     atomic.Uint32 // admin.Phase
+	known     declared[uint32, *client.Known]       // by the revision of the configuration
+	dialects  declared[string, *streamable.Dialect] // by URL
+	phase     atomic.Uint32                         // admin.Phase
 	drain     atomic.Pointer[drain]
 	handover  handover
 	addrs     addrs

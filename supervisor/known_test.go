@@ -4,23 +4,44 @@ import (
 	"maps"
 	"testing"
 
+	"mcpd/actors/configuration"
+	"mcpd/gateway/config"
 	"mcpd/gateway/tenant"
 )
 
+// hostOf is a host whose configuration has one tenant, acme, with these servers.
+func hostOf(servers ...string) *host {
+	h := &host{}
+	h.settings.Store(settingsOf(servers...))
+	return h
+}
+
+func settingsOf(servers ...string) *settings {
+	acme := tenant.Tenant{Name: "acme"}
+	for _, name := range servers {
+		acme.Servers = append(acme.Servers, tenant.Server{Name: name})
+	}
+	return newSettings(&config.Config{Tenants: []config.Tenant{{Tenant: acme}}}, configuration.Applied{})
+}
+
 // What is known of a server is forgotten when the server is declared otherwise, or not at all.
 func TestKnownServersAreForgotten(t *testing.T) {
-	h := &host{}
-	h.settings.Store(&settings{tenants: map[string]*tenant.Tenant{
-		"acme": {Servers: []tenant.Server{{Name: "files"}, {Name: "search"}}},
-	}})
-	first := h.knownOf(knownKey{"acme", "files", 0})
-	if h.knownOf(knownKey{"acme", "files", 0}) != first {
+	h := hostOf("files", "search", "old")
+	files := serverName{"acme", "files"}
+	first := h.knownOf(files, 0)
+	if h.knownOf(files, 0) != first {
 		t.Error("known twice")
 	}
-	h.knownOf(knownKey{"acme", "search", 0})
-	h.knownOf(knownKey{"acme", "removed", 0})
-	h.knownOf(knownKey{"globex", "files", 0})
-	h.knownOf(knownKey{"acme", "files", 1})
+	second := h.knownOf(files, 1)
+	if second == first || h.knownOf(files, 0) == second || h.knownOf(files, 1) != second {
+		t.Error("an earlier declaration is taken for the later one, or has replaced it")
+	}
+	h.knownOf(serverName{"acme", "search"}, 0)
+	h.knownOf(serverName{"acme", "old"}, 0)
+	h.knownOf(serverName{"acme", "removed"}, 0)
+	h.knownOf(serverName{"globex", "files"}, 0)
+	h.settings.Store(settingsOf("files", "search"))
+	h.known.keep(h.now())
 	want := map[string]int{"known_servers": 2, "ready_connections": 0, "open_questions": 0}
 	got := map[string]int{}
 	for kind, n := range h.knownRecords() {

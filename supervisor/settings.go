@@ -18,6 +18,7 @@ type settings struct {
 	applied   configuration.Applied
 	tenants   map[string]*tenant.Tenant
 	keys      *auth.Directory
+	servers   map[serverName]bool        // of all tenants
 	names     map[string]map[string]bool // whom the keys of a tenant stand for
 	required  map[string][]string        // the capabilities that a tenant's policy asks for, in order
 	admission *streamable.Admission
@@ -25,7 +26,7 @@ type settings struct {
 
 func newSettings(c *config.Config, a configuration.Applied) *settings {
 	s := &settings{
-		config: c, applied: a, tenants: map[string]*tenant.Tenant{}, names: map[string]map[string]bool{}, required: map[string][]string{},
+		config: c, applied: a, tenants: map[string]*tenant.Tenant{}, servers: map[serverName]bool{}, names: map[string]map[string]bool{}, required: map[string][]string{},
 		admission: streamable.NewAdmission(hosts(c), c.Origins, bounds(c)),
 	}
 	keys := map[string][]auth.Key{}
@@ -41,6 +42,9 @@ func newSettings(c *config.Config, a configuration.Applied) *settings {
 		}
 		s.names[t.Name] = names
 		s.required[t.Name] = t.Requires()
+		for _, server := range t.ServerNames() {
+			s.servers[serverName{t.Name, server}] = true
+		}
 	}
 	s.keys = auth.NewDirectory(keys)
 	return s
