@@ -4,10 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"hash"
+	"io"
 	"slices"
-	"strings"
 	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -18,195 +17,106 @@ import (
 var without = []string{"_meta", "inputResponses", "requestState"}
 
 // canonical hashes the one form of params: its length, and then the form, which is that of
-// jsontext.Value.Format with jsontext.ReorderRawObjects. It copies nothing, because params may be
-// large: it measures the form first, and then writes it. It takes notes only of objects whose
-// members are not in order. What is no JSON stays as it is, and is told apart all the same.
+// jsontext.Value.Format with jsontext.ReorderRawObjects. Format makes two copies of params, which
+// may be large. Here jsontext reads them where they are, notes are taken of objects whose members
+// are not in order, and the form is written twice: to be measured, and to be hashed. What is no JSON
+// stays as it is, and is told apart all the same.
 func canonical(h hash.Hash, params jsontext.Value) {
 	f := form{raw: params}
-	end, ok := f.value(0, 0)
-	if !ok || f.space(end) != len(params) || !utf8.Valid(params) {
+	if !f.read() {
 		field(h, splice.Without(params, without...))
 		return
 	}
-	length(h, f.size)
-	f.out = bufio.NewWriterSize(h, 1<<10)
-	f.value(0, 0)
-	_ = f.out.Flush() // a hash does not fail
+	var size counter
+	f.write(&size, 0, len(params))
+	length(h, int(size))
+	out := bufio.NewWriterSize(h, 1<<10)
+	f.write(out, 0, len(params))
+	_ = out.Flush() // a hash does not fail
 }
 
-// form is a JSON text that is read to be written in its canonical form.
+// counter counts the bytes that are written to it.
+type counter int
+
+// Write implements io.Writer.
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
+}
+
+// form is a JSON text, and what of it the canonical form has in another order.
 type form struct {
-	raw  []byte
-	size int           // of what would be written; while out is nil
-	out  *bufio.Writer // nil while it is measured
-	open []place       // members of the objects that are being read
-	// sorted are the members of objects that were not in order, by where the object begins.
-	sorted map[int]object
+	raw     []byte
+	open    []member         // of the objects that are being read
+	sorted  map[int32]object // those that were not in order, by where they begin
+	members []member         // of these, without those that are left out
+
+	quoted, plain []byte // the escapes that are being written, and what they stand for
 }
 
-// place is where a member stands: its name, and where its value begins.
-type place struct{ from, to, value int32 }
+// member is where a member stands: from its name, whose end is name, to the end of its value.
+type member struct{ from, name, to int32 }
 
-type object struct {
-	members []place
-	end     int
-}
+// object is where an object ends, and which of the members are its.
+type object struct{ to, first, last int32 }
 
 // deepest is how deep values may be nested: deeper than what is decoded, and no stack is too small.
 const deepest = 1 << 10
 
-func (f *form) put(p []byte) {
-	if f.out == nil {
-		f.size += len(p)
-		return
+// read checks the text and takes notes of its objects. Those see two members of one name, too.
+func (f *form) read() bool {
+	d := jsontext.NewDecoder(bytes.NewBuffer(f.raw), jsontext.AllowDuplicateNames(true))
+	if !f.value(d) {
+		return false
 	}
-	_, _ = f.out.Write(p) // a hash does not fail
+	_, err := d.ReadToken()
+	return err == io.EOF
 }
 
-func (f *form) word(s string) {
-	if f.out == nil {
-		f.size += len(s)
-		return
+func (f *form) value(d *jsontext.Decoder) bool {
+	if d.StackDepth() > deepest {
+		return false
 	}
-	_, _ = f.out.WriteString(s)
-}
-
-func (f *form) space(at int) int {
-	for at < len(f.raw) && (f.raw[at] == ' ' || f.raw[at] == '\n' || f.raw[at] == '\r' || f.raw[at] == '\t') {
-		at++
-	}
-	return at
-}
-
-// value writes the value at that place, and returns its end.
-func (f *form) value(at, depth int) (end int, ok bool) {
-	if at = f.space(at); at >= len(f.raw) || depth > deepest {
-		return at, false
-	}
-	switch f.raw[at] {
-	case '{':
-		return f.object(at, depth)
-	case '[':
-		return f.array(at, depth)
-	case '"':
-		if end, ok = stringEnd(f.raw, at); !ok {
-			return end, false
-		}
-		return end, f.text(f.raw[at:end])
-	}
-	for end = at; end < len(f.raw) && !ends(f.raw[end]); end++ {
-	}
-	f.put(f.raw[at:end])
-	return end, end > at
-}
-
-// ends reports whether a byte ends a number or a literal.
-func ends(c byte) bool {
-	switch c {
-	case ',', ':', ']', '}', '"', '[', '{', ' ', '\n', '\r', '\t':
+	first, err := d.ReadToken()
+	switch {
+	case err != nil:
+		return false
+	case first.Kind() == '{':
+		return f.object(d)
+	case first.Kind() != '[':
 		return true
 	}
-	return false
+	for d.PeekKind() != ']' {
+		if !f.value(d) {
+			return false
+		}
+	}
+	_, err = d.ReadToken()
+	return err == nil
 }
 
-func (f *form) array(at, depth int) (end int, ok bool) {
-	f.put(f.raw[at : at+1])
-	at = f.space(at + 1)
-	for n := 0; at < len(f.raw); n++ {
-		if n == 0 && f.raw[at] == ']' {
-			f.put(f.raw[at : at+1])
-			return at + 1, true
+// object reads an object behind its beginning. Of those in params itself some members are left out.
+func (f *form) object(d *jsontext.Decoder) bool {
+	from, base, top, asIs := at(d)-1, len(f.open), d.StackDepth() == 1, true
+	for d.PeekKind() != '}' {
+		name, err := d.ReadValue()
+		m := member{from: at(d) - int32(len(name)), name: at(d)}
+		leave := err == nil && top && slices.ContainsFunc(without, func(w string) bool { return splice.Equal(name, w) })
+		if err != nil || !f.value(d) {
+			return false
 		}
-		if at, ok = f.value(at, depth+1); !ok {
-			return at, false
+		if m.to = at(d); leave {
+			asIs = false
+			continue
 		}
-		if at = f.space(at); at >= len(f.raw) || f.raw[at] != ',' && f.raw[at] != ']' {
-			return at, false
-		}
-		f.put(f.raw[at : at+1])
-		if at++; f.raw[at-1] == ']' {
-			return at, true
-		}
+		asIs = asIs && (len(f.open) == base || f.compare(f.open[len(f.open)-1], m) < 0)
+		f.open = append(f.open, m)
 	}
-	return at, false
-}
-
-// object writes an object. Of those in params itself some members are left out.
-func (f *form) object(at, depth int) (end int, ok bool) {
-	if o, there := f.sorted[at]; there && f.out != nil {
-		f.word("{")
-		for i, m := range o.members {
-			if i > 0 {
-				f.word(",")
-			}
-			f.text(f.raw[m.from:m.to])
-			f.word(":")
-			f.value(int(m.value), depth+1)
-		}
-		f.word("}")
-		return o.end, true
-	}
-	start, base, inOrder := at, len(f.open), true
-	f.word("{")
-	at = f.space(at + 1)
-	written := 0
-	for n := 0; at < len(f.raw); n++ {
-		if n == 0 && f.raw[at] == '}' {
-			f.word("}")
-			return at + 1, true
-		}
-		to, ok := stringEnd(f.raw, at)
-		if !ok {
-			return at, false
-		}
-		colon := f.space(to)
-		if colon >= len(f.raw) || f.raw[colon] != ':' {
-			return at, false
-		}
-		m := place{int32(at), int32(to), int32(colon + 1)}
-		if leave := depth == 0 && f.leaves(m); leave {
-			quiet := form{raw: f.raw} // it is passed over
-			if at, ok = quiet.value(colon+1, depth+1); !ok {
-				return at, false
-			}
-		} else {
-			if written++; written > 1 {
-				f.word(",")
-			}
-			if f.out == nil {
-				if len(f.open) > base {
-					inOrder = inOrder && f.compare(f.open[len(f.open)-1], m) < 0
-				}
-				f.open = append(f.open, m)
-			}
-			if !f.text(f.raw[m.from:m.to]) {
-				return at, false
-			}
-			f.word(":")
-			if at, ok = f.value(colon+1, depth+1); !ok {
-				return at, false
-			}
-		}
-		if at = f.space(at); at >= len(f.raw) || f.raw[at] != ',' && f.raw[at] != '}' {
-			return at, false
-		}
-		if f.raw[at] == '}' {
-			f.word("}")
-			return at + 1, f.note(start, at+1, base, inOrder)
-		}
-		at = f.space(at + 1)
-	}
-	return at, false
-}
-
-// note remembers an object whose members were not in order, and reports that no two have one name.
-func (f *form) note(start, end, base int, inOrder bool) bool {
-	if f.out != nil || inOrder {
-		f.open = f.open[:base]
-		return true
-	}
-	members := slices.Clone(f.open[base:])
+	members := f.open[base:]
 	f.open = f.open[:base]
+	if _, err := d.ReadToken(); err != nil || asIs {
+		return err == nil
+	}
 	slices.SortFunc(members, f.compare)
 	for i := 1; i < len(members); i++ {
 		if f.compare(members[i-1], members[i]) == 0 {
@@ -214,24 +124,24 @@ func (f *form) note(start, end, base int, inOrder bool) bool {
 		}
 	}
 	if f.sorted == nil {
-		f.sorted = map[int]object{}
+		f.sorted = map[int32]object{}
 	}
-	f.sorted[start] = object{members, end}
+	first := int32(len(f.members))
+	f.members = append(f.members, members...)
+	f.sorted[from] = object{at(d), first, int32(len(f.members))}
 	return true
 }
 
-func (f *form) leaves(m place) bool {
-	return slices.ContainsFunc(without, func(name string) bool { return splice.Equal(f.raw[m.from:m.to], name) })
-}
+func at(d *jsontext.Decoder) int32 { return int32(d.InputOffset()) }
 
 // compare orders names by their UTF-16 (RFC 8785 §3.2.3).
-func (f *form) compare(a, b place) int {
-	x, y := f.raw[a.from+1:a.to-1], f.raw[b.from+1:b.to-1]
+func (f *form) compare(a, b member) int {
+	x, y := f.raw[a.from+1:a.name-1], f.raw[b.from+1:b.name-1]
 	if plain(x) && plain(y) {
 		return bytes.Compare(x, y)
 	}
-	s, _ := jsontext.AppendUnquote(nil, f.raw[a.from:a.to])
-	t, _ := jsontext.AppendUnquote(nil, f.raw[b.from:b.to])
+	s, _ := jsontext.AppendUnquote(nil, f.raw[a.from:a.name])
+	t, _ := jsontext.AppendUnquote(nil, f.raw[b.from:b.name])
 	return slices.Compare(utf16.Encode([]rune(string(s))), utf16.Encode([]rune(string(t))))
 }
 
@@ -240,98 +150,40 @@ func plain(name []byte) bool {
 	return !slices.ContainsFunc(name, func(c byte) bool { return c == '\\' || c >= 0xee })
 }
 
-// text writes a quoted string with as few escapes as there can be.
-func (f *form) text(quoted []byte) bool {
-	for {
-		at := bytes.IndexByte(quoted, '\\')
-		if at < 0 {
-			f.put(quoted)
-			return true
+// write writes a part of the text in its form.
+func (f *form) write(w io.Writer, from, to int) {
+	for from < to {
+		switch f.raw[from] {
+		case ' ', '\n', '\r', '\t':
+			from++
+			continue
+		case '"':
+			from = f.text(w, from)
+			continue
+		case '{':
+			if o, ok := f.sorted[int32(from)]; ok {
+				f.list(w, f.members[o.first:o.last])
+				from = int(o.to)
+				continue
+			}
 		}
-		f.put(quoted[:at])
-		quoted = quoted[at:]
-		n, ok := f.escape(quoted)
-		if !ok {
-			return false
+		end := to
+		if n := bytes.IndexAny(f.raw[from+1:to], " \n\r\t\"{"); n >= 0 {
+			end = from + 1 + n
 		}
-		quoted = quoted[n:]
+		_, _ = w.Write(f.raw[from:end])
+		from = end
 	}
 }
 
-// escape writes what the escape at the beginning of p stands for, and returns how long it is.
-func (f *form) escape(p []byte) (n int, ok bool) {
-	switch n = 2; p[1] {
-	case 'u':
-		n = 6
-	case '/':
-		f.word("/")
-		return n, true
-	case '"', '\\', 'b', 'f', 'n', 'r', 't':
-		f.put(p[:n])
-		return n, true
-	default:
-		return 0, false
-	}
-	r, ok := unit(p)
-	if utf16.IsSurrogate(r) {
-		low, there := unit(p[min(n, len(p)):])
-		if r, n = utf16.DecodeRune(r, low), 2*n; !there || r == utf8.RuneError {
-			return 0, false
+// list writes an object with these members.
+func (f *form) list(w io.Writer, members []member) {
+	_, _ = io.WriteString(w, "{")
+	for i, m := range members {
+		if i > 0 {
+			_, _ = io.WriteString(w, ",")
 		}
+		f.write(w, int(m.from), int(m.to))
 	}
-	if !ok {
-		return 0, false
-	}
-	f.char(r)
-	return n, true
-}
-
-// char writes a character, escaped where it has to be.
-func (f *form) char(r rune) {
-	short := strings.IndexRune("\b\f\n\r\t\"\\", r)
-	switch {
-	case short >= 0:
-		f.word(`\b\f\n\r\t\"\\`[2*short : 2*short+2])
-	case r < ' ':
-		f.word(`\u00`)
-		f.word("0123456789abcdef"[r>>4 : r>>4+1])
-		f.word("0123456789abcdef"[r&15 : r&15+1])
-	case f.out == nil:
-		f.size += utf8.RuneLen(r)
-	default:
-		_, _ = f.out.WriteRune(r)
-	}
-}
-
-// unit is what an escape of the kind \u1234 is for.
-func unit(p []byte) (r rune, ok bool) {
-	if len(p) < 6 || p[0] != '\\' || p[1] != 'u' {
-		return 0, false
-	}
-	for _, c := range p[2:6] {
-		digit := strings.IndexByte("0123456789abcdef", c|0x20)
-		if digit < 0 {
-			return 0, false
-		}
-		r = r<<4 | rune(digit)
-	}
-	return r, true
-}
-
-// stringEnd is the end of the string that begins at that place.
-func stringEnd(raw []byte, at int) (end int, ok bool) {
-	if at >= len(raw) || raw[at] != '"' {
-		return at, false
-	}
-	for at++; at < len(raw); at++ {
-		n := bytes.IndexAny(raw[at:], `"\`)
-		if n < 0 {
-			break
-		}
-		if at += n; raw[at] == '"' {
-			return at + 1, true
-		}
-		at++ // what is escaped
-	}
-	return at, false
+	_, _ = io.WriteString(w, "}")
 }
