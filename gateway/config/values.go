@@ -13,8 +13,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/net/publicsuffix"
-
 	"mcpd/gateway/auth"
 	"mcpd/gateway/config/document"
 	"mcpd/gateway/tenant"
@@ -143,20 +141,6 @@ func putFile(dst any, v value) *mistake {
 		return &mistake{"a relative path depends on where mcpd was started", "write the whole path, beginning with /"}
 	}
 	*dst.(*string) = v.text
-	return nil
-}
-
-func putHost(dst any, v value) *mistake {
-	if v.text == "" || strings.ContainsFunc(v.text, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("/*@?#\\", r) }) {
-		return &mistake{"it is no host name", "write a name or an address, with :port if it has one, or .example.com for the subdomains of example.com"}
-	}
-	if domain, sub := strings.CutPrefix(v.text, "."); sub {
-		suffix, _ := publicsuffix.PublicSuffix(domain)
-		if domain == suffix || strings.HasPrefix(domain, ".") || strings.ContainsRune(domain, ':') {
-			return &mistake{"anybody can have a name below it", "write the domain that is yours, like .example.com"}
-		}
-	}
-	*dst.(*[]string) = append(*dst.(*[]string), strings.ToLower(v.text))
 	return nil
 }
 
