@@ -352,7 +352,7 @@ type (
 	ReplyDropped struct {
 		Where
 		Method string        `key:"method" is:"of the request, the last of those that this event stands for, if that is known"`
-		Reason string        `key:"reason" is:"late, duplicate, unknown, queue_full"`
+		Reason string        `key:"reason" is:"late, duplicate, unknown, queue_full, refused"`
 		After  time.Duration `key:"after" is:"from that request to the reply, if that is known"`
 		Count  uint32        `key:"count" is:"how many this event stands for: the first of a server and a reason is told at once, what follows at most once a second"`
 	}

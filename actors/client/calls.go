@@ -28,6 +28,7 @@ type flight struct {
 	reports *reports
 	// beside says that it was written out of turn, beside a call whose user is being asked.
 	beside bool
+	last   *lastQuestion // that the server has asked during the call; nil for most
 }
 
 // forward takes a call: writes it when the connection is ready and it has its turn, keeps it until then otherwise.

@@ -282,6 +282,8 @@ func (c *Connection) receive(p *otp.Process, msg any) error {
 		c.due(m.f)
 	case linesDue:
 		c.linesOver(m.id)
+	case refusedAnswerDue:
+		c.endRefused(m)
 	case drops.Due:
 		c.drops.Due(p, c.o.Emit)
 	default:

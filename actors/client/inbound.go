@@ -26,8 +26,10 @@ func (c *Connection) inbound(in transport.Inbound) error {
 	m := in.Message
 	switch m.Kind() {
 	case jsonrpc.KindRequest:
+		c.showsLife(in.Related)
 		c.question(in)
 	case jsonrpc.KindNotification:
+		c.showsLife(in.Related)
 		c.notified(in)
 	default:
 		return c.response(m)
@@ -180,6 +182,8 @@ func (c *Connection) control(in transport.Inbound) error {
 		}
 	case streamable.Standing:
 		c.standing(m)
+	case streamable.Undelivered:
+		c.answerRefused(m)
 	case streamable.Unreached:
 		return c.away(m.Err, false)
 	}

@@ -43,6 +43,7 @@ func (c *Connection) question(in transport.Inbound) {
 		c.reply(m.Method, jsonrpc.Response(m.ID, jsontext.Value("{}")))
 		return
 	}
+	c.asksDuring(c.calls[in.Related], m)
 	if err := c.mayAsk(m); err != nil {
 		c.decline(in, err)
 		return
@@ -58,6 +59,9 @@ func (c *Connection) question(in transport.Inbound) {
 	if err := c.beyond(session, m.Method, m.Params); err != nil {
 		c.refuse(m.ID, m.Method, err)
 		return
+	}
+	if in.Related.IsZero() {
+		c.asksDuring(c.flightOf(q.Exchange), m)
 	}
 	o := &open{id: m.ID, method: m.Method, session: to, since: c.p.Now()}
 	switch {

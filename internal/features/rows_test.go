@@ -177,7 +177,7 @@ var bridged = []rule{{
 	paths: []string{".error.code", ".error.data", ".error.data.method", ".error.message"},
 	holds: func(c cell, d difference) bool { return removed(c, d) || d.path == ".error.message" }, // the SDK misses the task
 }, {
-	name:  "a server that refuses an answer lets its call run out of time; this client by itself ends its session",
+	name:  "a call whose server refuses an answer ends some seconds later; this client by itself ends its session",
 	cites: bridge("10.11") + ", " + spec("2025-11-25/basic/transports", "Sending Messages to the Server"),
 	eras:  []string{downward}, clients: []string{goSDK.name}, servers: []string{mcpGo.name}, ways: []string{"stateless"},
 	features: []string{"elicitation, form", "elicitation, URL"}, paths: []string{".error.message"},

@@ -138,6 +138,45 @@ func TestClientTellsOfNotificationsThatDoNotArrive(t *testing.T) {
 	})
 }
 
+// An answer that the server refuses with 400 is not heard. When it refuses a ping too it has forgotten the
+// session, and the connection ends. One that has no session is not asked.
+func TestClientTellsOfAnswersThatAreRefused(t *testing.T) {
+	refuse := func(status int) func(http.ResponseWriter, *http.Request, jsonrpc.Message) {
+		return func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { w.WriteHeader(status) }
+	}
+	for name, tc := range map[string]struct {
+		session         bool
+		status, ping    int
+		lost, delivered bool
+	}{
+		"forgotten":                 {session: true, status: 400, ping: 400, lost: true},
+		"forgotten, by 404":         {session: true, status: 404, ping: 200, lost: true},
+		"it knows no such question": {session: true, status: 400, ping: 200},
+		"no session":                {status: 400, ping: 400},
+		"trouble":                   {session: true, status: 500, ping: 200, delivered: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPeer()
+				p.posts[""], p.posts["ping"] = refuse(tc.status), refuse(tc.ping)
+				c := inMemory(t, p)
+				if tc.session {
+					shake(t, c, protocol.V20251125)
+				}
+				send(t, c, jsonrpc.Response(jsonrpc.StringID("q"), nil))
+				u, ok := recv(t, c).Control.(streamable.Undelivered)
+				if !ok || u.ID != jsonrpc.StringID("q") || errors.Is(u.Err, streamable.ErrSessionLost) != tc.lost || u.Written != tc.delivered {
+					t.Errorf("got %+v", u)
+				}
+				synctest.Wait()
+				if err := c.Send(t.Context(), call(2, "ping")); errors.Is(err, transport.ErrClosed) != tc.lost {
+					t.Errorf("the next: got %v, want lost=%v", err, tc.lost)
+				}
+			})
+		})
+	}
+}
+
 func TestClientCloseIsBoundedAndRepeatable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer()

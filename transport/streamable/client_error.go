@@ -23,6 +23,8 @@ type Undelivered struct {
 	Method string     // of a notification
 	ID     jsonrpc.ID // of an answer
 	Err    error
+	// Written says that it may have arrived all the same.
+	Written bool
 }
 
 // Standing is the Inbound.Control that tells what became of the standing GET stream.

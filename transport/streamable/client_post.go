@@ -63,7 +63,7 @@ func (o *outgoing) pass(ctx context.Context) error {
 }
 
 // send sends a notification or an answer. What waits for it goes when the server has taken it, or takes too long.
-func (o *outgoing) send(ctx context.Context) error {
+func (o *outgoing) send(ctx context.Context) (written bool, err error) {
 	if o.taken == nil {
 		return o.post(ctx)
 	}
@@ -241,9 +241,9 @@ func (o *outgoing) notify() {
 	c := o.client
 	ctx, cancel := context.WithTimeout(c.all, noticeTime)
 	defer cancel()
-	err := o.pass(ctx)
+	written, err := false, o.pass(ctx)
 	if err == nil {
-		err = o.send(ctx)
+		written, err = o.send(ctx)
 	} else if o.taken != nil {
 		close(o.taken)
 	}
@@ -254,28 +254,33 @@ func (o *outgoing) notify() {
 		c.open(o.opens, err == nil)
 	}
 	if err != nil && c.all.Err() == nil {
-		c.deliver(transport.Inbound{Control: Undelivered{Method: o.method, ID: o.id, Err: err}})
+		c.deliver(transport.Inbound{Control: Undelivered{o.method, o.id, err, written}})
 	}
 	if errors.Is(err, ErrSessionLost) { // after that was said: with nothing else in flight it is the end
 		c.lose()
 	}
 }
 
-func (o *outgoing) post(ctx context.Context) error {
+// post carries it, and reports with an error whether the server may have taken it all the same.
+func (o *outgoing) post(ctx context.Context) (written bool, err error) {
 	c := o.client
 	session := c.current()
-	resp, _, err := c.do(ctx, http.MethodPost, session, o.body, o.header)
+	resp, wrote, err := c.do(ctx, http.MethodPost, session, o.body, o.header)
 	if err != nil {
-		return err
+		return wrote, err
 	}
 	defer discard(resp)
+	answers := o.method == ""
 	switch {
 	case 200 <= resp.StatusCode && resp.StatusCode <= 299:
-		return nil
+		return true, nil
 	case resp.StatusCode == http.StatusNotFound && session != "":
-		return ErrSessionLost
+		return false, ErrSessionLost
+	case answers && c.forgotten(ctx, resp.StatusCode, session):
+		return false, ErrSessionLost
 	}
-	return c.newStatusError(resp, excuse(resp))
+	status := c.newStatusError(resp, excuse(resp))
+	return status.executed(), status
 }
 
 // open starts the standing stream, if the server took notifications/initialized, and lets go what waited for both.

@@ -1,0 +1,180 @@
+package client_test
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	"mcpd/internal/mcptest"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/telemetry"
+	"mcpd/transport"
+	"mcpd/transport/streamable"
+)
+
+// refusedAnswer has a remote server ask something during a call, and refuse the answer.
+func (r *rig) refusedAnswer(p *mcptest.Peer, during jsonrpc.ID, u streamable.Undelivered) {
+	r.T.Helper()
+	p.Ask(during, question, "elicitation/create", `{"message":"name?"}`)
+	r.Rest()
+	r.send(&client.Answer{Question: question, Result: jsontext.Value(`{"action":"decline"}`)})
+	p.ExpectAnswer(question)
+	u.ID = question
+	p.Send(transport.Inbound{Control: u})
+	r.Rest()
+}
+
+func (r *rig) readyRemote() *mcptest.Peer {
+	r.T.Helper()
+	p := r.remote()
+	p.Handshake(`{"tools":{}}`)
+	p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
+	r.Rest()
+	r.attach("one")
+	return p
+}
+
+var noSession = &streamable.StatusError{Status: 400, Body: "Missing session ID for sampling response"}
+
+// A server without sessions refuses the answer to what it has asked, and waits for it all the same. Its
+// caller is told soon, and it is told that nobody waits.
+func TestCallWhoseAnswerIsRefusedEnds(t *testing.T) {
+	for name, tt := range map[string]struct {
+		related bool // it asked on the stream of the call
+		err     error
+	}{
+		"on its stream":    {true, noSession},
+		"on none":          {false, noSession},
+		"it takes no POST": {true, &streamable.StatusError{Status: 405}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, declares(elicits), func(r *rig) {
+				p := r.readyRemote()
+				x := r.call("one")
+				m := p.Expect("tools/call")
+				during := m.ID
+				if !tt.related {
+					during = jsonrpc.ID{}
+				}
+				r.refusedAnswer(p, during, streamable.Undelivered{Err: tt.err})
+				p.ExpectNothing(client.RefusedAnswerWait - time.Second)
+				if got := stage.Of[telemetry.ReplyDropped](&r.Events); len(got) != 1 || got[0].Reason != "refused" ||
+					got[0].Method != "elicitation/create" {
+					t.Errorf("told of %+v", got)
+				}
+				if c := p.Expect("notifications/cancelled"); !strings.Contains(string(c.Params), m.ID.Raw()) {
+					t.Errorf("cancelled %s", c.Params)
+				}
+				r.Rest()
+				got := r.outcome(x).Err
+				told := protocol.Translate(got, protocol.V20251125)
+				if !errors.Is(got, protocol.ConditionUpstreamInvalid) ||
+					!strings.Contains(string(told.Data), `"maybeExecuted":true,"retryable":false`) ||
+					!strings.Contains(told.Message, "did not take the answer: tools.example:8443: status 4") {
+					t.Errorf("the caller is told %s %s", told.Message, told.Data)
+				}
+				p.Reply(m, `{"content":[]}`) // too late
+				r.Rest()
+				r.outcome(x)
+			})
+		})
+	}
+}
+
+// A question that nobody can be asked is refused, and a server may refuse that answer too.
+func TestCallWhoseRefusalIsRefusedEnds(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.readyRemote()
+		x := r.call("one")
+		m := p.Expect("tools/call")
+		p.Ask(m.ID, question, "elicitation/create", `{"message":"name?"}`)
+		p.ExpectAnswer(question)
+		p.Send(transport.Inbound{Control: streamable.Undelivered{ID: question, Err: noSession}})
+		time.Sleep(client.RefusedAnswerWait)
+		p.Expect("notifications/cancelled")
+		r.Rest()
+		r.outcome(x)
+	})
+}
+
+// A server that has asked something else goes on with the call once it has the answer to that.
+func TestCallThatAsksSomethingElseGoesOn(t *testing.T) {
+	run(t, declares(elicits), func(r *rig) {
+		p := r.readyRemote()
+		x := r.call("one")
+		m := p.Expect("tools/call")
+		for _, late := range []bool{false, true} { // whether the first answer is refused behind the next question
+			first, next := jsonrpc.StringID("first"), jsonrpc.StringID("next")
+			ask := func(id jsonrpc.ID) { p.Ask(m.ID, id, "elicitation/create", `{"message":"name?"}`) }
+			answer := func(id jsonrpc.ID) {
+				r.Rest()
+				r.send(&client.Answer{Question: id, Result: jsontext.Value(`{"action":"decline"}`)})
+				p.ExpectAnswer(id)
+			}
+			refuse := func() { p.Send(transport.Inbound{Control: streamable.Undelivered{ID: first, Err: noSession}}) }
+			ask(first)
+			answer(first)
+			if !late {
+				refuse()
+			}
+			ask(next)
+			if late {
+				refuse()
+			}
+			p.ExpectNothing(3 * client.RefusedAnswerWait) // while the user thinks
+			answer(next)
+			p.ExpectNothing(3 * client.RefusedAnswerWait)
+		}
+		p.Reply(m, `{"content":[]}`)
+		r.Rest()
+		if got := r.outcome(x); got.Err != nil {
+			t.Error(got.Err)
+		}
+	})
+}
+
+// A server that has stopped waiting for the answer, and refuses it because it comes late, goes on with
+// the call. Neither is one ended whose answer may have arrived.
+func TestCallWhoseServerGoesOnGoesOn(t *testing.T) {
+	for name, tt := range map[string]struct {
+		u     streamable.Undelivered
+		lasts time.Duration
+		signs bool
+	}{
+		"it answers":              {streamable.Undelivered{Err: noSession}, client.RefusedAnswerWait / 2, false},
+		"it says something":       {streamable.Undelivered{Err: noSession}, 3 * client.RefusedAnswerWait, true},
+		"it may have the answer":  {streamable.Undelivered{Err: io.ErrUnexpectedEOF, Written: true}, 3 * client.RefusedAnswerWait, false},
+		"a notification was lost": {streamable.Undelivered{Method: "x", Err: noSession}, 3 * client.RefusedAnswerWait, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, declares(elicits), func(r *rig) {
+				p := r.readyRemote()
+				x := r.call("one")
+				m := p.Expect("tools/call")
+				if tt.u.Method != "" {
+					p.Send(transport.Inbound{Control: tt.u})
+				} else {
+					r.refusedAnswer(p, m.ID, tt.u)
+				}
+				for left := tt.lasts; left > 0; left -= time.Second {
+					if tt.signs {
+						p.Notify(m.ID, "notifications/message", `{"level":"info","data":1}`)
+					}
+					p.ExpectNothing(time.Second)
+				}
+				p.Reply(m, `{"content":[]}`)
+				r.Rest()
+				if got := r.outcome(x); got.Err != nil {
+					t.Error(got.Err)
+				}
+			})
+		})
+	}
+}
