@@ -91,6 +91,7 @@ type Connection struct {
 	following      map[string]*following // by the URI of the resource
 	keepers        map[string]taskID     // the server's task that a user of the connection keeps, by row
 	leveling       bool                  // the server is being asked for a level
+	restoreBy      time.Time             // calls wait until it has what clients want of it; zero for no wait
 	asks           bool                  // the server may ask its clients something
 	drops          drops.Drops           // of what the server sent and nobody gets
 	lines          lateLines             // answers that wait for log lines
@@ -282,6 +283,8 @@ func (c *Connection) receive(p *otp.Process, msg any) error {
 		c.due(m.f)
 	case linesDue:
 		c.linesOver(m.id)
+	case restoreDue:
+		c.restoreOver()
 	case refusedAnswerDue:
 		c.endRefused(m)
 	case drops.Due:

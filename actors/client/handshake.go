@@ -137,6 +137,7 @@ func (c *Connection) listsLate(m listsLate) {
 // takeCalls restores what clients had asked for and opens the connection to calls.
 func (c *Connection) takeCalls() {
 	c.restore()
+	c.holdCalls()
 	c.listed = true
 	c.start.Stop()
 	c.inUse()

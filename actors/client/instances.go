@@ -191,6 +191,7 @@ func (c *Connection) handed(m *handed) {
 	c.users[m.Exchange.Session] = m.user
 	if after := c.verbose(); c.state == Ready && after != before {
 		c.setLevel(after)
+		c.holdCalls()
 	}
 	c.forward(m.Exchange)
 }

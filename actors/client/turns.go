@@ -59,7 +59,7 @@ func (c *Connection) takeTurns() {
 
 // writeFree writes the calls at the head of the queue that have their turn.
 func (c *Connection) writeFree() {
-	for n := len(c.queue); n > 0 && c.state == Ready && !c.stuffed && c.free(c.queue[0]) && !c.followsFirst(); n-- {
+	for n := len(c.queue); n > 0 && c.state == Ready && !c.stuffed && c.free(c.queue[0]) && !c.holdsCalls(); n-- {
 		c.write(c.pop())
 	}
 }
@@ -72,7 +72,7 @@ func (c *Connection) during() (calls []*request.Exchange) {
 			calls = append(calls, f.x)
 		}
 	}
-	if c.state == Ready {
+	if c.state == Ready && !c.restoring() {
 		return calls
 	}
 	for _, x := range c.queue {

@@ -76,6 +76,7 @@ func (c *Connection) grant() {
 			m.Reply(struct{}{})
 		}
 	}
+	c.restored()
 }
 
 // setLevel asks the server for a level. There is one such request at a time: two over HTTP may
