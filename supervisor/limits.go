@@ -206,6 +206,7 @@ var limits = []limit{
 	{"", "tasks_of_tenant", task.MaxTenant, "tasks of a tenant that the host keeps", saysLater, "overloaded"},
 	{"", "task_ttl", tasks.MaxTTL, "how long a task is kept", "it is kept no longer", ""},
 	{"", "bridge_wait", reconnect.Wait, "a request to `mcpd stdio` while its host is away, from its arrival", "-32008, with `retryable` and `maybeExecuted`; a subscription that was confirmed waits as long as it takes", ""},
+	{"", "stream_resume", streamable.ResumeTime, "a call whose stream has begun and broke off, of `mcpd stdio` or to a server behind a URL, while nobody listens there", "-32008, with `maybeExecuted`: five attempts to take the stream up again have failed, each after a pause that is up to a quarter longer", "mcpd_requests_total"},
 	{"", "bridge_held", reconnect.MaxHeld, "requests that wait there", "overloaded, -32010", ""},
 	{"", "bridge_kept", int64(reconnect.MaxKept), "bytes of requests without an answer that `mcpd stdio` keeps for the next host", "one more is sent without being kept, or refused while the host is away: overloaded, -32010", ""},
 	{"", "bridge_questions", reconnect.MaxQuestions, "questions of the host that are open at the client of `mcpd stdio`", "the host is told that the client is overloaded", ""},

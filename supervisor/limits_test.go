@@ -63,7 +63,7 @@ var bounded = []struct{ what, gauges string }{
 	{"the end of the host", "drain_seconds drain_settle_seconds"},
 	{"log lines", "log_lines_at_once log_lines_per_second"},
 	{"ids of requests to a server", "request_id"},
-	{"what `mcpd stdio` keeps while its host is away", "bridge_wait_seconds bridge_held bridge_kept_bytes bridge_questions"},
+	{"what `mcpd stdio` keeps while its host is away", "bridge_wait_seconds stream_resume_seconds bridge_held bridge_kept_bytes bridge_questions"},
 }
 
 // enforced names, for each gauge, a test that fails when the bound is not kept. cmd/mcpd.TestLimitsAreShown finds them.
@@ -151,6 +151,7 @@ var enforced = map[string]string{
 	"uri_bytes":               "actors/server.TestURIsAreBounded",
 
 	"upstream_message_bytes":   "protocol.TestMessageLimits",
+	"stream_resume_seconds":    "transport/streamable.TestClientGivesUpResuming",
 	"bridge_wait_seconds":      "protocol/reconnect.TestScenarios",
 	"bridge_held":              "protocol/reconnect.TestHeldRequestsAreBounded",
 	"bridge_kept_bytes":        "protocol/reconnect.TestHeldRequestsAreBounded",

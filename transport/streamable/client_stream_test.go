@@ -98,7 +98,7 @@ func TestClientGivesUpResuming(t *testing.T) {
 		{"refused", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) }, 1, time.Second},
 		{"not kept any more", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, 1, time.Second},
 		{"no stream", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") }, 1, time.Second},
-		{"down", func(w http.ResponseWriter, _ *http.Request) { w.(*memoryWriter).dropped = true }, 5, 31 * time.Second},
+		{"down", func(w http.ResponseWriter, _ *http.Request) { w.(*memoryWriter).dropped = true }, 5, streamable.ResumeTime},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
