@@ -216,8 +216,11 @@ touched. A cell says how many calls failed, and how:
 - **lost**: anything else. There must be none.
 
 The HTTP+SSE client of the Go SDK never opens its stream again, whatever the host does, so it ends
-with its stream. The clients of the TypeScript SDK do, and go on with their sessions. They find out by
-the time-out of their call that it was in flight when the host was killed.
+with its stream. The clients of the TypeScript SDK do, and go on with their sessions. The next host
+answers their calls that were in flight when the host was killed, with an error; a call that had been
+in flight for less than 250 ms ends by the client's own time-out, because nothing was written down of
+it and HTTP+SSE has no way to ask a client what it waits for
+([adr/0019](adr/0019-what-a-client-has-missed-outlives-the-host.md)).
 
 The certificate is renewed under clients that are connected over TLS: other files take the place of
 those of ` + "`tls.cert`" + ` and ` + "`tls.key`" + `, and the old certificate expires. Connections that are open go on,
