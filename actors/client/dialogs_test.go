@@ -99,7 +99,8 @@ func TestAbandonedQuestionsAreGivenUpForOthers(t *testing.T) {
 	}
 }
 
-// The tree and the log say who waits for whom, and the log once for all who wait at a time.
+// The tree and the log say who waits for whom, and the log once for all who wait at a time. Each call
+// that has waited for too long is a line of its own: which tool of which server, whose, and why.
 func TestTreeAndLogTellWhoWaits(t *testing.T) {
 	run(t, shared, func(r *rig) {
 		p, _, _ := r.dialogs(&presence{}, protocol.V20251125)
@@ -121,6 +122,16 @@ func TestTreeAndLogTellWhoWaits(t *testing.T) {
 		r.Rest()
 		if got := r.status().Waits; strings.Contains(got, "wait for") || len(r.outcomes()) != 2 {
 			t.Errorf("in the end %q, %d outcomes", got, len(r.outcomes()))
+		}
+		refused := stage.Of[telemetry.Rejected](&r.Events)
+		if len(refused) != 2 {
+			t.Errorf("told of %d refusals, want 2", len(refused))
+		}
+		for _, e := range refused {
+			if e.Server != "files" || e.Session != "two" || e.Reason != "timeout" ||
+				e.Method != "tools/call" || e.Name != "a" {
+				t.Errorf("a refusal is told as %+v", e)
+			}
 		}
 		if len(stage.Of[telemetry.CallsWait](&r.Events)) != 1 || len(stage.Of[telemetry.QuestionGivenUp](&r.Events)) != 0 {
 			t.Error("told more than once, or given up")
