@@ -38,10 +38,11 @@ type oddRow struct {
 	asks []oddAsk
 
 	sessionless bool // over HTTP, it gives no session id
+	deaf        bool // over HTTP, it refuses answers to its questions with 400
 
 	moves    int    // status of the redirect that whoever asks at the URL gets; 0 for none
 	hops     int    // redirects in turn: each adds a slash to the path; 0 is 1
-	get      string // what the server answers to GET: see oddGet; empty is 405
+	get      string // what the server answers to GET: see oddGet and oddStanding; empty is 405
 	client   string // what the client declares, as JSON; empty for nothing
 	settings string // more of the server's configuration, as `start: eager, share: session`
 	tenant   string // a tenant of its own, for what would disturb the others; empty is the shared one
@@ -83,6 +84,7 @@ type oddReply struct {
 	text     string        // the message; $ID is the id of the request, as it came, $SERVER the server's name, $OWN the methods heard that are not MCP's
 	before   []string      // messages ahead of it
 	after    []string      // messages behind it
+	beside   []string      // messages on the standing stream of Streamable HTTP, once it is written
 	wait     time.Duration // before it
 	encoding string        // of the HTTP body
 	bom      bool          // begins the HTTP body with a byte order mark
@@ -175,6 +177,7 @@ func (r oddRow) server(over string) oddServer {
 		replies = slices.Clone(replies)
 		for i, reply := range replies {
 			replies[i].text, replies[i].before, replies[i].after = fill(reply.text), all(reply.before), all(reply.after)
+			replies[i].beside = all(reply.beside)
 		}
 		script[fill(key)] = replies
 	}

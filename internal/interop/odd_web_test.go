@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"compress/zlib"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,6 +15,9 @@ import (
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
 )
+
+// oddStanding is the oddRow.get of a server with a standing stream.
+const oddStanding = "stream"
 
 // oddWeb serves all odd servers over HTTP: at /VIEW/SERVER/mcp, and over HTTP+SSE at /VIEW/SERVER/sse.
 // VIEW keeps apart who connects. Each session is a peer of its own.
@@ -27,7 +31,7 @@ type oddWeb struct {
 // oddSession is a session over HTTP.
 type oddSession struct {
 	*oddPeer
-	stream chan string // messages of an HTTP+SSE session; nil for others
+	stream chan string // messages of an HTTP+SSE session, or of a standing stream; nil for others
 }
 
 func (w *oddWeb) ServeHTTP(out http.ResponseWriter, r *http.Request) {
@@ -52,6 +56,10 @@ func (w *oddWeb) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		w.message(out, r)
 	case parts[2] == "mcp" && r.Method == http.MethodPost:
 		w.post(out, r, server)
+	case parts[2] == "mcp" && r.Method == http.MethodGet && server.get == oddStanding:
+		_, session := w.session(r.Header.Get("Mcp-Session-Id"), server)
+		out.Header().Set("Content-Type", "text/event-stream")
+		session.write(out, r)
 	case parts[2] == "mcp" && r.Method == http.MethodGet && server.get != "":
 		oddGet(out, r, server.get)
 	case r.Method == http.MethodDelete:
@@ -73,7 +81,7 @@ func (w *oddWeb) session(id string, server oddServer) (string, *oddSession) {
 	}
 	id = fmt.Sprint("odd-", len(w.peers)+1)
 	w.peers[id] = &oddSession{oddPeer: newOddPeer(server)}
-	if server.over == oddSSE {
+	if server.over == oddSSE || server.get == oddStanding {
 		w.peers[id].stream = make(chan string, 1000)
 	}
 	return id, w.peers[id]
@@ -88,10 +96,23 @@ func (w *oddWeb) post(out http.ResponseWriter, r *http.Request, server oddServer
 	if !server.sessionless {
 		out.Header().Set("Mcp-Session-Id", id)
 	}
+	if server.deaf && isAnswer(body) {
+		http.Error(out, "Missing session ID for sampling response", http.StatusBadRequest) // as mcp-go 1.2
+		return
+	}
 	reply, ok := session.take(body)
 	if !ok {
 		out.WriteHeader(http.StatusAccepted)
 		return
+	}
+	defer session.say(out, reply.beside)
+	if server.deaf && len(reply.before) > 0 { // it asks ahead of its answer
+		out.Header().Set("Content-Type", "text/event-stream")
+		for _, line := range reply.before {
+			fmt.Fprintf(out, "event: message\ndata: %s\n\n", line)
+		}
+		_ = http.NewResponseController(out).Flush()
+		reply.before = nil
 	}
 	select {
 	case <-time.After(reply.wait):
@@ -156,15 +177,36 @@ func (w *oddWeb) listen(out http.ResponseWriter, r *http.Request, server oddServ
 	out.Header().Set("Content-Type", "text/event-stream")
 	at := strings.TrimSuffix(r.URL.Path, "/sse") + "/message?session=" + id
 	fmt.Fprintf(out, "event: endpoint\ndata: %s\n\n", at)
+	session.write(out, r)
+}
+
+// write writes what comes to a stream until its client is gone.
+func (s *oddSession) write(out http.ResponseWriter, r *http.Request) {
 	for {
 		_ = http.NewResponseController(out).Flush()
 		select {
-		case line := <-session.stream:
+		case line := <-s.stream:
 			fmt.Fprintf(out, "event: message\ndata: %s\n\n", line)
 		case <-r.Context().Done():
 			return
 		}
 	}
+}
+
+// say writes messages to the standing stream, behind the answer to a POST.
+func (s *oddSession) say(out http.ResponseWriter, lines []string) {
+	if len(lines) > 0 {
+		_ = http.NewResponseController(out).Flush()
+	}
+	for _, line := range lines {
+		s.stream <- line
+	}
+}
+
+// isAnswer reports whether a message answers a question.
+func isAnswer(body []byte) bool {
+	var m oddMessage
+	return json.Unmarshal(body, &m) == nil && m.Method == "" && m.ID != nil
 }
 
 // message takes one message of an HTTP+SSE session.
