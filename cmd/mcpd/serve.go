@@ -91,15 +91,23 @@ func load(flag string, set []config.Setting, without func(config.Options) (*conf
 var machine = config.Machine{
 	Program: func(name string) error {
 		_, err := exec.LookPath(name)
-		return err
+		return cause(err)
 	},
 	Directory: func(path string) error {
 		info, err := os.Stat(path)
 		if err == nil && !info.IsDir() {
 			err = errors.New("it is no directory")
 		}
-		return err
+		return cause(err)
 	},
+}
+
+// cause is an error without the path in front of it, which may have values of variables in it.
+func cause(err error) error {
+	for next := err; next != nil; next = errors.Unwrap(err) {
+		err = next
+	}
+	return err
 }
 
 // isThere reports whether a file is there, or is not known not to be.

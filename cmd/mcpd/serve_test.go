@@ -35,3 +35,19 @@ func TestHostOutlivesTheReaderOfItsLog(t *testing.T) {
 		t.Errorf("the host ended with %v, want 0", err)
 	}
 }
+
+// What a configuration names may have values of variables in it: what the machine says of it does
+// not repeat them.
+func TestMachineRepeatsNoPath(t *testing.T) {
+	file := t.TempDir() + "/file"
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, look := range []func(string) error{machine.Program, machine.Directory} {
+		for _, path := range []string{"/no/such/secret", file + "/secret", file, "secret"} {
+			if err := look(path); err == nil || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), file) {
+				t.Errorf("%s: got %v", path, err)
+			}
+		}
+	}
+}

@@ -14,13 +14,20 @@ import (
 type literal struct {
 	server *tenant.Server
 	label  string // of the text, for a message
-	found  string
+	form   string // of the variable: its name may be a piece of a password
 	at     document.Position
 }
 
-// foreignVariable finds $NAME, {env:NAME}, {{NAME}} and %NAME%.
-var foreignVariable = regexp.MustCompile(
-	`\$[A-Za-z_][A-Za-z0-9_]*|\{env:[A-Za-z_][A-Za-z0-9_]*\}|\{\{ *[A-Za-z_][A-Za-z0-9_.]* *\}\}|%[A-Z_][A-Z0-9_]+%`)
+// foreignVariables are how others write a variable, as it is told.
+var foreignVariables = []struct {
+	form    string
+	pattern *regexp.Regexp
+}{
+	{"$NAME", regexp.MustCompile(`\$[A-Za-z_][A-Za-z0-9_]*`)},
+	{"{env:NAME}", regexp.MustCompile(`\{env:[A-Za-z_][A-Za-z0-9_]*\}`)},
+	{"{{NAME}}", regexp.MustCompile(`\{\{ *[A-Za-z_][A-Za-z0-9_.]* *\}\}`)},
+	{"%NAME%", regexp.MustCompile(`%[A-Z_][A-Z0-9_]+%`)},
+}
 
 // noteLiteral keeps a text with such a variable until the server's command is known.
 func (l *loader) noteLiteral(k *Key, label, raw string, at document.Position, s scope) {
@@ -28,8 +35,11 @@ func (l *loader) noteLiteral(k *Key, label, raw string, at document.Position, s 
 		return
 	}
 	own := strings.NewReplacer("$${", "", "${env:", "").Replace(raw) // not what mcpd reads itself
-	if found := foreignVariable.FindString(own); found != "" {
-		l.literals = append(l.literals, literal{s.server, label, found, at})
+	for _, v := range foreignVariables {
+		if v.pattern.MatchString(own) {
+			l.literals = append(l.literals, literal{s.server, label, v.form, at})
+			return
+		}
 	}
 }
 
@@ -43,7 +53,7 @@ func doubtLiterals(l *loader) {
 		if strings.HasPrefix(x.label, "args") && slices.Contains(shells, program) {
 			continue
 		}
-		l.warn(x.at, quoted("server", x.server.Name)+": "+x.label+" has "+x.found+" in it",
-			"it is passed on as it is written", "write ${env:NAME} for a variable of the environment")
+		l.warn(x.at, quoted("server", x.server.Name)+": "+x.label+" has a variable like "+x.form+" in it",
+			"it is passed on as it is written", "write ${env:NAME} for a variable of the environment, or leave it if the text is meant")
 	}
 }

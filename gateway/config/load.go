@@ -181,9 +181,18 @@ func (l *loader) leaf(k *Key, y ast.Node, s scope) {
 	case dict:
 		pairs, _ := l.Pairs(y, name)
 		for _, pair := range pairs {
-			l.put(k, dst, pair.Name, name+"."+document.Printable(pair.Name.Text), pair.Value, s)
+			l.put(k, dst, pair.Name, name+"."+document.Printable(k.named(pair.Name.Text)), pair.Value, s)
 		}
 	}
+}
+
+// named is what messages call an entry of a dict: the value may have been written into its name.
+func (k *Key) named(name string) string {
+	if k.Type.secret {
+		name, _, _ = strings.Cut(name, "=")
+		name, _, _ = strings.Cut(name, ":")
+	}
+	return name
 }
 
 // reset removes the default of a list.
@@ -195,6 +204,9 @@ func (l *loader) put(k *Key, dst any, name document.Name, label string, y ast.No
 	switch {
 	case !ok:
 		l.Report(document.At(y), label+" is "+document.Kind(y), "it is one value", "write it out after the key")
+		return
+	case !quoted && !k.Type.loose && k.Type.secret:
+		l.Report(document.At(y), label+" is a number or boolean", "a text was expected", "put quotes around it")
 		return
 	case !quoted && !k.Type.loose:
 		l.Report(document.At(y), fmt.Sprintf("%s is the number or boolean %s", label, document.Printable(raw)), "a text was expected", fmt.Sprintf("write %q", document.Printable(raw)))
