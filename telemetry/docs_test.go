@@ -44,7 +44,7 @@ func document() string {
 		"Keys that every line may have: `ts` `level` `msg` `event` `tenant` `server` `session` `exchange` `incident` `path`; then\n" +
 		"those of the event. `incident` is shared by the events of one run of trouble at one row of the supervision tree.\n" +
 		"`suppressed` counts lines of the same event that were not written before this one, when there were too many a second.\n" +
-		"Of requests that are rejected for one incident of a server, one line a minute is written, which counts the others in the same way.\n" +
+		"Of requests that are rejected for one incident of a server, one line a minute is written, which counts them in the same way: the first a minute after the first of them.\n" +
 		"Requests that a draining host refuses have one line at the end of the drain, or each minute of it.\n" +
 		"Control characters, terminal escapes and characters that hide or reorder text are shown as escapes.\n\n" +
 		"## Events\n\n" +

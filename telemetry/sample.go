@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// While a server is away each call of it is refused for the same cause. The same is true of the
-// requests that were on their way when a client ended its session. One line says so, and the next one
-// after SampleEvery counts the others.
+// While a server is away each call of it is refused for the same cause, and while the host drains each
+// new one. The line of the incident, or of the drain, has begun that story: one line counts the
+// refusals SampleEvery later, or at the end of the log. The requests that were on their way when a
+// client ended its session have a line at once, and the next one counts the others.
 const (
 	SampleEvery = time.Minute
 	// MaxSamples bounds the causes that are counted; further ones are written as they come.
@@ -18,7 +19,6 @@ const (
 	// sessionGone is the reason of requests whose session has ended.
 	sessionGone = "session_gone"
 	// stopping is the reason of requests while the host drains, which is one cause for all tenants.
-	// The event of the drain has begun its story, so only the count is missing.
 	stopping = "stopping"
 )
 
@@ -56,7 +56,7 @@ func (s *samples) take(rec Record) (write bool, before int) {
 			return true, 0
 		}
 		first := &sample{cause: why, since: rec.At}
-		if why.reason == stopping {
+		if why.reason != sessionGone {
 			first.more, first.last = 1, rec
 		}
 		s.all = append(s.all, first)

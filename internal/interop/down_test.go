@@ -221,15 +221,6 @@ func TestServerThatRefusesConnections(t *testing.T) {
 			late := newWire(t, host.MCP+"/mcp", "")
 			late.open("2025-11-25")
 			late.post(callWebT)
-			if tt.sessions { // else all use one connection, which has the call
-				eventually(t, "a line says which call was rejected, whose, and for which incident", func() bool {
-					return slices.ContainsFunc(strings.Split(host.Log(), "\n"), func(line string) bool {
-						return strings.Contains(line, `"event":"rejected"`) && strings.Contains(line, `"server":"web"`) &&
-							strings.Contains(line, `"name":"web__t"`) && strings.Contains(line, `"address":"127.0.0.1:`) &&
-							strings.Contains(line, incidents[0])
-					})
-				})
-			}
 			m.start()
 			for i, c := range clients {
 				eventually(t, "a call succeeds", func() bool { return c.post(callT).message(t).Error == nil })
@@ -240,8 +231,24 @@ func TestServerThatRefusesConnections(t *testing.T) {
 			if lines := story(host)[before:]; len(lines) != 2 || !strings.Contains(lines[1], `"upstream_ready"`) {
 				t.Errorf("the log says %q", lines)
 			}
+			if !tt.sessions { // all use one connection, which has the call
+				return
+			}
+			host.Stop()
+			if lines := rejected(host); len(lines) != 1 || !strings.Contains(lines[0], `"server":"web"`) ||
+				!strings.Contains(lines[0], `"name":"web__t"`) || !strings.Contains(lines[0], `"address":"127.0.0.1:`) ||
+				!strings.Contains(lines[0], `"suppressed":`) || !strings.Contains(lines[0], incidents[0]) {
+				t.Errorf("no line says which call was rejected last, whose and for which incident, and counts: %q", lines)
+			}
 		})
 	}
+}
+
+// rejected are the lines of the log of requests that were rejected.
+func rejected(host *mcptest.Host) []string {
+	return slices.DeleteFunc(strings.Split(host.Log(), "\n"), func(line string) bool {
+		return !strings.Contains(line, `"event":"rejected"`)
+	})
 }
 
 // Calls wait for a server that is back within a moment, and nobody is told that it was away. What a
