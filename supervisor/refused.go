@@ -20,10 +20,17 @@ func (h *host) refused(r *http.Request, of, reason string, _ int) {
 	if of == "" {
 		of = h.tenantOf(h.now().path(r))
 	}
+	where := telemetry.Where{Tenant: of, Routine: routine(r.Method, reason)}
 	h.recorder.Emit(telemetry.Rejected{
-		Where: telemetry.Where{Tenant: of}, Reason: reason, Method: r.Method,
+		Where: where, Reason: reason, Method: r.Method,
 		Address: r.RemoteAddr, URLPath: telemetry.Clean(path, maxRefusedPath),
 	})
+}
+
+// routine reports whether clients are refused so all the time. A GET asks for a stream, and 405 is
+// how a server says that there is none: SDKs try it, and go on.
+func routine(method, reason string) bool {
+	return method == http.MethodGet && reason == "http_method"
 }
 
 // panicked tells of a request whose handler has crashed, and returns the crash. It costs the request.
