@@ -19,7 +19,9 @@ type line struct {
 	Event  string    `json:"event"`
 	Tenant string    `json:"tenant"`
 	Server string    `json:"server"`
-	Name   string    `json:"name"` // of a listener
+	// Incident is the run of trouble that the line belongs to.
+	Incident string `json:"incident"`
+	Name     string `json:"name"` // of a listener
 	// Negotiated is a revision.
 	Negotiated string `json:"negotiated_version"`
 	text       string
@@ -96,11 +98,17 @@ func (l *log) since(begin time.Time) (all []line) {
 // is taken when it has begun.
 const early = 50 * time.Millisecond
 
-// linesOf says which lines each event has cost: a line belongs to the last event that had begun and
-// hits its tenant and server. Those without an event are returned by themselves.
+// linesOf says which lines each event has cost: a line belongs to the event of the first line of its
+// incident, or to the last event that had begun and hits its tenant and server. Those without an
+// event are returned by themselves.
 func linesOf(all []line, events []happened) (by [][]line, alone []line) {
 	by = make([][]line, len(events))
+	of := map[string]int{} // the events of incidents
 	for _, n := range all {
+		if i, known := of[n.Incident]; known && n.Incident != "" {
+			by[i] = append(by[i], n)
+			continue
+		}
 		last := -1
 		for i, h := range events {
 			if h.tenant != "" && n.Tenant != "" && h.tenant != n.Tenant || h.server != "" && n.Server != "" && h.server != n.Server {
@@ -116,7 +124,7 @@ func linesOf(all []line, events []happened) (by [][]line, alone []line) {
 		if last < 0 {
 			alone = append(alone, n)
 		} else {
-			by[last] = append(by[last], n)
+			by[last], of[n.Incident] = append(by[last], n), last
 		}
 	}
 	return by, alone
@@ -162,9 +170,10 @@ func TestLinesOf(t *testing.T) {
 	for i, of := range []string{"a", "a", "a", "a", "b", "a", "b", "c"} {
 		all = append(all, line{Time: at(12 + 2*i), Tenant: of, Server: "s"})
 	}
-	all = append(all, line{Time: at(13), Tenant: "a", Server: "s"})
+	all = append(all, line{Time: at(13), Tenant: "a", Server: "s"},
+		line{Time: at(14), Tenant: "a", Server: "s", Incident: "i"}, line{Time: at(25), Tenant: "a", Server: "s", Incident: "i"})
 	by, alone := linesOf(all, events)
-	if len(by[0]) != 5 || len(by[1]) != 1 || len(by[2]) != 1 || len(alone) != 2 {
+	if len(by[0]) != 7 || len(by[1]) != 1 || len(by[2]) != 1 || len(alone) != 2 {
 		t.Errorf("got %v and %v", by, alone)
 	}
 	if said := wordy(by, events); len(said) != 1 {
