@@ -10,6 +10,7 @@ import (
 
 // call is one call of a client.
 type call struct {
+	mine         string // which no other call has
 	begun, ended time.Time
 	err          error
 }
@@ -52,8 +53,8 @@ func (c *client) run() {
 			return
 		case <-time.After(between()):
 		}
-		done := call{begun: time.Now()}
-		done.err = c.one(n)
+		done := call{mine: fmt.Sprintf("%s: %d", c.name, n), begun: time.Now()}
+		done.err = c.one(n, done.mine)
 		done.ended = time.Now()
 		c.mu.Lock()
 		c.calls = append(c.calls, done)
@@ -62,11 +63,10 @@ func (c *client) run() {
 }
 
 // one makes a call and checks that its answer is its own.
-func (c *client) one(n int) error {
-	mine := fmt.Sprintf("%s: %d", c.name, n)
+func (c *client) one(n int, mine string) error {
 	tool, arguments, want := "echo", map[string]any{"message": mine}, mine
 	if n%2 == 1 {
-		tool, arguments, want = "sleep", map[string]any{"millis": work().Milliseconds()}, "slept"
+		tool, arguments, want = "sleep", map[string]any{"millis": work().Milliseconds(), "pad": mine}, "slept"
 	}
 	got, err := c.session.call("s__"+tool, arguments)
 	if err == nil && !strings.HasPrefix(got, want) {

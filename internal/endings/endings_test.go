@@ -16,6 +16,7 @@ type cell struct {
 	inFlight             int // failed, and had begun before the event
 	away                 int // found nobody who listens
 	refused              int // in the last third of a drain, with the reason
+	crossed              int // sent when the host had just ended their idle connection, and answered so
 	lost                 int // any other failure
 	why                  string
 }
@@ -28,22 +29,29 @@ const strikes = 250 * time.Millisecond
 
 // Texts of the SDKs for a host that stops, and for an address where nobody listens.
 var (
-	refused = regexp.MustCompile(`Service Unavailable|Request Timeout|the host is stopping; no server received`)
+	refused = regexp.MustCompile(`Service Unavailable|HTTP 503|the host is stopping; no server received`)
+	crossed = regexp.MustCompile(`Request Timeout|HTTP 408`)
 	nobody  = regexp.MustCompile(`connection refused|ECONNREFUSED`)
 )
 
-// of sorts a call.
-func (c *cell) of(at span, one call) {
+// of sorts a call that has reached the server so many times.
+func (c *cell) of(at span, one call, executed int) {
 	c.calls++
-	if one.err == nil {
-		return
+	text := ""
+	if one.err != nil {
+		text = one.err.Error()
 	}
-	text := one.err.Error()
 	late := one.ended.Sub(at.struck) >= drainTime()*2/3
 	switch {
-	case late && refused.MatchString(text):
+	case executed > 1, executed == 0 && one.err == nil:
+		c.lost++
+		c.why = fmt.Sprintf("a call has reached the server %d times; its error: %s", executed, text)
+	case one.err == nil:
+	case crossed.MatchString(text) && one.ended.After(at.struck) && executed == 0:
+		c.crossed++
+	case late && refused.MatchString(text) && executed == 0:
 		c.refused++
-	case nobody.MatchString(text) && one.ended.After(at.struck):
+	case nobody.MatchString(text) && one.ended.After(at.struck) && executed == 0:
 		c.away++
 	case one.begun.Before(at.struck.Add(strikes)) && one.ended.After(at.struck):
 		if c.inFlight++; c.lost == 0 {
@@ -64,7 +72,7 @@ func (c *cell) short() string {
 	for _, p := range []struct {
 		n    int
 		what string
-	}{{c.inFlight, "in flight"}, {c.away, "nobody listened"}, {c.refused, "refused"}, {c.lost, "lost"}} {
+	}{{c.inFlight, "in flight"}, {c.away, "nobody listened"}, {c.refused, "refused"}, {c.crossed, "crossed"}, {c.lost, "lost"}} {
 		if p.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
 		}
@@ -88,6 +96,8 @@ func (c *cell) wrong(e event) string {
 		return fmt.Sprintf("%d calls found nobody who listens", c.away)
 	case c.refused > 0 && !e.refuses:
 		return fmt.Sprintf("%d calls were refused", c.refused)
+	case c.crossed > 0 && !e.drains, c.crossed > 1+c.clients/2:
+		return fmt.Sprintf("%d calls crossed with the end of their connection", c.crossed)
 	}
 	return ""
 }
@@ -125,15 +135,19 @@ func try(t *testing.T, e event, many int) []*cell {
 		ended[c] = last
 		go func() { last <- c.end() }() // ends with the client, which has bounds of its own
 	}
-	cells := make([]*cell, len(kinds))
+	cells, done := make([]*cell, len(kinds)), make(map[*client][]call)
+	for one, last := range ended {
+		done[one] = <-last
+	}
+	executed := s.calls.executed(t)
 	for k := range kinds {
 		c := &cell{clients: len(clients[k])}
 		for _, one := range clients[k] {
 			if one.since(at.back) {
 				c.goOn++
 			}
-			for _, done := range <-ended[one] {
-				c.of(at, done)
+			for _, call := range done[one] {
+				c.of(at, call, executed[call.mine])
 			}
 		}
 		cells[k] = c
@@ -212,8 +226,13 @@ touched. A cell says how many calls failed, and how:
 - **in flight**: the call had begun before the event.
 - **nobody listened**: the connection was refused while there was no host, or no proxy.
 - **refused**: the host said that it is stopping, with ` + "`Retry-After`" + ` where the transport has it. That
-  happens in the last third of a drain (` + "`limits.drain`" + `, here %s) only, and nothing was sent to a server.
+  happens in the last third of a drain (` + "`limits.drain`" + `, here %s) only.
+- **crossed**: sent at the moment in which a host that drains ends a connection that was idle for half
+  a second. The answer is 408 with ` + "`Retry-After`" + `. [stopping.md](stopping.md) has when connections end.
 - **lost**: anything else. There must be none.
+
+The server notes each call that reaches it. Those answered have reached it once, those that were
+refused, have crossed or found nobody never, and none has twice.
 
 The HTTP+SSE client of the Go SDK never opens its stream again, whatever the host does, so it ends
 with its stream. The clients of the TypeScript SDK do, and go on with their sessions. The next host
@@ -225,10 +244,6 @@ it and HTTP+SSE has no way to ask a client what it waits for
 The certificate is renewed under clients that are connected over TLS: other files take the place of
 those of ` + "`tls.cert`" + ` and ` + "`tls.key`" + `, and the old certificate expires. Connections that are open go on,
 and one more client of each kind connects with the new certificate.
-
-A client may send a request at the moment in which the host ends a connection that was idle for half
-a second. Its answer is 408, and counts as refused. [stopping.md](stopping.md) has when connections
-end.
 
 The clients declare no capabilities. Calls of 2025-11-25 clients that can be asked something would
 take turns at the server that all of them share ([adr/0008](adr/0008-calls-that-may-ask-take-turns.md)).

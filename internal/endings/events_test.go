@@ -13,6 +13,7 @@ import (
 type site struct {
 	t      *testing.T
 	host   *mcptest.Host
+	calls  *journal // of the server
 	config string
 	relay  *relay // nil where clients call the host itself
 	ca     string // the file of the authority of the host's certificate; empty without TLS
@@ -25,9 +26,10 @@ var drainTime = func() time.Duration { return either(25*time.Second, 6*time.Seco
 // open starts a host, and what an event needs.
 func open(t *testing.T, e event) *site {
 	t.Helper()
-	s := &site{t: t, config: fmt.Sprintf(
-		"limits: {drain: %s}\ntenants: {default: {servers: {s: {command: %q, share: tenant}}}}\n",
-		drainTime(), mcptest.Server(t))}
+	s := &site{t: t, calls: newJournal(t)}
+	s.config = fmt.Sprintf(
+		"limits: {drain: %s}\ntenants: {default: {servers: {s: {command: %q, args: [-journal, %q], share: tenant}}}}\n",
+		drainTime(), mcptest.Server(t), s.calls.file)
 	if e.secure {
 		s.files = newPair(t)
 		s.ca = s.files.authority.File()
@@ -69,14 +71,14 @@ type event struct {
 	// inFlight says that calls in flight may fail, away that there is a while in which nobody listens,
 	// and refuses that calls may be refused late in a drain.
 	inFlight, away, refuses bool
-	// cuts says that streams end, relayed that clients come by a proxy, and secure that they use TLS.
-	cuts, relayed, secure bool
+	// drains says that the host ends connections by itself, cuts that streams end, relayed that clients come by a proxy, and secure that they use TLS.
+	drains, cuts, relayed, secure bool
 }
 
 var events = []event{
 	{name: "host killed, and started again", does: killed, cuts: true, inFlight: true, away: true},
-	{name: "host drained, and started again", does: drained, cuts: true, away: true, refuses: true},
-	{name: "host drained and replaced, with its socket handed over", does: replaced, cuts: true},
+	{name: "host drained, and started again", does: drained, drains: true, cuts: true, away: true, refuses: true},
+	{name: "host drained and replaced, with its socket handed over", does: replaced, drains: true, cuts: true},
 	{
 		name: "proxy killed in mid-stream, and started again", does: cut,
 		cuts: true, relayed: true, inFlight: true, away: true,

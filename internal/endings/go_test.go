@@ -53,7 +53,21 @@ func (o *opener) carrier() *http.Client {
 		connections.TLSClientConfig = &tls.Config{RootCAs: roots}
 	}
 	o.t.Cleanup(connections.CloseIdleConnections)
-	return &http.Client{Transport: connections}
+	return &http.Client{Transport: comeBack{connections}}
+}
+
+// comeBack fails an exchange that is refused without a time at which to come back.
+type comeBack struct{ http.RoundTripper }
+
+func (c comeBack) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := c.RoundTripper.RoundTrip(r)
+	stopping := err == nil &&
+		(answer.StatusCode == http.StatusServiceUnavailable || answer.StatusCode == http.StatusRequestTimeout)
+	if !stopping || answer.Header.Get("Retry-After") != "" {
+		return answer, err
+	}
+	_ = answer.Body.Close()
+	return nil, fmt.Errorf("%s without Retry-After", answer.Status)
 }
 
 type goSession struct {

@@ -14,6 +14,7 @@ import (
 func main() {
 	revision := flag.String("revision", "", "speak only this revision; empty speaks all that the SDK knows")
 	silent := flag.Bool("silent", false, "read and never answer")
+	journal := flag.String("journal", "", "a file that has a line for each call, with its arguments, before anything is done for it")
 	flag.Parse()
 	if *silent {
 		ignore(os.Stdin)
@@ -29,6 +30,9 @@ func main() {
 	server := mcp.NewServer(&mcp.Implementation{Name: "testserver", Version: "1"}, options)
 	addTools(server)
 	addResources(server)
+	if *journal != "" {
+		server.AddReceivingMiddleware(journaled(*journal))
+	}
 	fmt.Fprintln(os.Stderr, "testserver: ready")
 	if err := server.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
 		fmt.Fprintln(os.Stderr, "testserver:", err)
