@@ -17,12 +17,11 @@ type group struct {
 }
 
 // mayOwn reports whether a server has not told a caller its resources yet, and may still do so. One
-// that is quarantined, or whose list fails, may not: it would keep URIs from all servers behind it
-// for as long as it is broken.
+// that is quarantined may not: nothing brings it back but an operator or a rare probe.
 func (c *Catalog) mayOwn(s *server, caller Caller) bool {
 	key := s.listed(caller)
 	if l := s.lists[key]; l != nil && l.known {
-		return l.awaited()
+		return l.mute()
 	}
 	p := s.pauses[s.at(key)]
 	return s.whole == nil && (p == nil || !p.quarantined())

@@ -39,10 +39,11 @@ func (c *Catalog) learn(s *server, r *client.Report) {
 		c.outdate(s, key)
 		c.noteOdd(s, r.Facts, &lists)
 	}
-	if (!l.known || l.awaited()) && l.served && c.frees(s, r) {
+	unheard := !l.known || l.mute()
+	l.known, l.stale, l.stored, l.until, l.facts, l.lists, l.short = true, false, false, time.Time{}, r.Facts, lists, short
+	if unheard && !l.mute() && l.served && c.frees(s, r) {
 		c.announce(r, []merge.Kind{merge.Resources})
 	}
-	l.known, l.stale, l.stored, l.until, l.facts, l.lists, l.short = true, false, false, time.Time{}, r.Facts, lists, short
 	c.views.unprepare(l)
 	c.ownListsBeside(s, key.Principal)
 	s.last = l

@@ -76,10 +76,10 @@ func (l *listing) due(s tenant.Server) bool {
 	return !l.known || l.stale || l.stored && s.Link() != tenant.Stdio
 }
 
-// awaited reports whether the server has been asked for its resources and has never answered.
-func (l *listing) awaited() bool {
-	return l.short[merge.Resources].State == client.Waiting ||
-		l.short[merge.Templates].State == client.Waiting
+// mute reports whether the server has never said which resources it has: it owes a list that it was
+// asked for, or could not give it.
+func (l *listing) mute() bool {
+	return l.short[merge.Resources].State.Provisional() || l.short[merge.Templates].State.Provisional()
 }
 
 // listing is what a server has listed over a kind of connection.

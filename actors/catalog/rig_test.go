@@ -58,6 +58,8 @@ type led struct {
 // report makes a connection report; an error makes it end.
 type report struct {
 	short client.Shortfall // of its tools
+	owes  client.Shortfall // of its resources
+	uris  []string
 	state client.State
 	cause error
 	tools []string
@@ -136,6 +138,11 @@ func (x *place) tell(p *otp.Process, m report) {
 		r.Lists[merge.Tools] = append(r.Lists[merge.Tools], jsontext.Value(`{"name":"`+name+`"}`))
 	}
 	r.Lists[merge.Tools] = append(r.Lists[merge.Tools], m.items...)
+	for _, uri := range m.uris {
+		item := jsontext.Value(`{"name":"` + r.Server + `","uri":"` + uri + `"}`)
+		r.Lists[merge.Resources] = append(r.Lists[merge.Resources], item)
+	}
+	r.Short[merge.Resources] = m.owes
 	r.Changed, r.Short[merge.Tools], r.Channel, r.Early = m.told, m.short, m.sse, m.early
 	r.Away, r.GaveUp = m.away, m.over
 	x.last = r

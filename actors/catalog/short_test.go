@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"mcpd/actors/notification"
 	merge "mcpd/gateway/catalog"
 	"mcpd/protocol"
+	"mcpd/protocol/splice"
 )
 
 // A list that a server has not answered yet does not take the place of one that it listed before. One
@@ -93,4 +95,43 @@ func TestProvisionalListsDeclareThatTheyChange(t *testing.T) {
 // lookAlone asks for what a client sees of "files" alone.
 func lookAlone(r *rig) catalog.LookRequest {
 	return catalog.LookRequest{Caller: r.caller("ci", "files")}
+}
+
+// A URI without a server's name is never first that of one server and then of another: as long as a
+// server owes its resources, or cannot list them, those behind it are listed under their names.
+func TestServerThatCannotListMayOwnURIs(t *testing.T) {
+	const caps = `{"resources":{"listChanged":true}}`
+	for _, state := range []client.Completeness{client.Waiting, client.Failed} {
+		run(t, func(r *rig) {
+			uris := func() (all []string) {
+				for _, item := range r.mustLook("ci").List(merge.Resources).Items() {
+					uri, _ := splice.GetString(item, "uri")
+					all = append(all, uri)
+				}
+				return all
+			}
+			first := r.looks(r.caller("ci", ""))
+			owes := client.Shortfall{State: state, Words: "resources/list: no"}
+			r.reports(files, report{state: client.Ready, caps: caps, owes: owes})
+			r.reports(search, report{state: client.Ready, caps: caps, uris: []string{"x:1"}})
+			time.Sleep(time.Minute)
+			<-first
+			if got, want := uris(), []string{"mcpd://search/x%3A1"}; !slices.Equal(got, want) {
+				t.Errorf("state %d: listed %q, want %q", state, got, want)
+			}
+			r.reports(files, report{state: client.Ready, caps: caps, owes: owes}) // again in vain
+			r.Rest()
+			if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 0 {
+				t.Errorf("state %d: announced %v", state, got)
+			}
+			r.reports(files, report{state: client.Ready, caps: caps, uris: []string{"x:1"}})
+			r.Rest()
+			if got, want := uris(), []string{"x:1", "mcpd://search/x%3A1"}; !slices.Equal(got, want) {
+				t.Errorf("state %d: listed then %q, want %q", state, got, want)
+			}
+			if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) == 0 {
+				t.Errorf("state %d: nothing is announced", state)
+			}
+		})
+	}
 }
