@@ -199,7 +199,8 @@ var serverKeys = []Key{
 	{"args", args, "", "", "[-y, some-server]", Replaces,
 		"its arguments", func(s scope) any { return &s.server.Args }},
 	{"env", env, "", "", "{TOKEN: \"${env:TOKEN}\"}", Replaces,
-		"added to its environment, which is short: HOME, PATH, LANG, TZ, TMPDIR", func(s scope) any { return &s.server.Env }},
+		"added to its environment, which is short: MCPD_INSTANCE, by which the host knows it, and of the host's own HOME, LANG, LC_*, " +
+			"LOGNAME, PATH, SHELL, TERM, TMPDIR, TZ, USER, XDG_CACHE_HOME, XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_STATE_HOME", func(s scope) any { return &s.server.Env }},
 	{"env_pass", envNames, "", "", "[SSH_AUTH_SOCK]", Replaces,
 		"variables of mcpd's own environment that it gets", func(s scope) any { return &s.server.EnvPass }},
 	{"cwd", cwd, "", "", "/srv/acme", Replaces,

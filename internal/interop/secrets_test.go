@@ -129,7 +129,7 @@ func checkChild(t *testing.T, dump, variable, canary string) {
 		t.Fatal(err)
 	}
 	expected := map[string]bool{
-		"HOME": true, "PATH": true, "LANG": true, "TZ": true, "TMPDIR": true, "USER": true, "LOGNAME": true, "SHELL": true, "XDG_CACHE_HOME": true,
+		"HOME": true, "PATH": true, "LANG": true, "TZ": true, "TMPDIR": true, "USER": true, "LOGNAME": true, "SHELL": true, "TERM": true, "XDG_CACHE_HOME": true,
 		"XDG_CONFIG_HOME": true, "XDG_DATA_HOME": true, "XDG_STATE_HOME": true, "MCPD_INSTANCE": true, "TOKEN": true, "PASSED": true,
 	}
 	for _, entry := range child.Env {

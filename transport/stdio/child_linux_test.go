@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -368,5 +369,20 @@ func TestWhoeverWritesTooMuchEndsAlone(t *testing.T) {
 	}
 	if info, err := os.Stat(file); err != nil || info.Size() != 10<<10 {
 		t.Errorf("the file has %d bytes (%v), want the limit", info.Size(), err)
+	}
+}
+
+// The reference of the configuration names every variable that a child gets.
+func TestEnvironmentIsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/config.gen.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "| `tenants.*.servers.*.env` |")
+	row, _, _ := strings.Cut(rest, "\n")
+	for _, name := range append([]string{InstanceVariable}, inherited...) {
+		if !regexp.MustCompile(`[ ,]` + regexp.QuoteMeta(name) + `[ ,]`).MatchString(row) {
+			t.Errorf("%s is not in the row of env: %s", name, row)
+		}
 	}
 }

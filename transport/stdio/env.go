@@ -18,7 +18,7 @@ import (
 // the user's language. Left out on purpose: credentials of any kind, XDG_RUNTIME_DIR (the sockets of the login session), and what makes an
 // interpreter load code (LD_PRELOAD, NODE_OPTIONS, PYTHONPATH, BASH_ENV).
 var inherited = []string{
-	"HOME", "LANG", "LC_*", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER",
+	"HOME", "LANG", "LC_*", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER",
 	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
 }
 
