@@ -84,7 +84,7 @@ soak: ## Has 40 official clients call published servers of four tenants for 20 m
 fuzz: ## Runs every fuzz target for FUZZTIME.
 	@go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | while read p; do for f in $$(go test -list='^Fuzz' $$p | grep '^Fuzz'); do go test -run='^$$' -fuzz="^$$f$$" -fuzztime=$(FUZZTIME) $$p || exit 1; done; done
 
-nightly: race ## Looks for what is rare, some hours long: every test ten times, the simulation and the properties with many more cases, all servers of parity, and every fuzz target for 5 minutes. Experiments in full are chaos-full.
+nightly: race ## Looks for what is rare, some hours long: every test ten times, the simulation and the properties with many more cases, all servers of parity, all cells of features, and every fuzz target for 5 minutes. Experiments in full are chaos-full.
 	go test -count=1 -timeout=4h -v -run='^TestNothingIsFound$$' ./chaos/sim -first=$$(date +%Y%m%d000000) -seeds=$(SEEDS)
 	go test -count=1 -timeout=4h $$(go list -f '{{range .TestImports}}{{if eq . "pgregory.net/rapid"}}{{$$.ImportPath}}{{end}}{{end}}{{range .XTestImports}}{{if eq . "pgregory.net/rapid"}}{{$$.ImportPath}}{{end}}{{end}}' ./...) -rapid.checks=$(CHECKS)
 	go test -count=1 -timeout=1h ./internal/interop
@@ -94,6 +94,7 @@ nightly: race ## Looks for what is rare, some hours long: every test ten times, 
 	go test -count=1 -v -run='^TestBuildWithTwoModernRevisions$$' ./protocol -full
 	go test -count=1 -timeout=1h -v -run='^TestHangOfOneTenantHarmsNobodyElse$$' ./chaos -long
 	CI=true go test -count=1 -timeout=30m -v ./internal/parity -run='^TestParity$$' -full
+	CI=true go test -count=1 -timeout=30m -v ./internal/features -run='^TestFeatures$$' -parallel=4 -full
 	$(MAKE) fuzz FUZZTIME=5m
 
 check: ## Runs everything that must pass before a change goes in.
