@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -38,9 +39,9 @@ type handover struct {
 }
 
 // Restart drains the host for another process, which is given its listening sockets: meanwhile
-// nobody is refused. It reports whether it does: with a mistake in the configuration, the host goes
-// on.
-func (r *Running) Restart() bool {
+// nobody is refused. It reports whether it does: with a mistake in the configuration, or a program
+// that cannot be started, the host goes on.
+func (r *Running) Restart(ctx context.Context) bool {
 	h := r.h
 	if admin.Phase(h.phase.Load()) == admin.Draining {
 		return false // it was told to stop
@@ -54,6 +55,15 @@ func (r *Running) Restart() bool {
 			Source: source, Generation: h.now().applied.Generation, Reason: err.Error(),
 		})
 		return false
+	}
+	if err := h.options.Next(ctx); err != nil {
+		if ctx.Err() == nil {
+			h.recorder.Emit(telemetry.RestartRefused{Reason: err.Error()})
+		}
+		return false
+	}
+	if admin.Phase(h.phase.Load()) == admin.Draining {
+		return false // it was told to stop meanwhile
 	}
 	h.handover.mu.Lock()
 	h.handover.wants = true

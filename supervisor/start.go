@@ -35,16 +35,21 @@ type Options struct {
 	// Load reads the configuration again, for a reload. Nil refuses those.
 	Load func() (c *config.Config, source string, err error)
 	// Level is the Logger's, for a reload to change. Nil leaves it.
-	Level    *slog.LevelVar
-	Sockets  Sockets       // that the process was given
-	Embedded bool          // no listeners: the host serves one client on standard input and output
-	Chaos    bool          // faults may be armed through the admin listener
-	Tokens   *admin.Tokens // of the admin listener
-	Clock    clock.Clock   // nil is clock.System
-	Instance string        // marks this daemon's child processes; empty in a program that is not mcpd, which has no guard then
-	Earlier  string        // how the instances of earlier daemons on the same state begin; empty is none
-	Memory   uint64        // bytes that the host may use; 0 is no limit
-	Resident uint64        // bytes that its process may have, with what the runtime does not count; 0 is no limit
+	Level   *slog.LevelVar
+	Sockets Sockets // that the process was given
+	// Next makes sure that the program can be started which is to take the place of this one. Nil is
+	// for a host whose Restart is never called.
+	Next func(context.Context) error
+	// Unreplaced is why this process starts a host once more in place of another program.
+	Unreplaced error
+	Embedded   bool          // no listeners: the host serves one client on standard input and output
+	Chaos      bool          // faults may be armed through the admin listener
+	Tokens     *admin.Tokens // of the admin listener
+	Clock      clock.Clock   // nil is clock.System
+	Instance   string        // marks this daemon's child processes; empty in a program that is not mcpd, which has no guard then
+	Earlier    string        // how the instances of earlier daemons on the same state begin; empty is none
+	Memory     uint64        // bytes that the host may use; 0 is no limit
+	Resident   uint64        // bytes that its process may have, with what the runtime does not count; 0 is no limit
 	// Pace sets by how many percent the heap may grow until the next collection, for the whole process. Nil leaves it to the runtime.
 	Pace func(percent int)
 	// Contention is for otp.Options, see Contention. Nil leaves it out.
@@ -87,6 +92,9 @@ func Start(ctx context.Context, c *config.Config, o Options) (*Running, error) {
 	h.forgetTenants()
 	h.recorder.Emit(telemetry.ConfigLoaded{Source: o.Source, Generation: h.now().applied.Generation, At: uint64(h.clock.Now().Unix())})
 	h.warn(c)
+	if o.Unreplaced != nil {
+		h.recorder.Emit(telemetry.RestartRefused{Reason: o.Unreplaced.Error()})
+	}
 	return &Running{h, tree}, nil
 }
 

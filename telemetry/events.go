@@ -388,6 +388,10 @@ type (
 		Generation uint32 `key:"generation" is:"the one that still applies"`
 		Reason     string `key:"reason" is:"what is wrong with it, and where"`
 	}
+	RestartRefused struct {
+		Where
+		Reason string `key:"reason" is:"why the program cannot be started"`
+	}
 	Draining struct {
 		Where
 		Reason string        `key:"reason" is:"the signal or the request"`

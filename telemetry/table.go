@@ -96,6 +96,7 @@ var events = []row{
 	{ConfigLoaded{}, "config_loaded", info, "configuration loaded", false, rare, "a configuration is in force"},
 	{ConfigDoubted{}, "config_doubted", warn, "configuration is hardly what was meant", false, rare, "it is in force all the same; `mcpd config check` says so too"},
 	{ConfigRejected{}, "config_rejected", fail, "configuration refused", false, rare, "a reload has changed nothing: what applied before still does"},
+	{RestartRefused{}, "restart_refused", fail, "program not started again", false, rare, "the program at the host's path cannot be run or refuses the configuration; this host serves as before"},
 	{Draining{}, "draining", info, "draining", false, rare, "no new sessions; clients may finish what they have begun"},
 	{SafeMode{}, "safe_mode", fail, "safe mode: only the admin listener serves", true, rare, "the host crashed too often"},
 	{StateLost{}, "state_lost", warn, "a part of the state was not readable", true, rare, "what was readable is in use"},

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -73,14 +75,18 @@ func listed(getenv func(string) (string, bool), pid int) (fds []int, activated b
 
 // startAgain replaces this process by another of the program that is there now, with the sockets.
 // The process keeps its id, and the state directory has been let go of: no two hosts ever have it.
-func startAgain(s supervisor.Sockets) error {
+// It returns only if that fails.
+func startAgain(ctx context.Context, s supervisor.Sockets) error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
 	}
+	if err := checkProgram(ctx, program); err != nil { // once more: a drain takes time
+		return err
+	}
 	list := make([]string, len(s.Files))
 	for i, f := range s.Files {
-		if list[i], err = inheritable(f); err != nil {
+		if list[i], err = inherited(f, 0); err != nil {
 			return err
 		}
 	}
@@ -91,24 +97,30 @@ func startAgain(s supervisor.Sockets) error {
 	case len(list) > 0: // there is none to hand over if the listener was down
 		env = append(env, listenList+"="+strings.Join(list, ","))
 	}
-	return fmt.Errorf("start %s again: %w", program, syscall.Exec(program, os.Args, env))
+	var files syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) == nil {
+		// Exec has put back the limit that this process was started with.
+		defer func() { _ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &files) }()
+	}
+	err = fmt.Errorf("start %s again: %w", program, syscall.Exec(program, os.Args, env))
+	for _, f := range s.Files { // this process goes on with them, and its children have none
+		_, failed := inherited(f, unix.FD_CLOEXEC)
+		err = errors.Join(err, failed)
+	}
+	return err
 }
 
-// inheritable has the next program find a file, and returns its number.
-func inheritable(f *os.File) (string, error) {
+// inherited says by flags whether the next program finds a file, and returns its number.
+func inherited(f *os.File, flags int) (number string, err error) {
 	raw, err := f.SyscallConn()
 	if err != nil {
 		return "", err
 	}
-	var number string
 	failed := raw.Control(func(fd uintptr) {
 		number = strconv.Itoa(int(fd))
-		_, err = unix.FcntlInt(fd, unix.F_SETFD, 0)
+		_, err = unix.FcntlInt(fd, unix.F_SETFD, flags)
 	})
-	if failed != nil {
-		return "", failed
-	}
-	return number, err
+	return number, errors.Join(failed, err)
 }
 
 // onRestart calls restart for each SIGUSR2, until it does.

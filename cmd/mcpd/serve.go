@@ -26,7 +26,8 @@ import (
 type serveFlags struct {
 	config, listen, admin, state, format, level string
 	chaos                                       bool
-	next                                        *supervisor.Sockets // for the process that takes this one's place
+	given, next                                 *supervisor.Sockets // of the host before; for the one that takes this one's place
+	unreplaced                                  error               // why that is in this process
 	site                                        *site               // of the arena
 }
 
@@ -44,16 +45,7 @@ func serveCommand() *cobra.Command {
 					return fmt.Errorf("--%s is empty: give it a value, or leave it out", name)
 				}
 			}
-			ctx := cmd.Context()
-			f.next = &supervisor.Sockets{}
-			err := serve(ctx, f)
-			if err == nil && ctx.Err() == nil && f.next.Again { // to be told to stop meanwhile wins
-				return startAgain(*f.next)
-			}
-			if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-				return nil // it was told to stop before it had started, and has
-			}
-			return err
+			return serveOn(cmd.Context(), f)
 		},
 	}
 	flags := cmd.Flags()
@@ -65,6 +57,23 @@ func serveCommand() *cobra.Command {
 	flags.StringVar(&f.level, "log-level", "", "debug, info, warn or error, over the configuration's")
 	flags.BoolVar(&f.chaos, "chaos", false, "let faults be armed through the admin listener; without a configuration, serve an arena")
 	return cmd
+}
+
+// serveOn serves until it is told to stop. Where this process is to be replaced and cannot be, it
+// serves on itself, with the same sockets.
+func serveOn(ctx context.Context, f serveFlags) error {
+	for {
+		f.next = &supervisor.Sockets{}
+		err := serve(ctx, f)
+		switch {
+		case ctx.Err() != nil && errors.Is(err, context.Canceled):
+			return nil // it was told to stop before it had started, and has
+		case err != nil || ctx.Err() != nil || !f.next.Again: // to be told to stop meanwhile wins
+			return err
+		}
+		f.unreplaced = startAgain(ctx, *f.next)
+		f.given = f.next
+	}
 }
 
 // settings are the flags as overrides of the configuration.
@@ -198,6 +207,9 @@ func serve(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return &failure{exitFailure, err}
 	}
+	if f.given != nil {
+		sockets = supervisor.Sockets{Files: f.given.Files, Activated: f.given.Activated}
+	}
 	f.site = &site{}
 	defer f.site.close()
 	c, source, err := load(f.config, f.settings(), f.without)
@@ -239,6 +251,7 @@ func serve(ctx context.Context, f serveFlags) error {
 		Memory: limit.runtime, Resident: limit.resident, Pace: memory.Pacer(), Contention: supervisor.Contention(), Instance: instance(name), Earlier: name + ".", State: state, Safe: safe, Sockets: sockets,
 		Own:  func() error { return own(lock, past) },
 		Load: func() (*config.Config, string, error) { return reload(source, f) },
+		Next: func(ctx context.Context) error { return checkNext(ctx, source) }, Unreplaced: f.unreplaced,
 	})
 	if err != nil {
 		return &failure{exitFailure, err}
@@ -269,7 +282,7 @@ func serve(ctx context.Context, f serveFlags) error {
 	}
 	defer onHangup(func() { _ = host.Reload(running) }, hungUp)() // the log says what was wrong
 	defer onRestart(func() bool {
-		if !host.Restart() {
+		if !host.Restart(running) {
 			return false
 		}
 		stop()

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"mcpd/gateway/config"
+	"mcpd/telemetry"
+)
+
+const (
+	// checkTime bounds each question to the program that is to take the place of this process.
+	checkTime = 20 * time.Second
+	// maxCheckOutput is how much of an answer is kept.
+	maxCheckOutput = 4 << 10
+)
+
+// checkNext makes sure, before anything of this host stops, that the program at its path runs, is an
+// mcpd, and accepts the configuration.
+func checkNext(ctx context.Context, source string) error {
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if err := checkProgram(ctx, program); err != nil || source == builtIn {
+		return err
+	}
+	if _, _, err := load(source, nil, config.Default); err != nil {
+		return nil // it takes flags of this process to accept it, which only serve has
+	}
+	// Not `config check`, which refuses more than a start does.
+	_, err = ask(ctx, program, "config", "print", "--config", source)
+	return err
+}
+
+// checkProgram makes sure that a program runs and is an mcpd. One that was written in half can be
+// executed, and crashes.
+func checkProgram(ctx context.Context, program string) error {
+	version, err := ask(ctx, program, "version")
+	if err == nil && !bytes.HasPrefix(version, []byte("mcpd ")) {
+		err = fmt.Errorf("%s is no mcpd: asked for its version it says %q", program, telemetry.Clean(string(version), 100))
+	}
+	return err
+}
+
+// ask runs a program and returns the beginning of its output.
+func ask(ctx context.Context, program string, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	var out, wrong excerpt
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &wrong, time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's signals are not for it
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	err := cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return out.kept, nil
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("%s %s: no answer within %s", program, args[0], checkTime)
+	case errors.As(err, &exit) && len(wrong.kept) > 0:
+		return nil, fmt.Errorf("%s %s: %w: %s", program, args[0], err, telemetry.Clean(string(wrong.kept), telemetry.MaxValue))
+	}
+	return nil, fmt.Errorf("%s %s: %w", program, args[0], err)
+}
+
+// excerpt keeps the first bytes that are written to it.
+type excerpt struct{ kept []byte }
+
+func (b *excerpt) Write(p []byte) (int, error) {
+	b.kept = append(b.kept, p[:min(len(p), maxCheckOutput-len(b.kept))]...)
+	return len(p), nil
+}
