@@ -17,6 +17,7 @@ import (
 	"mcpd/gateway/config/document"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
+	wire "mcpd/protocol/headers"
 	"mcpd/protocol/terms"
 )
 
@@ -322,12 +323,6 @@ func putProxy(dst any, v value) *mistake {
 	return nil
 }
 
-// ownHeaders are set by mcpd itself on what it sends upstream; so is everything that begins with Mcp-.
-var ownHeaders = []string{
-	"Accept", "Connection", "Content-Length", "Content-Type", "Host", "Keep-Alive", "Last-Event-Id", "Te", "Trailer",
-	"Transfer-Encoding", "Upgrade",
-}
-
 func putHeader(dst any, v value) *mistake {
 	name := textproto.CanonicalMIMEHeaderKey(v.name)
 	switch {
@@ -335,16 +330,16 @@ func putHeader(dst any, v value) *mistake {
 		return r <= ' ' || r > '~' || strings.ContainsRune("\"(),/:;<=>?@[\\]{}", r)
 	}):
 		return &mistake{"it is no name of a header", "use letters, digits and -"}
-	case slices.Contains(ownHeaders, name) || strings.HasPrefix(name, "Mcp-"):
+	case wire.Reserved(name):
 		return &mistake{"mcpd sets this header itself", "leave it out"}
 	case strings.ContainsFunc(v.text, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
 		return &mistake{"a header is one line without control characters", "check the end of its value"}
 	}
-	headers := dst.(*map[string]tenant.Secret)
-	if _, twice := (*headers)[name]; twice {
+	all := dst.(*map[string]tenant.Secret)
+	if _, twice := (*all)[name]; twice {
 		return &mistake{"the case of a header does not matter: it is there twice", "keep one"}
 	}
-	set(headers, name, hidden(v))
+	set(all, name, hidden(v))
 	return nil
 }
 

@@ -9,12 +9,12 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"mcpd/protocol"
+	"mcpd/protocol/headers"
 	"mcpd/transport"
 )
 
@@ -48,19 +48,13 @@ func Direct(ctx context.Context, network, address string) (net.Conn, error) {
 // be in use.
 func NewTransport(dial Dial) *Transport { return NewTransportBy(dial, Way{}) }
 
-// reserved are the headers that a configuration cannot set: those of the protocol, which we set, and those of one connection.
-var reserved = []string{
-	"Accept", "Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Host", "Keep-Alive", "Last-Event-Id",
-	"Mcp-Protocol-Version", "Mcp-Session-Id", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
-}
-
 // checkHeader refuses what cannot be sent, without repeating a value: it may be a secret.
 func checkHeader(h http.Header) error {
 	for name, values := range h {
 		switch {
 		case name == "" || strings.ContainsFunc(name, func(r rune) bool { return !tokenRune(r) }):
 			return fmt.Errorf("header %q is not a header name", name)
-		case slices.Contains(reserved, http.CanonicalHeaderKey(name)):
+		case headers.Reserved(name):
 			return fmt.Errorf("header %q is set by the protocol", name)
 		}
 		for _, v := range values {
