@@ -70,7 +70,7 @@ func (h *Handler) checkHost(r *http.Request) (refusal, string) {
 	if second := r.Header["Host"]; len(second) > 0 && (len(second) > 1 || second[0] != r.Host) {
 		return badHost, "two different hosts in one request"
 	}
-	if !h.options.Admission().hosts.has(r.Host) {
+	if !h.options.Admission().hosts.has(r.Host, schemeOf(r)) {
 		return badHost, fmt.Sprintf("%s is not a host that this server answers for: "+
 			"to have it answer, add it to hosts in its configuration", told(r.Host))
 	}
@@ -79,7 +79,7 @@ func (h *Handler) checkHost(r *http.Request) (refusal, string) {
 
 // checkOrigin lets pass what comes from no web page, from a page of this very host, or from a listed
 // one (2025-11-25 §basic/transports, "Security Warning"). The own origin is scheme, name and port as
-// the client sees them: a trusted proxy that ends TLS says so.
+// the client sees them: a trusted proxy that ends TLS says so, and some write the scheme's own port.
 func (h *Handler) checkOrigin(r *http.Request) (refusal, string) {
 	origins := r.Header["Origin"]
 	if len(origins) == 0 {
@@ -101,12 +101,7 @@ func (h *Handler) checkOrigin(r *http.Request) (refusal, string) {
 
 // own reports whether an origin is that of the request's own host.
 func own(r *http.Request, origin string) bool {
-	scheme := "http://"
-	if secure(r) {
-		scheme = "https://"
-	}
-	origin = strings.ToLower(origin)
-	return strings.HasPrefix(origin, scheme) && origin[len(scheme):] == strings.ToLower(r.Host)
+	return plainOrigin(origin) == originOf(schemeOf(r), r.Host)
 }
 
 // maxTold is how many bytes of what a client sent are repeated to it.

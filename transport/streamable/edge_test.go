@@ -120,6 +120,9 @@ func TestHostAndOriginOfOtherConnections(t *testing.T) {
 		{"the same host in the header", http.Header{"Host": {"localhost"}}, true, accepted},
 		{"own origin", http.Header{"Origin": {"https://LOCALHOST"}}, true, accepted},
 		{"own name, without TLS", http.Header{"Origin": {"http://localhost"}}, true, badOrigin},
+		{"own origin, its port written out", http.Header{"Origin": {"https://localhost:443"}}, true, accepted},
+		{"another port", http.Header{"Origin": {"https://localhost:80"}}, true, badOrigin},
+		{"no port", http.Header{"Origin": {"https://localhost:"}}, true, accepted},
 		{"own origin without TLS", http.Header{"Origin": {"http://localhost"}}, false, accepted},
 	} {
 		r := &http.Request{Host: "localhost", Header: c.header}
@@ -136,6 +139,45 @@ func TestHostAndOriginOfOtherConnections(t *testing.T) {
 	}
 	if _, detail := h.checkHost(&http.Request{Host: "192.0.2.7:7420"}); !strings.Contains(detail, "add it to hosts") {
 		t.Errorf("a name that is not known: %q, want the key that makes it so", detail)
+	}
+}
+
+// The port of a scheme may be written out or not: where a host or an origin is listed, in a request,
+// or in both.
+func TestPortsOfSchemes(t *testing.T) {
+	h := NewHandler(Options{Host: newTestHost(t), Hosts: []string{"a.example", "b.example:443", "[::1]"}, Origins: []string{"https://app.example:443", "http://app.example"}})
+	for _, c := range []struct {
+		host, origin string
+		tls          bool
+		want         refusal
+	}{
+		{"a.example:443", "https://a.example", true, accepted},
+		{"a.example.:443", "https://A.example", true, accepted},
+		{"a.example", "https://a.example:443", true, accepted},
+		{"a.example:80", "http://a.example", false, accepted},
+		{"a.example:80", "https://a.example", true, badOrigin},
+		{"a.example:443", "http://a.example", false, badOrigin},
+		{"a.example:8443", "https://a.example", true, badOrigin},
+		{"[::1]:443", "https://[::1]", true, accepted},
+		{"b.example:443", "https://b.example", true, accepted},
+		{"b.example", "https://b.example", true, accepted},
+		{"b.example", "http://b.example", false, badHost},
+		{"a.example", "https://app.example", true, accepted},
+		{"a.example", "https://app.example:443", true, accepted},
+		{"a.example", "http://app.example:80", true, accepted},
+		{"a.example", "http://app.example:443", true, badOrigin},
+	} {
+		r := &http.Request{Host: c.host, Header: http.Header{"Origin": {c.origin}}}
+		if c.tls {
+			r.TLS = &tls.ConnectionState{}
+		}
+		got, _ := h.checkHost(r)
+		if got == accepted {
+			got, _ = h.checkOrigin(r)
+		}
+		if got != c.want {
+			t.Errorf("%s from %s: got %q, want %q", c.host, c.origin, refusals[got].word, refusals[c.want].word)
+		}
 	}
 }
 

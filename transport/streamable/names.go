@@ -20,21 +20,16 @@ func newHostNames(all []string) hostNames {
 	return h
 }
 
-// has reports whether a Host header names one of them. A dot at the end of a name only says that it
-// is whole (RFC 3986 §3.2.2).
-func (h hostNames) has(header string) bool {
-	host := strings.ToLower(header)
-	name, port := host, ""
-	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
-		name, port = host[:i], host[i+1:]
-		if strings.Trim(port, "0123456789") != "" {
-			return false
-		}
+// has reports whether a Host header names one of them. The port of the scheme may be left out.
+func (h hostNames) has(header, scheme string) bool {
+	name, port := splitAuthority(header)
+	if strings.Trim(port, "0123456789") != "" {
+		return false
 	}
-	if cut, found := strings.CutSuffix(name, "."); found && cut != "" {
-		name, host = cut, cut+host[len(cut)+1:]
+	if port == "" {
+		port = schemePorts[scheme]
 	}
-	if h.names[name] || h.names[host] {
+	if h.names[name] || h.names[name+":"+port] {
 		return true
 	}
 	for _, domain := range h.domains {
@@ -43,6 +38,39 @@ func (h hostNames) has(header string) bool {
 		}
 	}
 	return false
+}
+
+// schemePorts are the ports of schemes that are meant where none is written.
+var schemePorts = map[string]string{"http": "80", "https": "443"}
+
+// splitAuthority is a host and its port as they are compared: in small letters, without the dot that
+// only says that a name is whole (RFC 3986 §3.2.2).
+func splitAuthority(text string) (name, port string) {
+	name = strings.ToLower(text)
+	if i := strings.LastIndexByte(name, ':'); i >= 0 && !strings.HasSuffix(name, "]") {
+		name, port = name[:i], name[i+1:]
+	}
+	if cut := strings.TrimSuffix(name, "."); cut != "" {
+		name = cut
+	}
+	return name, port
+}
+
+// originOf is an origin as it is compared: the port of its scheme is not written.
+func originOf(scheme, authority string) string {
+	name, port := splitAuthority(authority)
+	if scheme = strings.ToLower(scheme); port == "" || port == schemePorts[scheme] {
+		return scheme + "://" + name
+	}
+	return scheme + "://" + name + ":" + port
+}
+
+// plainOrigin is originOf for an origin as it is sent. One that is opaque, as "null", stays so.
+func plainOrigin(text string) string {
+	if scheme, authority, ok := strings.Cut(text, "://"); ok {
+		return originOf(scheme, authority)
+	}
+	return text
 }
 
 // originNames are the web origins that may call beside the own one.
@@ -62,17 +90,17 @@ func newOriginNames(all []string) originNames {
 		if scheme, any := strings.CutSuffix(name, AnyOf); any {
 			o.schemes = append(o.schemes, scheme+"://")
 		} else {
-			o.names[name] = true
+			o.names[plainOrigin(name)] = true
 		}
 	}
 	return o
 }
 
 func (o originNames) has(origin string) bool {
-	origin = strings.ToLower(origin)
-	if o.names[origin] {
+	if o.names[plainOrigin(origin)] {
 		return true
 	}
+	origin = strings.ToLower(origin)
 	for _, scheme := range o.schemes {
 		if len(origin) > len(scheme) && strings.HasPrefix(origin, scheme) {
 			return true

@@ -21,3 +21,11 @@ func secure(r *http.Request) bool {
 	}
 	return r.TLS != nil
 }
+
+// schemeOf is the scheme that the client of a request spoke.
+func schemeOf(r *http.Request) string {
+	if secure(r) {
+		return "https"
+	}
+	return "http"
+}
