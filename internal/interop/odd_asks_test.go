@@ -54,7 +54,13 @@ func oddAsks() []oddRow {
 	reads := elsewhere("resources/read odd://$SERVER/a", result(`{"contents":[{"uri":"odd://$SERVER/a","text":"a"}]}`))
 	reads.name, reads.odd = "ask-read", "a question during resources/read"
 	reads.asks = append([]oddAsk{{method: "resources/read", params: `{"uri":"odd://$SERVER/a"}`}}, askAsking[1:]...)
+	deaf := during(oddQuestion(`"q-$N"`, "elicitation/create", form))
+	deaf["tools/call ask"][0].wait = 1200 * time.Millisecond
 	return []oddRow{
+		{
+			part: 9, name: "ask-deaf", odd: "keeps no session, refuses the answer with 400 and goes on without it",
+			over: []string{oddEvents}, sessionless: true, deaf: true, says: deaf, asks: askAsking[:1],
+		},
 		row("ask-form", "a form that it does not wait for", elicits, everywhere, during(oddQuestion(`"q-$N"`, "elicitation/create", form))),
 		row("ask-undeclared", "a form that the client has not declared", "", everywhere, during(oddQuestion(`"q-$N"`, "elicitation/create", form))),
 		row("ask-page", "a page that the client has not declared", elicits, piped, during(oddQuestion(`"q-$N"`, "elicitation/create", page))),

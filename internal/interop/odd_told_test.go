@@ -31,13 +31,29 @@ func oddTold() []oddRow {
 			"tools/list after tools/call": {result(`{"tools":[` + oddTool("it") + `,` + oddTool("grown") + `]}`)},
 		}
 	}
-	const told = "notifications/tools/list_changed"
+	const (
+		told = "notifications/tools/list_changed"
+		line = `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"warning","data":"late"}}`
+		logs = `{"name":"it","_meta":{"io.modelcontextprotocol/logLevel":"info"}}`
+	)
+	log := func(name, odd string, over []string, r oddReply) oddRow {
+		r.text = result(text("ok")).text
+		return oddRow{
+			part: 6, name: name, odd: odd, over: over, get: oddStanding, settings: "share: session",
+			says: map[string][]oddReply{
+				"initialize": {greeting(`{"tools":{},"logging":{}}`)}, "logging/setLevel": {result(`{}`)}, "tools/call it": {r},
+			},
+			asks: []oddAsk{{method: "tools/call", params: logs}, {method: "await notifications/message"}},
+		}
+	}
 	askGrows := []oddAsk{
 		{method: "tools/call", params: `{"name":"it"}`},
 		{method: "await " + told, modern: oddModern{oddNoAnswer, oddNoAnswer, onListen}},
 		{method: "tools/list"}, {method: "tools/call", params: `{"name":"grown"}`},
 	}
 	return []oddRow{
+		log("log-during", "a log line during a call", streams, oddReply{before: []string{line}}),
+		log("log-late", "a log line on the standing stream, behind the answer to the call", []string{oddJSON, oddEvents}, oddReply{beside: []string{line}}),
 		{part: 6, name: "note-during", odd: "a notification that nobody declared, during a call", over: streams,
 			says: says(oddReply{before: []string{changed}}), asks: []oddAsk{call, await("notifications/acme/changed")}},
 		{part: 6, name: "note-behind", odd: "the same behind the result", over: []string{oddStdio, oddSSE},
