@@ -2,46 +2,73 @@ package transport
 
 import (
 	"math/bits"
+	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 )
 
 // spares are buffers in which large messages were read, for the next one of anybody. To make such
 // a buffer, to fill it with zeros and to get it from the kernel page by page costs more than to
 // copy a message out of it.
 type spares struct {
-	size int // bytes of all of them
+	size *atomic.Int64 // bytes of them
 	// of has those of one size each, twice that of the ones before: a larger buffer than was asked for
 	// would be memory that no Room counts.
 	of [12][][]byte
 }
 
-// grown has spares for each processor. The collector takes those that nobody needs.
-var grown = sync.Pool{New: func() any { return new(spares) }}
+// pool has spares for each processor. The collector takes those that nobody needs.
+type pool struct {
+	sync.Pool
+	size atomic.Int64 // bytes of all spares that the collector has not taken
+}
 
-// mostSpare is how many bytes of spares a processor has at most, and spareShare the part of the
-// memory that they are in any case: no Room counts them, and a burst of large messages leaves
-// many.
+func newPool() *pool {
+	p := new(pool)
+	p.New = func() any {
+		s := &spares{size: new(atomic.Int64)}
+		runtime.AddCleanup(s, func(size *atomic.Int64) { p.size.Add(-size.Load()) }, s.size)
+		return s
+	}
+	return p
+}
+
+var grown = newPool()
+
+// maxSpare is how many bytes of spares there are at most, and spareShare the part of the memory that
+// they are in any case: no Room counts them, and a burst of large messages leaves many.
 const (
-	mostSpare  = 16 << 20
-	spareShare = 64
+	maxSpare   = 32 << 20
+	spareShare = 32
 )
 
-func (s *spares) take(n int) (buf []byte) {
+// MaxSpare is how many bytes of emptied buffers are kept for the next messages, of so much memory.
+func MaxSpare(memory int64) int64 { return min(maxSpare, memory/spareShare) }
+
+func (p *pool) take(n int) (buf []byte) {
+	s := p.Get().(*spares)
 	if last := len(s.of[n]) - 1; last >= 0 {
 		buf = s.of[n][last]
 		s.of[n][last] = nil
 		s.of[n] = s.of[n][:last]
-		s.size -= cap(buf)
+		s.size.Add(-int64(cap(buf)))
+		p.size.Add(-int64(cap(buf)))
 	}
+	p.Put(s)
 	return buf
 }
 
-func (s *spares) put(n int, buf []byte, limit int64) {
-	if int64(s.size+cap(buf)) <= min(mostSpare, limit/spareShare) {
-		s.of[n] = append(s.of[n], buf)
-		s.size += cap(buf)
+func (p *pool) put(n int, buf []byte, memory int64) {
+	size := int64(cap(buf))
+	if p.size.Add(size) > MaxSpare(memory) {
+		p.size.Add(-size)
+		return
 	}
+	s := p.Get().(*spares)
+	s.of[n] = append(s.of[n], buf)
+	s.size.Add(size)
+	p.Put(s)
 }
 
 // class is the index of the pool of buffers of so many bytes; false when there is none.
@@ -56,9 +83,7 @@ func Grow(full []byte, most int) []byte {
 	want := min(2*len(full), most)
 	var larger []byte
 	if n, ok := class(want); ok {
-		s := grown.Get().(*spares)
-		larger = s.take(n)
-		grown.Put(s)
+		larger = grown.take(n)
 	}
 	if larger == nil {
 		larger = make([]byte, want)
@@ -72,8 +97,6 @@ func Grow(full []byte, most int) []byte {
 // Recycle gives back a buffer that Grow has made, once nothing refers to it any more. One of another size is left to the collector.
 func Recycle(buf []byte) {
 	if n, ok := class(cap(buf)); ok {
-		s := grown.Get().(*spares)
-		s.put(n, buf, debug.SetMemoryLimit(-1))
-		grown.Put(s)
+		grown.put(n, buf, debug.SetMemoryLimit(-1))
 	}
 }

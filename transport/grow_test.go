@@ -2,36 +2,71 @@ package transport
 
 import (
 	"bytes"
+	"runtime"
+	"runtime/debug"
+	"sync"
 	"testing"
+	"time"
 )
 
-// However many buffers come back at once, few are kept: the fewer, the less memory there is.
+// However many buffers come back at once, few are kept, in all: the fewer, the less memory there is.
+// What the collector takes of them makes room for others.
 func TestFewBuffersAreKept(t *testing.T) {
-	for limit, most := range map[int64]int{1 << 40: mostSpare, 256 << 20: 4 << 20, 1 << 20: 0} {
-		s := new(spares)
-		for n := range 8 { // of larger ones none is kept anyway
-			for range 4 {
-				s.put(n, make([]byte, Large<<(n+1))[:0], limit)
+	for memory, most := range map[int64]int64{1 << 40: maxSpare, 256 << 20: 8 << 20, 1 << 20: 0} {
+		p := newPool()
+		burst := func() {
+			defer debug.SetGCPercent(debug.SetGCPercent(-1))
+			var all sync.WaitGroup
+			for range 8 {
+				all.Go(func() {
+					for n := range 5 {
+						for range 4 {
+							p.put(n, make([]byte, 0, Large<<(n+1)), memory)
+						}
+					}
+				})
+			}
+			all.Wait()
+		}
+		burst()
+		if size := p.size.Load(); size > most || most > 0 && size == 0 {
+			t.Errorf("of a memory of %d are kept %d bytes, want %d at most", memory, size, most)
+		}
+		for end := time.Now().Add(10 * time.Second); p.size.Load() > 0; time.Sleep(time.Millisecond) {
+			if runtime.GC(); time.Now().After(end) {
+				t.Fatalf("%d bytes count that the collector has taken", p.size.Load())
 			}
 		}
-		size := 0
-		for n := range s.of {
-			for range s.of[n] {
-				size += Large << (n + 1)
+		if burst(); most > 0 && p.size.Load() == 0 {
+			t.Error("none are kept any more")
+		}
+		for n := range 8 {
+			for p.take(n) != nil {
 			}
-		}
-		if size != s.size || size > most || most > 0 && size == 0 {
-			t.Errorf("of a limit of %d are kept %d bytes, counted as %d, want %d at most", limit, size, s.size, most)
-		}
-		for n := range s.of {
-			for len(s.of[n]) > 0 {
-				s.take(n)
-			}
-		}
-		if s.size != 0 || s.take(0) != nil {
-			t.Errorf("%d bytes are left of none", s.size)
 		}
 	}
+}
+
+// All that is kept counts: the heap is larger by no more.
+func TestKeptBuffersCount(t *testing.T) {
+	p := newPool()
+	live := func() int64 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	runtime.GC()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	before := live()
+	const memory, made = 256 << 20, 128
+	for range made {
+		p.put(3, make([]byte, Large<<4), memory)
+	}
+	runtime.GC() // what is pooled outlives one collection
+	if kept := live() - before; kept > MaxSpare(memory)+1<<20 {
+		t.Errorf("%d MiB are kept of %d, want %d at most", kept>>20, made*Large<<4>>20, MaxSpare(memory)>>20)
+	}
+	runtime.KeepAlive(p)
 }
 
 // A buffer that grows keeps what it holds, at least doubles, and stays within its bound, whether it was somebody's before or not.
