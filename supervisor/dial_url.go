@@ -33,7 +33,7 @@ func (h *host) dialURL(t *tenant.Tenant, s tenant.Server) client.Dial {
 		o.Header.Set(name, value.Reveal())
 	}
 	through := &route{
-		url: s.URL.Reveal(), proxy: s.Proxy.Reveal(), ca: s.CA.Reveal(), pools: &h.pools,
+		url: s.URL.Reveal(), proxy: s.Proxy.Reveal(), ca: s.CA.Reveal(), pools: &h.pools, window: h.window(),
 		dial: faulty.Dial(streamable.Direct, streamable.DialTime, h.faults, fault.Who{Tenant: t.Name, Server: s.Name}),
 	}
 	return func(context.Context, otp.Ref) (transport.Upstream, error) {
@@ -53,6 +53,7 @@ type route struct {
 	url, proxy, ca string // as configured
 	dial           streamable.Dial
 	pools          *pools
+	window         int // see streamable.Way
 
 	mu    sync.Mutex // guards what follows: a goroutine that hung may come back while the next dials
 	pem   []byte
@@ -70,7 +71,7 @@ func (r *route) transport() (*streamable.Transport, error) {
 	if r.using != nil && bytes.Equal(pem, r.pem) {
 		return r.using, nil
 	}
-	var way streamable.Way
+	way := streamable.Way{Window: r.window}
 	if way.Proxy, err = proxyFor(r.url, r.proxy, http.ProxyFromEnvironment); err != nil {
 		return nil, err
 	}

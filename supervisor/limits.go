@@ -71,6 +71,8 @@ var limits = []limit{
 	{"header_timeout", "", nil, "the handshake of TLS with the header fields of the first request or the preface of HTTP/2; the header fields of each further request", closes, ""},
 	{"idle_timeout", "", nil, "an unused connection", closes, ""},
 	{"max_http2_streams", "", nil, "requests of one connection of HTTP/2", "REFUSED_STREAM", ""},
+	{"", "http2_request", int64(streamable.RequestWindow), "bytes of the body of a request of HTTP/2 that come before they are read", "its client waits", ""},
+	{"", "http2_connection", int64(streamable.ConnectionWindow), "the same of all requests of one connection", "its client waits", ""},
 	{"", "http2_resets", streamable.MaxResets, "requests that one such connection has taken back within 10 s", "GOAWAY; what is in flight goes on", ""},
 
 	// Requests.
@@ -137,6 +139,7 @@ var limits = []limit{
 
 	// Servers.
 	{"", "upstream_message", int64(protocol.MaxUpstreamMessage), "a message of a server", "its request fails; the connection goes on", ""},
+	{"", "http2_answer", (*host).window, "bytes of a server's answer over HTTP/2 that come before they are read, which count for nobody: one in 4096 of the memory, 64 KiB at least, 4 MiB at most", "its server waits", ""},
 	{"", "request_id", protocol.ReservedRequestID, "ids of the requests on one connection to a server, of 2^53-1 that peers can hold", "from 90 % the connection is replaced as soon as it has no call in flight; here it sends no request any more", "mcpd_upstream_request_id_usage_ratio"},
 	{"call_timeout", "", nil, "a call, from its last progress", "-32009, and the server is told", "mcpd_requests_total"},
 	{"call_timeout_max", "", nil, "a call in all", "-32009, and the server is told", "mcpd_requests_total"},
@@ -227,6 +230,7 @@ var limits = []limit{
 	{"", "tenant_answers", (*host).share, "bytes that servers have sent a tenant and its clients have not read, a message of more than 64 KiB as far as it has come, rounded up to twice that at most: an eighth of the memory, 16 MiB at least, and one message of any size beyond it", "the server is not read until clients have, or are cut", "slow_consumer"},
 	{"", "tenant_bodies", (*host).ownBodies, "bytes of requests of more than 64 KiB of a tenant that are being read, each as far as it has come, rounded up to twice that at most: one part in 32 of the memory, 4 MiB at least; one of any size passes", inTurn, "overloaded"},
 	{"", "tenant_waiting_bodies", waitingBodies, "requests of more than 64 KiB of a tenant that wait for that", saysLater, "overloaded"},
+	{"", "spare", (*host).spare, "bytes of buffers in which large messages were read, kept for the next ones of anybody until the garbage is collected twice: one in 32 of the memory, 32 MiB at most", "a buffer is not kept", ""},
 	{"memory", "", nil, "memory of mcpd itself, as far as it is used before the garbage is collected all the time", "from 85 %: no new session, task or held call of a tenant that keeps more than its share, from 95 %: no new call of it, from 100 %: nothing new of anybody: 503 and Retry-After, -32010", "overloaded"},
 	{"drain", "", nil, "how long clients have to finish once the host was told to stop; calls are served for two thirds of it", "503 and Retry-After, -32008; near the end what is still in flight is answered with an error", "stopping"},
 	{"", "drain_settle", settle, "and how long nothing must have been in flight for the host to stop earlier", "the host stops", ""},

@@ -25,7 +25,7 @@ var bounded = []struct{ what, gauges string }{
 	{"arrays of messages", "max_batch"},
 	{"`_meta`", "meta_bytes meta_depth meta_keys"},
 	{"ids", "max_id_bytes"},
-	{"HTTP/2: streams, resets", "max_http2_streams http2_resets"},
+	{"HTTP/2: streams, resets, what is not read yet", "max_http2_streams http2_resets http2_request_bytes http2_connection_bytes http2_answer_bytes"},
 	{"in flight: of a session, principal, tenant, server", "max_session_pending max_principal_pending max_pending"},
 	{"requests a second: of a principal, of a tenant", "max_principal_rate max_rate"},
 	{"what is sent to a server once more", "retry_percent retries_at_once least_retries"},
@@ -58,7 +58,7 @@ var bounded = []struct{ what, gauges string }{
 	{"starts of child processes", "starting starts_at_once starts_per_second"},
 	{"stored records that crashed whoever read them", "records_aside"},
 	{"messages of a tenant that a shared component does not take for now", "held_messages"},
-	{"memory", "memory_bytes kept_bytes tenant_kept_bytes tenant_answers_bytes tenant_bodies_bytes tenant_waiting_bodies"},
+	{"memory", "memory_bytes kept_bytes tenant_kept_bytes tenant_answers_bytes tenant_bodies_bytes tenant_waiting_bodies spare_bytes"},
 	{"servers that nothing needs", "idle_stop_seconds idle_release_seconds instance_rest_seconds"},
 	{"the end of the host", "drain_seconds drain_settle_seconds"},
 	{"log lines", "log_lines_at_once log_lines_per_second"},
@@ -79,6 +79,9 @@ var enforced = map[string]string{
 	"idle_timeout_seconds":    "transport/streamable.TestIdleConnectionsAreClosed",
 	"max_http2_streams":       "transport/streamable.TestHTTP2StreamsAreBounded",
 	"http2_resets":            "transport/streamable.TestRapidResetEndsTheConnection",
+	"http2_request_bytes":     "transport/streamable.TestBodiesThatWaitLeaveHTTP2ToOthers",
+	"http2_connection_bytes":  "transport/streamable.TestBodiesThatWaitLeaveHTTP2ToOthers",
+	"http2_answer_bytes":      "transport/streamable.TestAnswersThatWaitOverHTTP2 supervisor.TestWindowFollowsTheMemory",
 
 	"max_header_bytes":        "transport/streamable.TestEdgeRefusals",
 	"max_headers":             "transport/streamable.TestEdgeRefusals transport/streamable.TestBoundsAreOptions",
@@ -218,6 +221,7 @@ var enforced = map[string]string{
 	"tenant_answers_bytes":  "transport/streamable.TestLargeAnswersWaitForRoom transport/stdio.TestLargeLineWaitsForRoom internal/resilience.TestAnswersThatNobodyReads",
 	"tenant_bodies_bytes":   "transport/streamable.TestLargeBodiesWaitForRoom internal/resilience.TestBodiesOfManyThatFillTheMemory",
 	"tenant_waiting_bodies": "transport.TestRoomWithAQueue transport/streamable.TestLargeBodiesWaitForRoom",
+	"spare_bytes":           "transport.TestFewBuffersAreKept transport.TestKeptBuffersCount",
 	"memory_bytes":          "internal/resilience.TestMemoryIsFull",
 	"drain_seconds":         "supervisor.TestDrain chaos.TestHostThatStopsAnswersWhatIsInFlight",
 	"drain_settle_seconds":  "supervisor.TestDrain",
@@ -293,7 +297,7 @@ Every bound of the host, what happens at it, and the test that shows it. A key i
 				k := config.Keys()[i]
 				_, ceiling, _ = strings.Cut(k.Type.Name, " to ")
 				key, value = "`"+l.key+"`", k.Default
-			} else if slices.Contains([]string{"connections", "starting", "kept_bytes", "tenant_kept_bytes", "unknown_bytes", "address_unknown_bytes", "tenant_answers_bytes", "tenant_bodies_bytes"}, name) {
+			} else if slices.Contains([]string{"connections", "starting", "kept_bytes", "tenant_kept_bytes", "unknown_bytes", "address_unknown_bytes", "tenant_answers_bytes", "tenant_bodies_bytes", "spare_bytes", "http2_answer_bytes"}, name) {
 				value = "of the machine"
 			}
 			counted := l.counted

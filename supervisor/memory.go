@@ -3,6 +3,7 @@ package supervisor
 import (
 	"fmt"
 	"iter"
+	"math"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -57,6 +58,27 @@ func (h *host) keepable() int { return int(h.bounds(h.now().config).Total) }
 func (h *host) guaranteed() int {
 	b := h.bounds(h.now().config)
 	return int(quota.Shares{Total: b.Total, Tenants: b.Tenants}.Guaranteed())
+}
+
+// windowShare is the part of the memory that a server may send of one answer over HTTP/2 before it is
+// read: one in 4096, so that all the requests that a tenant has in flight by default fill no more than
+// a quarter of the memory with that.
+const windowShare = 4096
+
+// window is what that is in bytes.
+func (h *host) window() int {
+	if h.options.Memory == 0 {
+		return streamable.MostWindow
+	}
+	return int(min(max(h.options.Memory/windowShare, streamable.LeastWindow), streamable.MostWindow))
+}
+
+// spare is how many bytes of emptied buffers are kept for the next large messages.
+func (h *host) spare() int {
+	if h.options.Memory == 0 {
+		return int(transport.MaxSpare(math.MaxInt64))
+	}
+	return int(transport.MaxSpare(int64(h.options.Memory)))
 }
 
 // holdings is what tenants keep, for the metrics.

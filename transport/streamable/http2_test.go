@@ -89,7 +89,7 @@ func TestBodiesThatWaitLeaveHTTP2ToOthers(t *testing.T) {
 			t.Errorf("%s has read %q, want %q", path, got, want)
 		}
 	}
-	post("/passes", http2Request) // as much as may be sent before it is known what may be
+	post("/passes", RequestWindow) // as much as may be sent before it is known what may be
 	var group sync.WaitGroup
 	for range streams - 1 {
 		group.Go(func() { post("/waits", 1<<20) })

@@ -20,12 +20,12 @@ const (
 	DefaultIdleTime = 75 * time.Second
 	// DefaultHTTP2Streams is how many requests of one connection of HTTP/2 may be open.
 	DefaultHTTP2Streams = 100
-	// http2Connection is what a connection of HTTP/2 may send before it is read: net/http takes no more. Bodies that wait for room leave that of
+	// ConnectionWindow is what a connection of HTTP/2 may send before it is read: net/http takes no more. Bodies that wait for room leave that of
 	// others free, which a proxy may send over the same connection, as long as there are no more than 63 of them.
-	http2Connection = 4<<20 - 1
-	// http2Request is that of each request: as much as a client may send before it has read what it may send (RFC 9113 §6.9.2). With less, net/http
+	ConnectionWindow = 4<<20 - 1
+	// RequestWindow is that of each request: as much as a client may send before it has read what it may send (RFC 9113 §6.9.2). With less, net/http
 	// would take the first body of a connection for a breach.
-	http2Request = 64<<10 - 1
+	RequestWindow = 64<<10 - 1
 )
 
 // ServerOptions configures NewHTTPServer. Handler is required.
@@ -67,8 +67,8 @@ func NewHTTPServer(o ServerOptions) *http.Server {
 		IdleTimeout:       cmp.Or(o.IdleTime, DefaultIdleTime),
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams:          cmp.Or(o.HTTP2Streams, DefaultHTTP2Streams),
-			MaxReceiveBufferPerConnection: http2Connection,
-			MaxReceiveBufferPerStream:     http2Request,
+			MaxReceiveBufferPerConnection: ConnectionWindow,
+			MaxReceiveBufferPerStream:     RequestWindow,
 		},
 		ConnState:   o.Connections.track,
 		ConnContext: o.Connections.remember,

@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -15,7 +16,18 @@ import (
 type Way struct {
 	Proxy *url.URL       // http, https, socks5 or socks5h; may hold credentials. Nil is none
 	Roots *x509.CertPool // authorities that servers and proxies are trusted by; nil is those of the system
+	// Window is what a server may send of an answer over HTTP/2 before it is read, in bytes, which no
+	// Room counts. 0 is LeastWindow.
+	Window int
 }
+
+// LeastWindow is what a server may send of an answer over HTTP/2 before it is read in any case: as
+// much as it may before it has read what it may send (RFC 9113 §6.9.2), and as a message may have
+// without a Room. With MostWindow, which is net/http's own, nothing is slower for it.
+const (
+	LeastWindow = 64<<10 - 1
+	MostWindow  = 4<<20 - 1
+)
 
 // NewTransportBy is NewTransport for a server that is reached in that way. Dial then opens
 // connections to the proxy.
@@ -31,6 +43,7 @@ func NewTransportBy(dial Dial, way Way) *Transport {
 		IdleConnTimeout:        idleKept,
 		TLSHandshakeTimeout:    handshakeTime,
 		MaxResponseHeaderBytes: responseHeaderBytes,
+		HTTP2:                  &http.HTTP2Config{MaxReceiveBufferPerStream: cmp.Or(way.Window, LeastWindow)},
 	}}
 	if way.Roots != nil {
 		t.other.TLSClientConfig = &tls.Config{RootCAs: way.Roots, MinVersion: tls.VersionTLS12}

@@ -1,0 +1,19 @@
+package supervisor
+
+import (
+	"testing"
+
+	"mcpd/transport/streamable"
+)
+
+// The less memory there is, the less of an answer over HTTP/2 comes that nobody has read.
+func TestWindowFollowsTheMemory(t *testing.T) {
+	for memory, want := range map[uint64]int{
+		0: streamable.MostWindow, 128 << 20: streamable.LeastWindow, 1 << 30: 256 << 10, 64 << 30: streamable.MostWindow,
+	} {
+		h := &host{options: Options{Memory: memory}}
+		if got := h.window(); got != want {
+			t.Errorf("of %d: %d, want %d", memory, got, want)
+		}
+	}
+}

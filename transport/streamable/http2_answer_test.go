@@ -1,0 +1,78 @@
+package streamable
+
+import (
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/transport"
+)
+
+// Answers over HTTP/2 that wait for room stay with their server, but for a window of each. They come
+// when there is room.
+func TestAnswersThatWaitOverHTTP2(t *testing.T) {
+	const answers, size = 16, 3 << 20
+	var sent, streams atomic.Int64
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		id, _ := splice.Get(body, "id")
+		if r.ProtoMajor == 2 {
+			streams.Add(1)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":"`, id)
+		part := []byte(strings.Repeat("x", 16<<10))
+		for range size / len(part) {
+			n, _ := w.Write(part)
+			sent.Add(int64(n))
+		}
+		fmt.Fprint(w, `"}`)
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	room := transport.NewRoom(2 * size)
+	room.Add(2 * size)
+	way := NewTransportBy(nil, Way{Roots: roots})
+	t.Cleanup(way.CloseIdleConnections)
+	c, err := NewClient(ClientOptions{URL: server.URL, Transport: way, Room: room})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range uint64(answers) {
+		if err := c.Send(t.Context(), jsonrpc.Request(jsonrpc.IntID(n+1), "ping", nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for last := int64(-1); last != sent.Load() || streams.Load() < answers; time.Sleep(500 * time.Millisecond) {
+		last = sent.Load()
+	}
+	// Of each answer that was read which has no room yet, the window, and what its server buffers. The
+	// sockets between have theirs, once.
+	const each, sockets = 2*transport.Large + LeastWindow + 32<<10, 8 << 20
+	if got := sent.Load(); got > answers*each+sockets {
+		t.Errorf("%d KiB of %d answers have come, want %d at most", got>>10, answers, (answers*each+sockets)>>10)
+	} else {
+		t.Logf("%d KiB of %d answers have come", got>>10, answers)
+	}
+	room.Add(-2 * size)
+	for range answers {
+		in, err := c.Recv(t.Context())
+		if err != nil || in.Err != nil || len(in.Message.Result) < size {
+			t.Fatalf("got %d bytes, %v, %v", len(in.Message.Result), in.Err, err)
+		}
+	}
+	if err := c.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
