@@ -189,6 +189,19 @@ func refuse(at int, detail string) *DecodeError {
 
 func (s *scanner) raw(at span) []byte { return s.data[at.from:at.to:at.to] }
 
+// leastBeside is how much a text has beside a part of it that is copied.
+const leastBeside = 1 << 10
+
+// part is the value at that place. One that is small beside the text is a copy: who keeps it would
+// keep all of the text, and count the part.
+func (s *scanner) part(at span) []byte {
+	raw := s.raw(at)
+	if beside := len(s.data) - len(raw); beside >= leastBeside && beside >= len(raw) {
+		return bytes.Clone(raw)
+	}
+	return raw
+}
+
 // shape makes m of the members one of the four shapes, or says why they are none.
 func (s *scanner) shape(e *envelope, start int, m *Message) *DecodeError {
 	if !e.version.given() {
@@ -221,7 +234,7 @@ func (s *scanner) shape(e *envelope, start int, m *Message) *DecodeError {
 	case result && m.ID.IsZero():
 		return refuse(start, `a result without "id"`)
 	case result:
-		m.Result, m.outline = s.raw(e.result), s.outline(e.result)
+		m.Result, m.outline = s.part(e.result), s.outline(e.result)
 		return nil
 	}
 	var refused *DecodeError
@@ -242,7 +255,7 @@ func (s *scanner) call(e *envelope, m *Message) *DecodeError {
 	}
 	m.Method = method
 	if e.params.given() {
-		switch raw := s.raw(e.params); raw[0] {
+		switch raw := s.part(e.params); raw[0] {
 		case '{', '[':
 			m.Params, m.outline = raw, s.outline(e.params)
 		case 'n': // null: what several clients write for no params
@@ -339,7 +352,7 @@ func (s *scanner) failure(at span) (*Error, *DecodeError) {
 	}
 	e := &Error{Code: number, Message: text}
 	if data.given() {
-		e.Data = s.raw(data)
+		e.Data = s.part(data)
 	}
 	return e, nil
 }
