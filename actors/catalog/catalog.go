@@ -71,6 +71,7 @@ type Catalog struct {
 	names   []string          // of the servers, in that order
 	status  Status
 	listed  int  // bytes of lists that count for the tenant
+	left    int  // and of what connections have left behind
 	booting bool // boot is on its way
 	// announcing says that newsDue is on its way.
 	announcing bool
@@ -142,6 +143,9 @@ func (c *Catalog) Init(p *otp.Process) error {
 		}
 		s.in, s.lacks, s.held = map[client.State]int{}, map[tenant.Key]string{}, map[string]int{}
 		s.counted = 0
+		for _, m := range s.left {
+			c.left += m.Bytes
+		}
 		for key, conn := range order.By(s.conns, tenant.Key.Compare) {
 			conn.arriving, conn.dismissed, conn.removed = 0, false, false // the answers went to the previous incarnation
 			c.count(s, key, conn)
@@ -157,6 +161,7 @@ func (c *Catalog) Init(p *otp.Process) error {
 		}
 		s.starting, s.removing = false, false // the answer went to the previous incarnation
 	}
+	c.countLeft(0)
 	for _, w := range c.waiting {
 		p.After(w.deadline.Sub(p.Now()), overdue{})
 	}
@@ -230,6 +235,7 @@ func (c *Catalog) Terminate(_ *otp.Process, reason error) {
 	c.drops.End(c.o.Emit)
 	if otp.IsNormal(reason) {
 		c.o.Kept.Set(quota.Lists, 0)
+		c.o.Kept.Set(quota.Restorable, 0)
 		c.o.Kept.Cached(quota.Views, nil)
 		c.views.clear()
 		c.references.Clear()

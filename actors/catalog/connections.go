@@ -97,7 +97,7 @@ func (c *Catalog) leave(m *client.Left) {
 	if conn := s.conns[m.Key]; conn != nil && c.p.Send(conn.ref, m) == nil { // it goes on, and knows nothing of them
 		return
 	}
-	s.left[m.Key] = m
+	c.keepLeft(s, m)
 	if s.sup != (otp.Ref{}) && !s.closed(m.Key, c.p.Now()) {
 		c.restore(s, m.Key)
 	}
@@ -112,12 +112,12 @@ func (c *Catalog) restore(s *server, key tenant.Key) {
 		}
 	}
 	if len(left.Sessions) == 0 {
-		delete(s.left, key)
+		c.dropLeft(s, key)
 		return
 	}
 	if s.conns[key] == nil && len(s.opening[key]) == 0 && !s.retiring[key] {
 		if to := s.conns[c.fit(s, key)]; to != nil { // there is no room for it any more
-			delete(s.left, key)
+			c.dropLeft(s, key)
 			c.moved(s, s.instead[key], to, left)
 			return
 		}

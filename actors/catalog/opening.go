@@ -129,7 +129,7 @@ func (c *Catalog) opened(m opened) {
 	conn := &conn{sup: m.ref, ref: m.ref.Child(client.Row), declare: waiting[0].caller.Told(), info: waiting[0].caller.Info, modern: waiting[0].caller.Modern}
 	c.add(s, m.key, conn)
 	c.show(s)
-	delete(s.left, m.key)
+	c.dropLeft(s, m.key)
 	_ = c.p.Send(conn.ref, client.Describe{}) // what it has reported so far came before it was known here
 	for _, w := range waiting {
 		c.use(s, m.key, conn, w.caller)

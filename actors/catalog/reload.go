@@ -76,7 +76,7 @@ func (c *Catalog) redeclare(s *server, config tenant.Server) {
 		c.released(s, byReload)
 	}
 	s.ran, s.vain, s.channel = false, false, false
-	clear(s.left)
+	c.dropAllLeft(s)
 	clear(s.instead)
 	for _, l := range s.lists {
 		l.stale = true
@@ -166,7 +166,7 @@ func (c *Catalog) undeclare(s *server) {
 			w.reply(otp.Ref{}, protocol.UpstreamRemoved(s.config.Name, false, nil))
 		}
 	}
-	clear(s.left)
+	c.dropAllLeft(s)
 	for key := range order.By(s.lists, tenant.Key.Compare) {
 		c.unsave(s, key)
 	}
@@ -218,6 +218,7 @@ func (c *Catalog) forget(s *server) {
 	if !ok {
 		delete(c.servers, s.config.Name)
 		c.countLists(s)
+		c.dropAllLeft(s)
 		return
 	}
 	s.removing = true
@@ -237,6 +238,7 @@ func (c *Catalog) removed(m removed) {
 	if s.gone {
 		delete(c.servers, s.config.Name)
 		c.countLists(s)
+		c.dropAllLeft(s)
 		return
 	}
 	c.bootLater()

@@ -182,11 +182,13 @@ func (c *carry) Abandon(reason error) {
 	}
 	if len(c.sessions) > 0 && !errors.Is(reason, otp.ErrStuck) {
 		// what one knew that was stuck may be long ago: its sessions have been asked, by Forgotten
-		_ = c.o.Catalog.Send(&Left{
+		left := &Left{
 			Server: c.o.Server, Key: c.o.Key, Declare: c.told, Self: c.o.Self, Sessions: c.sessions,
 			URIs: c.uris, Levels: c.levels, Holds: c.holders, Users: c.users,
 			Modern: c.modern(),
-		})
+		}
+		left.Bytes = left.size()
+		_ = c.o.Catalog.Send(left)
 	}
 }
 

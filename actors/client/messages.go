@@ -13,6 +13,7 @@ import (
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor/otp"
+	"mcpd/transport"
 )
 
 // A connection receives request.Forward and request.Withdraw from the request manager, and these.
@@ -119,6 +120,19 @@ type Left struct {
 	Users    map[string]User            // on whose behalf they are
 	Modern   bool                       // the era in which the server is spoken to first has no handshake
 	Version  protocol.Version           // of whoever has the connection opened; zero when it is not known
+	Bytes    int                        // what the catalogue keeps of it until there is another
+}
+
+// leftRow is what a session takes in each list of a Left, beside the URIs there.
+const leftRow = 64
+
+// size is how many bytes it keeps.
+func (l *Left) size() int {
+	n := (len(l.Sessions) + len(l.Levels) + len(l.Holds) + len(l.Users)) * leftRow
+	for uri, who := range l.URIs {
+		n += len(uri) + len(who)*leftRow
+	}
+	return n
 }
 
 // Answer carries the client's answer to a Question back to the connection. The session sends it, once per question.
@@ -127,10 +141,27 @@ type Answer struct {
 	Result   jsontext.Value
 	Err      *jsonrpc.Error
 	To       otp.Ref // who asked, so that it can be told of an answer that it crashed on; zero for nobody
+
+	kept *quota.Reservation // of a large one, until the connection has passed it on
+}
+
+// Count has a large answer count for its tenant until the connection has passed it on, or will not.
+func (a *Answer) Count(kept *quota.Account) {
+	if n := len(a.Result) + a.Err.Size(); n >= transport.Large {
+		a.kept = kept.Hold(quota.Requests, n)
+	}
+}
+
+// Give counts the answer and sends it to whoever asked.
+func (a *Answer) Give(p *otp.Process, to otp.Ref, kept *quota.Account) {
+	if a.Count(kept); p.Send(to, a) != nil {
+		a.kept.Release()
+	}
 }
 
 // Fail gives who asked an error in the place of an answer that crashed it, once.
 func (a *Answer) Fail(err error) {
+	a.kept.Release()
 	if a.To != (otp.Ref{}) && !errors.Is(err, otp.ErrNoProc) {
 		_ = a.To.Send(&Answer{Question: a.Question, Err: protocol.Translate(protocol.InternalError(err), protocol.V20251125)})
 	}

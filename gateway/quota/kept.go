@@ -28,11 +28,12 @@ const (
 	Unwritten                 // changes of the state that are not on the disk yet
 	Subscriptions             // what connections to servers remember of subscriptions, to restore them
 	Questions                 // questions of servers that wait for the first session
+	Restorable                // the same as of subscriptions, of servers that do not run
 
 	kindCount = int(iota)
 )
 
-var kindWords = [kindCount]string{"requests", "held_calls", "tasks", "histories", "answers", "lists", "views", "references", "notifications", "outgoing", "sessions", "unwritten", "subscriptions", "questions"}
+var kindWords = [kindCount]string{"requests", "held_calls", "tasks", "histories", "answers", "lists", "views", "references", "notifications", "outgoing", "sessions", "unwritten", "subscriptions", "questions", "restorable"}
 
 // String is the kind as metrics label it.
 func (k Kind) String() string { return kindWords[k] }

@@ -79,10 +79,15 @@ func (m Message) Parts(least int) [][]byte {
 // Size is about how many bytes Append writes, for sizing its buffer.
 func (m Message) Size() int {
 	n := 48 + len(m.ID.raw) + len(m.Method) + len(m.Params) + len(m.Result)
-	if m.Error != nil {
-		n += 32 + len(m.Error.Message) + len(m.Error.Data)
+	return n + m.Error.Size()
+}
+
+// Size is the same of an error; 0 of none.
+func (e *Error) Size() int {
+	if e == nil {
+		return 0
 	}
-	return n
+	return 32 + len(e.Message) + len(e.Data)
 }
 
 // AppendBatch writes an array of messages (2025-03-26 §basic/transports).

@@ -1,0 +1,59 @@
+package catalog_test
+
+import (
+	"testing"
+	"time"
+
+	"mcpd/actors/client"
+	"mcpd/gateway/quota"
+	"mcpd/gateway/tenant"
+	"mcpd/supervisor/otp"
+	"mcpd/transport"
+	"mcpd/transport/stdio"
+)
+
+// Subscriptions count for the tenant while their server is paused, also when the catalogue crashes.
+// They do not when the server runs again, or when nobody is there who wants them.
+func TestWhatConnectionsLeaveCounts(t *testing.T) {
+	for name, ends := range map[string]func(r *rig){
+		"it runs again": func(*rig) { time.Sleep(time.Minute) },
+		"another declaration": func(r *rig) {
+			r.reload(func(servers []tenant.Server) []tenant.Server {
+				servers[1].Command = tenant.NewSecret("other")
+				return servers
+			})
+		},
+		"it is removed": func(r *rig) {
+			r.reload(func(servers []tenant.Server) []tenant.Server { return servers[:1] })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(r *rig) {
+				counts := func() int64 { r.Rest(); return r.kept.Of("acme").Holding().Kinds[quota.Restorable] }
+				r.ready()
+				key := tenant.NewKey(tenant.ByPrincipal, "ci", "", 0)
+				unready := &transport.ExitError{Cause: stdio.CauseUnready, Code: -1}
+				r.reports(search, report{state: client.Backoff, cause: unready, over: true})
+				r.Send("client_sup/"+search+"/connection", otp.ShutdownWith(client.EndingOf(unready)))
+				for n := range 3 { // one takes the place of the other
+					r.Send("catalog", &client.Left{
+						Server: "search", Key: key, Bytes: 1000 * (n + 1), Sessions: map[string]otp.Ref{"s-ci": r.Ref("session")},
+						URIs: map[string]map[string]bool{"x:y": {"s-ci": true}},
+					})
+					if want := int64(1000 * (n + 1)); counts() != want {
+						t.Fatalf("%d bytes count, want %d", counts(), want)
+					}
+				}
+				r.Break("catalog", "")
+				<-r.looks(r.caller("ci", ""))
+				r.Struck()
+				if counts() != 3000 {
+					t.Errorf("%d bytes count after a crash", counts())
+				}
+				if ends(r); counts() != 0 {
+					t.Errorf("%d bytes count in the end", counts())
+				}
+			})
+		})
+	}
+}
