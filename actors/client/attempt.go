@@ -111,7 +111,7 @@ func (c *Connection) read(ctx context.Context, attempt uint64, lately *reading) 
 // bring gives the connection what was read. It waits until what is large was handled: the transport
 // counts it until the next message is asked for.
 func (c *Connection) bring(ctx context.Context, m inbound) error {
-	if len(m.in.Message.Result) < transport.Large && len(m.in.Message.Params) < transport.Large {
+	if m.in.Message.Size() < transport.Large {
 		return c.p.PostWait(ctx, m)
 	}
 	m.handled = make(chan struct{})

@@ -158,21 +158,24 @@ func asker(x *request.Exchange) string {
 	return x.Method + " " + name
 }
 
-// comesLate reports whether the answer to a question has to wait: the server would go on with the
-// call, and could ask again while others are written beside it.
-func (c *Connection) comesLate(o *open) bool {
+// waitsBeside is the call of a question whose answer has to wait: the server would go on with the
+// call, and could ask again while others are written beside it. Nil where it need not.
+func (c *Connection) waitsBeside(o *open) *flight {
 	for _, f := range c.calls {
 		if f.x.ID == o.call {
-			return o.drive == nil && !f.beside && c.hasBeside()
+			if o.drive == nil && !f.beside && c.hasBeside() {
+				return f
+			}
+			return nil
 		}
 	}
-	return false
+	return nil
 }
 
 // answerLate passes on the answers that waited for the end of the calls beside their own.
 func (c *Connection) answerLate() {
 	for _, o := range order.Of(c.open) {
-		if a := o.late; a != nil && !c.comesLate(o) {
+		if a := o.late; a != nil && c.waitsBeside(o) == nil {
 			c.answer(a)
 		}
 	}

@@ -151,7 +151,7 @@ func (c *Connection) response(m jsonrpc.Message) error {
 	c.noteMade(f.x, m.Outline())
 	answer.Result, answer.Err = c.heard(f.x, m)
 	f.settle(answer.Err)
-	f.x.Answered(len(answer.Result))
+	f.x.Answered(max(len(answer.Result), m.Error.Size()))
 	if !c.awaitsLines(m.ID, f, answer) {
 		c.respond(answer)
 	}

@@ -5,9 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"mcpd/actors/client"
+	"mcpd/actors/request"
 	"mcpd/gateway/quota"
+	"mcpd/internal/mcptest"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
 )
 
 // keeping has the connection count for a tenant that may keep so many bytes.
@@ -110,5 +115,58 @@ func TestRememberedSubscriptionsAreCounted(t *testing.T) {
 	})
 	if account.Kept() != 0 {
 		t.Errorf("%d bytes count at the end", account.Kept())
+	}
+}
+
+// Large answers of clients count until the server has them: in the mailbox of the connection, and with
+// their call while they wait for others. They do not when they crash it, or come too late.
+func TestAnswersOfClientsCount(t *testing.T) {
+	large := jsontext.Value(`{"action":"accept","content":{"x":"` + strings.Repeat("x", transport.Large) + `"}}`)
+	for name, ends := range map[string]func(r *rig, p *mcptest.Peer, give func(jsonrpc.ID), counts func() bool){
+		"the server has it": func(_ *rig, p *mcptest.Peer, give func(jsonrpc.ID), counts func() bool) {
+			if give(question); counts() {
+				t.Error("it counts although the server has it")
+			}
+			p.ExpectAnswer(question)
+		},
+		"it waits": func(r *rig, p *mcptest.Peer, give func(jsonrpc.ID), counts func() bool) {
+			r.forward("two", "tools/call", `{"name":"echo"}`)
+			m := p.Expect("tools/call")
+			if give(question); !counts() {
+				t.Error("it does not count while it waits")
+			}
+			p.Reply(m, `{"content":[]}`)
+			p.ExpectAnswer(question)
+		},
+		"it is late": func(_ *rig, _ *mcptest.Peer, give func(jsonrpc.ID), _ func() bool) { give(jsonrpc.StringID("other")) },
+		"it crashes the connection": func(r *rig, _ *mcptest.Peer, give func(jsonrpc.ID), _ func() bool) {
+			r.Break("conn", "*client.Answer")
+			give(question)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			account, change := keeping(elicits, 10<<20)
+			run(t, change, func(r *rig) {
+				p := r.program(r.dials)
+				x := r.exchange("one", "tools/call", `{"name":"a"}`)
+				x.Count(account.Hold(quota.Requests, 0))
+				r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+				p.Expect("tools/call")
+				p.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
+				r.Rest()
+				counts := func() bool { r.Rest(); return account.Kept() >= int64(len(large)) }
+				ends(r, p, func(id jsonrpc.ID) {
+					a := &client.Answer{Question: id, Result: large}
+					if a.Count(account); !counts() {
+						t.Error("it does not count on the way")
+					}
+					r.send(a)
+				}, counts)
+				r.Rest()
+				if x.Uncount(); account.Kept() != 0 {
+					t.Errorf("%d bytes count in the end", account.Kept())
+				}
+			})
+		})
 	}
 }

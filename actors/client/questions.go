@@ -113,11 +113,13 @@ func (c *Connection) mayAsk(m jsonrpc.Message) error {
 
 // answer passes a client's answer to the server. An answer to a question that is closed is dropped.
 func (c *Connection) answer(a *Answer) {
+	defer a.kept.Release()
 	o, ok := c.open[a.Question.Raw()]
 	if !ok {
 		return
 	}
-	if c.comesLate(o) {
+	if f := c.waitsBeside(o); f != nil {
+		f.x.Answered(len(a.Result) + a.Err.Size()) // it counts until its call is over
 		o.late = a
 		return
 	}

@@ -22,6 +22,7 @@ type drive struct {
 	f *flight
 	// arguments are those of the call where they are large: the drive does not have them.
 	arguments jsontext.Value
+	answers   int        // bytes of those that the client has given, which count for its call
 	id        jsonrpc.ID // of the call that is at the server; zero while the client is asked
 	timer     otp.Timer
 }
@@ -153,6 +154,8 @@ func (c *Connection) replied(o *open, a *Answer) {
 		c.drive(o.drive, rounds.Event{Op: rounds.Refuse, Question: o.number, Err: err})
 		return
 	}
+	o.drive.answers += len(result)
+	o.drive.f.x.Answered(o.drive.answers)
 	c.drive(o.drive, rounds.Event{Op: rounds.Answer, Question: o.number, Result: result})
 }
 

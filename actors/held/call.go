@@ -221,7 +221,7 @@ func (c *Call) perform(effects []held.Effect) error {
 			}
 		case held.Answer:
 			if q := c.close(e.ID); q != nil {
-				_ = c.p.Send(q.From, &client.Answer{Question: e.ID, Result: e.Result})
+				(&client.Answer{Question: e.ID, Result: e.Result}).Give(c.p, q.From, c.o.Kept)
 			}
 		case held.Reject:
 			if q := c.close(e.ID); q != nil {

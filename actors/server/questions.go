@@ -124,10 +124,8 @@ func (s *Session) answered(m jsonrpc.Message) {
 		return
 	}
 	s.settle(m.ID, a)
-	_ = s.p.Send(
-		a.from,
-		&client.Answer{Question: a.question, Result: m.Result, Err: m.Error, To: a.from},
-	)
+	answer := &client.Answer{Question: a.question, Result: m.Result, Err: m.Error, To: a.from}
+	answer.Give(s.p, a.from, s.o.Kept)
 }
 
 // settle forgets a question. It tells nothing of one that was refused meanwhile, because this

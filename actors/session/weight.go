@@ -44,7 +44,7 @@ func (i *Index) account(tenant string) *quota.Account {
 // large reports whether a message counts for its tenant as soon as it is there. Smaller ones do
 // once an actor has looked at them: until then their number bounds them.
 func large(m jsonrpc.Message) bool {
-	return len(m.Params) >= transport.Large || len(m.Result) >= transport.Large
+	return m.Size() >= transport.Large
 }
 
 // room makes room for one more session or peer in what its tenant may keep, or says why there is none.

@@ -95,7 +95,7 @@ func (t *Task) connected(m connected) error {
 func (t *Task) answer(id jsonrpc.ID, a *client.Answer) {
 	if q := t.asked[id]; q != nil {
 		delete(t.asked, id)
-		_ = t.p.Send(q.From, a)
+		a.Give(t.p, q.From, t.o.Kept)
 	}
 }
 

@@ -307,7 +307,7 @@ func (c *Client) rest(ctx context.Context, long time.Duration) {
 
 // deliver hands something to Recv, waiting for room.
 func (c *Client) deliver(in transport.Inbound) {
-	if len(in.Message.Result) >= transport.Large || len(in.Message.Params) >= transport.Large {
+	if in.Message.Size() >= transport.Large {
 		c.keep(in)
 		return
 	}

@@ -20,7 +20,10 @@ import (
 func TestLargeAnswersWaitForRoom(t *testing.T) {
 	large := jsontext.Value(`"` + strings.Repeat("x", 3*transport.Large) + `"`)
 	for name, answer := range map[string]func(w http.ResponseWriter, m jsonrpc.Message){
-		"JSON":   answerJSON,
+		"JSON": answerJSON,
+		"an error": func(w http.ResponseWriter, m jsonrpc.Message) {
+			answerJSON(w, jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: 1, Message: "m", Data: m.Result}))
+		},
 		"stream": func(w http.ResponseWriter, m jsonrpc.Message) { stream(w, data(m)) },
 		"lines of a stream": func(w http.ResponseWriter, m jsonrpc.Message) {
 			stream(w, "data: "+strings.ReplaceAll(string(m.Append(nil)), `"result":`, "\"result\":\ndata: "+strings.Repeat(strings.Repeat(" ", transport.Large/2)+"\ndata: ", 4)))
@@ -44,7 +47,7 @@ func TestLargeAnswersWaitForRoom(t *testing.T) {
 				send(t, c, call(2, "small"))
 				expect(t, c, `2: {"jsonrpc":"2.0","id":2,"result":1}`)
 				room.Add(-1)
-				if in := recv(t, c); in.Err != nil || len(in.Message.Result) < len(large) {
+				if in := recv(t, c); in.Err != nil || in.Message.Size() < len(large) {
 					t.Errorf("got %.100s", show(in))
 				}
 				synctest.Wait()
