@@ -18,8 +18,9 @@ const (
 	// CollectEvery is how long a level may rest on the same collection. What was let go of since counts only then, and an idle runtime
 	// collects every two minutes.
 	CollectEvery = 2 * time.Second
-	// FullAfter is how many collections in a row find no memory left before everybody is refused.
-	FullAfter = 3
+	// RefusedFor is how long those above their share are refused, once a collection has found no memory
+	// left, before the next one begins, which has everybody refused if it finds the same.
+	RefusedFor = SampleEvery
 )
 
 // Options are what a manager is made from.
@@ -51,8 +52,9 @@ type Manager struct {
 	p          *otp.Process
 	seen       uint64    // the collection that the last sample rests on
 	percent    int       // of the pace that was set last
-	fulls      int       // collections in a row that found no memory left
-	full       uint64    // the last of these
+	full       time.Time // when a collection found no memory left, and none after it did; zero for never
+	judging    bool      // the collection has begun that decides whether everybody is refused
+	judged     bool      // and has ended
 	since      time.Time // when that was first seen
 	collecting bool
 	ballast    []byte              // that a fault has had taken
@@ -90,7 +92,7 @@ func (m *Manager) Receive(_ *otp.Process, msg any) error {
 	case sample:
 		m.sample()
 	case otp.Done:
-		m.collecting = false
+		m.collecting, m.judged = false, m.judging
 	}
 	return nil
 }
@@ -124,21 +126,24 @@ func (m *Manager) sample() {
 }
 
 // next is the level after last. A collection counts as alive what was allocated while it went on, so
-// one that comes amid bursts of some tenants may find far more than is kept. Everybody is therefore
-// refused only when FullAfter collections in a row find no memory left; those above their share are
-// refused from the first on.
+// one that comes amid bursts of some tenants may find far more than is kept. Those above their share
+// are refused from then on, and everybody only when a second collection finds no memory left, which
+// began when they had been refused for RefusedFor: it has no burst of theirs to count.
 func (m *Manager) next(last quota.Level, use Use) quota.Level {
 	level, full := last.Next(use.Bytes, m.o.Limit), m.o.Limit > 0 && use.Bytes >= m.o.Limit
 	switch {
 	case !full:
-		m.fulls = 0
-	case m.fulls == 0 || use.Collections != m.full:
-		m.fulls, m.full = m.fulls+1, use.Collections
+		m.full, m.judging, m.judged = time.Time{}, false, false
+	case m.full.IsZero():
+		m.full = m.p.Now()
+	case !m.judging && !m.collecting && m.p.Now().Sub(m.full) >= RefusedFor:
+		m.judging = true
+		m.collect()
 	}
-	if level == quota.Exhausted && last == quota.Critical && m.fulls < FullAfter {
-		level = quota.Critical
-	}
-	if level == quota.Critical && (last < quota.Critical || full) {
+	switch {
+	case level == quota.Exhausted && last == quota.Critical && !m.judged:
+		return quota.Critical
+	case level == quota.Critical && last < quota.Critical && !full:
 		m.collect()
 	}
 	return level
