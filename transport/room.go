@@ -18,8 +18,8 @@ const ownerPoll = 100 * time.Millisecond
 //
 // A message counts as much as its buffer has grown to, not what it may become, so one that stops
 // half-way holds little. Messages that have begun could then all wait for each other: so one of them
-// at a time, the first that finds no room, has an overdraft and grows as far as it must. A Room
-// therefore holds its limit and one message at most.
+// at a time, the first that finds no room, has an overdraft and grows as far as it must, if the owner
+// may have one. A Room therefore holds its limit and one message at most.
 //
 // A nil Room has no bound. It is safe for concurrent use.
 type Room struct {
@@ -41,6 +41,10 @@ type Account interface {
 	Count(n int)
 	// Fits reports whether the owner may have n bytes more.
 	Fits(n int) bool
+	// Beyond reports whether one message of the owner may grow as far as it must, whatever Fits says,
+	// where used bytes of the owner are in the Room. Within says that it does no more.
+	Beyond(used int) bool
+	Within()
 }
 
 // entrant waits for room.
@@ -107,7 +111,7 @@ func (r *Room) add(size int) {
 // grows lets a message grow that fits, or that can have the overdraft, and reports whether it did.
 func (r *Room) grows(e *entrant) bool {
 	if !r.fits(e.size) {
-		if r.over {
+		if r.over || r.owner != nil && !r.owner.Beyond(r.used) {
 			return false
 		}
 		r.over, e.over = true, true
@@ -177,7 +181,7 @@ func (r *Room) await(ctx context.Context, e *entrant) error {
 	defer r.mu.Unlock()
 	select {
 	case <-e.in: // meanwhile
-		r.over = r.over && !e.over
+		r.within(e.over)
 		r.add(-e.size)
 	default:
 		same := func(other *entrant) bool { return other == e }
@@ -194,8 +198,17 @@ func (r *Room) free(size int, over bool) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.over = r.over && !over
+	r.within(over)
 	r.add(-size)
+}
+
+// within gives back the overdraft of a message that has it.
+func (r *Room) within(over bool) {
+	if over {
+		if r.over = false; r.owner != nil {
+			r.owner.Within()
+		}
+	}
 }
 
 // Used is how many bytes are counted now, and Most how many ever were.

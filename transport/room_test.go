@@ -114,10 +114,15 @@ func TestRoomWithAQueue(t *testing.T) {
 }
 
 // account is of an owner who may have so many bytes.
-type account struct{ used, limit int }
+type account struct {
+	used, limit, within int
+	held                bool // no message may go beyond the limit
+}
 
 func (a *account) Count(n int)     { a.used += n }
 func (a *account) Fits(n int) bool { return a.used+n <= a.limit }
+func (a *account) Beyond(int) bool { return !a.held }
+func (a *account) Within()         { a.within++ }
 
 // Who gives up takes no room, and does not stand in the way of who comes after.
 func TestRoomIsNotHeldByWhoGivesUp(t *testing.T) {

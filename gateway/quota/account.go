@@ -178,6 +178,30 @@ func (a *Account) fits(beyond, n int64) bool {
 	return others+s.Excess(before+n) <= s.Free() || others <= 0 && before <= s.Guaranteed()
 }
 
+// beyondShare is the part of what all tenants may keep that they may have kept beyond it when a further
+// message of those above their share begins to grow without room: one in eight.
+const beyondShare = 8
+
+// Beyond reports whether one message of the tenant may grow as far as it must although there is no
+// room, where used bytes of the tenant's are those of such messages. That of a tenant which keeps no
+// more than its share beside them may. Of those that do, it is one message at a time, and none while
+// others of before, that nobody reads, are still beyond the bound: together they would fill the memory.
+// Within says that it has come.
+func (a *Account) Beyond(used int) bool {
+	s := a.shares()
+	if s.Total == 0 || a.total.Load()-int64(used) <= s.Guaranteed() {
+		return true
+	}
+	var sum int64
+	for other := range a.ledger.each {
+		sum += other.total.Load()
+	}
+	return sum <= s.Total+s.Total/beyondShare && a.ledger.beyond.CompareAndSwap(nil, a)
+}
+
+// Within takes note that no message of the tenant grows beyond the bounds any more.
+func (a *Account) Within() { a.ledger.beyond.CompareAndSwap(a, nil) }
+
 // Keeps says why the tenant may not keep n bytes more; nil when it may. It reserves nothing, and why
 // counts as a refusal: who refuses nothing asks Fits.
 func (a *Account) Keeps(n int) *Refusal {
