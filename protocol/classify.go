@@ -1,6 +1,8 @@
 package protocol
 
 import (
+	"slices"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol/splice"
@@ -32,7 +34,8 @@ type Class struct {
 //	session, and another header                    refused, 400
 //	stdio                                          legacy
 //	header of a legacy revision                    legacy; it is for the caller to miss the session
-//	any other header                               modern without its _meta: refused, -32602
+//	header of another revision that is offered     modern without its _meta: refused, -32602
+//	any other header                               refused, -32022 with the revisions that are offered
 //	nothing at all                                 refused: a session is required
 func (n Negotiation) Classify(a Arrival) (Class, error) {
 	// Params may be megabytes: _meta is looked for once.
@@ -50,6 +53,8 @@ func (n Negotiation) Classify(a Arrival) (Class, error) {
 		return Class{Era: Legacy, Version: a.Session}, nil
 	case known && header.Era() == Legacy:
 		return Class{Era: Legacy, Version: header}, nil
+	case a.Header != "" && !slices.Contains(n.Offered(Modern), header):
+		return Class{Era: Modern, Version: Latest}, UnsupportedVersion(a.Header, append(n.Offered(Legacy), n.Offered(Modern)...)...)
 	case known && a.Notification:
 		return Class{Era: Modern, Version: header}, nil
 	case a.Header != "":

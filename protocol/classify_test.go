@@ -36,7 +36,8 @@ func TestClassify(t *testing.T) {
 		{"modern without capabilities", protocol.Arrival{Method: "tools/list", HTTP: true, Header: "2026-07-28"}, `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`, protocol.Modern, v5, -32602, 400},
 		{"modern, revision a number", protocol.Arrival{Method: "tools/list"}, `{"_meta":{"io.modelcontextprotocol/protocolVersion":1}}`, protocol.Modern, v5, -32602, 400},
 		{"modern header without _meta", protocol.Arrival{Method: "tools/list", HTTP: true, Header: "2026-07-28"}, ``, protocol.Modern, v5, -32602, 400},
-		{"unknown header without _meta", protocol.Arrival{Method: "tools/list", HTTP: true, Header: "2099-01-01"}, `{}`, protocol.Modern, v5, -32602, 400},
+		{"unknown header without _meta", protocol.Arrival{Method: "tools/list", HTTP: true, Header: "2099-01-01"}, `{}`, protocol.Modern, v5, -32022, 400},
+		{"header that is no revision, without _meta", protocol.Arrival{Method: "server/discover", HTTP: true, Header: "banana"}, ``, protocol.Modern, v5, -32022, 400},
 		{"modern notification", protocol.Arrival{Method: "notifications/cancelled", Notification: true, HTTP: true, Header: "2026-07-28"}, `{"requestId":1}`, protocol.Modern, v5, 0, 0},
 		{"modern notification with _meta", protocol.Arrival{Method: "notifications/cancelled", Notification: true}, `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`, protocol.Modern, v5, 0, 0},
 
