@@ -115,8 +115,9 @@ var (
 	authorizations = []string{"/register", "/authorize", "/token"}
 )
 
-// SeeksAuthorization reports whether a path is one of those.
+// SeeksAuthorization reports whether a path is one of those. One slash at the end means nothing.
 func SeeksAuthorization(path string) bool {
+	path = strings.TrimSuffix(path, "/")
 	return slices.ContainsFunc(wellKnown, func(a string) bool { return strings.Contains(path, a) }) ||
 		slices.ContainsFunc(authorizations, func(a string) bool { return strings.HasSuffix(path, a) })
 }

@@ -182,3 +182,17 @@ func TestServerIsReachedByWhatItHas(t *testing.T) {
 		}
 	}
 }
+
+// Clients that look for an authorization server are known by the path, with one slash at its end or
+// without.
+func TestSeeksAuthorization(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/register": true, "/register/": true, "/register//": false, "/t/acme/authorize/": true, "/token": true, "/mcp/token/": true,
+		"/.well-known/oauth-authorization-server": true, "/.well-known/oauth-protected-resource/t/acme/mcp/": true,
+		"/t/acme/mcp/.well-known/openid-configuration/": true, "/registers": false, "/mcp": false, "/": false, "": false,
+	} {
+		if got := SeeksAuthorization(path); got != want {
+			t.Errorf("%s: got %t", path, got)
+		}
+	}
+}

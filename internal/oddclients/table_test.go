@@ -135,6 +135,8 @@ var table = []odd{
 		right: "the refusal says that this host takes keys, and how to send one"},
 	{name: "a client that registers itself", head: "POST /register HTTP/1.1\n!Authorization", body: `{"redirect_uris":["http://127.0.0.1/cb"]}`, want: "404",
 		has: []string{"keys", "Authorization: Bearer KEY"}, right: "there is no OAuth here, and it is told what there is"},
+	{name: "a client that registers itself with a trailing slash", head: "POST /register/ HTTP/1.1\n!Authorization", body: `{"redirect_uris":["http://127.0.0.1/cb"]}`, want: "404",
+		has: []string{"keys", "Authorization: Bearer KEY"}, right: "one is ignored here too"},
 	{name: "a client that looks for an authorization server", head: "GET /.well-known/oauth-authorization-server HTTP/1.1\n!Authorization", want: "404",
 		has: []string{"keys", "Authorization: Bearer KEY"}, right: "the same"},
 	{name: "a client that looks for the resource's metadata", head: "GET /.well-known/oauth-protected-resource/t/acme/mcp HTTP/1.1\n!Authorization", want: "404",
