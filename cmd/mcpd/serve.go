@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -108,6 +110,17 @@ var machine = config.Machine{
 			err = errors.New("it is no directory")
 		}
 		return cause(err)
+	},
+	Addresses: func() (all []netip.Addr) {
+		found, _ := net.InterfaceAddrs() // none is known where they cannot be listed
+		for _, a := range found {
+			if n, ok := a.(*net.IPNet); ok {
+				if ip, ok := netip.AddrFromSlice(n.IP); ok {
+					all = append(all, ip.Unmap())
+				}
+			}
+		}
+		return all
 	},
 }
 

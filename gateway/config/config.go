@@ -87,6 +87,7 @@ type Options struct {
 type Machine struct {
 	Program   func(name string) error // that a command can be run
 	Directory func(path string) error // that there is such a directory
+	Addresses func() []netip.Addr     // that are this machine's own
 }
 
 // Setting is the value of one key from outside the file, such as a flag.

@@ -3,7 +3,6 @@ package config
 import (
 	"net"
 	"net/netip"
-	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -96,7 +95,7 @@ func doubtServers(l *loader) {
 					l.warn(at("cwd"), name+": there is no directory "+s.Cwd.String(), err.Error(), "make it, or name another")
 				}
 			}
-			if slices.ContainsFunc(l.config.Listen, func(at string) bool { return itself(s.URL.Reveal(), at) }) {
+			if slices.ContainsFunc(l.config.Listen, func(at string) bool { return l.itself(s.URL.Reveal(), at) }) {
 				l.warn(at("url"), name+" is this very host", "its calls would come back to it", "name the server that is meant")
 			}
 		}
@@ -113,28 +112,4 @@ func (l *loader) serverAt(tenant, server, key string) document.Position {
 		}
 	}
 	return l.origin[join(tenant, server)]
-}
-
-// itself reports whether a URL leads to the listener.
-func itself(link, listen string) bool {
-	u, err := url.Parse(link)
-	if err != nil || link == "" {
-		return false
-	}
-	host, port, err := net.SplitHostPort(listen)
-	if err != nil || port == "0" {
-		return false
-	}
-	if given := u.Port(); given != port && (given != "" || port != map[string]string{"http": "80", "https": "443"}[u.Scheme]) {
-		return false
-	}
-	mine, err := netip.ParseAddr(host)
-	if err != nil {
-		return u.Hostname() == host
-	}
-	theirs, err := netip.ParseAddr(u.Hostname())
-	if u.Hostname() == "localhost" {
-		return mine.IsLoopback() || mine.IsUnspecified()
-	}
-	return err == nil && (theirs == mine || mine.IsUnspecified() && theirs.IsLoopback())
 }

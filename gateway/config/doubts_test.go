@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"net/netip"
 	"strings"
 	"testing"
 )
@@ -23,9 +24,14 @@ func TestDoubtsAreExplained(t *testing.T) {
 			}
 			return nil
 		},
+		Addresses: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")} },
 	}
 	server := func(s string) string { return "tenants: {acme: {servers: {s: " + s + "}}}" }
 	key := "tenants: {acme: {auth: {keys: [{name: ci, sha256: " + strings.Repeat("ab", 32) + "}]}, servers: {}}}"
+	keyed := func(listen, url string) string {
+		return "listen: '" + listen + "'\nhosts: [mcp.example.com, .apps.example.com]\ntenants: {acme: {auth: {keys: [{name: ci, sha256: " +
+			strings.Repeat("ab", 32) + "}]}, servers: {s: {url: \"" + url + "\"}}}}"
+	}
 	for _, c := range []struct {
 		name, text string
 		want       string // empty is no warning
@@ -35,6 +41,18 @@ func TestDoubtsAreExplained(t *testing.T) {
 		{"a missing directory", server("{command: npx, cwd: /no/such}"), "there is no directory /no/such, no such directory"},
 		{"the host itself", server(`{url: "http://localhost:7420/mcp"}`), `server "s" is this very host`},
 		{"the host itself by address", server(`{url: "http://127.0.0.1:7420/t/b/mcp"}`), `server "s" is this very host`},
+		{"the host itself in capitals", server(`{url: "http://LOCALHOST:7420/mcp"}`), `server "s" is this very host`},
+		{"the host itself with a dot", server(`{url: "http://localhost.:7420/mcp"}`), `server "s" is this very host`},
+		{"the host itself by any address", server(`{url: "http://0.0.0.0:7420/mcp"}`), `server "s" is this very host`},
+		{"the host itself at localhost", "listen: localhost:7420\n" + server(`{url: "http://127.0.0.1:7420/mcp"}`), `server "s" is this very host`},
+		{"the host itself by a name", keyed("[::]:443", "https://mcp.example.com/t/acme/mcp"), `server "s" is this very host`},
+		{"the host itself by a name in capitals", keyed("0.0.0.0:443", "https://MCP.example.com.:443/mcp"), `server "s" is this very host`},
+		{"the host itself by an own address", keyed("0.0.0.0:7420", "http://192.0.2.7:7420/mcp"), `server "s" is this very host`},
+		{"the host itself by one of IPv6", keyed(":7420", "http://[2001:DB8::7]:7420/mcp"), `server "s" is this very host`},
+		{"an own address where none of it listens", keyed("0.0.0.0:7420", "http://[2001:db8::7]:7420/mcp"), ""},
+		{"another address where it listens everywhere", keyed("0.0.0.0:7420", "http://192.0.2.8:7420/mcp"), ""},
+		{"a subdomain that may be another's", keyed("0.0.0.0:443", "https://a.apps.example.com/mcp"), ""},
+		{"another port of the same name", keyed("0.0.0.0:443", "https://mcp.example.com:8443/mcp"), ""},
 		{"another port", server(`{url: "http://127.0.0.1:7422/mcp"}`), ""},
 		{"another machine", server(`{url: "http://192.0.2.1:7420/mcp"}`), ""},
 		{"a variable of a shell", server("{command: npx, args: [--token, $TOKEN]}"), "server \"s\": args[1] has a variable like $NAME in it"},

@@ -1,0 +1,67 @@
+package config
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// itself reports whether a URL leads to a listener of this host. Names are not looked up: those that
+// are known are localhost and those of hosts.
+func (l *loader) itself(link, listen string) bool {
+	u, err := url.Parse(link)
+	if err != nil || link == "" || strings.HasPrefix(listen, UnixPrefix) {
+		return false
+	}
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil || port == "0" {
+		return false
+	}
+	if given := u.Port(); given != port && (given != "" || port != map[string]string{"http": "80", "https": "443"}[u.Scheme]) {
+		return false
+	}
+	asked, _ := splitHost(u.Host)
+	mine, _ := splitHost(net.JoinHostPort(host, port))
+	if asked == mine || l.named(asked) {
+		return true
+	}
+	own, numeric := addressOf(mine)
+	all := host == "" || numeric && own.IsUnspecified()
+	theirs, ok := addressOf(asked)
+	switch {
+	case asked == "localhost", ok && theirs.IsUnspecified(): // whoever dials 0.0.0.0 reaches loopback
+		return all || mine == "localhost" || own.IsLoopback()
+	case !ok:
+		return false
+	case mine == "localhost":
+		return theirs.IsLoopback()
+	case !all:
+		return theirs == own
+	case host == "0.0.0.0" && !theirs.Is4():
+		return false
+	}
+	return theirs.IsLoopback() || slices.Contains(l.ownAddresses(), theirs)
+}
+
+// named reports whether clients reach this host by a name. Subdomains may be of others.
+func (l *loader) named(host string) bool {
+	return slices.ContainsFunc(l.config.Hosts, func(known string) bool {
+		name, _ := splitHost(known)
+		return name == host
+	})
+}
+
+func (l *loader) ownAddresses() []netip.Addr {
+	if l.options.Machine.Addresses == nil {
+		return nil
+	}
+	return l.options.Machine.Addresses()
+}
+
+// addressOf is the address that a host is written as.
+func addressOf(host string) (netip.Addr, bool) {
+	a, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return a.Unmap().WithZone(""), err == nil
+}
