@@ -56,7 +56,7 @@ func (r *Running) Restart(ctx context.Context) bool {
 		})
 		return false
 	}
-	if err := h.options.Next(ctx); err != nil {
+	if err := h.options.Next(ctx, h.spawner.Run); err != nil {
 		if ctx.Err() == nil {
 			h.recorder.Emit(telemetry.RestartRefused{Reason: err.Error()})
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os/exec"
 	"time"
 
 	"github.com/thejerf/suture/v4"
@@ -37,9 +38,9 @@ type Options struct {
 	// Level is the Logger's, for a reload to change. Nil leaves it.
 	Level   *slog.LevelVar
 	Sockets Sockets // that the process was given
-	// Next makes sure that the program can be started which is to take the place of this one. Nil is
-	// for a host whose Restart is never called.
-	Next func(context.Context) error
+	// Next makes sure that the program can be started which is to take the place of this one. Run is
+	// for what it runs. Nil is for a host whose Restart is never called.
+	Next func(ctx context.Context, run func(*exec.Cmd) error) error
 	// Unreplaced is why this process starts a host once more in place of another program.
 	Unreplaced error
 	Embedded   bool          // no listeners: the host serves one client on standard input and output

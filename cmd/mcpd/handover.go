@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"strconv"
 	"strings"
@@ -81,7 +82,7 @@ func startAgain(ctx context.Context, s supervisor.Sockets) error {
 	if err != nil {
 		return err
 	}
-	if err := checkProgram(ctx, program); err != nil { // once more: a drain takes time
+	if err := checkProgram(ctx, (*exec.Cmd).Run, program); err != nil { // once more: a drain takes time
 		return err
 	}
 	list := make([]string, len(s.Files))

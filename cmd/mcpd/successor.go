@@ -21,28 +21,31 @@ const (
 	maxCheckOutput = 4 << 10
 )
 
+// runner runs a command: (*exec.Cmd).Run, or what a host has in its place.
+type runner func(*exec.Cmd) error
+
 // checkNext makes sure, before anything of this host stops, that the program at its path runs, is an
 // mcpd, and accepts the configuration.
-func checkNext(ctx context.Context, source string) error {
+func checkNext(ctx context.Context, run runner, source string) error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	if err := checkProgram(ctx, program); err != nil || source == builtIn {
+	if err := checkProgram(ctx, run, program); err != nil || source == builtIn {
 		return err
 	}
 	if _, _, err := load(source, nil, config.Default); err != nil {
 		return nil // it takes flags of this process to accept it, which only serve has
 	}
 	// Not `config check`, which refuses more than a start does.
-	_, err = ask(ctx, program, "config", "print", "--config", source)
+	_, err = ask(ctx, run, program, "config", "print", "--config", source)
 	return err
 }
 
 // checkProgram makes sure that a program runs and is an mcpd. One that was written in half can be
 // executed, and crashes.
-func checkProgram(ctx context.Context, program string) error {
-	version, err := ask(ctx, program, "version")
+func checkProgram(ctx context.Context, run runner, program string) error {
+	version, err := ask(ctx, run, program, "version")
 	if err == nil && !bytes.HasPrefix(version, []byte("mcpd ")) {
 		err = fmt.Errorf("%s is no mcpd: asked for its version it says %q", program, telemetry.Clean(string(version), 100))
 	}
@@ -50,7 +53,7 @@ func checkProgram(ctx context.Context, program string) error {
 }
 
 // ask runs a program and returns the beginning of its output.
-func ask(ctx context.Context, program string, args ...string) ([]byte, error) {
+func ask(ctx context.Context, run runner, program string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	var out, wrong excerpt
@@ -58,7 +61,7 @@ func ask(ctx context.Context, program string, args ...string) ([]byte, error) {
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &wrong, time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's signals are not for it
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	err := cmd.Run()
+	err := run(cmd)
 	var exit *exec.ExitError
 	switch {
 	case err == nil:

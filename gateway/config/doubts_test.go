@@ -24,7 +24,9 @@ func TestDoubtsAreExplained(t *testing.T) {
 			}
 			return nil
 		},
-		Addresses: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")} },
+		Addresses: func() []netip.Addr {
+			return []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")}
+		},
 	}
 	server := func(s string) string { return "tenants: {acme: {servers: {s: " + s + "}}}" }
 	key := "tenants: {acme: {auth: {keys: [{name: ci, sha256: " + strings.Repeat("ab", 32) + "}]}, servers: {}}}"
