@@ -77,6 +77,13 @@ var table = []odd{
 		right: "`vscode-webview://*` in `origins`: each page has another name"},
 	{name: "the origin null", head: post + "Origin: null", body: hello, want: "403", right: "a sandboxed page may be anybody's"},
 
+	{name: "a page of this host that sends no Origin", head: post + "Sec-Fetch-Site: same-origin\nSec-Fetch-Mode: cors", body: hello, want: "200",
+		right: "browsers leave it out of a GET to the page's own host; its streams are bounded all the same"},
+	{name: "a page of another host that sends no Origin", head: post + "Sec-Fetch-Site: cross-site\nSec-Fetch-Mode: no-cors", body: hello, want: "403",
+		right: "nobody knows which"},
+	{name: "a client that says how it fetches and not from where", head: post + "Sec-Fetch-Mode: cors", body: hello, want: "200",
+		right: "Node's fetch does: that is no browser, and its streams have no bound"},
+
 	// What a browser asks first.
 	{name: "a preflight with headers of a tool's arguments",
 		head: "OPTIONS /t/acme/mcp HTTP/1.1\nOrigin: https://page.example\nAccess-Control-Request-Method: POST\n" +

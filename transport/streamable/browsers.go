@@ -3,6 +3,7 @@ package streamable
 import (
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -25,12 +26,33 @@ type browser struct{ origin, tenant, principal, address, agent string }
 // browserOf finds the browser of a request. One that speaks https to a proxy before us has HTTP/2
 // there.
 func browserOf(r *http.Request, ep Endpoint) browser {
-	origin := r.Header.Get("Origin")
-	if origin == "" || r.ProtoMajor != 1 || secure(r) {
+	if r.ProtoMajor != 1 || secure(r) {
+		return browser{}
+	}
+	origin := pageOf(r)
+	if origin == "" {
 		return browser{}
 	}
 	address, _, _ := net.SplitHostPort(r.RemoteAddr)
 	return browser{origin, ep.Tenant, ep.Principal, address, r.UserAgent()}
+}
+
+// pageOf is the origin of the page that sends a request; empty if none does. For a GET to the page's
+// own host browsers send no Origin. They send Sec-Fetch-Site to loopback, and otherwise Referer.
+// Sec-Fetch-Mode says nothing: Node's fetch sends it too.
+func pageOf(r *http.Request) string {
+	if origin := r.Header.Get("Origin"); origin != "" {
+		return plainOrigin(origin)
+	}
+	own := originOf(schemeOf(r), r.Host)
+	if r.Header.Get("Sec-Fetch-Site") == "same-origin" {
+		return own
+	}
+	page, err := url.Parse(r.Header.Get("Referer"))
+	if err == nil && page.Host != "" && originOf(page.Scheme, page.Host) == own {
+		return own
+	}
+	return ""
 }
 
 // browsers are those that have streams which only wait, the one that has waited longest first.

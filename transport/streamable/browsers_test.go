@@ -4,6 +4,8 @@ import (
 	"crypto/tls"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strings"
 	"testing"
 
 	"mcpd/protocol"
@@ -13,16 +15,35 @@ import (
 // the streams that only wait, the one that has waited longest ends with a hint, and goes on later.
 func TestStreamsOfABrowserAreBounded(t *testing.T) {
 	const origin = "https://app.example"
+	for name, page := range map[string][]string{
+		"another origin": {"Origin", origin},
+		// Browsers leave Origin out of a GET to the page's own host, and Sec-Fetch-Site where that is
+		// not loopback and speaks no https.
+		"the own origin":                 {"Sec-Fetch-Site", "same-origin", "Sec-Fetch-Mode", "cors"},
+		"the own origin beyond loopback": {"Referer", "http://HOST/chat?id=1"},
+	} {
+		t.Run(name, func(t *testing.T) { boundedStreams(t, origin, page) })
+	}
+}
+
+func boundedStreams(t *testing.T, origin string, page []string) {
 	host := newTestHost(t)
 	s := serve(t, host, Options{Origins: []string{origin}})
 	open := func(header ...string) *events {
 		id := s.session(protocol.V20251125)
 		return readStream(t, s.get(append(header, "Mcp-Session-Id", id)...))
 	}
-	others := []*events{open(), open(), open(), open(), open(), open(), open()} // that are no browser's
+	page = slices.Clone(page)
+	for i := range page {
+		page[i] = strings.ReplaceAll(page[i], "HOST", s.Listener.Addr().String())
+	}
+	var others []*events // that are no browser's: Node's fetch sends the mode, and no site
+	for range 7 {
+		others = append(others, open("Sec-Fetch-Mode", "cors"))
+	}
 	var tabs []*events
 	for i := range 7 {
-		tabs = append(tabs, open("Origin", origin))
+		tabs = append(tabs, open(page...))
 		if i < BrowserStreams { // until it waits, another may come before it
 			waitFor(t, func() bool { return s.handler.BrowserStreams() == i+1 })
 			continue
@@ -39,7 +60,7 @@ func TestStreamsOfABrowserAreBounded(t *testing.T) {
 	if n := s.handler.BrowserStreams(); n != BrowserStreams {
 		t.Errorf("%d streams of browsers are counted, want %d", n, BrowserStreams)
 	}
-	last := open("Origin", origin, "User-Agent", "another browser")
+	last := open(append(slices.Clip(page), "User-Agent", "another browser")...)
 	waitFor(t, func() bool { return s.handler.BrowserStreams() == BrowserStreams+1 })
 	host.mu.Lock()
 	defer host.mu.Unlock()
@@ -82,6 +103,29 @@ func TestChannelsOfABrowserAreBounded(t *testing.T) {
 	}
 	if len(all.waiting) != 0 {
 		t.Errorf("left are %v", all.waiting)
+	}
+}
+
+// Pages of one origin count together, however their browser tells which it is.
+func TestPagesOfOneOrigin(t *testing.T) {
+	for _, c := range []struct {
+		header http.Header
+		want   string
+	}{
+		{http.Header{"Origin": {"http://Localhost:80"}}, "http://localhost"},
+		{http.Header{"Sec-Fetch-Site": {"same-origin"}}, "http://localhost"},
+		{http.Header{"Referer": {"http://localhost/chat"}}, "http://localhost"},
+		{http.Header{"Referer": {"http://localhost:80/"}, "Sec-Fetch-Mode": {"cors"}}, "http://localhost"},
+		{http.Header{"Origin": {"https://app.example"}, "Referer": {"https://app.example/"}}, "https://app.example"},
+		{http.Header{"Referer": {"https://app.example/"}}, ""},
+		{http.Header{"Referer": {"no URL"}}, ""},
+		{http.Header{"Sec-Fetch-Site": {"none"}}, ""},
+		{http.Header{"Sec-Fetch-Mode": {"cors"}}, ""},
+		{http.Header{}, ""},
+	} {
+		if got := pageOf(&http.Request{Host: "localhost", Header: c.header}); got != c.want {
+			t.Errorf("%v: got %q, want %q", c.header, got, c.want)
+		}
 	}
 }
 
