@@ -99,3 +99,18 @@ func oddMoves() (rows []oddRow) {
 	}
 	return rows
 }
+
+// oddOpens are rows of part 7: streams of HTTP+SSE that begin otherwise than with where to post.
+func oddOpens() (rows []oddRow) {
+	for _, r := range []struct{ name, odd, opens string }{
+		{"opens-connected", "begins its stream with an event of its own", "event: connected\ndata: {\"ok\":true}\n\n"},
+		{"opens-ping", "begins its stream with a ping", "event: ping\ndata: 1\n\n"},
+		{"opens-words", "begins its stream with words", "data: hello\n\n"},
+		{"opens-message", "begins its stream with a notification", "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n"},
+	} {
+		rows = append(rows, oddRow{
+			part: 7, name: r.name, odd: r.odd, over: []string{oddSSE}, says: called(answer(`"id":$ID,`)), asks: askCall, opens: r.opens,
+		})
+	}
+	return rows
+}

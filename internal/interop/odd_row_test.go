@@ -40,6 +40,7 @@ type oddRow struct {
 	sessionless bool // over HTTP, it gives no session id
 	deaf        bool // over HTTP, it refuses answers to its questions with 400
 
+	opens    string // events of an HTTP+SSE stream before the one that says where to post
 	moves    int    // status of the redirect that whoever asks at the URL gets; 0 for none
 	hops     int    // redirects in turn: each adds a slash to the path; 0 is 1
 	get      string // what the server answers to GET: see oddGet and oddStanding; empty is 405
@@ -129,7 +130,7 @@ var oddParts = []string{1: "Answers of servers", 2: "Odd items", 3: "Lists", 4: 
 
 // oddRows is the whole corpus. Each part is in a file of its own.
 func oddRows() []oddRow {
-	return slices.Concat(oddAnswers(), oddUndeclared(), oddItems(), oddIDs(), oddLists(), oddExtensions(), oddNames(), oddTold(), oddRevisions(), oddMoves(), oddIdle(), oddValues(), oddAsks(), oddDown())
+	return slices.Concat(oddAnswers(), oddUndeclared(), oddItems(), oddIDs(), oddLists(), oddExtensions(), oddNames(), oddTold(), oddRevisions(), oddMoves(), oddOpens(), oddIdle(), oddValues(), oddAsks(), oddDown())
 }
 
 // oddServer is a row over one transport.

@@ -176,7 +176,7 @@ func (w *oddWeb) listen(out http.ResponseWriter, r *http.Request, server oddServ
 	id, session := w.session("", server)
 	out.Header().Set("Content-Type", "text/event-stream")
 	at := strings.TrimSuffix(r.URL.Path, "/sse") + "/message?session=" + id
-	fmt.Fprintf(out, "event: endpoint\ndata: %s\n\n", at)
+	fmt.Fprintf(out, "%sevent: endpoint\ndata: %s\n\n", server.opens, at)
 	session.write(out, r)
 }
 

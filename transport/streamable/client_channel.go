@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// endpointTime is how long a server of HTTP+SSE may take to say where to post. It is the first it says.
+// endpointTime is how long a server of HTTP+SSE may take to say where to post.
 const endpointTime = 10 * time.Second
 
 // Dialect is whether a server speaks HTTP+SSE (2024-11-05 §basic/transports) instead of Streamable HTTP, as far as that is known. The zero
@@ -72,17 +72,26 @@ func (c *Client) detour(ctx context.Context, refusal *StatusError) error {
 	c.run(c.standing, func() { c.channel(func(err error) { ready <- err }) })
 	select {
 	case err := <-ready:
-		var trouble *StatusError
-		if errors.As(err, &trouble) && (trouble.Later() || trouble.Status >= http.StatusInternalServerError) {
-			return fmt.Errorf("GET of HTTP+SSE, after POST was refused with status %d: %w", refusal.Status, trouble)
-		}
-		if err != nil {
-			return refusal
-		}
-		return nil
+		return refusal.beside(err)
 	case <-ctx.Done():
 		return refusal
 	}
+}
+
+// beside is the refusal of a POST together with why there is no stream of HTTP+SSE either; nil if there
+// is one. The trouble with the stream comes first where nothing takes POST, or where it may pass.
+func (e *StatusError) beside(err error) error {
+	trouble, refused := errors.AsType[*StatusError](err)
+	switch {
+	case err == nil:
+		return nil
+	case !refused:
+	case trouble.Later(), trouble.Status >= http.StatusInternalServerError, e.Nowhere() && !trouble.Foreign():
+		return fmt.Errorf("GET of HTTP+SSE, after POST was refused with status %d: %w", e.Status, trouble)
+	case trouble.Foreign(): // the address has no stream, as most have none
+		return e
+	}
+	return fmt.Errorf("%w; GET of HTTP+SSE: %w", e, err)
 }
 
 // channel opens the stream of HTTP+SSE, tells ready when it is known where to post, or why not, and reads to the end, which is that of the
@@ -99,7 +108,7 @@ func (c *Client) channel(ready func(error)) {
 	}
 	defer resp.Body.Close()
 	r := f.reader(ctx, resp)
-	inbox, err := c.endpoint(r)
+	inbox, err := f.endpoint(r)
 	if err = c.tardy(late, err); err != nil {
 		ready(err)
 		return
@@ -119,18 +128,20 @@ func (c *Client) tardy(late *time.Timer, err error) error {
 	return err
 }
 
-// endpoint reads where to post. It is where the stream is: what goes there holds our credentials.
-func (c *Client) endpoint(r *Reader) (*url.URL, error) {
+// endpoint reads where to post. It is where the stream is: what goes there holds our credentials. Events
+// before that are passed over, at the pace of what is no message: servers greet, and send pings.
+func (f *flow) endpoint(r *Reader) (*url.URL, error) {
 	for {
 		e, err := r.Next()
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("the server has not said where to post: %w", err)
-		case len(e.Data) == 0:
+		case len(e.Data) == 0 || e.Name != "endpoint":
+			f.room.Free()
+			r.Stray(e)
 			continue
-		case e.Name != "endpoint":
-			return nil, fmt.Errorf("the server began with an event %q, not with where to post", c.printable([]byte(e.Name)))
 		}
+		c := f.client
 		to, err := c.url.Parse(string(e.Data))
 		if err != nil {
 			return nil, errors.New("where the server wants posts is no URL")

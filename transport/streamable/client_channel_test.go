@@ -108,6 +108,39 @@ func TestClientFindsHTTPSSE(t *testing.T) {
 	}
 }
 
+// A stream that begins with other events than where to post is read on, however many they are, until
+// the time for that is over.
+func TestClientOfHTTPSSEReadsOnToItsInbox(t *testing.T) {
+	for _, first := range []string{
+		"event: connected\ndata: {\"ok\":true}", "event: ping\ndata: 1", "data: hello", `data: {"jsonrpc":"2.0","method":"notifications/x"}`,
+		strings.TrimSuffix(strings.Repeat("event: ping\ndata: 1\n\n", 2000), "\n\n"),
+	} {
+		for _, known := range []bool{true, false} {
+			synctest.Test(t, func(t *testing.T) {
+				p := newOldPeer()
+				p.first = first + "\n\n" + p.first
+				c := p.client(t, streamable.NewDialect(known))
+				send(t, c, call(0, "initialize"))
+				expect(t, c, `none: {"jsonrpc":"2.0","id":0,"result":{}}`)
+			})
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p, start := newOldPeer(), time.Now()
+		p.get = func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				stream(w, "event: ping\ndata: 1")
+				time.Sleep(10 * time.Millisecond)
+			}
+		}
+		c := p.client(t, streamable.NewDialect(true))
+		send(t, c, call(0, "initialize"))
+		if _, err := c.Recv(t.Context()); err == nil || !strings.Contains(err.Error(), "where to post") || time.Since(start) > 11*time.Second {
+			t.Errorf("got %v after %v", err, time.Since(start))
+		}
+	})
+}
+
 // What is no HTTP+SSE stays what it was: the refusal of initialize.
 func TestClientFindsNoHTTPSSE(t *testing.T) {
 	for _, c := range []struct {
@@ -115,16 +148,17 @@ func TestClientFindsNoHTTPSSE(t *testing.T) {
 		refusal int
 		first   string
 		get     bool // a GET is tried
+		why     string
 	}{
-		{"other status", 403, "event: endpoint\ndata: /inbox", false},
-		{"server error", 500, "event: endpoint\ndata: /inbox", false},
-		{"no stream", 404, "", true},
-		{"another stream", 404, "data: {}", true},
-		{"a stream that says nothing", 404, ": nothing", true},
-		{"another origin", 404, "event: endpoint\ndata: http://elsewhere/inbox", true},
-		{"another port", 404, "event: endpoint\ndata: //peer:81/inbox", true},
-		{"another scheme", 404, "event: endpoint\ndata: https://peer/inbox", true},
-		{"a login", 404, "event: endpoint\ndata: http://me@peer/inbox", true},
+		{"other status", 403, "event: endpoint\ndata: /inbox", false, ""},
+		{"server error", 500, "event: endpoint\ndata: /inbox", false, ""},
+		{"no stream", 404, "", true, ""},
+		{"another stream", 404, "data: {}", true, "where to post"},
+		{"a stream that says nothing", 404, ": nothing", true, "where to post"},
+		{"another origin", 404, "event: endpoint\ndata: http://elsewhere/inbox", true, "another origin"},
+		{"another port", 404, "event: endpoint\ndata: //peer:81/inbox", true, "another origin"},
+		{"another scheme", 404, "event: endpoint\ndata: https://peer/inbox", true, "another origin"},
+		{"a login", 404, "event: endpoint\ndata: http://me@peer/inbox", true, "another origin"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -135,8 +169,12 @@ func TestClientFindsNoHTTPSSE(t *testing.T) {
 				}
 				client := p.client(t, d)
 				send(t, client, call(0, "initialize"))
-				if in := recv(t, client); in.Err == nil || !strings.Contains(in.Err.Error(), http.StatusText(c.refusal)) {
+				in := recv(t, client)
+				if in.Err == nil || !strings.Contains(in.Err.Error(), http.StatusText(c.refusal)) || !strings.Contains(in.Err.Error(), c.why) {
 					t.Errorf("got %s", show(in))
+				}
+				if status, _ := errors.AsType[*streamable.StatusError](in.Err); status == nil || status.Status != c.refusal {
+					t.Errorf("got %s, want the refusal of status %d", show(in), c.refusal)
 				}
 				if got := slices.Contains(p.saw(), "GET"); got != c.get {
 					t.Errorf("GET is %t, want %t", got, c.get)
@@ -161,6 +199,21 @@ func TestClientFindsNoHTTPSSE(t *testing.T) {
 			var status *streamable.StatusError
 			if !errors.As(in.Err, &status) || status.Status != 500 || !strings.Contains(in.Err.Error(), "404") || !strings.Contains(in.Err.Error(), "Already connected") {
 				t.Errorf("got %s, want the trouble with the stream and the refusal before", show(in))
+			}
+		})
+	})
+	t.Run("a stream elsewhere", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			p := newOldPeer()
+			p.get = func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Location", "http://elsewhere/sse")
+				w.WriteHeader(http.StatusFound)
+			}
+			client := p.client(t, &streamable.Dialect{})
+			send(t, client, call(0, "initialize"))
+			in := recv(t, client)
+			if o, found := streamable.ObstacleOf(in.Err); !found || o.Cause != streamable.CauseRedirect || !strings.Contains(o.Do, "elsewhere/sse") {
+				t.Errorf("got %s, want where the stream is", show(in))
 			}
 		})
 	})
