@@ -97,7 +97,10 @@ func oddMoves() (rows []oddRow) {
 			part: 7, name: r.name, odd: r.odd, over: onWeb, says: called(answer(`"id":$ID,`)), asks: askCall, moves: r.status, hops: r.hops,
 		})
 	}
-	return rows
+	return append(rows, oddRow{
+		part: 7, name: "moved-relative", odd: "redirects twice, to a path that is relative to the first", over: []string{oddJSON, oddEvents, oddSSE},
+		says: called(answer(`"id":$ID,`)), asks: askCall, via: []string{"$AT/deep/a?$QUERY", "b/?$QUERY"},
+	})
 }
 
 // oddOpens are rows of part 7: streams of HTTP+SSE that begin otherwise than with where to post.

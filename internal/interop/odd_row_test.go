@@ -40,13 +40,14 @@ type oddRow struct {
 	sessionless bool // over HTTP, it gives no session id
 	deaf        bool // over HTTP, it refuses answers to its questions with 400
 
-	opens    string // events of an HTTP+SSE stream before the one that says where to post
-	moves    int    // status of the redirect that whoever asks at the URL gets; 0 for none
-	hops     int    // redirects in turn: each adds a slash to the path; 0 is 1
-	get      string // what the server answers to GET: see oddGet and oddStanding; empty is 405
-	client   string // what the client declares, as JSON; empty for nothing
-	settings string // more of the server's configuration, as `start: eager, share: session`
-	tenant   string // a tenant of its own, for what would disturb the others; empty is the shared one
+	opens    string   // events of an HTTP+SSE stream before the one that says where to post
+	moves    int      // status of the redirect that whoever asks at the URL gets; 0 for none
+	hops     int      // redirects in turn: each adds a slash to the path; 0 is 1
+	via      []string // the Location of each redirect in turn, the first from the path that is asked
+	get      string   // what the server answers to GET: see oddGet and oddStanding; empty is 405
+	client   string   // what the client declares, as JSON; empty for nothing
+	settings string   // more of the server's configuration, as `start: eager, share: session`
+	tenant   string   // a tenant of its own, for what would disturb the others; empty is the shared one
 }
 
 // says is a script. Its keys are methods, or a method and the name, URI or cursor that a request is

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -36,7 +37,7 @@ type oddSession struct {
 
 func (w *oddWeb) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
-	if len(parts) != 3 {
+	if len(parts) < 3 {
 		http.NotFound(out, r)
 		return
 	}
@@ -47,6 +48,9 @@ func (w *oddWeb) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	if slashes := len(r.URL.Path) - len(strings.TrimRight(r.URL.Path, "/")); server.moves != 0 && slashes < max(server.hops, 1) {
 		out.Header().Set("Location", r.URL.Path+"/")
 		out.WriteHeader(server.moves)
+		return
+	}
+	if server.redirects(out, r) {
 		return
 	}
 	switch {
@@ -67,6 +71,30 @@ func (w *oddWeb) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	default:
 		out.WriteHeader(http.StatusMethodNotAllowed)
 	}
+}
+
+// redirects answers a request with the redirect of its path, and reports false where it has arrived.
+func (s oddServer) redirects(out http.ResponseWriter, r *http.Request) bool {
+	parts := strings.SplitN(r.URL.Path, "/", 5)
+	at := &url.URL{Path: strings.Join(parts[:4], "/")}
+	for _, to := range s.via {
+		to = strings.NewReplacer("$AT", parts[3], "$QUERY", r.URL.RawQuery).Replace(to)
+		if r.URL.Path == at.Path {
+			out.Header().Set("Location", to)
+			out.WriteHeader(http.StatusTemporaryRedirect)
+			return true
+		}
+		next, err := at.Parse(to)
+		if err != nil {
+			panic(err)
+		}
+		at = next
+	}
+	if strings.Trim(r.URL.Path, "/") == strings.Trim(at.Path, "/") {
+		return false
+	}
+	http.NotFound(out, r)
+	return true
 }
 
 // session finds a session, or makes a new one under another id where there is none.

@@ -128,9 +128,13 @@ func TestClientOfHTTPSSEReadsOnToItsInbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, start := newOldPeer(), time.Now()
 		p.get = func(w http.ResponseWriter, r *http.Request) {
-			for r.Context().Err() == nil {
+			for {
 				stream(w, "event: ping\ndata: 1")
-				time.Sleep(10 * time.Millisecond)
+				select {
+				case <-time.After(10 * time.Millisecond):
+				case <-r.Context().Done():
+					return
+				}
 			}
 		}
 		c := p.client(t, streamable.NewDialect(true))

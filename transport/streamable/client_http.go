@@ -77,19 +77,37 @@ const MaxRedirects = 3
 // do sends one request. Cookies are not kept: it goes past http.Client. Wrote says that bytes may have
 // reached the server.
 func (c *Client) do(ctx context.Context, method, session string, body net.Buffers, extra http.Header) (resp *http.Response, wrote bool, err error) {
-	resp, wrote, err = c.sendTo(ctx, nil, method, session, body, extra)
-	for range MaxRedirects {
-		if err != nil {
-			break
-		}
-		to := c.redirect(resp)
-		if to == nil {
-			break
-		}
-		discard(resp)
-		resp, wrote, err = c.sendTo(ctx, to, method, session, body, extra)
+	to := c.url
+	if inbox := c.inbox.Load(); inbox != nil && method == http.MethodPost {
+		to = inbox
 	}
-	return resp, wrote, err
+	for hops := 0; ; hops++ {
+		resp, wrote, err = c.sendTo(ctx, to, method, session, body, extra)
+		if err != nil {
+			return resp, wrote, err
+		}
+		if isRedirect(resp.StatusCode) {
+			resolve(resp, to)
+		}
+		next := c.redirect(resp)
+		if next == nil || hops == MaxRedirects {
+			return resp, wrote, nil
+		}
+		to = next
+		discard(resp)
+	}
+}
+
+// resolve makes the address of a redirect absolute: it is relative to that of the request (RFC 9110
+// §10.2.2). One that is no address is left as it is.
+func resolve(resp *http.Response, from *url.URL) {
+	at := resp.Header.Get("Location")
+	if at == "" {
+		return
+	}
+	if to, err := from.Parse(at); err == nil {
+		resp.Header.Set("Location", to.String())
+	}
 }
 
 // redirect is where a response wants its request sent again as it is; nil for nowhere. That is followed
@@ -99,24 +117,17 @@ func (c *Client) redirect(resp *http.Response) *url.URL {
 	if resp.StatusCode != http.StatusTemporaryRedirect && resp.StatusCode != http.StatusPermanentRedirect {
 		return nil
 	}
-	to, err := c.url.Parse(resp.Header.Get("Location"))
-	if err != nil || to.User != nil || resp.Header.Get("Location") == "" || origin(to) != origin(c.url) {
+	to, err := url.Parse(resp.Header.Get("Location"))
+	if err != nil || to.User != nil || origin(to) != origin(c.url) {
 		return nil
 	}
 	to.Fragment, to.RawFragment = "", ""
 	return to
 }
 
-// sendTo is do to one address; nil is that of the server.
+// sendTo is do to one address, and does not follow redirects.
 func (c *Client) sendTo(ctx context.Context, to *url.URL, method, session string, body net.Buffers, extra http.Header) (resp *http.Response, wrote bool, err error) {
-	d, inbox := c.dressed(session, extra), c.inbox.Load()
-	switch {
-	case to != nil:
-	case inbox != nil && method == http.MethodPost:
-		to = inbox
-	default:
-		to = c.url
-	}
+	d := c.dressed(session, extra)
 	if to == c.url && d.head != nil && method == http.MethodPost && len(body) == 1 && len(body[0]) <= smallBody {
 		resp, wrote, err = c.transport.(*Transport).post(ctx, canonical(to), d.head, body[0])
 		if err == nil {
