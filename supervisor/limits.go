@@ -221,6 +221,7 @@ var limits = []limit{
 	{"", "child_file_size", int64(stdio.DefaultFileSize), "a file that it writes: `max_file_size`", "SIGXFSZ", ""},
 	{"", "child_memory", int64(0), "memory of a child process and all that it starts; none unless its server says so, with `max_memory`, and there is a control group", "SIGKILL: `out of memory`", "mcpd_upstream_exits_total"},
 	{"", "child_processes", 0, "processes and threads of it, as above: `max_processes`", "it gets EAGAIN", ""},
+	{"", "stray", int64(stdio.MaxStray), "bytes of lines in a row of a program that are no messages, with 64 more for each line", "it is ended: `not a message stream`", "mcpd_upstream_exits_total"},
 	{"", "log_lines_at_once", lineRate.Burst, "lines of a server beside its messages that the log gets one right after the other", "they are counted with the next one", "mcpd_upstream_stderr_lines_total"},
 	{"", "log_lines_per_second", int(time.Second / lineRate.Every), "and in a second, beyond those", "as above", "mcpd_upstream_noise_lines_total"},
 

@@ -62,6 +62,7 @@ var bounded = []struct{ what, gauges string }{
 	{"servers that nothing needs", "idle_stop_seconds idle_release_seconds instance_rest_seconds"},
 	{"the end of the host", "drain_seconds drain_settle_seconds"},
 	{"log lines", "log_lines_at_once log_lines_per_second"},
+	{"lines of programs that are no messages", "stray_bytes"},
 	{"ids of requests to a server", "request_id"},
 	{"what `mcpd stdio` keeps while its host is away", "bridge_wait_seconds stream_resume_seconds bridge_held bridge_kept_bytes bridge_questions"},
 }
@@ -196,6 +197,7 @@ var enforced = map[string]string{
 	"tasks_of_principal":       "actors/server.TestTasksAreBounded",
 	"tasks_of_tenant":          "actors/task.TestFullTenant",
 	"task_ttl_seconds":         "protocol/tasks.TestTasksAreKeptForABoundedTime",
+	"stray_bytes":              "transport/stdio.TestEndingIsClassified",
 	"log_lines_at_once":        "supervisor.TestLinesOfAServerAreSampled",
 	"log_lines_per_second":     "supervisor.TestLinesOfAServerAreSampled",
 	"starting":                 "transport/stdio.TestStartsWaitForTheirTurn",

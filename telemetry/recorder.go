@@ -166,7 +166,7 @@ func (r *Recorder) write(rec Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lost(rec.At)
-	write, before := r.samples.take(rec)
+	write, before := r.samples.take(&rec)
 	for _, one := range r.samples.due(rec.At) {
 		r.line(one.last, one.more-1)
 	}

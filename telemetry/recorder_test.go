@@ -272,6 +272,39 @@ func TestRefusalsOfOneIncidentAreSampled(t *testing.T) {
 	})
 }
 
+// Lines of a server that are no messages have one line of the log at once and one a minute, which
+// counts those since. The metric counts each as it comes.
+func TestNoiseIsSampled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		r := NewRecorder(Options{Logger: NewLogger(&out, FormatJSON, slog.LevelInfo)})
+		say := func(server string, times int) {
+			for range times {
+				r.Emit(UpstreamNoise{Where: Where{Tenant: "a", Server: server}, Lines: 2, Sample: "[1/300] compiling"})
+			}
+			r.Flush()
+		}
+		lines := func() []string { return strings.Split(strings.TrimSpace(out.String()), "\n") }
+		say("one", 300)
+		say("two", 1)
+		if n := len(lines()); n != 2 {
+			t.Errorf("%d lines, want one for each server", n)
+		}
+		time.Sleep(SampleEvery)
+		r.Emit(ListenerUp{Name: "x"}) // any line
+		r.Flush()
+		if got := lines(); len(got) != 4 || !strings.Contains(got[2], `"lines":598`) || strings.Contains(got[2], "suppressed") {
+			t.Errorf("the log says %q", got)
+		}
+		say("one", 3)
+		time.Sleep(SampleEvery)
+		say("one", 1)
+		if got := lines(); len(got) != 6 || !strings.Contains(got[5], `"lines":6`) {
+			t.Errorf("the log says %q", got)
+		}
+	})
+}
+
 // Requests whose session has ended have one line a minute for each tenant. Those that come while the
 // host drains are told at the end: that it drains has a line already.
 func TestRefusalsOfEndedSessionsAreSampled(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 )
 
 // oddDown are servers whose streams do not last, or that print lines that are no messages.
@@ -35,6 +36,9 @@ func oddDown() (rows []oddRow) {
 	after.after = []string{"GET /mcp 200", "", "{}"}
 	slow := greeting(`{"tools":{}}`)
 	slow.before = []string{"npm warn deprecated", "Starting...", "[info] ready"}
+	builds, installs := result(text("one")), greeting(`{"tools":{}}`)
+	builds.before = slices.Repeat([]string{"[1/300] compiling x.c"}, 300)
+	installs.before = slices.Repeat([]string{"npm warn deprecated"}, 300)
 	ends := result(text("one"))
 	ends.ends = true
 	forgets := rawly(`{"jsonrpc":"2.0","id":$ID,"error":{"code":-32001,"message":"Session not found"}}`)
@@ -65,6 +69,8 @@ func oddDown() (rows []oddRow) {
 		},
 		noisy("says-port", "prints where it listens before it shakes hands", says{"initialize": {greets}, "tools/call it": {result(text("one"))}}),
 		noisy("says-start", "prints three lines before it shakes hands", says{"initialize": {slow}, "tools/call it": {result(text("one"))}}),
+		noisy("says-install", "prints 300 lines of an installation before it shakes hands", says{"initialize": {installs}, "tools/call it": {result(text("one"))}}),
+		noisy("says-build", "prints 300 lines of a build before each answer", says{"tools/call it": {builds}}),
 		noisy("says-requests", "prints a line for each request behind its answer", says{"tools/call it": {after}}),
 	)
 }

@@ -64,9 +64,11 @@ type Conn struct {
 	ready   []transport.Inbound // read already, or found lost at the end
 	inARow  int                 // stray lines
 	settled bool
-	end     error          // what Recv answers from now on
-	strays  transport.Pace // of the lines that are no messages
-	spared  bool           // what was left in the pipe
+	// astrayBytes are those of stray lines in a row, with strayLine for each.
+	astrayBytes int
+	end         error          // what Recv answers from now on
+	strays      transport.Pace // of the lines that are no messages
+	spared      bool           // what was left in the pipe
 }
 
 var _ transport.Upstream = (*Conn)(nil)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -78,7 +79,7 @@ func TestEndingIsClassified(t *testing.T) {
 		{role: "killed", ready: true, cause: CauseSignal, code: -1, signal: "SIGKILL"},
 		{role: "killed", cause: CauseHandshake, code: -1, signal: "SIGKILL"},
 		{role: "long", cause: CauseOversized, code: -1, text: strconv.Itoa(endless * small)},
-		{role: "babble", cause: CauseStray, code: -1, text: `"la"`},
+		{role: "babble", cause: CauseStray, code: -1, text: `"lalala`},
 		{role: "mute", cause: CauseOutput, code: -1},
 		{role: "leave", ready: true, cause: CauseCode, code: 0},
 	} {
@@ -103,6 +104,19 @@ func TestEndingIsClassified(t *testing.T) {
 				t.Errorf("send: got %v, want %v", err, transport.ErrClosed)
 			}
 		})
+	}
+}
+
+// Thousands of lines before and among messages are passed over, as they are of a build or of an
+// installation, and each is told.
+func TestLinesOfABuildArePassedOver(t *testing.T) {
+	var told atomic.Int64
+	c := NewConn(start(t, newTestSpawner(t), spec("build")), Options{Stray: func(Stray) { told.Add(1) }})
+	defer c.Close(context.Background())
+	next(t, c)
+	next(t, c)
+	if n := told.Load(); n != 2*builds {
+		t.Errorf("told of %d lines, want %d", n, 2*builds)
 	}
 }
 

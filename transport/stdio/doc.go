@@ -15,9 +15,11 @@ const (
 	// MaxMessage bounds one line of a server: a tool result carries a file or an image. A longer one fails the request that it answers, and
 	// the next line is read. One without an end ends the connection.
 	MaxMessage = protocol.MaxUpstreamMessage
-	// MaxStray is how many lines in a row may be no message before the stream counts as something else than MCP. A start-up banner or
-	// the output of a package installation stays below it; any message in between starts the count anew.
-	MaxStray = 256
+	// MaxStray bounds the bytes of lines in a row that are no messages before the stream counts as something else than MCP: no build
+	// or package installation prints as much. Any message in between starts the count anew. They are read at a pace (transport.Pace).
+	MaxStray = 64 << 20
+	// strayLine is added to the bytes of each such line: a flood of short ones ends as well.
+	strayLine = 64
 	// strayBytes is how much of such a line is reported: enough to recognise where it comes from.
 	strayBytes = 256
 

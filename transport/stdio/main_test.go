@@ -47,7 +47,18 @@ var roles = map[string]func(){
 		echo()
 	},
 	"garbage": garbage,
-	"babble":  func() { say(strings.Repeat("la\n", 10_000)); sleep() },
+	"babble": func() {
+		for line := strings.Repeat("la", 8<<10) + "\n"; ; {
+			say(line)
+		}
+	},
+	"build": func() {
+		say(strings.Repeat("npm warn deprecated\n", builds))
+		hello()
+		say(strings.Repeat("[1/300] compiling x.c\n", builds))
+		hello()
+		sleep()
+	},
 	"noise": func() {
 		hello()
 		switch os.Getenv("STDIO_TEST_ARG") {
@@ -95,6 +106,9 @@ func sleep() {
 
 // noise is how many empty lines, and parts of standard error, the noisy server writes, one of both.
 const noise = 100 * transport.PaceMost
+
+// builds is how many lines a build prints.
+const builds = 2000
 
 // arrays is how many arrays, of one message each, a server writes that is asked nothing.
 const arrays = 200 * transport.PaceMost

@@ -11,8 +11,8 @@ import (
 	"mcpd/transport"
 )
 
-// errStray says that too many lines in a row were no messages.
-var errStray = errors.New("too many lines that are no messages")
+// errStray says that lines in a row were no messages, and too much.
+var errStray = errors.New("too much that is no message")
 
 var (
 	errNotObject = errors.New("not a JSON object")
@@ -43,7 +43,7 @@ func (c *Conn) read(line []byte) (in transport.Inbound, found bool, err error) {
 
 // sane notes that a message came.
 func (c *Conn) sane() {
-	c.inARow = 0
+	c.inARow, c.astrayBytes = 0, 0
 	if !c.settled {
 		c.settled = true
 		c.child.Settled()
@@ -110,13 +110,14 @@ func (c *Conn) refuse(line []byte, err error) error {
 // astray reports a line that is no message, and gives up on a stream that consists of them.
 func (c *Conn) astray(line []byte, why error) error {
 	c.inARow++
+	c.astrayBytes += len(line) + strayLine
 	shown := line[:min(len(line), strayBytes)]
 	c.said.Store(new(string(bytes.ToValidUTF8(shown, nil))))
 	if c.stray != nil {
 		c.stray(Stray{Line: string(shown), Cut: len(line) > len(shown), Why: why, Run: c.inARow})
 	}
-	if c.inARow >= MaxStray {
-		return fmt.Errorf("%w: %d in a row, the last %.80q", errStray, c.inARow, line)
+	if c.astrayBytes >= MaxStray {
+		return fmt.Errorf("%w: %d lines in a row, the last %.80q", errStray, c.inARow, line)
 	}
 	return nil
 }
