@@ -27,6 +27,18 @@ func (p *pace) next(now time.Time) (wait time.Duration) {
 	return wait
 }
 
+// vain is how long to wait before it is done again where the last time was of no use, however long that
+// took.
+func (p *pace) vain() (wait time.Duration) {
+	if p.gap == 0 {
+		p.gap = p.first
+		return 0
+	}
+	wait = p.gap
+	p.gap = min(2*p.gap, p.last)
+	return wait
+}
+
 // atMost shortens the wait for the next.
 func (p *pace) atMost(wait time.Duration) { p.gap = min(p.gap, wait) }
 

@@ -71,9 +71,12 @@ func (c *Connection) final(err error) error {
 func (c *Connection) renew(why error) {
 	now := c.p.Now()
 	var wait time.Duration
-	if c.state == Ready && c.renewed.take(now) {
+	switch {
+	case c.state != Ready:
+		wait = c.renewals.vain()
+	case c.renewed.take(now):
 		c.renewals.gap = 0
-	} else {
+	default:
 		wait = c.renewals.next(now)
 	}
 	c.renewals.did(now.Add(wait))

@@ -168,6 +168,26 @@ func TestRenewalsAreSpaced(t *testing.T) {
 	})
 }
 
+// However long a server takes until it forgets its session, it is asked less and less often while that
+// is of no use.
+func TestRenewalsOfASlowServerAreSpaced(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		const slow = 3 * client.FirstRenewal
+		start := time.Now()
+		for range 6 {
+			p := r.server()
+			p.Handshake(`{"tools":{}}`)
+			list := p.Expect("tools/list")
+			time.Sleep(slow)
+			forgotten(p, list)
+		}
+		r.server().Handshake(`{}`)
+		if got, want := time.Since(start), 6*slow+(1+2+4+8+16)*client.FirstRenewal; got != want {
+			t.Errorf("took %v, want %v", got, want)
+		}
+	})
+}
+
 // However a connection ends, it is remembered why: callers are told, and so is the tree.
 func TestCallerIsToldWhyAServerCannotBeReached(t *testing.T) {
 	refused := errors.New("dial tcp: connect: connection refused")

@@ -60,6 +60,10 @@ func oddDown() (rows []oddRow) {
 			settings: "share: session", says: says{"tools/call it": {result(text("one")), forgets}}, asks: twice(`"one"`),
 		},
 		oddRow{
+			part: 10, name: "rotates", odd: "it gives another session id with each response, and knows the last alone", over: onWeb,
+			rotates: true, says: says{"tools/call it": {result(text("one"))}, "prompts/list": {result(`{"prompts":[]}`)}}, asks: asks,
+		},
+		oddRow{
 			part: 10, name: "lists-late", odd: "it lists its tools after 1.5 s", over: everywhere,
 			says: says{
 				"tools/list":    {late(oddPause, result(`{"tools":[`+oddTool("it")+`]}`))},

@@ -37,6 +37,7 @@ type oddRow struct {
 	says says
 	asks []oddAsk
 
+	rotates     bool // over HTTP, it gives another session id with each response, and knows the last alone
 	sessionless bool // over HTTP, it gives no session id
 	deaf        bool // over HTTP, it refuses answers to its questions with 400
 

@@ -115,12 +115,33 @@ func (w *oddWeb) session(id string, server oddServer) (string, *oddSession) {
 	return id, w.peers[id]
 }
 
+// rotate gives a session another id; empty where there is none of this id.
+func (w *oddWeb) rotate(id string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.peers[id]
+	if s == nil {
+		return ""
+	}
+	w.peers[id] = nil
+	id = fmt.Sprint("odd-", len(w.peers)+1)
+	w.peers[id] = s
+	return id
+}
+
 func (w *oddWeb) post(out http.ResponseWriter, r *http.Request, server oddServer) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return
 	}
-	id, session := w.session(r.Header.Get("Mcp-Session-Id"), server)
+	given := r.Header.Get("Mcp-Session-Id")
+	if server.rotates && given != "" {
+		if given = w.rotate(given); given == "" {
+			out.WriteHeader(http.StatusNotFound)
+			return
+		}
+	}
+	id, session := w.session(given, server)
 	if !server.sessionless {
 		out.Header().Set("Mcp-Session-Id", id)
 	}

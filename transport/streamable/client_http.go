@@ -234,13 +234,41 @@ func (c *Client) current() string {
 // adopt keeps the session id that came with the answer to initialize.
 func (c *Client) adopt(h http.Header) error {
 	id := h.Get("Mcp-Session-Id") // others than visible ASCII, which the specification wants, are sent back as well; empty where there are none
-	if len(id) > maxGivenSession || strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+	if !sendable(id) {
 		return fmt.Errorf("the session id of %d bytes is too long or holds control characters", len(id))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.session = id
 	return nil
+}
+
+// sendable reports whether a session id can be sent back.
+func sendable(id string) bool {
+	return len(id) <= maxGivenSession && !strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r == 0x7f })
+}
+
+// readopt keeps the session id of a later response to a POST, as the TypeScript SDK does: some servers
+// replace theirs. Revisions without sessions have none.
+func (c *Client) readopt(h http.Header) {
+	id := h.Get("Mcp-Session-Id")
+	if id == "" || c.version.Load() == 0 || c.stateless() || !sendable(id) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closing {
+		c.session = id
+	}
+}
+
+// MaxStale is how often a request is sent again whose session id was replaced while it was on its way.
+const MaxStale = 8
+
+// replaced reports whether a response with that status may mean that the session id that was sent has
+// been replaced by now. Its request was not executed.
+func (c *Client) replaced(status int, sent string) bool {
+	return sent != "" && (status == http.StatusNotFound || status == http.StatusBadRequest) && sent != c.current()
 }
 
 // media is the type of a body, without parameters.

@@ -27,6 +27,7 @@ type outgoing struct {
 	opens   chan struct{}   // closed when it has arrived or failed; nil for most
 	cancels jsonrpc.ID      // the request that it cancels; zero for most
 	flight  flight          // of a request
+	stale   int             // times that it was refused for a session id that another response has replaced
 }
 
 var (
@@ -101,12 +102,15 @@ func (o *outgoing) call(ctx context.Context) {
 	case c.answers <- struct{}{}:
 	default:
 	}
-	if o.method != initialize { // which may be sent again elsewhere
-		o.drop()
+	if o.method != initialize {
+		c.readopt(resp.Header)
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		o.refused(ctx, resp, session)
 		return
+	}
+	if o.method != initialize { // which may be sent again elsewhere
+		o.drop()
 	}
 	if c.inbox.Load() != nil { // the answer comes on the stream
 		discard(resp)
@@ -151,9 +155,14 @@ func (o *outgoing) refused(ctx context.Context, resp *http.Response, session str
 	if failure && !answer && !m.ID.IsZero() {
 		spoil(resp)
 	}
+	if !answer && c.replaced(resp.StatusCode, session) && o.stale < MaxStale {
+		o.stale++
+		o.call(ctx)
+		return
+	}
 	unknown := failure && m.Error.Code == jsonrpc.CodeMethodNotFound // the method is, not our session
 	switch {
-	case !unknown && !(answer && resp.StatusCode == http.StatusBadRequest) && c.forgotten(ctx, resp.StatusCode, session):
+	case !unknown && !c.replaced(resp.StatusCode, session) && !(answer && resp.StatusCode == http.StatusBadRequest) && c.forgotten(ctx, resp.StatusCode, session):
 		c.lose()
 		o.fail(ctx, ErrSessionLost, false)
 	case answer || failure && m.ID.IsZero() && protocol.SpecCode(m.Error.Code):
@@ -271,6 +280,11 @@ func (o *outgoing) post(ctx context.Context) (written bool, err error) {
 	}
 	defer discard(resp)
 	answers := o.method == ""
+	c.readopt(resp.Header)
+	if c.replaced(resp.StatusCode, session) && o.stale < MaxStale {
+		o.stale++
+		return o.post(ctx)
+	}
 	switch {
 	case 200 <= resp.StatusCode && resp.StatusCode <= 299:
 		return true, nil

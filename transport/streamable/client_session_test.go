@@ -1,10 +1,12 @@
 package streamable_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"mcpd/protocol"
@@ -79,4 +81,70 @@ func TestSessionOutlivesItsClient(t *testing.T) {
 			t.Fatalf("sent %v, want %v", requests(), want)
 		}
 	}
+}
+
+// rotating is a server that gives another session id with each response to a POST, and knows the last alone.
+func rotating(p *peer) http.HandlerFunc {
+	var mu sync.Mutex
+	last := 0
+	return func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.Method != http.MethodPost {
+			p.ServeHTTP(w, r)
+			return
+		}
+		if id := r.Header.Get("Mcp-Session-Id"); last > 0 && id != fmt.Sprint("r", last) {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		last++
+		w.Header().Set("Mcp-Session-Id", fmt.Sprint("r", last))
+		p.ServeHTTP(w, r)
+	}
+}
+
+// A session id that comes with a later response replaces the one before. A request that was on its way
+// meanwhile is sent again.
+func TestClientTakesANewSessionID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		p.posts["initialize"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
+			answerJSON(w, jsonrpc.Response(m.ID, nil))
+		}
+		p.posts["x"] = p.posts["initialize"]
+		c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/mcp", Transport: memory{rotating(p)}})
+		shake(t, c, protocol.V20251125)
+		send(t, c, jsonrpc.Notification("notifications/initialized", nil))
+		expect(t, c, "streamable.Standing{Open:false Gap:false Err:<nil>}")
+		const most = 4
+		for id := range uint64(most) {
+			send(t, c, call(id, "x"))
+		}
+		for range most {
+			if in := recv(t, c); in.Err != nil {
+				t.Errorf("got %s", show(in))
+			}
+		}
+		send(t, c, jsonrpc.Notification("notifications/progress", nil), call(9, "x"))
+		expect(t, c, `9: {"jsonrpc":"2.0","id":9,"result":{}}`)
+	})
+}
+
+// A server that knows none of the session ids that it gives is not asked for ever.
+func TestClientGivesUpNewSessionIDs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, n := newPeer(), 0
+		p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
+			n++
+			w.Header().Set("Mcp-Session-Id", fmt.Sprint("n", n))
+			w.WriteHeader(http.StatusNotFound)
+		}
+		c := inMemory(t, p)
+		shake(t, c, protocol.V20251125)
+		send(t, c, call(1, "x"))
+		if in := recv(t, c); in.Err == nil || in.Written || n != 1+streamable.MaxStale {
+			t.Errorf("got %s after %d requests", show(in), n)
+		}
+	})
 }
