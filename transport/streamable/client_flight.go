@@ -13,6 +13,8 @@ import (
 // context of package context, with what that costs.
 type flight struct {
 	older *flight // with the same id, which somebody uses again too soon; nil for most
+	waits bool    // for its answer on the standing stream; guarded by the Client's mutex
+	there bool    // its answer has come by that; likewise
 
 	mu   sync.Mutex // guards what follows
 	err  error

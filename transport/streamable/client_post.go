@@ -136,12 +136,48 @@ func (o *outgoing) call(ctx context.Context) {
 			spoil(resp)
 			o.fail(ctx, err, true)
 		}
+	case resp.StatusCode == http.StatusAccepted && o.method != initialize:
+		discard(resp)
+		o.elsewhere(ctx)
 	case resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusNoContent || resp.ContentLength == 0:
 		spoil(resp)
 		o.fail(ctx, errNoAnswer, true)
 	default:
 		spoil(resp)
 		o.fail(ctx, fmt.Errorf("the answer is of type %q", kind), true)
+	}
+}
+
+// elsewhere waits for the answer on the standing stream, as long as there is one: it is delivered from
+// there. Some servers answer so.
+func (o *outgoing) elsewhere(ctx context.Context) {
+	c := o.client
+	c.mu.Lock()
+	o.flight.waits = true
+	there := o.flight.there
+	c.mu.Unlock()
+	if there {
+		return
+	}
+	select {
+	case c.standing <- struct{}{}: // nothing reads the stream
+		<-c.standing
+		o.fail(ctx, fmt.Errorf("%w, and has no stream for it", errNoAnswer), true)
+	case <-ctx.Done():
+	}
+}
+
+// settled tells that the answer to a request has come by the standing stream. It may be there before the
+// response to the request is.
+func (c *Client) settled(id jsonrpc.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f := c.inFlight[id]
+	if f == nil {
+		return
+	}
+	if f.there = true; f.waits {
+		f.cancel()
 	}
 }
 

@@ -306,6 +306,9 @@ func (f *flow) message(data []byte) (answered, some bool) {
 	case err == nil:
 	case bad != nil && (bad.Response || bad.Empty) && !bad.ID.IsZero() && (f.call == nil || bad.ID == f.call.id):
 		f.client.deliver(transport.Inbound{Related: bad.ID, Err: fmt.Errorf("the answer: %w", err), Written: true})
+		if f.call == nil {
+			f.client.settled(bad.ID)
+		}
 		return f.call != nil, true
 	default:
 		f.client.deliver(transport.Inbound{Control: Unreadable{err}})
@@ -319,6 +322,9 @@ func (f *flow) deliver(m jsonrpc.Message) (answers bool) {
 		return f.call.deliver(m)
 	}
 	f.client.deliver(transport.Inbound{Message: m})
+	if m.Method == "" {
+		f.client.settled(m.ID)
+	}
 	return false
 }
 

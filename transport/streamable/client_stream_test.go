@@ -3,6 +3,7 @@ package streamable_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -11,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
@@ -396,5 +399,57 @@ func TestInitializeAsksForASessionAnew(t *testing.T) {
 		if want := []string{"", "", ""}; !slices.Equal(seen, want) {
 			t.Errorf("sessions %q, want none", seen)
 		}
+	})
+}
+
+// The answer to a request that was accepted comes by the standing stream. Where there is none the
+// request has failed.
+func TestClientTakesAnswersOfTheStandingStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, events := newPeer(), make(chan string, 2)
+		p.get = func(w http.ResponseWriter, r *http.Request) {
+			stream(w, ": hello")
+			for {
+				select {
+				case e := <-events:
+					emit(w, e)
+				case <-r.Context().Done():
+					return
+				}
+			}
+		}
+		p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
+			w.WriteHeader(http.StatusAccepted)
+			time.AfterFunc(time.Minute, func() { events <- data(jsonrpc.Response(m.ID, nil)) })
+		}
+		p.posts["first"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
+			events <- data(jsonrpc.Response(m.ID, nil))
+			time.Sleep(time.Second)
+			w.WriteHeader(http.StatusAccepted)
+		}
+		p.posts["never"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { w.WriteHeader(http.StatusAccepted) }
+		c := inMemory(t, p)
+		shake(t, c, protocol.V20251125)
+		send(t, c, jsonrpc.Notification("notifications/initialized", nil))
+		expect(t, c, "streamable.Standing{Open:true Gap:false Err:<nil>}")
+		send(t, c, call(1, "x"), call(2, "never"))
+		expect(t, c, `none: {"jsonrpc":"2.0","id":1,"result":{}}`)
+		send(t, c, jsonrpc.Notification("notifications/cancelled", jsontext.Value(`{"requestId":2}`)), call(3, "x"))
+		expect(t, c, `none: {"jsonrpc":"2.0","id":3,"result":{}}`)
+		for id := range uint64(2 * streamable.MaxPosts) { // none keeps its place
+			send(t, c, call(10+id, "first"))
+			expect(t, c, fmt.Sprintf(`none: {"jsonrpc":"2.0","id":%d,"result":{}}`, 10+id))
+			time.Sleep(2 * time.Second)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { w.WriteHeader(http.StatusAccepted) }
+		c := inMemory(t, p)
+		shake(t, c, protocol.V20251125)
+		send(t, c, jsonrpc.Notification("notifications/initialized", nil))
+		expect(t, c, "streamable.Standing{Open:false Gap:false Err:<nil>}")
+		send(t, c, call(1, "x"))
+		expect(t, c, "1 failed, written=true: the server accepted the request without an answer, and has no stream for it")
 	})
 }

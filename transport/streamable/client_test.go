@@ -162,7 +162,7 @@ func TestClientOutcomes(t *testing.T) {
 		{"error with a status", body(400, json, `{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"m"}}`), `1: {"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"m"}}`},
 		{"method unknown, 404", body(404, json, `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"m"}}`), `1: {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"m"}}`},
 		{"error of nobody with a status", body(400, json, `{"jsonrpc":"2.0","error":{"code":-1,"message":"m"}}`), `1 failed, written=false: status 400 Bad Request: "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-1,\"message\":\"m\"}}"`},
-		{"accepted without answer", status(202), `1 failed, written=true: the server accepted the request without an answer`},
+		{"accepted without answer", status(202), `1 failed, written=true: the server accepted the request without an answer, and has no stream for it`},
 		{"no content", status(204), `1 failed, written=true: the server accepted the request without an answer`},
 		{"broken", body(200, json, `{"jsonrpc":"2.0","id":1,`), `1 failed, written=true: the answer: parse: `},
 		{"an array", body(200, json, `[{"jsonrpc":"2.0","id":1,"result":{}}]`), `1: {"jsonrpc":"2.0","id":1,"result":{}}`},
