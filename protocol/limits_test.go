@@ -54,6 +54,35 @@ func TestAnswerLimits(t *testing.T) {
 	}
 }
 
+// What else servers send is read as far as its bytes go: ids of questions, numbers, many values, and
+// arrays of messages.
+func TestAnswersAreBoundedByTheirBytes(t *testing.T) {
+	result := func(value string) string { return `{"jsonrpc":"2.0","id":1,"result":{"v":` + value + `}}` }
+	asks := func(n int) string {
+		return `{"jsonrpc":"2.0","id":"` + strings.Repeat("q", n) + `","method":"ping"}`
+	}
+	for _, c := range []struct {
+		name, text string
+		fits       bool
+	}{
+		{"a long number", result(strings.Repeat("9", 100_000)), true},
+		{"many values", result("[" + strings.Repeat("0,", 5<<20) + "0]"), true},
+		{"a long id", asks(protocol.MaxQuestionID), true},
+		{"one that is too long", asks(protocol.MaxQuestionID + 1), false},
+	} {
+		if _, err := jsonrpc.DecodeLenient([]byte(c.text), protocol.UpstreamLimits()); (err == nil) != c.fits {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	for n, fits := range map[int]bool{52: true, protocol.MaxAnswerBatch: true, protocol.MaxAnswerBatch + 1: false} {
+		text := "[" + strings.Repeat(`{"jsonrpc":"2.0","method":"n"},`, n-1) + result("0") + "]"
+		messages, _, err := jsonrpc.DecodeBatchLenient([]byte(text), protocol.UpstreamLimits())
+		if (err == nil && len(messages) == n) != fits {
+			t.Errorf("%d messages: %d, %v", n, len(messages), err)
+		}
+	}
+}
+
 func TestHandshakeRefusesBadParams(t *testing.T) {
 	_, err := protocol.Negotiation{}.Handshake([]byte(`[]`), protocol.ServerCapabilities{})
 	condition(t, err, protocol.ConditionInvalidParams)

@@ -139,6 +139,8 @@ var limits = []limit{
 
 	// Servers.
 	{"", "upstream_message", int64(protocol.MaxUpstreamMessage), "a message of a server", "its request fails; the connection goes on", ""},
+	{"", "question_id", int64(protocol.MaxQuestionID), "the id of what a server asks", "the question is skipped; the connection goes on", ""},
+	{"", "answer_batch", protocol.MaxAnswerBatch, "messages of one array of a server", "its request fails; the connection goes on", ""},
 	{"", "http2_answer", (*host).window, "bytes of a server's answer over HTTP/2 that come before they are read, which count for nobody: one in 4096 of the memory, 64 KiB at least, 4 MiB at most", "its server waits", ""},
 	{"", "request_id", protocol.ReservedRequestID, "ids of the requests on one connection to a server, of 2^53-1 that peers can hold", "from 90 % the connection is replaced as soon as it has no call in flight; here it sends no request any more", "mcpd_upstream_request_id_usage_ratio"},
 	{"call_timeout", "", nil, "a call, from its last progress", "-32009, and the server is told", "mcpd_requests_total"},

@@ -20,7 +20,7 @@ var bounded = []struct{ what, gauges string }{
 	{"time unused", "idle_timeout_seconds"},
 	{"size and number of header fields, length of the URL", "max_header_bytes max_headers max_url_bytes"},
 	{"size of a request", "max_body_bytes"},
-	{"a server's message, a line of its standard error", "upstream_message_bytes line_bytes"},
+	{"a server's message, a line of its standard error", "upstream_message_bytes line_bytes question_id_bytes answer_batch"},
 	{"JSON: depth, tokens, keys", "max_depth max_tokens max_members max_answer_depth max_answer_members json_digits"},
 	{"arrays of messages", "max_batch"},
 	{"`_meta`", "meta_bytes meta_depth meta_keys"},
@@ -155,6 +155,8 @@ var enforced = map[string]string{
 	"uri_bytes":               "actors/server.TestURIsAreBounded",
 
 	"upstream_message_bytes":   "protocol.TestMessageLimits",
+	"question_id_bytes":        "protocol.TestAnswersAreBoundedByTheirBytes",
+	"answer_batch":             "protocol.TestAnswersAreBoundedByTheirBytes",
 	"stream_resume_seconds":    "transport/streamable.TestClientGivesUpResuming",
 	"bridge_wait_seconds":      "protocol/reconnect.TestScenarios",
 	"bridge_held":              "protocol/reconnect.TestHeldRequestsAreBounded",

@@ -1,6 +1,9 @@
 package interop
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // oddAsking is the script of a server that writes questions during a call, and does not wait for answers.
 // Another call says how many of them nobody has answered a second later.
@@ -73,6 +76,8 @@ func oddAsks() []oddRow {
 		row("ask-kinds", "a form and roots at once", `{"elicitation":{},"roots":{}}`, piped,
 			during(oddQuestion(`"a-$N"`, "elicitation/create", form), oddQuestion(`"b-$N"`, "roots/list", `{}`))),
 		row("ask-unknown", "a method that nobody knows", elicits, piped, during(oddQuestion(`"q-$N"`, "odd/question", `{}`))),
+		row("ask-long", "a question whose id has 1,000 bytes", elicits, everywhere,
+			during(oddQuestion(`"`+strings.Repeat("q", 1000)+`-$N"`, "elicitation/create", form))),
 		row("ask-number", "a number as the id of a question", elicits, piped, during(oddQuestion(`7$N`, "elicitation/create", form))),
 		row("ask-twice", "the same id twice at once", elicits, piped,
 			during(oddQuestion(`"q-$N"`, "elicitation/create", form), oddQuestion(`"q-$N"`, "elicitation/create", form))),
