@@ -224,7 +224,7 @@ func (r oddReply) body(out http.ResponseWriter, text []byte) {
 func (w *oddWeb) listen(out http.ResponseWriter, r *http.Request, server oddServer) {
 	id, session := w.session("", server)
 	out.Header().Set("Content-Type", "text/event-stream")
-	at := strings.TrimSuffix(r.URL.Path, "/sse") + "/message?session=" + id
+	at := strings.Join(strings.SplitN(r.URL.Path, "/", 4)[:3], "/") + "/message?session=" + id
 	fmt.Fprintf(out, "%sevent: endpoint\ndata: %s\n\n", server.opens, at)
 	session.write(out, r)
 }
