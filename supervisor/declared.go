@@ -9,8 +9,8 @@ import (
 // serverName is a server of a tenant.
 type serverName struct{ tenant, server string }
 
-// declared keeps one value for each configured server, of how it was declared last. Connections that
-// were made under another declaration go on with the value they have.
+// declared keeps one value for each configured server, of how it was declared last. Connections
+// that were made under another declaration go on with the value they have.
 type declared[D comparable, V any] struct {
 	mu  sync.Mutex
 	all map[serverName]declaration[D, V]
@@ -21,17 +21,19 @@ type declaration[D, V any] struct {
 	value V
 }
 
-// of is the value of a server that is declared so. It is kept if the server is configured, and if the
-// declaration is not older than the one that is kept.
-func (d *declared[D, V]) of(now *settings, name serverName, how D, older func(D, D) bool, fresh func() V) V {
-	d.mu.Lock()
+// of is the value of a server that is declared so. It is kept if the server is configured, and if
+// the declaration is not older than the one that is kept.
+func (d *declared[D, V]) of(
+	now func() *settings, name serverName, how D, older func(D, D) bool, fresh func() V,
+) V {
+	d.mu.Lock() // before a look at the settings: keep may have read newer ones
 	defer d.mu.Unlock()
 	kept, ok := d.all[name]
 	if ok && kept.how == how {
 		return kept.value
 	}
 	value := fresh()
-	if !now.servers[name] || ok && older(how, kept.how) {
+	if !now().servers[name] || ok && older(how, kept.how) {
 		return value // for a connection that is about to end
 	}
 	if d.all == nil {
@@ -42,11 +44,12 @@ func (d *declared[D, V]) of(now *settings, name serverName, how D, older func(D,
 }
 
 // keep forgets the servers that are not configured any more.
-func (d *declared[D, V]) keep(now *settings) {
+func (d *declared[D, V]) keep(now func() *settings) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	servers := now().servers
 	for name := range d.all {
-		if !now.servers[name] {
+		if !servers[name] {
 			delete(d.all, name)
 		}
 	}

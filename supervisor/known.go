@@ -6,11 +6,11 @@ import (
 	"mcpd/actors/client"
 )
 
-// knownOf is what the connections to a server, as it was declared in a revision, know of it from each
-// other.
+// knownOf is what the connections to a server, as it was declared in a revision, know of it from
+// each other.
 func (h *host) knownOf(name serverName, revision uint32) *client.Known {
 	return h.known.of(
-		h.now(), name, revision,
+		h.now, name, revision,
 		func(one, other uint32) bool { return one < other },
 		func() *client.Known { return &client.Known{} },
 	)

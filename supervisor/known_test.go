@@ -41,7 +41,7 @@ func TestKnownServersAreForgotten(t *testing.T) {
 	h.knownOf(serverName{"acme", "removed"}, 0)
 	h.knownOf(serverName{"globex", "files"}, 0)
 	h.settings.Store(settingsOf("files", "search"))
-	h.known.keep(h.now())
+	h.known.keep(h.now)
 	want := map[string]int{"known_servers": 2, "ready_connections": 0, "open_questions": 0}
 	got := map[string]int{}
 	for kind, n := range h.knownRecords() {

@@ -67,8 +67,8 @@ func (h *host) apply(c *config.Config, a configuration.Applied) {
 		t.Removed = t.RemovedSince(h.now().tenants[t.Name])
 	}
 	h.settings.Store(newSettings(c, a))
-	h.known.keep(h.now())
-	h.dialects.keep(h.now())
+	h.known.keep(h.now)
+	h.dialects.keep(h.now)
 	h.moveCertificate(c)
 	h.kept.Bound(h.bounds(c))
 	h.forgetTenants()
