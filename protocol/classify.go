@@ -54,7 +54,8 @@ func (n Negotiation) Classify(a Arrival) (Class, error) {
 	case known && header.Era() == Legacy:
 		return Class{Era: Legacy, Version: header}, nil
 	case a.Header != "" && !slices.Contains(n.Offered(Modern), header):
-		return Class{Era: Modern, Version: Latest}, UnsupportedVersion(a.Header, append(n.Offered(Legacy), n.Offered(Modern)...)...)
+		offered := append(n.Offered(Legacy), n.Offered(Modern)...)
+		return Class{Era: Modern, Version: Latest}, UnsupportedVersion(a.Header, offered...)
 	case known && a.Notification:
 		return Class{Era: Modern, Version: header}, nil
 	case a.Header != "":

@@ -75,14 +75,16 @@ const (
 func RequestLimits() jsonrpc.Limits { return jsonrpc.Limits{Bytes: MaxRequestBody} }
 
 const (
-	// MaxQuestionID bounds the id of what a server asks, in bytes: it is kept while the question is open.
+	// MaxQuestionID bounds the id of what a server asks, in bytes: it is kept while the question is
+	// open.
 	MaxQuestionID = 64 << 10
 	// MaxAnswerBatch bounds the messages of an array of a server: each takes more than its bytes.
 	MaxAnswerBatch = 10_000
 )
 
-// UpstreamLimits bounds a message of a server. The official SDKs have no bound but memory, so that the
-// bytes of the message bound its tokens and its numbers too: neither takes more than they do.
+// UpstreamLimits bounds a message of a server. The official SDKs have no bound but memory, so
+// that the bytes of the message bound its tokens and its numbers too: neither takes more than
+// they do.
 func UpstreamLimits() jsonrpc.Limits {
 	return jsonrpc.Limits{
 		Bytes: MaxUpstreamMessage, Tokens: MaxUpstreamMessage, Digits: MaxUpstreamMessage,

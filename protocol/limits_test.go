@@ -54,8 +54,8 @@ func TestAnswerLimits(t *testing.T) {
 	}
 }
 
-// What else servers send is read as far as its bytes go: ids of questions, numbers, many values, and
-// arrays of messages.
+// The bytes of a server's message bound its numbers and its values; ids of questions and arrays of
+// messages have bounds of their own.
 func TestAnswersAreBoundedByTheirBytes(t *testing.T) {
 	result := func(value string) string { return `{"jsonrpc":"2.0","id":1,"result":{"v":` + value + `}}` }
 	asks := func(n int) string {

@@ -60,9 +60,9 @@ func (h *host) guaranteed() int {
 	return int(quota.Shares{Total: b.Total, Tenants: b.Tenants}.Guaranteed())
 }
 
-// windowShare is the part of the memory that a server may send of one answer over HTTP/2 before it is
-// read: one in 4096, so that all the requests that a tenant has in flight by default fill no more than
-// a quarter of the memory with that.
+// windowShare is the part of the memory that a server may send of one answer over HTTP/2 before
+// it is read: one in 4096, so that all the requests that a tenant has in flight by default fill
+// no more than a quarter of the memory with that.
 const windowShare = 4096
 
 // window is what that is in bytes.

@@ -9,8 +9,8 @@ import (
 	"mcpd/telemetry"
 )
 
-// A GET that is answered 405 is how a client learns that there is no stream. Only somebody who looks
-// for it wants to read that.
+// A GET that is answered 405 is how a client learns that there is no stream. Only somebody who
+// looks for it wants to read that.
 func TestRefusedStreamIsRoutine(t *testing.T) {
 	for level, want := range map[slog.Level]int{slog.LevelInfo: 2, slog.LevelDebug: 3} {
 		var log strings.Builder

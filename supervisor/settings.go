@@ -26,7 +26,8 @@ type settings struct {
 
 func newSettings(c *config.Config, a configuration.Applied) *settings {
 	s := &settings{
-		config: c, applied: a, tenants: map[string]*tenant.Tenant{}, servers: map[serverName]bool{}, names: map[string]map[string]bool{}, required: map[string][]string{},
+		config: c, applied: a, tenants: map[string]*tenant.Tenant{}, servers: map[serverName]bool{},
+		names: map[string]map[string]bool{}, required: map[string][]string{},
 		admission: streamable.NewAdmission(hosts(c), c.Origins, bounds(c)),
 	}
 	keys := map[string][]auth.Key{}

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// While a server is away each call of it is refused for the same cause, and while the host drains each
-// new one. The line of the incident, or of the drain, has begun that story: one line counts the
-// refusals SampleEvery later, or at the end of the log. The requests that were on their way when a
-// client ended its session have a line at once, and the next one counts the others. So have the lines
-// that a program prints among its messages.
+// While a server is away each call of it is refused for the same cause, and while the host drains
+// each new one. The line of the incident, or of the drain, has begun that story: one line counts
+// the refusals SampleEvery later, or at the end of the log. The requests that were on their way
+// when a client ended its session have a line at once, and the next one counts the others. So
+// have the lines that a program prints among its messages.
 const (
 	SampleEvery = time.Minute
 	// MaxSamples bounds the causes that are counted; further ones are written as they come.

@@ -36,8 +36,8 @@ func newPool() *pool {
 
 var grown = newPool()
 
-// maxSpare is how many bytes of spares there are at most, and spareShare the part of the memory that
-// they are in any case: no Room counts them, and a burst of large messages leaves many.
+// maxSpare is how many bytes of spares there are at most, and spareShare the part of the memory
+// that they are in any case: no Room counts them, and a burst of large messages leaves many.
 const (
 	maxSpare   = 32 << 20
 	spareShare = 32

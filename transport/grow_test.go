@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// However many buffers come back at once, few are kept, in all: the fewer, the less memory there is.
-// What the collector takes of them makes room for others.
+// However many buffers come back at once, few are kept, in all: the fewer, the less memory there
+// is. Those that the collector takes make room for others.
 func TestFewBuffersAreKept(t *testing.T) {
 	for memory, most := range map[int64]int64{1 << 40: maxSpare, 256 << 20: 8 << 20, 1 << 20: 0} {
 		p := newPool()

@@ -18,8 +18,8 @@ const ownerPoll = 100 * time.Millisecond
 //
 // A message counts as much as its buffer has grown to, not what it may become, so one that stops
 // half-way holds little. Messages that have begun could then all wait for each other: so one of them
-// at a time, the first that finds no room, has an overdraft and grows as far as it must, if the owner
-// may have one. A Room therefore holds its limit and one message at most.
+// at a time, the first that finds no room, has an overdraft and grows as far as it must, if the
+// owner may have one. A Room therefore holds its limit and one message at most.
 //
 // A nil Room has no bound. It is safe for concurrent use.
 type Room struct {

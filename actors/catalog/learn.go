@@ -40,7 +40,8 @@ func (c *Catalog) learn(s *server, r *client.Report) {
 		c.noteOdd(s, r.Facts, &lists)
 	}
 	unheard := !l.known || l.mute()
-	l.known, l.stale, l.stored, l.until, l.facts, l.lists, l.short = true, false, false, time.Time{}, r.Facts, lists, short
+	l.known, l.stale, l.stored, l.until = true, false, false, time.Time{}
+	l.facts, l.lists, l.short = r.Facts, lists, short
 	if unheard && !l.mute() && l.served && c.frees(s, r) {
 		c.announce(r, []merge.Kind{merge.Resources})
 	}

@@ -79,7 +79,8 @@ func (l *listing) due(s tenant.Server) bool {
 // mute reports whether the server has never said which resources it has: it owes a list that it was
 // asked for, or could not give it.
 func (l *listing) mute() bool {
-	return l.short[merge.Resources].State.Provisional() || l.short[merge.Templates].State.Provisional()
+	return l.short[merge.Resources].State.Provisional() ||
+		l.short[merge.Templates].State.Provisional()
 }
 
 // listing is what a server has listed over a kind of connection.

@@ -91,7 +91,7 @@ type Connection struct {
 	following      map[string]*following // by the URI of the resource
 	keepers        map[string]taskID     // the server's task that a user of the connection keeps, by row
 	leveling       bool                  // the server is being asked for a level
-	restoreBy      time.Time             // calls wait until it has what clients want of it; zero for no wait
+	restoreBy      time.Time             // until when calls wait for it to be restored; zero for no wait
 	asks           bool                  // the server may ask its clients something
 	drops          drops.Drops           // of what the server sent and nobody gets
 	lines          lateLines             // answers that wait for log lines

@@ -99,8 +99,9 @@ func TestAbandonedQuestionsAreGivenUpForOthers(t *testing.T) {
 	}
 }
 
-// The tree and the log say who waits for whom, and the log once for all who wait at a time. Each call
-// that has waited for too long is a line of its own: which tool of which server, whose, and why.
+// The tree and the log say who waits for whom, and the log once for all who wait at a time. Each
+// call that has waited for too long is a line of its own: which tool of which server, whose, and
+// why.
 func TestTreeAndLogTellWhoWaits(t *testing.T) {
 	run(t, shared, func(r *rig) {
 		p, _, _ := r.dialogs(&presence{}, protocol.V20251125)

@@ -118,8 +118,8 @@ func TestRememberedSubscriptionsAreCounted(t *testing.T) {
 	}
 }
 
-// Large answers of clients count until the server has them: in the mailbox of the connection, and with
-// their call while they wait for others. They do not when they crash it, or come too late.
+// Large answers of clients count until the server has them: in the mailbox of the connection, and
+// with their call while they wait for others. They do not when they crash it, or come too late.
 func TestAnswersOfClientsCount(t *testing.T) {
 	large := jsontext.Value(`{"action":"accept","content":{"x":"` + strings.Repeat("x", transport.Large) + `"}}`)
 	for name, ends := range map[string]func(r *rig, p *mcptest.Peer, give func(jsonrpc.ID), counts func() bool){

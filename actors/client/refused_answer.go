@@ -18,16 +18,16 @@ import (
 // a client's first, and knows of no question (mcp-go answers 400). It goes on waiting for the
 // answer, and its caller would wait with it until the time-out of the call.
 
-// RefusedAnswerWait is how long a call goes on after its server has refused the answer to a question, or
-// could not be reached with it. A server that does not need the answer any more, because it has
-// stopped waiting for it, answers the call or says something during it meanwhile.
+// RefusedAnswerWait is how long a call goes on after its server has refused the answer to a
+// question, or could not be reached with it. A server that does not need the answer any more,
+// because it has stopped waiting for it, answers the call or says something during it meanwhile.
 const RefusedAnswerWait = 5 * time.Second
 
 // refusedAnswerDue says that a call may have gone on for that long.
 type refusedAnswerDue struct{ id jsonrpc.ID }
 
-// lastQuestion is what a server has asked last during a call. It does not need the answer to what it
-// has asked before, or hears that there is none from the answer to this.
+// lastQuestion is what a server has asked last during a call. It does not need the answer to what
+// it has asked before, or hears that there is none from the answer to this.
 type lastQuestion struct {
 	id      jsonrpc.ID
 	method  string

@@ -43,8 +43,8 @@ func (r *rig) readyRemote() *mcptest.Peer {
 
 var noSession = &streamable.StatusError{Status: 400, Body: "Missing session ID for sampling response"}
 
-// A server without sessions refuses the answer to what it has asked, and waits for it all the same. Its
-// caller is told soon, and it is told that nobody waits.
+// A server without sessions refuses the answer to what it has asked, and waits for it all the
+// same. Its caller is told soon, and it is told that nobody waits.
 func TestCallWhoseAnswerIsRefusedEnds(t *testing.T) {
 	for name, tt := range map[string]struct {
 		related bool // it asked on the stream of the call
@@ -140,8 +140,8 @@ func TestCallThatAsksSomethingElseGoesOn(t *testing.T) {
 	})
 }
 
-// A server that has stopped waiting for the answer, and refuses it because it comes late, goes on with
-// the call. Neither is one ended whose answer may have arrived.
+// A server that has stopped waiting for the answer, and refuses it because it comes late, goes on
+// with the call. Neither is one ended whose answer may have arrived.
 func TestCallWhoseServerGoesOnGoesOn(t *testing.T) {
 	for name, tt := range map[string]struct {
 		u     streamable.Undelivered

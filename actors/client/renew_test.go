@@ -168,8 +168,8 @@ func TestRenewalsAreSpaced(t *testing.T) {
 	})
 }
 
-// However long a server takes until it forgets its session, it is asked less and less often while that
-// is of no use.
+// However long a server takes until it forgets its session, it is asked less and less often while
+// that is of no use.
 func TestRenewalsOfASlowServerAreSpaced(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		const slow = 3 * client.FirstRenewal

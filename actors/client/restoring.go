@@ -6,10 +6,11 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// A server that has just been started is asked for the log level and the subscriptions that clients had
-// of the one before, and for those of whoever has it started. A client of the server itself would make
-// its first call when it has the answers: a server may handle requests out of turn, so that the log lines
-// and the updates of a call that is written right behind them would be lost.
+// A server that has just been started is asked for the log level and the subscriptions that
+// clients had of the one before, and for those of whoever has it started. A client of the server
+// itself would make its first call when it has the answers: a server may handle requests out of
+// turn, so that the log lines and the updates of a call that is written right behind them would
+// be lost.
 
 // RestoreWait is how long calls wait for those answers, as a session waits for what it asks of a
 // server that runs.
@@ -46,5 +47,6 @@ func (c *Connection) restored() {
 // holdsCalls reports whether calls wait although the server is ready.
 func (c *Connection) holdsCalls() bool { return c.restoring() || c.followsFirst() }
 
-// Class lets it be heard however full the mailbox is: there is one for each time that calls are held.
+// Class lets it be heard however full the mailbox is: there is one for each time that calls are
+// held.
 func (restoreDue) Class() otp.Class { return otp.Owed }

@@ -8,8 +8,9 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// A call that has a server started comes to it when the server has what its client wants of it: the log
-// level, and the resources that it watches. A server may handle what comes after the other together.
+// A call that has a server started comes to it when the server has what its client wants of it:
+// the log level, and the resources that it watches. A server may handle what comes after the
+// other together.
 func TestCallWaitsForWhatItsClientWants(t *testing.T) {
 	for name, answered := range map[string]bool{"answered": true, "not answered": false} {
 		t.Run(name, func(t *testing.T) {
@@ -46,8 +47,8 @@ func TestCallWaitsForWhatItsClientWants(t *testing.T) {
 	}
 }
 
-// The same is so after each end of a server: calls that waited for the next come after what it is asked
-// for again.
+// The same is so after each end of a server: calls that waited for the next come after what it is
+// asked for again.
 func TestCallWaitsForWhatIsRestored(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()

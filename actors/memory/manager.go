@@ -18,8 +18,8 @@ const (
 	// CollectEvery is how long a level may rest on the same collection. What was let go of since counts only then, and an idle runtime
 	// collects every two minutes.
 	CollectEvery = 2 * time.Second
-	// RefusedFor is how long those above their share are refused, once a collection has found no memory
-	// left, before the next one begins, which has everybody refused if it finds the same.
+	// RefusedFor is how long those above their share are refused, once a collection has found no
+	// memory left, before the next one begins, which has everybody refused if it finds the same.
 	RefusedFor = SampleEvery
 )
 
@@ -126,9 +126,10 @@ func (m *Manager) sample() {
 }
 
 // next is the level after last. A collection counts as alive what was allocated while it went on, so
-// one that comes amid bursts of some tenants may find far more than is kept. Those above their share
-// are refused from then on, and everybody only when a second collection finds no memory left, which
-// began when they had been refused for RefusedFor: it has no burst of theirs to count.
+// one that comes amid bursts of some tenants may find far more than is kept. Those above their
+// share are refused from then on, and everybody only when a second collection finds no memory
+// left, which began when they had been refused for RefusedFor: it has no burst of theirs to
+// count.
 func (m *Manager) next(last quota.Level, use Use) quota.Level {
 	level, full := last.Next(use.Bytes, m.o.Limit), m.o.Limit > 0 && use.Bytes >= m.o.Limit
 	switch {

@@ -77,8 +77,8 @@ func TestManagerFollowsWhatIsInUse(t *testing.T) {
 	})
 }
 
-// Collections amid bursts do not have everybody refused: the one has to find no memory left that begins
-// when those above their share were refused for a while.
+// Collections amid bursts do not have everybody refused: the one has to find no memory left that
+// begins when those above their share were refused for a while.
 func TestEverybodyIsRefusedOnlyAfterASecondCollection(t *testing.T) {
 	run(t, func(h *host) {
 		h.has(500, time.Minute)

@@ -71,7 +71,8 @@ func (d *Deliver) Counts() bool { return d.kept.Load() != nil }
 
 // count begins to count a large message.
 func (d *Deliver) count(kept *quota.Account) {
-	d.kept.Store(kept.Hold(quota.Requests, len(d.Message.Params)+len(d.Message.Result)+d.Message.Error.Size()))
+	n := len(d.Message.Params) + len(d.Message.Result) + d.Message.Error.Size()
+	d.kept.Store(kept.Hold(quota.Requests, n))
 }
 
 // Fail answers the request when the actor could not handle it. One that the actor never looked at, because it crashed on another, is

@@ -264,7 +264,10 @@ func serve(ctx context.Context, f serveFlags) error {
 		Memory: limit.runtime, Resident: limit.resident, Pace: memory.Pacer(), Contention: supervisor.Contention(), Instance: instance(name), Earlier: name + ".", State: state, Safe: safe, Sockets: sockets,
 		Own:  func() error { return own(lock, past) },
 		Load: func() (*config.Config, string, error) { return reload(source, f) },
-		Next: func(ctx context.Context, run func(*exec.Cmd) error) error { return checkNext(ctx, run, source) }, Unreplaced: f.unreplaced,
+		Next: func(ctx context.Context, run func(*exec.Cmd) error) error {
+			return checkNext(ctx, run, source)
+		},
+		Unreplaced: f.unreplaced,
 	})
 	if err != nil {
 		return &failure{exitFailure, err}

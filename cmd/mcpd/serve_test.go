@@ -36,8 +36,8 @@ func TestHostOutlivesTheReaderOfItsLog(t *testing.T) {
 	}
 }
 
-// What a configuration names may have values of variables in it: what the machine says of it does
-// not repeat them.
+// A path of the configuration may have the value of a variable in it, so the machine's errors do not
+// repeat it.
 func TestMachineRepeatsNoPath(t *testing.T) {
 	file := t.TempDir() + "/file"
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

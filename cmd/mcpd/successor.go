@@ -24,8 +24,8 @@ const (
 // runner runs a command: (*exec.Cmd).Run, or what a host has in its place.
 type runner func(*exec.Cmd) error
 
-// checkNext makes sure, before anything of this host stops, that the program at its path runs, is an
-// mcpd, and accepts the configuration.
+// checkNext makes sure, before anything of this host stops, that the program at its path runs, is
+// an mcpd, and accepts the configuration.
 func checkNext(ctx context.Context, run runner, source string) error {
 	program, err := os.Executable()
 	if err != nil {
@@ -47,7 +47,8 @@ func checkNext(ctx context.Context, run runner, source string) error {
 func checkProgram(ctx context.Context, run runner, program string) error {
 	version, err := ask(ctx, run, program, "version")
 	if err == nil && !bytes.HasPrefix(version, []byte("mcpd ")) {
-		err = fmt.Errorf("%s is no mcpd: asked for its version it says %q", program, telemetry.Clean(string(version), 100))
+		said := telemetry.Clean(string(version), 100)
+		err = fmt.Errorf("%s is no mcpd: asked for its version it says %q", program, said)
 	}
 	return err
 }
@@ -69,7 +70,8 @@ func ask(ctx context.Context, run runner, program string, args ...string) ([]byt
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("%s %s: no answer within %s", program, args[0], checkTime)
 	case errors.As(err, &exit) && len(wrong.kept) > 0:
-		return nil, fmt.Errorf("%s %s: %w: %s", program, args[0], err, telemetry.Clean(string(wrong.kept), telemetry.MaxValue))
+		said := telemetry.Clean(string(wrong.kept), telemetry.MaxValue)
+		return nil, fmt.Errorf("%s %s: %w: %s", program, args[0], err, said)
 	}
 	return nil, fmt.Errorf("%s %s: %w", program, args[0], err)
 }

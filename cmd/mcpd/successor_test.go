@@ -138,7 +138,8 @@ func TestNoRestartWithABrokenProgram(t *testing.T) {
 	serves(t, host)
 }
 
-// A host whose program is broken while it drains serves on in the same process, with the same socket.
+// A host whose program is broken while it drains serves on in the same process, with the same
+// socket.
 func TestHostServesOnWhenItsProgramBreaks(t *testing.T) {
 	for _, b := range broken {
 		t.Run(b.name, func(t *testing.T) {

@@ -47,9 +47,13 @@ func expand(s string, d dialect, env func(string) (string, bool)) (text, shown s
 		case strings.HasPrefix(name, "input:"):
 			return "", "", nil, &mistake{"an editor asks its user for an input, and mcpd has nobody to ask", "set a variable of the environment and write " + reference(d, "NAME", false)}
 		case !validEnv(name):
-			return "", "", nil, &mistake{"what is between ${ and } names no variable", "write " + reference(d, "NAME", false)}
+			return "", "", nil, &mistake{
+				"what is between ${ and } names no variable", "write " + reference(d, "NAME", false),
+			}
 		case !prefixed && d == native:
-			return "", "", nil, &mistake{"variables are named with env: here", "write ${env:NAME}, or $${ for the text itself"}
+			return "", "", nil, &mistake{
+				"variables are named with env: here", "write ${env:NAME}, or $${ for the text itself",
+			}
 		}
 		value, set := env(name)
 		if hasFallback && value == "" {

@@ -7,7 +7,8 @@ import (
 )
 
 func putHost(dst any, v value) *mistake {
-	const example = "write a name or an address, with :port if it has one, or .example.com for the subdomains of example.com"
+	const example = "write a name or an address, with :port if it has one, " +
+		"or .example.com for the subdomains of example.com"
 	host, port := splitHost(v.text)
 	domain, sub := strings.CutPrefix(host, ".")
 	switch {

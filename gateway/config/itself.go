@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// itself reports whether a URL leads to a listener of this host. Names are not looked up: those that
-// are known are localhost and those of hosts.
+// itself reports whether a URL leads to a listener of this host. Names are not looked up: those
+// that are known are localhost and those of hosts.
 func (l *loader) itself(link, listen string) bool {
 	u, err := url.Parse(link)
 	if err != nil || link == "" || strings.HasPrefix(listen, UnixPrefix) {
@@ -19,7 +19,8 @@ func (l *loader) itself(link, listen string) bool {
 	if err != nil || port == "0" {
 		return false
 	}
-	if given := u.Port(); given != port && (given != "" || port != map[string]string{"http": "80", "https": "443"}[u.Scheme]) {
+	usual := map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	if given := u.Port(); given != port && (given != "" || port != usual) {
 		return false
 	}
 	asked, _ := splitHost(u.Host)

@@ -54,6 +54,7 @@ func doubtLiterals(l *loader) {
 			continue
 		}
 		l.warn(x.at, quoted("server", x.server.Name)+": "+x.label+" has a variable like "+x.form+" in it",
-			"it is passed on as it is written", "write ${env:NAME} for a variable of the environment, or leave it if the text is meant")
+			"it is passed on as it is written",
+			"write ${env:NAME} for a variable of the environment, or leave it if the text is meant")
 	}
 }

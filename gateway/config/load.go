@@ -181,7 +181,8 @@ func (l *loader) leaf(k *Key, y ast.Node, s scope) {
 	case dict:
 		pairs, _ := l.Pairs(y, name)
 		for _, pair := range pairs {
-			l.put(k, dst, pair.Name, name+"."+document.Printable(k.named(pair.Name.Text)), pair.Value, s)
+			label := name + "." + document.Printable(k.named(pair.Name.Text))
+			l.put(k, dst, pair.Name, label, pair.Value, s)
 		}
 	}
 }

@@ -2,8 +2,8 @@ package quota
 
 import "testing"
 
-// One message of a tenant below its share grows beyond all bounds, whatever others do. Of those above
-// their share it is one at a time, and none while there is much beyond the bound.
+// One message of a tenant below its share grows beyond all bounds, whatever others do. Of those
+// above their share it is one at a time, and none while there is much beyond the bound.
 func TestMessagesGrowBeyondTheBound(t *testing.T) {
 	l := NewLedger(nil)
 	l.Bound(Bounds{Tenants: 4, Total: 8000}) // 1000 are each tenant's

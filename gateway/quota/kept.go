@@ -33,7 +33,10 @@ const (
 	kindCount = int(iota)
 )
 
-var kindWords = [kindCount]string{"requests", "held_calls", "tasks", "histories", "answers", "lists", "views", "references", "notifications", "outgoing", "sessions", "unwritten", "subscriptions", "questions", "restorable"}
+var kindWords = [kindCount]string{
+	"requests", "held_calls", "tasks", "histories", "answers", "lists", "views", "references",
+	"notifications", "outgoing", "sessions", "unwritten", "subscriptions", "questions", "restorable",
+}
 
 // String is the kind as metrics label it.
 func (k Kind) String() string { return kindWords[k] }

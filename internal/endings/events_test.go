@@ -71,7 +71,8 @@ type event struct {
 	// inFlight says that calls in flight may fail, away that there is a while in which nobody listens,
 	// and refuses that calls may be refused late in a drain.
 	inFlight, away, refuses bool
-	// drains says that the host ends connections by itself, cuts that streams end, relayed that clients come by a proxy, and secure that they use TLS.
+	// drains says that the host ends connections by itself, cuts that streams end, relayed that
+	// clients come by a proxy, and secure that they use TLS.
 	drains, cuts, relayed, secure bool
 }
 

@@ -20,9 +20,9 @@ import (
 // crowded is how many tenants fill the memory together.
 const crowded = 6
 
-// TestCrowdFillsMemory has six tenants fill the memory of a host of 256 MiB in every way, in turn, all
-// in the same one at a time or each in another, and begin anew as soon as something is let go of. A
-// seventh is served, and everybody is never refused.
+// TestCrowdFillsMemory has six tenants fill the memory of a host of 256 MiB in every way, in
+// turn, all in the same one at a time or each in another, and begin anew as soon as something is
+// let go of. A seventh is served, and everybody is never refused.
 func TestCrowdFillsMemory(t *testing.T) {
 	t.Run("in the same way", func(t *testing.T) { crowdFills(t, 0) })
 	t.Run("each in another", func(t *testing.T) { crowdFills(t, 1) })

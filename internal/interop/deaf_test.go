@@ -15,8 +15,8 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// A server without sessions asks during a call, refuses the answer with 400 as mcp-go does, and waits
-// for it. Its caller hears soon what happened, whether it can answer the question or not.
+// A server without sessions asks during a call, refuses the answer with 400 as mcp-go does, and
+// waits for it. Its caller hears soon what happened, whether it can answer the question or not.
 func TestServerThatRefusesTheAnswer(t *testing.T) {
 	form := oddQuestion(`"q-$N"`, "elicitation/create", `{"message":"name?","requestedSchema":{"type":"object","properties":{}}}`)
 	row := oddRow{

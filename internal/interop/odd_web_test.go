@@ -73,7 +73,8 @@ func (w *oddWeb) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// redirects answers a request with the redirect of its path, and reports false where it has arrived.
+// redirects answers a request with the redirect of its path, and reports false where it has
+// arrived.
 func (s oddServer) redirects(out http.ResponseWriter, r *http.Request) bool {
 	parts := strings.SplitN(r.URL.Path, "/", 5)
 	at := &url.URL{Path: strings.Join(parts[:4], "/")}

@@ -98,9 +98,9 @@ func (l *log) since(begin time.Time) (all []line) {
 // is taken when it has begun.
 const early = 50 * time.Millisecond
 
-// linesOf says which lines each event has cost: a line belongs to the event of the first line of its
-// incident, or to the last event that had begun and hits its tenant and server. Those without an
-// event are returned by themselves.
+// linesOf says which lines each event has cost: a line belongs to the event of the first line of
+// its incident, or to the last event that had begun and hits its tenant and server. Those without
+// an event are returned by themselves.
 func linesOf(all []line, events []happened) (by [][]line, alone []line) {
 	by = make([][]line, len(events))
 	of := map[string]int{} // the events of incidents

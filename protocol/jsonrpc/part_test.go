@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Who keeps a small part of a large message does not keep the message.
+// A small part of a large message can be kept without the message.
 func TestSmallPartsAreCopies(t *testing.T) {
 	pad := strings.Repeat(" ", 2*leastBeside)
 	for _, tt := range []struct {

@@ -19,8 +19,8 @@ var without = []string{"_meta", "inputResponses", "requestState"}
 // canonical hashes the one form of params: its length, and then the form, which is that of
 // jsontext.Value.Format with jsontext.ReorderRawObjects. Format makes two copies of params, which
 // may be large. Here jsontext reads them where they are, notes are taken of objects whose members
-// are not in order, and the form is written twice: to be measured, and to be hashed. What is no JSON
-// stays as it is, and is told apart all the same.
+// are not in order, and the form is written twice: to be measured, and to be hashed. What is no
+// JSON stays as it is, and is told apart all the same.
 func canonical(h hash.Hash, params jsontext.Value) {
 	f := form{raw: params}
 	if !f.read() {
@@ -101,7 +101,8 @@ func (f *form) object(d *jsontext.Decoder) bool {
 	for d.PeekKind() != '}' {
 		name, err := d.ReadValue()
 		m := member{from: at(d) - int32(len(name)), name: at(d)}
-		leave := err == nil && top && slices.ContainsFunc(without, func(w string) bool { return splice.Equal(name, w) })
+		named := func(w string) bool { return splice.Equal(name, w) }
+		leave := err == nil && top && slices.ContainsFunc(without, named)
 		if err != nil || !f.value(d) {
 			return false
 		}

@@ -7,7 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// text writes the string that begins there with as few escapes as there can be, and returns its end.
+// text writes the string that begins there with as few escapes as there can be, and returns its
+// end.
 func (f *form) text(w io.Writer, from int) (end int) {
 	for at := from + 1; ; {
 		at += bytes.IndexAny(f.raw[at:], `"\`)

@@ -15,8 +15,9 @@ const (
 	// MaxMessage bounds one line of a server: a tool result carries a file or an image. A longer one fails the request that it answers, and
 	// the next line is read. One without an end ends the connection.
 	MaxMessage = protocol.MaxUpstreamMessage
-	// MaxStray bounds the bytes of lines in a row that are no messages before the stream counts as something else than MCP: no build
-	// or package installation prints as much. Any message in between starts the count anew. They are read at a pace (transport.Pace).
+	// MaxStray bounds the bytes of lines in a row that are no messages before the stream counts as
+	// something else than MCP: no build or package installation prints as much. Any message in
+	// between starts the count anew. They are read at a pace (transport.Pace).
 	MaxStray = 64 << 20
 	// strayLine is added to the bytes of each such line: a flood of short ones ends as well.
 	strayLine = 64

@@ -37,9 +37,9 @@ func browserOf(r *http.Request, ep Endpoint) browser {
 	return browser{origin, ep.Tenant, ep.Principal, address, r.UserAgent()}
 }
 
-// pageOf is the origin of the page that sends a request; empty if none does. For a GET to the page's
-// own host browsers send no Origin. They send Sec-Fetch-Site to loopback, and otherwise Referer.
-// Sec-Fetch-Mode says nothing: Node's fetch sends it too.
+// pageOf is the origin of the page that sends a request; empty if none does. For a GET to the
+// page's own host browsers send no Origin. They send Sec-Fetch-Site to loopback, and otherwise
+// Referer. Sec-Fetch-Mode says nothing: Node's fetch sends it too.
 func pageOf(r *http.Request) string {
 	if origin := r.Header.Get("Origin"); origin != "" {
 		return plainOrigin(origin)

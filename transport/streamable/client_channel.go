@@ -78,8 +78,9 @@ func (c *Client) detour(ctx context.Context, refusal *StatusError) error {
 	}
 }
 
-// beside is the refusal of a POST together with why there is no stream of HTTP+SSE either; nil if there
-// is one. The trouble with the stream comes first where nothing takes POST, or where it may pass.
+// beside is the refusal of a POST together with why there is no stream of HTTP+SSE either; nil if
+// there is one. The trouble with the stream comes first where nothing takes POST, or where it may
+// pass.
 func (e *StatusError) beside(err error) error {
 	trouble, refused := errors.AsType[*StatusError](err)
 	switch {
@@ -128,8 +129,9 @@ func (c *Client) tardy(late *time.Timer, err error) error {
 	return err
 }
 
-// endpoint reads where to post. It is where the stream is: what goes there holds our credentials. Events
-// before that are passed over, at the pace of what is no message: servers greet, and send pings.
+// endpoint reads where to post. It is where the stream is: what goes there holds our credentials.
+// Events before that are passed over, at the pace of what is no message: servers greet, and send
+// pings.
 func (f *flow) endpoint(r *Reader) (*url.URL, error) {
 	for {
 		e, err := r.Next()

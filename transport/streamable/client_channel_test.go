@@ -108,8 +108,8 @@ func TestClientFindsHTTPSSE(t *testing.T) {
 	}
 }
 
-// A stream that begins with other events than where to post is read on, however many they are, until
-// the time for that is over.
+// A stream that begins with other events than where to post is read on, however many they are,
+// until the time for that is over.
 func TestClientOfHTTPSSEReadsOnToItsInbox(t *testing.T) {
 	for _, first := range []string{
 		"event: connected\ndata: {\"ok\":true}", "event: ping\ndata: 1", "data: hello", `data: {"jsonrpc":"2.0","method":"notifications/x"}`,

@@ -138,8 +138,8 @@ func TestClientTellsOfNotificationsThatDoNotArrive(t *testing.T) {
 	})
 }
 
-// An answer that the server refuses with 400 is not heard. When it refuses a ping too it has forgotten the
-// session, and the connection ends. One that has no session is not asked.
+// An answer that the server refuses with 400 is not heard. When it refuses a ping too it has
+// forgotten the session, and the connection ends. One that has no session is not asked.
 func TestClientTellsOfAnswersThatAreRefused(t *testing.T) {
 	refuse := func(status int) func(http.ResponseWriter, *http.Request, jsonrpc.Message) {
 		return func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { w.WriteHeader(status) }

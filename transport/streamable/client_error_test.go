@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Whoever says when to come back has not executed the request. A proxy that waited for an answer of
-// its server says nothing of the kind.
+// A server that says when to come back has not executed the request. A proxy that waited for an
+// answer of its server says nothing of the kind.
 func TestLaterIsWhatSaysWhen(t *testing.T) {
 	for _, test := range []struct {
 		status int

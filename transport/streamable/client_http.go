@@ -245,11 +245,12 @@ func (c *Client) adopt(h http.Header) error {
 
 // sendable reports whether a session id can be sent back.
 func sendable(id string) bool {
-	return len(id) <= maxGivenSession && !strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r == 0x7f })
+	control := func(r rune) bool { return r < ' ' || r == 0x7f }
+	return len(id) <= maxGivenSession && !strings.ContainsFunc(id, control)
 }
 
-// readopt keeps the session id of a later response to a POST, as the TypeScript SDK does: some servers
-// replace theirs. Revisions without sessions have none.
+// readopt keeps the session id of a later response to a POST, as the TypeScript SDK does: some
+// servers replace theirs. Revisions without sessions have none.
 func (c *Client) readopt(h http.Header) {
 	id := h.Get("Mcp-Session-Id")
 	if id == "" || c.version.Load() == 0 || c.stateless() || !sendable(id) {
@@ -262,13 +263,15 @@ func (c *Client) readopt(h http.Header) {
 	}
 }
 
-// MaxStale is how often a request is sent again whose session id was replaced while it was on its way.
+// MaxStale is how often a request is sent again whose session id was replaced while it was on its
+// way.
 const MaxStale = 8
 
-// replaced reports whether a response with that status may mean that the session id that was sent has
-// been replaced by now. Its request was not executed.
+// replaced reports whether a response with that status may mean that the session id that was sent
+// has been replaced by now. Its request was not executed.
 func (c *Client) replaced(status int, sent string) bool {
-	return sent != "" && (status == http.StatusNotFound || status == http.StatusBadRequest) && sent != c.current()
+	refused := status == http.StatusNotFound || status == http.StatusBadRequest
+	return sent != "" && refused && sent != c.current()
 }
 
 // media is the type of a body, without parameters.

@@ -27,7 +27,7 @@ type outgoing struct {
 	opens   chan struct{}   // closed when it has arrived or failed; nil for most
 	cancels jsonrpc.ID      // the request that it cancels; zero for most
 	flight  flight          // of a request
-	stale   int             // times that it was refused for a session id that another response has replaced
+	stale   int             // times that it was refused for a session id that was replaced
 }
 
 var (
@@ -148,8 +148,8 @@ func (o *outgoing) call(ctx context.Context) {
 	}
 }
 
-// elsewhere waits for the answer on the standing stream, as long as there is one: it is delivered from
-// there. Some servers answer so.
+// elsewhere waits for the answer on the standing stream, as long as there is one: it is delivered
+// from there. Some servers answer so.
 func (o *outgoing) elsewhere(ctx context.Context) {
 	c := o.client
 	c.mu.Lock()
@@ -167,8 +167,8 @@ func (o *outgoing) elsewhere(ctx context.Context) {
 	}
 }
 
-// settled tells that the answer to a request has come by the standing stream. It may be there before the
-// response to the request is.
+// settled tells that the answer to a request has come by the standing stream. It may be there
+// before the response to the request is.
 func (c *Client) settled(id jsonrpc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -198,7 +198,8 @@ func (o *outgoing) refused(ctx context.Context, resp *http.Response, session str
 	}
 	unknown := failure && m.Error.Code == jsonrpc.CodeMethodNotFound // the method is, not our session
 	switch {
-	case !unknown && !c.replaced(resp.StatusCode, session) && !(answer && resp.StatusCode == http.StatusBadRequest) && c.forgotten(ctx, resp.StatusCode, session):
+	case !unknown && !c.replaced(resp.StatusCode, session) &&
+		!(answer && resp.StatusCode == http.StatusBadRequest) && c.forgotten(ctx, resp.StatusCode, session):
 		c.lose()
 		o.fail(ctx, ErrSessionLost, false)
 	case answer || failure && m.ID.IsZero() && protocol.SpecCode(m.Error.Code):

@@ -83,7 +83,8 @@ func TestSessionOutlivesItsClient(t *testing.T) {
 	}
 }
 
-// rotating is a server that gives another session id with each response to a POST, and knows the last alone.
+// rotating is a server that gives another session id with each response to a POST, and knows the
+// last alone.
 func rotating(p *peer) http.HandlerFunc {
 	var mu sync.Mutex
 	last := 0
@@ -104,8 +105,8 @@ func rotating(p *peer) http.HandlerFunc {
 	}
 }
 
-// A session id that comes with a later response replaces the one before. A request that was on its way
-// meanwhile is sent again.
+// A session id that comes with a later response replaces the one before. A request that was on
+// its way meanwhile is sent again.
 func TestClientTakesANewSessionID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer()

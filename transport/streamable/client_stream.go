@@ -22,8 +22,8 @@ const (
 	maxReconnect = 30 * time.Second
 	// maxResumes is how many attempts in a row to resume a request's stream may fail before the request has failed.
 	maxResumes = 5
-	// ResumeTime is how long they take where nobody listens and the server has named no pause. Each pause
-	// is up to a quarter longer.
+	// ResumeTime is how long they take where nobody listens and the server has named no pause. Each
+	// pause is up to a quarter longer.
 	ResumeTime = (1<<maxResumes - 1) * reconnectTime
 	// standTime is how long requests wait for the standing stream: a server may ask its client something there as soon as it has the first,
 	// and not all keep what nobody reads yet. Some answer the GET only when they have something to send.

@@ -79,7 +79,8 @@ func (h *Handler) checkHost(r *http.Request) (refusal, string) {
 
 // checkOrigin lets pass what comes from no web page, from a page of this very host, or from a listed
 // one (2025-11-25 §basic/transports, "Security Warning"). The own origin is scheme, name and port as
-// the client sees them: a trusted proxy that ends TLS says so, and some write the scheme's own port.
+// the client sees them: a trusted proxy that ends TLS says so, and some write the scheme's own
+// port.
 func (h *Handler) checkOrigin(r *http.Request) (refusal, string) {
 	origins := r.Header["Origin"]
 	if len(origins) == 0 {

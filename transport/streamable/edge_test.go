@@ -142,8 +142,8 @@ func TestHostAndOriginOfOtherConnections(t *testing.T) {
 	}
 }
 
-// The port of a scheme may be written out or not: where a host or an origin is listed, in a request,
-// or in both.
+// The port of a scheme may be written out or not: where a host or an origin is listed, in a
+// request, or in both.
 func TestPortsOfSchemes(t *testing.T) {
 	h := NewHandler(Options{Host: newTestHost(t), Hosts: []string{"a.example", "b.example:443", "[::1]"}, Origins: []string{"https://app.example:443", "http://app.example"}})
 	for _, c := range []struct {

@@ -16,8 +16,8 @@ import (
 	"mcpd/transport"
 )
 
-// Answers over HTTP/2 that wait for room stay with their server, but for a window of each. They come
-// when there is room.
+// Answers over HTTP/2 that wait for room stay with their server, but for a window of each. They
+// come when there is room.
 func TestAnswersThatWaitOverHTTP2(t *testing.T) {
 	const answers, size = 16, 3 << 20
 	var sent, streams atomic.Int64

@@ -43,8 +43,8 @@ func (h hostNames) has(header, scheme string) bool {
 // schemePorts are the ports of schemes that are meant where none is written.
 var schemePorts = map[string]string{"http": "80", "https": "443"}
 
-// splitAuthority is a host and its port as they are compared: in small letters, without the dot that
-// only says that a name is whole (RFC 3986 §3.2.2).
+// splitAuthority is a host and its port as they are compared: in small letters, without the dot
+// that only says that a name is whole (RFC 3986 §3.2.2).
 func splitAuthority(text string) (name, port string) {
 	name = strings.ToLower(text)
 	if i := strings.LastIndexByte(name, ':'); i >= 0 && !strings.HasSuffix(name, "]") {

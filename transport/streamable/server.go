@@ -20,11 +20,13 @@ const (
 	DefaultIdleTime = 75 * time.Second
 	// DefaultHTTP2Streams is how many requests of one connection of HTTP/2 may be open.
 	DefaultHTTP2Streams = 100
-	// ConnectionWindow is what a connection of HTTP/2 may send before it is read: net/http takes no more. Bodies that wait for room leave that of
-	// others free, which a proxy may send over the same connection, as long as there are no more than 63 of them.
+	// ConnectionWindow is what a connection of HTTP/2 may send before it is read: net/http takes no
+	// more. Bodies that wait for room leave that of others free, which a proxy may send over the
+	// same connection, as long as there are no more than 63 of them.
 	ConnectionWindow = 4<<20 - 1
-	// RequestWindow is that of each request: as much as a client may send before it has read what it may send (RFC 9113 §6.9.2). With less, net/http
-	// would take the first body of a connection for a breach.
+	// RequestWindow is that of each request: as much as a client may send before it has read what it
+	// may send (RFC 9113 §6.9.2). With less, net/http would take the first body of a connection for
+	// a breach.
 	RequestWindow = 64<<10 - 1
 )
 

@@ -43,7 +43,9 @@ func NewTransportBy(dial Dial, way Way) *Transport {
 		IdleConnTimeout:        idleKept,
 		TLSHandshakeTimeout:    handshakeTime,
 		MaxResponseHeaderBytes: responseHeaderBytes,
-		HTTP2:                  &http.HTTP2Config{MaxReceiveBufferPerStream: cmp.Or(way.Window, LeastWindow)},
+		HTTP2: &http.HTTP2Config{
+			MaxReceiveBufferPerStream: cmp.Or(way.Window, LeastWindow),
+		},
 	}}
 	if way.Roots != nil {
 		t.other.TLSClientConfig = &tls.Config{RootCAs: way.Roots, MinVersion: tls.VersionTLS12}

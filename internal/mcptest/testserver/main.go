@@ -14,7 +14,8 @@ import (
 func main() {
 	revision := flag.String("revision", "", "speak only this revision; empty speaks all that the SDK knows")
 	silent := flag.Bool("silent", false, "read and never answer")
-	journal := flag.String("journal", "", "a file that has a line for each call, with its arguments, before anything is done for it")
+	journal := flag.String("journal", "",
+		"a file that has a line for each call, with its arguments, before anything is done for it")
 	flag.Parse()
 	if *silent {
 		ignore(os.Stdin)
