@@ -197,14 +197,31 @@ func TestIdleChannelsMakeRoom(t *testing.T) {
 	}
 }
 
+// waiting counts the connections of tenants on which a stream waits.
+func (c *Connections) waiting() (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, h := range c.tenants {
+		for conn := range h.conns {
+			conn.mu.Lock()
+			if len(conn.streams) > 0 {
+				n++
+			}
+			conn.mu.Unlock()
+		}
+	}
+	return n
+}
+
 // A new connection for which there is none left is accepted all the same: it is not known yet whose
 // it is, and the longest idle stream of who is above its share ends for it.
 func TestNewConnectionFindsRoom(t *testing.T) {
 	s := startTown(t, &Connections{Max: 1000})
 	var streams []*http.Response
-	for range 20 {
+	for n := range 20 {
 		id := s.open("acme")
 		streams = append(streams, s.ask("acme", http.MethodGet, "", "Mcp-Session-Id", id, "Accept", streamType))
+		waitFor(t, func() bool { return s.connections.waiting() == n+1 }) // each is idle before the next
 	}
 	waitFor(t, func() bool { return s.connections.Open() == 20 })
 	s.connections.shortAt.Store(time.Now().UnixNano()) // as when files run out

@@ -137,7 +137,7 @@ func (o *outgoing) call(ctx context.Context) {
 			o.fail(ctx, err, true)
 		}
 	case resp.StatusCode == http.StatusAccepted && o.method != initialize:
-		discard(resp)
+		spoil(resp) // it may be the late response to a notification: the next one would be this request's
 		o.elsewhere(ctx)
 	case resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusNoContent || resp.ContentLength == 0:
 		spoil(resp)
