@@ -47,7 +47,8 @@ func (c *Connection) reset() {
 	c.linesEnd()
 	c.lines = lateLines{}
 	c.unanswered = new(atomic.Int64)
-	c.up, c.life, c.probing, c.probed, c.insisted, c.greeted, c.answered = nil, nil, false, false, false, nil, nil
+	c.up, c.life, c.greeted, c.answered = nil, nil, nil, nil
+	c.probing, c.probed, c.silent, c.insisted = false, false, false, false
 	c.asking, c.refusals = 0, nil
 	c.facts, c.news, c.fetching, c.gap = Facts{}, nil, newFetching(), false
 	c.closeAll()

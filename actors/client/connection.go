@@ -36,6 +36,7 @@ type Connection struct {
 	life       *session.Lifecycle // of the handshake; nil before there is a transport
 	probing    bool               // this server was asked, and has not answered
 	probed     bool               // this server was asked whether it is of the modern era
+	silent     bool               // it has said nothing to that, and may be slow
 	asking     protocol.Version   // in which it was asked last, by server/discover or initialize
 	refusals   []protocol.Version // that it has refused
 	insisted   bool               // it was asked twice in a revision that it refused and named

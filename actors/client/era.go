@@ -68,7 +68,7 @@ func (c *Connection) may(era protocol.Era) bool { return len(c.o.Policy.Offered(
 
 // probe asks a server whether it speaks a revision without handshake, in one that may be spoken.
 func (c *Connection) probe(v protocol.Version) error {
-	c.probing, c.probed, c.asking = true, true, v
+	c.probing, c.probed, c.silent, c.asking = true, true, false, v
 	c.up.Negotiated(v)
 	c.facts.Version = v
 	return c.request("server/discover", nil, min(ProbeTimeout, c.o.StartTimeout/2), c.discovered)
@@ -114,6 +114,8 @@ func (c *Connection) discovered(result jsontext.Value, err error) error {
 		}
 	case protocol.ConditionOf(err) != protocol.ConditionTimeout:
 		return errors.Join(c.greeted, fmt.Errorf("server/discover: %w", err))
+	default:
+		c.silent = true
 	}
 	return c.fallBack(fmt.Errorf("server/discover: %w", err))
 }

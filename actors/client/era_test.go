@@ -223,6 +223,35 @@ func TestServerWithoutHandshake(t *testing.T) {
 	})
 }
 
+// A server without handshake that is too slow for the probe is asked once more when it refuses a
+// handshake, and no more than that.
+func TestSlowServerWithoutHandshake(t *testing.T) {
+	for _, again := range []string{"answers", "is silent"} {
+		t.Run("at the second time it "+again, func(t *testing.T) {
+			run(t, modern(elicits), func(r *rig) {
+				p := r.server()
+				p.Expect("server/discover")
+				time.Sleep(client.ProbeTimeout)
+				p.Expect("notifications/cancelled")
+				p.Refuse(p.Expect("initialize"), -32602, "protocol version is not supported")
+				probe := p.Expect("server/discover")
+				if again == "is silent" {
+					time.Sleep(client.ProbeTimeout)
+					p.Expect("notifications/cancelled")
+					p.ExpectClosed()
+					return
+				}
+				p.Reply(probe, discovered)
+				p.Reply(p.Expect("tools/list"), `{"resultType":"complete","tools":[]}`)
+				r.Rest()
+				if got := r.report(); got.State != client.Ready || got.Facts.Version != protocol.V20260728 {
+					t.Errorf("report: %+v", got)
+				}
+			})
+		})
+	}
+}
+
 // A server that refuses both says why.
 func TestServerOfNoEra(t *testing.T) {
 	run(t, declares(elicits), func(r *rig) {
