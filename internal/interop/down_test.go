@@ -220,7 +220,9 @@ func TestServerThatRefusesConnections(t *testing.T) {
 			}
 			late := newWire(t, host.MCP+"/mcp", "")
 			late.open("2025-11-25")
-			late.post(callWebT)
+			for range 2 { // two that its connection refuses
+				late.post(callWebT)
+			}
 			m.start()
 			for i, c := range clients {
 				eventually(t, "a call succeeds", func() bool { return c.post(callT).message(t).Error == nil })
