@@ -29,7 +29,7 @@ const (
 // a while, here or on another instance. A call of which it is known that it asks its user goes on
 // waiting: its question would be refused.
 func (c *Connection) writeBeside() {
-	for i := 0; i < len(c.queue) && c.state == Ready && !c.stuffed && !c.holdsCalls(); {
+	for i := 0; i < len(c.queue) && c.state == Ready && !c.stuffed && !c.callsWait(); {
 		x := c.queue[i]
 		if c.free(x) || c.mayGrow(x) {
 			return
@@ -123,10 +123,8 @@ func (c *Connection) hasBeside() bool {
 
 // noteAsker remembers that calls such as x ask their user.
 func (c *Connection) noteAsker(x *request.Exchange) {
-	for _, f := range c.calls {
-		if f.x == x {
-			f.beside = false // others may be written beside it from now on
-		}
+	if f := c.flightOf(x.ID); f != nil {
+		f.beside = false // others may be written beside it from now on
 	}
 	if c.exclusive() {
 		c.remember(asker(x))
@@ -161,15 +159,21 @@ func asker(x *request.Exchange) string {
 // waitsBeside is the call of a question whose answer has to wait: the server would go on with the
 // call, and could ask again while others are written beside it. Nil where it need not.
 func (c *Connection) waitsBeside(o *open) *flight {
-	for _, f := range c.calls {
-		if f.x.ID == o.call {
-			if o.drive == nil && !f.beside && c.hasBeside() {
-				return f
-			}
-			return nil
+	f := c.flightOf(o.call)
+	if f == nil || o.drive != nil || f.beside || !c.hasBeside() {
+		return nil
+	}
+	return f
+}
+
+// lateBytes are those of the answers to questions of a call that wait.
+func (c *Connection) lateBytes(call uint64) (n int) {
+	for _, o := range c.open {
+		if o.call == call && o.late != nil {
+			n += o.late.size()
 		}
 	}
-	return nil
+	return n
 }
 
 // answerLate passes on the answers that waited for the end of the calls beside their own.

@@ -31,6 +31,16 @@ type flight struct {
 	last   *lastQuestion // that the server has asked during the call; nil for most
 }
 
+// flightOf is the call of an exchange that is at the server; nil for none.
+func (c *Connection) flightOf(exchange uint64) *flight {
+	for _, f := range c.calls {
+		if f.x.ID == exchange {
+			return f
+		}
+	}
+	return nil
+}
+
 // forward takes a call: writes it when the connection is ready and it has its turn, keeps it until then otherwise.
 func (c *Connection) forward(x *request.Exchange) {
 	if c.handTool(x) {
@@ -40,7 +50,7 @@ func (c *Connection) forward(x *request.Exchange) {
 		c.refuseAway(x)
 		return
 	}
-	if c.state != Ready || c.behind(x) || !c.free(x) || c.holdsCalls() {
+	if c.state != Ready || c.behind(x) || !c.free(x) || c.callsWait() {
 		if c.full() {
 			complete(c.o.Requests, x, nil, protocol.Overloaded("queue of server "+c.o.Server, time.Second))
 			return
@@ -178,6 +188,7 @@ func (c *carry) settled(exchange uint64) {
 // settle is for the end of a call: what its client has yet to hear of its progress comes before that.
 func (f *flight) settle(err error) {
 	f.report()
+	f.last.stop()
 	if f.done != nil {
 		f.done(err)
 	}

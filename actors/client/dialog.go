@@ -55,19 +55,18 @@ func (c *Connection) dialogOf(o *open) *dialog {
 	if o.drive != nil || o.late != nil {
 		return nil
 	}
-	for _, f := range c.calls {
-		if f.x.ID == o.call {
-			d := &dialog{
-				session: f.x.Session, method: o.method, asker: asker(f.x),
-				since: o.since, modern: o.bound,
-			}
-			if p, ok := f.x.Owner.(Presence); ok && !d.modern {
-				d.away = p.Unreached(c.p.Now())
-			}
-			return d
-		}
+	f := c.flightOf(o.call)
+	if f == nil {
+		return nil
 	}
-	return nil
+	d := &dialog{
+		session: f.x.Session, method: o.method, asker: asker(f.x),
+		since: o.since, modern: o.bound,
+	}
+	if p, ok := f.x.Owner.(Presence); ok && !d.modern {
+		d.away = p.Unreached(c.p.Now())
+	}
+	return d
 }
 
 // dialog is the oldest dialog of this connection; nil for none.

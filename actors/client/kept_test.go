@@ -170,3 +170,39 @@ func TestAnswersOfClientsCount(t *testing.T) {
 		})
 	}
 }
+
+// Each answer that waits for the same call counts.
+func TestAnswersThatWaitCountTogether(t *testing.T) {
+	large := jsontext.Value(`{"action":"accept","content":{"x":"` + strings.Repeat("x", transport.Large) + `"}}`)
+	account, change := keeping(elicits, 10<<20)
+	run(t, change, func(r *rig) {
+		p := r.program(r.dials)
+		x := r.exchange("one", "tools/call", `{"name":"a"}`)
+		x.Count(account.Hold(quota.Requests, 0))
+		r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+		p.Expect("tools/call")
+		questions := []jsonrpc.ID{jsonrpc.StringID("first"), jsonrpc.StringID("second"), jsonrpc.StringID("third")}
+		for _, id := range questions {
+			p.Ask(jsonrpc.ID{}, id, "elicitation/create", `{}`)
+		}
+		r.forward("two", "tools/call", `{"name":"echo"}`)
+		m := p.Expect("tools/call")
+		for n, id := range questions {
+			a := &client.Answer{Question: id, Result: large}
+			a.Count(account)
+			r.send(a)
+			r.Rest()
+			if got, want := account.Kept(), int64((n+1)*len(large)); got < want {
+				t.Errorf("%d bytes of %d answers count, want %d", got, n+1, want)
+			}
+		}
+		p.Reply(m, `{"content":[]}`)
+		for _, id := range questions {
+			p.ExpectAnswer(id)
+		}
+		r.Rest()
+		if x.Uncount(); account.Kept() != 0 {
+			t.Errorf("%d bytes count in the end", account.Kept())
+		}
+	})
+}

@@ -145,9 +145,11 @@ type Answer struct {
 	kept *quota.Reservation // of a large one, until the connection has passed it on
 }
 
+func (a *Answer) size() int { return len(a.Result) + a.Err.Size() }
+
 // Count has a large answer count for its tenant until the connection has passed it on, or will not.
 func (a *Answer) Count(kept *quota.Account) {
-	if n := len(a.Result) + a.Err.Size(); n >= transport.Large {
+	if n := a.size(); n >= transport.Large {
 		a.kept = kept.Hold(quota.Requests, n)
 	}
 }

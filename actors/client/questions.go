@@ -60,8 +60,8 @@ func (c *Connection) question(in transport.Inbound) {
 		c.refuse(m.ID, m.Method, err)
 		return
 	}
-	if in.Related.IsZero() {
-		c.asksDuring(c.flightOf(q.Exchange), m)
+	if in.Related.IsZero() && q.Exchange != nil {
+		c.asksDuring(c.flightOf(q.Exchange.ID), m)
 	}
 	o := &open{id: m.ID, method: m.Method, session: to, since: c.p.Now()}
 	switch {
@@ -119,8 +119,8 @@ func (c *Connection) answer(a *Answer) {
 		return
 	}
 	if f := c.waitsBeside(o); f != nil {
-		f.x.Answered(len(a.Result) + a.Err.Size()) // it counts until its call is over
 		o.late = a
+		f.x.Answered(c.lateBytes(o.call)) // they count until their call is over
 		return
 	}
 	c.close(a.Question.Raw())

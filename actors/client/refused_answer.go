@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"mcpd/actors/request"
 	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
@@ -33,21 +32,20 @@ type lastQuestion struct {
 	method  string
 	refused error     // why the server has not taken the answer; nil unless that is known
 	at      time.Time // when that was known, or the server has said something during the call since
+	due     otp.Timer // of refusedAnswerDue
 }
 
-// flightOf is the call of an exchange, nil where it has none in flight.
-func (c *Connection) flightOf(x *request.Exchange) *flight {
-	for _, f := range c.calls {
-		if f.x == x {
-			return f
-		}
+// stop prevents that the call ends because of it. Nil is no question.
+func (q *lastQuestion) stop() {
+	if q != nil {
+		q.due.Stop()
 	}
-	return nil
 }
 
 // asksDuring remembers what a server asks during a call.
 func (c *Connection) asksDuring(f *flight, m jsonrpc.Message) {
 	if f != nil && c.remote() {
+		f.last.stop()
 		f.last = &lastQuestion{id: m.ID, method: m.Method}
 	}
 }
@@ -63,7 +61,7 @@ func (c *Connection) answerRefused(u streamable.Undelivered) {
 			continue
 		}
 		last.refused, last.at = u.Err, c.p.Now()
-		c.p.After(RefusedAnswerWait, refusedAnswerDue{id})
+		last.due = c.p.After(RefusedAnswerWait, refusedAnswerDue{id})
 		c.drops.Reply(c.p, c.o.Emit, telemetry.ReplyDropped{
 			Where: c.where(), Method: last.method, Reason: "refused", Count: 1,
 		})
@@ -81,11 +79,11 @@ func (c *Connection) showsLife(related jsonrpc.ID) {
 // endRefused ends a call that waits in vain, here and at the server.
 func (c *Connection) endRefused(m refusedAnswerDue) {
 	f := c.calls[m.id]
-	if f == nil || f.last.refused == nil {
+	if f == nil {
 		return
 	}
 	if left := f.last.at.Add(RefusedAnswerWait).Sub(c.p.Now()); left > 0 {
-		c.p.After(left, m)
+		f.last.due = c.p.After(left, m)
 		return
 	}
 	err := c.refusedAnswerError(f.last)

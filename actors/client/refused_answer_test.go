@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -102,6 +103,43 @@ func TestCallWhoseRefusalIsRefusedEnds(t *testing.T) {
 		r.Rest()
 		r.outcome(x)
 	})
+}
+
+// A server that asks again and again, and refuses each answer, costs its call one timer.
+func TestRefusedAnswersShareATimer(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.readyRemote()
+		r.call("one")
+		m := p.Expect("tools/call")
+		before := r.timers()
+		for n := range 100 {
+			id := jsonrpc.StringID(fmt.Sprint("q-", n))
+			p.Ask(m.ID, id, "elicitation/create", `{"message":"name?"}`)
+			p.ExpectAnswer(id)
+			p.Send(transport.Inbound{Control: streamable.Undelivered{ID: id, Err: noSession}})
+			time.Sleep(client.RefusedAnswerWait / 50)
+		}
+		r.Rest()
+		const told = 1 // the timer of the answers that the log has yet to count
+		if got := r.timers() - before; got > told+1 {
+			t.Errorf("%d timers more, want one of the call", got)
+		}
+		p.Reply(m, `{"content":[]}`)
+		r.Rest()
+		if got := r.timers() - before; got > told {
+			t.Errorf("%d timers more in the end, want none of the call", got)
+		}
+	})
+}
+
+// timers is how many of the connection have not fired.
+func (r *rig) timers() int {
+	for _, n := range r.Tree.Snapshot().Children {
+		if n.ID == "conn" {
+			return n.Holds.Timers
+		}
+	}
+	return 0
 }
 
 // A server that has asked something else goes on with the call once it has the answer to that.

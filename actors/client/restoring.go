@@ -44,8 +44,8 @@ func (c *Connection) restored() {
 	}
 }
 
-// holdsCalls reports whether calls wait although the server is ready.
-func (c *Connection) holdsCalls() bool { return c.restoring() || c.followsFirst() }
+// callsWait reports whether calls wait although the server is ready.
+func (c *Connection) callsWait() bool { return c.restoring() || c.followsFirst() }
 
 // Class lets it be heard however full the mailbox is: there is one for each time that calls are
 // held.
