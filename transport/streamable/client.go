@@ -13,7 +13,6 @@ import (
 	"mcpd/protocol"
 	"mcpd/protocol/headers"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/transport"
 )
 
@@ -159,92 +158,8 @@ func NewClient(o ClientOptions) (*Client, error) {
 	return c, nil
 }
 
-// Send starts a POST. An answer, or the failure of a request, arrives through Recv; a notification that fails arrives there as Undelivered.
-// Sending notifications/initialized holds back what is sent after it until the server has accepted it, and has answered the GET that then
-// opens the standing stream, or has had the time to.
-// Sending notifications/cancelled stops reading the answer of that request: nothing more comes of it.
-//
-// Where requests stand alone the latter is all that leaves: it ends the POST, and other notifications are not sent.
-//
-// It returns transport.ErrSlowConsumer when too many requests wait already, and transport.ErrClosed after the connection has ended or Close.
-func (c *Client) Send(_ context.Context, m jsonrpc.Message) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closing || c.lost != nil || c.isOver() {
-		return transport.ErrClosed
-	}
-	if c.stateless() && m.Kind() != jsonrpc.KindRequest {
-		c.unsaid(m)
-		return nil
-	}
-	if c.known && !c.joining {
-		c.begin()
-	}
-	places := c.notices
-	if m.Kind() == jsonrpc.KindRequest {
-		places = c.posts
-	}
-	select {
-	case places <- struct{}{}:
-	default:
-		return transport.ErrSlowConsumer
-	}
-	o := &outgoing{
-		client: c, id: m.ID, method: m.Method, header: c.header(m), body: m.Parts(transport.Large), gate: c.gate,
-	}
-	c.queued(size(o.body))
-	c.order(o, m)
-	if m.Kind() == jsonrpc.KindRequest {
-		o.flight.older = c.inFlight[m.ID]
-		c.inFlight[m.ID] = &o.flight
-		c.run(places, o.fly)
-		return nil
-	}
-	switch m.Method {
-	case "notifications/initialized":
-		o.opens = make(chan struct{})
-		c.gate = o.opens
-	case "notifications/cancelled":
-		if raw, ok := splice.Get(m.Params, "requestId"); ok {
-			o.cancels, _ = jsonrpc.ParseID(raw) // what is no id cancels nothing
-		}
-	}
-	c.run(places, o.notify)
-	return nil
-}
-
-// order has requests and notifications wait for the notification that was sent before them, as a client
-// does that sends them itself: over connections of their own they could overtake it. One that cancels
-// overtakes all, and an answer follows nothing. The mutex is held.
-func (c *Client) order(o *outgoing, m jsonrpc.Message) {
-	notice := m.Kind() == jsonrpc.KindNotification && m.Method != "notifications/cancelled" && m.Method != "notifications/progress"
-	if notice || m.Kind() == jsonrpc.KindRequest {
-		o.behind = c.behind
-	}
-	if notice {
-		o.taken = make(chan struct{})
-		c.behind = o.taken
-	}
-}
-
 // stateless reports whether requests stand alone, in the revision that is spoken.
 func (c *Client) stateless() bool { return c.has(protocol.PerRequestMeta) }
-
-// unsaid does what a message other than a request means where only requests are sent: to cancel is to leave (2026-07-28
-// §basic/patterns/cancellation), and nothing else has a meaning there. The mutex is held.
-func (c *Client) unsaid(m jsonrpc.Message) {
-	if m.Method != "notifications/cancelled" {
-		return
-	}
-	raw, _ := splice.Get(m.Params, "requestId")
-	id, err := jsonrpc.ParseID(raw)
-	if err != nil {
-		return
-	}
-	if f := c.inFlight[id]; f != nil {
-		f.cancel()
-	}
-}
 
 // run starts a goroutine that holds a place. A panic in it ends this connection, not the process.
 func (c *Client) run(places chan struct{}, f func()) {
@@ -292,84 +207,6 @@ func (c *Client) isOver() bool {
 		return true
 	default:
 		return false
-	}
-}
-
-// rest has the readers of the connection rest one after the other: so many streams, of as many requests, are no more of a flood than one.
-func (c *Client) rest(ctx context.Context, long time.Duration) {
-	select {
-	case c.resting <- struct{}{}:
-		transport.Rest(ctx, long)
-		<-c.resting
-	case <-ctx.Done():
-	}
-}
-
-// deliver hands something to Recv, waiting for room.
-func (c *Client) deliver(in transport.Inbound) {
-	if in.Message.Size() >= transport.Large {
-		c.keep(in)
-		return
-	}
-	select {
-	case c.in <- arrival{in, nil}:
-		return
-	default: // as a rule there is room, and a look at one thing costs less than a wait for two
-	}
-	select {
-	case c.in <- arrival{in, nil}:
-	case <-c.all.Done():
-	}
-}
-
-// arrival is something that waits for Recv.
-type arrival struct {
-	in      transport.Inbound
-	handled chan struct{} // closed when Recv is called for the next; nil where nobody waits for that
-}
-
-// keep is deliver for what is large, whose room the caller holds until it was handled: until more
-// is asked for.
-func (c *Client) keep(in transport.Inbound) {
-	a := arrival{in, make(chan struct{})}
-	select {
-	case c.in <- a:
-	case <-c.all.Done():
-		return
-	}
-	select {
-	case <-a.handled:
-	case <-c.all.Done():
-	}
-}
-
-// received takes note that what Recv has returned before was handled.
-func (c *Client) received(a arrival) transport.Inbound {
-	c.handling = a.handled
-	return a.in
-}
-
-// Recv returns the next thing that came. It ends with ErrSessionLost, or transport.ErrClosed after Close; a request of which nothing was
-// said until then may have been executed.
-func (c *Client) Recv(ctx context.Context) (transport.Inbound, error) {
-	if c.handling != nil {
-		close(c.handling)
-		c.handling = nil
-	}
-	select {
-	case a := <-c.in:
-		return c.received(a), nil
-	case <-c.all.Done():
-		return transport.Inbound{}, transport.ErrClosed
-	case <-ctx.Done():
-		return transport.Inbound{}, ctx.Err()
-	case <-c.over:
-	}
-	select {
-	case a := <-c.in:
-		return c.received(a), nil
-	default:
-		return transport.Inbound{}, c.overErr
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/transport/streamable"
 )
@@ -53,6 +54,67 @@ func TestClientKeepsNotificationsInOrder(t *testing.T) {
 					t.Errorf("after %v the server has %q, want %q after %v", time.Since(start), order, want, at)
 				}
 			})
+		})
+	}
+}
+
+// Nothing overtakes notifications/initialized, although POSTs run side by side.
+func TestClientHoldsBackUntilInitializedHasArrived(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		release := make(chan struct{})
+		p.posts["notifications/initialized"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
+			<-release
+			w.WriteHeader(http.StatusAccepted)
+		}
+		p.posts["tools/list"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
+			answerJSON(w, jsonrpc.Response(m.ID, nil))
+		}
+		c := inMemory(t, p)
+		shake(t, c, protocol.V20251125)
+		send(t, c, jsonrpc.Notification("notifications/initialized", nil), call(1, "tools/list"), jsonrpc.Notification("n", nil))
+		synctest.Wait()
+		if got := p.saw(); !slices.Equal(got, []string{"POST initialize", "POST notifications/initialized"}) {
+			t.Errorf("before: got %q", got)
+		}
+		close(release)
+		synctest.Wait()
+		got := p.saw()[2:]
+		slices.Sort(got)
+		if !slices.Equal(got, []string{"GET", "POST n", "POST tools/list"}) {
+			t.Errorf("after: got %q", got)
+		}
+	})
+}
+
+// A server may ask something on the standing stream as soon as it has a request, so the stream is there first; but it is not waited for
+// without end.
+func TestClientHoldsBackUntilTheStandingStreamIsThere(t *testing.T) {
+	for name, answered := range map[string]time.Duration{"at once": 0, "soon": 300 * time.Millisecond, "never": time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPeer()
+			p.get = func(w http.ResponseWriter, r *http.Request) {
+				select {
+				case <-time.After(answered):
+				case <-r.Context().Done():
+				}
+				stream(w, ": quiet")
+				<-r.Context().Done()
+			}
+			var got time.Duration
+			start := time.Now()
+			p.posts["tools/list"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
+				got = time.Since(start)
+				answerJSON(w, jsonrpc.Response(m.ID, nil))
+			}
+			c := inMemory(t, p)
+			initialized(t, c)
+			send(t, c, call(1, "tools/list"))
+			for recv(t, c).Control != nil {
+			}
+			if want := min(answered, time.Second); got != want {
+				t.Errorf("%s: sent after %v, want %v", name, got, want)
+			}
 		})
 	}
 }

@@ -4,10 +4,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
@@ -146,6 +151,72 @@ func TestClientGivesUpNewSessionIDs(t *testing.T) {
 		send(t, c, call(1, "x"))
 		if in := recv(t, c); in.Err == nil || in.Written || n != 1+streamable.MaxStale {
 			t.Errorf("got %s after %d requests", show(in), n)
+		}
+	})
+}
+
+func TestClientRefusesASessionIDItCouldNotSend(t *testing.T) {
+	for _, id := range []string{"a\x7f", strings.Repeat("x", 5000)} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPeer()
+			p.posts["initialize"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
+				w.Header()["Mcp-Session-Id"] = []string{id}
+				answerJSON(w, jsonrpc.Response(m.ID, nil))
+			}
+			c := inMemory(t, p)
+			send(t, c, call(1, "initialize"))
+			if in := recv(t, c); in.Err == nil || !strings.Contains(in.Err.Error(), "session id") {
+				t.Errorf("%.20q: got %s", id, show(in))
+			}
+		})
+	}
+}
+
+// A session id that is not as the specification wants it is sent back; an empty one is none.
+func TestClientSendsOddSessionIDsBack(t *testing.T) {
+	for _, id := range []string{"", "a b", "\xe4"} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPeer()
+			p.posts["initialize"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
+				w.Header()["Mcp-Session-Id"] = []string{id}
+				answerJSON(w, jsonrpc.Response(m.ID, nil))
+			}
+			p.posts["x"] = func(w http.ResponseWriter, r *http.Request, m jsonrpc.Message) {
+				answerJSON(w, jsonrpc.Response(m.ID, jsontext.Value(strconv.Itoa(len(r.Header.Get("Mcp-Session-Id"))))))
+			}
+			c := inMemory(t, p)
+			send(t, c, call(1, "initialize"))
+			recv(t, c)
+			send(t, c, call(2, "x"))
+			expect(t, c, fmt.Sprintf(`2: {"jsonrpc":"2.0","id":2,"result":%d}`, len(id)))
+		})
+	}
+}
+
+// Each initialize asks for a session of its own. One that came with a refusal is not used.
+func TestInitializeAsksForASessionAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		var seen []string
+		p.posts["initialize"] = func(w http.ResponseWriter, r *http.Request, m jsonrpc.Message) {
+			if seen = append(seen, r.Header.Get("Mcp-Session-Id")); len(seen) == 1 {
+				w.Header().Set("Mcp-Session-Id", "refused")
+				answerJSON(w, jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: -32602, Message: "no"}))
+				return
+			}
+			answerJSON(w, jsonrpc.Response(m.ID, nil))
+		}
+		p.posts["x"] = func(w http.ResponseWriter, r *http.Request, m jsonrpc.Message) {
+			seen = append(seen, r.Header.Get("Mcp-Session-Id"))
+			answerJSON(w, jsonrpc.Response(m.ID, nil))
+		}
+		c := inMemory(t, p)
+		for id, method := range []string{"initialize", "initialize", "x"} {
+			send(t, c, call(uint64(id+1), method))
+			recv(t, c)
+		}
+		if want := []string{"", "", ""}; !slices.Equal(seen, want) {
+			t.Errorf("sessions %q, want none", seen)
 		}
 	})
 }

@@ -3,17 +3,13 @@ package streamable_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
@@ -48,88 +44,6 @@ func TestClientInfoHidesTheQuery(t *testing.T) {
 	if got := c.Info(); got.URL != "https://h:1/mcp" || got.Transport != "streamable" {
 		t.Errorf("got %+v", got)
 	}
-}
-
-// S69, S71: what reaches a server is what was configured for it and what MCP asks for, straight and without a proxy.
-func TestClientSendsTheseHeadersAndNoOthers(t *testing.T) {
-	for _, tt := range []struct {
-		version protocol.Version
-		header  string // of the version; empty for none
-	}{{protocol.V20250326, ""}, {protocol.V20250618, "2025-06-18"}, {protocol.V20251125, "2025-11-25"}} {
-		synctest.Test(t, func(t *testing.T) {
-			p := newPeer()
-			p.get = func(w http.ResponseWriter, r *http.Request) { stream(w, ": hello"); <-r.Context().Done() }
-			given := http.Header{"authorization": {"Bearer t"}, "X-Team": {"a", "b"}}
-			c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/mcp", Header: given, Transport: memory{p.ServeHTTP}})
-			shake(t, c, tt.version)
-			send(t, c, jsonrpc.Notification("notifications/initialized", nil))
-			expect(t, c, "streamable.Standing{Open:true Gap:false Err:<nil>}")
-			c.Close(t.Context())
-
-			always := http.Header{"Authorization": {"Bearer t"}, "X-Team": {"a", "b"}, "User-Agent": {"mcpd"}, "Accept-Encoding": {"identity"}}
-			post := http.Header{"Accept": {"application/json, text/event-stream"}, "Content-Type": {"application/json"}}
-			later := http.Header{"Mcp-Session-Id": {"s1"}}
-			if tt.header != "" {
-				later.Set("Mcp-Protocol-Version", tt.header)
-			}
-			want := []http.Header{
-				merge(always, post), merge(always, post, later), merge(always, later, http.Header{"Accept": {"text/event-stream"}}),
-				merge(always, later),
-			}
-			if got := p.saw(); !slices.Equal(got, []string{"POST initialize", "POST notifications/initialized", "GET", "DELETE"}) {
-				t.Fatalf("requests: got %q", got)
-			}
-			for i, r := range p.all {
-				if !sameHeader(r.Header, want[i]) {
-					t.Errorf("%v, %s: got %v, want %v", tt.version, p.seen[i], r.Header, want[i])
-				}
-			}
-		})
-	}
-}
-
-// A probe of a server that another revision was agreed on with is a modern request all the same, and changes nothing for the others.
-func TestProbeIsOfTheRevisionThatItNames(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newPeer()
-		c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}})
-		shake(t, c, protocol.V20250618)
-		meta := protocol.Meta{Version: protocol.Latest.String()}
-		send(t, c, jsonrpc.Request(jsonrpc.IntID(1), "server/discover", meta.Set(nil)))
-		recv(t, c)
-		send(t, c, call(2, "ping"))
-		recv(t, c)
-		for i, want := range []string{"", protocol.Latest.String(), "2025-06-18"} {
-			if got := p.all[i].Header.Get("Mcp-Protocol-Version"); got != want {
-				t.Errorf("%s: got revision %q, want %q", p.seen[i], got, want)
-			}
-		}
-		if got := p.all[1].Header.Get("Mcp-Method"); got != "server/discover" {
-			t.Errorf("got method %q", got)
-		}
-	})
-}
-
-func merge(all ...http.Header) http.Header {
-	sum := http.Header{}
-	for _, h := range all {
-		for name, values := range h {
-			sum[name] = values
-		}
-	}
-	return sum
-}
-
-func sameHeader(a, b http.Header) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for name := range a {
-		if !slices.Equal(a[name], b[name]) {
-			return false
-		}
-	}
-	return true
 }
 
 // What a server answers to a request, and what becomes of the request.
@@ -268,84 +182,6 @@ func TestClientReadsArraysWhereTheRevisionHasThem(t *testing.T) {
 	})
 }
 
-func TestClientRefusesASessionIDItCouldNotSend(t *testing.T) {
-	for _, id := range []string{"a\x7f", strings.Repeat("x", 5000)} {
-		synctest.Test(t, func(t *testing.T) {
-			p := newPeer()
-			p.posts["initialize"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
-				w.Header()["Mcp-Session-Id"] = []string{id}
-				answerJSON(w, jsonrpc.Response(m.ID, nil))
-			}
-			c := inMemory(t, p)
-			send(t, c, call(1, "initialize"))
-			if in := recv(t, c); in.Err == nil || !strings.Contains(in.Err.Error(), "session id") {
-				t.Errorf("%.20q: got %s", id, show(in))
-			}
-		})
-	}
-}
-
-// Nothing overtakes notifications/initialized, although POSTs run side by side.
-func TestClientHoldsBackUntilInitializedHasArrived(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newPeer()
-		release := make(chan struct{})
-		p.posts["notifications/initialized"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
-			<-release
-			w.WriteHeader(http.StatusAccepted)
-		}
-		p.posts["tools/list"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
-			answerJSON(w, jsonrpc.Response(m.ID, nil))
-		}
-		c := inMemory(t, p)
-		shake(t, c, protocol.V20251125)
-		send(t, c, jsonrpc.Notification("notifications/initialized", nil), call(1, "tools/list"), jsonrpc.Notification("n", nil))
-		synctest.Wait()
-		if got := p.saw(); !slices.Equal(got, []string{"POST initialize", "POST notifications/initialized"}) {
-			t.Errorf("before: got %q", got)
-		}
-		close(release)
-		synctest.Wait()
-		got := p.saw()[2:]
-		slices.Sort(got)
-		if !slices.Equal(got, []string{"GET", "POST n", "POST tools/list"}) {
-			t.Errorf("after: got %q", got)
-		}
-	})
-}
-
-// A server may ask something on the standing stream as soon as it has a request, so the stream is there first; but it is not waited for
-// without end.
-func TestClientHoldsBackUntilTheStandingStreamIsThere(t *testing.T) {
-	for name, answered := range map[string]time.Duration{"at once": 0, "soon": 300 * time.Millisecond, "never": time.Hour} {
-		synctest.Test(t, func(t *testing.T) {
-			p := newPeer()
-			p.get = func(w http.ResponseWriter, r *http.Request) {
-				select {
-				case <-time.After(answered):
-				case <-r.Context().Done():
-				}
-				stream(w, ": quiet")
-				<-r.Context().Done()
-			}
-			var got time.Duration
-			start := time.Now()
-			p.posts["tools/list"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
-				got = time.Since(start)
-				answerJSON(w, jsonrpc.Response(m.ID, nil))
-			}
-			c := inMemory(t, p)
-			initialized(t, c)
-			send(t, c, call(1, "tools/list"))
-			for recv(t, c).Control != nil {
-			}
-			if want := min(answered, time.Second); got != want {
-				t.Errorf("%s: sent after %v, want %v", name, got, want)
-			}
-		})
-	}
-}
-
 // In the legacy revisions a notification cancels, not the disconnect; we stop listening after it.
 func TestClientCancelsByNotification(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -397,118 +233,5 @@ func TestClientBoundsItsRequests(t *testing.T) {
 		close(full)
 		synctest.Wait()
 		send(t, c, call(1000, "slow")) // in the place of the cancelled one
-	})
-}
-
-// A session id that is not as the specification wants it is sent back; an empty one is none.
-func TestClientSendsOddSessionIDsBack(t *testing.T) {
-	for _, id := range []string{"", "a b", "\xe4"} {
-		synctest.Test(t, func(t *testing.T) {
-			p := newPeer()
-			p.posts["initialize"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
-				w.Header()["Mcp-Session-Id"] = []string{id}
-				answerJSON(w, jsonrpc.Response(m.ID, nil))
-			}
-			p.posts["x"] = func(w http.ResponseWriter, r *http.Request, m jsonrpc.Message) {
-				answerJSON(w, jsonrpc.Response(m.ID, jsontext.Value(strconv.Itoa(len(r.Header.Get("Mcp-Session-Id"))))))
-			}
-			c := inMemory(t, p)
-			send(t, c, call(1, "initialize"))
-			recv(t, c)
-			send(t, c, call(2, "x"))
-			expect(t, c, fmt.Sprintf(`2: {"jsonrpc":"2.0","id":2,"result":%d}`, len(id)))
-		})
-	}
-}
-
-// A redirect within an origin that keeps the request is followed, a few times. Others are told.
-func TestClientFollowsRedirectsWithinItsOrigin(t *testing.T) {
-	for _, row := range []struct {
-		name, location string
-		code           int
-		want           string
-	}{
-		{"a slash", "/mcp/", 307, `1: {"jsonrpc":"2.0","id":1,"result":{}}`},
-		{"for good", "http://peer/mcp/", 308, `1: {"jsonrpc":"2.0","id":1,"result":{}}`},
-		{"port", "http://peer:80/mcp/", 307, `1: {"jsonrpc":"2.0","id":1,"result":{}}`},
-		{"scheme", "https://peer/mcp/", 307, `1 failed, written=false: status 307 Temporary Redirect: redirect to "peer/mcp/" not followed`},
-		{"another method", "/mcp/", 303, `1 failed, written=false: status 303 See Other: redirect to "peer/mcp/" not followed`},
-		{"nowhere", "", 307, `1 failed, written=false: status 307 Temporary Redirect: redirect to "peer/mcp" not followed`},
-		{"itself", "/mcp", 307, `1 failed, written=false: status 307 Temporary Redirect: redirect to "peer/mcp" not followed`},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			p := newPeer()
-			p.posts["x"] = func(w http.ResponseWriter, r *http.Request, m jsonrpc.Message) {
-				if r.URL.Path == "/mcp/" {
-					answerJSON(w, jsonrpc.Response(m.ID, nil))
-					return
-				}
-				w.Header().Set("Location", row.location)
-				w.WriteHeader(row.code)
-			}
-			c := inMemory(t, p)
-			send(t, c, call(1, "x"))
-			if got := show(recv(t, c)); got != row.want {
-				t.Errorf("%s: got %s, want %s", row.name, got, row.want)
-			}
-			if seen := len(p.saw()); seen > 4 {
-				t.Errorf("%s: %d requests", row.name, seen)
-			}
-		})
-	}
-}
-
-// The address of a redirect is relative to the one that redirects, which is not that of the server
-// after the first, nor where HTTP+SSE has an inbox.
-func TestClientFollowsRelativeRedirects(t *testing.T) {
-	hops := map[string]string{"/mcp": "deep/a", "/deep/a": "b/?x=1", "/inbox/in": "it"}
-	move := func(w http.ResponseWriter, r *http.Request) bool {
-		if to := hops[r.URL.Path]; to != "" {
-			w.Header().Set("Location", to)
-			w.WriteHeader(http.StatusTemporaryRedirect)
-		}
-		return hops[r.URL.Path] != ""
-	}
-	synctest.Test(t, func(t *testing.T) {
-		p := newPeer()
-		p.posts["x"] = func(w http.ResponseWriter, r *http.Request, m jsonrpc.Message) {
-			if !move(w, r) {
-				answerJSON(w, jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: 1, Message: r.URL.RequestURI()}))
-			}
-		}
-		c := inMemory(t, p)
-		send(t, c, call(1, "x"))
-		expect(t, c, `1: {"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"/deep/b/?x=1"}}`)
-	})
-	synctest.Test(t, func(t *testing.T) {
-		p := newOldPeer()
-		p.first = "event: endpoint\ndata: /inbox/in"
-		p.posts["initialize"] = func(w http.ResponseWriter, r *http.Request, m jsonrpc.Message) {
-			if !move(w, r) {
-				p.events <- data(jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: 1, Message: r.URL.Path}))
-			}
-		}
-		c := p.client(t, streamable.NewDialect(true))
-		send(t, c, call(1, "initialize"))
-		expect(t, c, `none: {"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"/inbox/it"}}`)
-	})
-}
-
-// A redirect that is not followed is told with its whole address.
-func TestClientTellsARelativeRedirect(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newPeer()
-		p.posts["x"] = func(w http.ResponseWriter, r *http.Request, _ jsonrpc.Message) {
-			if r.URL.Path == "/mcp" {
-				w.Header().Set("Location", "/deep/a")
-				w.WriteHeader(http.StatusTemporaryRedirect)
-				return
-			}
-			w.Header().Set("Location", "b")
-			w.WriteHeader(http.StatusFound)
-		}
-		c := inMemory(t, p)
-		send(t, c, call(1, "x"))
-		expect(t, c, `1 failed, written=false: status 302 Found: redirect to "peer/deep/b" not followed`)
 	})
 }

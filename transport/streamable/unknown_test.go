@@ -6,10 +6,14 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"mcpd/protocol"
 )
 
 // waiting is how many connections have not authenticated.
@@ -227,5 +231,109 @@ func TestPrefaceAsksNothing(t *testing.T) {
 	}
 	if err := get(settled); err != nil || waiting(connections) != 0 {
 		t.Errorf("%v, %d newcomers", err, waiting(connections))
+	}
+}
+
+// Connections that never authenticate take no room of those that do, whatever they sent.
+func TestUnknownConnectionsMakeRoomForOthers(t *testing.T) {
+	s := startTown(t, &Connections{Max: 16})
+	address := strings.TrimSuffix(strings.TrimPrefix(s.url, "http://"), "/t/acme/mcp")
+	for i := range 64 {
+		conn := connect(t, address)
+		if i%2 == 0 {
+			asks(conn) // 401, or what comes of it
+		}
+	}
+	for range 11 {
+		if resp := s.ask("acme", http.MethodPost, initializeBody(protocol.V20251125)); resp.StatusCode != http.StatusOK {
+			t.Errorf("a tenant: %d %s", resp.StatusCode, content(t, resp))
+		}
+	}
+}
+
+// hoard opens connections that send half a head of so many bytes, and returns those in the order
+// in which they came.
+func hoard(t *testing.T, address, from string, n, bytes int, settled func() bool) (all []net.Conn) {
+	t.Helper()
+	for range n {
+		conn, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nX: "+strings.Repeat("x", bytes)) // it may be closed already
+		all = append(all, conn)
+		waitFor(t, settled)
+	}
+	return all
+}
+
+// ended reports whether a connection was closed.
+func ended(conn net.Conn) bool {
+	conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+	_, err := conn.Read(make([]byte, 1))
+	op, ok := err.(net.Error)
+	return err != nil && (!ok || !op.Timeout())
+}
+
+func bytesOfUnknown(c *Connections) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.unknown.bytes
+}
+
+// Half heads of many addresses take no more than they may: the oldest of all end. Who has
+// authenticated, and a trusted proxy, is not touched.
+func TestUnknownConnectionsAreBounded(t *testing.T) {
+	const bound = 256 << 10
+	connections := &Connections{Unknown: bound}
+	s := startTown(t, connections)
+	address := strings.TrimSuffix(strings.TrimPrefix(s.url, "http://"), "/t/acme/mcp")
+	proxy := hoard(t, address, "127.0.0.9", 40, 8000, func() bool { return true })
+	known := connect(t, address)
+	io.WriteString(known, "GET /t/acme/mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: acme\r\n\r\n")
+	if _, err := known.Read(make([]byte, 4096)); err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(known, "GET / HTTP/1.1\r\nX: "+strings.Repeat("x", 8000))
+	var all []net.Conn
+	for i := range 40 {
+		from := netip.AddrFrom4([4]byte{127, 0, 1, byte(i)}).String()
+		all = append(all, hoard(t, address, from, 1, 8000, func() bool { return bytesOfUnknown(connections) <= bound })...)
+	}
+	if !ended(all[0]) || !ended(all[10]) || ended(all[39]) {
+		t.Error("not the oldest have ended")
+	}
+	if ended(known) || ended(proxy[0]) {
+		t.Error("who has authenticated has ended, or a trusted proxy")
+	}
+	if why := connections.Pressure(); !strings.Contains(why, "without an authenticated request") || !strings.Contains(why, "127.0.1.") {
+		t.Errorf("what is told is %q", why)
+	}
+	all = append(all, known)
+	for _, conn := range append(all, proxy...) {
+		conn.Close()
+	}
+	waitFor(t, func() bool { return connections.Open() == 0 })
+	if n := bytesOfUnknown(connections); n != 0 || len(connections.unknown.from) != 0 || len(connections.tenants) != 0 {
+		t.Errorf("%d bytes, %d addresses and %d tenants stay", n, len(connections.unknown.from), len(connections.tenants))
+	}
+}
+
+// Half heads of one address end for others of that address, and for nobody else's.
+func TestUnknownConnectionsOfAnAddressAreBounded(t *testing.T) {
+	const bound = 128 << 10
+	connections := &Connections{UnknownOf: bound}
+	s := startTown(t, connections)
+	address := strings.TrimSuffix(strings.TrimPrefix(s.url, "http://"), "/t/acme/mcp")
+	other := hoard(t, address, "127.0.0.2", 2, 8000, func() bool { return true })
+	all := hoard(t, address, "127.0.0.1", 20, 8000, func() bool { return bytesOfUnknown(connections) <= 3*bound })
+	waitFor(t, func() bool { return bytesOfUnknown(connections) <= 2*bound })
+	if !ended(all[0]) || ended(all[19]) || ended(other[0]) || ended(other[1]) {
+		t.Error("not the oldest of that address have ended")
+	}
+	// One that comes from there and has a key is served.
+	if resp := s.ask("acme", http.MethodPost, initializeBody(protocol.V20251125)); resp.StatusCode != http.StatusOK {
+		t.Errorf("a tenant from that address: %d %s", resp.StatusCode, content(t, resp))
 	}
 }

@@ -1,0 +1,118 @@
+package interop
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// mortal is a server at a URL that can be ended and started again at the same port, and counts the
+// connections that it was asked for while it was away.
+type mortal struct {
+	t       *testing.T
+	handler http.Handler
+	address string
+
+	mu     sync.Mutex
+	server *http.Server
+}
+
+func newMortal(t *testing.T, h http.Handler) *mortal {
+	t.Helper()
+	m := &mortal{t: t, handler: h, address: "127.0.0.1:0"}
+	m.start()
+	t.Cleanup(m.end)
+	return m
+}
+
+// start serves. The port is the one of before.
+func (m *mortal) start() {
+	m.t.Helper()
+	listener, err := net.Listen("tcp", m.address)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.address, m.server = listener.Addr().String(), &http.Server{Handler: m.handler}
+	server := m.server
+	go func() { _ = server.Serve(listener) }() // owner: the test: it ends with end
+}
+
+// end cuts all connections, and refuses new ones.
+func (m *mortal) end() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.server != nil {
+		_ = m.server.Close()
+		m.server = nil
+	}
+}
+
+// scripted is a Streamable HTTP server with one tool, "t". With sessions it knows those of its own
+// time only, and has a stream for each.
+type scripted struct {
+	sessions bool
+	stream   http.HandlerFunc // of GET; nil for 405
+	began    atomic.Int64     // sessions, of all its lives
+	life     atomic.Int64
+}
+
+func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.Method {
+	case http.MethodGet:
+		if s.stream != nil {
+			s.stream(w, r)
+			return
+		}
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	case http.MethodDelete:
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	body, _ := io.ReadAll(r.Body)
+	var m struct {
+		ID     json.RawMessage
+		Method string
+	}
+	_ = json.Unmarshal(body, &m)
+	prefix := fmt.Sprintf("life-%d-", s.life.Load())
+	if id := r.Header.Get("Mcp-Session-Id"); s.sessions && m.Method != "initialize" && !strings.HasPrefix(id, prefix) {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	result := "{}"
+	switch m.Method {
+	case "initialize":
+		n := s.began.Add(1)
+		if s.sessions {
+			w.Header().Set("Mcp-Session-Id", fmt.Sprint(prefix, n))
+		}
+		result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"scripted","version":"1"}}`
+	case "tools/list":
+		result = `{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}`
+	case "tools/call":
+		result = `{"content":[{"type":"text","text":"done"}]}`
+	}
+	if m.ID == nil {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+}
+
+// open is a stream that says nothing.
+func open(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	fmt.Fprint(w, ": open\n\n")
+	_ = http.NewResponseController(w).Flush()
+	<-r.Context().Done()
+}

@@ -1,0 +1,63 @@
+package streamable
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"mcpd/protocol"
+	"mcpd/transport"
+)
+
+// media is the type of a body, without parameters.
+func media(h http.Header) string {
+	name, _, _ := strings.Cut(h.Get("Content-Type"), ";")
+	return strings.ToLower(strings.TrimSpace(name))
+}
+
+// readAnswer reads a body up to max bytes. What is large waits for room before more of it is read.
+func readAnswer(ctx context.Context, resp *http.Response, max int, room *transport.Hold) ([]byte, error) {
+	if resp.ContentLength > int64(max) {
+		return nil, protocol.TooLarge("answer of the server", max)
+	}
+	if n := resp.ContentLength; 0 < n && n < transport.Large {
+		body := make([]byte, n)
+		if _, err := io.ReadFull(resp.Body, body); err != nil {
+			return nil, fmt.Errorf("read the answer: %w", err)
+		}
+		_, _ = resp.Body.Read(make([]byte, 1)) // its end, which frees the connection
+		return body, nil
+	}
+	most := max
+	if resp.ContentLength > 0 {
+		most = int(resp.ContentLength)
+	}
+	body := make([]byte, 0, answerBuffer)
+	for {
+		if len(body) == cap(body) {
+			if len(body) >= transport.Large {
+				if err := room.Take(ctx, min(2*len(body), most)); err != nil {
+					return nil, fmt.Errorf("read the answer: %w", err)
+				}
+			}
+			body = transport.Grow(body, most+1)[:len(body)]
+		}
+		n, err := resp.Body.Read(body[len(body):cap(body)])
+		switch body = body[:len(body)+n]; {
+		case len(body) > max:
+			return nil, protocol.TooLarge("answer of the server", max)
+		case err == io.EOF:
+			return settled(body), nil
+		case err != nil:
+			return nil, fmt.Errorf("read the answer: %w", err)
+		}
+	}
+}
+
+// discard ends a response whose body does not matter. A short one is read to its end, so that the connection can be used again.
+func discard(resp *http.Response) {
+	_, _ = io.CopyN(io.Discard, resp.Body, maxErrorBody) // an error closes the connection, as it should
+	resp.Body.Close()
+}
