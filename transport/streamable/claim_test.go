@@ -121,7 +121,7 @@ func TestNewConnectionFindsRoom(t *testing.T) {
 	for n := range 20 {
 		id := s.open("acme")
 		streams = append(streams, s.ask("acme", http.MethodGet, "", "Mcp-Session-Id", id, "Accept", streamType))
-		waitFor(t, func() bool { return s.connections.waiting() == n+1 }) // each is idle before the next
+		waitFor(t, func() bool { return s.connections.streaming() == n+1 }) // each is idle before the next
 	}
 	waitFor(t, func() bool { return s.connections.Open() == 20 })
 	s.connections.shortAt.Store(time.Now().UnixNano()) // as when files run out

@@ -167,9 +167,9 @@ func (o *outgoing) elsewhere(ctx context.Context) {
 	}
 }
 
-// settled tells that the answer to a request has come by the standing stream. It may be there
+// arrived tells that the answer to a request has come by the standing stream. It may be there
 // before the response to the request is.
-func (c *Client) settled(id jsonrpc.ID) {
+func (c *Client) arrived(id jsonrpc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f := c.inFlight[id]

@@ -307,7 +307,7 @@ func (f *flow) message(data []byte) (answered, some bool) {
 	case bad != nil && (bad.Response || bad.Empty) && !bad.ID.IsZero() && (f.call == nil || bad.ID == f.call.id):
 		f.client.deliver(transport.Inbound{Related: bad.ID, Err: fmt.Errorf("the answer: %w", err), Written: true})
 		if f.call == nil {
-			f.client.settled(bad.ID)
+			f.client.arrived(bad.ID)
 		}
 		return f.call != nil, true
 	default:
@@ -323,7 +323,7 @@ func (f *flow) deliver(m jsonrpc.Message) (answers bool) {
 	}
 	f.client.deliver(transport.Inbound{Message: m})
 	if m.Method == "" {
-		f.client.settled(m.ID)
+		f.client.arrived(m.ID)
 	}
 	return false
 }

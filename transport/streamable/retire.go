@@ -23,7 +23,7 @@ func (c *Connections) Retire(quiet, comeBack time.Duration, last bool) (idle, op
 			idle++
 		case retireBusy:
 			open++
-		case retireLeaves:
+		case retireEnds:
 		}
 	}
 	return idle, open
@@ -55,13 +55,13 @@ func (c *Connections) each() []*connection {
 	return all
 }
 
-// retirement is what becomes of a connection.
+// retirement is what Retire has done with a connection.
 type retirement uint8
 
 const (
-	retireLeaves retirement = iota // it ends
-	retireBusy                     // it has requests
-	retireWaits                    // for a request
+	retireEnds  retirement = iota // it has ended, or ends by itself
+	retireBusy                    // it has requests
+	retireWaits                   // for a request
 )
 
 // retire ends a connection, unless something speaks against it. It begins no request then.
@@ -70,7 +70,7 @@ func (c *connection) retire(now time.Time, quiet time.Duration, last bool, answe
 	defer c.mu.Unlock()
 	switch {
 	case c.left || c.multiplexes:
-		return retireLeaves
+		return retireEnds
 	case c.open > 0:
 		return retireBusy
 	case last:
@@ -80,12 +80,12 @@ func (c *connection) retire(now time.Time, quiet time.Duration, last bool, answe
 	c.left = true
 	if c.secure != nil && c.changed.IsZero() { // the handshake of TLS may not be over
 		_ = c.raw.Close()
-		return retireLeaves
+		return retireEnds
 	}
 	c.dismissed.Store(true)
 	_ = c.Conn.SetWriteDeadline(now.Add(afterTime))
-	_, _ = c.Conn.Write(answer) // the client has not read for long, or has gone
+	_, _ = c.Conn.Write(answer) // in vain where the client has not read for long, or has gone
 	_ = c.CloseWrite()
 	_ = c.Conn.SetReadDeadline(now.Add(afterTime))
-	return retireLeaves
+	return retireEnds
 }

@@ -100,8 +100,8 @@ func (s *townServer) open(tenant string) string {
 	return resp.Header.Get("Mcp-Session-Id")
 }
 
-// waiting counts the connections of tenants on which a stream waits.
-func (c *Connections) waiting() (n int) {
+// streaming counts the connections of tenants on which a stream waits.
+func (c *Connections) streaming() (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, h := range c.tenants {
