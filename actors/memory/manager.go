@@ -18,8 +18,8 @@ const (
 	// CollectEvery is how long a level may rest on the same collection. What was let go of since counts only then, and an idle runtime
 	// collects every two minutes.
 	CollectEvery = 2 * time.Second
-	// RefusedFor is how long those above their share are refused, once a collection has found no
-	// memory left, before the next one begins, which has everybody refused if it finds the same.
+	// RefusedFor is how long tenants above their share are refused, once a collection has found no
+	// memory left, before the collection begins that has everybody refused if it finds the same.
 	RefusedFor = SampleEvery
 )
 
@@ -51,11 +51,11 @@ type Manager struct {
 	o          Options
 	p          *otp.Process
 	seen       uint64    // the collection that the last sample rests on
+	since      time.Time // when that was first seen
 	percent    int       // of the pace that was set last
-	full       time.Time // when a collection found no memory left, and none after it did; zero for never
+	full       time.Time // since when collections find no memory left; zero if the last one found some
 	judging    bool      // the collection has begun that decides whether everybody is refused
 	judged     bool      // and has ended
-	since      time.Time // when that was first seen
 	collecting bool
 	ballast    []byte              // that a fault has had taken
 	refused    map[string]refusals // by tenant
@@ -126,10 +126,10 @@ func (m *Manager) sample() {
 }
 
 // next is the level after last. A collection counts as alive what was allocated while it went on, so
-// one that comes amid bursts of some tenants may find far more than is kept. Those above their
-// share are refused from then on, and everybody only when a second collection finds no memory
-// left, which began when they had been refused for RefusedFor: it has no burst of theirs to
-// count.
+// one that comes amid bursts of some tenants may find far more than is kept. Tenants above their
+// share are refused from then on. Everybody is refused only when a second collection finds no
+// memory left: it begins when those tenants have been refused for RefusedFor, so that it has no
+// burst of theirs to count.
 func (m *Manager) next(last quota.Level, use Use) quota.Level {
 	level, full := last.Next(use.Bytes, m.o.Limit), m.o.Limit > 0 && use.Bytes >= m.o.Limit
 	switch {
