@@ -1,10 +1,6 @@
 package supervisor
 
-import (
-	"iter"
-	"slices"
-	"sync"
-)
+import "sync"
 
 // serverName is a server of a tenant.
 type serverName struct{ tenant, server string }
@@ -55,13 +51,12 @@ func (d *declared[D, V]) keep(now func() *settings) {
 	}
 }
 
-// values yields what is kept, as it was at the beginning.
-func (d *declared[D, V]) values() iter.Seq[V] {
+// values are those that are kept.
+func (d *declared[D, V]) values() (all []V) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var all []V
 	for _, one := range d.all {
 		all = append(all, one.value)
 	}
-	return slices.Values(all)
+	return all
 }

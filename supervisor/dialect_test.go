@@ -18,7 +18,7 @@ func TestDialectsAreForgotten(t *testing.T) {
 	kept := []*streamable.Dialect{h.dialectOf(search, "http://a", false), h.dialectOf(files, "http://b", false)}
 	h.dialectOf(serverName{"acme", "removed"}, "http://a", false)
 	h.dialectOf(serverName{"globex", "files"}, "http://a", false)
-	all := slices.Collect(h.dialects.values())
+	all := h.dialects.values()
 	if len(all) != len(kept) || !slices.Contains(all, kept[0]) || !slices.Contains(all, kept[1]) {
 		t.Errorf("kept %v, want %v", all, kept)
 	}

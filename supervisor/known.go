@@ -33,7 +33,7 @@ func (h *host) allRecords() iter.Seq2[string, int] {
 // knownRecords yields how much is known.
 func (h *host) knownRecords() iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
-		for known := range h.known.values() {
+		for _, known := range h.known.values() {
 			more := true
 			known.Records(func(kind string, n int) bool {
 				more = more && yield(kind, n)

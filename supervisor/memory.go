@@ -61,11 +61,11 @@ func (h *host) guaranteed() int {
 }
 
 // windowShare is the part of the memory that a server may send of one answer over HTTP/2 before
-// it is read: one in 4096, so that all the requests that a tenant has in flight by default fill
-// no more than a quarter of the memory with that.
+// the answer is read: one in 4096. The answers to all the requests that a tenant has in flight by
+// default so fill no more than a quarter of the memory.
 const windowShare = 4096
 
-// window is what that is in bytes.
+// window is the bytes of such an answer.
 func (h *host) window() int {
 	if h.options.Memory == 0 {
 		return streamable.MostWindow

@@ -13,31 +13,23 @@ func TestPaddedCallsKeepWhatCounts(t *testing.T) {
 	spaces := bytes.Repeat([]byte(" "), copied)
 	ways(func(path, prefix, server string, modern bool) {
 		t.Run(fmt.Sprintf("%s %s modern=%t", path, prefix, modern), func(t *testing.T) {
-			here := *n
-			here.T = t
+			here := n.at(t)
 			c := here.client(path, modern)
 			c.answered(prefix+"echo", false)
-			before, counted := n.live()
+			before, counted := here.live()
 			f := n.far[server]
 			f.releases()
 			defer f.releases()
-			meta := `{"progressToken":1}`
-			if modern {
-				meta = `{"progressToken":1,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":` + farCapabilities + `}`
-			}
+			begin, end := c.calling(prefix + "hold")
 			for range copies {
-				conn := c.write(prefix+"hold", [][]byte{
-					[]byte(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"` + prefix + `hold","arguments":{},"_meta":` + meta + `}`), spaces, []byte(`}`),
-				})
-				defer conn.Close()
+				defer c.write(prefix+"hold", [][]byte{[]byte(begin + "{}" + end), spaces, []byte("}")}).Close()
 			}
-			const slack = copies * 256 << 10 // connections, and what belongs to them
-			for end := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-				live, kept := n.live()
-				if live, kept = live-before, kept-counted; f.has(copies) && live <= kept+slack {
+			for late := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+				live, kept := here.live()
+				if live, kept = live-before, kept-counted; f.has(copies) && live <= kept+copies*besideCall {
 					return
 				}
-				if time.Now().After(end) {
+				if time.Now().After(late) {
 					t.Fatalf("%d KiB are live, and %d count", live>>10, kept>>10)
 				}
 			}

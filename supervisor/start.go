@@ -38,8 +38,8 @@ type Options struct {
 	// Level is the Logger's, for a reload to change. Nil leaves it.
 	Level   *slog.LevelVar
 	Sockets Sockets // that the process was given
-	// Next makes sure that the program can be started which is to take the place of this one. Run is
-	// for what it runs. Nil is for a host whose Restart is never called.
+	// Next checks that the program which is to replace this one can be started. It executes commands
+	// by run. Nil is for a host whose Restart is never called.
 	Next func(ctx context.Context, run func(*exec.Cmd) error) error
 	// Unreplaced is why this process starts a host once more in place of another program.
 	Unreplaced error
