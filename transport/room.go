@@ -89,22 +89,27 @@ func (r *Room) Try(size int) bool {
 	return true
 }
 
+// add counts bytes, and lets in who has room after that, one after the other.
 func (r *Room) add(size int) {
-	before := r.used
-	r.used += size
+	r.count(size)
 	r.grow = slices.DeleteFunc(r.grow, r.grows)
 	for len(r.queue) > 0 && r.fits(r.queue[0].size) {
 		first := r.queue[0]
 		r.queue = r.queue[1:]
-		r.used += first.size
+		r.count(first.size)
 		close(first.in)
 	}
 	if len(r.queue) == 0 {
 		r.queue = nil
 	}
+}
+
+// count counts bytes at once for the owner, too, who is asked whether the next ones fit.
+func (r *Room) count(size int) {
+	r.used += size
 	r.most = max(r.most, r.used)
-	if r.owner != nil && r.used != before {
-		r.owner.Count(r.used - before)
+	if r.owner != nil && size != 0 {
+		r.owner.Count(size)
 	}
 }
 
@@ -116,7 +121,7 @@ func (r *Room) grows(e *entrant) bool {
 		}
 		r.over, e.over = true, true
 	}
-	r.used += e.size
+	r.count(e.size)
 	close(e.in)
 	return true
 }

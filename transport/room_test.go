@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // Who needs room waits until there is some, in the order in which they came, and one message fits whatever its size.
@@ -89,6 +90,59 @@ func TestRoomWhoseOwnerMayHaveMoreAgain(t *testing.T) {
 			t.Error(err)
 		}
 		first.Free()
+	})
+}
+
+// Bytes that are let go of count as such before it is decided who has them next, and those of one who
+// is let in before the next one is: so none waits in vain, and no two have the same bytes.
+func TestRoomCountsBeforeItDecides(t *testing.T) {
+	in := func(ctx context.Context, room *Room, size int, ends chan<- error) {
+		go func() { // owner: the test, which ends ctx
+			hold := NewHold(room)
+			defer hold.Free()
+			ends <- hold.Take(ctx, size)
+			<-ctx.Done()
+		}()
+		synctest.Wait()
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(t.Context())
+		defer end()
+		owner, ends := &account{limit: 50}, make(chan error, 5)
+		room := Counted(1000, owner)
+		first := NewHold(room)
+		if err := first.Take(t.Context(), 20); err != nil {
+			t.Fatal(err)
+		}
+		for _, size := range []int{20, 20, 10, 20} {
+			in(ctx, room, size, ends)
+		}
+		if len(ends) != 1 || owner.used != 40 {
+			t.Fatalf("%d have room, %d bytes are counted", len(ends), owner.used)
+		}
+		first.Free()
+		synctest.Wait()
+		if len(ends) != 3 || owner.used != 50 {
+			t.Errorf("%d have room, %d bytes of %d are counted", len(ends), owner.used, owner.limit)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(t.Context())
+		defer end()
+		owner, ends := &account{limit: 100}, make(chan error, 3)
+		room := Counted(1000, owner)
+		in(ctx, room, 10, ends)
+		owner.Count(90)
+		in(ctx, room, 40, ends)
+		in(ctx, room, 40, ends)
+		room.mu.Lock() // guards the owner too
+		owner.used -= 50
+		room.mu.Unlock()
+		time.Sleep(ownerPoll)
+		synctest.Wait()
+		if len(ends) != 2 || owner.used != 90 {
+			t.Errorf("%d have room, %d bytes of %d are counted", len(ends), owner.used, owner.limit)
+		}
 	})
 }
 
