@@ -58,7 +58,7 @@ type Conn struct {
 	closing atomic.Bool
 	close   func(context.Context) error
 
-	// What follows belongs to whoever calls Recv.
+	reading sync.Mutex // held by whoever calls Recv, and guards what follows
 	src     output
 	in      lines
 	ready   []transport.Inbound // read already, or found lost at the end
@@ -139,6 +139,8 @@ func (c *Conn) Info() transport.Info { return transport.Info{Transport: "stdio",
 // Inbound with Err; a request of which nothing is said was written. Then it returns the *transport.ExitError, or transport.ErrClosed
 // after Close, for ever.
 func (c *Conn) Recv(ctx context.Context) (transport.Inbound, error) {
+	c.reading.Lock()
+	defer c.reading.Unlock()
 	for {
 		if len(c.ready) > 0 {
 			in := c.ready[0]
@@ -159,6 +161,9 @@ func (c *Conn) Recv(ctx context.Context) (transport.Inbound, error) {
 		case errors.As(err, &long):
 			err = c.tooLong(long)
 		case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+			if c.closing.Load() {
+				c.in.room.Free()
+			}
 			return transport.Inbound{}, err
 		}
 		switch {
@@ -266,11 +271,21 @@ func (c *Conn) Unready(within time.Duration) error {
 	return &transport.ExitError{Cause: CauseUnready, Code: -1, Stderr: c.child.Stderr(), Err: err}
 }
 
+// freeRoom lets go of the room of what was read last: as a rule nobody asks for more. Where
+// somebody does just now, that finds the end by itself.
+func (c *Conn) freeRoom() {
+	if c.reading.TryLock() {
+		c.in.room.Free()
+		c.reading.Unlock()
+	}
+}
+
 // Close writes what is queued, if the server still reads, and ends the program with all that it started.
 func (c *Conn) Close(ctx context.Context) error { return c.close(ctx) }
 
 func (c *Conn) shut(ctx context.Context) error {
 	c.closing.Store(true)
+	defer c.freeRoom()
 	c.out.finish()
 	timer := time.NewTimer(flushTime)
 	defer timer.Stop()

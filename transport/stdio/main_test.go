@@ -46,6 +46,7 @@ var roles = map[string]func(){
 		say(`{"jsonrpc":"2.0","method":"n","params":{"p":"` + strings.Repeat("x", 5<<20) + `"}}`)
 		echo()
 	},
+	"half":    func() { os.Stdout.WriteString(`{"p":"` + strings.Repeat("x", 1<<20)); sleep() },
 	"garbage": garbage,
 	"babble": func() {
 		for line := strings.Repeat("la", 8<<10) + "\n"; ; {
