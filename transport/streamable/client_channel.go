@@ -109,6 +109,7 @@ func (c *Client) channel(ready func(error)) {
 	}
 	defer resp.Body.Close()
 	r := f.reader(ctx, resp)
+	defer func() { f.room.Free() }()
 	inbox, err := f.endpoint(r)
 	if err = c.tardy(late, err); err != nil {
 		ready(err)

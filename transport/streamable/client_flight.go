@@ -12,9 +12,10 @@ import (
 // registered with a context above, and a connection that carries one is registered here: only where somebody else waits for its end is there a
 // context of package context, with what that costs.
 type flight struct {
-	older *flight // with the same id, which somebody uses again too soon; nil for most
-	waits bool    // for its answer on the standing stream; guarded by the Client's mutex
-	there bool    // its answer has come by that; likewise
+	older *flight     // with the same id, which somebody uses again too soon; nil for most
+	waits bool        // for its answer on the standing stream; guarded by the Client's mutex
+	there bool        // its answer has come by that; likewise
+	late  *time.Timer // ends it a moment after that; likewise, nil for most
 
 	mu   sync.Mutex // guards what follows
 	err  error
@@ -110,6 +111,9 @@ func (c *Client) settle(id jsonrpc.ID, f *flight) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f.cancel()
+	if f.late != nil {
+		f.late.Stop()
+	}
 	switch last := c.inFlight[id]; {
 	case last != f:
 		for ; last != nil; last = last.older {

@@ -103,7 +103,7 @@ func (o *outgoing) call(ctx context.Context) {
 	default:
 	}
 	if o.method != initialize {
-		c.readopt(resp.Header)
+		c.readopt(resp.Header, session)
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		o.refused(ctx, resp, session)
@@ -168,7 +168,7 @@ func (o *outgoing) elsewhere(ctx context.Context) {
 }
 
 // arrived tells that the answer to a request has come by the standing stream. It may be there
-// before the response to the request is.
+// before the response to the request is, which is waited for a moment then, and not for ever.
 func (c *Client) arrived(id jsonrpc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -176,9 +176,13 @@ func (c *Client) arrived(id jsonrpc.ID) {
 	if f == nil {
 		return
 	}
-	if f.there = true; f.waits {
+	switch {
+	case f.waits:
 		f.cancel()
+	case !f.there:
+		f.late = time.AfterFunc(answeredTime, f.cancel)
 	}
+	f.there = true
 }
 
 // refused deals with a status that is no success. A JSON-RPC error about this very request is an answer all the same.
@@ -191,15 +195,15 @@ func (o *outgoing) refused(ctx context.Context, resp *http.Response, session str
 	if failure && !answer && !m.ID.IsZero() {
 		spoil(resp)
 	}
-	if !answer && c.replaced(resp.StatusCode, session) && o.stale < MaxStale {
+	unknown := failure && m.Error.Code == jsonrpc.CodeMethodNotFound // the method is, not our session
+	strange := !unknown && !(answer && resp.StatusCode == http.StatusBadRequest)
+	if strange && c.replaced(resp.StatusCode, session) && o.stale < MaxStale {
 		o.stale++
 		o.call(ctx)
 		return
 	}
-	unknown := failure && m.Error.Code == jsonrpc.CodeMethodNotFound // the method is, not our session
 	switch {
-	case !unknown && !c.replaced(resp.StatusCode, session) &&
-		!(answer && resp.StatusCode == http.StatusBadRequest) && c.forgotten(ctx, resp.StatusCode, session):
+	case strange && session != "" && c.forgotten(ctx, resp.StatusCode, c.current()):
 		c.lose()
 		o.fail(ctx, ErrSessionLost, false)
 	case answer || failure && m.ID.IsZero() && protocol.SpecCode(m.Error.Code):
@@ -222,11 +226,15 @@ func (o *outgoing) refused(ctx context.Context, resp *http.Response, session str
 // sessionPing asks whether there is a session. Its id is none of the connection's.
 const sessionPing = `{"jsonrpc":"2.0","id":"mcpd-session","method":"ping"}`
 
-// forgotten reports whether a response with that status says that our session is gone: 404 does, and so does 400 of a server that answers
-// even a ping with it, as many do instead.
+// forgotten reports whether a response with that status says that our session is gone: 404 does, and
+// so does 400 of a server that answers even a ping with it, as many do instead. A session id that was
+// replaced meanwhile says nothing.
 func (c *Client) forgotten(ctx context.Context, status int, session string) bool {
-	if session == "" || status != http.StatusBadRequest {
-		return session != "" && status == http.StatusNotFound
+	switch {
+	case session == "" || session != c.current():
+		return false
+	case status != http.StatusBadRequest:
+		return status == http.StatusNotFound
 	}
 	ctx, cancel := context.WithTimeout(ctx, sessionTime)
 	defer cancel()
@@ -235,7 +243,10 @@ func (c *Client) forgotten(ctx context.Context, status int, session string) bool
 		return false
 	}
 	resp.Body.Close()
-	return resp.StatusCode == http.StatusBadRequest || resp.StatusCode == http.StatusNotFound
+	gone := resp.StatusCode == http.StatusBadRequest || resp.StatusCode == http.StatusNotFound
+	gone = gone && session == c.current()
+	c.readopt(resp.Header, session)
+	return gone
 }
 
 // take reads a JSON body. It returns an error if the answer is not in it.
@@ -317,7 +328,7 @@ func (o *outgoing) post(ctx context.Context) (written bool, err error) {
 	}
 	defer discard(resp)
 	answers := o.method == ""
-	c.readopt(resp.Header)
+	c.readopt(resp.Header, session)
 	if c.replaced(resp.StatusCode, session) && o.stale < MaxStale {
 		o.stale++
 		return o.post(ctx)

@@ -73,10 +73,11 @@ func sendable(id string) bool {
 }
 
 // readopt keeps the session id of a later response to a POST, as the TypeScript SDK does: some
-// servers replace theirs. Revisions without sessions have none.
-func (c *Client) readopt(h http.Header) {
+// servers replace theirs. One that repeats what was sent says nothing: another response may have
+// replaced that meanwhile. Revisions without sessions have none.
+func (c *Client) readopt(h http.Header, sent string) {
 	id := h.Get("Mcp-Session-Id")
-	if id == "" || c.version.Load() == 0 || c.stateless() || !sendable(id) {
+	if id == "" || id == sent || c.version.Load() == 0 || c.stateless() || !sendable(id) {
 		return
 	}
 	c.mu.Lock()

@@ -1,6 +1,7 @@
 package streamable_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -137,21 +138,49 @@ func TestClientTakesANewSessionID(t *testing.T) {
 	})
 }
 
-// A server that knows none of the session ids that it gives is not asked for ever.
+// A server that knows none of the session ids that it gives is not asked for ever: it has lost the
+// session, so that a new one is begun.
 func TestClientGivesUpNewSessionIDs(t *testing.T) {
+	for _, status := range []int{http.StatusNotFound, http.StatusBadRequest} {
+		synctest.Test(t, func(t *testing.T) {
+			p, n := newPeer(), 0
+			refuse := func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
+				n++
+				w.Header().Set("Mcp-Session-Id", fmt.Sprint("n", n))
+				w.WriteHeader(status)
+			}
+			p.posts["x"], p.posts["ping"] = refuse, refuse
+			c := inMemory(t, p)
+			shake(t, c, protocol.V20251125)
+			send(t, c, call(1, "x"))
+			in := recv(t, c)
+			if !errors.Is(in.Err, streamable.ErrSessionLost) || in.Written || n > 2+streamable.MaxStale {
+				t.Errorf("%d: got %s after %d requests", status, show(in), n)
+			}
+		})
+	}
+}
+
+// A rotating server that refuses a request has not lost its session, whose next id comes with its
+// answer to a ping.
+func TestRefusalOfARotatingServerLosesNoSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, n := newPeer(), 0
-		p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
-			n++
-			w.Header().Set("Mcp-Session-Id", fmt.Sprint("n", n))
-			w.WriteHeader(http.StatusNotFound)
+		p := newPeer()
+		p.posts["initialize"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
+			answerJSON(w, jsonrpc.Response(m.ID, nil))
 		}
-		c := inMemory(t, p)
+		p.posts["ping"], p.posts["x"] = p.posts["initialize"], p.posts["initialize"]
+		p.posts["bad"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+		c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/mcp", Transport: memory{rotating(p)}})
 		shake(t, c, protocol.V20251125)
-		send(t, c, call(1, "x"))
-		if in := recv(t, c); in.Err == nil || in.Written || n != 1+streamable.MaxStale {
-			t.Errorf("got %s after %d requests", show(in), n)
+		send(t, c, call(1, "bad"))
+		if in := recv(t, c); in.Err == nil || errors.Is(in.Err, streamable.ErrSessionLost) {
+			t.Errorf("got %s", show(in))
 		}
+		send(t, c, call(2, "x"))
+		expect(t, c, `2: {"jsonrpc":"2.0","id":2,"result":{}}`)
 	})
 }
 
@@ -217,6 +246,101 @@ func TestInitializeAsksForASessionAnew(t *testing.T) {
 		}
 		if want := []string{"", "", ""}; !slices.Equal(seen, want) {
 			t.Errorf("sessions %q, want none", seen)
+		}
+	})
+}
+
+// session is the session id that the last request of a method had; "GET" for a stream.
+func (p *peer) session(method string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := len(p.seen) - 1; i >= 0; i-- {
+		if p.seen[i] == method {
+			return p.all[i].Header.Get("Mcp-Session-Id")
+		}
+	}
+	return ""
+}
+
+// A response that repeats the session id of its request, as that of a slow call does, brings none
+// back that another response has replaced meanwhile.
+func TestSlowResponseBringsNoOldSessionIDBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, slow := newPeer(), make(chan bool)
+		repeat := func(w http.ResponseWriter, r *http.Request, m jsonrpc.Message) {
+			w.Header().Set("Mcp-Session-Id", r.Header.Get("Mcp-Session-Id"))
+			answerJSON(w, jsonrpc.Response(m.ID, nil))
+		}
+		p.posts["slow"] = func(w http.ResponseWriter, r *http.Request, m jsonrpc.Message) {
+			<-slow
+			repeat(w, r, m)
+		}
+		p.posts["turn"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
+			w.Header().Set("Mcp-Session-Id", "s2")
+			answerJSON(w, jsonrpc.Response(m.ID, nil))
+		}
+		p.posts["x"] = repeat
+		c := inMemory(t, p)
+		shake(t, c, protocol.V20251125)
+		send(t, c, call(1, "slow"))
+		synctest.Wait()
+		send(t, c, call(2, "turn"))
+		expect(t, c, `2: {"jsonrpc":"2.0","id":2,"result":{}}`)
+		close(slow)
+		expect(t, c, `1: {"jsonrpc":"2.0","id":1,"result":{}}`)
+		send(t, c, call(3, "x"))
+		expect(t, c, `3: {"jsonrpc":"2.0","id":3,"result":{}}`)
+		if got := p.session("POST x"); got != "s2" {
+			t.Errorf("the next request has the session id %q", got)
+		}
+	})
+}
+
+// A stream that is refused because its session id was replaced while it was asked for is asked for
+// with the new one, and so is a request whose refusal names it. The session is not lost.
+func TestReplacedSessionIDIsNoLostSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, late := newPeer(), make(chan bool)
+		p.get = func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Mcp-Session-Id") == "s1" {
+				<-late
+				w.WriteHeader(http.StatusNotFound)
+				return
+			}
+			stream(w, ": hello")
+			<-r.Context().Done()
+		}
+		p.posts["turn"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
+			w.Header().Set("Mcp-Session-Id", "s2")
+			answerJSON(w, jsonrpc.Response(m.ID, nil))
+		}
+		p.posts["late"] = func(w http.ResponseWriter, r *http.Request, m jsonrpc.Message) {
+			if r.Header.Get("Mcp-Session-Id") == "s2" {
+				answerJSON(w, jsonrpc.Response(m.ID, nil))
+				return
+			}
+			<-late
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusNotFound)
+			gone := jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: -32001, Message: "Session not found"})
+			_, _ = w.Write(gone.Append(nil))
+		}
+		c := inMemory(t, p)
+		shake(t, c, protocol.V20251125)
+		send(t, c, jsonrpc.Notification("notifications/initialized", nil), call(1, "late"))
+		time.Sleep(2 * time.Second) // requests wait for the stream for a moment
+		send(t, c, call(2, "turn"))
+		expect(t, c, `2: {"jsonrpc":"2.0","id":2,"result":{}}`)
+		late <- true
+		late <- true
+		got := []string{show(recv(t, c)), show(recv(t, c))}
+		slices.Sort(got)
+		want := []string{
+			`1: {"jsonrpc":"2.0","id":1,"result":{}}`,
+			"streamable.Standing{Open:true Gap:false Err:<nil>}",
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	})
 }

@@ -266,6 +266,10 @@ func TestClientTakesAnswersOfTheStandingStream(t *testing.T) {
 			time.Sleep(time.Second)
 			w.WriteHeader(http.StatusAccepted)
 		}
+		p.posts["hangs"] = func(_ http.ResponseWriter, r *http.Request, m jsonrpc.Message) {
+			events <- data(jsonrpc.Response(m.ID, nil))
+			<-r.Context().Done()
+		}
 		p.posts["never"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { w.WriteHeader(http.StatusAccepted) }
 		c := inMemory(t, p)
 		shake(t, c, protocol.V20251125)
@@ -279,6 +283,8 @@ func TestClientTakesAnswersOfTheStandingStream(t *testing.T) {
 			send(t, c, call(10+id, "first"))
 			expect(t, c, fmt.Sprintf(`none: {"jsonrpc":"2.0","id":%d,"result":{}}`, 10+id))
 			time.Sleep(2 * time.Second)
+			send(t, c, call(1000+id, "hangs"))
+			expect(t, c, fmt.Sprintf(`none: {"jsonrpc":"2.0","id":%d,"result":{}}`, 1000+id))
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {

@@ -32,6 +32,9 @@ const (
 	shortStream = time.Second
 	// lingerTime is how long after the answer a stream may take to end by itself. A connection whose stream is cut cannot be used again.
 	lingerTime = 50 * time.Millisecond
+	// answeredTime is how long the response to a request may still take whose answer has come by the
+	// standing stream.
+	answeredTime = 5 * time.Second
 )
 
 // getAccept is what a GET takes.
@@ -42,6 +45,7 @@ type flow struct {
 	client   *Client
 	call     *outgoing     // nil for the standing stream
 	answered func()        // of the standing stream: told that the server has answered
+	session  string        // the session id that the server was asked with last
 	last     string        // the id of the last event that had one
 	retry    time.Duration // what the server asked us to wait; 0 if it did not
 	room     transport.Hold
@@ -109,7 +113,7 @@ func (f *flow) stand(ctx context.Context) {
 		case errors.As(err, &status) && status.Status < 500 && f.last != "":
 			f.last, gap = "", true // what was missed is not kept any more; without the id there is a stream, or else the session is lost
 			continue
-		case errors.As(err, &status) && f.client.forgotten(ctx, status.Status, f.client.current()):
+		case errors.As(err, &status) && f.client.forgotten(ctx, status.Status, f.session):
 			f.client.lose()
 			return
 		case errors.As(err, &status) && status.Status == http.StatusMethodNotAllowed:
@@ -169,19 +173,31 @@ func (f *flow) get(ctx context.Context) (*http.Response, error) {
 	if f.last != "" {
 		extra = http.Header{"Accept": getAccept["Accept"], "Last-Event-Id": {f.last}}
 	}
-	resp, _, err := f.client.do(ctx, http.MethodGet, f.client.current(), nil, extra)
-	if err != nil {
-		return nil, err
+	for stale := 0; ; stale++ {
+		f.session = f.client.current()
+		resp, _, err := f.client.do(ctx, http.MethodGet, f.session, nil, extra)
+		if err != nil {
+			return nil, err
+		}
+		if resp.StatusCode == http.StatusOK && media(resp.Header) == streamType {
+			return resp, nil
+		}
+		if !f.client.replaced(resp.StatusCode, f.session) || stale == MaxStale {
+			return nil, f.refused(resp)
+		}
+		discard(resp)
 	}
-	if resp.StatusCode == http.StatusOK && media(resp.Header) == streamType {
-		return resp, nil
-	}
+}
+
+// refused is what a response says that is no stream.
+func (f *flow) refused(resp *http.Response) error {
 	defer discard(resp)
 	body := excuse(resp)
 	if resp.StatusCode < 300 { // some servers answer every GET with a page
-		return nil, &StatusError{Status: http.StatusMethodNotAllowed, Body: fmt.Sprintf("a GET is answered with type %q", media(resp.Header))}
+		shown := fmt.Sprintf("a GET is answered with type %q", media(resp.Header))
+		return &StatusError{Status: http.StatusMethodNotAllowed, Body: shown}
 	}
-	return nil, f.client.newStatusError(resp, body)
+	return f.client.newStatusError(resp, body)
 }
 
 // pause waits as long as the server wants, longer with every failure, and a little more, so that the clients of a server that comes back do

@@ -107,3 +107,24 @@ func TestAnswerCountsWhatHasCome(t *testing.T) {
 		})
 	}
 }
+
+// A stream of HTTP+SSE that ends before it has said where to post leaves no room taken.
+func TestStreamWithoutEndpointLeavesNoRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newOldPeer()
+		p.first = "event: other\ndata: " + strings.Repeat("x", 3*transport.Large) + "\ndata: y"
+		p.get = func(w http.ResponseWriter, _ *http.Request) { cutStream(p.first)(w) }
+		room := transport.NewRoom(16 << 20)
+		c := newTestClient(t, streamable.ClientOptions{
+			URL: "http://peer/sse", Transport: memory{p.ServeHTTP}, Dialect: streamable.NewDialect(true), Room: room,
+		})
+		send(t, c, call(0, "initialize"))
+		if _, err := c.Recv(t.Context()); err == nil {
+			t.Error("there is where to post")
+		}
+		synctest.Wait()
+		if now, most := room.Used(); now != 0 || most == 0 {
+			t.Errorf("%d bytes of room are taken after the end, %d at most", now, most)
+		}
+	})
+}
