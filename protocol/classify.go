@@ -54,8 +54,7 @@ func (n Negotiation) Classify(a Arrival) (Class, error) {
 	case known && header.Era() == Legacy:
 		return Class{Era: Legacy, Version: header}, nil
 	case a.Header != "" && !slices.Contains(n.Offered(Modern), header):
-		offered := append(n.Offered(Legacy), n.Offered(Modern)...)
-		return Class{Era: Modern, Version: Latest}, UnsupportedVersion(a.Header, offered...)
+		return Class{Era: Modern, Version: Latest}, UnsupportedVersion(a.Header, n.allOffered()...)
 	case known && a.Notification:
 		return Class{Era: Modern, Version: header}, nil
 	case a.Header != "":

@@ -83,8 +83,7 @@ const (
 )
 
 // UpstreamLimits bounds a message of a server. The official SDKs have no bound but memory, so
-// that the bytes of the message bound its tokens and its numbers too: neither takes more than
-// they do.
+// tokens and digits are bounded by the bytes of the message alone: they take no memory beside it.
 func UpstreamLimits() jsonrpc.Limits {
 	return jsonrpc.Limits{
 		Bytes: MaxUpstreamMessage, Tokens: MaxUpstreamMessage, Digits: MaxUpstreamMessage,

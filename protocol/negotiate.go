@@ -48,9 +48,12 @@ func (n Negotiation) Offered(era Era) []Version {
 	})
 }
 
+// allOffered are the revisions of both eras that the policy allows, oldest first.
+func (n Negotiation) allOffered() []Version { return append(n.Offered(Legacy), n.Offered(Modern)...) }
+
 // Names are the revisions of both eras that the policy allows, as server/discover tells them: newest first.
 func (n Negotiation) Names() (names []string) {
-	for _, v := range slices.Backward(append(n.Offered(Legacy), n.Offered(Modern)...)) {
+	for _, v := range slices.Backward(n.allOffered()) {
 		names = append(names, v.String())
 	}
 	return names
@@ -78,7 +81,7 @@ func (n Negotiation) Modern(requested string) (Version, error) {
 func (n Negotiation) choose(requested string, era Era, mode Mode) (Version, error) {
 	offered := n.Offered(era)
 	if len(offered) == 0 {
-		return 0, UnsupportedVersion(requested, append(n.Offered(Legacy), n.Offered(Modern)...)...)
+		return 0, UnsupportedVersion(requested, n.allOffered()...)
 	}
 	return NegotiateVersion(requested, offered, mode)
 }
