@@ -4,34 +4,31 @@ import (
 	"strings"
 
 	"golang.org/x/net/publicsuffix"
+
+	wire "mcpd/protocol/headers"
 )
 
 func putHost(dst any, v value) *mistake {
 	const example = "write a name or an address, with :port if it has one, " +
 		"or .example.com for the subdomains of example.com"
-	host, port := splitHost(v.text)
+	host, port := wire.Authority(v.text)
 	domain, sub := strings.CutPrefix(host, ".")
 	switch {
-	case domain == "", strings.ContainsFunc(host+port, notInHost), strings.Contains(domain, ".."),
-		strings.HasPrefix(domain, "."), strings.HasSuffix(domain, "."):
+	case domain == "", strings.ContainsFunc(host, notInHost), strings.Trim(port, "0123456789") != "",
+		strings.Contains(domain, "..") || strings.HasPrefix(domain, ".") || strings.HasSuffix(domain, "."):
 		return &mistake{"it is no host name", example}
+	case strings.Contains(host, ":") && !strings.HasPrefix(host, "["):
+		return &mistake{"it is no host name", "write an address of IPv6 in brackets, like [::1]"}
 	case sub && port != "":
 		return &mistake{"subdomains have no port of their own", "write it without, like .example.com"}
 	case sub && public(domain):
 		return &mistake{"anybody can have a name below it", "write the domain that is yours, like .example.com"}
 	}
-	*dst.(*[]string) = append(*dst.(*[]string), host+port)
-	return nil
-}
-
-// splitHost is a host as it is compared, and its port with the colon before it. Case means nothing,
-// and neither does one dot at the end of a name (RFC 3986 §3.2.2).
-func splitHost(text string) (host, port string) {
-	host = strings.ToLower(text)
-	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
-		host, port = host[:i], host[i:]
+	if port != "" {
+		host += ":" + port
 	}
-	return strings.TrimSuffix(host, "."), port
+	*dst.(*[]string) = append(*dst.(*[]string), host)
+	return nil
 }
 
 func notInHost(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("/*@?#\\", r) }

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	wire "mcpd/protocol/headers"
 )
 
 // itself reports whether a URL leads to a listener of this host. Names are not looked up: those
@@ -19,12 +21,11 @@ func (l *loader) itself(link, listen string) bool {
 	if err != nil || port == "0" {
 		return false
 	}
-	usual := map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	if given := u.Port(); given != port && (given != "" || port != usual) {
+	if given := u.Port(); given != port && (given != "" || port != wire.Port(u.Scheme)) {
 		return false
 	}
-	asked, _ := splitHost(u.Host)
-	mine, _ := splitHost(net.JoinHostPort(host, port))
+	asked, _ := wire.Authority(u.Host)
+	mine, _ := wire.Authority(net.JoinHostPort(host, port))
 	if asked == mine || l.named(asked) {
 		return true
 	}
@@ -49,7 +50,7 @@ func (l *loader) itself(link, listen string) bool {
 // named reports whether clients reach this host by a name. Subdomains may be of others.
 func (l *loader) named(host string) bool {
 	return slices.ContainsFunc(l.config.Hosts, func(known string) bool {
-		name, _ := splitHost(known)
+		name, _ := wire.Authority(known)
 		return name == host
 	})
 }

@@ -1,6 +1,8 @@
 // Package headers mirrors parts of a modern request in HTTP header fields, so that what stands between client and server can route by
 // them, and checks that an arrived request says the same in both places (2026-07-28 §basic/transports/streamable-http, SEP-2243).
 //
+// Of other fields it knows which are mcpd's own, and how the hosts in them are compared.
+//
 // It does not know HTTP: fields are names and values, read through a [Lookup]. MCP-Protocol-Version is compared with _meta elsewhere, by
 // protocol.Negotiation.Classify, and which revisions have these fields is protocol.RoutingHeaders.
 package headers

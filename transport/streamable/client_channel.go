@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"mcpd/protocol/headers"
 )
 
 // endpointTime is how long a server of HTTP+SSE may take to say where to post.
@@ -161,7 +163,7 @@ func (f *flow) endpoint(r *Reader) (*url.URL, error) {
 func origin(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+		port = headers.Port(u.Scheme)
 	}
 	return strings.ToLower(u.Scheme + "://" + u.Hostname() + ":" + port)
 }

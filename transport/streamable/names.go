@@ -1,6 +1,10 @@
 package streamable
 
-import "strings"
+import (
+	"strings"
+
+	"mcpd/protocol/headers"
+)
 
 // hostNames are the hosts that a Host header may name.
 type hostNames struct {
@@ -22,12 +26,12 @@ func newHostNames(all []string) hostNames {
 
 // has reports whether a Host header names one of them. The port of the scheme may be left out.
 func (h hostNames) has(header, scheme string) bool {
-	name, port := splitAuthority(header)
+	name, port := headers.Authority(header)
 	if strings.Trim(port, "0123456789") != "" {
 		return false
 	}
 	if port == "" {
-		port = schemePorts[scheme]
+		port = headers.Port(scheme)
 	}
 	if h.names[name] || h.names[name+":"+port] {
 		return true
@@ -40,26 +44,10 @@ func (h hostNames) has(header, scheme string) bool {
 	return false
 }
 
-// schemePorts are the ports of schemes that are meant where none is written.
-var schemePorts = map[string]string{"http": "80", "https": "443"}
-
-// splitAuthority is a host and its port as they are compared: in small letters, without the dot
-// that only says that a name is whole (RFC 3986 §3.2.2).
-func splitAuthority(text string) (name, port string) {
-	name = strings.ToLower(text)
-	if i := strings.LastIndexByte(name, ':'); i >= 0 && !strings.HasSuffix(name, "]") {
-		name, port = name[:i], name[i+1:]
-	}
-	if cut := strings.TrimSuffix(name, "."); cut != "" {
-		name = cut
-	}
-	return name, port
-}
-
 // originOf is an origin as it is compared: the port of its scheme is not written.
 func originOf(scheme, authority string) string {
-	name, port := splitAuthority(authority)
-	if scheme = strings.ToLower(scheme); port == "" || port == schemePorts[scheme] {
+	name, port := headers.Authority(authority)
+	if scheme = strings.ToLower(scheme); port == "" || port == headers.Port(scheme) {
 		return scheme + "://" + name
 	}
 	return scheme + "://" + name + ":" + port
