@@ -94,6 +94,7 @@ type Client struct {
 
 	mu       sync.Mutex // guards what follows
 	session  string
+	next     chan struct{} // closed when that is replaced; nil where the server has never done so
 	gate     chan struct{} // closed when what is sent may go; nil before notifications/initialized
 	behind   chan struct{} // closed when the server has taken the last notification; nil before there is one
 	inFlight map[jsonrpc.ID]*flight

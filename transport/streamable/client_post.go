@@ -197,7 +197,7 @@ func (o *outgoing) refused(ctx context.Context, resp *http.Response, session str
 	}
 	unknown := failure && m.Error.Code == jsonrpc.CodeMethodNotFound // the method is, not our session
 	strange := !unknown && !(answer && resp.StatusCode == http.StatusBadRequest)
-	if strange && c.replaced(resp.StatusCode, session) && o.stale < MaxStale {
+	if strange && o.stale < MaxStale && c.replaced(ctx, resp.StatusCode, session) {
 		o.stale++
 		o.call(ctx)
 		return
@@ -329,7 +329,7 @@ func (o *outgoing) post(ctx context.Context) (written bool, err error) {
 	defer discard(resp)
 	answers := o.method == ""
 	c.readopt(resp.Header, session)
-	if c.replaced(resp.StatusCode, session) && o.stale < MaxStale {
+	if o.stale < MaxStale && c.replaced(ctx, resp.StatusCode, session) {
 		o.stale++
 		return o.post(ctx)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // Leave has Close end the connection and not the session, with which another Client goes on by Take
@@ -82,18 +83,44 @@ func (c *Client) readopt(h http.Header, sent string) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.closing {
-		c.session = id
+	if c.closing || c.session == id {
+		return
 	}
+	c.session = id
+	if c.next != nil {
+		close(c.next)
+	}
+	c.next = make(chan struct{})
 }
 
 // MaxStale is how often a request is sent again whose session id was replaced while it was on its
 // way.
 const MaxStale = 8
 
+// replaceTime is how long the response may take that replaces a session id with which another
+// request was refused.
+const replaceTime = 250 * time.Millisecond
+
 // replaced reports whether a response with that status may mean that the session id that was sent
-// has been replaced by now. Its request was not executed.
-func (c *Client) replaced(status int, sent string) bool {
-	refused := status == http.StatusNotFound || status == http.StatusBadRequest
-	return sent != "" && refused && sent != c.current()
+// has been replaced by now. Its request was not executed. Where a server replaces its ids the
+// response that has the next one may come a moment later.
+func (c *Client) replaced(ctx context.Context, status int, sent string) bool {
+	if sent == "" || status != http.StatusNotFound && status != http.StatusBadRequest {
+		return false
+	}
+	c.mu.Lock()
+	now, next := c.session, c.next
+	c.mu.Unlock()
+	if now != sent || next == nil {
+		return now != sent
+	}
+	timer := time.NewTimer(replaceTime)
+	defer timer.Stop()
+	select {
+	case <-next:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return false
 }

@@ -182,7 +182,7 @@ func (f *flow) get(ctx context.Context) (*http.Response, error) {
 		if resp.StatusCode == http.StatusOK && media(resp.Header) == streamType {
 			return resp, nil
 		}
-		if !f.client.replaced(resp.StatusCode, f.session) || stale == MaxStale {
+		if stale == MaxStale || !f.client.replaced(ctx, resp.StatusCode, f.session) {
 			return nil, f.refused(resp)
 		}
 		discard(resp)
