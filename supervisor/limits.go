@@ -159,8 +159,8 @@ var limits = []limit{
 	{"", "away_grace", client.AwayGrace, "calls that wait for a server whose URL nothing answers at", "they are refused with -32008 and `retryAfterMs`, and so are later ones at once", ""},
 	{
 		"", "log_samples", telemetry.MaxSamples,
-		"incidents of servers whose rejected requests have one line a minute",
-		"each further rejected request has a line, up to 20 a second", "",
+		"causes that have one line a minute for all: incidents of servers, ended sessions, servers that print",
+		"each further line is written as it comes, up to 20 a second", "",
 	},
 	{
 		"", "trouble_statuses", client.MaxTrouble,

@@ -44,9 +44,13 @@ func document() string {
 		"Keys that every line may have: `ts` `level` `msg` `event` `tenant` `server` `session` `exchange` `incident` `path`; then\n" +
 		"those of the event. `incident` is shared by the events of one run of trouble at one row of the supervision tree.\n" +
 		"`suppressed` counts lines of the same event that were not written before this one, when there were too many a second.\n" +
-		"Of requests that are rejected for one incident of a server, one line a minute is written, which counts them in the same way: the first a minute after the first of them.\n" +
-		"Requests that a draining host refuses have one line at the end of the drain, or each minute of it.\n" +
 		"Control characters, terminal escapes and characters that hide or reorder text are shown as escapes.\n\n" +
+		"Some lines stand for all of one cause, and count the others as `suppressed`:\n\n" +
+		"| cause | lines |\n|---|---|\n" +
+		"| requests that are rejected for one incident of a server | one a minute, the first a minute after the first of them |\n" +
+		"| requests that a draining host refuses | one at the end of the drain, or each minute of it |\n" +
+		"| requests of sessions that have ended, for each tenant | one at once, then one a minute |\n" +
+		"| lines of a server that are no messages (`upstream_noise`) | one at once, then one a minute, whose `lines` counts them |\n\n" +
 		"## Events\n\n" +
 		"| event | level | message | meaning | fields |\n|---|---|---|---|---|\n")
 	for _, r := range events {

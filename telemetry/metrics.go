@@ -74,7 +74,7 @@ var metrics = []metric{
 		help: "Requests refused before they reached a server",
 		from: []feed{count(func(e Rejected) []string { return []string{e.Reason} })}},
 	{name: "mcpd_upstream_late_replies_total", kind: counter, labels: []string{"reason"},
-		help: "Replies that nobody waited for any more",
+		help: "Replies that nobody waited for any more, and answers that a server refused",
 		from: []feed{sum(func(e ReplyDropped) (float64, []string) { return float64(max(e.Count, 1)), []string{e.Reason} })}},
 	{name: "mcpd_notifications_dropped_total", kind: counter, labels: []string{"reason"},
 		help: "Notifications that nobody got",
