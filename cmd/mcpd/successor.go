@@ -63,13 +63,12 @@ func ask(ctx context.Context, run runner, program string, args ...string) ([]byt
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's signals are not for it
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	err := run(cmd)
-	var exit *exec.ExitError
-	switch {
+	switch _, exited := errors.AsType[*exec.ExitError](err); {
 	case err == nil:
 		return out.kept, nil
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("%s %s: no answer within %s", program, args[0], checkTime)
-	case errors.As(err, &exit) && len(wrong.kept) > 0:
+	case exited && len(wrong.kept) > 0:
 		said := telemetry.Clean(string(wrong.kept), telemetry.MaxValue)
 		return nil, fmt.Errorf("%s %s: %w: %s", program, args[0], err, said)
 	}

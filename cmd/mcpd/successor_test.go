@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -78,13 +79,22 @@ func serves(t *testing.T, h *mcptest.Host) {
 	call(t, h, "echo", "message=here", "here")()
 }
 
-func awaitLog(t *testing.T, h *mcptest.Host, part string) {
+// await waits until something is so.
+func await(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !strings.Contains(h.Log(), part); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("no %q in the log", part)
+			t.Fatalf("after a minute: not %s", what)
 		}
 	}
+}
+
+// awaitEvents waits until the log has an event so many times.
+func awaitEvents(t *testing.T, h *mcptest.Host, event string, times int) {
+	t.Helper()
+	await(t, fmt.Sprintf("%d times %s in the log", times, event), func() bool {
+		return strings.Count(h.Log(), `"event":"`+event+`"`) >= times
+	})
 }
 
 func metrics(t *testing.T, h *mcptest.Host) string {
@@ -100,11 +110,9 @@ func metrics(t *testing.T, h *mcptest.Host) string {
 // awaitCall waits until a call is with a server.
 func awaitCall(t *testing.T, h *mcptest.Host) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); mcptest.Total(t, metrics(t, h), "mcpd_requests_in_flight{") == 0; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the call has not begun")
-		}
-	}
+	await(t, "a call in flight", func() bool {
+		return mcptest.Total(t, metrics(t, h), "mcpd_requests_in_flight{") > 0
+	})
 }
 
 // A host whose program cannot be started again goes on as before, and is replaced once it can be.
@@ -119,11 +127,7 @@ func TestNoRestartWithABrokenProgram(t *testing.T) {
 	}}) {
 		b.make(t, program)
 		must(t, syscall.Kill(host.PID(), syscall.SIGUSR2))
-		for end := time.Now().Add(time.Minute); strings.Count(host.Log(), `"event":"restart_refused"`) <= i; time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("%s: nothing is said", b.name)
-			}
-		}
+		awaitEvents(t, host, "restart_refused", i+1)
 		log := host.Log()
 		if last := log[strings.LastIndex(log, "restart_refused"):]; !strings.Contains(last, b.says) {
 			t.Errorf("%s: %s", b.name, last)
@@ -151,11 +155,11 @@ func TestHostServesOnWhenItsProgramBreaks(t *testing.T) {
 			held := call(t, host, "hold", "file="+file, "held")
 			awaitCall(t, host)
 			must(t, syscall.Kill(host.PID(), syscall.SIGUSR2))
-			awaitLog(t, host, `"event":"draining"`)
+			awaitEvents(t, host, "draining", 1)
 			b.make(t, program)
 			must(t, os.WriteFile(file, nil, 0o600))
 			held()
-			awaitLog(t, host, `"event":"restart_refused"`)
+			awaitEvents(t, host, "restart_refused", 1)
 			host.MCP = at
 			serves(t, host)
 			replace(t, program, text)
