@@ -178,15 +178,15 @@ func (a *Account) fits(beyond, n int64) bool {
 	return others+s.Excess(before+n) <= s.Free() || others <= 0 && before <= s.Guaranteed()
 }
 
-// beyondShare is the part of what all tenants may keep that they may have kept beyond it when a
-// further message of those above their share begins to grow without room: one in eight.
+// beyondShare says how far tenants may be beyond what all may keep when one more message of a tenant
+// above its share begins to grow without room: by one part in eight of it.
 const beyondShare = 8
 
 // Beyond reports whether one message of the tenant may grow as far as it must although there is no
-// room, where used bytes of the tenant's are those of such messages. That of a tenant which keeps
-// no more than its share beside them may. Of those that do, it is one message at a time, and none
-// while others of before, that nobody reads, are still beyond the bound: together they would fill
-// the memory. Within says that it has come.
+// room. Used bytes of the tenant's are those of such messages. A tenant that keeps no more than its
+// share beside them always may. The tenants that keep more have one such message at a time, and none
+// while earlier ones, which nobody reads, are still beyond the bound: together they would fill the
+// memory. Within says that the message has come.
 func (a *Account) Beyond(used int) bool {
 	s := a.shares()
 	if s.Total == 0 || a.total.Load()-int64(used) <= s.Guaranteed() {
