@@ -21,7 +21,7 @@ type group struct {
 func (c *Catalog) mayOwn(s *server, caller Caller) bool {
 	key := s.listed(caller)
 	if l := s.lists[key]; l != nil && l.known {
-		return l.mute()
+		return l.owesResources()
 	}
 	p := s.pauses[s.at(key)]
 	return s.whole == nil && (p == nil || !p.quarantined())

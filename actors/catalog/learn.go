@@ -39,10 +39,10 @@ func (c *Catalog) learn(s *server, r *client.Report) {
 		c.outdate(s, key)
 		c.noteOdd(s, r.Facts, &lists)
 	}
-	unheard := !l.known || l.mute()
+	unheard := !l.known || l.owesResources()
 	l.known, l.stale, l.stored, l.until = true, false, false, time.Time{}
 	l.facts, l.lists, l.short = r.Facts, lists, short
-	if unheard && !l.mute() && l.served && c.frees(s, r) {
+	if unheard && !l.owesResources() && l.served && c.frees(s, r) {
 		c.announce(r, []merge.Kind{merge.Resources})
 	}
 	c.views.unprepare(l)

@@ -76,9 +76,9 @@ func (l *listing) due(s tenant.Server) bool {
 	return !l.known || l.stale || l.stored && s.Link() != tenant.Stdio
 }
 
-// mute reports whether the server has never said which resources it has: it owes a list that it was
-// asked for, or could not give it.
-func (l *listing) mute() bool {
+// owesResources reports whether the server has never said which resources it has: it has not
+// answered yet, or could not list them.
+func (l *listing) owesResources() bool {
 	return l.short[merge.Resources].State.Provisional() ||
 		l.short[merge.Templates].State.Provisional()
 }

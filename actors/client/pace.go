@@ -27,9 +27,9 @@ func (p *pace) next(now time.Time) (wait time.Duration) {
 	return wait
 }
 
-// vain is how long to wait before it is done again where the last time was of no use, however
-// long that took.
-func (p *pace) vain() (wait time.Duration) {
+// afterFailure is how long to wait before it is done again where the last time was of no use. How
+// long that took does not matter.
+func (p *pace) afterFailure() (wait time.Duration) {
 	if p.gap == 0 {
 		p.gap = p.first
 		return 0

@@ -73,7 +73,7 @@ func (c *Connection) renew(why error) {
 	var wait time.Duration
 	switch {
 	case c.state != Ready:
-		wait = c.renewals.vain()
+		wait = c.renewals.afterFailure()
 	case c.renewed.take(now):
 		c.renewals.gap = 0
 	default:

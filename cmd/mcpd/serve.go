@@ -29,7 +29,7 @@ type serveFlags struct {
 	config, listen, admin, state, format, level string
 	chaos                                       bool
 	given, next                                 *supervisor.Sockets // of the host before; for the one that takes this one's place
-	unreplaced                                  error               // why that is in this process
+	unreplaced                                  error               // why this process serves once more in place of a new program
 	site                                        *site               // of the arena
 }
 
