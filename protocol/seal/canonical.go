@@ -19,8 +19,8 @@ var without = []string{"_meta", "inputResponses", "requestState"}
 // canonical hashes the one form of params: its length, and then the form, which is that of
 // jsontext.Value.Format with jsontext.ReorderRawObjects. Format makes two copies of params, which
 // may be large. Here jsontext reads them where they are, notes are taken of objects whose members
-// are not in order, and the form is written twice: to be measured, and to be hashed. What is no
-// JSON stays as it is, and is told apart all the same.
+// are not in order, and the form is written twice: to be measured, and to be hashed. A text that is
+// no JSON stays as it is, and has a hash of its own all the same.
 func canonical(h hash.Hash, params jsontext.Value) {
 	f := form{raw: params}
 	if !f.read() {

@@ -25,8 +25,8 @@ const (
 )
 
 // readBody reads the whole body within its bounds of size and time. The messages decoded from it
-// share its memory. What it counts for its tenant it counts until room is freed, which is for
-// whoever hands the messages over: the session that takes them counts them from then on.
+// share its memory. The body counts for its tenant until room is freed. The caller frees it when it
+// has handed the messages over: the session that takes them counts them from then on.
 func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) (body []byte, room *bodyRoom, why refusal, detail string) {
 	bounds := h.options.Admission().bounds
 	limit := int64(bounds.Message.Bytes)

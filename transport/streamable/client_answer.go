@@ -17,7 +17,7 @@ func media(h http.Header) string {
 	return strings.ToLower(strings.TrimSpace(name))
 }
 
-// readAnswer reads a body up to max bytes. What is large waits for room before more of it is read.
+// readAnswer reads a body up to max bytes. A large one waits for room before more of it is read.
 func readAnswer(ctx context.Context, resp *http.Response, max int, room *transport.Hold) ([]byte, error) {
 	if resp.ContentLength > int64(max) {
 		return nil, protocol.TooLarge("answer of the server", max)

@@ -39,7 +39,7 @@ func (c *Client) Resume(session string) {
 	c.open(opened, true)
 }
 
-// delete ends the session. Whatever the server says to that, we are leaving.
+// delete ends the session. The answer does not matter: we are leaving.
 func (c *Client) delete(ctx context.Context, session string) {
 	ctx, cancel := context.WithTimeout(ctx, farewellTime)
 	defer cancel()

@@ -38,8 +38,8 @@ type connection struct {
 	from   atomic.Pointer[net.TCPAddr] // who has connected to the proxy; nil without one that says so
 	faulty atomic.Bool                 // framing has found a fault: nothing is read any more
 	asked  atomic.Bool                 // something was read after the last answer was written
-	// dismissed says that the client was told that the connection ends, between two requests. What it
-	// sends is dropped.
+	// dismissed says that the client was told that the connection ends, between two requests. Its
+	// further requests are dropped.
 	dismissed atomic.Bool
 	lingered  sync.Once
 

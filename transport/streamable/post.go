@@ -36,8 +36,8 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	h.postOne(w, r, ep, m, room)
 }
 
-// body reads the body of a POST, unless that is refused already or it is none. Whoever hands over
-// the messages in it frees its room.
+// body reads the body of a POST, unless that is refused already or it is none. Its room is freed
+// by the function that hands over the messages in it.
 func (h *Handler) body(w http.ResponseWriter, r *http.Request, ep Endpoint, f refusal, detail string) (body []byte, room *bodyRoom, ok bool) {
 	if f == accepted {
 		f, detail = checkContent(r)
