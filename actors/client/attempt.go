@@ -56,7 +56,7 @@ func (c *Connection) reset() {
 	c.early, c.rootless, c.rootsOf = nil, false, ""
 	c.countEarly()
 	c.asides, c.leveling, c.refused, c.following = 0, false, nil, map[string]*following{}
-	c.restoreBy = time.Time{}
+	c.restoreBy, c.unasked, c.askedAside = time.Time{}, nil, 0
 	c.drives, c.listens = map[uint64]*drive{}, map[jsonrpc.ID]*listen{}
 	c.withdrawals, c.withdrawnUntil = served{}, time.Time{}
 	c.doubted, c.stale, c.before = nil, nil, map[string]bool{}

@@ -89,6 +89,9 @@ type Connection struct {
 	showsAsked     *dialog               // the dialog that the tree shows, and the first connection knows
 	waiting        map[uint64]time.Time  // since when calls wait behind dialogs, by exchange; nil for none
 	asides         int                   // what was asked for wishes and not answered
+	unasked        []aside               // of those, what was not asked for yet
+	askedAside     int                   // those that are being asked for by askAside
+	crowded        bool                  // there was no room for one of them, and it is going to be tried again
 	following      map[string]*following // by the URI of the resource
 	keepers        map[string]taskID     // the server's task that a user of the connection keeps, by row
 	leveling       bool                  // the server is being asked for a level
@@ -284,6 +287,8 @@ func (c *Connection) receive(p *otp.Process, msg any) error {
 		c.due(m.f)
 	case linesDue:
 		c.linesOver(m.id)
+	case asidesDue:
+		c.asidesAgain()
 	case restoreDue:
 		c.restoreOver()
 	case refusedAnswerDue:

@@ -1,11 +1,13 @@
 package client_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"mcpd/actors/client"
 	"mcpd/internal/mcptest"
+	"mcpd/protocol/jsonrpc"
 )
 
 // A call that has a server started comes to it when the server has what its client wants of it:
@@ -92,5 +94,64 @@ func TestInstanceHasTheLevelBeforeTheCall(t *testing.T) {
 			q.Reply(q.Expect("tools/call"), `{"content":[]}`)
 			r.Rest()
 		}
+	})
+}
+
+// A resource that there is no room to ask for at once is asked for when there is: nobody would hear
+// of its changes any more.
+func TestSubscriptionsAreRestoredWhenThereIsRoom(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.watched()
+		r.attach("one")
+		granted := r.wish(client.Wish{Session: "one", URIs: []string{"test://x"}})
+		p.Reply(p.Expect("resources/subscribe"), `{}`)
+		<-granted
+		p.Close(nil)
+		p, up := mcptest.NewPeer(r.T)
+		w := &wire{Upstream: up}
+		w.full.Store("resources/subscribe")
+		r.dials <- dial{up: w}
+		p.Handshake(watches)
+		p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
+		p.Reply(p.Expect("resources/list"), `{"resources":[]}`)
+		p.Reply(p.Expect("resources/templates/list"), `{"resourceTemplates":[]}`)
+		p.ExpectNothing(time.Second)
+		w.full.Store("")
+		p.Reply(p.Expect("resources/subscribe"), `{}`)
+		r.Rest()
+	})
+}
+
+// Many resources are asked for a part at a time, so that there is room for calls. The wish of a
+// session is granted behind the last.
+func TestSubscriptionsAreAskedForAPartAtATime(t *testing.T) {
+	const all, part = 200, 32
+	wish := client.Wish{Session: "one"}
+	for n := range all {
+		wish.URIs = append(wish.URIs, fmt.Sprintf("test://%03d", n))
+	}
+	run(t, nil, func(r *rig) {
+		p := r.watched()
+		r.attach("one")
+		granted, asked := r.wish(wish), []jsonrpc.Message{}
+		for range part {
+			asked = append(asked, p.Expect("resources/subscribe"))
+		}
+		r.call("one")
+		p.Reply(p.Expect("tools/call"), `{"content":[]}`)
+		p.ExpectNothing(time.Second)
+		for n := range all {
+			if len(granted) > 0 {
+				t.Fatalf("granted when %d of %d were answered", n, all)
+			}
+			p.Reply(asked[n], `{}`)
+			if len(asked) < all {
+				asked = append(asked, p.Expect("resources/subscribe"))
+			}
+		}
+		if err := <-granted; err != nil {
+			t.Error(err)
+		}
+		r.Rest()
 	})
 }

@@ -3,11 +3,8 @@ package client
 import (
 	"maps"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"mcpd/internal/order"
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
 )
 
 // want takes note of what a session wants, and asks the server for what is new in it. The wish is
@@ -104,27 +101,6 @@ func (c *Connection) verbose() (least string) {
 		}
 	}
 	return least
-}
-
-// askAside asks the server for something on behalf of sessions that do not wait for it themselves.
-// Answered, if any, is told its error.
-func (c *Connection) askAside(method, member, value string, answered func(error)) {
-	params, _ := splice.Set(nil, splice.Quote(value), member) // an empty value becomes an object
-	c.asides++
-	over := func(err error) {
-		c.asides--
-		if answered != nil {
-			answered(err)
-		}
-	}
-	err := c.request(method, params, c.o.RequestTimeout(), func(_ jsontext.Value, err error) error {
-		over(err)
-		c.grant()
-		return nil
-	})
-	if err != nil {
-		over(err)
-	}
 }
 
 // restore asks a new server instance for what clients had asked of the old one. Subscriptions to
