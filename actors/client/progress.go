@@ -54,6 +54,7 @@ func (c *Connection) progress(m jsonrpc.Message) {
 		c.undelivered(m.Method, "undeclared")
 		return
 	}
+	c.showsLife(f)
 	c.relay(f, m.Params)
 }
 

@@ -69,9 +69,10 @@ func (c *Connection) answerRefused(u streamable.Undelivered) {
 	}
 }
 
-// showsLife hears that the server says something on the stream of a request.
-func (c *Connection) showsLife(related jsonrpc.ID) {
-	if f := c.calls[related]; f != nil && f.last != nil {
+// showsLife hears that the server says something during a call: on its stream, or by its token. Nil
+// is none.
+func (c *Connection) showsLife(f *flight) {
+	if f != nil && f.last != nil {
 		f.last.at = c.p.Now()
 	}
 }

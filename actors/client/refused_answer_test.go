@@ -12,6 +12,7 @@ import (
 
 	"mcpd/actors/client"
 	"mcpd/actors/internal/stage"
+	"mcpd/actors/request"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
@@ -215,4 +216,27 @@ func TestCallWhoseServerGoesOnGoesOn(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Progress names its call by a token: a server that reports it on another stream, as one that has
+// asked there does, goes on with the call.
+func TestCallOfWhichProgressIsReportedGoesOn(t *testing.T) {
+	run(t, declares(elicits), func(r *rig) {
+		p := r.readyRemote()
+		x := r.exchange("one", "tools/call", `{"name":"a","_meta":{"progressToken":1}}`)
+		x.Token = jsontext.Value("1")
+		r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+		m := p.Expect("tools/call")
+		r.refusedAnswer(p, jsonrpc.ID{}, streamable.Undelivered{Err: noSession})
+		for n := range 10 {
+			progress := fmt.Sprintf(`{"progressToken":%s,"progress":%d}`, m.ID.Raw(), n+1)
+			p.Notify(jsonrpc.ID{}, "notifications/progress", progress)
+			p.ExpectNothing(client.RefusedAnswerWait / 2)
+		}
+		p.Reply(m, `{"content":[]}`)
+		r.Rest()
+		if got := r.outcome(x); got.Err != nil {
+			t.Error(got.Err)
+		}
+	})
 }
