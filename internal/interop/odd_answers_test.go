@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // called is a script with one tool, whose call is answered so.
@@ -47,6 +48,9 @@ func status(http, code int) oddReply {
 
 // sessionlessly is a row of a server that gives no session id.
 func sessionlessly(of oddRow) oddRow { of.sessionless = true; return of }
+
+// standing has a standing stream.
+func standing(of oddRow) oddRow { of.get = oddStanding; return of }
 
 // oddAnswers are the rows of part 1: how servers write their answers.
 func oddAnswers() []oddRow {
@@ -109,6 +113,10 @@ func oddAnswers() []oddRow {
 			called(rawly(`[`+strings.Repeat(`{"jsonrpc":"2.0","method":"notifications/odd"},`, 60)+`{"jsonrpc":"2.0","id":$ID,"result":`+text("ok")+`}]`)), gets(`"ok"`)),
 		row("number-long", "a number of 5,000 digits beside the result", everywhere,
 			called(result(`{"_meta":{"odd.example/n":0.`+strings.Repeat("1", 5000)+`},`+text("ok")[1:])), askCall),
+		standing(row("accepted", "202 to a call, whose answer comes on the standing stream", []string{oddJSON},
+			called(oddReply{text: answer(`"id":$ID,`).text, aside: true}), gets(`"ok"`))),
+		standing(row("accepted-late", "the same after a second", []string{oddJSON},
+			called(oddReply{text: answer(`"id":$ID,`).text, aside: true, wait: time.Second}), gets(`"ok"`))),
 		row("array-body", "an answer in an array", []string{oddJSON}, called(rawly(`[{"jsonrpc":"2.0","id":$ID,"result":`+text("ok")+`}]`)), gets(`"ok"`)),
 		row("charset-coding", "a character set in the place of a content coding", onWeb, called(compressed("utf-8", answer(`"id":$ID,`))), askCall),
 		row("draft-revision", "a server of before the first revision", nil, greets(`{"protocolVersion":"2024-10-07","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":"1"}}`), gets(`"ok"`)),

@@ -92,6 +92,7 @@ type oddReply struct {
 	encoding string        // of the HTTP body
 	bom      bool          // begins the HTTP body with a byte order mark
 	status   int           // of HTTP, with a JSON body; 0 for 200
+	aside    bool          // the HTTP response is 202: it comes on the standing stream
 	unended  int           // how many of the two line ends behind the last event are missing
 	ends     bool          // the program ends behind it
 }

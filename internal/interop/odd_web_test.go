@@ -173,6 +173,11 @@ func (w *oddWeb) post(out http.ResponseWriter, r *http.Request, server oddServer
 		<-r.Context().Done()
 		return
 	}
+	if reply.aside {
+		out.WriteHeader(http.StatusAccepted)
+		session.say(out, reply.lines())
+		return
+	}
 	if server.over == oddJSON || reply.status != 0 {
 		out.Header().Set("Content-Type", "application/json")
 		if reply.status != 0 {
