@@ -11,8 +11,12 @@ import (
 )
 
 const (
-	// idleKept is how long an unused connection is kept. Servers commonly close theirs after 60 s or more; being first avoids the race.
-	idleKept = 50 * time.Second
+	// idleKept is how long an unused connection is kept whose server does not say how long it keeps
+	// it: servers on Node.js and uvicorn close theirs after 5 s, and the TypeScript SDK's client,
+	// which is undici's, gives it up after as much.
+	idleKept = 4 * time.Second
+	// maxIdleKept is how long at most where the server says more.
+	maxIdleKept = 50 * time.Second
 	// DialTime and handshakeTime bound the way to a server that is there, from its name on.
 	DialTime      = 10 * time.Second
 	handshakeTime = 5 * time.Second

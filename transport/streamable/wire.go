@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -27,7 +28,7 @@ type Transport struct {
 
 	mu   sync.Mutex         // guards what follows
 	idle map[string][]*wire // connections by address, those that were used last at the end
-	tidy *time.Timer        // closes those that nobody has used for idleKept; nil while there are none
+	tidy *time.Timer        // closes those that nobody has used in their time; nil while there are none
 }
 
 var _ http.RoundTripper = (*Transport)(nil)
@@ -146,26 +147,31 @@ func (t *Transport) Idle() (n int) {
 	return n
 }
 
-// expire closes what was not used for idleKept, and comes again while there is more.
-func (t *Transport) expire() { t.drop(time.Now().Add(-idleKept)) }
+// expire closes what was not used in its time, and comes again while there is more.
+func (t *Transport) expire() {
+	now := time.Now()
+	t.drop(func(w *wire) bool { return now.Sub(w.since) >= w.lasts })
+}
 
 // CloseIdleConnections closes those that are kept for a next request.
 func (t *Transport) CloseIdleConnections() {
-	t.drop(time.Now())
+	t.drop(func(*wire) bool { return true })
 	t.other.CloseIdleConnections()
 }
 
-// drop closes the connections that were not used since.
-func (t *Transport) drop(since time.Time) {
+// drop closes connections that are kept.
+func (t *Transport) drop(over func(*wire) bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for address, kept := range t.idle {
-		n := 0
-		for n < len(kept) && !kept[n].since.After(since) {
-			_ = kept[n].conn.Close() // it was of use
-			n++
-		}
-		if kept = append([]*wire(nil), kept[n:]...); len(kept) == 0 {
+		kept = slices.DeleteFunc(kept, func(w *wire) bool {
+			if !over(w) {
+				return false
+			}
+			_ = w.conn.Close() // it was of use
+			return true
+		})
+		if len(kept) == 0 {
 			delete(t.idle, address)
 			continue
 		}
@@ -177,7 +183,7 @@ func (t *Transport) drop(since time.Time) {
 		t.tidy.Stop()
 		t.tidy = nil
 	default:
-		t.tidy.Reset(idleKept / 2)
+		t.tidy.Reset(idleKept)
 	}
 }
 

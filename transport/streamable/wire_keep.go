@@ -11,9 +11,8 @@ import (
 // while the server closes the connection is lost, and nobody knows whether it was read.
 const keepMargin = time.Second
 
-// keptFor is for how long after a response its connection may be used again: idleKept, or less where the
-// server says that it closes the connection sooner (the field Keep-Alive of RFC 2068 §19.7.1; servers on
-// Node.js close theirs after 5 s).
+// keptFor is for how long after a response its connection may be used again: as long as the server
+// says that it keeps it (the field Keep-Alive of RFC 2068 §19.7.1), but for the margin, or idleKept.
 func keptFor(h http.Header) time.Duration {
 	for _, field := range h["Keep-Alive"] {
 		for part := range strings.SplitSeq(field, ",") {
@@ -22,7 +21,7 @@ func keptFor(h http.Header) time.Duration {
 			if !strings.EqualFold(strings.TrimSpace(name), "timeout") || err != nil {
 				continue
 			}
-			return min(idleKept, max(0, time.Duration(seconds)*time.Second-keepMargin))
+			return min(maxIdleKept, max(0, time.Duration(seconds)*time.Second-keepMargin))
 		}
 	}
 	return idleKept

@@ -13,13 +13,14 @@ func TestKeptFor(t *testing.T) {
 		fields []string
 		want   time.Duration
 	}{
-		{nil, idleKept},
+		{nil, 4 * time.Second}, // Node.js and uvicorn close theirs after 5 s and need not say so
 		{[]string{"timeout=5"}, 4 * time.Second},
 		{[]string{"max=100, Timeout = 5"}, 4 * time.Second},
 		{[]string{"max=100", `timeout="7"`}, 6 * time.Second},
 		{[]string{"timeout=1"}, 0},
 		{[]string{"timeout=0"}, 0},
-		{[]string{"timeout=600"}, idleKept},
+		{[]string{"timeout=60"}, 50 * time.Second},
+		{[]string{"timeout=600"}, maxIdleKept},
 		{[]string{"timeout=-5"}, idleKept},
 		{[]string{"timeout=99999999999999999999"}, idleKept},
 		{[]string{"5"}, idleKept},

@@ -202,11 +202,14 @@ func TestWireThatIsIdleIsClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _ = io.ReadAll(resp.Body) // the connection is free with its end
-	w.drop(time.Now().Add(-time.Minute))
+	w.expire()
 	if len(w.idle) != 1 {
 		t.Error("one that was used a moment ago is closed")
 	}
-	w.drop(time.Now())
+	for _, kept := range w.idle {
+		kept[0].since = kept[0].since.Add(-idleKept)
+	}
+	w.expire()
 	if len(w.idle) != 0 || w.tidy != nil {
 		t.Errorf("%d are kept, and somebody looks after them: %v", len(w.idle), w.tidy != nil)
 	}
