@@ -191,7 +191,7 @@ var limits = []limit{
 	{"", "elicitations", elicitation.MaxAll, "pages that the sessions of one connection were asked to visit, and have not heard the end of", "the oldest of whoever has most is forgotten: its end is told to nobody", "mcpd_notifications_dropped_total"},
 	{"", "elicitations_of_session", elicitation.MaxOwned, "the same of one session", "its oldest is forgotten", "mcpd_notifications_dropped_total"},
 	{"", "tools", catalog.MaxItems, "tools, prompts or resources of one server", "those behind are left out", listsCut},
-	{"", "stale_sessions", streamable.MaxStale, "how often a request is sent again because its server has replaced the session id meanwhile", "the refusal is the answer", "mcpd_requests_total"},
+	{"", "stale_sessions", streamable.MaxStale, "how often a request is sent again because its server has replaced the session id meanwhile", "the session is lost, and a new one is begun", "mcpd_requests_total"},
 	{"", "redirects", streamable.MaxRedirects, "redirects of one request to a server, all within its origin", "the last is the answer, which is no message", "mcpd_requests_total"},
 	{"", "ca", int64(maxCA), "the file `ca` of a server", "the server is not connected to, and says why", ""},
 	{"", "pem", int64(streamable.MaxPEM), "each of the files `tls.cert` and `tls.key`", "the host does not start, or goes on with those that it has, and says why", ""},
