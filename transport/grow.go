@@ -36,8 +36,8 @@ func newPool() *pool {
 
 var grown = newPool()
 
-// maxSpare is how many bytes of spares there are at most, and spareShare the part of the memory
-// that they are in any case: no Room counts them, and a burst of large messages leaves many.
+// Spares are no more than maxSpare bytes, and no more than one part in spareShare of the memory: no
+// Room counts them, and a burst of large messages leaves many.
 const (
 	maxSpare   = 32 << 20
 	spareShare = 32
