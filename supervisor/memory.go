@@ -6,14 +6,12 @@ import (
 	"math"
 	"runtime"
 	"strings"
-	"sync/atomic"
 
 	"mcpd/actors/memory"
 	"mcpd/actors/session"
 	"mcpd/actors/storage"
 	"mcpd/gateway/config"
 	"mcpd/gateway/quota"
-	"mcpd/protocol"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/telemetry/admin"
@@ -60,18 +58,7 @@ func (h *host) guaranteed() int {
 	return int(quota.Shares{Total: b.Total, Tenants: b.Tenants}.Guaranteed())
 }
 
-// windowShare is the part of the memory that a server may send of one answer over HTTP/2 before
-// the answer is read: one in 4096. The answers to all the requests that a tenant has in flight by
-// default so fill no more than a quarter of the memory.
-const windowShare = 4096
 
-// window is the bytes of such an answer.
-func (h *host) window() int {
-	if h.options.Memory == 0 {
-		return streamable.MostWindow
-	}
-	return int(min(max(h.options.Memory/windowShare, streamable.LeastWindow), streamable.MostWindow))
-}
 
 // spare is how many bytes of emptied buffers are kept for the next large messages.
 func (h *host) spare() int {
@@ -94,122 +81,15 @@ func (h *host) holdings() iter.Seq[telemetry.Kept] {
 	}
 }
 
-// account counts one kind of what a tenant keeps.
-type account struct {
-	*quota.Account
-	kind quota.Kind
-}
 
-// Count implements transport.Account.
-func (a account) Count(n int) { a.Add(a.kind, n) }
 
-// queuedOf counts the bytes that wait for the servers of a tenant. The request that they are of counts
-// too, until its outcome.
-func (h *host) queuedOf(tenant string) func(bytes int) {
-	return account{h.kept.Of(tenant), quota.Outgoing}.Count
-}
 
-// unwritten is the account of a tenant's changes of the state; nil for those of the host itself.
-func (h *host) unwritten(tenant string) *quota.Account {
-	if tenant == "" {
-		return nil
-	}
-	return h.kept.Of(tenant)
-}
 
-// historiesOf is the account of a tenant's histories.
-type historiesOf struct{ *quota.Account }
 
-// Keep implements streamable.Account.
-func (h historiesOf) Keep(bytes int) { h.Add(quota.Histories, bytes) }
 
-// tenantShare is the part of the memory that the answers of one tenant may fill which its clients
-// have not read: one in eight.
-const tenantShare = 8
 
-// leastShare is what a tenant has in any case: a message of a server, and of a client several.
-const leastShare = protocol.MaxUpstreamMessage
 
-// share is the bytes that are a tenant's of either; 0 is no bound.
-func (h *host) share() int {
-	if h.options.Memory == 0 {
-		return 0
-	}
-	return int(max(h.options.Memory/tenantShare, leastShare))
-}
 
-// rooms are where what is large and belongs to one tenant is, until somebody else has it.
-type rooms struct {
-	answers, // of servers, until clients have read them
-	bodies *transport.Room // of clients, until they are read
-	beyond atomic.Bool // one of them is read without room in what the tenant may keep
-}
-
-// roomsOf is a tenant's rooms, which have no bound where the memory has none.
-func (h *host) roomsOf(tenant string) *rooms {
-	if h.options.Memory == 0 {
-		return &rooms{}
-	}
-	if r, ok := h.rooms.Load(tenant); ok {
-		return r.(*rooms)
-	}
-	r, _ := h.rooms.LoadOrStore(tenant, &rooms{
-		answers: transport.Counted(h.share(), account{h.kept.Of(tenant), quota.Answers}),
-		bodies:  transport.Queue(h.ownBodies(), waitingBodies),
-	})
-	return r.(*rooms)
-}
-
-const (
-	// bodiesShare is the part of the memory that the large requests of one tenant may fill while they
-	// are read, since who sends slowly has it for long: one in 32.
-	bodiesShare = 32
-	// leastBodies is what a tenant has of it in any case: one request, as large as the default allows.
-	leastBodies = 4 << 20
-	// waitingBodies is how many large requests of a tenant may wait for it. Of each 16 KiB have come, or
-	// 64 where it does not say how long it is.
-	waitingBodies = 64
-)
-
-// ownBodies is what of it is one tenant's, in bytes; 0 is no bound.
-func (h *host) ownBodies() int {
-	if h.options.Memory == 0 {
-		return 0
-	}
-	return int(max(h.options.Memory/bodiesShare, leastBodies))
-}
-
-// bodiesOf is where the large requests of a tenant are while they are read.
-func (h *host) bodiesOf(ep streamable.Endpoint) *transport.Room { return h.roomsOf(ep.Tenant).bodies }
-
-// reserveBody counts more bytes of a large request for its tenant while it is read.
-func (h *host) reserveBody(ep streamable.Endpoint, had, more int, again bool) (release func(), full string) {
-	kept := h.kept.Of(ep.Tenant)
-	if r := kept.TryMore(quota.Requests, had, more); r != nil {
-		return r.Release, ""
-	}
-	if again {
-		return nil, ""
-	}
-	if why := kept.Keeps(more); why != nil {
-		return nil, why.Told().Message
-	}
-	return kept.Hold(quota.Requests, more).Release, "" // there is room since
-}
-
-// beyondRoom counts bytes of the one large request of a tenant that is read without room.
-func (h *host) beyondRoom(ep streamable.Endpoint, n int, first bool) (release func()) {
-	rooms := h.roomsOf(ep.Tenant)
-	if first && !rooms.beyond.CompareAndSwap(false, true) {
-		return nil
-	}
-	r := h.kept.Of(ep.Tenant).Hold(quota.Requests, n)
-	return func() {
-		if r.Release(); first {
-			rooms.beyond.Store(false)
-		}
-	}
-}
 
 func (h *host) memoryOptions() memory.Options {
 	return memory.Options{

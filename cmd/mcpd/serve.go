@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"net"
-	"net/netip"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -96,40 +94,6 @@ func (f serveFlags) settings() []config.Setting {
 // load reads the configuration that a flag names, or the one that is found, or else what is built in.
 func load(flag string, set []config.Setting, without func(config.Options) (*config.Config, error)) (c *config.Config, source string, err error) {
 	return loadWhere(isThere, flag, set, without)
-}
-
-// machine looks up what a configuration names, on this one.
-var machine = config.Machine{
-	Program: func(name string) error {
-		_, err := exec.LookPath(name)
-		return cause(err)
-	},
-	Directory: func(path string) error {
-		info, err := os.Stat(path)
-		if err == nil && !info.IsDir() {
-			err = errors.New("it is no directory")
-		}
-		return cause(err)
-	},
-	Addresses: func() (all []netip.Addr) {
-		found, _ := net.InterfaceAddrs() // none is known where they cannot be listed
-		for _, a := range found {
-			if n, ok := a.(*net.IPNet); ok {
-				if ip, ok := netip.AddrFromSlice(n.IP); ok {
-					all = append(all, ip.Unmap())
-				}
-			}
-		}
-		return all
-	},
-}
-
-// cause is an error without the path in front of it, which may have values of variables in it.
-func cause(err error) error {
-	for next := err; next != nil; next = errors.Unwrap(err) {
-		err = next
-	}
-	return err
 }
 
 // isThere reports whether a file is there, or is not known not to be.

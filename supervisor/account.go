@@ -1,0 +1,32 @@
+package supervisor
+
+import "mcpd/gateway/quota"
+
+// account counts one kind of what a tenant keeps.
+type account struct {
+	*quota.Account
+	kind quota.Kind
+}
+
+// Count implements transport.Account.
+func (a account) Count(n int) { a.Add(a.kind, n) }
+
+// queuedOf counts the bytes that wait for the servers of a tenant. The request that they are of counts
+// too, until its outcome.
+func (h *host) queuedOf(tenant string) func(bytes int) {
+	return account{h.kept.Of(tenant), quota.Outgoing}.Count
+}
+
+// unwritten is the account of a tenant's changes of the state; nil for those of the host itself.
+func (h *host) unwritten(tenant string) *quota.Account {
+	if tenant == "" {
+		return nil
+	}
+	return h.kept.Of(tenant)
+}
+
+// historiesOf is the account of a tenant's histories.
+type historiesOf struct{ *quota.Account }
+
+// Keep implements streamable.Account.
+func (h historiesOf) Keep(bytes int) { h.Add(quota.Histories, bytes) }
