@@ -58,8 +58,6 @@ func (h *host) guaranteed() int {
 	return int(quota.Shares{Total: b.Total, Tenants: b.Tenants}.Guaranteed())
 }
 
-
-
 // spare is how many bytes of emptied buffers are kept for the next large messages.
 func (h *host) spare() int {
 	if h.options.Memory == 0 {
@@ -80,16 +78,6 @@ func (h *host) holdings() iter.Seq[telemetry.Kept] {
 		}
 	}
 }
-
-
-
-
-
-
-
-
-
-
 
 func (h *host) memoryOptions() memory.Options {
 	return memory.Options{
