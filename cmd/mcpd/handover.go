@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"strconv"
 	"strings"
 	"syscall"
@@ -77,7 +76,7 @@ func listed(getenv func(string) (string, bool), pid int) (fds []int, activated b
 // startAgain replaces this process by another of the program that is there now, with the sockets.
 // The process keeps its id, and the state directory has been let go of: no two hosts ever have it.
 // It returns only if that fails.
-func startAgain(ctx context.Context, s supervisor.Sockets) error {
+func startAgain(ctx context.Context, s supervisor.Sockets, heard *hearing) error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
@@ -103,7 +102,12 @@ func startAgain(ctx context.Context, s supervisor.Sockets) error {
 		// Exec has put back the limit that this process was started with.
 		defer func() { _ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &files) }()
 	}
+	if ctx.Err() != nil { // it was told to stop meanwhile
+		return ctx.Err()
+	}
+	heard.ignore()
 	err = fmt.Errorf("start %s again: %w", program, syscall.Exec(program, os.Args, env))
+	heard.listen()
 	for _, f := range s.Files { // this process goes on with them, and its children have none
 		_, failed := inherited(f, unix.FD_CLOEXEC)
 		err = errors.Join(err, failed)
@@ -122,28 +126,4 @@ func inherited(f *os.File, flags int) (number string, err error) {
 		_, err = unix.FcntlInt(fd, unix.F_SETFD, flags)
 	})
 	return number, errors.Join(failed, err)
-}
-
-// onRestart calls restart for each SIGUSR2, until it does.
-func onRestart(restart func() bool) (end func()) {
-	told := make(chan os.Signal, 1)
-	signal.Notify(told, syscall.SIGUSR2)
-	over, done := make(chan struct{}), make(chan struct{})
-	go func() { // ends with end, which waits for it
-		defer close(done)
-		for {
-			select {
-			case <-told:
-				if restart() {
-					return
-				}
-			case <-over:
-				return
-			}
-		}
-	}()
-	return func() {
-		close(over)
-		<-done
-	}
 }

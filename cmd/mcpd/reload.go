@@ -3,12 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"mcpd/gateway/config"
 	mcpdv1 "mcpd/proto/gen/mcpd/v1"
@@ -45,35 +41,5 @@ func showReload(out io.Writer, r *mcpdv1.Reload) {
 				fmt.Fprintf(out, "  %s: %s\n", c.GetPath(), c.GetDoes())
 			}
 		}
-	}
-}
-
-// onHangup calls reload for each SIGHUP, one after the other, and stop when the terminal that the host was started from is gone: then nobody
-// meant the configuration.
-func onHangup(reload, stop func()) (end func()) {
-	told := make(chan os.Signal, 1) // one more that comes meanwhile is enough: it reads the file anew
-	signal.Reset(syscall.SIGHUP)
-	signal.Notify(told, syscall.SIGHUP)
-	terminal := func() bool { return term.IsTerminal(int(os.Stdin.Fd())) }
-	had, over, done := terminal(), make(chan struct{}), make(chan struct{})
-	go func() { // ends with end, which waits for it
-		defer close(done)
-		for {
-			select {
-			case <-told:
-				if had && !terminal() {
-					stop()
-					return
-				}
-				reload()
-			case <-over:
-				return
-			}
-		}
-	}()
-	return func() {
-		signal.Stop(told)
-		close(over)
-		<-done
 	}
 }

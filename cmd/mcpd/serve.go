@@ -29,6 +29,7 @@ type serveFlags struct {
 	given, next                                 *supervisor.Sockets // of the host before; for the one that takes this one's place
 	unreplaced                                  error               // why this process serves once more in place of a new program
 	site                                        *site               // of the arena
+	signals                                     *hearing
 }
 
 func serveCommand() *cobra.Command {
@@ -62,6 +63,7 @@ func serveCommand() *cobra.Command {
 // serveOn serves until it is told to stop. Where this process is to be replaced and cannot be, it
 // serves on itself, with the same sockets.
 func serveOn(ctx context.Context, f serveFlags) error {
+	f.signals = hear()
 	for {
 		f.next = &supervisor.Sockets{}
 		err := serve(ctx, f)
@@ -71,7 +73,7 @@ func serveOn(ctx context.Context, f serveFlags) error {
 		case err != nil || ctx.Err() != nil || !f.next.Again: // to be told to stop meanwhile wins
 			return err
 		}
-		f.unreplaced = startAgain(ctx, *f.next)
+		f.unreplaced = startAgain(ctx, *f.next, f.signals)
 		f.given = f.next
 	}
 }
@@ -260,8 +262,8 @@ func serve(ctx context.Context, f serveFlags) error {
 		host.Draining("the terminal is gone")
 		stop()
 	}
-	defer onHangup(func() { _ = host.Reload(running) }, hungUp)() // the log says what was wrong
-	defer onRestart(func() bool {
+	defer f.signals.onHangup(func() { _ = host.Reload(running) }, hungUp)() // the log says what was wrong
+	defer f.signals.onRestart(func() bool {
 		if !host.Restart(running) {
 			return false
 		}
