@@ -49,7 +49,7 @@ var hostKeys = append([]Key{
 	{"listen", listen, "127.0.0.1:7420", "", `["127.0.0.1:8080", "unix:/run/mcpd/mcp.sock"]`, Restart,
 		"where MCP is served, one address or a list; beyond loopback every tenant needs a key. 0.0.0.0 is all addresses of IPv4, [::] of IPv4 and IPv6. Whoever connects to a Unix socket counts as 127.0.0.1", func(s scope) any { return &s.config.Listen }},
 	{"hosts", hosts, "", "", "[mcp.example.com]", AtOnce,
-		"names accepted in Host, beside those of loopback and of `listen`; .example.com is every subdomain of example.com", func(s scope) any { return &s.config.Hosts }},
+		"names accepted in Host, at any port unless one is written, beside those of loopback and of `listen`; .example.com is every subdomain of example.com", func(s scope) any { return &s.config.Hosts }},
 	{"origins", origins, "", "", "[https://app.example.com]", AtOnce,
 		"web pages that may call, with credentials, beside the listener's own; also extensions, as chrome-extension://ID, and vscode-webview://*. Over plain http a browser has six connections to a host for all its tabs, and each open stream takes one: with tls there is HTTP/2, and no such limit. Requests of pages may lack fields Mcp-Param-*, which the official SDK does not send from a browser", func(s scope) any { return &s.config.Origins }},
 	{"trusted_proxies", prefixes, "", "", "[10.0.0.0/8]", AtOnce,
