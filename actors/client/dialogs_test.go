@@ -46,13 +46,7 @@ func (r *rig) dialogs(who *presence, version protocol.Version) (p, q *mcptest.Pe
 // status is what the tree shows of the connection.
 func (r *rig) status() client.Status {
 	r.T.Helper()
-	for _, n := range r.Tree.Snapshot().Children {
-		if n.ID == "conn" {
-			return n.Extra.(client.Status)
-		}
-	}
-	r.T.Fatal("no connection")
-	return client.Status{}
+	return r.node().Extra.(client.Status)
 }
 
 // Where users are asked on all instances and their clients are gone, or silent for too long, a call that

@@ -134,14 +134,7 @@ func TestRefusedAnswersShareATimer(t *testing.T) {
 }
 
 // timers is how many of the connection have not fired.
-func (r *rig) timers() int {
-	for _, n := range r.Tree.Snapshot().Children {
-		if n.ID == "conn" {
-			return n.Holds.Timers
-		}
-	}
-	return 0
-}
+func (r *rig) timers() int { r.T.Helper(); return r.node().Holds.Timers }
 
 // A server that has asked something else goes on with the call once it has the answer to that.
 func TestCallThatAsksSomethingElseGoesOn(t *testing.T) {

@@ -112,6 +112,18 @@ func (r *rig) ready(capabilities string) *mcptest.Peer {
 
 func (r *rig) send(msg any) { r.T.Helper(); r.Send("conn", msg) }
 
+// node is the connection as the tree shows it.
+func (r *rig) node() otp.Node {
+	r.T.Helper()
+	for _, n := range r.Tree.Snapshot().Children {
+		if n.ID == "conn" {
+			return n
+		}
+	}
+	r.T.Fatal("no connection")
+	return otp.Node{}
+}
+
 // attach makes a session use the connection.
 func (r *rig) attach(session string) {
 	r.T.Helper()
