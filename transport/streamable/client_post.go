@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"sync"
-	"time"
 
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
@@ -61,18 +59,6 @@ func (o *outgoing) pass(ctx context.Context) error {
 		}
 	}
 	return ctx.Err()
-}
-
-// send sends a notification or an answer. What waits for it goes when the server has taken it, or takes too long.
-func (o *outgoing) send(ctx context.Context) (written bool, err error) {
-	if o.taken == nil {
-		return o.post(ctx)
-	}
-	pass := sync.OnceFunc(func() { close(o.taken) })
-	late := time.AfterFunc(standTime, pass)
-	defer late.Stop()
-	defer pass()
-	return o.post(ctx)
 }
 
 // fly is the way of a request.
@@ -148,43 +134,6 @@ func (o *outgoing) call(ctx context.Context) {
 	}
 }
 
-// elsewhere waits for the answer on the standing stream, as long as there is one: it is delivered
-// from there. Some servers answer so.
-func (o *outgoing) elsewhere(ctx context.Context) {
-	c := o.client
-	c.mu.Lock()
-	o.flight.waits = true
-	there := o.flight.there
-	c.mu.Unlock()
-	if there {
-		return
-	}
-	select {
-	case c.standing <- struct{}{}: // nothing reads the stream
-		<-c.standing
-		o.fail(ctx, fmt.Errorf("%w, and has no stream for it", errNoAnswer), true)
-	case <-ctx.Done():
-	}
-}
-
-// arrived tells that the answer to a request has come by the standing stream. It may be there
-// before the response to the request is, which is waited for a moment then, and not for ever.
-func (c *Client) arrived(id jsonrpc.ID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	f := c.inFlight[id]
-	if f == nil {
-		return
-	}
-	switch {
-	case f.waits:
-		f.cancel()
-	case !f.there:
-		f.late = time.AfterFunc(answeredTime, f.cancel)
-	}
-	f.there = true
-}
-
 // refused deals with a status that is no success. A JSON-RPC error about this very request is an answer all the same.
 func (o *outgoing) refused(ctx context.Context, resp *http.Response, session string) {
 	c := o.client
@@ -221,32 +170,6 @@ func (o *outgoing) refused(ctx context.Context, resp *http.Response, session str
 		}
 		o.fail(ctx, why, status.executed())
 	}
-}
-
-// sessionPing asks whether there is a session. Its id is none of the connection's.
-const sessionPing = `{"jsonrpc":"2.0","id":"mcpd-session","method":"ping"}`
-
-// forgotten reports whether a response with that status says that our session is gone: 404 does, and
-// so does 400 of a server that answers even a ping with it, as many do instead. A session id that was
-// replaced meanwhile says nothing.
-func (c *Client) forgotten(ctx context.Context, status int, session string) bool {
-	switch {
-	case session == "" || session != c.current():
-		return false
-	case status != http.StatusBadRequest:
-		return status == http.StatusNotFound
-	}
-	ctx, cancel := context.WithTimeout(ctx, sessionTime)
-	defer cancel()
-	resp, _, err := c.do(ctx, http.MethodPost, session, net.Buffers{[]byte(sessionPing)}, postAccept)
-	if err != nil {
-		return false
-	}
-	resp.Body.Close()
-	gone := resp.StatusCode == http.StatusBadRequest || resp.StatusCode == http.StatusNotFound
-	gone = gone && session == c.current()
-	c.readopt(resp.Header, session)
-	return gone
 }
 
 // take reads a JSON body. It returns an error if the answer is not in it.
@@ -290,78 +213,4 @@ func (o *outgoing) fail(ctx context.Context, err error, written bool) {
 	if ctx.Err() == nil {
 		o.client.deliver(transport.Inbound{Related: o.id, Err: err, Written: written})
 	}
-}
-
-// notify carries a notification or an answer.
-func (o *outgoing) notify() {
-	defer o.drop()
-	c := o.client
-	ctx, cancel := context.WithTimeout(c.all, noticeTime)
-	defer cancel()
-	written, err := false, o.pass(ctx)
-	if err == nil {
-		written, err = o.send(ctx)
-	} else if o.taken != nil {
-		close(o.taken)
-	}
-	if !o.cancels.IsZero() {
-		c.cancel(o.cancels)
-	}
-	if o.opens != nil {
-		c.open(o.opens, err == nil)
-	}
-	if err != nil && c.all.Err() == nil {
-		c.deliver(transport.Inbound{Control: Undelivered{o.method, o.id, err, written}})
-	}
-	if errors.Is(err, ErrSessionLost) { // after that was said: with nothing else in flight it is the end
-		c.lose()
-	}
-}
-
-// post carries it, and reports with an error whether the server may have taken it all the same.
-func (o *outgoing) post(ctx context.Context) (written bool, err error) {
-	c := o.client
-	session := c.current()
-	resp, wrote, err := c.do(ctx, http.MethodPost, session, o.body, o.header)
-	if err != nil {
-		return wrote, err
-	}
-	defer discard(resp)
-	answers := o.method == ""
-	c.readopt(resp.Header, session)
-	if o.stale < MaxStale && c.replaced(ctx, resp.StatusCode, session) {
-		o.stale++
-		return o.post(ctx)
-	}
-	switch {
-	case 200 <= resp.StatusCode && resp.StatusCode <= 299:
-		return true, nil
-	case resp.StatusCode == http.StatusNotFound && session != "":
-		return false, ErrSessionLost
-	case answers && c.forgotten(ctx, resp.StatusCode, session):
-		return false, ErrSessionLost
-	}
-	status := c.newStatusError(resp, excuse(resp))
-	return status.executed(), status
-}
-
-// open starts the standing stream, if the server took notifications/initialized, and lets go what waited for both.
-func (c *Client) open(gate chan struct{}, accepted bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	pass := sync.OnceFunc(func() { close(gate) })
-	if accepted && !c.closing {
-		select {
-		case c.standing <- struct{}{}:
-			c.run(c.standing, func() {
-				late := time.AfterFunc(standTime, pass)
-				defer late.Stop()
-				defer pass()
-				(&flow{client: c, answered: pass}).stand(c.calls)
-			})
-			return
-		default: // there is one already
-		}
-	}
-	pass()
 }

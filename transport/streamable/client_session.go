@@ -3,6 +3,7 @@ package streamable
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -123,4 +124,30 @@ func (c *Client) replaced(ctx context.Context, status int, sent string) bool {
 	case <-ctx.Done():
 	}
 	return false
+}
+
+// sessionPing asks whether there is a session. Its id is none of the connection's.
+const sessionPing = `{"jsonrpc":"2.0","id":"mcpd-session","method":"ping"}`
+
+// forgotten reports whether a response with that status says that our session is gone: 404 does, and
+// so does 400 of a server that answers even a ping with it, as many do instead. A session id that was
+// replaced meanwhile says nothing.
+func (c *Client) forgotten(ctx context.Context, status int, session string) bool {
+	switch {
+	case session == "" || session != c.current():
+		return false
+	case status != http.StatusBadRequest:
+		return status == http.StatusNotFound
+	}
+	ctx, cancel := context.WithTimeout(ctx, sessionTime)
+	defer cancel()
+	resp, _, err := c.do(ctx, http.MethodPost, session, net.Buffers{[]byte(sessionPing)}, postAccept)
+	if err != nil {
+		return false
+	}
+	resp.Body.Close()
+	gone := resp.StatusCode == http.StatusBadRequest || resp.StatusCode == http.StatusNotFound
+	gone = gone && session == c.current()
+	c.readopt(resp.Header, session)
+	return gone
 }

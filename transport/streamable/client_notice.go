@@ -1,0 +1,76 @@
+package streamable
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"mcpd/transport"
+)
+
+// send sends a notification or an answer. What waits for it goes when the server has taken it, or takes too long.
+func (o *outgoing) send(ctx context.Context) (written bool, err error) {
+	if o.taken == nil {
+		return o.post(ctx)
+	}
+	pass := sync.OnceFunc(func() { close(o.taken) })
+	late := time.AfterFunc(standTime, pass)
+	defer late.Stop()
+	defer pass()
+	return o.post(ctx)
+}
+
+// notify carries a notification or an answer.
+func (o *outgoing) notify() {
+	defer o.drop()
+	c := o.client
+	ctx, cancel := context.WithTimeout(c.all, noticeTime)
+	defer cancel()
+	written, err := false, o.pass(ctx)
+	if err == nil {
+		written, err = o.send(ctx)
+	} else if o.taken != nil {
+		close(o.taken)
+	}
+	if !o.cancels.IsZero() {
+		c.cancel(o.cancels)
+	}
+	if o.opens != nil {
+		c.open(o.opens, err == nil)
+	}
+	if err != nil && c.all.Err() == nil {
+		c.deliver(transport.Inbound{Control: Undelivered{o.method, o.id, err, written}})
+	}
+	if errors.Is(err, ErrSessionLost) { // after that was said: with nothing else in flight it is the end
+		c.lose()
+	}
+}
+
+// post carries it, and reports with an error whether the server may have taken it all the same.
+func (o *outgoing) post(ctx context.Context) (written bool, err error) {
+	c := o.client
+	session := c.current()
+	resp, wrote, err := c.do(ctx, http.MethodPost, session, o.body, o.header)
+	if err != nil {
+		return wrote, err
+	}
+	defer discard(resp)
+	answers := o.method == ""
+	c.readopt(resp.Header, session)
+	if o.stale < MaxStale && c.replaced(ctx, resp.StatusCode, session) {
+		o.stale++
+		return o.post(ctx)
+	}
+	switch {
+	case 200 <= resp.StatusCode && resp.StatusCode <= 299:
+		return true, nil
+	case resp.StatusCode == http.StatusNotFound && session != "":
+		return false, ErrSessionLost
+	case answers && c.forgotten(ctx, resp.StatusCode, session):
+		return false, ErrSessionLost
+	}
+	status := c.newStatusError(resp, excuse(resp))
+	return status.executed(), status
+}
