@@ -38,6 +38,7 @@ type Recorder struct {
 	most    water.Mark
 	dropped atomic.Uint32
 	recent  *Recent
+	wake    chan struct{} // holds a token when samples may be due
 
 	writing atomic.Int64 // since when a line is being written, in ns of Unix time; 0 for none is
 
@@ -47,7 +48,8 @@ type Recorder struct {
 	mu       sync.Mutex // guards what follows: one event is written at a time
 	budgets  []budget
 	samples  samples
-	reported uint32 // of dropped
+	sweep    clock.Timer // when they are looked at next; nil while there are none
+	reported uint32      // of dropped
 }
 
 // NewRecorder returns a recorder. It takes events at once and writes them when
@@ -66,6 +68,7 @@ func NewRecorder(o Options) *Recorder {
 		faults:    o.Faults,
 		queue:     make(chan Record, QueueLen),
 		recent:    newRecent(),
+		wake:      make(chan struct{}, 1),
 		incidents: make(incidents),
 		budgets:   make([]budget, len(events)),
 	}
@@ -109,6 +112,8 @@ func (r *Recorder) Serve(ctx context.Context) error {
 		select {
 		case s := <-r.queue:
 			r.write(s)
+		case <-r.wake:
+			r.tellSamples()
 		case <-ctx.Done():
 			r.Flush()
 			return ctx.Err()
@@ -173,6 +178,31 @@ func (r *Recorder) write(rec Record) {
 	if write {
 		r.line(rec, before)
 	}
+	r.sweepLater()
+}
+
+// tellSamples writes the samples that are due, where no other line has brought them.
+func (r *Recorder) tellSamples() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sweep = nil
+	for _, one := range r.samples.due(r.clock.Now()) {
+		r.line(one.last, one.more-1)
+	}
+	r.sweepLater()
+}
+
+// sweepLater has samples looked at in a while, if there are any. The mutex is held.
+func (r *Recorder) sweepLater() {
+	if len(r.samples.all) == 0 || r.sweep != nil {
+		return
+	}
+	r.sweep = r.clock.AfterFunc(SampleEvery, func() {
+		select {
+		case r.wake <- struct{}{}:
+		default: // it has one
+		}
+	})
 }
 
 // lost writes how many events found the queue full since it was last told. The mutex is held.
@@ -213,6 +243,9 @@ func (r *Recorder) rest() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lost(r.clock.Now())
+	if r.sweep != nil {
+		r.sweep.Stop()
+	}
 	for _, one := range r.samples.rest() {
 		r.line(one.last, one.more-1)
 	}

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -156,5 +157,32 @@ func TestTheEndCountsWhatHasNoLine(t *testing.T) {
 		if r.Close(t.Context()); out.Len() != written {
 			t.Errorf("a second end says\n%s", out.String()[written:])
 		}
+	})
+}
+
+// The line that counts refusals comes when it is due, also where nothing else happens then.
+func TestSamplesAreToldInAQuietLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		r := NewRecorder(Options{Logger: NewLogger(&out, FormatJSON, slog.LevelInfo)})
+		ctx, end := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- r.Serve(ctx) }() // owner: the test waits for it
+		where := Where{Tenant: "a", Server: "s", Incident: "i"}
+		for range 2 {
+			for range 3 {
+				r.Emit(Rejected{Where: where, Reason: "upstream_lost"})
+			}
+			time.Sleep(3 * SampleEvery)
+		}
+		synctest.Wait()
+		if n := strings.Count(out.String(), `"suppressed":2`); n != 2 {
+			t.Errorf("the log says\n%s", out.String())
+		}
+		r.Emit(Rejected{Where: where, Reason: "upstream_lost"})
+		synctest.Wait()
+		end()
+		<-ended
+		r.Close(t.Context())
 	})
 }
