@@ -3,8 +3,6 @@ package negotiate
 import (
 	"errors"
 	"net/http"
-	"strconv"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -37,7 +35,7 @@ func failureOf(e *jsonrpc.Error) []byte { return failure{e.Message, e.Code, e.Da
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, ep streamable.Endpoint, why *streamable.Refused) {
 	h.guard.Count(r, ep, why.Reason, why.Status)
 	if why.Wait > 0 {
-		retryAfter(w, why.Wait)
+		streamable.SetRetryAfter(w, why.Wait)
 	}
 	h.guard.WriteJSON(w, why.Status, failure{Error: why.Detail}.body())
 }
@@ -51,7 +49,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, ep streamable.End
 	status := protocol.HTTPStatus(err, protocol.Latest, false)
 	var expected *protocol.Error
 	if errors.As(err, &expected) && expected.RetryAfter > 0 {
-		retryAfter(w, expected.RetryAfter)
+		streamable.SetRetryAfter(w, expected.RetryAfter)
 	}
 	switch status {
 	case http.StatusOK:
@@ -82,7 +80,7 @@ var outcomes = map[string]int{
 // failed answers a request that ended with an error.
 func (h *Handler) failed(w http.ResponseWriter, e *jsonrpc.Error) {
 	if wait := protocol.RetryAfter(e); wait > 0 && !mayBeExecuted(e) {
-		retryAfter(w, wait)
+		streamable.SetRetryAfter(w, wait)
 	}
 	h.guard.WriteJSON(w, statusOf(e), failureOf(e))
 }
@@ -110,7 +108,3 @@ func statusOf(e *jsonrpc.Error) int {
 // mayBeExecuted reports whether a server may have acted on the request: then nothing is to send it
 // again by itself, as proxies and HTTP libraries do after a 503.
 func mayBeExecuted(e *jsonrpc.Error) bool { return splice.Kind(e.Data, "maybeExecuted") == 't' }
-
-func retryAfter(w http.ResponseWriter, wait time.Duration) {
-	w.Header().Set("Retry-After", strconv.Itoa(max(1, int((wait+time.Second-1)/time.Second))))
-}

@@ -133,13 +133,13 @@ func (h *Handler) refuseError(w http.ResponseWriter, r *http.Request, ep Endpoin
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, ep Endpoint, status int, wait time.Duration, reason string, m jsonrpc.Message) {
 	h.options.Refused(r, ep.Tenant, reason, status)
 	if wait > 0 {
-		setRetryAfter(w, wait)
+		SetRetryAfter(w, wait)
 	}
 	h.writeJSON(w, status, m.Append(make([]byte, 0, m.Size())))
 }
 
-// setRetryAfter says how long to wait, in whole seconds and at least one.
-func setRetryAfter(w http.ResponseWriter, wait time.Duration) {
+// SetRetryAfter says how long to wait, in whole seconds and at least one.
+func SetRetryAfter(w http.ResponseWriter, wait time.Duration) {
 	w.Header().Set("Retry-After", wholeSeconds(wait))
 }
 

@@ -99,7 +99,7 @@ func (h *Handler) outcomeStatus(w http.ResponseWriter, p *reply) int {
 	if !busy || wait <= 0 || splice.Kind(e.Data, "maybeExecuted") == 't' {
 		return errorStatus(e, p.version)
 	}
-	setRetryAfter(w, wait)
+	SetRetryAfter(w, wait)
 	return status
 }
 
