@@ -28,7 +28,7 @@ const (
 	Unwritten                 // changes of the state that are not on the disk yet
 	Subscriptions             // what connections to servers remember of subscriptions, to restore them
 	Questions                 // questions of servers that wait for the first session
-	Restorable                // the same as of subscriptions, of servers that do not run
+	Restorable                // what clients had asked of servers that do not run, to restore it
 
 	kindCount = int(iota)
 )
