@@ -20,11 +20,11 @@ type group struct {
 // that is quarantined may not: nothing brings it back but an operator or a rare probe.
 func (c *Catalog) mayOwn(s *server, caller Caller) bool {
 	key := s.listed(caller)
-	if l := s.lists[key]; l != nil && l.known {
-		return l.owesResources()
+	if p := s.pauses[s.at(key)]; s.whole != nil || p != nil && p.quarantined() {
+		return false
 	}
-	p := s.pauses[s.at(key)]
-	return s.whole == nil && (p == nil || !p.quarantined())
+	l := s.lists[key]
+	return l == nil || !l.known || l.owesResources()
 }
 
 // withheld reports whether the policy of a server keeps a list from clients that cannot do what the

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mcpd/actors/client"
+	"mcpd/actors/notification"
 	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
 )
@@ -78,13 +79,35 @@ func (c *Catalog) frees(s *server, r *client.Report) bool {
 	if len(r.Lists[merge.Resources])+len(r.Lists[merge.Templates]) > 0 {
 		return false // that is told anyway
 	}
-	for _, config := range c.tenant.Servers[slices.IndexFunc(c.tenant.Servers, func(t tenant.Server) bool { return t.Name == r.Server })+1:] {
-		if behind := c.servers[config.Name]; behind.last != nil &&
-			len(behind.last.lists[merge.Resources])+len(behind.last.lists[merge.Templates]) > 0 {
+	return c.haveBehind(s)
+}
+
+// haveBehind reports whether servers behind one have resources.
+func (c *Catalog) haveBehind(s *server) bool {
+	is := func(t tenant.Server) bool { return t.Name == s.config.Name }
+	at := slices.IndexFunc(c.tenant.Servers, is)
+	for _, config := range c.tenant.Servers[at+1:] {
+		if last := c.servers[config.Name].last; last != nil &&
+			len(last.lists[merge.Resources])+len(last.lists[merge.Templates]) > 0 {
 			return true
 		}
 	}
 	return false
+}
+
+// tellBehind announces that the URIs of servers behind one are listed otherwise: it has never listed
+// its own, and a quarantine of these connections to it begins or ends.
+func (c *Catalog) tellBehind(s *server, keys []tenant.Key) {
+	if !c.haveBehind(s) {
+		return
+	}
+	for _, key := range keys {
+		key = anyRevision(key.First())
+		if l := s.lists[key]; l != nil && l.served && (!l.known || l.owesResources()) {
+			c.gather(merge.Resources.Changed(), notification.Source{Key: key})
+		}
+	}
+	c.announceLater()
 }
 
 // outdate forgets the views of those who see what is listed over a kind of connection.

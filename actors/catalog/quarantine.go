@@ -121,6 +121,7 @@ const (
 // released tells that a quarantine is over, and starts what sessions had used.
 func (c *Catalog) released(s *server, by string) {
 	c.o.Emit(telemetry.UpstreamReleased{Where: telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name}, By: by})
+	c.tellBehind(s, s.keys())
 	c.allowed(s)
 }
 

@@ -135,3 +135,48 @@ func TestServerThatCannotListMayOwnURIs(t *testing.T) {
 		})
 	}
 }
+
+// A server that is quarantined keeps no URIs from those behind it, whether it has never listed its
+// resources or cannot. Clients are told when that begins, and when it ends.
+func TestQuarantinedServerKeepsNoURIs(t *testing.T) {
+	const caps, under, plain = `{"resources":{"listChanged":true}}`, "mcpd://search/x%3A1", "x:1"
+	for _, state := range []client.State{client.Starting, client.Ready} {
+		run(t, func(r *rig) {
+			changed := func(want string) {
+				t.Helper()
+				time.Sleep(time.Minute)
+				if got := r.uris("ci"); !slices.Equal(got, []string{want}) {
+					t.Errorf("%v: listed %q, want %q", state, got, want)
+				}
+				if _, all := r.announced(); !slices.Contains(all, "notifications/resources/list_changed") {
+					t.Errorf("%v: nothing is announced when %s is listed", state, want)
+				}
+				r.dispatcher.Forget()
+			}
+			first := r.looks(r.caller("ci", ""))
+			r.reports(search, report{state: client.Ready, caps: caps, uris: []string{plain}})
+			owes := client.Shortfall{State: client.Failed, Words: "resources/list: no"}
+			r.reports(files, report{state: state, caps: caps, owes: owes})
+			<-first
+			time.Sleep(time.Minute)
+			r.dispatcher.Forget()
+			if got := r.uris("ci"); !slices.Equal(got, []string{under}) {
+				t.Errorf("%v: listed %q, want %q", state, got, under)
+			}
+			r.operates(catalog.Quarantine)
+			changed(plain)
+			r.operates(catalog.Release)
+			changed(under)
+		})
+	}
+}
+
+// uris are those that a principal sees.
+func (r *rig) uris(principal string) (all []string) {
+	r.T.Helper()
+	for _, item := range r.mustLook(principal).List(merge.Resources).Items() {
+		uri, _ := splice.GetString(item, "uri")
+		all = append(all, uri)
+	}
+	return all
+}

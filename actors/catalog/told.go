@@ -33,6 +33,7 @@ func (c *Catalog) tellQuarantined(
 			})
 		}
 	}
+	c.tellBehind(s, keys)
 }
 
 // keys are all connections to a server that sessions may listen to, in order.
