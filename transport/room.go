@@ -43,8 +43,10 @@ type Account interface {
 	Fits(n int) bool
 	// Beyond reports whether one message of the owner may grow as far as it must, whatever Fits says,
 	// where used bytes of the owner are in the Room. Within says that it does no more.
-	Beyond(used int) bool
+	Beyond(used int, now time.Time) bool
 	Within()
+	// Grows reports whether that message still may: it may not where another owner's does since.
+	Grows(now time.Time) bool
 }
 
 // entrant waits for room.
@@ -116,7 +118,7 @@ func (r *Room) count(size int) {
 // grows lets a message grow that fits, or that can have the overdraft, and reports whether it did.
 func (r *Room) grows(e *entrant) bool {
 	if !r.fits(e.size) {
-		if r.over || r.owner != nil && !r.owner.Beyond(r.used) {
+		if r.over || r.owner != nil && !r.owner.Beyond(r.used, time.Now()) {
 			return false
 		}
 		r.over, e.over = true, true
@@ -160,6 +162,20 @@ func (r *Room) more(ctx context.Context, size int) (over bool, err error) {
 	r.mu.Unlock()
 	err = r.await(ctx, e)
 	return e.over && err == nil, err
+}
+
+// further is more for the message that has the overdraft. It asks anew where the owner has lost
+// that, because the message was long in growing.
+func (r *Room) further(ctx context.Context, size int) (over bool, err error) {
+	r.mu.Lock()
+	if r.owner == nil || r.owner.Grows(time.Now()) {
+		r.add(size)
+		r.mu.Unlock()
+		return true, nil
+	}
+	r.within(true)
+	r.mu.Unlock()
+	return r.more(ctx, size)
 }
 
 // await waits until e is let in, or ctx ends. Nobody tells when the owner may have more again, because
@@ -246,7 +262,7 @@ func (h *Hold) Take(ctx context.Context, size int) (err error) {
 	case h.size == 0:
 		err = h.room.take(ctx, size)
 	case h.over:
-		h.room.Add(more)
+		h.over, err = h.room.further(ctx, more)
 	default:
 		h.over, err = h.room.more(ctx, more)
 	}

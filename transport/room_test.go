@@ -173,10 +173,12 @@ type account struct {
 	held                bool // no message may go beyond the limit
 }
 
-func (a *account) Count(n int)     { a.used += n }
-func (a *account) Fits(n int) bool { return a.used+n <= a.limit }
-func (a *account) Beyond(int) bool { return !a.held }
-func (a *account) Within()         { a.within++ }
+func (a *account) Count(n int)          { a.used += n }
+func (a *account) Fits(n int) bool      { return a.used+n <= a.limit }
+func (a *account) Grows(time.Time) bool { return true }
+
+func (a *account) Beyond(int, time.Time) bool { return !a.held }
+func (a *account) Within()                    { a.within++ }
 
 // Who gives up takes no room, and does not stand in the way of who comes after.
 func TestRoomIsNotHeldByWhoGivesUp(t *testing.T) {

@@ -11,6 +11,7 @@ type Account struct {
 	kinds   [kindCount]atomic.Int64
 	refused atomic.Uint64
 	cache   atomic.Pointer[cache]
+	lent    atomic.Bool // a message of it has grown beyond the bounds in its turn: see Beyond
 }
 
 func (a *Account) all() *atomic.Int64       { return &a.total }
@@ -177,30 +178,6 @@ func (a *Account) fits(beyond, n int64) bool {
 	others := a.others(s)
 	return others+s.Excess(before+n) <= s.Free() || others <= 0 && before <= s.Guaranteed()
 }
-
-// beyondShare says how far tenants may be beyond what all may keep when one more message of a tenant
-// above its share begins to grow without room: by one part in eight of it.
-const beyondShare = 8
-
-// Beyond reports whether one message of the tenant may grow as far as it must although there is no
-// room. Used bytes of the tenant's are those of such messages. A tenant that keeps no more than its
-// share beside them always may. The tenants that keep more have one such message at a time, and none
-// while earlier ones, which nobody reads, are still beyond the bound: together they would fill the
-// memory. Within says that the message has come.
-func (a *Account) Beyond(used int) bool {
-	s := a.shares()
-	if s.Total == 0 || a.total.Load()-int64(used) <= s.Guaranteed() {
-		return true
-	}
-	var sum int64
-	for other := range a.ledger.each {
-		sum += other.total.Load()
-	}
-	return sum <= s.Total+s.Total/beyondShare && a.ledger.beyond.CompareAndSwap(nil, a)
-}
-
-// Within takes note that no message of the tenant grows beyond the bounds any more.
-func (a *Account) Within() { a.ledger.beyond.CompareAndSwap(a, nil) }
 
 // Keeps says why the tenant may not keep n bytes more; nil when it may. It reserves nothing, and why
 // counts as a refusal: who refuses nothing asks Fits.

@@ -1,10 +1,14 @@
 package quota
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // One message of a tenant below its share grows beyond all bounds, whatever others do. Of those
 // above their share it is one at a time, and none while there is much beyond the bound.
 func TestMessagesGrowBeyondTheBound(t *testing.T) {
+	now := time.Now()
 	l := NewLedger(nil)
 	l.Bound(Bounds{Tenants: 4, Total: 8000}) // 1000 are each tenant's
 	modest, greedy, other := l.Of("modest"), l.Of("greedy"), l.Of("other")
@@ -13,24 +17,53 @@ func TestMessagesGrowBeyondTheBound(t *testing.T) {
 	greedy.Add(Tasks, 2000)
 	other.Add(Tasks, 1001)
 	for range 2 {
-		if !modest.Beyond(5000) {
+		if !modest.Beyond(5000, now) {
 			t.Error("a message of a tenant below its share waits")
 		}
 	}
-	if !greedy.Beyond(0) || other.Beyond(0) {
+	if !greedy.Beyond(0, now) || other.Beyond(0, now) {
 		t.Error("two tenants above their share have a message that grows, or none has")
 	}
 	modest.Within()
-	if other.Beyond(0) {
+	if other.Beyond(0, now) {
 		t.Error("another may because a third has come")
 	}
 	greedy.Within()
-	if !other.Beyond(0) {
+	if !other.Beyond(0, now) {
 		t.Error("the next may not")
 	}
 	other.Within()
 	greedy.Add(Answers, 200) // 9101 of 9000
-	if greedy.Beyond(200) {
+	if greedy.Beyond(200, now) {
 		t.Error("a message grows while there is much beyond the bound")
+	}
+}
+
+// A turn that nobody has used for a while is another tenant's. Who had it hears so.
+func TestTurnOfAMessageThatStalls(t *testing.T) {
+	l, now := NewLedger(nil), time.Now()
+	l.Bound(Bounds{Tenants: 4, Total: 8000})
+	first, next, last := l.Of("first"), l.Of("next"), l.Of("last")
+	for _, a := range []*Account{first, next, last} {
+		a.Add(Tasks, 2000)
+	}
+	if !first.Beyond(0, now) || first.Beyond(0, now.Add(time.Hour)) {
+		t.Error("one tenant has two turns, or none")
+	}
+	now = now.Add(stalledAfter - 1)
+	if next.Beyond(0, now) || !first.Grows(now) || next.Beyond(0, now.Add(stalledAfter-1)) {
+		t.Error("the turn of a message that grows is given away")
+	}
+	if now = now.Add(stalledAfter); !next.Beyond(0, now) || last.Beyond(0, now) {
+		t.Error("the turn of a message that stalls is not given away, or twice")
+	}
+	if first.Grows(now) || !next.Grows(now) {
+		t.Error("a turn that was given away is used")
+	}
+	if first.Within(); last.Beyond(0, now) {
+		t.Error("a turn ends by one who had it before")
+	}
+	if next.Within(); !last.Beyond(0, now) {
+		t.Error("a turn does not end")
 	}
 }

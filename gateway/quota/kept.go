@@ -105,8 +105,8 @@ type Ledger struct {
 	bounds   atomic.Pointer[Bounds]
 	memory   *Memory // whose level says who is refused; nil stays at Normal
 	accounts sync.Map
-	last     sync.Mutex              // guards a refusal for want of room
-	beyond   atomic.Pointer[Account] // whose message grows beyond the bounds; nil is nobody's
+	last     sync.Mutex           // guards a refusal for want of room
+	beyond   atomic.Pointer[turn] // whose message grows beyond the bounds; nil is nobody's
 }
 
 // NewLedger makes a Ledger that refuses by the level of memory.
