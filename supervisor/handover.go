@@ -33,6 +33,7 @@ type Sockets struct {
 type handover struct {
 	mu    sync.Mutex // guards what follows
 	wants bool       // another process takes the place of this one
+	stops bool       // none will: the host was told to stop
 	given Sockets
 	taken map[*os.File]bool // of those, while sockets are bound
 	left  []*os.File        // for that process
@@ -62,12 +63,9 @@ func (r *Running) Restart(ctx context.Context) bool {
 		}
 		return false
 	}
-	if admin.Phase(h.phase.Load()) == admin.Draining {
+	if !h.handover.goes() {
 		return false // it was told to stop meanwhile
 	}
-	h.handover.mu.Lock()
-	h.handover.wants = true
-	h.handover.mu.Unlock()
 	h.phase.Store(uint32(admin.Draining))
 	h.recorder.Emit(telemetry.Draining{Reason: "told to restart", Budget: h.now().config.Drain})
 	return true
@@ -94,11 +92,20 @@ func (o *handover) retake() {
 	o.taken = nil
 }
 
+// goes has another process take the place of this one, unless it was told to stop, and reports
+// whether it does.
+func (o *handover) goes() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.wants = !o.stops
+	return o.wants
+}
+
 // stays has no other process take the place of this one: it was told to stop.
 func (o *handover) stays() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.wants = false
+	o.wants, o.stops = false, true
 }
 
 // keeps reports whether whoever connects after the drain finds a socket that listens.

@@ -130,3 +130,20 @@ func TestSocketsAreLeftOnDemand(t *testing.T) {
 		t.Error("a host that a service manager has started is started again, and was told to stop")
 	}
 }
+
+// A host that was told to stop is not replaced, whichever it was told first.
+func TestHostThatStopsIsNotReplaced(t *testing.T) {
+	for _, first := range []bool{false, true} {
+		r := &Running{h: &host{}}
+		o := &r.h.handover
+		if first {
+			o.stays()
+		}
+		if goes := o.goes(); goes == first {
+			t.Errorf("told to stop first: %t, replaced: %t", first, goes)
+		}
+		if o.stays(); r.Sockets().Again {
+			t.Errorf("told to stop first: %t, another process takes its place", first)
+		}
+	}
+}
