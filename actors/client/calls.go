@@ -50,7 +50,7 @@ func (c *Connection) forward(x *request.Exchange) {
 		c.refuseAway(x)
 		return
 	}
-	if c.state != Ready || c.behind(x) || !c.free(x) || c.callsWait() {
+	if c.state != Ready || c.behind(x) || !c.free(x) || c.restoring() {
 		if c.full() {
 			complete(c.o.Requests, x, nil, protocol.Overloaded("queue of server "+c.o.Server, time.Second))
 			return

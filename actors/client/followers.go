@@ -62,7 +62,8 @@ func (c *Connection) followAll(to otp.Ref) {
 	}
 }
 
-// followToo subscribes this instance as the first one is.
+// followToo subscribes this instance as the first one is. Its calls wait for that, because they may
+// change the resource.
 func (c *Connection) followToo(m alsoFollow) {
 	if before := c.uris[m.uri] != nil; before == m.wanted {
 		return
@@ -75,12 +76,9 @@ func (c *Connection) followToo(m alsoFollow) {
 	if c.state == Ready {
 		c.servesSubscriber(m.row)
 		c.follow(m.uri, m.wanted)
+		c.holdCalls()
 	}
 }
-
-// followsFirst reports whether this instance is being subscribed to a resource, which its calls wait for:
-// they may change the resource.
-func (c *Connection) followsFirst() bool { return c.primary != (otp.Ref{}) && len(c.following) > 0 }
 
 // servesSubscriber notes on whose behalf the server is subscribed to a resource: what it says without
 // naming a call may be about that. An instance does not know the sessions of the first one, and where

@@ -106,3 +106,34 @@ func TestInstanceMaySpeakOfASubscription(t *testing.T) {
 		})
 	}
 }
+
+// A server that does not answer for a subscription holds up the calls of an instance for no longer
+// than those of a server that starts, whether it was subscribed before the instance or after.
+func TestCallsOfAnInstanceWaitForItsSubscriptionsBriefly(t *testing.T) {
+	run(t, shared, func(r *rig) {
+		p := r.program(r.dials)
+		r.attach("one")
+		subscribe := func(uri string) {
+			granted := r.wish(client.Wish{Session: "one", URIs: []string{uri}})
+			p.Reply(p.Expect("resources/subscribe"), `{}`)
+			<-granted
+		}
+		subscribe("test://before")
+		r.asks(p)
+		r.call("two")
+		q := r.grow()
+		for range 2 {
+			q.Expect("resources/subscribe")
+			began := time.Now()
+			q.Reply(q.Expect("tools/call"), `{"content":[]}`)
+			if got := time.Since(began); got != client.RestoreWait {
+				t.Errorf("the call came after %v, want %v", got, client.RestoreWait)
+			}
+			r.Rest()
+			if len(r.outcomes()) == 1 {
+				subscribe("test://after")
+				r.call("two")
+			}
+		}
+	})
+}

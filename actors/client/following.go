@@ -7,7 +7,6 @@ import (
 	"mcpd/protocol"
 	"mcpd/protocol/splice"
 	"mcpd/protocol/subscription"
-	"mcpd/supervisor/otp"
 )
 
 // follow asks the server to tell of a resource, or not any more, on behalf of sessions that do not wait for it themselves.
@@ -50,9 +49,6 @@ func (c *Connection) followed(uri string, wanted bool, err error) {
 	}
 	if !now && wanted {
 		c.follow(uri, false)
-	}
-	if c.primary != (otp.Ref{}) {
-		c.takeTurns()
 	}
 }
 

@@ -27,6 +27,7 @@ func (c *Connection) holdCalls() {
 	}
 }
 
+// restoring reports whether calls wait although the server is ready.
 func (c *Connection) restoring() bool { return !c.restoreBy.IsZero() }
 
 // restoreOver lets the calls go when they have waited for long enough.
@@ -43,9 +44,6 @@ func (c *Connection) restored() {
 		c.takeTurns()
 	}
 }
-
-// callsWait reports whether calls wait although the server is ready.
-func (c *Connection) callsWait() bool { return c.restoring() || c.followsFirst() }
 
 // Class lets it be heard however full the mailbox is: there is one for each time that calls are
 // held.

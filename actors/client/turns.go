@@ -59,7 +59,7 @@ func (c *Connection) takeTurns() {
 
 // writeFree writes the calls at the head of the queue that have their turn.
 func (c *Connection) writeFree() {
-	for n := len(c.queue); n > 0 && c.state == Ready && !c.stuffed && c.free(c.queue[0]) && !c.callsWait(); n-- {
+	for n := len(c.queue); n > 0 && c.state == Ready && !c.stuffed && c.free(c.queue[0]) && !c.restoring(); n-- {
 		c.write(c.pop())
 	}
 }
