@@ -206,3 +206,19 @@ func TestAnswersThatWaitCountTogether(t *testing.T) {
 		}
 	})
 }
+
+// A notification of a client that a connection does not come to, because it ends, counts no more.
+func TestNotificationsThatNobodyHandlesCountNoMore(t *testing.T) {
+	account, change := keeping(elicits, 10<<20)
+	run(t, change, func(r *rig) {
+		r.program(r.dials)
+		letGo := r.Stalls.Arm("conn", "client.Stop")
+		r.send(client.Stop{Why: client.Removed(nil)})
+		r.send(&client.Tell{Method: "notifications/x", Kept: account.Hold(quota.Requests, 1000)})
+		letGo()
+		r.Rest()
+		if n := account.Holding().Kinds[quota.Requests]; n != 0 {
+			t.Errorf("%d bytes count in the end", n)
+		}
+	})
+}

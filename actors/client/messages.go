@@ -194,6 +194,9 @@ type Tell struct {
 	Kept   *quota.Reservation // of the memory that it takes; whoever is done with it releases it
 }
 
+// Fail lets go of one that nobody handles.
+func (m *Tell) Fail(error) { m.Kept.Release() }
+
 // Question is what the connection sends to a session when the server asks its client something. Answer comes back.
 type Question struct {
 	From     otp.Ref
