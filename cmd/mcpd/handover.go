@@ -102,8 +102,8 @@ func startAgain(ctx context.Context, s supervisor.Sockets, heard *hearing) error
 		// Exec has put back the limit that this process was started with.
 		defer func() { _ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &files) }()
 	}
-	if ctx.Err() != nil { // it was told to stop meanwhile
-		return ctx.Err()
+	if ctx.Err() != nil || heard.gone() { // it was told to stop meanwhile
+		return context.Canceled
 	}
 	heard.ignore()
 	err = fmt.Errorf("start %s again: %w", program, syscall.Exec(program, os.Args, env))

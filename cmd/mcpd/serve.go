@@ -74,6 +74,9 @@ func serveOn(ctx context.Context, f serveFlags) error {
 			return err
 		}
 		f.unreplaced = startAgain(ctx, *f.next, f.signals)
+		if ctx.Err() != nil || f.signals.gone() {
+			return nil
+		}
 		f.given = f.next
 	}
 }

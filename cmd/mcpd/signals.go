@@ -23,6 +23,9 @@ func hear() *hearing {
 	return s
 }
 
+// gone reports whether the terminal is gone that the host was started from.
+func (s *hearing) gone() bool { return s.terminal && !onTerminal() }
+
 func onTerminal() bool { return term.IsTerminal(int(os.Stdin.Fd())) }
 
 func (s *hearing) listen() {
@@ -32,8 +35,10 @@ func (s *hearing) listen() {
 	}
 }
 
+// listenHangup takes SIGHUP from whoever hears it as an end. It is ignored in between: Reset would let
+// it end the process.
 func (s *hearing) listenHangup() {
-	signal.Reset(syscall.SIGHUP)
+	signal.Ignore(syscall.SIGHUP)
 	signal.Notify(s.hangup, syscall.SIGHUP)
 }
 
@@ -53,7 +58,7 @@ func (s *hearing) onHangup(reload, stop func()) (end func()) {
 		s.listenHangup()
 	}
 	return each(s.hangup, func() (last bool) {
-		if s.terminal && !onTerminal() {
+		if s.gone() {
 			stop()
 			return true
 		}
