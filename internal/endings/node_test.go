@@ -68,6 +68,9 @@ const grace = 5 * time.Second
 func (s nodeSession) do(what string, members map[string]any, within time.Duration) (text string, err error) {
 	select {
 	case o := <-s.node.Do(what, s.name, members):
+		if e := o.Error; e != nil && e.Code >= 100 && e.Code < 600 { // TypeScript 1 has the status there alone
+			return "", fmt.Errorf("%s (HTTP %d)", o.Broken, e.Code)
+		}
 		if o.Broken != "" {
 			return "", errors.New(o.Broken)
 		}
