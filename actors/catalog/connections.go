@@ -104,14 +104,14 @@ func (c *Catalog) leave(m *client.Left) {
 }
 
 // restore starts a connection for sessions that had one, so that what they had asked for goes on.
+// The connection lets go of those that have ended, as of any that ends while it runs.
 func (c *Catalog) restore(s *server, key tenant.Key) {
 	left := s.left[key]
-	for row, ref := range left.Sessions {
-		if !ref.Alive() {
-			delete(left.Sessions, row)
-		}
+	alive := false
+	for _, ref := range left.Sessions {
+		alive = alive || ref.Alive()
 	}
-	if len(left.Sessions) == 0 {
+	if !alive {
 		c.dropLeft(s, key)
 		return
 	}

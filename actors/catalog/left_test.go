@@ -57,3 +57,38 @@ func TestWhatConnectionsLeaveCounts(t *testing.T) {
 		})
 	}
 }
+
+// A connection that is started again is told of all sessions that had asked for something, also of
+// those that have ended since: it would never let go of what it does not know to be anybody's.
+func TestWhatIsRestoredIsSomebodys(t *testing.T) {
+	run(t, func(r *rig) {
+		r.ready()
+		unready := &transport.ExitError{Cause: stdio.CauseUnready, Code: -1}
+		r.reports(search, report{state: client.Backoff, cause: unready, over: true})
+		r.Send("client_sup/"+search+"/connection", otp.ShutdownWith(client.EndingOf(unready)))
+		r.Send("catalog", &client.Left{
+			Server: "search", Key: tenant.NewKey(tenant.ByPrincipal, "ci", "", 0), Bytes: 1000,
+			Sessions: map[string]otp.Ref{"s-ci": r.Ref("session"), "gone": {}},
+			URIs:     map[string]map[string]bool{"x:y": {"s-ci": true, "gone": true}, "x:z": {"gone": true}},
+			Levels:   map[string]string{"gone": "debug", "s-ci": "info"},
+		})
+		time.Sleep(time.Minute)
+		r.Rest()
+		left := r.restored.Load()
+		for uri, who := range left.URIs {
+			for row := range who {
+				if _, known := left.Sessions[row]; !known {
+					t.Errorf("%s is of %s, which is no session of %v", uri, row, left.Sessions)
+				}
+			}
+		}
+		for row, level := range left.Levels {
+			if _, known := left.Sessions[row]; !known {
+				t.Errorf("level %s is of %s, which is no session of %v", level, row, left.Sessions)
+			}
+		}
+		if len(left.URIs) != 2 {
+			t.Errorf("%d resources are restored, want 2", len(left.URIs))
+		}
+	})
+}

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,6 +30,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // rig is a catalogue of two servers, "files" and "search", whose connections report what a test makes them report.
 type rig struct {
+	restored atomic.Pointer[client.Left] // what the last connection began with
 	*stage.Stage
 	tenant              tenant.Tenant // as it is configured now
 	dispatcher, session stage.Box
@@ -203,7 +205,8 @@ func (r *rig) run(t *testing.T, test func(r *rig)) {
 	})
 }
 
-func (r *rig) connection(s tenant.Server, k tenant.Key, _ protocol.ClientCapabilities, _ protocol.Implementation, _ *client.Left, cat otp.Ref) otp.Child {
+func (r *rig) connection(s tenant.Server, k tenant.Key, _ protocol.ClientCapabilities, _ protocol.Implementation, left *client.Left, cat otp.Ref) otp.Child {
+	r.restored.Store(left)
 	o := func() client.Report { return client.Report{Server: s.Name, Key: k} }
 	return client.Supervised(k, s.Intensity, otp.Child{Start: otp.Worker(func() otp.Behaviour { return &place{r: r, o: o, cat: cat} })})
 }

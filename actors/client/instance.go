@@ -148,7 +148,7 @@ func (c *Connection) rested(ref otp.Ref) {
 func (c *Connection) instanceDown(m otp.Down) bool {
 	i := c.instance(m.Ref)
 	switch {
-	case m.Ref == c.primary: // its next incarnation may not know of this one
+	case m.Ref == c.primary && m.Ref != (otp.Ref{}): // its next incarnation may not know of this one
 		c.p.Monitor(m.Ref)
 		c.vacate()
 	case i == nil:

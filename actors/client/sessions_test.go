@@ -7,6 +7,7 @@ import (
 
 	"mcpd/actors/client"
 	"mcpd/actors/internal/stage"
+	"mcpd/gateway/quota"
 	"mcpd/gateway/tenant"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol/splice"
@@ -392,4 +393,26 @@ func TestWishOutlivesTheSessionItWasAskedIn(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A connection that begins with what a session has asked for that has ended meanwhile lets go of it,
+// once the session can not be attached anew.
+func TestRestoredSessionThatHasEndedIsLetGoOf(t *testing.T) {
+	gone := &client.Left{
+		Sessions: map[string]otp.Ref{"gone": {}},
+		URIs:     map[string]map[string]bool{"test://x": {"gone": true}},
+		Levels:   map[string]string{"gone": "debug"},
+	}
+	account, keep := keeping(elicits, 10<<20)
+	run(t, func(o *client.Options) { keep(o); o.Restore = gone }, func(r *rig) {
+		p := r.watched()
+		p.Reply(p.Expect("logging/setLevel"), `{}`)
+		p.Reply(p.Expect("resources/subscribe"), `{}`)
+		time.Sleep(client.Reattach)
+		p.Reply(p.Expect("resources/unsubscribe"), `{}`)
+		r.Rest()
+		if n := account.Holding().Kinds[quota.Subscriptions]; n != 0 {
+			t.Errorf("%d bytes of subscriptions count in the end", n)
+		}
+	})
 }
