@@ -34,8 +34,17 @@ func compare(t *testing.T, file, page string) {
 		}
 	}
 	if have, err := os.ReadFile(file); err != nil || string(have) != page {
-		t.Errorf("%s is not current (%v): run go generate ./internal/interop", file, err)
+		t.Errorf("%s is not current (%v): run go generate ./internal/interop\nit lacks:\n%s\nand has:\n%s",
+			file, err, onlyIn(page, string(have)), onlyIn(string(have), page))
 	}
+}
+
+// onlyIn are the lines of a page that another lacks.
+func onlyIn(page, other string) string {
+	had := strings.Split(other, "\n")
+	return strings.Join(slices.DeleteFunc(strings.Split(page, "\n"), func(line string) bool {
+		return slices.Contains(had, line)
+	}), "\n")
 }
 
 // oddLine is one line of the page.

@@ -155,6 +155,10 @@ func (w *oddWeb) post(out http.ResponseWriter, r *http.Request, server oddServer
 		out.WriteHeader(http.StatusAccepted)
 		return
 	}
+	if reply.aside {
+		session.accept(out, reply)
+		return
+	}
 	defer session.say(out, reply.beside)
 	if server.deaf && len(reply.before) > 0 { // it asks ahead of its answer
 		out.Header().Set("Content-Type", "text/event-stream")
@@ -171,11 +175,6 @@ func (w *oddWeb) post(out http.ResponseWriter, r *http.Request, server oddServer
 	}
 	if len(reply.lines()) == 0 {
 		<-r.Context().Done()
-		return
-	}
-	if reply.aside {
-		out.WriteHeader(http.StatusAccepted)
-		session.say(out, reply.lines())
 		return
 	}
 	if server.over == oddJSON || reply.status != 0 {
@@ -256,6 +255,28 @@ func (s *oddSession) say(out http.ResponseWriter, lines []string) {
 	for _, line := range lines {
 		s.stream <- line
 	}
+}
+
+// asideTime is how long before the response to a request its answer on the standing stream is read.
+const asideTime = 200 * time.Millisecond
+
+// accept answers with 202 a moment after the reply is on the standing stream, or before that where
+// the reply waits. At the same time it would be luck which of them a client reads first.
+func (s *oddSession) accept(out http.ResponseWriter, reply oddReply) {
+	if reply.wait == 0 {
+		for _, line := range reply.lines() {
+			s.stream <- line
+		}
+		time.Sleep(asideTime)
+		out.WriteHeader(http.StatusAccepted)
+		return
+	}
+	out.WriteHeader(http.StatusAccepted)
+	time.AfterFunc(reply.wait, func() {
+		for _, line := range reply.lines() {
+			s.stream <- line
+		}
+	})
 }
 
 // isAnswer reports whether a message answers a question.
