@@ -24,7 +24,8 @@ func TestClientFindsTheSessionLost(t *testing.T) {
 		release := make(chan struct{})
 		p.posts["slow"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { <-release; w.WriteHeader(404) }
 		p.posts["hung"] = func(w http.ResponseWriter, r *http.Request, _ jsonrpc.Message) { <-r.Context().Done() }
-		p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { w.WriteHeader(404) }
+		p.posts["x"] = refuse(404)
+		p.forget(refuse(404))
 		c := inMemory(t, p)
 		shake(t, c, protocol.V20251125)
 		send(t, c, call(1, "slow"), call(2, "hung"))
@@ -57,7 +58,8 @@ func TestClientWithNothingElseRunningLosesTheSessionAtOnce(t *testing.T) {
 	for _, m := range []jsonrpc.Message{call(1, "x"), jsonrpc.Notification("x", nil)} {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPeer()
-			p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { w.WriteHeader(404) }
+			p.posts["x"] = refuse(404)
+			p.forget(refuse(404))
 			c := inMemory(t, p)
 			shake(t, c, protocol.V20251125)
 			began := time.Now()
@@ -71,6 +73,49 @@ func TestClientWithNothingElseRunningLosesTheSessionAtOnce(t *testing.T) {
 }
 
 // Many servers answer 400 to a session that they do not know, and to a request that they do not like. A ping tells which it is.
+// 404 to one thing that is asked is about that, where the server answers others: it may have no such
+// path for GET, or no such method. A session that it says it does not know is lost all the same.
+func TestClientKeepsTheSessionThatOneThingIsNotFoundIn(t *testing.T) {
+	gone := func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = w.Write([]byte("Session not found"))
+	}
+	for name, tt := range map[string]struct {
+		asked, others func(http.ResponseWriter, *http.Request, jsonrpc.Message)
+		lists         bool
+		lost          bool
+	}{
+		"a method":                {asked: refuse(404), others: refuse(200)},
+		"all but a list":          {asked: refuse(404), others: refuse(404), lists: true},
+		"everything":              {asked: refuse(404), others: refuse(404), lost: true},
+		"a session, by its words": {asked: gone, others: refuse(200), lost: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPeer()
+				p.get = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }
+				p.posts["x"] = tt.asked
+				p.forget(tt.others)
+				if tt.lists {
+					p.posts["tools/list"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
+						answerJSON(w, jsonrpc.Response(m.ID, nil))
+					}
+				}
+				c := inMemory(t, p)
+				shake(t, c, protocol.V20251125)
+				if !tt.lost {
+					send(t, c, jsonrpc.Notification("notifications/initialized", nil))
+					expect(t, c, "streamable.Standing{Open:false Gap:false Err:<nil>}")
+				}
+				send(t, c, call(1, "x"))
+				if in := recv(t, c); in.Err == nil || errors.Is(in.Err, streamable.ErrSessionLost) != tt.lost {
+					t.Errorf("got %s, want lost=%v", show(in), tt.lost)
+				}
+			})
+		})
+	}
+}
+
 func TestClientFindsTheSessionLostBehind400(t *testing.T) {
 	refuse := func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
 		w.Header().Set("Content-Type", "application/json")
@@ -88,7 +133,8 @@ func TestClientFindsTheSessionLostBehind400(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newPeer()
-				p.posts["x"], p.posts["ping"] = refuse, tc.ping
+				p.posts["x"] = refuse
+				p.forget(tc.ping)
 				c := inMemory(t, p)
 				shake(t, c, protocol.V20251125)
 				send(t, c, call(1, "x"))
@@ -109,7 +155,7 @@ func TestClientFindsTheSessionLostBehind400OnItsStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer()
 		p.get = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }
-		p.posts["ping"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { w.WriteHeader(http.StatusBadRequest) }
+		p.forget(refuse(http.StatusBadRequest))
 		c := inMemory(t, p)
 		shake(t, c, protocol.V20251125)
 		send(t, c, jsonrpc.Notification("notifications/initialized", nil))
@@ -141,16 +187,14 @@ func TestClientTellsOfNotificationsThatDoNotArrive(t *testing.T) {
 // An answer that the server refuses with 400 is not heard. When it refuses a ping too it has
 // forgotten the session, and the connection ends. One that has no session is not asked.
 func TestClientTellsOfAnswersThatAreRefused(t *testing.T) {
-	refuse := func(status int) func(http.ResponseWriter, *http.Request, jsonrpc.Message) {
-		return func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { w.WriteHeader(status) }
-	}
 	for name, tc := range map[string]struct {
 		session         bool
 		status, ping    int
 		lost, delivered bool
 	}{
 		"forgotten":                 {session: true, status: 400, ping: 400, lost: true},
-		"forgotten, by 404":         {session: true, status: 404, ping: 200, lost: true},
+		"forgotten, by 404":         {session: true, status: 404, ping: 404, lost: true},
+		"404 of what it lacks":      {session: true, status: 404, ping: 200},
 		"it knows no such question": {session: true, status: 400, ping: 200},
 		"no session":                {status: 400, ping: 400},
 		"trouble":                   {session: true, status: 500, ping: 200, delivered: true},
@@ -158,7 +202,8 @@ func TestClientTellsOfAnswersThatAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newPeer()
-				p.posts[""], p.posts["ping"] = refuse(tc.status), refuse(tc.ping)
+				p.posts[""] = refuse(tc.status)
+				p.forget(refuse(tc.ping))
 				c := inMemory(t, p)
 				if tc.session {
 					shake(t, c, protocol.V20251125)

@@ -127,6 +127,19 @@ func (p *peer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// refuse answers with a status.
+func refuse(status int) func(http.ResponseWriter, *http.Request, jsonrpc.Message) {
+	return func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { w.WriteHeader(status) }
+}
+
+// forget has the server answer so all that it is asked when a client wants to know whether there is
+// a session.
+func (p *peer) forget(answer func(http.ResponseWriter, *http.Request, jsonrpc.Message)) {
+	for _, method := range []string{"ping", "tools/list", "resources/list", "prompts/list"} {
+		p.posts[method] = answer
+	}
+}
+
 func (p *peer) saw() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -57,20 +57,18 @@ func (o *outgoing) post(ctx context.Context) (written bool, err error) {
 		return wrote, err
 	}
 	defer discard(resp)
-	answers := o.method == ""
 	c.readopt(resp.Header, session)
 	if o.stale < MaxStale && c.replaced(ctx, resp.StatusCode, session) {
 		o.stale++
 		return o.post(ctx)
 	}
-	switch {
-	case 200 <= resp.StatusCode && resp.StatusCode <= 299:
+	if 200 <= resp.StatusCode && resp.StatusCode <= 299 {
 		return true, nil
-	case resp.StatusCode == http.StatusNotFound && session != "":
-		return false, ErrSessionLost
-	case answers && c.forgotten(ctx, resp.StatusCode, session):
+	}
+	body := excuse(resp)
+	if asks := o.method == "" || resp.StatusCode == http.StatusNotFound; asks && c.forgotten(ctx, resp.StatusCode, body, session) {
 		return false, ErrSessionLost
 	}
-	status := c.newStatusError(resp, excuse(resp))
+	status := c.newStatusError(resp, body)
 	return status.executed(), status
 }

@@ -138,8 +138,7 @@ func (o *outgoing) call(ctx context.Context) {
 func (o *outgoing) refused(ctx context.Context, resp *http.Response, session string) {
 	c := o.client
 	body := excuse(resp)
-	m, bad := jsonrpc.DecodeLenient(body, c.limits)
-	failure := media(resp.Header) == jsonType && bad == nil && m.Kind() == jsonrpc.KindFailure
+	m, failure := c.failure(resp, body)
 	answer := failure && m.ID == o.id
 	if failure && !answer && !m.ID.IsZero() {
 		spoil(resp)
@@ -152,7 +151,7 @@ func (o *outgoing) refused(ctx context.Context, resp *http.Response, session str
 		return
 	}
 	switch {
-	case strange && session != "" && c.forgotten(ctx, resp.StatusCode, c.current()):
+	case strange && session != "" && c.forgotten(ctx, resp.StatusCode, body, c.current()):
 		c.lose()
 		o.fail(ctx, ErrSessionLost, false)
 	case answer || failure && m.ID.IsZero() && protocol.SpecCode(m.Error.Code):

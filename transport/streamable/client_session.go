@@ -1,12 +1,15 @@
 package streamable
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
 	"net/http"
 	"strings"
 	"time"
+
+	"mcpd/protocol/jsonrpc"
 )
 
 // Leave has Close end the connection and not the session, with which another Client goes on by Take
@@ -126,28 +129,50 @@ func (c *Client) replaced(ctx context.Context, status int, sent string) bool {
 	return false
 }
 
-// sessionPing asks whether there is a session. Its id is none of the connection's.
-const sessionPing = `{"jsonrpc":"2.0","id":"mcpd-session","method":"ping"}`
+// harmless are the methods by which a server is asked whether it knows our session. Each that offers
+// something answers one of them, and some answer no ping.
+var harmless = [...]string{"ping", "tools/list", "resources/list", "prompts/list"}
 
-// forgotten reports whether a response with that status says that our session is gone: 404 does, and
-// so does 400 of a server that answers even a ping with it, as many do instead. A session id that was
-// replaced meanwhile says nothing.
-func (c *Client) forgotten(ctx context.Context, status int, session string) bool {
-	switch {
-	case session == "" || session != c.current():
+// forgotten reports whether a response means that our session is gone. 404 that speaks of the session
+// does. Other 404 and 400 may be about no more than what was asked for, such as a path or a method
+// that the server does not have: the session is gone if all else is answered so as well. A session
+// id that was replaced meanwhile says nothing.
+func (c *Client) forgotten(ctx context.Context, status int, body []byte, session string) bool {
+	if session == "" || status != http.StatusNotFound && status != http.StatusBadRequest {
 		return false
-	case status != http.StatusBadRequest:
-		return status == http.StatusNotFound
+	}
+	if status == http.StatusNotFound && bytes.Contains(bytes.ToLower(body), []byte("session")) {
+		return session == c.current()
 	}
 	ctx, cancel := context.WithTimeout(ctx, sessionTime)
 	defer cancel()
-	resp, _, err := c.do(ctx, http.MethodPost, session, net.Buffers{[]byte(sessionPing)}, postAccept)
-	if err != nil {
-		return false
+	for _, method := range harmless {
+		if session != c.current() || c.knows(ctx, session, method) {
+			return false
+		}
 	}
-	resp.Body.Close()
-	gone := resp.StatusCode == http.StatusBadRequest || resp.StatusCode == http.StatusNotFound
-	gone = gone && session == c.current()
-	c.readopt(resp.Header, session)
-	return gone
+	return true
+}
+
+// knows reports whether a server answers a method otherwise than with 400 or 404, or says in those
+// that it is the method that it does not have. A server that cannot be asked may know it.
+func (c *Client) knows(ctx context.Context, session, method string) bool {
+	ask := jsonrpc.Request(jsonrpc.StringID("mcpd-session"), method, nil).Append(nil)
+	resp, _, err := c.do(ctx, http.MethodPost, session, net.Buffers{ask}, postAccept)
+	if err != nil {
+		return true
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusBadRequest && resp.StatusCode != http.StatusNotFound {
+		c.readopt(resp.Header, session)
+		return true
+	}
+	m, ok := c.failure(resp, excuse(resp))
+	return ok && m.Error.Code == jsonrpc.CodeMethodNotFound
+}
+
+// failure is the error of JSON-RPC in the body of a response that is no success.
+func (c *Client) failure(resp *http.Response, body []byte) (m jsonrpc.Message, ok bool) {
+	m, err := jsonrpc.DecodeLenient(body, c.limits)
+	return m, media(resp.Header) == jsonType && err == nil && m.Kind() == jsonrpc.KindFailure
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 	"time"
 
@@ -33,10 +32,10 @@ func (f *flow) stand(ctx context.Context) {
 		case errors.As(err, &status) && status.Status < 500 && f.last != "":
 			f.last, gap = "", true // what was missed is not kept any more; without the id there is a stream, or else the session is lost
 			continue
-		case errors.As(err, &status) && f.client.forgotten(ctx, status.Status, f.session):
+		case errors.As(err, &status) && f.client.forgotten(ctx, status.Status, []byte(status.Body), f.session):
 			f.client.lose()
 			return
-		case errors.As(err, &status) && status.Status == http.StatusMethodNotAllowed:
+		case errors.As(err, &status) && status.Nowhere():
 			f.tell(Standing{Gap: gap})
 			return
 		case errors.As(err, &status) && status.final():

@@ -122,6 +122,7 @@ func TestClientFindsTheSessionLostOnTheStandingStream(t *testing.T) {
 			}
 			w.WriteHeader(404)
 		}
+		p.forget(refuse(404))
 		c := inMemory(t, p)
 		initialized(t, c)
 		expect(t, c, "streamable.Standing{Open:true Gap:false Err:<nil>}")
