@@ -124,6 +124,7 @@ type View struct {
 	added [client.Kinds]bool             // to them by other instances of the server
 	// what a list does not have, and why; nil for nothing
 	incomplete   [client.Kinds]jsontext.Value
+	absent       []absent // servers that have listed nothing
 	disabled     []string
 	annotated    []jsontext.Value // tools whose annotations are shown to modern clients
 	experimental []capability.Experimental

@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"slices"
+
 	"mcpd/actors/client"
 	merge "mcpd/gateway/catalog"
 	"mcpd/protocol"
@@ -10,10 +12,16 @@ import (
 // change.
 func (c *Catalog) view(caller Caller) *View {
 	g := c.group(caller)
-	if v := c.views.get(g); v != nil {
+	absent := c.absent(caller)
+	v := c.views.get(g)
+	switch {
+	case v != nil && slices.Equal(v.absent, absent):
 		return v
+	case v != nil: // it tells why servers were absent before
+		c.views.forget(func(other group) bool { return other == g })
 	}
-	v := &View{
+	v = &View{
+		absent:     absent,
 		Answers:    g.answers,
 		alone:      caller.Server != "",
 		account:    c.o.Kept,
@@ -59,11 +67,13 @@ func (c *Catalog) view(caller Caller) *View {
 			}
 		} else {
 			v.Missing = append(v.Missing, name)
-			for _, k := range merge.Kinds() {
-				told(k, name, "it has not listed anything yet")
-			}
 		}
 		servers = append(servers, item)
+	}
+	for _, a := range absent {
+		for _, k := range merge.Kinds() {
+			told(k, a.server, a.words())
+		}
 	}
 	v.Catalog = merge.New(servers)
 	c.views.keepPrepared(c.o.Kept)
