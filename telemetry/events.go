@@ -261,7 +261,7 @@ type (
 	ListCut struct {
 		Where
 		List   string `key:"list" is:"which; initialize for what the server says of itself"`
-		Reason string `key:"reason" is:"what exceeds its bound: description (the rest of it is cut off), schema or item_bytes (left out), items (those behind are left out), pages or bytes (no further page was asked for), instructions (the rest is cut off), capabilities (all but the standard ones are left out)"`
+		Reason string `key:"reason" is:"what exceeds its bound: description (the rest of it is cut off), schema or item_bytes (left out), items (those behind are left out), pages or bytes (no further page was asked for), loop (a cursor leads back to a page that came before), instructions (the rest is cut off), capabilities (all but the standard ones are left out)"`
 		Count  uint32 `key:"items" is:"how many, as far as they have been seen"`
 		First  string `key:"first" is:"the name of one"`
 	}

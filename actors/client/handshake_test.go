@@ -73,6 +73,42 @@ func TestListIsBounded(t *testing.T) {
 	})
 }
 
+// A page that comes again with the same cursor ends the list, which says so, and so does a cursor
+// that is empty, as most SDKs' clients read it.
+func TestListEndsWhereItBeginsAnew(t *testing.T) {
+	const a, b = `{"tools":[{"name":"a"}],"nextCursor":`, `{"tools":[{"name":"b"}],"nextCursor":`
+	for name, tt := range map[string]struct {
+		pages []string
+		want  int
+		cuts  []catalog.Cut
+	}{
+		"an empty cursor":              {[]string{a + `""}`}, 1, nil},
+		"an empty cursor later":        {[]string{a + `"x"}`, b + `""}`}, 2, nil},
+		"the same again":               {[]string{a + `"x"}`, a + `"x"}`}, 1, []catalog.Cut{{Reason: catalog.Loop}}},
+		"the same after another":       {[]string{a + `"x"}`, b + `"y"}`, a + `"x"}`}, 2, []catalog.Cut{{Reason: catalog.Loop}}},
+		"the same cursor, other items": {[]string{a + `"x"}`, b + `"x"}`, `{"tools":[]}`}, 2, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, nil, func(r *rig) {
+				p := r.server()
+				p.Handshake(`{"tools":{}}`)
+				for _, page := range tt.pages {
+					p.Reply(p.Expect("tools/list"), page)
+				}
+				p.ExpectNothing(time.Second)
+				got := r.report()
+				if n := len(got.Lists[catalog.Tools]); n != tt.want || got.State != client.Ready {
+					t.Errorf("%d tools in state %s, want %d", n, got.State, tt.want)
+				}
+				if len(tt.cuts) > 0 && !strings.Contains(got.Short[catalog.Tools].Words, "cursor") {
+					t.Errorf("told %+v", got.Short[catalog.Tools])
+				}
+				r.cuts(tt.cuts...)
+			})
+		})
+	}
+}
+
 // A list of 5,000 items in pages of 20 is read whole, and nothing of it is left out.
 func TestLongListIsReadToItsEnd(t *testing.T) {
 	run(t, nil, func(r *rig) {
@@ -113,8 +149,9 @@ func TestListIsNotReadToItsEnd(t *testing.T) {
 			run(t, nil, func(r *rig) {
 				p := r.server()
 				p.Handshake(`{"tools":{}}`)
-				for range 2 {
-					p.Reply(p.Expect("tools/list"), `{"tools":[`+tt.page+`],"nextCursor":"more"}`)
+				for n := range 2 {
+					page := fmt.Sprintf(`{"tools":[%s],"nextCursor":"more%d"}`, tt.page, n)
+					p.Reply(p.Expect("tools/list"), page)
 				}
 				p.ExpectNothing(time.Second)
 				got := r.report()

@@ -29,6 +29,7 @@ const (
 	ManyItems       Reason = "items"       // those behind MaxItems are left out
 	ManyPages       Reason = "pages"       // no further page was asked for
 	ManyBytes       Reason = "bytes"       // no further page was asked for
+	Loop            Reason = "loop"        // a page came again with the same cursor
 
 	// These are about what a server says of itself, in the answer to initialize or server/discover.
 	LongInstructions  Reason = "instructions" // the rest is cut off in those of all servers
@@ -50,6 +51,7 @@ var words = map[Reason]string{
 	ManyItems:       fmt.Sprintf("those behind the first %d are left out", MaxItems),
 	ManyPages:       "further pages are left out because there are too many",
 	ManyBytes:       "further pages are left out because the list is too large",
+	Loop:            "there are no further pages, because a cursor leads back to a page that came before",
 }
 
 // Words says what was done to a list, in a sentence for people.
