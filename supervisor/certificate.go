@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -24,16 +25,21 @@ const (
 )
 
 // CheckCertificate is what is wrong with the certificate of a configuration, if it has one. A host
-// would not start without its files; with one that its clients refuse it does.
-func CheckCertificate(c *config.Config, now time.Time) error {
+// would not start without its files; with one that its clients refuse it does. A root that this
+// machine does not trust is a doubt, because the clients may.
+func CheckCertificate(c *config.Config, now time.Time) (doubt, err error) {
 	if c.TLS.Cert == "" {
-		return nil
+		return nil, nil
 	}
 	certificate, err := streamable.LoadCertificate(c.TLS.Cert, c.TLS.Key)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return certificate.Check(now, nil)
+	err = certificate.Check(now, nil)
+	if _, unknown := errors.AsType[*streamable.UnknownRootError](err); unknown {
+		return err, nil
+	}
+	return nil, err
 }
 
 // certificateRow is the row that renews the certificate. The certificate outlives it.

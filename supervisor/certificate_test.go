@@ -69,9 +69,9 @@ func TestCheckCertificateOfAConfiguration(t *testing.T) {
 		{"the certificate for both", cert, cert, now, "found a certificate rather than a key"},
 		{"a directory", dir, key, now, "no regular file"},
 	} {
-		err := CheckCertificate(&config.Config{TLS: config.TLS{Cert: c.cert, Key: c.key}}, c.now)
-		if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.cert)) {
-			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
+		doubt, err := CheckCertificate(&config.Config{TLS: config.TLS{Cert: c.cert, Key: c.key}}, c.now)
+		if doubt != nil || (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.cert)) {
+			t.Errorf("%s: got %v and doubt %v, want %q", c.name, err, doubt, c.want)
 		}
 	}
 }

@@ -34,13 +34,15 @@ func configCommand() *cobra.Command {
 			for at, why := range supervisor.Untrusted(c) {
 				bad = errors.Join(bad, fmt.Errorf("tenant %s: server %s: %w", at.Tenant, at.Server, why))
 			}
-			if err := supervisor.CheckCertificate(c, time.Now()); err != nil {
-				bad = errors.Join(bad, err)
+			doubt, err := supervisor.CheckCertificate(c, time.Now())
+			if doubt != nil {
+				fmt.Fprintf(out, "warning: %v\n", doubt)
 			}
+			bad = errors.Join(bad, err)
 			if bad != nil {
 				return &failure{exitConfig, bad}
 			}
-			_, err := fmt.Fprintf(out, "%s: ok, %s, %s\n", source,
+			_, err = fmt.Fprintf(out, "%s: ok, %s, %s\n", source,
 				count(uint32(len(c.Tenants)), "tenant", "tenants"), count(uint32(servers), "server", "servers"))
 			return err
 		}),

@@ -184,7 +184,7 @@ func (c *Certificate) Expires() time.Time {
 
 // Check is what clients would have against the certificate at that time: it, or one of its chain,
 // is not valid then, or its chain ends at a certificate whose issuer neither is in the file nor is
-// one of roots. Nil for roots stands for those of the system.
+// one of roots, which is an UnknownRootError where it has an issuer of the first. Nil for roots stands for those of the system.
 func (c *Certificate) Check(now time.Time, roots *x509.CertPool) error {
 	chain, err := parse(c.served.Load())
 	if err != nil {
@@ -197,6 +197,16 @@ func (c *Certificate) Check(now time.Time, roots *x509.CertPool) error {
 		return c.wrap(err)
 	}
 	return nil
+}
+
+// UnknownRootError says that a chain is whole up to a root which this machine does not trust. Its
+// clients may, as those of a private CA do.
+type UnknownRootError struct{ Last, Root string } // the subject of the last certificate, and its issuer
+
+func (e *UnknownRootError) Error() string {
+	return fmt.Sprintf("the chain ends at %q, and its issuer %q is neither in the file nor trusted by this machine: "+
+		"clients have to trust %[2]q themselves, as they do with a private CA; if it is not a root, append its certificate to the file",
+		e.Last, e.Root)
 }
 
 func parse(pair *tls.Certificate) (chain []*x509.Certificate, err error) {
@@ -233,6 +243,11 @@ func check(chain []*x509.Certificate, now time.Time, trusted *x509.CertPool) err
 	_, err := chain[0].Verify(o)
 	if _, unknown := errors.AsType[x509.UnknownAuthorityError](err); unknown {
 		last := lastOf(chain)
+		o.Roots = x509.NewCertPool()
+		o.Roots.AddCert(last)
+		if _, broken := chain[0].Verify(o); last != chain[0] && broken == nil {
+			return &UnknownRootError{last.Subject.String(), last.Issuer.String()}
+		}
 		return fmt.Errorf("the chain ends at %q, and its issuer %q is neither in the file nor trusted by this machine: "+
 			"append the certificates of its issuers to the file", last.Subject, last.Issuer)
 	}

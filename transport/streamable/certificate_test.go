@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"math/big"
 	"net/http"
 	"os"
@@ -130,6 +131,40 @@ func TestCertificatesThatClientsRefuse(t *testing.T) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// A chain of a private CA leaves out its root, which its clients trust and this machine may not. That
+// is told apart from a chain that no client accepts.
+func TestChainWhoseRootIsUnknown(t *testing.T) {
+	root := issue(t, nil, "root", true, -day, 100*day)
+	middle := issue(t, root, "middle", true, -day, 100*day)
+	lower := issue(t, middle, "lower", true, -day, 100*day)
+	leaf := issue(t, middle, "leaf", false, -day, 100*day)
+	stale := issue(t, root, "stale", true, -2*day, -time.Hour)
+	public := x509.NewCertPool()
+	public.AddCert(issue(t, nil, "another root", true, -day, day).Certificate)
+	for _, c := range []struct {
+		name  string
+		chain []*issued
+		want  bool
+	}{
+		{"without its root", []*issued{leaf, middle}, true},
+		{"longer", []*issued{issue(t, lower, "x", false, -day, day), lower, middle}, true},
+		{"a leaf alone", []*issued{leaf}, false},
+		{"a gap", []*issued{issue(t, lower, "x", false, -day, day), middle}, false},
+		{"a stranger in between", []*issued{leaf, issue(t, root, "other", true, -day, day)}, false},
+		{"an expired intermediate", []*issued{issue(t, stale, "x", false, -day, day), stale}, false},
+		{"a leaf that issues", []*issued{issue(t, leaf, "x", false, -day, day), leaf}, false},
+	} {
+		cert, key := pair(t, c.chain...)
+		err := loaded(t, cert, key).Check(noon, public)
+		if _, got := errors.AsType[*UnknownRootError](err); err == nil || got != c.want {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if c.want && !strings.Contains(err.Error(), `clients have to trust "CN=root" themselves`) {
+			t.Errorf("%s: told %v", c.name, err)
+		}
 	}
 }
 
