@@ -141,6 +141,8 @@ func TestDiscoverOfOneServer(t *testing.T) {
 		if !strings.Contains(string(out.End().Result), `"name":"peer"`) {
 			t.Errorf("got %v", out.All())
 		}
+		time.Sleep(time.Minute) // the lists are there, before which listChanged is offered for any
+		out = c.ask("server/discover", "")
 		if got, _ := splice.Get(out.End().Result, "capabilities"); string(got) != all {
 			t.Errorf("offers %s, want %s", got, all)
 		}
