@@ -121,10 +121,23 @@ func EndingOf(err error) *Ending {
 	case errors.Is(err, streamable.ErrSessionLost):
 		end.Cause = causeSession
 	}
-	if o, ok := streamable.ObstacleOf(err); ok {
+	if o, ok := obstacleOf(err); ok {
 		end.Cause, end.Permanent, end.Text = o.Cause, true, end.Text+": "+o.Do
 	}
 	return end
+}
+
+// atStart is an error that came before a server had agreed to anything.
+type atStart struct{ error }
+
+func (e atStart) Unwrap() error { return e.error }
+
+// obstacleOf finds the obstacle that an error tells of, at the start of a server also that it refuses.
+func obstacleOf(err error) (streamable.Obstacle, bool) {
+	if _, early := errors.AsType[atStart](err); early {
+		return streamable.ObstacleAtStart(err)
+	}
+	return streamable.ObstacleOf(err)
 }
 
 // EndingFor is the ending of the connection with that key. What the program wrote may be read by the

@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"mcpd/actors/client"
 	"mcpd/actors/internal/stage"
@@ -41,6 +42,11 @@ func TestObstacleIsNotTriedAgain(t *testing.T) {
 		do     string
 	}{
 		{"certificate", nil, "initialize", x509.UnknownAuthorityError{}, streamable.CauseCertificate, "in `ca`"},
+		{"401", nil, "initialize", &streamable.StatusError{Status: 401}, streamable.CauseRefused, "look at its `headers`"},
+		{"403", nil, "initialize", &streamable.StatusError{Status: 403}, streamable.CauseRefused, "look at its `headers`"},
+		{"401 of a modern server", modern(elicits), "server/discover", &streamable.StatusError{Status: 401}, streamable.CauseRefused, "look at its `headers`"},
+		{"page", nil, "initialize", &streamable.PageError{Type: "text/html"}, streamable.CausePage, "answers with a page"},
+		{"page of a modern server", modern(elicits), "server/discover", &streamable.PageError{Type: "text/html"}, streamable.CausePage, "answers with a page"},
 		{"name", nil, "initialize", missing(), streamable.CauseName, "correct the url"},
 		{"redirect", nil, "initialize", &streamable.StatusError{Status: 308, Location: "b.test/mcp", Moved: "https://b.test/mcp"}, streamable.CauseRedirect, `"https://b.test/mcp" as its url`},
 		{"redirect of a modern server", modern(elicits), "server/discover", &streamable.StatusError{Status: 307}, streamable.CauseRedirect, "to no address"},
@@ -102,6 +108,30 @@ func TestObstacleOfACall(t *testing.T) {
 			}
 			if !mended {
 				told(t, client.LostError("files", "tools/call", false, got.Cause), "correct the url")
+			}
+		})
+	}
+}
+
+// A refusal may pass where the server says when to come back, and one of a call in use is about that
+// call.
+func TestRefusalThatMayPass(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.dialled()
+		p.Send(failure(p.Expect("initialize"), &streamable.StatusError{Status: 403, RetryAfter: time.Second}))
+		r.isAway()
+		if end := client.EndingOf(r.report().Cause); end.Permanent {
+			t.Errorf("the cause is %+v", end)
+		}
+	})
+	for _, err := range []error{&streamable.StatusError{Status: 403}, &streamable.PageError{Type: "text/html"}} {
+		run(t, nil, func(r *rig) {
+			p := r.ready(`{"tools":{}}`)
+			x := r.call("one")
+			p.Send(failure(p.Expect("tools/call"), err))
+			r.Rest()
+			if got := r.report(); got.State != client.Ready || r.outcome(x).Err == nil {
+				t.Errorf("report: %v", got.State)
 			}
 		})
 	}

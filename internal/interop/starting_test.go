@@ -47,17 +47,18 @@ tenants: {default: {servers: {web: {
 }
 
 // A server behind a URL that answers, but not so that it can be used, is asked less and less often. The
-// log has one warning for each status, and one incident.
+// log has one warning for each status, and one incident. One that refuses us, or is a page, is left
+// alone.
 func TestServerThatAnswersWrongAtItsStart(t *testing.T) {
 	for _, tt := range []struct {
 		name, cause string
 		answer      http.HandlerFunc
 	}{
-		{"401", "401", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }},
-		{"403", "403", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }},
+		{"401", "look at its `headers`", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }},
+		{"403", "look at its `headers`", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }},
 		{"404", "404", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }},
 		{"500", "500", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }},
-		{"page", "text/html", func(w http.ResponseWriter, _ *http.Request) {
+		{"page", "answers with a page", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
 			_, _ = io.WriteString(w, "<html>") // who asked may be gone
 		}},
@@ -86,6 +87,11 @@ func TestServerThatAnswersWrongAtItsStart(t *testing.T) {
 				tt.answer(w, r)
 			}))
 			defer web.Close()
+			permanent := slices.Contains([]string{"401", "403", "page"}, tt.name)
+			most, warned, state := int64(20*4), 1, `"backoff"`
+			if permanent { // there is a line of the start and one of the quarantine
+				most, warned, state = 4, 2, `"quarantined"`
+			}
 			host := mcptest.Start(t, webAt(web.URL+"/mcp"))
 			var clients []*wire
 			for range 3 {
@@ -102,6 +108,9 @@ func TestServerThatAnswersWrongAtItsStart(t *testing.T) {
 						!strings.Contains(m.Error.Message, tt.cause) {
 						t.Fatalf("a call is told %+v, want %q", m, tt.cause)
 					}
+					if again := strings.Contains(string(m.Error.Data), `"retryable":true`); again == permanent {
+						t.Fatalf("a call is told %s", m.Error.Data)
+					}
 					incidents = append(incidents, is.Incident)
 				}
 			}
@@ -109,15 +118,18 @@ func TestServerThatAnswersWrongAtItsStart(t *testing.T) {
 				t.Errorf("incidents: %q", slices.Compact(incidents))
 			}
 			// each dial is up to four requests: a probe, two ways to shake hands, and one for HTTP+SSE
-			if n := asked.Load(); n > 20*4 {
+			if n := asked.Load(); n > most {
 				t.Errorf("it was asked %d times in 6 s", n)
 			}
 			warnings := slices.DeleteFunc(story(host), func(line string) bool { return strings.Contains(line, `"level":"info"`) })
-			if len(warnings) != 1 || !strings.Contains(warnings[0], incidents[0]) {
+			if len(warnings) != warned || !strings.Contains(warnings[0], incidents[0]) {
 				t.Errorf("the log says %q", warnings)
 			}
-			if is := served(t, host); !strings.Contains(is, `"backoff"`) || !strings.Contains(is, incidents[0]) {
+			if is := served(t, host); !strings.Contains(is, state) || !strings.Contains(is, incidents[0]) {
 				t.Errorf("the server is shown as %s", is)
+			}
+			if permanent {
+				return
 			}
 			well.Store(true)
 			eventually(t, "a call succeeds", func() bool { return clients[0].post(callWebT).message(t).Error == nil })

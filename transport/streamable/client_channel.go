@@ -85,10 +85,11 @@ func (c *Client) detour(ctx context.Context, refusal *StatusError) error {
 // pass.
 func (e *StatusError) beside(err error) error {
 	trouble, refused := errors.AsType[*StatusError](err)
+	_, page := errors.AsType[*PageError](err)
 	switch {
 	case err == nil:
 		return nil
-	case !refused:
+	case !refused, page && e.Nowhere():
 	case trouble.Later(), trouble.Status >= http.StatusInternalServerError, e.Nowhere() && !trouble.Foreign():
 		return fmt.Errorf("GET of HTTP+SSE, after POST was refused with status %d: %w", e.Status, trouble)
 	case trouble.Foreign(): // the address has no stream, as most have none

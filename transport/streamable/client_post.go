@@ -130,7 +130,7 @@ func (o *outgoing) call(ctx context.Context) {
 		o.fail(ctx, errNoAnswer, true)
 	default:
 		spoil(resp)
-		o.fail(ctx, fmt.Errorf("the answer is of type %q", kind), true)
+		o.fail(ctx, unreadable(kind), true)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"time"
 
 	"mcpd/protocol/jsonrpc"
@@ -120,7 +121,11 @@ func (f *flow) refused(resp *http.Response) error {
 	body := excuse(resp)
 	if resp.StatusCode < 300 { // some servers answer every GET with a page
 		shown := fmt.Sprintf("a GET is answered with type %q", media(resp.Header))
-		return &StatusError{Status: http.StatusMethodNotAllowed, Body: shown}
+		none := &StatusError{Status: http.StatusMethodNotAllowed, Body: shown}
+		if kind := media(resp.Header); slices.Contains(pages, kind) {
+			return &PageError{Type: kind, err: none}
+		}
+		return none
 	}
 	return f.client.newStatusError(resp, body)
 }
