@@ -76,6 +76,7 @@ const (
 	causeOperator = "operator"
 	causeStarting = "starting"
 	causeRemoved  = "removed"
+	causeRevision = "revision"
 )
 
 // StillStarting is what callers are told of a server that has not ended, and keeps them waiting for its handshake or its first lists.
@@ -120,6 +121,9 @@ func EndingOf(err error) *Ending {
 		end.Stderr = telemetry.Clean(strings.TrimSpace(string(exit.Stderr)), telemetry.MaxValue)
 	case errors.Is(err, streamable.ErrSessionLost):
 		end.Cause = causeSession
+	}
+	if other, ok := errors.AsType[unspoken](err); ok {
+		end.Cause, end.Permanent, end.Text = causeRevision, true, end.Text+": "+other.do()
 	}
 	if o, ok := obstacleOf(err); ok {
 		end.Cause, end.Permanent, end.Text = o.Cause, true, end.Text+": "+o.Do

@@ -89,7 +89,10 @@ func (c *Connection) discovered(result jsontext.Value, err error) error {
 				return c.learnAll()
 			}
 		}
-		return c.fallBack(fmt.Errorf("server/discover: no revision of ours: %w", err))
+		if err == nil {
+			err = errors.New("no revision of ours")
+		}
+		return c.fallBack(c.unspoken(fmt.Errorf("server/discover: %w", err)))
 	}
 	if c.answered != nil {
 		return c.greetedBy(*c.answered)

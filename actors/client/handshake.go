@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -61,10 +62,12 @@ type unready interface {
 	Unready(within time.Duration) error
 }
 
-// initialized takes the server's answer to the handshake. A server that speaks no revision of ours ends the connection for good.
+// initialized takes the server's answer to the handshake. A server that speaks no revision of ours ends the
+// connection for good.
 func (c *Connection) initialized(result jsontext.Value, err error) error {
 	var init protocol.InitializeResult
 	var v protocol.Version
+	answered := err == nil
 	if err == nil {
 		init, err = protocol.ParseInitializeResult(result)
 	}
@@ -80,6 +83,9 @@ func (c *Connection) initialized(result jsontext.Value, err error) error {
 		if modernOnly(init.Version, err) && (!c.probed || c.silent) && c.may(protocol.Modern) {
 			return c.probe(c.newest(protocol.Modern))
 		}
+		if answered {
+			return c.unspoken(c.greeted)
+		}
 		return c.greeted
 	}
 	greeted := c.bounds(Facts{Version: v, Capabilities: init.Capabilities, Server: init.Info, Instructions: init.Instructions})
@@ -89,6 +95,23 @@ func (c *Connection) initialized(result jsontext.Value, err error) error {
 	}
 	return c.greetedBy(greeted)
 }
+
+// unspoken is the error of a server that has answered the handshake, and not in a revision that may
+// be spoken to it. It would answer the same again.
+type unspoken struct {
+	error
+	ours []string
+}
+
+func (e unspoken) Unwrap() error { return e.error }
+
+// do says what to do.
+func (e unspoken) do() string {
+	return "use a version of the server that speaks one of " + strings.Join(e.ours, ", ")
+}
+
+// unspoken adds to an error what may be spoken.
+func (c *Connection) unspoken(err error) error { return unspoken{err, c.o.Policy.Names()} }
 
 // greetedBy goes on with a server that has answered initialize.
 func (c *Connection) greetedBy(f Facts) error {

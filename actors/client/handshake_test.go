@@ -313,14 +313,6 @@ func TestStartThatFailsIsTriedAgain(t *testing.T) {
 			p.Refuse(p.Expect("initialize"), -32603, "not today")
 			p.Refuse(p.Expect("server/discover"), -32601, "no such method")
 		}, client.Backoff, "not today"},
-		"unknown revision": {func(r *rig) {
-			p := r.server()
-			p.Reply(p.Expect("initialize"), `{"protocolVersion":"1999-01-01","capabilities":{},"serverInfo":{"name":"x","version":"1"}}`)
-		}, client.Backoff, "initialize: "},
-		"no result": {func(r *rig) {
-			p := r.server()
-			p.Reply(p.Expect("initialize"), `{}`)
-		}, client.Backoff, "initialize: "},
 		"silence": {func(r *rig) {
 			p := r.server()
 			p.Expect("initialize")

@@ -10,6 +10,7 @@ import (
 
 	"mcpd/actors/client"
 	"mcpd/actors/internal/stage"
+	"mcpd/protocol"
 	"mcpd/telemetry"
 	"mcpd/transport/streamable"
 )
@@ -133,6 +134,51 @@ func TestRefusalThatMayPass(t *testing.T) {
 			if got := r.report(); got.State != client.Ready || r.outcome(x).Err == nil {
 				t.Errorf("report: %v", got.State)
 			}
+		})
+	}
+}
+
+// A server that answers its handshake in no revision that may be spoken to it would do so again: it is
+// left alone, in either era, and everybody is told why.
+func TestAnswerInARevisionOfNobody(t *testing.T) {
+	within := func(floor, ceiling protocol.Version, change setup) setup {
+		return func(o *client.Options) {
+			if change != nil {
+				change(o)
+			}
+			o.Policy.Floor, o.Policy.Ceiling = floor, ceiling
+		}
+	}
+	for _, tt := range []struct {
+		name           string
+		change         setup
+		method, answer string
+		says           []string
+	}{
+		{"unknown", nil, "initialize", `{"protocolVersion":"2025-09-01","capabilities":{}}`, []string{"2025-11-25"}},
+		{"future", nil, "initialize", `{"protocolVersion":"2031-01-01","capabilities":{}}`, []string{"2025-11-25"}},
+		{"none", nil, "initialize", `{"capabilities":{}}`, []string{"protocolVersion is missing", "2025-11-25"}},
+		{"no date", nil, "initialize", `{"protocolVersion":"latest","capabilities":{}}`, []string{"latest", "2025-11-25"}},
+		{"not allowed", within(protocol.V20250618, 0, nil), "initialize", `{"protocolVersion":"2025-03-26","capabilities":{}}`, []string{"2025-06-18"}},
+		{"of a modern server", within(protocol.V20260728, 0, modern(elicits)), "server/discover", `{"supportedVersions":["2031-01-01"],"capabilities":{}}`, []string{"no revision of ours", "2026-07-28"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			run(t, tt.change, func(r *rig) {
+				p := r.server()
+				p.Reply(p.Expect(tt.method), tt.answer)
+				p.ExpectClosed()
+				r.Rest()
+				got := r.report()
+				end := client.EndingOf(got.Cause)
+				if got.State != client.Quarantined || !end.Permanent {
+					t.Fatalf("report: %v, %+v", got.State, end)
+				}
+				lost := client.LostError("files", "tools/call", false, got.Cause)
+				told(t, lost, append(tt.says, "use a version of the server that speaks one of")...)
+				if data := string(lost.Data); !strings.Contains(data, `"retryable":false`) {
+					t.Errorf("a caller gets %s", data)
+				}
+			})
 		})
 	}
 }
