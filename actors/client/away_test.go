@@ -130,7 +130,7 @@ func TestWhatSaysThatAServerIsAway(t *testing.T) {
 		{"no address", &net.DNSError{Err: "no such host", IsTemporary: true}, true, true},
 		{"gateway", gateway, true, false},
 		{"cut", io.ErrUnexpectedEOF, true, false},
-		{"forbidden", &streamable.StatusError{Status: http.StatusForbidden}, true, false},
+		{"in trouble", &streamable.StatusError{Status: http.StatusInternalServerError}, true, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			run(t, nil, func(r *rig) {
