@@ -29,7 +29,7 @@ type reach struct{ *http.Transport }
 
 func (r reach) RoundTrip(q *http.Request) (*http.Response, error) {
 	q = q.Clone(q.Context())
-	q.Header.Set("Origin", "https://"+name)
+	q.Header.Set("Origin", "https://"+q.URL.Host)
 	return r.Transport.RoundTrip(q)
 }
 
@@ -90,6 +90,10 @@ const silence = 5 * time.Second
 func drive(t *testing.T, port string, trust *x509.CertPool, prefixes ...string) {
 	t.Helper()
 	listening := map[string]*client{}
+	named := &mcp.StreamableClientTransport{
+		Endpoint: "https://" + name + ":" + port + "/t/acme/mcp", HTTPClient: reaching(t, port, trust),
+	}
+	connect(t, named, "") // a page of the own origin at another port than 443
 	for _, prefix := range prefixes {
 		url := "https://" + name + prefix + "/t/acme/"
 		direct := func(revision string) *client {
