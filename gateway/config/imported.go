@@ -2,7 +2,10 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/goccy/go-yaml/ast"
 
 	"mcpd/gateway/config/document"
 	"mcpd/gateway/tenant"
@@ -58,6 +61,73 @@ func (l *loader) add(s scope, name document.Name) bool {
 	l.origin[id] = name.At
 	s.tenant.Servers = append(s.tenant.Servers, *s.server)
 	return true
+}
+
+// aliases are keys of an entry by which other clients call one of ours.
+var aliases = map[string]string{"serverUrl": "url", "httpUrl": "url"}
+
+// switches are keys of an entry that put a server away when they have that value.
+var switches = map[string]string{"disabled": "true", "enabled": "false", "isActive": "false"}
+
+// passedOver are keys of an entry that other clients read and that mean nothing to a host.
+var passedOver = []string{
+	"alwaysAllow", "autoApprove", "category", "connectionTimeout", "debug", "description",
+	"disabledTools", "enabledTools", "env_vars", "envFile", "excludeTools", "gallery", "icon", "id",
+	"includeTools", "initTimeout", "initializationTimeout", "name", "note", "oauth", "provider",
+	"requestTimeout", "startupTimeout", "tags", "timeout", "tools", "transportType", "trust",
+	"version", "watchPaths",
+}
+
+// foreign reports whether the keys of a place are as other clients write them.
+func (p *place) foreign() bool { return p != nil && strings.HasSuffix(p.path, "mcpServers.*") }
+
+// otherKey deals with a key that is not of this place, if it may be of another client's: kid is the
+// key that it stands for, nil where it is passed over.
+func (l *loader) otherKey(n *node, name document.Name, alone bool) (kid *node, known bool) {
+	_, switched := switches[name.Text]
+	switch foreign := n.place.foreign(); {
+	case foreign && aliases[name.Text] != "":
+		return n.find(aliases[name.Text]), true
+	case foreign && switched: // see putAway
+		return nil, true
+	case foreign && slices.Contains(passedOver, name.Text), alone:
+		l.warn(name.At, fmt.Sprintf("key %q is passed over", document.Printable(name.Text)),
+			"it is of another client and means nothing to mcpd", "remove it, or leave it to that client")
+		return nil, true
+	}
+	return nil, false
+}
+
+// putAway reports whether another client has switched off an entry, which is left out then.
+func (l *loader) putAway(y ast.Node, name document.Name) bool {
+	mapping, ok := y.(*ast.MappingNode)
+	if !ok {
+		return false
+	}
+	for _, value := range mapping.Values {
+		key, _, _ := document.Text(value.Key)
+		off, known := switches[key]
+		if set, text, _ := document.Text(value.Value); known && !text && set == off {
+			l.warn(document.At(value.Key), quoted("server", name.Text)+" is left out",
+				key+" is "+off, "remove that line to have it served")
+			return true
+		}
+	}
+	return false
+}
+
+// imports reports whether keys at the top are those of another client's file: mcpServers, and no
+// other key of ours.
+func imports(n *node, pairs []document.Pair) (only bool) {
+	for _, pair := range pairs {
+		switch {
+		case pair.Name.Text == "mcpServers":
+			only = true
+		case n.find(pair.Name.Text) != nil:
+			return false
+		}
+	}
+	return only && n == shape()
 }
 
 // MapName turns the name of a server in another client's configuration into one of ours: lower case, and each run of other

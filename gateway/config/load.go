@@ -102,15 +102,29 @@ func (l *loader) keys(n *node, y ast.Node, s scope) {
 		return
 	}
 	var entries []entry
+	alone := imports(n, pairs)
 	for _, pair := range pairs {
 		kid := n.each
 		if kid == nil {
 			kid = n.find(pair.Name.Text)
 		}
 		if kid == nil {
-			l.unknown(n, pair.Name)
-			l.broken[s.path] = true
+			other, known := l.otherKey(n, pair.Name, alone)
+			if kid = other; !known {
+				l.unknown(n, pair.Name)
+				l.broken[s.path] = true
+			}
+		}
+		if kid == nil {
 			continue
+		}
+		if slices.ContainsFunc(entries, func(e entry) bool { return n.each == nil && e.node == kid }) {
+			l.Report(pair.Name.At, fmt.Sprintf("%s is there twice", kid.name),
+				document.Printable(pair.Name.Text)+" is another name of it", "keep one")
+			continue
+		}
+		if n.each == nil {
+			pair.Name.Text = kid.name
 		}
 		entries = append(entries, entry{pair.Name, kid, pair.Value})
 	}
@@ -131,6 +145,9 @@ func (l *loader) enter(n *node, y ast.Node, s scope, name document.Name) {
 	}
 	l.where[s.path] = name.At
 	s = n.place.enter(l, s, name)
+	if n.place.foreign() && l.putAway(y, name) {
+		return
+	}
 	l.walk(n, y, s)
 	l.required(n.place, s, name)
 	if n.place.leave != nil {

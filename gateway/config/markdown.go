@@ -37,6 +37,7 @@ In ` + "`command`, `args`, `env`, `cwd`, `url` and `headers`, `${env:NAME}` and 
 ` + "`$${`" + ` for the text itself. Below ` + "`mcpServers`, which is as other clients write it, so do `${NAME}` and `${NAME:-default}`" + `. A variable that is
 not set and has no default is a mistake. Names below ` + "`mcpServers`" + ` become lower case with dashes. Anchors, aliases and tags are not read.
 
+` + importedMarkdown() + `
 Times are written like ` + "`90s` or `1h30m`, sizes like `4MiB`" + `.
 
 `)
@@ -61,3 +62,20 @@ Times are written like ` + "`90s` or `1h30m`, sizes like `4MiB`" + `.
 }
 
 func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
+
+// importedMarkdown says which keys of other clients are taken.
+func importedMarkdown() string {
+	var b strings.Builder
+	b.WriteString("Below `mcpServers` these keys of other clients are taken, too. ")
+	for _, key := range sortedKeys(aliases) {
+		fmt.Fprintf(&b, "`%s` is `%s`. ", key, aliases[key])
+	}
+	var off []string
+	for _, key := range sortedKeys(switches) {
+		off = append(off, "`"+key+": "+switches[key]+"`")
+	}
+	fmt.Fprintf(&b, "A server with %s is left out.\nThese are passed over, with a warning of `mcpd config check` that says where: `%s`.\n"+
+		"So is every key at the top of a file that has `mcpServers` there and no other key of this page.\n",
+		strings.Join(off, " or "), strings.Join(passedOver, "`, `"))
+	return b.String()
+}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -42,13 +43,22 @@ func (n *node) schema() string {
 	}
 	kind := `["object","null"]`
 	if p := n.place; p != nil {
+		ways := slices.Clone(p.oneOf)
+		if p.foreign() {
+			for _, key := range sortedKeys(aliases) {
+				kids, ways = append(kids, quote(key)+":"+n.find(aliases[key]).schema()), append(ways, key)
+			}
+			for _, key := range slices.Concat(sortedKeys(switches), passedOver) {
+				kids = append(kids, quote(key)+`:{"description":"of other clients"}`)
+			}
+		}
 		if len(p.require) > 0 {
 			kind = `"object"`
 			rules = append(rules, `"required":["`+strings.Join(p.require, `","`)+`"]`)
 		}
-		if len(p.oneOf) > 0 {
+		if len(ways) > 0 {
 			kind = `"object"`
-			rules = append(rules, `"oneOf":[{"required":["`+strings.Join(p.oneOf, `"]},{"required":["`)+`"]}]`)
+			rules = append(rules, `"oneOf":[{"required":["`+strings.Join(ways, `"]},{"required":["`)+`"]}]`)
 		}
 	}
 	rules = append(rules, `"properties":{`+strings.Join(kids, ",")+`}`, `"additionalProperties":false`)

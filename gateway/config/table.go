@@ -268,11 +268,12 @@ var serverKeys = []Key{
 
 // importKeys are the keys of an entry of mcpServers, as other clients write it.
 var importKeys = []Key{
-	{"type", oneOf("stdio", "http", "streamable-http", "sse"), "", "", "http", Replaces,
-		"stdio with a command, http, streamable-http or sse with a url", func(s scope) any { return s.kind }},
+	{"type", oneOf("stdio", "http", "streamable-http", "streamableHttp", "sse"), "", "", "http", Replaces,
+		"stdio with a command, the others with a url", func(s scope) any { return s.kind }},
 	{"command", command, "", "", "npx", Replaces, "as in a server", func(s scope) any { return &s.server.Command }},
 	{"args", args, "", "", "[-y, some-server]", Replaces, "as in a server", func(s scope) any { return &s.server.Args }},
 	{"env", env, "", "", "{TOKEN: \"${TOKEN}\"}", Replaces, "as in a server", func(s scope) any { return &s.server.Env }},
+	{"cwd", cwd, "", "", "/srv/acme", Replaces, "as in a server", func(s scope) any { return &s.server.Cwd }},
 	{"url", link, "", "", "http://127.0.0.1:9001/mcp", Replaces, "as in a server", func(s scope) any { return &s.server.URL }},
 	{"headers", headers, "", "", "{Authorization: \"Bearer ${TOKEN}\"}", Replaces, "as in a server", func(s scope) any { return &s.server.Headers }},
 	{"proxy", proxy, "", "", "http://proxy.example.com:3128", Replaces, "as in a server", func(s scope) any { return &s.server.Proxy }},
