@@ -185,6 +185,7 @@ type (
 		Class  string `key:"class" is:"permanent when starting it again does not help, else transient"`
 		Reason string `key:"reason" is:"the error"`
 		Stderr string `key:"stderr" is:"the last of what it wrote to its standard error"`
+		Starts uint32 `key:"starts" is:"that failed since it was ready; for one cause one is told a minute"`
 	}
 	UpstreamCrashLoop struct {
 		Where
@@ -193,6 +194,7 @@ type (
 		Retry    time.Duration `key:"retry" is:"until it is tried again"`
 		Class    string        `key:"class" is:"permanent when starting it again does not help, else transient"`
 		Cause    string        `key:"cause" is:"why it ended last"`
+		Starts   uint32        `key:"starts" is:"that failed in this incident"`
 	}
 	UpstreamStateChanged struct {
 		Where

@@ -104,7 +104,7 @@ func (c *Catalog) gaveUp(s *server, key tenant.Key, cause *client.Ending) {
 	} else {
 		c.o.Emit(telemetry.UpstreamCrashLoop{
 			Where: at, Restarts: uint32(s.config.Intensity.Restarts), Within: s.config.Intensity.Within,
-			Retry: wait, Class: cause.Class(), Cause: cause.Text,
+			Retry: wait, Class: cause.Class(), Cause: cause.Text, Starts: cause.Starts,
 		})
 	}
 	c.p.After(wait, retry{s.config.Name, key})

@@ -94,6 +94,7 @@ type carry struct {
 	// the connection was made, or was ready last.
 	quiet   bool
 	readyAt time.Time
+	fails   failures
 }
 
 func newCarry(o Options) *carry {

@@ -22,6 +22,7 @@ type Ending struct {
 	Stderr    string  `json:"stderr,omitzero"`    // the last of what a program wrote to its standard error
 	Readers   Readers `json:"readers,omitzero"`   // of Stderr
 	Incident  string  `json:"incident,omitzero"`  // by which the log tells of it
+	Starts    uint32  `json:"starts,omitzero"`    // that failed in the incident
 
 	err error // what it was; nil when it was read from the store
 }

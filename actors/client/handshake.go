@@ -173,6 +173,7 @@ func (c *Connection) inUse() {
 	c.report()
 	c.tellReady()
 	c.lostAt, c.cause, c.incident, c.quiet, c.readyAt = time.Time{}, nil, "", false, c.p.Now()
+	c.fails = failures{}
 	c.grant()
 	c.writeTells()
 	c.takeTurns()

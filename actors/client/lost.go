@@ -109,6 +109,9 @@ func (c *Connection) blame(reason error) *Ending {
 	}
 	end := *EndingOf(c.hosted(reason))
 	end.Incident, end.Readers = c.incident, c.served.readers(c.o.ShareLogs)
+	if end.Starts = c.fails.n; c.state == Starting {
+		end.Starts++ // this one
+	}
 	return &end
 }
 

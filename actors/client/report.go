@@ -90,7 +90,7 @@ func (c *Connection) where() telemetry.Where {
 // tellStarting, tellReady and tellEnded are the story of a connection, as an operator reads it.
 func (c *Connection) tellStarting() {
 	at := c.where()
-	at.Routine = !c.o.Known.begins(c.p.Self())
+	at.Routine = !c.o.Known.begins(c.p.Self()) || c.fails.n > 0 // begins counts it
 	c.o.Emit(telemetry.UpstreamStarting{
 		Where: at, Transport: c.o.Transport, Target: c.o.Target, Incarnation: c.p.Incarnation(),
 	})
@@ -138,7 +138,11 @@ func (c *Connection) tellEnded(end *Ending) {
 	at.Incident, at.Routine = end.Incident, known || end.Cause == causeOperator // whose command is told
 	c.quiet = c.remote()
 	if c.state != Ready {
-		c.o.Emit(telemetry.UpstreamStartFailed{Where: at, Cause: end.Cause, Class: end.Class(), Reason: end.Text, Stderr: end.Stderr})
+		news := c.fails.add(end.Cause, c.p.Now())
+		at.Routine = at.Routine || !news && !c.remote() // all connections to a URL share an incident
+		c.o.Emit(telemetry.UpstreamStartFailed{
+			Where: at, Cause: end.Cause, Class: end.Class(), Reason: end.Text, Stderr: end.Stderr, Starts: c.fails.n,
+		})
 		return
 	}
 	e := telemetry.UpstreamExited{
