@@ -63,6 +63,15 @@ func Mapped(err error) bool {
 	return ok || errors.As(err, &sent)
 }
 
+// Theirs reports whether an error is one that a peer sent, which Translate passes on as it is.
+func Theirs(err error) bool {
+	if _, ours := condition(err); ours {
+		return false
+	}
+	_, sent := errors.AsType[*jsonrpc.Error](err)
+	return sent
+}
+
 // ConditionOf is the condition that an error amounts to.
 func ConditionOf(err error) Condition {
 	if e, ok := condition(err); ok {

@@ -6,10 +6,12 @@ import (
 	"time"
 
 	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
 	"mcpd/internal/fault"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
 )
 
 // crash makes the session's actor crash on a ping.
@@ -130,6 +132,27 @@ func TestRefusedSubscriptionIsNotKept(t *testing.T) {
 			t.Errorf("kept %v", got)
 		}
 	})
+}
+
+// An error that a server answers is passed on, and is no rejection of the host's own.
+func TestRefusalOfAServerIsNoRejection(t *testing.T) {
+	for method, params := range map[string]string{
+		"logging/setLevel": `{"level":"error"}`, "resources/subscribe": `{"uri":"test://x"}`,
+	} {
+		run(t, func(r *rig) { delete(r.script["files"], method) }, func(r *rig) {
+			u := r.ready(`{}`)
+			u.call()
+			if out := u.ask(method, params); out.Word() != int64(-32601) {
+				t.Errorf("%s: %v", method, out.All())
+			}
+			if told := stage.Of[telemetry.Rejected](&r.Events); len(told) != 0 {
+				t.Errorf("%s: the log says %+v", method, told)
+			}
+			if out := u.ask("logging/setLevel", `{"level":"loud"}`); out.Word() != int64(-32602) || len(stage.Of[telemetry.Rejected](&r.Events)) != 1 {
+				t.Errorf("%s: a refusal of ours is %v", method, out.All())
+			}
+		})
+	}
 }
 
 // S1-8: a session subscribes to so many resources and is told so.

@@ -195,6 +195,9 @@ func (s *Session) refuse(d *session.Deliver, err error) {
 	m := request.Failure(d.Message.ID, err, s.version())
 	s.o.Failed(m.Error.Code)
 	d.Out.Finish(m)
+	if protocol.Theirs(err) { // the server has answered, and we refuse nothing
+		return
+	}
 	s.o.Emit(request.Rejected(s.where(), d.Message.Method, d.Message.Params, d.Out, err, m.Error))
 }
 
