@@ -246,7 +246,8 @@ func TestResultThatIsNoList(t *testing.T) {
 	for result, want := range map[string]string{
 		`{}`: `tools/list: the result has no array "tools"`, `[]`: `tools/list: the result has no array "tools"`,
 		`{"tools":"a"}`: `tools/list: "tools" of the result is not an array`, `{"tools":{"a":{}}}`: `tools/list: "tools" of the result is not an array`,
-		`{"tools":null}`: "", `{"tools":{}}`: "",
+		`{"tools":null}`: `tools/list: "tools" of the result is not an array`, `{"tools":{}}`: `tools/list: "tools" of the result is not an array`,
+		`{"tools":[]}`: "",
 	} {
 		run(t, nil, func(r *rig) {
 			p := r.server()

@@ -168,15 +168,12 @@ func (c *Connection) page(
 	}
 }
 
-// array is the items of a page. Null and an empty object are no items, as some languages write that.
+// array is the items of a page. Null and an empty object are no array: a client with a direct
+// connection refuses them too.
 func array(result jsontext.Value, name string) (jsontext.Value, error) {
 	list, ok := splice.Get(result, name)
-	none := list.Kind() == 'n' || list.Kind() == '{'
-	for range splice.Members(list) {
-		none = false
-	}
 	switch {
-	case ok && (list.Kind() == '[' || none):
+	case ok && list.Kind() == '[':
 		return list, nil
 	case ok:
 		return nil, fmt.Errorf("%q of the result is not an array", name)
