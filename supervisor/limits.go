@@ -175,6 +175,16 @@ var limits = []limit{
 	{"", "away_dial", upstreams.LastDial, "the pause between two dials of such a server", "it grows no longer", ""},
 	{"", "question_hold", client.QuestionHold, "what a server asks before a session uses its connection", "it is refused", ""},
 	{"", "restore_wait", client.RestoreWait, "calls of a server that has just started, until it has answered for the log level and the subscriptions that clients want", "they are sent to it", ""},
+	{
+		"", "first_answers", client.FirstAnswersWait,
+		"calls of a server that has asked something before its first, as for roots, until it has the answer",
+		"they are sent to it", "",
+	},
+	{
+		"", "first_rest", client.FirstAnswersRest,
+		"the part of that which a server has to act on the last answer",
+		"they are sent to it", "",
+	},
 	{"", "refused_answer", client.RefusedAnswerWait, "a call whose server has refused the answer to its question, from the last that the server says during it", "upstream_invalid, and the server is told", "mcpd_requests_total"},
 	{"", "gone_after", client.GoneAfter, "a client without a request and a stream, while another uses the same connection", "it is not asked what a server asks outside of calls", ""},
 	{"", "early_questions", client.MaxEarly, "such questions of one connection, of 4 KiB at most", "those that come later are refused at once", ""},

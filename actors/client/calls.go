@@ -50,12 +50,14 @@ func (c *Connection) forward(x *request.Exchange) {
 		c.refuseAway(x)
 		return
 	}
-	if c.state != Ready || c.behind(x) || !c.free(x) || c.restoring() {
+	c.tellRootsOf(x)
+	if c.state != Ready || c.behind(x) || !c.free(x) || c.restoring() || c.waitsFirst(x) {
 		if c.full() {
 			complete(c.o.Requests, x, nil, protocol.Overloaded("queue of server "+c.o.Server, time.Second))
 			return
 		}
 		c.queue = append(c.queue, x)
+		c.holdFirst()
 		c.tellStart(x)
 		c.o.Waited.Note(len(c.queue))
 		c.wake()
@@ -101,6 +103,7 @@ func (c *Connection) write(x *request.Exchange) {
 	c.written[x.ID] = x
 	c.served.add(x.Principal)
 	c.calls[id] = &flight{x: x, at: c.p.Now(), done: done, beside: !c.free(x)}
+	c.given = c.given || interactive(x.Method)
 	if err := c.once(jsonrpc.Request(id, x.Method, params)); err != nil {
 		c.unsent(id, err)
 		return

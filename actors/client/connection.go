@@ -96,6 +96,11 @@ type Connection struct {
 	keepers        map[string]taskID     // the server's task that a user of the connection keeps, by row
 	leveling       bool                  // the server is being asked for a level
 	restoreBy      time.Time             // until when calls wait for it to be restored; zero for no wait
+	given          bool                  // the server was given a call, or need not answer before its next
+	firstBy        time.Time             // until when calls wait for what it asked before; zero for no wait
+	restsUntil     time.Time             // it has so long to act on the answers
+	pinging        bool                  // it is not known yet whether it asks something before
+	unsaid         bool                  // one for roots was refused because it could be anybody's
 	asks           bool                  // the server may ask its clients something
 	drops          drops.Drops           // of what the server sent and nobody gets
 	lines          lateLines             // answers that wait for log lines
@@ -177,6 +182,7 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 	err := c.receive(p, msg)
 	switch {
 	case err == nil:
+		c.firstOver()
 		c.tellAsking()
 		return nil
 	case c.removed:
@@ -291,6 +297,7 @@ func (c *Connection) receive(p *otp.Process, msg any) error {
 		c.asidesAgain()
 	case restoreDue:
 		c.restoreOver()
+	case firstDue: // see firstOver
 	case refusedAnswerDue:
 		c.endRefused(m)
 	case drops.Due:

@@ -75,14 +75,11 @@ func (c *Connection) tellRoots() {
 		c.p.After(QuestionHold, rootsDue{})
 	}
 	asks := slices.ContainsFunc(c.early, func(m jsonrpc.Message) bool { return m.Method == "roots/list" })
-	another := c.rootless || c.rootsOf != "" && c.rootsOf != session
+	another := c.rootless || c.unsaid || c.rootsOf != "" && c.rootsOf != session
 	if session == "" || c.up == nil || asks || !another {
 		return
 	}
-	c.rootless, c.rootsOf = false, ""
-	if c.gate().Check(protocol.Client, rootsChanged, nil) == nil {
-		c.send(jsonrpc.Notification(rootsChanged, nil))
-	}
+	c.tellOtherRoots()
 }
 
 // wantsSession reports whether the server wants to ask the first session something.

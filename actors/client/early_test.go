@@ -66,7 +66,9 @@ func TestQuestionThatNoSessionComesForIsRefused(t *testing.T) {
 			r.attach("one")
 			if declared == changes {
 				p.Expect("notifications/roots/list_changed")
+				ping := p.Expect("ping")
 				p.Ask(jsonrpc.ID{}, question, "roots/list", "")
+				p.Reply(ping, `{}`)
 				r.Rest()
 				if got := asked(&r.one); len(got) != 1 {
 					t.Errorf("asked %+v", got)

@@ -161,6 +161,7 @@ func (c *Connection) listsLate(m listsLate) {
 func (c *Connection) takeCalls() {
 	c.restore()
 	c.holdCalls()
+	c.pingStart()
 	c.listed = true
 	c.start.Stop()
 	c.inUse()

@@ -34,6 +34,7 @@ type open struct {
 	since   time.Time         // when it was asked; zero for a question of a drive
 	same    [sha256.Size]byte // by which other connections know it; zero when they need not
 	late    *Answer           // waits until the server can be told it; nil for none
+	first   bool              // the server has asked it before a call, which waits for the answer
 }
 
 // question passes a request of the server to the client it is meant for, or refuses it here.
@@ -52,6 +53,7 @@ func (c *Connection) question(in transport.Inbound) {
 	to, session, ok := c.address(q, in.Related)
 	if !ok {
 		if !c.holdQuestion(in) {
+			c.unsaid = c.unsaid || m.Method == "roots/list"
 			c.decline(in, c.unaddressed())
 		}
 		return
@@ -75,6 +77,7 @@ func (c *Connection) question(in transport.Inbound) {
 		c.refuse(m.ID, m.Method, err)
 		return
 	}
+	o.first = !c.given && c.flightOf(o.call) == nil
 	if o.call == 0 && m.Method == "roots/list" {
 		c.rootsOf = session
 	}
@@ -141,6 +144,7 @@ func (c *Connection) answer(a *Answer) {
 		}
 	}
 	c.reply(o.method, jsonrpc.Response(a.Question, result))
+	c.firstAnswered(o)
 }
 
 // worded puts a question into the words of the revision of whoever is asked. What that has no words for is refused.

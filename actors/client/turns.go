@@ -59,9 +59,11 @@ func (c *Connection) takeTurns() {
 
 // writeFree writes the calls at the head of the queue that have their turn.
 func (c *Connection) writeFree() {
-	for n := len(c.queue); n > 0 && c.state == Ready && !c.stuffed && c.free(c.queue[0]) && !c.restoring(); n-- {
+	for n := len(c.queue); n > 0 && c.state == Ready && !c.stuffed && c.free(c.queue[0]) &&
+		!c.restoring() && !c.waitsFirst(c.queue[0]); n-- {
 		c.write(c.pop())
 	}
+	c.holdFirst()
 }
 
 // during are the calls in which the server may have asked something that names none. Before it takes calls, it can only mean those who wait
@@ -72,7 +74,7 @@ func (c *Connection) during() (calls []*request.Exchange) {
 			calls = append(calls, f.x)
 		}
 	}
-	if c.state == Ready && !c.restoring() {
+	if c.state == Ready && !c.restoring() && (len(c.calls) > 0 || !c.asksFirst()) {
 		return calls
 	}
 	for _, x := range c.queue {
@@ -111,6 +113,9 @@ func (c *Connection) address(q *Question, related jsonrpc.ID) (to request.Owner,
 		during = c.during()
 	}
 	switch {
+	case len(during) > 0 && c.beforeCalls(q, during):
+		q.On = during[0]
+		return q.On.Owner, q.On.Session, true
 	case len(during) == 1:
 		q.Exchange = during[0]
 		return q.Exchange.Owner, q.Exchange.Session, true
@@ -122,4 +127,15 @@ func (c *Connection) address(q *Question, related jsonrpc.ID) (to request.Owner,
 	}
 	session, ref, ok := c.onlySession()
 	return ref, session, ok
+}
+
+// beforeCalls reports whether a question for roots is no part of the calls that wait for its answer:
+// the session that uses the connection can answer it also when its call is cancelled, and the server
+// needs it for the next. When several sessions of one principal wait, the first is asked: they share
+// one process, which has no roots otherwise.
+func (c *Connection) beforeCalls(q *Question, waiting []*request.Exchange) bool {
+	return q.Method == "roots/list" && !slices.ContainsFunc(waiting, func(x *request.Exchange) bool {
+		return c.flightOf(x.ID) != nil || c.sessions[x.Session] != x.Owner ||
+			x.Principal != waiting[0].Principal || x.Version.Has(protocol.MultiRoundTrip)
+	})
 }
