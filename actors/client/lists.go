@@ -1,7 +1,6 @@
 package client
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -92,19 +91,7 @@ func (c *Connection) listing() bool {
 // fetch lists one kind, page by page.
 func (c *Connection) fetch(k catalog.Kind) {
 	c.fetching[k].busy, c.fetching[k].again = true, false
-	c.page(k, nil, nil, map[pageSum]bool{})
-}
-
-// pageSum tells apart the pages of a list, each with the cursor of the next.
-type pageSum [sha256.Size]byte
-
-// sumOf is the sum of a page's items and the cursor that came with them.
-func sumOf(list, next jsontext.Value) pageSum {
-	sum := sha256.New()
-	fmt.Fprintf(sum, "%d ", len(list))
-	sum.Write(list)
-	sum.Write(next)
-	return pageSum(sum.Sum(nil))
+	c.page(k, nil, nil, &protocol.Pages{})
 }
 
 // announced fetches the lists of which the server says that they have changed. Clients hear of it when the new list is known, even if that
@@ -117,11 +104,9 @@ func (c *Connection) announced(lists []catalog.Kind) {
 }
 
 // page asks for one page behind the items that are there. A list that cannot be had stays what it was, or, when it was never listed, is
-// as long as it came: the server works without it, and is asked again later. An empty cursor ends it,
-// as the official clients read that. So does a page that came before with the same cursor: there is
-// nothing new behind it.
+// as long as it came: the server works without it, and is asked again later.
 func (c *Connection) page(
-	k catalog.Kind, items []jsontext.Value, cursor jsontext.Value, before map[pageSum]bool,
+	k catalog.Kind, items []jsontext.Value, cursor jsontext.Value, pages *protocol.Pages,
 ) {
 	var params jsontext.Value
 	if cursor != nil {
@@ -135,11 +120,7 @@ func (c *Connection) page(
 		if err != nil {
 			return c.unlisted(k, items, err)
 		}
-		next, _ := splice.Get(result, "nextCursor")
-		more := next.Kind() == '"' && string(next) != `""`
-		sum := sumOf(list, next)
-		again := more && before[sum]
-		before[sum] = true
+		next, again := pages.Next(result, k.String())
 		size := len(list)
 		for _, item := range items {
 			size += len(item)
@@ -149,15 +130,15 @@ func (c *Connection) page(
 		}
 		var cuts []catalog.Cut
 		switch {
-		case !more:
 		case again:
 			cuts = []catalog.Cut{{Reason: catalog.Loop}}
-		case len(before) >= MaxPages:
+		case next == nil:
+		case pages.Len() >= MaxPages:
 			cuts = []catalog.Cut{{Reason: catalog.ManyPages}}
 		case size > MaxList:
 			cuts = []catalog.Cut{{Reason: catalog.ManyBytes}}
 		case len(items) <= catalog.MaxItems: // else there are enough
-			c.page(k, items, next, before)
+			c.page(k, items, next, pages)
 			return nil
 		}
 		c.fetching[k].why, c.had[k] = nil, true

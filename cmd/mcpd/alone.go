@@ -117,7 +117,7 @@ type relist struct {
 	b     *bridge
 	call  jsonrpc.Message
 	why   jsonrpc.Message // the refusal that led here
-	pages int
+	pages protocol.Pages
 }
 
 // maxPages bounds one list; more is a host whose cursors never end.
@@ -131,7 +131,6 @@ func (r *relist) ask(cursor jsontext.Value) {
 	if len(cursor) > 0 {
 		params, _ = splice.Set(params, cursor, "cursor")
 	}
-	r.pages++
 	id := jsonrpc.StringID("mcpd stdio looks up the tool of " + r.call.ID.Raw())
 	if err := r.b.Deliver(context.Background(), jsonrpc.Request(id, "tools/list", params), r); err != nil {
 		r.end()
@@ -143,9 +142,9 @@ func (r *relist) Send(jsonrpc.Message) error { return transport.ErrClosed }
 
 // Finish goes on with the next page, or with the call.
 func (r *relist) Finish(m jsonrpc.Message) bool {
-	cursor, _ := splice.Get(m.Result, "nextCursor")
+	cursor, _ := r.pages.Next(m.Result, "tools")
 	switch {
-	case m.Error == nil && cursor.Kind() == '"' && r.pages < maxPages:
+	case m.Error == nil && cursor != nil && r.pages.Len() < maxPages:
 		r.ask(cursor)
 	case m.Error != nil:
 		r.end()

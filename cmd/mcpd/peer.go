@@ -161,7 +161,7 @@ func fits(text jsontext.Value, kind string) bool {
 
 // properties is what the tool's schema says of its arguments.
 func (p *peer) properties(ctx context.Context, tool string) (jsontext.Value, error) {
-	cursor := jsontext.Value(nil)
+	cursor, pages := jsontext.Value(nil), protocol.Pages{}
 	for range 100 { // pages; more is a server whose cursors never end
 		var params jsontext.Value
 		if cursor != nil {
@@ -178,7 +178,7 @@ func (p *peer) properties(ctx context.Context, tool string) (jsontext.Value, err
 				return properties, nil
 			}
 		}
-		if cursor, _ = splice.Get(result, "nextCursor"); cursor.Kind() != '"' {
+		if cursor, _ = pages.Next(result, "tools"); cursor == nil {
 			return nil, &failure{exitFailure, fmt.Errorf("there is no tool %q", tool)}
 		}
 	}

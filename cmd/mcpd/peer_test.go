@@ -1,10 +1,39 @@
 package main
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport/streamable"
 )
+
+// A tool is looked for up to the end of the list, which an empty cursor is, and a page that comes
+// again with the same one.
+func TestToolIsLookedForUpToTheEnd(t *testing.T) {
+	for page, pages := range map[string]int{
+		`{"tools":[{"name":"a"}],"nextCursor":""}`:      1,
+		`{"tools":[{"name":"a"}],"nextCursor":"again"}`: 2,
+	} {
+		e := &elsewhere{answer: func(*http.Request, jsonrpc.Message) (int, string) { return 200, `"result":` + page }}
+		host := httptest.NewServer(e)
+		defer host.Close()
+		up, err := streamable.NewClient(streamable.ClientOptions{URL: host.URL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &peer{up: up, endpoint: host.URL}
+		defer p.close()
+		_, err = p.properties(t.Context(), "b")
+		if err == nil || !strings.Contains(err.Error(), `there is no tool "b"`) || len(e.got) != pages {
+			t.Errorf("%s: %v after %d pages", page, err, len(e.got))
+		}
+	}
+}
 
 func TestArgumentsFitTheirType(t *testing.T) {
 	for kind, texts := range map[string][2][]string{

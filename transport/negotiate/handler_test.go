@@ -138,6 +138,27 @@ func TestNegotiation(t *testing.T) {
 	}
 }
 
+// A list ends at an empty cursor, and at a page that comes again with the same one.
+func TestNegotiationEndsItsLists(t *testing.T) {
+	for page, pages := range map[string]int{
+		`{"tools":[{"name":"a"}],"nextCursor":""}`: 1,
+		`{"tools":[],"nextCursor":"again"}`:        2,
+	} {
+		asked := 0
+		r := start(t, func(f *fake) {
+			f.scripts["tools/list"] = func(s *fakeSession, m jsonrpc.Message, out transport.Sink) error {
+				if asked++; asked > 10 {
+					return failing(protocol.Timeout(1))(s, m, out)
+				}
+				return result(page)(s, m, out)
+			}
+		})
+		if a := r.do("POST", "/negotiate", declaration()); a.StatusCode != 200 || asked != pages {
+			t.Errorf("%s: %s %s after %d pages", page, a.Status, a.body, asked)
+		}
+	}
+}
+
 // S3-71: a negotiation that fails leaves no session behind.
 func TestFailedNegotiationLeavesNothing(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -106,6 +106,7 @@ func (q *request) introduce() (s terms.Server, ok bool) {
 // names reads one member of everything that a list has, page by page.
 func (q *request) names(method, list, member string) (names []string, e *jsonrpc.Error) {
 	var params jsontext.Value
+	var pages protocol.Pages
 	for {
 		result, e := q.inquire(method, params)
 		if e != nil {
@@ -117,11 +118,11 @@ func (q *request) names(method, list, member string) (names []string, e *jsonrpc
 				names = append(names, name)
 			}
 		}
-		cursor, more := splice.GetString(result, "nextCursor")
-		if !more || len(names) >= maxListed {
+		cursor, _ := pages.Next(result, list)
+		if cursor == nil || len(names) >= maxListed {
 			return names, nil
 		}
-		params, _ = splice.Set(nil, splice.Quote(cursor), "cursor") // an empty value becomes an object
+		params, _ = splice.Set(nil, cursor, "cursor") // an empty value becomes an object
 	}
 }
 
