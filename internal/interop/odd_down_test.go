@@ -22,6 +22,7 @@ func oddDown() (rows []oddRow) {
 		{"page", "each GET is answered with a page"},
 		{"trouble", "each GET is answered with 500"},
 		{"gateway", "each GET is answered with 502"},
+		{"missing", "each GET is answered with 404, as by a server that knows only POST"},
 	} {
 		rows = append(rows, oddRow{
 			part: 10, name: "get-" + get.is, odd: get.odd, over: []string{oddJSON, oddEvents}, get: get.is, says: calls, asks: asks,
@@ -100,5 +101,7 @@ func oddGet(out http.ResponseWriter, r *http.Request, how string) {
 		out.WriteHeader(http.StatusInternalServerError)
 	case "gateway":
 		out.WriteHeader(http.StatusBadGateway)
+	case "missing":
+		http.Error(out, "Cannot GET "+r.URL.Path, http.StatusNotFound)
 	}
 }
