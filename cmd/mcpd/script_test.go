@@ -32,7 +32,7 @@ func TestMain(m *testing.M) { testscript.Main(cleaner{m}, map[string]func(){"mcp
 const quickExit = "GORACE=atexit_sleep_ms=0"
 
 // patience bounds every wait of a script. Nothing in one takes a second; the rest is for a busy machine.
-const patience = 30 * time.Second
+const patience = 90 * time.Second
 
 // Each file of testdata is one scenario of the command line, written as a person would type it. Beside the commands of testscript:
 //
