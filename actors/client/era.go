@@ -66,12 +66,17 @@ func (c *Connection) first() protocol.Era {
 // may reports whether the policy has a revision of an era.
 func (c *Connection) may(era protocol.Era) bool { return len(c.o.Policy.Offered(era)) > 0 }
 
-// probe asks a server whether it speaks a revision without handshake, in one that may be spoken.
+// probe asks a server whether it speaks a revision without handshake, in one that may be spoken. One
+// that has refused a handshake as only a server without one does may take as long as a start may.
 func (c *Connection) probe(v protocol.Version) error {
 	c.probing, c.probed, c.silent, c.asking = true, true, false, v
 	c.up.Negotiated(v)
 	c.facts.Version = v
-	return c.request("server/discover", nil, min(ProbeTimeout, c.o.StartTimeout/2), c.discovered)
+	timeout := min(ProbeTimeout, c.o.StartTimeout/2)
+	if handshakeless(c.greeted) {
+		timeout = 0 // the start's own ends it
+	}
+	return c.request("server/discover", nil, timeout, c.discovered)
 }
 
 // discovered takes the answer to the probe (2026-07-28 §basic/versioning, "Era Detection"). No one code means that a server is legacy: any
@@ -184,6 +189,15 @@ func modernOnly(version string, err error) bool {
 	var status *streamable.StatusError
 	v, known := protocol.ParseVersion(version)
 	return known && v.Era() == protocol.Modern || errors.As(err, &answer) || errors.As(err, &status) && status.Foreign()
+}
+
+// handshakeless reports whether the answer to initialize is an error about the method or the revision.
+// Any other may be of a legacy server that cannot be used, and says nothing to a probe.
+func handshakeless(err error) bool {
+	answer, ok := errors.AsType[*jsonrpc.Error](err)
+	return ok && slices.Contains([]int64{
+		jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams, protocol.CodeUnsupportedVersion,
+	}, answer.Code)
 }
 
 // agreed is where both eras meet: it is known what the server speaks and can do.

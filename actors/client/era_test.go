@@ -224,21 +224,35 @@ func TestServerWithoutHandshake(t *testing.T) {
 }
 
 // A server without handshake that is too slow for the probe is asked once more when it refuses a
-// handshake, and no more than that.
+// handshake, no more than that, and may take as long as a start may.
 func TestSlowServerWithoutHandshake(t *testing.T) {
-	for _, again := range []string{"answers", "is silent"} {
-		t.Run("at the second time it "+again, func(t *testing.T) {
+	for name, tt := range map[string]struct {
+		code   int64         // of the error that initialize is answered with
+		after  time.Duration // the second answer to the probe comes, or the server is given up
+		answer bool
+	}{
+		"it answers late":     {-32602, 4 * client.ProbeTimeout, true},
+		"it never answers":    {-32602, time.Minute - client.ProbeTimeout, false},
+		"it may be of legacy": {-32603, client.ProbeTimeout, false},
+	} {
+		t.Run(name, func(t *testing.T) {
 			run(t, modern(elicits), func(r *rig) {
 				p := r.server()
 				p.Expect("server/discover")
 				time.Sleep(client.ProbeTimeout)
 				p.Expect("notifications/cancelled")
-				p.Refuse(p.Expect("initialize"), -32602, "protocol version is not supported")
+				p.Refuse(p.Expect("initialize"), tt.code, "protocol version is not supported")
 				probe := p.Expect("server/discover")
-				if again == "is silent" {
-					time.Sleep(client.ProbeTimeout)
-					p.Expect("notifications/cancelled")
-					p.ExpectClosed()
+				time.Sleep(tt.after - time.Millisecond)
+				if got := r.states(); slices.Contains(got, client.Backoff) {
+					t.Errorf("a moment before: %v", got)
+				}
+				if !tt.answer {
+					time.Sleep(time.Millisecond)
+					r.Rest()
+					if got := r.states(); !slices.Contains(got, client.Backoff) {
+						t.Errorf("it is still waited for: %v", got)
+					}
 					return
 				}
 				p.Reply(probe, discovered)
