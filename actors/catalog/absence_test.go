@@ -156,6 +156,11 @@ func TestProgramThatDoesNotShakeHandsIsGivenUp(t *testing.T) {
 				t.Fatalf("round %d: %v", round, err)
 			}
 			r.reports(search, report{state: client.Backoff, cause: unready, over: true})
+			_, err := r.connects(r.caller("ci", ""), "search") // before it has ended
+			if got := protocol.Translate(err, protocol.V20251125); got.Code != protocol.CodeTransport ||
+				!strings.Contains(got.Message, unready.Error()) {
+				t.Errorf("round %d: asked while it ends: %v", round, err)
+			}
 			r.Send("client_sup/"+search+"/connection", otp.ShutdownWith(client.EndingOf(unready)))
 			key := tenant.NewKey(tenant.ByPrincipal, "ci", "", 0)
 			left := &client.Left{Server: "search", Key: key, Sessions: map[string]otp.Ref{"s-ci": r.Ref("session")}}

@@ -18,6 +18,10 @@ func (c *Catalog) connect(s *server, key tenant.Key, w pending) {
 		w.reply(otp.Ref{}, c.unavailable(s, w.caller, why, wait))
 		return
 	}
+	if conn := s.conns[key]; conn != nil && conn.report.GaveUp { // it ends, and takes nothing more
+		w.reply(otp.Ref{}, c.unavailable(s, w.caller, conn.report.Cause, FirstPause))
+		return
+	}
 	if conn := s.conns[key]; conn != nil {
 		c.use(s, key, conn, w.caller)
 		w.reply(conn.ref, nil)
