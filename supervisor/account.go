@@ -11,8 +11,8 @@ type account struct {
 // Count implements transport.Account.
 func (a account) Count(n int) { a.Add(a.kind, n) }
 
-// queuedOf counts the bytes that wait for the servers of a tenant. The request that they are of counts
-// too, until its outcome.
+// queuedOf counts the bytes that wait for the servers of a tenant. The request that they are of
+// counts too, until its outcome.
 func (h *host) queuedOf(tenant string) func(bytes int) {
 	return account{h.kept.Of(tenant), quota.Outgoing}.Count
 }

@@ -52,8 +52,8 @@ const (
 	bodiesShare = 32
 	// leastBodies is what a tenant has of it in any case: one request, as large as the default allows.
 	leastBodies = 4 << 20
-	// waitingBodies is how many large requests of a tenant may wait for it. Of each 16 KiB have come, or
-	// 64 where it does not say how long it is.
+	// waitingBodies is how many large requests of a tenant may wait for it. Of each 16 KiB have
+	// come, or 64 where it does not say how long it is.
 	waitingBodies = 64
 )
 

@@ -93,8 +93,8 @@ func TestRoomWhoseOwnerMayHaveMoreAgain(t *testing.T) {
 	})
 }
 
-// Bytes that are let go of count as such before it is decided who has them next, and those of one who
-// is let in before the next one is: so none waits in vain, and no two have the same bytes.
+// Bytes that are let go of count as such before it is decided who has them next, and those of one
+// who is let in before the next one is: so none waits in vain, and no two have the same bytes.
 func TestRoomCountsBeforeItDecides(t *testing.T) {
 	in := func(ctx context.Context, room *Room, size int, ends chan<- error) {
 		go func() { // owner: the test, which ends ctx

@@ -38,7 +38,7 @@ func (c *Catalog) absent(caller Caller) (all []absent) {
 }
 
 // absent is why a server has listed nothing to a caller: the cause that a call is refused with.
-// What a program wrote is left out, because a list is kept for all who see the same.
+// The output of a program is left out, because a list is kept for all who see the same.
 func (s *server) absent(caller Caller) absent {
 	a := absent{server: s.config.Name}
 	if why := s.whyUnlisted(caller); why != nil {

@@ -95,8 +95,8 @@ func (c *Catalog) haveBehind(s *server) bool {
 	return false
 }
 
-// tellBehind announces that the URIs of servers behind one are listed otherwise: it has never listed
-// its own, and a quarantine of these connections to it begins or ends.
+// tellBehind announces that the URIs of servers behind one are listed otherwise: it has never
+// listed its own, and a quarantine of these connections to it begins or ends.
 func (c *Catalog) tellBehind(s *server, keys []tenant.Key) {
 	if !c.haveBehind(s) {
 		return

@@ -137,7 +137,8 @@ type atStart struct{ error }
 
 func (e atStart) Unwrap() error { return e.error }
 
-// obstacleOf finds the obstacle that an error tells of, at the start of a server also that it refuses.
+// obstacleOf finds the obstacle that an error tells of, at the start of a server also that it
+// refuses.
 func obstacleOf(err error) (streamable.Obstacle, bool) {
 	if _, early := errors.AsType[atStart](err); early {
 		return streamable.ObstacleAtStart(err)

@@ -66,8 +66,9 @@ func (c *Connection) first() protocol.Era {
 // may reports whether the policy has a revision of an era.
 func (c *Connection) may(era protocol.Era) bool { return len(c.o.Policy.Offered(era)) > 0 }
 
-// probe asks a server whether it speaks a revision without handshake, in one that may be spoken. One
-// that has refused a handshake as only a server without one does may take as long as a start may.
+// probe asks a server whether it speaks a revision without handshake, in one that may be spoken.
+// One that has refused a handshake as only a server without one does may take as long as a start
+// may.
 func (c *Connection) probe(v protocol.Version) error {
 	c.probing, c.probed, c.silent, c.asking = true, true, false, v
 	c.up.Negotiated(v)
@@ -191,8 +192,8 @@ func modernOnly(version string, err error) bool {
 	return known && v.Era() == protocol.Modern || errors.As(err, &answer) || errors.As(err, &status) && status.Foreign()
 }
 
-// handshakeless reports whether the answer to initialize is an error about the method or the revision.
-// Any other may be of a legacy server that cannot be used, and says nothing to a probe.
+// handshakeless reports whether the answer to initialize is an error about the method or the
+// revision. Any other may be of a legacy server that cannot be used, and says nothing to a probe.
 func handshakeless(err error) bool {
 	answer, ok := errors.AsType[*jsonrpc.Error](err)
 	return ok && slices.Contains([]int64{

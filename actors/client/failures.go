@@ -2,7 +2,8 @@ package client
 
 import "time"
 
-// FailureEvery is how often it is told that starts fail for the same cause. Those between are counted.
+// FailureEvery is how often it is told that starts fail for the same cause. Those between are
+// counted.
 const FailureEvery = time.Minute
 
 // failures are the starts of a server that have failed since it was ready last.

@@ -12,9 +12,10 @@ import (
 )
 
 // A server may ask something before it takes its first call, and do that call by the answer: the
-// published server of files asks for the roots of its client, and serves its configured folder until
-// it has them. A client of the server itself has a pause between its start and its first call, in
-// which it answers. Here the first call is there when the server starts, so it waits for the answers.
+// published server of files asks for the roots of its client, and serves its configured folder
+// until it has them. A client of the server itself has a pause between its start and its first
+// call, in which it answers. Here the first call is there when the server starts, so it waits for
+// the answers.
 
 const (
 	// FirstAnswersWait is how long calls wait for the answers to what their server asked before them.
@@ -57,8 +58,8 @@ func (c *Connection) holdFirst() {
 	}
 }
 
-// firstOver lets the calls go once there is nothing to wait for, or they have waited for long enough.
-// It follows each message, because any may be the end of a question.
+// firstOver lets the calls go once there is nothing to wait for, or they have waited for long
+// enough. It follows each message, because any may be the end of a question.
 func (c *Connection) firstOver() {
 	if c.firstBy.IsZero() {
 		return
@@ -79,8 +80,8 @@ func (c *Connection) firstAnswered(o *open) {
 	}
 }
 
-// pingFirst has calls wait until it is known whether the server asks something because of what it was
-// told just now: it does so before it answers a ping.
+// pingFirst has calls wait until it is known whether the server asks something because of what it
+// was told just now: it does so before it answers a ping.
 func (c *Connection) pingFirst() {
 	c.given, c.pinging = false, true
 	heard := func(jsontext.Value, error) error {
@@ -108,14 +109,14 @@ func (c *Connection) tellOtherRoots() {
 	}
 }
 
-// tellRootsOf does so for a call when the server was refused the roots of anybody, because it was not
-// known whose it meant: now there is one call that it can mean.
+// tellRootsOf does so for a call when the server was refused the roots of anybody, because it was
+// not known whose it meant: now there is one call that it can mean.
 func (c *Connection) tellRootsOf(x *request.Exchange) {
 	if c.unsaid && c.state == Ready && interactive(x.Method) && len(c.calls)+len(c.queue) == 0 {
 		c.tellOtherRoots()
 	}
 }
 
-// Class lets it be heard however full the mailbox is: there is one for each time that calls wait, and
-// one for each answer.
+// Class lets it be heard however full the mailbox is: there is one for each time that calls wait,
+// and one for each answer.
 func (firstDue) Class() otp.Class { return otp.Owed }

@@ -39,7 +39,8 @@ func (r *rig) takes(p *mcptest.Peer, began time.Time, want time.Duration) {
 }
 
 // A server has the answer to what it asked before its first call when it takes that, be it the call
-// for which it was started. It is the same with each next server, also when that is started by itself.
+// for which it was started. It is the same with each next server, also when that is started by
+// itself.
 func TestCallWaitsForWhatItsServerAskedBefore(t *testing.T) {
 	for name, waiting := range map[string]bool{"that has it started": true, "that comes later": false} {
 		t.Run(name, func(t *testing.T) {
@@ -112,8 +113,8 @@ func TestCallWaitsNoLongerThanItsServerDoes(t *testing.T) {
 	})
 }
 
-// The wait ends with its server, and with the call that is cancelled. No other call is lost by that,
-// nor the answer.
+// The wait ends with its server, and with the call that is cancelled. No other call is lost by
+// that, nor the answer.
 func TestWaitForTheFirstAnswersEnds(t *testing.T) {
 	run(t, declares(changes), func(r *rig) {
 		r.attach("one")
@@ -143,7 +144,8 @@ func TestWaitForTheFirstAnswersEnds(t *testing.T) {
 }
 
 // A server that was started before anybody used it has the answer before the first call: to what it
-// asked a moment before the first session came, and to what it asks when it hears that one is there.
+// asked a moment before the first session came, and to what it asks when it hears that one is
+// there.
 func TestCallWaitsForWhatWasAskedBeforeItsSession(t *testing.T) {
 	answer := func(r *rig, p *mcptest.Peer) {
 		r.send(&client.Answer{Question: question, Result: jsontext.Value(noRoots)})
@@ -258,8 +260,8 @@ func TestFirstQuestionToAClientWhoseCallsStandAlone(t *testing.T) {
 	})
 }
 
-// When several sessions of one principal wait for a server, the first is asked for its roots. Those of
-// several principals are not asked.
+// When several sessions of one principal wait for a server, the first is asked for its roots.
+// Those of several principals are not asked.
 func TestFirstOfSeveralSessionsIsAskedForRoots(t *testing.T) {
 	for second, want := range map[string]int{"alice": 1, "bob": 0} {
 		run(t, declares(changes), func(r *rig) {

@@ -62,8 +62,8 @@ type unready interface {
 	Unready(within time.Duration) error
 }
 
-// initialized takes the server's answer to the handshake. A server that speaks no revision of ours ends the
-// connection for good.
+// initialized takes the server's answer to the handshake. A server that speaks no revision of
+// ours ends the connection for good.
 func (c *Connection) initialized(result jsontext.Value, err error) error {
 	var init protocol.InitializeResult
 	var v protocol.Version

@@ -114,8 +114,8 @@ func TestObstacleOfACall(t *testing.T) {
 	}
 }
 
-// A refusal may pass where the server says when to come back, and one of a call in use is about that
-// call.
+// A refusal may pass where the server says when to come back, and one of a call in use is about
+// that call.
 func TestRefusalThatMayPass(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.dialled()
@@ -138,8 +138,8 @@ func TestRefusalThatMayPass(t *testing.T) {
 	}
 }
 
-// A server that answers its handshake in no revision that may be spoken to it would do so again: it is
-// left alone, in either era, and everybody is told why.
+// A server that answers its handshake in no revision that may be spoken to it would do so again:
+// it is left alone, in either era, and everybody is told why.
 func TestAnswerInARevisionOfNobody(t *testing.T) {
 	within := func(floor, ceiling protocol.Version, change setup) setup {
 		return func(o *client.Options) {

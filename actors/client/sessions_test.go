@@ -395,8 +395,8 @@ func TestWishOutlivesTheSessionItWasAskedIn(t *testing.T) {
 	}
 }
 
-// A connection that begins with what a session has asked for that has ended meanwhile lets go of it,
-// once the session can not be attached anew.
+// A connection that begins with what a session has asked for that has ended meanwhile lets go of
+// it, once the session can not be attached anew.
 func TestRestoredSessionThatHasEndedIsLetGoOf(t *testing.T) {
 	gone := &client.Left{
 		Sessions: map[string]otp.Ref{"gone": {}},

@@ -129,10 +129,10 @@ func (c *Connection) address(q *Question, related jsonrpc.ID) (to request.Owner,
 	return ref, session, ok
 }
 
-// beforeCalls reports whether a question for roots is no part of the calls that wait for its answer:
-// the session that uses the connection can answer it also when its call is cancelled, and the server
-// needs it for the next. When several sessions of one principal wait, the first is asked: they share
-// one process, which has no roots otherwise.
+// beforeCalls reports whether a question for roots is no part of the calls that wait for its
+// answer: the session that uses the connection can answer it also when its call is cancelled, and
+// the server needs it for the next. When several sessions of one principal wait, the first is
+// asked: they share one process, which has no roots otherwise.
 func (c *Connection) beforeCalls(q *Question, waiting []*request.Exchange) bool {
 	return q.Method == "roots/list" && !slices.ContainsFunc(waiting, func(x *request.Exchange) bool {
 		return c.flightOf(x.ID) != nil || c.sessions[x.Session] != x.Owner ||

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A path of the configuration may have the value of a variable in it, so the machine's errors do not
-// repeat it.
+// A path of the configuration may have the value of a variable in it, so the machine's errors do
+// not repeat it.
 func TestMachineRepeatsNoPath(t *testing.T) {
 	file := t.TempDir() + "/file"
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

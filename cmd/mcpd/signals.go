@@ -35,8 +35,8 @@ func (s *hearing) listen() {
 	}
 }
 
-// listenHangup takes SIGHUP from whoever hears it as an end. It is ignored in between: Reset would let
-// it end the process.
+// listenHangup takes SIGHUP from whoever hears it as an end. It is ignored in between: Reset
+// would let it end the process.
 func (s *hearing) listenHangup() {
 	signal.Ignore(syscall.SIGHUP)
 	signal.Notify(s.hangup, syscall.SIGHUP)

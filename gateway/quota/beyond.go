@@ -2,8 +2,8 @@ package quota
 
 import "time"
 
-// beyondShare says how far tenants may be beyond what all may keep when one more message of a tenant
-// above its share begins to grow without room: by one part in eight of it.
+// beyondShare says how far tenants may be beyond what all may keep when one more message of a
+// tenant above its share begins to grow without room: by one part in eight of it.
 const beyondShare = 8
 
 // stalledAfter is how long the message whose turn it is may be in growing before that of another
@@ -18,9 +18,9 @@ type turn struct {
 
 // Beyond reports whether one message of the tenant may grow as far as it must although there is no
 // room. Used bytes of the tenant's are those of such messages. A tenant that keeps no more than its
-// share beside them always may. The tenants that keep more have one such message at a time, and none
-// while earlier ones, which nobody reads, are still beyond the bound: together they would fill the
-// memory. Grows asks for more of it, and Within says that the message has come.
+// share beside them always may. The tenants that keep more have one such message at a time, and
+// none while earlier ones, which nobody reads, are still beyond the bound: together they would
+// fill the memory. Grows asks for more of it, and Within says that the message has come.
 func (a *Account) Beyond(used int, now time.Time) bool {
 	s := a.shares()
 	if s.Total == 0 || a.total.Load()-int64(used) <= s.Guaranteed() {

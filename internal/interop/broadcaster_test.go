@@ -63,8 +63,8 @@ func (b *broadcaster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.scripted.ServeHTTP(w, r)
 }
 
-// A server that asks on the streams of all its sessions gets the answer of the client that it means, and no
-// refusal of a connection that has nobody to ask.
+// A server that asks on the streams of all its sessions gets the answer of the client that it
+// means, and no refusal of a connection that has nobody to ask.
 func TestServerThatAsksOnAllItsStreams(t *testing.T) {
 	b := &broadcaster{scripted: scripted{sessions: true}, streams: map[chan string]bool{}, answer: make(chan string, 1)}
 	m := newMortal(t, b)

@@ -68,7 +68,8 @@ func (s *scriptedSSE) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A server of HTTP+SSE that is away for six seconds is one incident and two lines, and is back at once.
+// A server of HTTP+SSE that is away for six seconds is one incident and two lines, and is back at
+// once.
 func TestServerOfSSEThatIsAway(t *testing.T) {
 	s := &scriptedSSE{}
 	m := newMortal(t, s)

@@ -22,7 +22,7 @@ import (
 	"mcpd/transport"
 )
 
-// What waits for room is not late when its turn comes, on a connection that has deadlines.
+// A body that waits for room is not late when its turn comes, on a connection that has deadlines.
 func TestBodyThatWaitedIsNotTooSlow(t *testing.T) {
 	const bodyTime = 200 * time.Millisecond
 	room := transport.NewRoom(10)
@@ -39,7 +39,7 @@ func TestBodyThatWaitedIsNotTooSlow(t *testing.T) {
 	}
 }
 
-// Who has sent all in time is not late when it is the host that took its time to read it.
+// A client that has sent all in time is not late when it is the host that took its time to read it.
 func TestBodyThatTheHostReadsLateIsNotTooSlow(t *testing.T) {
 	const bodyTime = 200 * time.Millisecond
 	host := newTestHost(t)
@@ -139,7 +139,7 @@ func (r *lateReader) Read(p []byte) (int, error) {
 	return r.ReadCloser.Read(p)
 }
 
-// What is read of a body that is late goes on where it was, and ends when no more comes.
+// Reading of a body that is late goes on where it was, and ends when no more comes.
 func TestTimedBodyGoesOnWhenItIsLate(t *testing.T) {
 	late, broken := os.ErrDeadlineExceeded, errors.New("broken")
 	for _, c := range []struct {
@@ -158,7 +158,8 @@ func TestTimedBodyGoesOnWhenItIsLate(t *testing.T) {
 	}
 }
 
-// The rest of a refused body leaves the connection for the next request, unless it was late: then net/http has given up on it.
+// The rest of a refused body leaves the connection for the next request, unless it was late: then
+// net/http has given up on it.
 func TestLateRestOfABodyIsTheLast(t *testing.T) {
 	for _, c := range []struct {
 		reads []read
@@ -191,7 +192,8 @@ func (r *reads) Read(p []byte) (int, error) {
 	return now.n, now.err
 }
 
-// Time that is over is given anew for as long as what comes is fast enough, and no longer than any body may take.
+// Time that is over is given anew for as long as what comes is fast enough, and no longer than
+// any body may take.
 func TestOvertimeOfABody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timing := newTiming(httptest.NewRecorder(), time.Second)

@@ -184,7 +184,8 @@ func (c *Certificate) Expires() time.Time {
 
 // Check is what clients would have against the certificate at that time: it, or one of its chain,
 // is not valid then, or its chain ends at a certificate whose issuer neither is in the file nor is
-// one of roots, which is an UnknownRootError where it has an issuer of the first. Nil for roots stands for those of the system.
+// one of roots, which is an UnknownRootError where it has an issuer of the first. Nil for roots
+// stands for those of the system.
 func (c *Certificate) Check(now time.Time, roots *x509.CertPool) error {
 	chain, err := parse(c.served.Load())
 	if err != nil {

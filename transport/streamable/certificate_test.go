@@ -134,8 +134,8 @@ func TestCertificatesThatClientsRefuse(t *testing.T) {
 	}
 }
 
-// A chain of a private CA leaves out its root, which its clients trust and this machine may not. That
-// is told apart from a chain that no client accepts.
+// A chain of a private CA leaves out its root, which its clients trust and this machine may not.
+// That is told apart from a chain that no client accepts.
 func TestChainWhoseRootIsUnknown(t *testing.T) {
 	root := issue(t, nil, "root", true, -day, 100*day)
 	middle := issue(t, root, "middle", true, -day, 100*day)

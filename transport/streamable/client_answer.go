@@ -56,7 +56,8 @@ func readAnswer(ctx context.Context, resp *http.Response, max int, room *transpo
 	}
 }
 
-// discard ends a response whose body does not matter. A short one is read to its end, so that the connection can be used again.
+// discard ends a response whose body does not matter. A short one is read to its end, so that the
+// connection can be used again.
 func discard(resp *http.Response) {
 	_, _ = io.CopyN(io.Discard, resp.Body, maxErrorBody) // an error closes the connection, as it should
 	resp.Body.Close()

@@ -73,8 +73,9 @@ func TestClientWithNothingElseRunningLosesTheSessionAtOnce(t *testing.T) {
 }
 
 // Many servers answer 400 to a session that they do not know, and to a request that they do not like. A ping tells which it is.
-// 404 to one thing that is asked is about that, where the server answers others: it may have no such
-// path for GET, or no such method. A session that it says it does not know is lost all the same.
+// 404 to one thing that is asked is about that, where the server answers others: it may have no
+// such path for GET, or no such method. A session that it says it does not know is lost all the
+// same.
 func TestClientKeepsTheSessionThatOneThingIsNotFoundIn(t *testing.T) {
 	gone := func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
 		w.WriteHeader(http.StatusNotFound)

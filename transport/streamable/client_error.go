@@ -83,8 +83,8 @@ func (e *StatusError) Foreign() bool {
 // that it does not speak.
 func (e *StatusError) BadRequest() bool { return e.Status == http.StatusBadRequest }
 
-// Nowhere reports whether the status says that nothing takes the method of HTTP at this address: a POST
-// where the stream of HTTP+SSE is, or a GET where there is no standing stream.
+// Nowhere reports whether the status says that nothing takes the method of HTTP at this address:
+// a POST where the stream of HTTP+SSE is, or a GET where there is no standing stream.
 func (e *StatusError) Nowhere() bool {
 	return e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed
 }

@@ -33,7 +33,8 @@ func tokenRune(r rune) bool {
 	return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 }
 
-// dress is what the requests of one session that say nothing of their own have in common. It is not changed once it is kept.
+// dress is what the requests of one session that say nothing of their own have in common. It is
+// not changed once it is kept.
 type dress struct {
 	session string
 	version protocol.Version
@@ -41,7 +42,8 @@ type dress struct {
 	head    []byte // of a POST to the server, up to the length of its body; nil where net/http is to write it
 }
 
-// dressed is the header of a request: what is configured, what the session and the revision ask for, and what is the request's own.
+// dressed is the header of a request: what is configured, what the session and the revision ask
+// for, and what is the request's own.
 func (c *Client) dressed(session string, extra http.Header) *dress {
 	v := protocol.Version(c.version.Load())
 	common := isCommon(extra)
@@ -70,7 +72,8 @@ func (c *Client) dressed(session string, extra http.Header) *dress {
 	return d
 }
 
-// headOf writes the head of a POST to the server that has a small body, if the transport sends such itself.
+// headOf writes the head of a POST to the server that has a small body, if the transport sends
+// such itself.
 func (c *Client) headOf(header http.Header) []byte {
 	r := &http.Request{Method: http.MethodPost, URL: c.url, Host: c.url.Host, Header: header}
 	if t, own := c.transport.(*Transport); !own || t.proxied || !plain(r) {
@@ -83,7 +86,8 @@ func (c *Client) headOf(header http.Header) []byte {
 	return append(head, length...)
 }
 
-// isCommon reports whether a request says nothing of its own: its fields are those of postAccept, and not of a copy.
+// isCommon reports whether a request says nothing of its own: its fields are those of postAccept,
+// and not of a copy.
 func isCommon(extra http.Header) bool {
 	own := extra["Accept"]
 	return len(extra) == len(postAccept) && len(own) > 0 && &own[0] == &postAccept["Accept"][0]

@@ -11,7 +11,8 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// S69, S71: what reaches a server is what was configured for it and what MCP asks for, straight and without a proxy.
+// S69, S71: what reaches a server is what was configured for it and what MCP asks for, straight
+// and without a proxy.
 func TestClientSendsTheseHeadersAndNoOthers(t *testing.T) {
 	for _, tt := range []struct {
 		version protocol.Version
@@ -49,7 +50,8 @@ func TestClientSendsTheseHeadersAndNoOthers(t *testing.T) {
 	}
 }
 
-// A probe of a server that another revision was agreed on with is a modern request all the same, and changes nothing for the others.
+// A probe of a server that another revision was agreed on with is a modern request all the same,
+// and changes nothing for the others.
 func TestProbeIsOfTheRevisionThatItNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer()

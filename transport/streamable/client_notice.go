@@ -10,7 +10,8 @@ import (
 	"mcpd/transport"
 )
 
-// send sends a notification or an answer. What waits for it goes when the server has taken it, or takes too long.
+// send sends a notification or an answer. What waits for it goes when the server has taken it, or
+// takes too long.
 func (o *outgoing) send(ctx context.Context) (written bool, err error) {
 	if o.taken == nil {
 		return o.post(ctx)

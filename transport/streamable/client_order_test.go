@@ -87,8 +87,8 @@ func TestClientHoldsBackUntilInitializedHasArrived(t *testing.T) {
 	})
 }
 
-// A server may ask something on the standing stream as soon as it has a request, so the stream is there first; but it is not waited for
-// without end.
+// A server may ask something on the standing stream as soon as it has a request, so the stream is
+// there first; but it is not waited for without end.
 func TestClientHoldsBackUntilTheStandingStreamIsThere(t *testing.T) {
 	for name, answered := range map[string]time.Duration{"at once": 0, "soon": 300 * time.Millisecond, "never": time.Hour} {
 		synctest.Test(t, func(t *testing.T) {

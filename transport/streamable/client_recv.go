@@ -7,7 +7,8 @@ import (
 	"mcpd/transport"
 )
 
-// rest has the readers of the connection rest one after the other: so many streams, of as many requests, are no more of a flood than one.
+// rest has the readers of the connection rest one after the other: so many streams, of as many
+// requests, are no more of a flood than one.
 func (c *Client) rest(ctx context.Context, long time.Duration) {
 	select {
 	case c.resting <- struct{}{}:
@@ -61,8 +62,8 @@ func (c *Client) received(a arrival) transport.Inbound {
 	return a.in
 }
 
-// Recv returns the next thing that came. It ends with ErrSessionLost, or transport.ErrClosed after Close; a request of which nothing was
-// said until then may have been executed.
+// Recv returns the next thing that came. It ends with ErrSessionLost, or transport.ErrClosed
+// after Close; a request of which nothing was said until then may have been executed.
 func (c *Client) Recv(ctx context.Context) (transport.Inbound, error) {
 	if c.handling != nil {
 		close(c.handling)

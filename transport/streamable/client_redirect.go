@@ -20,9 +20,9 @@ func resolve(resp *http.Response, from *url.URL) {
 	}
 }
 
-// redirect is where a response wants its request sent again as it is; nil for nowhere. That is followed
-// within one origin only, because the request holds our credentials. Servers do so for the slash at the
-// end of a path.
+// redirect is where a response wants its request sent again as it is; nil for nowhere. That is
+// followed within one origin only, because the request holds our credentials. Servers do so for
+// the slash at the end of a path.
 func (c *Client) redirect(resp *http.Response) *url.URL {
 	if resp.StatusCode != http.StatusTemporaryRedirect && resp.StatusCode != http.StatusPermanentRedirect {
 		return nil

@@ -8,14 +8,17 @@ import (
 	"mcpd/transport"
 )
 
-// Send starts a POST. An answer, or the failure of a request, arrives through Recv; a notification that fails arrives there as Undelivered.
-// Sending notifications/initialized holds back what is sent after it until the server has accepted it, and has answered the GET that then
-// opens the standing stream, or has had the time to.
-// Sending notifications/cancelled stops reading the answer of that request: nothing more comes of it.
+// Send starts a POST. An answer, or the failure of a request, arrives through Recv; a
+// notification that fails arrives there as Undelivered. Sending notifications/initialized holds
+// back what is sent after it until the server has accepted it, and has answered the GET that then
+// opens the standing stream, or has had the time to. Sending notifications/cancelled stops
+// reading the answer of that request: nothing more comes of it.
 //
-// Where requests stand alone the latter is all that leaves: it ends the POST, and other notifications are not sent.
+// Where requests stand alone the latter is all that leaves: it ends the POST, and other
+// notifications are not sent.
 //
-// It returns transport.ErrSlowConsumer when too many requests wait already, and transport.ErrClosed after the connection has ended or Close.
+// It returns transport.ErrSlowConsumer when too many requests wait already, and
+// transport.ErrClosed after the connection has ended or Close.
 func (c *Client) Send(_ context.Context, m jsonrpc.Message) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,9 +65,9 @@ func (c *Client) Send(_ context.Context, m jsonrpc.Message) error {
 	return nil
 }
 
-// order has requests and notifications wait for the notification that was sent before them, as a client
-// does that sends them itself: over connections of their own they could overtake it. One that cancels
-// overtakes all, and an answer follows nothing. The mutex is held.
+// order has requests and notifications wait for the notification that was sent before them, as a
+// client does that sends them itself: over connections of their own they could overtake it. One
+// that cancels overtakes all, and an answer follows nothing. The mutex is held.
 func (c *Client) order(o *outgoing, m jsonrpc.Message) {
 	notice := m.Kind() == jsonrpc.KindNotification && m.Method != "notifications/cancelled" && m.Method != "notifications/progress"
 	if notice || m.Kind() == jsonrpc.KindRequest {
@@ -76,8 +79,9 @@ func (c *Client) order(o *outgoing, m jsonrpc.Message) {
 	}
 }
 
-// unsaid does what a message other than a request means where only requests are sent: to cancel is to leave (2026-07-28
-// §basic/patterns/cancellation), and nothing else has a meaning there. The mutex is held.
+// unsaid does what a message other than a request means where only requests are sent: to cancel
+// is to leave (2026-07-28 §basic/patterns/cancellation), and nothing else has a meaning there.
+// The mutex is held.
 func (c *Client) unsaid(m jsonrpc.Message) {
 	if m.Method != "notifications/cancelled" {
 		return

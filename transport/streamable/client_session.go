@@ -129,14 +129,14 @@ func (c *Client) replaced(ctx context.Context, status int, sent string) bool {
 	return false
 }
 
-// harmless are the methods by which a server is asked whether it knows our session. Each that offers
-// something answers one of them, and some answer no ping.
+// harmless are the methods by which a server is asked whether it knows our session. Each that
+// offers something answers one of them, and some answer no ping.
 var harmless = [...]string{"ping", "tools/list", "resources/list", "prompts/list"}
 
-// forgotten reports whether a response means that our session is gone. 404 that speaks of the session
-// does. Other 404 and 400 may be about no more than what was asked for, such as a path or a method
-// that the server does not have: the session is gone if all else is answered so as well. A session
-// id that was replaced meanwhile says nothing.
+// forgotten reports whether a response means that our session is gone. 404 that speaks of the
+// session does. Other 404 and 400 may be about no more than what was asked for, such as a path or
+// a method that the server does not have: the session is gone if all else is answered so as well.
+// A session id that was replaced meanwhile says nothing.
 func (c *Client) forgotten(ctx context.Context, status int, body []byte, session string) bool {
 	if session == "" || status != http.StatusNotFound && status != http.StatusBadRequest {
 		return false

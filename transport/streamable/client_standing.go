@@ -65,8 +65,9 @@ func (f *flow) unreached(err error) bool {
 	return true
 }
 
-// revived waits until the server has answered another request, which its owner sends when it is time: of
-// all that a client has to say to a server that is away only one dials. It reports false when ctx ends.
+// revived waits until the server has answered another request, which its owner sends when it is
+// time: of all that a client has to say to a server that is away only one dials. It reports false
+// when ctx ends.
 func (f *flow) revived(ctx context.Context) bool {
 	select {
 	case <-f.client.answers:
@@ -123,7 +124,8 @@ func (c *Client) arrived(id jsonrpc.ID) {
 	f.there = true
 }
 
-// open starts the standing stream, if the server took notifications/initialized, and lets go what waited for both.
+// open starts the standing stream, if the server took notifications/initialized, and lets go what
+// waited for both.
 func (c *Client) open(gate chan struct{}, accepted bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

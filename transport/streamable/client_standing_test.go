@@ -149,8 +149,8 @@ func TestClientDoesNotListenToAServerThatRefusedTheHandshake(t *testing.T) {
 	})
 }
 
-// A server that ends its streams at once is asked for another at growing pauses, however short it says
-// that they are to be. One message has them begin anew.
+// A server that ends its streams at once is asked for another at growing pauses, however short it
+// says that they are to be. One message has them begin anew.
 func TestStreamThatEndsAtOnceIsOpenedLessAndLessOften(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer()
@@ -186,8 +186,8 @@ func TestStreamThatEndsAtOnceIsOpenedLessAndLessOften(t *testing.T) {
 	})
 }
 
-// A client that cannot be connected for its stream says so once, and opens it when the server has answered
-// something else: no second dial is spent on a server that is away.
+// A client that cannot be connected for its stream says so once, and opens it when the server has
+// answered something else: no second dial is spent on a server that is away.
 func TestStreamOfAServerThatIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer()

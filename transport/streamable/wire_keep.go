@@ -12,7 +12,8 @@ import (
 const keepMargin = time.Second
 
 // keptFor is for how long after a response its connection may be used again: as long as the server
-// says that it keeps it (the field Keep-Alive of RFC 2068 §19.7.1), but for the margin, or idleKept.
+// says that it keeps it (the field Keep-Alive of RFC 2068 §19.7.1), but for the margin, or
+// idleKept.
 func keptFor(h http.Header) time.Duration {
 	for _, field := range h["Keep-Alive"] {
 		for part := range strings.SplitSeq(field, ",") {
