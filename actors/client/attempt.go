@@ -53,6 +53,7 @@ func (c *Connection) reset() {
 	c.facts, c.news, c.fetching, c.gap = Facts{}, nil, newFetching(), false
 	c.closeAll()
 	c.calls, c.asked, c.open = map[jsonrpc.ID]*flight{}, map[jsonrpc.ID]ask{}, map[string]*open{}
+	c.dropLines()
 	c.early, c.rootless, c.rootsOf = nil, false, ""
 	c.countEarly()
 	c.asides, c.leveling, c.refused, c.following = 0, false, nil, map[string]*following{}

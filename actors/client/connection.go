@@ -49,11 +49,12 @@ type Connection struct {
 	calls      map[jsonrpc.ID]*flight // written or queued in the transport, by our id
 	asked      map[jsonrpc.ID]ask     // what the host itself asked, by our id
 	ids        inflight.Counter
-	unanswered *atomic.Int64     // requests that its reader has seen no answer to
-	early      []jsonrpc.Message // questions of the server that wait for the first session
-	rootless   bool              // one for roots was refused because there was none
-	rootsOf    string            // the session that was asked for them last outside of a call
-	open       map[string]*open  // questions of the server that a client has not answered, by the server's id
+	unanswered *atomic.Int64       // requests that its reader has seen no answer to
+	early      []jsonrpc.Message   // questions of the server that wait for the first session
+	earlyLines []transport.Inbound // log lines that came before the handshake was over
+	rootless   bool                // one for roots was refused because there was none
+	rootsOf    string              // the session that was asked for them last outside of a call
+	open       map[string]*open    // questions of the server that a client has not answered, by the server's id
 	drives     map[uint64]*drive
 	listens    map[jsonrpc.ID]*listen // subscriptions to a modern server, by our id
 	fetching   [Kinds]fetching        // how far each list is
@@ -316,6 +317,7 @@ func (c *Connection) Terminate(_ *otp.Process, reason error) {
 	defer c.o.Known.isNot(c.p.Self())
 	defer c.closeAll()
 	c.linesEnd()
+	c.dropLines()
 	c.drops.End(c.o.Emit)
 	if otp.IsNormal(reason) {
 		c.endParked()

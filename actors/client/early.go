@@ -29,7 +29,7 @@ const (
 // rootsChanged has a server ask for the roots of its client anew.
 const rootsChanged = "notifications/roots/list_changed"
 
-// holdOver says that a question has waited for QuestionHold.
+// holdOver says that a question has waited for QuestionHold; without an id, that log lines have.
 type holdOver struct {
 	id      jsonrpc.ID
 	attempt uint64
@@ -95,6 +95,10 @@ func (c *Connection) tellEarly(before bool) {
 
 // holdOver asks what has waited for long enough, or refuses it where there still is nobody to ask.
 func (c *Connection) holdOver(m holdOver) {
+	if m.id.IsZero() && m.attempt == c.attempt {
+		c.dropLines()
+		c.countEarly()
+	}
 	defer c.tellEarly(c.wantsSession())
 	for i, q := range c.early {
 		if m.attempt == c.attempt && q.ID == m.id {
@@ -119,11 +123,14 @@ func (c *Connection) dropEarly(id jsontext.Value) {
 	c.countEarly()
 }
 
-// countEarly counts the questions that wait, for the tenant.
+// countEarly counts the questions and log lines that wait, for the tenant.
 func (c *Connection) countEarly() {
 	n := 0
 	for _, m := range c.early {
 		n += sizeOf(m)
+	}
+	for _, in := range c.earlyLines {
+		n += sizeOf(in.Message)
 	}
 	c.earlyKept.Resize(n)
 }

@@ -214,4 +214,5 @@ func (c *Connection) agreed(f Facts) {
 	if m, ok := transport.As[mirroring](c.up); ok {
 		m.Mirror(c.mirrors)
 	}
+	c.tellLines()
 }

@@ -97,6 +97,10 @@ func (c *Connection) awaits(m jsonrpc.Message) bool {
 // principals is dropped and counted.
 func (c *Connection) logged(in transport.Inbound) {
 	m := in.Message
+	if c.greeting() {
+		c.holdLine(in)
+		return
+	}
 	if !in.Related.IsZero() {
 		c.lines.together = true
 	}

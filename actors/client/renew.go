@@ -54,7 +54,7 @@ func (c *Connection) over(err error) error {
 // not started again. A server behind a URL that answers, but not so that it can be used, is dialled
 // again at growing pauses, as one that does not answer.
 func (c *Connection) final(err error) error {
-	if err != nil && !otp.IsNormal(err) && c.state == Starting && (c.probing || c.facts.Version == 0) {
+	if err != nil && !otp.IsNormal(err) && c.greeting() {
 		err = atStart{err}
 	}
 	switch {

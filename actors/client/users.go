@@ -23,6 +23,7 @@ func (c *Connection) attach(m *Attach) {
 	}
 	m.Reply(struct{}{})
 	c.askEarly()
+	c.tellLines()
 }
 
 // Reattach is how long a session whose actor crashed is waited for before the server is told that it is gone.
