@@ -12,8 +12,9 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// The published file server serves the folders of its client, and not the wider one that it was started
-// with. A client that ends without ending its session, as the official SDKs do, is not asked any more.
+// The published file server serves the folders of its client from the first call on, and not the wider
+// one that it was started with. A client that ends without ending its session, as the official SDKs do,
+// is not asked any more.
 func TestFileServerServesTheFoldersOfItsClient(t *testing.T) {
 	dir := mcptest.Modules(t)
 	wide, err := filepath.EvalSymlinks(t.TempDir())
@@ -35,6 +36,9 @@ func TestFileServerServesTheFoldersOfItsClient(t *testing.T) {
 		var lines []string
 		if err := json.Unmarshal(out, &lines); err != nil {
 			t.Fatal(err)
+		}
+		if first := lines[0]; i == 0 && strings.TrimSpace(first) != "Allowed directories:\n"+own {
+			t.Errorf("its first call: %q", first)
 		}
 		if last := lines[len(lines)-1]; strings.TrimSpace(last) != "Allowed directories:\n"+own {
 			t.Errorf("client %d: %q", i, last)
