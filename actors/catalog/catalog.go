@@ -66,12 +66,14 @@ type Catalog struct {
 	p      *otp.Process
 	tenant *tenant.Tenant // as it was configured when it was looked at last
 	*kept
-	places  map[otp.Ref]place // of supervisors and connections
-	rows    map[string]int    // the servers' places in the configuration
-	names   []string          // of the servers, in that order
-	status  Status
-	listed  int  // bytes of lists that count for the tenant
-	left    int  // and of what connections have left behind
+	places map[otp.Ref]place // of supervisors and connections
+	rows   map[string]int    // the servers' places in the configuration
+	names  []string          // of the servers, in that order
+	status Status
+	listed int // bytes of lists that count for the tenant
+	left   int // and of what connections have left behind
+	// turn counts what it was told: between two such, servers are absent for the same reasons.
+	turn    uint64
 	booting bool // boot is on its way
 	// announcing says that newsDue is on its way.
 	announcing bool
@@ -183,6 +185,15 @@ func (c *Catalog) Init(p *otp.Process) error {
 // Receive handles one message.
 func (c *Catalog) Receive(p *otp.Process, msg any) error {
 	switch m := msg.(type) {
+	case *Look:
+		c.look(m)
+		return nil
+	case overdue:
+		c.flush()
+		return nil
+	}
+	c.turn++
+	switch m := msg.(type) {
 	case *Connect:
 		if s, ok := c.servers[m.Req.Server]; ok && !s.gone {
 			key := s.key(m.Req.Caller)
@@ -194,14 +205,8 @@ func (c *Catalog) Receive(p *otp.Process, msg any) error {
 			m.Fail(c.unknown(m.Req.Server))
 		}
 		return nil
-	case *Look:
-		c.look(m)
-		return nil
 	case *client.Another:
 		c.another(m)
-		return nil
-	case overdue:
-		c.flush()
 		return nil
 	case newsDue:
 		c.announceAll()

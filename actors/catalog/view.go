@@ -12,16 +12,21 @@ import (
 // change.
 func (c *Catalog) view(caller Caller) *View {
 	g := c.group(caller)
-	absent := c.absent(caller)
 	v := c.views.get(g)
+	if v != nil && v.turn == c.turn {
+		return v
+	}
+	absent := c.absent(caller)
 	switch {
 	case v != nil && slices.Equal(v.absent, absent):
+		v.turn = c.turn
 		return v
 	case v != nil: // it tells why servers were absent before
 		c.views.forget(func(other group) bool { return other == g })
 	}
 	v = &View{
 		absent:     absent,
+		turn:       c.turn,
 		Answers:    g.answers,
 		alone:      caller.Server != "",
 		account:    c.o.Kept,
