@@ -95,8 +95,13 @@ func New(o Options) *Catalog {
 // Messages that only the catalogue sends itself.
 type (
 	boot    struct{}
-	arrived struct{ conn *conn }
-	retry   struct {
+	arrived struct {
+		conn    *conn
+		session client.AttachRequest
+		server  string
+		err     error
+	}
+	retry struct {
 		server string
 		key    tenant.Key
 	}
@@ -218,7 +223,7 @@ func (c *Catalog) Receive(p *otp.Process, msg any) error {
 		p.After(busyRetry, m.then)
 		return nil
 	case arrived:
-		m.conn.arriving--
+		c.arrived(m)
 		return nil
 	case *Servers:
 		m.Reply(c.status.Records())

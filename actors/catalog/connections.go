@@ -89,7 +89,18 @@ func (c *Catalog) use(s *server, key tenant.Key, conn *conn, caller Caller) {
 		user.Differs, user.Declare = true, declared(s.config, caller.Told())
 	}
 	session := client.AttachRequest{Session: caller.Session, Ref: caller.Ref, Holds: caller.Holds, User: user}
-	otp.CallAsync(c.p, conn.ref, session, func(struct{}, error) any { return arrived{conn} })
+	otp.CallAsync(c.p, conn.ref, session, func(_ struct{}, err error) any {
+		return arrived{conn, session, s.config.Name, err}
+	})
+}
+
+// arrived hears that a connection knows of a session, or does not: one that crashed on it would never
+// hear that the session ends. The session says so again.
+func (c *Catalog) arrived(m arrived) {
+	m.conn.arriving--
+	if m.err != nil && m.conn.ref.Alive() {
+		_ = m.session.Ref.Send(client.Forgotten{Server: m.server, From: m.conn.ref})
+	}
 }
 
 // leave keeps what a connection left behind until there is another. When its supervisor runs, that is now.

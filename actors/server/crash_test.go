@@ -238,3 +238,29 @@ func TestConfirmationThatCrashesItsSession(t *testing.T) {
 		})
 	}
 }
+
+// A connection that crashes as it is told of a session knows of it nevertheless, and lets go of what the
+// session wanted when that ends.
+func TestCrashOfAnAttachmentIsMadeGood(t *testing.T) {
+	for _, crashes := range []int{0, 1, 2} {
+		run(t, func(r *rig) { r.script["files"]["resources/subscribe"] = result(`{}`) }, func(r *rig) {
+			other := r.ready(`{}`)
+			other.call()
+			for range crashes {
+				r.Break("client_sup/files/*", "*otp.Call[mcpd/actors/client.AttachRequest,struct {}]")
+			}
+			u := r.open("alice", "")
+			u.shake(`{}`)
+			if out := u.ask("resources/subscribe", `{"uri":"test://x"}`); out.Word() != "result" {
+				t.Fatalf("got %v", out.All())
+			}
+			if err := u.h.Close(r.T.Context()); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * client.Reattach)
+			if got := r.latest("files").heard("resources/unsubscribe"); len(got) != 1 {
+				t.Errorf("%d crashes: the server heard %v", crashes, got)
+			}
+		})
+	}
+}
