@@ -99,7 +99,7 @@ func (c *Catalog) use(s *server, key tenant.Key, conn *conn, caller Caller) {
 func (c *Catalog) arrived(m arrived) {
 	m.conn.arriving--
 	if m.err != nil && m.conn.ref.Alive() {
-		_ = m.session.Ref.Send(client.Forgotten{Server: m.server, From: m.conn.ref})
+		_ = c.p.Send(m.session.Ref, client.Forgotten{Server: m.server, From: m.conn.ref})
 	}
 }
 
