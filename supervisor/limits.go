@@ -187,7 +187,7 @@ var limits = []limit{
 	},
 	{"", "refused_answer", client.RefusedAnswerWait, "a call whose server has refused the answer to its question, from the last that the server says during it", "upstream_invalid, and the server is told", "mcpd_requests_total"},
 	{"", "gone_after", client.GoneAfter, "a client without a request and a stream, while another uses the same connection", "it is not asked what a server asks outside of calls", ""},
-	{"", "early_questions", client.MaxEarly, "such questions of one connection, of 4 KiB at most", "those that come later are refused at once", ""},
+	{"", "early_questions", client.MaxEarly, "such questions of one connection, and log lines before its handshake is over, of 4 KiB at most", "those that come later are refused at once, or dropped", ""},
 	{"list_wait", "", nil, "a list that waits for servers which were never listed", "it is answered without them", ""},
 	{"start_timeout", "", nil, "a server from its start to the end of its handshake", "its start has failed", "mcpd_upstream_starts_total"},
 	{"", "changes_quiet", catalog.ChangesQuiet, "how long nothing changes before clients of all servers as one hear of a burst of changed lists", "they are told once", ""},

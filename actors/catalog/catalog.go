@@ -72,8 +72,8 @@ type Catalog struct {
 	status Status
 	listed int // bytes of lists that count for the tenant
 	left   int // and of what connections have left behind
-	// turn counts what it was told: between two such, servers are absent for the same reasons.
-	turn    uint64
+	// edition changes with whatever may change why servers are absent.
+	edition uint64
 	booting bool // boot is on its way
 	// announcing says that newsDue is on its way.
 	announcing bool
@@ -98,7 +98,6 @@ type (
 	arrived struct {
 		conn    *conn
 		session client.AttachRequest
-		server  string
 		err     error
 	}
 	retry struct {
@@ -197,7 +196,8 @@ func (c *Catalog) Receive(p *otp.Process, msg any) error {
 		c.flush()
 		return nil
 	}
-	c.turn++
+	c.edition++ // for views that it makes, and at its end for those that it has made
+	defer func() { c.edition++ }()
 	switch m := msg.(type) {
 	case *Connect:
 		if s, ok := c.servers[m.Req.Server]; ok && !s.gone {

@@ -89,18 +89,23 @@ func (c *Catalog) use(s *server, key tenant.Key, conn *conn, caller Caller) {
 		user.Differs, user.Declare = true, declared(s.config, caller.Told())
 	}
 	session := client.AttachRequest{Session: caller.Session, Ref: caller.Ref, Holds: caller.Holds, User: user}
+	c.attach(conn, session)
+}
+
+func (c *Catalog) attach(conn *conn, session client.AttachRequest) {
 	otp.CallAsync(c.p, conn.ref, session, func(_ struct{}, err error) any {
-		return arrived{conn, session, s.config.Name, err}
+		return arrived{conn, session, err}
 	})
 }
 
-// arrived hears that a connection knows of a session, or does not: one that crashed on it would never
-// hear that the session ends. The session says so again.
+// arrived hears that a connection knows of a session, or does not. One that crashed on it is told
+// again: it would never hear that the session ends. Its restart budget bounds how often.
 func (c *Catalog) arrived(m arrived) {
-	m.conn.arriving--
 	if m.err != nil && m.conn.ref.Alive() {
-		_ = c.p.Send(m.session.Ref, client.Forgotten{Server: m.server, From: m.conn.ref})
+		c.attach(m.conn, m.session)
+		return
 	}
+	m.conn.arriving--
 }
 
 // leave keeps what a connection left behind until there is another. When its supervisor runs, that is now.

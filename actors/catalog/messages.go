@@ -125,7 +125,7 @@ type View struct {
 	// what a list does not have, and why; nil for nothing
 	incomplete   [client.Kinds]jsontext.Value
 	absent       []absent // servers that have listed nothing
-	turn         uint64   // of the catalogue, in which that was so
+	edition      uint64   // of the catalogue when that was so
 	disabled     []string
 	annotated    []jsontext.Value // tools whose annotations are shown to modern clients
 	experimental []capability.Experimental

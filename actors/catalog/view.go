@@ -13,20 +13,20 @@ import (
 func (c *Catalog) view(caller Caller) *View {
 	g := c.group(caller)
 	v := c.views.get(g)
-	if v != nil && v.turn == c.turn {
+	if v != nil && v.edition == c.edition {
 		return v
 	}
 	absent := c.absent(caller)
 	switch {
 	case v != nil && slices.Equal(v.absent, absent):
-		v.turn = c.turn
+		v.edition = c.edition
 		return v
 	case v != nil: // it tells why servers were absent before
 		c.views.forget(func(other group) bool { return other == g })
 	}
 	v = &View{
 		absent:     absent,
-		turn:       c.turn,
+		edition:    c.edition,
 		Answers:    g.answers,
 		alone:      caller.Server != "",
 		account:    c.o.Kept,

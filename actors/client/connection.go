@@ -262,6 +262,8 @@ func (c *Connection) receive(p *otp.Process, msg any) error {
 		return c.final(c.askExpired(m.id))
 	case holdOver:
 		c.holdOver(m)
+	case earlyLinesOver:
+		c.earlyLinesOver(m)
 	case rootsDue:
 		c.tellRoots()
 	case declined:

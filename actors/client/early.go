@@ -21,7 +21,8 @@ const (
 	// QuestionHold is how long a question waits for the first session of a connection. Servers that
 	// wait for the answer list nothing meanwhile, and the list of all servers waits for them.
 	QuestionHold = 5 * time.Second
-	// MaxEarly bounds the questions of one connection that wait, and earlySize each in bytes.
+	// MaxEarly bounds the questions of one connection that wait, and likewise the log lines that come
+	// before its handshake is over; earlySize bounds each in bytes.
 	MaxEarly  = 8
 	earlySize = 4 << 10
 )
@@ -29,7 +30,7 @@ const (
 // rootsChanged has a server ask for the roots of its client anew.
 const rootsChanged = "notifications/roots/list_changed"
 
-// holdOver says that a question has waited for QuestionHold; without an id, that log lines have.
+// holdOver says that a question has waited for QuestionHold.
 type holdOver struct {
 	id      jsonrpc.ID
 	attempt uint64
@@ -95,10 +96,6 @@ func (c *Connection) tellEarly(before bool) {
 
 // holdOver asks what has waited for long enough, or refuses it where there still is nobody to ask.
 func (c *Connection) holdOver(m holdOver) {
-	if m.id.IsZero() && m.attempt == c.attempt {
-		c.dropLines()
-		c.countEarly()
-	}
 	defer c.tellEarly(c.wantsSession())
 	for i, q := range c.early {
 		if m.attempt == c.attempt && q.ID == m.id {

@@ -11,6 +11,9 @@ import (
 // speaks, and then for the session that has caused the start, which comes to the connection at
 // about the same time.
 
+// earlyLinesOver says that such lines have waited for QuestionHold.
+type earlyLinesOver struct{ attempt uint64 }
+
 // greeting reports whether the server has not agreed to anything yet.
 func (c *Connection) greeting() bool {
 	return c.state == Starting && (c.probing || c.facts.Version == 0)
@@ -35,7 +38,7 @@ func (c *Connection) tellLines() {
 		return
 	}
 	if len(c.sessions) == 0 && len(c.queue) == 0 {
-		c.p.After(QuestionHold, holdOver{attempt: c.attempt})
+		c.p.After(QuestionHold, earlyLinesOver{c.attempt})
 		return
 	}
 	held := c.earlyLines
@@ -52,4 +55,12 @@ func (c *Connection) dropLines() {
 		c.undelivered(in.Message.Method, unowned)
 	}
 	c.earlyLines = nil
+}
+
+// earlyLinesOver lets go of lines for which nobody has come.
+func (c *Connection) earlyLinesOver(m earlyLinesOver) {
+	if m.attempt == c.attempt {
+		c.dropLines()
+		c.countEarly()
+	}
 }

@@ -27,7 +27,7 @@ const (
 	Sessions                  // sessions, clients without one, and what they have said of themselves
 	Unwritten                 // changes of the state that are not on the disk yet
 	Subscriptions             // what connections to servers remember of subscriptions, to restore them
-	Questions                 // questions of servers that wait for the first session
+	Questions                 // questions and log lines of servers that wait for the first session
 	Restorable                // what clients had asked of servers that do not run, to restore it
 
 	kindCount = int(iota)
