@@ -163,7 +163,11 @@ func (c *Connection) response(m jsonrpc.Message) error {
 	}
 	c.noteMade(f.x, m.Outline())
 	answer.Result, answer.Err = c.heard(f.x, m)
-	f.settle(answer.Err)
+	if f.x.Ended() { // its client is told that it failed, and its withdrawal is on the way
+		f.settle(errLate)
+	} else {
+		f.settle(answer.Err)
+	}
 	f.x.Answered(max(len(answer.Result), m.Error.Size()))
 	if !c.awaitsLines(m.ID, f, answer) {
 		c.respond(answer)
@@ -171,6 +175,9 @@ func (c *Connection) response(m jsonrpc.Message) error {
 	c.takeTurns()
 	return nil
 }
+
+// errLate is what comes here of a call that was over when its server answered.
+var errLate = errors.New("the answer came too late")
 
 // unwritten gives back a call of which no byte was written, unless it is one that an earlier server may have executed.
 func (c *carry) unwritten(x *request.Exchange) {

@@ -416,3 +416,20 @@ func TestRestoredSessionThatHasEndedIsLetGoOf(t *testing.T) {
 		}
 	})
 }
+
+// A subscription to which the server agrees when its client was told already that it failed is nobody's.
+func TestSubscriptionThatIsAgreedTooLateIsNone(t *testing.T) {
+	account, change := keeping(`{}`, 10<<20)
+	run(t, change, func(r *rig) {
+		p := r.watched()
+		r.attach("one")
+		x := r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
+		m := p.Expect("resources/subscribe")
+		x.Over() // as whoever ends it does first
+		p.Reply(m, `{}`)
+		p.Expect("resources/unsubscribe")
+		if r.Rest(); account.Kept() != 0 {
+			t.Errorf("%d bytes of subscriptions are kept", account.Kept())
+		}
+	})
+}

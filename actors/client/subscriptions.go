@@ -1,6 +1,8 @@
 package client
 
 import (
+	"errors"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/request"
@@ -65,7 +67,9 @@ func (c *Connection) subscribe(x *request.Exchange) (func(error), bool) {
 		case err == nil:
 			c.uris[uri][x.Session] = true
 		case !agreed:
-			c.unsubscribeFor(uri, x.Session)
+			if c.unsubscribeFor(uri, x.Session) && errors.Is(err, errLate) { // the server has agreed
+				c.follow(uri, false)
+			}
 		}
 	}, false
 }
