@@ -43,7 +43,8 @@ func TestLinesBeforeTheHandshake(t *testing.T) {
 	const capabilities = `{"tools":{},"logging":{}}`
 	says := func(p *mcptest.Peer, n int) {
 		for i := range n {
-			p.Send(transport.Inbound{Message: jsonrpc.Notification("notifications/message", fmt.Appendf(nil, `{"level":"info","data":%d}`, i))})
+			params := fmt.Appendf(nil, `{"level":"info","data":%d}`, i)
+			p.Send(transport.Inbound{Message: jsonrpc.Notification("notifications/message", params)})
 		}
 	}
 	begins := func(r *rig, n int) *mcptest.Peer {
@@ -54,7 +55,8 @@ func TestLinesBeforeTheHandshake(t *testing.T) {
 		if got := r.lines(); len(got) != 0 {
 			t.Errorf("before the handshake: %q", got)
 		}
-		p.Reply(m, `{"protocolVersion":"2025-11-25","capabilities":`+capabilities+`,"serverInfo":{"name":"peer","version":"1"}}`)
+		p.Reply(m, `{"protocolVersion":"2025-11-25","capabilities":`+capabilities+
+			`,"serverInfo":{"name":"peer","version":"1"}}`)
 		p.Expect("notifications/initialized")
 		p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
 		r.Rest()
