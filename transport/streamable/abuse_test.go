@@ -50,7 +50,7 @@ func TestAbuseOfHTTP2EndsTheConnection(t *testing.T) {
 	address := start(t, ServerOptions{Handler: h, Certificate: loaded(t, cert, key)}, func(s *http.Server) {
 		remember := s.ConnContext
 		s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-			_ = c.(*connection).secure.NetConn().(*net.TCPConn).SetWriteBuffer(4 << 10) // it is soon full of what nobody reads
+			_ = c.(*connection).raw.(*net.TCPConn).SetWriteBuffer(4 << 10) // it is soon full of what nobody reads
 			return remember(ctx, c)
 		}
 	})

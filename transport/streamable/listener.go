@@ -53,9 +53,9 @@ func (l *listener) Accept() (net.Conn, error) {
 
 func (l *listener) connection(conn net.Conn) *connection {
 	l.all.measure(conn)
-	c := &connection{Conn: conn, all: l.all, raw: conn, errorLog: l.errorLog}
+	c := &connection{Conn: newDeadlines(conn), all: l.all, raw: conn, errorLog: l.errorLog}
 	if proxied := l.all.Proxied; proxied != nil && proxied(peerOf(conn)) {
-		c.proxied = newProxied(conn, l.secure == nil)
+		c.proxied = newProxied(c.Conn, l.secure == nil)
 		c.proxied.told = c.identify // a client that sends nothing more counts too
 		c.Conn = c.proxied
 	}

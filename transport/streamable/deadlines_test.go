@@ -1,0 +1,159 @@
+package streamable
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// tellings counts how often the poller is told of a deadline.
+type tellings struct {
+	net.Conn
+	told atomic.Int32
+}
+
+func (c *tellings) SetReadDeadline(t time.Time) error {
+	c.told.Add(1)
+	return c.Conn.SetReadDeadline(t)
+}
+
+func (c *tellings) SetWriteDeadline(t time.Time) error {
+	c.told.Add(1)
+	return c.Conn.SetWriteDeadline(t)
+}
+
+// piped runs a test with a connection whose deadlines are deferred, in a time of its own.
+func piped(t *testing.T, test func(t *testing.T, c *deadlines, told *atomic.Int32, peer net.Conn)) {
+	synctest.Test(t, func(t *testing.T) {
+		near, peer := net.Pipe()
+		under := &tellings{Conn: near}
+		test(t, newDeadlines(under), &under.told, peer)
+		near.Close()
+		peer.Close()
+	})
+}
+
+func after(d time.Duration) time.Time { return time.Now().Add(d) }
+
+// A Read ends when its deadline says, whenever that was set: before it, or while it waits, for
+// sooner or for later.
+func TestReadEndsAtItsDeadline(t *testing.T) {
+	for name, test := range map[string]struct {
+		before, during time.Duration // negative is none
+		want           time.Duration
+	}{
+		"before":           {before: 5 * time.Second, during: 0, want: 5 * time.Second},
+		"passed":           {before: -time.Hour, during: 0, want: 0},
+		"during":           {before: 0, during: 5 * time.Second, want: 6 * time.Second},
+		"sooner":           {before: time.Hour, during: time.Second, want: 2 * time.Second},
+		"later":            {before: 3 * time.Second, during: time.Minute, want: time.Minute + time.Second},
+		"at once, as when": {before: 0, during: -time.Hour, want: time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			piped(t, func(t *testing.T, c *deadlines, _ *atomic.Int32, _ net.Conn) {
+				began := time.Now()
+				if test.before != 0 {
+					c.SetReadDeadline(after(test.before))
+				}
+				if test.during != 0 {
+					time.AfterFunc(time.Second, func() { c.SetReadDeadline(after(test.during)) })
+				}
+				_, err := c.Read(make([]byte, 1))
+				if took := time.Since(began); !errors.Is(err, os.ErrDeadlineExceeded) || took != test.want {
+					t.Errorf("%v after %v, want a deadline after %v", err, took, test.want)
+				}
+			})
+		})
+	}
+}
+
+// A deadline that was taken back, or is over, says nothing of what is read later.
+func TestDeadlineIsTakenBack(t *testing.T) {
+	piped(t, func(t *testing.T, c *deadlines, _ *atomic.Int32, peer net.Conn) {
+		for range 2 { // the second one after a deadline that has passed
+			c.SetReadDeadline(after(time.Second))
+			time.AfterFunc(500*time.Millisecond, func() { c.SetReadDeadline(time.Time{}) })
+			time.AfterFunc(time.Hour, func() { peer.Write([]byte("a")) })
+			if n, err := c.Read(make([]byte, 2)); n != 1 || err != nil {
+				t.Fatalf("got %d, %v after the deadline was taken back", n, err)
+			}
+			c.SetReadDeadline(after(-time.Hour))
+			if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Fatalf("got %v, want a deadline", err)
+			}
+		}
+	})
+}
+
+// A Write that goes on after a deadline that no longer tellings writes each byte once.
+func TestWriteGoesOnWhereItWas(t *testing.T) {
+	piped(t, func(t *testing.T, c *deadlines, _ *atomic.Int32, peer net.Conn) {
+		text := []byte("0123456789")
+		c.SetWriteDeadline(after(time.Second))
+		time.AfterFunc(500*time.Millisecond, func() { c.SetWriteDeadline(after(time.Minute)) })
+		var got bytes.Buffer
+		read := make(chan struct{})
+		go func() {
+			defer close(read)
+			io.CopyN(&got, peer, 4)
+			time.Sleep(10 * time.Second)
+			io.CopyN(&got, peer, 6)
+		}()
+		if n, err := c.Write(text); n != len(text) || err != nil {
+			t.Errorf("wrote %d, %v", n, err)
+		}
+		if <-read; got.String() != string(text) {
+			t.Errorf("the peer got %q", got.String())
+		}
+		began := time.Now()
+		if n, err := c.Write(text); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(began) != 50500*time.Millisecond {
+			t.Errorf("wrote %d, %v after %v, want the deadline that was set last", n, err, time.Since(began))
+		}
+	})
+}
+
+// The deadlines that net/http and a Handler set for each request, one after the other, are told when
+// something waits only: two for what is read, and one in ten seconds for what is written.
+func TestDeadlinesAreToldWhereOneMatters(t *testing.T) {
+	piped(t, func(t *testing.T, c *deadlines, told *atomic.Int32, peer net.Conn) {
+		c.SetWriteDeadline(after(DefaultStall))
+		const requests = 100
+		buffer := make([]byte, 8)
+		for range requests {
+			c.SetReadDeadline(after(DefaultIdleTime))
+			go peer.Write(make([]byte, 4))
+			if _, err := c.Read(buffer); err != nil {
+				t.Fatal(err)
+			}
+			c.SetReadDeadline(time.Time{})
+			c.SetReadDeadline(after(DefaultHeaderTime))
+			c.SetReadDeadline(time.Time{})
+			c.SetWriteDeadline(time.Time{})
+			c.SetReadDeadline(after(DefaultBodyTime))
+			c.SetReadDeadline(time.Time{})
+			gone := make(chan struct{})
+			go func() { // as net/http looks whether the client is still there
+				defer close(gone)
+				c.Read(buffer[:1])
+			}()
+			synctest.Wait()
+			c.SetWriteDeadline(after(DefaultStall))
+			go io.ReadFull(peer, make([]byte, 4))
+			if _, err := c.Write(buffer[:4]); err != nil {
+				t.Fatal(err)
+			}
+			c.SetReadDeadline(time.Unix(1, 0))
+			<-gone
+			c.SetReadDeadline(time.Time{})
+		}
+		if got := told.Load(); got > 2*requests+2 {
+			t.Errorf("%d deadlines told in %d requests", got, requests)
+		}
+	})
+}

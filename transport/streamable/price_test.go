@@ -1,0 +1,164 @@
+package streamable
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+)
+
+// pricedHost has one session, whose requests are answered from another goroutine, as an upstream's
+// reader does. It allocates nothing by itself, so that what a call costs is what the edge costs.
+type pricedHost struct {
+	store *Store
+	ep    Endpoint
+	one   *testSession
+	asked chan transport.Sink
+	value jsonrpc.Message
+}
+
+func newPricedHost(t testing.TB) *pricedHost {
+	h := &pricedHost{
+		store: NewStore(StoreOptions{}), ep: Endpoint{Tenant: "acme"}, asked: make(chan transport.Sink),
+		value: jsonrpc.Response(jsonrpc.IntID(1), []byte(`{"content":[{"type":"text","text":"hello"}]}`)),
+	}
+	h.one = &testSession{ep: h.ep, id: "session-1", version: protocol.V20251125, streams: h.store.Streams("acme", "session-1")}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for out := range h.asked {
+			out.Finish(h.value)
+		}
+	}()
+	t.Cleanup(func() {
+		close(h.asked)
+		<-done
+		h.one.streams.Close()
+	})
+	return h
+}
+
+func (h *pricedHost) Route(*http.Request) (Endpoint, Door, *protocol.Error) {
+	return h.ep, Streamable, nil
+}
+
+func (h *pricedHost) Open(context.Context, Endpoint, jsonrpc.Message, transport.Sink, *Streams) (Session, error) {
+	return nil, ErrNoSession
+}
+
+func (h *pricedHost) Lookup(context.Context, Endpoint, string) (Session, error) {
+	return pricedSession{h.one, h}, nil
+}
+
+func (h *pricedHost) Policy(Endpoint) protocol.Negotiation { return protocol.Negotiation{} }
+
+func (h *pricedHost) Peer(context.Context, Endpoint, protocol.Class) (Peer, error) {
+	return nil, ErrNoSession
+}
+
+type pricedSession struct {
+	*testSession
+	host *pricedHost
+}
+
+func (s pricedSession) Deliver(_ context.Context, _ jsonrpc.Message, out transport.Sink) error {
+	s.host.asked <- out
+	return nil
+}
+
+// caller is a client with one connection, which makes the same request again and again and allocates
+// nothing.
+type caller struct {
+	conn    net.Conn
+	request []byte
+	answer  []byte // the buffer
+	length  int    // of each answer after the first
+}
+
+const pricedBody = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hello"}}}`
+
+func keep(t testing.TB, server *http.Server, connections *Connections) *caller {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	if connections != nil {
+		go func() { served <- server.Serve(connections.Listener(l)) }()
+	} else {
+		go func() { served <- server.Serve(l) }()
+	}
+	conn, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		conn.Close()
+		server.Close()
+		<-served
+	})
+	k := &caller{conn: conn, answer: make([]byte, 4<<10), request: []byte("POST /t/acme/mcp HTTP/1.1\r\nHost: " + l.Addr().String() +
+		"\r\nUser-Agent: client/1\r\nAccept: application/json, text/event-stream\r\nContent-Type: application/json\r\n" +
+		"Mcp-Session-Id: session-1\r\nMcp-Protocol-Version: 2025-11-25\r\nAuthorization: Bearer mcpd_0123456789\r\n" +
+		"Content-Length: " + strconv.Itoa(len(pricedBody)) + "\r\n\r\n" + pricedBody)}
+	text := k.call(t)
+	if !strings.HasPrefix(text, "HTTP/1.1 200 OK\r\n") || !strings.HasSuffix(text, "}") {
+		t.Fatalf("got %q", text)
+	}
+	return k
+}
+
+// call makes one request. Its answer comes in one piece.
+func (k *caller) call(t testing.TB) string {
+	if _, err := k.conn.Write(k.request); err != nil {
+		t.Fatal(err)
+	}
+	n, err := k.conn.Read(k.answer)
+	if err != nil || k.length > 0 && n != k.length {
+		t.Fatalf("%d bytes, want %d: %v", n, k.length, err)
+	}
+	if k.length == 0 {
+		k.length = n
+		return string(k.answer[:n])
+	}
+	return ""
+}
+
+// bareServer is what net/http needs to read such a request and to answer it so.
+func bareServer(t testing.TB) *http.Server {
+	body := []byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"hello"}]}}`)
+	return &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			t.Error(err)
+		}
+		w.Header()["Content-Type"] = jsonHeader
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		w.Write(body)
+	})}
+}
+
+// BenchmarkKept is a call over a kept connection, without an upstream; bare is net/http alone.
+func BenchmarkKept(b *testing.B) {
+	b.Run("bare", func(b *testing.B) { keep(b, bareServer(b), nil).benchmark(b) })
+	b.Run("edge", func(b *testing.B) {
+		host := newPricedHost(b)
+		connections := &Connections{}
+		keep(b, NewHTTPServer(ServerOptions{
+			Handler: NewHandler(Options{Host: host, Store: host.store}), Connections: connections,
+		}), connections).benchmark(b)
+	})
+}
+
+func (k *caller) benchmark(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		k.call(b)
+	}
+}
