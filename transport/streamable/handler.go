@@ -74,6 +74,8 @@ type Handler struct {
 	channels channels
 	browsers browsers
 	returns  returns
+	silences silences // of POSTs without an answer
+	openings silences // of those that are the first of their sessions
 	drain    chan struct{}
 	drained  sync.Once
 }
@@ -122,7 +124,11 @@ func NewHandler(o Options) *Handler {
 	if o.Dropped == nil {
 		o.Dropped = func(string, int) {}
 	}
-	return &Handler{options: o, drain: make(chan struct{})}
+	clock := o.Store.options.Clock
+	return &Handler{
+		options: o, drain: make(chan struct{}),
+		silences: silences{clock: clock, most: o.KeepAlive}, openings: silences{clock: clock, most: openingSilence},
+	}
 }
 
 // Drain ends the GET streams politely, telling each client when to come back, and refuses new ones. Answers to POSTs go on until they are

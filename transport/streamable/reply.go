@@ -23,6 +23,7 @@ type reply struct {
 	from    string           // the address of the client
 	version protocol.Version // of a request that stands alone: its errors have a status of their own; 0 for those of a session
 	room    *transport.Room  // of those whom it is for; nil has no bound
+	silence silence          // while nothing was said
 
 	mu       sync.Mutex // guards the rest; taken before the Streams' mutex
 	pending  int        // requests without outcome

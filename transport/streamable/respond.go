@@ -21,21 +21,11 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, ep Endpoint, p
 	shape := p.decide(false)
 	o, opens := client.(opening)
 	if shape == undecided {
-		silence := h.options.KeepAlive
+		silences := &h.silences
 		if opens { // what keeps it alive would tell an id before it is known whether there is a session
-			silence = openingSilence
+			silences = &h.openings
 		}
-		timer := h.options.Store.options.Clock.AfterFunc(silence, p.out.tick)
-		for shape == undecided {
-			select {
-			case <-r.Context().Done():
-				timer.Stop()
-				panic(http.ErrAbortHandler) // a client that only says nothing more would take an end without a word for success
-			case <-p.out.wake:
-				shape = p.decide(p.out.ticked.Load())
-			}
-		}
-		timer.Stop()
+		shape = silences.await(r, p)
 	}
 	if opens && (shape == asStream || shape == asJSON && p.outcomes[0].Error == nil) {
 		w.Header().Set("Mcp-Session-Id", o.ID())
@@ -60,6 +50,21 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, ep Endpoint, p
 	case asNothing:
 		h.refuse(w, r, ep, sessionGone, jsonrpc.ID{}, "")
 	}
+}
+
+// await waits until it can be decided how a POST is answered.
+func (s *silences) await(r *http.Request, p *reply) (shape shape) {
+	s.begin(&p.silence, &p.out)
+	defer s.end(&p.silence)
+	for shape == undecided {
+		select {
+		case <-r.Context().Done():
+			panic(http.ErrAbortHandler) // a client that only says nothing more would take an end without a word for success
+		case <-p.out.wake:
+			shape = p.decide(p.out.ticked.Load())
+		}
+	}
+	return shape
 }
 
 // buffers holds what responses are put together in. Larger ones are left to the collector.

@@ -1,0 +1,77 @@
+package streamable
+
+import (
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcpd/internal/clock"
+)
+
+// timers counts the timers that are started.
+type timers struct {
+	clock.Clock
+	started atomic.Int32
+}
+
+func (c *timers) AfterFunc(d time.Duration, f func()) clock.Timer {
+	c.started.Add(1)
+	return c.Clock.AfterFunc(d, f)
+}
+
+// Each wait is ended by its own time, whichever others come and go meanwhile, or by nothing once it
+// was ended.
+func TestSilenceIsDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const most = 15 * time.Second
+		s := &silences{clock: clock.System, most: most}
+		for range 200 {
+			go func() {
+				time.Sleep(rand.N(time.Minute))
+				out, w := makeOutlet(), &silence{}
+				began, ends := time.Now(), rand.N(2*most)
+				s.begin(w, &out)
+				select {
+				case <-out.wake:
+					if took := time.Since(began); took != most || !out.ticked.Load() {
+						t.Errorf("told after %v, want %v", took, most)
+					}
+					s.end(w)
+				case <-time.After(ends):
+					if s.end(w); ends > most || out.ticked.Load() {
+						t.Errorf("not told within %v", ends)
+					}
+				}
+				time.Sleep(2 * most)
+				if len(out.wake) != 0 {
+					t.Error("told after the end")
+				}
+			}()
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if s.first != nil || s.last != nil || s.armed {
+			t.Error("something is left")
+		}
+	})
+}
+
+// Calls that are answered soon start no timer each: one goes on for all of them.
+func TestSilencesShareATimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		counted := &timers{Clock: clock.System}
+		s := &silences{clock: counted, most: 15 * time.Second}
+		for range 1000 {
+			out, w := makeOutlet(), &silence{}
+			s.begin(w, &out)
+			time.Sleep(time.Millisecond)
+			s.end(w)
+		}
+		if got := counted.started.Load(); got != 1 {
+			t.Errorf("%d timers in a second of calls, want 1", got)
+		}
+		time.Sleep(time.Minute)
+	})
+}
