@@ -40,7 +40,7 @@ func (h *host) connection(
 		Close:     h.release(t.Name),
 		Instances: s.Instances, ShareLogs: s.ShareLogs, Replay: s.Replay, Pending: h.pending(t), Intensity: s.Intensity, StartTimeout: s.StartTimeout, RequestTimeout: h.requestTimeout(t),
 		ListTimeout: h.listTimeout(t), QuestionWait: h.questionWait(t),
-		Requests: h.at(t, "request_manager"), Dispatcher: h.at(t, "notification_dispatcher"), Catalog: from,
+		Dispatcher: h.at(t, "notification_dispatcher"), Catalog: from,
 		Emit: h.recorder.Emit, Waited: &h.marks.calls, Kept: h.kept.Of(t.Name),
 		Forgot: func(from otp.Ref) { h.tellTenant(t, client.Forgotten{Server: s.Name, From: from}) },
 	}

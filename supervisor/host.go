@@ -113,8 +113,15 @@ func (h *host) sessionOptions() session.Options {
 func (h *host) requestOptions(t *tenant.Tenant) request.Options {
 	return request.Options{
 		Tenant: t.Name, Pending: h.pending(t), Kept: h.kept.Of(t.Name), OfPrincipal: h.ofPrincipal(t), Emit: h.recorder.Emit, Most: &h.marks.requests,
-		Meter:  func(server, method string) *telemetry.Requests { return h.metrics.Requests(t.Name, server, method) },
+		Meter:  request.NewMeters(h.requests(t.Name), h.awake.Now),
 		Failed: h.metrics.Error,
+	}
+}
+
+// requests counts those of a tenant, by server and method.
+func (h *host) requests(tenant string) func(server, method string) *telemetry.Requests {
+	return func(server, method string) *telemetry.Requests {
+		return h.metrics.Requests(tenant, server, method)
 	}
 }
 

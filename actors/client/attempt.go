@@ -52,7 +52,7 @@ func (c *Connection) reset() {
 	c.asking, c.refusals = 0, nil
 	c.facts, c.news, c.fetching, c.gap = Facts{}, nil, newFetching(), false
 	c.closeAll()
-	c.calls, c.asked, c.open = map[jsonrpc.ID]*flight{}, map[jsonrpc.ID]ask{}, map[string]*open{}
+	c.calls, c.asked, c.open = newFlights(), map[jsonrpc.ID]ask{}, map[string]*open{}
 	c.dropLines()
 	c.early, c.rootless, c.rootsOf = nil, false, ""
 	c.countEarly()

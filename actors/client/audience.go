@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"mcpd/actors/request"
-	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 )
@@ -119,12 +118,12 @@ func (c *Connection) audience(related jsonrpc.ID) audience {
 
 // owner is whoever it may be about.
 func (c *Connection) owner(related jsonrpc.ID) audience {
-	if f := c.calls[related]; f != nil {
+	if f := c.calls.get(related); f != nil {
 		return audience{call: f.x}
 	}
 	var calls []*request.Exchange
 	if related.IsZero() { // else it is a request of the host's own, or a call that is over
-		for _, f := range order.By(c.calls, jsonrpc.ID.Compare) {
+		for _, f := range c.calls.all() {
 			calls = append(calls, f.x)
 		}
 		calls = append(calls, c.lines.awaiting()...)

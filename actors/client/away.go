@@ -114,7 +114,7 @@ func (c *Connection) redialNow() error {
 	switch {
 	case !a.is || a.asking:
 		return nil
-	case c.up == nil || c.facts.Version == 0 || c.info().Stateless && len(c.calls) == 0:
+	case c.up == nil || c.facts.Version == 0 || c.info().Stateless && c.calls.len() == 0:
 		a.is = false
 		if c.up != nil {
 			c.leave()
@@ -192,13 +192,13 @@ func (c *Connection) refuseAll() {
 
 // refuseAway refuses a call, and says when the server is tried again.
 func (c *Connection) refuseAway(x *request.Exchange) {
-	err := c.lostError(x, c.executed[x.ID], c.cause)
+	err := c.lostError(x, x.Executed(), c.cause)
 	if e, ok := errors.AsType[*protocol.Error](err); ok && !c.removed {
 		e.RetryAfter = max(c.absence.until.Sub(c.p.Now()), leastRetry)
 	}
-	c.settled(x.ID)
+	c.settled(x)
 	c.dropQuestionsOf(x.ID)
-	complete(c.o.Requests, x, nil, err)
+	complete(x, nil, err)
 }
 
 // leads handles what the catalogue says of a server that is away.

@@ -41,7 +41,7 @@ func (c *Connection) writeBeside() {
 		case wait > 0:
 			c.lookAgain(wait)
 			return
-		case c.askers[asker(x)] && !c.again[x.ID], to != nil && x.Stays:
+		case c.askers[asker(x)] && !x.Resent(), to != nil && x.Stays:
 			i++
 		case to == nil:
 			c.queue = slices.Delete(c.queue, i, i+1)
@@ -84,7 +84,7 @@ func (c *Connection) askedSince() (since time.Time, ok bool) {
 			waits[o.call] = o.since
 		}
 	}
-	for _, f := range c.calls {
+	for _, f := range c.calls.all() {
 		at, asked := waits[f.x.ID]
 		switch {
 		case f.beside || !interactive(f.x.Method):
@@ -113,7 +113,7 @@ func (c *Connection) unaddressed() error {
 }
 
 func (c *Connection) hasBeside() bool {
-	for _, f := range c.calls {
+	for _, f := range c.calls.all() {
 		if f.beside {
 			return true
 		}

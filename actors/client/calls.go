@@ -13,7 +13,6 @@ import (
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/rounds"
 	"mcpd/protocol/splice"
-	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/transport"
 	"mcpd/transport/streamable"
@@ -33,7 +32,7 @@ type flight struct {
 
 // flightOf is the call of an exchange that is at the server; nil for none.
 func (c *Connection) flightOf(exchange uint64) *flight {
-	for _, f := range c.calls {
+	for _, f := range c.calls.all() {
 		if f.x.ID == exchange {
 			return f
 		}
@@ -53,7 +52,7 @@ func (c *Connection) forward(x *request.Exchange) {
 	c.tellRootsOf(x)
 	if c.state != Ready || c.behind(x) || !c.free(x) || c.restoring() || c.waitsFirst(x) {
 		if c.full() {
-			complete(c.o.Requests, x, nil, protocol.Overloaded("queue of server "+c.o.Server, time.Second))
+			complete(x, nil, protocol.Overloaded("queue of server "+c.o.Server, time.Second))
 			return
 		}
 		c.queue = append(c.queue, x)
@@ -70,45 +69,45 @@ func (c *Connection) forward(x *request.Exchange) {
 // write sends one call under an id of ours.
 func (c *Connection) write(x *request.Exchange) {
 	if !x.Write() { // its withdrawal is on the way
-		c.settled(x.ID)
+		c.settled(x)
 		return
 	}
 	if c.listening(x) || c.resubscribe(x) {
 		return
 	}
 	if c.noRoom(x) && c.waitForRoom(x) {
-		c.unwritten(x)
+		x.Unwrite()
 		return
 	}
 	if x.Method == "resources/subscribe" && c.unheard {
-		complete(c.o.Requests, x, nil, protocol.CapabilityNotSupported("resources.subscribe"))
+		complete(x, nil, protocol.CapabilityNotSupported("resources.subscribe"))
 		return
 	}
 	done, local := c.intercept(x)
 	if local {
-		complete(c.o.Requests, x, jsontext.Value("{}"), nil)
+		complete(x, jsontext.Value("{}"), nil)
 		return
 	}
 	id, err := c.fresh()
 	if err != nil {
-		complete(c.o.Requests, x, nil, c.lostError(x, c.executed[x.ID], err))
+		complete(x, nil, c.lostError(x, x.Executed(), err))
 		return
 	}
 	params, err := c.said(x, id)
 	if err != nil {
-		complete(c.o.Requests, x, nil, err)
+		complete(x, nil, err)
 		return
 	}
 	c.noteAsked(x)
-	c.written[x.ID] = x
+	c.written.Add(x)
 	c.served.add(x.Principal)
-	c.calls[id] = &flight{x: x, at: c.p.Now(), done: done, beside: !c.free(x)}
+	c.calls.put(id, &flight{x: x, at: c.p.Now(), done: done, beside: !c.free(x)})
 	c.given = c.given || interactive(x.Method)
 	if err := c.once(jsonrpc.Request(id, x.Method, params)); err != nil {
 		c.unsent(id, err)
 		return
 	}
-	if !c.again[x.ID] {
+	if !x.Resent() {
 		c.o.Known.retries.Sent()
 	}
 	c.watch()
@@ -116,10 +115,9 @@ func (c *Connection) write(x *request.Exchange) {
 
 // unsent settles a call of which no byte was written.
 func (c *Connection) unsent(id jsonrpc.ID, err error) {
-	f := c.calls[id]
-	delete(c.calls, id)
-	delete(c.written, f.x.ID)
-	c.unwritten(f.x)
+	f := c.calls.take(id)
+	c.written.Remove(f.x)
+	f.x.Unwrite()
 	f.settle(err)
 	if errors.Is(err, transport.ErrClosed) {
 		c.queue = append(c.queue, f.x) // the end of the transport is on its way; the next incarnation sends it
@@ -128,8 +126,8 @@ func (c *Connection) unsent(id jsonrpc.ID, err error) {
 	if errors.Is(err, transport.ErrSlowConsumer) && c.waitForRoom(f.x) {
 		return
 	}
-	c.settled(f.x.ID)
-	complete(c.o.Requests, f.x, nil, protocol.Overloaded("input of server "+c.o.Server, time.Second))
+	c.settled(f.x)
+	complete(f.x, nil, protocol.Overloaded("input of server "+c.o.Server, time.Second))
 }
 
 // response settles the call or the question of ours that m answers. An id we never issued, or have settled, is dropped and counted.
@@ -142,58 +140,48 @@ func (c *Connection) response(m jsonrpc.Message) error {
 		}
 		return a.then(m.Result, nil)
 	}
-	f, ok := whose(c.calls, m.ID)
-	if !ok {
+	f := whose(c.calls, m.ID)
+	if f == nil {
 		c.drops.Reply(c.p, c.o.Emit, telemetry.ReplyDropped{Where: c.where(), Reason: "unknown", Count: 1})
 		return nil
 	}
 	if c.doubts(m.ID, transport.Inbound{Message: m}) || c.mismatched(m.ID, m) {
 		return nil
 	}
-	delete(c.calls, m.ID)
+	c.calls.take(m.ID)
 	if c.interrupted(f, m) {
 		return nil
 	}
-	c.settled(f.x.ID)
+	c.settled(f.x)
 	c.closeQuestionsOf(f.x.ID)
 	c.needs(m.Outline())
-	answer := &request.Complete{ID: f.x.ID, Exchange: f.x, Waited: c.p.Now().Sub(f.at)}
+	answer := request.Outcome{Waited: c.p.Now().Sub(f.at)}
 	if failed, ok := splice.Get(m.Outline(), "isError"); ok && failed.Kind() == 't' {
 		answer.ToolError = true
 	}
 	c.noteMade(f.x, m.Outline())
 	answer.Result, answer.Err = c.heard(f.x, m)
-	if f.x.Ended() { // its client is told that it failed, and its withdrawal is on the way
-		f.settle(errLate)
-	} else {
-		f.settle(answer.Err)
-	}
 	f.x.Answered(max(len(answer.Result), m.Error.Size()))
-	if !c.awaitsLines(m.ID, f, answer) {
-		c.respond(answer)
+	switch {
+	case f.done != nil && !c.respond(f.x, answer): // its client was told that it failed
+		f.settle(errLate)
+	case f.done != nil:
+		f.settle(answer.Err)
+	default:
+		f.settle(answer.Err)
+		if !c.awaitsLines(m.ID, f, answer) {
+			c.respond(f.x, answer)
+		}
 	}
 	c.takeTurns()
 	return nil
 }
 
-// errLate is what comes here of a call that was over when its server answered.
+// errLate is what comes here of a call whose answer came too late for its client.
 var errLate = errors.New("the answer came too late")
 
-// unwritten gives back a call of which no byte was written, unless it is one that an earlier server may have executed.
-func (c *carry) unwritten(x *request.Exchange) {
-	if !c.executed[x.ID] {
-		x.Unwrite()
-	}
-}
-
 // settled forgets a call that has its answer.
-func (c *carry) settled(exchange uint64) {
-	delete(c.written, exchange)
-	if len(c.again) > 0 {
-		delete(c.again, exchange)
-		delete(c.executed, exchange)
-	}
-}
+func (c *carry) settled(x *request.Exchange) { c.written.Remove(x) }
 
 // settle is for the end of a call: what its client has yet to hear of its progress comes before that.
 func (f *flight) settle(err error) {
@@ -225,22 +213,22 @@ func (c *Connection) failed(in transport.Inbound) error {
 		}
 		return a.then(nil, in.Err)
 	}
-	f, ok := c.calls[id]
-	if !ok {
+	f := c.calls.get(id)
+	if f == nil {
 		return nil
 	}
 	if c.doubts(id, in) {
 		return nil
 	}
-	delete(c.calls, id)
-	delete(c.written, f.x.ID)
+	c.calls.take(id)
+	c.written.Remove(f.x)
 	if !in.Written {
-		c.unwritten(f.x)
+		f.x.Unwrite()
 	}
 	f.settle(in.Err)
 	obstructed, unreached := c.obstructed(in), !in.Written && c.unreached(in.Err)
-	if !in.Written && (obstructed || unreached || c.ending(in.Err)) && !c.again[f.x.ID] && !c.full() {
-		c.again[f.x.ID] = true
+	if !in.Written && (obstructed || unreached || c.ending(in.Err)) && !f.x.Resent() && !c.full() {
+		f.x.Resend()
 		c.queue = append(c.queue, f.x)
 		if obstructed {
 			c.dialAgain(in.Err)
@@ -256,9 +244,9 @@ func (c *Connection) failed(in transport.Inbound) error {
 		c.refuseAway(f.x)
 		return err
 	}
-	c.settled(f.x.ID)
+	c.settled(f.x)
 	c.closeQuestionsOf(f.x.ID)
-	complete(c.o.Requests, f.x, nil, c.broken(f.x, in))
+	complete(f.x, nil, c.broken(f.x, in))
 	if obstructed {
 		c.dialAgain(in.Err)
 		return nil
@@ -291,26 +279,26 @@ func (c *Connection) withdraw(m *request.Withdraw) {
 	for i, x := range c.queue {
 		if x.ID == m.ID {
 			c.queue = append(c.queue[:i:i], c.queue[i+1:]...)
-			c.settled(m.ID)
+			c.settled(x)
 			c.dropQuestionsOf(m.ID)
 			c.takeTurns()
 			return
 		}
 	}
 	if d := c.drives[m.ID]; d != nil {
-		c.settled(m.ID)
+		c.settled(d.f.x)
 		d.f.settle(context.Canceled)
 		c.withdrew(d.f.x)
 		c.drive(d, rounds.Event{Op: rounds.Cancel})
 		c.takeTurns()
 		return
 	}
-	for id, f := range c.calls {
+	for id, f := range c.calls.all() {
 		if f.x.ID != m.ID {
 			continue
 		}
-		delete(c.calls, id)
-		c.settled(m.ID)
+		c.calls.take(id)
+		c.settled(f.x)
 		f.settle(context.Canceled)
 		c.withdrew(f.x)
 		c.send(jsonrpc.Notification("notifications/cancelled", cancelled(id, m.Reason)))
@@ -323,24 +311,17 @@ func (c *Connection) withdraw(m *request.Withdraw) {
 	}
 }
 
-// complete reports an outcome. The manager hears of it even while its mailbox is full, because the exchange is answered here then.
-func complete(requests otp.Ref, x *request.Exchange, result jsontext.Value, err error) {
-	send(requests, &request.Complete{ID: x.ID, Exchange: x, Result: result, Err: err})
-}
-
-// send reports an outcome, also for a connection that was replaced because it was stuck: whatever that had in hand has ended by then, and what ends
-// twice has the first outcome.
-func send(requests otp.Ref, m *request.Complete) {
-	if requests.Send(m) != nil {
-		m.Exchange.Finish(m.Result, m.Err)
-	}
+// complete gives a call its outcome, unless it has one: of a connection that was replaced because it
+// was stuck, everything has ended that it had in hand.
+func complete(x *request.Exchange, result jsontext.Value, err error) {
+	x.Settle(request.Outcome{Result: result, Err: err})
 }
 
 // fresh is the next request id. Near the end of the numbers that peers can hold the connection is replaced: it ends, and starts at 1.
 func (c *Connection) fresh() (jsonrpc.ID, error) {
 	c.unanswered.Add(1)
 	id, level, err := c.ids.Next()
-	if level >= inflight.Replace && len(c.calls) == 0 {
+	if level >= inflight.Replace && c.calls.len() == 0 {
 		_ = c.p.Post(exhausted{})
 	}
 	return id, err

@@ -99,7 +99,8 @@ func TestResultIsRewrittenAndCounted(t *testing.T) {
 			ID: r.next, Session: "one", Owner: r.Ref("one"), Method: "tools/call", Params: jsontext.Value(`{}`), Sink: &stage.Sink{},
 			Rewrite: func(v jsontext.Value) jsontext.Value { return jsontext.Value(`{"rewritten":true}`) },
 		}
-		r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+		r.take(x)
+		r.send(&request.Forward{Exchange: x})
 		time.Sleep(time.Second)
 		p.Reply(p.Expect("tools/call"), `{"content":[],"isError":true}`)
 		if got := r.outcome(x); !got.ToolError || string(got.Result) != `{"rewritten":true}` || got.Waited != time.Second {
@@ -119,13 +120,17 @@ func TestProgressReachesItsCall(t *testing.T) {
 		x := &request.Exchange{
 			ID: r.next, Session: "two", Owner: r.Ref("two"), Method: "tools/call", Sink: out,
 			Params: jsontext.Value(`{"_meta":{"progressToken":"mine"}}`), Token: jsontext.Value(`"mine"`),
+			Arrived: time.Now(), Timeout: 10 * time.Second, MaxTimeout: time.Minute,
 		}
-		r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+		r.take(x)
+		begun := time.Now()
+		r.send(&request.Forward{Exchange: x})
 		plain, m := p.Expect("tools/call"), p.Expect("tools/call")
 		token, _ := splice.Get(m.Params, "_meta", "progressToken")
 		if string(token) == `"mine"` || len(token) == 0 {
 			t.Errorf("the server was given the token %s", token)
 		}
+		time.Sleep(time.Second)
 		p.Notify(jsonrpc.ID{}, "notifications/progress", `{"progressToken":`+string(token)+`,"progress":1}`)
 		p.Notify(jsonrpc.ID{}, "notifications/progress", `{"progressToken":`+plain.ID.Raw()+`,"progress":2}`)
 		p.Notify(jsonrpc.ID{}, "notifications/progress", `{"progressToken":"unknown","progress":3}`)
@@ -140,8 +145,11 @@ func TestProgressReachesItsCall(t *testing.T) {
 		if sent := quiet.Sink.(*stage.Sink).Sent(); len(sent) != 0 {
 			t.Errorf("a call that asked for none was sent %v", sent)
 		}
-		if got := stage.Of[*request.Progress](&r.requests.Log); len(got) != 2 || got[0].ID != x.ID {
-			t.Errorf("told the manager of %v", got)
+		if got := r.deadline(x).Sub(begun); got != 11*time.Second {
+			t.Errorf("its deadline is %v after it began, want that of the report", got)
+		}
+		if got := r.deadline(quiet).Sub(begun); got > protocol.RequestTimeout {
+			t.Errorf("the deadline of the other is %v after it began", got)
 		}
 		time.Sleep(drops.Every)
 		if dropped := stage.Of[telemetry.NotificationDropped](&r.Events); len(dropped) != 2 || dropped[0].Count+dropped[1].Count != 3 {
@@ -251,6 +259,26 @@ func TestStopAnswersEveryCall(t *testing.T) {
 	})
 }
 
+// F30: an answer that comes when its call has ended already is dropped and counted, with how late it is.
+func TestLateAnswerIsCounted(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		x := r.call("one")
+		m := p.Expect("tools/call")
+		time.Sleep(time.Second)
+		x.Settle(request.Outcome{How: request.TimedOut, Err: protocol.Timeout(time.Second)})
+		p.Reply(m, `{"content":[]}`)
+		told := stage.Of[telemetry.ReplyDropped](&r.Events)
+		if len(told) != 1 || told[0].Reason != "late" || told[0].After != time.Second ||
+			told[0].Method != "tools/call" || told[0].Server != "files" {
+			t.Errorf("told of %+v", told)
+		}
+		if got := r.outcome(x); got.How != request.TimedOut {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
 // What a transport says of single requests concerns only those: refused by it, or broken off.
 func TestTransportThatCannotCarryOneCall(t *testing.T) {
 	run(t, nil, func(r *rig) {
@@ -302,9 +330,10 @@ func TestShareOfUsedIDsIsShown(t *testing.T) {
 func TestProgressFloodIsPaced(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
-		x := r.exchange("one", "tools/call", `{"name":"a","_meta":{"progressToken":"mine"}}`)
-		x.Token = jsontext.Value(`"mine"`)
-		r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+		x := r.untaken("one", "tools/call", `{"name":"a","_meta":{"progressToken":"mine"}}`)
+		x.Token, x.Timeout, x.MaxTimeout = jsontext.Value(`"mine"`), 10*time.Second, time.Hour
+		r.take(x)
+		r.send(&request.Forward{Exchange: x})
 		m := p.Expect("tools/call")
 		n := 0
 		report := func(value int) {
@@ -335,8 +364,8 @@ func TestProgressFloodIsPaced(t *testing.T) {
 		if got := len(sent()) - client.ProgressBurst; got < seconds*client.ProgressRate-1 || got > seconds*client.ProgressRate+1 {
 			t.Errorf("of the flood it heard %d in %d s", got, seconds)
 		}
-		if told := stage.Of[*request.Progress](&r.requests.Log); len(told) != len(sent()) {
-			t.Errorf("the manager heard %d times of %d", len(told), len(sent()))
+		if got := time.Until(r.deadline(x)); got > 10*time.Second || got < 9*time.Second {
+			t.Errorf("its deadline is in %v", got)
 		}
 		time.Sleep(time.Second)
 		last(n) // though nothing follows

@@ -24,11 +24,7 @@ type carry struct {
 	queue []*request.Exchange
 	// written holds calls whose bytes the server may have acted on: they die with the incarnation
 	// that wrote them.
-	written map[uint64]*request.Exchange
-	// again are the calls that were sent a second time.
-	again map[uint64]bool
-	// executed are those of them that the server which died may have executed.
-	executed map[uint64]bool
+	written *request.List
 	// sessions use this connection, by row.
 	sessions map[string]otp.Ref
 	// users says on whose behalf they are.
@@ -100,9 +96,7 @@ type carry struct {
 func newCarry(o Options) *carry {
 	c := &carry{
 		o:        o,
-		written:  map[uint64]*request.Exchange{},
-		again:    map[uint64]bool{},
-		executed: map[uint64]bool{},
+		written:  &request.List{Of: request.OfConnection},
 		sessions: map[string]otp.Ref{},
 		users:    map[string]User{},
 		told:     o.Declare,
@@ -168,12 +162,12 @@ func (c *carry) Abandon(reason error) {
 		c.cause = reason
 	}
 	withheld := withholding{}
-	for _, x := range order.Of(c.written) {
-		complete(c.o.Requests, x, nil, withheld.lost(c.o.Server, x, true, c.cause))
+	for _, x := range c.written.All() {
+		c.written.Remove(x)
+		complete(x, nil, withheld.lost(c.o.Server, x, true, c.cause))
 	}
-	clear(c.written)
 	for _, x := range c.queue {
-		complete(c.o.Requests, x, nil, withheld.lost(c.o.Server, x, c.executed[x.ID], c.cause))
+		complete(x, nil, withheld.lost(c.o.Server, x, x.Executed(), c.cause))
 	}
 	c.queue = nil
 	withheld.tell(c.o)

@@ -45,9 +45,9 @@ type Connection struct {
 	facts      Facts
 	unheard    bool // the server has no stream to announce anything on
 	started    time.Time
-	peeked     *Ending                // what a starting program has printed; nil for nothing
-	calls      map[jsonrpc.ID]*flight // written or queued in the transport, by our id
-	asked      map[jsonrpc.ID]ask     // what the host itself asked, by our id
+	peeked     *Ending            // what a starting program has printed; nil for nothing
+	calls      *flights           // written or queued in the transport, by our id
+	asked      map[jsonrpc.ID]ask // what the host itself asked, by our id
 	ids        inflight.Counter
 	unanswered *atomic.Int64       // requests that its reader has seen no answer to
 	early      []jsonrpc.Message   // questions of the server that wait for the first session
@@ -160,7 +160,7 @@ func (c *Connection) Init(p *otp.Process) error {
 	if c.readyAt.IsZero() {
 		c.readyAt = c.p.Now()
 	}
-	c.lost(c.o.Requests, c.o.Server, c.p.Now())
+	c.lost(c.o.Server, c.p.Now())
 	for _, s := range order.Of(c.sessions) {
 		p.Monitor(s)
 	}

@@ -15,7 +15,7 @@ func TestDamagedConnectionServes(t *testing.T) {
 	for seed := range uint64(150) {
 		run(t, nil, func(r *rig) {
 			r.Heirs.Rand = rand.New(rand.NewPCG(seed, 0))
-			r.Heirs.Whole = []string{"client.Options", "*request.Exchange"}
+			r.Heirs.Whole = []string{"client.Options", "*request.Exchange", "*request.List"}
 			r.server() // takes its time
 			r.attach("one")
 			r.attach("two")

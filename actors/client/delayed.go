@@ -44,11 +44,11 @@ func (c *Connection) press() {
 			continue
 		}
 		c.queue = slices.DeleteFunc(c.queue, func(o *request.Exchange) bool { return o == x })
-		c.settled(x.ID)
+		c.settled(x)
 		refusal := c.usersAsked(waited, dialogs).Unanswered(c.o.Server, false)
 		told := protocol.Translate(refusal, x.Version)
 		c.o.Emit(request.Rejected(c.about(x), x.Method, x.Params, x.Sink, refusal, told))
-		complete(c.o.Requests, x, nil, refusal)
+		complete(x, nil, refusal)
 	}
 	c.lookAgain(Patience)
 }

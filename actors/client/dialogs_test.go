@@ -28,7 +28,7 @@ func (r *rig) dialogs(who *presence, version protocol.Version) (p, q *mcptest.Pe
 	for _, session := range []string{"one", "two"} {
 		x := r.exchange(session, "tools/call", `{"name":"a"}`)
 		x.Owner, x.Version = owner{r.Ref(session), who}, version
-		r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+		r.send(&request.Forward{Exchange: x})
 		at := p
 		if session == "two" {
 			q = r.grow()

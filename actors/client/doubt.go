@@ -28,7 +28,7 @@ func (c *Connection) doubts(id jsonrpc.ID, in transport.Inbound) bool {
 	if in.Message.Error != nil {
 		err = in.Message.Error
 	}
-	if err == nil || c.piped() || c.state != Ready || c.drives[c.calls[id].x.ID] != nil {
+	if err == nil || c.piped() || c.state != Ready || c.drives[c.calls.get(id).x.ID] != nil {
 		return false
 	}
 	sign := signOf(c.facts.Version.Era(), err)
@@ -106,13 +106,13 @@ func (c *Connection) certain(other bool) error {
 		if in.Err == nil {
 			id = in.Message.ID
 		}
-		switch f := c.calls[id]; {
+		switch f := c.calls.get(id); {
 		case f == nil: // withdrawn meanwhile
-		case other && !c.again[f.x.ID] && !c.full():
-			delete(c.calls, id)
-			delete(c.written, f.x.ID)
+		case other && !f.x.Resent() && !c.full():
+			c.calls.take(id)
+			c.written.Remove(f.x)
 			f.settle(errEra)
-			c.again[f.x.ID] = true
+			f.x.Resend()
 			c.queue = append(c.queue, f.x)
 		default:
 			if err := c.inbound(in); err != nil {
@@ -136,14 +136,14 @@ func (c *Connection) spoke() dialect { return dialect{c.facts.Version.Era(), c.u
 // arguments: the tool's schema is not the one that was listed. With the new one it is made again,
 // once (2026-07-28 §basic/transports/streamable-http).
 func (c *Connection) mismatched(id jsonrpc.ID, m jsonrpc.Message) bool {
-	x := c.calls[id].x
-	if m.Error == nil || m.Error.Code != protocol.CodeHeaderMismatch || x.Method != "tools/call" || c.piped() || c.again[x.ID] ||
+	x := c.calls.get(id).x
+	if m.Error == nil || m.Error.Code != protocol.CodeHeaderMismatch || x.Method != "tools/call" || c.piped() || x.Resent() ||
 		!c.facts.Offers(catalog.Tools) ||
 		c.state != Ready ||
 		c.drives[x.ID] != nil {
 		return false
 	}
-	c.again[x.ID] = true
+	x.Resend()
 	c.stale = append(c.stale, id)
 	if f := &c.fetching[catalog.Tools]; !f.busy {
 		c.fetch(catalog.Tools)
@@ -156,9 +156,9 @@ func (c *Connection) refreshed() {
 	stale := c.stale
 	c.stale = nil
 	for _, id := range stale {
-		if f := c.calls[id]; f != nil { // not withdrawn meanwhile
-			delete(c.calls, id)
-			delete(c.written, f.x.ID)
+		if f := c.calls.get(id); f != nil { // not withdrawn meanwhile
+			c.calls.take(id)
+			c.written.Remove(f.x)
 			c.write(f.x)
 		}
 	}

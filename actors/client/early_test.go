@@ -129,7 +129,7 @@ func TestQuestionOutsideOfACallIsNoOtherPrincipals(t *testing.T) {
 		p.ExpectAnswer(question)
 		x := r.exchange("one", "tools/call", `{"name":"a"}`)
 		x.Principal = "alice"
-		r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+		r.send(&request.Forward{Exchange: x})
 		p.Reply(p.Expect("tools/call"), `{}`)
 		r.Rest()
 		r.send(client.Detach{Ref: r.Ref("one")})

@@ -288,7 +288,7 @@ func TestPagesToVisitBecomeAQuestion(t *testing.T) {
 		x := r.exchange("one", "tools/call", `{"name":"a"}`)
 		x.Version = protocol.V20260728
 		x.Visit = func(pages []mrtr.Input) (jsontext.Value, error) { return mrtr.Required{Inputs: pages}.Result(), nil }
-		r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+		r.send(&request.Forward{Exchange: x})
 		m := p.Expect("tools/call")
 		p.Send(failed(m, -32042, `{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://a.example","message":"go"}]}`))
 		want := `{"resultType":"input_required","inputRequests":{"0":{"method":"elicitation/create","params":{"mode":"url","url":"https://a.example","message":"go"}}}}`
@@ -325,7 +325,7 @@ func (r *rig) standalone(session, method, params string) *request.Exchange {
 	r.T.Helper()
 	x := r.exchange(session, method, params)
 	x.Version = protocol.V20260728
-	r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+	r.send(&request.Forward{Exchange: x})
 	return x
 }
 

@@ -24,7 +24,7 @@ func TestEveryReplyOfThousandsArrives(t *testing.T) {
 				x := r.exchange("one", "tools/call", `{"name":"a"}`)
 				want[x.ID] = `{"n":` + strconv.FormatUint(x.ID, 10) + `}`
 				x.Params = jsontext.Value(`{"name":"a","arguments":` + want[x.ID] + `}`)
-				r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+				r.send(&request.Forward{Exchange: x})
 			}
 			for range batch {
 				m := p.Expect("tools/call")

@@ -55,7 +55,7 @@ func (c *Connection) extended(in transport.Inbound) {
 func (c *Connection) undeclared(in transport.Inbound) {
 	m, era := in.Message, c.facts.Version.Era()
 	switch to := c.owner(in.Related); {
-	case len(c.users) == 0 && len(c.calls) == 0 && !c.served.any:
+	case len(c.users) == 0 && c.calls.len() == 0 && !c.served.any:
 		c.undelivered(m.Method, "undeclared")
 	case to.call != nil && to.call.Transparent && to.call.Version.Era() == era:
 		c.notify(to.call, m)

@@ -112,7 +112,7 @@ func (c *Connection) tellOtherRoots() {
 // tellRootsOf does so for a call when the server was refused the roots of anybody, because it was
 // not known whose it meant: now there is one call that it can mean.
 func (c *Connection) tellRootsOf(x *request.Exchange) {
-	if c.unsaid && c.state == Ready && interactive(x.Method) && len(c.calls)+len(c.queue) == 0 {
+	if c.unsaid && c.state == Ready && interactive(x.Method) && c.calls.len()+len(c.queue) == 0 {
 		c.tellOtherRoots()
 	}
 }

@@ -248,7 +248,7 @@ func TestFirstQuestionToAClientWhoseCallsStandAlone(t *testing.T) {
 		r.attach("one")
 		x := r.exchange("one", "tools/call", `{"name":"a"}`)
 		x.Version = protocol.V20260728
-		r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+		r.send(&request.Forward{Exchange: x})
 		p, began := r.curious(), time.Now()
 		if got := asked(&r.one); len(got) != 1 || got[0].Exchange != x {
 			t.Fatalf("asked %+v", got)
@@ -270,7 +270,7 @@ func TestFirstOfSeveralSessionsIsAskedForRoots(t *testing.T) {
 			for session, principal := range map[string]string{"one": "alice", "two": second} {
 				x := r.exchange(session, "tools/call", `{"name":"a"}`)
 				x.Principal = principal
-				r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+				r.send(&request.Forward{Exchange: x})
 			}
 			p, began := r.curious(), time.Now()
 			if got := len(asked(&r.one)) + len(asked(&r.two)); got != want {

@@ -88,7 +88,7 @@ func TestInstanceMaySpeakOfASubscription(t *testing.T) {
 				r.asks(p)
 				x := r.exchange("two", "tools/call", `{"name":"b"}`)
 				x.Principal = "bob"
-				r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+				r.send(&request.Forward{Exchange: x})
 				q := r.grow()
 				if follows {
 					q.Reply(q.Expect("resources/subscribe"), `{}`)

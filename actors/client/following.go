@@ -64,7 +64,7 @@ func (c *Connection) resubscribe(x *request.Exchange) (taken bool) {
 	}
 	done, local := c.subscribe(x)
 	if local {
-		complete(c.o.Requests, x, jsontext.Value("{}"), nil)
+		complete(x, jsontext.Value("{}"), nil)
 		return true
 	}
 	f.then = append(f.then, c.answering(x, done))
@@ -73,12 +73,11 @@ func (c *Connection) resubscribe(x *request.Exchange) (taken bool) {
 
 // answering is what to do when a subscription is answered that is not a call of its own.
 func (c *Connection) answering(x *request.Exchange, done func(error)) func(error) {
-	c.written[x.ID] = x
+	c.written.Add(x)
 	return func(err error) {
 		done(err)
-		if c.written[x.ID] == x { // not withdrawn meanwhile
-			c.settled(x.ID)
-			complete(c.o.Requests, x, jsontext.Value("{}"), err)
+		if c.written.Remove(x) { // not withdrawn meanwhile
+			complete(x, jsontext.Value("{}"), err)
 		}
 	}
 }

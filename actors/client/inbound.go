@@ -26,10 +26,10 @@ func (c *Connection) inbound(in transport.Inbound) error {
 	m := in.Message
 	switch m.Kind() {
 	case jsonrpc.KindRequest:
-		c.showsLife(c.calls[in.Related])
+		c.showsLife(c.calls.get(in.Related))
 		c.question(in)
 	case jsonrpc.KindNotification:
-		c.showsLife(c.calls[in.Related])
+		c.showsLife(c.calls.get(in.Related))
 		c.notified(in)
 	default:
 		return c.response(m)

@@ -180,7 +180,7 @@ func (c *Connection) stuckWith(i *instance, held request.Hold, why error) {
 			continue
 		}
 		lost := protocol.UpstreamLost(c.o.Server, x.Over(), why)
-		complete(c.o.Requests, x, nil, lost.Repeating(x.Method))
+		complete(x, nil, lost.Repeating(x.Method))
 		if h.number == i.last {
 			c.vacated(i.Instance)
 		}

@@ -77,7 +77,7 @@ func (c *Connection) handOut() (some bool) {
 // hand hands a call to an instance. It reports false for one that is gone.
 func (c *Connection) hand(x *request.Exchange, to *instance) bool {
 	call := &handed{
-		Forward: &request.Forward{Exchange: x, Manager: c.o.Requests},
+		Forward: &request.Forward{Exchange: x},
 		level:   c.levels[x.Session],
 		user:    c.users[x.Session],
 		number:  to.last + 1,
@@ -147,7 +147,7 @@ func (c *Connection) most() int {
 // since is when the oldest of the calls was written that others wait for.
 func (c *Connection) since() time.Time {
 	first := c.p.Now()
-	for _, f := range c.calls {
+	for _, f := range c.calls.all() {
 		if interactive(f.x.Method) && f.at.Before(first) {
 			first = f.at
 		}
@@ -183,7 +183,7 @@ func (c *Connection) handed(m *handed) {
 	m.Exchange.Take(c.self)
 	c.last = m.number
 	before := c.verbose()
-	if len(c.calls)+len(c.queue) == 0 { // else it is written beside another
+	if c.calls.len()+len(c.queue) == 0 { // else it is written beside another
 		clear(c.levels)
 		clear(c.users)
 	}
@@ -199,7 +199,7 @@ func (c *Connection) handed(m *handed) {
 // vacate tells who hands this instance its calls that it has none. Without anybody who does, it
 // ends when that lasts.
 func (c *Connection) vacate() {
-	if c.primary == (otp.Ref{}) || c.state != Ready || len(c.queue)+len(c.calls) > 0 {
+	if c.primary == (otp.Ref{}) || c.state != Ready || len(c.queue)+c.calls.len() > 0 {
 		return
 	}
 	if c.p.Send(c.primary, vacant{Instance{c.p.Self(), c.o.Key}, c.last}) != nil {

@@ -116,7 +116,7 @@ func TestInstanceTakesTheNext(t *testing.T) {
 		time.Sleep(client.Patience)
 		third := r.exchange("two", "tools/call", `{"name":"a"}`)
 		third.Session = "three"
-		r.send(&request.Forward{Exchange: third, Manager: r.Ref("requests")})
+		r.send(&request.Forward{Exchange: third})
 		q.ExpectNothing(time.Second)
 		q.Reply(m, `{"content":[]}`)
 		q.Reply(q.Expect("tools/call"), `{"content":[]}`)
@@ -360,7 +360,7 @@ func TestCallThatStaysGetsNoInstance(t *testing.T) {
 		m := p.Expect("tools/call")
 		x := r.exchange("two", "tools/call", `{"name":"a","task":{}}`)
 		x.Stays = true
-		r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+		r.send(&request.Forward{Exchange: x})
 		p.ExpectNothing(3 * client.Patience)
 		if got := r.wanted(); len(got) > 0 {
 			t.Errorf("asked for %+v", got)

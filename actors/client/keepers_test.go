@@ -15,7 +15,7 @@ func (r *rig) stays(row, method, params string) {
 	r.T.Helper()
 	x := r.exchange(row, method, params)
 	x.Stays = true
-	r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+	r.send(&request.Forward{Exchange: x})
 }
 
 // statuses are the notifications about tasks that an actor got.

@@ -150,7 +150,7 @@ func TestAnswersOfClientsCount(t *testing.T) {
 				p := r.program(r.dials)
 				x := r.exchange("one", "tools/call", `{"name":"a"}`)
 				x.Count(account.Hold(quota.Requests, 0))
-				r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+				r.send(&request.Forward{Exchange: x})
 				p.Expect("tools/call")
 				p.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
 				r.Rest()
@@ -163,7 +163,7 @@ func TestAnswersOfClientsCount(t *testing.T) {
 					r.send(a)
 				}, counts)
 				r.Rest()
-				if x.Uncount(); account.Kept() != 0 {
+				if x.Settle(request.Outcome{How: request.Cancelled}); account.Kept() != 0 {
 					t.Errorf("%d bytes count in the end", account.Kept())
 				}
 			})
@@ -179,7 +179,7 @@ func TestAnswersThatWaitCountTogether(t *testing.T) {
 		p := r.program(r.dials)
 		x := r.exchange("one", "tools/call", `{"name":"a"}`)
 		x.Count(account.Hold(quota.Requests, 0))
-		r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+		r.send(&request.Forward{Exchange: x})
 		p.Expect("tools/call")
 		questions := []jsonrpc.ID{jsonrpc.StringID("first"), jsonrpc.StringID("second"), jsonrpc.StringID("third")}
 		for _, id := range questions {
@@ -201,7 +201,7 @@ func TestAnswersThatWaitCountTogether(t *testing.T) {
 			p.ExpectAnswer(id)
 		}
 		r.Rest()
-		if x.Uncount(); account.Kept() != 0 {
+		if x.Settle(request.Outcome{How: request.Cancelled}); account.Kept() != 0 {
 			t.Errorf("%d bytes count in the end", account.Kept())
 		}
 	})

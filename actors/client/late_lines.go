@@ -7,6 +7,7 @@ import (
 	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/telemetry"
 )
 
 // LineWait is how long the answer to a call that wants log lines waits for those that its server
@@ -22,20 +23,26 @@ type linesDue struct{ id jsonrpc.ID }
 type lateLines struct {
 	apart    bool // the server announces on a stream of its own
 	together bool // it writes log lines to the streams of requests
-	answers  map[jsonrpc.ID]*request.Complete
+	answers  map[jsonrpc.ID]late
+}
+
+// late is an answer that waits.
+type late struct {
+	x *request.Exchange
+	request.Outcome
 }
 
 // awaitsLines keeps the answer to a call back, and reports whether it does.
-func (c *Connection) awaitsLines(id jsonrpc.ID, f *flight, a *request.Complete) bool {
+func (c *Connection) awaitsLines(id jsonrpc.ID, f *flight, a request.Outcome) bool {
 	l := &c.lines
 	if !l.apart || l.together || !standsAlone(f.x) || f.x.Level == "" ||
 		!c.facts.Version.Has(protocol.SetLevel) || !c.facts.Capabilities.Has("logging") {
 		return false
 	}
 	if l.answers == nil {
-		l.answers = map[jsonrpc.ID]*request.Complete{}
+		l.answers = map[jsonrpc.ID]late{}
 	}
-	l.answers[id] = a
+	l.answers[id] = late{f.x, a}
 	c.p.After(LineWait, linesDue{id})
 	return true
 }
@@ -43,16 +50,16 @@ func (c *Connection) awaitsLines(id jsonrpc.ID, f *flight, a *request.Complete) 
 // awaiting are the calls whose answers wait for log lines.
 func (l *lateLines) awaiting() (calls []*request.Exchange) {
 	for _, a := range order.By(l.answers, jsonrpc.ID.Compare) {
-		calls = append(calls, a.Exchange)
+		calls = append(calls, a.x)
 	}
 	return calls
 }
 
 // linesOver passes on an answer that has waited.
 func (c *Connection) linesOver(id jsonrpc.ID) {
-	if a := c.lines.answers[id]; a != nil {
+	if a, ok := c.lines.answers[id]; ok {
 		delete(c.lines.answers, id)
-		c.respond(a)
+		c.respond(a.x, a.Outcome)
 	}
 }
 
@@ -63,9 +70,13 @@ func (c *Connection) linesEnd() {
 	}
 }
 
-// respond passes on the outcome of a call that the server has answered.
-func (c *Connection) respond(a *request.Complete) {
-	if c.p.Pass(c.o.Requests, a) != nil {
-		send(c.o.Requests, a)
+// respond gives a call the answer of its server, and reports whether it is its outcome. One that comes
+// too late is counted.
+func (c *Connection) respond(x *request.Exchange, a request.Outcome) (first bool) {
+	if first = x.Settle(a); !first {
+		c.drops.Reply(c.p, c.o.Emit, telemetry.ReplyDropped{
+			Where: c.where(), Method: x.Method, Reason: x.Lateness(), After: a.Waited, Count: 1,
+		})
 	}
+	return first
 }

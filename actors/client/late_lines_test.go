@@ -46,7 +46,7 @@ func TestLogLinesBehindTheAnswer(t *testing.T) {
 				p.Send(transport.Inbound{Control: streamable.Standing{Open: tt.open}})
 				x := r.exchange("one", "tools/call", `{"name":"a"}`)
 				x.Version, x.Level = protocol.V20260728, tt.level
-				r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+				r.send(&request.Forward{Exchange: x})
 				m := p.Expect("tools/call")
 				if tt.first {
 					say(p, m.ID)

@@ -62,7 +62,6 @@ type Options struct {
 	// for none
 	Replay string
 
-	Requests   otp.Ref // the tenant's request manager
 	Dispatcher otp.Ref // the tenant's notification dispatcher
 	Catalog    otp.Ref // told every change of state
 	Emit       telemetry.Sink

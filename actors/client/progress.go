@@ -5,7 +5,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/actors/request"
 	"mcpd/gateway/quota"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/rewrite"
@@ -100,7 +99,7 @@ func (c *Connection) due(f *flight) {
 func (c *Connection) pass(f *flight) {
 	c.p.Check()
 	f.report()
-	_ = c.p.Send(c.o.Requests, &request.Progress{ID: f.x.ID})
+	f.x.Progressed(c.p.Now())
 }
 
 // report passes on what waits of a call's progress.
@@ -124,5 +123,5 @@ func (c *Connection) byToken(params jsontext.Value) *flight {
 		return nil
 	}
 	id, _ := jsonrpc.NumberID(token) // the tokens that servers get are ids of calls
-	return c.calls[id]
+	return c.calls.get(id)
 }

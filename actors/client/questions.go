@@ -44,7 +44,7 @@ func (c *Connection) question(in transport.Inbound) {
 		c.reply(m.Method, jsonrpc.Response(m.ID, jsontext.Value("{}")))
 		return
 	}
-	c.asksDuring(c.calls[in.Related], m)
+	c.asksDuring(c.calls.get(in.Related), m)
 	if err := c.mayAsk(m); err != nil {
 		c.decline(in, err)
 		return

@@ -270,7 +270,7 @@ func TestAnswerEndsItsQuestions(t *testing.T) {
 				r.attach("one")
 				x := r.exchange("one", "tools/call", `{"name":"a"}`)
 				x.Version = tt.version
-				r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+				r.send(&request.Forward{Exchange: x})
 				m := p.Expect("tools/call")
 				related := jsonrpc.ID{}
 				if tt.onCall {

@@ -137,7 +137,7 @@ func TestRevisionOfAClientIsThatOfItsCalls(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		x := r.exchange("one", "tools/call", `{"name":"a"}`)
 		x.Version = protocol.V20250618
-		r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+		r.send(&request.Forward{Exchange: x})
 		p := r.server()
 		initializes(t, p, protocol.V20251125, func(m jsonrpc.Message) transport.Inbound { return failed(m, -32602, `{}`) })
 		initializes(t, p, protocol.V20250618, nil)

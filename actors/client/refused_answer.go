@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor/otp"
@@ -55,7 +54,7 @@ func (c *Connection) answerRefused(u streamable.Undelivered) {
 	if u.ID.IsZero() || u.Written || errors.Is(u.Err, streamable.ErrSessionLost) {
 		return
 	}
-	for id, f := range order.By(c.calls, jsonrpc.ID.Compare) {
+	for id, f := range c.calls.all() {
 		open, last := c.open[u.ID.Raw()], f.last
 		if last == nil || last.id != u.ID || last.refused != nil || open != nil && open.call == f.x.ID {
 			continue
@@ -79,7 +78,7 @@ func (c *Connection) showsLife(f *flight) {
 
 // endRefused ends a call that waits in vain, here and at the server.
 func (c *Connection) endRefused(m refusedAnswerDue) {
-	f := c.calls[m.id]
+	f := c.calls.get(m.id)
 	if f == nil {
 		return
 	}
@@ -88,14 +87,14 @@ func (c *Connection) endRefused(m refusedAnswerDue) {
 		return
 	}
 	err := c.refusedAnswerError(f.last)
-	delete(c.calls, m.id)
-	c.settled(f.x.ID)
+	c.calls.take(m.id)
+	c.settled(f.x)
 	f.settle(err)
 	c.withdrew(f.x)
 	why := cancelled(m.id, "the answer to its question was refused")
 	c.send(jsonrpc.Notification("notifications/cancelled", why))
 	c.dropQuestionsOf(f.x.ID)
-	complete(c.o.Requests, f.x, nil, err)
+	complete(f.x, nil, err)
 	c.takeTurns()
 }
 

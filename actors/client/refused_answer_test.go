@@ -218,7 +218,7 @@ func TestCallOfWhichProgressIsReportedGoesOn(t *testing.T) {
 		p := r.readyRemote()
 		x := r.exchange("one", "tools/call", `{"name":"a","_meta":{"progressToken":1}}`)
 		x.Token = jsontext.Value("1")
-		r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+		r.send(&request.Forward{Exchange: x})
 		m := p.Expect("tools/call")
 		r.refusedAnswer(p, jsonrpc.ID{}, streamable.Undelivered{Err: noSession})
 		for n := range 10 {

@@ -104,7 +104,7 @@ func (c *Connection) abandon(cause *Ending) {
 	for _, a := range c.asked {
 		a.timer.Stop()
 	}
-	for _, f := range order.By(c.calls, jsonrpc.ID.Compare) {
+	for _, f := range c.calls.all() {
 		f.settle(cause)
 	}
 	for id := range order.Of(c.open) {
@@ -117,5 +117,5 @@ func (c *Connection) abandon(cause *Ending) {
 		l.timer.Stop()
 		c.settleListen(l, cause)
 	}
-	c.lost(c.o.Requests, c.o.Server, c.p.Now())
+	c.lost(c.o.Server, c.p.Now())
 }

@@ -12,9 +12,6 @@ import (
 
 // repair makes what a crashed incarnation left sound again.
 func (c *carry) repair() []otp.Dropped {
-	mend.Map(&c.written)
-	mend.Map(&c.again)
-	mend.Map(&c.executed)
 	mend.Map(&c.sessions)
 	mend.Map(&c.users)
 	mend.Map(&c.uris)
@@ -55,23 +52,14 @@ func (c *carry) repair() []otp.Dropped {
 // repairCalls drops the calls that can have no outcome, and those that are there twice: one that
 // may have been written is not queued.
 func (c *carry) repairCalls(lost *mend.Losses) {
-	for id, x := range order.Of(c.written) {
-		if !whole(x) || x.ID != id {
-			delete(c.written, id)
-			c.dropCall(lost, x)
-		}
-	}
 	queued := map[uint64]bool{}
 	c.queue = slices.DeleteFunc(c.queue, func(x *request.Exchange) bool {
 		if !whole(x) {
 			c.dropCall(lost, x)
 			return true
 		}
-		return lost.If(c.written[x.ID] != nil || mend.Again(queued, x.ID), "call", "twice")
+		return lost.If(c.written.Has(x) || mend.Again(queued, x.ID), "call", "twice")
 	})
-	unknown := func(id uint64, _ bool) bool { return !queued[id] && c.written[id] == nil }
-	maps.DeleteFunc(c.again, unknown)
-	maps.DeleteFunc(c.executed, unknown)
 }
 
 // whole reports whether a call can go on and have an outcome.
@@ -89,7 +77,7 @@ func (c *carry) dropCall(lost *mend.Losses, x *request.Exchange) {
 }
 
 func (c *carry) holds(x *request.Exchange) bool {
-	return whole(x) && (c.written[x.ID] == x || slices.Contains(c.queue, x))
+	return whole(x) && (c.written.Has(x) || slices.Contains(c.queue, x))
 }
 
 // dropped is a call of which nobody knows any more whether it was executed.
@@ -100,5 +88,5 @@ type dropped struct {
 
 // Fail says so.
 func (d dropped) Fail(err error) {
-	complete(d.c.o.Requests, d.x, nil, LostTo(d.x.Principal, d.c.o.Server, d.x.Method, true, err))
+	complete(d.x, nil, LostTo(d.x.Principal, d.c.o.Server, d.x.Method, true, err))
 }

@@ -6,26 +6,22 @@ import (
 	"mcpd/actors/request"
 	"mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
-	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/splice"
-	"mcpd/supervisor/otp"
 )
 
 // lost settles every call that was written to a connection that is no more. What may be sent again is, once, to the next, as far as the
 // server's budget goes; for anything else there is one answer: it may have been executed.
-func (c *carry) lost(requests otp.Ref, server string, now time.Time) {
+func (c *carry) lost(server string, now time.Time) {
 	withheld := withholding{}
-	for id, x := range order.Of(c.written) {
-		delete(c.written, id)
-		if !c.again[id] && !c.full() && c.repeatable(x) && c.o.Known.retries.Take(now) {
-			c.again[id], c.executed[id] = true, true
+	for _, x := range c.written.All() {
+		c.written.Remove(x)
+		if !x.Settled() && !x.Resent() && !c.full() && c.repeatable(x) && c.o.Known.retries.Take(now) {
+			x.Outlive()
 			c.queue = append(c.queue, x)
 			continue
 		}
-		delete(c.again, id)
-		delete(c.executed, id)
-		complete(requests, x, nil, withheld.lost(server, x, true, c.cause))
+		complete(x, nil, withheld.lost(server, x, true, c.cause))
 	}
 	withheld.tell(c.o)
 }

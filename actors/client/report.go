@@ -37,7 +37,7 @@ func (c *Connection) publish(cause error, changed []catalog.Kind) {
 		UpstreamStatus: telemetry.UpstreamStatus{
 			Tenant: c.o.Tenant, Server: c.o.Server, State: string(c.state), PID: c.info().PID, Waits: c.waitsFor(),
 		},
-		Sessions: len(c.sessions), InFlight: len(c.calls), ids: &c.ids, parked: c.parked != nil,
+		Sessions: len(c.sessions), InFlight: c.calls.len(), ids: &c.ids, parked: c.parked != nil,
 	}
 	if c.facts.Version != 0 {
 		s.Revision = c.facts.Version.String()
@@ -147,7 +147,7 @@ func (c *Connection) tellEnded(end *Ending) {
 	}
 	e := telemetry.UpstreamExited{
 		Where: at, PID: c.info().PID, Cause: end.Cause, Class: end.Class(), Incarnation: c.p.Incarnation(),
-		InFlight: uint32(len(c.written)), Stderr: end.Stderr,
+		InFlight: uint32(c.written.Len()), Stderr: end.Stderr,
 	}
 	var exit *transport.ExitError
 	if errors.As(end, &exit) {

@@ -24,12 +24,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // rig is a connection with scripted servers at its other end, one for each time it dials, and boxes in the places of its neighbours.
 type rig struct {
 	*stage.Stage
-	requests, dispatcher, catalog stage.Box
-	one, two                      stage.Box // sessions
-	dials, others                 chan dial // of the connection, and of another instance of its server
-	next                          uint64
-	closed                        chan transport.Upstream
-	other                         func() otp.Child // the row of another instance
+	dispatcher, catalog stage.Box
+	one, two            stage.Box // sessions
+	dials, others       chan dial // of the connection, and of another instance of its server
+	next                uint64
+	closed              chan transport.Upstream
+	other               func() otp.Child // the row of another instance
+	books               books
+	table               *request.Table
 }
 
 // dial is what comes of dialling once.
@@ -54,6 +56,7 @@ func declares(raw string) setup {
 func run(t *testing.T, change setup, test func(r *rig)) {
 	t.Helper()
 	r := &rig{}
+	r.table = request.NewTable(request.Options{Pending: func() int { return 1 << 20 }, Meter: &r.books})
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
 		r.Stage, r.dials, r.others, r.closed = s, make(chan dial, 10), make(chan dial, 10), make(chan transport.Upstream, 100)
 		connection := func(instance uint8, dials chan dial) otp.Behaviour {
@@ -62,7 +65,7 @@ func run(t *testing.T, change setup, test func(r *rig)) {
 				Self: protocol.Implementation{Name: "mcpd", Version: "1"}, Emit: s.Events.Emit,
 				Pending: func() int { return pending }, StartTimeout: time.Minute, RequestTimeout: func() time.Duration { return 5 * time.Second },
 				ListTimeout: func() time.Duration { return 50 * time.Second },
-				Requests:    r.Ref("requests"), Dispatcher: r.Ref("dispatcher"), Catalog: r.Ref("catalog"),
+				Dispatcher:  r.Ref("dispatcher"), Catalog: r.Ref("catalog"),
 				Close: func(up transport.Upstream) {
 					_ = up.Close(context.Background())
 					r.closed <- up
@@ -86,7 +89,7 @@ func run(t *testing.T, change setup, test func(r *rig)) {
 			return otp.Child{ID: "other", Restart: otp.Transient, Start: r.Stalls.Worker("other", func() otp.Behaviour { return connection(1, r.others) })}
 		}
 		return []otp.Child{
-			r.requests.Child("requests"), r.dispatcher.Child("dispatcher"), r.catalog.Child("catalog"), r.one.Child("one"), r.two.Child("two"),
+			r.dispatcher.Child("dispatcher"), r.catalog.Child("catalog"), r.one.Child("one"), r.two.Child("two"),
 			{ID: "conn", Restart: otp.Transient, Start: s.Heirs.Worker(func() otp.Behaviour { return s.Stalls.Behaviour("conn", connection(0, r.dials)) })},
 		}
 	}, func(*stage.Stage) { test(r) })
@@ -155,15 +158,41 @@ func (r *rig) wish(w client.Wish) <-chan error {
 func (r *rig) forward(session, method, params string) *request.Exchange {
 	r.T.Helper()
 	x := r.exchange(session, method, params)
-	r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+	r.send(&request.Forward{Exchange: x})
 	return x
 }
 
 func (r *rig) exchange(session, method, params string) *request.Exchange {
+	x := r.untaken(session, method, params)
+	r.take(x)
+	return x
+}
+
+func (r *rig) untaken(session, method, params string) *request.Exchange {
 	r.next++
 	return &request.Exchange{
 		ID: r.next, Session: session, Owner: r.Ref(session), Version: protocol.V20251125, Downstream: jsonrpc.IntID(1),
 		Server: "files", Upstream: r.Ref("conn"), Method: method, Params: jsontext.Value(params), Sink: &stage.Sink{},
+	}
+}
+
+// deadline is how long an exchange may still take.
+func (r *rig) deadline(x *request.Exchange) time.Time {
+	r.T.Helper()
+	r.Rest()
+	its := func(other *request.Exchange) bool { return other == x }
+	for _, info := range r.table.Pending(its) {
+		return info.Deadline
+	}
+	r.T.Fatal("it has ended")
+	return time.Time{}
+}
+
+// take takes an exchange on, as the request manager does.
+func (r *rig) take(x *request.Exchange) {
+	r.T.Helper()
+	if _, err := r.table.Take(time.Now(), x); err != nil {
+		r.T.Fatal(err)
 	}
 }
 
@@ -182,13 +211,27 @@ func (r *rig) call(session string) *request.Exchange {
 	return r.forward(session, "tools/call", `{"name":"a"}`)
 }
 
-// outcomes are what the request manager was told, in order.
-func (r *rig) outcomes() []*request.Complete { return stage.Of[*request.Complete](&r.requests.Log) }
+// ended is an exchange with its outcome.
+type ended struct {
+	request.Outcome
+	ID       uint64
+	Exchange *request.Exchange
+}
 
-// outcome is what it was told of one exchange: exactly one thing.
-func (r *rig) outcome(x *request.Exchange) *request.Complete {
+// books notes the outcomes of exchanges.
+type books struct{ stage.Log }
+
+func (b *books) Begin(*request.Exchange) {}
+
+func (b *books) End(x *request.Exchange, o request.Outcome) { b.Add(&ended{o, x.ID, x}) }
+
+// outcomes are those of the exchanges that have ended, in order.
+func (r *rig) outcomes() []*ended { return stage.Of[*ended](&r.books.Log) }
+
+// outcome is that of one exchange: exactly one.
+func (r *rig) outcome(x *request.Exchange) *ended {
 	r.T.Helper()
-	var found []*request.Complete
+	var found []*ended
 	for _, c := range r.outcomes() {
 		if c.ID == x.ID {
 			found = append(found, c)

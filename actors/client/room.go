@@ -28,7 +28,7 @@ func (c *Connection) noRoom(x *request.Exchange) bool {
 // waitForRoom keeps a call that found no room, at its place, and reports whether it did. Where nothing is in flight the server reads nothing, and nobody can
 // tell for how long.
 func (c *Connection) waitForRoom(x *request.Exchange) bool {
-	if len(c.calls) == 0 || c.full() {
+	if c.calls.len() == 0 || c.full() {
 		return false
 	}
 	c.queue = slices.Insert(c.queue, 0, x)

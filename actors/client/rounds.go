@@ -67,7 +67,7 @@ func (c *Connection) drive(d *drive, in rounds.Event) {
 			c.recall(d, e.Params)
 		case rounds.Stop:
 			if !d.id.IsZero() {
-				delete(c.calls, d.id)
+				c.calls.take(d.id)
 				c.send(jsonrpc.Notification("notifications/cancelled", cancelled(d.id, "cancelled by the client")))
 			}
 		case rounds.Ask:
@@ -99,12 +99,13 @@ func (c *Connection) recall(d *drive, params jsontext.Value) {
 	id, err := c.fresh()
 	if err == nil {
 		c.p.Check()
-		d.id, c.calls[id] = id, d.f
+		d.id = id
+		c.calls.put(id, d.f)
 		err = c.up.Send(c.p.Context(), jsonrpc.Request(id, x.Method, lengthened(c.addressed(x, id, params), d.arguments)))
 		c.watch()
 	}
 	if err != nil {
-		delete(c.calls, id)
+		c.calls.take(id)
 		_ = c.p.Post(driveFailed{x.ID, c.lostError(x, false, err)})
 	}
 }
@@ -169,7 +170,7 @@ func (c *Connection) driven(exchange uint64, in rounds.Event) {
 // deliver ends the client's call.
 func (c *Connection) deliver(d *drive, e rounds.Effect) {
 	x := d.f.x
-	c.settled(x.ID)
+	c.settled(x)
 	m := jsonrpc.Message{Result: e.Result}
 	result, err := jsontext.Value(nil), e.Err
 	if err == nil {
@@ -178,6 +179,6 @@ func (c *Connection) deliver(d *drive, e rounds.Effect) {
 		_, err = c.heard(x, jsonrpc.Message{Error: told})
 	}
 	d.f.settle(err)
-	complete(c.o.Requests, x, result, err)
+	complete(x, result, err)
 	c.takeTurns()
 }

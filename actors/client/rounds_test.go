@@ -28,7 +28,7 @@ func asking(r *rig) (p *mcptest.Peer, x *request.Exchange, q *client.Question) {
 	p = r.modernly(`{"tools":{}}`)
 	x = r.exchange("one", "tools/call", `{"name":"a","arguments":{"n":12345678901234567890}}`)
 	x.Token = jsontext.Value(`"t"`)
-	r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+	r.send(&request.Forward{Exchange: x})
 	p.Reply(p.Expect("tools/call"), asksName)
 	r.Rest()
 	got := asked(&r.one)
@@ -78,7 +78,7 @@ func TestProgressGoesOnInTheNextRound(t *testing.T) {
 		p := r.modernly(`{"tools":{}}`)
 		x := r.exchange("one", "tools/call", `{"name":"a"}`)
 		x.Token = jsontext.Value(`"t"`)
-		r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+		r.send(&request.Forward{Exchange: x})
 		report := func(call jsonrpc.Message, values ...string) {
 			for _, v := range values {
 				p.Notify(call.ID, "notifications/progress", `{"progressToken":`+call.ID.Raw()+`,"progress":`+v+`}`)
@@ -114,7 +114,7 @@ func TestModernServerAsksWhatWasNotDeclared(t *testing.T) {
 				p := r.modernly(`{"tools":{}}`)
 				x := r.exchange("one", "tools/call", `{"name":"a"}`)
 				x.Version = protocol.V20260728
-				r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+				r.send(&request.Forward{Exchange: x})
 				p.Reply(p.Expect("tools/call"), asksName)
 				got := r.outcome(x)
 				if asked := got.Err == nil && strings.Contains(string(got.Result), "inputRequests"); asked != test.asked {
@@ -217,7 +217,7 @@ func TestResultWithoutATypeIsComplete(t *testing.T) {
 		p := r.modernly(`{"tools":{}}`)
 		x := r.exchange("one", "tools/call", `{"name":"a"}`)
 		x.Version = protocol.V20260728
-		r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+		r.send(&request.Forward{Exchange: x})
 		p.Reply(p.Expect("tools/call"), `{"content":[]}`)
 		if got := r.outcome(x); string(got.Result) != `{"content":[],"resultType":"complete"}` {
 			t.Errorf("got %s %v", got.Result, got.Err)
@@ -244,7 +244,7 @@ func TestRoundsOfAServerThatBreaksTheRules(t *testing.T) {
 					p := r.modernly(`{"tools":{}}`)
 					x := r.exchange("one", "tools/call", `{"name":"a"}`)
 					x.Version = v
-					r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+					r.send(&request.Forward{Exchange: x})
 					p.Reply(p.Expect("tools/call"), result)
 					if got := r.outcome(x); got.Err == nil || protocol.Translate(got.Err, x.Version).Code != -32603 {
 						t.Errorf("%v got %s %v", v, got.Result, got.Err)

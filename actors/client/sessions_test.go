@@ -7,9 +7,11 @@ import (
 
 	"mcpd/actors/client"
 	"mcpd/actors/internal/stage"
+	"mcpd/actors/request"
 	"mcpd/gateway/quota"
 	"mcpd/gateway/tenant"
 	"mcpd/internal/mcptest"
+	"mcpd/protocol"
 	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 )
@@ -271,7 +273,7 @@ func TestNextConnectionCarriesOn(t *testing.T) {
 	})
 	run(t, func(o *client.Options) {
 		o.Restore = &client.Left{
-			Sessions: map[string]otp.Ref{"one": o.Requests}, Levels: map[string]string{"one": "notice"},
+			Sessions: map[string]otp.Ref{"one": o.Catalog}, Levels: map[string]string{"one": "notice"},
 			URIs: map[string]map[string]bool{"test://x": {"one": true}},
 		}
 	}, func(r *rig) {
@@ -425,7 +427,7 @@ func TestSubscriptionThatIsAgreedTooLateIsNone(t *testing.T) {
 		r.attach("one")
 		x := r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
 		m := p.Expect("resources/subscribe")
-		x.Over() // as whoever ends it does first
+		x.Settle(request.Outcome{How: request.TimedOut, Err: protocol.Timeout(time.Second)})
 		p.Reply(m, `{}`)
 		p.Expect("resources/unsubscribe")
 		if r.Rest(); account.Kept() != 0 {

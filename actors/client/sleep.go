@@ -50,9 +50,7 @@ func (c *Connection) needs(result jsontext.Value) {
 // such thing: a server that sleeps does not change them, and what another program changed is seen
 // when it is back.
 func (c *Connection) needed() bool {
-	inHand := len(
-		c.calls,
-	) + len(
+	inHand := c.calls.len() + len(
 		c.queue,
 	) + len(
 		c.drives,

@@ -27,7 +27,7 @@ func (r *rig) awake() bool {
 func (r *rig) callsModernly() {
 	x := r.exchange("one", "tools/call", `{"name":"a"}`)
 	x.Version = protocol.Latest
-	r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+	r.send(&request.Forward{Exchange: x})
 }
 
 // A server that nothing needs is ended though a session uses it, and is there for the next call, with the log level that it had.

@@ -20,7 +20,7 @@ func (r *rig) slow(who *presence) (p, q *mcptest.Peer, call jsonrpc.Message) {
 	p.Expect("tools/call")
 	x := r.exchange("two", "tools/call", `{"name":"a"}`)
 	x.Owner = owner{r.Ref("two"), who}
-	r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+	r.send(&request.Forward{Exchange: x})
 	q = r.grow()
 	call = q.Expect("tools/call")
 	q.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
@@ -33,7 +33,7 @@ func (r *rig) third(params string) *request.Exchange {
 	r.T.Helper()
 	x := r.exchange("two", "tools/call", params)
 	x.Session = "three"
-	r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+	r.send(&request.Forward{Exchange: x})
 	return x
 }
 
@@ -106,7 +106,7 @@ func TestCallThatStaysKeepsNobody(t *testing.T) {
 		m := p.Expect("tools/call")
 		x := r.exchange("two", "tools/call", `{"name":"a","task":{}}`)
 		x.Stays = true
-		r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+		r.send(&request.Forward{Exchange: x})
 		r.third(`{"name":"echo"}`)
 		q := r.grow()
 		if got := q.Expect("tools/call"); !strings.Contains(string(got.Params), "echo") {

@@ -33,17 +33,15 @@ func (c *Connection) listening(x *request.Exchange) (taken bool) {
 	uri, ok := splice.GetString(x.Params, "uri")
 	switch {
 	case !ok:
-		complete(
-			c.o.Requests,
-			x,
+		complete(x,
 			nil,
 			protocol.InvalidParams("params.uri is missing or not a string"),
 		)
 	case local:
-		complete(c.o.Requests, x, jsontext.Value("{}"), nil)
+		complete(x, jsontext.Value("{}"), nil)
 	case x.Method == "resources/unsubscribe":
 		c.unlistenTo(uri)
-		complete(c.o.Requests, x, jsontext.Value("{}"), nil)
+		complete(x, jsontext.Value("{}"), nil)
 	default:
 		c.listenTo(uri, c.answering(x, done))
 	}

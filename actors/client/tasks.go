@@ -6,9 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/request"
-	"mcpd/internal/order"
 	"mcpd/protocol"
-	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
 )
 
@@ -19,7 +17,7 @@ func (c *Connection) ofTask(question jsontext.Value) *request.Exchange {
 	if !ok {
 		return nil
 	}
-	for _, f := range order.By(c.calls, jsonrpc.ID.Compare) {
+	for _, f := range c.calls.all() {
 		if waits, _ := splice.Get(f.x.Params, "taskId"); f.x.Method == "tasks/result" && bytes.Equal(waits, task) {
 			return f.x
 		}

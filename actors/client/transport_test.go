@@ -249,7 +249,7 @@ func TestClosedStreamIsPassedOn(t *testing.T) {
 		out := &stream{}
 		r.next++
 		x := &request.Exchange{ID: r.next, Session: "one", Owner: r.Ref("one"), Method: "tools/call", Sink: out}
-		r.send(&request.Forward{Exchange: x, Manager: r.Ref("requests")})
+		r.send(&request.Forward{Exchange: x})
 		p.Send(transport.Inbound{Related: p.Expect("tools/call").ID, Control: transport.CloseStream{Retry: time.Second}})
 		r.Rest()
 		if out.retry != time.Second {

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"mcpd/actors/request"
-	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 )
@@ -35,7 +34,7 @@ func (c *Connection) free(x *request.Exchange) bool {
 	if !interactive(x.Method) || !c.exclusive() {
 		return true
 	}
-	for _, f := range c.calls {
+	for _, f := range c.calls.all() {
 		if interactive(f.x.Method) && (f.x.Session != x.Session || x.Version.Has(protocol.MultiRoundTrip)) {
 			return false
 		}
@@ -69,12 +68,12 @@ func (c *Connection) writeFree() {
 // during are the calls in which the server may have asked something that names none. Before it takes calls, it can only mean those who wait
 // for it.
 func (c *Connection) during() (calls []*request.Exchange) {
-	for _, f := range order.By(c.calls, jsonrpc.ID.Compare) {
+	for _, f := range c.calls.all() {
 		if interactive(f.x.Method) {
 			calls = append(calls, f.x)
 		}
 	}
-	if c.state == Ready && !c.restoring() && (len(c.calls) > 0 || !c.asksFirst()) {
+	if c.state == Ready && !c.restoring() && (c.calls.len() > 0 || !c.asksFirst()) {
 		return calls
 	}
 	for _, x := range c.queue {
@@ -100,7 +99,7 @@ func read(calls []*request.Exchange) *request.Exchange {
 // any other to the only call during which it can have been asked. When there are several they must be one client's, which hears of it on the
 // stream of any of them.
 func (c *Connection) address(q *Question, related jsonrpc.ID) (to request.Owner, session string, ok bool) {
-	if f := c.calls[related]; f != nil {
+	if f := c.calls.get(related); f != nil {
 		q.Exchange = f.x
 		return f.x.Owner, f.x.Session, true
 	}

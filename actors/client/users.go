@@ -142,7 +142,7 @@ func (c *Connection) idle() {
 
 // vacant reports whether the connection has no calls, nor instances that may have some.
 func (c *Connection) vacant() bool {
-	return len(c.calls)+len(c.queue)+len(c.drives)+len(c.instances) == 0
+	return c.calls.len()+len(c.queue)+len(c.drives)+len(c.instances) == 0
 }
 
 // listened says whether sessions listen to this connection.

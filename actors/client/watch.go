@@ -41,7 +41,7 @@ func (c *Connection) watchAfter(d time.Duration) {
 
 func (c *Connection) look() {
 	c.watching.on = false
-	if up, can := transport.As[looker](c.up); can && len(c.calls)+len(c.asked) > len(c.listens) { // a listen is not to be answered soon
+	if up, can := transport.As[looker](c.up); can && c.calls.len()+len(c.asked) > len(c.listens) { // a listen is not to be answered soon
 		up.Look()
 		c.watchAfter(stdio.LookEvery)
 	}

@@ -4,15 +4,16 @@ package client
 
 import "mcpd/protocol/jsonrpc"
 
-// whose is broken on purpose: it goes by the ids that clients have given, which are all the same, so that another call takes the reply when
-// there is one.
-func whose(calls map[jsonrpc.ID]*flight, id jsonrpc.ID) (*flight, bool) {
-	f, ok := calls[id]
-	for other, g := range calls {
-		if ok && other != id {
-			calls[id], calls[other] = g, f
-			return g, true
+// whose is broken on purpose: it goes by the ids that clients have given, which are all the same, so
+// that another call takes the reply when there is one.
+func whose(calls *flights, id jsonrpc.ID) *flight {
+	f := calls.get(id)
+	for other, g := range calls.all() {
+		if f != nil && other != id {
+			calls.put(id, g)
+			calls.put(other, f)
+			return g
 		}
 	}
-	return f, ok
+	return f
 }

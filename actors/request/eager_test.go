@@ -49,7 +49,9 @@ func TestAnExchangeIsOverBeforeItsUpstreamIsTold(t *testing.T) {
 	u := &upstream{ended: make(chan bool, 1)}
 	var owner stage.Box
 	metrics := telemetry.NewMetrics(telemetry.MetricsOptions{})
-	meter := func(server, method string) *telemetry.Requests { return metrics.Requests("acme", server, method) }
+	meter := request.NewMeters(func(server, method string) *telemetry.Requests {
+		return metrics.Requests("acme", server, method)
+	}, time.Now)
 	o := request.Options{Tenant: "acme", Meter: meter, Pending: func() int { return 3 }, Emit: func(telemetry.Event) {}}
 	tree, err := sys.Start(t.Context(), "top", otp.Spec{Children: []otp.Child{
 		{ID: "manager", Start: otp.Worker(func() otp.Behaviour { return request.New(o) })},

@@ -18,6 +18,12 @@ import (
 // Owner is who an exchange belongs to, behind an address that stays good.
 type Owner interface{ Send(msg any) error }
 
+// Listener is an Owner that is not sent Done, but called: what it has to do for most exchanges is no
+// message worth. Ended must not wait.
+type Listener interface {
+	Ended(x *Exchange, failed bool)
+}
+
 // Exchange is one downstream request from its arrival to its single outcome. The session that received the request makes it, and
 // nobody changes it afterwards, so every actor on its way may read it. The outcome goes to Sink, which takes one and no more.
 type Exchange struct {
@@ -80,16 +86,21 @@ type Exchange struct {
 
 	// Progress is how far the client knows the upstream to be. It is for the connection that the exchange is at.
 	Progress protocol.Progress
-	// failed says that the message which crashed the manager has given the exchange its outcome, so that the next incarnation lets go of it.
-	failed atomic.Bool
 	// held is who has looked at it last; nil: it waits in the mailbox of Upstream.
 	held atomic.Pointer[Hold]
 	// counted says that it counts as in flight.
 	counted atomic.Bool
 	// waits is why it was not written yet; nil where that is not known.
 	waits atomic.Pointer[protocol.Error]
-	// fate is what has become of it: bits of written and over.
+	// fate is what has become of it: its bits are below. That one of them was set first is what makes
+	// its outcome the only one.
 	fate atomic.Uint32
+	// table is who counts it; nil before the manager has seen it.
+	table atomic.Pointer[Table]
+	// watch is how long it may still take. It is the table's.
+	watch watch
+	// links are its places in lists, each of which has the lock for its own.
+	links [lists]links
 	// kept is what it counts for its tenant, until it has its outcome; nil before the manager has seen
 	// it, unless its session counted it before.
 	kept atomic.Pointer[quota.Reservation]
@@ -112,13 +123,16 @@ func (x *Exchange) Answered(n int) {
 	}
 }
 
-// Uncount lets go of the same when the exchange was not submitted.
-func (x *Exchange) Uncount() { x.kept.Load().Release() }
-
 // The bits of an exchange's fate.
 const (
-	written = 1 << iota // its server may have it
-	over                // it has its outcome
+	written   = 1 << iota // its server may have it
+	over                  // it is going to have its outcome, and is not written any more
+	settled               // it has its outcome
+	answered              // which was an answer of its server
+	failed                // and its server has not done what it was asked
+	cancelled             // its client has cancelled it
+	resent                // it was sent a second time
+	executed              // a server that died since may have executed it
 )
 
 // Hold is an incarnation of a connection, which has exchanges in hand. With Incarnation 0 they wait in the mailbox, which outlives whoever is stuck.
@@ -141,7 +155,14 @@ func (x *Exchange) Held() Hold {
 // Write claims the exchange for its connection, which is about to write it. It reports false when the exchange has ended: then it must not be
 // written any more, because its caller may have been told that it was not.
 func (x *Exchange) Write() bool {
-	return x.fate.CompareAndSwap(0, written) || x.fate.Load() == written
+	for {
+		switch fate := x.fate.Load(); {
+		case fate&over != 0:
+			return false
+		case x.fate.CompareAndSwap(fate, fate|written):
+			return true
+		}
+	}
 }
 
 // Waits says why the exchange was not written yet, which its client is told if it ends before it is.
@@ -150,8 +171,24 @@ func (x *Exchange) Waits(why *protocol.Error) { x.waits.Store(why) }
 // WaitsFor is what Waits has said last; nil for nothing.
 func (x *Exchange) WaitsFor() *protocol.Error { return x.waits.Load() }
 
-// Unwrite takes the claim back: no byte of the exchange was written, ever.
-func (x *Exchange) Unwrite() { x.fate.And(^uint32(written)) }
+// Unwrite takes the claim back: no byte of the exchange was written, unless to a server that died.
+func (x *Exchange) Unwrite() {
+	if !x.Executed() {
+		x.fate.And(^uint32(written))
+	}
+}
+
+// Resend notes that it is sent a second time. It is sent no third time.
+func (x *Exchange) Resend() { x.fate.Or(resent) }
+
+// Resent reports whether it was sent a second time.
+func (x *Exchange) Resent() bool { return x.fate.Load()&resent != 0 }
+
+// Outlive notes that it is sent a second time because the server died that may have executed it.
+func (x *Exchange) Outlive() { x.fate.Or(resent | executed) }
+
+// Executed reports whether a server that died may have executed it.
+func (x *Exchange) Executed() bool { return x.fate.Load()&executed != 0 }
 
 // Over claims the exchange for its end, and reports whether it was claimed for its connection before: then its server may have executed it,
 // otherwise it never will.
@@ -188,8 +225,22 @@ func (x *Exchange) Explain(err error) error {
 // Ended reports whether it was claimed for its end.
 func (x *Exchange) Ended() bool { return x.fate.Load()&over != 0 }
 
-// Finish gives the exchange its outcome: err when it is set, result otherwise. It reports false when there was an outcome already.
-func (x *Exchange) Finish(result jsontext.Value, err error) bool {
+// Failed reports whether its server has not done what it was asked. It means something once the
+// exchange is settled.
+func (x *Exchange) Failed() bool { return x.fate.Load()&failed != 0 }
+
+// Cancel notes that its client has cancelled it, and reports whether this is the first time. A client
+// may say so as often as it likes.
+func (x *Exchange) Cancel() bool { return x.fate.Or(cancelled)&cancelled == 0 }
+
+// Cancelled reports whether its client has cancelled it.
+func (x *Exchange) Cancelled() bool { return x.fate.Load()&cancelled != 0 }
+
+// Settled reports whether it has its outcome.
+func (x *Exchange) Settled() bool { return x.fate.Load()&settled != 0 }
+
+// finish gives the client the outcome: err when it is set, result otherwise.
+func (x *Exchange) finish(result jsontext.Value, err error) bool {
 	if err == nil {
 		return x.Sink.Finish(jsonrpc.Response(x.Downstream, result))
 	}
@@ -201,9 +252,6 @@ func (x *Exchange) Finish(result jsontext.Value, err error) bool {
 	}
 	return x.Sink.Finish(m)
 }
-
-// End ends the exchange without a message: the client cancelled it and waits for no answer.
-func (x *Exchange) End() bool { return x.Sink.Finish(jsonrpc.Message{}) }
 
 // Failure is the error response for err as a client of revision v expects it. An error that a server answered with passes as it is, unless
 // it is only the cause of one of ours: why its server could not be used.

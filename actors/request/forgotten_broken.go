@@ -4,14 +4,14 @@ package request
 
 import "sync"
 
-// all is broken on purpose: it keeps 64 KiB for every request there ever was.
+// kept is broken on purpose: it keeps 64 KiB for every request there ever was.
 var (
-	mu  sync.Mutex
-	all [][]byte
+	mu   sync.Mutex
+	kept [][]byte
 )
 
 func remembered(*Exchange) {
 	mu.Lock()
 	defer mu.Unlock()
-	all = append(all, make([]byte, 64<<10))
+	kept = append(kept, make([]byte, 64<<10))
 }

@@ -8,13 +8,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
-	"mcpd/actors/internal/drops"
 	"mcpd/gateway/quota"
 	"mcpd/internal/water"
 	"mcpd/protocol"
-	"mcpd/protocol/inflight"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 )
@@ -28,69 +24,54 @@ type Options struct {
 	// OfPrincipal bounds those of one principal; nil, or 0, is no bound.
 	OfPrincipal func() int
 	// Kept is what the tenant keeps, which bounds the params of the exchanges in flight. Nil does not.
-	Kept *quota.Account
-	// Meter counts the requests of one method to one server.
-	Meter func(server, method string) *telemetry.Requests
+	Kept  *quota.Account
+	Meter Meter
 	// Failed counts an error that a client is sent, by its code. Nil counts none.
 	Failed func(code int64)
 	Emit   telemetry.Sink
 }
 
-type (
-	table  = inflight.Table[uint64, *Exchange]
-	event  = inflight.Event[uint64, *Exchange]
-	effect = inflight.Effect[uint64, *Exchange]
-
-	inflightRequest = inflight.Request[uint64, *Exchange]
-)
-
-// Manager is the behaviour of tenants/<t>/request_manager. Its table is its heir: exchanges go on with their deadlines when it crashes.
-type Manager struct {
-	o     Options
-	p     *otp.Process
-	table *ledger
-	timer otp.Timer
-	// meters are kept so that nothing is looked up elsewhere on the way of a request. Servers and methods are few: the session has
-	// checked both.
-	meters map[class]*telemetry.Requests
-	// each is how many exchanges a principal has, nil while nobody asks.
-	each  map[string]int
-	drops drops.Drops
-}
-
-// class is what is counted together.
-type class struct{ server, method string }
-
-// New makes one incarnation.
-func New(o Options) *Manager {
+// whole is the options with what may be left out.
+func (o Options) whole() Options {
 	if o.Failed == nil {
 		o.Failed = func(int64) {}
 	}
 	if o.OfPrincipal == nil {
 		o.OfPrincipal = func() int { return 0 }
 	}
-	return &Manager{o: o, meters: map[class]*telemetry.Requests{}}
+	return o
 }
+
+// Manager is the behaviour of tenants/<t>/request_manager. Its table is its heir: exchanges go on with
+// their deadlines when it crashes.
+type Manager struct {
+	o     Options
+	p     *otp.Process
+	table *Table
+	timer otp.Timer
+	armed time.Time // when the timer fires; zero while it is not set
+}
+
+// New makes one incarnation.
+func New(o Options) *Manager { return &Manager{o: o.whole()} }
 
 // expire is the one timer.
 type expire struct{}
 
-// Init takes over the exchanges in flight. What a crash left half done is answered and dropped.
+func all(*Exchange) bool { return true }
+
+// Init takes over the exchanges in flight.
 func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
 	if !m.inherit(p) {
-		m.table = newLedger(inflight.New[uint64, *Exchange](inflight.Options{}))
+		m.table = NewTable(m.o)
 	}
-	p.SetHeir(&estate{m})
-	for r := range m.table.pending() {
-		p.Monitor(r.Owner.Upstream)
-		p.Monitor(r.Owner.Held().Ref)
+	p.SetHeir(&estate{m.table})
+	for _, x := range m.table.Such(all) {
+		p.Monitor(x.Upstream)
+		p.Monitor(x.Held().Ref)
 	}
-	for _, id := range m.keys(func(x *Exchange) bool { return x.failed.Load() }) {
-		r, _ := m.table.get(id)
-		m.step(event{Op: inflight.Complete, Key: id, Outcome: inflight.Failed, Err: r.Owner.Broken(errBroken)}, answer{})
-	}
-	m.step(event{Op: inflight.Expire}, answer{})
+	m.expire()
 	return nil
 }
 
@@ -98,167 +79,55 @@ func (m *Manager) Init(p *otp.Process) error {
 func (m *Manager) Receive(_ *otp.Process, msg any) error {
 	switch msg := msg.(type) {
 	case *Submit:
-		x := msg.Exchange
-		if m.crowded(x) {
-			m.reject(x, protocol.RateLimited(time.Second))
-			return nil
-		}
-		if full := m.reserve(x); full != nil {
-			m.reject(x, full.Told())
-			return nil
-		}
-		m.table.setPending(m.o.Pending())
-		m.step(event{Op: inflight.Register, Key: x.ID, Method: x.Method, Owner: x, Arrived: x.Arrived, Timeout: x.Timeout, Max: x.MaxTimeout}, answer{})
-	case *Complete:
-		how := inflight.Succeeded
-		if msg.Err != nil {
-			how = inflight.Failed
-		}
-		m.step(event{Op: inflight.Complete, Key: msg.ID, Owner: msg.Exchange, Outcome: how, Err: msg.Err}, answer{msg.Result, msg.Waited, msg.ToolError})
-	case *Progress:
-		m.step(event{Op: inflight.Progress, Key: msg.ID}, answer{})
+		m.submit(msg.Exchange)
 	case *Park:
-		m.step(event{Op: inflight.Park, Key: msg.ID, Timeout: msg.For}, answer{})
+		m.extend(msg.ID, func(w *watch) { w.park(m.p.Now(), msg.For) })
 	case *Unpark:
-		m.step(event{Op: inflight.Unpark, Key: msg.ID}, answer{})
+		m.extend(msg.ID, func(w *watch) { w.unpark(m.p.Now()) })
 	case *Cancel:
-		m.step(event{Op: inflight.Cancel, Key: msg.ID}, answer{})
+		if x := m.table.Get(msg.ID); x != nil {
+			m.withdraw(x, "cancelled by the client")
+			x.Settle(Outcome{How: Cancelled})
+		}
 	case *CancelOwner:
-		m.cancelOwner(msg)
+		m.cancel(func(x *Exchange) bool { return x.Session == msg.Session }, sessionGone)
 	case *Stop:
-		m.stop()
+		m.cancel(all, stopping)
 	case *Pending:
 		msg.Reply(m.pending(msg.Req))
 	case otp.Down:
 		m.stuck(msg)
-	case drops.Due:
-		m.drops.Due(m.p, m.o.Emit)
 	case expire:
-		m.step(event{Op: inflight.Expire}, answer{})
+		m.armed = time.Time{}
+		m.expire()
 	}
 	return nil
 }
 
-// reserve counts what an exchange keeps, unless it was admitted and counted while it waited in its
-// session.
-func (m *Manager) reserve(x *Exchange) *quota.Refusal {
-	if x.kept.Load() != nil {
-		return nil
-	}
-	kept, full := m.o.Kept.Reserve(quota.Requests, x.size())
-	if full != nil {
-		return full
-	}
-	if x.kept.Store(kept); x.failed.Load() { // this incarnation was stuck meanwhile, and given up
-		kept.Release()
-	}
-	return nil
-}
-
-// Terminate ends what is in flight when the manager stops for good. After a crash the next incarnation goes on with it. Either way it is told of the
-// replies that were dropped.
+// Terminate ends what is in flight when the manager stops for good. After a crash the next
+// incarnation goes on with it.
 func (m *Manager) Terminate(p *otp.Process, reason error) {
-	m.drops.End(m.o.Emit)
 	if otp.IsNormal(reason) {
-		(&estate{m}).Abandon(reason)
+		(&estate{m.table}).Abandon(reason)
 		p.SetHeir(nil)
 	}
 }
 
-// answer is what came back with a Complete.
-type answer struct {
-	result    jsontext.Value
-	waited    time.Duration
-	toolError bool
-}
-
-// step takes one event into the table and does what comes of it.
-func (m *Manager) step(e event, a answer) {
-	now := m.p.Now()
-	var next event // the table is not stepped while its effects are in use
-	var few [4]effect
-	effects := m.table.step(now, e, few[:0])
-	m.o.Most.Note(m.table.len())
-	for i, do := range effects {
-		x := do.Request.Owner
-		switch do.Do {
-		case inflight.Send:
-			m.begin(x)
-			m.count(x, 1)
-			next = m.forward(x)
-		case inflight.Reject:
-			m.refused(do)
-		case inflight.Finish:
-			m.count(x, -1)
-			m.finish(do, a)
-			remembered(x)
-		case inflight.Withdraw:
-			x.Over() // before anybody acts on it: who crashes of this and comes back sees by it that there is nothing to go on with
-			_ = m.p.Send(x.Held().Ref, &Withdraw{ID: x.ID, Reason: reason(e)})
-		case inflight.Drop:
-			if e.Op == inflight.Complete {
-				m.drops.Reply(m.p, m.o.Emit, telemetry.ReplyDropped{Where: m.where(e.Owner), Method: e.Owner.Method, Reason: do.Why.String(), After: a.waited, Count: 1})
-			}
-		case inflight.Arm:
-			m.timer.Stop()
-			m.timer = m.p.After(do.At.Sub(now), expire{})
-		}
-		m.table.done(i) // a crash later on does not bring it back
+// submit takes an exchange on and hands it to its connection.
+func (m *Manager) submit(x *Exchange) {
+	until, err := m.table.Take(m.p.Now(), x)
+	if err != nil {
+		told := protocol.Translate(err, x.Version)
+		m.o.Emit(Rejected(m.where(x), x.Method, x.Params, x.Sink, err, told))
+		x.Settle(Outcome{How: Refused, Err: err})
 	}
-	if next.Op != 0 {
-		m.step(next, answer{})
-	}
-}
-
-// reject refuses an exchange that is not in the table.
-func (m *Manager) reject(x *Exchange, err error) {
-	m.refused(effect{Do: inflight.Reject, Request: inflightRequest{Key: x.ID, Owner: x}, Outcome: inflight.Failed, Err: err})
-}
-
-func (m *Manager) refused(do effect) {
-	x := do.Request.Owner
-	m.begin(x)
-	told := protocol.Translate(do.Err, x.Version)
-	m.o.Emit(Rejected(m.where(x), x.Method, x.Params, x.Sink, do.Err, told))
-	m.finish(do, answer{})
-}
-
-// reason is what a server is told of a request that is withdrawn.
-func reason(e event) string {
-	switch {
-	case e.Op == inflight.Expire:
-		return "timeout"
-	case e.Err != nil:
-		return protocol.ConditionOf(e.Err).String()
-	}
-	return "cancelled by the client"
-}
-
-// forward hands an exchange to its connection, and says what comes of it: it is on its way, or the connection took it not.
-func (m *Manager) forward(x *Exchange) event {
-	m.p.Monitor(x.Upstream)
-	if err := m.p.Pass(x.Upstream, &Forward{Exchange: x, Manager: m.p.Self()}); err != nil {
-		return event{Op: inflight.Complete, Key: x.ID, Outcome: inflight.Failed, Err: untaken(x, err)}
-	}
-	return event{Op: inflight.Forward, Key: x.ID}
-}
-
-// stuck ends what a connection had in hand that was replaced because it is stuck: what it knew is given up with it, as it may come back and change
-// it. What its successor has taken meanwhile is not its, nor is what it had handed to others: with it goes whoever would have heard of their ends, so that is
-// the manager from now on. Any other end the connection tells itself, or its next incarnation does.
-func (m *Manager) stuck(d otp.Down) {
-	if !errors.Is(d.Reason, otp.ErrStuck) {
+	if until.IsZero() {
 		return
 	}
-	for r := range m.table.pending() {
-		if x := r.Owner; x.Upstream == d.Ref {
-			m.p.Monitor(x.Held().Ref)
-		}
-	}
-	for _, id := range m.keys(func(x *Exchange) bool { return x.Held() == Hold{d.Ref, d.Incarnation} }) {
-		r, _ := m.table.get(id)
-		x := r.Owner
-		m.step(event{Op: inflight.Lose, Key: id, Err: protocol.UpstreamLost(x.Server, x.Over(), d.Reason).Repeating(x.Method)}, answer{})
+	m.arm(until)
+	m.p.Monitor(x.Upstream)
+	if err := m.p.Pass(x.Upstream, &Forward{Exchange: x}); err != nil {
+		x.Settle(Outcome{Err: untaken(x, err)})
 	}
 }
 
@@ -270,72 +139,96 @@ func untaken(x *Exchange, err error) error {
 	return protocol.UpstreamLost(x.Server, false, err)
 }
 
-// finish gives an exchange its outcome.
-func (m *Manager) finish(do effect, a answer) {
-	x := do.Request.Owner
-	executed := x.Over()
-	if late, ok := errors.AsType[*protocol.Error](do.Err); ok && do.Outcome == inflight.TimedOut {
+// arm sets the timer when it is not set, or set too late. One that is set too early is left: it
+// fires, finds nothing due, and is set anew, which is cheaper than to move it with every outcome.
+func (m *Manager) arm(at time.Time) {
+	if !m.armed.IsZero() && !at.Before(m.armed) {
+		return
+	}
+	m.timer.Stop()
+	m.armed = at
+	m.timer = m.p.After(at.Sub(m.p.Now()), expire{})
+}
+
+// extend changes how long an exchange may still take.
+func (m *Manager) extend(id uint64, change func(*watch)) {
+	if at, ok := m.table.extend(id, change); ok {
+		m.arm(at)
+	}
+}
+
+// expire ends what is due.
+func (m *Manager) expire() {
+	now := m.p.Now()
+	for _, x := range m.table.Due(now) {
+		m.withdraw(x, "timeout")
+		executed := x.Over()
+		late := protocol.Timeout(now.Sub(x.watch.started).Round(time.Millisecond))
 		late = late.Unanswered(x.Server, executed).Repeating(x.Method)
 		if why := x.WaitsFor(); why != nil && !executed {
 			late = late.Because(why)
 		}
-		do.Err = late
+		x.Settle(Outcome{How: TimedOut, Err: late})
 	}
-	do.Err = x.Explain(do.Err)
-	release(x, do.Outcome)
-	if do.Outcome == inflight.Cancelled && do.Err == nil {
-		x.End()
-	} else {
-		if do.Err != nil {
-			m.o.Failed(protocol.CodeOf(do.Err, x.Version))
-		}
-		x.Finish(a.result, do.Err)
-	}
-	// late: the exchange has its outcome, and who counts it must hear so.
-	_ = x.Owner.Send(Done{Exchange: x, Failed: do.Err != nil || do.Outcome != inflight.Succeeded})
-	m.end(x, outcome(do, a), a.waited)
-}
-
-// cancelOwner ends every exchange of one session, and says of each whether it may have been executed: a session also ends without its client,
-// as with its tenant.
-func (m *Manager) cancelOwner(c *CancelOwner) {
-	for _, id := range m.keys(func(x *Exchange) bool { return x.Session == c.Session }) {
-		r, _ := m.table.get(id)
-		x := r.Owner
-		m.step(event{Op: inflight.Cancel, Key: id, Err: protocol.SessionGone().Unanswered(x.Server, x.Over()).Repeating(x.Method)}, answer{})
+	if at, ok := m.table.Next(now); ok {
+		m.arm(at)
 	}
 }
 
-// stop ends every exchange, and says of each whether it may have been executed.
-func (m *Manager) stop() {
-	for _, id := range m.keys(func(*Exchange) bool { return true }) {
-		r, _ := m.table.get(id)
-		x := r.Owner
-		m.step(event{Op: inflight.Cancel, Key: id, Err: protocol.Stopping(x.Server, x.Over()).Repeating(x.Method)}, answer{})
+// withdraw has whoever has an exchange in hand forget it. It is claimed for its end first: whoever
+// crashes of this and comes back sees by it that there is nothing to go on with.
+func (m *Manager) withdraw(x *Exchange, reason string) {
+	x.Over()
+	_ = m.p.Send(x.Held().Ref, &Withdraw{ID: x.ID, Reason: reason})
+}
+
+// cancel ends such exchanges, and says of each whether it may have been executed.
+func (m *Manager) cancel(such func(*Exchange) bool, why func(*Exchange) *protocol.Error) {
+	for _, x := range m.table.Such(such) {
+		err := why(x)
+		m.withdraw(x, protocol.ConditionOf(err).String())
+		x.Settle(Outcome{How: Cancelled, Err: err})
 	}
 }
 
-// keys are the exchanges in flight that are such, in the order in which they came. The table must not be stepped while it is gone through.
-func (m *Manager) keys(such func(*Exchange) bool) (ids []uint64) {
-	for r := range m.table.pending() {
-		if such(r.Owner) {
-			ids = append(ids, r.Key)
-		}
-	}
-	return ids
+// sessionGone is why an exchange ends with its session, which also ends without its client, as with
+// its tenant.
+func sessionGone(x *Exchange) *protocol.Error {
+	return protocol.SessionGone().Unanswered(x.Server, x.Over()).Repeating(x.Method)
 }
 
+func stopping(x *Exchange) *protocol.Error {
+	return protocol.Stopping(x.Server, x.Over()).Repeating(x.Method)
+}
+
+// stuck ends what a connection had in hand that was replaced because it is stuck: what it knew is
+// given up with it, as it may come back and change it. What its successor has taken meanwhile is not
+// its, nor is what it had handed to others: with it goes whoever would have heard of their ends, so
+// that is the manager from now on. Any other end the connection tells itself, or its next incarnation
+// does.
+func (m *Manager) stuck(d otp.Down) {
+	if !errors.Is(d.Reason, otp.ErrStuck) {
+		return
+	}
+	for _, x := range m.table.Such(func(x *Exchange) bool { return x.Upstream == d.Ref }) {
+		m.p.Monitor(x.Held().Ref)
+	}
+	its := Hold{d.Ref, d.Incarnation}
+	for _, x := range m.table.Such(func(x *Exchange) bool { return x.Held() == its }) {
+		lost := protocol.UpstreamLost(x.Server, x.Over(), d.Reason).Repeating(x.Method)
+		x.Settle(Outcome{How: Lost, Err: lost})
+	}
+}
+
+// pending describes the exchanges in flight, oldest first.
 func (m *Manager) pending(q PendingQuery) []Info {
-	var list []Info
-	for r := range m.table.pending() {
-		if q.Session == "" || q.Session == r.Owner.Session {
-			list = append(list, Info{r.Key, r.Method, r.Owner.Server, r.Owner.Session, r.Started, r.Deadline})
-		}
-	}
+	list := m.table.Pending(func(x *Exchange) bool { return q.Session == "" || q.Session == x.Session })
 	slices.SortStableFunc(list, func(a, b Info) int { return a.Started.Compare(b.Started) })
 	return list
 }
 
 func (m *Manager) where(x *Exchange) telemetry.Where {
-	return telemetry.Where{Tenant: m.o.Tenant, Server: x.Server, Session: x.Session, Exchange: strconv.FormatUint(x.ID, 10)}
+	return telemetry.Where{
+		Tenant: m.o.Tenant, Server: x.Server, Session: x.Session, Exchange: strconv.FormatUint(x.ID, 10),
+	}
 }

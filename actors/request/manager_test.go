@@ -25,15 +25,17 @@ func TestExchangeHasOneOutcome(t *testing.T) {
 		}
 		r.complete(other, `{"which":"other"}`)
 		r.complete(x, `{"which":"first"}`)
-		r.complete(x, `{"which":"second"}`)
+		if r.complete(x, `{"which":"second"}`) || x.Lateness() != "duplicate" {
+			t.Errorf("a second outcome is taken, or called %q", x.Lateness())
+		}
 		if len(out.All()) != 1 || string(out.All()[0].Result) != `{"which":"first"}` || out.All()[0].ID != jsonrpc.IntID(1) {
 			t.Errorf("outcome: %v", out.All())
 		}
 		if len(otherOut.All()) != 1 || string(otherOut.All()[0].Result) != `{"which":"other"}` {
 			t.Errorf("the other's: %v", otherOut.All())
 		}
-		if !slices.Equal(r.done(), []uint64{other.ID, x.ID}) || !slices.Equal(r.dropped(), []string{"duplicate"}) {
-			t.Errorf("done %v, dropped %v", r.done(), r.dropped())
+		if !slices.Equal(r.done(), []uint64{other.ID, x.ID}) {
+			t.Errorf("done %v", r.done())
 		}
 	})
 }
@@ -43,9 +45,9 @@ func TestErrorsReachTheClient(t *testing.T) {
 	run(t, func(r *rig) {
 		answered := &jsonrpc.Error{Code: -32042, Message: "theirs"}
 		x, out := r.submit("s")
-		r.send(&request.Complete{ID: x.ID, Exchange: x, Err: answered})
+		x.Settle(request.Outcome{Err: answered})
 		y, own := r.submit("s")
-		r.send(&request.Complete{ID: y.ID, Exchange: y, Err: protocol.UpstreamLost("files", true, nil)})
+		y.Settle(request.Outcome{Err: protocol.UpstreamLost("files", true, nil)})
 		if out.Word() != int64(-32042) || out.All()[0].Error.Message != "theirs" {
 			t.Errorf("theirs: %v", out.All())
 		}
@@ -73,9 +75,9 @@ func TestDeadlineEndsAnExchange(t *testing.T) {
 		if len(r.withdrawn()) != 1 || *r.withdrawn()[0] != (request.Withdraw{ID: x.ID, Reason: "timeout"}) {
 			t.Errorf("withdrawn: %v", r.withdrawn())
 		}
-		r.complete(x, `{}`)
-		if len(out.All()) != 1 || !slices.Equal(r.dropped(), []string{"late"}) || len(r.done()) != 1 {
-			t.Errorf("later: %v, dropped %v, done %v", out.All(), r.dropped(), r.done())
+		taken := r.complete(x, `{}`)
+		if taken || x.Lateness() != "late" || len(out.All()) != 1 || len(r.done()) != 1 {
+			t.Errorf("later: %v, called %q, done %v", out.All(), x.Lateness(), r.done())
 		}
 	})
 }
@@ -90,7 +92,7 @@ func TestProgressPostponesTheDeadline(t *testing.T) {
 				break
 			}
 			time.Sleep(9 * time.Second)
-			r.send(&request.Progress{ID: x.ID})
+			x.Progressed(time.Now())
 		}
 		if took := time.Since(start); out.Word() != int64(-32009) || took < 30*time.Second || took > 40*time.Second {
 			t.Errorf("got %v after %v, want a timeout at 30 s", out.Word(), took)
@@ -198,8 +200,8 @@ func TestPrincipalIsBounded(t *testing.T) {
 		if out.Word() != "none" {
 			t.Errorf("with room again: %v", out.All())
 		}
-		r.Break("manager", "*request.Progress")
-		r.send(&request.Progress{ID: third.ID})
+		r.Break("manager", "*request.Park")
+		r.send(&request.Park{})
 		r.Rest()
 		if _, out := r.submit("s"); out.Word() != int64(-32010) {
 			t.Errorf("one too many after a crash: %v", out.All())
@@ -224,9 +226,9 @@ func TestBytesInFlightAreBounded(t *testing.T) {
 			t.Errorf("one beside it: %v", out.All())
 		}
 		r.complete(huge, `{}`)
-		half, _ := r.large(600)
-		r.Break("manager", "*request.Progress")
-		r.send(&request.Progress{ID: half.ID})
+		r.large(600)
+		r.Break("manager", "*request.Park")
+		r.send(&request.Park{})
 		r.Struck()
 		if _, out := r.large(500); out.Word() != int64(-32010) {
 			t.Errorf("more than there is room for: %v", out.All())
@@ -255,13 +257,12 @@ func TestBytesAreGivenBackHoweverAnExchangeEnds(t *testing.T) {
 	for name, end := range map[string]func(r *rig, x *request.Exchange){
 		"result": func(r *rig, x *request.Exchange) { r.complete(x, `{}`) },
 		"error": func(r *rig, x *request.Exchange) {
-			r.send(&request.Complete{ID: x.ID, Exchange: x, Err: protocol.SessionGone()})
+			x.Settle(request.Outcome{Err: protocol.SessionGone()})
 		},
-		"cancelled":       func(r *rig, x *request.Exchange) { r.send(&request.Cancel{ID: x.ID}) },
-		"session ended":   func(r *rig, x *request.Exchange) { r.send(&request.CancelOwner{Session: x.Session}) },
-		"deadline":        func(*rig, *request.Exchange) { time.Sleep(time.Minute) },
-		"host stops":      func(r *rig, _ *request.Exchange) { r.send(&request.Stop{}) },
-		"manager crashed": func(r *rig, x *request.Exchange) { r.Break("manager", "*request.Complete"); r.complete(x, `{}`) },
+		"cancelled":     func(r *rig, x *request.Exchange) { r.send(&request.Cancel{ID: x.ID}) },
+		"session ended": func(r *rig, x *request.Exchange) { r.send(&request.CancelOwner{Session: x.Session}) },
+		"deadline":      func(*rig, *request.Exchange) { time.Sleep(time.Minute) },
+		"host stops":    func(r *rig, _ *request.Exchange) { r.send(&request.Stop{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(r *rig) {

@@ -3,8 +3,6 @@ package request
 import (
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
 )
@@ -12,22 +10,18 @@ import (
 // The classes of the messages below. Whatever ends what was accepted before is owed; what only informs can be done without.
 //
 //	Submit, Park, Forward   ordinary: whoever sends one can take a refusal
-//	Progress                sheddable: the next one does as well
-//	Complete                owed: one for each Forward
 //	Cancel                  owed: one for each Submit
 //	CancelOwner             owed: one for each session
 //	Stop                    owed: one for each end of the listeners
 //	Unpark                  owed: one for each Park
 //	Withdraw                owed: one for each Forward
 //	Done                    owed: one for each Submit
-func (*Complete) Class() otp.Class    { return otp.Owed }
 func (*Cancel) Class() otp.Class      { return otp.Owed }
 func (*CancelOwner) Class() otp.Class { return otp.Owed }
 func (*Stop) Class() otp.Class        { return otp.Owed }
 func (*Unpark) Class() otp.Class      { return otp.Owed }
 func (*Withdraw) Class() otp.Class    { return otp.Owed }
 func (Done) Class() otp.Class         { return otp.Owed }
-func (*Progress) Class() otp.Class    { return otp.Sheddable }
 
 // Submit asks the manager to take charge of an exchange: count it against the tenant's bound, hold its deadline, and forward it to
 // its upstream connection. The session sends it. What comes back is the outcome in the exchange's sink, and Done to its owner.
@@ -35,28 +29,7 @@ type Submit struct{ Exchange *Exchange }
 
 // Fail answers the exchange when the manager could not take charge of it.
 func (m *Submit) Fail(err error) {
-	m.Exchange.Finish(nil, m.Exchange.Broken(err))
-	m.Exchange.failed.Store(true)
-	m.Exchange.kept.Load().Release() // it may have crashed before the exchange was in its table
-	_ = m.Exchange.Owner.Send(Done{Exchange: m.Exchange, Failed: true})
-}
-
-// Complete reports the outcome of an exchange. The upstream connection sends it, once; a second one, or one that comes after the
-// deadline, is dropped and counted.
-type Complete struct {
-	ID        uint64
-	Result    jsontext.Value // as the client is to see it
-	Err       error          // set: the outcome is an error; a *jsonrpc.Error is passed as the server wrote it
-	Waited    time.Duration  // how long the server took; 0 when it was not asked
-	ToolError bool           // the result says isError
-	// Exchange lets an outcome that the manager could not handle still reach its client.
-	Exchange *Exchange
-}
-
-// Fail gives the client an outcome although the manager could not handle it.
-func (m *Complete) Fail(err error) {
-	m.Exchange.Finish(nil, m.Exchange.Broken(err))
-	m.Exchange.failed.Store(true)
+	m.Exchange.Settle(Outcome{Err: m.Exchange.Broken(err)})
 }
 
 // Cancel ends an exchange because its client asked for it, or is gone. The session sends it, once; nothing comes back.
@@ -102,9 +75,6 @@ func (r *repeat) again(msg any) {
 // Stop ends every exchange, because the host is about to. The listeners send it when requests have had their time to end.
 type Stop struct{}
 
-// Progress starts the exchange's wait anew. The upstream connection sends it for each progress notification it delivers.
-type Progress struct{ ID uint64 }
-
 // Park extends the exchange's deadline while its client answers a question of the server: by at most For.
 type Park struct {
 	ID  uint64
@@ -139,19 +109,15 @@ type Info struct {
 	Deadline time.Time
 }
 
-// Forward is what the manager sends to an upstream connection: write this exchange's request. Complete comes back.
-type Forward struct {
-	Exchange *Exchange
-	Manager  otp.Ref // that sent it
-}
+// Forward is what the manager sends to an upstream connection: write this exchange's request. Whoever
+// has its outcome settles it.
+type Forward struct{ Exchange *Exchange }
 
-// Fail returns the exchange to the manager when the connection ended before it looked at it, or while it did.
+// Fail settles the exchange when the connection ended before it looked at it, or while it did.
 func (m *Forward) Fail(err error) {
 	x := m.Exchange
-	c := &Complete{ID: x.ID, Exchange: x, Err: protocol.UpstreamLost(x.Server, x.Over(), err).Repeating(x.Method)}
-	if m.Manager.Send(c) != nil {
-		x.Finish(nil, c.Err)
-	}
+	lost := protocol.UpstreamLost(x.Server, x.Over(), err).Repeating(x.Method)
+	x.Settle(Outcome{Err: lost})
 }
 
 // Withdraw is what the manager sends to an upstream connection: the exchange has ended here, tell the server and forget it.

@@ -2,60 +2,93 @@ package request
 
 import (
 	"errors"
+	"sync"
 	"time"
 
 	"mcpd/protocol"
-	"mcpd/protocol/inflight"
 	"mcpd/telemetry"
 )
 
-func (m *Manager) meter(x *Exchange) *telemetry.Requests {
+// Meter counts exchanges. Begin is for each that is taken on or refused, End for each of them when it
+// has its outcome.
+type Meter interface {
+	Begin(x *Exchange)
+	End(x *Exchange, o Outcome)
+}
+
+// Meters counts exchanges by their servers and methods. Make one with NewMeters.
+type Meters struct {
+	of  func(server, method string) *telemetry.Requests
+	now func() time.Time
+
+	mu  sync.Mutex // guards all
+	all map[class]*telemetry.Requests
+}
+
+var _ Meter = (*Meters)(nil)
+
+// class is what is counted together.
+type class struct{ server, method string }
+
+// NewMeters counts by what of returns.
+func NewMeters(of func(server, method string) *telemetry.Requests, now func() time.Time) *Meters {
+	return &Meters{of: of, now: now, all: map[class]*telemetry.Requests{}}
+}
+
+// Begin implements Meter.
+func (m *Meters) Begin(x *Exchange) { m.meter(x).Begin() }
+
+// End implements Meter.
+func (m *Meters) End(x *Exchange, o Outcome) {
+	m.meter(x).End(o.counts(), m.now().Sub(x.Arrived), o.Waited)
+}
+
+// meter is kept, so that nothing is looked up elsewhere on the way of a request. Servers and methods
+// are few: the session has checked both.
+func (m *Meters) meter(x *Exchange) *telemetry.Requests {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	c := class{x.Server, x.Method}
-	r := m.meters[c]
+	r := m.all[c]
 	if r == nil {
-		r = m.o.Meter(c.server, c.method)
-		m.meters[c] = r
+		r = m.of(c.server, c.method)
+		m.all[c] = r
 	}
 	return r
 }
 
-// begin counts an exchange that is in the table, or is refused a place there: of one that a crash keeps out of it nobody would count the end.
-func (m *Manager) begin(x *Exchange) {
+// begin counts an exchange that is going to be taken on or refused.
+func (t *Table) begin(x *Exchange) {
 	if !x.counted.Swap(true) {
-		m.meter(x).Begin()
+		t.o.Meter.Begin(x)
 	}
 }
 
 // end counts the end of one that was counted.
-func (m *Manager) end(x *Exchange, o telemetry.Outcome, waited time.Duration) {
+func (t *Table) end(x *Exchange, o *Outcome) {
 	if x.counted.Swap(false) {
-		m.meter(x).End(o, m.p.Now().Sub(x.Arrived), waited)
+		t.o.Meter.End(x, *o)
 	}
 }
 
-// outcomes says how an end that is no answer is counted.
-var outcomes = map[inflight.Outcome]telemetry.Outcome{
-	inflight.Cancelled: telemetry.OutcomeCancelled,
-	inflight.TimedOut:  telemetry.OutcomeTimeout,
-	inflight.Lost:      telemetry.OutcomeLost,
-}
-
-// outcome is how the end of an exchange is counted.
-func outcome(do effect, a answer) telemetry.Outcome {
-	if o, ok := outcomes[do.Outcome]; ok {
-		return o
-	}
+// counts is how an outcome is counted.
+func (o *Outcome) counts() telemetry.Outcome {
 	switch {
-	case do.Do == inflight.Reject:
-		return telemetry.OutcomeRejected
-	case errors.Is(do.Err, protocol.ConditionUpstreamLost),
-		errors.Is(do.Err, protocol.ConditionUpstreamQuarantined),
-		errors.Is(do.Err, protocol.ConditionUpstreamRemoved):
+	case o.How == Cancelled:
+		return telemetry.OutcomeCancelled
+	case o.How == TimedOut:
+		return telemetry.OutcomeTimeout
+	case o.How == Lost:
 		return telemetry.OutcomeLost
-	case do.Err != nil:
+	case o.How == Refused:
+		return telemetry.OutcomeRejected
+	case errors.Is(o.Err, protocol.ConditionUpstreamLost),
+		errors.Is(o.Err, protocol.ConditionUpstreamQuarantined),
+		errors.Is(o.Err, protocol.ConditionUpstreamRemoved):
+		return telemetry.OutcomeLost
+	case o.Err != nil:
 		return telemetry.OutcomeError
-	}
-	if a.toolError {
+	case o.ToolError:
 		return telemetry.OutcomeToolError
 	}
 	return telemetry.OutcomeOK

@@ -2,11 +2,9 @@
 
 package request
 
-import "mcpd/protocol/inflight"
-
 // release is broken on purpose: the bytes of a cancelled exchange are never given back.
-func release(x *Exchange, outcome inflight.Outcome) {
-	if outcome != inflight.Cancelled {
+func release(x *Exchange, how How) {
+	if how != Cancelled {
 		x.kept.Load().Release()
 	}
 }

@@ -45,7 +45,9 @@ func run(t *testing.T, test func(r *rig)) {
 		r.metrics = telemetry.NewMetrics(telemetry.MetricsOptions{})
 		o := request.Options{
 			Tenant: "acme", Pending: r.pendingNow, Kept: r.kept.Of("acme"), OfPrincipal: func() int { return int(r.each.Load()) }, Failed: func(code int64) { r.codes <- code }, Emit: s.Events.Emit,
-			Meter: func(server, method string) *telemetry.Requests { return r.metrics.Requests("acme", server, method) },
+			Meter: request.NewMeters(func(server, method string) *telemetry.Requests {
+				return r.metrics.Requests("acme", server, method)
+			}, time.Now),
 		}
 		return []otp.Child{
 			{ID: "manager", Start: s.Heirs.Worker(func() otp.Behaviour { return request.New(o) })}, r.conn.Child("conn"), {ID: "other", Start: s.Stalls.Worker("other", r.other.Behaviour)}, r.owner.Child("owner"),
@@ -94,10 +96,11 @@ func (r *rig) large(bytes int) (*request.Exchange, *stage.Sink) {
 
 func (r *rig) send(msg any) { r.T.Helper(); r.Send("manager", msg) }
 
-// complete reports a result.
-func (r *rig) complete(x *request.Exchange, result string) {
+// complete gives an exchange a result, when everything waits.
+func (r *rig) complete(x *request.Exchange, result string) (first bool) {
 	r.T.Helper()
-	r.send(&request.Complete{ID: x.ID, Exchange: x, Result: jsontext.Value(result)})
+	r.Rest()
+	return x.Settle(request.Outcome{Result: jsontext.Value(result)})
 }
 
 // written are the exchanges that the connection was given.
@@ -148,11 +151,3 @@ func (r *rig) inFlight() (n float64) {
 
 // reserved is how many bytes the ledger counts for the requests of the tenant.
 func (r *rig) reserved() int64 { return r.kept.Of("acme").Kept() }
-
-// dropped is why replies were dropped.
-func (r *rig) dropped() (why []string) {
-	for _, d := range stage.Of[telemetry.ReplyDropped](&r.Events) {
-		why = append(why, d.Reason)
-	}
-	return why
-}

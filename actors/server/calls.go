@@ -175,10 +175,7 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 	o.expiry.Stop() // it would hold a large request for as long as a call may take
 	s.h.Calls().Add(x)
 	if err := s.p.Pass(s.o.Requests, &request.Submit{Exchange: x}); err != nil {
-		x.Uncount()
-		x.Finish(nil, s.untaken(o))
-		// late: it is on the books, whoever takes it off.
-		_ = s.h.Send(request.Done{Exchange: x, Failed: true})
+		x.Settle(request.Outcome{How: request.Refused, Err: s.untaken(o)})
 	}
 }
 
@@ -212,8 +209,12 @@ func (s *Session) arrived(d *session.Deliver) time.Time {
 	return d.Arrived
 }
 
+// heed has this actor hear of the end of every call, as long as it needs that.
+func (s *Session) heed() { s.h.Listen(len(s.asked)+len(s.leaving)+len(s.levels) > 0) }
+
 // done hears that a call has ended.
 func (s *Session) done(m request.Done) {
+	defer s.heed()
 	s.outlast(m.Exchange.ID, m.Failed)
 	s.leave()
 	s.logged(m.Exchange.Server)

@@ -84,10 +84,6 @@ var hangs = []hang{
 	{"the request manager with a call", "requests", "*request.Submit", func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {
 		return []*stage.Sink{u.call()}
 	}},
-	{"the request manager with an answer", "requests", "*request.Complete", func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
-		p.answer("tools/call", `{"content":[]}`)
-		return nil
-	}},
 	{"the request manager with a cancellation", "requests", "*request.Cancel", func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {
 		u.tell("notifications/cancelled", fmt.Sprintf(`{"requestId":%d}`, u.id))
 		return nil

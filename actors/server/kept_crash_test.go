@@ -74,19 +74,6 @@ func TestWithdrawalThatCrashesATask(t *testing.T) {
 	})
 }
 
-// The answer that there is a task is lost in a crash, and the task goes on: its client is told that it may have been executed.
-func TestTaskWhoseCreationIsLostMayBeExecuted(t *testing.T) {
-	run(t, extended, func(r *rig) {
-		u := r.ready(`{}`)
-		r.Break("requests", "*request.Complete")
-		out := u.ask("tools/call", asTask)
-		r.Struck()
-		if out.End().Error == nil || !strings.Contains(string(out.End().Error.Data), `"maybeExecuted":true`) {
-			t.Errorf("got %v", out.All())
-		}
-	})
-}
-
 // The question of a legacy server stays open over a crash, for a client of either era.
 func TestQuestionOutlivesTheTasksActor(t *testing.T) {
 	asks := func(r *rig, p *peer) {

@@ -22,6 +22,7 @@ func (s *Session) logs(o *outgoing, then func()) {
 		s.levels = map[string]string{}
 	}
 	s.levels[o.server] = level
+	s.heed()
 	s.tell(o.d, []string{o.server}, func(error) { s.logs(o, then) }) // another call may have ended meanwhile, and its level with it
 }
 

@@ -75,6 +75,7 @@ func (s *Session) question(q *client.Question) {
 	s.p.Check()
 	if q.Exchange != nil {
 		a.call = q.Exchange.ID
+		s.h.Listen(true)
 	}
 	s.h.Questions().Open(id, s.refusal(id, *a))
 	var err error
@@ -105,6 +106,9 @@ func (s *Session) question(q *client.Question) {
 		s.asked = map[jsonrpc.ID]*asked{}
 	}
 	s.asked[id] = a
+	if x := q.Exchange; x != nil && x.Settled() { // maybe before anybody wanted to hear of it
+		s.outlast(x.ID, x.Failed())
+	}
 }
 
 // addresses are those of the servers as they were seen last. Without any, each URI is one that

@@ -28,6 +28,7 @@ func (s *Session) reconfigured() {
 			s.wishAgain(server)
 		}
 	}
+	s.heed()
 	s.leave()
 	s.serversRemoved(before)
 	if s.record == nil || !s.record.Ready {

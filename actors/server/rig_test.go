@@ -164,7 +164,9 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 			return request.New(request.Options{
 				Kept:   r.kept.Of("acme"),
 				Tenant: "acme", Pending: func() int { return r.tenant.Limits.MaxPending }, Emit: s.Events.Emit,
-				Meter: func(server, method string) *telemetry.Requests { return metrics.Requests("acme", server, method) },
+				Meter: request.NewMeters(func(server, method string) *telemetry.Requests {
+					return metrics.Requests("acme", server, method)
+				}, time.Now),
 			})
 		}),
 		worker("notices", func() otp.Behaviour {
@@ -248,7 +250,7 @@ func (r *rig) connection(
 		Forgot: func(from otp.Ref) {
 			r.index.Each(func(h *session.Handle) bool { _ = h.Send(client.Forgotten{Server: s.Name, From: from}); return true })
 		},
-		Requests: r.Ref("requests"), Dispatcher: r.Ref("notices"), Catalog: cat, Emit: r.Events.Emit,
+		Dispatcher: r.Ref("notices"), Catalog: cat, Emit: r.Events.Emit,
 		Close: func(up transport.Upstream) { _ = up.Close(context.Background()) },
 		Dial: func(context.Context, otp.Ref) (transport.Upstream, error) {
 			up, end := pipe.Pair(0)

@@ -58,6 +58,7 @@ type Handle struct {
 	asleep, waking atomic.Bool
 	// letGo says that its actor has let go of servers, because its client was silent.
 	letGo     atomic.Bool
+	listening atomic.Bool // its actor wants to hear of every call that ends
 	calls     Calls
 	questions Questions
 	waiting   atomic.Int64 // requests that its actor has neither answered nor passed on
@@ -308,14 +309,21 @@ func refuse(err error) error {
 	return err
 }
 
-// Send hands any message to the session's actor, whichever it is now. That a call has ended is noted here first: no crash of the actor
-// makes it count for ever.
-func (h *Handle) Send(msg any) error {
-	if done, ok := msg.(request.Done); ok {
-		h.calls.remove(done.Exchange.ID)
+// Send hands any message to the session's actor, whichever it is now.
+func (h *Handle) Send(msg any) error { return h.actor().Send(msg) }
+
+// Ended notes that a call has ended: no crash of the actor makes it count for ever. The actor hears of
+// it where it wants to.
+func (h *Handle) Ended(x *request.Exchange, failed bool) {
+	h.calls.all.Remove(x)
+	if x.Method == "resources/subscribe" || h.listening.Load() {
+		_ = h.Send(request.Done{Exchange: x, Failed: failed})
 	}
-	return h.actor().Send(msg)
 }
+
+// Listen says whether the session's actor wants to hear of every call that ends. One that has ended
+// before is not told any more: the actor looks for those itself, after this.
+func (h *Handle) Listen(on bool) { h.listening.Store(on) }
 
 // actor is the address of the session's actor, zero before the first.
 func (h *Handle) actor() otp.Ref {

@@ -107,7 +107,7 @@ func TestPeerIsForgotten(t *testing.T) {
 		if next := a.known(here, peerOf(`{}`)); next == idle || next.Closed() {
 			t.Error("it is not made anew")
 		}
-		_ = busy.Send(request.Done{Exchange: x})
+		busy.Ended(x, false)
 		time.Sleep(2 * session.PeerIdle)
 		if !busy.Closed() {
 			t.Error("its calls are over, and it is there")

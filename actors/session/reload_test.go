@@ -38,7 +38,7 @@ func TestSessionsOfWhatIsGoneEnd(t *testing.T) {
 					t.Errorf("there: the idle one %t, the busy one %t", r.there(idle), r.there(busy))
 				}
 				if finish {
-					_ = busy.Send(request.Done{Exchange: x})
+					busy.Ended(x, false)
 					time.Sleep(100 * time.Millisecond)
 				} else {
 					time.Sleep(9 * time.Second)
@@ -90,7 +90,7 @@ func TestSessionsOfWhatIsGoneEndAfterACrash(t *testing.T) {
 		}
 		_ = r.ref.Send(struct{}{})
 		synctest.Wait()
-		_ = busy.Send(request.Done{Exchange: x})
+		busy.Ended(x, false)
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if r.there(busy) {

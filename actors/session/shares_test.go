@@ -40,10 +40,13 @@ func (a *actors) several(n int, tenant, principal string) (all []*session.Handle
 }
 
 // work gives sessions a call in flight each.
-func work(all []*session.Handle) {
+func work(all []*session.Handle) (calls []*request.Exchange) {
 	for i, h := range all {
-		h.Calls().Add(&request.Exchange{ID: uint64(i + 1), Sink: &stage.Sink{}})
+		x := &request.Exchange{ID: uint64(i + 1), Owner: h, Sink: &stage.Sink{}}
+		h.Calls().Add(x)
+		calls = append(calls, x)
 	}
+	return calls
 }
 
 func closed(all []*session.Handle) (n int) {
@@ -79,7 +82,7 @@ func TestTenantsShareTheSessionsOfTheHost(t *testing.T) {
 	a := &actors{index: session.NewIndex(nil), limit: 100, total: 12, tenants: 3}
 	a.perform(t, func(a *actors) {
 		hoard := a.several(8, "acme", "ci")
-		work(hoard)
+		calls := work(hoard)
 		_, err := a.openAs("acme", "ci")
 		full(t, err, 503, "tenant acme has 8 sessions", "max_total_sessions is 2", `"limit":"max_total_sessions","tenant":"acme"`)
 		initech := a.several(2, "initech", "ci")
@@ -90,7 +93,7 @@ func TestTenantsShareTheSessionsOfTheHost(t *testing.T) {
 		if closed(hoard)+closed(initech) != 0 || a.index.Len() != 12 {
 			t.Errorf("%d and %d sessions were ended for others, %d are there", closed(hoard), closed(initech), a.index.Len())
 		}
-		_ = hoard[3].Send(request.Done{Exchange: &request.Exchange{ID: 4}})
+		calls[3].Settle(request.Outcome{})
 		time.Sleep(time.Second)
 		initech = append(initech, a.several(1, "initech", "ci")...)
 		if !hoard[3].Closed() || closed(hoard) != 1 || closed(initech) != 0 {
@@ -121,12 +124,13 @@ func TestOwnIdleSessionMakesRoomAtTheShare(t *testing.T) {
 // At the bound of a tenant nothing that works is ended, and who is refused is told whose bound it is.
 // As soon as something is idle it makes room.
 func TestBusySessionsStay(t *testing.T) {
+	calls := map[*session.Handle]*request.Exchange{}
 	for name, busy := range map[string]struct {
 		begin, end func(h *session.Handle)
 	}{
 		"call": {
-			func(h *session.Handle) { h.Calls().Add(&request.Exchange{ID: 1, Sink: &stage.Sink{}}) },
-			func(h *session.Handle) { _ = h.Send(request.Done{Exchange: &request.Exchange{ID: 1}}) },
+			func(h *session.Handle) { calls[h] = work([]*session.Handle{h})[0] },
+			func(h *session.Handle) { calls[h].Settle(request.Outcome{}) },
 		},
 		"request not passed on": {func(h *session.Handle) { h.Waits(1) }, func(h *session.Handle) { h.Waits(-1) }},
 		"subscription":          {func(h *session.Handle) { h.Listens(1) }, func(h *session.Handle) { h.Listens(0) }},
@@ -178,15 +182,15 @@ func TestPrincipalsShareTheSessionsOfTheirTenant(t *testing.T) {
 	a := &actors{index: session.NewIndex(nil), limit: 12, total: 100, tenants: 1, principals: 3}
 	a.perform(t, func(a *actors) {
 		hoard := a.several(8, "acme", "ann")
-		work(hoard)
+		calls := work(hoard)
 		_, err := a.openAs("acme", "ann")
 		full(t, err, 429, "ann has 8 sessions at tenant acme", `"limit":"max_principal_sessions","tenant":"acme","principal":"ann"`)
 		others := append(a.several(2, "acme", "bob"), a.several(2, "acme", "eve")...)
 		if closed(hoard)+closed(others) != 0 {
 			t.Errorf("%d and %d sessions were ended for others", closed(hoard), closed(others))
 		}
-		for i := range hoard {
-			_ = hoard[i].Send(request.Done{Exchange: &request.Exchange{ID: uint64(i + 1)}})
+		for _, x := range calls {
+			x.Settle(request.Outcome{})
 		}
 		time.Sleep(time.Second)
 		more := a.several(2, "acme", "bob")

@@ -139,7 +139,7 @@ func (e *estate) Abandon(reason error) {
 	e.mu.Unlock()
 	for _, x := range order.Of(open) {
 		if x != nil && x.Sink != nil {
-			complete(e.o.Requests, x, tasks.Effect{Err: protocol.InternalError(reason)})
+			complete(x, tasks.Effect{Err: protocol.InternalError(reason)})
 		}
 	}
 	if !errors.Is(reason, otp.ErrShutdown) || errors.Is(reason, otp.ErrIntensity) {

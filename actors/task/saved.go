@@ -49,7 +49,7 @@ func (t *Task) written() {
 		return
 	}
 	if x := t.take(e.Request); x != nil {
-		complete(t.o.Requests, x, *e)
+		complete(x, *e)
 	}
 }
 

@@ -42,7 +42,7 @@ func (t *Task) submit(e tasks.Effect) {
 	}
 	t.sent[e.Number] = x.ID
 	if err := t.p.Send(t.o.Requests, &request.Submit{Exchange: x}); err != nil {
-		x.Finish(nil, protocol.Overloaded("tenant", time.Second))
+		x.Settle(request.Outcome{Err: protocol.Overloaded("tenant", time.Second)})
 	}
 }
 

@@ -234,18 +234,17 @@ func (t *Task) deliver(e tasks.Effect) {
 		t.entry.stage.Store(delivered)
 	}
 	t.visits(x, e.Err)
-	complete(t.o.Requests, x, e)
+	complete(x, e)
 }
 
-func complete(requests otp.Ref, x *request.Exchange, e tasks.Effect) {
-	m := &request.Complete{ID: x.ID, Exchange: x, Result: e.Result, Err: e.Err}
-	// A task that ends before its call is answered is as good a reason to say what became of it as the deadline of the call.
+func complete(x *request.Exchange, e tasks.Effect) {
+	o := request.Outcome{Result: e.Result, Err: e.Err}
+	// A task that ends before its call is answered is as good a reason to say what became of it as the
+	// deadline of the call.
 	if late, ok := errors.AsType[*protocol.Error](e.Err); ok && late.Condition == protocol.ConditionTimeout && x.Method == "tools/call" {
-		m.Err = late.Unanswered(x.Server, x.Over()).Repeating(x.Method)
+		o.Err = late.Unanswered(x.Server, x.Over()).Repeating(x.Method)
 	}
-	if requests.Send(m) != nil {
-		x.Finish(m.Result, m.Err)
-	}
+	x.Settle(o)
 }
 
 // put asks the client something on the stream of a request of its.

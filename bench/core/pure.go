@@ -6,8 +6,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/actors/request"
 	"mcpd/protocol"
-	"mcpd/protocol/inflight"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/session"
 	"mcpd/protocol/subscription"
@@ -62,28 +62,48 @@ func transition() (func() error, error) {
 // waiting is how many requests are in flight while others come and go.
 const waiting = 1000
 
-// correlate puts a request among many that wait, and finds it again by its answer.
+// correlate puts a request among many that wait, and gives it its outcome.
 func correlate() (func() error, error) {
 	now := time.Now()
-	t := inflight.New[uint64, int](inflight.Options{Pending: 2 * waiting})
-	key := uint64(0)
-	begin := func() {
-		key++
-		t.Step(now, inflight.Event[uint64, int]{Op: inflight.Register, Key: key, Method: "tools/call"})
+	table := request.NewTable(request.Options{
+		Pending: func() int { return 2 * waiting }, Meter: uncounted{},
+	})
+	id := uint64(0)
+	begin := func() (*request.Exchange, error) {
+		id++
+		x := &request.Exchange{
+			ID: id, Owner: taken(nil), Method: "tools/call", Downstream: jsonrpc.IntID(1),
+			Timeout: stageTime, Sink: &blind{},
+		}
+		_, err := table.Take(now, x)
+		return x, err
 	}
 	for range waiting {
-		begin()
-	}
-	return func() error {
-		begin()
-		for _, do := range t.Step(now, inflight.Event[uint64, int]{Op: inflight.Complete, Key: key, Outcome: inflight.Succeeded}) {
-			if do.Do == inflight.Finish && do.Request.Key == key {
-				return nil
-			}
+		if _, err := begin(); err != nil {
+			return nil, err
 		}
-		return fmt.Errorf("request %d is not finished", key)
+	}
+	result := jsontext.Value("{}")
+	return func() error {
+		x, err := begin()
+		if err == nil && !x.Settle(request.Outcome{Result: result}) {
+			err = fmt.Errorf("request %d has an outcome already", id)
+		}
+		return err
 	}, nil
 }
+
+// uncounted is a meter that counts nothing.
+type uncounted struct{}
+
+func (uncounted) Begin(*request.Exchange)                {}
+func (uncounted) End(*request.Exchange, request.Outcome) {}
+
+// blind is a client that does not look at what it gets.
+type blind struct{}
+
+func (*blind) Send(jsonrpc.Message) error  { return nil }
+func (*blind) Finish(jsonrpc.Message) bool { return true }
 
 // translate says an error of the host, and one of a server, to a client.
 func translate() (func() error, error) {

@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -40,7 +41,9 @@ func newStage(ctx context.Context) (*stage, error) {
 	metrics := telemetry.NewMetrics(telemetry.MetricsOptions{})
 	manager := request.Options{
 		Tenant: "default", Pending: func() int { return waiting }, Emit: func(telemetry.Event) {},
-		Meter: func(server, method string) *telemetry.Requests { return metrics.Requests("default", server, method) },
+		Meter: request.NewMeters(func(server, method string) *telemetry.Requests {
+			return metrics.Requests("default", server, method)
+		}, time.Now),
 	}
 	_, err = s.system.Start(ctx, "stage", otp.Spec{Children: []otp.Child{
 		{ID: "manager", Start: otp.Worker(func() otp.Behaviour { return request.New(manager) })},

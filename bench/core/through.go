@@ -64,18 +64,18 @@ func throughPhase(ctx context.Context, s *stage) (func() (time.Duration, error),
 	}, nil
 }
 
-// throughCorrelation answers a request that the manager has in flight, until its caller has the answer.
+// throughCorrelation answers a request that is in flight, until its caller has the answer.
 func throughCorrelation(ctx context.Context, s *stage) (func() (time.Duration, error), error) {
-	return s.answer(ctx, &request.Complete{Result: jsontext.Value(`{"content":[]}`)})
+	return s.answer(ctx, request.Outcome{Result: jsontext.Value(`{"content":[]}`)})
 }
 
 // throughError is the same with an error of the host.
 func throughError(ctx context.Context, s *stage) (func() (time.Duration, error), error) {
-	return s.answer(ctx, &request.Complete{Err: protocol.RateLimited(time.Second)})
+	return s.answer(ctx, request.Outcome{Err: protocol.RateLimited(time.Second)})
 }
 
-// answer puts a request through the manager to a connection, untimed, and times the manager with its answer.
-func (s *stage) answer(ctx context.Context, with *request.Complete) (func() (time.Duration, error), error) {
+// answer puts a request through the manager to a connection, untimed, and times its answer.
+func (s *stage) answer(ctx context.Context, with request.Outcome) (func() (time.Duration, error), error) {
 	const id = 1 // each has ended before the next begins
 	return func() (time.Duration, error) {
 		out, at := subject.NewSlot(), make(taken, 1)
@@ -89,12 +89,8 @@ func (s *stage) answer(ctx context.Context, with *request.Complete) (func() (tim
 		if _, err := wait(ctx, at); err != nil {
 			return 0, err
 		}
-		done := *with
-		done.ID, done.Exchange = id, x
 		begin := time.Now()
-		if err := s.manager.Send(&done); err != nil {
-			return 0, err
-		}
+		x.Settle(with)
 		m, err := wait(ctx, out)
 		took := time.Since(begin)
 		if err == nil && (m.Error != nil) != (with.Err != nil) {

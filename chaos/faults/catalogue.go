@@ -42,8 +42,8 @@ var Catalogue = []Entry{
 	{ID: "F28", Is: "the number of a killed process is given to another", Tests: "chaos/faults.TestForeignProcessesAreLeftAlone transport/stdio.TestExitsAreTakenByWhoeverWaitsForThem"},
 
 	{ID: "F29", Is: "a server never answers", Tests: "actors/server.TestCallTimesOut actors/request.TestDeadlineEndsAnExchange"},
-	{ID: "F30", Is: "a server answers late, twice, or what nobody asked", Tests: "actors/request.TestExchangeHasOneOutcome protocol/inflight.TestTableProperties"},
-	{ID: "F31", Is: "a server answers out of order", Tests: "protocol/inflight.TestTableProperties"},
+	{ID: "F30", Is: "a server answers late, twice, or what nobody asked", Tests: "actors/request.TestExchangeHasOneOutcome actors/request.TestTableProperties"},
+	{ID: "F31", Is: "a server answers out of order", Tests: "actors/request.TestTableProperties"},
 	{ID: "F32", Is: "a server confuses the types of ids", Tests: "protocol/jsonrpc.TestIDs protocol/jsonrpc.FuzzDecode"},
 	{ID: "F33", Is: "a server sends malformed JSON", Tests: "internal/interop.TestPayloadsPassUnchanged transport/stdio.TestBrokenAnswerFailsItsRequestOnly protocol/jsonrpc.TestDecodeRefuses"},
 	{ID: "F34", Is: "a server sends deep or wide JSON", Tests: "protocol/jsonrpc.TestDecodeLimits protocol/jsonrpc.BenchmarkDecodeHostile"},

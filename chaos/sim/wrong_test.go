@@ -99,7 +99,7 @@ func TestAWrongHostIsFoundOut(t *testing.T) {
 		"has no deadlines": {func(s *story) {
 			armed(fault.Drop, target+"/request_manager", "request.expire")(s)
 		}, "I1"},
-		"loses outcomes":         {armed(fault.Drop, bystander+"/request_manager", "*request.Complete"), "I3"},
+		"loses outcomes":         {armed(fault.Drop, bystander+"/client_sup/*", "client.inbound"), "I3"},
 		"handles calls twice":    {armed(fault.Duplicate, target+"/client_sup/*", "*request.Forward"), "I13"},
 		"never asks the catalog": {armed(fault.Drop, bystander+"/catalog", ""), "I3"},
 		"forgets to end sessions": {func(s *story) {

@@ -1,0 +1,62 @@
+package client
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+
+	"mcpd/protocol/jsonrpc"
+)
+
+// flights are the calls at the server, by our id. The connection puts them there; who reads what the
+// server sends takes those out whose answers need nothing of the connection: see shortcut.
+type flights struct {
+	mu sync.Mutex // guards by
+	by map[jsonrpc.ID]*flight
+}
+
+func newFlights() *flights { return &flights{by: map[jsonrpc.ID]*flight{}} }
+
+// get is the call with that id, nil for none.
+func (f *flights) get(id jsonrpc.ID) *flight {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.by[id]
+}
+
+func (f *flights) put(id jsonrpc.ID, call *flight) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.by[id] = call
+}
+
+// take takes out the call with that id, nil for none.
+func (f *flights) take(id jsonrpc.ID) *flight {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	call := f.by[id]
+	delete(f.by, id)
+	return call
+}
+
+func (f *flights) len() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.by)
+}
+
+// all are the calls as they are now, in the order of their ids.
+func (f *flights) all() iter.Seq2[jsonrpc.ID, *flight] {
+	f.mu.Lock()
+	now := maps.Clone(f.by)
+	f.mu.Unlock()
+	ids := slices.SortedFunc(maps.Keys(now), jsonrpc.ID.Compare)
+	return func(yield func(jsonrpc.ID, *flight) bool) {
+		for _, id := range ids {
+			if !yield(id, now[id]) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package request
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+)
+
+// Of is whose list it is. An exchange is in one list of each at most.
+type Of uint8
+
+// The lists.
+const (
+	OfSession    Of = iota // what a client waits for
+	OfConnection           // what a server may be executing
+	lists
+)
+
+// List is some exchanges of a table. It takes no memory of its own, and is safe for concurrent use.
+// The zero List is empty, ready, and one of a session.
+type List struct {
+	Of Of
+
+	mu    sync.Mutex // guards what follows, and the links of each exchange in it
+	first *Exchange  // the newest
+	n     int
+}
+
+// links are the place of an exchange in its list.
+type links struct {
+	in         *List
+	prev, next *Exchange
+}
+
+// Add puts an exchange into the list, unless it is there. It must be in no other of the same kind.
+func (l *List) Add(x *Exchange) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if x.links[l.Of].in == l {
+		return
+	}
+	x.links[l.Of] = links{in: l, next: l.first}
+	if l.first != nil {
+		l.first.links[l.Of].prev = x
+	}
+	l.first = x
+	l.n++
+}
+
+// Remove takes an exchange out of the list, and reports whether it was in it.
+func (l *List) Remove(x *Exchange) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at := &x.links[l.Of]
+	if at.in != l {
+		return false
+	}
+	if at.prev != nil {
+		at.prev.links[l.Of].next = at.next
+	} else {
+		l.first = at.next
+	}
+	if at.next != nil {
+		at.next.links[l.Of].prev = at.prev
+	}
+	*at = links{}
+	l.n--
+	return true
+}
+
+// Has reports whether an exchange is in the list.
+func (l *List) Has(x *Exchange) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return x.links[l.Of].in == l
+}
+
+// All are those in the list, in the order in which they came.
+func (l *List) All() []*Exchange { return l.Such(all) }
+
+// Len is how many there are.
+func (l *List) Len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.n
+}
+
+// Find is one that is such, nil for none.
+func (l *List) Find(such func(*Exchange) bool) *Exchange {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for x := l.first; x != nil; x = x.links[l.Of].next {
+		if such(x) {
+			return x
+		}
+	}
+	return nil
+}
+
+// Such are those that are such, in the order in which they came.
+func (l *List) Such(such func(*Exchange) bool) (list []*Exchange) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for x := l.first; x != nil; x = x.links[l.Of].next {
+		if such(x) {
+			list = append(list, x)
+		}
+	}
+	slices.SortFunc(list, func(a, b *Exchange) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}

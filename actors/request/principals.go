@@ -1,0 +1,32 @@
+package request
+
+import "sync"
+
+// principals counts the exchanges of each principal.
+type principals struct {
+	mu   sync.Mutex // guards each
+	each map[string]int
+}
+
+// of is how many exchanges a principal has.
+func (p *principals) of(principal string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.each[principal]
+}
+
+// count counts an exchange, or one less. What the host asks for a task is none of its principal's:
+// the task counts.
+func (p *principals) count(x *Exchange, more int) {
+	if x.Principal == "" || x.Uncounted {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.each == nil {
+		p.each = map[string]int{}
+	}
+	if p.each[x.Principal] += more; p.each[x.Principal] == 0 {
+		delete(p.each, x.Principal)
+	}
+}

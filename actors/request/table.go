@@ -1,0 +1,229 @@
+package request
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mcpd/gateway/quota"
+	"mcpd/protocol"
+	"mcpd/protocol/inflight"
+)
+
+// Table is the exchanges of one tenant that have no outcome yet: the one place that knows all of
+// them. The request manager takes them on; whoever has the outcome of one settles it. It is safe for
+// concurrent use, each method is complete in itself, and none waits.
+type Table struct {
+	o      Options
+	open   atomic.Int64
+	shards [tableShards]shard
+	each   principals
+}
+
+// tableShards is how many parts of a table can be changed at the same time: readers of many
+// connections settle exchanges at once.
+const tableShards = 8
+
+// shard holds the exchanges with every eighth id.
+type shard struct {
+	mu     sync.Mutex // guards what follows, and the watch of each exchange in it
+	all    map[uint64]*Exchange
+	wheel  inflight.Wheel[*Exchange]
+	closed bool
+}
+
+// NewTable is an empty table.
+func NewTable(o Options) *Table {
+	t := &Table{o: o.whole()}
+	for i := range t.shards {
+		t.shards[i].all = map[uint64]*Exchange{}
+	}
+	return t
+}
+
+func (t *Table) shard(id uint64) *shard { return &t.shards[id%tableShards] }
+
+// Take takes an exchange on until its deadline, or says why it is refused. One that has its outcome
+// already is not taken on either: then the deadline is zero.
+func (t *Table) Take(now time.Time, x *Exchange) (until time.Time, err error) {
+	x.table.Store(t)
+	t.begin(x)
+	until, err = t.take(now, x)
+	if until.IsZero() && x.Settled() { // by somebody who may not have seen that it counts
+		t.end(x, &Outcome{How: Refused})
+	}
+	return until, err
+}
+
+func (t *Table) take(now time.Time, x *Exchange) (until time.Time, err error) {
+	if t.crowded(x) {
+		return time.Time{}, protocol.RateLimited(time.Second)
+	}
+	if full := t.reserve(x); full != nil {
+		return time.Time{}, full.Told()
+	}
+	if t.open.Add(1) > int64(t.o.Pending()) {
+		t.open.Add(-1)
+		return time.Time{}, protocol.Overloaded("request manager", time.Second)
+	}
+	s := t.shard(x.ID)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case x.Settled():
+		t.open.Add(-1)
+		return time.Time{}, nil
+	case s.closed:
+		t.open.Add(-1)
+		return time.Time{}, protocol.Overloaded("request manager", time.Second)
+	case s.all[x.ID] != nil:
+		t.open.Add(-1)
+		return time.Time{}, &protocol.Error{
+			Condition: protocol.ConditionRequestIDConflict,
+			Message:   "request " + strconv.FormatUint(x.ID, 10) + " is in flight already",
+		}
+	}
+	s.all[x.ID] = x
+	x.watch.begin(now, x)
+	s.wheel.Set(&x.watch.deadline, x, x.watch.until)
+	t.each.count(x, 1)
+	t.o.Most.Note(int(t.open.Load()))
+	return x.watch.until, nil
+}
+
+// crowded reports whether a principal has as many exchanges as it may.
+func (t *Table) crowded(x *Exchange) bool {
+	most := t.o.OfPrincipal()
+	return most > 0 && x.Principal != "" && !x.Uncounted && t.each.of(x.Principal) >= most
+}
+
+// reserve counts what an exchange keeps, unless its session has counted it while it waited there.
+func (t *Table) reserve(x *Exchange) *quota.Refusal {
+	if x.kept.Load() != nil {
+		return nil
+	}
+	kept, full := t.o.Kept.Reserve(quota.Requests, x.size())
+	if full != nil {
+		return full
+	}
+	if x.kept.Store(kept); x.Settled() { // meanwhile: its manager was stuck, and was replaced
+		kept.Release()
+	}
+	return nil
+}
+
+// drop takes an exchange out, which has its outcome.
+func (t *Table) drop(x *Exchange) {
+	s := t.shard(x.ID)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all[x.ID] != x {
+		return
+	}
+	delete(s.all, x.ID)
+	s.wheel.Remove(&x.watch.deadline)
+	t.open.Add(-1)
+	t.each.count(x, -1)
+}
+
+// Get finds an exchange, nil for none.
+func (t *Table) Get(id uint64) *Exchange {
+	s := t.shard(id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all[id]
+}
+
+// Len is how many exchanges there are.
+func (t *Table) Len() int { return int(t.open.Load()) }
+
+// Such are the exchanges that are such, in the order in which they came.
+func (t *Table) Such(such func(*Exchange) bool) (list []*Exchange) {
+	for i := range t.shards {
+		t.shards[i].such(such, &list)
+	}
+	slices.SortFunc(list, func(a, b *Exchange) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
+
+func (s *shard) such(such func(*Exchange) bool, to *[]*Exchange) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, x := range s.all {
+		if such(x) {
+			*to = append(*to, x)
+		}
+	}
+}
+
+// Pending describes such exchanges, in the order in which they came (S4-58, S4-62).
+func (t *Table) Pending(such func(*Exchange) bool) (list []Info) {
+	for _, x := range t.Such(such) {
+		t.extend(x.ID, func(w *watch) {
+			list = append(list, Info{x.ID, x.Method, x.Server, x.Session, w.started, w.until})
+		})
+	}
+	return list
+}
+
+// Progressed notes that its server is at work: its wait begins anew.
+func (x *Exchange) Progressed(now time.Time) {
+	if t := x.table.Load(); t != nil {
+		t.extend(x.ID, func(w *watch) { w.progress(now) })
+	}
+}
+
+// shut has the table take on nothing more.
+func (t *Table) shut() {
+	for i := range t.shards {
+		s := &t.shards[i]
+		s.mu.Lock()
+		s.closed = true
+		s.mu.Unlock()
+	}
+}
+
+// Due are the exchanges whose time is up, the earliest first.
+func (t *Table) Due(now time.Time) (due []*Exchange) {
+	for i := range t.shards {
+		s := &t.shards[i]
+		s.mu.Lock()
+		due = append(due, s.wheel.Due(now)...)
+		s.mu.Unlock()
+	}
+	slices.SortFunc(due, func(a, b *Exchange) int { return cmp.Compare(a.ID, b.ID) })
+	return due
+}
+
+// Next is when to look again for what is due; false when there is nothing.
+func (t *Table) Next(now time.Time) (next time.Time, any bool) {
+	for i := range t.shards {
+		s := &t.shards[i]
+		s.mu.Lock()
+		at, ok := s.wheel.Next(now)
+		s.mu.Unlock()
+		if ok && (!any || at.Before(next)) {
+			next, any = at, true
+		}
+	}
+	return next, any
+}
+
+// extend changes how long an exchange may still take, and returns its new deadline; false for one
+// that the table does not have.
+func (t *Table) extend(id uint64, change func(*watch)) (at time.Time, ok bool) {
+	s := t.shard(id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := s.all[id]
+	if x == nil {
+		return time.Time{}, false
+	}
+	if change(&x.watch); !x.watch.until.Equal(x.watch.deadline.At()) {
+		s.wheel.Set(&x.watch.deadline, x, x.watch.until)
+	}
+	return x.watch.until, true
+}
