@@ -67,6 +67,15 @@ type Upstream interface {
 	Info() Info
 }
 
+// Prompt is an Upstream that can hand over the answer to a request where it reads it, and spare its
+// reader a turn.
+type Prompt interface {
+	// Answers has each answer that came alone, and behind nothing that waits for Recv, given to take.
+	// Recv returns those that it does not take. Take must not wait, and may be called by several
+	// goroutines at once. Answers comes before the first Send.
+	Answers(take func(Inbound) bool)
+}
+
 // As is the connection, or the first that it wraps, that is a T: what only some transports can do. One that wraps another has a method
 // Unwrap that returns it.
 func As[T any](up Upstream) (T, bool) {

@@ -49,14 +49,16 @@ func (a *armed) status() Status {
 // at reports whether an actor's place is the fault's.
 func (a *armed) at(place Place, path string, msg any, caused func(msg any) string) bool {
 	p := &a.fault.Point
+	return a.covers(path) && p.Place == place && (p.Kind == "" || msg != nil && reflect.TypeOf(msg).String() == p.Kind) &&
+		(p.Tenant == "" || caused(msg) == p.Tenant)
+}
+
+// covers reports whether it is a fault of the actor at path.
+func (a *armed) covers(path string) bool {
 	if a.prefix {
-		if !strings.HasPrefix(path, a.path) {
-			return false
-		}
-	} else if path != a.path {
-		return false
+		return strings.HasPrefix(path, a.path)
 	}
-	return p.Place == place && (p.Kind == "" || msg != nil && reflect.TypeOf(msg).String() == p.Kind) && (p.Tenant == "" || caused(msg) == p.Tenant)
+	return path == a.path
 }
 
 // of reports whether a place that is no actor's is the fault's.

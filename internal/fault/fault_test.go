@@ -60,6 +60,10 @@ func TestAFaultStrikesItsPointOnly(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := New(nil)
 			id := arm(t, r, c.point, 0)
+			// the rows with a kind have the path, whatever they handle
+			if got, want := r.Disturbs(c.path), c.want || c.point.Kind != ""; got != want {
+				t.Errorf("%+v at %s: disturbs %v, want %v", c.point, c.path, got, want)
+			}
 			if got := strikes(r, c.path, c.msg); got != c.want {
 				t.Errorf("%+v at %s with %T: struck %v, want %v", c.point, c.path, c.msg, got, c.want)
 			}

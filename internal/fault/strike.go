@@ -2,6 +2,7 @@ package fault
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"mcpd/internal/clock"
@@ -17,6 +18,13 @@ func (r *Registry) Receive(path string, msg any) (times int) {
 		return 1
 	}
 	return r.receive(path, msg)
+}
+
+// Disturbs reports whether a fault is armed that may strike what the actor at path handles.
+func (r *Registry) Disturbs(path string) bool {
+	return !r.Idle() && slices.ContainsFunc(r.list(), func(a *armed) bool {
+		return a.fault.Point.Place == Receive && a.covers(path)
+	})
 }
 
 func (r *Registry) receive(path string, msg any) int {

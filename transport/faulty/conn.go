@@ -45,6 +45,13 @@ func New(up transport.Upstream, faults *fault.Registry, who fault.Who) *Conn {
 // Unwrap is the connection itself, for transport.As.
 func (c *Conn) Unwrap() transport.Upstream { return c.Upstream }
 
+// Answers implements transport.Prompt: while anything is armed, answers come by Recv, where it strikes.
+func (c *Conn) Answers(take func(transport.Inbound) bool) {
+	if up, ok := transport.As[transport.Prompt](c.Upstream); ok {
+		up.Answers(func(in transport.Inbound) bool { return c.faults.Idle() && take(in) })
+	}
+}
+
 // Send hands a message to the connection, never or twice where a fault says so.
 func (c *Conn) Send(ctx context.Context, m jsonrpc.Message) error {
 	switch e := c.faults.At(ctx, fault.UpstreamWrite, c.who); e.Action {

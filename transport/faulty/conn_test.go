@@ -226,3 +226,38 @@ func TestWhatATransportCanIsFound(t *testing.T) {
 		t.Error("what it cannot do is found")
 	}
 }
+
+// prompt is a transport that hands over answers where it reads them.
+type prompt struct {
+	transport.Upstream
+	take func(transport.Inbound) bool
+}
+
+func (p *prompt) Answers(take func(transport.Inbound) bool) { p.take = take }
+
+// Answers are handed over past Recv only while nothing is armed that could strike them there.
+func TestAnswersAreHandedOverWhileNothingIsArmed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults, up := fault.New(nil), &prompt{}
+		p, ok := transport.As[transport.Prompt](New(up, faults, who))
+		if !ok {
+			t.Fatal("it is not found")
+		}
+		p.Answers(func(transport.Inbound) bool { return true })
+		if !up.take(transport.Inbound{}) {
+			t.Error("not handed over")
+		}
+		id, err := faults.Arm(fault.Fault{
+			Action: fault.Drop, Point: fault.Point{Place: fault.UpstreamRead}, Count: 1, Lease: time.Minute,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if up.take(transport.Inbound{}) {
+			t.Error("handed over past a fault")
+		}
+		if faults.Disarm(id); !up.take(transport.Inbound{}) {
+			t.Error("not handed over any more")
+		}
+	})
+}

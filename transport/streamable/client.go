@@ -75,14 +75,15 @@ type Client struct {
 	inbox     atomic.Pointer[url.URL] // where to post, of a server of HTTP+SSE that has said so; nil for any other
 
 	in       chan arrival
-	handling chan struct{} // of what Recv has returned last; Recv alone has it
-	posts    chan struct{} // holds a token for each goroutine that carries a request
-	notices  chan struct{} // likewise for the rest
-	standing chan struct{} // likewise for the one that reads the standing stream
-	door     chan struct{} // holds a token for whoever is in Close
-	resting  chan struct{} // holds a token for whoever rests
-	answers  chan struct{} // holds a token when the server has answered a request lately
-	version  atomic.Uint32 // protocol.Version
+	takes    func(transport.Inbound) bool // what Answers was given; nil for nothing
+	handling chan struct{}                // of what Recv has returned last; Recv alone has it
+	posts    chan struct{}                // holds a token for each goroutine that carries a request
+	notices  chan struct{}                // likewise for the rest
+	standing chan struct{}                // likewise for the one that reads the standing stream
+	door     chan struct{}                // holds a token for whoever is in Close
+	resting  chan struct{}                // holds a token for whoever rests
+	answers  chan struct{}                // holds a token when the server has answered a request lately
+	version  atomic.Uint32                // protocol.Version
 	dress    atomic.Pointer[dress]
 	mirrored func(tool string) []headers.Mirror
 	all      context.Context

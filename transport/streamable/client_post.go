@@ -173,7 +173,12 @@ func (o *outgoing) refused(ctx context.Context, resp *http.Response, session str
 
 // take reads a JSON body. It returns an error if the answer is not in it.
 func (o *outgoing) take(body []byte) error {
-	answered, err := o.client.each(body, true, o.deliver)
+	alone := true
+	answered, err := o.client.each(body, true, func(m jsonrpc.Message) bool {
+		prompt := alone && m.ID == o.id && o.client.prompt(transport.Inbound{Message: m, Related: o.id})
+		alone = false
+		return prompt || o.deliver(m)
+	})
 	switch {
 	case answered:
 		return nil

@@ -18,6 +18,14 @@ func (c *Client) rest(ctx context.Context, long time.Duration) {
 	}
 }
 
+// Answers implements transport.Prompt.
+func (c *Client) Answers(take func(transport.Inbound) bool) { c.takes = take }
+
+// prompt gives an answer to whoever takes answers, and reports whether it was taken.
+func (c *Client) prompt(in transport.Inbound) bool {
+	return c.takes != nil && len(c.in) == 0 && c.takes(in)
+}
+
 // deliver hands something to Recv, waiting for room.
 func (c *Client) deliver(in transport.Inbound) {
 	if in.Message.Size() >= transport.Large {
