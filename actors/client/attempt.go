@@ -52,8 +52,10 @@ func (c *Connection) reset() {
 	c.asking, c.refusals = 0, nil
 	c.facts, c.news, c.fetching, c.gap = Facts{}, nil, newFetching(), false
 	c.closeAll()
+	c.way.shut()
 	c.calls, c.asked, c.open = newFlights(), map[jsonrpc.ID]ask{}, map[string]*open{}
 	c.dropLines()
+	c.way = newShortcut(c)
 	c.early, c.rootless, c.rootsOf = nil, false, ""
 	c.countEarly()
 	c.asides, c.leveling, c.refused, c.following = 0, false, nil, map[string]*following{}
@@ -83,30 +85,38 @@ type ended struct {
 func (c *Connection) dial() {
 	ctx, quit := context.WithCancel(c.p.Context())
 	c.quit = quit
-	attempt, lately := c.attempt, reading{asked: c.unanswered}
+	attempt, way, lately := c.attempt, c.way, reading{asked: c.unanswered}
 	c.p.Go("transport", func(context.Context) error {
 		defer quit()
-		return ended{c.read(ctx, attempt, &lately), attempt}
+		return ended{c.read(ctx, attempt, way, &lately), attempt}
 	})
 }
 
 // read dials and reads until the transport ends. Whatever ends it, it is handed over for closing.
-func (c *Connection) read(ctx context.Context, attempt uint64, lately *reading) error {
+func (c *Connection) read(
+	ctx context.Context, attempt uint64, way *shortcut, lately *reading,
+) error {
 	up, err := c.o.Dial(ctx, c.p.Self())
 	if err != nil {
 		return err
 	}
 	defer c.o.Close(up)
+	if p, ok := transport.As[transport.Prompt](up); ok {
+		p.Answers(way.take)
+	}
 	c.p.Post(dialled{up, attempt})
 	for {
 		in, err := up.Recv(ctx)
 		if err != nil {
 			return err
 		}
+		if way.take(in) {
+			continue
+		}
 		if err := c.rest(ctx, lately, in); err != nil {
 			return err
 		}
-		if err := c.bring(ctx, inbound{in: in, attempt: attempt}); err != nil {
+		if err := c.bring(ctx, inbound{in: in, attempt: attempt, number: way.next()}); err != nil {
 			return err
 		}
 	}

@@ -125,25 +125,5 @@ func (c *Connection) heard(x *request.Exchange, m jsonrpc.Message) (jsontext.Val
 	if err := c.sound(x, m); err != nil {
 		return nil, protocol.UpstreamInvalid(c.o.Server, err)
 	}
-	result := c.usablePage(x.Method, m.Result)
-	if x.Rename != nil {
-		result = x.Rename(result)
-	}
-	result, err := rewrite.Result(
-		x.Method,
-		c.facts.Version,
-		x.Version,
-		result,
-		rewrite.Options{Server: c.facts.Stamp()},
-	)
-	if err != nil {
-		return nil, protocol.UpstreamInvalid(c.o.Server, err)
-	}
-	if x.Version.Has(protocol.ResultType) {
-		result = mrtr.Typed(result)
-	}
-	if x.Rewrite != nil {
-		result = x.Rewrite(result)
-	}
-	return result, nil
+	return c.hearing().result(x, c.usablePage(x.Method, m.Result))
 }

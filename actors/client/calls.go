@@ -21,7 +21,9 @@ import (
 // flight is one call that was handed to the transport.
 type flight struct {
 	x    *request.Exchange
-	at   time.Time       // when it was
+	id   jsonrpc.ID      // ours
+	long bool            // its answer goes by way of the connection: see shortcut
+	at   time.Time       // when it was handed over
 	done func(err error) // what to settle here once the server has answered; nil for most
 	// reports is what its client hears of its progress; nil while the server has reported none.
 	reports *reports
@@ -101,7 +103,9 @@ func (c *Connection) write(x *request.Exchange) {
 	c.noteAsked(x)
 	c.written.Add(x)
 	c.served.add(x.Principal)
-	c.calls.put(id, &flight{x: x, at: c.p.Now(), done: done, beside: !c.free(x)})
+	c.calls.put(id, &flight{
+		x: x, at: c.p.Now(), done: done, beside: !c.free(x), long: done != nil || !c.plain(x),
+	})
 	c.given = c.given || interactive(x.Method)
 	if err := c.once(jsonrpc.Request(id, x.Method, params)); err != nil {
 		c.unsent(id, err)
@@ -116,6 +120,9 @@ func (c *Connection) write(x *request.Exchange) {
 // unsent settles a call of which no byte was written.
 func (c *Connection) unsent(id jsonrpc.ID, err error) {
 	f := c.calls.take(id)
+	if f == nil { // a server has answered what it was not asked
+		return
+	}
 	c.written.Remove(f.x)
 	f.x.Unwrite()
 	f.settle(err)
@@ -155,10 +162,7 @@ func (c *Connection) response(m jsonrpc.Message) error {
 	c.settled(f.x)
 	c.closeQuestionsOf(f.x.ID)
 	c.needs(m.Outline())
-	answer := request.Outcome{Waited: c.p.Now().Sub(f.at)}
-	if failed, ok := splice.Get(m.Outline(), "isError"); ok && failed.Kind() == 't' {
-		answer.ToolError = true
-	}
+	answer := answerOf(f, m, c.p.Now())
 	c.noteMade(f.x, m.Outline())
 	answer.Result, answer.Err = c.heard(f.x, m)
 	f.x.Answered(max(len(answer.Result), m.Error.Size()))
@@ -297,7 +301,9 @@ func (c *Connection) withdraw(m *request.Withdraw) {
 		if f.x.ID != m.ID {
 			continue
 		}
-		c.calls.take(id)
+		if c.calls.take(id) == nil { // its answer has come just now
+			return
+		}
 		c.settled(f.x)
 		f.settle(context.Canceled)
 		c.withdrew(f.x)

@@ -47,6 +47,7 @@ type Connection struct {
 	started    time.Time
 	peeked     *Ending            // what a starting program has printed; nil for nothing
 	calls      *flights           // written or queued in the transport, by our id
+	way        *shortcut          // of answers that need nothing here
 	asked      map[jsonrpc.ID]ask // what the host itself asked, by our id
 	ids        inflight.Counter
 	unanswered *atomic.Int64       // requests that its reader has seen no answer to
@@ -130,6 +131,7 @@ type (
 	inbound struct {
 		in      transport.Inbound
 		attempt uint64
+		number  uint64        // what its shortcut calls it
 		handled chan struct{} // closed when it was; nil where nobody waits for that
 	}
 	startExpired struct{}
@@ -185,6 +187,7 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 	case err == nil:
 		c.firstOver()
 		c.tellAsking()
+		c.attend()
 		return nil
 	case c.removed:
 		return otp.ShutdownWith(Removed(c.blame(err)))
@@ -204,8 +207,11 @@ func (c *Connection) receive(p *otp.Process, msg any) error {
 			defer close(m.handled)
 		}
 		if m.attempt == c.attempt {
+			defer c.way.reached(m.number)
 			return c.final(c.inbound(m.in))
 		}
+	case spared:
+		c.spared(m)
 	case *request.Withdraw:
 		c.withdraw(m)
 	case *Answer:

@@ -204,6 +204,7 @@ func handshakeless(err error) bool {
 // agreed is where both eras meet: it is known what the server speaks and can do.
 func (c *Connection) agreed(f Facts) {
 	c.facts, c.spoken, c.unheard = f, f.Version, false
+	c.way.hears.Store(c.hearing())
 	if c.former != (dialect{}) && c.former != c.spoke() {
 		c.former, c.pauses = dialect{}, [signs]pause{}
 	}

@@ -12,7 +12,7 @@ import (
 // flights are the calls at the server, by our id. The connection puts them there; who reads what the
 // server sends takes those out whose answers need nothing of the connection: see shortcut.
 type flights struct {
-	mu sync.Mutex // guards by
+	mu sync.Mutex // guards by, and id and long of each flight in it
 	by map[jsonrpc.ID]*flight
 }
 
@@ -29,6 +29,27 @@ func (f *flights) put(id jsonrpc.ID, call *flight) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.by[id] = call
+	call.id = id
+}
+
+// lengthen has the answer to a call go by way of the connection, and reports false when the call is
+// not at the server any more.
+func (f *flights) lengthen(call *flight) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	call.long = true
+	return f.by[call.id] == call
+}
+
+// takePlain takes a call out, unless its answer is to go by way of the connection.
+func (f *flights) takePlain(call *flight) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if call.long || f.by[call.id] != call {
+		return false
+	}
+	delete(f.by, call.id)
+	return true
 }
 
 // take takes out the call with that id, nil for none.

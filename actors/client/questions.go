@@ -77,7 +77,8 @@ func (c *Connection) question(in transport.Inbound) {
 		c.refuse(m.ID, m.Method, err)
 		return
 	}
-	o.first = !c.given && c.flightOf(o.call) == nil
+	during := c.flightOf(o.call)
+	o.first = !c.given && during == nil
 	if o.call == 0 && m.Method == "roots/list" {
 		c.rootsOf = session
 	}
@@ -97,6 +98,9 @@ func (c *Connection) question(in transport.Inbound) {
 	case q.Exchange != nil:
 		c.noteAsker(q.Exchange)
 		c.spread()
+	}
+	if during != nil && !c.calls.lengthen(during) { // its answer has come just now
+		c.closeQuestionsOf(o.call)
 	}
 }
 

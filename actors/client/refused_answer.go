@@ -44,6 +44,7 @@ func (q *lastQuestion) stop() {
 // asksDuring remembers what a server asks during a call.
 func (c *Connection) asksDuring(f *flight, m jsonrpc.Message) {
 	if f != nil && c.remote() {
+		c.calls.lengthen(f)
 		f.last.stop()
 		f.last = &lastQuestion{id: m.ID, method: m.Method}
 	}

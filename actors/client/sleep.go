@@ -25,8 +25,11 @@ type drowsed struct{}
 func (c *Connection) asleep() bool { return c.state == Stopped }
 
 // staysAwake sees to it that the server does not sleep for so long.
-func (c *Connection) staysAwake(d time.Duration) {
-	if until := c.p.Now().Add(d); c.until.Before(until) {
+func (c *Connection) staysAwake(d time.Duration) { c.staysAwakeAfter(c.p.Now(), d) }
+
+// staysAwakeAfter does so from a moment on.
+func (c *Connection) staysAwakeAfter(from time.Time, d time.Duration) {
+	if until := from.Add(d); c.until.Before(until) {
 		c.until = until
 	}
 }
@@ -78,6 +81,7 @@ func (c *Connection) maybeSleep() {
 	if c.needed() {
 		c.staysAwake(c.o.Idle)
 	}
+	c.staysAwakeAfter(c.way.usedLast(), c.o.Idle)
 	if wait := c.until.Sub(c.p.Now()); wait > 0 {
 		c.drowsy = c.p.After(wait, drowsed{})
 		return

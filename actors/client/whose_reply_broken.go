@@ -2,20 +2,12 @@
 
 package client
 
-import (
-	"sync/atomic"
+import "mcpd/protocol/jsonrpc"
 
-	"mcpd/protocol/jsonrpc"
-)
-
-// replies counts the replies of all connections.
-var replies atomic.Uint64
-
-// whose is broken on purpose: every 1000th reply to a call is dropped.
+// whose is broken on purpose: the reply to every 1000th call of a connection is dropped.
 func whose(calls *flights, id jsonrpc.ID) *flight {
-	f := calls.get(id)
-	if f != nil && replies.Add(1)%1000 == 0 {
+	if n, ok := id.Int(); ok && n%1000 == 0 {
 		return nil
 	}
-	return f
+	return calls.get(id)
 }

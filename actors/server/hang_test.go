@@ -112,7 +112,7 @@ var hangs = []hang{
 		return []*stage.Sink{u.call()}
 	}},
 	{"a connection with an answer", "connection", "client.inbound", func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
-		p.answer("tools/call", `{"content":[]}`)
+		p.refuse("tools/call")
 		return nil
 	}},
 	{"a connection with a question", "connection", "client.inbound", func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
@@ -174,7 +174,7 @@ func TestWantsOutliveAConnectionThatHung(t *testing.T) {
 		u.ask("resources/subscribe", `{"uri":"test://x"}`)
 		u.ask("logging/setLevel", `{"level":"error"}`)
 		letGo := r.Stalls.Arm("connection", "client.inbound")
-		p.answer("tools/call", `{"content":[]}`)
+		p.refuse("tools/call")
 		time.Sleep(otp.DefaultHard + 10*time.Second)
 		next := r.latest("files")
 		if a, b := len(next.heard("resources/subscribe")), len(next.heard("logging/setLevel")); a != 1 || b != 1 || out.Word() == "none" {

@@ -150,6 +150,15 @@ func (p *peer) answer(method, result string) {
 	synctest.Wait()
 }
 
+// refuse refuses the request of a method that the host made last.
+func (p *peer) refuse(method string) {
+	asked := p.heard(method)
+	id := asked[len(asked)-1].ID
+	why := &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "no"}
+	p.send(transport.Inbound{Message: jsonrpc.Failure(id, why), Related: id})
+	synctest.Wait()
+}
+
 // log logs a line during a call.
 func (p *peer) log(call jsonrpc.ID, level string) {
 	m := jsonrpc.Notification("notifications/message", jsontext.Value(`{"level":"`+level+`","data":1}`))

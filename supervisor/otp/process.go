@@ -46,6 +46,10 @@ func (p *Process) Incarnation() uint64 { return p.inc }
 // Now is the time on the system's clock. Safe for concurrent use.
 func (p *Process) Now() time.Time { return p.guard.sys.clock.Now() }
 
+// Disturbed reports whether a fault is armed that may strike what the process handles: then nobody is
+// to spare it a message.
+func (p *Process) Disturbed() bool { return p.guard.sys.faults.Disturbs(p.guard.row.path) }
+
 // Context ends when termination of this incarnation begins; its cause is the reason as far as it is known by then.
 // Safe for concurrent use.
 func (p *Process) Context() context.Context {

@@ -1,0 +1,42 @@
+package client
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/actors/request"
+	"mcpd/protocol"
+	"mcpd/protocol/mrtr"
+	"mcpd/protocol/rewrite"
+)
+
+// hearing is what has to be known of a server to put its results into the words of clients. It is
+// never changed.
+type hearing struct {
+	server  string
+	version protocol.Version
+	stamp   protocol.Implementation
+}
+
+func (c *Connection) hearing() *hearing {
+	return &hearing{server: c.o.Server, version: c.facts.Version, stamp: c.facts.Stamp()}
+}
+
+// result is a sound result of the server, as the client of a call is told.
+func (h *hearing) result(x *request.Exchange, result jsontext.Value) (jsontext.Value, error) {
+	if x.Rename != nil {
+		result = x.Rename(result)
+	}
+	result, err := rewrite.Result(
+		x.Method, h.version, x.Version, result, rewrite.Options{Server: h.stamp},
+	)
+	if err != nil {
+		return nil, protocol.UpstreamInvalid(h.server, err)
+	}
+	if x.Version.Has(protocol.ResultType) {
+		result = mrtr.Typed(result)
+	}
+	if x.Rewrite != nil {
+		result = x.Rewrite(result)
+	}
+	return result, nil
+}

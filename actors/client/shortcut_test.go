@@ -1,0 +1,131 @@
+package client_test
+
+import (
+	"cmp"
+	"testing"
+	"time"
+
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+	"mcpd/actors/request"
+	"mcpd/telemetry"
+)
+
+// An answer does not wait for its connection, which may be at something else. One with which the
+// connection has something to do does.
+func TestPlainAnswerTakesTheShortWay(t *testing.T) {
+	const content = `{"content":[]}`
+	for name, tt := range map[string]struct {
+		method string // tools/call where it is empty
+		change func(x *request.Exchange)
+		answer string
+		plain  bool
+	}{
+		"a call":   {answer: content, plain: true},
+		"a prompt": {method: "prompts/get", answer: `{"messages":[]}`, plain: true},
+		"an error of the tool": {
+			answer: `{"content":[],"isError":true}`, plain: true,
+		},
+		"no object": {answer: `[]`},
+		"a list":    {method: "tools/list", answer: `{"tools":[]}`},
+		"one that has progress": {
+			change: func(x *request.Exchange) { x.Token = []byte("1") }, answer: content,
+		},
+		"one that makes a task": {
+			change: func(x *request.Exchange) { x.Stays = true }, answer: `{"task":{"taskId":"t"}}`,
+		},
+		"one that awaits a line": {
+			change: func(x *request.Exchange) { x.Level = "info" }, answer: content,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, nil, func(r *rig) {
+				p := r.ready(`{"tools":{}}`)
+				r.attach("one")
+				method := cmp.Or(tt.method, "tools/call")
+				x := r.exchange("one", method, `{"name":"a"}`)
+				if tt.change != nil {
+					tt.change(x)
+				}
+				r.send(&request.Forward{Exchange: x})
+				m := p.Expect(method)
+				letGo := r.Stalls.Arm("conn", "client.Describe")
+				r.send(client.Describe{})
+				p.Reply(m, tt.answer)
+				if r.Rest(); x.Settled() != tt.plain {
+					t.Errorf("it has its outcome while the connection is at something else: %t", x.Settled())
+				}
+				letGo()
+				if r.Rest(); !x.Settled() {
+					t.Error("it has no outcome")
+				}
+				r.send(client.Describe{})
+				r.Rest()
+				if got := r.node().Extra.(client.Status).InFlight; got != 0 {
+					t.Errorf("%d in flight", got)
+				}
+			})
+		})
+	}
+}
+
+// What a server has said before an answer arrives before it.
+func TestShortWayOvertakesNothing(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.ready(`{"tools":{},"logging":{}}`)
+		r.attach("one")
+		x := r.call("one")
+		m := p.Expect("tools/call")
+		letGo := r.Stalls.Arm("conn", "client.inbound")
+		p.Notify(m.ID, "notifications/message", `{"level":"error","data":"first"}`)
+		p.Reply(m, `{"content":[]}`)
+		if r.Rest(); x.Settled() {
+			t.Error("the answer has overtaken what was said before")
+		}
+		letGo()
+		r.Rest()
+		sink := x.Sink.(*stage.Sink)
+		if said := sink.Sent(); len(said) != 1 || sink.Word() != "result" {
+			t.Errorf("%v, and then %v", said, sink.Word())
+		}
+	})
+}
+
+// An answer to a call that is over is counted, as on the long way.
+func TestLateAnswerOnTheShortWayIsCounted(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		r.attach("one")
+		x := r.call("one")
+		m := p.Expect("tools/call")
+		x.Settle(request.Outcome{How: request.TimedOut})
+		p.Reply(m, `{"content":[]}`)
+		r.Rest()
+		r.outcome(x)
+		dropped := stage.Of[telemetry.ReplyDropped](&r.Events)
+		if len(dropped) != 1 || dropped[0].Reason != "late" || dropped[0].Method != "tools/call" {
+			t.Errorf("%+v", dropped)
+		}
+	})
+}
+
+// A program that stays awake for an hour after its last call counts those whose answers came by the
+// short way.
+func TestShortWayKeepsTheServerAwake(t *testing.T) {
+	const idle = time.Hour
+	run(t, func(o *client.Options) { o.Idle = idle }, func(r *rig) {
+		p := r.ready(`{"tools":{}}`)
+		r.attach("one")
+		time.Sleep(idle / 2)
+		r.call("one")
+		p.Reply(p.Expect("tools/call"), `{"content":[]}`)
+		time.Sleep(idle * 3 / 4)
+		if r.Rest(); r.report().State != client.Ready {
+			t.Errorf("%v", r.report().State)
+		}
+		time.Sleep(idle / 2)
+		if r.Rest(); r.report().State != client.Stopped {
+			t.Errorf("%v", r.report().State)
+		}
+	})
+}
