@@ -34,7 +34,10 @@ type Edge struct {
 	Sessions func() otp.Ref                      // core/session_manager
 }
 
-var _ streamable.Host = (*Edge)(nil)
+var (
+	_ streamable.Host     = (*Edge)(nil)
+	_ streamable.Recaller = (*Edge)(nil)
+)
 
 // Route finds the endpoint that a path names and who is calling. An unknown tenant, a missing and a wrong key are one refusal; that a
 // server does not exist is told to those only who may use the tenant.
@@ -68,11 +71,7 @@ func (h *Edge) enter(r *http.Request, route tenant.Route) (streamable.Endpoint, 
 	if err != nil {
 		return streamable.Endpoint{}, h.refusal(r, err)
 	}
-	limits := &now.tenants[route.Tenant].Limits
-	if full := streamable.Claim(r, route.Tenant, limits.MaxConnections); full != "" {
-		return streamable.Endpoint{}, &protocol.Error{Condition: protocol.ConditionOverloaded, Message: full, RetryAfter: second}
-	}
-	if err := h.Down(route.Tenant); err != nil {
+	if err := h.opens(r, now, route.Tenant); err != nil {
 		return streamable.Endpoint{}, err
 	}
 	if route.Server != "" {
@@ -83,10 +82,43 @@ func (h *Edge) enter(r *http.Request, route tenant.Route) (streamable.Endpoint, 
 			return streamable.Endpoint{}, protocol.ServerNotFound(route.Server, t.ServerNames())
 		}
 	}
-	if wait := h.requests.Take(h.Clock.Now(), route.Tenant, who.Name, limits.MaxRate, limits.MaxPrincipalRate); wait > 0 {
-		return streamable.Endpoint{}, protocol.RateLimited(wait)
+	if err := h.counts(now, route.Tenant, who.Name); err != nil {
+		return streamable.Endpoint{}, err
 	}
 	return streamable.Endpoint{Tenant: route.Tenant, Server: route.Server, Principal: who.Name}, nil
+}
+
+// opens asks whether a tenant runs and may have the connection of a request.
+func (h *Edge) opens(r *http.Request, now *settings, name string) *protocol.Error {
+	if full := streamable.Claim(r, name, now.tenants[name].Limits.MaxConnections); full != "" {
+		return &protocol.Error{Condition: protocol.ConditionOverloaded, Message: full, RetryAfter: second}
+	}
+	return h.Down(name)
+}
+
+// counts counts one more request of a principal.
+func (h *Edge) counts(now *settings, tenant, principal string) *protocol.Error {
+	limits := &now.tenants[tenant].Limits
+	if wait := h.requests.Take(h.Clock.Now(), tenant, principal, limits.MaxRate, limits.MaxPrincipalRate); wait > 0 {
+		return protocol.RateLimited(wait)
+	}
+	return nil
+}
+
+// Settings implements streamable.Recaller. Keys, servers and the base path are part of the settings,
+// and no key expires by itself.
+func (h *Edge) Settings() uint64 { return h.now().number }
+
+// Enter implements streamable.Recaller.
+func (h *Edge) Enter(r *http.Request, ep streamable.Endpoint) *protocol.Error {
+	now := h.now()
+	if now.tenants[ep.Tenant] == nil { // a reload took the tenant away since Settings was asked
+		return h.refusal(r, auth.ErrUnauthorized)
+	}
+	if err := h.opens(r, now, ep.Tenant); err != nil {
+		return err
+	}
+	return h.counts(now, ep.Tenant, ep.Principal)
 }
 
 // admit counts a session that is about to be opened.

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"sync/atomic"
 	"time"
 
 	"mcpd/actors/configuration"
@@ -14,6 +15,7 @@ import (
 // settings are a configuration as the host reads it while it runs: one value that a reload replaces whole, so that nobody ever sees one half
 // of a configuration and one half of another. They are never changed.
 type settings struct {
+	number    uint64 // no others have it; 0 is of a test
 	config    *config.Config
 	applied   configuration.Applied
 	tenants   map[string]*tenant.Tenant
@@ -24,8 +26,12 @@ type settings struct {
 	admission *streamable.Admission
 }
 
+// settingsMade counts settings.
+var settingsMade atomic.Uint64
+
 func newSettings(c *config.Config, a configuration.Applied) *settings {
 	s := &settings{
+		number: settingsMade.Add(1),
 		config: c, applied: a, tenants: map[string]*tenant.Tenant{}, servers: map[serverName]bool{},
 		names: map[string]map[string]bool{}, required: map[string][]string{},
 		admission: streamable.NewAdmission(hosts(c), c.Origins, bounds(c)),

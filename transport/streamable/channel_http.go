@@ -98,6 +98,9 @@ func reference(r *http.Request, ticket string) string {
 // message takes what a client of HTTP+SSE posts. The answer to a request comes on the stream, whatever it is.
 func (h *Handler) message(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	c, f, detail := h.holder(r, ep)
+	if f == accepted {
+		f, detail = checkContent(r)
+	}
 	body, room, ok := h.body(w, r, ep, f, detail)
 	defer room.free()
 	if !ok {

@@ -35,6 +35,10 @@ type connection struct {
 	begun   bool   // something was read
 	counts  bool   // for the address that the proxy has named
 
+	// Only who serves its requests uses these, of HTTP/1, which come one after the other.
+	head    *head // of the POST before, or nil
+	strange uint8 // heads of POSTs since one was known
+
 	from   atomic.Pointer[net.TCPAddr] // who has connected to the proxy; nil without one that says so
 	faulty atomic.Bool                 // framing has found a fault: nothing is read any more
 	asked  atomic.Bool                 // something was read after the last answer was written

@@ -22,7 +22,9 @@ type deadlines struct {
 }
 
 func newDeadlines(conn net.Conn) *deadlines {
-	return &deadlines{Conn: conn, reads: direction{asked: never, told: never}, writes: direction{asked: never, told: never}}
+	return &deadlines{
+		Conn: conn, reads: direction{asked: never, told: never}, writes: direction{asked: never, told: never},
+	}
 }
 
 // instant is a time since started, which the clock of the day does not move.
@@ -120,7 +122,9 @@ func (c *deadlines) Write(p []byte) (n int, err error) {
 }
 
 // SetReadDeadline implements net.Conn.
-func (c *deadlines) SetReadDeadline(t time.Time) error { return c.reads.ask(t, c.Conn.SetReadDeadline) }
+func (c *deadlines) SetReadDeadline(t time.Time) error {
+	return c.reads.ask(t, c.Conn.SetReadDeadline)
+}
 
 // SetWriteDeadline implements net.Conn.
 func (c *deadlines) SetWriteDeadline(t time.Time) error {

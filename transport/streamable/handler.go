@@ -155,6 +155,14 @@ func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (serve door, ep 
 	if r.ContentLength != 0 { // also when nobody reads it: the rest is discarded
 		deadline(w).SetReadDeadline(time.Now().Add(h.options.Admission().bounds.BodyTime))
 	}
+	known, by := h.recall(r)
+	if known != nil {
+		if err := h.options.Host.(Recaller).Enter(r, known.ep); err != nil {
+			return nil, ep, h.noEntry(w, r, err)
+		}
+		return (*Handler).postKnown, known.ep, nil
+	}
+	fields := len(r.Header)
 	for _, check := range edge {
 		if f, detail := check(h, r); f != accepted {
 			return nil, ep, func() { h.refuse(w, r, Endpoint{}, f, jsonrpc.ID{}, detail) }
@@ -165,11 +173,10 @@ func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (serve door, ep 
 	}
 	ep, at, err := h.options.Host.Route(r)
 	if err != nil {
-		if err.Condition == protocol.ConditionOverloaded && !claimed(r) {
-			last(w, r) // there is no room for the connection
-		}
-		of := ep // a copy, so that ep is not on the heap for requests that are served
-		return nil, of, func() { h.refuseError(w, r, of, err, 0, jsonrpc.ID{}) }
+		return nil, Endpoint{}, h.noEntry(w, r, err)
+	}
+	if at == Streamable {
+		h.learn(r, by, fields, ep)
 	}
 	if at == Events && r.Method == http.MethodPost && r.URL.Query().Has("ticket") {
 		at = Messages
@@ -182,6 +189,14 @@ func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (serve door, ep 
 		}
 	}
 	return serve, ep, nil
+}
+
+// noEntry refuses a request whose endpoint or caller is none, or that has come too soon.
+func (h *Handler) noEntry(w http.ResponseWriter, r *http.Request, err *protocol.Error) func() {
+	if err.Condition == protocol.ConditionOverloaded && !claimed(r) {
+		last(w, r) // there is no room for the connection
+	}
+	return func() { h.refuseError(w, r, Endpoint{}, err, 0, jsonrpc.ID{}) }
 }
 
 // doors says what is done behind each, by method.

@@ -15,10 +15,27 @@ const initialize = "initialize"
 
 // post takes one message, or an array of them where the revision has arrays.
 func (h *Handler) post(w http.ResponseWriter, r *http.Request, ep Endpoint) {
-	f, detail := checkAccept(r, jsonType, streamType)
-	if f == accepted && len(r.Header["Last-Event-Id"]) > 0 {
-		f, detail = resumeByPOST, "streams are resumed by GET"
+	f, detail := checkPost(r)
+	h.postChecked(w, r, ep, f, detail)
+}
+
+// postKnown is post of a request whose head is that of one which was accepted.
+func (h *Handler) postKnown(w http.ResponseWriter, r *http.Request, ep Endpoint) {
+	h.postChecked(w, r, ep, accepted, "")
+}
+
+// checkPost is what a POST must say of itself and of its body.
+func checkPost(r *http.Request) (refusal, string) {
+	if f, detail := checkAccept(r, jsonType, streamType); f != accepted {
+		return f, detail
 	}
+	if len(r.Header["Last-Event-Id"]) > 0 {
+		return resumeByPOST, "streams are resumed by GET"
+	}
+	return checkContent(r)
+}
+
+func (h *Handler) postChecked(w http.ResponseWriter, r *http.Request, ep Endpoint, f refusal, detail string) {
 	body, room, ok := h.body(w, r, ep, f, detail)
 	defer room.free()
 	if !ok {
@@ -36,12 +53,9 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	h.postOne(w, r, ep, m, room)
 }
 
-// body reads the body of a POST, unless that is refused already or it is none. Its room is freed
-// by the function that hands over the messages in it.
+// body reads the body of a POST, unless that is refused already. Its room is freed by the function
+// that hands over the messages in it.
 func (h *Handler) body(w http.ResponseWriter, r *http.Request, ep Endpoint, f refusal, detail string) (body []byte, room *bodyRoom, ok bool) {
-	if f == accepted {
-		f, detail = checkContent(r)
-	}
 	if f == accepted {
 		body, room, f, detail = h.readBody(w, r, ep)
 	}
