@@ -23,7 +23,7 @@ func deadline(w http.ResponseWriter) *http.ResponseController { return http.NewR
 
 // timing is how long a body may take, of what is the client's time.
 type timing struct {
-	control      *http.ResponseController
+	control      http.ResponseController
 	least        time.Duration // in any case
 	start, until time.Time
 	late         int // the bytes that were there when the time was over; -1 when it was not
@@ -32,7 +32,7 @@ type timing struct {
 // newTiming begins now.
 func newTiming(w http.ResponseWriter, least time.Duration) timing {
 	start := time.Now()
-	return timing{deadline(w), least, start, start.Add(least), -1}
+	return timing{*deadline(w), least, start, start.Add(least), -1}
 }
 
 // came postpones the end for the bytes that are there now.
@@ -107,12 +107,13 @@ func (t *timed) Read(to []byte) (int, error) {
 // discard reads the rest of a body that is refused: a client that is cut off while it sends may not see why. A body that does not end keeps
 // its deadline: net/http, too, tries to read the rest. After one that was late there is nothing more on the connection: see outlive.
 func (t *timed) discard(w http.ResponseWriter, r *http.Request) {
-	_, err := io.Copy(io.Discard, t)
-	if err != nil || t.late >= 0 {
+	rest := *t // on the heap, where other bodies need not be
+	_, err := io.Copy(io.Discard, &rest)
+	if err != nil || rest.late >= 0 {
 		last(w, r)
 	}
 	if err == nil {
-		t.end()
+		rest.end()
 	}
 }
 
