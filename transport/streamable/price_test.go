@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcpd/internal/mcptest"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/transport"
@@ -22,6 +23,8 @@ type pricedHost struct {
 	one   *testSession
 	asked chan transport.Sink
 	value jsonrpc.Message
+
+	session Session // of one
 }
 
 func newPricedHost(t testing.TB) *pricedHost {
@@ -30,6 +33,7 @@ func newPricedHost(t testing.TB) *pricedHost {
 		value: jsonrpc.Response(jsonrpc.IntID(1), []byte(`{"content":[{"type":"text","text":"hello"}]}`)),
 	}
 	h.one = &testSession{ep: h.ep, id: "session-1", version: protocol.V20251125, streams: h.store.Streams("acme", "session-1")}
+	h.session = pricedSession{h.one, h}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -49,12 +53,16 @@ func (h *pricedHost) Route(*http.Request) (Endpoint, Door, *protocol.Error) {
 	return h.ep, Streamable, nil
 }
 
+func (h *pricedHost) Settings() uint64 { return 1 }
+
+func (h *pricedHost) Enter(*http.Request, Endpoint) *protocol.Error { return nil }
+
 func (h *pricedHost) Open(context.Context, Endpoint, jsonrpc.Message, transport.Sink, *Streams) (Session, error) {
 	return nil, ErrNoSession
 }
 
 func (h *pricedHost) Lookup(context.Context, Endpoint, string) (Session, error) {
-	return pricedSession{h.one, h}, nil
+	return h.session, nil
 }
 
 func (h *pricedHost) Policy(Endpoint) protocol.Negotiation { return protocol.Negotiation{} }
@@ -109,6 +117,7 @@ func keep(t testing.TB, server *http.Server, connections *Connections) *caller {
 		"Mcp-Session-Id: session-1\r\nMcp-Protocol-Version: 2025-11-25\r\nAuthorization: Bearer mcpd_0123456789\r\n" +
 		"Content-Length: " + strconv.Itoa(len(pricedBody)) + "\r\n\r\n" + pricedBody)}
 	text := k.call(t)
+	k.call(t) // whose head is remembered
 	if !strings.HasPrefix(text, "HTTP/1.1 200 OK\r\n") || !strings.HasSuffix(text, "}") {
 		t.Fatalf("got %q", text)
 	}
@@ -144,15 +153,36 @@ func bareServer(t testing.TB) *http.Server {
 	})}
 }
 
+// edgeServer is what a call passes before its session has it.
+func edgeServer(t testing.TB) (*http.Server, *Connections) {
+	host := newPricedHost(t)
+	connections := &Connections{}
+	return NewHTTPServer(ServerOptions{
+		Handler: NewHandler(Options{Host: host, Store: host.store}), Connections: connections,
+	}), connections
+}
+
+// A call over a kept connection takes few objects beyond those of net/http: its body, its message,
+// what its answer is waited for with, and the field that says how long that is.
+func TestPriceOfACall(t *testing.T) {
+	if mcptest.Raced {
+		t.Skip("the race detector has pools drop what they hold")
+	}
+	const most = 8
+	objects := func(k *caller) float64 { return testing.AllocsPerRun(500, func() { k.call(t) }) }
+	bare := objects(keep(t, bareServer(t), nil))
+	server, connections := edgeServer(t)
+	if got := objects(keep(t, server, connections)) - bare; got > most {
+		t.Errorf("a call takes %v objects beside the %v of net/http, want at most %d", got, bare, most)
+	}
+}
+
 // BenchmarkKept is a call over a kept connection, without an upstream; bare is net/http alone.
 func BenchmarkKept(b *testing.B) {
 	b.Run("bare", func(b *testing.B) { keep(b, bareServer(b), nil).benchmark(b) })
 	b.Run("edge", func(b *testing.B) {
-		host := newPricedHost(b)
-		connections := &Connections{}
-		keep(b, NewHTTPServer(ServerOptions{
-			Handler: NewHandler(Options{Host: host, Store: host.store}), Connections: connections,
-		}), connections).benchmark(b)
+		server, connections := edgeServer(b)
+		keep(b, server, connections).benchmark(b)
 	})
 }
 
