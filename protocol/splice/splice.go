@@ -102,6 +102,23 @@ func Set(raw, value jsontext.Value, path ...string) (jsontext.Value, error) {
 	}
 }
 
+// SetString is Set of a string. Where the path leads to a value already, it makes one copy.
+func SetString(raw jsontext.Value, text string, path ...string) (jsontext.Value, error) {
+	at := skipSpace(raw, 0)
+	for i, name := range path {
+		it, c, ok := find(raw, at, name)
+		if !ok || i == len(path)-1 && !c.leave(&it) {
+			break
+		}
+		if at = it.value; i == len(path)-1 {
+			out := make([]byte, 0, len(raw)-(it.end-at)+len(text)+len(`""`))
+			out, _ = jsontext.AppendQuote(append(out, raw[:at]...), text) // as Quote does
+			return append(out, raw[it.end:]...), nil
+		}
+	}
+	return Set(raw, Quote(text), path...)
+}
+
 // Elide is an object with an empty one in the place of the object of least bytes or more that it
 // has under that name, and what stood there. Where there is none it is raw itself, and nil. To
 // change the short one in several places and put the long member back with Set makes one copy of

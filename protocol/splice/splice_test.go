@@ -109,6 +109,26 @@ func TestSet(t *testing.T) {
 	}
 }
 
+// SetString is Set of what Quote makes of the text, and makes one object.
+func TestSetString(t *testing.T) {
+	for in, path := range map[string]string{
+		`{"a":1}`: "a", `{ "a" : "x" , "b":2}`: "a", `{"b":[1,{"c":"x"}]}`: "b 1 c", `{}`: "a", ``: "a b",
+		`{"a":"x"`: "a", `{"a":"x`: "a", `{"a":2}`: "a b", `[]`: "x", `1`: "",
+	} {
+		for _, text := range []string{"", "plain", "\"\n\u2028é\\", "\xff"} {
+			got, err := splice.SetString(raw(in), text, strings.Fields(path)...)
+			want, wrong := splice.Set(raw(in), splice.Quote(text), strings.Fields(path)...)
+			if string(got) != string(want) || (err == nil) != (wrong == nil) {
+				t.Errorf("%s at %q: got %s, %v; want %s, %v", in, path, got, err, want, wrong)
+			}
+		}
+	}
+	in := raw(`{"name":"files__read","arguments":{}}`)
+	if n := testing.AllocsPerRun(100, func() { _, _ = splice.SetString(in, "read", "name") }); n > 1 {
+		t.Errorf("%v objects", n)
+	}
+}
+
 func TestSetFindsNoPlace(t *testing.T) {
 	for in, path := range map[string]string{
 		`{"a":1}`:   "a b",
