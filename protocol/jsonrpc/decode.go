@@ -10,8 +10,7 @@ import (
 
 // Decode reads one message. A refusal is a *DecodeError.
 func Decode(data []byte, limits Limits) (m Message, err error) {
-	var keys [manyKeys]key
-	s := scanner{data: data, limits: limits.orDefaults(), keys: keys[:0]}
+	s := scanner{data: data, limits: limits.orDefaults()}
 	if !s.begin() {
 		return m, s.err
 	}
@@ -36,8 +35,7 @@ func DecodeBatch(data []byte, limits Limits) (messages []Message, batch bool, er
 		}
 		return []Message{m}, false, nil
 	}
-	var keys [manyKeys]key
-	s := scanner{data: data, limits: limits.orDefaults(), keys: keys[:0]}
+	s := scanner{data: data, limits: limits.orDefaults()}
 	if !s.begin() {
 		return nil, true, s.err
 	}
@@ -136,7 +134,7 @@ func (s *scanner) message(depth int, m *Message) *DecodeError {
 		return nil
 	}
 	var e envelope
-	s.depth, s.long = depth+1, nil
+	s.depth, s.long, s.met = depth+1, nil, known
 	names := s.names()
 	more := s.peek() != '}'
 	for more {
@@ -234,7 +232,7 @@ func (s *scanner) shape(e *envelope, start int, m *Message) *DecodeError {
 	case result && m.ID.IsZero():
 		return refuse(start, `a result without "id"`)
 	case result:
-		m.Result, m.outline = s.part(e.result), s.outline(e.result)
+		m.Result, m.outline, m.names = s.part(e.result), s.outline(e.result), s.met
 		return nil
 	}
 	var refused *DecodeError
@@ -244,7 +242,7 @@ func (s *scanner) shape(e *envelope, start int, m *Message) *DecodeError {
 
 // call completes a request or notification.
 func (s *scanner) call(e *envelope, m *Message) *DecodeError {
-	method, ok := s.string(e.method)
+	method, ok := s.method(e.method)
 	switch {
 	case !ok:
 		return refuse(e.method.from, `a "method" that is not a string`)
@@ -253,7 +251,7 @@ func (s *scanner) call(e *envelope, m *Message) *DecodeError {
 	case len(method) > s.limits.Method:
 		return limit(e.method.from, fmt.Sprintf(`a "method" longer than %d bytes`, s.limits.Method))
 	}
-	m.Method = method
+	m.Method, m.names = method, s.met
 	if e.params.given() {
 		switch raw := s.part(e.params); raw[0] {
 		case '{', '[':
@@ -264,6 +262,24 @@ func (s *scanner) call(e *envelope, m *Message) *DecodeError {
 		}
 	}
 	return nil
+}
+
+// frequent are methods, as they are written, of which there are many messages: they are not made anew
+// for each.
+var frequent = map[string]string{
+	`"tools/call"`:             "tools/call",
+	`"notifications/progress"`: "notifications/progress",
+	`"notifications/message"`:  "notifications/message",
+	`"resources/read"`:         "resources/read",
+	`"ping"`:                   "ping",
+}
+
+// method is the text of a method.
+func (s *scanner) method(at span) (string, bool) {
+	if method, ok := frequent[string(s.raw(at))]; ok {
+		return method, true
+	}
+	return s.string(at)
 }
 
 // hollow is what stands in an outline for a long value that begins so. Only these can be long.
@@ -360,8 +376,7 @@ func (s *scanner) failure(at span) (*Error, *DecodeError) {
 // failureParts finds the members of an error object that was passed over before; of those with one
 // name the last.
 func (s *scanner) failureParts(at span) (code, message, data span) {
-	var keys [manyKeys]key
-	in := scanner{data: s.data[:at.to], limits: s.limits, pos: at.from + 1, keys: keys[:0]}
+	in := scanner{data: s.data[:at.to], limits: s.limits, pos: at.from + 1}
 	in.space()
 	names := in.names()
 	for more := in.peek() != '}'; more; more = in.comma() {

@@ -22,8 +22,7 @@ func StringID(s string) ID {
 
 // ParseID reads an id as it stands in another message, such as requestId of notifications/cancelled.
 func ParseID(raw jsontext.Value) (ID, error) {
-	var keys [1]key
-	s := scanner{data: raw, limits: Limits{}.orDefaults(), keys: keys[:0]}
+	s := scanner{data: raw, limits: Limits{}.orDefaults()}
 	s.space()
 	start := s.pos
 	if !s.value(1) || !s.end() {

@@ -15,6 +15,7 @@ type Message struct {
 	Error  *Error         // of a response that failed
 
 	outline jsontext.Value // see Outline; empty where nothing is long
+	names   names          // see May
 }
 
 // Outline is the params of a request or notification, or the result of a response: the same members, but an empty one of its kind in the place of each
@@ -32,7 +33,7 @@ func (m Message) Outline() jsontext.Value {
 
 // WithParams is the request or notification with other params.
 func (m Message) WithParams(params jsontext.Value) Message {
-	m.Params, m.outline = params, nil
+	m.Params, m.outline, m.names = params, nil, 0
 	return m
 }
 

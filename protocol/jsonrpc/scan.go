@@ -16,13 +16,14 @@ type scanner struct {
 	pos    int
 	last   int // the end of the value passed last, before any space after it
 	tokens int
-	keys   []key  // names of the objects that are open, the innermost object's last
+	keys   keys   // names of the objects that are open, the innermost object's last
 	texts  []byte // what those of them mean that are written with escapes
 	spare  []map[uint64]struct{}
 	seed   maphash.Seed
 	err    *DecodeError
-	depth  int    // of the objects whose long values are noted: params and results
-	long   []span // those values
+	depth  int    // of the objects whose members are noted: params and results
+	long   []span // those of their values that are long
+	met    names  // the names of all
 }
 
 // span is a part of the input.
@@ -38,6 +39,32 @@ type key struct {
 	sum      uint32 // of the length and three bytes; names with different sums differ
 	escaped  bool
 }
+
+// keys is a stack of names. The first of them need no memory of their own.
+type keys struct {
+	n    int
+	few  [manyKeys]key
+	more []key
+}
+
+func (s *keys) push(k key) {
+	if s.n < manyKeys {
+		s.few[s.n] = k
+	} else {
+		s.more = append(s.more, k)
+	}
+	s.n++
+}
+
+func (s *keys) at(i int) *key {
+	if i < manyKeys {
+		return &s.few[i]
+	}
+	return &s.more[i-manyKeys]
+}
+
+// cut keeps the first n.
+func (s *keys) cut(n int) { s.n, s.more = n, s.more[:max(0, n-manyKeys)] }
 
 const (
 	// manyKeys is the number of members from which on an object's names are hashed. Below it,
@@ -190,8 +217,11 @@ func (s *scanner) object(depth int) bool {
 		if !s.value(depth + 1) {
 			return false
 		}
-		if s.last-from >= LongMember && depth == s.depth && string(s.meant(name)) != "_meta" {
-			s.long = append(s.long, span{from, s.last})
+		if depth == s.depth {
+			s.met |= bit(name.sum)
+			if s.last-from >= LongMember && string(s.meant(name)) != "_meta" {
+				s.long = append(s.long, span{from, s.last})
+			}
 		}
 		if more = s.comma(); s.err != nil {
 			return false
@@ -218,27 +248,28 @@ func (s *scanner) another(end byte) bool {
 }
 
 // shut passes over the end of an object and forgets its names.
-func (s *scanner) shut(n *names) bool {
+func (s *scanner) shut(n *members) bool {
 	s.pos++
-	if n.seen != nil && len(s.keys)-n.first <= maxSpare {
+	if n.seen != nil && s.keys.n-n.first <= maxSpare {
 		clear(n.seen)
 		s.spare = append(s.spare, n.seen)
 	}
-	s.keys, s.texts = s.keys[:n.first], s.texts[:n.texts]
+	s.keys.cut(n.first)
+	s.texts = s.texts[:n.texts]
 	return s.token()
 }
 
-// names are the members seen so far of one open object: those in keys from first on.
-type names struct {
+// members are those seen so far of one open object: those in keys from first on.
+type members struct {
 	first, texts int
 	seen         map[uint64]struct{} // hashes, from manyKeys members on
 }
 
 // names begins an object.
-func (s *scanner) names() names { return names{first: len(s.keys), texts: len(s.texts)} }
+func (s *scanner) names() members { return members{first: s.keys.n, texts: len(s.texts)} }
 
 // name passes over a member's name and the colon, and refuses a name the object has already.
-func (s *scanner) name(n *names) (key, bool) {
+func (s *scanner) name(n *members) (key, bool) {
 	start := s.pos
 	if s.peek() != '"' {
 		return key{}, s.broken("a member's name")
@@ -251,15 +282,14 @@ func (s *scanner) name(n *names) (key, bool) {
 		return key{}, false
 	}
 	s.settle(&k)
-	open := s.keys[n.first:]
-	if len(open) >= s.limits.Keys {
+	if s.keys.n-n.first >= s.limits.Keys {
 		return key{}, s.fail(
 			ReasonLimits,
 			start,
 			fmt.Sprintf("more than %d members", s.limits.Keys),
 		)
 	}
-	if s.duplicate(n, open, k) {
+	if s.duplicate(n, k) {
 		name := s.meant(k)
 		return key{}, s.fail(
 			ReasonParse,
@@ -267,7 +297,7 @@ func (s *scanner) name(n *names) (key, bool) {
 			fmt.Sprintf("a second member %q", name[:min(len(name), 64)]),
 		)
 	}
-	s.keys = append(s.keys, k)
+	s.keys.push(k)
 	s.space()
 	if s.peek() != ':' {
 		return key{}, s.broken("':'")
@@ -277,18 +307,18 @@ func (s *scanner) name(n *names) (key, bool) {
 	return k, true
 }
 
-func (s *scanner) duplicate(n *names, open []key, k key) bool {
-	if len(open) < manyKeys {
-		return s.among(open, k)
+func (s *scanner) duplicate(n *members, k key) bool {
+	if s.keys.n-n.first < manyKeys {
+		return s.among(n.first, k)
 	}
 	if n.seen == nil {
 		n.seen = s.set()
-		for _, o := range open {
-			n.seen[s.hash(o)] = struct{}{}
+		for i := n.first; i < s.keys.n; i++ {
+			n.seen[s.hash(*s.keys.at(i))] = struct{}{}
 		}
 	}
 	h := s.hash(k)
-	if _, ok := n.seen[h]; ok && s.among(open, k) {
+	if _, ok := n.seen[h]; ok && s.among(n.first, k) {
 		return true
 	}
 	n.seen[h] = struct{}{}
@@ -314,9 +344,10 @@ func (s *scanner) hash(k key) uint64 {
 	return maphash.Bytes(s.seed, s.meant(k))
 }
 
-func (s *scanner) among(open []key, k key) bool {
-	for _, o := range open {
-		if o.sum == k.sum && bytes.Equal(s.meant(o), s.meant(k)) {
+// among reports whether one of the names from first on is that of k.
+func (s *scanner) among(first int, k key) bool {
+	for i := first; i < s.keys.n; i++ {
+		if o := s.keys.at(i); o.sum == k.sum && bytes.Equal(s.meant(*o), s.meant(k)) {
 			return true
 		}
 	}
@@ -339,15 +370,5 @@ func (s *scanner) settle(k *key) {
 		s.texts, _ = jsontext.AppendUnquote(s.texts, s.data[k.from-1:k.to+1])
 		k.from, k.to = uint32(from), uint32(len(s.texts))
 	}
-	if name := s.meant(*k); len(name) > 0 {
-		k.sum = uint32(
-			len(name),
-		)<<24 ^ uint32(
-			name[0],
-		)<<16 ^ uint32(
-			name[len(name)/2],
-		)<<8 ^ uint32(
-			name[len(name)-1],
-		)
-	}
+	k.sum = sum(s.meant(*k))
 }
