@@ -3,6 +3,7 @@ package protocol
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"hash"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -57,7 +58,7 @@ func declares(v jsontext.Value) bool { return len(v) > 0 && v.Kind() != 'n' && v
 // others is the digest of the extensions of a client of which the host does not know what they mean,
 // as it declared them, in the bits of OfOthers. It is 0 for none.
 func (c ClientCapabilities) others() Fingerprint {
-	h, any := sha256.New(), false
+	var h hash.Hash // nil while there is none, as for most clients
 	for _, member := range extended {
 		all, _ := splice.Get(c.raw, member)
 		for m := range splice.Members(all) {
@@ -65,16 +66,18 @@ func (c ClientCapabilities) others() Fingerprint {
 			if !declares(m.Value) || member == "extensions" && slices.Contains(hosted, name) {
 				continue
 			}
+			if h == nil {
+				h = sha256.New()
+			}
 			settings := m.Value.Clone()
 			_ = settings.Compact() // what a client declares was read before
 			for _, part := range [][]byte{[]byte(member), []byte(name), settings} {
 				h.Write(binary.AppendUvarint(nil, uint64(len(part))))
 				h.Write(part)
 			}
-			any = true
 		}
 	}
-	if !any {
+	if h == nil {
 		return 0
 	}
 	return max(Fingerprint(binary.BigEndian.Uint64(h.Sum(nil)))&OfOthers, 1<<hostedBits)

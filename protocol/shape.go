@@ -110,6 +110,9 @@ var fingerprints = []struct {
 
 // Fingerprint is the fingerprint of what the client declared.
 func (c ClientCapabilities) Fingerprint() (f Fingerprint) {
+	if len(c.raw) <= len("{}") {
+		return 0
+	}
 	for _, row := range fingerprints {
 		if c.Has(row.path) {
 			f |= row.bit
