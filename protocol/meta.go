@@ -107,19 +107,30 @@ func (m Meta) Set(params jsontext.Value) jsontext.Value {
 // AdmitMeta checks _meta of a message. One that is null is as good as none, and is taken out: not
 // every server reads it so.
 func AdmitMeta(m jsonrpc.Message) (jsonrpc.Message, error) {
-	if meta, ok := splice.Get(m.Outline(), "_meta"); ok && meta.Kind() == 'n' {
+	if !m.May("_meta") {
+		return m, nil
+	}
+	meta, ok := splice.Get(m.Outline(), "_meta")
+	switch {
+	case !ok:
+		return m, nil
+	case meta.Kind() == 'n':
 		params, _ := splice.Delete(m.Params, "_meta")
 		return m.WithParams(params), nil
 	}
-	return m, CheckMeta(m.Outline())
+	return m, checkMeta(meta)
 }
 
 // CheckMeta bounds _meta by MaxMetaBytes, MaxMetaKeys in one object and MaxMetaDepth.
 func CheckMeta(params jsontext.Value) error {
-	meta, ok := splice.Get(params, "_meta")
+	if meta, ok := splice.Get(params, "_meta"); ok {
+		return checkMeta(meta)
+	}
+	return nil
+}
+
+func checkMeta(meta jsontext.Value) error {
 	switch {
-	case !ok:
-		return nil
 	case meta.Kind() != '{':
 		return InvalidParams("_meta is not an object")
 	case len(meta) > MaxMetaBytes:

@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
 )
 
@@ -26,6 +27,11 @@ func IsRetry(params jsontext.Value) bool {
 	_, responses := splice.Get(params, memberResponses)
 	_, state := splice.Get(params, memberState)
 	return responses || state
+}
+
+// Continues reports whether a request continues an earlier one.
+func Continues(m jsonrpc.Message) bool {
+	return (m.May(memberResponses) || m.May(memberState)) && IsRetry(m.Outline())
 }
 
 // ParseRetry reads inputResponses and requestState. What is malformed is refused with -32602; whether each answer fits its question is
