@@ -12,6 +12,7 @@ import (
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/mrtr"
 	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
 	"mcpd/transport"
 )
 
@@ -22,6 +23,17 @@ type Owner interface{ Send(msg any) error }
 // message worth. Ended must not wait.
 type Listener interface {
 	Ended(x *Exchange, failed bool)
+}
+
+// Tenant is the tenant of an exchange.
+type Tenant interface {
+	// Down is why it does not run, and nil while it does.
+	Down() *protocol.Error
+}
+
+// Renamer gives what a server says the names by which the client knows it.
+type Renamer interface {
+	Error(data jsontext.Value) jsontext.Value // of an error
 }
 
 // Exchange is one downstream request from its arrival to its single outcome. The session that received the request makes it, and
@@ -35,8 +47,8 @@ type Exchange struct {
 	Principal string
 	// Uncounted says that the host asks it for a task, and that it is not one of its principal's requests in flight: the task counts.
 	Uncounted bool
-	// Down says why the tenant does not run, and nil while it does; nil is for one that always runs.
-	Down func() *protocol.Error
+	// Tenant says why the tenant does not run; nil is for one that always runs.
+	Tenant Tenant
 	// Owner is told Done when the exchange has ended, and is sent what the server asks the client meanwhile. It outlives the session's actor.
 	Owner Owner
 	// Client is who the client says it is, where the params do not say so and it is known.
@@ -78,8 +90,8 @@ type Exchange struct {
 	// Transparent says that the client sees this one server as it is, so that notifications which
 	// nobody declared are passed on too if the revisions of both ends are of one era.
 	Transparent bool
-	// RewriteError does the same with the data of an error.
-	RewriteError func(data jsontext.Value) jsontext.Value
+	// Errors rewrites the data of an error. Nil keeps it as it is.
+	Errors Renamer
 	// Visit makes the result that sends the client's user to the pages without which an upstream ended the call (2025-11-25
 	// §client/elicitation, -32042). Nil is for a client that is told of that by an error.
 	Visit func(pages []mrtr.Input) (jsontext.Value, error)
@@ -88,8 +100,9 @@ type Exchange struct {
 	Progress protocol.Progress
 	// held is who has looked at it last; nil: it waits in the mailbox of Upstream.
 	held atomic.Pointer[Hold]
-	// counted says that it counts as in flight.
+	// counted says that it counts as in flight, and meter is where, as soon as Meters has looked.
 	counted atomic.Bool
+	meter   atomic.Pointer[telemetry.Requests]
 	// waits is why it was not written yet; nil where that is not known.
 	waits atomic.Pointer[protocol.Error]
 	// fate is what has become of it: its bits are below. That one of them was set first is what makes
@@ -99,6 +112,10 @@ type Exchange struct {
 	table atomic.Pointer[Table]
 	// watch is how long it may still take. It is the table's.
 	watch watch
+	// submit and forward are the messages by which it is handed on: each is sent once, and lasts as
+	// long as the exchange does.
+	submit  Submit
+	forward Forward
 	// links are its places in lists, each of which has the lock for its own.
 	links [lists]links
 	// kept is what it counts for its tenant, until it has its outcome; nil before the manager has seen
@@ -204,10 +221,10 @@ func (x *Exchange) Broken(why error) error {
 }
 
 func (x *Exchange) down() *protocol.Error {
-	if x.Down == nil {
+	if x.Tenant == nil {
 		return nil
 	}
-	return x.Down()
+	return x.Tenant.Down()
 }
 
 // Explain says what the client is told of an error: that its tenant is down, where it has lost its
@@ -245,9 +262,9 @@ func (x *Exchange) finish(result jsontext.Value, err error) bool {
 		return x.Sink.Finish(jsonrpc.Response(x.Downstream, result))
 	}
 	m := Failure(x.Downstream, x.Explain(err), x.Version)
-	if x.RewriteError != nil && len(m.Error.Data) > 0 {
+	if x.Errors != nil && len(m.Error.Data) > 0 {
 		told := *m.Error // the server's own may be in the log
-		told.Data = x.RewriteError(told.Data)
+		told.Data = x.Errors.Error(told.Data)
 		m.Error = &told
 	}
 	return x.Sink.Finish(m)

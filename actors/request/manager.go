@@ -126,7 +126,7 @@ func (m *Manager) submit(x *Exchange) {
 	}
 	m.arm(until)
 	m.p.Monitor(x.Upstream)
-	if err := m.p.Pass(x.Upstream, &Forward{Exchange: x}); err != nil {
+	if err := m.p.Pass(x.Upstream, x.forwarded()); err != nil {
 		x.Settle(Outcome{Err: untaken(x, err)})
 	}
 }

@@ -27,6 +27,12 @@ func (Done) Class() otp.Class         { return otp.Owed }
 // its upstream connection. The session sends it. What comes back is the outcome in the exchange's sink, and Done to its owner.
 type Submit struct{ Exchange *Exchange }
 
+// Submit is that message for the exchange. It is a part of it, and is sent once.
+func (x *Exchange) Submit() *Submit {
+	x.submit.Exchange = x
+	return &x.submit
+}
+
 // Fail answers the exchange when the manager could not take charge of it.
 func (m *Submit) Fail(err error) {
 	m.Exchange.Settle(Outcome{Err: m.Exchange.Broken(err)})
@@ -112,6 +118,12 @@ type Info struct {
 // Forward is what the manager sends to an upstream connection: write this exchange's request. Whoever
 // has its outcome settles it.
 type Forward struct{ Exchange *Exchange }
+
+// forwarded is that message for the exchange. It is a part of it, and is sent once.
+func (x *Exchange) forwarded() *Forward {
+	x.forward.Exchange = x
+	return &x.forward
+}
 
 // Fail settles the exchange when the connection ended before it looked at it, or while it did.
 func (m *Forward) Fail(err error) {

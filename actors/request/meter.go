@@ -36,11 +36,19 @@ func NewMeters(of func(server, method string) *telemetry.Requests, now func() ti
 }
 
 // Begin implements Meter.
-func (m *Meters) Begin(x *Exchange) { m.meter(x).Begin() }
+func (m *Meters) Begin(x *Exchange) {
+	r := m.meter(x)
+	x.meter.Store(r)
+	r.Begin()
+}
 
-// End implements Meter.
+// End implements Meter. Whoever settles an exchange may do so before Begin has looked.
 func (m *Meters) End(x *Exchange, o Outcome) {
-	m.meter(x).End(o.counts(), m.now().Sub(x.Arrived), o.Waited)
+	r := x.meter.Load()
+	if r == nil {
+		r = m.meter(x)
+	}
+	r.End(o.counts(), m.now().Sub(x.Arrived), o.Waited)
 }
 
 // meter is kept, so that nothing is looked up elsewhere on the way of a request. Servers and methods

@@ -19,19 +19,20 @@ import (
 
 // outgoing is a request whose server is known and whose connection may not be.
 type outgoing struct {
-	d            *session.Deliver
-	server       string
-	params       jsontext.Value // with the server's own names
-	rename       func(jsontext.Value) jsontext.Value
-	rewrite      func(jsontext.Value) jsontext.Value
-	rewriteError func(data jsontext.Value) jsontext.Value
-	made         uint32 // how often it was sent before, and ended for want of a visit
-	own          bool   // the session itself asks, in the words of the legacy era
-	fresh        bool   // what the session knows of the server was looked at anew for this
-	mayInsist    bool   // its server may refuse it because its client cannot follow tasks
-	insisted     bool   // and did
-	expiry       otp.Timer
-	binding      func() seal.Binding // see Session.binding
+	d         *session.Deliver
+	server    string
+	name      string         // the server's own, of the tool that is called
+	params    jsontext.Value // with the server's own names
+	rename    func(jsontext.Value) jsontext.Value
+	rewrite   func(jsontext.Value) jsontext.Value
+	errors    request.Renamer
+	made      uint32 // how often it was sent before, and ended for want of a visit
+	own       bool   // the session itself asks, in the words of the legacy era
+	fresh     bool   // what the session knows of the server was looked at anew for this
+	mayInsist bool   // its server may refuse it because its client cannot follow tasks
+	insisted  bool   // and did
+	expiry    otp.Timer
+	binding   func() seal.Binding // see Session.binding
 	// bytes that its exchange keeps of the request as the client sent it
 	beside int
 }
@@ -85,7 +86,11 @@ func (s *Session) toServer(o *outgoing) {
 		return
 	}
 	if ref, ok := s.targets[o.server]; ok && ref.Alive() {
-		s.logs(o, func() { s.submit(o, ref) })
+		if s.heard(o) {
+			s.submit(o, ref)
+		} else {
+			s.logs(o, func() { s.submit(o, ref) })
+		}
 		return
 	}
 	delete(s.targets, o.server)
@@ -134,24 +139,19 @@ func (s *Session) use(server string, ref otp.Ref, d *session.Deliver, then func(
 
 // submit makes the exchange and hands it to the request manager.
 func (s *Session) submit(o *outgoing, to otp.Ref) {
-	m, limits := o.d.Message, s.o.Tenant().Limits
-	if m.Method == "tools/call" && splice.Kind(m.Outline(), "task") != 0 {
+	m, limits := o.d.Message, &s.o.Tenant().Limits
+	if m.Method == "tools/call" && m.May("task") && splice.Kind(m.Outline(), "task") != 0 {
 		// a task is asked for by whoever keeps it; who does not offer them ignores the member
 		// (2025-11-25 §basic/utilities/tasks)
 		o.params, _ = splice.Delete(o.params, "task")
 	}
 	x := &request.Exchange{
-		ID: s.o.NextID.Add(
-			1,
-		),
-		Session: s.h.Row(), Principal: s.h.Endpoint().Principal, Owner: s.h, Down: s.h.Down,
+		ID:      s.o.NextID.Add(1),
+		Session: s.h.Row(), Principal: s.h.Endpoint().Principal, Owner: s.h, Tenant: s.h,
 		Client: s.record.Client, Version: s.record.Version, Downstream: m.ID,
 		Server: o.server, Upstream: to, Method: m.Method, Params: o.params,
 		Arrived: s.arrived(o.d), Timeout: limits.CallTimeout, MaxTimeout: limits.CallTimeoutMax,
-		Sink: s.sink(
-			o,
-		),
-		Rename: o.rename, Rewrite: s.wrap(o), RewriteError: o.rewriteError, Visit: s.visit(o),
+		Sink: s.sink(o), Rename: o.rename, Rewrite: s.wrap(o), Errors: o.errors, Visit: s.visit(o),
 		Extended: s.extended(), Transparent: s.transparent(),
 	}
 	if o.own {
@@ -162,10 +162,13 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 	}
 	forTask(x, o)
 	if x.Version.Has(protocol.PerRequestMeta) {
-		x.Level = logLevel(m.Outline())
+		x.Level = logLevel(m)
 	}
-	token, _ := splice.Get(m.Outline(), "_meta", "progressToken")
-	x.Token, x.Beside = token.Clone(), o.beside // a part of the request would keep all of it
+	if m.May("_meta") {
+		token, _ := splice.Get(m.Outline(), "_meta", "progressToken")
+		x.Token = token.Clone() // a part of the request would keep all of it
+	}
+	x.Beside = o.beside
 	if err := s.subscribing(o, x.ID); err != nil {
 		s.refuse(o.d, err)
 		return
@@ -174,7 +177,7 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 	x.Count(s.counted(o.d))
 	o.expiry.Stop() // it would hold a large request for as long as a call may take
 	s.h.Calls().Add(x)
-	if err := s.p.Pass(s.o.Requests, &request.Submit{Exchange: x}); err != nil {
+	if err := s.p.Pass(s.o.Requests, x.Submit()); err != nil {
 		x.Settle(request.Outcome{How: request.Refused, Err: s.untaken(o)})
 	}
 }

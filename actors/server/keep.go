@@ -39,6 +39,9 @@ func (s *Session) follows() bool {
 // asksForTask reports whether a request asks for a task, of a host that offered it. Several clients
 // write null for what they leave out.
 func (s *Session) asksForTask(m jsonrpc.Message) bool {
+	if !m.May("task") {
+		return false
+	}
 	wish, asks := splice.Get(m.Outline(), "task")
 	return asks && wish.Kind() != 'n' && s.record.Version.Has(protocol.Tasks) &&
 		s.record.Offered.Has("tasks.requests.tools.call")
@@ -57,7 +60,10 @@ func (s *Session) asTask(o *outgoing) (taken bool) {
 		s.fresh(o)
 		return true
 	}
-	name, _ := splice.GetString(o.params, "name")
+	name := o.name
+	if name == "" { // its endpoint is one server's
+		name, _ = splice.GetString(o.params, "name")
+	}
 	up, facts := s.view.Dialect(o.server)
 	plan, err := tasks.Decide(
 		tasks.Caller{Version: s.record.Version, Asked: s.asksForTask(m), Follows: s.follows()},

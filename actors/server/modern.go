@@ -14,9 +14,7 @@ import (
 // standalone admits one request of a client whose requests stand alone (2026-07-28 §basic). What is offered is what there is now: where
 // that does not allow the method, it is looked for once more, because nothing came before this that could have.
 func (s *Session) standalone(d *session.Deliver) {
-	declared := s.gate()
-	declared.Asks = false // before a server is asked for more it is looked at what there is
-	err := declared.Check(protocol.Client, d.Message.Method, d.Message.Params)
+	err := s.passed.check(s.record, d.Message, s.declared)
 	switch {
 	case err == nil:
 		s.dispatch(d)
@@ -31,6 +29,14 @@ func (s *Session) standalone(d *session.Deliver) {
 	default:
 		s.refuse(d, err)
 	}
+}
+
+// declared is what was agreed on, for a request that stands alone: before a server is asked for more
+// it is looked at what there is.
+func (s *Session) declared() protocol.Gate {
+	g := s.gate()
+	g.Asks = false
+	return g
 }
 
 // mayExtend reports whether a method may be of an extension that the one server is not known to have.

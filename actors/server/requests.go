@@ -55,7 +55,7 @@ var routes = map[string]struct {
 
 // goesOn reports whether a request begins nothing, but goes on with what is in hand or ends it.
 func goesOn(m jsonrpc.Message) bool {
-	return routes[m.Method].route == byTask || m.Method == "resources/unsubscribe" || mrtr.IsRetry(m.Outline())
+	return routes[m.Method].route == byTask || m.Method == "resources/unsubscribe" || mrtr.Continues(m)
 }
 
 // request admits one request and sends it on its way.
@@ -87,18 +87,38 @@ func (s *Session) request(d *session.Deliver) {
 		s.answer(d, nil)
 		return
 	}
-	if err := s.gate().Check(protocol.Client, m.Method, m.Params); err != nil {
+	if err := s.passed.check(s.record, m, s.gate); err != nil {
 		s.refuse(d, err)
 		return
 	}
 	s.dispatch(d)
 }
 
+// passed is the method that the gate let this session's client call last, and the record by which it
+// did. The gate goes by nothing else but whether params are an object, and a record is never changed:
+// whatever the client or its servers declare anew is in another.
+type passed struct {
+	method string
+	by     *session.Record
+}
+
+// check is whether the gate lets a request pass. It is decided once for many calls.
+func (p *passed) check(r *session.Record, m jsonrpc.Message, gate func() protocol.Gate) error {
+	if now := (passed{m.Method, r}); *p != now || m.Params.Kind() == '[' {
+		if err := gate().Check(protocol.Client, m.Method, m.Params); err != nil {
+			return err
+		}
+		*p = now
+	}
+	return nil
+}
+
 // dispatch sends a request that this session may make to where it goes.
 func (s *Session) dispatch(d *session.Deliver) {
-	m, bound := d.Message, s.o.Tenant().Limits.MaxSessionPending
+	m, limits := d.Message, &s.o.Tenant().Limits
+	bound := limits.MaxSessionPending
 	if s.h.IsPeer() { // many clients' requests
-		bound = s.o.Tenant().Limits.MaxPending
+		bound = limits.MaxPending
 	}
 	r, ok := routes[m.Method]
 	err := protocol.CheckParams(m.Method, m.Params)

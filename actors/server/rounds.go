@@ -62,7 +62,7 @@ func (s *Session) wrap(o *outgoing) func(jsontext.Value) jsontext.Value {
 		return o.rewrite
 	}
 	before, ring, park := o.rewrite, s.o.Held.Ring, s.o.Held.Park
-	p, bind, task, method, retried := s.p, s.binding(o), s.sealTask(o.server), o.d.Message.Method, mrtr.IsRetry(o.d.Message.Outline())
+	p, bind, task, method, retried := s.p, s.binding(o), s.sealTask(o.server), o.d.Message.Method, mrtr.Continues(o.d.Message)
 	return func(result jsontext.Value) jsontext.Value {
 		if before != nil {
 			result = before(result)
@@ -101,7 +101,7 @@ func uncached(method string, result jsontext.Value) jsontext.Value {
 // server's own state or as a new call.
 func (s *Session) again(o *outgoing) (taken bool) {
 	m := o.d.Message
-	if o.own || o.made > 0 || !s.modern() || !mrtr.MayAsk(m.Method) || !mrtr.IsRetry(m.Outline()) {
+	if o.own || o.made > 0 || !s.modern() || !mrtr.MayAsk(m.Method) || !mrtr.Continues(m) {
 		return false
 	}
 	retry, err := mrtr.ParseRetry(m.Params)

@@ -49,10 +49,11 @@ func (s *Session) undo(d *session.Deliver) bool {
 	}
 	s.toServer(&outgoing{
 		d: d, server: made.Server, params: params,
-		rewriteError: func(data jsontext.Value) jsontext.Value {
-			return new(
-				merge.Addresses,
-			).Error(merge.Reading{Server: made.Server, Method: d.Message.Method, Asked: uri, Own: made.Own}, data)
+		errors: &naming{
+			addresses: new(merge.Addresses),
+			reading: merge.Reading{
+				Server: made.Server, Method: d.Message.Method, Asked: uri, Own: made.Own,
+			},
 		},
 	})
 	return true
@@ -80,15 +81,14 @@ func (s *Session) route(d *session.Deliver, last bool) bool {
 		}
 	}
 	// The functions last as long as the call, which needs neither the request nor the view.
-	reading := s.reading(target.Server, method)
+	n := s.naming(target.Server, method)
 	if method == "resources/read" {
-		reading.Asked, _ = splice.GetString(d.Message.Params, "uri")
-		reading.Own, _ = splice.GetString(target.Params, "uri")
+		n.reading.Asked = target.Asked
+		n.reading.Own, _ = splice.GetString(target.Params, "uri")
 	}
 	s.toServer(&outgoing{
-		d: d, server: target.Server, params: target.Params,
-		rename:       func(result jsontext.Value) jsontext.Value { return addresses.Result(reading, result) },
-		rewriteError: func(data jsontext.Value) jsontext.Value { return addresses.Error(reading, data) },
+		d: d, server: target.Server, name: target.Name, params: target.Params,
+		rename: n.result, errors: n,
 	})
 	return true
 }
@@ -100,15 +100,33 @@ func (s *Session) subscribedTo(server, own string) bool {
 	})
 }
 
-// reading is how answers of a server are rewritten for a client of the list of all servers.
-func (s *Session) reading(server, method string) merge.Reading {
-	references, principal := s.view.References, s.h.Endpoint().Principal
-	return merge.Reading{
-		Server: server,
-		Method: method,
-		Given:  func(uri string) { references.Give(principal, server, uri) },
+// naming is how answers of a server are rewritten for a client of the list of all servers.
+type naming struct {
+	addresses  *merge.Addresses
+	references *merge.References
+	principal  string
+	reading    merge.Reading
+}
+
+func (s *Session) naming(server, method string) *naming {
+	return &naming{
+		addresses: s.view.Addresses, references: s.view.References, principal: s.h.Endpoint().Principal,
+		reading: merge.Reading{Server: server, Method: method},
 	}
 }
+
+// result rewrites a result. Most have nothing to rewrite.
+func (n *naming) result(result jsontext.Value) jsontext.Value {
+	if !merge.Linked(result) {
+		return result
+	}
+	reading := n.reading
+	reading.Given = func(uri string) { n.references.Give(n.principal, reading.Server, uri) }
+	return n.addresses.Result(reading, result)
+}
+
+// Error implements request.Renamer.
+func (n *naming) Error(data jsontext.Value) jsontext.Value { return n.addresses.Error(n.reading, data) }
 
 // giver finds the server that gave this principal a URI.
 func (s *Session) giver() func(uri string, order []string) (string, bool) {

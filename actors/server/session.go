@@ -70,6 +70,7 @@ type Session struct {
 	view    *catalog.View
 	seen    *catalog.Handle // leads to the same, as long as the catalogue keeps it
 	record  *session.Record // nil before the handshake
+	passed  passed          // the gate
 	opening bool            // initialize is being answered
 	waiting *waiting
 	targets map[string]otp.Ref // connections in use, by server

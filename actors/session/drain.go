@@ -24,9 +24,9 @@ func (x *Index) Idle(now time.Time) time.Duration {
 }
 
 // take refuses a message that a host which is stopping takes no more, and notes the time of others.
-func (x *Index) take(m jsonrpc.Message, now time.Time) error {
-	if x.Ending != nil && !finishing(m) {
-		if refused := x.Ending(); refused != nil {
+func (x *Index) take(m *jsonrpc.Message, now time.Time) error {
+	if x.Ending != nil {
+		if refused := x.Ending(); refused != nil && !finishing(m) {
 			return refused
 		}
 	}
@@ -36,7 +36,7 @@ func (x *Index) take(m jsonrpc.Message, now time.Time) error {
 
 // finishing reports whether a message is no new work: it lets something end that is in flight,
 // shows that its sender is alive, or opens a stream for what it is told.
-func finishing(m jsonrpc.Message) bool {
+func finishing(m *jsonrpc.Message) bool {
 	if m.Kind() != jsonrpc.KindRequest {
 		return true
 	}
@@ -44,5 +44,5 @@ func finishing(m jsonrpc.Message) bool {
 	case "ping", "subscriptions/listen", "tasks/cancel", "tasks/update":
 		return true
 	}
-	return mrtr.MayAsk(m.Method) && mrtr.IsRetry(m.Outline())
+	return mrtr.MayAsk(m.Method) && mrtr.Continues(*m)
 }

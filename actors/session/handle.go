@@ -229,7 +229,7 @@ func (h *Handle) deliver(ctx context.Context, d *Deliver) error {
 	if h.closed.Load() {
 		return h.gone()
 	}
-	if err := h.index.take(d.Message, h.clock.Now()); err != nil {
+	if err := h.index.take(&d.Message, h.clock.Now()); err != nil {
 		return err
 	}
 	if !h.enter() {

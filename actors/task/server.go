@@ -41,7 +41,7 @@ func (t *Task) submit(e tasks.Effect) {
 		x.MaxTimeout = x.Timeout
 	}
 	t.sent[e.Number] = x.ID
-	if err := t.p.Send(t.o.Requests, &request.Submit{Exchange: x}); err != nil {
+	if err := t.p.Send(t.o.Requests, x.Submit()); err != nil {
 		x.Settle(request.Outcome{Err: protocol.Overloaded("tenant", time.Second)})
 	}
 }

@@ -48,7 +48,7 @@ type outward struct {
 // Result rewrites the URIs that the client may come back with in a server's result: those of links,
 // embedded resources, contents and pages, and of what the server asks with an incomplete result.
 func (a *Addresses) Result(r Reading, result jsontext.Value) jsontext.Value {
-	if !linked(result) {
+	if !Linked(result) {
 		return result
 	}
 	o := outward{Addresses: a, server: r.Server, given: r.Given}
@@ -85,15 +85,15 @@ func (a *Addresses) Result(r Reading, result jsontext.Value) jsontext.Value {
 
 // Question rewrites the same in what a server asks a client.
 func (a *Addresses) Question(server, method string, params jsontext.Value) jsontext.Value {
-	if method != "sampling/createMessage" || !linked(params) {
+	if method != "sampling/createMessage" || !Linked(params) {
 		return params
 	}
 	return outward{Addresses: a, server: server}.messages(params)
 }
 
-// linked reports whether there may be URIs to rewrite: it costs a large text next to nothing. A
+// Linked reports whether there may be URIs to rewrite: it costs a large text next to nothing. A
 // name that is written with escapes could be anything.
-func linked(result jsontext.Value) bool {
+func Linked(result jsontext.Value) bool {
 	return bytes.Contains(result, []byte(`ri"`)) || bytes.Contains(result, []byte(`Template"`)) ||
 		bytes.Contains(result, []byte(`\u00`))
 }

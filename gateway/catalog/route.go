@@ -10,10 +10,12 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Target is where a request goes, and its params as that server knows them.
+// Target is where a request goes, and its params as that server knows them. Asked is what they named,
+// and Name is the server's own name of it.
 type Target struct {
-	Server string
-	Params jsontext.Value
+	Server      string
+	Params      jsontext.Value
+	Asked, Name string
 }
 
 // address is where a request names what it is for: the member of params that does, how that is
@@ -96,11 +98,11 @@ func (a *Addresses) Route(
 		return Target{}, err
 	}
 	if found.name != name {
-		if params, err = splice.Set(params, splice.Quote(found.name), row.member...); err != nil {
+		if params, err = splice.SetString(params, found.name, row.member...); err != nil {
 			return Target{}, protocol.InvalidParams(err.Error())
 		}
 	}
-	return Target{found.server, params}, nil
+	return Target{found.server, params, name, found.name}, nil
 }
 
 func (a *Addresses) tool(external string) (origin, error) {
