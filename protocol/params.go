@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
 )
 
@@ -40,9 +41,16 @@ var parameters = map[string][]parameter{
 
 // CheckParams refuses params of a client's request in which a member is missing or of the wrong kind. An optional one may be null: several
 // clients write that for what they leave out.
-func CheckParams(method string, params jsontext.Value) error {
-	for _, p := range parameters[method] {
-		wrong := ""
+func CheckParams(m jsonrpc.Message) error {
+	for _, p := range parameters[m.Method] {
+		params, wrong := m.Params, ""
+		switch {
+		case len(p.path) > 1: // what is in a long member, an outline does not have
+		case !p.required && !m.May(p.path[0]):
+			continue
+		default:
+			params = m.Outline()
+		}
 		switch kind := splice.Kind(params, p.path...); {
 		case kind == 0 && p.required:
 			wrong = " is missing"

@@ -1,12 +1,14 @@
 package protocol_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
 )
 
 // A refusal names the member that is wrong.
@@ -39,7 +41,12 @@ func TestParamsAreChecked(t *testing.T) {
 		{"tools/list", ``, ""},
 		{"own/method", `{"name":5}`, ""},
 	} {
-		err := protocol.CheckParams(c.method, jsontext.Value(c.params))
+		m := jsonrpc.Request(jsonrpc.IntID(1), c.method, jsontext.Value(c.params))
+		read, broken := jsonrpc.Decode(m.Append(nil), jsonrpc.Limits{})
+		err := protocol.CheckParams(m)
+		if again := protocol.CheckParams(read); broken != nil || fmt.Sprint(again) != fmt.Sprint(err) {
+			t.Errorf("%s %s: %v, %v when it was read", c.method, c.params, again, broken)
+		}
 		switch {
 		case c.wrong == "" && err != nil:
 			t.Errorf("%s %s: %v", c.method, c.params, err)

@@ -121,7 +121,7 @@ func (s *Session) dispatch(d *session.Deliver) {
 		bound = limits.MaxPending
 	}
 	r, ok := routes[m.Method]
-	err := protocol.CheckParams(m.Method, m.Params)
+	err := protocol.CheckParams(m)
 	if err == nil {
 		err = merge.CheckSubscribedURI(m.Method, m.Params)
 	}
