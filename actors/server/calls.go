@@ -35,6 +35,8 @@ type outgoing struct {
 	binding   func() seal.Binding // see Session.binding
 	// bytes that its exchange keeps of the request as the client sent it
 	beside int
+	said   jsontext.Value // see meta
+	looked bool           // for that
 }
 
 // Answers of the catalogue.
@@ -162,13 +164,10 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 	}
 	forTask(x, o)
 	if x.Version.Has(protocol.PerRequestMeta) {
-		x.Level = logLevel(m)
+		x.Level = o.level()
 	}
-	if m.May("_meta") {
-		token, _ := splice.Get(m.Outline(), "_meta", "progressToken")
-		x.Token = token.Clone() // a part of the request would keep all of it
-	}
-	x.Beside = o.beside
+	token, _ := splice.Get(o.meta(), protocol.MetaProgressToken)
+	x.Token, x.Beside = token.Clone(), o.beside // a part of the request would keep all of it
 	if err := s.subscribing(o, x.ID); err != nil {
 		s.refuse(o.d, err)
 		return

@@ -1,8 +1,9 @@
 package server
 
 import (
+	"github.com/go-json-experiment/json/jsontext"
+
 	"mcpd/protocol"
-	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
 )
 
@@ -16,7 +17,7 @@ func (s *Session) logs(o *outgoing, then func()) {
 	if s.levels == nil {
 		s.levels = map[string]string{}
 	}
-	s.levels[o.server] = logLevel(o.d.Message)
+	s.levels[o.server] = o.level()
 	s.heed()
 	s.tell(o.d, []string{o.server}, func(error) { s.logs(o, then) }) // another call may have ended meanwhile, and its level with it
 }
@@ -26,7 +27,7 @@ func (s *Session) heard(o *outgoing) bool {
 	if !s.modern() || o.own {
 		return true
 	}
-	level := logLevel(o.d.Message)
+	level := o.level()
 	set, ok := s.levels[o.server]
 	return level == "" || ok && protocol.AtLeast(level, set)
 }
@@ -38,11 +39,19 @@ func (s *Session) logged(server string) {
 	}
 }
 
-// logLevel is the level of the log lines that a request wants; none unless it says so.
-func logLevel(m jsonrpc.Message) string {
-	if !m.May("_meta") {
-		return ""
-	}
-	level, _ := splice.GetString(m.Outline(), "_meta", protocol.MetaLogLevel)
+// level is the level of the log lines that a request wants; none unless it says so.
+func (o *outgoing) level() string {
+	level, _ := splice.GetString(o.meta(), protocol.MetaLogLevel)
 	return level
+}
+
+// meta is _meta of the request as its client sent it; empty for none. It is looked for once.
+func (o *outgoing) meta() jsontext.Value {
+	if !o.looked {
+		o.looked = true
+		if m := o.d.Message; m.May("_meta") {
+			o.said, _ = splice.Get(m.Outline(), "_meta")
+		}
+	}
+	return o.said
 }
