@@ -56,6 +56,7 @@ type direction struct {
 	told   instant    // what the connection knows
 	passed bool       // told has: whatever comes next would fail by it
 	busy   int        // calls under way
+	least  instant    // the soonest that the connection knew since the first of them began
 }
 
 // ask takes a new deadline. It is told at once if a call is under way that would miss it.
@@ -76,17 +77,22 @@ func (d *direction) tell(tell func(time.Time) error) error {
 		return nil
 	}
 	d.told, d.passed = d.asked, false
+	d.least = min(d.least, d.told)
 	return tell(d.asked.time())
 }
 
 func (d *direction) begin(tell func(time.Time) error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.busy++
+	if d.busy++; d.busy == 1 {
+		d.least = d.told
+	}
 	_ = d.tell(tell) // the call fails too
 }
 
-// end takes the error of a call, and reports whether it is to go on: its deadline has not passed.
+// end takes the error of a call, and reports whether it is to go on: it has failed by a deadline that
+// the connection was told, and that is not the one asked for. A connection that has deadlines of its
+// own fails by those.
 func (d *direction) end(err error) (again bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -94,8 +100,12 @@ func (d *direction) end(err error) (again bool) {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		return false
 	}
+	now := instantOf(time.Now())
+	if d.least > now {
+		return false
+	}
 	d.passed = true
-	return d.asked > instantOf(time.Now())
+	return d.asked > now
 }
 
 // Read implements net.Conn.

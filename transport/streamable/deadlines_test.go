@@ -157,3 +157,22 @@ func TestDeadlinesAreToldWhereOneMatters(t *testing.T) {
 		}
 	})
 }
+
+// impatient is a connection that has a deadline of its own.
+type impatient struct{ net.Conn }
+
+func (impatient) Read([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
+
+// A Read that fails by a deadline of the connection's own is over.
+func TestOwnDeadlineOfAConnectionCounts(t *testing.T) {
+	near, peer := net.Pipe()
+	defer near.Close()
+	defer peer.Close()
+	c := newDeadlines(impatient{near})
+	if err := c.SetReadDeadline(time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+}

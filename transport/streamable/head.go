@@ -48,6 +48,10 @@ var varies = []string{"Content-Length", "Mcp-Method", "Mcp-Name", "Mcp-Session-I
 // has another client's each time: it remembers none.
 const maxStrange = 8
 
+// maxHead bounds what is remembered of one connection, in bytes of names and values. Heads of clients
+// are a third of it; a longer one is looked at each time, so that nobody has a host keep it.
+const maxHead = 2 << 10
+
 // recall returns what is remembered of a POST, or nil, and by what it is judged now. That is none, too,
 // where nothing may be remembered: several requests of HTTP/2 come at once.
 func (h *Handler) recall(r *http.Request) (known *head, by decided) {
@@ -60,7 +64,10 @@ func (h *Handler) recall(r *http.Request) (known *head, by decided) {
 		return nil, by
 	}
 	by = decided{h, h.options.Admission(), recaller.Settings()}
-	if c.head != nil && c.head.by == by && c.head.is(r) {
+	if c.head != nil && c.head.by != by { // it may hold a key that was revoked
+		c.head = nil
+	}
+	if c.head != nil && c.head.is(r) {
 		c.strange = 1
 		return c.head, by
 	}
@@ -75,11 +82,27 @@ func (k *head) is(r *http.Request) bool {
 	for i := range k.fields {
 		f := &k.fields[i]
 		values := r.Header[f.name]
-		if len(values) != 1 || values[0] != f.value && !slices.Contains(varies, f.name) {
+		if len(values) != 1 || !f.is(values[0]) && !slices.Contains(varies, f.name) {
 			return false
 		}
 	}
 	return true
+}
+
+// is reports whether a field has the same value. How long that takes tells nobody how much of a key
+// he has guessed: over the connection of a proxy come the clients of several.
+func (f *field) is(value string) bool {
+	if f.name != "Authorization" && f.name != "X-Api-Key" {
+		return value == f.value
+	}
+	if len(value) != len(f.value) {
+		return false
+	}
+	var differs byte
+	for i := range len(value) {
+		differs |= value[i] ^ f.value[i]
+	}
+	return differs == 0
 }
 
 // learn remembers a POST that passed all checks, when it is not the first of its connection: many
@@ -103,8 +126,12 @@ func (h *Handler) learn(r *http.Request, by decided, fields int, ep Endpoint) {
 		return
 	}
 	known := &head{by: by, target: r.RequestURI, host: r.Host, ep: ep, fields: make([]field, 0, fields)}
+	size := len(r.RequestURI) + len(r.Host)
 	for name, values := range r.Header {
 		if len(values) != 1 {
+			return
+		}
+		if size += len(name) + len(values[0]); size > maxHead {
 			return
 		}
 		known.fields = append(known.fields, field{name, values[0]})

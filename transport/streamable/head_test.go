@@ -212,6 +212,19 @@ func TestHeadIsForgotten(t *testing.T) {
 			t.Errorf("status %d", got)
 		}
 	})
+	t.Run("it is long", func(t *testing.T) {
+		h, _, c := recalling(t)
+		long := strings.Repeat("x", maxHead)
+		before := h.routed.Load()
+		for range 3 {
+			if got := c.post("/t/acme/mcp", "localhost", "X-Pad", long); got != http.StatusOK {
+				t.Errorf("status %d", got)
+			}
+		}
+		if n := h.routed.Load() - before; n != 3 {
+			t.Errorf("routed %d times, want 3: it is kept for as long as the connection", n)
+		}
+	})
 	t.Run("nothing but the number changed", func(t *testing.T) {
 		h, _, c := recalling(t)
 		h.settings.Add(1)

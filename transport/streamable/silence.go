@@ -75,15 +75,29 @@ func (s *silences) arm(now int64) {
 	s.clock.AfterFunc(time.Duration(s.first.due-now), s.fire)
 }
 
+// atOnce is how many responses are told in one go: whoever begins to wait meanwhile, and may be
+// another tenant's, waits for no more of them.
+const atOnce = 256
+
 func (s *silences) fire() {
+	for s.some() {
+	}
+}
+
+// some tells those that are due, atOnce of them at most, and reports whether there may be more.
+func (s *silences) some() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.armed = false
 	now := clock.Steady(s.clock.Now())
-	for s.first != nil && s.first.due <= now {
+	for range atOnce {
+		if s.first == nil || s.first.due > now {
+			s.armed = false
+			s.arm(now)
+			return false
+		}
 		o := s.first.out
 		s.remove(s.first)
 		o.tick()
 	}
-	s.arm(now)
+	return true
 }

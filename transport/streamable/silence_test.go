@@ -75,3 +75,39 @@ func TestSilencesShareATimer(t *testing.T) {
 		time.Sleep(time.Minute)
 	})
 }
+
+// However many are due at once, whoever begins to wait meanwhile waits for some of them only.
+func TestSilencesAreToldInParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &silences{clock: clock.System, most: time.Second}
+		outs := make([]outlet, 2*atOnce+1)
+		for i := range outs {
+			outs[i] = makeOutlet()
+			s.begin(&silence{}, &outs[i])
+		}
+		told := func() (n int) {
+			for i := range outs {
+				n += len(outs[i].wake)
+			}
+			return n
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if n := told(); n != len(outs) {
+			t.Errorf("%d told, want all %d", n, len(outs))
+		}
+		for i := range outs {
+			outs[i] = makeOutlet()
+			s.begin(&silence{}, &outs[i])
+		}
+		s.mu.Lock()
+		for w := s.first; w != nil; w = w.after {
+			w.due = 0
+		}
+		s.mu.Unlock()
+		if more := s.some(); !more || told() != atOnce {
+			t.Errorf("%d told in one go, want %d", told(), atOnce)
+		}
+		s.fire()
+	})
+}
