@@ -76,6 +76,8 @@ type Client struct {
 
 	in       chan arrival
 	takes    func(transport.Inbound) bool // what Answers was given; nil for nothing
+	unread   atomic.Int64                 // what was delivered, until Recv is called for what comes after it
+	returned bool                         // Recv has returned something; Recv alone has it
 	handling chan struct{}                // of what Recv has returned last; Recv alone has it
 	posts    chan struct{}                // holds a token for each goroutine that carries a request
 	notices  chan struct{}                // likewise for the rest

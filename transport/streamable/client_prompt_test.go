@@ -1,8 +1,10 @@
 package streamable_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -71,13 +73,48 @@ func TestAnswerAloneIsHandedOver(t *testing.T) {
 					synctest.Wait()
 					tt.want[0] = "2" + tt.want[0]
 				}
+				var read []string
+				ctx, stop := context.WithCancel(t.Context())
+				if !tt.waits { // somebody reads what comes
+					go func() {
+						for in, err := c.Recv(ctx); err == nil; in, err = c.Recv(ctx) {
+							read = append(read, show(in))
+						}
+					}()
+					synctest.Wait()
+				}
 				send(t, c, call(1, "tools/call"))
+				synctest.Wait()
+				stop()
 				synctest.Wait()
 				if len(taken) != 1-min(1, len(tt.want)) {
 					t.Errorf("handed over: %v", taken)
 				}
-				expect(t, c, tt.want...)
+				if tt.waits {
+					expect(t, c, tt.want...)
+				} else if !slices.Equal(read, tt.want) {
+					t.Errorf("read: %q, want %q", read, tt.want)
+				}
 			})
 		})
 	}
+}
+
+// What Recv has returned is not handled before Recv is called again: no answer overtakes it.
+func TestAnswerDoesNotOvertakeWhatIsBeingHandled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		p.posts["tools/call"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
+			answerJSON(w, jsonrpc.Response(m.ID, jsontext.Value(`{}`)))
+		}
+		c := inMemory(t, p)
+		taken := 0
+		shake(t, c, protocol.V20251125) // its answer is being handled
+		c.Answers(func(transport.Inbound) bool { taken++; return true })
+		send(t, c, call(1, "tools/call"))
+		if synctest.Wait(); taken != 0 {
+			t.Error("overtaken")
+		}
+		recv(t, c)
+	})
 }

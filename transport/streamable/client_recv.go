@@ -23,11 +23,12 @@ func (c *Client) Answers(take func(transport.Inbound) bool) { c.takes = take }
 
 // prompt gives an answer to whoever takes answers, and reports whether it was taken.
 func (c *Client) prompt(in transport.Inbound) bool {
-	return c.takes != nil && len(c.in) == 0 && c.takes(in)
+	return c.takes != nil && c.unread.Load() == 0 && c.takes(in)
 }
 
 // deliver hands something to Recv, waiting for room.
 func (c *Client) deliver(in transport.Inbound) {
+	c.unread.Add(1)
 	if in.Message.Size() >= transport.Large {
 		c.keep(in)
 		return
@@ -66,13 +67,17 @@ func (c *Client) keep(in transport.Inbound) {
 
 // received takes note that what Recv has returned before was handled.
 func (c *Client) received(a arrival) transport.Inbound {
-	c.handling = a.handled
+	c.handling, c.returned = a.handled, true
 	return a.in
 }
 
 // Recv returns the next thing that came. It ends with ErrSessionLost, or transport.ErrClosed
 // after Close; a request of which nothing was said until then may have been executed.
 func (c *Client) Recv(ctx context.Context) (transport.Inbound, error) {
+	if c.returned {
+		c.unread.Add(-1)
+		c.returned = false
+	}
 	if c.handling != nil {
 		close(c.handling)
 		c.handling = nil
