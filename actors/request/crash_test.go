@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/request"
 	"mcpd/internal/fault"
@@ -243,4 +245,44 @@ func TestManagerStartsWithoutExchangesItCannotLiveWith(t *testing.T) {
 			t.Errorf("the next: %v", out.All())
 		}
 	})
+}
+
+// hopeless is a sink, and a renamer, that crashes whoever uses it.
+type hopeless struct {
+	stage.Sink
+}
+
+func (*hopeless) Finish(jsonrpc.Message) bool         { panic("asked to") }
+func (*hopeless) Error(jsontext.Value) jsontext.Value { panic("asked to") }
+
+// An exchange whose outcome cannot be told, or not be put into the client's words, leaves nothing
+// behind, and its client hears what can be told.
+func TestOutcomeThatCrashesLeavesNothing(t *testing.T) {
+	for name, sound := range map[string]bool{"its words": true, "its sink": false} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(r *rig) {
+				h, sink := &hopeless{}, &stage.Sink{}
+				x := &request.Exchange{
+					ID: 99, Session: "s", Owner: r.Ref("owner"), Version: protocol.V20251125,
+					Downstream: jsonrpc.IntID(1), Server: "files", Upstream: r.Ref("conn"), Method: "tools/call",
+					Arrived: time.Now(), Timeout: time.Minute, Sink: h, Errors: h,
+				}
+				if sound {
+					x.Sink = sink
+				}
+				r.send(&request.Submit{Exchange: x})
+				r.Rest()
+				func() {
+					defer func() { _ = recover() }()
+					x.Settle(request.Outcome{Err: &jsonrpc.Error{Code: 1, Message: "no", Data: jsontext.Value(`{}`)}})
+				}()
+				if r.Rest(); len(r.pending(request.PendingQuery{})) != 0 || len(r.done()) != 1 {
+					t.Errorf("%v in flight, %d told", r.pending(request.PendingQuery{}), len(r.done()))
+				}
+				if got := sink.Word(); sound && got != int64(-32603) {
+					t.Errorf("its client hears %v", got)
+				}
+			})
+		})
+	}
 }

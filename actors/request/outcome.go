@@ -1,7 +1,6 @@
 package request
 
 import (
-	"cmp"
 	"errors"
 	"time"
 
@@ -41,22 +40,21 @@ func (x *Exchange) Settle(o Outcome) bool {
 	if !x.claim(&o) {
 		return false
 	}
-	o.Err = x.Explain(o.Err)
 	t := x.table.Load()
+	if t != nil {
+		defer t.end(x, &o)
+	}
+	defer x.ended(o.failed())
 	told := false
 	defer func() {
-		if !told { // somebody crashes of it; a second time it is not tried
-			told = true
-			x.finish(nil, cmp.Or(o.Err, x.Broken(errCrashed)))
-		}
-		x.ended(o.failed())
-		if t != nil {
-			t.end(x, &o)
+		if !told { // somebody crashes of it, who is not asked again
+			x.Sink.Finish(Failure(x.Downstream, x.plainly(o.Err), x.Version))
 		}
 	}()
 	if t != nil {
 		t.drop(x)
 	}
+	o.Err = x.Explain(o.Err)
 	release(x, o.How)
 	switch {
 	case o.How == Cancelled && o.Err == nil: // its client waits for no answer
@@ -90,6 +88,14 @@ func (x *Exchange) claim(o *Outcome) bool {
 			return true
 		}
 	}
+}
+
+// plainly is an error that needs nobody to put it into other words: one of the host's own.
+func (x *Exchange) plainly(err error) error {
+	if own, ok := errors.AsType[*protocol.Error](err); ok {
+		return own
+	}
+	return protocol.InternalError(errCrashed).Unanswered(x.Server, x.Over()).Repeating(x.Method)
 }
 
 // errCrashed is why an exchange ends whose outcome could not be told.

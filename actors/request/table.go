@@ -186,7 +186,7 @@ func (t *Table) shut() {
 	}
 }
 
-// Due are the exchanges whose time is up, the earliest first.
+// Due are the exchanges whose time is up, in the order in which they came.
 func (t *Table) Due(now time.Time) (due []*Exchange) {
 	for i := range t.shards {
 		s := &t.shards[i]
