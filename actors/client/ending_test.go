@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,7 +10,9 @@ import (
 
 	"mcpd/actors/client"
 	"mcpd/actors/internal/stage"
+	"mcpd/internal/mcptest"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
 	"mcpd/telemetry"
 	"mcpd/transport"
@@ -121,4 +124,26 @@ func TestReadyConnectionSaysWhatItLacks(t *testing.T) {
 			t.Errorf("then %s without %q", got.State, got.Lacks)
 		}
 	})
+}
+
+// A program that ends during its handshake is told of in the same words, whether it had read the
+// handshake or not.
+func TestEndDuringTheHandshakeHasOneText(t *testing.T) {
+	for name, end := range map[string]func(p *mcptest.Peer, m jsonrpc.Message, exit error){
+		"read":     func(p *mcptest.Peer, _ jsonrpc.Message, exit error) { p.Close(exit) },
+		"not read": func(p *mcptest.Peer, m jsonrpc.Message, exit error) { p.Send(failure(m, exit)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, nil, func(r *rig) {
+				p := r.server()
+				exit := &transport.ExitError{Cause: stdio.CauseHandshake, Code: 3}
+				end(p, p.Expect("initialize"), exit)
+				r.Rest()
+				reports := slices.DeleteFunc(r.reports(), func(p *client.Report) bool { return p.Cause == nil })
+				if len(reports) == 0 || client.EndingOf(reports[0].Cause).Text != exit.Error() {
+					t.Errorf("%+v, want %q", reports, exit)
+				}
+			})
+		})
+	}
 }

@@ -79,7 +79,10 @@ func (c *Connection) initialized(result jsontext.Value, err error) error {
 	}
 	if err != nil {
 		_ = c.step(session.Refuse) // an answer is always taken in the phase that waits for it
-		c.greeted = fmt.Errorf("initialize: %w", err)
+		c.greeted = err
+		if _, exit := errors.AsType[*transport.ExitError](err); !exit { // that says it by itself
+			c.greeted = fmt.Errorf("initialize: %w", err)
+		}
 		if modernOnly(init.Version, err) && (!c.probed || c.silent) && c.may(protocol.Modern) {
 			return c.probe(c.newest(protocol.Modern))
 		}
