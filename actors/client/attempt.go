@@ -113,10 +113,11 @@ func (c *Connection) read(
 		if way.take(in) {
 			continue
 		}
+		number := way.next() // before the rest: no answer overtakes what rests
 		if err := c.rest(ctx, lately, in); err != nil {
 			return err
 		}
-		if err := c.bring(ctx, inbound{in: in, attempt: attempt, number: way.next()}); err != nil {
+		if err := c.bring(ctx, inbound{in: in, attempt: attempt, number: number}); err != nil {
 			return err
 		}
 	}

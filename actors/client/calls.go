@@ -33,14 +33,7 @@ type flight struct {
 }
 
 // flightOf is the call of an exchange that is at the server; nil for none.
-func (c *Connection) flightOf(exchange uint64) *flight {
-	for _, f := range c.calls.all() {
-		if f.x.ID == exchange {
-			return f
-		}
-	}
-	return nil
-}
+func (c *Connection) flightOf(exchange uint64) *flight { return c.calls.of(exchange) }
 
 // forward takes a call: writes it when the connection is ready and it has its turn, keeps it until then otherwise.
 func (c *Connection) forward(x *request.Exchange) {
@@ -148,11 +141,11 @@ func (c *Connection) response(m jsonrpc.Message) error {
 		return a.then(m.Result, nil)
 	}
 	f := whose(c.calls, m.ID)
-	if f == nil {
+	if f == nil || !c.calls.lengthen(f) { // it has its answer, perhaps just now
 		c.drops.Reply(c.p, c.o.Emit, telemetry.ReplyDropped{Where: c.where(), Reason: "unknown", Count: 1})
 		return nil
 	}
-	if c.doubts(m.ID, transport.Inbound{Message: m}) || c.mismatched(m.ID, m) {
+	if c.doubts(f, transport.Inbound{Message: m}) || c.mismatched(f, m) {
 		return nil
 	}
 	c.calls.take(m.ID)
@@ -218,10 +211,10 @@ func (c *Connection) failed(in transport.Inbound) error {
 		return a.then(nil, in.Err)
 	}
 	f := c.calls.get(id)
-	if f == nil {
+	if f == nil || !c.calls.lengthen(f) {
 		return nil
 	}
-	if c.doubts(id, in) {
+	if c.doubts(f, in) {
 		return nil
 	}
 	c.calls.take(id)
@@ -297,17 +290,14 @@ func (c *Connection) withdraw(m *request.Withdraw) {
 		c.takeTurns()
 		return
 	}
-	for id, f := range c.calls.all() {
-		if f.x.ID != m.ID {
-			continue
-		}
-		if c.calls.take(id) == nil { // its answer has come just now
+	if f := c.flightOf(m.ID); f != nil {
+		if c.calls.take(f.id) == nil { // its answer has come just now
 			return
 		}
 		c.settled(f.x)
 		f.settle(context.Canceled)
 		c.withdrew(f.x)
-		c.send(jsonrpc.Notification("notifications/cancelled", cancelled(id, m.Reason)))
+		c.send(jsonrpc.Notification("notifications/cancelled", cancelled(f.id, m.Reason)))
 		c.dropQuestionsOf(m.ID) // afterwards: it is not to go on with the call for want of an answer
 		c.takeTurns()
 		return

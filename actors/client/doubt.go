@@ -23,12 +23,12 @@ var errEra = errors.New("the server does not speak any more what it spoke")
 
 // doubts reports whether the answer to a call is kept until it is known whether the server is the
 // one that it was.
-func (c *Connection) doubts(id jsonrpc.ID, in transport.Inbound) bool {
+func (c *Connection) doubts(f *flight, in transport.Inbound) bool {
 	err := in.Err
 	if in.Message.Error != nil {
 		err = in.Message.Error
 	}
-	if err == nil || c.piped() || c.state != Ready || c.drives[c.calls.get(id).x.ID] != nil {
+	if err == nil || c.piped() || c.state != Ready || c.drives[f.x.ID] != nil {
 		return false
 	}
 	sign := signOf(c.facts.Version.Era(), err)
@@ -135,8 +135,8 @@ func (c *Connection) spoke() dialect { return dialect{c.facts.Version.Era(), c.u
 // mismatched takes a call that a modern server refused because of the header fields that repeat its
 // arguments: the tool's schema is not the one that was listed. With the new one it is made again,
 // once (2026-07-28 §basic/transports/streamable-http).
-func (c *Connection) mismatched(id jsonrpc.ID, m jsonrpc.Message) bool {
-	x := c.calls.get(id).x
+func (c *Connection) mismatched(f *flight, m jsonrpc.Message) bool {
+	x := f.x
 	if m.Error == nil || m.Error.Code != protocol.CodeHeaderMismatch || x.Method != "tools/call" || c.piped() || x.Resent() ||
 		!c.facts.Offers(catalog.Tools) ||
 		c.state != Ready ||
@@ -144,7 +144,7 @@ func (c *Connection) mismatched(id jsonrpc.ID, m jsonrpc.Message) bool {
 		return false
 	}
 	x.Resend()
-	c.stale = append(c.stale, id)
+	c.stale = append(c.stale, f.id)
 	if f := &c.fetching[catalog.Tools]; !f.busy {
 		c.fetch(catalog.Tools)
 	}

@@ -25,6 +25,18 @@ func (f *flights) get(id jsonrpc.ID) *flight {
 	return f.by[id]
 }
 
+// of is the call of an exchange, nil for none.
+func (f *flights) of(exchange uint64) *flight {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, call := range f.by {
+		if call.x.ID == exchange {
+			return call
+		}
+	}
+	return nil
+}
+
 func (f *flights) put(id jsonrpc.ID, call *flight) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

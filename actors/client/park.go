@@ -78,6 +78,9 @@ func (c *Connection) park() {
 	if !c.keptForAway() || c.state != Ready || c.info().Transport == transport.SSE {
 		return
 	}
+	if c.o.Idle > 0 {
+		c.staysAwakeAfter(c.way.usedLast(), c.o.Idle)
+	}
 	if c.needed() || c.until.After(c.p.Now()) {
 		c.parking = c.p.After(parkRetry, parkDue{})
 		return

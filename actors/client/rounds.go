@@ -43,7 +43,6 @@ func (c *Connection) interrupted(f *flight, m jsonrpc.Message) bool {
 		if err != nil { // it was said before
 			return false
 		}
-		f.long = true
 		d = &drive{f: f, arguments: arguments, Drive: rounds.NewDrive(c.p.Now(), params, rounds.Options{
 			Server: c.o.Server, Version: c.facts.Version, Client: c.declaredBy(f.x), ElicitationID: "mcpd-" + strconv.FormatUint(f.x.ID, 36) + "-",
 		})}

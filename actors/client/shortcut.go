@@ -30,6 +30,7 @@ type shortcut struct {
 	handled   atomic.Uint64           // the last of them that it has handled
 	hears     atomic.Pointer[hearing] // nil: nothing may be taken
 	attentive atomic.Bool             // the actor waits for calls to end
+	told      atomic.Bool             // it is going to hear that some have
 	used      atomic.Int64            // how long after begun it was used last
 }
 
@@ -37,6 +38,10 @@ type shortcut struct {
 type spared struct {
 	late *telemetry.ReplyDropped // its answer, which came too late; nil for most
 }
+
+// Class lets it be heard however full the mailbox is: there is one for calls that ended meanwhile, and
+// one for each whose answer is late.
+func (spared) Class() otp.Class { return otp.Owed }
 
 func newShortcut(c *Connection) *shortcut {
 	return &shortcut{p: c.p, calls: c.calls, written: c.written, asked: c.unanswered, begun: c.p.Now()}
@@ -60,12 +65,15 @@ func (s *shortcut) take(in transport.Inbound) bool {
 		return false
 	}
 	f := whose(s.calls, m.ID)
-	if f == nil || !s.calls.takePlain(f) {
+	if f == nil {
 		return false
 	}
 	now := s.p.Now()
+	s.used.Store(int64(now.Sub(s.begun))) // before: who finds no call finds that there was one
+	if !s.calls.takePlain(f) {
+		return false
+	}
 	s.asked.Add(-1)
-	s.used.Store(int64(now.Sub(s.begun)))
 	answer := answerOf(f, m, now)
 	answer.Result, answer.Err = h.result(f.x, m.Result)
 	first := f.x.Settle(answer)
@@ -75,7 +83,7 @@ func (s *shortcut) take(in transport.Inbound) bool {
 		_ = s.p.Post(spared{&telemetry.ReplyDropped{
 			Method: f.x.Method, Reason: f.x.Lateness(), After: answer.Waited, Count: 1,
 		}})
-	case s.attentive.Load():
+	case s.attentive.Load() && !s.told.Swap(true):
 		_ = s.p.Post(spared{})
 	}
 	return true
@@ -112,6 +120,7 @@ func (c *Connection) attend() {
 
 // spared does what is done at the end of each call.
 func (c *Connection) spared(m spared) {
+	c.way.told.Store(false)
 	if m.late != nil {
 		m.late.Where = c.where()
 		c.drops.Reply(c.p, c.o.Emit, *m.late)

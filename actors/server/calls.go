@@ -212,7 +212,10 @@ func (s *Session) arrived(d *session.Deliver) time.Time {
 }
 
 // heed has this actor hear of the end of every call, as long as it needs that.
-func (s *Session) heed() { s.h.Listen(len(s.asked)+len(s.leaving)+len(s.levels) > 0) }
+func (s *Session) heed() {
+	s.p.Check() // else one that was replaced would undo what its successor says
+	s.h.Listen(len(s.asked)+len(s.leaving)+len(s.levels) > 0)
+}
 
 // done hears that a call has ended.
 func (s *Session) done(m request.Done) {

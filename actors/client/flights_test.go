@@ -1,0 +1,29 @@
+package client
+
+import (
+	"testing"
+
+	"mcpd/actors/request"
+	"mcpd/protocol/jsonrpc"
+)
+
+// A call is either the connection's or of who reads its answer: whoever comes first has it.
+func TestFlightIsOneOnes(t *testing.T) {
+	x := &request.Exchange{ID: 7}
+	for name, tt := range map[string]struct {
+		first, second func(calls *flights, f *flight) bool
+	}{
+		"the connection's": {(*flights).lengthen, (*flights).takePlain},
+		"the reader's":     {(*flights).takePlain, (*flights).lengthen},
+		"taken once":       {(*flights).takePlain, (*flights).takePlain},
+	} {
+		calls, f := newFlights(), &flight{x: x}
+		calls.put(jsonrpc.IntID(1), f)
+		if calls.of(x.ID) != f {
+			t.Errorf("%s: not found", name)
+		}
+		if first, second := tt.first(calls, f), tt.second(calls, f); !first || second {
+			t.Errorf("%s: %t and %t", name, first, second)
+		}
+	}
+}
