@@ -69,7 +69,7 @@ func TestPlainAnswerTakesTheShortWay(t *testing.T) {
 	}
 }
 
-// What a server has said before an answer arrives before it.
+// An answer overtakes nothing that its server has said before it.
 func TestShortWayOvertakesNothing(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.ready(`{"tools":{},"logging":{}}`)

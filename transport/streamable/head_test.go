@@ -179,7 +179,7 @@ func TestHeadIsRemembered(t *testing.T) {
 	}
 }
 
-// What is remembered counts for the settings that it was found by.
+// A remembered head counts only for the settings that it was found by.
 func TestHeadIsForgotten(t *testing.T) {
 	post := func(c *keptClient) int { return c.post("/t/acme/mcp", "localhost") }
 	t.Run("a key is revoked", func(t *testing.T) {
