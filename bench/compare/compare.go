@@ -36,8 +36,8 @@ type Finding struct {
 	Why    string // of what is untold
 }
 
-// steady are the units whose quantities hardly depend on what else a machine does.
-var steady = []string{"KiB", "B", "allocations"}
+// Steady are the units whose quantities hardly depend on what else a machine does.
+var Steady = []string{"KiB", "B", "allocations", "objects"}
 
 // Compare tells what the later run has in common with the earlier one. It fails where nothing can be told at all.
 func Compare(earlier, later record.Record) ([]Finding, error) {
@@ -95,7 +95,7 @@ func gone(earlier, later record.Record) (list []Finding) {
 // amounts compares mcpd's memory itself.
 func amounts(earlier, later record.Record) (list []Finding) {
 	for _, m := range later.Measurements {
-		if m.Subject != record.Mcpd || !slices.Contains(steady, m.Unit) {
+		if m.Subject != record.Mcpd || !slices.Contains(Steady, m.Unit) {
 			continue
 		}
 		for _, o := range earlier.Measurements {

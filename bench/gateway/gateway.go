@@ -19,4 +19,4 @@ var Roles = []kit.Role{
 }
 
 // Scenarios are those of this package, in their order.
-var Scenarios = []kit.Scenario{callStdio, callHTTP, callEras, callServers, callPayload, callForms, callPaced, list, fanOut}
+var Scenarios = []kit.Scenario{callStdio, callHTTP, callHeap, callEras, callServers, callPayload, callForms, callPaced, list, fanOut}

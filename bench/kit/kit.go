@@ -51,6 +51,11 @@ func (r *Run) Miss(scenario, subject, reason string, args ...any) {
 }
 
 // Limits are what a ratio must be and where it should be. 0 is none.
+//
+// A limit is that of a ratio, or of a difference, between two that were measured in turn, since a
+// time says nothing without another from the same machine. The one exception is Count: how many
+// objects and bytes something takes depends on the program and not on the machine, so it is judged
+// by itself.
 type Limits struct {
 	Gate, Goal float64
 	Least      bool // the ratio must not be below them; otherwise not above
@@ -83,6 +88,12 @@ func (r *Run) Bound(name string, subject record.Measurement, bound float64, l Li
 		baseline.Rounds[i] = bound
 	}
 	return r.Compare(name, subject, baseline, l)
+}
+
+// Count is Compare for a number of things, such as objects on the heap, which is judged by itself: its
+// limits are numbers of the same things.
+func (r *Run) Count(name string, subject record.Measurement, l Limits) error {
+	return r.Beyond(name, subject, record.Measurement{Rounds: make([]float64, len(subject.Rounds))}, l)
 }
 
 func (r *Run) compared(name, unit string, subject, baseline record.Measurement, e load.Estimate, l Limits, of func(s, b float64) float64) {

@@ -34,6 +34,21 @@ func TestCompareJudgesGateAndGoal(t *testing.T) {
 	}
 }
 
+// A count has the limits of what is counted, and stands in the record in that unit.
+func TestCountsAreJudgedByThemselves(t *testing.T) {
+	for gate, want := range map[float64]load.Verdict{45: load.Pass, 44: load.Unclear, 41: load.Fail} {
+		r := &Run{Seed: 1}
+		m := record.Measurement{Unit: "objects", Rounds: []float64{42, 43, 44, 45, 44}}
+		if err := r.Count("heap objects per call", m, Limits{Gate: gate, Goal: 30}); err != nil {
+			t.Fatal(err)
+		}
+		c := r.Record.Comparisons[0]
+		if c.Verdict != want || c.Reached != load.Fail || c.Unit != m.Unit || c.Ratio != 44 || c.Rounds[0] != 42 {
+			t.Errorf("gate %v: %+v, want %q", gate, c, want)
+		}
+	}
+}
+
 func TestHistogramsSurviveTheRecord(t *testing.T) {
 	h := hdrhistogram.New(100, 1e10, 3)
 	for _, v := range []int64{1000, 2000, 3000} {

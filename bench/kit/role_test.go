@@ -39,8 +39,12 @@ func TestRolesAreProcessesOfTheirOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := after.Minus(before, 1); d.CPU <= 0 || after.InUse() <= 0 {
+	d := after.Minus(before, 2)
+	if d.CPU <= 0 || after.InUse() <= 0 {
 		t.Errorf("four collections used %+v of %+v", d, after)
+	}
+	if objects := (after.Objects - before.Objects) / 2; objects <= 0 || d.Objects != objects || d.Allocated < objects {
+		t.Errorf("an answer is nothing on the heap: %+v", d)
 	}
 	if err := p.Stop(); err != nil {
 		t.Error(err)

@@ -19,6 +19,10 @@ type Usage struct {
 	Heap   float64 `json:"heap"`   // bytes allocated and not freed
 	Stacks float64 `json:"stacks"` // bytes of goroutine stacks
 	CPU    float64 `json:"cpu"`    // seconds, user and system
+
+	// Objects and Allocated are all that was put on the heap, whether it was freed or not.
+	Objects   float64 `json:"objects"`
+	Allocated float64 `json:"allocated"` // bytes
 }
 
 // InUse is what a process has allocated: its heap and its stacks.
@@ -28,7 +32,8 @@ func (u Usage) InUse() float64 { return u.Heap + u.Stacks }
 func (u Usage) Minus(before Usage, each float64) Usage {
 	return Usage{
 		RSS: (u.RSS - before.RSS) / each, Heap: (u.Heap - before.Heap) / each, Stacks: (u.Stacks - before.Stacks) / each,
-		CPU: (u.CPU - before.CPU) / each,
+		CPU: (u.CPU - before.CPU) / each, Objects: (u.Objects - before.Objects) / each,
+		Allocated: (u.Allocated - before.Allocated) / each,
 	}
 }
 
@@ -46,7 +51,7 @@ func measure(collected bool) Usage {
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &r) // it fails for a bad argument only
 	return Usage{
 		RSS: resident(), Heap: float64(m.HeapAlloc), Stacks: float64(m.StackInuse),
-		CPU: float64(r.Utime.Nano()+r.Stime.Nano()) / 1e9,
+		CPU: float64(r.Utime.Nano()+r.Stime.Nano()) / 1e9, Objects: float64(m.Mallocs), Allocated: float64(m.TotalAlloc),
 	}
 }
 

@@ -4,9 +4,11 @@ package record
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
+	"mcpd/internal/draw"
 	"mcpd/internal/load"
 )
 
@@ -74,12 +76,13 @@ type Measurement struct {
 	Calls *load.Counts `json:"calls,omitzero"`
 }
 
-// Comparison is a ratio of two measurements, or their difference, with what it must and what it should be.
+// Comparison is a ratio of two measurements, their difference, or a count by itself, with what it must
+// and what it should be.
 type Comparison struct {
 	Scenario string `json:"scenario"`
 	Case     string `json:"case"`
 	Name     string `json:"name"` // as "p50 of OTP's"
-	// Unit is that of a difference; empty for a ratio.
+	// Unit is that of a difference or a count; empty for a ratio.
 	Unit string `json:"unit,omitzero"`
 	load.Estimate
 	// Rounds are the ratio, or the difference, of each pair.
@@ -118,18 +121,26 @@ func (r *Record) Busy() bool {
 	return r.Machine.Load > float64(r.Machine.Cores)/2
 }
 
+// number has three digits, and no exponent where there are more before the point.
+func number(v float64) string {
+	if math.Abs(v) < 999.5 {
+		return fmt.Sprintf("%.3g", v)
+	}
+	return draw.Three(v)
+}
+
 // beyond says how far a gate does not hold.
 func (c *Comparison) beyond() string {
 	limit := "at most"
 	if c.Least {
 		limit = "at least"
 	}
-	text := strings.TrimSpace(fmt.Sprintf("%.3g (%.3g to %.3g), must be %s %.3g %s", c.Ratio, c.Low, c.High, limit, c.Gate, c.Unit))
+	text := strings.TrimSpace(fmt.Sprintf("%s (%s to %s), must be %s %s %s", number(c.Ratio), number(c.Low), number(c.High), limit, number(c.Gate), c.Unit))
 	if c.Had != 0 && c.Verdict == load.Fail {
-		text += fmt.Sprintf(", and has become worse than the %.3g that it is owed at, or its interval is too wide to tell", c.Had)
+		text += fmt.Sprintf(", and has become worse than the %s that it is owed at, or its interval is too wide to tell", number(c.Had))
 	}
 	if c.Had != 0 && c.Verdict == load.Unclear {
-		text += fmt.Sprintf(", and is owed at %.3g", c.Had)
+		text += fmt.Sprintf(", and is owed at %s", number(c.Had))
 	}
 	if c.Verdict == load.Unclear {
 		text += ": its interval is too wide to judge it"

@@ -64,3 +64,13 @@ func TestFailuresAreGatesLostAnswersAndBrokenScenarios(t *testing.T) {
 		}
 	}
 }
+
+func TestFailuresHaveNumbersWithoutExponents(t *testing.T) {
+	r := sample()
+	c := &r.Comparisons[0]
+	c.Estimate, c.Gate, c.Had, c.Unit, c.Verdict = load.Estimate{Ratio: 6575, Low: 999.4, High: 65750}, 4500, 6581, "B", load.Fail
+	want := "s: c, p50: 6,575 (999 to 65,750), must be at most 4,500 B, and has become worse than the 6,581 that it is owed at"
+	if got := r.Failures(); len(got) != 1 || !strings.HasPrefix(got[0], want) {
+		t.Errorf("%q, want %s", got, want)
+	}
+}

@@ -49,8 +49,8 @@ func benchRunCommand() *cobra.Command {
 	var to benchFiles
 	cmd := &cobra.Command{
 		Use: "run [NAME...]", Short: "Measure all scenarios, or these, and judge them by their gates",
-		Long: "Measure all scenarios, or these, and judge them by their gates. A gate is a ratio within the one run, and fails only when the whole 95 %\n" +
-			"interval lies beyond it; then the exit code is 1. Figures are worth keeping from a machine that does nothing else.",
+		Long: "Measure all scenarios, or these, and judge them by their gates. A gate is a ratio within the one run, or a count as of heap objects, and fails\n" +
+			"only when the whole 95 % interval lies beyond it; then the exit code is 1. Figures are worth keeping from a machine that does nothing else.",
 		Example: "  mcpd bench run\n  mcpd bench run call-http call-stdio --short --html calls.html",
 		RunE: func(cmd *cobra.Command, names []string) error {
 			o.Names, o.Say = names, func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) }
