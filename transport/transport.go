@@ -76,6 +76,30 @@ type Prompt interface {
 	Answers(take func(Inbound) bool)
 }
 
+// Lender is a Sink whose goroutine waits for the outcome, and may carry the request meanwhile.
+type Lender interface {
+	Sink
+	// Lend has that goroutine run an errand soon, and reports false when it has no time for one. It is
+	// recalled when there is something else to do.
+	Lend(e Errand) bool
+}
+
+// Errand is what a goroutine does that waits. It is run once.
+type Errand interface {
+	// Run waits for nothing but what Recall ends, and does at once what can be done without a wait.
+	Run()
+	// Recall has Run return soon. It may be called before Run, during and after, by any goroutine, and
+	// as often as one likes.
+	Recall()
+}
+
+// Borrower is an Upstream that can send a request as the errand of who waits for its answer. It spares
+// a goroutine.
+type Borrower interface {
+	// SendBy is Send for such a request.
+	SendBy(ctx context.Context, m jsonrpc.Message, by Lender) error
+}
+
 // As is the connection, or the first that it wraps, that is a T: what only some transports can do. One that wraps another has a method
 // Unwrap that returns it.
 func As[T any](up Upstream) (T, bool) {

@@ -100,7 +100,7 @@ func (c *Connection) write(x *request.Exchange) {
 		x: x, at: c.p.Now(), done: done, beside: !c.free(x), long: done != nil || !c.plain(x),
 	})
 	c.given = c.given || interactive(x.Method)
-	if err := c.once(jsonrpc.Request(id, x.Method, params)); err != nil {
+	if err := c.once(x, jsonrpc.Request(id, x.Method, params)); err != nil {
 		c.unsent(id, err)
 		return
 	}

@@ -2,10 +2,18 @@
 
 package client
 
-import "mcpd/protocol/jsonrpc"
+import (
+	"mcpd/actors/request"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+)
 
-// once sends a call. With the tag broken_once it is sent twice: experiments must find that out.
-func (c *Connection) once(m jsonrpc.Message) error {
+// once sends a call, on the goroutine of its client where that is possible. With the tag broken_once it is sent twice: experiments must find that out.
+func (c *Connection) once(x *request.Exchange, m jsonrpc.Message) error {
 	c.p.Check()
+	by, lends := x.Sink.(transport.Lender)
+	if up, borrows := c.up.(transport.Borrower); lends && borrows {
+		return up.SendBy(c.p.Context(), m, by)
+	}
 	return c.up.Send(c.p.Context(), m)
 }

@@ -2,10 +2,13 @@
 
 package client
 
-import "mcpd/protocol/jsonrpc"
+import (
+	"mcpd/actors/request"
+	"mcpd/protocol/jsonrpc"
+)
 
 // once is broken on purpose: it sends each call once more, under another id, as somebody does who tries again what may have been done.
-func (c *Connection) once(m jsonrpc.Message) error {
+func (c *Connection) once(_ *request.Exchange, m jsonrpc.Message) error {
 	c.p.Check()
 	if err := c.up.Send(c.p.Context(), m); err != nil {
 		return err

@@ -65,6 +65,14 @@ func (c *Conn) Send(ctx context.Context, m jsonrpc.Message) error {
 	return c.Upstream.Send(ctx, m)
 }
 
+// SendBy implements transport.Borrower: while anything is armed, it is Send.
+func (c *Conn) SendBy(ctx context.Context, m jsonrpc.Message, by transport.Lender) error {
+	if up, ok := transport.As[transport.Borrower](c.Upstream); ok && c.faults.Idle() {
+		return up.SendBy(ctx, m, by)
+	}
+	return c.Send(ctx, m)
+}
+
 // Recv returns the next message that no fault has kept, as it is, or as a fault has left it. Messages come in the order of the connection, save
 // those that are late.
 func (c *Conn) Recv(ctx context.Context) (transport.Inbound, error) {

@@ -2,6 +2,8 @@ package streamable
 
 import (
 	"context"
+	"errors"
+	"os"
 	"sync"
 	"time"
 
@@ -16,12 +18,14 @@ type flight struct {
 	waits bool        // for its answer on the standing stream; guarded by the Client's mutex
 	there bool        // its answer has come by that; likewise
 	late  *time.Timer // ends it a moment after that; likewise, nil for most
+	sent  *sent       // the request, while nobody has read its response; only who carries it uses this
 
-	mu   sync.Mutex // guards what follows
-	err  error
-	wire *wire           // what is cut when it ends; nil while nothing is
-	full context.Context // nil until somebody waits
-	end  context.CancelFunc
+	mu             sync.Mutex // guards what follows
+	err            error
+	wire           *wire           // what is cut when it ends; nil while nothing is
+	lent, recalled bool            // somebody carries it who may be recalled, and was
+	full           context.Context // nil until somebody waits
+	end            context.CancelFunc
 }
 
 var _ context.Context = (*flight)(nil)
@@ -96,6 +100,49 @@ func (f *flight) lets() bool {
 	return f.err == nil
 }
 
+// lend notes that somebody carries it who may be recalled. It reports false when he was.
+func (f *flight) lend() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lent = !f.recalled
+	return f.lent
+}
+
+// recall ends the wait of who carries it.
+func (f *flight) recall() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.recalled = true; f.lent && f.wire != nil {
+		_ = f.wire.conn.SetReadDeadline(past) // one that is closed is waited for no more
+	}
+}
+
+// arrives waits for the response, and reports false when it was recalled before that is there, or there
+// will be none.
+func (f *flight) arrives() bool {
+	f.mu.Lock()
+	wait := f.sent.err == nil && !(f.lent && f.recalled)
+	f.mu.Unlock()
+	var err error
+	if wait {
+		err = f.sent.w.await()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	recalled := f.lent && f.recalled
+	if recalled && f.err == nil {
+		_ = f.sent.w.conn.SetReadDeadline(time.Time{}) // likewise
+	}
+	f.lent = false
+	if recalled && errors.Is(err, os.ErrDeadlineExceeded) {
+		return false
+	}
+	if err != nil {
+		f.sent.err = err
+	}
+	return wait && err == nil
+}
+
 // cutAtEnd has a connection cut when a context ends. Stop undoes that, and reports false when it is too late.
 func cutAtEnd(ctx context.Context, w *wire) (stop func() bool) {
 	if f, ok := ctx.(*flight); ok {
@@ -108,6 +155,7 @@ func cutAtEnd(ctx context.Context, w *wire) (stop func() bool) {
 // settle forgets a request, whose id may be another's by now: its answer has been delivered. The last one ends a connection whose session is
 // lost.
 func (c *Client) settle(id jsonrpc.ID, f *flight) {
+	f.forget()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f.cancel()
@@ -147,5 +195,13 @@ func (c *Client) giveUp() {
 		for ; f != nil; f = f.older {
 			f.cancel()
 		}
+	}
+}
+
+// forget closes the connection on which the request is, if nobody has read the response.
+func (f *flight) forget() {
+	if f.sent != nil {
+		f.sent.abandon()
+		f.sent = nil
 	}
 }

@@ -14,18 +14,20 @@ import (
 
 // outgoing is one message on its way.
 type outgoing struct {
-	client  *Client
-	id      jsonrpc.ID // of a request, or of an answer of ours
-	method  string
-	header  http.Header
-	body    net.Buffers
-	gate    <-chan struct{} // what to wait for first; nil for nothing
-	behind  <-chan struct{} // and then
-	taken   chan struct{}   // closed when the server has taken it, or standTime after it was sent; nil for most
-	opens   chan struct{}   // closed when it has arrived or failed; nil for most
-	cancels jsonrpc.ID      // the request that it cancels; zero for most
-	flight  flight          // of a request
-	stale   int             // times that it was refused for a session id that was replaced
+	client   *Client
+	id       jsonrpc.ID // of a request, or of an answer of ours
+	method   string
+	header   http.Header
+	body     net.Buffers
+	gate     <-chan struct{} // what to wait for first; nil for nothing
+	behind   <-chan struct{} // and then
+	taken    chan struct{}   // closed when the server has taken it, or standTime after it was sent; nil for most
+	opens    chan struct{}   // closed when it has arrived or failed; nil for most
+	cancels  jsonrpc.ID      // the request that it cancels; zero for most
+	flight   flight          // of a request
+	stale    int             // times that it was refused for a session id that was replaced
+	answer   jsonrpc.Message // of a request, once it was read but not given to anybody
+	answered bool
 }
 
 var (
@@ -64,6 +66,9 @@ func (o *outgoing) pass(ctx context.Context) error {
 // fly is the way of a request.
 func (o *outgoing) fly() {
 	defer o.drop()
+	if o.ask(o.client.hand) {
+		return
+	}
 	o.call(&o.flight)
 	o.client.settle(o.id, &o.flight)
 }
@@ -75,6 +80,9 @@ func (o *outgoing) call(ctx context.Context) {
 	}
 	c := o.client
 	session := c.current()
+	if s := o.flight.sent; s != nil {
+		session = s.session
+	}
 	if o.method == initialize { // which asks for one: a server may have begun one with a refusal
 		session = ""
 	}

@@ -44,6 +44,24 @@ func (c *Client) deliver(in transport.Inbound) {
 	}
 }
 
+// hand is deliver for an errand that may wait.
+func (c *Client) hand(in transport.Inbound) bool {
+	c.deliver(in)
+	return true
+}
+
+// offer is deliver for one that may not: it reports false when there is no room.
+func (c *Client) offer(in transport.Inbound) bool {
+	c.unread.Add(1)
+	select {
+	case c.in <- arrival{in, nil}:
+		return true
+	default:
+		c.unread.Add(-1)
+		return false
+	}
+}
+
 // arrival is something that waits for Recv.
 type arrival struct {
 	in      transport.Inbound

@@ -19,7 +19,9 @@ import (
 //
 // It returns transport.ErrSlowConsumer when too many requests wait already, and
 // transport.ErrClosed after the connection has ended or Close.
-func (c *Client) Send(_ context.Context, m jsonrpc.Message) error {
+func (c *Client) Send(_ context.Context, m jsonrpc.Message) error { return c.send(m, nil) }
+
+func (c *Client) send(m jsonrpc.Message, by transport.Lender) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closing || c.lost != nil || c.isOver() {
@@ -49,7 +51,9 @@ func (c *Client) Send(_ context.Context, m jsonrpc.Message) error {
 	if m.Kind() == jsonrpc.KindRequest {
 		o.flight.older = c.inFlight[m.ID]
 		c.inFlight[m.ID] = &o.flight
-		c.run(places, o.fly)
+		if !c.lends(o, by) {
+			c.run(places, o.fly)
+		}
 		return nil
 	}
 	switch m.Method {

@@ -39,6 +39,9 @@ type connection struct {
 	head    *head // of the POST before, or nil
 	strange uint8 // heads of POSTs since one was known
 
+	waiter atomic.Pointer[outlet] // of its request, while that would not notice that its client has left
+	broken atomic.Bool            // the client has left
+
 	from   atomic.Pointer[net.TCPAddr] // who has connected to the proxy; nil without one that says so
 	faulty atomic.Bool                 // framing has found a fault: nothing is read any more
 	asked  atomic.Bool                 // something was read after the last answer was written
@@ -105,6 +108,9 @@ var faultyHead = []byte("????")
 func (c *connection) Read(p []byte) (int, error) {
 	for {
 		n, err := c.read(p)
+		if err != nil {
+			c.ends(err)
+		}
 		if n != 0 || err != nil || len(p) == 0 {
 			return n, err
 		}

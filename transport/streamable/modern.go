@@ -62,7 +62,7 @@ func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m 
 	}
 	reply := newReply(h.options.Store.plain(ep.Tenant), 1, false)
 	reply.from = r.RemoteAddr
-	reply.room = h.options.Room(ep)
+	reply.room, reply.line = h.options.Room(ep), lineOf(r)
 	reply.version, reply.listens = class.Version, m.Method == subscribing
 	room.free()
 	if err := peer.Call(ctx, m, fields, reply); err != nil {

@@ -3,6 +3,8 @@ package streamable
 import (
 	"sync/atomic"
 	"time"
+
+	"mcpd/transport"
 )
 
 // outlet is one HTTP response through which a stream flows, or may come to flow: where the stream stands for this client, and what wakes
@@ -12,6 +14,8 @@ type outlet struct {
 	ticked  atomic.Bool   // a keep-alive period has passed
 	parted  atomic.Bool   // its connection is needed for others: the client shall come back later
 	crowded atomic.Bool   // with parted: for other tabs of its browser
+	lent    atomic.Bool   // the goroutine runs the errand
+	errand  transport.Errand
 
 	// Set when the outlet is put on its stream, before it is written to; but for done.
 	nonce  string     // of the session; empty where events have no ids
@@ -48,6 +52,9 @@ func (o *outlet) signal() {
 	select {
 	case o.wake <- struct{}{}:
 	default:
+	}
+	if o.lent.Load() {
+		o.errand.Recall()
 	}
 }
 

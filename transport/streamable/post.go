@@ -116,7 +116,7 @@ func (h *Handler) postOne(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 	}
 	reply := newReply(session.Streams(), 1, session.Version().Has(protocol.PrimedStreams))
 	reply.from = r.RemoteAddr
-	reply.ask, reply.room = id, h.options.Room(ep)
+	reply.ask, reply.room, reply.line = id, h.options.Room(ep), lineOf(r)
 	if err := session.Deliver(ctx, m, reply); err != nil {
 		reply.leave()
 		h.refuseError(w, r, ep, err, session.Version(), id)

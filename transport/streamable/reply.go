@@ -24,6 +24,7 @@ type reply struct {
 	version protocol.Version // of a request that stands alone: its errors have a status of their own; 0 for those of a session
 	room    *transport.Room  // of those whom it is for; nil has no bound
 	silence silence          // while nothing was said
+	line    *connection      // over which the client waits, if it waits for nothing else there; or nil
 
 	mu       sync.Mutex // guards the rest; taken before the Streams' mutex
 	pending  int        // requests without outcome
@@ -32,12 +33,15 @@ type reply struct {
 	done     bool               // the one request has its outcome
 	unread   int                // bytes of outcomes that take room
 	left     bool               // the client left
+	decided  bool               // nobody runs errands any more
+	errand   transport.Errand   // that waits to be run
+	lent     bool               // there was one
 	gone     bool               // it left before there was a stream to come back to
 	stream   *stream            // nil while the answer may become JSON
 }
 
 var (
-	_ transport.Sink      = (*reply)(nil)
+	_ transport.Lender    = (*reply)(nil)
 	_ transport.Sink      = (*member)(nil)
 	_ transport.Addressed = (*reply)(nil)
 	_ transport.Addressed = (*member)(nil)
@@ -201,6 +205,13 @@ const (
 func (r *reply) decide(late bool) shape {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	shape := r.shape(late)
+	r.decided = shape != undecided
+	return shape
+}
+
+// shape is decide without the lock.
+func (r *reply) shape(late bool) shape {
 	switch {
 	case r.stream != nil:
 		return asStream
@@ -218,6 +229,7 @@ func (r *reply) decide(late bool) shape {
 
 // leave says that the client is gone. The exchange goes on; without a stream nobody can ask for its outcome any more.
 func (r *reply) leave() {
+	defer r.pass()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.room.Add(-r.unread)

@@ -27,6 +27,7 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, ep Endpoint, p
 		}
 		shape = silences.await(r, p)
 	}
+	p.pass()
 	if opens && (shape == asStream || shape == asJSON && p.outcomes[0].Error == nil) {
 		w.Header().Set("Mcp-Session-Id", o.ID())
 	}
@@ -61,6 +62,7 @@ func (s *silences) await(r *http.Request, p *reply) (shape shape) {
 		case <-r.Context().Done():
 			panic(http.ErrAbortHandler) // a client that only says nothing more would take an end without a word for success
 		case <-p.out.wake:
+			p.run(r.Context())
 			shape = p.decide(p.out.ticked.Load())
 		}
 	}

@@ -54,7 +54,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 // post is RoundTrip for a POST whose head is written already, as head of a dress, and whose body is small.
 func (t *Transport) post(ctx context.Context, address string, head, body []byte) (resp *http.Response, begun bool, err error) {
 	buffer := requests.Get().(*[]byte)
-	out := append(appendLength(append((*buffer)[:0], head...), int64(len(body))), body...)
+	out := appendPost((*buffer)[:0], head, body)
 	defer reuse(buffer, out)
 	return t.send(ctx, address, out, false)
 }
@@ -62,6 +62,12 @@ func (t *Transport) post(ctx context.Context, address string, head, body []byte)
 // send sends a request that is written out over a connection that is kept, or a new one, and reads the head of its response. Begun says that some
 // of the request, or all, may have reached the server: one that has is sent again only if it is harmless.
 func (t *Transport) send(ctx context.Context, address string, out []byte, harmless bool) (resp *http.Response, begun bool, err error) {
+	if f, ok := ctx.(*flight); ok && f.sent != nil {
+		s := f.sent
+		f.sent = nil
+		resp, err = s.response()
+		return resp, s.begun, err
+	}
 	for {
 		w, used, err := t.take(ctx, address)
 		if err != nil {
@@ -88,20 +94,25 @@ func (t *Transport) take(ctx context.Context, address string) (w *wire, used boo
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
 	}
-	for {
-		if w = t.last(address); w == nil {
-			break
-		}
-		if time.Since(w.since) < w.lasts && w.silent() {
-			return w, true, nil
-		}
-		_ = w.conn.Close() // the server has closed it, or is about to, or said what nobody asked
+	if w = t.kept(address); w != nil {
+		return w, true, nil
 	}
 	conn, err := t.dial(ctx, "tcp", address)
 	if err != nil {
 		return nil, false, err
 	}
 	return newWire(t, address, conn), false, nil
+}
+
+// kept is a connection that was used before and is good; nil where there is none.
+func (t *Transport) kept(address string) *wire {
+	for {
+		w := t.last(address)
+		if w == nil || time.Since(w.since) < w.lasts && w.silent() {
+			return w
+		}
+		_ = w.conn.Close() // the server has closed it, or is about to, or said what nobody asked
+	}
 }
 
 // last takes the connection that was used last.

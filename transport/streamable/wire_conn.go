@@ -55,36 +55,75 @@ func (w *wire) silent() bool {
 }
 
 // cut ends whatever is done with the connection, now and later.
-func (w *wire) cut() { _ = w.conn.SetDeadline(time.Unix(1, 0)) }
+func (w *wire) cut() { _ = w.conn.SetDeadline(past) }
+
+// past is a time at which nothing is waited for.
+var past = time.Unix(1, 0)
+
+// sent is a request on its way over a connection.
+type sent struct {
+	w       *wire
+	ctx     context.Context
+	stop    func() bool // has the end of ctx not end the connection any more
+	session string      // that it names
+	begun   bool        // some of the request, or all, may have reached the server
+	err     error       // what it failed with
+}
 
 // exchange sends a request, which is written out, and reads the head of its response. Begun says that some of the request, or all, may have
 // reached the server. After an error the connection is closed.
 func (w *wire) exchange(ctx context.Context, out []byte) (resp *http.Response, begun bool, err error) {
-	stop := cutAtEnd(ctx, w)
-	defer func() {
-		if err == nil {
-			return
-		}
-		stop()
-		_ = w.conn.Close() // what failed is said
-		if ctx.Err() != nil {
-			err = ctx.Err()
-		}
-	}()
+	s := w.send(ctx, out)
+	resp, err = s.response()
+	return resp, s.begun, err
+}
+
+// send sends a request, which is written out. After an error that came before any of it has left the connection is closed.
+func (w *wire) send(ctx context.Context, out []byte) *sent {
+	s := &sent{w: w, ctx: ctx, stop: cutAtEnd(ctx, w)}
+	w.room = responseHeaderBytes
 	n, err := w.conn.Write(out)
-	if begun = n > 0; err != nil {
-		return nil, begun, err
+	if s.begun, s.err = n > 0, err; err != nil && n == 0 {
+		s.abandon()
 	}
-	if resp, err = w.head(); err != nil {
-		return nil, begun, err
+	return s
+}
+
+// abandon closes the connection.
+func (s *sent) abandon() {
+	s.stop()
+	_ = s.w.conn.Close() // what failed is said
+}
+
+// response reads the head of the response.
+func (s *sent) response() (resp *http.Response, err error) {
+	w := s.w
+	if err = s.err; err == nil {
+		resp, err = w.head()
+	}
+	if err != nil {
+		s.abandon()
+		if s.ctx.Err() != nil {
+			err = s.ctx.Err()
+		}
+		return nil, err
 	}
 	w.room, w.lasts = math.MaxInt64, keptFor(resp.Header)
-	body := &wireBody{w: w, ctx: ctx, stop: stop, src: resp.Body, reuse: !resp.Close && resp.ProtoAtLeast(1, 1) && resp.StatusCode >= 200}
+	body := &wireBody{w: w, ctx: s.ctx, stop: s.stop, src: resp.Body, reuse: !resp.Close && resp.ProtoAtLeast(1, 1) && resp.StatusCode >= 200}
 	if resp.Body = body; resp.ContentLength == 0 || body.src == http.NoBody {
 		body.over = io.EOF
 		body.end(true)
 	}
-	return resp, begun, nil
+	return resp, nil
+}
+
+// await waits for the first bytes of a response.
+func (w *wire) await() error {
+	_, err := w.in.Peek(1)
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err // a second look would find less: a reset is told once
 }
 
 // maxInterim is how many responses may precede the one that counts (RFC 9110 §15.2).
@@ -93,12 +132,8 @@ const maxInterim = 5
 // head reads the head of the response.
 func (w *wire) head() (*http.Response, error) {
 	for range maxInterim {
-		w.room = responseHeaderBytes
-		switch _, err := w.in.Peek(1); err {
-		case nil:
-		case io.EOF:
-			return nil, io.ErrUnexpectedEOF
-		default: // a second look would find less: a reset is told once
+		w.room = responseHeaderBytes - int64(w.in.Buffered())
+		if err := w.await(); err != nil {
 			return nil, err
 		}
 		if resp := plainHead(w.in); resp != nil {

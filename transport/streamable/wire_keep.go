@@ -16,14 +16,21 @@ const keepMargin = time.Second
 // idleKept.
 func keptFor(h http.Header) time.Duration {
 	for _, field := range h["Keep-Alive"] {
-		for part := range strings.SplitSeq(field, ",") {
-			name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
-			seconds, err := strconv.ParseUint(strings.Trim(value, `" `), 10, 31)
-			if !strings.EqualFold(strings.TrimSpace(name), "timeout") || err != nil {
-				continue
-			}
-			return min(maxIdleKept, max(0, time.Duration(seconds)*time.Second-keepMargin))
+		if long, said := saysKept(field); said {
+			return long
 		}
 	}
 	return idleKept
+}
+
+// saysKept is what one such field says.
+func saysKept(field string) (long time.Duration, said bool) {
+	for part := range strings.SplitSeq(field, ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+		seconds, err := strconv.ParseUint(strings.Trim(value, `" `), 10, 31)
+		if strings.EqualFold(strings.TrimSpace(name), "timeout") && err == nil {
+			return min(maxIdleKept, max(0, time.Duration(seconds)*time.Second-keepMargin)), true
+		}
+	}
+	return 0, false
 }

@@ -90,6 +90,11 @@ func appendLength(to []byte, n int64) []byte {
 	return append(strconv.AppendInt(to, n, 10), "\r\n\r\n"...)
 }
 
+// appendPost writes a POST with a head that is written already, up to the length of the body.
+func appendPost(to, head, body []byte) []byte {
+	return append(appendLength(append(to, head...), int64(len(body))), body...)
+}
+
 // isName reports whether a field may be called so (RFC 9110 §5.1).
 func isName(name string) bool {
 	for _, r := range name {

@@ -1,0 +1,110 @@
+package streamable
+
+import (
+	"bytes"
+	"strconv"
+	"time"
+)
+
+// plainAnswer is a response with a JSON body that has arrived whole and says nothing out of the ordinary,
+// as nearly all do.
+type plainAnswer struct {
+	size  int    // of all of it
+	body  []byte // a copy
+	lasts time.Duration
+}
+
+var (
+	plainStart = []byte(http11 + " 200 OK" + newline)
+	eol        = []byte(newline)
+	headEnd    = []byte(newline + newline)
+	fieldEnd   = []byte(": ")
+)
+
+// plainAnswer looks at what was read, and takes nothing. It reports false for whatever is for net/http to
+// judge, and for a response that names another session.
+func (w *wire) plainAnswer(session string) (a plainAnswer, ok bool) {
+	there, _ := w.in.Peek(w.in.Buffered()) // as much as there is: it cannot fail
+	end := bytes.Index(there, headEnd)
+	if end < 0 || !bytes.HasPrefix(there, plainStart) {
+		return a, false
+	}
+	length, isJSON := -1, false
+	a.lasts = idleKept
+	for fields := there[min(len(plainStart), end):end]; len(fields) > 0; {
+		var line []byte
+		line, fields, _ = bytes.Cut(fields, eol)
+		name, value, ok := bytes.Cut(line, fieldEnd)
+		if !ok || !isPlain(name, value) {
+			return a, false
+		}
+		switch {
+		case is(name, "Content-Length"):
+			n, err := strconv.Atoi(string(value))
+			if length >= 0 || err != nil || n <= 0 || value[0] == '+' || len(value) > maxDigits {
+				return a, false
+			}
+			length = n
+		case is(name, "Content-Type"):
+			kind, _, _ := bytes.Cut(value, []byte(";"))
+			if isJSON || !is(kind, jsonType) {
+				return a, false
+			}
+			isJSON = true
+		case is(name, "Mcp-Session-Id"):
+			if string(value) != session {
+				return a, false
+			}
+		case is(name, "Keep-Alive"):
+			if long, said := saysKept(string(value)); said && a.lasts == idleKept {
+				a.lasts = long
+			}
+		case is(name, "Connection"):
+			if !is(value, "keep-alive") {
+				return a, false
+			}
+		case is(name, "Transfer-Encoding"), is(name, "Trailer"), is(name, "Pragma"), is(name, "Content-Encoding"):
+			return a, false
+		}
+	}
+	a.size = end + len(headEnd) + length
+	if length < 0 || !isJSON || len(there) != a.size {
+		return a, false
+	}
+	a.body = bytes.Clone(there[end+len(headEnd):])
+	return a, true
+}
+
+// is reports whether a name is that one, in whatever case.
+func is(name []byte, other string) bool {
+	return len(name) == len(other) && bytes.EqualFold(name, []byte(other))
+}
+
+// isPlain reports whether a field has a name, and a value without blanks around it.
+func isPlain(name, value []byte) bool {
+	for _, b := range name {
+		if b >= 0x80 || b != '-' && !tokenRune(rune(b)) {
+			return false
+		}
+	}
+	for _, b := range value {
+		if b < ' ' && b != '\t' || b == 0x7f {
+			return false
+		}
+	}
+	return len(name) > 0 && len(value) > 0 && !blank(value[0]) && !blank(value[len(value)-1])
+}
+
+func blank(b byte) bool { return b == ' ' || b == '\t' }
+
+// done takes an answer from the connection, and keeps that for the next request. Whole says that nothing
+// has ended it meanwhile.
+func (w *wire) done(a plainAnswer, whole bool) {
+	_, _ = w.in.Discard(a.size) // it is there
+	w.lasts = a.lasts
+	if whole && w.ear != nil && !w.spoilt.Load() {
+		w.of.keep(w)
+		return
+	}
+	_ = w.conn.Close() // it is of no use any more
+}
