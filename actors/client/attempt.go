@@ -58,16 +58,12 @@ func (c *Connection) reset() {
 	c.way = newShortcut(c)
 	c.early, c.rootless, c.rootsOf = nil, false, ""
 	c.countEarly()
-	c.asides, c.leveling, c.refused, c.following = 0, false, nil, map[string]*following{}
-	c.restoreBy, c.unasked, c.askedAside = time.Time{}, nil, 0
+	c.interest.Reset()
 	c.given, c.pinging, c.unsaid = false, false, false
 	c.firstBy, c.restsUntil = time.Time{}, time.Time{}
 	c.drives, c.listens = map[uint64]*drive{}, map[jsonrpc.ID]*listen{}
 	c.withdrawals, c.withdrawnUntil = served{}, time.Time{}
-	c.doubted, c.stale, c.before = nil, nil, map[string]bool{}
-	for uri := range c.uris {
-		c.before[uri] = c.subscribed(uri)
-	}
+	c.doubted, c.stale = nil, nil
 	c.start.Stop()
 	c.drowsy.Stop()
 	c.parking.Stop()

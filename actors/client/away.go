@@ -6,9 +6,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/actors/client/internal/interest"
 	"mcpd/actors/request"
 	"mcpd/gateway/tenant"
-	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
 	"mcpd/transport"
@@ -177,10 +177,7 @@ func (c *Connection) maybeRefuse() {
 		return
 	}
 	c.refuseAll()
-	for session, m := range order.Of(c.wants) {
-		delete(c.wants, session)
-		m.Reply(struct{}{})
-	}
+	c.interested(interest.Event{Op: interest.GiveUp})
 }
 
 // refuseAll refuses all calls that wait.

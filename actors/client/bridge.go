@@ -83,7 +83,7 @@ func (c *Connection) logLevel(x *request.Exchange) string {
 	if x.Version.Has(protocol.PerRequestMeta) {
 		return x.Level
 	}
-	return c.levels[x.Session]
+	return c.interest.Levels()[x.Session]
 }
 
 // sound says what is wrong with a result, whoever is to hear of it.

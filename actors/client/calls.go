@@ -45,7 +45,7 @@ func (c *Connection) forward(x *request.Exchange) {
 		return
 	}
 	c.tellRootsOf(x)
-	if c.state != Ready || c.behind(x) || !c.free(x) || c.restoring() || c.waitsFirst(x) {
+	if c.state != Ready || c.behind(x) || !c.free(x) || c.interest.Holds() || c.waitsFirst(x) {
 		if c.full() {
 			complete(x, nil, protocol.Overloaded("queue of server "+c.o.Server, time.Second))
 			return
@@ -67,7 +67,7 @@ func (c *Connection) write(x *request.Exchange) {
 		c.settled(x)
 		return
 	}
-	if c.listening(x) || c.resubscribe(x) {
+	if c.subscribes(x) {
 		return
 	}
 	if c.noRoom(x) && c.waitForRoom(x) {
@@ -78,9 +78,8 @@ func (c *Connection) write(x *request.Exchange) {
 		complete(x, nil, protocol.CapabilityNotSupported("resources.subscribe"))
 		return
 	}
-	done, local := c.intercept(x)
-	if local {
-		complete(x, jsontext.Value("{}"), nil)
+	done, written := c.intercept(x)
+	if !written {
 		return
 	}
 	id, err := c.fresh()

@@ -1,10 +1,12 @@
 package client
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"time"
 
+	"mcpd/actors/client/internal/interest"
 	"mcpd/actors/request"
 	"mcpd/gateway/catalog"
 	"mcpd/gateway/quota"
@@ -31,24 +33,16 @@ type carry struct {
 	users map[string]User
 	// holders are those of them for which the server keeps something between their calls.
 	holders map[string]bool
-	// uris lists the subscribed resources and the sessions that want each. False is a subscription
-	// to which the server has not agreed yet.
-	uris map[string]map[string]bool
-	// uriBytes are the bytes of the resources' URIs in uris, and urisKept counts them.
-	uriBytes int
-	urisKept *quota.Reservation
+	// interest is what they want to hear of.
+	interest interest.Table
 	// earlyKept counts the questions that wait for the first session.
 	earlyKept *quota.Reservation
-	// levels is the log level each session wants.
-	levels map[string]string
 	// served is whose calls the server was given.
 	served served
 	// elicitations are the pages that sessions were asked to visit, and have not heard the end of.
 	elicitations elicitation.Table[request.Owner]
 	// untold are notifications of clients that wait until the server is ready.
 	untold []*Tell
-	// wants are the wishes not granted yet, the last of each session.
-	wants map[string]*Want
 	// lists are what the server listed last, and had says which of them it ever listed to the end.
 	// listed says that a connection was ready.
 	lists  Lists
@@ -101,38 +95,14 @@ func newCarry(o Options) *carry {
 		users:    map[string]User{},
 		told:     o.Declare,
 		holders:  map[string]bool{},
-		uris:     map[string]map[string]bool{},
-		levels:   map[string]string{},
-		wants:    map[string]*Want{},
 	}
-	if left := o.Restore; left != nil {
-		maps.Copy(c.sessions, left.Sessions)
-		maps.Copy(c.uris, left.URIs)
-		maps.Copy(c.levels, left.Levels)
-		maps.Copy(c.holders, left.Holds)
-		maps.Copy(c.users, left.Users)
-	}
-	c.urisKept, c.earlyKept = o.Kept.Hold(quota.Subscriptions, 0), o.Kept.Hold(quota.Questions, 0)
-	c.recount()
+	left := cmp.Or(o.Restore, &Left{})
+	maps.Copy(c.sessions, left.Sessions)
+	maps.Copy(c.holders, left.Holds)
+	maps.Copy(c.users, left.Users)
+	c.interest = interest.New(o.Kept.Hold(quota.Subscriptions, 0), left.URIs, left.Levels)
+	c.earlyKept = o.Kept.Hold(quota.Questions, 0)
 	return c
-}
-
-// recount counts the bytes of uris anew.
-func (c *carry) recount() {
-	c.uriBytes = 0
-	for uri := range c.uris {
-		c.uriBytes += len(uri)
-	}
-	c.urisKept.Resize(c.uriBytes)
-}
-
-// drop forgets a resource.
-func (c *carry) drop(uri string) {
-	if _, ok := c.uris[uri]; ok {
-		c.uriBytes -= len(uri)
-		c.urisKept.Resize(c.uriBytes)
-		delete(c.uris, uri)
-	}
 }
 
 // modern reports whether callers speak a revision without handshake, in which the server is asked
@@ -156,7 +126,6 @@ func (c *carry) full() bool { return len(c.queue) >= c.o.Pending() }
 
 // Abandon answers everything: there will be no next incarnation.
 func (c *carry) Abandon(reason error) {
-	c.urisKept.Release()
 	c.earlyKept.Release()
 	if c.cause == nil {
 		c.cause = reason
@@ -172,14 +141,12 @@ func (c *carry) Abandon(reason error) {
 	c.queue = nil
 	withheld.tell(c.o)
 	c.dropTells()
-	for _, m := range order.Of(c.wants) {
-		m.Fail(reason)
-	}
+	c.interest.Abandon(reason)
 	if len(c.sessions) > 0 && !errors.Is(reason, otp.ErrStuck) {
 		// what one knew that was stuck may be long ago: its sessions have been asked, by Forgotten
 		left := &Left{
 			Server: c.o.Server, Key: c.o.Key, Declare: c.told, Self: c.o.Self, Sessions: c.sessions,
-			URIs: c.uris, Levels: c.levels, Holds: c.holders, Users: c.users,
+			URIs: c.interest.Resources(), Levels: c.interest.Levels(), Holds: c.holders, Users: c.users,
 			Modern: c.modern(),
 		}
 		left.Bytes = left.size()
@@ -198,27 +165,12 @@ func (c *Connection) regain(left *Left) {
 	if len(left.URIs) > 0 {
 		c.wake()
 	}
-	for uri, who := range order.Of(left.URIs) {
-		for row, agreed := range who {
-			c.subscribeFor(uri, row, agreed)
-		}
-		if c.state == Ready {
-			c.follow(uri, true)
-		}
-	}
+	c.interested(interest.Event{Op: interest.Regain, Resources: left.URIs, Levels: left.Levels})
 	maps.Copy(c.holders, left.Holds)
 	for row, user := range left.Users {
 		if _, known := c.users[row]; !known {
 			c.users[row] = user
 		}
-	}
-	for row, level := range left.Levels {
-		if c.levels[row] == "" {
-			c.levels[row] = level
-		}
-	}
-	if c.state == Ready {
-		c.setLevel(c.verbose())
 	}
 	c.linger.Stop()
 }

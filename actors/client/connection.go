@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcpd/actors/client/internal/interest"
 	"mcpd/actors/internal/drops"
 	"mcpd/actors/request"
 	"mcpd/gateway/catalog"
@@ -72,43 +73,34 @@ type Connection struct {
 	pauses     [signs]pause        // before that is asked again
 	former     dialect             // what a server spoke that turned out to be another; zero until there is one
 	stale      []jsonrpc.ID        // calls that wait for the list of tools
-	before     map[string]bool     // resources that were subscribed to when this began
 
 	start, linger  otp.Timer
-	watching       watching              // whether the server was stopped
-	parking        otp.Timer             // when it is looked at whether its session can be parked
-	closed         string                // why it was closed last, in a word
-	resumed        bool                  // it goes on with a session that was parked, and is not ready yet
-	drowsy         otp.Timer             // when it is looked at whether the server may sleep
-	until          time.Time             // it is needed at least, because of what it did or holds
-	patient        bool                  // those who wait for their turn are going to be looked at
-	stuffed        bool                  // the first in the queue found no room in the server's input
-	trying         bool                  // it is going to be tried again
-	growing        bool                  // another instance was asked for, or is not for a while
-	denied         bool                  // none could be had
-	askers         map[string]bool       // tools and prompts that have asked their user, MaxAskers at most
-	shown          Status                // what the tree shows
-	showsAsked     *dialog               // the dialog that the tree shows, and the first connection knows
-	waiting        map[uint64]time.Time  // since when calls wait behind dialogs, by exchange; nil for none
-	asides         int                   // what was asked for wishes and not answered
-	unasked        []aside               // of those, what was not asked for yet
-	askedAside     int                   // those that are being asked for by askAside
-	crowded        bool                  // there was no room for one of them, and it is going to be tried again
-	following      map[string]*following // by the URI of the resource
-	keepers        map[string]taskID     // the server's task that a user of the connection keeps, by row
-	leveling       bool                  // the server is being asked for a level
-	restoreBy      time.Time             // until when calls wait for it to be restored; zero for no wait
-	given          bool                  // the server was given a call, or need not answer before its next
-	firstBy        time.Time             // until when calls wait for what it asked before; zero for no wait
-	restsUntil     time.Time             // it has so long to act on the answers
-	pinging        bool                  // it is not known yet whether it asks something before
-	unsaid         bool                  // one for roots was refused because it could be anybody's
-	asks           bool                  // the server may ask its clients something
-	drops          drops.Drops           // of what the server sent and nobody gets
-	lines          lateLines             // answers that wait for log lines
-	withdrawals    served                // whose calls were withdrawn
-	withdrawnUntil time.Time             // when the server speaks of those no more
-	refused        error                 // the server's answer to the log level it was asked for last, if it refused it
+	watching       watching             // whether the server was stopped
+	parking        otp.Timer            // when it is looked at whether its session can be parked
+	closed         string               // why it was closed last, in a word
+	resumed        bool                 // it goes on with a session that was parked, and is not ready yet
+	drowsy         otp.Timer            // when it is looked at whether the server may sleep
+	until          time.Time            // it is needed at least, because of what it did or holds
+	patient        bool                 // those who wait for their turn are going to be looked at
+	stuffed        bool                 // the first in the queue found no room in the server's input
+	trying         bool                 // it is going to be tried again
+	growing        bool                 // another instance was asked for, or is not for a while
+	denied         bool                 // none could be had
+	askers         map[string]bool      // tools and prompts that have asked their user, MaxAskers at most
+	shown          Status               // what the tree shows
+	showsAsked     *dialog              // the dialog that the tree shows, and the first connection knows
+	waiting        map[uint64]time.Time // since when calls wait behind dialogs, by exchange; nil for none
+	keepers        map[string]taskID    // the server's task that a user of the connection keeps, by row
+	given          bool                 // the server was given a call, or need not answer before its next
+	firstBy        time.Time            // until when calls wait for what it asked before; zero for no wait
+	restsUntil     time.Time            // it has so long to act on the answers
+	pinging        bool                 // it is not known yet whether it asks something before
+	unsaid         bool                 // one for roots was refused because it could be anybody's
+	asks           bool                 // the server may ask its clients something
+	drops          drops.Drops          // of what the server sent and nobody gets
+	lines          lateLines            // answers that wait for log lines
+	withdrawals    served               // whose calls were withdrawn
+	withdrawnUntil time.Time            // when the server speaks of those no more
 }
 
 // New makes one incarnation.
@@ -302,10 +294,8 @@ func (c *Connection) receive(p *otp.Process, msg any) error {
 		c.due(m.f)
 	case linesDue:
 		c.linesOver(m.id)
-	case asidesDue:
-		c.asidesAgain()
-	case restoreDue:
-		c.restoreOver()
+	case interestDue:
+		c.interested(interest.Event{Op: m.op})
 	case firstDue: // see firstOver
 	case refusedAnswerDue:
 		c.endRefused(m)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/actors/client/internal/interest"
 	"mcpd/gateway/catalog"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
@@ -162,8 +163,10 @@ func (c *Connection) listsLate(m listsLate) {
 
 // takeCalls restores what clients had asked for and opens the connection to calls.
 func (c *Connection) takeCalls() {
-	c.restore()
-	c.holdCalls()
+	c.interested(interest.Event{Op: interest.Restore})
+	if c.facts.Version.Has(protocol.Listen) {
+		c.listenLists()
+	}
 	c.pingStart()
 	c.listed = true
 	c.start.Stop()
@@ -178,7 +181,7 @@ func (c *Connection) inUse() {
 	c.tellReady()
 	c.lostAt, c.cause, c.incident, c.quiet, c.readyAt = time.Time{}, nil, "", false, c.p.Now()
 	c.fails = failures{}
-	c.grant()
+	c.interested(interest.Event{Op: interest.Settle})
 	c.writeTells()
 	c.takeTurns()
 	c.maybeLinger()

@@ -10,7 +10,6 @@ import (
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/rewrite"
 	"mcpd/protocol/splice"
-	"mcpd/protocol/subscription"
 	"mcpd/transport"
 	"mcpd/transport/streamable"
 )
@@ -82,15 +81,7 @@ func (c *Connection) awaits(m jsonrpc.Message) bool {
 		return true
 	}
 	uri, _ := splice.GetString(m.Params, "uri")
-	if _, exactly := c.uris[uri]; exactly {
-		return true
-	}
-	for subscribed := range c.uris {
-		if subscription.Covers(subscribed, uri) {
-			return true
-		}
-	}
-	return false
+	return c.interest.Awaits(uri)
 }
 
 // logged passes on a log line to whoever it belongs to. One that may be about calls of several

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"mcpd/actors/client/internal/interest"
 	"mcpd/actors/request"
 	"mcpd/gateway/catalog"
 	"mcpd/protocol/splice"
@@ -78,7 +79,7 @@ func (c *Connection) handOut() (some bool) {
 func (c *Connection) hand(x *request.Exchange, to *instance) bool {
 	call := &handed{
 		Forward: &request.Forward{Exchange: x},
-		level:   c.levels[x.Session],
+		level:   c.interest.Levels()[x.Session],
 		user:    c.users[x.Session],
 		number:  to.last + 1,
 	}
@@ -182,17 +183,14 @@ func (c *Connection) grow() {
 func (c *Connection) handed(m *handed) {
 	m.Exchange.Take(c.self)
 	c.last = m.number
-	before := c.verbose()
-	if c.calls.len()+len(c.queue) == 0 { // else it is written beside another
-		clear(c.levels)
+	alone := c.calls.len()+len(c.queue) == 0 // else it is written beside another
+	if alone {
 		clear(c.users)
 	}
-	c.levels[m.Exchange.Session] = m.level
 	c.users[m.Exchange.Session] = m.user
-	if after := c.verbose(); c.state == Ready && after != before {
-		c.setLevel(after)
-		c.holdCalls()
-	}
+	c.interested(interest.Event{
+		Op: interest.Level, Session: m.Exchange.Session, Level: m.level, Alone: alone,
+	})
 	c.forward(m.Exchange)
 }
 
@@ -218,7 +216,7 @@ func (c *Connection) amongInstances(msg any) {
 	case yield:
 		c.giveUp()
 	case alsoFollow:
-		c.followToo(m)
+		c.interested(interest.Event{Op: m.op, URI: m.uri, Session: m.row})
 	case offers:
 		if i := c.instance(m.ref); i != nil {
 			i.tools = m.tools

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/actors/client/internal/interest"
 	"mcpd/actors/notification"
 	"mcpd/gateway/catalog"
 	"mcpd/internal/order"
@@ -211,7 +212,7 @@ func (c *Connection) lateAck(l *listen) {
 
 // listenAgain opens it.
 func (c *Connection) listenAgain(l *listen) {
-	if c.state != Ready || l.uri != "" && !c.subscribed(l.uri) {
+	if c.state != Ready || l.uri != "" && !c.interest.Agreed(l.uri) {
 		return
 	}
 	l.missed = true
@@ -229,6 +230,20 @@ func (c *Connection) missed(l *listen) {
 		if l.filter.Wants(k.Changed()) {
 			c.changed(k)
 		}
+	}
+}
+
+// missedOn tells of what may have changed while a resource was not subscribed to: once the
+// subscription is in force, when that is yet to come.
+func (c *Connection) missedOn(e interest.Effect) {
+	for _, l := range c.listens {
+		if l.uri == e.URI && !l.acked {
+			l.missed = l.missed || e.Missed || e.Do == interest.Missed
+			return
+		}
+	}
+	if e.Do == interest.Missed {
+		c.updatedTo(e.URI, e.Session)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"mcpd/actors/internal/mend"
 	"mcpd/actors/request"
-	"mcpd/internal/order"
 	"mcpd/supervisor/otp"
 )
 
@@ -14,28 +13,12 @@ import (
 func (c *carry) repair() []otp.Dropped {
 	mend.Map(&c.sessions)
 	mend.Map(&c.users)
-	mend.Map(&c.uris)
 	mend.Map(&c.holders)
-	mend.Map(&c.levels)
-	mend.Map(&c.wants)
-	var lost mend.Losses
+	lost := c.interest.Repair()
 	c.repairCalls(&lost)
-	for row, m := range order.Of(c.wants) {
-		switch {
-		case lost.If(m == nil, "wish", "of nobody"):
-			delete(c.wants, row)
-		case m.Req.Session != row || row == "":
-			delete(c.wants, row)
-			lost.Drop("wish", "of another", m)
-		}
-	}
 	maps.DeleteFunc(c.sessions, func(row string, ref otp.Ref) bool {
 		return lost.If(row == "" || ref == (otp.Ref{}), "session", "without an actor")
 	})
-	maps.DeleteFunc(c.uris, func(uri string, who map[string]bool) bool {
-		return lost.If(uri == "" || len(who) == 0, "subscription", "of nobody")
-	})
-	c.recount()
 	for range c.elicitations.Repair(func(to request.Owner) bool { return to == nil }) {
 		lost.Drop("elicitation", "of nobody", nil)
 	}

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"mcpd/actors/client/internal/interest"
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/request"
 	"mcpd/protocol/jsonrpc"
@@ -28,13 +30,20 @@ func left(rnd *rand.Rand, refs []otp.Ref) (*carry, []*request.Exchange) {
 	}
 	for i, ref := range refs {
 		row := fmt.Sprint("session ", i)
-		c.sessions[row], c.levels[row] = ref, "info"
-		c.hold("test://x", row, true)
-		c.hold(fmt.Sprint("test://", i), row, rnd.IntN(2) == 0)
-		c.wants[row] = &Want{Req: Wish{Session: row}}
+		c.sessions[row] = ref
+		wants(c, interest.Event{
+			Op: interest.Wish, Session: row, Level: "info", URIs: []string{"test://x"},
+			Waiter: &Want{Req: Wish{Session: row}},
+		})
+		ask := interest.Ask{Method: "resources/subscribe", Value: fmt.Sprint("test://", i)}
+		wants(c, interest.Event{Op: interest.Call, Ask: ask, Call: &request.Exchange{Session: row}})
 		c.instances = append(c.instances, &instance{Instance: Instance{Ref: ref}})
 	}
 	return c, calls
+}
+
+func wants(c *carry, e interest.Event) {
+	c.interest.Step(time.Time{}, interest.Server{}, e)
 }
 
 // Whatever a crash has done to it, what is taken over is sound: its indices agree, and every call is in it once, or gets its outcome.
@@ -104,14 +113,9 @@ func sound(t *testing.T, c *carry) {
 		}
 		seen[x.ID] = true
 	}
-	for uri, who := range c.uris {
+	for uri, who := range c.interest.Resources() {
 		if uri == "" || len(who) == 0 {
 			t.Errorf("subscription to %q: %v", uri, who)
-		}
-	}
-	for row, m := range c.wants {
-		if m == nil || m.Req.Session != row {
-			t.Errorf("wish of %q: %v", row, m)
 		}
 	}
 	for row, ref := range c.sessions {
@@ -124,6 +128,7 @@ func sound(t *testing.T, c *carry) {
 			t.Errorf("instances %v", c.instances)
 		}
 	}
-	c.hold("test://new", "row", true)
-	c.levels["row"], c.wants["row"] = "info", nil // no map is nil
+	wants(c, interest.Event{ // no map is nil
+		Op: interest.Wish, Session: "row", Level: "info", URIs: []string{"test://new"}, Waiter: &Want{},
+	})
 }

@@ -48,8 +48,8 @@ func (c *Connection) missedAny() {
 	for _, k := range catalog.Kinds() {
 		c.changed(k)
 	}
-	for uri := range order.Of(c.uris) {
-		if c.subscribed(uri) {
+	for uri := range order.Of(c.interest.Resources()) {
+		if c.interest.Agreed(uri) {
 			c.updated(uri)
 		}
 	}

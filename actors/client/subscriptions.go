@@ -2,117 +2,185 @@ package client
 
 import (
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/actors/client/internal/interest"
 	"mcpd/actors/request"
+	"mcpd/gateway/tenant"
+	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/splice"
+	"mcpd/supervisor/otp"
+	"mcpd/transport"
 )
 
-// intercept looks at the calls that change what a server sends unasked, because several sessions
-// may share the connection. It reports local when the server need not hear of the call; otherwise
-// done, if any, is told how the server answered.
-func (c *Connection) intercept(x *request.Exchange) (done func(error), local bool) {
-	switch x.Method {
-	case "resources/subscribe":
-		return c.subscribe(x)
-	case "resources/unsubscribe":
-		return c.unsubscribe(x)
-	}
-	return nil, false
-}
+// RestoreWait is how long calls wait for a server that has just been started to answer what it was
+// asked for clients.
+const RestoreWait = interest.HoldTime
 
-// listening takes the same calls to a modern server, which has subscriptions of another kind.
-func (c *Connection) listening(x *request.Exchange) (taken bool) {
-	if !c.facts.Version.Has(protocol.Listen) ||
-		x.Method != "resources/subscribe" && x.Method != "resources/unsubscribe" {
-		return false
+// interested takes note of what happened to what sessions want to hear, and does what follows. A
+// call that it is about is written when there is somebody to tell of its answer.
+func (c *Connection) interested(in interest.Event) (answered func(error)) {
+	to := interest.Server{
+		Ready: c.state == Ready, Asleep: c.asleep(),
+		Listens: c.facts.Version.Has(protocol.Listen),
+		Levels:  c.facts.Version.Has(protocol.SetLevel) && c.facts.Capabilities.Has("logging"),
 	}
-	done, local := c.intercept(x)
-	uri, ok := splice.GetString(x.Params, "uri")
-	switch {
-	case !ok:
-		complete(x,
-			nil,
-			protocol.InvalidParams("params.uri is missing or not a string"),
-		)
-	case local:
-		complete(x, jsontext.Value("{}"), nil)
-	case x.Method == "resources/unsubscribe":
-		c.unlistenTo(uri)
-		complete(x, jsontext.Value("{}"), nil)
-	default:
-		c.listenTo(uri, c.answering(x, done))
-	}
-	return true
-}
-
-func (c *Connection) subscribe(x *request.Exchange) (func(error), bool) {
-	uri, ok := splice.GetString(x.Params, "uri")
-	if !ok {
-		return nil, false // the server says what is wrong
-	}
-	if c.subscribed(uri) {
-		c.uris[uri][x.Session] = true
-		return nil, true
-	}
-	// from now on, so that another's unsubscribe does not take it away
-	c.subscribeFor(uri, x.Session, false)
-	return func(err error) {
-		switch agreed, ok := c.uris[uri][x.Session]; {
-		case !ok: // it has let go meanwhile
-		case err == nil:
-			c.uris[uri][x.Session] = true
-		case !agreed:
-			if c.unsubscribeFor(uri, x.Session) && errors.Is(err, errLate) { // the server has agreed
-				c.follow(uri, false)
+	for _, e := range c.interest.Step(c.p.Now(), to, in) {
+		switch e.Do {
+		case interest.Listen:
+			ask := interest.Ask{Method: "subscriptions/listen", Value: e.URI}
+			c.listenTo(e.URI, c.onAnswer(ask, e.Call))
+			c.missedOn(e)
+		case interest.Unlisten:
+			c.unlistenTo(e.URI)
+		case interest.Write:
+			answered = c.onAnswer(in.Ask, e.Call)
+		case interest.Keep:
+			c.written.Add(e.Call)
+		case interest.Answer:
+			c.written.Remove(e.Call)
+			complete(e.Call, jsontext.Value("{}"), e.Err)
+		case interest.Grant:
+			if e.Err != nil {
+				e.Waiter.Fail(e.Err)
+			} else {
+				e.Waiter.Reply(struct{}{})
 			}
-		}
-	}, false
-}
-
-// subscribed reports whether the server has agreed to a subscription.
-func (c *Connection) subscribed(uri string) bool {
-	for _, agreed := range c.uris[uri] {
-		if agreed {
-			return true
+		case interest.Instances:
+			for _, i := range c.instances {
+				_ = c.p.Send(i.Ref, alsoFollow{e.Op, e.URI, e.Session})
+			}
+		case interest.Serve:
+			c.servesSubscriber(e.Session)
+		case interest.Missed:
+			c.missedOn(e)
+		case interest.Pause:
+			c.p.After(roomTime, interestDue{interest.Retry})
+		case interest.Hold:
+			c.p.After(interest.HoldTime, interestDue{interest.Expire})
+		case interest.Release:
+			c.takeTurns()
 		}
 	}
-	return false
-}
-
-// hold notes that a session wants to hear of a resource.
-func (c *carry) hold(uri, session string, agreed bool) {
-	if c.uris[uri] == nil {
-		c.uris[uri] = map[string]bool{}
-		c.uriBytes += len(uri)
-		c.urisKept.Resize(c.uriBytes)
+	for a, ok := c.interest.Next(); ok; a, ok = c.interest.Next() {
+		c.askAside(a)
 	}
-	c.uris[uri][session] = c.uris[uri][session] || agreed
+	return answered
 }
 
-// unsubscribe has the server told when the last session let go of the resource.
-func (c *Connection) unsubscribe(x *request.Exchange) (func(error), bool) {
+// onAnswer is what to do with the answer to a request about what sessions want.
+func (c *Connection) onAnswer(a interest.Ask, call *request.Exchange) func(error) {
+	return func(err error) {
+		c.interested(interest.Event{
+			Op: interest.Answered, Ask: a, Call: call, Err: err, Late: errors.Is(err, errLate),
+		})
+	}
+}
+
+// askAside asks the server for something on behalf of sessions that do not wait for it themselves.
+func (c *Connection) askAside(a interest.Ask) {
+	member := "uri"
+	if a.Method == "logging/setLevel" {
+		member = "level"
+	}
+	params, _ := splice.Set(nil, splice.Quote(a.Value), member) // an empty value becomes an object
+	answered := c.onAnswer(a, nil)
+	err := c.request(a.Method, params, c.o.RequestTimeout(), func(_ jsontext.Value, err error) error {
+		answered(err)
+		return nil
+	})
+	if errors.Is(err, transport.ErrSlowConsumer) {
+		c.interested(interest.Event{Op: interest.Crowded, Ask: a})
+	} else if err != nil {
+		answered(err)
+	}
+}
+
+// interestDue says that time is up. Owed: there is one for each Pause and each Hold.
+type interestDue struct{ op interest.Op }
+
+func (interestDue) Class() otp.Class { return otp.Owed }
+
+// alsoFollow tells an instance that somebody wants to hear of a resource, or nobody any more. A call
+// may run on any instance of a server, and change a resource there, and each announces changes to
+// its own subscribers only. Owed: it is sent once to each instance for each such change.
+type alsoFollow struct {
+	op  interest.Op // Follow or Unfollow
+	uri string
+	row string // of the session that asked first
+}
+
+func (alsoFollow) Class() otp.Class { return otp.Owed }
+
+// followAll tells a new instance of all resources. The end of one that is gone is on its way here.
+func (c *Connection) followAll(to otp.Ref) {
+	for uri, who := range order.Of(c.interest.Resources()) {
+		_ = c.p.Send(to, alsoFollow{interest.Follow, uri, slices.Min(slices.Collect(maps.Keys(who)))})
+	}
+}
+
+// want takes note of what a session wants, which is granted when the server has answered.
+func (c *Connection) want(m *Want) {
+	w := m.Req
+	if len(w.URIs) > 0 {
+		c.wake()
+	}
+	c.interested(interest.Event{
+		Op: interest.Wish, Session: w.Session, Level: w.Level, URIs: w.URIs, Missed: w.Missed, Waiter: m,
+	})
+}
+
+// about is the event of a call that changes what a server sends unasked, because several sessions
+// may share the connection. It reports false for a call that names no resource.
+func about(x *request.Exchange) (in interest.Event, ok bool) {
+	if x.Method != "resources/subscribe" && x.Method != "resources/unsubscribe" {
+		return in, false
+	}
 	uri, ok := splice.GetString(x.Params, "uri")
-	switch {
-	case !ok:
-		return nil, false // the server says what is wrong
-	case !c.unsubscribeFor(uri, x.Session) || c.following[uri] != nil:
-		return nil, true
-	case c.facts.Version.Has(protocol.Listen):
-		return nil, false
-	}
-	c.following[uri] = &following{}
-	return func(error) { c.followed(uri, false, nil) }, false
+	return interest.Event{Op: interest.Call, Call: x, Ask: interest.Ask{Method: x.Method, Value: uri}}, ok
 }
 
-func (c *Connection) release(uri, session string) (last bool) {
-	who := c.uris[uri]
-	delete(who, session)
-	if len(who) > 0 {
+// subscribes takes a call that is never written: any to a modern server, which has subscriptions of
+// another kind, and one for a resource of which the server is being told that it is not wanted.
+func (c *Connection) subscribes(x *request.Exchange) (taken bool) {
+	in, ok := about(x)
+	again := x.Method == "resources/subscribe" && c.interest.Asking(in.Ask.Value)
+	switch {
+	case in.Op == 0, !again && !c.facts.Version.Has(protocol.Listen):
 		return false
+	case !ok:
+		complete(x, nil, protocol.InvalidParams("params.uri is missing or not a string"))
+	default:
+		c.interested(in)
 	}
-	c.drop(uri)
 	return true
+}
+
+// intercept reports written when the server is to hear of a call. Done, if any, is told of its answer.
+func (c *Connection) intercept(x *request.Exchange) (done func(error), written bool) {
+	in, ok := about(x)
+	if !ok { // the server says what is wrong
+		return nil, true
+	}
+	done = c.interested(in)
+	return done, done != nil
+}
+
+// servesSubscriber notes on whose behalf the server is subscribed to a resource: what it says without
+// naming a call may be about that. An instance does not know the sessions of the first one, and where
+// several principals share that, it may be about any of them.
+func (c *Connection) servesSubscriber(row string) {
+	user, known := c.users[row]
+	switch {
+	case known:
+		c.served.add(user.Principal)
+	case c.o.Key.Share == tenant.ByTenant:
+		c.served.any, c.served.several = true, true
+	default:
+		c.served.add(c.o.Key.Principal)
+	}
 }

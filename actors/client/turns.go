@@ -59,7 +59,7 @@ func (c *Connection) takeTurns() {
 // writeFree writes the calls at the head of the queue that have their turn.
 func (c *Connection) writeFree() {
 	for n := len(c.queue); n > 0 && c.state == Ready && !c.stuffed && c.free(c.queue[0]) &&
-		!c.restoring() && !c.waitsFirst(c.queue[0]); n-- {
+		!c.interest.Holds() && !c.waitsFirst(c.queue[0]); n-- {
 		c.write(c.pop())
 	}
 	c.holdFirst()
@@ -73,7 +73,7 @@ func (c *Connection) during() (calls []*request.Exchange) {
 			calls = append(calls, f.x)
 		}
 	}
-	if c.state == Ready && !c.restoring() && (c.calls.len() > 0 || !c.asksFirst()) {
+	if c.state == Ready && !c.interest.Holds() && (c.calls.len() > 0 || !c.asksFirst()) {
 		return calls
 	}
 	for _, x := range c.queue {

@@ -3,9 +3,9 @@ package client
 import (
 	"time"
 
+	"mcpd/actors/client/internal/interest"
 	"mcpd/actors/notification"
 	"mcpd/gateway/tenant"
-	"mcpd/internal/order"
 	"mcpd/supervisor/otp"
 )
 
@@ -59,21 +59,7 @@ func (c *Connection) detach(ref otp.Ref) {
 		delete(c.users, row)
 		delete(c.holders, row)
 		delete(c.keepers, row)
-		if m := c.wants[row]; m != nil { // nobody waits for it any more, but a call counts as owed until it is answered
-			m.Fail(otp.ErrNoProc)
-			delete(c.wants, row)
-		}
-		if before := c.verbose(); c.levels[row] != "" {
-			delete(c.levels, row)
-			if after := c.verbose(); c.state == Ready && after != before {
-				c.setLevel(after)
-			}
-		}
-		for uri, who := range order.Of(c.uris) {
-			if _, ok := who[row]; ok && c.unsubscribeFor(uri, row) && c.state == Ready {
-				c.follow(uri, false)
-			}
-		}
+		c.interested(interest.Event{Op: interest.Leave, Session: row})
 	}
 	if c.state == Ready {
 		c.tellRoots()

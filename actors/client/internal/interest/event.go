@@ -1,0 +1,94 @@
+package interest
+
+import (
+	"time"
+
+	"mcpd/actors/request"
+)
+
+// Server is what is known of the server while an event is handled.
+type Server struct {
+	Ready, Asleep bool
+	Listens       bool // its subscriptions are streams of their own: see Listen
+	Levels        bool // it can be asked for a log level
+}
+
+// Event is something that happened.
+type Event struct {
+	Op        Op
+	Session   string
+	Call      *request.Exchange
+	URI       string
+	URIs      []string
+	Level     string // none for no wish
+	Missed    bool   // Wish: URIs may have changed while the session had let go of them
+	Alone     bool   // Level: the levels of other sessions do not count any more
+	Late      bool   // Answered: too late for the client
+	Waiter    Waiter
+	Ask       Ask
+	Err       error
+	Resources map[string]map[string]bool // Regain: see Table.Resources
+	Levels    map[string]string          // Regain: see Table.Levels
+}
+
+// Op says what happened.
+type Op uint8
+
+// The events.
+const (
+	Wish     Op = iota + 1 // Session wants to hear of URIs, from Level on; Waiter is told when it can
+	Call                   // Call asks Ask, which is about a resource
+	Leave                  // Session wants nothing any more
+	Follow                 // another connection wants URI for Session,
+	Unfollow               // or does not any more
+	Level                  // another connection has handed over a call of Session, which wants Level
+	Regain                 // Resources and Levels were given up, and are known again
+	Restore                // the server is new, and about to be ready
+	Answered               // the server has answered Ask, which may be that of Call
+	Crowded                // there was no room for Ask
+	Retry                  // there may be room again
+	Expire                 // Hold is over
+	Settle                 // the server is ready
+	GiveUp                 // nobody waits for the server any longer
+)
+
+// Ask is a request to the server about a log level or a resource.
+type Ask struct{ Method, Value string }
+
+// Waiter is told what became of a wish.
+type Waiter interface {
+	Reply(struct{}) (first bool)
+	Fail(error)
+}
+
+// Effect is something to do.
+type Effect struct {
+	Do      Do
+	Session string
+	Call    *request.Exchange
+	URI     string
+	Op      Op   // Instances: Follow or Unfollow
+	Missed  bool // Listen: URI may have changed before
+	Waiter  Waiter
+	Err     error
+	At      time.Time
+}
+
+// Do says what to do.
+type Do uint8
+
+// The effects. Answered comes back of Listen and Write.
+const (
+	Listen    Do = iota + 1 // open a stream for URI, and Call if there is one
+	Unlisten                // end it
+	Write                   // Call itself asks the server
+	Keep                    // Call waits for Answer
+	Answer                  // Call has its outcome: Err, or an empty result
+	Grant                   // Waiter has its outcome: Err, or none
+	Instances               // the other instances of the server are told of URI, and of the first Session for it
+	Serve                   // what the server says may be about Session
+	Missed                  // Session, or all where it is empty, hear that URI may have changed
+	Pause                   // Retry comes after a while
+	Hold                    // calls wait until Release; Expire comes At
+	Release                 // calls go on
+)

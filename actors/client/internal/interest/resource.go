@@ -1,0 +1,197 @@
+package interest
+
+import "mcpd/protocol/subscription"
+
+// The requests.
+const (
+	setLevel    = "logging/setLevel"
+	subscribe   = "resources/subscribe"
+	unsubscribe = "resources/unsubscribe"
+	listen      = "subscriptions/listen"
+)
+
+// hold notes that a session wants to hear of a resource.
+func (s *step) hold(uri, session string, agreed bool) {
+	who := s.uris[uri]
+	if who == nil {
+		who = map[string]bool{}
+		s.uris[uri] = who
+		s.count(len(uri))
+		s.do(Effect{Do: Instances, URI: uri, Session: session, Op: Follow})
+	}
+	who[session] = who[session] || agreed
+}
+
+// letGo notes that a session does not, and reports whether no session does any more.
+func (s *step) letGo(uri, session string) (last bool) {
+	who := s.uris[uri]
+	if delete(who, session); len(who) > 0 {
+		return false
+	}
+	s.drop(uri)
+	return true
+}
+
+func (s *step) drop(uri string) {
+	if _, known := s.uris[uri]; known {
+		delete(s.uris, uri)
+		s.count(-len(uri))
+	}
+	s.do(Effect{Do: Instances, URI: uri, Op: Unfollow})
+}
+
+func (s *step) count(more int) {
+	s.bytes += more
+	s.kept.Resize(s.bytes)
+}
+
+// call has the server asked by the call itself, unless that was done, is being done, or is somebody
+// else's to do.
+func (s *step) call(in Event) {
+	uri, from := in.Ask.Value, in.Call.Session
+	waiting, asked := s.asking[uri]
+	e := Effect{Do: Answer, URI: uri, Call: in.Call}
+	switch wanted := in.Ask.Method == subscribe; {
+	case wanted && s.Agreed(uri):
+		s.hold(uri, from, true)
+	case wanted:
+		s.hold(uri, from, false) // from now on, so that another's unsubscribe does not take it away
+		switch {
+		case s.to.Listens:
+			s.do(Effect{Do: Keep, Call: in.Call})
+			e.Do = Listen
+		case asked:
+			s.asking[uri] = append(waiting, waiter{call: in.Call})
+			e.Do = Keep
+		default:
+			e.Do = Write
+		}
+	case !s.letGo(uri, from) || asked:
+	case s.to.Listens:
+		s.do(Effect{Do: Unlisten, URI: uri})
+	default:
+		s.asking[uri] = nil
+		e.Do = Write
+	}
+	s.do(e)
+}
+
+// answered takes what the server says to a request, or to a call.
+func (s *step) answered(in Event) {
+	about, asked := in.Ask.Value, in.Call == nil
+	if asked {
+		s.out--
+	}
+	switch method := in.Ask.Method; {
+	case method == setLevel:
+		s.leveling, s.refused = false, in.Err
+		if now := s.verbose(); now != about {
+			s.askLevel(now)
+		}
+	case method == listen && !asked:
+		s.subscribed(about, in)
+		s.do(Effect{Do: Answer, Call: in.Call, Err: in.Err})
+	case method == listen: // nobody waits
+	case method == subscribe && !asked:
+		s.subscribed(about, in)
+	case asked:
+		s.followed(about, method == subscribe, in.Err)
+	default:
+		s.followed(about, false, nil)
+	}
+}
+
+// subscribed takes what the server says to a subscription for a call.
+func (s *step) subscribed(uri string, in Event) {
+	switch agreed, wants := s.uris[uri][in.Call.Session]; {
+	case !wants: // it has let go meanwhile
+	case in.Err == nil:
+		s.uris[uri][in.Call.Session] = true
+	case !agreed:
+		if s.letGo(uri, in.Call.Session) && in.Late { // the server has agreed
+			s.follow(uri, false, false)
+		}
+	}
+}
+
+// follow asks the server to tell of a resource, or not any more, on behalf of sessions that do not
+// wait for it themselves. It reports whether the server is asked by a request.
+func (s *step) follow(uri string, wanted, missed bool) (asked bool) {
+	_, ofExtensions := subscription.Named(uri)
+	switch {
+	case s.to.Listens && wanted:
+		s.out++
+		s.do(Effect{Do: Listen, URI: uri, Missed: missed})
+		return false
+	case s.to.Listens:
+		s.do(Effect{Do: Unlisten, URI: uri})
+		return false
+	case ofExtensions: // the server is another by now
+		return false
+	case s.Asking(uri):
+		return true
+	}
+	s.asking[uri] = nil
+	if missed {
+		s.asking[uri] = []waiter{{}}
+	}
+	method := unsubscribe
+	if wanted {
+		method = subscribe
+	}
+	s.queue = append(s.queue, Ask{method, uri})
+	return true
+}
+
+// followed goes on when the server has answered: meanwhile it may be that the contrary is wanted.
+func (s *step) followed(uri string, wanted bool, err error) {
+	waiting, wants := s.asking[uri], len(s.uris[uri]) > 0
+	delete(s.asking, uri)
+	if wants && !wanted && s.follow(uri, true, false) {
+		s.asking[uri] = waiting
+		return
+	}
+	for _, w := range waiting {
+		if w.call != nil {
+			s.subscribed(uri, Event{Call: w.call, Err: err})
+			s.do(Effect{Do: Answer, Call: w.call, Err: err})
+		} else if err == nil {
+			s.do(Effect{Do: Missed, URI: uri, Session: w.session})
+		}
+	}
+	if !wants && wanted {
+		s.follow(uri, false, false)
+	}
+}
+
+// missed tells a session that a resource may have changed while it was not subscribed to it, once it
+// is again.
+func (s *step) missed(uri, session string) {
+	switch waiting, asked := s.asking[uri]; {
+	case !s.to.Ready: // see restore
+		s.before[uri] = true
+	case asked:
+		s.asking[uri] = append(waiting, waiter{session: session})
+	default:
+		s.do(Effect{Do: Missed, URI: uri, Session: session})
+	}
+}
+
+// followToo wants what the connection wants that hands this one its calls. Calls wait for it,
+// because they may change the resource.
+func (s *step) followToo(in Event) {
+	wanted := in.Op == Follow
+	switch known := s.uris[in.URI] != nil; {
+	case known == wanted:
+		return
+	case wanted:
+		s.hold(in.URI, in.Session, true)
+	default:
+		s.drop(in.URI)
+	}
+	if s.to.Ready {
+		s.do(Effect{Do: Serve, Session: in.Session})
+		s.follow(in.URI, wanted, false)
+		s.wait()
+	}
+}

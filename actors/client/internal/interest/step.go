@@ -1,0 +1,210 @@
+package interest
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"mcpd/internal/order"
+	"mcpd/supervisor/otp"
+)
+
+const (
+	// AtOnce is how many requests the server has to answer at the same time. There may be thousands,
+	// of all sessions that share a server which is started again: more than may wait for it at once.
+	AtOnce = 32
+	// HoldTime is how long calls wait for what a new server is asked first. A client of the server
+	// itself would make its first call when it has those answers: a server may handle requests out
+	// of turn, so that the log lines and the updates of a call right behind them would be lost.
+	HoldTime = 2 * time.Second
+)
+
+// step is the handling of one event.
+type step struct {
+	*Table
+	now     time.Time
+	to      Server
+	effects []Effect
+}
+
+// Step takes an event and returns what to do, in order. The requests of Next come after that.
+func (t *Table) Step(now time.Time, to Server, in Event) []Effect {
+	s := step{Table: t, now: now, to: to}
+	switch in.Op {
+	case Wish:
+		s.wish(in)
+	case Call:
+		s.call(in)
+	case Leave:
+		s.leave(in.Session)
+	case Follow, Unfollow:
+		s.followToo(in)
+	case Level:
+		if s.level(in.Session, in.Level, in.Alone) {
+			s.wait()
+		}
+	case Regain:
+		s.regain(in)
+	case Restore:
+		s.restore()
+	case Answered:
+		s.crowded = false
+		s.answered(in)
+	case Crowded:
+		s.out--
+		s.queue, s.crowded = slices.Insert(s.queue, 0, in.Ask), true
+		s.do(Effect{Do: Pause})
+	case Retry:
+		s.crowded = false
+	case Expire:
+		if !now.Before(s.until) {
+			s.release()
+		}
+	case GiveUp:
+		s.grant(nil)
+	case Settle: // as after every event
+	}
+	if s.pending() == 0 && (to.Ready || to.Asleep) {
+		s.grant(s.refused)
+		s.release()
+	}
+	return s.effects
+}
+
+func (s *step) do(e Effect) { s.effects = append(s.effects, e) }
+
+// Next is the next request to the server, if one may be sent now: Answered comes back, or Crowded at
+// once.
+func (t *Table) Next() (a Ask, ok bool) {
+	if len(t.queue) == 0 || t.out >= AtOnce || t.crowded {
+		return a, false
+	}
+	a, t.queue = t.queue[0], t.queue[1:]
+	t.out++
+	return a, true
+}
+
+// wish takes note of what a session wants. The wish before says nothing that this one does not.
+func (s *step) wish(in Event) {
+	if before, waits := s.wishes[in.Session]; waits {
+		s.do(Effect{Do: Grant, Waiter: before.from})
+	}
+	s.wishes[in.Session] = wish{in.Session, in.Level != "", in.Waiter}
+	if in.Level != "" {
+		s.level(in.Session, in.Level, false)
+	}
+	for _, uri := range in.URIs {
+		known := s.Agreed(uri)
+		if s.hold(uri, in.Session, true); s.to.Ready && !known {
+			s.do(Effect{Do: Serve, Session: in.Session})
+			s.follow(uri, true, false)
+		}
+		if in.Missed {
+			s.missed(uri, in.Session)
+		}
+	}
+}
+
+// grant answers the wishes.
+func (s *step) grant(refused error) {
+	for session, w := range order.Of(s.wishes) {
+		e := Effect{Do: Grant, Waiter: w.from}
+		if w.level {
+			e.Err = refused
+		}
+		delete(s.wishes, session)
+		s.do(e)
+	}
+}
+
+// leave lets go of what only this session had wanted. Nobody waits for its wish any more, but a call
+// counts as owed until it is answered.
+func (s *step) leave(session string) {
+	if w, waits := s.wishes[session]; waits {
+		delete(s.wishes, session)
+		s.do(Effect{Do: Grant, Waiter: w.from, Err: otp.ErrNoProc})
+	}
+	s.level(session, "", false)
+	for uri, who := range order.Of(s.uris) {
+		if _, wants := who[session]; wants && s.letGo(uri, session) && s.to.Ready {
+			s.follow(uri, false, false)
+		}
+	}
+}
+
+// regain takes back what was wanted before the table was given up.
+func (s *step) regain(in Event) {
+	for uri, who := range order.Of(in.Resources) {
+		for session, agreed := range order.Of(who) {
+			s.hold(uri, session, agreed)
+		}
+		if s.to.Ready {
+			s.follow(uri, true, false)
+		}
+	}
+	for session, level := range in.Levels {
+		if s.levels[session] == "" {
+			s.levels[session] = level
+		}
+	}
+	if s.to.Ready {
+		s.askLevel(s.verbose())
+	}
+}
+
+// restore asks a new server for what clients had asked of the old one. Subscriptions to which the
+// old one had not agreed were calls, and have failed with it or come again. Of a resource that was
+// subscribed to before, nobody knows whether it has changed meanwhile: that counts as a change.
+func (s *step) restore() {
+	s.askLevel(s.verbose())
+	for uri, who := range order.Of(s.uris) {
+		maps.DeleteFunc(who, func(_ string, agreed bool) bool { return !agreed })
+		if len(who) == 0 {
+			s.drop(uri)
+			continue
+		}
+		for session := range order.Of(who) {
+			s.do(Effect{Do: Serve, Session: session})
+		}
+		s.follow(uri, true, s.before[uri])
+	}
+	s.wait()
+}
+
+// wait has calls wait until the server has answered what it is asked beside them.
+func (s *step) wait() {
+	if s.pending() > 0 && !s.Holds() {
+		s.until = s.now.Add(HoldTime)
+		s.do(Effect{Do: Hold, At: s.until})
+	}
+}
+
+func (s *step) release() {
+	if s.Holds() {
+		s.until = time.Time{}
+		s.do(Effect{Do: Release})
+	}
+}
+
+// level notes the level that a session wants, and reports whether another is wanted of the server.
+func (s *step) level(session, level string, alone bool) (another bool) {
+	before := s.verbose()
+	if alone {
+		clear(s.levels)
+	}
+	if s.levels[session] = level; level == "" {
+		delete(s.levels, session)
+	}
+	now := s.verbose()
+	if another = s.to.Ready && now != before; another {
+		s.askLevel(now)
+	}
+	return another
+}
+
+func (s *step) askLevel(level string) {
+	if level != "" && !s.leveling && s.to.Levels {
+		s.leveling = true
+		s.queue = append(s.queue, Ask{setLevel, level})
+	}
+}
