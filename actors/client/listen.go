@@ -34,6 +34,7 @@ const LeaveTime = time.Second
 // listen is a subscription of ours to a modern server (2026-07-28 §basic/patterns/subscriptions). There is one for the lists and one for
 // each resource, which never have anything in common: some servers take a second subscription to the same for a replacement.
 type listen struct {
+	id      jsonrpc.ID          // ours, while it is in Connection.listens
 	uri     string              // of the resource, or the name of a filter of extensions; empty for the lists
 	filter  subscription.Filter // asked for
 	acked   bool
@@ -98,7 +99,7 @@ func (c *Connection) openListen(l *listen) {
 		c.settleListen(l, err)
 		return
 	}
-	c.listens[id] = l
+	l.id, c.listens[id] = id, l
 	l.timer = c.p.After(c.o.RequestTimeout(), lateAck{id})
 }
 
@@ -273,15 +274,14 @@ func (c *Connection) unlistenTo(uri string) {
 
 // unlisten ends a subscription from here.
 func (c *Connection) unlisten(l *listen) {
-	id, ok := c.listenID(l)
-	if !ok || l.leaving {
+	if c.listens[l.id] != l || l.leaving {
 		return
 	}
 	l.timer.Stop()
 	l.acked, l.leaving = false, true
-	c.send(jsonrpc.Notification("notifications/cancelled", cancelled(id, "nobody listens any more")))
+	c.send(jsonrpc.Notification("notifications/cancelled", cancelled(l.id, "nobody listens any more")))
 	if c.piped() {
-		l.timer = c.p.After(LeaveTime, lateAck{id})
+		l.timer = c.p.After(LeaveTime, lateAck{l.id})
 	} else {
 		c.left(l)
 	}
@@ -318,17 +318,8 @@ func (c *Connection) piped() bool { return c.info().URL == "" }
 func (c *Connection) forgetListen(l *listen) {
 	l.timer.Stop()
 	l.leaving = false
-	if id, ok := c.listenID(l); ok {
-		delete(c.listens, id)
-		delete(c.asked, id)
+	if c.listens[l.id] == l {
+		delete(c.listens, l.id)
+		delete(c.asked, l.id)
 	}
-}
-
-func (c *Connection) listenID(l *listen) (jsonrpc.ID, bool) {
-	for id, other := range order.By(c.listens, jsonrpc.ID.Compare) {
-		if other == l {
-			return id, true
-		}
-	}
-	return jsonrpc.ID{}, false
 }
