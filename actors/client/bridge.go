@@ -19,8 +19,7 @@ import (
 func (c *Connection) said(x *request.Exchange, id jsonrpc.ID) (jsontext.Value, error) {
 	short, arguments := shortened(x)
 	params, err := rewrite.Request(x.Method, x.Version, c.facts.Version, short)
-	var none *rewrite.Inexpressible
-	if errors.As(err, &none) {
+	if _, none := errors.AsType[*rewrite.Inexpressible](err); none {
 		return nil, protocol.MethodNotFound(x.Method)
 	}
 	params = c.addressed(x, id, params)

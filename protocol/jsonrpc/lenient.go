@@ -46,8 +46,7 @@ func DecodeBatchLenient(data []byte, limits Limits) (messages []Message, batch b
 	for i := range messages {
 		messages[i].answers()
 	}
-	var some *BatchError
-	if errors.As(err, &some) {
+	if some, ok := errors.AsType[*BatchError](err); ok {
 		for _, refused := range some.Refused {
 			numberRefused(refused)
 		}
@@ -71,8 +70,7 @@ func (m *Message) answers() {
 
 // numberRefused has an answer that cannot be read name the request that it would have answered.
 func numberRefused(err error) {
-	var bad *DecodeError
-	if errors.As(err, &bad) && bad.Response {
+	if bad, ok := errors.AsType[*DecodeError](err); ok && bad.Response {
 		bad.ID = bad.ID.asNumber()
 	}
 }

@@ -154,11 +154,11 @@ func (c *Conn) Recv(ctx context.Context) (transport.Inbound, error) {
 		line, err := c.in.next(ctx)
 		var in transport.Inbound
 		var found bool
-		var long *longLine
+		long, tooLong := errors.AsType[*longLine](err)
 		switch {
 		case err == nil:
 			in, found, err = c.read(line)
-		case errors.As(err, &long):
+		case tooLong:
 			err = c.tooLong(long)
 		case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 			if c.closing.Load() {
