@@ -65,7 +65,7 @@ func (m Message) Parts(least int) [][]byte {
 		large = m.Result
 	}
 	if len(large) < least || hasBreaks(large) {
-		return [][]byte{m.Append(make([]byte, 0, m.Size()))}
+		return m.whole()
 	}
 	switch m.Kind() {
 	case KindRequest, KindNotification:
@@ -73,7 +73,23 @@ func (m Message) Parts(least int) [][]byte {
 	case KindResult:
 		return [][]byte{append(m.begin(nil), result...), large, {'}'}}
 	}
-	return [][]byte{m.Append(make([]byte, 0, m.Size()))}
+	return m.whole()
+}
+
+// short is a list of one piece and, as most messages are short, the piece itself.
+type short struct {
+	list [1][]byte
+	text [200]byte
+}
+
+// whole is what Append writes, as one piece.
+func (m Message) whole() [][]byte {
+	if m.Size() > len(short{}.text) {
+		return [][]byte{m.Append(make([]byte, 0, m.Size()))}
+	}
+	s := new(short)
+	s.list[0] = m.Append(s.text[:0])
+	return s.list[:]
 }
 
 // Size is about how many bytes Append writes, for sizing its buffer.
