@@ -121,6 +121,7 @@ type Exchange struct {
 	// kept is what it counts for its tenant, until it has its outcome; nil before the manager has seen
 	// it, unless its session counted it before.
 	kept atomic.Pointer[quota.Reservation]
+	own  quota.Reservation // what kept is where the manager counts it
 }
 
 // size is how many bytes the exchange keeps.

@@ -105,12 +105,11 @@ func (t *Table) reserve(x *Exchange) *quota.Refusal {
 	if x.kept.Load() != nil {
 		return nil
 	}
-	kept, full := t.o.Kept.Reserve(quota.Requests, x.size())
-	if full != nil {
+	if full := t.o.Kept.ReserveAs(&x.own, quota.Requests, x.size()); full != nil {
 		return full
 	}
-	if x.kept.Store(kept); x.Settled() { // meanwhile: its manager was stuck, and was replaced
-		kept.Release()
+	if x.kept.Store(&x.own); x.Settled() { // meanwhile: its manager was stuck, and was replaced
+		x.own.Release()
 	}
 	return nil
 }

@@ -135,6 +135,14 @@ func (a *Account) Reserve(k Kind, n int) (*Reservation, *Refusal) {
 	return r, nil
 }
 
+// ReserveAs is Reserve with a Reservation that is a part of what it is for, and was not used before.
+func (a *Account) ReserveAs(r *Reservation, k Kind, n int) *Refusal {
+	if a == nil || a.tryAs(r, k, 0, n) {
+		return nil
+	}
+	return a.refusal(Normal, n)
+}
+
 // TryReserve is Reserve for one who waits and asks again: nil when there is no room, which is not
 // counted as a refusal.
 func (a *Account) TryReserve(k Kind, n int) *Reservation { return a.TryMore(k, 0, n) }
@@ -142,20 +150,30 @@ func (a *Account) TryReserve(k Kind, n int) *Reservation { return a.TryMore(k, 0
 // TryMore is TryReserve for n bytes more of a message of which had bytes are counted already: there is
 // room for them where there would be for the whole message.
 func (a *Account) TryMore(k Kind, had, n int) *Reservation {
-	r := a.Hold(k, n)
+	if a == nil {
+		return nil
+	}
+	if r := new(Reservation); a.tryAs(r, k, had, n) {
+		return r
+	}
+	return nil
+}
+
+func (a *Account) tryAs(r *Reservation, k Kind, had, n int) bool {
+	a.holdAs(r, k, n)
 	// What was just counted is part of it, so that two who ask at the same time do not both get the last.
 	if all := int64(had + n); a.fits(-all, all) || a.dropFor(-all, all) {
-		return r
+		return true
 	}
 	// Others who ask now have counted theirs, too, and may see this one's. They take turns from here on, so
 	// that the last of them is served where there is room for one.
 	a.ledger.last.Lock()
 	defer a.ledger.last.Unlock()
 	if all := int64(had + n); a.fits(-all, all) {
-		return r
+		return true
 	}
 	r.Release()
-	return nil
+	return false
 }
 
 // Fits reports whether there is room for n bytes more, once what is cached has made room. It counts
@@ -189,7 +207,7 @@ func (a *Account) Keeps(n int) *Refusal {
 
 // Admits says why the tenant may not make a call of n bytes that it keeps until its end; nil when
 // it may. Counted says that they count already. Where there is no room drop is called, as long as
-// it reports that something else was let go of.
+// it reports that something else was let go of. It counts nothing.
 func (a *Account) Admits(n int, counted bool, drop func() bool) *Refusal {
 	if a == nil {
 		return nil
@@ -201,8 +219,7 @@ func (a *Account) Admits(n int, counted bool, drop func() bool) *Refusal {
 	for {
 		level := a.ledger.memory.Level()
 		if level.Calls(a.above(more)) {
-			if r := a.TryMore(Requests, n-more, more); r != nil {
-				r.Release()
+			if had, all := int64(n-more), int64(n); a.fits(-had, all) || a.dropFor(-had, all) {
 				return nil
 			}
 			level = Normal // it is full, whatever the level
@@ -226,10 +243,15 @@ func (a *Account) Hold(k Kind, n int) *Reservation {
 	if a == nil {
 		return nil
 	}
-	r := &Reservation{account: a, kind: k}
+	r := new(Reservation)
+	a.holdAs(r, k, n)
+	return r
+}
+
+func (a *Account) holdAs(r *Reservation, k Kind, n int) {
+	r.account, r.kind = a, k
 	r.size.Store(int64(n))
 	a.Add(k, n)
-	return r
 }
 
 // Full reports whether the tenant keeps as much as it may, or as many histories as it may: then what
