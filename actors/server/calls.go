@@ -23,9 +23,8 @@ type outgoing struct {
 	server    string
 	name      string         // the server's own, of the tool that is called
 	params    jsontext.Value // with the server's own names
-	rename    func(jsontext.Value) jsontext.Value
+	names     names          // zero where they are the server's own
 	rewrite   func(jsontext.Value) jsontext.Value
-	errors    request.Renamer
 	made      uint32 // how often it was sent before, and ended for want of a visit
 	own       bool   // the session itself asks, in the words of the legacy era
 	fresh     bool   // what the session knows of the server was looked at anew for this
@@ -147,15 +146,16 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 		// (2025-11-25 §basic/utilities/tasks)
 		o.params, _ = splice.Delete(o.params, "task")
 	}
-	x := &request.Exchange{
+	c := &call{names: o.names, Exchange: request.Exchange{
 		ID:      s.o.NextID.Add(1),
 		Session: s.h.Row(), Principal: s.h.Endpoint().Principal, Owner: s.h, Tenant: s.h,
 		Client: s.record.Client, Version: s.record.Version, Downstream: m.ID,
 		Server: o.server, Upstream: to, Method: m.Method, Params: o.params,
 		Arrived: s.arrived(o.d), Timeout: limits.CallTimeout, MaxTimeout: limits.CallTimeoutMax,
-		Sink: s.sink(o), Rename: o.rename, Rewrite: s.wrap(o), Errors: o.errors, Visit: s.visit(o),
+		Sink: s.sink(o), Rewrite: s.wrap(o), Visit: s.visit(o),
 		Extended: s.extended(), Transparent: s.transparent(),
-	}
+	}}
+	x := c.named()
 	if o.own {
 		if x.Timeout = limits.RequestTimeout; m.Method != "tasks/get" {
 			// which the other era has in another shape

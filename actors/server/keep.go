@@ -155,7 +155,7 @@ func (s *Session) keep(
 		Task: tasks.Options{
 			ID: id, Name: o.server, Down: down, Up: up, Client: s.record.Version, Server: server,
 			Params: params, TTL: ttl,
-			Cancels: up == tasks.Extension || offered.Has("tasks.cancel"), Rewrite: o.rename,
+			Cancels: up == tasks.Extension || offered.Has("tasks.cancel"), Rewrite: s.rename(o),
 		},
 	}
 	if s.h.Lasting() {

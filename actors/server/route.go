@@ -3,8 +3,6 @@ package server
 import (
 	"slices"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"mcpd/actors/session"
 	merge "mcpd/gateway/catalog"
 	"mcpd/protocol/splice"
@@ -49,12 +47,7 @@ func (s *Session) undo(d *session.Deliver) bool {
 	}
 	s.toServer(&outgoing{
 		d: d, server: made.Server, params: params,
-		errors: &naming{
-			addresses: new(merge.Addresses),
-			reading: merge.Reading{
-				Server: made.Server, Method: d.Message.Method, Asked: uri, Own: made.Own,
-			},
-		},
+		names: names{addresses: new(merge.Addresses), asked: uri, own: made.Own},
 	})
 	return true
 }
@@ -80,15 +73,13 @@ func (s *Session) route(d *session.Deliver, last bool) bool {
 			return true
 		}
 	}
-	// The functions last as long as the call, which needs neither the request nor the view.
-	n := s.naming(target.Server, method)
+	n := names{addresses: addresses, references: s.view.References}
 	if method == "resources/read" {
-		n.reading.Asked = target.Asked
-		n.reading.Own, _ = splice.GetString(target.Params, "uri")
+		n.asked = target.Asked
+		n.own, _ = splice.GetString(target.Params, "uri")
 	}
 	s.toServer(&outgoing{
-		d: d, server: target.Server, name: target.Name, params: target.Params,
-		rename: n.result, errors: n,
+		d: d, server: target.Server, name: target.Name, params: target.Params, names: n,
 	})
 	return true
 }
@@ -99,34 +90,6 @@ func (s *Session) subscribedTo(server, own string) bool {
 		return u.Server == server && u.Own == own
 	})
 }
-
-// naming is how answers of a server are rewritten for a client of the list of all servers.
-type naming struct {
-	addresses  *merge.Addresses
-	references *merge.References
-	principal  string
-	reading    merge.Reading
-}
-
-func (s *Session) naming(server, method string) *naming {
-	return &naming{
-		addresses: s.view.Addresses, references: s.view.References, principal: s.h.Endpoint().Principal,
-		reading: merge.Reading{Server: server, Method: method},
-	}
-}
-
-// result rewrites a result. Most have nothing to rewrite.
-func (n *naming) result(result jsontext.Value) jsontext.Value {
-	if !merge.Linked(result) {
-		return result
-	}
-	reading := n.reading
-	reading.Given = func(uri string) { n.references.Give(n.principal, reading.Server, uri) }
-	return n.addresses.Result(reading, result)
-}
-
-// Error implements request.Renamer.
-func (n *naming) Error(data jsontext.Value) jsontext.Value { return n.addresses.Error(n.reading, data) }
 
 // giver finds the server that gave this principal a URI.
 func (s *Session) giver() func(uri string, order []string) (string, bool) {
