@@ -130,6 +130,6 @@ func (c *Connection) spared(m spared) {
 
 // answerOf is the outcome of a call that its server has answered, as far as the answer says it.
 func answerOf(f *flight, m jsonrpc.Message, now time.Time) request.Outcome {
-	failed, ok := splice.Get(m.Outline(), "isError")
-	return request.Outcome{Waited: now.Sub(f.at), ToolError: ok && failed.Kind() == 't'}
+	failed := m.May("isError") && splice.Kind(m.Outline(), "isError") == 't'
+	return request.Outcome{Waited: now.Sub(f.at), ToolError: failed}
 }
