@@ -43,7 +43,7 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 		most = int(r.ContentLength)
 	}
 	in := timed{src: src, timing: newTiming(w, bounds.BodyTime)}
-	body = make([]byte, 0, min(bodyBuffer, most))
+	body = make([]byte, 0, min(bodyBuffer, most+1)) // one more, to see its end
 	defer func() {
 		if why != accepted {
 			room.free()
@@ -52,7 +52,7 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 	for {
 		to := body[len(body):cap(body)]
 		switch {
-		case len(body) == most:
+		case len(body) == most && len(to) == 0:
 			to = make([]byte, 1) // there is only its end to come
 		case len(to) == 0:
 			if room == nil { // small ones have none
@@ -84,6 +84,7 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 		case nil:
 		case io.EOF:
 			in.end()
+			_ = r.Body.Close() // it was read: net/http need not look for its end
 			room.read()
 			return settled(body), room, accepted, ""
 		default:

@@ -117,7 +117,7 @@ func (h *Handler) message(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 		c.say(m)
 	}
 	room.free()
-	ctx := context.WithoutCancel(r.Context())
+	ctx := context.Background()
 	for _, m := range messages {
 		if h.returns.answered(c, m) {
 			continue

@@ -23,12 +23,12 @@ func readAnswer(ctx context.Context, resp *http.Response, max int, room *transpo
 		return nil, protocol.TooLarge("answer of the server", max)
 	}
 	if n := resp.ContentLength; 0 < n && n < transport.Large {
-		body := make([]byte, n)
+		body := make([]byte, n, n+1)
 		if _, err := io.ReadFull(resp.Body, body); err != nil {
 			return nil, fmt.Errorf("read the answer: %w", err)
 		}
-		_, _ = resp.Body.Read(make([]byte, 1)) // its end, which frees the connection
-		return body, nil
+		_, _ = resp.Body.Read(body[n : n+1]) // its end, which frees the connection
+		return body[:n:n], nil
 	}
 	most := max
 	if resp.ContentLength > 0 {

@@ -54,7 +54,7 @@ func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m 
 		h.refuseError(w, r, ep, err, class.Version, id)
 		return
 	}
-	ctx := context.WithoutCancel(r.Context())
+	ctx := context.Background() // who leaves cancels: see below
 	peer, err := h.options.Host.Peer(ctx, ep, class)
 	if err != nil {
 		h.refuseError(w, r, ep, err, class.Version, id)

@@ -33,7 +33,8 @@ func (s *served) report(w *response, r *http.Request) {
 // response knows whether an answer has begun.
 type response struct {
 	http.ResponseWriter
-	begun bool
+	begun  bool
+	length [1]string // the values of Content-Length
 }
 
 // Unwrap is for http.ResponseController.

@@ -105,7 +105,7 @@ func (h *Handler) postOne(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 		return
 	}
 	room.free()
-	ctx := context.WithoutCancel(r.Context()) // a disconnect is not a cancel (2025-11-25 §basic/transports)
+	ctx := context.Background() // a disconnect is not a cancel (2025-11-25 §basic/transports)
 	if id.IsZero() {
 		if err := session.Deliver(ctx, m, nil); err != nil {
 			h.refuseError(w, r, ep, err, session.Version(), id)
@@ -116,13 +116,23 @@ func (h *Handler) postOne(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 	}
 	reply := newReply(session.Streams(), 1, session.Version().Has(protocol.PrimedStreams))
 	reply.from = r.RemoteAddr
-	reply.ask, reply.room, reply.line = id, h.options.Room(ep), lineOf(r)
+	reply.ask, reply.room, reply.line = id, h.room(session.Streams(), ep), lineOf(r)
 	if err := session.Deliver(ctx, m, reply); err != nil {
 		reply.leave()
 		h.refuseError(w, r, ep, err, session.Version(), id)
 		return
 	}
 	h.respond(w, r, ep, reply, session)
+}
+
+// room is where the answers of a session at an endpoint wait, which is looked up once.
+func (h *Handler) room(s *Streams, ep Endpoint) *transport.Room {
+	room := s.answers.Load()
+	if room == nil {
+		room = h.options.Room(ep)
+		s.answers.Store(room)
+	}
+	return room
 }
 
 // mirrored checks the header fields that repeat a message. A legacy client need not send any.
@@ -156,7 +166,7 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request, ep Endpoint, m js
 	}
 	reply := newReply(h.options.Store.plain(ep.Tenant), 1, false)
 	reply.from = r.RemoteAddr
-	session, err := h.options.Host.Open(context.WithoutCancel(r.Context()), ep, m, reply, nil)
+	session, err := h.options.Host.Open(context.Background(), ep, m, reply, nil)
 	room.free() // it was counted while the session was started
 	if err != nil {
 		reply.leave()
@@ -234,7 +244,7 @@ func (h *Handler) postBatch(w http.ResponseWriter, r *http.Request, ep Endpoint,
 		return
 	}
 	room.free()
-	ctx := context.WithoutCancel(r.Context())
+	ctx := context.Background()
 	answers := refusedMembers(partly, session.Version())
 	if requests+len(answers) == 0 {
 		h.deliverAll(ctx, w, r, ep, session, messages)
@@ -242,7 +252,7 @@ func (h *Handler) postBatch(w http.ResponseWriter, r *http.Request, ep Endpoint,
 	}
 	reply := newReply(session.Streams(), requests+len(answers), session.Version().Has(protocol.PrimedStreams))
 	reply.from = r.RemoteAddr
-	reply.batch, reply.room = true, h.options.Room(ep)
+	reply.batch, reply.room = true, h.room(session.Streams(), ep)
 	for _, m := range answers {
 		(&member{reply: reply}).Finish(m)
 	}

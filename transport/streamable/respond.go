@@ -133,7 +133,12 @@ func (h *Handler) writeJSON(w http.ResponseWriter, status int, body ...[]byte) {
 	}
 	header := w.Header()
 	header["Content-Type"] = jsonHeader
-	header.Set("Content-Length", strconv.Itoa(length))
+	if own, ok := w.(*response); ok {
+		own.length[0] = strconv.Itoa(length)
+		header["Content-Length"] = own.length[:]
+	} else {
+		header.Set("Content-Length", strconv.Itoa(length))
+	}
 	w.WriteHeader(status)
 	for _, piece := range body {
 		if writeAll(w, deadline(w), h.options.Stall, piece) != nil {

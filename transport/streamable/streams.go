@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcpd/internal/clock"
@@ -26,6 +27,7 @@ type Streams struct {
 	plain  bool   // no ids, no history
 	// channel is set for a client of HTTP+SSE, which is sent everything on the standing stream.
 	channel bool
+	answers atomic.Pointer[transport.Room] // of its tenant; nil until it was asked for, or without a bound
 
 	mu     sync.Mutex // guards all below, and every stream and outlet reached from here
 	closed bool
