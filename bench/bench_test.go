@@ -11,6 +11,7 @@ import (
 
 	"mcpd/bench/kit"
 	"mcpd/bench/record"
+	"mcpd/bench/report"
 	"mcpd/internal/load"
 )
 
@@ -43,6 +44,15 @@ func TestScenariosHaveNamesOfTheirOwnAndSayWhatTheyMeasure(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		names = append(names, s.Name)
+	}
+}
+
+// Each headline is of a scenario that there is: what the record lacks comes with the next full run.
+func TestHeadlinesAreOfScenarios(t *testing.T) {
+	for _, h := range report.Headlines {
+		if !slices.ContainsFunc(All, func(s kit.Scenario) bool { return s.Name == h.Scenario }) {
+			t.Errorf("%s: nobody measures %s", h.Says, h.Scenario)
+		}
 	}
 }
 

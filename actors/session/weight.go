@@ -8,7 +8,7 @@ import (
 )
 
 // Weight is what a session or peer keeps beside its record, in bytes: its actor, and what is known of
-// it. docs/benchmarks.md measures it, under "What an idle session weighs".
+// it. docs/benchmarks.full.md has it, under "What an idle session weighs".
 const Weight = 4 << 10
 
 // size is how many bytes the session keeps.

@@ -10,13 +10,16 @@ import (
 	"mcpd/internal/draw"
 )
 
+// heading is that of the pages.
+const heading = "What mcpd costs, and how soon it is back"
+
 // reading says what the tables mean, to who has not seen one.
 const reading = `## How to read this
 
 Everything was measured in rounds, and whatever is compared was measured in turn within each round, so that what else the machine did favours neither side.
 
 In a table of comparisons, *is* says how many times the other's value ours is: 1 is the same, 2 twice as much, 0.5 half. It is the geometric mean over
-the rounds. Where it has a unit it is by how much ours is more, the median over the rounds. The 95 % interval says how far either can be trusted. A
+the rounds. Where it has a unit it is by how much ours is more, or a count of ours alone, the median over the rounds. The 95 % interval says how far either can be trusted. A
 *gate* is a limit that must hold: a run fails when the whole interval lies beyond it. A *goal* is where we want to be.
 
 In a table of figures each value is the median of the rounds, and behind it are the lowest and the highest round. *p50*, *p99* and *p99.9* are
@@ -26,12 +29,12 @@ the times within which 50, 99 and 99.9 % of all were done; the last column has t
 // Markdown writes a record as tables: the machine, gates and goals, where it falls short, and every scenario.
 func Markdown(w io.Writer, r record.Record) error {
 	var b strings.Builder
-	b.WriteString("# What mcpd costs, and how soon it is back\n\n")
+	b.WriteString("# " + heading + "\n\n")
 	for _, line := range remarks(r) {
 		b.WriteString("> " + line + "\n\n")
 	}
 	t := tallyOf(r)
-	fmt.Fprintf(&b, "%s, %d fail, %d cannot be judged; %d of %d goals are reached.\n\n", things(t.Hold, "gate holds", "gates hold"), t.Fail, t.Unclear, t.Reached, t.Goals)
+	fmt.Fprintf(&b, "%s; %d of %d goals are reached.\n\n", t.says(), t.Reached, t.Goals)
 	facts := factsOf(r)
 	table(&b, []string{"", ""}, len(facts), func(i int) []string { return []string{facts[i].Name, facts[i].Is} })
 	b.WriteString("\n## Where it falls short\n\n")

@@ -80,7 +80,7 @@ func runOf(r record.Record) runPart {
 	}
 	part.Lead = fmt.Sprintf("%s measured on %s with %d cores, %s.", things(len(r.Scenarios), "scenario", "scenarios"), name(r.Machine.CPU), r.Machine.Cores, r.Begun.UTC().Format("2 January 2006"))
 	part.Tiles = []tile{
-		{"gates that hold", fmt.Sprintf("%d of %d", t.Hold, t.Hold+t.Fail+t.Unclear), things(t.Unclear, "cannot be judged", "cannot be judged"), "good"},
+		{"gates that hold", fmt.Sprintf("%d of %d", t.Hold, t.Hold+t.Fail+t.Owed+t.Unclear), fmt.Sprintf("%d cannot be judged, %d are owed", t.Unclear, t.Owed), "good"},
 		{"gates that fail", fmt.Sprint(t.Fail), "the whole interval is beyond", classOf(t.Fail)},
 		{"goals reached", fmt.Sprintf("%d of %d", t.Reached, t.Goals), "where we are going", "own"},
 		{"calls checked", draw.Count(calls(r)), "each answered by its own nonce", "own"},

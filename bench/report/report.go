@@ -1,5 +1,6 @@
-// Package report shows what runs of the bench measured: as tables in Markdown, and as one page of HTML that needs nothing but itself. Each is a pure
-// function of records. It judges nothing: verdicts stand in the records.
+// Package report shows what runs of the bench measured: as one page of headlines with a plot, as text on
+// a terminal, as tables of everything in Markdown, and as one page of HTML that needs nothing but itself.
+// Each is a pure function of records. It judges nothing: verdicts stand in the records.
 package report
 
 import (
@@ -49,13 +50,16 @@ type row struct {
 	Forest                                            *forest
 }
 
-func rowOf(c record.Comparison) row {
-	show := func(v float64) string {
-		if c.Unit == "" {
-			return ratio(v)
-		}
-		return quantity(v, c.Unit)
+// quantityOf is a number as a comparison has it.
+func quantityOf(c record.Comparison, v float64) string {
+	if c.Unit == "" {
+		return ratio(v)
 	}
+	return quantity(v, c.Unit)
+}
+
+func rowOf(c record.Comparison) row {
+	show := func(v float64) string { return quantityOf(c, v) }
 	limit := func(v float64) string {
 		switch {
 		case v == 0:
@@ -116,13 +120,19 @@ func quantity(v float64, unit string) string {
 	return strings.TrimSpace(draw.Three(v) + draw.Apart + name(unit))
 }
 
+// cut parts a quantity into its number and its unit.
+func cut(s string) (number, unit string) {
+	number, unit, _ = strings.Cut(s, draw.Apart)
+	return number, unit
+}
+
 // span is from one quantity to another, with the unit once where both have it.
 func span(low, high string) string {
 	if low == high {
 		return low
 	}
-	number, unit, _ := strings.Cut(low, draw.Apart)
-	if _, other, _ := strings.Cut(high, draw.Apart); unit == other {
+	number, unit := cut(low)
+	if _, other := cut(high); unit == other {
 		low = number
 	}
 	return low + " to " + high
@@ -186,17 +196,19 @@ func missing(m record.Missing) string {
 	return what + " was not measured: " + text(m.Reason)
 }
 
-// tally counts verdicts.
-type tally struct{ Hold, Fail, Unclear, Reached, Goals int }
+// tally counts verdicts. Gates that are owed are counted as such only.
+type tally struct{ Hold, Fail, Owed, Unclear, Reached, Goals int }
 
 func tallyOf(r record.Record) (t tally) {
 	for _, c := range r.Comparisons {
-		switch c.Verdict {
-		case load.Pass:
+		switch {
+		case c.Owed != "":
+			t.Owed++
+		case c.Verdict == load.Pass:
 			t.Hold++
-		case load.Fail:
+		case c.Verdict == load.Fail:
 			t.Fail++
-		case load.Unclear:
+		case c.Verdict == load.Unclear:
 			t.Unclear++
 		}
 		if c.Reached != "" {
@@ -207,6 +219,15 @@ func tallyOf(r record.Record) (t tally) {
 		}
 	}
 	return t
+}
+
+// says counts the gates in a sentence.
+func (t tally) says() string {
+	text := fmt.Sprintf("%s, %d fail, %d cannot be judged", things(t.Hold, "gate holds", "gates hold"), t.Fail, t.Unclear)
+	if t.Owed > 0 {
+		text += ", " + things(t.Owed, "is owed", "are owed")
+	}
+	return text
 }
 
 // remarks say what a reader has to know before any figure.

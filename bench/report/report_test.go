@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,26 +19,28 @@ import (
 	"mcpd/internal/load"
 )
 
-var update = flag.Bool("update", false, "write docs/benchmarks.md from docs/benchmarks.json")
+var update = flag.Bool("update", false, "write the pages of the benchmarks in docs from docs/benchmarks.json")
 
 // docs is where the record of the last full run is, and what it says.
 const docs = "../../docs"
 
-// The page in docs is what its record says.
+// The pages in docs, and their plot, are what the record there says.
 func TestDocsAreWhatTheirRecordSays(t *testing.T) {
-	var b bytes.Buffer
-	if err := Markdown(&b, committed(t)); err != nil {
-		t.Fatal(err)
-	}
-	page := filepath.Join(docs, "benchmarks.md")
-	if *update {
-		if err := os.WriteFile(page, b.Bytes(), 0o644); err != nil {
+	for file, show := range map[string]func(io.Writer, record.Record) error{SummaryFile: Summary, FullFile: Markdown, PlotFile: Plot} {
+		var b bytes.Buffer
+		if err := show(&b, committed(t)); err != nil {
 			t.Fatal(err)
 		}
-	}
-	got, err := os.ReadFile(page)
-	if err != nil || !bytes.Equal(got, b.Bytes()) {
-		t.Errorf("%s is not what its record says (%v): go test ./bench/report -update", page, err)
+		page := filepath.Join(docs, file)
+		if *update {
+			if err := os.WriteFile(page, b.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := os.ReadFile(page)
+		if err != nil || !bytes.Equal(got, b.Bytes()) {
+			t.Errorf("%s is not what its record says (%v): go test ./bench/report -update", page, err)
+		}
 	}
 }
 

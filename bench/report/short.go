@@ -14,17 +14,25 @@ type shortfall struct {
 	Lines []string
 }
 
+// Shortfalls that a terminal is not shown: failures are told apart from the tables, and which goals are
+// not reached is in the tables.
+const (
+	failed      = "What the run fails on"
+	notReached  = "Goals that are not reached"
+	goalUnclear = "Goals that this run cannot judge, for the interval reaches over them"
+)
+
 // shortfalls are what the run fails on, gates that do not hold or cannot be judged, goals that are not reached, and what was not measured, in this
 // order, as far as there is any.
 func shortfalls(r record.Record) []shortfall {
-	fails := shortfall{Says: "What the run fails on", Lines: r.Failures()}
+	fails := shortfall{Says: failed, Lines: r.Failures()}
 	for i := range fails.Lines {
 		fails.Lines[i] = text(fails.Lines[i])
 	}
 	owed := shortfall{Says: "Gates that do not hold yet, and why"}
 	open := shortfall{Says: "Gates that this run cannot judge, for the interval reaches over them"}
-	goals := shortfall{Says: "Goals that are not reached"}
-	near := shortfall{Says: "Goals that this run cannot judge, for the interval reaches over them"}
+	goals := shortfall{Says: notReached}
+	near := shortfall{Says: goalUnclear}
 	for _, c := range r.Comparisons {
 		row := rowOf(c)
 		line := func(limit string) string {

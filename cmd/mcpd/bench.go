@@ -13,6 +13,7 @@ import (
 	"mcpd/bench"
 	"mcpd/bench/kit"
 	"mcpd/bench/record"
+	"mcpd/bench/report"
 )
 
 func benchCommand() *cobra.Command {
@@ -50,7 +51,8 @@ func benchRunCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "run [NAME...]", Short: "Measure all scenarios, or these, and judge them by their gates",
 		Long: "Measure all scenarios, or these, and judge them by their gates. A gate is a ratio within the one run, or a count as of heap objects, and fails\n" +
-			"only when the whole 95 % interval lies beyond it; then the exit code is 1. Figures are worth keeping from a machine that does nothing else.",
+			"only when the whole 95 % interval lies beyond it; then the exit code is 1. Figures are worth keeping from a machine that does nothing else.\n" +
+			"It shows what was compared; every figure is in the record, which mcpd bench report shows.",
 		Example: "  mcpd bench run\n  mcpd bench run call-http call-stdio --short --html calls.html",
 		RunE: func(cmd *cobra.Command, names []string) error {
 			o.Names, o.Say = names, func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) }
@@ -73,7 +75,7 @@ func benchRun(ctx context.Context, out io.Writer, o bench.Options, to *benchFile
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
-	if err := errors.Join(err, to.write(out, r)); err != nil { // what was measured before an interruption is kept too
+	if err := errors.Join(err, to.write(r), report.Terminal(out, r)); err != nil { // what was measured before an interruption is kept too
 		return err
 	}
 	failures := r.Failures()

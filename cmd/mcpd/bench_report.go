@@ -14,28 +14,31 @@ import (
 	"mcpd/bench/report"
 )
 
-// benchFiles are the files that a run is shown in beside the tables, each empty when it is not wanted.
+// benchFiles are the files that a run is written to, each empty when it is not wanted.
 type benchFiles struct{ json, html string }
 
 func (to *benchFiles) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&to.html, "html", "", "write one page for people to this file; it needs nothing but itself")
 }
 
-func (to *benchFiles) write(out io.Writer, list ...record.Record) error {
-	all := func(show func(io.Writer, record.Record) error) func(io.Writer, []record.Record) error {
-		return func(w io.Writer, list []record.Record) error {
-			for _, r := range list {
-				if err := show(w, r); err != nil {
-					return err
-				}
+// benchAll shows records one after the other.
+func benchAll(show func(io.Writer, record.Record) error) func(io.Writer, []record.Record) error {
+	return func(w io.Writer, list []record.Record) error {
+		for _, r := range list {
+			if err := show(w, r); err != nil {
+				return err
 			}
-			return nil
 		}
+		return nil
 	}
+}
+
+// write writes the files.
+func (to *benchFiles) write(list ...record.Record) error {
 	for _, f := range []struct {
 		name string
 		show func(io.Writer, []record.Record) error
-	}{{to.json, all(record.Write)}, {to.html, report.HTML}} {
+	}{{to.json, benchAll(record.Write)}, {to.html, report.HTML}} {
 		if f.name == "" {
 			continue
 		}
@@ -47,14 +50,14 @@ func (to *benchFiles) write(out io.Writer, list ...record.Record) error {
 			return &failure{exitFailure, err}
 		}
 	}
-	return all(report.Markdown)(out, list)
+	return nil
 }
 
 func benchReportCommand() *cobra.Command {
 	var to benchFiles
 	cmd := &cobra.Command{
-		Use: "report FILE...", Short: "Show what runs measured: as tables in Markdown, and as a page", Args: needs("a file that mcpd bench run has written"),
-		Long:    "Show what runs measured, from the records that they have written: as tables in Markdown, and in a page as asked for. - is standard input.",
+		Use: "report FILE...", Short: "Show all that runs measured: as tables in Markdown, and as a page", Args: needs("a file that mcpd bench run has written"),
+		Long:    "Show all that runs measured, from the records that they have written: as tables in Markdown, and in a page as asked for. - is standard input.",
 		Example: "  mcpd bench report run.json --html run.html",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var list []record.Record
@@ -65,7 +68,10 @@ func benchReportCommand() *cobra.Command {
 				}
 				list = append(list, r)
 			}
-			return to.write(cmd.OutOrStdout(), list...)
+			if err := to.write(list...); err != nil {
+				return err
+			}
+			return benchAll(report.Markdown)(cmd.OutOrStdout(), list)
 		},
 	}
 	to.flags(cmd)
