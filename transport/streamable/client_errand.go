@@ -52,7 +52,7 @@ func (o *outgoing) Recall() { o.flight.recall() }
 // where that is not all, or put does not take the answer: what was done until then is not done again.
 func (o *outgoing) ask(put func(transport.Inbound) bool) bool {
 	if !o.answered {
-		if o.flight.sent == nil && !o.begin() || !o.flight.arrives() || !o.plain() {
+		if o.flight.sent.w == nil && !o.begin() || !o.flight.arrives() || !o.plain() {
 			return false
 		}
 	}
@@ -87,8 +87,7 @@ func (o *outgoing) begin() bool {
 			return false
 		}
 		if s := w.send(&o.flight, out); s.begun || s.err == nil {
-			s.session = session
-			o.flight.sent = s
+			o.flight.sent, o.flight.sent.session = s, session
 			return true
 		}
 		// The server had closed it: nothing of the request has left.
@@ -111,7 +110,7 @@ func isOpen(gate <-chan struct{}) bool {
 
 // plain takes the answer from the connection, if it is there whole and plain.
 func (o *outgoing) plain() bool {
-	c, s := o.client, o.flight.sent
+	c, s := o.client, &o.flight.sent
 	a, ok := s.w.plainAnswer(s.session)
 	if !ok || len(a.body) > c.limits.Bytes {
 		return false
@@ -120,8 +119,8 @@ func (o *outgoing) plain() bool {
 	if err != nil || m.Method != "" || m.ID != o.id {
 		return false
 	}
-	o.flight.sent = nil
 	s.w.done(a, o.flight.lets())
+	o.flight.sent = sent{}
 	select {
 	case c.answers <- struct{}{}:
 	default:

@@ -18,7 +18,7 @@ type flight struct {
 	waits bool        // for its answer on the standing stream; guarded by the Client's mutex
 	there bool        // its answer has come by that; likewise
 	late  *time.Timer // ends it a moment after that; likewise, nil for most
-	sent  *sent       // the request, while nobody has read its response; only who carries it uses this
+	sent  sent        // the request, while nobody has read its response; only who carries it uses this
 
 	mu             sync.Mutex // guards what follows
 	err            error
@@ -143,13 +143,27 @@ func (f *flight) arrives() bool {
 	return wait && err == nil
 }
 
-// cutAtEnd has a connection cut when a context ends. Stop undoes that, and reports false when it is too late.
-func cutAtEnd(ctx context.Context, w *wire) (stop func() bool) {
+// grip is that a connection is cut when a context ends.
+type grip struct {
+	flight *flight     // of it; nil for any other context
+	stop   func() bool // of any other
+}
+
+// cutAtEnd has a connection cut when a context ends.
+func cutAtEnd(ctx context.Context, w *wire) grip {
 	if f, ok := ctx.(*flight); ok {
 		f.cuts(w)
-		return f.lets
+		return grip{flight: f}
 	}
-	return context.AfterFunc(ctx, w.cut)
+	return grip{stop: context.AfterFunc(ctx, w.cut)}
+}
+
+// release undoes that, and reports false when it is too late.
+func (g grip) release() bool {
+	if g.flight != nil {
+		return g.flight.lets()
+	}
+	return g.stop()
 }
 
 // settle forgets a request, whose id may be another's by now: its answer has been delivered. The last one ends a connection whose session is
@@ -200,8 +214,8 @@ func (c *Client) giveUp() {
 
 // forget closes the connection on which the request is, if nobody has read the response.
 func (f *flight) forget() {
-	if f.sent != nil {
+	if f.sent.w != nil {
 		f.sent.abandon()
-		f.sent = nil
+		f.sent = sent{}
 	}
 }

@@ -56,12 +56,12 @@ func TestFlightCutsItsConnection(t *testing.T) {
 		if c.early {
 			f.cancel()
 		}
-		stop := cutAtEnd(f, newWire(nil, "", conn))
-		if c.letGo && !stop() {
+		grip := cutAtEnd(f, newWire(nil, "", conn))
+		if c.letGo && !grip.release() {
 			t.Errorf("%s: it cannot be let go", name)
 		}
 		f.cancel()
-		if !c.letGo && stop() {
+		if !c.letGo && grip.release() {
 			t.Errorf("%s: it is let go too late", name)
 		}
 		if conn.cut != c.cut {

@@ -80,8 +80,8 @@ func (o *outgoing) call(ctx context.Context) {
 	}
 	c := o.client
 	session := c.current()
-	if s := o.flight.sent; s != nil {
-		session = s.session
+	if o.flight.sent.w != nil {
+		session = o.flight.sent.session
 	}
 	if o.method == initialize { // which asks for one: a server may have begun one with a refusal
 		session = ""

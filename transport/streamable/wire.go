@@ -62,9 +62,9 @@ func (t *Transport) post(ctx context.Context, address string, head, body []byte)
 // send sends a request that is written out over a connection that is kept, or a new one, and reads the head of its response. Begun says that some
 // of the request, or all, may have reached the server: one that has is sent again only if it is harmless.
 func (t *Transport) send(ctx context.Context, address string, out []byte, harmless bool) (resp *http.Response, begun bool, err error) {
-	if f, ok := ctx.(*flight); ok && f.sent != nil {
+	if f, ok := ctx.(*flight); ok && f.sent.w != nil {
 		s := f.sent
-		f.sent = nil
+		f.sent = sent{}
 		resp, err = s.response()
 		return resp, s.begun, err
 	}

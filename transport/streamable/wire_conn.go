@@ -64,10 +64,10 @@ var past = time.Unix(1, 0)
 type sent struct {
 	w       *wire
 	ctx     context.Context
-	stop    func() bool // has the end of ctx not end the connection any more
-	session string      // that it names
-	begun   bool        // some of the request, or all, may have reached the server
-	err     error       // what it failed with
+	grip    grip   // of that
+	session string // that it names
+	begun   bool   // some of the request, or all, may have reached the server
+	err     error  // what it failed with
 }
 
 // exchange sends a request, which is written out, and reads the head of its response. Begun says that some of the request, or all, may have
@@ -79,8 +79,8 @@ func (w *wire) exchange(ctx context.Context, out []byte) (resp *http.Response, b
 }
 
 // send sends a request, which is written out. After an error that came before any of it has left the connection is closed.
-func (w *wire) send(ctx context.Context, out []byte) *sent {
-	s := &sent{w: w, ctx: ctx, stop: cutAtEnd(ctx, w)}
+func (w *wire) send(ctx context.Context, out []byte) sent {
+	s := sent{w: w, ctx: ctx, grip: cutAtEnd(ctx, w)}
 	w.room = responseHeaderBytes
 	n, err := w.conn.Write(out)
 	if s.begun, s.err = n > 0, err; err != nil && n == 0 {
@@ -91,7 +91,7 @@ func (w *wire) send(ctx context.Context, out []byte) *sent {
 
 // abandon closes the connection.
 func (s *sent) abandon() {
-	s.stop()
+	s.grip.release()
 	_ = s.w.conn.Close() // what failed is said
 }
 
@@ -109,7 +109,7 @@ func (s *sent) response() (resp *http.Response, err error) {
 		return nil, err
 	}
 	w.room, w.lasts = math.MaxInt64, keptFor(resp.Header)
-	body := &wireBody{w: w, ctx: s.ctx, stop: s.stop, src: resp.Body, reuse: !resp.Close && resp.ProtoAtLeast(1, 1) && resp.StatusCode >= 200}
+	body := &wireBody{w: w, ctx: s.ctx, grip: s.grip, src: resp.Body, reuse: !resp.Close && resp.ProtoAtLeast(1, 1) && resp.StatusCode >= 200}
 	if resp.Body = body; resp.ContentLength == 0 || body.src == http.NoBody {
 		body.over = io.EOF
 		body.end(true)
@@ -158,8 +158,8 @@ func (w *wire) head() (*http.Response, error) {
 type wireBody struct {
 	w     *wire
 	ctx   context.Context
-	stop  func() bool // has the end of ctx not end the connection any more
-	src   io.Reader   // net/http's, which knows where the body ends; its Close would wait for that
+	grip  grip      // of that
+	src   io.Reader // net/http's, which knows where the body ends; its Close would wait for that
 	reuse bool
 	over  error // what Read found, which it finds again
 	ended atomic.Bool
@@ -207,7 +207,7 @@ func (b *wireBody) end(whole bool) {
 	if b.ended.Swap(true) {
 		return
 	}
-	if b.stop() && whole && b.reuse && b.w.ear != nil && !b.w.spoilt.Load() && b.w.in.Buffered() == 0 {
+	if b.grip.release() && whole && b.reuse && b.w.ear != nil && !b.w.spoilt.Load() && b.w.in.Buffered() == 0 {
 		b.w.of.keep(b.w)
 		return
 	}
