@@ -5,6 +5,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcpd/actors/client/internal/early"
+	"mcpd/actors/client/internal/era"
+	"mcpd/actors/client/internal/questions"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/transport"
 )
@@ -47,20 +50,17 @@ func (c *Connection) reset() {
 	c.linesEnd()
 	c.lines = lateLines{}
 	c.unanswered = new(atomic.Int64)
-	c.up, c.life, c.greeted, c.answered = nil, nil, nil, nil
-	c.probing, c.probed, c.silent, c.insisted = false, false, false, false
-	c.asking, c.refusals = 0, nil
+	c.up, c.handshake = nil, era.Handshake{}
 	c.facts, c.news, c.fetching, c.gap = Facts{}, nil, newFetching(), false
 	c.closeAll()
 	c.way.shut()
-	c.calls, c.asked, c.open = newFlights(), map[jsonrpc.ID]ask{}, map[string]*open{}
+	c.calls, c.asked = newFlights(), map[jsonrpc.ID]ask{}
+	c.questions = questions.Table[answerer]{}
 	c.dropLines()
 	c.way = newShortcut(c)
-	c.early, c.rootless, c.rootsOf = nil, false, ""
+	c.early = early.Early{}
 	c.countEarly()
 	c.interest.Reset()
-	c.given, c.pinging, c.unsaid = false, false, false
-	c.firstBy, c.restsUntil = time.Time{}, time.Time{}
 	c.drives, c.listens = map[uint64]*drive{}, map[jsonrpc.ID]*listen{}
 	c.withdrawals, c.withdrawnUntil = served{}, time.Time{}
 	c.doubted, c.stale = nil, nil

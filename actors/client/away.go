@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/actors/client/internal/era"
 	"mcpd/actors/client/internal/interest"
 	"mcpd/actors/request"
 	"mcpd/gateway/tenant"
@@ -139,12 +140,7 @@ func (c *Connection) redialNow() error {
 }
 
 // sign is a request that every server of the era that was agreed on answers.
-func (c *Connection) sign() string {
-	if c.facts.Version.Era() == protocol.Modern {
-		return "server/discover"
-	}
-	return "ping"
-}
+func (c *Connection) sign() string { return era.Question(c.facts.Version.Era()) }
 
 // check asks the server for a sign. When it is away, that is found out on the way there.
 func (c *Connection) check() error {

@@ -4,26 +4,18 @@ import (
 	"slices"
 	"time"
 
+	"mcpd/actors/client/internal/questions"
 	"mcpd/actors/request"
-	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 )
 
-// A call whose user is being asked lasts for minutes. When every instance of a server has such a
-// call, the calls that wait for their turn are written beside it: otherwise a few users who do not
-// answer would keep everybody else from the server. A question that could then be of more than one
-// call is refused, so a question still never reaches the wrong user.
+// MaxAskers bounds the tools and prompts of which it is remembered that they ask their user.
+const MaxAskers = questions.MaxAskers
 
-const (
-	// MaxAskers bounds the tools and prompts of which it is remembered that they ask their user.
-	MaxAskers = 256
-	// askerName is the longest name that is remembered, in bytes.
-	askerName = 256
-	// askersRetry is when a caller is told to try again that was refused because users are asked.
-	askersRetry = 5 * time.Second
-)
+// askersRetry is when a caller is told to try again that was refused because users are asked.
+const askersRetry = 5 * time.Second
 
 // writeBeside writes the calls that wait for their turn beside a call whose user has been asked for
 // a while, here or on another instance. A call of which it is known that it asks its user goes on
@@ -41,7 +33,7 @@ func (c *Connection) writeBeside() {
 		case wait > 0:
 			c.lookAgain(wait)
 			return
-		case c.askers[asker(x)] && !x.Resent(), to != nil && x.Stays:
+		case c.dialogs.Asks(asker(x)) && !x.Resent(), to != nil && x.Stays:
 			i++
 		case to == nil:
 			c.queue = slices.Delete(c.queue, i, i+1)
@@ -57,13 +49,13 @@ func (c *Connection) writeBeside() {
 // passableAt is the instance on which a call can be written beside one whose user is asked, and since
 // when the user is. Nil is this connection, which comes first. A zero time is for no instance at all.
 func (c *Connection) passableAt() (to *instance, since time.Time) {
-	if since, ok := c.askedSince(); ok {
+	if since, ok := c.passable(); ok {
 		return nil, since
 	}
 	for _, i := range c.instances {
-		if d := i.asks; i.busy && d != nil && !d.passable.IsZero() &&
-			(since.IsZero() || d.passable.Before(since)) {
-			to, since = i, d.passable
+		if d := i.asks; i.busy && d != nil && !d.Passable.IsZero() &&
+			(since.IsZero() || d.Passable.Before(since)) {
+			to, since = i, d.Passable
 		}
 	}
 	return to, since
@@ -74,27 +66,15 @@ func (c *Connection) mayGrow(x *request.Exchange) bool {
 	return c.primary == (otp.Ref{}) && c.o.Instances > 1 && !x.Stays && !c.denied && len(c.instances)+1 < c.most()
 }
 
-// askedSince is when the newest question was asked that a call in flight waits for. It reports
-// false unless all calls in flight either wait for their user or were themselves written beside one
-// that does.
-func (c *Connection) askedSince() (since time.Time, ok bool) {
-	waits := map[uint64]time.Time{}
-	for _, o := range c.open {
-		if o.drive == nil && o.late == nil && o.since.After(waits[o.call]) {
-			waits[o.call] = o.since
+// passable is since when calls can be written beside those in flight here.
+func (c *Connection) passable() (since time.Time, ok bool) {
+	return c.questions.Passable(func(yield func(questions.Call) bool) {
+		for _, f := range c.calls.all() {
+			if interactive(f.x.Method) && !yield(questions.Call{Exchange: f.x.ID, Beside: f.beside}) {
+				return
+			}
 		}
-	}
-	for _, f := range c.calls.all() {
-		at, asked := waits[f.x.ID]
-		switch {
-		case f.beside || !interactive(f.x.Method):
-		case !asked:
-			return time.Time{}, false
-		case at.After(since):
-			since, ok = at, true
-		}
-	}
-	return since, ok
+	})
 }
 
 // unaddressed refuses a question that could be of several calls, or of none.
@@ -127,19 +107,8 @@ func (c *Connection) noteAsker(x *request.Exchange) {
 		f.beside = false // others may be written beside it from now on
 	}
 	if c.exclusive() {
-		c.remember(asker(x))
+		c.dialogs.Note(asker(x))
 	}
-}
-
-// remember notes a tool or prompt that asks its user.
-func (c *Connection) remember(asker string) {
-	if asker == "" || len(c.askers) >= MaxAskers {
-		return
-	}
-	if c.askers == nil {
-		c.askers = map[string]bool{}
-	}
-	c.askers[asker] = true
 }
 
 // asker names the tool, prompt or resource of a call; empty when the name is too long to be
@@ -150,7 +119,7 @@ func asker(x *request.Exchange) string {
 		member = "uri"
 	}
 	name, _ := splice.GetString(x.Params, member)
-	if len(name) > askerName {
+	if len(name) > questions.MaxName {
 		return ""
 	}
 	return x.Method + " " + name
@@ -159,27 +128,17 @@ func asker(x *request.Exchange) string {
 // waitsBeside is the call of a question whose answer has to wait: the server would go on with the
 // call, and could ask again while others are written beside it. Nil where it need not.
 func (c *Connection) waitsBeside(o *open) *flight {
-	f := c.flightOf(o.call)
-	if f == nil || o.drive != nil || f.beside || !c.hasBeside() {
+	f := c.flightOf(o.Call)
+	if f == nil || o.Round > 0 || f.beside || !c.hasBeside() {
 		return nil
 	}
 	return f
 }
 
-// lateBytes are those of the answers to questions of a call that wait.
-func (c *Connection) lateBytes(call uint64) (n int) {
-	for _, o := range c.open {
-		if o.call == call && o.late != nil {
-			n += o.late.size()
-		}
-	}
-	return n
-}
-
 // answerLate passes on the answers that waited for the end of the calls beside their own.
 func (c *Connection) answerLate() {
-	for _, o := range order.Of(c.open) {
-		if a := o.late; a != nil && c.waitsBeside(o) == nil {
+	for _, o := range c.questions.All() {
+		if a := o.To.late; a != nil && c.waitsBeside(o) == nil {
 			c.answer(a)
 		}
 	}

@@ -98,7 +98,9 @@ func (c *Connection) write(x *request.Exchange) {
 	c.calls.put(id, &flight{
 		x: x, at: c.p.Now(), done: done, beside: !c.free(x), long: done != nil || !c.plain(x),
 	})
-	c.given = c.given || interactive(x.Method)
+	if interactive(x.Method) {
+		c.early.Given()
+	}
 	if err := c.once(x, jsonrpc.Request(id, x.Method, params)); err != nil {
 		c.unsent(id, err)
 		return

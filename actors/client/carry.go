@@ -6,6 +6,7 @@ import (
 	"maps"
 	"time"
 
+	"mcpd/actors/client/internal/era"
 	"mcpd/actors/client/internal/interest"
 	"mcpd/actors/request"
 	"mcpd/gateway/catalog"
@@ -70,11 +71,8 @@ type carry struct {
 	parked *parked
 	// told is what the server was told that its clients can do.
 	told protocol.ClientCapabilities
-	// spoken is the revision that was agreed on last, 0 before the first.
-	spoken protocol.Version
-	// greets is the revision in which a program is asked for a session that ended when it had refused
-	// another; 0 for the newest.
-	greets protocol.Version
+	// past is what the next handshake begins with.
+	past era.Past
 	// cause is how the last incarnation ended; incident is the one that lasts until the server is
 	// ready, empty while it is.
 	cause    error

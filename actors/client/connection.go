@@ -9,7 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcpd/actors/client/internal/early"
+	"mcpd/actors/client/internal/era"
 	"mcpd/actors/client/internal/interest"
+	"mcpd/actors/client/internal/questions"
 	"mcpd/actors/internal/drops"
 	"mcpd/actors/request"
 	"mcpd/gateway/catalog"
@@ -18,7 +21,6 @@ import (
 	"mcpd/protocol/inflight"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/rounds"
-	"mcpd/protocol/session"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/transport"
@@ -34,15 +36,7 @@ type Connection struct {
 	self       *request.Hold // this incarnation, as who has calls in hand
 	up         transport.Upstream
 	state      State
-	life       *session.Lifecycle // of the handshake; nil before there is a transport
-	probing    bool               // this server was asked, and has not answered
-	probed     bool               // this server was asked whether it is of the modern era
-	silent     bool               // it has said nothing to that, and may be slow
-	asking     protocol.Version   // in which it was asked last, by server/discover or initialize
-	refusals   []protocol.Version // that it has refused
-	insisted   bool               // it was asked twice in a revision that it refused and named
-	greeted    error              // how it refused initialize, if it did
-	answered   *Facts             // how it answered initialize, while it is asked whether it is of the modern era beside
+	handshake  era.Handshake // with this server
 	facts      Facts
 	unheard    bool // the server has no stream to announce anything on
 	started    time.Time
@@ -51,12 +45,10 @@ type Connection struct {
 	way        *shortcut          // of answers that need nothing here
 	asked      map[jsonrpc.ID]ask // what the host itself asked, by our id
 	ids        inflight.Counter
-	unanswered *atomic.Int64       // requests that its reader has seen no answer to
-	early      []jsonrpc.Message   // questions of the server that wait for the first session
-	earlyLines []transport.Inbound // log lines that came before the handshake was over
-	rootless   bool                // one for roots was refused because there was none
-	rootsOf    string              // the session that was asked for them last outside of a call
-	open       map[string]*open    // questions of the server that a client has not answered, by the server's id
+	unanswered *atomic.Int64 // requests that its reader has seen no answer to
+	early      early.Early
+	questions  questions.Table[answerer] // that clients have not answered
+	dialogs    questions.Dialogs
 	drives     map[uint64]*drive
 	listens    map[jsonrpc.ID]*listen // subscriptions to a modern server, by our id
 	fetching   [Kinds]fetching        // how far each list is
@@ -70,37 +62,28 @@ type Connection struct {
 	quit       context.CancelFunc  // of the transport; nil while there is none
 	attempt    uint64              // counts the transports, so that what is late of one is told from the next
 	doubted    []transport.Inbound // answers that are kept until it is known whether the server is another
-	pauses     [signs]pause        // before that is asked again
-	former     dialect             // what a server spoke that turned out to be another; zero until there is one
+	identity   era.Identity        // of the server behind a URL
 	stale      []jsonrpc.ID        // calls that wait for the list of tools
 
 	start, linger  otp.Timer
-	watching       watching             // whether the server was stopped
-	parking        otp.Timer            // when it is looked at whether its session can be parked
-	closed         string               // why it was closed last, in a word
-	resumed        bool                 // it goes on with a session that was parked, and is not ready yet
-	drowsy         otp.Timer            // when it is looked at whether the server may sleep
-	until          time.Time            // it is needed at least, because of what it did or holds
-	patient        bool                 // those who wait for their turn are going to be looked at
-	stuffed        bool                 // the first in the queue found no room in the server's input
-	trying         bool                 // it is going to be tried again
-	growing        bool                 // another instance was asked for, or is not for a while
-	denied         bool                 // none could be had
-	askers         map[string]bool      // tools and prompts that have asked their user, MaxAskers at most
-	shown          Status               // what the tree shows
-	showsAsked     *dialog              // the dialog that the tree shows, and the first connection knows
-	waiting        map[uint64]time.Time // since when calls wait behind dialogs, by exchange; nil for none
-	keepers        map[string]taskID    // the server's task that a user of the connection keeps, by row
-	given          bool                 // the server was given a call, or need not answer before its next
-	firstBy        time.Time            // until when calls wait for what it asked before; zero for no wait
-	restsUntil     time.Time            // it has so long to act on the answers
-	pinging        bool                 // it is not known yet whether it asks something before
-	unsaid         bool                 // one for roots was refused because it could be anybody's
-	asks           bool                 // the server may ask its clients something
-	drops          drops.Drops          // of what the server sent and nobody gets
-	lines          lateLines            // answers that wait for log lines
-	withdrawals    served               // whose calls were withdrawn
-	withdrawnUntil time.Time            // when the server speaks of those no more
+	watching       watching          // whether the server was stopped
+	parking        otp.Timer         // when it is looked at whether its session can be parked
+	closed         string            // why it was closed last, in a word
+	resumed        bool              // it goes on with a session that was parked, and is not ready yet
+	drowsy         otp.Timer         // when it is looked at whether the server may sleep
+	until          time.Time         // it is needed at least, because of what it did or holds
+	patient        bool              // those who wait for their turn are going to be looked at
+	stuffed        bool              // the first in the queue found no room in the server's input
+	trying         bool              // it is going to be tried again
+	growing        bool              // another instance was asked for, or is not for a while
+	denied         bool              // none could be had
+	shown          Status            // what the tree shows
+	keepers        map[string]taskID // the server's task that a user of the connection keeps, by row
+	asks           bool              // the server may ask its clients something
+	drops          drops.Drops       // of what the server sent and nobody gets
+	lines          lateLines         // answers that wait for log lines
+	withdrawals    served            // whose calls were withdrawn
+	withdrawnUntil time.Time         // when the server speaks of those no more
 }
 
 // New makes one incarnation.
@@ -322,7 +305,7 @@ func (c *Connection) Terminate(_ *otp.Process, reason error) {
 	}
 	var why *Ending
 	if otp.IsNormal(reason) && !errors.As(reason, &why) { // a built-in server that stops with the host
-		for id := range order.Of(c.open) {
+		for id := range c.questions.All() {
 			c.dropQuestion(id)
 		}
 		return

@@ -66,18 +66,3 @@ func (c *Connection) declined(d declined) {
 func (c *Connection) elsewhere(method string, same [sha256.Size]byte) bool {
 	return method != "roots/list" && c.remote() && c.o.Known.isAsked(same, c.p.Now())
 }
-
-// close forgets an open question. Other connections need not leave it to this one any more.
-func (c *Connection) close(id string) {
-	if o := c.open[id]; o != nil && o.same != ([sha256.Size]byte{}) {
-		c.o.Known.settle(o.same)
-	}
-	delete(c.open, id)
-}
-
-// closeAll forgets all open questions.
-func (c *Connection) closeAll() {
-	for id := range c.open {
-		c.close(id)
-	}
-}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"mcpd/actors/client/internal/questions"
 	"mcpd/actors/request"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
@@ -15,23 +16,28 @@ import (
 // server has as many instances as it may. It does not wait for ever: abandoned questions are given up
 // for it, and after QuestionWait the call is refused with the reason.
 
-// yieldGrace is how long an instance may take to end a call whose question was given up, before calls
-// that wait for it are refused.
-const yieldGrace = time.Second
-
-// press has abandoned questions given up for delayed calls, and refuses the calls that have waited
-// for too long.
+// press logs once who waits for whom, has abandoned questions given up for delayed calls, and refuses
+// the calls that have waited for too long.
 func (c *Connection) press() {
 	delayed, dialogs := c.delayed()
+	now, ids := c.p.Now(), make([]uint64, len(delayed))
+	for i, x := range delayed {
+		ids[i] = x.ID
+	}
+	begins, changed := c.dialogs.Delay(now, ids)
+	if begins {
+		c.o.Emit(telemetry.CallsWait{
+			Where: c.about(delayed[0]), Count: uint32(len(delayed)), Method: delayed[0].Method,
+			Cause: telemetry.Clean(questions.InWords(dialogs, now), telemetry.MaxValue),
+			For:   c.o.QuestionWait(),
+		})
+	}
+	if changed {
+		c.showWaits()
+	}
 	if len(delayed) == 0 {
-		if c.waiting != nil {
-			c.waiting = nil
-			c.showWaits()
-		}
 		return
 	}
-	now := c.p.Now()
-	c.noteDelayed(delayed, dialogs)
 	c.giveUp()
 	for _, i := range c.instances {
 		if i.asks != nil {
@@ -39,8 +45,8 @@ func (c *Connection) press() {
 		}
 	}
 	for _, x := range delayed {
-		waited := now.Sub(c.waiting[x.ID])
-		if waited < c.o.QuestionWait()+yieldGrace {
+		waited, _ := c.dialogs.Delayed(now, x.ID)
+		if waited < c.o.QuestionWait()+questions.Grace {
 			continue
 		}
 		c.queue = slices.DeleteFunc(c.queue, func(o *request.Exchange) bool { return o == x })
@@ -54,11 +60,11 @@ func (c *Connection) press() {
 }
 
 // delayed are the delayed calls, and the dialogs that they wait for.
-func (c *Connection) delayed() (calls []*request.Exchange, dialogs []dialog) {
+func (c *Connection) delayed() (calls []*request.Exchange, dialogs []questions.Dialog) {
 	if len(c.queue) == 0 || c.state != Ready || c.primary != (otp.Ref{}) || c.stuffed {
 		return nil, nil
 	}
-	if dialogs = c.dialogs(); len(dialogs) == 0 {
+	if dialogs = c.allDialogs(); len(dialogs) == 0 {
 		return nil, nil
 	}
 	own := c.dialog() != nil
@@ -71,30 +77,8 @@ func (c *Connection) delayed() (calls []*request.Exchange, dialogs []dialog) {
 	return calls, dialogs
 }
 
-// noteDelayed notes since when calls are delayed. It logs once who waits for whom.
-func (c *Connection) noteDelayed(calls []*request.Exchange, dialogs []dialog) {
-	now, before := c.p.Now(), c.waiting
-	c.waiting = map[uint64]time.Time{}
-	for _, x := range calls {
-		c.waiting[x.ID] = now
-		if since, known := before[x.ID]; known {
-			c.waiting[x.ID] = since
-		}
-	}
-	if before == nil {
-		c.o.Emit(telemetry.CallsWait{
-			Where: c.about(calls[0]), Count: uint32(len(calls)), Method: calls[0].Method,
-			Cause: telemetry.Clean(inWords(dialogs, now), telemetry.MaxValue),
-			For:   c.o.QuestionWait(),
-		})
-	}
-	if len(before) != len(c.waiting) {
-		c.showWaits()
-	}
-}
-
 // usersAsked is the refusal of a call that was delayed for too long.
-func (c *Connection) usersAsked(waited time.Duration, dialogs []dialog) *protocol.Error {
+func (c *Connection) usersAsked(waited time.Duration, dialogs []questions.Dialog) *protocol.Error {
 	return &protocol.Error{
 		Condition: protocol.ConditionTimeout, RetryAfter: askersRetry,
 		Message: fmt.Sprintf("server %s has as many instances as there may be, %d, and waits for "+

@@ -2,88 +2,54 @@ package client
 
 import (
 	"fmt"
+	"slices"
 	"strings"
-	"time"
 
-	"mcpd/internal/order"
+	"mcpd/actors/client/internal/questions"
+	"mcpd/protocol"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
 )
 
-// dialog is a question that a server asks a user during a call. A server on a pipe takes no other call
-// that may ask its user until the question is answered.
-type dialog struct {
-	session string    // of the user
-	method  string    // of the question
-	asker   string    // tool or prompt that asks: see asker
-	since   time.Time // when it was asked
-	// away is how long the client has had no stream on which it could be told anything. It is zero for
-	// a client of 2026-07-28: that answers by another request, and until then nobody knows whether it
-	// is there.
-	away   time.Duration
-	modern bool
-	// passable is since when other calls may be written beside the one that asks; zero when they may
-	// not. It is set in the dialog of a connection only.
-	passable time.Time
+// asking tells the first connection which dialog an instance has; nil for none. An instance sends at
+// most four for each question: when it is asked, when calls may pass it and when they may not, and
+// when it is closed. So its class is owed.
+type asking struct {
+	ref otp.Ref
+	has *questions.Dialog
 }
 
-// abandoned says why the user is not waited for any longer once other calls need the server. It is
-// empty while the user may still answer.
-func (d dialog) abandoned(now time.Time, wait time.Duration) string {
-	switch silent := now.Sub(d.since); {
-	case d.modern && silent >= wait:
-		return "its client has not come back for " + silent.Round(time.Second).String()
-	case !d.modern && d.away >= GoneAfter:
-		return "its client is gone"
-	}
-	return ""
-}
+// yield has an instance give up its abandoned questions, because calls wait. It is sent again while
+// they do, so it is sheddable.
+type yield struct{}
 
-func (d dialog) words(now time.Time) string {
-	return fmt.Sprintf("session %s is asked %s for %s",
-		d.session, d.method, now.Sub(d.since).Round(time.Second))
-}
-
-// same reports whether two connections' dialogs look the same from outside. Nil is no dialog.
-func (d *dialog) same(other *dialog) bool {
-	if d == nil || other == nil {
-		return d == other
-	}
-	return d.since.Equal(other.since) && d.passable.Equal(other.passable)
-}
-
-// dialogOf is the dialog that an open question is; nil when it is none.
-func (c *Connection) dialogOf(o *open) *dialog {
-	if o.drive != nil || o.late != nil {
-		return nil
-	}
-	f := c.flightOf(o.call)
-	if f == nil {
-		return nil
-	}
-	d := &dialog{
-		session: f.x.Session, method: o.method, asker: asker(f.x),
-		since: o.since, modern: o.bound,
-	}
-	if p, ok := f.x.Owner.(Presence); ok && !d.modern {
-		d.away = p.Unreached(c.p.Now())
-	}
-	return d
-}
+func (asking) Class() otp.Class { return otp.Owed }
+func (yield) Class() otp.Class  { return otp.Sheddable }
 
 // dialog is the oldest dialog of this connection; nil for none.
-func (c *Connection) dialog() (oldest *dialog) {
-	for _, o := range order.Of(c.open) {
-		if d := c.dialogOf(o); d != nil && (oldest == nil || d.since.Before(oldest.since)) {
-			oldest = d
+func (c *Connection) dialog() (oldest *questions.Dialog) {
+	for _, o := range c.questions.During(c.inFlight) {
+		if d := c.dialogOf(o); oldest == nil || d.Since.Before(oldest.Since) {
+			oldest = &d
 		}
 	}
 	if oldest != nil {
-		oldest.passable, _ = c.askedSince()
+		oldest.Passable, _ = c.passable()
 	}
 	return oldest
 }
 
-// dialogs are the dialogs of this connection and of all its instances.
-func (c *Connection) dialogs() (all []dialog) {
+func (c *Connection) inFlight(exchange uint64) bool { return c.flightOf(exchange) != nil }
+
+func (c *Connection) dialogOf(o *open) questions.Dialog {
+	if p, ok := o.To.Owner.(Presence); ok {
+		return o.Dialog(p.Unreached(c.p.Now()))
+	}
+	return o.Dialog(0)
+}
+
+// allDialogs are the dialogs of this connection and of all its instances.
+func (c *Connection) allDialogs() (all []questions.Dialog) {
 	if d := c.dialog(); d != nil {
 		all = append(all, *d)
 	}
@@ -95,20 +61,82 @@ func (c *Connection) dialogs() (all []dialog) {
 	return all
 }
 
-// inWords says which users are asked what, and for how long.
-func inWords(dialogs []dialog, now time.Time) string {
-	words := make([]string, len(dialogs))
-	for i, d := range dialogs {
-		words[i] = d.words(now)
+// tellAsking tells the first connection and the tree of this connection's dialog when it is another
+// than before.
+func (c *Connection) tellAsking() {
+	if c.questions.Len() == 0 && c.dialogs.Shown() == nil {
+		return
 	}
-	return strings.Join(words, "; ")
+	d := c.dialog()
+	if !c.dialogs.Show(d) {
+		return
+	}
+	if c.primary != (otp.Ref{}) {
+		_ = c.p.Send(c.primary, asking{c.p.Self(), d})
+	}
+	c.showWaits()
 }
 
-// sessionsOf names the sessions of dialogs.
-func sessionsOf(dialogs []dialog) string {
-	rows := make([]string, len(dialogs))
-	for i, d := range dialogs {
-		rows[i] = d.session
+// asksNow notes the dialog of an instance. Calls that wait may be able to pass it.
+func (c *Connection) asksNow(m asking) {
+	if i := c.instance(m.ref); i != nil {
+		i.asks = m.has
 	}
-	return strings.Join(rows, ", ")
+	if m.has != nil {
+		c.dialogs.Note(m.has.Asker)
+	}
+	c.spread()
+}
+
+// giveUp refuses the questions whose client is gone, or silent for too long, so that their calls end
+// and others can run.
+func (c *Connection) giveUp() {
+	now := c.p.Now()
+	for id, o := range c.questions.During(c.inFlight) {
+		d := c.dialogOf(o)
+		why := d.Abandoned(now, c.o.QuestionWait())
+		if why == "" {
+			continue
+		}
+		at := c.where()
+		at.Session = d.Session
+		c.o.Emit(telemetry.QuestionGivenUp{
+			Where: at, Method: d.Method, Cause: why, After: now.Sub(d.Since),
+		})
+		c.dropQuestion(id)
+		c.refuse(o.ID, o.Method, &protocol.Error{
+			Condition: protocol.ConditionTimeout,
+			Message:   "nobody answers this: " + why + ", and calls of others wait",
+		})
+	}
+}
+
+// maxWaiters bounds the sessions that the tree names as waiting.
+const maxWaiters = 3
+
+// waitsFor says for the tree which user is asked here, and whose calls wait for which users. It is
+// empty when there is no dialog.
+func (c *Connection) waitsFor() string {
+	var parts []string
+	if d := c.dialogs.Shown(); d != nil {
+		parts = append(parts, fmt.Sprintf("asks session %s since %s: %s",
+			d.Session, d.Since.UTC().Format("15:04:05"), d.Method))
+	}
+	if c.dialogs.Delays() {
+		parts = append(parts, fmt.Sprintf("calls of sessions %s wait for the users of sessions %s",
+			strings.Join(c.waiters(), ", "), questions.Sessions(c.allDialogs())))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// waiters are some of the sessions whose calls are delayed.
+func (c *Connection) waiters() (rows []string) {
+	for _, x := range c.queue {
+		if _, waits := c.dialogs.Delayed(c.p.Now(), x.ID); waits {
+			rows = append(rows, x.Session)
+		}
+	}
+	slices.Sort(rows)
+	rows = slices.Compact(rows)
+	return rows[:min(len(rows), maxWaiters)]
 }

@@ -2,10 +2,10 @@ package client
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/actors/client/internal/era"
 	"mcpd/gateway/catalog"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
@@ -31,69 +31,42 @@ func (c *Connection) doubts(f *flight, in transport.Inbound) bool {
 	if err == nil || c.piped() || c.state != Ready || c.drives[f.x.ID] != nil {
 		return false
 	}
-	sign := signOf(c.facts.Version.Era(), err)
-	if sign == none {
+	sign := era.SignOf(c.facts.Version.Era(), err)
+	if sign == era.None {
 		return false
 	}
+	now := c.p.Now()
 	if len(c.doubted) == 0 {
-		method := "ping"
-		if c.facts.Version.Era() == protocol.Modern {
-			method = "server/discover"
-		}
-		if !c.pauses[sign].over(c.p.Now()) ||
-			c.request(method, nil, c.o.RequestTimeout(), c.questioned) != nil {
+		if !c.identity.Due(now, sign) ||
+			c.request(c.sign(), nil, c.o.RequestTimeout(), c.questioned) != nil {
 			return false
 		}
-		c.pauses[sign].grow(c.p.Now())
+		c.identity.Asked(now, sign)
 	}
 	c.doubted = append(c.doubted, in)
 	return true
 }
 
-// questioned takes the answer to that question. A server that has trouble of its own has not shown
-// that it is another. One that does not know ping may be a modern one, or a legacy one that is not
-// as it should be: it is asked what only a modern one answers.
+// questioned takes the answer to that question. What does not show whose it is leads to one that only
+// a modern server answers.
 func (c *Connection) questioned(result jsontext.Value, err error) error {
-	if c.facts.Version.Era() == protocol.Modern {
-		return c.certain(
-			err == nil && !discovers(result, c.facts.Version) ||
-				err != nil && signOf(protocol.Modern, err) != none,
-		)
+	another, unsure := era.Check(c.facts.Version, result, err)
+	newest, may := c.o.Policy.Newest(protocol.Modern)
+	if !unsure || !may {
+		return c.certain(another)
 	}
-	var answer *jsonrpc.Error
-	if !errors.As(err, &answer) || answer.Code != jsonrpc.CodeMethodNotFound {
-		return c.certain(err != nil && signOf(protocol.Legacy, err) != none)
-	}
-	newest := c.newest(protocol.Modern)
 	meta := protocol.Meta{
 		Version:      newest.String(),
 		Capabilities: c.told.Shape(newest),
 		Info:         c.o.Self,
 	}
 	then := func(result jsontext.Value, err error) error {
-		return c.certain(
-			err == nil && c.discoversOurs(result) ||
-				errors.As(err, &answer) && protocol.SpecCode(answer.Code),
-		)
+		return c.certain(era.CheckModern(c.o.Policy, result, err))
 	}
-	if !c.may(protocol.Modern) ||
-		c.request("server/discover", meta.Set(nil), c.o.RequestTimeout(), then) != nil {
+	if c.request("server/discover", meta.Set(nil), c.o.RequestTimeout(), then) != nil {
 		return c.certain(false)
 	}
 	return nil
-}
-
-// discovers reports whether the answer to server/discover is one of a server that speaks v.
-func discovers(result jsontext.Value, v protocol.Version) bool {
-	r, err := protocol.ParseDiscover(result)
-	return err == nil && slices.Contains(r.Versions, v.String())
-}
-
-// discoversOurs reports whether it is the answer of a server that speaks a modern revision of ours.
-func (c *Connection) discoversOurs(result jsontext.Value) bool {
-	r, err := protocol.ParseDiscover(result)
-	_, ours := c.o.Policy.Choose(r.Versions)
-	return err == nil && ours
 }
 
 // certain does with what was refused what is right now that it is known whether the server is
@@ -121,16 +94,18 @@ func (c *Connection) certain(other bool) error {
 		}
 	}
 	if other {
-		c.former = c.spoke()
-		c.spoken = 0
+		c.identity.Another(c.speaks())
+		c.past.Spoken = 0
 		c.leave()
 		c.renew(errEra)
 	}
 	return nil
 }
 
-// spoke is what is spoken to the server.
-func (c *Connection) spoke() dialect { return dialect{c.facts.Version.Era(), c.up.Info().Transport} }
+// speaks is what is spoken to the server.
+func (c *Connection) speaks() era.Dialect {
+	return era.Dialect{Era: c.facts.Version.Era(), Transport: c.up.Info().Transport}
+}
 
 // mismatched takes a call that a modern server refused because of the header fields that repeat its
 // arguments: the tool's schema is not the one that was listed. With the new one it is made again,

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mcpd/actors/client"
+	"mcpd/actors/client/internal/era"
 	"mcpd/actors/request"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol"
@@ -165,12 +166,12 @@ func TestRefusalThatIsMeantIsTold(t *testing.T) {
 				t.Errorf("got %v", got.Err)
 			}
 		}
-		for pause := client.FirstDoubt; pause < 2*client.LastDoubt; pause *= 2 {
+		for pause := era.FirstDoubt; pause < 2*era.LastDoubt; pause *= 2 {
 			r.call("one")
 			p.Refuse(p.Expect("tools/call"), -32602, "no such tool")
 			p.Reply(p.Expect("ping"), `{}`)
 			refused()
-			time.Sleep(min(pause, client.LastDoubt) - 1)
+			time.Sleep(min(pause, era.LastDoubt) - 1)
 			r.call("one")
 			p.Refuse(p.Expect("tools/call"), -32602, "no such tool")
 			refused()
@@ -182,7 +183,7 @@ func TestRefusalThatIsMeantIsTold(t *testing.T) {
 		p.Refuse(p.Expect("server/discover"), -32601, "nor that")
 		refused()
 		gone := r.call("one")
-		time.Sleep(client.LastDoubt)
+		time.Sleep(era.LastDoubt)
 		m := p.Expect("tools/call")
 		p.Refuse(m, -32602, "no such tool")
 		ping := p.Expect("ping")

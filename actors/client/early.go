@@ -1,136 +1,175 @@
 package client
 
 import (
-	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/actors/client/internal/early"
+	"mcpd/actors/request"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor/otp"
 	"mcpd/transport"
 )
 
-// A server may ask something as soon as it is started, as which roots its client has. Directly there is
-// a client then. Here the first session may come to the connection a moment later, so the question is
-// held for that session. It is refused when none comes. A question is also held while it takes time to
-// tell whether all clients but one are gone.
-
 const (
 	// QuestionHold is how long a question waits for the first session of a connection. Servers that
 	// wait for the answer list nothing meanwhile, and the list of all servers waits for them.
 	QuestionHold = 5 * time.Second
-	// MaxEarly bounds the questions of one connection that wait, and likewise the log lines that come
-	// before its handshake is over; earlySize bounds each in bytes.
-	MaxEarly  = 8
-	earlySize = 4 << 10
+	// MaxEarly, FirstAnswersWait and FirstAnswersRest are bounds of package early.
+	MaxEarly         = early.Max
+	FirstAnswersWait = early.Wait
+	FirstAnswersRest = early.Rest
 )
 
 // rootsChanged has a server ask for the roots of its client anew.
 const rootsChanged = "notifications/roots/list_changed"
 
-// holdOver says that a question has waited for QuestionHold.
-type holdOver struct {
-	id      jsonrpc.ID
-	attempt uint64
-}
+type (
+	// holdOver says that a question has waited for QuestionHold.
+	holdOver struct {
+		id      jsonrpc.ID
+		attempt uint64
+	}
+	// rootsDue says that it may be known by now who has the roots.
+	rootsDue struct{}
+	// firstDue says that calls may have waited for long enough.
+	firstDue struct{}
+)
 
-// rootsDue says that it may be known by now who has the roots.
-type rootsDue struct{}
+// Class lets it be heard however full the mailbox is: there is one for each time that calls wait,
+// and one for each answer.
+func (firstDue) Class() otp.Class { return otp.Owed }
 
-// holdQuestion keeps a question for which there soon may be somebody to ask, and reports whether it does.
+// holdQuestion keeps a question for which there soon may be somebody to ask, and reports whether it
+// does: the first session, or the only one whose client is not gone, while it takes time to tell.
 func (c *Connection) holdQuestion(in transport.Inbound) bool {
-	m := in.Message
+	defer c.tellEarly(c.early.WantsSession())
 	if _, soon := c.present(); len(c.sessions) > 0 && !soon || c.primary != (otp.Ref{}) ||
-		len(c.early) >= MaxEarly || len(m.Params) > earlySize || !c.o.Kept.Fits(sizeOf(m)) ||
-		slices.ContainsFunc(c.early, func(q jsonrpc.Message) bool { return q.ID == m.ID }) {
+		!c.o.Kept.Fits(early.Size(in)) || !c.early.Hold(in) {
 		return false
 	}
-	m.Params = slices.Clone(m.Params) // a part of what was read would keep all of it
-	defer c.tellEarly(c.wantsSession())
-	c.early = append(c.early, m)
 	c.countEarly()
-	c.p.After(QuestionHold, holdOver{m.ID, c.attempt})
+	c.p.After(QuestionHold, holdOver{in.Message.ID, c.attempt})
 	return true
+}
+
+// holdOver asks what has waited for long enough, or refuses it where there still is nobody to ask.
+func (c *Connection) holdOver(m holdOver) {
+	if m.attempt != c.attempt {
+		return
+	}
+	defer c.tellEarly(c.early.WantsSession())
+	in, ok := c.early.TakeOne(m.id.Raw())
+	if !ok {
+		return
+	}
+	c.countEarly()
+	if _, _, ok := c.onlySession(); ok {
+		c.question(in)
+		return
+	}
+	q := in.Message
+	c.early.Refused(q.Method, true)
+	same := sameQuestion(q)
+	q.Params = nil
+	c.declined(declined{q, same, protocol.InvalidParams("no client uses this connection yet"), c.attempt})
 }
 
 // askEarly asks the first session what was held for it. Where a question for roots was refused because
 // there was no session, the server is told that there are others now.
 func (c *Connection) askEarly() {
-	held, before := c.early, c.wantsSession()
-	c.early = nil
+	defer c.tellEarly(c.early.WantsSession())
+	held := c.early.Take()
 	c.countEarly()
-	defer c.tellEarly(before)
-	for _, m := range held {
-		c.question(transport.Inbound{Message: m})
+	for _, in := range held {
+		c.question(in)
 	}
 	c.tellRoots()
 }
 
-// tellRoots tells the server that roots have changed, when it was refused those of a session or has those
-// of another than the one that would be asked now.
+// tellEarly tells the catalogue when the server does not want a session as before, so that a session
+// which only looks at lists comes to the connection too.
+func (c *Connection) tellEarly(before bool) {
+	if c.state == Ready && c.early.WantsSession() != before {
+		c.publish(nil, nil)
+	}
+}
+
+// countEarly counts what waits, for the tenant.
+func (c *Connection) countEarly() { c.earlyKept.Resize(c.early.Bytes()) }
+
+// tellRoots has the server ask for roots anew, when it has not those of the session that would be
+// asked now.
 func (c *Connection) tellRoots() {
 	session, soon := c.present()
 	if soon {
 		c.p.After(QuestionHold, rootsDue{})
 	}
-	asks := slices.ContainsFunc(c.early, func(m jsonrpc.Message) bool { return m.Method == "roots/list" })
-	another := c.rootless || c.unsaid || c.rootsOf != "" && c.rootsOf != session
-	if session == "" || c.up == nil || asks || !another {
-		return
-	}
-	c.tellOtherRoots()
-}
-
-// wantsSession reports whether the server wants to ask the first session something.
-func (c *Connection) wantsSession() bool { return len(c.early) > 0 || c.rootless }
-
-// tellEarly tells the catalogue when that is not as it was, so that a session which only looks at lists
-// comes to the connection too.
-func (c *Connection) tellEarly(before bool) {
-	if c.state == Ready && c.wantsSession() != before {
-		c.publish(nil, nil)
+	if c.up != nil && c.early.WantsRootsOf(session) {
+		c.tellOtherRoots()
 	}
 }
 
-// holdOver asks what has waited for long enough, or refuses it where there still is nobody to ask.
-func (c *Connection) holdOver(m holdOver) {
-	defer c.tellEarly(c.wantsSession())
-	for i, q := range c.early {
-		if m.attempt == c.attempt && q.ID == m.id {
-			c.early = slices.Delete(c.early, i, i+1)
-			c.countEarly()
-			if _, _, ok := c.onlySession(); ok {
-				c.question(transport.Inbound{Message: q})
-				return
-			}
-			c.rootless = c.rootless || q.Method == "roots/list"
-			same := sameQuestion(q)
-			q.Params = nil
-			c.declined(declined{q, same, protocol.InvalidParams("no client uses this connection yet"), c.attempt})
-			return
-		}
+// tellRootsOf does so for a call when the server was refused the roots of anybody, because it was
+// not known whose it meant: now there is one call that it can mean.
+func (c *Connection) tellRootsOf(x *request.Exchange) {
+	if c.early.WantsRootsSaid() && c.state == Ready && interactive(x.Method) &&
+		c.calls.len()+len(c.queue) == 0 {
+		c.tellOtherRoots()
 	}
 }
 
-// dropEarly forgets a question that its server takes back.
-func (c *Connection) dropEarly(id jsontext.Value) {
-	c.early = slices.DeleteFunc(c.early, func(m jsonrpc.Message) bool { return m.ID.Raw() == string(id) })
-	c.countEarly()
+// tellOtherRoots has the server ask for roots anew, before its next call.
+func (c *Connection) tellOtherRoots() {
+	c.early.ToldRoots()
+	if c.gate().Check(protocol.Client, rootsChanged, nil) == nil {
+		c.send(jsonrpc.Notification(rootsChanged, nil))
+		c.pingFirst()
+	}
 }
 
-// countEarly counts the questions and log lines that wait, for the tenant.
-func (c *Connection) countEarly() {
-	n := 0
-	for _, m := range c.early {
-		n += sizeOf(m)
+// pingFirst has calls wait until it is known whether the server asks something first.
+func (c *Connection) pingFirst() {
+	c.early.Ping()
+	heard := func(jsontext.Value, error) error {
+		c.early.Pong()
+		return nil
 	}
-	for _, in := range c.earlyLines {
-		n += sizeOf(in.Message)
+	if c.request("ping", nil, FirstAnswersWait, heard) != nil {
+		c.early.Pong()
 	}
-	c.earlyKept.Resize(n)
 }
 
-// sizeOf is how many bytes of a question are kept.
-func sizeOf(m jsonrpc.Message) int { return len(m.ID.Raw()) + len(m.Method) + len(m.Params) }
+// pingStart does so for a server that takes calls before it has answered anything since its
+// handshake, if it may ask for roots.
+func (c *Connection) pingStart() {
+	if (c.o.Key.Instance > 0 || c.listing()) && c.facts.Version.Era() == protocol.Legacy &&
+		c.gate().Check(protocol.Server, "roots/list", nil) == nil {
+		c.pingFirst()
+	}
+}
+
+// asksFirst reports whether the server may wait for an answer before its first call.
+func (c *Connection) asksFirst() bool { return c.early.Asks(c.p.Now()) }
+
+// waitsFirst reports whether a call waits for such answers. Lists do not: no answer changes them.
+func (c *Connection) waitsFirst(x *request.Exchange) bool {
+	return interactive(x.Method) && c.asksFirst()
+}
+
+// holdFirst bounds how long the calls wait that are there.
+func (c *Connection) holdFirst() {
+	if c.state == Ready && len(c.queue) > 0 && c.early.Queued(c.p.Now()) {
+		c.p.After(FirstAnswersWait, firstDue{})
+	}
+}
+
+// firstOver lets the calls go that have waited. It follows each message, because any may be the end of
+// a question.
+func (c *Connection) firstOver() {
+	if c.early.Go(c.p.Now()) {
+		c.takeTurns()
+	}
+}

@@ -1,8 +1,7 @@
 package client
 
 import (
-	"slices"
-
+	"mcpd/actors/client/internal/early"
 	"mcpd/transport"
 )
 
@@ -14,35 +13,25 @@ import (
 // earlyLinesOver says that such lines have waited for QuestionHold.
 type earlyLinesOver struct{ attempt uint64 }
 
-// greeting reports whether the server has not agreed to anything yet.
-func (c *Connection) greeting() bool {
-	return c.state == Starting && (c.probing || c.facts.Version == 0)
-}
-
-// holdLine keeps a log line that came before the handshake was over. The bounds are those of early
-// questions, of which there are none yet.
+// holdLine keeps a log line that came before the handshake was over.
 func (c *Connection) holdLine(in transport.Inbound) {
-	m := &in.Message
-	if len(c.earlyLines) >= MaxEarly || len(m.Params) > earlySize || !c.o.Kept.Fits(sizeOf(*m)) {
-		c.undelivered(m.Method, "queue_full")
+	if !c.o.Kept.Fits(early.Size(in)) || !c.early.Hold(in) {
+		c.undelivered(in.Message.Method, "queue_full")
 		return
 	}
-	m.Params = slices.Clone(m.Params) // a part of what was read would keep all of it
-	c.earlyLines = append(c.earlyLines, in)
 	c.countEarly()
 }
 
 // tellLines passes on the lines that were kept, as soon as there is somebody to hear of them.
 func (c *Connection) tellLines() {
-	if len(c.earlyLines) == 0 || c.greeting() {
+	if !c.early.Lines() || c.greeting() {
 		return
 	}
 	if len(c.sessions) == 0 && len(c.queue) == 0 {
 		c.p.After(QuestionHold, earlyLinesOver{c.attempt})
 		return
 	}
-	held := c.earlyLines
-	c.earlyLines = nil
+	held := c.early.TakeLines()
 	c.countEarly()
 	for _, in := range held {
 		c.logged(in)
@@ -51,10 +40,9 @@ func (c *Connection) tellLines() {
 
 // dropLines counts the lines that were kept and that nobody will hear of.
 func (c *Connection) dropLines() {
-	for _, in := range c.earlyLines {
+	for _, in := range c.early.TakeLines() {
 		c.undelivered(in.Message.Method, unowned)
 	}
-	c.earlyLines = nil
 }
 
 // earlyLinesOver lets go of lines for which nobody has come.

@@ -14,11 +14,11 @@ const completes = "notifications/elicitation/complete"
 // elicits notes that a session is asked to visit a page. A client of a revision without elicitation
 // ids is never told of the end, so nothing is noted of it.
 func (c *Connection) elicits(q *Question, o *open, session string) {
-	if o.client != 0 && !o.client.Has(protocol.ElicitationIDs) {
+	if o.Client != 0 && !o.Client.Has(protocol.ElicitationIDs) {
 		return
 	}
 	if id, ok := mrtr.ElicitationID(q.Method, q.Params); ok {
-		c.noteElicitation(id, session, o.session)
+		c.noteElicitation(id, session, o.To.Owner)
 	}
 }
 

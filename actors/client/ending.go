@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcpd/actors/client/internal/era"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 	"mcpd/telemetry"
@@ -123,8 +124,8 @@ func EndingOf(err error) *Ending {
 	case errors.Is(err, streamable.ErrSessionLost):
 		end.Cause = causeSession
 	}
-	if other, ok := errors.AsType[unspoken](err); ok {
-		end.Cause, end.Permanent, end.Text = causeRevision, true, end.Text+": "+other.do()
+	if other, ok := errors.AsType[era.Unspoken](err); ok {
+		end.Cause, end.Permanent, end.Text = causeRevision, true, end.Text+": "+other.Do()
 	}
 	if o, ok := obstacleOf(err); ok {
 		end.Cause, end.Permanent, end.Text = o.Cause, true, end.Text+": "+o.Do

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/client"
+	"mcpd/actors/client/internal/era"
 	"mcpd/actors/request"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol"
@@ -94,7 +95,7 @@ func TestProbeFallsBack(t *testing.T) {
 				p := r.server()
 				answer(p, p.Expect("server/discover"))
 				if name == "silence" {
-					time.Sleep(client.ProbeTimeout)
+					time.Sleep(era.ProbeTimeout)
 					p.Expect("notifications/cancelled")
 				}
 				p.Handshake(`{"tools":{}}`)
@@ -231,15 +232,15 @@ func TestSlowServerWithoutHandshake(t *testing.T) {
 		after  time.Duration // the second answer to the probe comes, or the server is given up
 		answer bool
 	}{
-		"it answers late":     {-32602, 4 * client.ProbeTimeout, true},
-		"it never answers":    {-32602, time.Minute - client.ProbeTimeout, false},
-		"it may be of legacy": {-32603, client.ProbeTimeout, false},
+		"it answers late":     {-32602, 4 * era.ProbeTimeout, true},
+		"it never answers":    {-32602, time.Minute - era.ProbeTimeout, false},
+		"it may be of legacy": {-32603, era.ProbeTimeout, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, modern(elicits), func(r *rig) {
 				p := r.server()
 				p.Expect("server/discover")
-				time.Sleep(client.ProbeTimeout)
+				time.Sleep(era.ProbeTimeout)
 				p.Expect("notifications/cancelled")
 				p.Refuse(p.Expect("initialize"), tt.code, "protocol version is not supported")
 				probe := p.Expect("server/discover")

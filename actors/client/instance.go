@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"mcpd/actors/client/internal/questions"
 	"mcpd/actors/request"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
@@ -14,12 +15,11 @@ import (
 // instance is another connection to a server of its own.
 type instance struct {
 	Instance
-	busy bool      // it has calls
-	idle time.Time // since when it has none
-	has  []*handed // the calls that it was handed, while it is busy, without most that have ended
-	at   time.Time // when it was handed the last
-	last uint64    // how many it was handed
-	asks *dialog   // what it is asking a user; nil for nothing
+	busy bool              // it has calls
+	idle time.Time         // since when it has none
+	has  []*handed         // the calls that it was handed, while it is busy, without most that have ended
+	last uint64            // how many it was handed
+	asks *questions.Dialog // what it is asking a user; nil for nothing
 	// tools are what it listed after it had said that its tools have changed.
 	tools map[string]bool
 }
@@ -134,7 +134,7 @@ func (c *Connection) rested(ref otp.Ref) {
 	if i == nil || i.busy || c.p.Now().Sub(i.idle) < c.instanceRests(i) {
 		return
 	}
-	if len(c.open) > 0 && !c.retired {
+	if c.questions.Len() > 0 && !c.retired {
 		c.p.After(InstanceRest, rested{ref})
 		return
 	}

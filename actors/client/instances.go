@@ -89,7 +89,7 @@ func (c *Connection) hand(x *request.Exchange, to *instance) bool {
 		return false
 	}
 	to.has = slices.DeleteFunc(to.has, func(h *handed) bool { return h.Exchange.Ended() })
-	to.busy, to.has, to.at, to.last = true, append(to.has, call), c.p.Now(), call.number
+	to.busy, to.has, to.last = true, append(to.has, call), call.number
 	return true
 }
 

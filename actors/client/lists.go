@@ -41,15 +41,6 @@ func changedPause(items []jsontext.Value) time.Duration {
 	return min(ChangedRelist+ChangedRelist*time.Duration(size)/RelistBytes, LastRelist)
 }
 
-// Offers reports whether the server declares that it has a list of this kind.
-func (f Facts) Offers(k catalog.Kind) bool { return f.Capabilities.Has(k.Capability()) }
-
-// Asks reports whether the server is asked for a list of this kind. One that declares no list at all
-// is asked for every list: clients that do not look at capabilities find what it has.
-func (f Facts) Asks(k catalog.Kind) bool {
-	return f.Offers(k) || !slices.ContainsFunc(catalog.Kinds(), f.Offers)
-}
-
 // fetching is how far one list is. It is fetched once at a time, and at most one more time is to come.
 type fetching struct {
 	busy  bool  // it is being fetched

@@ -3,6 +3,7 @@ package client
 import (
 	"time"
 
+	"mcpd/actors/client/internal/questions"
 	"mcpd/supervisor/otp"
 )
 
@@ -10,10 +11,8 @@ import (
 // SDKs end without saying so, and their sessions last for hours: a session whose client is gone is nobody
 // to ask.
 
-// GoneAfter is how long a client may have neither a request nor a stream before it counts as gone. A
-// client that opens its stream anew is back sooner. It is less than QuestionHold, so that a question
-// which comes between the end of one client and the start of the next still finds the next.
-const GoneAfter = 4 * time.Second
+// GoneAfter is how long a client may have neither a request nor a stream before it counts as gone.
+const GoneAfter = questions.GoneAfter
 
 // Presence tells whether the client of a session is there.
 type Presence interface {
@@ -32,30 +31,6 @@ func (u User) away(now time.Time) time.Duration {
 	return u.Presence.Away(now)
 }
 
-// only finds the one session whose client is there. It reports soon when it takes time to tell: one
-// client is there, and all others have left, but some of them too lately to count as gone. With a single
-// session there is nobody else to ask, wherever its client is.
-func only(away map[string]time.Duration) (session string, soon bool) {
-	if len(away) == 1 {
-		for session = range away {
-			return session, false
-		}
-	}
-	there, lately := 0, false
-	for row, d := range away {
-		switch {
-		case d == 0:
-			there, session = there+1, row
-		case d < GoneAfter:
-			lately = true
-		}
-	}
-	if there != 1 || lately {
-		return "", there == 1
-	}
-	return session, false
-}
-
 // onlySession is the one session to ask what names no call. It has no claim to that when the server was
 // given calls of another principal.
 func (c *Connection) onlySession() (session string, ref otp.Ref, ok bool) {
@@ -72,5 +47,5 @@ func (c *Connection) present() (session string, soon bool) {
 	for row := range c.sessions {
 		away[row] = c.users[row].away(c.p.Now())
 	}
-	return only(away)
+	return questions.Only(away)
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/actors/client/internal/questions"
 	"mcpd/actors/request"
-	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/rewrite"
@@ -19,22 +19,15 @@ import (
 )
 
 // MaxQuestions bounds what one server may ask its clients at the same time.
-const MaxQuestions = 64
+const MaxQuestions = questions.Max
 
 // open is a question of the server that a client is answering.
-type open struct {
-	id      jsonrpc.ID
-	method  string
-	session request.Owner
-	client  protocol.Version  // of whoever is asked; 0 when that is not known
-	call    uint64            // the exchange it belongs to; 0 when none
-	bound   bool              // nobody can answer it after the end of that exchange
-	drive   *drive            // that asks in the server's name; nil for a request of the server
-	number  int               // of the question there
-	since   time.Time         // when it was asked; zero for a question of a drive
-	same    [sha256.Size]byte // by which other connections know it; zero when they need not
-	late    *Answer           // waits until the server can be told it; nil for none
-	first   bool              // the server has asked it before a call, which waits for the answer
+type open = questions.Question[answerer]
+
+// answerer is whoever is asked, with an answer that waits until the server can be told it.
+type answerer struct {
+	request.Owner
+	late *Answer
 }
 
 // question passes a request of the server to the client it is meant for, or refuses it here.
@@ -53,7 +46,7 @@ func (c *Connection) question(in transport.Inbound) {
 	to, session, ok := c.address(q, in.Related)
 	if !ok {
 		if !c.holdQuestion(in) {
-			c.unsaid = c.unsaid || m.Method == "roots/list"
+			c.early.Refused(m.Method, false)
 			c.decline(in, c.unaddressed())
 		}
 		return
@@ -65,27 +58,29 @@ func (c *Connection) question(in transport.Inbound) {
 	if in.Related.IsZero() && q.Exchange != nil {
 		c.asksDuring(c.flightOf(q.Exchange.ID), m)
 	}
-	o := &open{id: m.ID, method: m.Method, session: to, since: c.p.Now()}
-	switch {
-	case q.Exchange != nil:
-		o.call, o.client = q.Exchange.ID, q.Exchange.Version
-		o.bound = o.client.Has(protocol.MultiRoundTrip)
+	o := &open{ID: m.ID, Method: m.Method, To: answerer{Owner: to}, Since: c.p.Now()}
+	switch x := q.Exchange; {
+	case x != nil:
+		o.Call, o.Of, o.Client = x.ID, questions.Caller{Session: x.Session, Asker: asker(x)}, x.Version
+		o.Bound = x.Version.Has(protocol.MultiRoundTrip)
 	case q.On != nil:
-		o.client = q.On.Version
+		o.Client = q.On.Version
 	}
 	if err := c.worded(q, o); err != nil {
 		c.refuse(m.ID, m.Method, err)
 		return
 	}
-	during := c.flightOf(o.call)
-	o.first = !c.given && during == nil
-	if o.call == 0 && m.Method == "roots/list" {
-		c.rootsOf = session
+	during := c.flightOf(o.Call)
+	if during == nil {
+		c.early.Passed(m.ID.Raw())
 	}
-	c.open[m.ID.Raw()] = o
+	if o.Call == 0 {
+		c.early.AskedOutside(m.Method, session)
+	}
+	c.questions.Add(o)
 	if c.remote() && in.Related.IsZero() {
-		o.same = sameQuestion(m)
-		c.o.Known.ask(o.same, c.p.Now())
+		o.Same = sameQuestion(m)
+		c.o.Known.ask(o.Same, c.p.Now())
 	}
 	c.elicits(q, o, session)
 	switch err := c.p.Send(to, q); {
@@ -100,7 +95,7 @@ func (c *Connection) question(in transport.Inbound) {
 		c.spread()
 	}
 	if during != nil && !c.calls.lengthen(during) { // its answer has come just now
-		c.closeQuestionsOf(o.call)
+		c.closeQuestionsOf(o.Call)
 	}
 }
 
@@ -109,54 +104,50 @@ func (c *Connection) mayAsk(m jsonrpc.Message) error {
 	if err := c.gate().Check(protocol.Server, m.Method, m.Params); err != nil {
 		return err
 	}
-	if len(c.open) >= MaxQuestions {
-		return protocol.Overloaded("client", 0)
-	}
-	if _, dup := c.open[m.ID.Raw()]; dup {
-		return protocol.RequestIDConflict(m.ID)
-	}
-	return nil
+	return c.questions.Room(m.ID)
 }
 
 // answer passes a client's answer to the server. An answer to a question that is closed is dropped.
 func (c *Connection) answer(a *Answer) {
 	defer a.kept.Release()
-	o, ok := c.open[a.Question.Raw()]
-	if !ok {
+	o := c.questions.Get(a.Question.Raw())
+	if o == nil {
 		return
 	}
 	if f := c.waitsBeside(o); f != nil {
-		o.late = a
-		f.x.Answered(c.lateBytes(o.call)) // they count until their call is over
+		o.To.late, o.Late = a, max(a.size(), 1)
+		f.x.Answered(c.questions.LateBytes(o.Call)) // they count until their call is over
 		return
 	}
-	c.close(a.Question.Raw())
-	if o.drive != nil {
+	first := c.close(a.Question.Raw())
+	if o.Round > 0 {
 		c.replied(o, a)
 		return
 	}
 	if a.Err != nil {
-		c.reply(o.method, jsonrpc.Failure(a.Question, a.Err))
+		c.reply(o.Method, jsonrpc.Failure(a.Question, a.Err))
 		return
 	}
 	result := a.Result
-	if o.client != 0 && protocol.Known(o.method) {
+	if o.Client != 0 && protocol.Known(o.Method) {
 		var err error
-		if result, err = rewrite.Answer(o.method, o.client, c.facts.Version, a.Result); err != nil {
-			c.refuse(a.Question, o.method, protocol.InternalError(err))
+		if result, err = rewrite.Answer(o.Method, o.Client, c.facts.Version, a.Result); err != nil {
+			c.refuse(a.Question, o.Method, protocol.InternalError(err))
 			return
 		}
 	}
-	c.reply(o.method, jsonrpc.Response(a.Question, result))
-	c.firstAnswered(o)
+	c.reply(o.Method, jsonrpc.Response(a.Question, result))
+	if first && c.early.Answered(c.p.Now()) {
+		c.p.After(FirstAnswersRest, firstDue{})
+	}
 }
 
 // worded puts a question into the words of the revision of whoever is asked. What that has no words for is refused.
 func (c *Connection) worded(q *Question, o *open) error {
-	if o.client == 0 || !protocol.Known(q.Method) {
+	if o.Client == 0 || !protocol.Known(q.Method) {
 		return nil
 	}
-	params, err := rewrite.Question(q.Method, c.facts.Version, o.client, q.Params, "")
+	params, err := rewrite.Question(q.Method, c.facts.Version, o.Client, q.Params, "")
 	if err != nil {
 		return protocol.InvalidParams(err.Error())
 	}
@@ -170,8 +161,9 @@ func (c *Connection) withdrawn(m jsonrpc.Message) {
 	if !ok {
 		return
 	}
-	c.dropEarly(raw)
-	if _, ok := c.open[string(raw)]; ok {
+	c.early.TakeOne(string(raw))
+	c.countEarly()
+	if c.questions.Get(string(raw)) != nil {
 		c.dropQuestion(string(raw))
 		return
 	}
@@ -184,29 +176,45 @@ func (c *Connection) withdrawn(m jsonrpc.Message) {
 
 // dropQuestion tells the session that nobody waits for its answer.
 func (c *Connection) dropQuestion(id string) {
-	o := c.open[id]
+	o := c.questions.Get(id)
 	c.close(id)
-	_ = c.p.Send(o.session, &Withdrawn{From: c.p.Self(), Question: o.id, Call: o.call})
+	_ = c.p.Send(o.To.Owner, &Withdrawn{From: c.p.Self(), Question: o.ID, Call: o.Call})
 }
 
-// dropQuestionsOf ends the questions of a call that its client has withdrawn. The server is told that too: a request has an answer, and one that
-// waits for it would wait for ever.
+// close forgets an open question, and reports whether calls may have waited for it. Other connections
+// need not leave it to this one any more.
+func (c *Connection) close(id string) (first bool) {
+	if o := c.questions.Take(id); o != nil && o.Same != ([sha256.Size]byte{}) {
+		c.o.Known.settle(o.Same)
+	}
+	return c.early.Over(id)
+}
+
+// closeAll forgets all open questions.
+func (c *Connection) closeAll() {
+	for id := range c.questions.All() {
+		c.close(id)
+	}
+}
+
+// dropQuestionsOf ends the questions of a call that its client has withdrawn. The server is told that
+// too: a request has an answer, and one that waits for it would wait for ever.
 func (c *Connection) dropQuestionsOf(call uint64) {
-	c.endQuestions("has been withdrawn", func(o *open) bool { return o.call == call })
+	c.endQuestions("has been withdrawn", func(o *open) bool { return o.Call == call })
 }
 
 // closeQuestionsOf ends the questions of a call that the server has answered without waiting for them,
 // where the client can answer during that call only. A client with a session answers all the same.
 func (c *Connection) closeQuestionsOf(call uint64) {
-	c.endQuestions("has ended", func(o *open) bool { return o.call == call && o.bound })
+	c.endQuestions("has ended", func(o *open) bool { return o.Call == call && o.Bound })
 }
 
 // endQuestions ends those that it is the end of, at their client and at the server.
 func (c *Connection) endQuestions(how string, of func(*open) bool) {
-	for id, o := range order.Of(c.open) {
+	for id, o := range c.questions.All() {
 		if of(o) {
 			c.dropQuestion(id)
-			c.refuse(o.id, o.method, protocol.InvalidParams("the call during which this was asked "+how))
+			c.refuse(o.ID, o.Method, protocol.InvalidParams("the call during which this was asked "+how))
 		}
 	}
 }

@@ -56,8 +56,8 @@ func (c *Connection) answerRefused(u streamable.Undelivered) {
 		return
 	}
 	for id, f := range c.calls.all() {
-		open, last := c.open[u.ID.Raw()], f.last
-		if last == nil || last.id != u.ID || last.refused != nil || open != nil && open.call == f.x.ID {
+		open, last := c.questions.Get(u.ID.Raw()), f.last
+		if last == nil || last.id != u.ID || last.refused != nil || open != nil && open.Call == f.x.ID {
 			continue
 		}
 		last.refused, last.at = u.Err, c.p.Now()

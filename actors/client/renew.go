@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"mcpd/internal/order"
-	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor/otp"
 	"mcpd/transport/streamable"
@@ -23,7 +22,7 @@ const (
 // the server has forgotten is no reason: there is a server, and it takes another. Nor is the end of
 // a program that was probed: it is started once more and greeted.
 func (c *Connection) over(err error) error {
-	if c.probing && c.greeted == nil && c.answered == nil && c.may(protocol.Legacy) {
+	if c.handshake.Died() {
 		c.o.Known.dies.Store(true)
 		c.abandon(c.blame(err))
 		c.begin(0)
@@ -36,8 +35,8 @@ func (c *Connection) over(err error) error {
 	if c.remote() && !errors.Is(err, streamable.ErrSessionLost) && absent(err) {
 		return c.away(err, true)
 	}
-	if v, ok := c.asksAnew(); ok {
-		c.greets = v
+	if v, ok := c.handshake.Again(); ok {
+		c.past.Greets = v
 		c.abandon(c.blame(err))
 		c.begin(0)
 		return nil
@@ -107,7 +106,7 @@ func (c *Connection) abandon(cause *Ending) {
 	for _, f := range c.calls.all() {
 		f.settle(cause)
 	}
-	for id := range order.Of(c.open) {
+	for id := range c.questions.All() {
 		c.dropQuestion(id)
 	}
 	for _, d := range c.drives {

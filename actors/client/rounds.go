@@ -73,7 +73,7 @@ func (c *Connection) drive(d *drive, in rounds.Event) {
 		case rounds.Ask:
 			c.inquire(d, e)
 		case rounds.Recall:
-			if id := questionID(x, e.Question); c.open[id.Raw()] != nil {
+			if id := questionID(x, e.Question); c.questions.Get(id.Raw()) != nil {
 				c.dropQuestion(id.Raw())
 			}
 		case rounds.Complete:
@@ -128,11 +128,14 @@ func (c *Connection) inquire(d *drive, e rounds.Effect) {
 	params, err := rewrite.Question(e.Method, c.facts.Version, x.Version, e.Params, e.ElicitationID)
 	if err == nil {
 		q.Params = params
-		c.open[q.ID.Raw()] = &open{id: q.ID, method: e.Method, session: x.Owner, client: x.Version, call: x.ID, drive: d, number: e.Question}
+		c.questions.Add(&open{
+			ID: q.ID, Method: e.Method, To: answerer{Owner: x.Owner}, Client: x.Version, Call: x.ID,
+			Round: e.Question,
+		})
 		err = c.p.Send(x.Owner, q)
 	}
 	if err != nil {
-		delete(c.open, q.ID.Raw())
+		c.questions.Take(q.ID.Raw())
 		_ = c.p.Post(driveRefused{x.ID, e.Question, err})
 	}
 }
@@ -146,18 +149,19 @@ type driveRefused struct {
 
 // replied takes a client's answer to such a question.
 func (c *Connection) replied(o *open, a *Answer) {
+	d := c.drives[o.Call]
 	if a.Err != nil {
-		c.drive(o.drive, rounds.Event{Op: rounds.Refuse, Question: o.number, Err: a.Err})
+		c.drive(d, rounds.Event{Op: rounds.Refuse, Question: o.Round, Err: a.Err})
 		return
 	}
-	result, err := rewrite.Answer(o.method, o.client, c.facts.Version, a.Result)
+	result, err := rewrite.Answer(o.Method, o.Client, c.facts.Version, a.Result)
 	if err != nil {
-		c.drive(o.drive, rounds.Event{Op: rounds.Refuse, Question: o.number, Err: err})
+		c.drive(d, rounds.Event{Op: rounds.Refuse, Question: o.Round, Err: err})
 		return
 	}
-	o.drive.answers += len(result)
-	o.drive.f.x.Answered(o.drive.answers)
-	c.drive(o.drive, rounds.Event{Op: rounds.Answer, Question: o.number, Result: result})
+	d.answers += len(result)
+	d.f.x.Answered(d.answers)
+	c.drive(d, rounds.Event{Op: rounds.Answer, Question: o.Round, Result: result})
 }
 
 // driven passes an event to the drive of a call, if there still is one.

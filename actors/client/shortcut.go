@@ -109,7 +109,7 @@ func (s *shortcut) usedLast() time.Time { return s.begun.Add(time.Duration(s.use
 // was known are looked at once more.
 func (c *Connection) attend() {
 	waits := len(c.queue) > 0 || len(c.instances) > 0 || c.primary != (otp.Ref{}) ||
-		!c.firstBy.IsZero()
+		c.early.Waiting()
 	if waits == c.way.attentive.Load() {
 		return
 	}

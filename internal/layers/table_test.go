@@ -52,6 +52,8 @@ var ours = []row{
 	{"actors/task/...", join(layer2, "actors/internal/mend", "actors/storage", "actors/catalog", "actors/client", "actors/request"), "actors import one another downward only"},
 	{"actors/held/...", join(layer2, "actors/internal/mend", "actors/client", "actors/request", "actors/session"), "actors import one another downward only"},
 	{"actors/catalog/...", join(layer2, "actors/internal/drops", "actors/internal/mend", "actors/storage", "actors/client", "actors/request", "actors/notification", "actors/process", "actors/version", "actors/capability"), "actors import one another downward only"},
+	{"actors/client/internal/interest", join(layer2, "actors/internal/mend", "actors/request"), "what sessions want is carried, with the calls that wait for it"},
+	{"actors/client/internal/...", join(layer0, "protocol/...", "gateway/...", "transport/...", "telemetry/..."), "a part of a connection knows no process, and not the connection"},
 	{"actors/client/...", join(layer2, "actors/internal/drops", "actors/internal/mend", "actors/request", "actors/notification", "actors/process", "actors/version", "actors/capability"), "actors import one another downward only"},
 	{"actors/request/...", join(layer2, "actors/internal/drops", "actors/internal/mend", "actors/version", "actors/capability"), "actors import one another downward only"},
 	{"actors/notification/...", join(layer2, "actors/internal/drops", "actors/internal/mend", "actors/version", "actors/capability"), "actors import one another downward only"},

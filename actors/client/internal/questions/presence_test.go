@@ -1,4 +1,4 @@
-package client
+package questions
 
 import (
 	"testing"
@@ -25,7 +25,7 @@ func TestOnlyClientThatIsThereIsAsked(t *testing.T) {
 		"all are gone":               {away: map[string]time.Duration{"a": gone, "b": gone}},
 		"all have just left":         {away: map[string]time.Duration{"a": late, "b": gone}},
 	} {
-		if got, soon := only(tt.away); got != tt.want || soon != tt.soon {
+		if got, soon := Only(tt.away); got != tt.want || soon != tt.soon {
 			t.Errorf("%s: %q, %t, want %q, %t", name, got, soon, tt.want, tt.soon)
 		}
 	}

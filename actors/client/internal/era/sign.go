@@ -1,4 +1,4 @@
-package client
+package era
 
 import (
 	"errors"
@@ -10,18 +10,19 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// sign is how much a refusal says that the server is not of the era that was agreed on.
-type sign uint8
+// Sign is how much a refusal says that the server is not of the era that was agreed on.
+type Sign uint8
 
+// The signs.
 const (
-	none  sign = iota
+	None  Sign = iota
 	weak       // a server of either era may refuse so
 	plain      // a server of that era does not
 	signs
 )
 
-// signOf reads a refusal by a server that was of an era.
-func signOf(era protocol.Era, err error) sign {
+// SignOf reads a refusal by a server that was of an era.
+func SignOf(era protocol.Era, err error) Sign {
 	var answer *jsonrpc.Error
 	var status *streamable.StatusError
 	switch {
@@ -30,43 +31,44 @@ func signOf(era protocol.Era, err error) sign {
 	case errors.As(err, &answer):
 		return signToLegacy(answer)
 	case !errors.As(err, &status) || !status.Foreign():
-		return none
+		return None
 	case status.Nowhere():
 		return plain
 	}
 	return weak
 }
 
-// signToLegacy: a modern server misses what a request has to say about itself before it looks at anything else, and many say where (2026-07-28
-// §basic).
-func signToLegacy(e *jsonrpc.Error) sign {
+// signToLegacy: a modern server misses what a request has to say about itself before it looks at
+// anything else, and many say where (2026-07-28 §basic).
+func signToLegacy(e *jsonrpc.Error) Sign {
 	switch {
 	case protocol.SpecCode(e.Code), e.Code == jsonrpc.CodeInvalidParams && strings.Contains(e.Message, "_meta"):
 		return plain
 	case e.Code == jsonrpc.CodeInvalidParams, e.Code == codeNoSession:
 		return weak
 	}
-	return none
+	return None
 }
 
-func signToModern(e *jsonrpc.Error) sign {
+func signToModern(e *jsonrpc.Error) Sign {
 	switch e.Code {
 	case protocol.CodeUnsupportedVersion:
 		return plain
 	case codeNotBegun, jsonrpc.CodeInvalidRequest, jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams:
 		return weak
 	}
-	return none
+	return None
 }
 
-// Codes of no specification: what servers of TypeScript say to a request without a session, and with one that they do not know.
+// Codes of no specification: what servers of TypeScript say to a request without a session, and with
+// one that they do not know.
 const (
 	codeNotBegun  = -32000
 	codeNoSession = -32001
 )
 
-// Pauses after the host has asked a server, because of a refusal, whether it is another. Each is twice as long as the one before, until the
-// server was found to be another.
+// Pauses after the host has asked a server, because of a refusal, whether it is another. Each is twice
+// as long as the one before, until the server was found to be another.
 const (
 	FirstDoubt = 100 * time.Millisecond
 	LastDoubt  = 10 * time.Second
@@ -83,10 +85,4 @@ func (p *pause) over(now time.Time) bool { return !now.Before(p.until) }
 func (p *pause) grow(now time.Time) {
 	p.length = min(max(2*p.length, FirstDoubt), LastDoubt)
 	p.until = now.Add(p.length)
-}
-
-// dialect is what tells a server that is another from the one that it was. The zero dialect is that of none.
-type dialect struct {
-	era       protocol.Era
-	transport string
 }

@@ -1,4 +1,4 @@
-package client
+package era
 
 import (
 	"bytes"
@@ -7,7 +7,6 @@ import (
 
 	"mcpd/gateway/catalog"
 	"mcpd/protocol"
-	"mcpd/telemetry"
 )
 
 // MaxStamp bounds the serverInfo that the host adds to every result, in bytes. What a server says of
@@ -60,17 +59,11 @@ func (f Facts) Stamp() protocol.Implementation {
 	return f.Server
 }
 
-// bounds is what is kept of the facts. An operator is told once of the same bounds that they exceed.
-func (c *Connection) bounds(f Facts) Facts {
-	f, cuts := f.Bound()
-	for _, cut := range cuts {
-		if !slices.Contains(c.factCuts, cut) {
-			c.o.Emit(telemetry.ListCut{
-				Where: c.where(), List: "initialize", Reason: string(cut.Reason), Count: uint32(cut.Count),
-				First: telemetry.Clean(f.Server.Name, telemetry.MaxValue),
-			})
-		}
-	}
-	c.factCuts = cuts
-	return f
+// Offers reports whether the server declares that it has a list of this kind.
+func (f Facts) Offers(k catalog.Kind) bool { return f.Capabilities.Has(k.Capability()) }
+
+// Asks reports whether the server is asked for a list of this kind. One that declares no list at all
+// is asked for every list: clients that do not look at capabilities find what it has.
+func (f Facts) Asks(k catalog.Kind) bool {
+	return f.Offers(k) || !slices.ContainsFunc(catalog.Kinds(), f.Offers)
 }

@@ -1,0 +1,87 @@
+package early
+
+import "time"
+
+const (
+	// Wait is how long calls wait for the answers to what their server asked before them.
+	Wait = 2 * time.Second
+	// Rest is how much of that a server has to act on the last answer: servers do not handle messages
+	// in turn, so that a call right behind the answer would overtake it.
+	Rest = 100 * time.Millisecond
+)
+
+// first is whether calls wait for answers.
+type first struct {
+	asked   map[string]bool // questions that were passed on before the first call, and are unanswered
+	given   bool            // the server was given a call, or need not answer before its next
+	pinging bool            // it is not known yet whether it asks something before
+	rests   time.Time       // it has so long to act on the answers
+	until   time.Time       // calls wait so long; zero while none does
+}
+
+// Passed says that a question was passed on to a client, outside of any call in flight.
+func (e *Early) Passed(id string) {
+	if !e.given {
+		if e.asked == nil {
+			e.asked = map[string]bool{}
+		}
+		e.asked[id] = true
+	}
+}
+
+// Over says that a question is over, and reports whether calls may have waited for it.
+func (e *Early) Over(id string) bool {
+	was := e.asked[id]
+	delete(e.asked, id)
+	return was
+}
+
+// Answered gives the server time for the answer to a question that calls may have waited for. It
+// reports whether it does, for Rest.
+func (e *Early) Answered(now time.Time) bool {
+	if !e.given {
+		e.rests = now.Add(Rest)
+	}
+	return !e.given
+}
+
+// Given says that the server is given a call.
+func (e *Early) Given() { e.given = true }
+
+// Ping has calls wait until it is known whether the server asks something because of what it was told
+// just now: it does so before it answers a ping.
+func (e *Early) Ping() { e.given, e.pinging = false, true }
+
+// Pong says that the ping is answered, or was not sent.
+func (e *Early) Pong() { e.pinging = false }
+
+// Asks reports whether something is unanswered that the server asked before its first call, or may
+// have asked.
+func (e *Early) Asks(now time.Time) bool {
+	return !e.given &&
+		(e.pinging || len(e.questions) > 0 || now.Before(e.rests) || len(e.asked) > 0)
+}
+
+// Queued says that a call waits, and reports whether it is the first to wait for answers, for Wait at
+// most.
+func (e *Early) Queued(now time.Time) bool {
+	if e.Waiting() || !e.Asks(now) {
+		return false
+	}
+	e.until = now.Add(Wait)
+	return true
+}
+
+// Waiting reports whether calls wait for answers.
+func (e *Early) Waiting() bool { return !e.until.IsZero() }
+
+// Go lets the calls go that wait, once there is nothing to wait for, or they have waited for long
+// enough. It reports whether it does.
+func (e *Early) Go(now time.Time) bool {
+	asks := e.Asks(now)
+	if !e.Waiting() || asks && now.Before(e.until) {
+		return false
+	}
+	e.until, e.given = time.Time{}, e.given || asks
+	return true
+}

@@ -1,0 +1,117 @@
+package era
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/session"
+	"mcpd/transport"
+	"mcpd/transport/streamable"
+)
+
+// greet begins the handshake of the legacy era.
+func (h *Handshake) greet(now time.Time) Effect {
+	h.life = session.NewClient(now, session.Options{Timeout: h.o.Timeout - now.Sub(h.o.Started)})
+	_, _ = h.life.Step(now, session.Start)
+	if slices.Contains(h.o.Policy.Offered(protocol.Legacy), h.o.Greets) {
+		return h.initialize(h.o.Greets)
+	}
+	return h.initialize(h.newest(protocol.Legacy))
+}
+
+// initialize asks a server for a session in a revision.
+func (h *Handshake) initialize(v protocol.Version) Effect {
+	h.asked = v
+	return Effect{Do: Initialize, Version: v}
+}
+
+// initialized takes the server's answer to the handshake. A server that speaks no revision of ours
+// ends the connection for good.
+func (h *Handshake) initialized(now time.Time, a Answer) Effect {
+	var init protocol.InitializeResult
+	var v protocol.Version
+	said := a.Err == nil
+	if a.Err == nil {
+		init, a.Err = protocol.ParseInitializeResult(a.Result)
+	}
+	if a.Err == nil {
+		v, a.Err = h.o.Policy.Accept(init.Version)
+	}
+	if again, ok := h.another(protocol.Legacy, a); ok {
+		return h.initialize(again)
+	}
+	if a.Err != nil {
+		return h.refusedBy(now, a.Err, init.Version, said)
+	}
+	facts := Facts{v, init.Capabilities, init.Info, init.Instructions}
+	if a.Stateless && !h.probed && h.may(protocol.Modern) {
+		h.answered = &facts
+		return h.probe(h.newest(protocol.Modern))
+	}
+	return h.agree(now, facts)
+}
+
+// refusedBy goes on after a handshake that did not come about: with an error, or a version that may
+// not be spoken, which the server said.
+func (h *Handshake) refusedBy(now time.Time, err error, version string, said bool) Effect {
+	_, _ = h.life.Step(now, session.Refuse)
+	h.greeted = err
+	if _, exit := errors.AsType[*transport.ExitError](err); !exit { // that says it by itself
+		h.greeted = fmt.Errorf("initialize: %w", err)
+	}
+	switch {
+	case modernOnly(version, err) && (!h.probed || h.silent) && h.may(protocol.Modern):
+		return h.probe(h.newest(protocol.Modern))
+	case said:
+		return Effect{Do: Fail, Err: h.unspoken(h.greeted)}
+	}
+	return Effect{Do: Fail, Err: h.greeted}
+}
+
+// agree goes on with a server that has answered initialize.
+func (h *Handshake) agree(now time.Time, f Facts) Effect {
+	h.answered = nil
+	_, _ = h.life.Step(now, session.Answer)
+	return Effect{Do: Agree, Facts: f}
+}
+
+// modernOnly reports whether initialize was answered, with a revision or an error, as by a server that
+// has no handshake. It has no one way to say so, as a legacy server has none to refuse a probe.
+func modernOnly(version string, err error) bool {
+	var answer *jsonrpc.Error
+	var status *streamable.StatusError
+	v, known := protocol.ParseVersion(version)
+	return known && v.Era() == protocol.Modern || errors.As(err, &answer) ||
+		errors.As(err, &status) && status.Foreign()
+}
+
+// handshakeless reports whether the answer to initialize is an error about the method or the
+// revision. Any other may be of a legacy server that cannot be used, and says nothing to a probe.
+func handshakeless(err error) bool {
+	answer, ok := errors.AsType[*jsonrpc.Error](err)
+	return ok && slices.Contains([]int64{
+		jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams, protocol.CodeUnsupportedVersion,
+	}, answer.Code)
+}
+
+// Unspoken is the error of a server that has answered the handshake, and not in a revision that may be
+// spoken to it. It would answer the same again.
+type Unspoken struct {
+	error
+	ours []string
+}
+
+func (e Unspoken) Unwrap() error { return e.error }
+
+// Do says what to do.
+func (e Unspoken) Do() string {
+	return "use a version of the server that speaks one of " + strings.Join(e.ours, ", ")
+}
+
+// unspoken adds to an error what may be spoken.
+func (h *Handshake) unspoken(err error) error { return Unspoken{err, h.o.Policy.Names()} }

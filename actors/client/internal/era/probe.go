@@ -1,0 +1,141 @@
+package era
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/session"
+	"mcpd/protocol/splice"
+	"mcpd/transport/streamable"
+)
+
+// probe asks a server whether it speaks a revision without handshake, in one that may be spoken. One
+// that has refused a handshake as only a server without one does may take as long as a start may.
+func (h *Handshake) probe(v protocol.Version) Effect {
+	h.probing, h.probed, h.silent, h.asked = true, true, false, v
+	within := min(ProbeTimeout, h.o.Timeout/2)
+	if handshakeless(h.greeted) {
+		within = 0
+	}
+	return Effect{Do: Discover, Version: v, Within: within}
+}
+
+// discovered takes the answer to the probe (2026-07-28 §basic/versioning, "Era Detection"). No one
+// code means that a server is legacy: any answer does that only a legacy server can give.
+func (h *Handshake) discovered(now time.Time, a Answer) Effect {
+	if a.Err == nil {
+		return h.described(now, a)
+	}
+	if h.answered != nil {
+		return h.agree(now, *h.answered)
+	}
+	if v, ok := h.another(protocol.Modern, a); ok {
+		return h.probe(v)
+	}
+	why := fmt.Errorf("server/discover: %w", a.Err)
+	var answer *jsonrpc.Error
+	var status *streamable.StatusError
+	switch {
+	case errors.As(a.Err, &answer):
+		_, ours := h.o.Policy.Choose(supported(answer))
+		if ours && !h.insisted && len(h.refused) == 1 {
+			h.insisted = true
+			return h.probe(h.asked)
+		}
+		if protocol.SpecCode(answer.Code) && !legacyOffered(answer) {
+			return h.fail(why)
+		}
+	case errors.As(a.Err, &status):
+		if !status.Foreign() {
+			return h.fail(why)
+		}
+	case protocol.ConditionOf(a.Err) != protocol.ConditionTimeout:
+		return h.fail(why)
+	default:
+		h.silent = true
+	}
+	return h.fallBack(now, why)
+}
+
+// described takes a result of server/discover.
+func (h *Handshake) described(now time.Time, a Answer) Effect {
+	r, err := protocol.ParseDiscover(a.Result)
+	if err == nil {
+		if v, ok := h.o.Policy.Choose(r.Versions); ok {
+			if h.answered != nil {
+				_, _ = h.life.Step(now, session.Refuse) // the handshake is not gone on with
+			}
+			return Effect{Do: Agree, Facts: Facts{v, r.Capabilities, r.Info, r.Instructions}}
+		}
+		err = errors.New("no revision of ours")
+	}
+	return h.fallBack(now, h.unspoken(fmt.Errorf("server/discover: %w", err)))
+}
+
+// fallBack goes on with the other era, unless that was tried before or is forbidden.
+func (h *Handshake) fallBack(now time.Time, why error) Effect {
+	switch {
+	case h.answered != nil:
+		return h.agree(now, *h.answered)
+	case h.life != nil || !h.may(protocol.Legacy):
+		return h.fail(why)
+	}
+	return h.greet(now)
+}
+
+// fail ends the start, for how both eras were refused.
+func (h *Handshake) fail(why error) Effect {
+	return Effect{Do: Fail, Err: errors.Join(h.greeted, why)}
+}
+
+// another is the revision of an era in which a server is asked once more, after it has refused the one
+// that it was asked in: the newest that it has named, or that a client of ours speaks. Only a refusal
+// that may be about the revision counts. Each revision is tried once, so this ends.
+func (h *Handshake) another(era protocol.Era, a Answer) (protocol.Version, bool) {
+	var answer *jsonrpc.Error
+	var status *streamable.StatusError
+	var named, own []protocol.Version
+	switch {
+	case errors.As(a.Err, &answer):
+		named = protocol.NamedVersions(string(answer.Data), answer.Message)
+		if answer.Code != jsonrpc.CodeMethodNotFound &&
+			(era == protocol.Legacy || answer.Code == protocol.CodeUnsupportedVersion) {
+			own = a.Own
+		}
+	case errors.As(a.Err, &status) && status.BadRequest():
+		named = protocol.NamedVersions(status.Body)
+		if era == protocol.Legacy {
+			own = a.Own
+		}
+	default:
+		return 0, false
+	}
+	h.refused = append(h.refused, h.asked)
+	return h.o.Policy.Again(era, named, own, h.refused)
+}
+
+// supported are the revisions that an error names which only a server of the modern era sends.
+func supported(e *jsonrpc.Error) (names []string) {
+	if e.Code != protocol.CodeUnsupportedVersion {
+		return nil
+	}
+	list, _ := splice.Get(e.Data, "supported")
+	for name := range splice.Elements(list) {
+		if text, ok := splice.Unquote(name); ok {
+			names = append(names, text)
+		}
+	}
+	return names
+}
+
+// legacyOffered reports whether such an error names revisions that begin with a handshake.
+func legacyOffered(e *jsonrpc.Error) bool {
+	return slices.ContainsFunc(supported(e), func(name string) bool {
+		v, ok := protocol.ParseVersion(name)
+		return ok && v.Era() == protocol.Legacy
+	})
+}

@@ -1,0 +1,123 @@
+package questions
+
+import (
+	"crypto/sha256"
+	"iter"
+	"time"
+
+	"mcpd/internal/order"
+	"mcpd/protocol"
+	"mcpd/protocol/jsonrpc"
+)
+
+// Max bounds what one server may ask its clients at the same time.
+const Max = 64
+
+// Question is one that a client is answering.
+type Question[To any] struct {
+	ID     jsonrpc.ID // the server's own
+	Method string
+	To     To                // whoever is asked
+	Client protocol.Version  // of whoever is asked; 0 when that is not known
+	Call   uint64            // the exchange it belongs to; 0 when none
+	Of     Caller            // of that
+	Bound  bool              // nobody can answer it after the end of that exchange
+	Round  int               // its number where the host asks it in a round trip; 0 for a request of the server
+	Since  time.Time         // when it was asked; zero for one of a round trip
+	Same   [sha256.Size]byte // by which other connections know it; zero when they need not
+	Late   int               // bytes of the answer that waits until the server can be told it; 0 for none
+}
+
+// Caller says of a call what is told of it while it asks its user.
+type Caller struct {
+	Session string
+	Asker   string // the tool, prompt or resource that asks
+}
+
+// Call is one in flight during which a server may ask its client something.
+type Call struct {
+	Exchange uint64
+	Beside   bool // it was written out of turn, beside one whose user is being asked
+}
+
+// Table is the questions that are open. The zero Table is empty.
+type Table[To any] struct{ open map[string]*Question[To] }
+
+// Room reports why a question cannot be asked: there are too many, or one with its id.
+func (t *Table[To]) Room(id jsonrpc.ID) error {
+	if len(t.open) >= Max {
+		return protocol.Overloaded("client", 0)
+	}
+	if t.open[id.Raw()] != nil {
+		return protocol.RequestIDConflict(id)
+	}
+	return nil
+}
+
+// Add adds a question.
+func (t *Table[To]) Add(q *Question[To]) {
+	if t.open == nil {
+		t.open = map[string]*Question[To]{}
+	}
+	t.open[q.ID.Raw()] = q
+}
+
+// Get is the question with this id, nil for none.
+func (t *Table[To]) Get(id string) *Question[To] { return t.open[id] }
+
+// Take takes out the question with this id and returns it, nil for none.
+func (t *Table[To]) Take(id string) *Question[To] {
+	q := t.open[id]
+	delete(t.open, id)
+	return q
+}
+
+// Len is how many are open.
+func (t *Table[To]) Len() int { return len(t.open) }
+
+// All goes through the questions by their ids. One that is taken out meanwhile is left out.
+func (t *Table[To]) All() iter.Seq2[string, *Question[To]] { return order.Of(t.open) }
+
+// During goes through those that a user is asked during one of the calls in flight.
+func (t *Table[To]) During(inFlight func(exchange uint64) bool) iter.Seq2[string, *Question[To]] {
+	return func(yield func(string, *Question[To]) bool) {
+		for id, q := range order.Of(t.open) {
+			if q.Round == 0 && q.Late == 0 && inFlight(q.Call) && !yield(id, q) {
+				return
+			}
+		}
+	}
+}
+
+// LateBytes are those of the answers to questions of a call that wait.
+func (t *Table[To]) LateBytes(call uint64) (n int) {
+	for _, q := range t.open {
+		if q.Call == call {
+			n += q.Late
+		}
+	}
+	return n
+}
+
+// Passable is since when other calls may be written beside those in flight: when the newest question
+// was asked that one of them waits for. It reports false unless all of them either wait for their user
+// or were themselves written beside one that does.
+func (t *Table[To]) Passable(calls iter.Seq[Call]) (since time.Time, ok bool) {
+	asked := map[uint64]time.Time{}
+	for _, q := range t.open {
+		if q.Round == 0 && q.Late == 0 && q.Since.After(asked[q.Call]) {
+			asked[q.Call] = q.Since
+		}
+	}
+	for c := range calls {
+		at, asks := asked[c.Exchange]
+		switch {
+		case c.Beside:
+		case !asks:
+			return time.Time{}, false
+		case at.After(since):
+			since, ok = at, true
+		}
+	}
+	return since, ok
+}
