@@ -120,7 +120,7 @@ func (h *host) dialProgram(t *tenant.Tenant, s tenant.Server, at telemetry.Where
 		last.Store(child)
 		edge := &h.now().config.Edge
 		return stdio.NewConn(child, stdio.Options{
-			Queue: queued(t), Queued: h.queuedOf(t.Name), Room: h.roomsOf(t.Name).answers,
+			Queue: queued(t), Queued: h.queuedOf(t.Name), Room: h.answersOf(t.Name),
 			MaxDepth: edge.AnswerDepth, MaxMembers: edge.AnswerMembers,
 			Stray: func(s stdio.Stray) { stray.line(h.clock.Now(), s.Line) },
 		}), nil

@@ -26,7 +26,7 @@ const maxCA = 1 << 20
 
 func (h *host) dialURL(t *tenant.Tenant, s tenant.Server) client.Dial {
 	o := streamable.ClientOptions{
-		URL: s.URL.Reveal(), Header: http.Header{}, Queued: h.queuedOf(t.Name), Room: h.roomsOf(t.Name).answers,
+		URL: s.URL.Reveal(), Header: http.Header{}, Queued: h.queuedOf(t.Name), Room: h.answersOf(t.Name),
 	}
 	o.Dialect = h.dialectOf(serverName{t.Name, s.Name}, s.URL.Reveal(), s.Link() == tenant.SSE)
 	for name, value := range s.Headers {

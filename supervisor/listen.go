@@ -74,7 +74,7 @@ func (h *host) mcp() (suture.Service, error) {
 		Host: h.edge, Closing: h.closing, Store: h.store, Admission: func() *streamable.Admission { return h.now().admission },
 		KeepAlive: config.Edge.KeepAliveTime, Stall: config.Edge.StallTime, StreamAge: config.Edge.StreamAge,
 		Refused: h.refused,
-		Room:    func(ep streamable.Endpoint) *transport.Room { return h.roomsOf(ep.Tenant).answers }, Bodies: h.bodiesOf, Reserve: h.reserveBody, Beyond: h.beyondRoom,
+		Room:    func(ep streamable.Endpoint) *transport.Room { return h.answersOf(ep.Tenant) }, Bodies: h.bodiesOf, Reserve: h.reserveBody, Beyond: h.beyondRoom,
 		Cut: func(tenant string) {
 			h.recorder.Emit(telemetry.Rejected{Where: telemetry.Where{Tenant: tenant}, Reason: slowConsumer})
 		},

@@ -46,6 +46,15 @@ func (h *host) roomsOf(tenant string) *rooms {
 	return r.(*rooms)
 }
 
+// answersOf is where the answers of a tenant's servers are until clients have read them; nil has no
+// bound.
+func (h *host) answersOf(tenant string) *transport.Room {
+	if h.options.Memory == 0 {
+		return nil
+	}
+	return h.roomsOf(tenant).answers
+}
+
 const (
 	// bodiesShare is the part of the memory that the large requests of one tenant may fill while they
 	// are read, since who sends slowly has it for long: one in 32.
