@@ -3,7 +3,9 @@ package streamable
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	"mcpd/protocol/headers"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/transport"
 )
@@ -69,17 +71,17 @@ func (o *outgoing) ask(put func(transport.Inbound) bool) bool {
 func (o *outgoing) begin() bool {
 	c := o.client
 	t, own := c.transport.(*Transport)
-	if !own || o.method == initialize || c.inbox.Load() != nil || !isOpen(o.gate) || !isOpen(o.behind) ||
+	if !own || o.method == initialize || o.method == probe || c.inbox.Load() != nil || !isOpen(o.gate) || !isOpen(o.behind) ||
 		len(o.body) != 1 || len(o.body[0]) > smallBody {
 		return false
 	}
 	session := c.current()
-	d := c.dressed(session, o.header)
-	if d.head == nil {
+	d := c.dressed(session, postAccept)
+	if d.head == nil || slices.ContainsFunc(o.fields, unsendable) {
 		return false
 	}
 	buffer := requests.Get().(*[]byte)
-	out := appendPost((*buffer)[:0], d.head, o.body[0])
+	out := appendPost((*buffer)[:0], d.head, o.fields, o.body[0])
 	defer reuse(buffer, out)
 	for o.flight.Err() == nil {
 		w := t.kept(canonical(c.url))
@@ -94,6 +96,9 @@ func (o *outgoing) begin() bool {
 	}
 	return false
 }
+
+// unsendable reports whether a field would have to be refused.
+func unsendable(f headers.Field) bool { return !isName(f.Name) || !isValue(f.Value) }
 
 // isOpen reports whether what goes through a gate need not wait. Nil is no gate.
 func isOpen(gate <-chan struct{}) bool {

@@ -13,28 +13,35 @@ import (
 // the first Send; lookup is then called by Send, with the name of a tool, and returns nil for one that is not known.
 func (c *Client) Mirror(lookup func(tool string) []headers.Mirror) { c.mirrored = lookup }
 
-// header is what goes with a POST of m: what it takes for an answer, and in the revisions that have them the fields by which it is routed
-// (2026-07-28 §basic/transports/streamable-http). A field that is too long is left out: its server will say that it misses it. A probe is of
-// the revision that it names itself, whatever was negotiated.
-func (c *Client) header(m jsonrpc.Message) http.Header {
-	probe := m.Method == "server/discover"
-	if !probe && !c.has(protocol.RoutingHeaders) {
-		return postAccept
+// fields are those by which a POST of m is routed, in the revisions that have them
+// (2026-07-28 §basic/transports/streamable-http). One that is too long is left out: its server will say
+// that it misses it.
+func (c *Client) fields(m jsonrpc.Message) []headers.Field {
+	if m.Method != probe && !c.has(protocol.RoutingHeaders) {
+		return nil
 	}
 	r := headers.Request{Method: m.Method, Params: m.Params}
 	if m.Method == "tools/call" && c.mirrored != nil {
 		name, _ := splice.GetString(m.Params, "name")
 		r.Mirrored = c.mirrored(name)
 	}
+	fields, _ := r.Fields() // none, where there is an error
+	if meta, err := protocol.ParseMeta(m.Params); m.Method == probe && err == nil {
+		fields = append(fields, headers.Field{Name: "Mcp-Protocol-Version", Value: meta.Version})
+	}
+	return fields
+}
+
+// probe is of the revision that it names itself, whatever was negotiated.
+const probe = "server/discover"
+
+// header is what goes with the POST beside that of all: what it takes for an answer, and its fields.
+func (o *outgoing) header() http.Header {
+	if len(o.fields) == 0 {
+		return postAccept
+	}
 	h := postAccept.Clone()
-	if meta, err := protocol.ParseMeta(m.Params); probe && err == nil {
-		h["Mcp-Protocol-Version"] = []string{meta.Version}
-	}
-	fields, err := r.Fields()
-	if err != nil {
-		return h
-	}
-	for _, f := range fields {
+	for _, f := range o.fields {
 		h[http.CanonicalHeaderKey(f.Name)] = []string{f.Value}
 	}
 	return h

@@ -39,7 +39,7 @@ type dress struct {
 	session string
 	version protocol.Version
 	header  http.Header
-	head    []byte // of a POST to the server, up to the length of its body; nil where net/http is to write it
+	head    []byte // of a POST to the server, but for the length of its body; nil where net/http is to write it
 }
 
 // dressed is the header of a request: what is configured, what the session and the revision ask
@@ -83,7 +83,7 @@ func (c *Client) headOf(header http.Header) []byte {
 	if err != nil {
 		return nil // RoundTrip says what is wrong
 	}
-	return append(head, length...)
+	return head
 }
 
 // isCommon reports whether a request says nothing of its own: its fields are those of postAccept,

@@ -70,6 +70,14 @@ func (c *Client) do(ctx context.Context, method, session string, body net.Buffer
 
 // sendTo is do to one address, and does not follow redirects.
 func (c *Client) sendTo(ctx context.Context, to *url.URL, method, session string, body net.Buffers, extra http.Header) (resp *http.Response, wrote bool, err error) {
+	if f, ok := ctx.(*flight); ok && f.sent.w != nil { // it is on its way
+		s := f.sent
+		f.sent = sent{}
+		if resp, err = s.response(); err == nil {
+			decode(resp, c.room)
+		}
+		return resp, s.begun, err
+	}
 	d := c.dressed(session, extra)
 	if to == c.url && d.head != nil && method == http.MethodPost && len(body) == 1 && len(body[0]) <= smallBody {
 		resp, wrote, err = c.transport.(*Transport).post(ctx, canonical(to), d.head, body[0])

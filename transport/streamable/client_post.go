@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"mcpd/protocol"
+	"mcpd/protocol/headers"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/transport"
 )
@@ -17,7 +18,7 @@ type outgoing struct {
 	client   *Client
 	id       jsonrpc.ID // of a request, or of an answer of ours
 	method   string
-	header   http.Header
+	fields   []headers.Field // of its own
 	body     net.Buffers
 	gate     <-chan struct{} // what to wait for first; nil for nothing
 	behind   <-chan struct{} // and then
@@ -86,7 +87,7 @@ func (o *outgoing) call(ctx context.Context) {
 	if o.method == initialize { // which asks for one: a server may have begun one with a refusal
 		session = ""
 	}
-	resp, wrote, err := c.do(ctx, http.MethodPost, session, o.body, o.header)
+	resp, wrote, err := c.do(ctx, http.MethodPost, session, o.body, o.header())
 	if err != nil {
 		o.fail(ctx, err, wrote)
 		return

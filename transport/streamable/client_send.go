@@ -44,7 +44,7 @@ func (c *Client) send(m jsonrpc.Message, by transport.Lender) error {
 		return transport.ErrSlowConsumer
 	}
 	o := &outgoing{
-		client: c, id: m.ID, method: m.Method, header: c.header(m), body: m.Parts(transport.Large), gate: c.gate,
+		client: c, id: m.ID, method: m.Method, fields: c.fields(m), body: m.Parts(transport.Large), gate: c.gate,
 	}
 	c.queued(size(o.body))
 	c.order(o, m)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -31,6 +32,7 @@ type lending struct {
 	last  transport.Sink
 	where []string // how each answer was given to its client
 	lost  int      // calls that have failed
+	said  string   // the fields of the last call by which it is routed
 }
 
 func newLending(t *testing.T, o Options) *lending {
@@ -114,6 +116,9 @@ func (l *lending) answer(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
+	l.mu.Lock()
+	l.said = strings.Join(slices.Concat(r.Header["Mcp-Method"], r.Header["Mcp-Protocol-Version"]), " ")
+	l.mu.Unlock()
 	text := jsonrpc.Response(m.ID, []byte(`{"text":"hello"}`)).Append(nil)
 	w.Header().Set("Content-Type", "application/json")
 	wait := func() {
@@ -197,6 +202,24 @@ func TestWaiterCarriesItsRequest(t *testing.T) {
 	}
 	if got := l.call(session, "cut"); !strings.Contains(got, "failed") {
 		t.Errorf("a call whose connection breaks is answered with %q", got)
+	}
+}
+
+// A request that has fields of its own is carried like any other, with these.
+func TestWaiterCarriesModernRequest(t *testing.T) {
+	l := newLending(t, Options{})
+	l.client.Negotiated(protocol.V20260728)
+	session := l.session(protocol.V20251125)
+	l.call(session, "plain")
+	l.call(session, "plain")
+	if got := l.ways(); got != "goroutine errand" {
+		t.Errorf("the answers were given by %s", got)
+	}
+	if got := l.said; got != "call 2026-07-28" {
+		t.Errorf("the server was sent %q", got)
+	}
+	if got := l.call(session, "stream"); !strings.Contains(got, "hello") {
+		t.Errorf("a stream is answered with %q", got)
 	}
 }
 

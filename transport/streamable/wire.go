@@ -54,7 +54,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 // post is RoundTrip for a POST whose head is written already, as head of a dress, and whose body is small.
 func (t *Transport) post(ctx context.Context, address string, head, body []byte) (resp *http.Response, begun bool, err error) {
 	buffer := requests.Get().(*[]byte)
-	out := appendPost((*buffer)[:0], head, body)
+	out := appendPost((*buffer)[:0], head, nil, body)
 	defer reuse(buffer, out)
 	return t.send(ctx, address, out, false)
 }
@@ -62,12 +62,6 @@ func (t *Transport) post(ctx context.Context, address string, head, body []byte)
 // send sends a request that is written out over a connection that is kept, or a new one, and reads the head of its response. Begun says that some
 // of the request, or all, may have reached the server: one that has is sent again only if it is harmless.
 func (t *Transport) send(ctx context.Context, address string, out []byte, harmless bool) (resp *http.Response, begun bool, err error) {
-	if f, ok := ctx.(*flight); ok && f.sent.w != nil {
-		s := f.sent
-		f.sent = sent{}
-		resp, err = s.response()
-		return resp, s.begun, err
-	}
 	for {
 		w, used, err := t.take(ctx, address)
 		if err != nil {

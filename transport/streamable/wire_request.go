@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"mcpd/protocol/headers"
 )
 
 // requests are buffers in which requests were written.
@@ -90,9 +92,14 @@ func appendLength(to []byte, n int64) []byte {
 	return append(strconv.AppendInt(to, n, 10), "\r\n\r\n"...)
 }
 
-// appendPost writes a POST with a head that is written already, up to the length of the body.
-func appendPost(to, head, body []byte) []byte {
-	return append(appendLength(append(to, head...), int64(len(body))), body...)
+// appendPost writes a POST, the head of which is written already but for its own fields and the length
+// of its body.
+func appendPost(to, head []byte, own []headers.Field, body []byte) []byte {
+	to = append(to, head...)
+	for _, f := range own {
+		to = append(append(append(append(to, http.CanonicalHeaderKey(f.Name)...), ": "...), f.Value...), newline...)
+	}
+	return append(appendLength(append(to, length...), int64(len(body))), body...)
 }
 
 // isName reports whether a field may be called so (RFC 9110 §5.1).
