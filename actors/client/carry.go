@@ -3,7 +3,6 @@ package client
 import (
 	"cmp"
 	"errors"
-	"maps"
 	"time"
 
 	"mcpd/actors/client/internal/era"
@@ -11,7 +10,6 @@ import (
 	"mcpd/actors/request"
 	"mcpd/gateway/catalog"
 	"mcpd/gateway/quota"
-	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/elicitation"
 	"mcpd/supervisor/otp"
@@ -28,12 +26,8 @@ type carry struct {
 	// written holds calls whose bytes the server may have acted on: they die with the incarnation
 	// that wrote them.
 	written *request.List
-	// sessions use this connection, by row.
-	sessions map[string]otp.Ref
-	// users says on whose behalf they are.
-	users map[string]User
-	// holders are those of them for which the server keeps something between their calls.
-	holders map[string]bool
+	// clients use this connection.
+	clients clients
 	// interest is what they want to hear of.
 	interest interest.Table
 	// earlyKept counts the questions that wait for the first session.
@@ -87,17 +81,12 @@ type carry struct {
 
 func newCarry(o Options) *carry {
 	c := &carry{
-		o:        o,
-		written:  &request.List{Of: request.OfConnection},
-		sessions: map[string]otp.Ref{},
-		users:    map[string]User{},
-		told:     o.Declare,
-		holders:  map[string]bool{},
+		o:       o,
+		written: &request.List{Of: request.OfConnection},
+		told:    o.Declare, clients: clients{},
 	}
 	left := cmp.Or(o.Restore, &Left{})
-	maps.Copy(c.sessions, left.Sessions)
-	maps.Copy(c.holders, left.Holds)
-	maps.Copy(c.users, left.Users)
+	c.clients.regain(left)
 	c.interest = interest.New(o.Kept.Hold(quota.Subscriptions, 0), left.URIs, left.Levels)
 	c.earlyKept = o.Kept.Hold(quota.Questions, 0)
 	return c
@@ -140,13 +129,14 @@ func (c *carry) Abandon(reason error) {
 	withheld.tell(c.o)
 	c.dropTells()
 	c.interest.Abandon(reason)
-	if len(c.sessions) > 0 && !errors.Is(reason, otp.ErrStuck) {
+	if c.clients.attached() > 0 && !errors.Is(reason, otp.ErrStuck) {
 		// what one knew that was stuck may be long ago: its sessions have been asked, by Forgotten
 		left := &Left{
-			Server: c.o.Server, Key: c.o.Key, Declare: c.told, Self: c.o.Self, Sessions: c.sessions,
-			URIs: c.interest.Resources(), Levels: c.interest.Levels(), Holds: c.holders, Users: c.users,
+			Server: c.o.Server, Key: c.o.Key, Declare: c.told, Self: c.o.Self,
+			URIs: c.interest.Resources(), Levels: c.interest.Levels(),
 			Modern: c.modern(),
 		}
+		c.clients.leave(left)
 		left.Bytes = left.size()
 		_ = c.o.Catalog.Send(left)
 	}
@@ -154,21 +144,12 @@ func (c *carry) Abandon(reason error) {
 
 // regain takes back what this connection knew before its heir was given up.
 func (c *Connection) regain(left *Left) {
-	for row, ref := range order.Of(left.Sessions) {
-		if _, back := c.sessions[row]; !back {
-			c.sessions[row] = ref
-			c.p.Monitor(ref)
-		}
+	for _, ref := range c.clients.regain(left) {
+		c.p.Monitor(ref)
 	}
 	if len(left.URIs) > 0 {
 		c.wake()
 	}
 	c.interested(interest.Event{Op: interest.Regain, Resources: left.URIs, Levels: left.Levels})
-	maps.Copy(c.holders, left.Holds)
-	for row, user := range left.Users {
-		if _, known := c.users[row]; !known {
-			c.users[row] = user
-		}
-	}
 	c.linger.Stop()
 }

@@ -66,24 +66,23 @@ type Connection struct {
 	stale      []jsonrpc.ID        // calls that wait for the list of tools
 
 	start, linger  otp.Timer
-	watching       watching          // whether the server was stopped
-	parking        otp.Timer         // when it is looked at whether its session can be parked
-	closed         string            // why it was closed last, in a word
-	resumed        bool              // it goes on with a session that was parked, and is not ready yet
-	drowsy         otp.Timer         // when it is looked at whether the server may sleep
-	until          time.Time         // it is needed at least, because of what it did or holds
-	patient        bool              // those who wait for their turn are going to be looked at
-	stuffed        bool              // the first in the queue found no room in the server's input
-	trying         bool              // it is going to be tried again
-	growing        bool              // another instance was asked for, or is not for a while
-	denied         bool              // none could be had
-	shown          Status            // what the tree shows
-	keepers        map[string]taskID // the server's task that a user of the connection keeps, by row
-	asks           bool              // the server may ask its clients something
-	drops          drops.Drops       // of what the server sent and nobody gets
-	lines          lateLines         // answers that wait for log lines
-	withdrawals    served            // whose calls were withdrawn
-	withdrawnUntil time.Time         // when the server speaks of those no more
+	watching       watching    // whether the server was stopped
+	parking        otp.Timer   // when it is looked at whether its session can be parked
+	closed         string      // why it was closed last, in a word
+	resumed        bool        // it goes on with a session that was parked, and is not ready yet
+	drowsy         otp.Timer   // when it is looked at whether the server may sleep
+	until          time.Time   // it is needed at least, because of what it did or holds
+	patient        bool        // those who wait for their turn are going to be looked at
+	stuffed        bool        // the first in the queue found no room in the server's input
+	trying         bool        // it is going to be tried again
+	growing        bool        // another instance was asked for, or is not for a while
+	denied         bool        // none could be had
+	shown          Status      // what the tree shows
+	asks           bool        // the server may ask its clients something
+	drops          drops.Drops // of what the server sent and nobody gets
+	lines          lateLines   // answers that wait for log lines
+	withdrawals    served      // whose calls were withdrawn
+	withdrawnUntil time.Time   // when the server speaks of those no more
 }
 
 // New makes one incarnation.
@@ -138,8 +137,8 @@ func (c *Connection) Init(p *otp.Process) error {
 		c.readyAt = c.p.Now()
 	}
 	c.lost(c.o.Server, c.p.Now())
-	for _, s := range order.Of(c.sessions) {
-		p.Monitor(s)
+	for _, s := range order.Of(c.clients.here()) {
+		p.Monitor(s.ref)
 	}
 	for _, i := range c.instances {
 		p.Monitor(i.Ref)

@@ -30,7 +30,7 @@ func Carried(client protocol.ClientCapabilities) protocol.ClientCapabilities {
 // those can do together that use it, or wait for it.
 func (c *Connection) together() protocol.ClientCapabilities {
 	var all []protocol.ClientCapabilities
-	for _, u := range order.Of(c.users) {
+	for _, u := range order.Of(c.clients) {
 		if u.Differs {
 			all = append(all, u.Declare)
 		}
@@ -57,7 +57,7 @@ func (c *Connection) declared() protocol.ClientCapabilities {
 
 // can is what the client of a session can do, as far as this server may be told.
 func (c *Connection) can(session string) protocol.ClientCapabilities {
-	if u := c.users[session]; u.Differs {
+	if u := c.clients[session]; u.Differs {
 		return u.Declare
 	}
 	return c.told
@@ -72,7 +72,7 @@ func (c *Connection) declaredBy(x *request.Exchange) protocol.ClientCapabilities
 // beyond reports why a session may not be asked something that the server was told its clients can
 // be asked: this one cannot. It is told of that for its call, and the client is not bothered.
 func (c *Connection) beyond(session, method string, params jsontext.Value) error {
-	u := c.users[session]
+	u := c.clients[session]
 	if !u.Differs {
 		return nil
 	}

@@ -46,7 +46,7 @@ func (firstDue) Class() otp.Class { return otp.Owed }
 // does: the first session, or the only one whose client is not gone, while it takes time to tell.
 func (c *Connection) holdQuestion(in transport.Inbound) bool {
 	defer c.tellEarly(c.early.WantsSession())
-	if _, soon := c.present(); len(c.sessions) > 0 && !soon || c.primary != (otp.Ref{}) ||
+	if _, soon := c.present(); c.clients.attached() > 0 && !soon || c.primary != (otp.Ref{}) ||
 		!c.o.Kept.Fits(early.Size(in)) || !c.early.Hold(in) {
 		return false
 	}

@@ -27,7 +27,7 @@ func (c *Connection) tellLines() {
 	if !c.early.Lines() || c.greeting() {
 		return
 	}
-	if len(c.sessions) == 0 && len(c.queue) == 0 {
+	if c.clients.attached() == 0 && len(c.queue) == 0 {
 		c.p.After(QuestionHold, earlyLinesOver{c.attempt})
 		return
 	}

@@ -55,7 +55,7 @@ func (c *Connection) extended(in transport.Inbound) {
 func (c *Connection) undeclared(in transport.Inbound) {
 	m, era := in.Message, c.facts.Version.Era()
 	switch to := c.owner(in.Related); {
-	case len(c.users) == 0 && c.calls.len() == 0 && !c.served.any:
+	case len(c.clients) == 0 && c.calls.len() == 0 && !c.served.any:
 		c.undelivered(m.Method, "undeclared")
 	case to.call != nil && to.call.Transparent && to.call.Version.Era() == era:
 		c.notify(to.call, m)
@@ -86,7 +86,7 @@ func (c *Connection) notify(x *request.Exchange, m jsonrpc.Message) {
 // several reports whether sessions of more than one principal use the connection.
 func (c *Connection) several() bool {
 	users := served{}
-	for _, u := range c.users {
+	for _, u := range c.clients {
 		users.add(u.Principal)
 	}
 	return users.several

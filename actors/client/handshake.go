@@ -77,7 +77,7 @@ func (c *Connection) own() (all []protocol.Version) {
 	if left := c.o.Restore; left != nil {
 		all = append(all, left.Version)
 	}
-	for _, u := range order.Of(c.users) {
+	for _, u := range order.Of(c.clients) {
 		all = append(all, u.Version)
 	}
 	for _, x := range c.queue {

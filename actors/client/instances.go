@@ -80,7 +80,7 @@ func (c *Connection) hand(x *request.Exchange, to *instance) bool {
 	call := &handed{
 		Forward: &request.Forward{Exchange: x},
 		level:   c.interest.Levels()[x.Session],
-		user:    c.users[x.Session],
+		user:    c.clients[x.Session].User,
 		number:  to.last + 1,
 	}
 	x.Take(&request.Hold{Ref: to.Ref})
@@ -184,10 +184,7 @@ func (c *Connection) handed(m *handed) {
 	m.Exchange.Take(c.self)
 	c.last = m.number
 	alone := c.calls.len()+len(c.queue) == 0 // else it is written beside another
-	if alone {
-		clear(c.users)
-	}
-	c.users[m.Exchange.Session] = m.user
+	c.clients.handed(m.Exchange.Session, m.user, alone)
 	c.interested(interest.Event{
 		Op: interest.Level, Session: m.Exchange.Session, Level: m.level, Alone: alone,
 	})

@@ -62,18 +62,6 @@ type AttachRequest struct {
 	User
 }
 
-// User is on whose behalf a session uses a connection.
-type User struct {
-	Principal string
-	Version   protocol.Version // that its client speaks; zero when it is not known
-	// Differs says that the server may be told something else than what this client can do, which is
-	// Declare, as far as it can be passed on.
-	Differs bool
-	Declare protocol.ClientCapabilities
-	// Presence tells whether its client is there; nil for what is always there.
-	Presence Presence
-}
-
 // Detach tells the connection that one who used it needs it no more, and has no call on the way there. The end of a session says the same.
 type Detach struct{ Ref otp.Ref }
 

@@ -64,7 +64,7 @@ func (c *Connection) letGo(ref otp.Ref) {
 
 // keepsSession reports whether the server keeps state for the session that uses this connection, as far as can be known.
 func (c *Connection) keepsSession() bool {
-	return c.parked != nil || len(c.holders) > 0 ||
+	return c.parked != nil || c.clients.hold() ||
 		c.state == Ready && c.facts.Version.Era() == protocol.Legacy && !c.info().Stateless
 }
 

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"mcpd/actors/client/internal/questions"
-	"mcpd/supervisor/otp"
 )
 
 // A question that names no call is for the only session that uses the connection. Clients of published
@@ -31,21 +30,11 @@ func (u User) away(now time.Time) time.Duration {
 	return u.Presence.Away(now)
 }
 
-// onlySession is the one session to ask what names no call. It has no claim to that when the server was
-// given calls of another principal.
-func (c *Connection) onlySession() (session string, ref otp.Ref, ok bool) {
-	session, _ = c.present()
-	if session == "" {
-		return "", otp.Ref{}, false
-	}
-	ok = !c.served.any || !c.served.several && c.served.principal == c.users[session].Principal
-	return session, c.sessions[session], ok
-}
-
+// present is the only session whose client is there, or soon when that takes time to tell.
 func (c *Connection) present() (session string, soon bool) {
-	away := make(map[string]time.Duration, len(c.sessions))
-	for row := range c.sessions {
-		away[row] = c.users[row].away(c.p.Now())
+	away := map[string]time.Duration{}
+	for row, u := range c.clients.here() {
+		away[row] = u.away(c.p.Now())
 	}
 	return questions.Only(away)
 }

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"maps"
 	"slices"
 
 	"mcpd/actors/internal/mend"
@@ -11,14 +10,10 @@ import (
 
 // repair makes what a crashed incarnation left sound again.
 func (c *carry) repair() []otp.Dropped {
-	mend.Map(&c.sessions)
-	mend.Map(&c.users)
-	mend.Map(&c.holders)
+	mend.Map(&c.clients)
 	lost := c.interest.Repair()
 	c.repairCalls(&lost)
-	maps.DeleteFunc(c.sessions, func(row string, ref otp.Ref) bool {
-		return lost.If(row == "" || ref == (otp.Ref{}), "session", "without an actor")
-	})
+	c.clients.repair(&lost)
 	for range c.elicitations.Repair(func(to request.Owner) bool { return to == nil }) {
 		lost.Drop("elicitation", "of nobody", nil)
 	}

@@ -30,7 +30,7 @@ func left(rnd *rand.Rand, refs []otp.Ref) (*carry, []*request.Exchange) {
 	}
 	for i, ref := range refs {
 		row := fmt.Sprint("session ", i)
-		c.sessions[row] = ref
+		c.clients.attach(row, ref, false, User{})
 		wants(c, interest.Event{
 			Op: interest.Wish, Session: row, Level: "info", URIs: []string{"test://x"},
 			Waiter: &Want{Req: Wish{Session: row}},
@@ -118,9 +118,9 @@ func sound(t *testing.T, c *carry) {
 			t.Errorf("subscription to %q: %v", uri, who)
 		}
 	}
-	for row, ref := range c.sessions {
-		if row == "" || ref == (otp.Ref{}) {
-			t.Errorf("session %q: %v", row, ref)
+	for row, session := range c.clients {
+		if row == "" || session.ref == (otp.Ref{}) {
+			t.Errorf("session %q: %v", row, session)
 		}
 	}
 	for i, a := range c.instances {

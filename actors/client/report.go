@@ -37,7 +37,7 @@ func (c *Connection) publish(cause error, changed []catalog.Kind) {
 		UpstreamStatus: telemetry.UpstreamStatus{
 			Tenant: c.o.Tenant, Server: c.o.Server, State: string(c.state), PID: c.info().PID, Waits: c.waitsFor(),
 		},
-		Sessions: len(c.sessions), InFlight: c.calls.len(), ids: &c.ids, parked: c.parked != nil,
+		Sessions: c.clients.attached(), InFlight: c.calls.len(), ids: &c.ids, parked: c.parked != nil,
 	}
 	if c.facts.Version != 0 {
 		s.Revision = c.facts.Version.String()

@@ -54,9 +54,9 @@ func (c *Connection) needs(result jsontext.Value) {
 // when it is back.
 func (c *Connection) needed() bool {
 	inHand := c.calls.len() + len(c.queue) + len(c.drives) + c.questions.Len() + len(c.instances) +
-		len(c.doubted) + len(c.untold) + len(c.holders)
+		len(c.doubted) + len(c.untold)
 	// the host itself asks something, which no listen is
-	return inHand > 0 || !c.interest.Idle() || len(c.asked) > len(c.listens)
+	return inHand > 0 || c.clients.hold() || !c.interest.Idle() || len(c.asked) > len(c.listens)
 }
 
 // maybeSleep ends a server that nothing needs. Those which another connection hands its calls are

@@ -174,7 +174,7 @@ func (c *Connection) intercept(x *request.Exchange) (done func(error), written b
 // naming a call may be about that. An instance does not know the sessions of the first one, and where
 // several principals share that, it may be about any of them.
 func (c *Connection) servesSubscriber(row string) {
-	user, known := c.users[row]
+	user, known := c.clients[row]
 	switch {
 	case known:
 		c.served.add(user.Principal)

@@ -2,10 +2,12 @@ package client
 
 import (
 	"bytes"
+	"crypto/sha256"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/request"
+	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/splice"
 )
@@ -23,4 +25,40 @@ func (c *Connection) ofTask(question jsontext.Value) *request.Exchange {
 		}
 	}
 	return nil
+}
+
+// A keeper is the actor of a task. It uses the connection as a session does, and learns how its task is
+// by asking for it. A server of 2025-11-25 may also say so unasked; the connection passes that on to the
+// keeper. A keeper is known from the call that made the task, and after a restart of the connection from
+// its next question.
+
+// taskID is the hash of a server's id of a task, which may be long.
+type taskID [sha256.Size]byte
+
+// noteMade notes the task that a call has made, and noteAsked the one that a keeper asks for.
+func (c *Connection) noteMade(x *request.Exchange, result jsontext.Value) {
+	c.noteTask(x, "tools/call", result, "task", "taskId")
+}
+
+func (c *Connection) noteAsked(x *request.Exchange) { c.noteTask(x, "tasks/get", x.Params, "taskId") }
+
+func (c *Connection) noteTask(x *request.Exchange, by string, in jsontext.Value, at ...string) {
+	if !x.Stays || x.Method != by {
+		return
+	}
+	if id, ok := splice.Get(in, at...); ok {
+		c.clients.keeps(x.Session, id)
+	}
+}
+
+// taskStatus passes on what the server says of a task. Nobody keeps most tasks whose status is told
+// late: they have ended.
+func (c *Connection) taskStatus(params jsontext.Value) {
+	id, ok := splice.Get(params, "taskId")
+	if !ok {
+		return
+	}
+	for _, keeper := range order.Of(c.clients.keepers(id)) {
+		_ = c.p.Send(keeper.ref, &TaskStatus{params})
+	}
 }

@@ -134,7 +134,7 @@ func (c *Connection) address(q *Question, related jsonrpc.ID) (to request.Owner,
 // asked: they share one process, which has no roots otherwise.
 func (c *Connection) beforeCalls(q *Question, waiting []*request.Exchange) bool {
 	return q.Method == "roots/list" && !slices.ContainsFunc(waiting, func(x *request.Exchange) bool {
-		return c.flightOf(x.ID) != nil || c.sessions[x.Session] != x.Owner ||
+		return c.flightOf(x.ID) != nil || c.clients[x.Session].ref != x.Owner ||
 			x.Principal != waiting[0].Principal || x.Version.Has(protocol.MultiRoundTrip)
 	})
 }

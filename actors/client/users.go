@@ -12,10 +12,7 @@ import (
 // attach takes note of a session that uses this connection. One that was attached anew after a crash keeps what it had asked for.
 func (c *Connection) attach(m *Attach) {
 	c.p.Monitor(m.Req.Ref)
-	c.sessions[m.Req.Session], c.users[m.Req.Session] = m.Req.Ref, m.Req.User
-	if m.Req.Holds {
-		c.holders[m.Req.Session] = true
-	}
+	c.clients.attach(m.Req.Session, m.Req.Ref, m.Req.Holds, m.Req.User)
 	c.staysAwake(c.o.Idle)
 	c.linger.Stop()
 	if c.keptFor = (otp.Ref{}); c.parked != nil {
@@ -35,10 +32,8 @@ func (c *Connection) down(m otp.Down) {
 		return
 	}
 	if otp.IsNormal(m.Reason) {
-		for row, s := range c.sessions {
-			if s == m.Ref {
-				c.elicitations.Forget(row)
-			}
+		for row := range c.clients.of(m.Ref) {
+			c.elicitations.Forget(row)
 		}
 		c.detach(m.Ref)
 		return
@@ -51,14 +46,7 @@ func (c *Connection) detach(ref otp.Ref) {
 	if c.keptFor == ref {
 		c.keptFor = otp.Ref{}
 	}
-	for row, s := range c.sessions {
-		if s != ref {
-			continue
-		}
-		delete(c.sessions, row)
-		delete(c.users, row)
-		delete(c.holders, row)
-		delete(c.keepers, row)
+	for _, row := range c.clients.detach(ref) {
 		c.interested(interest.Event{Op: interest.Leave, Session: row})
 	}
 	if c.state == Ready {
@@ -71,7 +59,7 @@ func (c *Connection) detach(ref otp.Ref) {
 // session takes, a shared one for Linger, if that is not zero.
 func (c *Connection) maybeLinger() {
 	after := c.lingers()
-	if len(c.sessions) > 0 || after == 0 || c.primary != (otp.Ref{}) || c.keptForAway() {
+	if c.clients.attached() > 0 || after == 0 || c.primary != (otp.Ref{}) || c.keptForAway() {
 		return
 	}
 	c.linger.Stop()
@@ -113,7 +101,7 @@ func (c *Connection) retire(removed bool) {
 // that, the dispatcher is asked about a connection to which sessions may listen that do not use it.
 func (c *Connection) idle() {
 	switch {
-	case len(c.sessions) > 0 || c.keptForAway():
+	case c.clients.attached() > 0 || c.keptForAway():
 		return
 	case !c.vacant():
 	case c.o.Listened && c.o.Key.Share != tenant.BySession && !c.retired:
@@ -135,7 +123,7 @@ func (c *Connection) vacant() bool {
 type listened struct{ some bool }
 
 func (c *Connection) listenedTo(m listened) {
-	if !m.some && len(c.sessions) == 0 && c.vacant() {
+	if !m.some && c.clients.attached() == 0 && c.vacant() {
 		c.unused()
 	}
 	c.maybeLinger()
@@ -143,4 +131,14 @@ func (c *Connection) listenedTo(m listened) {
 
 func (c *Connection) unused() {
 	_ = c.p.Send(c.o.Catalog, &Unused{Server: c.o.Server, Key: c.o.Key, From: c.p.Self(), Why: closedUnused})
+}
+
+// onlySession is the one session to ask what names no call. It has no claim to that when the server was
+// given calls of another principal.
+func (c *Connection) onlySession() (session string, ref otp.Ref, ok bool) {
+	if session, _ = c.present(); session == "" {
+		return "", otp.Ref{}, false
+	}
+	u := c.clients[session]
+	return session, u.ref, !c.served.any || !c.served.several && c.served.principal == u.Principal
 }
