@@ -51,7 +51,8 @@ func (c *Connection) reset() {
 	c.lines = lateLines{}
 	c.unanswered = new(atomic.Int64)
 	c.up, c.handshake = nil, era.Handshake{}
-	c.facts, c.news, c.fetching, c.gap = Facts{}, nil, newFetching(), false
+	c.facts, c.gap = Facts{}, false
+	c.listing.reset()
 	c.closeAll()
 	c.way.shut()
 	c.calls, c.asked = newFlights(), map[jsonrpc.ID]ask{}

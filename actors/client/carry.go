@@ -38,15 +38,8 @@ type carry struct {
 	elicitations elicitation.Table[request.Owner]
 	// untold are notifications of clients that wait until the server is ready.
 	untold []*Tell
-	// lists are what the server listed last, and had says which of them it ever listed to the end.
-	// listed says that a connection was ready.
-	lists  Lists
-	had    [Kinds]bool
-	listed bool
-	// unusable are the tools that are left out of it, by name.
-	unusable []string
-	// cuts are what exceeded the bounds of each.
-	cuts [Kinds][]catalog.Cut
+	// listing is what the server lists.
+	listing listing
 	// factCuts are what exceeded the bounds of the handshake.
 	factCuts []catalog.Cut
 	// instances are those that this connection hands calls; primary is who hands them to this one,

@@ -12,8 +12,8 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// clients are the sessions and tasks that use a connection, by row. They survive a crash of it. Each
-// changes as a whole, by one assignment: a crash leaves it as it was, or as it is to be.
+// clients are the sessions and tasks that use a connection, by row. They survive a crash of it.
+// Each changes as a whole, by one assignment: a crash leaves it as it was, or as it is to be.
 type clients map[string]client
 
 type client struct {
@@ -28,8 +28,8 @@ type client struct {
 type User struct {
 	Principal string
 	Version   protocol.Version // that its client speaks; zero when it is not known
-	// Differs says that the server may be told something else than what this client can do, which is
-	// Declare, as far as it can be passed on.
+	// Differs says that the server may be told something else than what this client can do, which
+	// is Declare, as far as it can be passed on.
 	Differs bool
 	Declare protocol.ClientCapabilities
 	// Presence tells whether its client is there; nil for what is always there.

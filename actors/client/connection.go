@@ -15,7 +15,6 @@ import (
 	"mcpd/actors/client/internal/questions"
 	"mcpd/actors/internal/drops"
 	"mcpd/actors/request"
-	"mcpd/gateway/catalog"
 	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/protocol/inflight"
@@ -51,8 +50,6 @@ type Connection struct {
 	dialogs    questions.Dialogs
 	drives     map[uint64]*drive
 	listens    map[jsonrpc.ID]*listen // subscriptions to a modern server, by our id
-	fetching   [Kinds]fetching        // how far each list is
-	news       []catalog.Kind         // lists that are not what they were
 	renewals   pace                   // of sessions that the server forgot
 	renewed    allowance              // of those that are no reason to wait
 	absence    absence                // of a server behind a URL
@@ -231,7 +228,7 @@ func (c *Connection) receive(p *otp.Process, msg any) error {
 			c.dial()
 		}
 	case refetch:
-		c.relist(m.kind)
+		_ = c.listed(func(s *listStep) { s.due(m.kind) })
 	case listsLate:
 		c.listsLate(m)
 	case gapTold:

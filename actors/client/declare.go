@@ -38,7 +38,7 @@ func (c *Connection) together() protocol.ClientCapabilities {
 	switch {
 	case c.o.Instances != 1 || len(all) == 0:
 		return c.o.Declare
-	case !c.listed: // who waited when this connection was opened may not have said so yet
+	case !c.listing.ever: // who waited when this connection was opened may not have said so yet
 		all = append(all, c.o.Declare)
 	}
 	return all[0].Union(all[1:]...)

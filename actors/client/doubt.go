@@ -120,9 +120,7 @@ func (c *Connection) mismatched(f *flight, m jsonrpc.Message) bool {
 	}
 	x.Resend()
 	c.stale = append(c.stale, f.id)
-	if f := &c.fetching[catalog.Tools]; !f.busy {
-		c.fetch(catalog.Tools)
-	}
+	_ = c.listed(func(s *listStep) { s.fetchNow(catalog.Tools) })
 	return true
 }
 

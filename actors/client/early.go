@@ -145,7 +145,7 @@ func (c *Connection) pingFirst() {
 // pingStart does so for a server that takes calls before it has answered anything since its
 // handshake, if it may ask for roots.
 func (c *Connection) pingStart() {
-	if (c.o.Key.Instance > 0 || c.listing()) && c.facts.Version.Era() == protocol.Legacy &&
+	if (c.o.Key.Instance > 0 || c.listing.busy()) && c.facts.Version.Era() == protocol.Legacy &&
 		c.gate().Check(protocol.Server, "roots/list", nil) == nil {
 		c.pingFirst()
 	}

@@ -69,7 +69,7 @@ func (c *Connection) notified(in transport.Inbound) {
 			}
 			c.dispatch(m, everybody)
 		}
-		c.announced(lists)
+		_ = c.listed(func(s *listStep) { s.announced(lists) })
 	}
 }
 

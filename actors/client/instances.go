@@ -110,7 +110,7 @@ func (c *Connection) handTool(x *request.Exchange) bool {
 // tools are the names of the tools that this connection has listed.
 func (c *Connection) tools() map[string]bool {
 	names := map[string]bool{}
-	for _, item := range c.lists[catalog.Tools] {
+	for _, item := range c.listing.lists[catalog.Tools] {
 		name, _ := splice.GetString(item, "name")
 		names[name] = true
 	}
@@ -119,7 +119,7 @@ func (c *Connection) tools() map[string]bool {
 
 // tellTools tells who hands this instance its calls what tools it has.
 func (c *Connection) tellTools() {
-	if c.o.Key.Instance > 0 && c.primary != (otp.Ref{}) && c.had[catalog.Tools] {
+	if c.o.Key.Instance > 0 && c.primary != (otp.Ref{}) && c.listing.had[catalog.Tools] {
 		_ = c.p.Send(c.primary, offers{c.p.Self(), c.tools()})
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"mcpd/protocol"
 	"mcpd/protocol/headers"
 	"mcpd/protocol/splice"
-	"mcpd/telemetry"
 )
 
 // mirroring is a transport that repeats arguments of tools where others on the way can read them.
@@ -20,7 +19,7 @@ type mirroring interface {
 // mirrors are the arguments of a tool that its schema wants repeated. They are looked up by the
 // transport while this sends.
 func (c *Connection) mirrors(tool string) []headers.Mirror {
-	for _, item := range c.lists[catalog.Tools] {
+	for _, item := range c.listing.lists[catalog.Tools] {
 		if name, _ := splice.GetString(item, "name"); name == tool {
 			found, _ := mirrorsOf(item) // a tool whose schema is wrong in this is not listed
 			return found
@@ -37,32 +36,27 @@ func mirrorsOf(tool jsontext.Value) ([]headers.Mirror, error) {
 // usable is a list without the tools of a modern server whose schemas want arguments repeated that
 // cannot be: whoever speaks to it over HTTP must do without those (2026-07-28
 // §basic/transports/streamable-http). An operator is told once of the same ones.
-func (c *Connection) usable(k catalog.Kind, items []jsontext.Value) (good []jsontext.Value) {
-	if k != catalog.Tools || c.facts.Version.Era() != protocol.Modern {
+func (s *listStep) usable(k catalog.Kind, items []jsontext.Value) (good []jsontext.Value) {
+	if k != catalog.Tools || s.facts.Version.Era() != protocol.Modern {
 		return items
 	}
-	e := telemetry.ToolsInvalid{Where: c.where()}
+	e := listEffect{do: leaveOut}
 	var bad []string
 	for _, item := range items {
-		if _, err := mirrorsOf(item); err != nil {
-			name, _ := splice.GetString(item, "name")
-			if bad = append(bad, name); len(bad) == 1 {
-				e.First, e.Reason = telemetry.Clean(
-					name,
-					telemetry.MaxValue,
-				), telemetry.Clean(
-					err.Error(),
-					telemetry.MaxValue,
-				)
-			}
+		_, err := mirrorsOf(item)
+		if err == nil {
+			good = append(good, item)
 			continue
 		}
-		good = append(good, item)
+		name, _ := splice.GetString(item, "name")
+		if bad = append(bad, name); len(bad) == 1 {
+			e.cut.First, e.cut.Reason = name, catalog.Reason(err.Error())
+		}
 	}
-	if e.Count = uint32(len(bad)); len(bad) > 0 && !slices.Equal(bad, c.unusable) {
-		c.o.Emit(e)
+	if e.cut.Count = len(bad); len(bad) > 0 && !slices.Equal(bad, s.unusable) {
+		s.do(e)
 	}
-	c.unusable = bad
+	s.unusable = bad
 	return good
 }
 

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"mcpd/actors/client/internal/interest"
-	"mcpd/gateway/catalog"
 	"mcpd/protocol"
 )
 
@@ -13,23 +12,14 @@ func (c *Connection) learnAll() error {
 	if c.o.Key.Instance > 0 { // the lists are those of the first
 		return c.maybeReady()
 	}
-	for _, k := range catalog.Kinds() {
-		c.fetching[k].busy = c.facts.Asks(k) // all of them first: one that cannot be asked for ends at once, and must not be the last
-	}
-	for _, k := range catalog.Kinds() {
-		if c.facts.Asks(k) {
-			c.fetch(k)
-		} else {
-			c.learn(k, nil)
-		}
-	}
+	_ = c.listed((*listStep).all)
 	c.p.After(ListGrace, listsLate{c.attempt})
 	return c.maybeReady()
 }
 
 // maybeReady opens the connection to calls once every list is known, or ListGrace is over.
 func (c *Connection) maybeReady() error {
-	if c.state == Starting && !c.listing() {
+	if c.state == Starting && !c.listing.busy() {
 		c.takeCalls()
 	}
 	return nil
@@ -49,7 +39,7 @@ func (c *Connection) takeCalls() {
 		c.listenLists()
 	}
 	c.pingStart()
-	c.listed = true
+	c.listing.ever = true
 	c.start.Stop()
 	c.inUse()
 }
@@ -69,5 +59,5 @@ func (c *Connection) inUse() {
 	c.staysAwake(c.o.Idle)
 	c.maybeSleep()
 	c.park()
-	c.resume()
+	_ = c.listed((*listStep).resume)
 }

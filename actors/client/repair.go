@@ -21,9 +21,7 @@ func (c *carry) repair() []otp.Dropped {
 	c.instances = slices.DeleteFunc(c.instances, func(i *instance) bool {
 		return lost.If(i == nil || mend.Again(seen, i.Ref), "instance", "not another")
 	})
-	if !c.listed {
-		c.lists, c.had, c.unusable = Lists{}, [Kinds]bool{}, nil
-	}
+	c.listing.repair()
 	return lost
 }
 

@@ -33,7 +33,7 @@ func (c *carry) repeatable(x *request.Exchange) bool {
 		return protocol.OnlyReads(x.Method)
 	}
 	name, _ := splice.GetString(x.Params, "name")
-	for _, tool := range c.lists[catalog.Tools] {
+	for _, tool := range c.listing.lists[catalog.Tools] {
 		if is, _ := splice.GetString(tool, "name"); is != name {
 			continue
 		}

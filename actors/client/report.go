@@ -52,7 +52,7 @@ func (c *Connection) publish(cause error, changed []catalog.Kind) {
 	if c.parked != nil {
 		facts = c.parked.facts
 	}
-	short := c.short()
+	short := c.listing.short(c.facts)
 	lacks := lacks(short)
 	switch {
 	case cause != nil:
@@ -66,7 +66,7 @@ func (c *Connection) publish(cause error, changed []catalog.Kind) {
 	c.p.SetStatus(s)
 	_ = c.p.Send(c.o.Catalog, &Report{
 		Server: c.o.Server, Key: c.o.Key, From: c.p.Self(), Incarnation: c.p.Incarnation(),
-		State: c.state, Cause: cause, Away: c.absence.is, GaveUp: c.gaveUp, Channel: c.info().Transport == transport.SSE, Early: c.early.WantsSession(), Lacks: lacks, Closed: closed, At: c.started, Facts: facts, Lists: c.lists, Short: short, Changed: changed,
+		State: c.state, Cause: cause, Away: c.absence.is, GaveUp: c.gaveUp, Channel: c.info().Transport == transport.SSE, Early: c.early.WantsSession(), Lacks: lacks, Closed: closed, At: c.started, Facts: facts, Lists: c.listing.lists, Short: short, Changed: changed,
 	})
 }
 

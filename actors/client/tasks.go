@@ -12,8 +12,9 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// ofTask is the request that waits for the task which a question says that it belongs to (2025-11-25 §basic/utilities/tasks, "Related Task
-// Metadata"); nil when it says none, or nobody waits for that.
+// ofTask is the request that waits for the task which a question says that it belongs to
+// (2025-11-25 §basic/utilities/tasks, "Related Task Metadata"); nil when it says none, or nobody
+// waits for that.
 func (c *Connection) ofTask(question jsontext.Value) *request.Exchange {
 	task, ok := splice.Get(question, "_meta", protocol.MetaRelatedTask, "taskId")
 	if !ok {
@@ -27,10 +28,10 @@ func (c *Connection) ofTask(question jsontext.Value) *request.Exchange {
 	return nil
 }
 
-// A keeper is the actor of a task. It uses the connection as a session does, and learns how its task is
-// by asking for it. A server of 2025-11-25 may also say so unasked; the connection passes that on to the
-// keeper. A keeper is known from the call that made the task, and after a restart of the connection from
-// its next question.
+// A keeper is the actor of a task. It uses the connection as a session does, and learns how its
+// task is by asking for it. A server of 2025-11-25 may also say so unasked; the connection passes
+// that on to the keeper. A keeper is known from the call that made the task, and after a restart of
+// the connection from its next question.
 
 // taskID is the hash of a server's id of a task, which may be long.
 type taskID [sha256.Size]byte

@@ -9,7 +9,8 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// attach takes note of a session that uses this connection. One that was attached anew after a crash keeps what it had asked for.
+// attach takes note of a session that uses this connection. One that was attached anew after a
+// crash keeps what it had asked for.
 func (c *Connection) attach(m *Attach) {
 	c.p.Monitor(m.Req.Ref)
 	c.clients.attach(m.Req.Session, m.Req.Ref, m.Req.Holds, m.Req.User)
@@ -23,7 +24,8 @@ func (c *Connection) attach(m *Attach) {
 	c.tellLines()
 }
 
-// Reattach is how long a session whose actor crashed is waited for before the server is told that it is gone.
+// Reattach is how long a session whose actor crashed is waited for before the server is told that
+// it is gone.
 const Reattach = 5 * time.Second
 
 // down hears that a session's actor has ended.
@@ -55,8 +57,8 @@ func (c *Connection) detach(ref otp.Ref) {
 	c.maybeLinger()
 }
 
-// maybeLinger sees to it that a connection which nobody uses does not last: one of a single session only as long as a crash of that
-// session takes, a shared one for Linger, if that is not zero.
+// maybeLinger sees to it that a connection which nobody uses does not last: one of a single session
+// only as long as a crash of that session takes, a shared one for Linger, if that is not zero.
 func (c *Connection) maybeLinger() {
 	after := c.lingers()
 	if c.clients.attached() > 0 || after == 0 || c.primary != (otp.Ref{}) || c.keptForAway() {
@@ -79,11 +81,13 @@ func (c *Connection) lingers() time.Duration {
 	return c.o.Linger
 }
 
-// RetirePause is how long a connection whose server is declared otherwise now is kept without a session and without calls: a session may be
-// on its way, and it is looked at so often whether calls are.
+// RetirePause is how long a connection whose server is declared otherwise now is kept without a
+// session and without calls: a session may be on its way, and it is looked at so often whether
+// calls are.
 const RetirePause = 100 * time.Millisecond
 
-// retire lets the connection end as soon as nobody uses it, and before it the instances that it hands calls.
+// retire lets the connection end as soon as nobody uses it, and before it the instances that it
+// hands calls.
 func (c *Connection) retire(removed bool) {
 	c.retired, c.removed = true, c.removed || removed
 	if c.removed && c.state == Backoff {
@@ -97,8 +101,9 @@ func (c *Connection) retire(removed bool) {
 	c.maybeLinger()
 }
 
-// idle tells the catalogue that nobody uses this connection. Only the catalogue can end it: it knows whom it has just sent here. Before
-// that, the dispatcher is asked about a connection to which sessions may listen that do not use it.
+// idle tells the catalogue that nobody uses this connection. Only the catalogue can end it: it
+// knows whom it has just sent here. Before that, the dispatcher is asked about a connection to
+// which sessions may listen that do not use it.
 func (c *Connection) idle() {
 	switch {
 	case c.clients.attached() > 0 || c.keptForAway():
@@ -133,8 +138,8 @@ func (c *Connection) unused() {
 	_ = c.p.Send(c.o.Catalog, &Unused{Server: c.o.Server, Key: c.o.Key, From: c.p.Self(), Why: closedUnused})
 }
 
-// onlySession is the one session to ask what names no call. It has no claim to that when the server was
-// given calls of another principal.
+// onlySession is the one session to ask what names no call. It has no claim to that when the server
+// was given calls of another principal.
 func (c *Connection) onlySession() (session string, ref otp.Ref, ok bool) {
 	if session, _ = c.present(); session == "" {
 		return "", otp.Ref{}, false
