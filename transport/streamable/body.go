@@ -109,6 +109,9 @@ func outlive(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	last(w, r)
+	if c := connectionOf(r); c != nil {
+		c.outlived = true
+	}
 	*r = *r.WithContext(context.WithoutCancel(r.Context()))
 }
 

@@ -38,6 +38,9 @@ type connection struct {
 	// Only who serves its requests uses these, of HTTP/1, which come one after the other.
 	head    *head // of the POST before, or nil
 	strange uint8 // heads of POSTs since one was known
+	// outlived says that a deadline has passed while the body of the last one was read: whether its
+	// client leaves cannot be told.
+	outlived bool
 
 	waiter atomic.Pointer[outlet] // of its request, while that would not notice that its client has left
 	broken atomic.Bool            // the client has left

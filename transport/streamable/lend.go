@@ -1,7 +1,6 @@
 package streamable
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"os"
@@ -31,21 +30,16 @@ func (r *reply) take() transport.Errand {
 	return e
 }
 
-// run runs the errand, if there is one. Whatever wakes the goroutine recalls it, and so does the end of
-// the connection.
-func (r *reply) run(ctx context.Context) {
+// run runs the errand, if there is one. Whatever wakes the goroutine recalls it.
+func (r *reply) run() {
 	e := r.take()
 	if e == nil {
 		return
 	}
 	r.out.errand = e
 	r.out.lent.Store(true)
-	r.line.waiter.Store(&r.out)
-	defer func() {
-		r.line.waiter.Store(nil)
-		r.out.lent.Store(false)
-	}()
-	if len(r.out.wake) > 0 || r.line.broken.Load() || ctx.Err() != nil { // before that was said
+	defer r.out.lent.Store(false)
+	if len(r.out.wake) > 0 { // before it was lent
 		e.Recall()
 	}
 	e.Run()
@@ -59,21 +53,49 @@ func (r *reply) pass() {
 	}
 }
 
-// lineOf is the connection of a request that is the only one there; nil for any other.
+// lineOf is the connection of a request that is the only one there, and ends with it; nil for any other.
 func lineOf(r *http.Request) *connection {
-	if r.ProtoMajor != 1 {
+	c := connectionOf(r)
+	if r.ProtoMajor != 1 || c == nil || c.outlived {
 		return nil
 	}
-	return connectionOf(r)
+	return c
 }
 
-// ends notes that a read has failed. One that was ended by a deadline says nothing of the client: it is
-// how net/http ends its own.
-func (c *connection) ends(err error) {
-	if !errors.Is(err, os.ErrDeadlineExceeded) {
-		c.broken.Store(true)
+// departure is closed when the client leaves. It is nil where that wakes the outlet of the reply instead,
+// which spares a channel for each call: see await.
+func (r *reply) departure(req *http.Request) <-chan struct{} {
+	if r.line == nil {
+		return req.Context().Done()
 	}
-	if o := c.waiter.Load(); o != nil {
+	r.line.await(&r.out)
+	return nil
+}
+
+// await has the end of the connection wake an outlet; nil is none. Nil awaits nothing.
+func (c *connection) await(o *outlet) {
+	if c == nil {
+		return
+	}
+	if c.waiter.Store(o); o != nil && c.broken.Load() {
 		o.signal()
 	}
 }
+
+// ends notes that a read has failed. Where nobody waits, one that was ended by a deadline says nothing of
+// the client: it is how net/http ends its own.
+func (c *connection) ends(err error) {
+	o := c.waiter.Load()
+	if o != nil || !errors.Is(err, os.ErrDeadlineExceeded) {
+		c.broken.Store(true)
+	}
+	if o == nil { // or it has come meanwhile, and looks at broken
+		o = c.waiter.Load()
+	}
+	if o != nil {
+		o.signal()
+	}
+}
+
+// isBroken reports whether the client has left. Nil is known not to.
+func (c *connection) isBroken() bool { return c != nil && c.broken.Load() }

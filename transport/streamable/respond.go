@@ -57,12 +57,17 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, ep Endpoint, p
 func (s *silences) await(r *http.Request, p *reply) (shape shape) {
 	s.begin(&p.silence, &p.out)
 	defer s.end(&p.silence)
+	left := p.departure(r)
+	defer p.line.await(nil)
 	for shape == undecided {
 		select {
-		case <-r.Context().Done():
+		case <-left:
 			panic(http.ErrAbortHandler) // a client that only says nothing more would take an end without a word for success
 		case <-p.out.wake:
-			p.run(r.Context())
+			if p.line.isBroken() {
+				panic(http.ErrAbortHandler)
+			}
+			p.run()
 			shape = p.decide(p.out.ticked.Load())
 		}
 	}
