@@ -39,22 +39,24 @@ func (o *outgoing) Run() {
 			o.client.finish(fmt.Errorf("streamable client: panic: %v", r))
 		}
 		if !over {
+			o.flight.unlend()
 			o.client.run(o.client.posts, o.fly)
 			return
 		}
 		<-o.client.posts
 	}()
-	over = o.flight.lend() && o.ask(o.client.offer)
+	over = o.flight.lend() && o.ask(o.client.offer, true)
 }
 
 // Recall implements transport.Errand.
 func (o *outgoing) Recall() { o.flight.recall() }
 
 // ask carries a request over a connection that is kept, and gives its answer to put. It reports false
-// where that is not all, or put does not take the answer: what was done until then is not done again.
-func (o *outgoing) ask(put func(transport.Inbound) bool) bool {
+// where that is not all, or put does not take the answer: what was done until then is not done again. Lent
+// says that it is an errand.
+func (o *outgoing) ask(put func(transport.Inbound) bool, lent bool) bool {
 	if !o.answered {
-		if o.flight.sent.w == nil && !o.begin() || !o.flight.arrives() || !o.plain() {
+		if o.flight.sent.w == nil && !o.begin(lent) || !o.flight.arrives() || !o.plain() {
 			return false
 		}
 	}
@@ -66,13 +68,17 @@ func (o *outgoing) ask(put func(transport.Inbound) bool) bool {
 	return true
 }
 
+// lentBody is the largest body that an errand writes: a recall does not end a write, and so much never
+// waits for a server that has nothing else to read.
+const lentBody = 4 << 10
+
 // begin sends a request that needs no wait for that. It reports false where it does, and when it has
 // ended.
-func (o *outgoing) begin() bool {
+func (o *outgoing) begin(lent bool) bool {
 	c := o.client
 	t, own := c.transport.(*Transport)
 	if !own || o.method == initialize || o.method == probe || c.inbox.Load() != nil || !isOpen(o.gate) || !isOpen(o.behind) ||
-		len(o.body) != 1 || len(o.body[0]) > smallBody {
+		len(o.body) != 1 || len(o.body[0]) > smallBody || lent && len(o.body[0]) > lentBody {
 		return false
 	}
 	session := c.current()

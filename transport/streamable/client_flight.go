@@ -108,6 +108,13 @@ func (f *flight) lend() bool {
 	return f.lent
 }
 
+// unlend notes that who carries it is not recalled any more.
+func (f *flight) unlend() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lent = false
+}
+
 // recall ends the wait of who carries it.
 func (f *flight) recall() {
 	f.mu.Lock()

@@ -67,7 +67,7 @@ func (o *outgoing) pass(ctx context.Context) error {
 // fly is the way of a request.
 func (o *outgoing) fly() {
 	defer o.drop()
-	if o.ask(o.client.hand) {
+	if o.ask(o.client.hand, false) {
 		return
 	}
 	o.call(&o.flight)

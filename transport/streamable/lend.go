@@ -39,10 +39,18 @@ func (r *reply) run() {
 	r.out.errand = e
 	r.out.lent.Store(true)
 	defer r.out.lent.Store(false)
-	if len(r.out.wake) > 0 { // before it was lent
+	if r.pressing() {
 		e.Recall()
 	}
 	e.Run()
+}
+
+// pressing reports whether there is something to do for the goroutine that was said before it carries
+// anything, maybe by the same token that told it of the errand.
+func (r *reply) pressing() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.out.wake) > 0 || r.out.ticked.Load() || r.stream != nil || r.pending == 0
 }
 
 // pass has the errand run in its own time, when nobody waits here any more.

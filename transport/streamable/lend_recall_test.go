@@ -1,0 +1,172 @@
+package streamable
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"mcpd/protocol/jsonrpc"
+	"mcpd/transport"
+)
+
+// recalls says when it was recalled.
+type recalls chan struct{}
+
+func (e recalls) Recall() { close(e) }
+func (e recalls) Run()    {}
+
+// What happens after a request was lent, and before who waits begins to carry it, recalls it as well.
+func TestErrandIsRecalledBeforeItBegins(t *testing.T) {
+	for name, happens := range map[string]func(*reply){
+		"outcome": func(r *reply) { r.Finish(jsonrpc.Response(jsonrpc.IntID(1), []byte(`{}`))) },
+		"progress": func(r *reply) {
+			if err := r.Send(note("notifications/progress", 1)); err != nil {
+				t.Error(err)
+			}
+		},
+		"silence": func(r *reply) { r.out.tick() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newReply(NewStore(StoreOptions{}).plain("acme"), 1, false)
+			r.ask, r.line = jsonrpc.IntID(1), &connection{}
+			e := make(recalls)
+			if !r.Lend(e) {
+				t.Fatal("it was not lent")
+			}
+			happens(r)
+			<-r.out.wake
+			r.run()
+			select {
+			case <-e:
+			default:
+				t.Error("it was not recalled")
+			}
+		})
+	}
+}
+
+// errands keeps what was lent to it.
+type errands struct {
+	transport.Sink
+	lent []transport.Errand
+}
+
+func (s *errands) Lend(e transport.Errand) bool {
+	s.lent = append(s.lent, e)
+	return true
+}
+
+// An errand that is over is recalled to no effect, also where the request goes on.
+func TestErrandIsRecalledAfterItEnded(t *testing.T) {
+	asked, hold := make(chan struct{}), make(chan struct{})
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		close(asked)
+		<-hold
+		w.Header().Set("Content-Type", jsonType)
+		_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":1,"result":{}}`))
+	}))
+	defer up.Close()
+	client, err := NewClient(ClientOptions{URL: up.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close(context.Background())
+	by := &errands{}
+	if err := client.SendBy(t.Context(), jsonrpc.Request(jsonrpc.IntID(1), "call", nil), by); err != nil {
+		t.Fatal(err)
+	}
+	by.lent[0].Run() // no connection is kept: it goes on in a goroutine
+	<-asked
+	by.lent[0].Recall() // by one who has seen it run
+	time.Sleep(20 * time.Millisecond)
+	close(hold)
+	if in, err := client.Recv(t.Context()); err != nil || in.Err != nil {
+		t.Errorf("the request has failed: %v, %v", in.Err, err)
+	}
+}
+
+// A client that leaves passes its errand on while net/http unwinds.
+func TestErrandIsPassedOnInAPanic(t *testing.T) {
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", jsonType)
+		_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":1,"result":{}}`))
+	}))
+	defer up.Close()
+	client, err := NewClient(ClientOptions{URL: up.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close(context.Background())
+	by := &errands{}
+	if err := client.SendBy(t.Context(), jsonrpc.Request(jsonrpc.IntID(1), "call", nil), by); err != nil {
+		t.Fatal(err)
+	}
+	func() {
+		defer func() { _ = recover() }()
+		defer func() { by.lent[0].Recall(); by.lent[0].Run() }()
+		panic(http.ErrAbortHandler)
+	}()
+	if in, err := client.Recv(t.Context()); err != nil || in.Err != nil {
+		t.Errorf("the request has failed: %v, %v", in.Err, err)
+	}
+}
+
+// A server that reads nothing does not hold up who carries a request to it.
+func TestErrandIsRecalledWhileItWrites(t *testing.T) {
+	stop := make(chan struct{})
+	ln, err := (&net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+		return c.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096) })
+	}}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		conn, err := ln.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		buf := make([]byte, 4096)
+		_, _ = conn.Read(buf)
+		_, _ = conn.Write([]byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 36\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"))
+		<-stop
+	})
+	defer wg.Wait()
+	defer close(stop)
+	tr := NewTransport(func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := Direct(ctx, network, address)
+		if err == nil {
+			_ = conn.(*net.TCPConn).SetWriteBuffer(4096)
+		}
+		return conn, err
+	})
+	client, err := NewClient(ClientOptions{URL: "http://" + ln.Addr().String(), Transport: tr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close(context.Background())
+	by := &errands{}
+	_ = client.SendBy(t.Context(), jsonrpc.Request(jsonrpc.IntID(1), "call", nil), by)
+	by.lent[0].Run()
+	if in, err := client.Recv(t.Context()); err != nil || in.Err != nil {
+		t.Fatal(in.Err, err)
+	}
+	_ = client.SendBy(t.Context(), jsonrpc.Request(jsonrpc.IntID(2), "call", []byte(`{"x":"`+strings.Repeat("x", 60000)+`"}`)), by)
+	returned := make(chan struct{})
+	go func() { by.lent[1].Run(); close(returned) }()
+	time.Sleep(100 * time.Millisecond)
+	by.lent[1].Recall()
+	select {
+	case <-returned:
+	case <-time.After(time.Second):
+		t.Error("who carries it waits on a second after it was recalled")
+	}
+}
