@@ -29,7 +29,7 @@ func (w *wire) plainAnswer(session string) (a plainAnswer, ok bool) {
 	if end < 0 || !bytes.HasPrefix(there, plainStart) {
 		return a, false
 	}
-	length, isJSON := -1, false
+	length, isJSON, kept := -1, false, false
 	a.lasts = idleKept
 	for fields := there[min(len(plainStart), end):end]; len(fields) > 0; {
 		var line []byte
@@ -56,8 +56,8 @@ func (w *wire) plainAnswer(session string) (a plainAnswer, ok bool) {
 				return a, false
 			}
 		case is(name, "Keep-Alive"):
-			if long, said := saysKept(string(value)); said && a.lasts == idleKept {
-				a.lasts = long
+			if long, said := saysKept(string(value)); said && !kept {
+				a.lasts, kept = long, true
 			}
 		case is(name, "Connection"):
 			if !is(value, "keep-alive") {
