@@ -83,21 +83,23 @@ func TestWireTakesResponsesAsNetHTTPDoes(t *testing.T) {
 		{"no answer", "", true},
 	} {
 		all.Go(func() {
-			var got [2]string
-			for i := range got {
+			twice := func(transport func(*Transport) http.RoundTripper) (got string) {
 				url, connections := script(t, []string{tt.answer, tt.answer}[:map[bool]int{true: 1, false: 2}[tt.ends]]...)
 				w := newWired(t)
-				var send http.RoundTripper = w
-				if i == 1 {
-					send = w.other
-				}
 				for range 2 {
-					got[i] += said(t, send, url) + "; "
+					got += said(t, transport(w), url) + "; "
 				}
 				if connections.Load() > 1 {
-					got[i] += "not used again"
+					got += "not used again"
 				}
 				w.CloseIdleConnections()
+				return got
+			}
+			var got [2]string
+			got[0] = twice(func(w *Transport) http.RoundTripper { return w })
+			// What comes behind a response net/http notices at some time, before the next request or after.
+			for tries := 0; tries < 5 && got[0] != got[1]; tries++ {
+				got[1] = twice(func(w *Transport) http.RoundTripper { return w.other })
 			}
 			if got[0] != got[1] {
 				t.Errorf("%s:\n got %s\nwant %s", tt.name, got[0], got[1])
