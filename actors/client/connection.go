@@ -153,13 +153,12 @@ func (c *Connection) Init(p *otp.Process) error {
 
 // Receive handles one message.
 func (c *Connection) Receive(p *otp.Process, msg any) error {
-	way, taken := c.way, c.way.taken()
 	err := c.receive(p, msg)
 	switch {
 	case err == nil:
 		c.firstOver()
 		c.tellAsking()
-		c.attend(way, taken)
+		c.attend()
 		return nil
 	case c.removed:
 		return otp.ShutdownWith(Removed(c.blame(err)))

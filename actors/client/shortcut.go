@@ -29,7 +29,6 @@ type shortcut struct {
 	read      atomic.Uint64           // how many messages were handed to the actor
 	handled   atomic.Uint64           // the last of them that it has handled
 	hears     atomic.Pointer[hearing] // nil: nothing may be taken
-	took      atomic.Uint64           // how many answers were taken
 	attentive atomic.Bool             // the actor waits for calls to end
 	told      atomic.Bool             // it is going to hear that some have
 	used      atomic.Int64            // how long after begun it was used last
@@ -74,7 +73,6 @@ func (s *shortcut) take(in transport.Inbound) bool {
 	if !s.calls.takePlain(f) {
 		return false
 	}
-	s.took.Add(1) // before a look at attentive: see attend
 	s.asked.Add(-1)
 	answer := answerOf(f, m, now)
 	answer.Result, answer.Err = h.result(f.x, m.Result)
@@ -107,27 +105,15 @@ func (s *shortcut) shut() {
 // usedLast is when an answer was taken last, or when the way was made.
 func (s *shortcut) usedLast() time.Time { return s.begun.Add(time.Duration(s.used.Load())) }
 
-// taken is how many answers were taken this way. Nil is none.
-func (s *shortcut) taken() uint64 {
-	if s == nil {
-		return 0
-	}
-	return s.took.Load()
-}
-
-// attend says whether somebody here waits for calls to end, after a message was handled. Calls that
-// have ended meanwhile, when that was not known, are looked at once more. No others are: a call may
-// wait for its server's end, which is on the way.
-func (c *Connection) attend(before *shortcut, taken uint64) {
+// attend says whether somebody here waits for calls to end. Those that have ended just before that
+// was known are looked at once more.
+func (c *Connection) attend() {
 	waits := len(c.queue) > 0 || len(c.instances) > 0 || c.primary != (otp.Ref{}) ||
 		c.early.Waiting()
 	if waits == c.way.attentive.Load() {
 		return
 	}
-	if c.way != before {
-		taken = 0
-	}
-	if c.way.attentive.Store(waits); waits && c.way.taken() != taken {
+	if c.way.attentive.Store(waits); waits {
 		_ = c.p.Post(spared{})
 	}
 }
