@@ -68,7 +68,7 @@ func (c *Connection) reset() {
 	c.start.Stop()
 	c.drowsy.Stop()
 	c.parking.Stop()
-	c.resumed = false
+	c.resumed, c.forgotten = false, false
 	c.watching.stop()
 }
 

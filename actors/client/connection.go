@@ -66,6 +66,7 @@ type Connection struct {
 	watching       watching    // whether the server was stopped
 	parking        otp.Timer   // when it is looked at whether its session can be parked
 	closed         string      // why it was closed last, in a word
+	forgotten      bool        // the server has said that it lost the session: the end is on its way
 	resumed        bool        // it goes on with a session that was parked, and is not ready yet
 	drowsy         otp.Timer   // when it is looked at whether the server may sleep
 	until          time.Time   // it is needed at least, because of what it did or holds

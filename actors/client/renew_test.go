@@ -94,6 +94,27 @@ func TestForgottenSessionIsRenewedInPlace(t *testing.T) {
 	})
 }
 
+// A call that a server refuses since it has forgotten the session waits for the next one: the server is
+// not asked again on the connection that is about to end, where nobody could tell what it has done.
+func TestRefusedCallWaitsForTheNextSession(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.watched()
+		r.attach("one")
+		x := r.call("one")
+		m := p.Expect("tools/call")
+		p.Send(transport.Inbound{Related: m.ID, Err: streamable.ErrSessionLost})
+		r.Rest()
+		p.ExpectNothing(time.Second)
+		p.Close(streamable.ErrSessionLost)
+		p = r.watched()
+		p.Reply(p.Expect("tools/call"), `{"content":[]}`)
+		r.Rest()
+		if got := r.outcome(x); got.Err != nil {
+			t.Errorf("it ends with %v", got.Err)
+		}
+	})
+}
+
 // A server that dies again and again is there again at once each time, as a program is: as often as its intensity says, in any window, whatever it
 // had to wait before. What was of no use is not served so.
 func TestRenewalsAfterServiceAreAtOnce(t *testing.T) {
