@@ -12,7 +12,7 @@ import (
 	"mcpd/internal/load"
 )
 
-// What a call puts on the heap, by name and unit.
+// The names and units of the measurements.
 const (
 	heapObjects = "heap objects per call"
 	heapBytes   = "heap bytes per call"

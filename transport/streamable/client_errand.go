@@ -36,6 +36,8 @@ func (o *outgoing) Run() {
 	defer func() {
 		if r := recover(); r != nil {
 			over = true
+			o.drop()
+			o.client.settle(o.id, &o.flight)
 			o.client.finish(fmt.Errorf("streamable client: panic: %v", r))
 		}
 		if !over {

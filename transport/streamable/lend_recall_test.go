@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -21,7 +22,7 @@ type recalls chan struct{}
 func (e recalls) Recall() { close(e) }
 func (e recalls) Run()    {}
 
-// What happens after a request was lent, and before who waits begins to carry it, recalls it as well.
+// An errand is recalled, too, by what happens between Lend and the moment at which it is run.
 func TestErrandIsRecalledBeforeItBegins(t *testing.T) {
 	for name, happens := range map[string]func(*reply){
 		"outcome": func(r *reply) { r.Finish(jsonrpc.Response(jsonrpc.IntID(1), []byte(`{}`))) },
@@ -168,5 +169,60 @@ func TestErrandIsRecalledWhileItWrites(t *testing.T) {
 	case <-returned:
 	case <-time.After(time.Second):
 		t.Error("who carries it waits on a second after it was recalled")
+	}
+}
+
+// brittle is a connection that breaks its writer at the second write.
+type brittle struct {
+	*net.TCPConn
+	writes int
+}
+
+func (b *brittle) Write(p []byte) (int, error) {
+	if b.writes++; b.writes > 1 {
+		panic("brittle")
+	}
+	return b.TCPConn.Write(p)
+}
+
+// A panic of an errand ends the connection of its client, and leaves nothing behind: who ran it goes on.
+func TestErrandThatPanics(t *testing.T) {
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", jsonType)
+		_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":1,"result":{}}`))
+	}))
+	defer up.Close()
+	tr := NewTransport(func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := Direct(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &brittle{TCPConn: conn.(*net.TCPConn)}, nil
+	})
+	defer tr.CloseIdleConnections()
+	var queued atomic.Int64
+	client, err := NewClient(ClientOptions{
+		URL: up.URL, Transport: tr, Queued: func(n int) { queued.Add(int64(n)) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := &errands{}
+	for id := range uint64(2) {
+		m := jsonrpc.Request(jsonrpc.IntID(id+1), "call", nil)
+		if err := client.SendBy(t.Context(), m, by); err != nil {
+			t.Fatal(err)
+		}
+		by.lent[id].Run()
+		in, err := client.Recv(t.Context())
+		if first := id == 0; first != (err == nil && in.Err == nil) {
+			t.Errorf("call %d: %v, %v", id+1, in.Err, err)
+		}
+	}
+	if err := client.Close(t.Context()); err != nil { // it waits for the first
+		t.Error(err)
+	}
+	if n := queued.Load(); n != 0 || len(client.inFlight) != 0 || len(client.posts) != 0 {
+		t.Errorf("left: %d bytes queued, %d in flight, %d places", n, len(client.inFlight), len(client.posts))
 	}
 }

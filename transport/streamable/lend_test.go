@@ -179,8 +179,8 @@ func (l *lending) ways() string {
 	return strings.Join(l.where, " ")
 }
 
-// Who waits for an answer reads it from the server, once a connection is kept there; what arrives in
-// pieces, or as a stream, is read by a goroutine of its own.
+// The goroutine that waits for an answer reads it from the server, once a connection is kept there. An
+// answer in pieces, or a stream, is read by a goroutine of its own.
 func TestWaiterCarriesItsRequest(t *testing.T) {
 	l := newLending(t, Options{})
 	session := l.session(protocol.V20251125)
@@ -251,8 +251,8 @@ func TestErrandIsRecalled(t *testing.T) {
 	}
 }
 
-// Whoever settles a call while it is carried ends its client's wait at once, and the answer that comes
-// later is nobody's.
+// An outcome ends the client's wait at once, also while its request is carried. The server's answer is
+// dropped when it comes.
 func TestOutcomeOvertakesTheErrand(t *testing.T) {
 	l := newLending(t, Options{})
 	session := l.session(protocol.V20251125)

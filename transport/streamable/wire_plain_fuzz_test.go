@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What is taken for a plain answer is one to net/http, which sees nothing in it that would mean more.
+// A plain answer is the same answer to net/http, which sees nothing in it that would mean more.
 func FuzzPlainAnswer(f *testing.F) {
 	const start, end = "HTTP/1.1 200 OK\r\n", "\r\n\r\n{\"id\":1}"
 	for _, fields := range []string{

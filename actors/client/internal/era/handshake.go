@@ -40,7 +40,7 @@ type Options struct {
 // Do is what to do next.
 type Do uint8
 
-// What is to be done, and which members of Effect say more.
+// The things to do, each with the members of Effect that say more.
 const (
 	Fail       Do = iota + 1 // end the start: Err
 	Discover                 // ask the server for server/discover: Version, Within
