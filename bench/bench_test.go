@@ -99,8 +99,9 @@ func TestProcessorTimeOfOthersIsNotOurs(t *testing.T) {
 const rounds = 100
 
 // Every gate that is owed is one of docs/benchmarks.json that does not hold there, with its ratio, the end of its
-// interval and its verdict. One that could not be judged lies beyond its limit, or so near it that a hundred rounds
-// would not do. Every other gate of the record is judged without excuse. A scenario may be newer than the record.
+// interval and its verdict. One that could not be judged lies beyond its limit, or so near it
+// that a hundred rounds would not do. Every other gate of the record is judged without excuse. A
+// scenario may be newer than the record.
 func TestGatesThatAreOwedAreThoseOfTheRecord(t *testing.T) {
 	file, err := os.Open("../docs/benchmarks.json")
 	if err != nil {

@@ -4,6 +4,6 @@
 // It does not know what makes a figure good or bad beyond the limits that scenarios name, and it keeps no figures of earlier runs: machines
 // differ, so what is compared was measured side by side.
 //
-// mcpd bench runs it. As part of go test ./... it runs in its short form, which fails only on ratios within the one run,
-// and on counts of objects and bytes, which no machine changes.
+// mcpd bench runs it. As part of go test ./... it runs in its short form, which fails only on
+// ratios within the one run, and on counts of objects and bytes, which no machine changes.
 package bench

@@ -15,8 +15,8 @@ type due struct {
 	// had is the verdict of the last full run.
 	had load.Verdict
 	// ratio is what the last full run had, and end the worse end of its 95 % interval: high, or low of a lower limit. A
-	// run whose whole interval lies beyond end has become worse, and fails. A gate that could not be judged, with the
-	// ratio on its good side, is not excused either when it fails.
+	// run whose whole interval lies beyond end has become worse, and fails. A gate that could not be
+	// judged, with the ratio on its good side, is not excused either when it fails.
 	ratio, end float64
 	why        string
 }
@@ -33,10 +33,12 @@ const (
 
 // owed are the gates that are owed, each with the ratio that it had in docs/benchmarks.json. They are measured, judged
 // and listed in the report like all others, but fail no run unless they become worse, or a full run cannot judge that.
-// A row goes when its gate holds. None is added for a gate that once held, unless that has become stricter. A gate
-// whose interval more rounds would make narrow enough to see that it holds is not owed: it needs those rounds.
+// A row goes when its gate holds. None is added for a gate that once held, unless that has become
+// stricter. A gate whose interval more rounds would make narrow enough to see that it holds is
+// not owed: it needs those rounds.
 //
-// Rows of a scenario that is newer than the record have the figures of its first runs in its short form.
+// Rows of a scenario that is newer than the record have the figures of its first runs in its
+// short form.
 var owed = []due{
 	{"restart", "0 siblings, paced, quiet, by a message", "p99 of OTP's", load.Unclear, 0.991, 1.117, even},
 	{"pool", "1 children", "p99 of OTP's", load.Unclear, 0.979, 1.185, even},
@@ -87,16 +89,16 @@ func excuse(r *record.Record) {
 // times beyond the end of the full run's.
 const between = 1.05
 
-// grain is the same for counts, in full runs too: three runs of one build had 71.8 to 72.2 objects a
-// call, and the interval of each was narrower than that.
+// grain is the same for counts, in full runs too: three runs of one build had 71.8 to 72.2
+// objects a call, and the interval of each was narrower than that.
 const grain = 1.01
 
 // counts reports whether a comparison is of a number of things, and not of a ratio.
 func counts(c *record.Comparison) bool { return slices.Contains(compare.Steady, c.Unit) }
 
 // worse reports whether the whole interval of a comparison lies beyond that of the ratio that it had,
-// or whether it fails what it could not be judged by. That a gate fails is no news where its ratio was
-// beyond it already.
+// or whether it fails what it could not be judged by. That a gate fails is no news where its
+// ratio was beyond it already.
 func (o due) worse(c *record.Comparison, short bool) bool {
 	if c.Verdict == load.Fail && o.had == load.Unclear && !o.beyond(c) {
 		return true

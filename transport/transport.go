@@ -93,8 +93,8 @@ type Errand interface {
 	Recall()
 }
 
-// Borrower is an Upstream that can send a request as the errand of who waits for its answer. It spares
-// a goroutine.
+// Borrower is an Upstream that can send a request as the errand of who waits for its answer. It
+// spares a goroutine.
 type Borrower interface {
 	// SendBy is Send for such a request.
 	SendBy(ctx context.Context, m jsonrpc.Message, by Lender) error

@@ -20,8 +20,8 @@ type ask struct {
 	timeout time.Duration
 }
 
-// request asks the server something on the host's own behalf. With no timeout somebody else sees to it that it ends. After an error
-// nothing was asked, and then is not called.
+// request asks the server something on the host's own behalf. With no timeout somebody else sees
+// to it that it ends. After an error nothing was asked, and then is not called.
 func (c *Connection) request(method string, params jsontext.Value, timeout time.Duration, then func(jsontext.Value, error) error) error {
 	_, err := c.ask(method, params, timeout, then)
 	return err

@@ -16,8 +16,8 @@ import (
 // server has as many instances as it may. It does not wait for ever: abandoned questions are given up
 // for it, and after QuestionWait the call is refused with the reason.
 
-// press logs once who waits for whom, has abandoned questions given up for delayed calls, and refuses
-// the calls that have waited for too long.
+// press logs once who waits for whom, has abandoned questions given up for delayed calls, and
+// refuses the calls that have waited for too long.
 func (c *Connection) press() {
 	delayed, dialogs := c.delayed()
 	now, ids := c.p.Now(), make([]uint64, len(delayed))

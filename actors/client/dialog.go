@@ -11,9 +11,9 @@ import (
 	"mcpd/telemetry"
 )
 
-// asking tells the first connection which dialog an instance has; nil for none. An instance sends at
-// most four for each question: when it is asked, when calls may pass it and when they may not, and
-// when it is closed. So its class is owed.
+// asking tells the first connection which dialog an instance has; nil for none. An instance sends
+// at most four for each question: when it is asked, when calls may pass it and when they may not,
+// and when it is closed. So its class is owed.
 type asking struct {
 	ref otp.Ref
 	has *questions.Dialog
@@ -88,8 +88,8 @@ func (c *Connection) asksNow(m asking) {
 	c.spread()
 }
 
-// giveUp refuses the questions whose client is gone, or silent for too long, so that their calls end
-// and others can run.
+// giveUp refuses the questions whose client is gone, or silent for too long, so that their calls
+// end and others can run.
 func (c *Connection) giveUp() {
 	now := c.p.Now()
 	for id, o := range c.questions.During(c.inFlight) {

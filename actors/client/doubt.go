@@ -47,8 +47,8 @@ func (c *Connection) doubts(f *flight, in transport.Inbound) bool {
 	return true
 }
 
-// questioned takes the answer to that question. What does not show whose it is leads to one that only
-// a modern server answers.
+// questioned takes the answer to that question. What does not show whose it is leads to one that
+// only a modern server answers.
 func (c *Connection) questioned(result jsontext.Value, err error) error {
 	another, unsure := era.Check(c.facts.Version, result, err)
 	newest, may := c.o.Policy.Newest(protocol.Modern)

@@ -89,8 +89,8 @@ func (c *Connection) askEarly() {
 	c.tellRoots()
 }
 
-// tellEarly tells the catalogue when the server does not want a session as before, so that a session
-// which only looks at lists comes to the connection too.
+// tellEarly tells the catalogue when the server does not want a session as before, so that a
+// session which only looks at lists comes to the connection too.
 func (c *Connection) tellEarly(before bool) {
 	if c.state == Ready && c.early.WantsSession() != before {
 		c.publish(nil, nil)
@@ -166,8 +166,8 @@ func (c *Connection) holdFirst() {
 	}
 }
 
-// firstOver lets the calls go that have waited. It follows each message, because any may be the end of
-// a question.
+// firstOver lets the calls go that have waited. It follows each message, because any may be the
+// end of a question.
 func (c *Connection) firstOver() {
 	if c.early.Go(c.p.Now()) {
 		c.takeTurns()

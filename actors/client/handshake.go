@@ -107,7 +107,8 @@ func (c *Connection) agreed(f Facts) {
 	c.tellLines()
 }
 
-// bounds is what is kept of the facts. An operator is told once of the same bounds that they exceed.
+// bounds is what is kept of the facts. An operator is told once of the same bounds that they
+// exceed.
 func (c *Connection) bounds(f Facts) Facts {
 	f, cuts := f.Bound()
 	for _, cut := range cuts {

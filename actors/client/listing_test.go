@@ -14,8 +14,8 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// The lists of a server in text: what it did, and, indented, what followed. A list is known with its
-// items, and in news when clients are to hear of it.
+// The lists of a server in text: what it did, and, indented, what followed. A list is known with
+// its items, and in news when clients are to hear of it.
 func TestListing(t *testing.T) {
 	for name, story := range map[string]string{
 		"pages": `

@@ -181,8 +181,8 @@ func (c *Connection) dropQuestion(id string) {
 	_ = c.p.Send(o.To.Owner, &Withdrawn{From: c.p.Self(), Question: o.ID, Call: o.Call})
 }
 
-// close forgets an open question, and reports whether calls may have waited for it. Other connections
-// need not leave it to this one any more.
+// close forgets an open question, and reports whether calls may have waited for it. Other
+// connections need not leave it to this one any more.
 func (c *Connection) close(id string) (first bool) {
 	if o := c.questions.Take(id); o != nil && o.Same != ([sha256.Size]byte{}) {
 		c.o.Known.settle(o.Same)
@@ -197,8 +197,8 @@ func (c *Connection) closeAll() {
 	}
 }
 
-// dropQuestionsOf ends the questions of a call that its client has withdrawn. The server is told that
-// too: a request has an answer, and one that waits for it would wait for ever.
+// dropQuestionsOf ends the questions of a call that its client has withdrawn. The server is told
+// that too: a request has an answer, and one that waits for it would wait for ever.
 func (c *Connection) dropQuestionsOf(call uint64) {
 	c.endQuestions("has been withdrawn", func(o *open) bool { return o.Call == call })
 }

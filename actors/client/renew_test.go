@@ -94,8 +94,9 @@ func TestForgottenSessionIsRenewedInPlace(t *testing.T) {
 	})
 }
 
-// A call that a server refuses since it has forgotten the session waits for the next one: the server is
-// not asked again on the connection that is about to end, where nobody could tell what it has done.
+// A call that a server refuses since it has forgotten the session waits for the next one: the
+// server is not asked again on the connection that is about to end, where nobody could tell what
+// it has done.
 func TestRefusedCallWaitsForTheNextSession(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()

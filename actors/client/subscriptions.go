@@ -105,9 +105,10 @@ type interestDue struct{ op interest.Op }
 
 func (interestDue) Class() otp.Class { return otp.Owed }
 
-// alsoFollow tells an instance that somebody wants to hear of a resource, or nobody any more. A call
-// may run on any instance of a server, and change a resource there, and each announces changes to
-// its own subscribers only. Owed: it is sent once to each instance for each such change.
+// alsoFollow tells an instance that somebody wants to hear of a resource, or nobody any more. A
+// call may run on any instance of a server, and change a resource there, and each announces
+// changes to its own subscribers only. Owed: it is sent once to each instance for each such
+// change.
 type alsoFollow struct {
 	op  interest.Op // Follow or Unfollow
 	uri string
@@ -160,7 +161,8 @@ func (c *Connection) subscribes(x *request.Exchange) (taken bool) {
 	return true
 }
 
-// intercept reports written when the server is to hear of a call. Done, if any, is told of its answer.
+// intercept reports written when the server is to hear of a call. Done, if any, is told of its
+// answer.
 func (c *Connection) intercept(x *request.Exchange) (done func(error), written bool) {
 	in, ok := about(x)
 	if !ok { // the server says what is wrong
@@ -170,9 +172,9 @@ func (c *Connection) intercept(x *request.Exchange) (done func(error), written b
 	return done, done != nil
 }
 
-// servesSubscriber notes on whose behalf the server is subscribed to a resource: what it says without
-// naming a call may be about that. An instance does not know the sessions of the first one, and where
-// several principals share that, it may be about any of them.
+// servesSubscriber notes on whose behalf the server is subscribed to a resource: what it says
+// without naming a call may be about that. An instance does not know the sessions of the first
+// one, and where several principals share that, it may be about any of them.
 func (c *Connection) servesSubscriber(row string) {
 	user, known := c.clients[row]
 	switch {

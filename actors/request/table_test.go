@@ -52,8 +52,8 @@ func (b *books) count(begun, ended int) {
 	b.begun, b.ended, b.now = b.begun+begun, b.ended+ended, b.now+begun-ended
 }
 
-// An exchange has one outcome, whoever settles it and however many do at the same time; its owner and
-// the books hear of one end, and nothing of it is left in the table.
+// An exchange has one outcome, whoever settles it and however many do at the same time; its owner
+// and the books hear of one end, and nothing of it is left in the table.
 func TestTableProperties(t *testing.T) {
 	for seed := range uint64(50) {
 		own, books := &owner{ended: map[uint64]int{}}, &books{}

@@ -7,8 +7,8 @@ import (
 	merge "mcpd/gateway/catalog"
 )
 
-// names is how answers of a server are rewritten for a client of the list of all servers. It lasts as
-// long as the call, which needs neither the request nor the view.
+// names is how answers of a server are rewritten for a client of the list of all servers. It
+// lasts as long as the call, which needs neither the request nor the view.
 type names struct {
 	addresses  *merge.Addresses  // nil keeps errors as they are
 	references *merge.References // nil keeps results as they are

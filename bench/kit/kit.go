@@ -90,8 +90,8 @@ func (r *Run) Bound(name string, subject record.Measurement, bound float64, l Li
 	return r.Compare(name, subject, baseline, l)
 }
 
-// Count is Compare for a number of things, such as objects on the heap, which is judged by itself: its
-// limits are numbers of the same things.
+// Count is Compare for a number of things, such as objects on the heap, which is judged by
+// itself: its limits are numbers of the same things.
 func (r *Run) Count(name string, subject record.Measurement, l Limits) error {
 	return r.Beyond(name, subject, record.Measurement{Rounds: make([]float64, len(subject.Rounds))}, l)
 }

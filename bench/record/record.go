@@ -76,8 +76,8 @@ type Measurement struct {
 	Calls *load.Counts `json:"calls,omitzero"`
 }
 
-// Comparison is a ratio of two measurements, their difference, or a count by itself, with what it must
-// and what it should be.
+// Comparison is a ratio of two measurements, their difference, or a count by itself, with what it
+// must and what it should be.
 type Comparison struct {
 	Scenario string `json:"scenario"`
 	Case     string `json:"case"`

@@ -8,8 +8,8 @@ import (
 	"mcpd/internal/load"
 )
 
-// Headline is one of the rows that a reader sees first. It names a comparison of the record, and the
-// two measurements that are shown with it.
+// Headline is one of the rows that a reader sees first. It names a comparison of the record, and
+// the two measurements that are shown with it.
 type Headline struct {
 	Says  string // what the figure means, in a sentence
 	Label string // the same in a few words, for the plot
@@ -118,8 +118,8 @@ func (h Headline) measured(r record.Record, s Side) (m record.Measurement, ok bo
 	return r.Measurements[i], true
 }
 
-// figured is a measurement as a headline shows it: the geometric mean of its rounds, as ratios are, and
-// its 95 % interval.
+// figured is a measurement as a headline shows it: the geometric mean of its rounds, as ratios
+// are, and its 95 % interval.
 func figured(m record.Measurement) string {
 	ones := make([]float64, len(m.Rounds))
 	for i := range ones {

@@ -44,8 +44,9 @@ type strip struct {
 	Goal             float64 // 0 is none
 }
 
-// Plot draws the headlines that have a limit: how many times its limit each is, with its 95 % interval.
-// A limit from below is turned round, so that what lies left of the line holds everywhere.
+// Plot draws the headlines that have a limit: how many times its limit each is, with its 95 %
+// interval. A limit from below is turned round, so that what lies left of the line holds
+// everywhere.
 func Plot(w io.Writer, r record.Record) error {
 	var values []float64
 	type one struct {

@@ -1,6 +1,7 @@
-// Package report shows what runs of the bench measured: as one page of headlines with a plot, as text on
-// a terminal, as tables of everything in Markdown, and as one page of HTML that needs nothing but itself.
-// Each is a pure function of records. It judges nothing: verdicts stand in the records.
+// Package report shows what runs of the bench measured: as one page of headlines with a plot, as
+// text on a terminal, as tables of everything in Markdown, and as one page of HTML that needs
+// nothing but itself. Each is a pure function of records. It judges nothing: verdicts stand in
+// the records.
 package report
 
 import (

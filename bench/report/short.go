@@ -14,8 +14,8 @@ type shortfall struct {
 	Lines []string
 }
 
-// Shortfalls that a terminal is not shown: failures are told apart from the tables, and which goals are
-// not reached is in the tables.
+// Shortfalls that a terminal is not shown: failures are told apart from the tables, and which
+// goals are not reached is in the tables.
 const (
 	failed      = "What the run fails on"
 	notReached  = "Goals that are not reached"

@@ -22,8 +22,8 @@ const (
 // none stands where a headline has nothing to show.
 const none = "–"
 
-// Summary writes a record as the one page that people read first: the headlines, their plot, and what
-// falls short, with the reason. All else is behind it, in FullFile.
+// Summary writes a record as the one page that people read first: the headlines, their plot, and
+// what falls short, with the reason. All else is behind it, in FullFile.
 func Summary(w io.Writer, r record.Record) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<!-- Written by go test ./bench/report -update, from %s. Do not edit. -->\n\n# %s\n\n", RecordFile, heading)
@@ -111,7 +111,8 @@ func (h Headline) cells(r record.Record) []string {
 	return []string{ours, beside, is, gate, verdict}
 }
 
-// verdictOf is the verdict of a gate in a word and its mark. One that is owed has a word of its own.
+// verdictOf is the verdict of a gate in a word and its mark. One that is owed has a word of its
+// own.
 func verdictOf(c record.Comparison) string {
 	s := states[c.Verdict]
 	if c.Owed != "" {
@@ -120,8 +121,8 @@ func verdictOf(c record.Comparison) string {
 	return strings.TrimSpace(s.Mark + " " + s.Word)
 }
 
-// lacking is what falls short, in sentences: gates that fail, that are owed with the reason, and that
-// nobody can judge, then goals and what is missing.
+// lacking is what falls short, in sentences: gates that fail, that are owed with the reason, and
+// that nobody can judge, then goals and what is missing.
 func lacking(r record.Record) (list []shortfall) {
 	var fails, owed, unclear []group
 	for _, c := range r.Comparisons {

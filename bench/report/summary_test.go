@@ -18,8 +18,8 @@ import (
 	"mcpd/internal/load"
 )
 
-// Each headline is a comparison of the committed record, beside the two measurements that are compared
-// there. A scenario that is newer than the record is measured by the next full run.
+// Each headline is a comparison of the committed record, beside the two measurements that are
+// compared there. A scenario that is newer than the record is measured by the next full run.
 func TestHeadlinesAreOfTheRecord(t *testing.T) {
 	r := committed(t)
 	for _, h := range Headlines {
@@ -185,7 +185,8 @@ func TestPlotIsWithinItsFrame(t *testing.T) {
 	}
 }
 
-// A terminal has what a few scenarios compared, with every figure, and of a whole run no more than fits.
+// A terminal has what a few scenarios compared, with every figure, and of a whole run no more
+// than fits.
 func TestTerminalShowsWhatFits(t *testing.T) {
 	few := show(t, Terminal, sample(t))
 	for _, want := range []string{

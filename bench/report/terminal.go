@@ -11,13 +11,13 @@ import (
 	"mcpd/internal/draw"
 )
 
-// screen is how many lines of one kind a terminal is shown. A run of few scenarios has no more; one of
-// all of them has hundreds.
+// screen is how many lines of one kind a terminal is shown. A run of few scenarios has no more;
+// one of all of them has hundreds.
 const screen = 40
 
-// Terminal writes a record as whoever has waited for the run wants to see it: what was compared and, if
-// that is not much, every figure; then what is owed, cannot be judged or is missing. Of a run of
-// everything it has the headlines. Failures are for whoever runs it to tell.
+// Terminal writes a record as whoever has waited for the run wants to see it: what was compared
+// and, if that is not much, every figure; then what is owed, cannot be judged or is missing. Of a
+// run of everything it has the headlines. Failures are for whoever runs it to tell.
 func Terminal(w io.Writer, r record.Record) error {
 	var b strings.Builder
 	for _, line := range remarks(r) {

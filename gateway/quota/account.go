@@ -135,7 +135,8 @@ func (a *Account) Reserve(k Kind, n int) (*Reservation, *Refusal) {
 	return r, nil
 }
 
-// ReserveAs is Reserve with a Reservation that is a part of what it is for, and was not used before.
+// ReserveAs is Reserve with a Reservation that is a part of what it is for, and was not used
+// before.
 func (a *Account) ReserveAs(r *Reservation, k Kind, n int) *Refusal {
 	if a == nil || a.tryAs(r, k, 0, n) {
 		return nil

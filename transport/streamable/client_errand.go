@@ -10,9 +10,10 @@ import (
 	"mcpd/transport"
 )
 
-// A request to a server needs one wait as a rule, for its answer: a connection is kept, and the answer
-// is small and comes alone. Who waits for the answer anyway can do all of that, as an errand. What needs
-// more waits, or lasts when the errand is recalled, goes on in a goroutine of its own.
+// A request to a server needs one wait as a rule, for its answer: a connection is kept, and the
+// answer is small and comes alone. Who waits for the answer anyway can do all of that, as an
+// errand. What needs more waits, or lasts when the errand is recalled, goes on in a goroutine of
+// its own.
 
 var (
 	_ transport.Borrower = (*Client)(nil)
@@ -53,9 +54,9 @@ func (o *outgoing) Run() {
 // Recall implements transport.Errand.
 func (o *outgoing) Recall() { o.flight.recall() }
 
-// ask carries a request over a connection that is kept, and gives its answer to put. It reports false
-// where that is not all, or put does not take the answer: what was done until then is not done again. Lent
-// says that it is an errand.
+// ask carries a request over a connection that is kept, and gives its answer to put. It reports
+// false where that is not all, or put does not take the answer: what was done until then is not
+// done again. Lent says that it is an errand.
 func (o *outgoing) ask(put func(transport.Inbound) bool, lent bool) bool {
 	if !o.answered {
 		if o.flight.sent.w == nil && !o.begin(lent) || !o.flight.arrives() || !o.plain() {
@@ -70,12 +71,12 @@ func (o *outgoing) ask(put func(transport.Inbound) bool, lent bool) bool {
 	return true
 }
 
-// lentBody is the largest body that an errand writes: a recall does not end a write, and so much never
-// waits for a server that has nothing else to read.
+// lentBody is the largest body that an errand writes: a recall does not end a write, and so much
+// never waits for a server that has nothing else to read.
 const lentBody = 4 << 10
 
-// begin sends a request that needs no wait for that. It reports false where it does, and when it has
-// ended.
+// begin sends a request that needs no wait for that. It reports false where it does, and when it
+// has ended.
 func (o *outgoing) begin(lent bool) bool {
 	c := o.client
 	t, own := c.transport.(*Transport)

@@ -14,8 +14,8 @@ import (
 func (c *Client) Mirror(lookup func(tool string) []headers.Mirror) { c.mirrored = lookup }
 
 // fields are those by which a POST of m is routed, in the revisions that have them
-// (2026-07-28 §basic/transports/streamable-http). One that is too long is left out: its server will say
-// that it misses it.
+// (2026-07-28 §basic/transports/streamable-http). One that is too long is left out: its server
+// will say that it misses it.
 func (c *Client) fields(m jsonrpc.Message) []headers.Field {
 	if m.Method != probe && !c.has(protocol.RoutingHeaders) {
 		return nil
@@ -35,7 +35,8 @@ func (c *Client) fields(m jsonrpc.Message) []headers.Field {
 // probe is of the revision that it names itself, whatever was negotiated.
 const probe = "server/discover"
 
-// header is what goes with the POST beside that of all: what it takes for an answer, and its fields.
+// header is what goes with the POST beside that of all: what it takes for an answer, and its
+// fields.
 func (o *outgoing) header() http.Header {
 	if len(o.fields) == 0 {
 		return postAccept

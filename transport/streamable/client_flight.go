@@ -124,8 +124,8 @@ func (f *flight) recall() {
 	}
 }
 
-// arrives waits for the response, and reports false when it was recalled before that is there, or there
-// will be none.
+// arrives waits for the response, and reports false when it was recalled before that is there, or
+// there will be none.
 func (f *flight) arrives() bool {
 	f.mu.Lock()
 	wait := f.sent.err == nil && !(f.lent && f.recalled)

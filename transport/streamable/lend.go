@@ -8,8 +8,8 @@ import (
 	"mcpd/transport"
 )
 
-// Lend implements transport.Lender: the goroutine of net/http that waits for the outcome carries the
-// request, until there is something else to do. It runs one errand.
+// Lend implements transport.Lender: the goroutine of net/http that waits for the outcome carries
+// the request, until there is something else to do. It runs one errand.
 func (r *reply) Lend(e transport.Errand) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -45,8 +45,8 @@ func (r *reply) run() {
 	e.Run()
 }
 
-// pressing reports whether there is something to do for the goroutine that was said before it carries
-// anything, maybe by the same token that told it of the errand.
+// pressing reports whether there is something to do for the goroutine that was said before it
+// carries anything, maybe by the same token that told it of the errand.
 func (r *reply) pressing() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -61,7 +61,8 @@ func (r *reply) pass() {
 	}
 }
 
-// lineOf is the connection of a request that is the only one there, and ends with it; nil for any other.
+// lineOf is the connection of a request that is the only one there, and ends with it; nil for any
+// other.
 func lineOf(r *http.Request) *connection {
 	c := connectionOf(r)
 	if r.ProtoMajor != 1 || c == nil || c.outlived {
@@ -70,8 +71,8 @@ func lineOf(r *http.Request) *connection {
 	return c
 }
 
-// departure is closed when the client leaves. It is nil where that wakes the outlet of the reply instead,
-// which spares a channel for each call: see await.
+// departure is closed when the client leaves. It is nil where that wakes the outlet of the reply
+// instead, which spares a channel for each call: see await.
 func (r *reply) departure(req *http.Request) <-chan struct{} {
 	if r.line == nil {
 		return req.Context().Done()
@@ -90,8 +91,8 @@ func (c *connection) await(o *outlet) {
 	}
 }
 
-// ends notes that a read has failed. Where nobody waits, one that was ended by a deadline says nothing of
-// the client: it is how net/http ends its own.
+// ends notes that a read has failed. Where nobody waits, one that was ended by a deadline says
+// nothing of the client: it is how net/http ends its own.
 func (c *connection) ends(err error) {
 	o := c.waiter.Load()
 	if o != nil || !errors.Is(err, os.ErrDeadlineExceeded) {

@@ -43,8 +43,8 @@ func (l *lone) Lend(e transport.Errand) bool {
 	return true
 }
 
-// Errands of many callers that are recalled at random lose no request, give nobody the answer of another,
-// and leave nothing behind.
+// Errands of many callers that are recalled at random lose no request, give nobody the answer of
+// another, and leave nothing behind.
 func TestErrandsInACrowd(t *testing.T) {
 	before := runtime.NumGoroutine()
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -185,7 +185,8 @@ func (b *brittle) Write(p []byte) (int, error) {
 	return b.TCPConn.Write(p)
 }
 
-// A panic of an errand ends the connection of its client, and leaves nothing behind: who ran it goes on.
+// A panic of an errand ends the connection of its client, and leaves nothing behind: who ran it
+// goes on.
 func TestErrandThatPanics(t *testing.T) {
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", jsonType)

@@ -179,8 +179,8 @@ func (l *lending) ways() string {
 	return strings.Join(l.where, " ")
 }
 
-// The goroutine that waits for an answer reads it from the server, once a connection is kept there. An
-// answer in pieces, or a stream, is read by a goroutine of its own.
+// The goroutine that waits for an answer reads it from the server, once a connection is kept
+// there. An answer in pieces, or a stream, is read by a goroutine of its own.
 func TestWaiterCarriesItsRequest(t *testing.T) {
 	l := newLending(t, Options{})
 	session := l.session(protocol.V20251125)
@@ -251,8 +251,8 @@ func TestErrandIsRecalled(t *testing.T) {
 	}
 }
 
-// An outcome ends the client's wait at once, also while its request is carried. The server's answer is
-// dropped when it comes.
+// An outcome ends the client's wait at once, also while its request is carried. The server's
+// answer is dropped when it comes.
 func TestOutcomeOvertakesTheErrand(t *testing.T) {
 	l := newLending(t, Options{})
 	session := l.session(protocol.V20251125)
@@ -271,8 +271,8 @@ func TestOutcomeOvertakesTheErrand(t *testing.T) {
 	}
 }
 
-// A client that leaves is noticed while its goroutine carries the request, and so is one that leaves
-// before it does.
+// A client that leaves is noticed while its goroutine carries the request, and so is one that
+// leaves before it does.
 func TestErrandEndsWithItsClient(t *testing.T) {
 	l := newLending(t, Options{})
 	session := l.session(protocol.V20251125)

@@ -14,8 +14,8 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// pricedServer answers each request of its one connection with the same bytes, and allocates nothing
-// meanwhile. Each request comes in one piece.
+// pricedServer answers each request of its one connection with the same bytes, and allocates
+// nothing meanwhile. Each request comes in one piece.
 func pricedServer(t testing.TB, answer string) (url string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -94,8 +94,8 @@ func (a *asker) ask(t testing.TB) {
 	}
 }
 
-// An exchange with a server over a kept connection makes no more objects and bytes than this, with a
-// goroutine of its own. Smaller numbers are to be written down here.
+// An exchange with a server over a kept connection makes no more objects and bytes than this,
+// with a goroutine of its own. Smaller numbers are to be written down here.
 func TestPriceOfAnExchange(t *testing.T) {
 	if mcptest.Raced {
 		t.Skip("the race detector has pools drop what they hold")

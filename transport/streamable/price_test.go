@@ -185,9 +185,10 @@ func price(of func()) (objects, bytes uint64) {
 	return objects, bytes
 }
 
-// A call over a kept connection takes few objects and bytes beyond those of net/http: its body, what
-// its answer is waited for with, and what knows whether that has begun. A server that net/http serves
-// alone has it look for the end of the body, and sets a field, which takes objects as well.
+// A call over a kept connection takes few objects and bytes beyond those of net/http: its body,
+// what its answer is waited for with, and what knows whether that has begun. A server that
+// net/http serves alone has it look for the end of the body, and sets a field, which takes
+// objects as well.
 func TestPriceOfACall(t *testing.T) {
 	if mcptest.Raced {
 		t.Skip("the race detector has pools drop what they hold")

@@ -78,7 +78,8 @@ func (w *wire) exchange(ctx context.Context, out []byte) (resp *http.Response, b
 	return resp, s.begun, err
 }
 
-// send sends a request, which is written out. After an error that came before any of it has left the connection is closed.
+// send sends a request, which is written out. After an error that came before any of it has left
+// the connection is closed.
 func (w *wire) send(ctx context.Context, out []byte) sent {
 	s := sent{w: w, ctx: ctx, grip: cutAtEnd(ctx, w)}
 	w.room = responseHeaderBytes

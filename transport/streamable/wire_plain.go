@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// plainAnswer is a response with a JSON body that has arrived whole and says nothing out of the ordinary,
-// as nearly all do.
+// plainAnswer is a response with a JSON body that has arrived whole and says nothing out of the
+// ordinary, as nearly all do.
 type plainAnswer struct {
 	size  int    // of all of it
 	body  []byte // a copy
@@ -21,8 +21,8 @@ var (
 	fieldEnd   = []byte(": ")
 )
 
-// plainAnswer looks at what was read, and takes nothing. It reports false for whatever is for net/http to
-// judge, and for a response that names another session.
+// plainAnswer looks at what was read, and takes nothing. It reports false for whatever is for
+// net/http to judge, and for a response that names another session.
 func (w *wire) plainAnswer(session string) (a plainAnswer, ok bool) {
 	there, _ := w.in.Peek(w.in.Buffered()) // as much as there is: it cannot fail
 	end := bytes.Index(there, headEnd)
@@ -97,8 +97,8 @@ func isPlain(name, value []byte) bool {
 
 func blank(b byte) bool { return b == ' ' || b == '\t' }
 
-// done takes an answer from the connection, and keeps that for the next request. Whole says that nothing
-// has ended it meanwhile.
+// done takes an answer from the connection, and keeps that for the next request. Whole says that
+// nothing has ended it meanwhile.
 func (w *wire) done(a plainAnswer, whole bool) {
 	_, _ = w.in.Discard(a.size) // it is there
 	w.lasts = a.lasts

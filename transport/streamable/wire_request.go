@@ -92,8 +92,8 @@ func appendLength(to []byte, n int64) []byte {
 	return append(strconv.AppendInt(to, n, 10), "\r\n\r\n"...)
 }
 
-// appendPost writes a POST, the head of which is written already but for its own fields and the length
-// of its body.
+// appendPost writes a POST, the head of which is written already but for its own fields and the
+// length of its body.
 func appendPost(to, head []byte, own []headers.Field, body []byte) []byte {
 	to = append(to, head...)
 	for _, f := range own {

@@ -78,8 +78,8 @@ func (h *Heirs) Damage(heir any) {
 
 func (h *Heirs) site(name string, harm func()) { h.sites = append(h.sites, site{name, harm}) }
 
-// walk collects what may be broken below v: in the heir's own types, in those of its parts, and in those of
-// package protocol that hold its state.
+// walk collects what may be broken below v: in the heir's own types, in those of its parts, and
+// in those of package protocol that hold its state.
 func (h *Heirs) walk(name string, v reflect.Value) {
 	if slices.Contains(h.Whole, v.Type().String()) || slices.Contains(h.Whole, name) {
 		return

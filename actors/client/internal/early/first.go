@@ -48,8 +48,8 @@ func (e *Early) Answered(now time.Time) bool {
 // Given says that the server is given a call.
 func (e *Early) Given() { e.given = true }
 
-// Ping has calls wait until it is known whether the server asks something because of what it was told
-// just now: it does so before it answers a ping.
+// Ping has calls wait until it is known whether the server asks something because of what it was
+// told just now: it does so before it answers a ping.
 func (e *Early) Ping() { e.given, e.pinging = false, true }
 
 // Pong says that the ping is answered, or was not sent.
@@ -62,8 +62,8 @@ func (e *Early) Asks(now time.Time) bool {
 		(e.pinging || len(e.questions) > 0 || now.Before(e.rests) || len(e.asked) > 0)
 }
 
-// Queued says that a call waits, and reports whether it is the first to wait for answers, for Wait at
-// most.
+// Queued says that a call waits, and reports whether it is the first to wait for answers, for
+// Wait at most.
 func (e *Early) Queued(now time.Time) bool {
 	if e.Waiting() || !e.Asks(now) {
 		return false

@@ -34,8 +34,8 @@ func (e *Early) AskedOutside(method, session string) {
 // WantsSession reports whether the server wants to ask the first session something.
 func (e *Early) WantsSession() bool { return len(e.questions) > 0 || e.none }
 
-// WantsRootsOf reports whether the server is to ask for roots anew, of the session that would be asked
-// now: it was refused those of a session, or has those of another.
+// WantsRootsOf reports whether the server is to ask for roots anew, of the session that would be
+// asked now: it was refused those of a session, or has those of another.
 func (e *Early) WantsRootsOf(session string) bool {
 	asks := func(in transport.Inbound) bool { return in.Message.Method == rootsList }
 	return session != "" && (e.none || e.unsaid || e.of != "" && e.of != session) &&

@@ -80,8 +80,9 @@ func (h *Handshake) agree(now time.Time, f Facts) Effect {
 	return Effect{Do: Agree, Facts: f}
 }
 
-// modernOnly reports whether initialize was answered, with a revision or an error, as by a server that
-// has no handshake. It has no one way to say so, as a legacy server has none to refuse a probe.
+// modernOnly reports whether initialize was answered, with a revision or an error, as by a server
+// that has no handshake. It has no one way to say so, as a legacy server has none to refuse a
+// probe.
 func modernOnly(version string, err error) bool {
 	var answer *jsonrpc.Error
 	var status *streamable.StatusError
@@ -99,8 +100,8 @@ func handshakeless(err error) bool {
 	}, answer.Code)
 }
 
-// Unspoken is the error of a server that has answered the handshake, and not in a revision that may be
-// spoken to it. It would answer the same again.
+// Unspoken is the error of a server that has answered the handshake, and not in a revision that
+// may be spoken to it. It would answer the same again.
 type Unspoken struct {
 	error
 	ours []string

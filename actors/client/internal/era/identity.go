@@ -11,16 +11,16 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// Identity says when a server behind a URL is asked whether it is another. Of a server that was found
-// to be another it knows what it spoke, until one is there that speaks something else. The zero
-// Identity is of a server of which nothing is known.
+// Identity says when a server behind a URL is asked whether it is another. Of a server that was
+// found to be another it knows what it spoke, until one is there that speaks something else. The
+// zero Identity is of a server of which nothing is known.
 type Identity struct {
 	pauses [signs]pause // before that is asked again
 	former Dialect
 }
 
-// Dialect is what tells a server that is another from the one that it was. The zero Dialect is that of
-// none.
+// Dialect is what tells a server that is another from the one that it was. The zero Dialect is
+// that of none.
 type Dialect struct {
 	Era       protocol.Era
 	Transport string
@@ -43,8 +43,8 @@ func (i *Identity) Agreed(speaks Dialect) {
 }
 
 // Check reads the answer to Question of a server that spoke v, and reports whether it is another. A
-// server that has trouble of its own has not shown that. One that does not know ping may be a modern
-// one, or a legacy one that is not as it should be: it is unsure until CheckModern.
+// server that has trouble of its own has not shown that. One that does not know ping may be a
+// modern one, or a legacy one that is not as it should be: it is unsure until CheckModern.
 func Check(v protocol.Version, result jsontext.Value, err error) (another, unsure bool) {
 	if v.Era() == protocol.Legacy {
 		if e, ok := errors.AsType[*jsonrpc.Error](err); ok && e.Code == jsonrpc.CodeMethodNotFound {

@@ -13,8 +13,9 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// probe asks a server whether it speaks a revision without handshake, in one that may be spoken. One
-// that has refused a handshake as only a server without one does may take as long as a start may.
+// probe asks a server whether it speaks a revision without handshake, in one that may be spoken.
+// One that has refused a handshake as only a server without one does may take as long as a start
+// may.
 func (h *Handshake) probe(v protocol.Version) Effect {
 	h.probing, h.probed, h.silent, h.asked = true, true, false, v
 	within := min(ProbeTimeout, h.o.Timeout/2)
@@ -92,9 +93,10 @@ func (h *Handshake) fail(why error) Effect {
 	return Effect{Do: Fail, Err: errors.Join(h.greeted, why)}
 }
 
-// another is the revision of an era in which a server is asked once more, after it has refused the one
-// that it was asked in: the newest that it has named, or that a client of ours speaks. Only a refusal
-// that may be about the revision counts. Each revision is tried once, so this ends.
+// another is the revision of an era in which a server is asked once more, after it has refused
+// the one that it was asked in: the newest that it has named, or that a client of ours speaks.
+// Only a refusal that may be about the revision counts. Each revision is tried once, so this
+// ends.
 func (h *Handshake) another(era protocol.Era, a Answer) (protocol.Version, bool) {
 	var answer *jsonrpc.Error
 	var status *streamable.StatusError

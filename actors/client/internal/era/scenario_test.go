@@ -22,8 +22,8 @@ var update = flag.Bool("update", false, "rewrite the scenarios in testdata with 
 
 var start = time.Unix(1_800_000_000, 0)
 
-// The scenarios are a handshake in text: what the server does, and, indented, what it is asked next.
-// A file is a list of lines:
+// The scenarios are a handshake in text: what the server does, and, indented, what it is asked
+// next. A file is a list of lines:
 //
 //	# what it shows
 //	begin                    with the words modern, dies, sse, piped, and spoken, greets, floor and

@@ -60,15 +60,15 @@ func signToModern(e *jsonrpc.Error) Sign {
 	return None
 }
 
-// Codes of no specification: what servers of TypeScript say to a request without a session, and with
-// one that they do not know.
+// Codes of no specification: what servers of TypeScript say to a request without a session, and
+// with one that they do not know.
 const (
 	codeNotBegun  = -32000
 	codeNoSession = -32001
 )
 
-// Pauses after the host has asked a server, because of a refusal, whether it is another. Each is twice
-// as long as the one before, until the server was found to be another.
+// Pauses after the host has asked a server, because of a refusal, whether it is another. Each is
+// twice as long as the one before, until the server was found to be another.
 const (
 	FirstDoubt = 100 * time.Millisecond
 	LastDoubt  = 10 * time.Second

@@ -17,8 +17,8 @@ type heard struct{}
 func (heard) Reply(struct{}) bool { return true }
 func (heard) Fail(error)          {}
 
-// Repair makes a table sound again, whatever a crash has done to it: the table counts what it keeps,
-// and asks the next server for everything anew.
+// Repair makes a table sound again, whatever a crash has done to it: the table counts what it
+// keeps, and asks the next server for everything anew.
 func TestDamagedTableIsSound(t *testing.T) {
 	for seed := range uint64(3000) {
 		account := quota.NewLedger(nil).Of("acme")

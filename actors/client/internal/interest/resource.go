@@ -164,8 +164,8 @@ func (s *step) followed(uri string, wanted bool, err error) {
 	}
 }
 
-// missed tells a session that a resource may have changed while it was not subscribed to it, once it
-// is again.
+// missed tells a session that a resource may have changed while it was not subscribed to it, once
+// it is again.
 func (s *step) missed(uri, session string) {
 	switch waiting, asked := s.asking[uri]; {
 	case !s.to.Ready: // see restore

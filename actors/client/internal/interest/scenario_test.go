@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the scenarios in testdata with what a table does now")
 
-// The scenarios are sessions and a server in text: what each did, and, indented, what the others saw.
-// A file is a list of lines:
+// The scenarios are sessions and a server in text: what each did, and, indented, what the others
+// saw. A file is a list of lines:
 //
 //	# what it shows
 //	one wishes info a b            a level, - for none, and resources

@@ -73,8 +73,8 @@ func (t *Table) Step(now time.Time, to Server, in Event) []Effect {
 
 func (s *step) do(e Effect) { s.effects = append(s.effects, e) }
 
-// Next is the next request to the server, if one may be sent now: Answered comes back, or Crowded at
-// once.
+// Next is the next request to the server, if one may be sent now: Answered comes back, or Crowded
+// at once.
 func (t *Table) Next() (a Ask, ok bool) {
 	if len(t.queue) == 0 || t.out >= AtOnce || t.crowded {
 		return a, false
@@ -117,8 +117,8 @@ func (s *step) grant(refused error) {
 	}
 }
 
-// leave lets go of what only this session had wanted. Nobody waits for its wish any more, but a call
-// counts as owed until it is answered.
+// leave lets go of what only this session had wanted. Nobody waits for its wish any more, but a
+// call counts as owed until it is answered.
 func (s *step) leave(session string) {
 	if w, waits := s.wishes[session]; waits {
 		delete(s.wishes, session)

@@ -43,7 +43,8 @@ type wish struct {
 	from    Waiter
 }
 
-// waiter is a call that waits for a subscription, or else a session that hears of the resource then.
+// waiter is a call that waits for a subscription, or else a session that hears of the resource
+// then.
 type waiter struct {
 	call    *request.Exchange
 	session string

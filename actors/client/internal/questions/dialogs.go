@@ -19,7 +19,8 @@ type Dialogs struct {
 	shown   *Dialog              // of the connection, as the tree and the first connection know it
 }
 
-// Note remembers that a tool, prompt or resource asks its user. One without a name is not remembered.
+// Note remembers that a tool, prompt or resource asks its user. One without a name is not
+// remembered.
 func (d *Dialogs) Note(asker string) {
 	if asker == "" || len(d.askers) >= MaxAskers {
 		return

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A question that names no call is for the only client that is there. While others may be back at any
-// moment nothing is decided, and with several clients the question is nobody's.
+// A question that names no call is for the only client that is there. While others may be back at
+// any moment nothing is decided, and with several clients the question is nobody's.
 func TestOnlyClientThatIsThereIsAsked(t *testing.T) {
 	const here, late, gone = 0, GoneAfter - 1, GoneAfter
 	for name, tt := range map[string]struct {

@@ -20,8 +20,8 @@ var update = flag.Bool("update", false, "rewrite the scenarios in testdata with 
 
 var start = time.Unix(1_800_000_000, 0)
 
-// The scenarios are what a server asks in text: what happens, and, indented, what comes of it. A file
-// is a list of lines:
+// The scenarios are what a server asks in text: what happens, and, indented, what comes of it. A
+// file is a list of lines:
 //
 //	# what it shows
 //	server starts

@@ -99,9 +99,9 @@ func (t *Table[To]) LateBytes(call uint64) (n int) {
 	return n
 }
 
-// Passable is since when other calls may be written beside those in flight: when the newest question
-// was asked that one of them waits for. It reports false unless all of them either wait for their user
-// or were themselves written beside one that does.
+// Passable is since when other calls may be written beside those in flight: when the newest
+// question was asked that one of them waits for. It reports false unless all of them either wait
+// for their user or were themselves written beside one that does.
 func (t *Table[To]) Passable(calls iter.Seq[Call]) (since time.Time, ok bool) {
 	asked := map[uint64]time.Time{}
 	for _, q := range t.open {
