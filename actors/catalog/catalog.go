@@ -97,7 +97,7 @@ type (
 	boot    struct{}
 	arrived struct {
 		conn    *conn
-		session client.AttachRequest
+		session *client.AttachRequest
 		err     error
 	}
 	retry struct {
@@ -153,8 +153,11 @@ func (c *Catalog) Init(p *otp.Process) error {
 			c.left += m.Bytes
 		}
 		for key, conn := range order.By(s.conns, tenant.Key.Compare) {
-			conn.arriving, conn.dismissed, conn.removed = 0, false, false // the answers went to the previous incarnation
+			conn.dismissed, conn.removed = false, false
 			c.count(s, key, conn)
+			for _, session := range conn.arriving { // the answers went to the previous incarnation
+				c.attach(conn, session)
+			}
 			_ = p.Send(conn.ref, client.Describe{})
 		}
 		for key := range order.By(s.opening, tenant.Key.Compare) { // the answer was lost with the last incarnation, and so may be a report

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"slices"
 	"time"
 
 	"mcpd/actors/client"
@@ -83,29 +84,30 @@ func (c *Catalog) use(s *server, key tenant.Key, conn *conn, caller Caller) {
 	if caller.Session == "" {
 		return
 	}
-	conn.arriving++
 	user := client.User{Principal: caller.Principal, Presence: caller.Presence, Version: caller.Version}
 	if key.Share != tenant.BySession && key.Fingerprint != shown(s.config, caller.fingerprint()) || s.config.Instances == 1 {
 		user.Differs, user.Declare = true, declared(s.config, caller.Told())
 	}
-	session := client.AttachRequest{Session: caller.Session, Ref: caller.Ref, Holds: caller.Holds, User: user}
+	session := &client.AttachRequest{Session: caller.Session, Ref: caller.Ref, Holds: caller.Holds, User: user}
+	conn.arriving = append(conn.arriving, session)
 	c.attach(conn, session)
 }
 
-func (c *Catalog) attach(conn *conn, session client.AttachRequest) {
-	otp.CallAsync(c.p, conn.ref, session, func(_ struct{}, err error) any {
+func (c *Catalog) attach(conn *conn, session *client.AttachRequest) {
+	otp.CallAsync(c.p, conn.ref, *session, func(_ struct{}, err error) any {
 		return arrived{conn, session, err}
 	})
 }
 
 // arrived hears that a connection knows of a session, or does not. One that crashed on it is told
-// again: it would never hear that the session ends. Its restart budget bounds how often.
+// again, as by the next incarnation if this one misses the answer: it would never hear that the
+// session ends. Restart budgets bound how often.
 func (c *Catalog) arrived(m arrived) {
 	if m.err != nil && m.conn.ref.Alive() {
 		c.attach(m.conn, m.session)
 		return
 	}
-	m.conn.arriving--
+	m.conn.arriving = slices.DeleteFunc(m.conn.arriving, func(s *client.AttachRequest) bool { return s == m.session })
 }
 
 // leave keeps what a connection left behind until there is another. When its supervisor runs, that is now.

@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -127,6 +128,50 @@ func TestSessionThatDidNotArriveKeepsNoConnection(t *testing.T) {
 		if got := r.record("files").Open; got != 0 {
 			t.Errorf("%d connections when it has been there, want none", got)
 		}
+	})
+}
+
+// A connection that crashed on a session is told of it again also when the catalogue crashes on its
+// answer, or misses it: the connection would never hear that the session ends.
+func TestSessionArrivesWhereBothEndsCrash(t *testing.T) {
+	const attach = "*otp.Call[mcpd/actors/client.AttachRequest,struct {}]"
+	arrives := func(t *testing.T, r *rig, connect func()) {
+		r.ready()
+		r.attached = nil
+		connect()
+		r.Struck()
+		if !slices.Contains(r.attached, "s-ci") {
+			t.Errorf("the connection knows of %q", r.attached)
+		}
+		key := tenant.Key{Share: tenant.ByTenant}
+		r.Send("catalog", &client.Unused{Server: "files", Key: key, From: r.Ref("client_sup/" + files + "/connection")})
+		if got := r.record("files").Open; got != 0 {
+			t.Errorf("%d connections when it has been there, want none", got)
+		}
+	}
+	run(t, func(r *rig) {
+		arrives(t, r, func() {
+			r.Break("client_sup/"+files+"/connection", attach)
+			r.Break("catalog", "catalog.arrived")
+			if _, err := r.connects(r.caller("ci", ""), "files"); err != nil {
+				r.T.Fatal(err)
+			}
+			r.Rest()
+		})
+	})
+	run(t, func(r *rig) {
+		arrives(t, r, func() {
+			r.late = true
+			if _, err := r.connects(r.caller("ci", ""), "files"); err != nil {
+				r.T.Fatal(err)
+			}
+			r.Rest()
+			r.late = false
+			r.Break("catalog", "*client.Unused")
+			r.Send("catalog", &client.Unused{Server: "files"})
+			r.attaches[0].Fail(otp.ErrNoProc) // as if it had crashed on it
+			r.Rest()
+		})
 	})
 }
 

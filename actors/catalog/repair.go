@@ -69,6 +69,9 @@ func (s *server) repair(lost *mend.Losses, now time.Time) {
 			return true
 		}
 		c.ref = c.sup.Child(client.Row)
+		c.arriving = slices.DeleteFunc(c.arriving, func(session *client.AttachRequest) bool {
+			return lost.If(session == nil || session.Ref.IsZero(), "session", "without an actor")
+		})
 		return lost.If(c.ref.IsZero(), "connection", "has no row")
 	})
 	if lost.If(s.whole != nil && !s.whole.sound(now), "pause", "without bounds") {

@@ -32,7 +32,7 @@ func (c *Catalog) unused(m *client.Unused) {
 	if !ok {
 		return
 	}
-	if conn := s.conns[m.Key]; conn != nil && conn.ref == m.From && conn.arriving == 0 && !s.stays(m.Key) {
+	if conn := s.conns[m.Key]; conn != nil && conn.ref == m.From && len(conn.arriving) == 0 && !s.stays(m.Key) {
 		if m.Why != "" {
 			c.o.Emit(telemetry.UpstreamClosed{
 				Where: telemetry.Where{Tenant: c.tenant.Name, Server: m.Server, Path: conn.ref.Path()}, Cause: m.Why,

@@ -43,6 +43,7 @@ type rig struct {
 	stored              map[string]jsontext.Value // by an earlier host
 	late                bool                      // connections let sessions wait that attach
 	attaches            []*client.Attach
+	attached            []string      // sessions that a connection has taken note of
 	gate                chan struct{} // connections begin when it is closed; nil for at once
 
 	kept        quota.Ledger              // what the tenant keeps
@@ -102,6 +103,9 @@ func (x *place) Receive(p *otp.Process, msg any) error {
 		if x.r.late {
 			x.r.attaches = append(x.r.attaches, m)
 		} else {
+			x.r.noting.Lock()
+			x.r.attached = append(x.r.attached, m.Req.Session)
+			x.r.noting.Unlock()
 			m.Reply(struct{}{})
 		}
 	case *client.Left:

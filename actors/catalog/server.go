@@ -81,8 +81,9 @@ type conn struct {
 	report    client.Report
 	said      int       // bytes of its lists and facts
 	since     time.Time // when it became ready
-	arriving  int       // sessions that were sent there, and of which it has not said that they are
 	own       bool      // it is one session's, which is shown what this one lists: see ownLists
+	// arriving are the sessions that were sent there, and of which it has not said that they are.
+	arriving []*client.AttachRequest
 }
 
 // place is where a connection's supervisor or, without a key, a server's is kept.
