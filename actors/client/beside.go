@@ -34,37 +34,32 @@ func (c *Connection) writeBeside() {
 		case wait > 0:
 			c.lookAgain(wait)
 			return
-		case c.dialogs.Asks(asker(x)) && !x.Resent(), to != nil && x.Stays:
+		case c.dialogs.Asks(asker(x)) && !x.Resent(), !to.IsZero() && x.Stays:
 			i++
-		case to == nil:
+		case to.IsZero():
 			c.queue = slices.Delete(c.queue, i, i+1)
 			c.write(x)
 		case c.hand(x, to):
 			c.queue = slices.Delete(c.queue, i, i+1)
 		default:
-			to.asks = nil // it has ended
+			c.instances.Asks(to, nil) // it has ended
 		}
 	}
 }
 
 // passableAt is the instance on which a call can be written beside one whose user is asked, and since
-// when the user is. Nil is this connection, which comes first. A zero time is for no instance at all.
-func (c *Connection) passableAt() (to *instance, since time.Time) {
+// when the user is. The zero Ref is this connection, which comes first. A zero time is for no instance
+// at all.
+func (c *Connection) passableAt() (to otp.Ref, since time.Time) {
 	if since, ok := c.passable(); ok {
-		return nil, since
+		return to, since
 	}
-	for _, i := range c.instances {
-		if d := i.asks; i.busy && d != nil && !d.Passable.IsZero() &&
-			(since.IsZero() || d.Passable.Before(since)) {
-			to, since = i, d.Passable
-		}
-	}
-	return to, since
+	return c.instances.Passable()
 }
 
 // mayGrow reports whether another instance can be had for a call that waits for its turn.
 func (c *Connection) mayGrow(x *request.Exchange) bool {
-	return c.primary == (otp.Ref{}) && c.o.Instances > 1 && !x.Stays && !c.denied && len(c.instances)+1 < c.most()
+	return c.primary == (otp.Ref{}) && !x.Stays && c.instances.MayGrow(c.server())
 }
 
 // passable is since when calls can be written beside those in flight here.

@@ -304,8 +304,8 @@ func (c *Connection) withdraw(m *request.Withdraw) {
 		c.takeTurns()
 		return
 	}
-	for _, i := range c.instances {
-		_ = c.p.Send(i.Ref, m)
+	for ref := range c.instances.All() {
+		_ = c.p.Send(ref, m)
 	}
 }
 

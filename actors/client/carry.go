@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mcpd/actors/client/internal/era"
+	"mcpd/actors/client/internal/instances"
 	"mcpd/actors/client/internal/interest"
 	"mcpd/actors/request"
 	"mcpd/gateway/catalog"
@@ -44,7 +45,7 @@ type carry struct {
 	factCuts []catalog.Cut
 	// instances are those that this connection hands calls; primary is who hands them to this one,
 	// if it is such an instance, and last how many those were.
-	instances []*instance
+	instances instances.Table[otp.Ref]
 	primary   otp.Ref
 	last      uint64
 	// retired says that the server is declared otherwise now: this connection ends when it is not

@@ -73,8 +73,6 @@ type Connection struct {
 	patient        bool        // those who wait for their turn are going to be looked at
 	stuffed        bool        // the first in the queue found no room in the server's input
 	trying         bool        // it is going to be tried again
-	growing        bool        // another instance was asked for, or is not for a while
-	denied         bool        // none could be had
 	shown          Status      // what the tree shows
 	asks           bool        // the server may ask its clients something
 	drops          drops.Drops // of what the server sent and nobody gets
@@ -138,8 +136,8 @@ func (c *Connection) Init(p *otp.Process) error {
 	for _, s := range order.Of(c.clients.here()) {
 		p.Monitor(s.ref)
 	}
-	for _, i := range c.instances {
-		p.Monitor(i.Ref)
+	for ref := range c.instances.All() {
+		p.Monitor(ref)
 	}
 	if c.primary != (otp.Ref{}) {
 		p.Monitor(c.primary)

@@ -39,10 +39,8 @@ func (c *Connection) press() {
 		return
 	}
 	c.giveUp()
-	for _, i := range c.instances {
-		if i.asks != nil {
-			_ = c.p.Send(i.Ref, yield{})
-		}
+	for ref := range c.instances.Asking() {
+		_ = c.p.Send(ref, yield{})
 	}
 	for _, x := range delayed {
 		waited, _ := c.dialogs.Delayed(now, x.ID)
@@ -83,7 +81,7 @@ func (c *Connection) usersAsked(waited time.Duration, dialogs []questions.Dialog
 		Condition: protocol.ConditionTimeout, RetryAfter: askersRetry,
 		Message: fmt.Sprintf("server %s has as many instances as there may be, %d, and waits for "+
 			"the answers of %d other users; this call has waited for %s",
-			c.o.Server, c.most(), len(dialogs), waited.Round(time.Second)),
+			c.o.Server, c.server().Most(), len(dialogs), waited.Round(time.Second)),
 	}
 }
 

@@ -53,10 +53,8 @@ func (c *Connection) allDialogs() (all []questions.Dialog) {
 	if d := c.dialog(); d != nil {
 		all = append(all, *d)
 	}
-	for _, i := range c.instances {
-		if i.busy && i.asks != nil {
-			all = append(all, *i.asks)
-		}
+	for _, d := range c.instances.Asking() {
+		all = append(all, *d)
 	}
 	return all
 }
@@ -79,10 +77,7 @@ func (c *Connection) tellAsking() {
 
 // asksNow notes the dialog of an instance. Calls that wait may be able to pass it.
 func (c *Connection) asksNow(m asking) {
-	if i := c.instance(m.ref); i != nil {
-		i.asks = m.has
-	}
-	if m.has != nil {
+	if c.instances.Asks(m.ref, m.has); m.has != nil {
 		c.dialogs.Note(m.has.Asker)
 	}
 	c.spread()

@@ -141,7 +141,7 @@ func (c *Connection) notice(m jsonrpc.Message, params jsontext.Value, to audienc
 
 // number is that of this instance for the dispatcher, from 1, and 0 where there is no other.
 func (c *Connection) number() uint8 {
-	if c.o.Key.Instance == 0 && len(c.instances) == 0 {
+	if c.o.Key.Instance == 0 && c.instances.Len() == 0 {
 		return 0
 	}
 	return c.o.Key.Instance + 1

@@ -1,28 +1,14 @@
 package client
 
 import (
-	"errors"
-	"slices"
-	"time"
-
-	"mcpd/actors/client/internal/questions"
+	"mcpd/actors/client/internal/interest"
 	"mcpd/actors/request"
+	"mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
+	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 )
-
-// instance is another connection to a server of its own.
-type instance struct {
-	Instance
-	busy bool              // it has calls
-	idle time.Time         // since when it has none
-	has  []*handed         // the calls that it was handed, while it is busy, without most that have ended
-	last uint64            // how many it was handed
-	asks *questions.Dialog // what it is asking a user; nil for nothing
-	// tools are what it listed after it had said that its tools have changed.
-	tools map[string]bool
-}
 
 // Another asks the catalogue for one more instance of a connection's server. A connection makes
 // this call. The answer may come before the instance is ready: it keeps what it is handed until
@@ -44,6 +30,17 @@ type Instance struct {
 	Key tenant.Key
 }
 
+// Messages that only the first connection sends itself.
+type (
+	impatient struct{}
+	regrow    struct{}
+	another   struct {
+		i   Instance
+		err error
+	}
+	rested struct{ ref otp.Ref }
+)
+
 // Messages between the instances of a server. Classes: handed is ordinary; adopt, vacant and
 // offers are owed, one for each instance, one for each call and one for each list that was fetched.
 type (
@@ -60,138 +57,68 @@ type (
 		user   User
 		number uint64
 	}
-	// vacant says that an instance has no calls, the last that it was handed included. It is old
-	// news if there was another since.
+	// vacant says that an instance has no calls, the last that it was handed included.
 	vacant struct {
 		Instance
 		last uint64
 	}
+	// offers is what tools an instance has, once it has said that they have changed.
+	offers struct {
+		ref   otp.Ref
+		tools map[string]bool
+	}
 )
-
-// offers is what tools an instance has, once it has said that they have changed.
-type offers struct {
-	ref   otp.Ref
-	tools map[string]bool
-}
 
 func (offers) Class() otp.Class { return otp.Owed }
 func (adopt) Class() otp.Class  { return otp.Owed }
 func (vacant) Class() otp.Class { return otp.Owed }
 
-// joined takes another instance into use.
-func (c *Connection) joined(m another) {
-	if m.err == nil {
-		m.err = c.p.Send(m.i.Ref, adopt{c.p.Self(), 0})
-	}
-	if m.err != nil {
-		c.p.After(InstanceRetry, regrow{})
-		c.denied = true
-		c.spread()
+// adopted hears who hands this instance its calls.
+func (c *Connection) adopted(m adopt) {
+	c.primary, c.last = m.by, m.last
+	c.p.Monitor(m.by)
+	c.tellTools()
+	c.vacate()
+}
+
+// handed takes a call of another connection, whose session's log level is the server's until the
+// next, or until the most verbose of several has ended.
+func (c *Connection) handed(m *handed) {
+	m.Exchange.Take(c.self)
+	c.last = m.number
+	alone := c.calls.len()+len(c.queue) == 0 // else it is written beside another
+	c.clients.handed(m.Exchange.Session, m.user, alone)
+	c.interested(interest.Event{
+		Op: interest.Level, Session: m.Exchange.Session, Level: m.level, Alone: alone,
+	})
+	c.forward(m.Exchange)
+}
+
+// vacate tells who hands this instance its calls that it has none. Without anybody who does, it
+// ends when that lasts.
+func (c *Connection) vacate() {
+	if c.primary == (otp.Ref{}) || c.state != Ready || len(c.queue)+c.calls.len() > 0 {
 		return
 	}
-	c.growing = false
-	c.p.Monitor(m.i.Ref)
-	c.instances = append(c.instances, &instance{Instance: m.i})
-	c.followAll(m.i.Ref)
-	c.vacated(m.i)
-}
-
-// vacated hears that an instance has nothing to do. When that lasts, it is ended. One that nobody
-// knows any more was handed its calls by an incarnation that hung.
-func (c *Connection) vacated(v Instance) {
-	ref := v.Ref
-	i := c.instance(ref)
-	if i == nil {
-		_ = c.p.Send(c.o.Catalog, &Unused{Server: c.o.Server, Key: v.Key, From: ref, Why: closedInstance})
-		return
-	}
-	i.busy, i.idle, i.has = false, c.p.Now(), nil
-	c.p.After(c.instanceRests(i), rested{ref})
-	c.takeTurns()
-}
-
-// InstanceRest is how long another instance of a server is kept that has nothing to do: calls come
-// in bursts, and to start a program takes longer than most of them.
-const InstanceRest = 10 * time.Second
-
-// instanceRests is how long this one is kept. One that has changed its tools is kept as long as a
-// connection without sessions: no other instance may have those tools.
-func (c *Connection) instanceRests(i *instance) time.Duration {
-	switch {
-	case c.retired:
-		return RetirePause
-	case len(i.tools) > 0:
-		return max(InstanceRest, c.lingers())
-	}
-	return InstanceRest
-}
-
-// rested ends an instance that had nothing to do for InstanceRest. While a user is being asked, calls
-// may have to go elsewhere at any time, so the instance stays and is looked at again. An ended
-// instance is not handed anything from here on.
-func (c *Connection) rested(ref otp.Ref) {
-	i := c.instance(ref)
-	if i == nil || i.busy || c.p.Now().Sub(i.idle) < c.instanceRests(i) {
-		return
-	}
-	if c.questions.Len() > 0 && !c.retired {
-		c.p.After(InstanceRest, rested{ref})
-		return
-	}
-	c.instances = slices.DeleteFunc(c.instances, func(i *instance) bool { return i.Ref == ref })
-	_ = c.p.Send(c.o.Catalog, &Unused{Server: c.o.Server, Key: i.Key, From: ref, Why: closedInstance})
-}
-
-// instanceDown hears that an instance has ended, and reports whether it was one. One that crashed
-// is on its way back, and so is one that was stuck, which knows nothing any more: the call that it
-// had in hand ends here, one that it had not looked at is its successor's.
-func (c *Connection) instanceDown(m otp.Down) bool {
-	i := c.instance(m.Ref)
-	switch {
-	case m.Ref == c.primary && m.Ref != (otp.Ref{}): // its next incarnation may not know of this one
-		c.p.Monitor(m.Ref)
-		c.vacate()
-	case i == nil:
-		return false
-	case otp.IsNormal(m.Reason) || !m.Ref.Alive():
-		c.instances = slices.DeleteFunc(
-			c.instances,
-			func(i *instance) bool { return i.Ref == m.Ref },
-		)
-		c.takeTurns()
-	default:
-		c.p.Monitor(m.Ref)
-		i.asks = nil
-		// it may have ended of the call that it was handed last, and know nothing of it
-		_ = c.p.Send(m.Ref, adopt{c.p.Self(), i.last})
-		c.followAll(m.Ref)
-		if errors.Is(m.Reason, otp.ErrStuck) {
-			c.stuckWith(i, request.Hold{Ref: m.Ref, Incarnation: m.Incarnation}, m.Reason)
-		}
-	}
-	return true
-}
-
-// stuckWith ends the calls that an instance had in hand when it was replaced because it was stuck.
-func (c *Connection) stuckWith(i *instance, held request.Hold, why error) {
-	for _, h := range i.has {
-		x := h.Exchange
-		if x.Held() != held {
-			continue
-		}
-		lost := protocol.UpstreamLost(c.o.Server, x.Over(), why)
-		complete(x, nil, lost.Repeating(x.Method))
-		if h.number == i.last {
-			c.vacated(i.Instance)
-		}
+	if c.p.Send(c.primary, vacant{Instance{c.p.Self(), c.o.Key}, c.last}) != nil {
+		c.primary = otp.Ref{}
+		c.maybeLinger()
 	}
 }
 
-func (c *Connection) instance(ref otp.Ref) *instance {
-	for _, i := range c.instances {
-		if i.Ref == ref {
-			return i
-		}
+// tellTools tells who hands this instance its calls what tools it has.
+func (c *Connection) tellTools() {
+	if c.o.Key.Instance > 0 && c.primary != (otp.Ref{}) && c.listing.had[catalog.Tools] {
+		_ = c.p.Send(c.primary, offers{c.p.Self(), c.tools()})
 	}
-	return nil
+}
+
+// tools are the names of the tools that this connection has listed.
+func (c *Connection) tools() map[string]bool {
+	names := map[string]bool{}
+	for _, item := range c.listing.lists[catalog.Tools] {
+		name, _ := splice.GetString(item, "name")
+		names[name] = true
+	}
+	return names
 }

@@ -1,43 +1,24 @@
 package client
 
 import (
+	"errors"
 	"slices"
 	"time"
 
+	"mcpd/actors/client/internal/instances"
 	"mcpd/actors/client/internal/interest"
 	"mcpd/actors/request"
-	"mcpd/gateway/catalog"
+	"mcpd/gateway/tenant"
+	"mcpd/protocol"
 	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 )
 
-// Where calls of several clients cannot be in flight at once, one that lasts would keep all others
-// waiting: a call that asks its user something lasts for minutes. So the first connection of a key
-// has more instances of the server started, and hands them the calls that wait for their turn. They
-// know no sessions. They subscribe to what the first is subscribed to, and lists are those of the first
-// with what a call has added to another.
-
-// Patience is how long a call of a program may last before those that wait for it go elsewhere.
-// Starting another takes as long; and what is done soon is better done where the rest was done. A
-// remote server only has one more session, so that nobody waits.
-const Patience = 500 * time.Millisecond
-
-// MaxRemote bounds the sessions with a remote server in which the calls of one principal overlap;
-// those of programs are bounded by configuration.
-const MaxRemote = 64
-
-// InstanceRetry is how long none is started after one could not be.
-const InstanceRetry = 10 * time.Second
-
-// Messages that only this connection sends itself.
-type (
-	impatient struct{}
-	regrow    struct{}
-	another   struct {
-		i   Instance
-		err error
-	}
-	rested struct{ ref otp.Ref }
+// Bounds of the instances of a server.
+const (
+	Patience      = instances.Patience
+	InstanceRetry = instances.RetryAfter
+	InstanceRest  = instances.Rest
 )
 
 // spread hands calls that wait for their turn to instances that have nothing to do, once what they
@@ -56,17 +37,13 @@ func (c *Connection) spread() {
 // handOut hands calls to instances that have nothing to do, and reports whether there were any.
 func (c *Connection) handOut() (some bool) {
 	for n := c.waits(); n >= 0; n = c.waits() {
-		if wait := Patience - c.p.Now().Sub(c.since()); wait > 0 && c.program() {
-			c.lookAgain(wait)
+		e := c.instances.Place(c.server(), c.since())
+		if e.Do != instances.Hand {
+			c.instanced([]instances.Effect[otp.Ref]{e})
 			return some
 		}
-		i := slices.IndexFunc(c.instances, func(i *instance) bool { return !i.busy })
-		if i < 0 {
-			c.grow()
-			return some
-		}
-		if !c.hand(c.queue[n], c.instances[i]) {
-			c.instances = slices.Delete(c.instances, i, i+1)
+		if !c.hand(c.queue[n], e.To) {
+			c.instances.Forget(e.To)
 			continue
 		}
 		c.queue = slices.Delete(c.queue, n, n+1)
@@ -75,53 +52,70 @@ func (c *Connection) handOut() (some bool) {
 	return some
 }
 
+// instanced does what follows of what happened to the other instances.
+func (c *Connection) instanced(effects []instances.Effect[otp.Ref]) {
+	for _, e := range effects {
+		switch e.Do {
+		case instances.Again:
+			c.lookAgain(e.Wait)
+		case instances.Start:
+			otp.CallAsync(c.p, c.o.Catalog,
+				AnotherRequest{Server: c.o.Server, Key: c.o.Key, Declare: c.told, Most: c.server().Most()},
+				func(i Instance, err error) any { return another{i, err} })
+		case instances.Retry:
+			c.p.After(e.Wait, regrow{})
+		case instances.Adopt:
+			_ = c.p.Send(e.To, adopt{c.p.Self(), e.Last})
+		case instances.Watch:
+			c.p.Monitor(e.To)
+			c.followAll(e.To)
+		case instances.Look:
+			c.p.After(e.Wait, rested{e.To})
+		case instances.End:
+			_ = c.p.Send(c.o.Catalog,
+				&Unused{Server: c.o.Server, Key: e.Key, From: e.To, Why: closedInstance})
+		case instances.Turns:
+			c.takeTurns()
+		}
+	}
+}
+
+// server is what is known of the server, for decisions about its instances.
+func (c *Connection) server() instances.Server {
+	return instances.Server{
+		Now: c.p.Now(), Program: c.program(), Bound: c.o.Instances,
+		Asked: c.questions.Len() > 0, Retired: c.retired, Lingers: c.lingers(),
+	}
+}
+
 // hand hands a call to an instance. It reports false for one that is gone.
-func (c *Connection) hand(x *request.Exchange, to *instance) bool {
+func (c *Connection) hand(x *request.Exchange, to otp.Ref) bool {
 	call := &handed{
 		Forward: &request.Forward{Exchange: x},
 		level:   c.interest.Levels()[x.Session],
 		user:    c.clients[x.Session].User,
-		number:  to.last + 1,
+		number:  c.instances.Next(to),
 	}
-	x.Take(&request.Hold{Ref: to.Ref})
-	if c.p.Send(to.Ref, call) != nil {
+	x.Take(&request.Hold{Ref: to})
+	if c.p.Send(to, call) != nil {
 		x.Take(c.self)
 		return false
 	}
-	to.has = slices.DeleteFunc(to.has, func(h *handed) bool { return h.Exchange.Ended() })
-	to.busy, to.has, to.last = true, append(to.has, call), call.number
+	c.instances.Handed(to, x)
 	return true
 }
 
 // handTool hands a call of a tool that only another instance has to that instance.
 func (c *Connection) handTool(x *request.Exchange) bool {
-	if x.Method != "tools/call" ||
-		!slices.ContainsFunc(c.instances, func(i *instance) bool { return len(i.tools) > 0 }) {
+	if x.Method != "tools/call" || !c.instances.Offer() {
 		return false
 	}
 	name, _ := splice.GetString(x.Params, "name")
 	if c.tools()[name] {
 		return false
 	}
-	at := slices.IndexFunc(c.instances, func(i *instance) bool { return i.tools[name] })
-	return at >= 0 && c.hand(x, c.instances[at])
-}
-
-// tools are the names of the tools that this connection has listed.
-func (c *Connection) tools() map[string]bool {
-	names := map[string]bool{}
-	for _, item := range c.listing.lists[catalog.Tools] {
-		name, _ := splice.GetString(item, "name")
-		names[name] = true
-	}
-	return names
-}
-
-// tellTools tells who hands this instance its calls what tools it has.
-func (c *Connection) tellTools() {
-	if c.o.Key.Instance > 0 && c.primary != (otp.Ref{}) && c.listing.had[catalog.Tools] {
-		_ = c.p.Send(c.primary, offers{c.p.Self(), c.tools()})
-	}
+	to, ok := c.instances.With(name)
+	return ok && c.hand(x, to)
 }
 
 // waits is the first in the queue that waits for its turn here, and not for the server, and that
@@ -134,16 +128,8 @@ func (c *Connection) waits() int {
 	return slices.IndexFunc(c.queue, func(x *request.Exchange) bool { return !x.Stays })
 }
 
-// program reports whether an instance is a process, which is dear.
+// program reports whether an instance is a process.
 func (c *Connection) program() bool { return c.info().PID != 0 }
-
-// most is how many instances there may be.
-func (c *Connection) most() int {
-	if c.program() || c.o.Instances <= 1 {
-		return c.o.Instances
-	}
-	return MaxRemote
-}
 
 // since is when the oldest of the calls was written that others wait for.
 func (c *Connection) since() time.Time {
@@ -164,42 +150,46 @@ func (c *Connection) lookAgain(wait time.Duration) {
 	}
 }
 
-// grow asks for another instance, if there may be one.
-func (c *Connection) grow() {
-	if c.growing || len(c.instances)+1 >= c.most() {
+// joined takes another instance into use.
+func (c *Connection) joined(m another) {
+	if m.err == nil {
+		m.err = c.p.Send(m.i.Ref, adopt{c.p.Self(), 0})
+	}
+	if m.err == nil {
+		c.instanced(c.instances.Joined(c.server(), m.i.Ref, m.i.Key))
 		return
 	}
-	c.growing = true
-	otp.CallAsync(
-		c.p,
-		c.o.Catalog,
-		AnotherRequest{Server: c.o.Server, Key: c.o.Key, Declare: c.told, Most: c.most()},
-		func(i Instance, err error) any { return another{i, err} },
-	)
+	c.instanced(c.instances.Denied())
+	c.spread()
 }
 
-// handed takes a call of another connection, whose session's log level is the server's until the
-// next, or until the most verbose of several has ended.
-func (c *Connection) handed(m *handed) {
-	m.Exchange.Take(c.self)
-	c.last = m.number
-	alone := c.calls.len()+len(c.queue) == 0 // else it is written beside another
-	c.clients.handed(m.Exchange.Session, m.user, alone)
-	c.interested(interest.Event{
-		Op: interest.Level, Session: m.Exchange.Session, Level: m.level, Alone: alone,
-	})
-	c.forward(m.Exchange)
-}
-
-// vacate tells who hands this instance its calls that it has none. Without anybody who does, it
-// ends when that lasts.
-func (c *Connection) vacate() {
-	if c.primary == (otp.Ref{}) || c.state != Ready || len(c.queue)+c.calls.len() > 0 {
-		return
+// instanceDown hears that an instance has ended, or who hands this one its calls, and reports
+// whether it was one of them.
+func (c *Connection) instanceDown(m otp.Down) bool {
+	if m.Ref == c.primary && m.Ref != (otp.Ref{}) { // its next incarnation may not know of this one
+		c.p.Monitor(m.Ref)
+		c.vacate()
+		return true
 	}
-	if c.p.Send(c.primary, vacant{Instance{c.p.Self(), c.o.Key}, c.last}) != nil {
-		c.primary = otp.Ref{}
-		c.maybeLinger()
+	effects, known := c.instances.Down(m.Ref, otp.IsNormal(m.Reason) || !m.Ref.Alive())
+	c.instanced(effects)
+	if known && errors.Is(m.Reason, otp.ErrStuck) {
+		c.stuckWith(request.Hold{Ref: m.Ref, Incarnation: m.Incarnation}, m.Reason)
+	}
+	return known
+}
+
+// stuckWith ends the calls that an instance had in hand when it was replaced because it was stuck,
+// and knows nothing any more. One that it had not looked at is its successor's.
+func (c *Connection) stuckWith(held request.Hold, why error) {
+	for _, call := range c.instances.Calls(held.Ref) {
+		x := call.Exchange
+		if x.Held() != held {
+			continue
+		}
+		lost := protocol.UpstreamLost(c.o.Server, x.Over(), why)
+		complete(x, nil, lost.Repeating(x.Method))
+		c.instanced(c.instances.Vacant(c.server(), held.Ref, tenant.Key{}, call.Number))
 	}
 }
 
@@ -215,27 +205,20 @@ func (c *Connection) amongInstances(msg any) {
 	case alsoFollow:
 		c.interested(interest.Event{Op: m.op, URI: m.uri, Session: m.row})
 	case offers:
-		if i := c.instance(m.ref); i != nil {
-			i.tools = m.tools
-		}
+		c.instances.Offers(m.ref, m.tools)
 	case adopt:
-		c.primary, c.last = m.by, m.last
-		c.p.Monitor(m.by)
-		c.tellTools()
-		c.vacate()
+		c.adopted(m)
 	case vacant:
-		if i := c.instance(m.Ref); i == nil || i.last == m.last {
-			c.vacated(m.Instance)
-		}
+		c.instanced(c.instances.Vacant(c.server(), m.Ref, m.Key, m.last))
 	case impatient:
 		c.patient = false
 		c.spread()
 	case regrow:
-		c.growing, c.denied = false, false
+		c.instances.Retried()
 		c.spread()
 	case another:
 		c.joined(m)
 	case rested:
-		c.rested(m.ref)
+		c.instanced(c.instances.Rested(c.server(), m.ref))
 	}
 }

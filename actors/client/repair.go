@@ -17,10 +17,7 @@ func (c *carry) repair() []otp.Dropped {
 	for range c.elicitations.Repair(func(to request.Owner) bool { return to == nil }) {
 		lost.Drop("elicitation", "of nobody", nil)
 	}
-	seen := map[otp.Ref]bool{{}: true}
-	c.instances = slices.DeleteFunc(c.instances, func(i *instance) bool {
-		return lost.If(i == nil || mend.Again(seen, i.Ref), "instance", "not another")
-	})
+	c.instances.Repair(&lost)
 	c.listing.repair()
 	return lost
 }

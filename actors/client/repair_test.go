@@ -8,9 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"mcpd/actors/client/internal/instances"
 	"mcpd/actors/client/internal/interest"
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/request"
+	"mcpd/gateway/tenant"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor/otp"
 )
@@ -37,7 +39,7 @@ func left(rnd *rand.Rand, refs []otp.Ref) (*carry, []*request.Exchange) {
 		})
 		ask := interest.Ask{Method: "resources/subscribe", Value: fmt.Sprint("test://", i)}
 		wants(c, interest.Event{Op: interest.Call, Ask: ask, Call: &request.Exchange{Session: row}})
-		c.instances = append(c.instances, &instance{Instance: Instance{Ref: ref}})
+		c.instances.Joined(instances.Server{}, ref, tenant.Key{})
 	}
 	return c, calls
 }
@@ -123,10 +125,9 @@ func sound(t *testing.T, c *carry) {
 			t.Errorf("session %q: %v", row, session)
 		}
 	}
-	for i, a := range c.instances {
-		if a == nil || slices.IndexFunc(c.instances, func(b *instance) bool { return b.Ref == a.Ref }) != i {
-			t.Errorf("instances %v", c.instances)
-		}
+	others := slices.SortedFunc(c.instances.All(), otp.Ref.Compare)
+	if n := len(others); n > 0 && others[0].IsZero() || len(slices.Compact(others)) != n {
+		t.Errorf("instances %v", others)
 	}
 	wants(c, interest.Event{ // no map is nil
 		Op: interest.Wish, Session: "row", Level: "info", URIs: []string{"test://new"}, Waiter: &Want{},

@@ -108,7 +108,7 @@ func (s *shortcut) usedLast() time.Time { return s.begun.Add(time.Duration(s.use
 // attend says whether somebody here waits for calls to end. Those that have ended just before that
 // was known are looked at once more.
 func (c *Connection) attend() {
-	waits := len(c.queue) > 0 || len(c.instances) > 0 || c.primary != (otp.Ref{}) ||
+	waits := len(c.queue) > 0 || c.instances.Len() > 0 || c.primary != (otp.Ref{}) ||
 		c.early.Waiting()
 	if waits == c.way.attentive.Load() {
 		return

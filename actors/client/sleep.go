@@ -53,7 +53,7 @@ func (c *Connection) needs(result jsontext.Value) {
 // such thing: a server that sleeps does not change them, and what another program changed is seen
 // when it is back.
 func (c *Connection) needed() bool {
-	inHand := c.calls.len() + len(c.queue) + len(c.drives) + c.questions.Len() + len(c.instances) +
+	inHand := c.calls.len() + len(c.queue) + len(c.drives) + c.questions.Len() + c.instances.Len() +
 		len(c.doubted) + len(c.untold)
 	// the host itself asks something, which no listen is
 	return inHand > 0 || c.clients.hold() || !c.interest.Idle() || len(c.asked) > len(c.listens)

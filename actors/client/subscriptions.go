@@ -51,8 +51,8 @@ func (c *Connection) interested(in interest.Event) (answered func(error)) {
 				e.Waiter.Reply(struct{}{})
 			}
 		case interest.Instances:
-			for _, i := range c.instances {
-				_ = c.p.Send(i.Ref, alsoFollow{e.Op, e.URI, e.Session})
+			for ref := range c.instances.All() {
+				_ = c.p.Send(ref, alsoFollow{e.Op, e.URI, e.Session})
 			}
 		case interest.Serve:
 			c.servesSubscriber(e.Session)

@@ -93,11 +93,7 @@ func (c *Connection) retire(removed bool) {
 	if c.removed && c.state == Backoff {
 		c.refuseAll()
 	}
-	for _, i := range c.instances {
-		if !i.busy {
-			c.p.After(RetirePause, rested{i.Ref})
-		}
-	}
+	c.instanced(c.instances.Retired(c.server()))
 	c.maybeLinger()
 }
 
@@ -121,7 +117,7 @@ func (c *Connection) idle() {
 
 // vacant reports whether the connection has no calls, nor instances that may have some.
 func (c *Connection) vacant() bool {
-	return c.calls.len()+len(c.queue)+len(c.drives)+len(c.instances) == 0
+	return c.calls.len()+len(c.queue)+len(c.drives)+c.instances.Len() == 0
 }
 
 // listened says whether sessions listen to this connection.

@@ -53,6 +53,7 @@ var ours = []row{
 	{"actors/held/...", join(layer2, "actors/internal/mend", "actors/client", "actors/request", "actors/session"), "actors import one another downward only"},
 	{"actors/catalog/...", join(layer2, "actors/internal/drops", "actors/internal/mend", "actors/storage", "actors/client", "actors/request", "actors/notification", "actors/process", "actors/version", "actors/capability"), "actors import one another downward only"},
 	{"actors/client/internal/interest", join(layer2, "actors/internal/mend", "actors/request"), "what sessions want is carried, with the calls that wait for it"},
+	{"actors/client/internal/instances", join(layer2, "actors/internal/mend", "actors/request", "actors/client/internal/questions"), "what instances have in hand, and ask their users, is carried"},
 	{"actors/client/internal/...", join(layer0, "protocol/...", "gateway/...", "transport/...", "telemetry/..."), "a part of a connection knows no process, and not the connection"},
 	{"actors/client/...", join(layer2, "actors/internal/drops", "actors/internal/mend", "actors/request", "actors/notification", "actors/process", "actors/version", "actors/capability"), "actors import one another downward only"},
 	{"actors/request/...", join(layer2, "actors/internal/drops", "actors/internal/mend", "actors/version", "actors/capability"), "actors import one another downward only"},

@@ -1,0 +1,147 @@
+package instances
+
+import (
+	"iter"
+	"slices"
+	"time"
+
+	"mcpd/actors/client/internal/questions"
+	"mcpd/actors/internal/mend"
+	"mcpd/actors/request"
+	"mcpd/gateway/tenant"
+)
+
+// Table is the instances beyond the first. It survives a crash of the first one's connection.
+type Table[Ref comparable] struct {
+	all     []*instance[Ref]
+	growing bool // another was asked for, or is not for a while
+	denied  bool // none could be had
+}
+
+type instance[Ref comparable] struct {
+	ref  Ref
+	key  tenant.Key
+	busy bool              // it has calls
+	idle time.Time         // since when it has none
+	has  []Call            // what it was handed, while it is busy, without most that have ended
+	last uint64            // how many it was handed
+	asks *questions.Dialog // what it is asking a user; nil for nothing
+	// tools are what it listed after it had said that its tools have changed.
+	tools map[string]bool
+}
+
+// Call is a call that was handed over, and its number among those of its instance.
+type Call struct {
+	*request.Exchange
+	Number uint64
+}
+
+// Len is how many there are.
+func (t *Table[Ref]) Len() int { return len(t.all) }
+
+// All goes through them.
+func (t *Table[Ref]) All() iter.Seq[Ref] {
+	return func(yield func(Ref) bool) {
+		for _, i := range t.all {
+			if !yield(i.ref) {
+				return
+			}
+		}
+	}
+}
+
+// Calls are those that an instance has in hand.
+func (t *Table[Ref]) Calls(of Ref) []Call {
+	if i := t.of(of); i != nil {
+		return i.has
+	}
+	return nil
+}
+
+// Handed notes that one was handed a call.
+func (t *Table[Ref]) Handed(to Ref, x *request.Exchange) {
+	i := t.of(to)
+	i.has = slices.DeleteFunc(i.has, func(c Call) bool { return c.Ended() })
+	i.busy, i.last = true, i.last+1
+	i.has = append(i.has, Call{x, i.last})
+}
+
+// Next is the number of the next call of an instance.
+func (t *Table[Ref]) Next(of Ref) uint64 { return t.of(of).last + 1 }
+
+// Forget forgets one that is gone.
+func (t *Table[Ref]) Forget(ref Ref) {
+	t.all = slices.DeleteFunc(t.all, func(i *instance[Ref]) bool { return i.ref == ref })
+}
+
+// Offers notes what tools one has, once it has said that they have changed.
+func (t *Table[Ref]) Offers(of Ref, tools map[string]bool) {
+	if i := t.of(of); i != nil {
+		i.tools = tools
+	}
+}
+
+// Offer reports whether any has said that.
+func (t *Table[Ref]) Offer() bool {
+	return slices.ContainsFunc(t.all, func(i *instance[Ref]) bool { return len(i.tools) > 0 })
+}
+
+// With is the first that has a tool.
+func (t *Table[Ref]) With(tool string) (to Ref, ok bool) {
+	n := slices.IndexFunc(t.all, func(i *instance[Ref]) bool { return i.tools[tool] })
+	if n < 0 {
+		return to, false
+	}
+	return t.all[n].ref, true
+}
+
+// Asks notes what one is asking a user; nil for nothing.
+func (t *Table[Ref]) Asks(of Ref, has *questions.Dialog) {
+	if i := t.of(of); i != nil {
+		i.asks = has
+	}
+}
+
+// Asking goes through those that ask a user something.
+func (t *Table[Ref]) Asking() iter.Seq2[Ref, *questions.Dialog] {
+	return func(yield func(Ref, *questions.Dialog) bool) {
+		for _, i := range t.all {
+			if i.busy && i.asks != nil && !yield(i.ref, i.asks) {
+				return
+			}
+		}
+	}
+}
+
+// Passable is the one on which a call can be written beside one whose user is asked, and since when
+// the user is. A zero time is for none.
+func (t *Table[Ref]) Passable() (to Ref, since time.Time) {
+	for ref, d := range t.Asking() {
+		if !d.Passable.IsZero() && (since.IsZero() || d.Passable.Before(since)) {
+			to, since = ref, d.Passable
+		}
+	}
+	return to, since
+}
+
+// Repair makes sound what a crash has left. Nobody has asked for another instance any more.
+func (t *Table[Ref]) Repair(lost *mend.Losses) {
+	var none Ref
+	seen := map[Ref]bool{none: true}
+	t.all = slices.DeleteFunc(t.all, func(i *instance[Ref]) bool {
+		return lost.If(i == nil || mend.Again(seen, i.ref), "instance", "not another")
+	})
+	for _, i := range t.all {
+		i.has = slices.DeleteFunc(i.has, func(c Call) bool { return c.Exchange == nil })
+	}
+	t.growing, t.denied = false, false
+}
+
+func (t *Table[Ref]) of(ref Ref) *instance[Ref] {
+	for _, i := range t.all {
+		if i.ref == ref {
+			return i
+		}
+	}
+	return nil
+}
