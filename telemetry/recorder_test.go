@@ -328,7 +328,7 @@ func TestSupervisionEvents(t *testing.T) {
 		{otp.ChildExited{Row: row, Reason: hung, Report: hung}, []Event{ChildCrashed{Where{Tenant: "acme", Path: row.Path, Incident: hung.Incident()}, "capabilities", 7, "stuck", "", hung}}},
 		{otp.Stuck{Row: row, For: time.Second, Report: report}, []Event{ActorStuck{where, "capabilities", time.Second, report}}},
 		{otp.Overloaded{Row: row, Mailbox: 1024}, []Event{Overloaded{where, "capabilities", 1024}}},
-		{otp.HeirDropped{Row: row, Part: "calls", Reason: "no sink", Count: 2}, []Event{StateDropped{where, "capabilities", 7, "calls", "no sink", 2}}},
+		{otp.HeirDropped{Row: row, Reason: "stuck"}, []Event{StateDropped{where, "capabilities", 7, "all", "stuck", 1}}},
 		{otp.TerminatePanicked{Row: row, Report: report}, []Event{TerminatePanicked{where, "capabilities", report}}},
 	}
 	tested := make(map[string]bool)

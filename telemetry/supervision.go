@@ -79,7 +79,7 @@ func supervision(e otp.Event, w Where) Event {
 	case otp.Overloaded:
 		return Overloaded{Where: w, Class: e.Label, Mailbox: Count(e.Mailbox)}
 	case otp.HeirDropped:
-		return StateDropped{Where: w, Class: e.Label, Incarnation: e.Incarnation, Part: e.Part, Reason: e.Reason, Count: Count(e.Count)}
+		return StateDropped{Where: w, Class: e.Label, Incarnation: e.Incarnation, Part: "all", Reason: e.Reason, Count: 1}
 	case otp.TerminatePanicked:
 		return TerminatePanicked{Where: w, Class: e.Label, Report: e.Report}
 	}

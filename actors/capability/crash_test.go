@@ -16,7 +16,7 @@ import (
 func TestRegistryRemembersOverACrash(t *testing.T) {
 	box := &stage.Box{}
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
-		return []otp.Child{{ID: "registry", Start: s.Heirs.Worker(func() otp.Behaviour { return capability.New() })}, box.Child("box")}
+		return []otp.Child{{ID: "registry", Start: otp.Worker(func() otp.Behaviour { return capability.New() })}, box.Child("box")}
 	}, func(s *stage.Stage) {
 		ask := func(what string, err error) {
 			t.Helper()

@@ -50,7 +50,7 @@ func New() *Registry { return &Registry{} }
 func (r *Registry) Init(p *otp.Process) error {
 	r.p = p
 	var heir bool
-	if r.kept, heir = otp.Inherit(p, (*kept).repair); !heir {
+	if r.kept, heir = p.Heir().(*kept); !heir {
 		r.kept = &kept{
 			declared: map[DiscoverRequest]jsontext.Value{}, known: known(),
 			experimental: map[string]jsontext.Value{}, subscribers: map[otp.Ref]bool{},

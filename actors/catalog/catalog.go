@@ -133,7 +133,7 @@ func (c *Catalog) Init(p *otp.Process) error {
 	c.places = map[otp.Ref]place{}
 	otp.CallAsync(p, c.o.Registry, capability.SubscribeRequest{Tenant: c.o.Tenant().Name, Ref: p.Self()}, func(s capability.State, err error) any { return subscribed{s, err} })
 	var heir bool
-	if c.kept, heir = otp.Inherit(p, func(k *kept) []otp.Dropped { return k.repair(p.Now()) }); !heir {
+	if c.kept, heir = p.Heir().(*kept); !heir {
 		c.kept = &kept{servers: map[string]*server{}, views: &views{}}
 		p.SetHeir(c.kept)
 	}

@@ -143,3 +143,11 @@ func (c *Catalog) resume(s *server) {
 	}
 	c.eager(s)
 }
+
+// sound reports whether a pause is one that grow could have made.
+func (p *pause) sound(now time.Time) bool {
+	if p.why == nil || p.times < 0 {
+		return false
+	}
+	return p.operator || p.gap >= 0 && p.gap <= LastProbe && !p.until.After(now.Add(LastProbe))
+}

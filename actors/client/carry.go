@@ -86,6 +86,13 @@ func newCarry(o Options) *carry {
 	return c
 }
 
+// resume goes on after a crash.
+func (c *carry) resume(o Options) {
+	c.o = o
+	c.instances.Resume()
+	c.listing.resume()
+}
+
 // modern reports whether callers speak a revision without handshake, in which the server is asked
 // first.
 func (c *carry) modern() bool {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/actors/internal/mend"
 	"mcpd/internal/order"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
@@ -137,12 +136,4 @@ func (all clients) regain(left *Left) (back []otp.Ref) {
 		all[row] = c
 	}
 	return back
-}
-
-// repair forgets those that a crash has left half of.
-func (all clients) repair(lost *mend.Losses) {
-	maps.DeleteFunc(all, func(row string, c client) bool {
-		bad := row == "" || c.ref == (otp.Ref{}) && (c.uses || c.Principal == "")
-		return lost.If(bad, "session", "without an actor")
-	})
 }

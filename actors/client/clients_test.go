@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/actors/internal/mend"
 	"mcpd/actors/internal/stage"
 	"mcpd/internal/order"
 	"mcpd/supervisor/otp"
@@ -68,9 +67,6 @@ host loses
 host regains
   b bob *+
   y yves
-host crashes
-  b bob *+
-  y yves
 `
 	actors(t, func(ref func(string) otp.Ref) {
 		all, left, got := clients{}, &Left{}, strings.Builder{}
@@ -95,12 +91,6 @@ host crashes
 				all.detach(ref("b"))
 			case "regains":
 				all.regain(left)
-			case "crashes":
-				all[""], all["z"] = client{}, client{}
-				var lost mend.Losses
-				if all.repair(&lost); len(lost) != 2 {
-					t.Errorf("%d were lost, want 2", len(lost))
-				}
 			}
 			keepers := all.keepers(jsontext.Value("1"))
 			for row, c := range order.Of(all) {

@@ -116,11 +116,9 @@ type (
 func (c *Connection) Init(p *otp.Process) error {
 	c.p, c.self = p, &request.Hold{Ref: p.Self(), Incarnation: p.Incarnation()}
 	var ok bool
-	c.carry, ok = otp.Inherit(p, func(left *carry) []otp.Dropped {
-		left.o = c.o
-		return left.repair()
-	})
-	if !ok {
+	if c.carry, ok = p.Heir().(*carry); ok {
+		c.carry.resume(c.o)
+	} else {
 		c.carry = newCarry(c.o)
 		p.SetHeir(c.carry)
 		if c.o.Forgot != nil && p.Incarnation() > 1 {

@@ -107,8 +107,8 @@ func (l *listing) reset() {
 	}
 }
 
-// repair makes sound what a crash has left.
-func (l *listing) repair() {
+// resume goes on after a crash: lists that were being fetched for the first time are not known.
+func (l *listing) resume() {
 	if !l.ever {
 		l.lists, l.had, l.unusable = Lists{}, [Kinds]bool{}, nil
 	}

@@ -168,7 +168,7 @@ func playLists(t *testing.T, story string) string {
 		case "server announces":
 			s.announced([]catalog.Kind{catalog.Tools})
 		case "host crashes":
-			l.repair()
+			l.resume()
 		default:
 			d, _ := time.ParseDuration(words[1])
 			if now = now.Add(d); !due.IsZero() && !now.Before(due) {

@@ -90,7 +90,7 @@ func run(t *testing.T, change setup, test func(r *rig)) {
 		}
 		return []otp.Child{
 			r.dispatcher.Child("dispatcher"), r.catalog.Child("catalog"), r.one.Child("one"), r.two.Child("two"),
-			{ID: "conn", Restart: otp.Transient, Start: s.Heirs.Worker(func() otp.Behaviour { return s.Stalls.Behaviour("conn", connection(0, r.dials)) })},
+			{ID: "conn", Restart: otp.Transient, Start: otp.Worker(func() otp.Behaviour { return s.Stalls.Behaviour("conn", connection(0, r.dials)) })},
 		}
 	}, func(*stage.Stage) { test(r) })
 }

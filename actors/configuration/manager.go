@@ -96,7 +96,7 @@ type (
 func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
 	var heir bool
-	if m.kept, heir = otp.Inherit(p, (*kept).repair); !heir {
+	if m.kept, heir = p.Heir().(*kept); !heir {
 		m.kept = &kept{leaving: map[string]*leaving{}}
 		p.SetHeir(m.kept)
 	}

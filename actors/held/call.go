@@ -43,7 +43,7 @@ var errOver = errors.New("the call is over")
 // Init takes the call over from its relay, or goes on after a crash.
 func (c *Call) Init(p *otp.Process) error {
 	c.p = p
-	if e, ok := otp.Inherit(p, (*estate).repair); ok {
+	if e, ok := p.Heir().(*estate); ok {
 		c.estate = e
 		return c.goOn()
 	}

@@ -9,14 +9,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/mend"
 	"mcpd/actors/request"
 	"mcpd/actors/session"
 	"mcpd/gateway/quota"
 	"mcpd/internal/order"
 	"mcpd/protocol/held"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/supervisor/otp"
 	"mcpd/transport"
 )
 
@@ -45,26 +43,6 @@ type open struct {
 
 func newEstate(o *Options, a Args) *estate {
 	return &estate{o: o, a: a, kept: o.Kept.Hold(quota.HeldCalls, 0), open: map[held.Sink]*open{}, questions: map[jsonrpc.ID]*client.Question{}}
-}
-
-// repair makes what a crashed incarnation left sound again. What the parts say of one another is the call's to compare.
-func (e *estate) repair() []otp.Dropped {
-	var lost mend.Losses
-	mend.Map(&e.open)
-	mend.Map(&e.questions)
-	maps.DeleteFunc(e.open, func(sink held.Sink, o *open) bool {
-		return lost.If(sink == 0 || o == nil || o.out == nil, "request", "of nobody")
-	})
-	for sink := range e.open {
-		e.sinks = max(e.sinks, sink)
-	}
-	maps.DeleteFunc(e.questions, func(id jsonrpc.ID, q *client.Question) bool {
-		return lost.If(q == nil || q.ID != id, "question", "asked by nobody")
-	})
-	if !e.call.Sound() {
-		panic("the call is not sound") // nothing goes on without it: whoever waits is answered
-	}
-	return lost
 }
 
 // goOn takes the call up after a crash, where that has left it.

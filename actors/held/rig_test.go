@@ -66,7 +66,7 @@ func standWith(t *testing.T, random io.Reader, test func(r *rig)) {
 		template := held.Supervised(otp.Intensity{}, nil)
 		template.Start = otp.SupervisorWith(func(args any) otp.Spec {
 			spec := held.Spec(otp.Intensity{Restarts: 5, Within: 30 * time.Second}, nil, held.Args{})
-			spec.Children[0].Start = s.Heirs.Worker(func() otp.Behaviour { return held.New(r.o, args.(held.Args)) })
+			spec.Children[0].Start = otp.Worker(func() otp.Behaviour { return held.New(r.o, args.(held.Args)) })
 			return spec
 		})
 		return []otp.Child{

@@ -1,7 +1,6 @@
 package notification_test
 
 import (
-	"math/rand/v2"
 	"strconv"
 	"testing"
 
@@ -17,7 +16,7 @@ func onStage(t *testing.T, test func(s *stage.Stage, box *stage.Box)) {
 	box := &stage.Box{}
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
 		o := notification.Options{Tenant: "acme", Emit: s.Events.Emit}
-		return []otp.Child{{ID: "dispatcher", Start: s.Heirs.Worker(func() otp.Behaviour { return notification.New(o) })}, box.Child("box")}
+		return []otp.Child{{ID: "dispatcher", Start: otp.Worker(func() otp.Behaviour { return notification.New(o) })}, box.Child("box")}
 	}, func(s *stage.Stage) {
 		s.Send("dispatcher", &notification.Register{Method: notification.Any, Handler: notification.Mailbox{Ref: s.Ref("box")}})
 		test(s, box)
@@ -91,40 +90,4 @@ func TestMailboxThatIsGoneIsForgotten(t *testing.T) {
 			t.Errorf("%d handlers after its end, want none", got)
 		}
 	})
-}
-
-// Whatever a crash has done to it, the next incarnation does not crash on what it takes over, and delivers what is sent from then on.
-func TestDamagedDispatcherDelivers(t *testing.T) {
-	for seed := range uint64(100) {
-		onStage(t, func(s *stage.Stage, box *stage.Box) {
-			s.Heirs.Rand = rand.New(rand.NewPCG(seed, 0))
-			s.Heirs.Whole = []string{"*notification.Notice"}
-			send := func(n int) {
-				s.Send("dispatcher", &notification.Dispatch{Server: "files", Method: "notifications/tools/list_changed", URI: strconv.Itoa(n)})
-			}
-			for _, server := range []string{"files", "search"} {
-				s.Send("dispatcher", &notification.Register{Method: "notifications/message", Server: server, Handler: notification.Mailbox{Ref: s.Ref("box")}})
-			}
-			s.Break("dispatcher", "notification.drain") // with the queue full
-			ref := s.Ref("dispatcher")
-			for n := range 5 {
-				if err := ref.Send(&notification.Dispatch{Server: "files", Method: "notifications/tools/list_changed", URI: strconv.Itoa(n)}); err != nil {
-					s.T.Fatal(err)
-				}
-			}
-			s.Rest()
-			s.Heirs.Rand = nil
-			s.Send("dispatcher", &notification.Register{Method: notification.Any, Handler: notification.Mailbox{Ref: s.Ref("box")}})
-			box.Forget()
-			send(99)
-			if heard := stage.Of[*notification.Notice](&box.Log); len(heard) != 1 || s.Ref("dispatcher").Incarnation() != 2 || len(s.Heirs.Done) == 0 {
-				t.Errorf("seed %d: heard %v, incarnation %d after %q", seed, heard, s.Ref("dispatcher").Incarnation(), s.Heirs.Done)
-			}
-			s.Send("box", otp.Normal)
-			c, err := stage.Ask[notification.StatsRequest, notification.Counts](s, "dispatcher", notification.StatsRequest{})
-			if err != nil || c.Handlers != 0 || c.Queued != 0 {
-				t.Errorf("seed %d: %+v, %v after %q", seed, c, err, s.Heirs.Done)
-			}
-		})
-	}
 }

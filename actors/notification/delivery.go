@@ -56,11 +56,6 @@ func (v *delivery) interrupted() (h Handler, was bool) {
 	return v.to[v.at-1], true
 }
 
-// sound reports whether a crashed incarnation has left something to go on with.
-func (v *delivery) sound() bool {
-	return v.notice != nil && v.notice.Method != "" && v.at >= 0 && v.at <= len(v.to) && (v.at > 0 || !v.busy)
-}
-
 // errPoison is what a careful call returns instead of a panic.
 var errPoison = errors.New("the handler panics")
 

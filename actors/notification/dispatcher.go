@@ -79,7 +79,7 @@ func New(o Options) *Dispatcher { return &Dispatcher{o: o} }
 func (d *Dispatcher) Init(p *otp.Process) error {
 	d.p = p
 	var heir bool
-	if d.kept, heir = otp.Inherit(p, (*kept).repair); !heir {
+	if d.kept, heir = p.Heir().(*kept); !heir {
 		d.kept = &kept{away: map[Handler]bool{}}
 		d.queue.Size = (*Notice).size
 		d.count()

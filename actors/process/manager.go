@@ -168,11 +168,7 @@ func (resume) Class() otp.Class { return otp.Owed }
 func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
 	var heir bool
-	m.kept, heir = otp.Inherit(p, func(k *kept) []otp.Dropped {
-		k.last = m.last
-		return k.repair()
-	})
-	if !heir {
+	if m.kept, heir = p.Heir().(*kept); !heir {
 		m.kept = &kept{last: m.last, children: map[*stdio.Child]*child{}, starts: map[*starting]bool{}, releases: map[transport.Upstream]closing{}}
 		p.SetHeir(m.kept)
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -250,32 +248,6 @@ func TestTransportIsClosedWithoutAManager(t *testing.T) {
 		late.Fail(err)
 	}
 	r.eventually("closed when there was none", late.Upstream.(*slow).closed.Load)
-}
-
-// Whatever a crash has done to the books, the next incarnation does not crash on them, and no program is left that is in nobody's.
-func TestDamagedBooksLoseNoProgram(t *testing.T) {
-	for seed := range uint64(10) {
-		r := start(t)
-		r.heirs.Rand = rand.New(rand.NewPCG(seed, 0))
-		r.heirs.Whole, r.heirs.Fixed = []string{"*process.Last"}, []string{"kept.children"}
-		a, b := r.must("one"), r.must("two")
-		t.Cleanup(func() { _, _ = a.Stop(context.Background()), b.Stop(context.Background()) })
-		r.breaks("")
-		_ = r.ref("manager").Send(struct{}{})
-		r.eventually("restarted", func() bool { return r.ref("manager").Incarnation() == 2 })
-		_ = r.list() // once it answers, its start is over
-		r.heirs.Rand = nil
-		for _, c := range []int{a.Pid(), b.Pid()} {
-			r.eventually("in the books or ended", func() bool {
-				gone := slices.Contains(r.heirs.Done, "delete from kept.children") // its owner knows of it, and nobody else
-				return gone || !there(c) || slices.ContainsFunc(r.list(), func(i process.Info) bool { return i.PID == c })
-			})
-		}
-		r.must("one")
-		if got := r.ref("manager").Incarnation(); got != 2 {
-			t.Errorf("seed %d: incarnation %d after %q", seed, got, r.heirs.Done)
-		}
-	}
 }
 
 // A program that ends while there is no manager, or whose end is what the manager crashes on, is taken out of the books all the same.

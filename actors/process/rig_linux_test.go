@@ -27,7 +27,6 @@ type rig struct {
 	faults *fault.Registry
 	last   *process.Last
 	spawns *stdio.Spawner
-	heirs  stage.Heirs
 }
 
 func start(t *testing.T) *rig {
@@ -43,7 +42,7 @@ func startWith(t *testing.T, o stdio.SpawnerOptions) *rig {
 	r.last, r.spawns = process.NewLast(false), spawner
 	var err error
 	r.tree, err = r.system.Start(t.Context(), "top", otp.Spec{Intensity: otp.Intensity{Restarts: 100, Within: time.Second}, Children: []otp.Child{
-		{ID: "manager", Shutdown: 10 * time.Second, Start: r.heirs.Worker(func() otp.Behaviour { return process.New(spawner, r.last) })},
+		{ID: "manager", Shutdown: 10 * time.Second, Start: otp.Worker(func() otp.Behaviour { return process.New(spawner, r.last) })},
 		new(stage.Box).Child("one"), new(stage.Box).Child("two"),
 	}})
 	if err != nil {

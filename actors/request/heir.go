@@ -11,10 +11,10 @@ type estate struct{ table *Table }
 
 // inherit takes over the exchanges in flight.
 func (m *Manager) inherit(p *otp.Process) bool {
-	_, ok := otp.Inherit(p, func(e *estate) []otp.Dropped {
+	e, ok := p.Heir().(*estate)
+	if ok {
 		m.table = e.table
-		return nil
-	})
+	}
 	return ok
 }
 

@@ -196,7 +196,7 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 		})),
 		pool("task_sup", otp.Child{Restart: otp.Temporary, Start: otp.SupervisorWith(func(args any) otp.Spec {
 			spec := task.Spec(budget, nil, task.Args{})
-			spec.Children[0].Start = s.Heirs.Worker(func() otp.Behaviour { return task.New(r.taskOptions(), args.(task.Args)) })
+			spec.Children[0].Start = otp.Worker(func() otp.Behaviour { return task.New(r.taskOptions(), args.(task.Args)) })
 			return spec
 		})}),
 		worker("task_manager", func() otp.Behaviour { return task.NewManager(r.restoring()) }),

@@ -152,7 +152,7 @@ func (m *Manager) Init(p *otp.Process) error {
 	m.leaving, m.spare = map[otp.Ref][]*attempt{}, map[group]spares{}
 	m.index.recount(time.Duration(clock.Steady(m.o.Clock.Now())))
 	var heir bool
-	if m.kept, heir = otp.Inherit(p, func(k *kept) []otp.Dropped { return k.repair(m.index) }); !heir {
+	if m.kept, heir = p.Heir().(*kept); !heir {
 		m.kept = &kept{opening: map[*Open]*Handle{}, attaching: map[*attempt]struct{}{}, actors: map[otp.Ref]*Handle{}}
 		p.SetHeir(m.kept)
 	}

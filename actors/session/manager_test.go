@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"mcpd/actors/internal/stage"
 	"mcpd/actors/session"
 	"mcpd/gateway/quota"
 	"mcpd/internal/clock"
@@ -35,7 +34,6 @@ func (dummy) Receive(_ *otp.Process, msg any) error {
 }
 
 type rig struct {
-	heirs  stage.Heirs
 	gone   sync.Map // of endpoints that are not configured any more
 	t      *testing.T
 	ref    otp.Ref
@@ -81,7 +79,7 @@ func runIdle(t *testing.T, limit time.Duration, test func(r *rig)) {
 			},
 		}
 		tree, err := system.Start(t.Context(), "top", otp.Spec{Children: []otp.Child{
-			{ID: "manager", Start: r.heirs.Worker(func() otp.Behaviour { return session.New(o, r.index) })},
+			{ID: "manager", Start: otp.Worker(func() otp.Behaviour { return session.New(o, r.index) })},
 			{ID: "pool", Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne, Children: []otp.Child{{
 				Restart: otp.Temporary, Start: otp.WorkerWith(func(any) otp.Behaviour { return dummy{} }),
 			}}})},

@@ -37,7 +37,7 @@ func TestHungDiskIsWaitedForOnce(t *testing.T) {
 	var kept quota.Ledger
 	d := &disk{}
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
-		return []otp.Child{{ID: "storage", Start: s.Heirs.Worker(func() otp.Behaviour {
+		return []otp.Child{{ID: "storage", Start: otp.Worker(func() otp.Behaviour {
 			return storage.New(storage.Options{
 				Store: d, Emit: s.Events.Emit, Faults: s.Faults, Kept: kept.Of,
 			})

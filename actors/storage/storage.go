@@ -141,7 +141,7 @@ func New(o Options) *Storage {
 func (s *Storage) Init(p *otp.Process) error {
 	s.p = p
 	var heir bool
-	if s.kept, heir = otp.Inherit(p, (*kept).repair); !heir {
+	if s.kept, heir = p.Heir().(*kept); !heir {
 		s.kept = &kept{disk: new(sync.Mutex), account: s.o.Kept, places: map[name]int{}}
 		p.SetHeir(s.kept)
 	} else {

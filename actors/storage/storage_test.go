@@ -93,7 +93,7 @@ func run(t *testing.T, test func(s *stage.Stage, d *disk)) {
 	t.Helper()
 	d := &disk{}
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
-		return []otp.Child{{ID: "storage", Start: s.Heirs.Worker(func() otp.Behaviour {
+		return []otp.Child{{ID: "storage", Start: otp.Worker(func() otp.Behaviour {
 			return storage.New(storage.Options{Store: d, Emit: s.Events.Emit, Faults: s.Faults})
 		})}}
 	}, func(s *stage.Stage) { test(s, d) })
@@ -374,7 +374,7 @@ func TestGatheredChangesAreCollected(t *testing.T) {
 	keep := func(key, value string) storage.Keep { return storage.Keep{Change: change(key, value)} }
 	parts, asked := [][]storage.Keep{{keep("a", "1")}, {keep("bad", "{"), keep("b", "1")}, {keep("c", "1")}}, 0
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
-		return []otp.Child{{ID: "storage", Start: s.Heirs.Worker(func() otp.Behaviour {
+		return []otp.Child{{ID: "storage", Start: otp.Worker(func() otp.Behaviour {
 			return storage.New(storage.Options{Store: d, Emit: s.Events.Emit, More: func() (part []storage.Keep, others bool) {
 				if asked++; len(parts) > 0 {
 					part, parts = parts[0], parts[1:]
@@ -405,7 +405,7 @@ func TestUnwrittenChangesAreCounted(t *testing.T) {
 	var kept quota.Ledger
 	d := &disk{}
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
-		return []otp.Child{{ID: "storage", Start: s.Heirs.Worker(func() otp.Behaviour {
+		return []otp.Child{{ID: "storage", Start: otp.Worker(func() otp.Behaviour {
 			return storage.New(storage.Options{Store: d, Emit: s.Events.Emit, Kept: kept.Of})
 		})}}
 	}, func(s *stage.Stage) {

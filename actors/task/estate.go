@@ -5,10 +5,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/mend"
 	"mcpd/actors/request"
 	"mcpd/actors/storage"
 	"mcpd/internal/order"
@@ -54,36 +52,6 @@ func newEstate(o *Options, a Args) *estate {
 		sent: map[uint64]uint64{}, puts: map[jsonrpc.ID]put{}, asked: map[jsonrpc.ID]*client.Question{}, watchers: map[string]request.Owner{},
 		open: map[uint64]*request.Exchange{},
 	}
-}
-
-// repair makes what a crashed incarnation left sound again. What the parts say of one another is the task's to compare.
-func (e *estate) repair(now time.Time) []otp.Dropped {
-	var lost mend.Losses
-	mend.Map(&e.sent)
-	mend.Map(&e.puts)
-	mend.Map(&e.asked)
-	mend.Map(&e.watchers)
-	mend.Map(&e.open)
-	if lost.If(e.task == nil || !e.task.Sound(), "task", "unsound") {
-		e.task = tasks.Broken(now, e.a.Task)
-	}
-	e.waiting = slices.DeleteFunc(e.waiting, func(c tasks.Effect) bool {
-		return lost.If(c.Do != tasks.Call || c.Method == "", "call", "without a method")
-	})
-	maps.DeleteFunc(e.puts, func(_ jsonrpc.ID, q put) bool {
-		return lost.If(q.on == nil || q.on.Owner == nil, "question", "put to nobody")
-	})
-	maps.DeleteFunc(e.asked, func(id jsonrpc.ID, q *client.Question) bool {
-		return lost.If(q == nil || q.ID != id, "question", "asked by nobody")
-	})
-	for range e.elicitations.Repair(func(to request.Owner) bool { return to == nil }) {
-		lost.Drop("elicitation", "of nobody", nil)
-	}
-	maps.DeleteFunc(e.watchers, func(_ string, by request.Owner) bool { return lost.If(by == nil, "watcher", "missing") })
-	maps.DeleteFunc(e.open, func(id uint64, x *request.Exchange) bool {
-		return lost.If(x == nil || x.ID != id || x.Owner == nil || x.Sink == nil, "request", "of nobody")
-	})
-	return lost
 }
 
 // goOn takes the task up after a crash, where that has left it.

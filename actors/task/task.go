@@ -51,7 +51,7 @@ type (
 // with all that was known of it has failed.
 func (t *Task) Init(p *otp.Process) error {
 	t.p, t.a.Caller.Ref = p, p.Self()
-	if e, ok := otp.Inherit(p, func(e *estate) []otp.Dropped { return e.repair(p.Now()) }); ok {
+	if e, ok := p.Heir().(*estate); ok {
 		t.estate = e
 		return t.goOn()
 	}

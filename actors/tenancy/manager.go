@@ -117,7 +117,7 @@ func (m *Manager) Init(p *otp.Process) error {
 		m.o.Records.Finish("tenants")
 	}
 	var ok bool
-	if m.pending, ok = otp.Inherit(p, func(*pending) []otp.Dropped { return nil }); !ok {
+	if m.pending, ok = p.Heir().(*pending); !ok {
 		m.pending = &pending{restart: map[string]bool{}}
 		p.SetHeir(m.pending)
 	}

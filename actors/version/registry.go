@@ -28,22 +28,11 @@ func New(emit telemetry.Sink) *Registry {
 // Init takes over the counts of the previous incarnation.
 func (r *Registry) Init(p *otp.Process) error {
 	var heir bool
-	if r.negotiated, heir = otp.Inherit(p, repair); !heir {
+	if r.negotiated, heir = p.Heir().(map[protocol.Version]uint64); !heir {
 		r.negotiated = map[protocol.Version]uint64{}
 		p.SetHeir(r.negotiated)
 	}
 	return nil
-}
-
-// repair drops counts of what is no revision.
-func repair(negotiated map[protocol.Version]uint64) (dropped []otp.Dropped) {
-	for v := range negotiated {
-		if !slices.Contains(protocol.Versions(), v) {
-			delete(negotiated, v)
-			dropped = append(dropped, otp.Dropped{Part: "count", Reason: "of no revision"})
-		}
-	}
-	return dropped
 }
 
 // Receive answers one question.

@@ -46,20 +46,20 @@ var ours = []row{
 	{"store/...", join(layer1, "store/..."), "packages of layer 2 never import one another"},
 	// 3: actors import one another's messages downward only, so that answers
 	// travel by reference and no arrow points up.
-	{"actors/server/...", join(layer2, "actors/internal/mend", "actors/storage", "actors/catalog", "actors/client", "actors/held", "actors/task", "actors/request", "actors/notification", "actors/session", "actors/version", "actors/capability"), "actors import one another downward only"},
-	{"actors/tenancy/...", join(layer2, "actors/internal/mend", "actors/storage"), "actors import one another downward only"},
-	{"actors/configuration/...", join(layer2, "actors/internal/mend", "actors/storage", "actors/catalog", "actors/session"), "actors import one another downward only"},
-	{"actors/task/...", join(layer2, "actors/internal/mend", "actors/storage", "actors/catalog", "actors/client", "actors/request"), "actors import one another downward only"},
-	{"actors/held/...", join(layer2, "actors/internal/mend", "actors/client", "actors/request", "actors/session"), "actors import one another downward only"},
-	{"actors/catalog/...", join(layer2, "actors/internal/drops", "actors/internal/mend", "actors/storage", "actors/client", "actors/request", "actors/notification", "actors/process", "actors/version", "actors/capability"), "actors import one another downward only"},
-	{"actors/client/internal/interest", join(layer2, "actors/internal/mend", "actors/request"), "what sessions want is carried, with the calls that wait for it"},
-	{"actors/client/internal/instances", join(layer2, "actors/internal/mend", "actors/request", "actors/client/internal/questions"), "what instances have in hand, and ask their users, is carried"},
+	{"actors/server/...", join(layer2, "actors/storage", "actors/catalog", "actors/client", "actors/held", "actors/task", "actors/request", "actors/notification", "actors/session", "actors/version", "actors/capability"), "actors import one another downward only"},
+	{"actors/tenancy/...", join(layer2, "actors/storage"), "actors import one another downward only"},
+	{"actors/configuration/...", join(layer2, "actors/storage", "actors/catalog", "actors/session"), "actors import one another downward only"},
+	{"actors/task/...", join(layer2, "actors/storage", "actors/catalog", "actors/client", "actors/request"), "actors import one another downward only"},
+	{"actors/held/...", join(layer2, "actors/client", "actors/request", "actors/session"), "actors import one another downward only"},
+	{"actors/catalog/...", join(layer2, "actors/internal/drops", "actors/storage", "actors/client", "actors/request", "actors/notification", "actors/process", "actors/version", "actors/capability"), "actors import one another downward only"},
+	{"actors/client/internal/interest", join(layer2, "actors/request"), "what sessions want is carried, with the calls that wait for it"},
+	{"actors/client/internal/instances", join(layer2, "actors/request", "actors/client/internal/questions"), "what instances have in hand, and ask their users, is carried"},
 	{"actors/client/internal/...", join(layer0, "protocol/...", "gateway/...", "transport/...", "telemetry/..."), "a part of a connection knows no process, and not the connection"},
-	{"actors/client/...", join(layer2, "actors/internal/drops", "actors/internal/mend", "actors/request", "actors/notification", "actors/process", "actors/version", "actors/capability"), "actors import one another downward only"},
-	{"actors/request/...", join(layer2, "actors/internal/drops", "actors/internal/mend", "actors/version", "actors/capability"), "actors import one another downward only"},
-	{"actors/notification/...", join(layer2, "actors/internal/drops", "actors/internal/mend", "actors/version", "actors/capability"), "actors import one another downward only"},
-	{"actors/session/...", join(layer2, "actors/internal/mend", "actors/storage", "actors/request", "actors/notification", "actors/version", "actors/capability"), "actors import one another downward only"},
-	{"actors/...", join(layer2, "actors/internal/mend"), "actors import one another downward only"},
+	{"actors/client/...", join(layer2, "actors/internal/drops", "actors/request", "actors/notification", "actors/process", "actors/version", "actors/capability"), "actors import one another downward only"},
+	{"actors/request/...", join(layer2, "actors/internal/drops", "actors/version", "actors/capability"), "actors import one another downward only"},
+	{"actors/notification/...", join(layer2, "actors/internal/drops", "actors/version", "actors/capability"), "actors import one another downward only"},
+	{"actors/session/...", join(layer2, "actors/storage", "actors/request", "actors/notification", "actors/version", "actors/capability"), "actors import one another downward only"},
+	{"actors/...", join(layer2), "actors import one another downward only"},
 	// 4, 5
 	{"cluster/...", join(layer3, "cluster/..."), "the cluster places actors; the tree stands above it"},
 	{"supervisor/...", layer4, "the wiring imports what it wires, nothing above it"},
@@ -116,7 +116,7 @@ var reach = []row{
 	{"net/http/...", []string{"transport/...", "telemetry/...", "cmd/...", "supervisor", "bench/...", "chaos/...", "internal/load/...", "internal/mcptest/..."}, "HTTP ends at the transports and the admin listener"},
 	{"net", []string{"transport/...", "telemetry/admin", "gateway/...", "cluster/...", "cmd/...", "supervisor", "bench/...", "chaos/...", "internal/load/...", "internal/mcptest/..."}, "sockets belong to transports and listeners"},
 	{"log/slog", []string{"supervisor/...", "transport/...", "telemetry/...", "store/...", "cluster/...", "cmd/...", "bench/...", "chaos/...", "internal/load/...", "internal/mcptest/..."}, "protocol, gateway and actors do not log: they return errors or emit events"},
-	{"unsafe", []string{"proto/gen/...", "actors/internal/stage", "internal/clock"}, "nothing written by hand needs it, save what damages private state in tests, and what sets the hour of a time without what has elapsed"},
+	{"unsafe", []string{"proto/gen/...", "internal/clock"}, "nothing written by hand needs it, save what sets the hour of a time without what has elapsed"},
 }
 
 func join(list []string, more ...string) []string {

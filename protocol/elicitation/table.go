@@ -66,14 +66,6 @@ func (t *Table[T]) Forget(owner string) {
 	t.drop(func(r row[T]) bool { return r.Owner == owner })
 }
 
-// Repair drops rows that a crash has left without an id or an owner, or that are bad, and returns
-// how many those are.
-func (t *Table[T]) Repair(bad func(to T) bool) int {
-	before := len(t.rows)
-	t.drop(func(r row[T]) bool { return r.id == "" || r.Owner == "" || bad(r.To) })
-	return before - len(t.rows)
-}
-
 // Len is how many elicitations are remembered.
 func (t *Table[T]) Len() int { return len(t.rows) }
 

@@ -19,27 +19,13 @@ type Known struct {
 
 var errForgotten = errors.New("lost in a crash")
 
-// Sound reports whether a call that a crash has left is one.
-func (c *Call) Sound() bool {
-	asks := c != nil && (c.phase == Published || c.phase == Parked)
-	switch {
-	case c == nil || c.phase < Running || c.phase > Lost || c.method == "" || c.window <= 0 || c.ttl <= 0:
-		return false
-	case asks && (c.round == 0 || c.until.IsZero() || c.due.IsZero() || c.sink != 0):
-		return false
-	case c.phase == Collecting && c.due.IsZero(), (c.phase == Running || c.phase == Collecting) && c.sink == 0:
-		return false
-	}
-	return c.phase != Parked || c.err != nil || len(c.result) > 0
-}
-
 // Waits reports until when the call waits for its client to come back, if it does.
 func (c *Call) Waits() (until time.Time, ok bool) {
 	return c.until, c.phase == Published || c.phase == Parked
 }
 
 // Recover goes on after a crash in the midst of a step. What the call and its owner agree on goes on; what only one of them knows is ended, so
-// that nobody is left waiting. The call is sound.
+// that nobody is left waiting.
 func (c *Call) Recover(now time.Time, k Known) []Effect {
 	clear(c.effects)
 	c.effects, c.now, c.armed = c.effects[:0], now, time.Time{}

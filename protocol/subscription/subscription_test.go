@@ -390,7 +390,7 @@ func ExampleTable() {
 	// 1
 }
 
-// Who goes through all subscribers, or all topics, does it in the same order each time, also after a repair.
+// Who goes through all subscribers, or all topics, does it in the same order each time.
 func TestOrderIsNotThatOfAMap(t *testing.T) {
 	var table subscription.Table[int]
 	for who := range 64 {
@@ -409,6 +409,5 @@ func TestOrderIsNotThatOfAMap(t *testing.T) {
 		if len(all) != 63 || !slices.IsSorted(all) || len(servers) != 63 || !slices.IsSorted(servers) {
 			t.Errorf("subscribers %v, topics %v", all, servers)
 		}
-		table.Repair(func(int) bool { return true })
 	}
 }

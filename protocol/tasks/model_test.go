@@ -221,9 +221,6 @@ func (w *model) recover(in tasks.Event) {
 		id, _ := jsonrpc.ParseID(jsontext.Value(raw))
 		k.Asked = append(k.Asked, id)
 	}
-	if !w.task.Sound() {
-		w.Fatal("unsound")
-	}
 	w.perform(w.task.Recover(w.now, k))
 	if !w.forgotten && w.armed.IsZero() {
 		w.Fatal("nothing is to come")

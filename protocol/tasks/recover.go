@@ -29,28 +29,8 @@ func Broken(now time.Time, o Options) *Task {
 	return t
 }
 
-// Sound reports whether a task that a crash has left is one, and mends what it can do without.
-func (t *Task) Sound() bool {
-	if t.seen == nil {
-		t.seen = map[string]bool{}
-	}
-	if t.created.IsZero() || t.updated.Before(t.created) || t.ttl <= 0 || t.ttl > MaxTTL || len(t.own) > 0 && t.own.Kind() != '"' {
-		return false
-	}
-	t.poll = max(MinPoll, min(t.poll, MaxPoll))
-	switch {
-	case t.status == Working, t.status == InputRequired, t.status == Cancelled:
-		return true
-	case t.status != Completed && t.status != Failed:
-		return false
-	case t.err == nil && len(t.result) == 0 && !t.forgotten: // one that ended with its call has none
-		return false
-	}
-	return true
-}
-
 // Recover goes on after a crash in the midst of a step. What the task and its owner agree on goes on; what only one of them knows is ended:
-// nobody is left waiting, and no request is made twice. The task is sound.
+// nobody is left waiting, and no request is made twice.
 func (t *Task) Recover(now time.Time, k Known) []Effect {
 	clear(t.effects)
 	t.effects, t.now, t.armed = t.effects[:0], now, time.Time{}

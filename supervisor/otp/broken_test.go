@@ -143,8 +143,7 @@ func leaves(t *testing.T, strategy Strategy, kind reflect.Type, times int) {
 		synctest.Wait()
 	}
 	gate := make(chan struct{})
-	give("s/a", func(p *Process) error { p.SetHeir(1); panic(1) })
-	give("s/a", func(p *Process) error { _, _ = Inherit(p, func(string) []Dropped { return nil }); return nil })
+	give("s/a", func(*Process) error { panic(1) })
 	give("s/c/d", func(*Process) error { return errTest })
 	give("s/a", func(*Process) error { return errTest })
 	give("s/a", func(*Process) error { return errTest }) // too many
@@ -153,7 +152,7 @@ func leaves(t *testing.T, strategy Strategy, kind reflect.Type, times int) {
 		p.Go("panics", func(ctx context.Context) error { <-ctx.Done(); panic(1) })
 		return errTest
 	})
-	give("h", func(*Process) error { <-gate; return nil }) // replaced
+	give("h", func(p *Process) error { p.SetHeir(1); <-gate; return nil }) // replaced
 	select {
 	case <-r.tree.Done():
 	default:

@@ -36,7 +36,7 @@
 //     call, stops before it, or is not there.
 //   - Process.Go runs what blocks in a goroutine that the incarnation owns and waits for. Its panic is the worker's crash.
 //   - Process.After, Post, PostWait, Monitor and CallAsync reach this incarnation only; leftovers of an old one are dropped.
-//   - Process.SetHeir hands a value to the next incarnation, and Inherit takes it over after a look at it. Incarnations that
+//   - Process.SetHeir hands a value to the next incarnation, and Process.Heir is where that finds it. Incarnations that
 //     panic with it one after the other, as soon as they have it, are followed by one without.
 //
 // Receive must not wait for what it cannot cancel: nobody can end a goroutine in Go. A worker that does not come back

@@ -100,11 +100,10 @@ type (
 		Mailbox int // its bound
 	}
 
-	// HeirDropped: an incarnation does not take over a part of what the ones before it had left.
+	// HeirDropped: an incarnation goes on without what the ones before it had left.
 	HeirDropped struct {
 		Row
-		Part, Reason string // as Dropped has them
-		Count        int    // of such parts
+		Reason string // a few words, out of the code
 	}
 
 	// TerminatePanicked: code that runs at the end of an incarnation panicked; the end went on.

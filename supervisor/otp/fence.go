@@ -199,7 +199,7 @@ func (g *guard) bequeath(heir, next any) {
 	if heir == nil {
 		return
 	}
-	defer g.sys.emit(HeirDropped{r.about(g.inc(), g.sys.clock.Now()), Everything, errHeld.Error(), 1})
+	defer g.sys.emit(HeirDropped{r.about(g.inc(), g.sys.clock.Now()), errHeld.Error()})
 	g.relic.Store(&heir)
 	if !g.missed.Load() { // it is back already
 		g.back()

@@ -4,86 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-// will is an heir of which parts may be bad.
-type will struct {
-	failer
-	parts   []string
-	dropped []error
-}
+// will is an heir.
+type will struct{ dropped []error }
 
 func (h *will) Abandon(reason error) { h.dropped = append(h.dropped, reason) }
 
-// repair drops the bad parts and panics on one that it had not expected.
-func (h *will) repair() (dropped []Dropped) {
-	h.parts = slices.DeleteFunc(h.parts, func(part string) bool {
-		if part == "unheard of" {
-			panic("part " + part)
-		}
-		if strings.HasPrefix(part, "bad") {
-			dropped = append(dropped, Dropped{part, "is bad", h})
-		}
-		return strings.HasPrefix(part, "bad")
-	})
-	return dropped
-}
-
-// heirs is a worker that takes over a will, and makes one when there is none.
-func heirs(got *[]string) Start {
-	return scriptOf(script{init: func(p *Process) error {
-		h, ok := Inherit(p, (*will).repair)
-		if !ok {
-			h = &will{}
-			p.SetHeir(h)
-		}
-		*got = append(*got, fmt.Sprint(ok, h.parts))
-		return nil
-	}})
-}
-
 func (r *rig) dropped() (list []string) {
 	for _, e := range ofType[HeirDropped](r) {
-		list = append(list, fmt.Sprintf("%s#%d %s: %s x%d", e.Path, e.Incarnation, e.Part, e.Reason, e.Count))
+		list = append(list, fmt.Sprintf("%s#%d %s", e.Path, e.Incarnation, e.Reason))
 	}
 	return list
-}
-
-func TestInheritTakesOverWhatIsSound(t *testing.T) {
-	var got []string
-	bubble(t, one(Child{ID: "a", Start: heirs(&got)}), func(t *testing.T, r *rig) {
-		leave := func(heir any) {
-			tell(t, r.ref("a"), func(p *Process) error { p.SetHeir(heir); panic("crash") })
-		}
-		kept, broken := &will{parts: []string{"bad", "good", "bad", "bad too"}}, &will{parts: []string{"good", "unheard of"}}
-		leave(kept)
-		leave(broken)
-		leave("something else")
-		if want := []string{"false []", "true [good]", "false []", "false []"}; !slices.Equal(got, want) {
-			t.Errorf("got %q, want %q", got, want)
-		}
-		want := []string{
-			"top/a#2 bad: is bad x2", "top/a#2 bad too: is bad x1",
-			"top/a#3 all: repair: panic: part unheard of x1", "top/a#4 all: heir is a string, not a *otp.will x1",
-		}
-		if events := r.dropped(); !slices.Equal(events, want) {
-			t.Errorf("events %q, want %q", events, want)
-		}
-		if kept.err != ErrDamaged || broken.err != nil {
-			t.Errorf("who waited was told %v and %v", kept.err, broken.err)
-		}
-		if len(kept.dropped) != 0 || len(broken.dropped) != 1 {
-			t.Errorf("abandoned: %v, %v; want only what could not be repaired", kept.dropped, broken.dropped)
-		}
-		if n := r.tree.Snapshot().Children[0]; n.Restarts != 3 {
-			t.Errorf("%d restarts, want none but those of the crashes themselves", n.Restarts)
-		}
-	})
 }
 
 // What an heir has in it that crashes each incarnation right after its start costs the heir, not the siblings.
@@ -113,7 +48,7 @@ func TestAnHeirThatCrashesEveryIncarnationIsAbandoned(t *testing.T) {
 				if got := r.state(); got != "a#5 b#1" {
 					t.Errorf("tree %s", got)
 				}
-				if len(h.dropped) != 1 || len(r.dropped()) != 1 || r.dropped()[0] != "top/a#4 all: crashes with it x1" {
+				if len(h.dropped) != 1 || len(r.dropped()) != 1 || r.dropped()[0] != "top/a#4 crashes with it" {
 					t.Errorf("abandoned %v, events %q", h.dropped, r.dropped())
 				}
 			})

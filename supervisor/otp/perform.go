@@ -20,7 +20,7 @@ func (v *supervisor) perform(now time.Time, a action) {
 		if !r.ownedBy(v) {
 			return
 		}
-		v.note(HeirDropped{r.about(r.inc.Load(), now), Everything, "crashes with it", 1})
+		v.note(HeirDropped{r.about(r.inc.Load(), now), "crashes with it"})
 		r.abandonHeir(a.reason)
 	case doBegin:
 		a.kid.driver.inPlace = true

@@ -65,8 +65,8 @@ func (p *Process) Context() context.Context {
 	return x.ctx
 }
 
-// Heir is the value that an earlier incarnation, or this one, has given to SetHeir; nil when there is none. Inherit is
-// how a new incarnation takes it over: its predecessor may have crashed halfway through a change.
+// Heir is the value that an earlier incarnation, or this one, has given to SetHeir; nil when there is none. Its
+// predecessor may have crashed halfway through a change: one that crashes incarnation after incarnation is given up.
 func (p *Process) Heir() any {
 	if p.isOver() {
 		return nil

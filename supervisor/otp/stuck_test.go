@@ -148,7 +148,7 @@ func TestAStuckWorkerComesBackInAnyWay(t *testing.T) {
 				if r.state() != "a#2" || len(held.dropped) != 0 {
 					t.Errorf("tree %s, heir abandoned %v while it is in use", r.state(), held.dropped)
 				}
-				if want := []string{"top/a#1 all: held by a goroutine that is stuck x1"}; !slices.Equal(r.dropped(), want) {
+				if want := []string{"top/a#1 held by a goroutine that is stuck"}; !slices.Equal(r.dropped(), want) {
 					t.Errorf("events %q", r.dropped())
 				}
 				close(gate)
@@ -194,7 +194,7 @@ func TestAFencedHeirIsTakenFromAStuckWorker(t *testing.T) {
 	back := false
 	var use func(n int) int
 	start := scriptOf(script{init: func(p *Process) error {
-		e, ok := Inherit(p, func(*estate) []Dropped { return nil })
+		e, ok := p.Heir().(*estate)
 		if !ok {
 			e = &estate{}
 			p.SetHeir(e)

@@ -100,7 +100,7 @@ func (s *Stage) GivesUp(row, kind string, send func()) {
 	s.Struck()
 	s.Heirs.Fatal = false
 	path := "top/" + row
-	if all := Of[telemetry.StateDropped](&s.Events); len(all) != 1 || all[0].Path != path || all[0].Part != otp.Everything {
+	if all := Of[telemetry.StateDropped](&s.Events); len(all) != 1 || all[0].Path != path {
 		s.T.Errorf("told: %+v, want that all of %s was dropped", all, path)
 	}
 	for _, n := range s.Tree.Snapshot().Children {

@@ -12,7 +12,6 @@ import (
 
 	"mcpd/actors/client/internal/instances"
 	"mcpd/actors/client/internal/questions"
-	"mcpd/actors/internal/mend"
 	"mcpd/actors/request"
 	"mcpd/gateway/tenant"
 	"mcpd/internal/order"
@@ -96,8 +95,7 @@ func (s *scene) play(line string) {
 		s.do(s.table.Retired(s.to))
 	case "host crashes":
 		clear(s.due)
-		var lost mend.Losses
-		s.table.Repair(&lost)
+		s.table.Resume()
 	case "calls wait":
 		s.place(s.duration(w[2]))
 	default:

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"mcpd/actors/client/internal/questions"
-	"mcpd/actors/internal/mend"
 	"mcpd/actors/request"
 	"mcpd/gateway/tenant"
 )
@@ -124,18 +123,8 @@ func (t *Table[Ref]) Passable() (to Ref, since time.Time) {
 	return to, since
 }
 
-// Repair makes sound what a crash has left. Nobody has asked for another instance any more.
-func (t *Table[Ref]) Repair(lost *mend.Losses) {
-	var none Ref
-	seen := map[Ref]bool{none: true}
-	t.all = slices.DeleteFunc(t.all, func(i *instance[Ref]) bool {
-		return lost.If(i == nil || mend.Again(seen, i.ref), "instance", "not another")
-	})
-	for _, i := range t.all {
-		i.has = slices.DeleteFunc(i.has, func(c Call) bool { return c.Exchange == nil })
-	}
-	t.growing, t.denied = false, false
-}
+// Resume goes on after a crash: nobody has asked for another instance any more.
+func (t *Table[Ref]) Resume() { t.growing, t.denied = false, false }
 
 func (t *Table[Ref]) of(ref Ref) *instance[Ref] {
 	for _, i := range t.all {

@@ -131,9 +131,7 @@ func (s *scene) play(who, does string, rest []string) {
 		s.crowded = false
 		s.step(interest.Event{Op: interest.Retry})
 	case "host crashes":
-		for _, l := range s.table.Repair() {
-			s.print("host ~ lost a %s %s", l.Part, l.Reason)
-		}
+		s.table.Reset()
 	case "host gives":
 		s.step(interest.Event{Op: interest.GiveUp})
 	case "another wants", "another leaves":

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"time"
 
-	"mcpd/actors/internal/mend"
 	"mcpd/actors/request"
 	"mcpd/gateway/quota"
 	"mcpd/internal/order"
@@ -13,7 +12,7 @@ import (
 )
 
 // Table is all that is wanted. It survives a crash of its connection: Step changes it before any
-// effect is done, so that the next incarnation does what an effect has crashed on. See Repair.
+// effect is done, so that the next incarnation does what an effect has crashed on. See Reset.
 type Table struct {
 	// uris lists the resources and the sessions that want each. False is a subscription to which the
 	// server has not agreed yet. bytes are those of the URIs, and kept counts them.
@@ -52,35 +51,15 @@ type waiter struct {
 
 // New begins with what is known already. Its bytes count with kept, which is the table's from here.
 func New(kept *quota.Reservation, uris map[string]map[string]bool, levels map[string]string) Table {
-	t := Table{uris: maps.Clone(uris), levels: maps.Clone(levels), kept: kept}
-	_ = t.Repair()
-	return t
-}
-
-// Repair makes a table sound again after a crash in the middle of a change.
-func (t *Table) Repair() (lost mend.Losses) {
-	mend.Map(&t.uris)
-	mend.Map(&t.levels)
-	mend.Map(&t.wishes)
-	for session, w := range order.Of(t.wishes) {
-		switch {
-		case lost.If(w.from == nil, "wish", "of nobody"):
-			delete(t.wishes, session)
-		case w.session != session || session == "":
-			delete(t.wishes, session)
-			lost.Drop("wish", "of another", w.from)
-		}
-	}
-	maps.DeleteFunc(t.uris, func(uri string, who map[string]bool) bool {
-		return lost.If(uri == "" || len(who) == 0, "subscription", "of nobody")
-	})
-	t.bytes = 0
+	t := Table{uris: map[string]map[string]bool{}, levels: map[string]string{}, wishes: map[string]wish{}, kept: kept}
+	maps.Copy(t.uris, uris)
+	maps.Copy(t.levels, levels)
 	for uri := range t.uris {
 		t.bytes += len(uri)
 	}
 	t.kept.Resize(t.bytes)
 	t.Reset()
-	return lost
+	return t
 }
 
 // Reset forgets the server: the next one was asked nothing.

@@ -1,0 +1,38 @@
+package client_test
+
+import (
+	"testing"
+
+	"mcpd/actors/client"
+	"mcpd/actors/internal/stage"
+)
+
+// A connection that goes on without its heir gets back from the catalogue what it left there.
+func TestConnectionRegainsWhatItLeft(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.watched()
+		r.attach("one")
+		r.wish(client.Wish{Session: "one", Level: "notice"})
+		p.Reply(p.Expect("logging/setLevel"), `{}`)
+		r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
+		p.Reply(p.Expect("resources/subscribe"), `{}`)
+		p.Close(nil)
+		for range 3 { // as soon as it has dialled
+			r.Break("conn", "client.dialled")
+			r.server()
+			r.Rest()
+		}
+		left := stage.Of[*client.Left](&r.catalog.Log)
+		if len(left) != 1 {
+			r.T.Fatalf("%d left, want 1", len(left))
+		}
+		r.send(left[0])
+		p = r.watched()
+		if m := p.Expect("logging/setLevel"); string(m.Params) != `{"level":"notice"}` {
+			t.Errorf("level: %s", m.Params)
+		}
+		if m := p.Expect("resources/subscribe"); string(m.Params) != `{"uri":"test://x"}` {
+			t.Errorf("subscription: %s", m.Params)
+		}
+	})
+}

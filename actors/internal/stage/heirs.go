@@ -1,0 +1,25 @@
+package stage
+
+import "mcpd/supervisor/otp"
+
+// Heirs has incarnations crash that have an heir, as if an earlier crash had left it damaged.
+type Heirs struct {
+	Fatal bool // every one crashes
+}
+
+// Worker is otp.Worker for incarnations that crash so.
+func (h *Heirs) Worker(f func() otp.Behaviour) otp.Start {
+	return otp.Worker(func() otp.Behaviour { return &heiress{f(), h} })
+}
+
+type heiress struct {
+	otp.Behaviour
+	h *Heirs
+}
+
+func (b *heiress) Init(p *otp.Process) error {
+	if b.h.Fatal && p.Heir() != nil {
+		panic("cannot live with its heir")
+	}
+	return b.Behaviour.Init(p)
+}
