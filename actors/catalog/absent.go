@@ -43,7 +43,7 @@ func (s *server) absent(caller Caller) absent {
 	a := absent{server: s.config.Name}
 	if why := s.whyUnlisted(caller); why != nil {
 		a.text, a.incident, a.operator = why.Text, why.Incident, why.PutAway()
-		a.quarantined = s.quarantinedFor(s.at(ListKey(s.config, caller)))
+		a.quarantined = s.recovery.Quarantined(s.at(ListKey(s.config, caller)))
 	}
 	return a
 }
@@ -52,14 +52,9 @@ func (s *server) absent(caller Caller) absent {
 // there was none, nobody may have reached the server.
 func (s *server) whyUnlisted(caller Caller) *client.Ending {
 	key := s.at(ListKey(s.config, caller))
-	key.Fingerprint, key.Revision = 0, 0
-	switch {
-	case s.whole != nil:
-		return s.whole.why
-	case s.causes[key] != nil:
-		return s.causes[key]
-	case s.away != nil:
-		return s.away.why
+	if why := s.recovery.Why(key); why != nil {
+		return why
 	}
-	return nil
+	why, _ := s.recovery.Away()
+	return why
 }

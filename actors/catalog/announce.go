@@ -46,10 +46,7 @@ func (c *Catalog) announce(r *client.Report, lists []merge.Kind) {
 			c.gatherAlone(one)
 		case c.p.Send(c.o.Dispatcher, one.notice()) != nil:
 			c.drops.Drop(c.p, c.o.Emit, telemetry.NotificationDropped{
-				Where: telemetry.Where{
-					Tenant: c.tenant.Name,
-					Server: r.Server,
-				},
+				Where:  telemetry.Where{Tenant: c.tenant.Name, Server: r.Server},
 				Method: one.method, Reason: "queue_full", Count: 1,
 			})
 		}
@@ -114,10 +111,7 @@ func (c *Catalog) announceAll() {
 	now := c.p.Now()
 	due, wait := c.changes.Due(now, notification.Source.Compare)
 	for _, change := range due {
-		err := c.p.Send(
-			c.o.Dispatcher,
-			&notification.Dispatch{Method: change.List, Sources: change.Of},
-		)
+		err := c.p.Send(c.o.Dispatcher, &notification.Dispatch{Method: change.List, Sources: change.Of})
 		if errors.Is(err, otp.ErrOverloaded) {
 			for _, source := range change.Of {
 				c.changes.Note(change.List, source, now)

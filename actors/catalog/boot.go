@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"mcpd/actors/catalog/internal/recovery"
 	"mcpd/actors/client"
 	"mcpd/gateway/tenant"
 	"mcpd/internal/order"
@@ -40,15 +41,9 @@ func (c *Catalog) supervise(name string) {
 		return
 	}
 	c.servers[name].starting = true
-	otp.StartChildArgsAsync(
-		c.p,
-		pool,
-		name,
-		c.servers[name].config,
-		func(ref otp.Ref, err error) any {
-			return supervised{name, ref, err}
-		},
-	)
+	otp.StartChildArgsAsync(c.p, pool, name, c.servers[name].config, func(ref otp.Ref, err error) any {
+		return supervised{name, ref, err}
+	})
 }
 
 func (c *Catalog) supervised(m supervised) {
@@ -90,7 +85,9 @@ func (c *Catalog) down(m otp.Down) {
 		c.drop(s, *at.key)
 		c.retire(s, *at.key)
 		if (last.GaveUp || errors.Is(m.Reason, otp.ErrIntensity)) && s.current(*at.key) {
-			c.gaveUp(s, *at.key, client.EndingFor(*at.key, cause))
+			c.follow(s, recovery.Event{
+				Op: recovery.GiveUp, Key: *at.key, Ending: client.EndingFor(*at.key, cause),
+			})
 		}
 	}
 	c.forget(s)

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/capability"
+	"mcpd/actors/catalog/internal/recovery"
 	"mcpd/actors/client"
 	"mcpd/actors/internal/drops"
 	"mcpd/actors/storage"
@@ -100,10 +101,6 @@ type (
 		session *client.AttachRequest
 		err     error
 	}
-	retry struct {
-		server string
-		key    tenant.Key
-	}
 	reopen struct {
 		server string
 		key    tenant.Key
@@ -164,7 +161,7 @@ func (c *Catalog) Init(p *otp.Process) error {
 			s.held[key.Principal]++
 			c.open(s, key)
 		}
-		c.arm(name, s)
+		c.follow(s, recovery.Event{Op: recovery.Restore})
 		for key := range order.By(s.retiring, tenant.Key.Compare) {
 			c.retire(s, key)
 		}
@@ -285,7 +282,9 @@ func (c *Catalog) changed(msg any) {
 	case retry:
 		c.again(m)
 	case awayDue:
-		c.redial(m)
+		if s := c.servers[m.server]; s != nil {
+			c.follow(s, recovery.Event{Op: recovery.Due, Times: m.times})
+		}
 	case subscribed:
 		c.subscribed(m)
 	case capability.Changed:

@@ -4,7 +4,9 @@ import (
 	"slices"
 	"time"
 
+	"mcpd/actors/catalog/internal/recovery"
 	"mcpd/actors/client"
+	"mcpd/gateway/quota"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
@@ -15,12 +17,16 @@ import (
 func (c *Catalog) connect(s *server, key tenant.Key, w pending) {
 	key = c.fit(s, key)
 	c.hears(s, key, w.caller)
-	if wait, refused, why := s.refused(key, w.caller, c.p.Now()); refused {
-		w.reply(otp.Ref{}, c.unavailable(s, w.caller, why, wait))
+	if wait, refused, why := s.recovery.Refused(key, s.is(key), c.p.Now()); refused {
+		cause := s.why(w.caller)
+		if why != nil {
+			cause = why
+		}
+		w.reply(otp.Ref{}, c.unavailable(s, w.caller, cause, wait))
 		return
 	}
 	if conn := s.conns[key]; conn != nil && conn.report.GaveUp { // it ends, and takes nothing more
-		w.reply(otp.Ref{}, c.unavailable(s, w.caller, conn.report.Cause, FirstPause))
+		w.reply(otp.Ref{}, c.unavailable(s, w.caller, conn.report.Cause, recovery.FirstPause))
 		return
 	}
 	if conn := s.conns[key]; conn != nil {
@@ -32,9 +38,7 @@ func (c *Catalog) connect(s *server, key tenant.Key, w pending) {
 		w.reply(otp.Ref{}, protocol.Overloaded("connections to server "+s.config.Name, time.Minute))
 		return
 	}
-	if s.away != nil {
-		s.away.probe, s.away.dials = key, true
-	}
+	s.recovery.Dials(key)
 	c.await(s, key, w)
 }
 
@@ -71,7 +75,7 @@ func (c *Catalog) unavailable(s *server, to Caller, cause error, retry time.Dura
 		c.drops.Drop(c.p, c.o.Emit, client.StderrWithheld(telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name}, 1))
 	}
 	e := client.LostTo(to.Principal, s.config.Name, "", false, cause)
-	if cause != nil && s.quarantinedFor(s.at(s.key(to))) {
+	if cause != nil && s.recovery.Quarantined(s.at(s.key(to))) {
 		e = client.PutAwayTo(to.Principal, s.config.Name, cause)
 	}
 	e.RetryAfter = retry
@@ -147,4 +151,31 @@ func (c *Catalog) restore(s *server, key tenant.Key) {
 			Principal: key.Principal, Capabilities: left.Declare, Info: left.Self, Modern: left.Modern || key.Modern,
 		}})
 	}
+}
+
+// keepLeft keeps what a connection left behind, and counts it for the tenant.
+func (c *Catalog) keepLeft(s *server, m *client.Left) {
+	c.dropLeft(s, m.Key)
+	s.left[m.Key] = m
+	c.countLeft(m.Bytes)
+}
+
+// dropLeft forgets it: there is another connection, or nobody who used the last.
+func (c *Catalog) dropLeft(s *server, key tenant.Key) {
+	if m := s.left[key]; m != nil {
+		delete(s.left, key)
+		c.countLeft(-m.Bytes)
+	}
+}
+
+// dropAllLeft forgets all of a server: no sessions use it as it was.
+func (c *Catalog) dropAllLeft(s *server) {
+	for key := range s.left {
+		c.dropLeft(s, key)
+	}
+}
+
+func (c *Catalog) countLeft(bytes int) {
+	c.left += bytes
+	c.o.Kept.Set(quota.Restorable, c.left)
 }

@@ -20,7 +20,7 @@ type group struct {
 // that is quarantined may not: nothing brings it back but an operator or a rare probe.
 func (c *Catalog) mayOwn(s *server, caller Caller) bool {
 	key := s.listed(caller)
-	if p := s.pauses[s.at(key)]; s.whole != nil || p != nil && p.quarantined() {
+	if s.recovery.Quarantined(s.at(key)) {
 		return false
 	}
 	l := s.lists[key]
@@ -37,10 +37,8 @@ func (c *Catalog) withheld(caller Caller, name string, k merge.Kind) bool {
 // group is whose view a caller sees.
 func (c *Catalog) group(caller Caller) group {
 	g := group{
-		principal:   caller.Principal,
-		server:      caller.Server,
-		fingerprint: caller.fingerprint(),
-		modern:      caller.Modern,
+		principal: caller.Principal, server: caller.Server, fingerprint: caller.fingerprint(),
+		modern: caller.Modern,
 	}
 	if c.hasOwn(caller) {
 		g.own = caller.Session

@@ -24,18 +24,14 @@ func (s *server) group(key tenant.Key) map[tenant.Key]bool {
 	for other := range s.opening {
 		all[other] = true
 	}
-	maps.DeleteFunc(
-		all,
-		func(other tenant.Key, _ bool) bool { return other.Group() != key.Group() },
-	)
+	maps.DeleteFunc(all, func(other tenant.Key, _ bool) bool { return other.Group() != key.Group() })
 	return all
 }
 
 // full reports whether those who share the server with key may have no more processes of it.
 func (s *server) full(key tenant.Key) bool {
 	return s.config.Link() == tenant.Stdio && s.config.Instances > 0 &&
-		key.Share != tenant.BySession &&
-		len(s.group(key)) >= s.config.Instances
+		key.Share != tenant.BySession && len(s.group(key)) >= s.config.Instances
 }
 
 // fit returns the key of the connection that a caller uses: its own, or that of another as long as
@@ -74,10 +70,7 @@ func misfit(connection, caller tenant.Key) int {
 // own from now on.
 func (c *Catalog) makeRoom(s *server, key tenant.Key) {
 	before := len(s.instead)
-	maps.DeleteFunc(
-		s.instead,
-		func(wanted, _ tenant.Key) bool { return wanted.Group() == key.Group() },
-	)
+	maps.DeleteFunc(s.instead, func(wanted, _ tenant.Key) bool { return wanted.Group() == key.Group() })
 	if len(s.instead) < before {
 		c.views.clear()
 	}

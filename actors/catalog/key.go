@@ -42,10 +42,7 @@ func ListKey(s tenant.Server, c Caller) tenant.Key {
 }
 
 func listKey(
-	s tenant.Server,
-	principal string,
-	fingerprint protocol.Fingerprint,
-	modern bool,
+	s tenant.Server, principal string, fingerprint protocol.Fingerprint, modern bool,
 ) tenant.Key {
 	share := s.Share.Applied(s.Link())
 	if share == tenant.BySession {

@@ -9,6 +9,8 @@ import (
 	"mcpd/actors/notification"
 	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
+	"mcpd/protocol"
+	"mcpd/telemetry"
 )
 
 // learn stores what a server listed, and announces to clients what is different from what they were
@@ -116,4 +118,23 @@ func (c *Catalog) outdate(s *server, key tenant.Key) {
 		return (g.server == "" || g.server == s.config.Name) &&
 			anyRevision(s.at(listKey(s.config, g.principal, g.fingerprint, g.modern))) == key
 	})
+}
+
+// noteOdd takes note of which items of a server the list of all servers repairs or leaves out, and
+// tells an operator, once of the same ones.
+func (c *Catalog) noteOdd(s *server, facts client.Facts, lists *client.Lists) {
+	for _, k := range merge.Kinds() {
+		odd := merge.Odd(k, facts.Version.Era() == protocol.Legacy, lists[k])
+		for _, o := range odd {
+			if !slices.Contains(s.odd[k], o) {
+				c.o.Emit(telemetry.ItemsOdd{
+					Where: telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name},
+					List:  k.String(), Action: string(o.Action), Count: uint32(o.Count),
+					First:  telemetry.Clean(o.First, telemetry.MaxValue),
+					Reason: telemetry.Clean(o.Why, telemetry.MaxValue),
+				})
+			}
+		}
+		s.odd[k] = odd
+	}
 }

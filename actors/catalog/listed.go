@@ -24,9 +24,7 @@ var rewritten = map[merge.Kind]rewrite.Kind{
 // repaired, or left out where that revision has no form for them. A page is made each time: it
 // costs what it holds, and kept pages would be one for each revision of each view.
 func (v *View) Listed(
-	kind merge.Kind,
-	version protocol.Version,
-	scope, cursor string,
+	kind merge.Kind, version protocol.Version, scope, cursor string,
 ) (jsontext.Value, error) {
 	from, legacy := protocol.Latest, version.Era() == protocol.Legacy
 	if !legacy {
@@ -118,10 +116,9 @@ func (v *View) Tasked(server string) func(page jsontext.Value) jsontext.Value {
 			if !m.Is("tools") {
 				return m.Value, true
 			}
-			return splice.MapElements(
-				m.Value,
-				func(tool jsontext.Value) (jsontext.Value, bool) { return tasked(tool, dialect), true },
-			), true
+			return splice.MapElements(m.Value, func(tool jsontext.Value) (jsontext.Value, bool) {
+				return tasked(tool, dialect), true
+			}), true
 		})
 	}
 }

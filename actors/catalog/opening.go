@@ -108,7 +108,7 @@ func (c *Catalog) opened(m opened) {
 	}
 	waiting := s.opening[m.key]
 	if len(waiting) == 0 { // it was asked for twice, and they have their answer
-		if s.conns[m.key] == nil && (!s.current(m.key) || s.whole != nil) { // or what they wait for is another by now
+		if s.conns[m.key] == nil && (!s.current(m.key) || s.recovery.Whole() != nil) { // or what they wait for is another by now
 			c.retire(s, m.key)
 		}
 		return

@@ -44,12 +44,12 @@ func (c *Catalog) operate(m *Operate) {
 		m.Fail(protocol.EndpointNotFound())
 		return
 	}
-	if m.Req.Verb == Restart && s.whole != nil && s.whole.operator {
+	if m.Req.Verb == Restart && s.recovery.PutAway() {
 		m.Fail(ErrPutAway)
 		return
 	}
 	at := telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name, Incident: otp.IncidentID(c.p.Path()+"/"+s.config.Name, c.p.Now())}
-	switch was := s.forgive(); {
+	switch was := s.recovery.Forgive(); {
 	case m.Req.Verb == Quarantine:
 		c.putAway(s, at)
 	case m.Req.Verb == Restart:
@@ -92,7 +92,7 @@ func (c *Catalog) written(m written) {
 // putAway ends all connections to a server.
 func (c *Catalog) putAway(s *server, at telemetry.Where) {
 	why := client.ByOperator(true, at.Incident)
-	s.whole = &pause{why: why, since: c.p.Now(), operator: true}
+	s.recovery.PutAwayFor(why, c.p.Now())
 	c.tellQuarantined(s, s.keys(), why, 0)
 	for key, conn := range order.By(s.conns, tenant.Key.Compare) {
 		c.stop(s, key, conn, why)

@@ -54,14 +54,9 @@ func (c *Catalog) ownListsBeside(s *server, principal string) {
 
 // shownTo is where the lists come from that the session of a connection is shown otherwise.
 func (c *Catalog) shownTo(s *server, key tenant.Key, conn *conn) tenant.Key {
-	return s.listed(
-		Caller{
-			Principal:    key.Principal,
-			Capabilities: conn.declare,
-			Info:         conn.info,
-			Modern:       conn.modern,
-		},
-	)
+	return s.listed(Caller{
+		Principal: key.Principal, Capabilities: conn.declare, Info: conn.info, Modern: conn.modern,
+	})
 }
 
 // owns is the caller's connection to a server, if it has lists of its own.
@@ -132,19 +127,17 @@ func (s *server) instances(first tenant.Key) (list []*conn) {
 			list = append(list, conn)
 		}
 	}
-	slices.SortFunc(
-		list,
-		func(a, b *conn) int { return cmp.Compare(a.report.Key.Instance, b.report.Key.Instance) },
-	)
+	slices.SortFunc(list, func(a, b *conn) int {
+		return cmp.Compare(a.report.Key.Instance, b.report.Key.Instance)
+	})
 	return list
 }
 
 // seen is what a caller is shown of a server that has listed something. Shared says that these are
 // the lists of the listing.
-func (s *server) seen(
-	caller Caller,
-	l *listing,
-) (lists client.Lists, short [client.Kinds]client.Shortfall, shared bool) {
+func (s *server) seen(caller Caller, l *listing) (
+	lists client.Lists, short [client.Kinds]client.Shortfall, shared bool,
+) {
 	lists, short, shared = l.lists, l.short, true
 	for _, beside := range s.instances(s.at(ListKey(s.config, caller))) {
 		for k := range lists {
@@ -166,8 +159,7 @@ func (s *server) seen(
 
 // hasOwn reports whether a caller has lists of its own of some server.
 func (c *Catalog) hasOwn(caller Caller) bool {
-	return slices.ContainsFunc(
-		c.scope(caller),
-		func(name string) bool { return c.servers[name].owns(caller) != nil },
-	)
+	return slices.ContainsFunc(c.scope(caller), func(name string) bool {
+		return c.servers[name].owns(caller) != nil
+	})
 }

@@ -2,113 +2,33 @@ package catalog
 
 import (
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
+	"mcpd/actors/catalog/internal/recovery"
 	"mcpd/actors/client"
+	"mcpd/actors/notification"
+	"mcpd/actors/storage"
 	"mcpd/gateway/tenant"
-	"mcpd/supervisor/otp"
+	"mcpd/store"
 	"mcpd/telemetry"
 )
 
-// ProbeWait is when those may come back who are refused because a probe is under way.
-const ProbeWait = time.Second
-
-// refused reports whether a connection is not handed out, why, and how long that lasts at least. What is quarantined is closed to all but
-// the one who comes first after its pause: his call is the probe.
-func (s *server) refused(key tenant.Key, caller Caller, now time.Time) (wait time.Duration, refused bool, why error) {
-	if p := s.whole; p != nil && !p.operator {
-		if conn := s.conns[key]; conn != nil && conn.report.State == client.Ready {
-			return 0, false, nil // it began before, and works
-		}
+// quarantined makes known that a connection, or all of a server, is quarantined.
+func (c *Catalog) quarantined(s *server, e recovery.Effect) {
+	keys, connection := []tenant.Key{e.Key}, e.Key.String()
+	if e.Key == (tenant.Key{}) {
+		keys, connection = s.keys(), ""
 	}
-	if wait, closed := s.away.closedBy(now); closed && s.conns[key] == nil && s.whole == nil {
-		return wait, true, s.away.why
-	}
-	p := s.whole
-	if p == nil {
-		p = s.pauses[key]
-	}
-	switch wait := s.paused(key, now); {
-	case p == nil:
-		return 0, false, nil
-	case p.operator:
-		return 0, true, p.why
-	case wait > 0 && (s.whole != nil || s.conns[key] == nil || p.quarantined() && p.down):
-		return wait, true, s.why(caller)
-	case p.quarantined() && p.down && s.probing(key):
-		return ProbeWait, true, s.why(caller)
-	}
-	return 0, false, nil
-}
-
-// probing reports whether what is quarantined is being tried.
-func (s *server) probing(key tenant.Key) bool {
-	if s.whole != nil {
-		return len(s.opening) > 0 || s.in[client.Starting]+s.in[client.Backoff]+s.in[""] > 0
-	}
-	p := s.pauses[key]
-	return p != nil && p.quarantined() && (s.conns[key] != nil || len(s.opening[key]) > 0)
-}
-
-// quarantine leaves a server alone that cannot work for anybody.
-func (c *Catalog) quarantine(s *server, why *client.Ending) {
-	now := c.p.Now()
-	p := s.whole
-	switch {
-	case p == nil:
-		p = &pause{since: now, times: MaxGivenUp}
-		s.whole = p
-	case p.operator || p.until.After(now): // others have found the same at the same time
-		return
-	default:
-		p.times++
-	}
-	wait := p.grow(why, now, c.o.Draw)
-	if p.times == MaxGivenUp {
-		c.tellQuarantined(s, s.keys(), why, wait)
+	if e.First {
+		c.tellQuarantined(s, keys, e.Ending, e.Wait)
 	}
 	c.o.Emit(telemetry.UpstreamQuarantined{
-		Where: telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name, Incident: why.Incident},
-		Class: why.Class(), Cause: why.Text, Stderr: why.Stderr, Retry: wait,
+		Where:      telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name, Incident: e.Ending.Incident},
+		Connection: connection, Class: e.Ending.Class(), Cause: e.Ending.Text, Stderr: e.Ending.Stderr, Retry: e.Wait,
 	})
-	c.p.After(wait, retry{s.config.Name, tenant.Key{}})
 	c.note(s)
-}
-
-// failedProbe ends a connection of which one failure is enough.
-func (c *Catalog) failedProbe(s *server, key tenant.Key, why *client.Ending) {
-	c.drop(s, key)
-	c.retire(s, key)
-	c.gaveUp(s, key, why)
-}
-
-// probed hears from a connection of a server that is quarantined, or may be, and reports whether it is at its end. One that is ready, or whose cause is
-// not the one for which all of it was quarantined, ends that.
-func (c *Catalog) probed(s *server, r *client.Report) (ended bool) {
-	p := s.pauses[r.Key]
-	switch {
-	case r.State == client.Quarantined:
-		c.quarantine(s, client.EndingFor(r.Key, r.Cause))
-		return false
-	case r.State == client.Starting:
-		return false
-	case s.whole != nil && !s.whole.operator && !r.At.Before(s.whole.until):
-		s.whole = nil
-		c.released(s, byProbe)
-	}
-	switch {
-	case p == nil || !p.down:
-		return false
-	case r.State == client.Ready && p.quarantined():
-		delete(s.pauses, r.Key)
-		c.released(s, byProbe)
-	case r.State == client.Ready:
-		p.down = false
-	case p.quarantined() && s.conns[r.Key] != nil && r.Cause != nil:
-		c.failedProbe(s, r.Key, client.EndingFor(r.Key, r.Cause))
-		return true
-	}
-	return false
 }
 
 // By what a quarantine ends.
@@ -128,35 +48,93 @@ func (c *Catalog) released(s *server, by string) {
 // allowed stores that a server may be started, and starts what sessions had used.
 func (c *Catalog) allowed(s *server) {
 	c.note(s)
-	if s.sup != (otp.Ref{}) {
-		c.resume(s)
-	}
+	c.resume(s)
 }
 
-// quarantinedFor reports whether the connection of a caller is quarantined, alone or with all of the server.
-func (s *server) quarantinedFor(key tenant.Key) bool {
-	p := s.pauses[key]
-	return s.whole != nil || p != nil && p.quarantined() && p.down
-}
-
-// quarantines reports whether any part of a server is quarantined.
-func (s *server) quarantines() bool {
-	if s.whole != nil {
-		return true
-	}
-	for p := range maps.Values(s.pauses) {
-		if p.quarantined() {
-			return true
+// tellQuarantined tells the sessions that use some connections to a server that it is quarantined, why
+// and, unless an operator has to release it, when it is tried again. They are told once, when the
+// quarantine begins.
+func (c *Catalog) tellQuarantined(
+	s *server, keys []tenant.Key, cause *client.Ending, retry time.Duration,
+) {
+	why := client.PutAwayTo("", s.config.Name, cause)
+	why.RetryAfter = retry
+	for some := range slices.Chunk(keys, maxSources) {
+		n := &notification.Dispatch{
+			Server: s.config.Name, Method: notification.Quarantined, Why: why,
+		}
+		for _, key := range some {
+			n.Sources = append(n.Sources, notification.Source{Key: anyRevision(key.First())})
+		}
+		if c.p.Send(c.o.Dispatcher, n) != nil {
+			c.drops.Drop(c.p, c.o.Emit, telemetry.NotificationDropped{
+				Where:  telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name},
+				Method: n.Method, Reason: "queue_full", Count: 1,
+			})
 		}
 	}
-	return false
+	c.tellBehind(s, keys)
 }
 
-// forgive forgets all that keeps connections from being started, and reports whether that was a quarantine.
-func (s *server) forgive() (was bool) {
-	was = s.quarantines()
-	s.whole, s.cause, s.away = nil, nil, nil
-	clear(s.causes)
-	clear(s.pauses)
-	return was
+// keys are all connections to a server that sessions may listen to, in order.
+func (s *server) keys() []tenant.Key {
+	all := map[tenant.Key]bool{}
+	for key := range s.conns {
+		all[anyRevision(key.First())] = true
+	}
+	for key := range s.left {
+		all[anyRevision(key.First())] = true
+	}
+	for key := range s.lists {
+		all[anyRevision(key)] = true
+	}
+	return slices.SortedFunc(maps.Keys(all), tenant.Key.Compare)
+}
+
+// place is where a server's quarantine is in the store.
+func (c *Catalog) place(name string) string { return c.tenant.Name + "/" + name }
+
+// noted is what is stored of a server; a nil value is for nothing.
+func (c *Catalog) noted(s *server) store.Change {
+	change := store.Change{Bucket: store.Quarantines, Key: c.place(s.config.Name)}
+	if !s.gone {
+		change.Value = s.recovery.Save(s.config.Identity())
+	}
+	return change
+}
+
+// note has it written down, without waiting.
+func (c *Catalog) note(s *server) {
+	if to := c.noted(s); to.Value != nil || s.noted {
+		s.noted = to.Value != nil
+		c.change(to)
+	}
+}
+
+func (c *Catalog) change(to store.Change) {
+	if c.o.Storage != nil {
+		_ = c.p.Send(c.o.Storage(), &storage.Keep{Tenant: c.tenant.Name, Change: to}) // where there is no storage nothing survives
+	}
+}
+
+// requarantine takes over what an earlier host has stored. What is not readable, or of a server that is declared otherwise now, is forgotten.
+func (c *Catalog) requarantine() {
+	if c.o.Quarantined == nil {
+		return
+	}
+	for key, value := range c.o.Quarantined() {
+		name, mine := strings.CutPrefix(key, c.place(""))
+		if !mine {
+			continue
+		}
+		c.read("quarantine", store.Change{Bucket: store.Quarantines, Key: key, Value: value}, func() {
+			if s := c.servers[name]; s == nil || s.recovery.Recall(s.config.Identity(), value, c.p.Now()) != nil {
+				c.change(store.Change{Bucket: store.Quarantines, Key: key})
+			} else {
+				s.noted = true
+				c.follow(s, recovery.Event{Op: recovery.Restore})
+				c.show(s)
+			}
+		})
+	}
 }

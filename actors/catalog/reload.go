@@ -72,7 +72,7 @@ func (c *Catalog) redeclare(s *server, config tenant.Server) {
 	c.revisions++
 	another := s.config.Another(config)
 	s.config, s.revision, s.gone = config, c.revisions, false
-	if s.forgive() {
+	if s.recovery.Forgive() {
 		c.released(s, byReload)
 	}
 	s.ran, s.vain, s.channel = false, false, false

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"mcpd/actors/capability"
+	"mcpd/actors/catalog/internal/recovery"
 	"mcpd/actors/client"
 	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
@@ -13,30 +14,28 @@ func (c *Catalog) report(r *client.Report) {
 	if !ok {
 		return
 	}
-	conn := s.conns[r.Key]
+	conn, steady := s.conns[r.Key], false
 	var before client.Lists
 	if conn != nil {
 		before = conn.report.Lists
 		if conn.report.Incarnation > r.Incarnation {
 			return // late news of an incarnation that is gone
 		}
-		s.took(conn, r, c.p.Now())
+		steady = s.took(conn, r, c.p.Now())
 	}
 	defer c.countLists(s) // once it is learnt
 	if !s.current(r.Key) {
 		return
 	}
+	in := recovery.Event{
+		Op: recovery.Report, Key: r.Key, State: r.State, At: r.At,
+		There: conn != nil, Away: r.Away, Steady: steady,
+	}
 	if r.Cause != nil {
-		s.ended(r.Key, client.EndingFor(r.Key, r.Cause))
+		in.Ending = client.EndingFor(r.Key, r.Cause)
 	}
-	c.attended(s, r)
-	if c.probed(s, r) {
-		c.show(s)
-		c.flush()
-		return
-	}
+	c.follow(s, in)
 	if r.State == client.Ready {
-		s.ended(r.Key, nil)
 		switch {
 		case r.Key.Instance > 0:
 			c.instanceLists(s, r.Key, r.Changed, before, r.Lists)

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcpd/actors/catalog/internal/recovery"
 	"mcpd/actors/client"
 	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
@@ -15,9 +16,6 @@ import (
 // that it is met only by one who never ends a session; it keeps others from paying for that.
 const MaxConnections = 1 << 14
 
-// MaxCauses bounds the endings that are remembered of one server, by connection.
-const MaxCauses = 256
-
 // server is what the catalogue knows about one server.
 type server struct {
 	config   tenant.Server
@@ -27,19 +25,13 @@ type server struct {
 	sup      otp.Ref
 	starting bool // the supervisor is on its way
 	state    client.State
-	cause    *client.Ending                // how a connection ended last: for operators
-	causes   map[tenant.Key]*client.Ending // how each connection ended last, without its fingerprint: for those who use it
-	unneeded string                        // why a connection was closed last that was in order, in a word
+	unneeded string // why a connection was closed last that was in order, in a word
 	since    time.Time
-	ran      bool                  // some connection was ready
-	channel  bool                  // it was found to speak HTTP+SSE
-	vain     bool                  // a caller has waited for it as long as any may, and no connection was ready since
-	whole    *pause                // nil unless all of it is quarantined
-	away     *absence              // nil unless nothing reaches its URL
-	back     time.Time             // when that was over last
-	flaps    int                   // of the absence before
-	pauses   map[tenant.Key]*pause // of connections that were given up
-	noted    bool                  // there is something of it among what is stored of quarantines
+	ran      bool // some connection was ready
+	channel  bool // it was found to speak HTTP+SSE
+	vain     bool // a caller has waited for it as long as any may, and no connection was ready since
+	recovery recovery.Table
+	noted    bool // there is something of it among what is stored of quarantines
 	conns    map[tenant.Key]*conn
 	lists    map[tenant.Key]*listing
 	last     *listing                     // the one that was learnt last
@@ -62,7 +54,7 @@ type server struct {
 func newServer(config tenant.Server, now time.Time) *server {
 	return &server{
 		config: config, state: client.Idle, since: now,
-		causes: map[tenant.Key]*client.Ending{}, pauses: map[tenant.Key]*pause{}, conns: map[tenant.Key]*conn{}, lists: map[tenant.Key]*listing{},
+		recovery: recovery.New(), conns: map[tenant.Key]*conn{}, lists: map[tenant.Key]*listing{},
 		opening: map[tenant.Key][]pending{}, retiring: map[tenant.Key]bool{}, left: map[tenant.Key]*client.Left{},
 		instead: map[tenant.Key]tenant.Key{},
 		in:      map[client.State]int{}, lacks: map[tenant.Key]string{}, held: map[string]int{},
@@ -116,7 +108,7 @@ func (c *Catalog) drop(s *server, key tenant.Key) {
 	delete(s.lacks, key)
 	c.countLists(s)
 	c.unlistOwn(s, key, conn)
-	c.undialled(s, key)
+	c.follow(s, recovery.Event{Op: recovery.Gone, Key: key})
 }
 
 // release counts one connection less for a principal.
@@ -126,8 +118,8 @@ func (s *server) release(principal string) {
 	}
 }
 
-// took takes note of what a connection reported last. One that was ready for a while has earned short pauses again.
-func (s *server) took(conn *conn, r *client.Report, now time.Time) {
+// took takes note of what a connection reported last, and reports whether it was ready for a while until now.
+func (s *server) took(conn *conn, r *client.Report, now time.Time) (steady bool) {
 	before := conn.report.State
 	conn.report, conn.said = *r, r.Facts.Size()+sizeOf(&r.Lists)
 	s.in[before]--
@@ -143,9 +135,10 @@ func (s *server) took(conn *conn, r *client.Report, now time.Time) {
 	case r.State == client.Ready && before != client.Ready:
 		s.channel = r.Channel
 		conn.since, s.ran, s.vain = now, true, s.vain && !s.current(r.Key)
-	case r.State != client.Ready && before == client.Ready && now.Sub(conn.since) >= Steady:
-		delete(s.pauses, r.Key)
+	case r.State != client.Ready && before == client.Ready:
+		return now.Sub(conn.since) >= recovery.Steady
 	}
+	return false
 }
 
 // key is the connection that a caller's requests go through. Where nobody has said how a URL is shared
@@ -157,34 +150,6 @@ func (s *server) key(caller Caller) tenant.Key {
 		return key
 	}
 	return ListKey(s.config, caller)
-}
-
-// ended remembers how a connection ended; nil forgets it.
-func (s *server) ended(key tenant.Key, cause *client.Ending) {
-	key.Fingerprint, key.Revision = 0, 0 // whatever else its clients can do, they are the same
-	if s.cause = cause; cause == nil {
-		delete(s.causes, key)
-		return
-	}
-	if len(s.causes) >= MaxCauses {
-		clear(s.causes)
-	}
-	s.causes[key] = cause
-}
-
-// why is what may be told a caller of a server's failure: why it cannot work for anybody; or how its own connection ended, or that of its lists,
-// either of which may hold what the server wrote on its behalf.
-func (s *server) why(caller Caller) error {
-	if s.whole != nil {
-		return s.whole.why
-	}
-	for _, key := range []tenant.Key{s.at(s.key(caller)), s.at(ListKey(s.config, caller))} {
-		key.Fingerprint, key.Revision = 0, 0
-		if cause := s.causes[key]; cause != nil {
-			return cause
-		}
-	}
-	return nil
 }
 
 // Status is what the catalogue publishes about itself in the tree: a record for each server, each replaced when it changes.

@@ -7,8 +7,6 @@ import (
 
 	"mcpd/actors/client"
 	merge "mcpd/gateway/catalog"
-	"mcpd/gateway/tenant"
-	"mcpd/internal/order"
 	"mcpd/telemetry"
 )
 
@@ -23,17 +21,17 @@ var states = []struct {
 	{
 		client.Quarantined,
 		"an operator has put it away, or its cause is permanent for everybody and no connection is ready",
-		func(s *server) bool { return s.whole != nil && (s.whole.operator || !s.ready()) },
+		func(s *server) bool { return s.recovery.PutAway() || s.recovery.Whole() != nil && !s.ready() },
 	},
 	{
 		client.Backoff,
 		"nothing that can be used answers at its URL, which is dialled at growing pauses",
-		func(s *server) bool { return s.away != nil },
+		func(s *server) bool { why, _ := s.recovery.Away(); return why != nil },
 	},
 	{
 		client.Degraded,
 		"a connection is ready, and another is given up or none can be started, or a list could not be had and an older or shorter one is shown",
-		func(s *server) bool { return s.ready() && (s.whole != nil || s.down() != nil || len(s.lacks) > 0) },
+		func(s *server) bool { return s.ready() && (s.recovery.Down() != nil || len(s.lacks) > 0) },
 	},
 	{
 		client.Ready,
@@ -48,11 +46,11 @@ var states = []struct {
 	{client.Backoff, "a connection has failed and is being started again",
 		func(s *server) bool { return s.in[client.Backoff] > 0 }},
 	{client.Quarantined, "a connection was given up too often in a row",
-		func(s *server) bool { p := s.down(); return p != nil && p.quarantined() }},
+		func(s *server) bool { p := s.recovery.Down(); return p != nil && p.Quarantined() }},
 	{
 		client.CrashLoop,
 		"a connection was given up; after its pause it is started again for whoever asks, or at once for sessions that had used it",
-		func(s *server) bool { return s.down() != nil },
+		func(s *server) bool { return s.recovery.Down() != nil },
 	},
 	{
 		client.Stopped,
@@ -64,18 +62,6 @@ var states = []struct {
 }
 
 func (s *server) ready() bool { return s.in[client.Ready] > 0 }
-
-// down is the connection that was given up and not ready since; of several the one that was given
-// up most often.
-func (s *server) down() (worst *pause) {
-	for _, p := range order.By(s.pauses, tenant.Key.Compare) {
-		if p.down &&
-			(worst == nil || p.times > worst.times || p.times == worst.times && p.since.Before(worst.since)) {
-			worst = p
-		}
-	}
-	return worst
-}
 
 // judged is the state that a server is in.
 func (s *server) judged() client.State {
@@ -101,15 +87,8 @@ func (c *Catalog) show(s *server) {
 	r := s.record(now)
 	if s.state != before {
 		c.o.Emit(telemetry.UpstreamStateChanged{
-			Where: telemetry.Where{
-				Tenant:   c.tenant.Name,
-				Server:   s.config.Name,
-				Incident: r.Ending.Incident,
-			},
-			From: string(
-				before,
-			),
-			To: string(s.state), Cause: r.Ending.Cause, Class: r.Ending.Class,
+			Where: telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name, Incident: r.Ending.Incident},
+			From:  string(before), To: string(s.state), Cause: r.Ending.Cause, Class: r.Ending.Class,
 		})
 	}
 	c.status.records[c.rows[s.config.Name]].Store(&r)
@@ -123,35 +102,29 @@ func (s *server) record(now time.Time) Record {
 		State: s.state, Since: s.since, Open: len(s.conns), Odd: merge.Summary(s.odd),
 	}
 	if l := s.last; l != nil {
-		r.Version, r.Tools, r.Stale = l.facts.Version.String(), len(
-			l.lists[merge.Tools],
-		), l.stale ||
-			l.stored
+		r.Version, r.Tools = l.facts.Version.String(), len(l.lists[merge.Tools])
+		r.Stale = l.stale || l.stored
 	}
-	p := s.whole
-	if p == nil {
-		p = s.down()
-	}
+	p := s.recovery.Down()
+	away, dials := s.recovery.Away()
 	switch {
 	case s.state == client.Degraded && p == nil:
-		r.Ending = telemetry.Ending{
-			Cause: slices.Min(slices.Collect(maps.Values(s.lacks))),
-			Class: client.Transient,
-		}
-	case s.away != nil && (p == nil || !p.operator):
-		r.Ending = s.away.why.Status()
+		lacks := slices.Min(slices.Collect(maps.Values(s.lacks)))
+		r.Ending = telemetry.Ending{Cause: lacks, Class: client.Transient}
+	case away != nil && (p == nil || !p.Operator):
+		r.Ending = away.Status()
 	case s.state == client.Stopped && p == nil && s.unneeded != "":
 		r.Ending = telemetry.Ending{Cause: s.unneeded}
 	case p != nil:
-		r.Ending, r.Operator = p.why.Status(), p.operator
-	case s.cause != nil && s.state != client.Ready:
-		r.Ending = s.cause.Status()
+		r.Ending, r.Operator = p.Why.Status(), p.Operator
+	case s.recovery.Last() != nil && s.state != client.Ready:
+		r.Ending = s.recovery.Last().Status()
 	}
-	if p != nil && p.until.After(now) {
-		r.Retry = p.until
+	if p != nil && p.Until.After(now) {
+		r.Retry = p.Until
 	}
-	if s.away != nil && s.away.until.After(now) {
-		r.Retry = s.away.until
+	if away != nil && dials.After(now) {
+		r.Retry = dials
 	}
 	return r
 }

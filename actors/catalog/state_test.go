@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"mcpd/actors/catalog/internal/recovery"
 	"mcpd/actors/client"
 	"mcpd/gateway/tenant"
 	"mcpd/telemetry"
@@ -67,13 +68,20 @@ func TestStateIsThatOfTheTable(t *testing.T) {
 	}
 	given := func(times int) func(s *server) {
 		return func(s *server) {
-			s.pauses[other] = &pause{times: times}
-			s.pauses[other].grow(&client.Ending{Text: "down"}, now, rand.N[time.Duration])
+			for range times {
+				in := recovery.Event{Op: recovery.GiveUp, Key: other, Ending: &client.Ending{Text: "down"}}
+				s.recovery.Step(now, rand.N[time.Duration], in)
+			}
 		}
 	}
 	whole := func(operator bool) func(s *server) {
 		return func(s *server) {
-			s.whole = &pause{times: MaxGivenUp, operator: operator, why: &client.Ending{Text: "whole"}}
+			why := &client.Ending{Text: "whole"}
+			if in := (recovery.Event{Op: recovery.Report, Key: key, State: client.Quarantined, Ending: why}); !operator {
+				s.recovery.Step(now, rand.N[time.Duration], in)
+			} else {
+				s.recovery.PutAwayFor(why, now)
+			}
 		}
 	}
 	asked := func(s *server) { s.opening[key] = []pending{{}} }

@@ -25,12 +25,8 @@ func (c *Catalog) view(caller Caller) *View {
 		c.views.forget(func(other group) bool { return other == g })
 	}
 	v = &View{
-		absent:     absent,
-		edition:    c.edition,
-		Answers:    g.answers,
-		alone:      caller.Server != "",
-		account:    c.o.Kept,
-		References: c.references,
+		absent: absent, edition: c.edition, Answers: g.answers, alone: caller.Server != "",
+		account: c.o.Kept, References: c.references,
 	}
 	var words [client.Kinds]map[string]string // of lists that are less than what their servers have
 	told := func(k merge.Kind, name, text string) {

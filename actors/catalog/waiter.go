@@ -112,7 +112,7 @@ func (s *server) startingUp(key tenant.Key, again bool) bool {
 		return true
 	}
 	conn := s.conns[key]
-	if conn == nil || s.whole != nil {
+	if conn == nil || s.recovery.Whole() != nil {
 		return false
 	}
 	state := conn.report.State
@@ -147,7 +147,7 @@ func (c *Catalog) answer(w *waiter) {
 		if cause == nil && s.startingUp(s.at(key), false) {
 			cause = client.StillStarting()
 		}
-		w.call.Fail(c.unavailable(s, caller, cause, s.paused(key, c.p.Now())))
+		w.call.Fail(c.unavailable(s, caller, cause, s.recovery.Wait(key, c.p.Now())))
 		return
 	}
 	w.call.Reply(v)

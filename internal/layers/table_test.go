@@ -51,6 +51,7 @@ var ours = []row{
 	{"actors/configuration/...", join(layer2, "actors/storage", "actors/catalog", "actors/session"), "actors import one another downward only"},
 	{"actors/task/...", join(layer2, "actors/storage", "actors/catalog", "actors/client", "actors/request"), "actors import one another downward only"},
 	{"actors/held/...", join(layer2, "actors/client", "actors/request", "actors/session"), "actors import one another downward only"},
+	{"actors/catalog/internal/...", join(layer0, "protocol/...", "gateway/...", "actors/client"), "a part of the catalogue knows no process, and not the catalogue"},
 	{"actors/catalog/...", join(layer2, "actors/internal/drops", "actors/storage", "actors/client", "actors/request", "actors/notification", "actors/process", "actors/version", "actors/capability"), "actors import one another downward only"},
 	{"actors/client/internal/interest", join(layer2, "actors/request"), "what sessions want is carried, with the calls that wait for it"},
 	{"actors/client/internal/instances", join(layer2, "actors/request", "actors/client/internal/questions"), "what instances have in hand, and ask their users, is carried"},

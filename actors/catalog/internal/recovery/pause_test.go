@@ -1,4 +1,4 @@
-package catalog
+package recovery
 
 import (
 	"math/rand/v2"
@@ -18,12 +18,12 @@ func TestPausesAreDrawnBelowTheirBound(t *testing.T) {
 		now := time.Unix(0, 0)
 		low, high := of.last, time.Duration(0)
 		for range 500 {
-			p := pause{operator: of.operator}
+			p := Pause{Operator: of.operator}
 			want := of.first
 			for round := range 10 {
 				wait := p.grow(&client.Ending{}, now, rand.N[time.Duration])
-				if wait < of.first/2 || wait > want || !p.until.Equal(now.Add(wait)) {
-					t.Fatalf("round %d: %v until %v, want %v to %v", round, wait, p.until, of.first/2, want)
+				if wait < of.first/2 || wait > want || !p.Until.Equal(now.Add(wait)) {
+					t.Fatalf("round %d: %v until %v, want %v to %v", round, wait, p.Until, of.first/2, want)
 				}
 				if want == of.last {
 					low, high = min(low, wait), max(high, wait)

@@ -1,0 +1,85 @@
+package recovery
+
+import (
+	"errors"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpd/gateway/tenant"
+	"mcpd/internal/clock"
+	"mcpd/internal/order"
+	"mcpd/protocol"
+)
+
+// saved is what is stored of a server that is quarantined: of no other. It is good for as long as
+// the server is declared as it was.
+type saved struct {
+	Identity    string       `json:"identity"` // see tenant.Server
+	Whole       *Pause       `json:"whole,omitzero"`
+	Connections []savedPause `json:"connections,omitzero"`
+}
+
+// savedPause is a pause and who shares the connection. Connections of one session are not stored:
+// its next one is tried anew.
+type savedPause struct {
+	Share       tenant.Share         `json:"share,omitzero"`
+	Principal   string               `json:"principal,omitzero"`
+	Fingerprint protocol.Fingerprint `json:"fingerprint,omitzero"`
+	Modern      bool                 `json:"modern,omitzero"`
+	Instance    uint8                `json:"instance,omitzero"`
+	*Pause
+}
+
+// Save is what is stored; nil for nothing.
+func (t *Table) Save(identity string) jsontext.Value {
+	if !t.Quarantines() {
+		return nil
+	}
+	v := saved{Identity: identity, Whole: t.whole}
+	for key, p := range order.By(t.pauses, tenant.Key.Compare) {
+		if p.Quarantined() && key.Share != tenant.BySession {
+			v.Connections = append(v.Connections, savedPause{
+				key.Share, key.Principal, key.Fingerprint, key.Modern, key.Instance, p,
+			})
+		}
+	}
+	value, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // it holds nothing but text that was cleaned, and numbers
+	}
+	return value
+}
+
+// errOutdated is said of what was stored of another server, or in another way.
+var errOutdated = errors.New("the server is declared otherwise now, or this is not how it was stored")
+
+// Recall takes over what an earlier host has stored, by this host's clock.
+func (t *Table) Recall(identity string, value jsontext.Value, now time.Time) error {
+	var v saved
+	if err := json.Unmarshal(value, &v); err != nil {
+		return err
+	}
+	if v.Identity != identity || v.Whole != nil && !v.Whole.sound(now) {
+		return errOutdated
+	}
+	for _, p := range v.Connections {
+		if !p.Pause.sound(now) || p.Share > tenant.ByPrincipal {
+			return errOutdated
+		}
+	}
+	since := func(p *Pause) *Pause {
+		p.Since, p.Until, p.Down = clock.Past(now, p.Since), now.Add(p.Until.Sub(now)), true
+		return p
+	}
+	if v.Whole != nil {
+		t.whole = since(v.Whole)
+	}
+	for _, p := range v.Connections {
+		key := tenant.NewKey(p.Share, p.Principal, "", p.Fingerprint)
+		key.Modern, key.Instance = p.Modern, p.Instance
+		t.pauses[key] = since(p.Pause)
+	}
+	return nil
+}
