@@ -2,13 +2,8 @@ package client
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
-	"mcpd/actors/client/internal/early"
-	"mcpd/actors/client/internal/era"
-	"mcpd/actors/client/internal/questions"
-	"mcpd/protocol/jsonrpc"
 	"mcpd/transport"
 )
 
@@ -41,35 +36,6 @@ func (c *Connection) leave() {
 	if c.quit != nil {
 		c.quit()
 	}
-}
-
-// reset forgets everything about a server. What is still on its way from there is dropped when it comes.
-func (c *Connection) reset() {
-	c.attempt++
-	c.quit = nil
-	c.linesEnd()
-	c.lines = lateLines{}
-	c.unanswered = new(atomic.Int64)
-	c.up, c.handshake = nil, era.Handshake{}
-	c.facts, c.gap = Facts{}, false
-	c.listing.reset()
-	c.closeAll()
-	c.way.shut()
-	c.calls, c.asked = newFlights(), map[jsonrpc.ID]ask{}
-	c.questions = questions.Table[answerer]{}
-	c.dropLines()
-	c.way = newShortcut(c)
-	c.early = early.Early{}
-	c.countEarly()
-	c.interest.Reset()
-	c.drives, c.listens = map[uint64]*drive{}, map[jsonrpc.ID]*listen{}
-	c.withdrawals, c.withdrawnUntil = served{}, time.Time{}
-	c.doubted, c.stale = nil, nil
-	c.start.Stop()
-	c.drowsy.Stop()
-	c.parking.Stop()
-	c.resumed, c.forgotten = false, false
-	c.watching.stop()
 }
 
 // ended is how a transport ended, and at which attempt.

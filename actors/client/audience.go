@@ -98,13 +98,24 @@ func standsAlone(x *request.Exchange) bool { return x.Version.Has(protocol.PerRe
 // WithdrawnFor is how long a server may go on with a call that was withdrawn from it, and speak of it.
 const WithdrawnFor = 30 * time.Second
 
+// withdrawals is whose calls were withdrawn from a server, which speaks of them until then.
+type withdrawals struct {
+	served
+	until time.Time
+}
+
+// at is whose calls those were of which it still speaks.
+func (w withdrawals) at(now time.Time) served {
+	if now.After(w.until) {
+		return served{}
+	}
+	return w.served
+}
+
 // withdrew notes that a server is told to give up a call.
 func (c *Connection) withdrew(x *request.Exchange) {
-	if now := c.p.Now(); now.After(c.withdrawnUntil) {
-		c.withdrawals = served{}
-	}
+	c.withdrawals = withdrawals{c.withdrawals.at(c.p.Now()), c.p.Now().Add(WithdrawnFor)}
 	c.withdrawals.add(x.Principal)
-	c.withdrawnUntil = c.p.Now().Add(WithdrawnFor)
 }
 
 // audience is who may hear a log line that came on the stream of a request, or on none.
@@ -128,9 +139,5 @@ func (c *Connection) owner(related jsonrpc.ID) audience {
 		}
 		calls = append(calls, c.lines.awaiting()...)
 	}
-	withdrawn := c.withdrawals
-	if c.p.Now().After(c.withdrawnUntil) {
-		withdrawn = served{}
-	}
-	return audienceOf(calls, withdrawn, c.served)
+	return audienceOf(calls, c.withdrawals.at(c.p.Now()), c.served)
 }

@@ -21,7 +21,7 @@ const askersRetry = 5 * time.Second
 // a while, here or on another instance. A call of which it is known that it asks its user goes on
 // waiting: its question would be refused.
 func (c *Connection) writeBeside() {
-	for i := 0; i < len(c.queue) && c.state == Ready && !c.forgotten && !c.stuffed &&
+	for i := 0; i < len(c.queue) && c.state == Ready && !c.forgotten && !c.turns.stuffed &&
 		!c.interest.Holds() && !c.asksFirst(); {
 		x := c.queue[i]
 		if c.free(x) || c.mayGrow(x) {
@@ -59,7 +59,7 @@ func (c *Connection) passableAt() (to otp.Ref, since time.Time) {
 
 // mayGrow reports whether another instance can be had for a call that waits for its turn.
 func (c *Connection) mayGrow(x *request.Exchange) bool {
-	return c.primary == (otp.Ref{}) && !x.Stays && c.instances.MayGrow(c.server())
+	return c.primary == (otp.Ref{}) && !x.Stays && c.instances.MayGrow(c.view())
 }
 
 // passable is since when calls can be written beside those in flight here.

@@ -59,7 +59,7 @@ func (c *Connection) press() {
 
 // delayed are the delayed calls, and the dialogs that they wait for.
 func (c *Connection) delayed() (calls []*request.Exchange, dialogs []questions.Dialog) {
-	if len(c.queue) == 0 || c.state != Ready || c.primary != (otp.Ref{}) || c.stuffed {
+	if len(c.queue) == 0 || c.state != Ready || c.primary != (otp.Ref{}) || c.turns.stuffed {
 		return nil, nil
 	}
 	if dialogs = c.allDialogs(); len(dialogs) == 0 {
@@ -81,7 +81,7 @@ func (c *Connection) usersAsked(waited time.Duration, dialogs []questions.Dialog
 		Condition: protocol.ConditionTimeout, RetryAfter: askersRetry,
 		Message: fmt.Sprintf("server %s has as many instances as there may be, %d, and waits for "+
 			"the answers of %d other users; this call has waited for %s",
-			c.o.Server, c.server().Most(), len(dialogs), waited.Round(time.Second)),
+			c.o.Server, c.view().Most(), len(dialogs), waited.Round(time.Second)),
 	}
 }
 

@@ -37,7 +37,7 @@ func (c *Connection) spread() {
 // handOut hands calls to instances that have nothing to do, and reports whether there were any.
 func (c *Connection) handOut() (some bool) {
 	for n := c.waits(); n >= 0; n = c.waits() {
-		e := c.instances.Place(c.server(), c.since())
+		e := c.instances.Place(c.view(), c.since())
 		if e.Do != instances.Hand {
 			c.instanced([]instances.Effect[otp.Ref]{e})
 			return some
@@ -60,7 +60,7 @@ func (c *Connection) instanced(effects []instances.Effect[otp.Ref]) {
 			c.lookAgain(e.Wait)
 		case instances.Start:
 			otp.CallAsync(c.p, c.o.Catalog,
-				AnotherRequest{Server: c.o.Server, Key: c.o.Key, Declare: c.told, Most: c.server().Most()},
+				AnotherRequest{Server: c.o.Server, Key: c.o.Key, Declare: c.told, Most: c.view().Most()},
 				func(i Instance, err error) any { return another{i, err} })
 		case instances.Retry:
 			c.p.After(e.Wait, regrow{})
@@ -80,8 +80,8 @@ func (c *Connection) instanced(effects []instances.Effect[otp.Ref]) {
 	}
 }
 
-// server is what is known of the server, for decisions about its instances.
-func (c *Connection) server() instances.Server {
+// view is what is known of the server, for decisions about its instances.
+func (c *Connection) view() instances.Server {
 	return instances.Server{
 		Now: c.p.Now(), Program: c.program(), Bound: c.o.Instances,
 		Asked: c.questions.Len() > 0, Retired: c.retired, Lingers: c.lingers(),
@@ -144,8 +144,8 @@ func (c *Connection) since() time.Time {
 
 // lookAgain has somebody who waits looked at again after a while.
 func (c *Connection) lookAgain(wait time.Duration) {
-	if !c.patient {
-		c.patient = true
+	if !c.turns.patient {
+		c.turns.patient = true
 		c.p.After(wait, impatient{})
 	}
 }
@@ -156,7 +156,7 @@ func (c *Connection) joined(m another) {
 		m.err = c.p.Send(m.i.Ref, adopt{c.p.Self(), 0})
 	}
 	if m.err == nil {
-		c.instanced(c.instances.Joined(c.server(), m.i.Ref, m.i.Key))
+		c.instanced(c.instances.Joined(c.view(), m.i.Ref, m.i.Key))
 		return
 	}
 	c.instanced(c.instances.Denied())
@@ -189,7 +189,7 @@ func (c *Connection) stuckWith(held request.Hold, why error) {
 		}
 		lost := protocol.UpstreamLost(c.o.Server, x.Over(), why)
 		complete(x, nil, lost.Repeating(x.Method))
-		c.instanced(c.instances.Vacant(c.server(), held.Ref, tenant.Key{}, call.Number))
+		c.instanced(c.instances.Vacant(c.view(), held.Ref, tenant.Key{}, call.Number))
 	}
 }
 
@@ -209,9 +209,9 @@ func (c *Connection) amongInstances(msg any) {
 	case adopt:
 		c.adopted(m)
 	case vacant:
-		c.instanced(c.instances.Vacant(c.server(), m.Ref, m.Key, m.last))
+		c.instanced(c.instances.Vacant(c.view(), m.Ref, m.Key, m.last))
 	case impatient:
-		c.patient = false
+		c.turns.patient = false
 		c.spread()
 	case regrow:
 		c.instances.Retried()
@@ -219,6 +219,6 @@ func (c *Connection) amongInstances(msg any) {
 	case another:
 		c.joined(m)
 	case rested:
-		c.instanced(c.instances.Rested(c.server(), m.ref))
+		c.instanced(c.instances.Rested(c.view(), m.ref))
 	}
 }

@@ -67,21 +67,31 @@ func (c *Connection) final(err error) error {
 	return err
 }
 
+// renewals says when all is begun anew.
+type renewals struct {
+	pace
+	atOnce allowance
+}
+
+// wait is how long it takes until then, where the last time was of use or not.
+func (r *renewals) wait(now time.Time, useful bool) (wait time.Duration) {
+	switch {
+	case !useful:
+		wait = r.afterFailure()
+	case r.atOnce.take(now):
+		r.gap = 0
+	default:
+		wait = r.next(now)
+	}
+	r.did(now.Add(wait))
+	return wait
+}
+
 // renew begins anew with a server that has forgotten everything, or is another: at once, as a
 // program that died is started again, or less and less at once when it was of no use or that
 // happens too often.
 func (c *Connection) renew(why error) {
-	now := c.p.Now()
-	var wait time.Duration
-	switch {
-	case c.state != Ready:
-		wait = c.renewals.afterFailure()
-	case c.renewed.take(now):
-		c.renewals.gap = 0
-	default:
-		wait = c.renewals.next(now)
-	}
-	c.renewals.did(now.Add(wait))
+	wait := c.renewals.wait(c.p.Now(), c.state == Ready)
 	c.abandon(c.blame(why))
 	c.begin(wait)
 }

@@ -33,9 +33,9 @@ func (c *Connection) waitForRoom(x *request.Exchange) bool {
 	}
 	c.queue = slices.Insert(c.queue, 0, x)
 	c.o.Waited.Note(len(c.queue))
-	c.stuffed = true
-	if !c.trying {
-		c.trying = true
+	c.turns.stuffed = true
+	if !c.turns.trying {
+		c.turns.trying = true
 		c.p.After(roomTime, roomy{})
 	}
 	return true
@@ -43,7 +43,7 @@ func (c *Connection) waitForRoom(x *request.Exchange) bool {
 
 // retry tries what was held.
 func (c *Connection) retry() {
-	if c.trying = false; c.stuffed {
+	if c.turns.trying = false; c.turns.stuffed {
 		c.takeTurns()
 	}
 }

@@ -8,6 +8,13 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
+// turns is what calls wait for that wait for their turn.
+type turns struct {
+	patient bool // they are going to be looked at
+	stuffed bool // the first found no room in the server's input
+	trying  bool // it is going to be tried again
+}
+
 // interactive reports whether a server may ask its client something during a request (2025-11-25 §client/sampling, §client/elicitation).
 // One of an extension may be such a request.
 func interactive(method string) bool {
@@ -44,12 +51,12 @@ func (c *Connection) free(x *request.Exchange) bool {
 
 // behind reports whether others wait for their turn, or for room, already, who were here first.
 func (c *Connection) behind(x *request.Exchange) bool {
-	return len(c.queue) > 0 && (c.stuffed || interactive(x.Method) && c.exclusive())
+	return len(c.queue) > 0 && (c.turns.stuffed || interactive(x.Method) && c.exclusive())
 }
 
 // takeTurns writes what waited for its turn and has it now, in the order of arrival. What still waits goes to other instances.
 func (c *Connection) takeTurns() {
-	c.stuffed = false
+	c.turns.stuffed = false
 	c.answerLate()
 	c.writeFree()
 	c.spread()
@@ -58,7 +65,7 @@ func (c *Connection) takeTurns() {
 
 // writeFree writes the calls at the head of the queue that have their turn.
 func (c *Connection) writeFree() {
-	for n := len(c.queue); n > 0 && c.state == Ready && !c.forgotten && !c.stuffed &&
+	for n := len(c.queue); n > 0 && c.state == Ready && !c.forgotten && !c.turns.stuffed &&
 		c.free(c.queue[0]) && !c.interest.Holds() && !c.waitsFirst(c.queue[0]); n-- {
 		c.write(c.pop())
 	}

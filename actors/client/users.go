@@ -93,7 +93,7 @@ func (c *Connection) retire(removed bool) {
 	if c.removed && c.state == Backoff {
 		c.refuseAll()
 	}
-	c.instanced(c.instances.Retired(c.server()))
+	c.instanced(c.instances.Retired(c.view()))
 	c.maybeLinger()
 }
 

@@ -1,0 +1,174 @@
+package client
+
+import (
+	"errors"
+	"time"
+
+	"mcpd/actors/client/internal/interest"
+	"mcpd/actors/internal/drops"
+	"mcpd/actors/request"
+	"mcpd/protocol/inflight"
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/rounds"
+	"mcpd/supervisor/otp"
+	"mcpd/telemetry"
+	"mcpd/transport"
+)
+
+// Messages that only this connection sends itself.
+type (
+	dialled struct {
+		up      transport.Upstream
+		attempt uint64
+	}
+	inbound struct {
+		in      transport.Inbound
+		attempt uint64
+		number  uint64        // what its shortcut calls it
+		handled chan struct{} // closed when it was; nil where nobody waits for that
+	}
+	startExpired struct{}
+	redial       struct{ attempt uint64 }
+	askExpired   struct{ id jsonrpc.ID }
+	exhausted    struct{}
+	heldUp       struct{ wait time.Duration } // its server, by how fast it is read
+	lingered     struct{}
+)
+
+// Receive handles one message.
+func (c *Connection) Receive(p *otp.Process, msg any) error {
+	err := c.receive(p, msg)
+	switch {
+	case err == nil:
+		c.firstOver()
+		c.tellAsking()
+		c.attend()
+		return nil
+	case c.removed:
+		return otp.ShutdownWith(Removed(c.blame(err)))
+	case otp.IsNormal(err):
+		return err
+	}
+	return toldEnd{err}
+}
+
+func (c *Connection) receive(p *otp.Process, msg any) error {
+	switch m := msg.(type) {
+	case *request.Forward:
+		m.Exchange.Take(c.self)
+		c.forward(m.Exchange)
+	case inbound:
+		if m.handled != nil {
+			defer close(m.handled)
+		}
+		if m.attempt == c.attempt {
+			defer c.way.reached(m.number)
+			return c.final(c.inbound(m.in))
+		}
+	case spared:
+		c.spared(m)
+	case *request.Withdraw:
+		c.withdraw(m)
+	case *Answer:
+		c.answer(m)
+	case *Attach:
+		c.attach(m)
+	case *Want:
+		c.want(m)
+	case *Tell:
+		c.tell(m)
+	case Retire:
+		c.retire(m.Removed)
+	case Stop:
+		return otp.ShutdownWith(m.Why)
+	case Restart:
+		c.restart(m.Why)
+	case Describe:
+		c.publish(nil, nil)
+	case *Left:
+		c.regain(m)
+	case otp.Down:
+		c.down(m)
+	case Release:
+		c.letGo(m.Ref)
+	case parkDue:
+		c.park()
+	case listened:
+		c.listenedTo(m)
+	case Detach:
+		c.detach(m.Ref)
+	case dialled:
+		if m.attempt == c.attempt {
+			return c.dialled(m.up)
+		}
+	case otp.Done:
+		if end, ok := errors.AsType[ended](m.Err); !ok {
+			return m.Err
+		} else if end.attempt == c.attempt {
+			return c.over(end.error)
+		}
+	case redial:
+		if m.attempt == c.attempt {
+			c.dial()
+		}
+	case refetch:
+		_ = c.listed(func(s *listStep) { s.due(m.kind) })
+	case listsLate:
+		c.listsLate(m)
+	case gapTold:
+		c.missedAny()
+	case startExpired:
+		return c.startExpired()
+	case askExpired:
+		return c.final(c.askExpired(m.id))
+	case holdOver:
+		c.holdOver(m)
+	case earlyLinesOver:
+		c.earlyLinesOver(m)
+	case rootsDue:
+		c.tellRoots()
+	case declined:
+		c.declined(m)
+	case driveDue:
+		c.driven(m.exchange, rounds.Event{Op: rounds.Expire})
+	case driveFailed:
+		c.driven(m.exchange, rounds.Event{Op: rounds.Fail, Err: m.err})
+	case driveRefused:
+		c.driven(m.exchange, rounds.Event{Op: rounds.Refuse, Question: m.question, Err: m.err})
+	case relisten:
+		c.listenAgain(m.l)
+	case lateAck:
+		c.lateAck(c.listens[m.id])
+	case exhausted:
+		return inflight.ErrExhausted
+	case heldUp:
+		c.o.Emit(telemetry.UpstreamPaced{Where: c.where(), For: m.wait})
+	case lingered:
+		c.idle()
+	case looked:
+		c.look()
+	case roomy:
+		c.retry()
+	case peekDue:
+		c.peek(m)
+	case drowsed:
+		c.maybeSleep()
+	case reportDue:
+		c.due(m.f)
+	case linesDue:
+		c.linesOver(m.id)
+	case interestDue:
+		c.interested(interest.Event{Op: m.op})
+	case firstDue: // see firstOver
+	case refusedAnswerDue:
+		c.endRefused(m)
+	case drops.Due:
+		c.drops.Due(p, c.o.Emit)
+	default:
+		if err, handled := c.leads(msg); handled {
+			return err
+		}
+		c.amongInstances(msg)
+	}
+	return nil
+}
