@@ -1,7 +1,6 @@
 package client
 
 import (
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -78,15 +77,4 @@ func (c *Connection) report() {
 	c.publish(nil, c.listing.news)
 	c.listing.news = nil
 	c.tellTools()
-}
-
-// lacks says which lists could not be had, and why; empty when there are all.
-func lacks(short [Kinds]Shortfall) string {
-	var list []string
-	for _, s := range short {
-		if s.State.Lacks() {
-			list = append(list, s.Words)
-		}
-	}
-	return strings.Join(list, "; ")
 }

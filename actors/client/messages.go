@@ -266,31 +266,3 @@ type Report struct {
 	Short       [Kinds]Shortfall
 	Changed     []catalog.Kind // lists that are new since the last report, or of which the server says so
 }
-
-// Shortfall says how a list is less than what its server has, and why. The zero Shortfall is of a
-// list that is all of it.
-type Shortfall struct {
-	State Completeness
-	Words string // what is missing and why, for clients and operators
-}
-
-// Completeness says how much of a server's list is known.
-type Completeness uint8
-
-// The states of a list.
-const (
-	Complete  Completeness = iota
-	Older                  // it could not be had anew: it is what the server listed before
-	Shortened              // a bound left something out
-	Waiting                // it was asked for and never answered yet
-	Failed                 // it could not be had, and never was
-)
-
-// Lacks reports whether a list could not be had.
-func (c Completeness) Lacks() bool { return c == Older || c >= Waiting }
-
-// Provisional reports whether a list is shown that is to be another as soon as the server answers.
-func (c Completeness) Provisional() bool { return c >= Waiting }
-
-// Own reports whether the list can stand for the answer of its server.
-func (c Completeness) Own() bool { return c <= Older }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"mcpd/actors/client/internal/questions"
+	"mcpd/supervisor/otp"
 )
 
 // A question that names no call is for the only session that uses the connection. Clients of published
@@ -37,4 +38,14 @@ func (c *Connection) present() (session string, soon bool) {
 		away[row] = u.away(c.p.Now())
 	}
 	return questions.Only(away)
+}
+
+// onlySession is the one session to ask what names no call. It has no claim to that when the server
+// was given calls of another principal.
+func (c *Connection) onlySession() (session string, ref otp.Ref, ok bool) {
+	if session, _ = c.present(); session == "" {
+		return "", otp.Ref{}, false
+	}
+	u := c.clients[session]
+	return session, u.ref, !c.served.any || !c.served.several && c.served.principal == u.Principal
 }

@@ -1,0 +1,67 @@
+package client
+
+import (
+	"strings"
+
+	"mcpd/gateway/catalog"
+	"mcpd/protocol"
+	"mcpd/telemetry"
+)
+
+// Shortfall says how a list is less than what its server has, and why. The zero Shortfall is of a
+// list that is all of it.
+type Shortfall struct {
+	State Completeness
+	Words string // what is missing and why, for clients and operators
+}
+
+// Completeness says how much of a server's list is known.
+type Completeness uint8
+
+// The states of a list.
+const (
+	Complete  Completeness = iota
+	Older                  // it could not be had anew: it is what the server listed before
+	Shortened              // a bound left something out
+	Waiting                // it was asked for and never answered yet
+	Failed                 // it could not be had, and never was
+)
+
+// Lacks reports whether a list could not be had.
+func (c Completeness) Lacks() bool { return c == Older || c >= Waiting }
+
+// Provisional reports whether a list is shown that is to be another as soon as the server answers.
+func (c Completeness) Provisional() bool { return c >= Waiting }
+
+// Own reports whether the list can stand for the answer of its server.
+func (c Completeness) Own() bool { return c <= Older }
+
+// short says what is wrong with each list of a server.
+func (l *listing) short(facts Facts) (all [Kinds]Shortfall) {
+	for k := range all {
+		f, kind := &l.fetching[k], catalog.Kind(k)
+		switch {
+		case f.why != nil && l.had[k]:
+			all[k] = Shortfall{Older, kind.Method() + ": an earlier list is shown, because " + f.why.Error()}
+		case f.why != nil:
+			all[k] = Shortfall{Failed, kind.Method() + ": " + f.why.Error()}
+		case f.busy && !l.had[k] && facts.Offers(kind):
+			all[k] = Shortfall{Waiting, kind.Method() + ": no answer yet"}
+		case len(l.cuts[k]) > 0:
+			all[k] = Shortfall{Shortened, catalog.Words(kind, l.cuts[k])}
+		}
+		all[k].Words = telemetry.Clean(all[k].Words, protocol.MaxDetail)
+	}
+	return all
+}
+
+// lacks says which lists could not be had, and why; empty when there are all.
+func lacks(short [Kinds]Shortfall) string {
+	var list []string
+	for _, s := range short {
+		if s.State.Lacks() {
+			list = append(list, s.Words)
+		}
+	}
+	return strings.Join(list, "; ")
+}
