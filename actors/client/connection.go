@@ -1,6 +1,7 @@
-// Package client holds the upstream connection: the actor that is an MCP client towards one server. It dials, shakes hands, learns the
-// server's lists, writes calls and reads their answers. It does not know which programs or URLs there are, who may call, or how many
-// servers make one list; a dialer, the request manager and the catalogue do.
+// Package client holds the upstream connection: the actor that is an MCP client towards one server.
+// It dials, shakes hands, learns the server's lists, writes calls and reads their answers. It does
+// not know which programs or URLs there are, who may call, or how many servers make one list; a
+// dialer, the request manager and the catalogue do.
 package client
 
 import (

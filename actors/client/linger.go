@@ -82,5 +82,7 @@ func (c *Connection) listenedTo(m listened) {
 }
 
 func (c *Connection) unused() {
-	_ = c.p.Send(c.o.Catalog, &Unused{Server: c.o.Server, Key: c.o.Key, From: c.p.Self(), Why: closedUnused})
+	_ = c.p.Send(c.o.Catalog, &Unused{
+		Server: c.o.Server, Key: c.o.Key, From: c.p.Self(), Why: closedUnused,
+	})
 }

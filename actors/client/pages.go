@@ -76,7 +76,8 @@ func array(result jsontext.Value, name string) (jsontext.Value, error) {
 // or has not declared the list, is not asked again.
 func (s *listStep) unlisted(k catalog.Kind, err error) {
 	var refusal *jsonrpc.Error
-	none := errors.As(err, &refusal) && refusal.Code == jsonrpc.CodeMethodNotFound || !s.facts.Offers(k)
+	none := errors.As(err, &refusal) && refusal.Code == jsonrpc.CodeMethodNotFound ||
+		!s.facts.Offers(k)
 	if !none {
 		s.fetching[k].again, s.fetching[k].why = true, err
 	}

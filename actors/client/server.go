@@ -37,7 +37,7 @@ type server struct {
 	early       early.Early
 	questions   questions.Table[answerer] // that clients have not answered
 	lines       lateLines                 // answers that wait for log lines
-	doubted     []transport.Inbound       // answers that are kept until it is known whether it is another
+	doubted     []transport.Inbound       // answers that wait until it is known whether it is another
 	stale       []jsonrpc.ID              // calls that wait for the list of tools
 	withdrawals withdrawals
 }
