@@ -68,8 +68,8 @@ func (c *Connection) addressed(
 func (c *Connection) onBehalf(x *request.Exchange, params jsontext.Value) protocol.Implementation {
 	_, said := splice.Get(params, "_meta", protocol.MetaClientInfo)
 	switch {
-	case x.Client.Name != "":
-		return x.Client
+	case x.Client != nil && x.Client.Name != "":
+		return *x.Client
 	case said:
 		return protocol.Implementation{}
 	}

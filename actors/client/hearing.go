@@ -23,8 +23,8 @@ func (c *Connection) hearing() *hearing {
 
 // result is a sound result of the server, as the client of a call is told.
 func (h *hearing) result(x *request.Exchange, result jsontext.Value) (jsontext.Value, error) {
-	if x.Rename != nil {
-		result = x.Rename(result)
+	if x.Names != nil {
+		result = x.Names.Result(result)
 	}
 	result, err := rewrite.Result(
 		x.Method, h.version, x.Version, result, rewrite.Options{Server: h.stamp},

@@ -255,6 +255,8 @@ type hopeless struct {
 func (*hopeless) Finish(jsonrpc.Message) bool         { panic("asked to") }
 func (*hopeless) Error(jsontext.Value) jsontext.Value { panic("asked to") }
 
+func (*hopeless) Result(result jsontext.Value) jsontext.Value { return result }
+
 // An exchange whose outcome cannot be told, or not be put into the client's words, leaves nothing
 // behind, and its client hears what can be told.
 func TestOutcomeThatCrashesLeavesNothing(t *testing.T) {
@@ -265,7 +267,7 @@ func TestOutcomeThatCrashesLeavesNothing(t *testing.T) {
 				x := &request.Exchange{
 					ID: 99, Session: "s", Owner: r.Ref("owner"), Version: protocol.V20251125,
 					Downstream: jsonrpc.IntID(1), Server: "files", Upstream: r.Ref("conn"), Method: "tools/call",
-					Arrived: time.Now(), Timeout: time.Minute, Sink: h, Errors: h,
+					Arrived: time.Now(), Timeout: time.Minute, Sink: h, Names: h,
 				}
 				if sound {
 					x.Sink = sink

@@ -33,6 +33,7 @@ type Tenant interface {
 
 // Renamer gives what a server says the names by which the client knows it.
 type Renamer interface {
+	Result(result jsontext.Value) jsontext.Value
 	Error(data jsontext.Value) jsontext.Value // of an error
 }
 
@@ -45,16 +46,12 @@ type Exchange struct {
 	Session string
 	// Principal is on whose behalf it is asked.
 	Principal string
-	// Uncounted says that the host asks it for a task, and that it is not one of its principal's requests in flight: the task counts.
-	Uncounted bool
 	// Tenant says why the tenant does not run; nil is for one that always runs.
 	Tenant Tenant
 	// Owner is told Done when the exchange has ended, and is sent what the server asks the client meanwhile. It outlives the session's actor.
 	Owner Owner
-	// Client is who the client says it is, where the params do not say so and it is known.
-	Client protocol.Implementation
-	// Version is the revision the client speaks; it decides the shape of errors.
-	Version protocol.Version
+	// Client is who the client says it is, where the params do not say so; nil where that is not known.
+	Client *protocol.Implementation
 	// Downstream is the client's own id, restored on the outcome byte for byte.
 	Downstream jsonrpc.ID
 
@@ -71,43 +68,47 @@ type Exchange struct {
 	// Token is the client's progress token as it wrote it, empty when it asked for no progress.
 	Token jsontext.Value
 
-	// Stays says that what the request begins at the server is asked about later, over the same connection to it.
-	Stays bool
-
 	Arrived time.Time
 	// Timeout bounds the wait for the outcome in the request manager. Progress starts it anew, within MaxTimeout of the arrival.
 	Timeout    time.Duration
 	MaxTimeout time.Duration
 
 	Sink transport.Sink
-	// Rename gives the URIs in a result of the upstream the names of the aggregate, before the result is put into the words of the client's
-	// revision: an older one has links as texts. Nil keeps them.
-	Rename func(jsontext.Value) jsontext.Value
+	// Names gives URIs of the upstream the names of the aggregate, in a result before it is put into
+	// the words of the client's revision: an older one has links as texts. Nil keeps them.
+	Names Renamer
 	// Rewrite turns the result into what this client sees. Nil keeps it as it is.
 	Rewrite func(jsontext.Value) jsontext.Value
+	// Visit makes the result that sends the client's user to the pages without which an upstream ended the call (2025-11-25
+	// §client/elicitation, -32042). Nil is for a client that is told of that by an error.
+	Visit func(pages []mrtr.Input) (jsontext.Value, error)
+
+	// Version is the revision the client speaks; it decides the shape of errors.
+	Version protocol.Version
+	// Uncounted says that the host asks it for a task, and that it is not one of its principal's
+	// requests in flight: the task counts.
+	Uncounted bool
+	// Stays says that what the request begins at the server is asked about later, over the same
+	// connection to it.
+	Stays bool
 	// Extended says that during the call the client may be sent what its server says of an extension.
 	Extended bool
 	// Transparent says that the client sees this one server as it is, so that notifications which
 	// nobody declared are passed on too if the revisions of both ends are of one era.
 	Transparent bool
-	// Errors rewrites the data of an error. Nil keeps it as it is.
-	Errors Renamer
-	// Visit makes the result that sends the client's user to the pages without which an upstream ended the call (2025-11-25
-	// §client/elicitation, -32042). Nil is for a client that is told of that by an error.
-	Visit func(pages []mrtr.Input) (jsontext.Value, error)
 
 	// Progress is how far the client knows the upstream to be. It is for the connection that the exchange is at.
 	Progress protocol.Progress
-	// held is who has looked at it last; nil: it waits in the mailbox of Upstream.
-	held atomic.Pointer[Hold]
-	// counted says that it counts as in flight, and meter is where, as soon as Meters has looked.
-	counted atomic.Bool
-	meter   atomic.Pointer[telemetry.Requests]
-	// waits is why it was not written yet; nil where that is not known.
-	waits atomic.Pointer[protocol.Error]
 	// fate is what has become of it: its bits are below. That one of them was set first is what makes
 	// its outcome the only one.
 	fate atomic.Uint32
+	// counted says that it counts as in flight, and meter is where, as soon as Meters has looked.
+	counted atomic.Bool
+	meter   atomic.Pointer[telemetry.Requests]
+	// held is who has looked at it last; nil: it waits in the mailbox of Upstream.
+	held atomic.Pointer[Hold]
+	// waits is why it was not written yet; nil where that is not known.
+	waits atomic.Pointer[protocol.Error]
 	// table is who counts it; nil before the manager has seen it.
 	table atomic.Pointer[Table]
 	// watch is how long it may still take. It is the table's.
@@ -263,9 +264,9 @@ func (x *Exchange) finish(result jsontext.Value, err error) bool {
 		return x.Sink.Finish(jsonrpc.Response(x.Downstream, result))
 	}
 	m := Failure(x.Downstream, x.Explain(err), x.Version)
-	if x.Errors != nil && len(m.Error.Data) > 0 {
+	if x.Names != nil && len(m.Error.Data) > 0 {
 		told := *m.Error // the server's own may be in the log
-		told.Data = x.Errors.Error(told.Data)
+		told.Data = x.Names.Error(told.Data)
 		m.Error = &told
 	}
 	return x.Sink.Finish(m)

@@ -88,10 +88,10 @@ func (t *Table) take(now time.Time, x *Exchange) (until time.Time, err error) {
 	}
 	s.all[x.ID] = x
 	x.watch.begin(now, x)
-	s.wheel.Set(&x.watch.deadline, x, x.watch.until)
+	s.wheel.Set(&x.watch.deadline, x, x.watch.next())
 	t.each.count(x, 1)
 	t.o.Most.Note(int(t.open.Load()))
-	return x.watch.until, nil
+	return x.watch.next(), nil
 }
 
 // crowded reports whether a principal has as many exchanges as it may.
@@ -162,7 +162,7 @@ func (s *shard) such(such func(*Exchange) bool, to *[]*Exchange) {
 func (t *Table) Pending(such func(*Exchange) bool) (list []Info) {
 	for _, x := range t.Such(such) {
 		t.extend(x.ID, func(w *watch) {
-			list = append(list, Info{x.ID, x.Method, x.Server, x.Session, w.started, w.until})
+			list = append(list, Info{x.ID, x.Method, x.Server, x.Session, w.started, w.next()})
 		})
 	}
 	return list
@@ -221,8 +221,9 @@ func (t *Table) extend(id uint64, change func(*watch)) (at time.Time, ok bool) {
 	if x == nil {
 		return time.Time{}, false
 	}
-	if change(&x.watch); !x.watch.until.Equal(x.watch.deadline.At()) {
-		s.wheel.Set(&x.watch.deadline, x, x.watch.until)
+	change(&x.watch)
+	if at = x.watch.next(); !at.Equal(x.watch.deadline.At()) {
+		s.wheel.Set(&x.watch.deadline, x, at)
 	}
-	return x.watch.until, true
+	return at, true
 }

@@ -12,12 +12,17 @@ import (
 type watch struct {
 	deadline inflight.Deadline[*Exchange]
 	started  time.Time
-	until    time.Time     // the next deadline
 	timeout  time.Duration // of the wait for an answer or for progress
-	end      time.Time     // no deadline is later, but while it is parked
 	parks    int           // how many questions its user is being asked
-	parked   time.Time     // since when
+
+	// All of these count from when it started.
+	until  time.Duration // the next deadline
+	end    time.Duration // no deadline is later, but while it is parked
+	parked time.Duration // since when its user is being asked
 }
+
+// next is the next deadline.
+func (w *watch) next() time.Time { return w.started.Add(w.until) }
 
 // begin starts the wait for the outcome.
 func (w *watch) begin(now time.Time, x *Exchange) {
@@ -27,24 +32,24 @@ func (w *watch) begin(now time.Time, x *Exchange) {
 	if w.timeout = x.Timeout; w.timeout == 0 {
 		w.timeout = protocol.RequestTimeout
 	}
-	w.end = w.started.Add(max(x.MaxTimeout, w.timeout))
-	w.until = w.started.Add(w.timeout)
+	w.end = max(x.MaxTimeout, w.timeout)
+	w.until = w.timeout
 }
 
 // progress starts the wait anew.
 func (w *watch) progress(now time.Time) {
 	if w.parks == 0 {
-		w.until = earlier(now.Add(w.timeout), w.end)
+		w.until = min(now.Sub(w.started)+w.timeout, w.end)
 	}
 }
 
 // park has the exchange wait for its user, for that long from now. It may ask several things at once.
 func (w *watch) park(now time.Time, d time.Duration) {
 	if w.parks == 0 {
-		w.parked = now
+		w.parked = now.Sub(w.started)
 	}
 	w.parks++
-	w.until = now.Add(d)
+	w.until = now.Sub(w.started) + d
 }
 
 // unpark takes one park back. After the last the wait begins anew, and the time that the user took
@@ -56,13 +61,7 @@ func (w *watch) unpark(now time.Time) {
 	if w.parks--; w.parks > 0 {
 		return
 	}
-	w.end = w.end.Add(now.Sub(w.parked))
-	w.until = earlier(now.Add(w.timeout), w.end)
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
+	asked := now.Sub(w.started)
+	w.end += asked - w.parked
+	w.until = min(asked+w.timeout, w.end)
 }

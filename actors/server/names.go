@@ -38,15 +38,16 @@ type call struct {
 // named has the exchange say things by those names.
 func (c *call) named() *request.Exchange {
 	if c.names.addresses != nil {
-		c.Errors = c
-	}
-	if c.names.references != nil {
-		c.Rename = c.result
+		c.Names = c
 	}
 	return &c.Exchange
 }
 
-func (c *call) result(result jsontext.Value) jsontext.Value {
+// Result implements request.Renamer.
+func (c *call) Result(result jsontext.Value) jsontext.Value {
+	if c.names.references == nil {
+		return result
+	}
 	return c.names.result(c.Server, c.Method, c.Principal, result)
 }
 

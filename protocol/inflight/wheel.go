@@ -23,17 +23,15 @@ type Wheel[T any] struct {
 }
 
 // Deadline is a place in a wheel. It is a part of what it is about, so that setting it takes no
-// memory. The zero Deadline is in no wheel.
+// memory. The zero Deadline is in no wheel, and none is set at the zero time.
 type Deadline[T any] struct {
 	of         T
-	at         time.Time
-	tick       int64
+	at         time.Time // zero while it is in no wheel
 	prev, next *Deadline[T]
-	set        bool
 }
 
 // IsSet reports whether the deadline is in a wheel.
-func (d *Deadline[T]) IsSet() bool { return d.set }
+func (d *Deadline[T]) IsSet() bool { return !d.at.IsZero() }
 
 // At is the deadline itself. It means something only while the deadline is set.
 func (d *Deadline[T]) At() time.Time { return d.at }
@@ -50,9 +48,10 @@ func (w *Wheel[T]) Set(d *Deadline[T], of T, at time.Time) {
 	if w.n == 0 {
 		w.base, w.swept = at, 0
 	}
-	d.of, d.at, d.tick, d.set = of, at, w.tickOf(at), true
-	w.swept = min(w.swept, d.tick)
-	slot := &w.slots[slotOf(d.tick)]
+	d.of, d.at = of, at
+	tick := w.tickOf(at)
+	w.swept = min(w.swept, tick)
+	slot := &w.slots[slotOf(tick)]
 	if d.next = *slot; d.next != nil {
 		d.next.prev = d
 	}
@@ -62,13 +61,13 @@ func (w *Wheel[T]) Set(d *Deadline[T], of T, at time.Time) {
 
 // Remove takes a deadline out of the wheel. One that is in none stays as it is.
 func (w *Wheel[T]) Remove(d *Deadline[T]) {
-	if !d.set {
+	if !d.IsSet() {
 		return
 	}
 	if d.prev != nil {
 		d.prev.next = d.next
 	} else {
-		w.slots[slotOf(d.tick)] = d.next
+		w.slots[slotOf(w.tickOf(d.at))] = d.next
 	}
 	if d.next != nil {
 		d.next.prev = d.prev
@@ -109,7 +108,7 @@ func (w *Wheel[T]) Next(now time.Time) (at time.Time, ok bool) {
 	w.sweep(w.tickOf(now))
 	for tick := w.swept; tick < w.swept+wheelSlots; tick++ {
 		for d := w.slots[slotOf(tick)]; d != nil; d = d.next {
-			if d.tick == tick && (!ok || d.at.Before(at)) {
+			if w.tickOf(d.at) == tick && (!ok || d.at.Before(at)) {
 				at, ok = d.at, true
 			}
 		}
@@ -139,7 +138,7 @@ func (w *Wheel[T]) sweep(last int64) {
 		first := last
 		for _, d := range w.slots {
 			for ; d != nil; d = d.next {
-				first = min(first, d.tick)
+				first = min(first, w.tickOf(d.at))
 			}
 		}
 		w.swept = first
@@ -151,7 +150,7 @@ func (w *Wheel[T]) sweep(last int64) {
 
 func (w *Wheel[T]) holds(tick int64) bool {
 	for d := w.slots[slotOf(tick)]; d != nil; d = d.next {
-		if d.tick <= tick {
+		if w.tickOf(d.at) <= tick {
 			return true
 		}
 	}
