@@ -22,14 +22,14 @@ import (
 type flight struct {
 	x    *request.Exchange
 	id   jsonrpc.ID      // ours
-	long bool            // its answer goes by way of the connection: see shortcut
 	at   time.Time       // when it was handed over
 	done func(err error) // what to settle here once the server has answered; nil for most
 	// reports is what its client hears of its progress; nil while the server has reported none.
 	reports *reports
+	last    *lastQuestion // that the server has asked during the call; nil for most
+	long    bool          // its answer goes by way of the connection: see shortcut
 	// beside says that it was written out of turn, beside a call whose user is being asked.
 	beside bool
-	last   *lastQuestion // that the server has asked during the call; nil for most
 }
 
 // flightOf is the call of an exchange that is at the server; nil for none.

@@ -17,7 +17,8 @@ import (
 	"mcpd/transport"
 )
 
-// outgoing is a request whose server is known and whose connection may not be.
+// outgoing is a request whose server is known and whose connection may not be. Most are sent at once
+// and are never on the heap: who keeps one for later keeps a copy, see lasting.
 type outgoing struct {
 	d         *session.Deliver
 	server    string
@@ -36,6 +37,12 @@ type outgoing struct {
 	beside int
 	said   jsontext.Value // see meta
 	looked bool           // for that
+}
+
+// lasting is the request for who comes back to it later.
+func (o *outgoing) lasting() *outgoing {
+	kept := *o
+	return &kept
 }
 
 // Answers of the catalogue.
@@ -90,11 +97,17 @@ func (s *Session) toServer(o *outgoing) {
 		if s.heard(o) {
 			s.submit(o, ref)
 		} else {
+			o := o.lasting()
 			s.logs(o, func() { s.submit(o, ref) })
 		}
 		return
 	}
 	delete(s.targets, o.server)
+	s.connect(o.lasting())
+}
+
+// connect asks the catalogue for this session's connection to a server.
+func (s *Session) connect(o *outgoing) {
 	s.waiting.add(o.d)
 	otp.CallAsync(s.p, s.o.Catalog, catalog.ConnectRequest{Caller: s.caller(), Server: o.server},
 		func(ref otp.Ref, err error) any { return connected{o, ref, err} })

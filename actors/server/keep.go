@@ -91,14 +91,14 @@ func (s *Session) asTask(o *outgoing) (taken bool) {
 	return true
 }
 
-// through is a request on the way to the one server of a transparent endpoint.
-func (s *Session) through(d *session.Deliver) *outgoing {
+// through sends a request to the one server of a transparent endpoint.
+func (s *Session) through(d *session.Deliver) {
 	o := &outgoing{d: d, server: s.h.Endpoint().Server, params: d.Message.Params}
 	if view := s.view; view != nil && d.Message.Method == "tools/list" &&
 		s.record.Version.Has(protocol.ToolExecution) {
 		o.rewrite = view.Tasked(o.server)
 	}
-	return o
+	s.toServer(o)
 }
 
 // keep starts the actor of a task. The call goes to it when it is there.
@@ -162,12 +162,13 @@ func (s *Session) keep(
 		args.Session = s.h.ID()
 	}
 	s.waiting.add(o.d)
+	call := o.lasting()
 	otp.StartChildArgsAsync(
 		s.p,
 		s.o.Tasks(),
 		args.Row,
 		args,
-		func(ref otp.Ref, err error) any { return kept{o, ref.Child(task.Child), err} },
+		func(ref otp.Ref, err error) any { return kept{call, ref.Child(task.Child), err} },
 	)
 }
 

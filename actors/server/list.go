@@ -41,7 +41,7 @@ func (s *Session) list(d *session.Deliver, kind merge.Kind) {
 func (s *Session) listAlone(d *session.Deliver, kind merge.Kind) {
 	server := s.h.Endpoint().Server
 	if raw, ok := splice.Get(d.Message.Params, "cursor"); ok && raw.Kind() != 'n' || s.lacks(server, d.Message.Method) != "" {
-		s.toServer(s.through(d))
+		s.through(d)
 		return
 	}
 	s.waiting.add(d)
@@ -59,7 +59,7 @@ func (s *Session) recalled(m recalled) {
 		return
 	}
 	if m.err != nil || m.view.Asks(m.kind) {
-		s.toServer(s.through(m.d))
+		s.through(m.d)
 		return
 	}
 	page, err := m.view.Page(m.kind, s.record.Version)

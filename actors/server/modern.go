@@ -61,10 +61,9 @@ func (s *Session) discover(d *session.Deliver) {
 // fresh looks at the schema anew when the one that this session knows says something else than the header fields: the client may know a
 // newer one.
 func (s *Session) fresh(o *outgoing) {
-	s.look(o.d, s.firstWait(), nil, func(*session.Deliver) {
-		o.fresh = true
-		s.toServer(o)
-	})
+	anew := o.lasting()
+	anew.fresh = true
+	s.look(o.d, s.firstWait(), nil, func(*session.Deliver) { s.toServer(anew) })
 }
 
 // repeats reports whether a request came with header fields that may repeat arguments.

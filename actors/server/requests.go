@@ -139,7 +139,7 @@ func (s *Session) dispatch(d *session.Deliver) {
 	case s.h.Calls().Len()+s.waiting.len()-len(s.listens) >= bound:
 		s.refuse(d, protocol.Overloaded("session", time.Second))
 	case !ok: // the gate has let it in: it is of an extension
-		s.toServer(s.through(d))
+		s.through(d)
 	case (r.route == here || r.route == level) && s.lacks("", m.Method) != "":
 		s.refuse(d, protocol.CapabilityRequired(s.lacks("", m.Method)))
 	case m.Method == "server/discover":
@@ -151,13 +151,13 @@ func (s *Session) dispatch(d *session.Deliver) {
 	case r.route == byTask:
 		s.task(d)
 	case r.route == level && s.transparent() && !s.record.Offered.Has("logging"):
-		s.toServer(s.through(d)) // which has no log that anybody hears: only its answer counts
+		s.through(d) // which has no log that anybody hears: only its answer counts
 	case r.route == level:
 		s.setLevel(d)
 	case s.transparent() && r.route == byList:
 		s.listAlone(d, r.kind)
 	case s.transparent():
-		s.toServer(s.through(d))
+		s.through(d)
 	case r.route == byList:
 		s.list(d, r.kind)
 	default:

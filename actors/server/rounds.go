@@ -20,7 +20,7 @@ var questionable = []string{"elicitation", "sampling", "roots"}
 func (s *Session) sink(o *outgoing) transport.Sink {
 	if o.mayInsist {
 		o.beside = len(o.d.Message.Params)
-		return &insisting{Sink: o.d.Out, h: s.h, o: o, waiting: s.waiting}
+		return &insisting{Sink: o.d.Out, h: s.h, o: o.lasting(), waiting: s.waiting}
 	}
 	if o.own || !s.modern() || !mrtr.MayAsk(o.d.Message.Method) {
 		return o.d.Out
@@ -131,9 +131,10 @@ func (s *Session) again(o *outgoing) (taken bool) {
 			s.refuse(o.d, protocol.StateOutlived(o.server))
 			return true
 		}
-		comeBack := func() { s.comeBack(o.d, state, retry) }
+		d := o.d
+		comeBack := func() { s.comeBack(d, state, retry) }
 		if to, ok := s.targets[o.server]; ok && to.Alive() {
-			s.logs(o, comeBack)
+			s.logs(o.lasting(), comeBack)
 		} else {
 			comeBack()
 		}

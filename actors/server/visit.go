@@ -48,7 +48,7 @@ func (s *Session) visited(o *outgoing, made uint32, retry mrtr.Retry) {
 	default:
 		o.made, o.params = made, mrtr.Strip(o.params)
 		s.waiting.add(o.d)
-		s.p.After(rounds.Pause(int(made)-1), anew{o})
+		s.p.After(rounds.Pause(int(made)-1), anew{o.lasting()})
 	}
 }
 

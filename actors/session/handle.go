@@ -235,7 +235,8 @@ func (h *Handle) deliver(ctx context.Context, d *Deliver) error {
 	if !h.enter() {
 		return h.gone()
 	}
-	d.entered.Store(h)
+	d.handle = h
+	d.entered.Store(true)
 	if large(d.Message) {
 		d.count(h.index.account(h.endpoint.Tenant))
 	}
@@ -270,7 +271,7 @@ func (h *Handle) hand(ctx context.Context, d *Deliver) error {
 	if down := h.Down(); down != nil {
 		return down
 	}
-	d.Version, d.handle, d.to = h.Version(), h, h.actor()
+	d.Version, d.to = h.Version(), h.actor()
 	err := d.to.Send(d)
 	if !errors.Is(err, otp.ErrNoProc) {
 		return refuse(err)

@@ -23,7 +23,6 @@ import (
 type Deliver struct {
 	Message jsonrpc.Message
 	Out     transport.Sink
-	Version protocol.Version
 	// Fields are the header fields that came with the message; nil where the transport has none.
 	Fields headers.Lookup
 	// Arrived is when an actor of the session first looked at a request; the deadline of what it asks counts from then. Zero for others.
@@ -32,14 +31,16 @@ type Deliver struct {
 	// actor sets it.
 	Copied int
 
-	entered atomic.Pointer[Handle] // that counts it as on its way; nil once an actor has looked at it
 	// kept is what a large message counts for its tenant until an actor has looked at it, or keeps it.
 	kept atomic.Pointer[quota.Reservation]
 
-	handle *Handle // that delivers it
-	to     otp.Ref // the actor it was given to
-	again  bool    // it was given to another before
-	told   bool    // the client of a subscription has been told that it has one
+	handle  *Handle     // that delivers it
+	to      otp.Ref     // the actor it was given to
+	entered atomic.Bool // its handle counts it as on its way, until an actor has looked at it
+	again   bool        // it was given to another before
+	told    bool        // the client of a subscription has been told that it has one
+	// Version is the revision that its client speaks.
+	Version protocol.Version
 }
 
 // Acknowledge notes that the client of a subscription is told that it has one, and reports whether that is new: whichever actor it has, it
@@ -57,8 +58,8 @@ func (d *Deliver) Acknowledged() bool { return d.told }
 // knows from there on.
 func (d *Deliver) Taken() {
 	d.Keep().Release()
-	if h := d.entered.Swap(nil); h != nil {
-		h.leave()
+	if d.entered.Swap(false) {
+		d.handle.leave()
 	}
 }
 

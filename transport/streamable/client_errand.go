@@ -63,7 +63,7 @@ func (o *outgoing) ask(put func(transport.Inbound) bool, lent bool) bool {
 			return false
 		}
 	}
-	in := transport.Inbound{Message: o.answer, Related: o.id}
+	in := transport.Inbound{Message: o.message, Related: o.id}
 	if !o.client.prompt(in) && !put(in) {
 		return false
 	}
@@ -80,8 +80,12 @@ const lentBody = 4 << 10
 func (o *outgoing) begin(lent bool) bool {
 	c := o.client
 	t, own := c.transport.(*Transport)
-	if !own || o.method == initialize || o.method == probe || c.inbox.Load() != nil || !isOpen(o.gate) || !isOpen(o.behind) ||
-		len(o.body) != 1 || len(o.body[0]) > smallBody || lent && len(o.body[0]) > lentBody {
+	most := smallBody
+	if lent {
+		most = lentBody
+	}
+	if !own || o.method == initialize || o.method == probe || o.bytes > most ||
+		len(o.body) > 1 || c.inbox.Load() != nil || !isOpen(o.gate) || !isOpen(o.behind) {
 		return false
 	}
 	session := c.current()
@@ -89,8 +93,16 @@ func (o *outgoing) begin(lent bool) bool {
 	if d.head == nil || slices.ContainsFunc(o.fields, unsendable) {
 		return false
 	}
+	var body []byte
+	if o.body != nil {
+		body = o.body[0]
+	} else {
+		text := requests.Get().(*[]byte)
+		body = o.message.Append((*text)[:0])
+		defer reuse(text, body)
+	}
 	buffer := requests.Get().(*[]byte)
-	out := appendPost((*buffer)[:0], d.head, o.fields, o.body[0])
+	out := appendPost((*buffer)[:0], d.head, o.fields, body)
 	defer reuse(buffer, out)
 	for o.flight.Err() == nil {
 		w := t.kept(canonical(c.url))
@@ -139,7 +151,7 @@ func (o *outgoing) plain() bool {
 	case c.answers <- struct{}{}:
 	default:
 	}
+	o.message, o.answered = m, true
 	o.drop()
-	o.answer, o.answered = m, true
 	return true
 }

@@ -53,7 +53,7 @@ func (o *outgoing) notify() {
 func (o *outgoing) post(ctx context.Context) (written bool, err error) {
 	c := o.client
 	session := c.current()
-	resp, wrote, err := c.do(ctx, http.MethodPost, session, o.body, o.header())
+	resp, wrote, err := c.do(ctx, http.MethodPost, session, o.parts(), o.header())
 	if err != nil {
 		return wrote, err
 	}

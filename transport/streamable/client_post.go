@@ -19,7 +19,8 @@ type outgoing struct {
 	id       jsonrpc.ID // of a request, or of an answer of ours
 	method   string
 	fields   []headers.Field // of its own
-	body     net.Buffers
+	bytes    int             // that it counts while it may have to be sent
+	body     net.Buffers     // nil until it is needed: see parts
 	gate     <-chan struct{} // what to wait for first; nil for nothing
 	behind   <-chan struct{} // and then
 	taken    chan struct{}   // closed when the server has taken it, or standTime after it was sent; nil for most
@@ -27,8 +28,8 @@ type outgoing struct {
 	cancels  jsonrpc.ID      // the request that it cancels; zero for most
 	flight   flight          // of a request
 	stale    int             // times that it was refused for a session id that was replaced
-	answer   jsonrpc.Message // of a request, once it was read but not given to anybody
-	answered bool
+	message  jsonrpc.Message // until there is the body, or that was sent; and then
+	answered bool            // the answer, which was read but not given to anybody
 }
 
 var (
@@ -39,10 +40,20 @@ var (
 // postAccept is what a POST takes for an answer (2025-11-25 §basic/transports, "Sending Messages to the Server" 2).
 var postAccept = http.Header{"Accept": {jsonType + ", " + streamType}, "Content-Type": {jsonType}}
 
-// drop lets go of the body, which is not sent again.
+// drop lets go of what was to be sent, which is not sent again.
 func (o *outgoing) drop() {
-	o.client.queued(-size(o.body))
-	o.body = nil
+	o.client.queued(-o.bytes)
+	if o.bytes, o.body = 0, nil; !o.answered {
+		o.message = jsonrpc.Message{}
+	}
+}
+
+// parts is the body.
+func (o *outgoing) parts() net.Buffers {
+	if o.body == nil {
+		o.body, o.message = o.message.Parts(transport.Large), jsonrpc.Message{}
+	}
+	return o.body
 }
 
 // pass waits until the message may go.
@@ -87,7 +98,7 @@ func (o *outgoing) call(ctx context.Context) {
 	if o.method == initialize { // which asks for one: a server may have begun one with a refusal
 		session = ""
 	}
-	resp, wrote, err := c.do(ctx, http.MethodPost, session, o.body, o.header())
+	resp, wrote, err := c.do(ctx, http.MethodPost, session, o.parts(), o.header())
 	if err != nil {
 		o.fail(ctx, err, wrote)
 		return

@@ -44,9 +44,13 @@ func (c *Client) send(m jsonrpc.Message, by transport.Lender) error {
 		return transport.ErrSlowConsumer
 	}
 	o := &outgoing{
-		client: c, id: m.ID, method: m.Method, fields: c.fields(m), body: m.Parts(transport.Large), gate: c.gate,
+		client: c, id: m.ID, method: m.Method, fields: c.fields(m), message: m, gate: c.gate,
+		bytes: m.Size(),
 	}
-	c.queued(size(o.body))
+	if o.bytes > lentBody { // of a small one, about as many are enough
+		o.bytes = size(o.parts())
+	}
+	c.queued(o.bytes)
 	c.order(o, m)
 	if m.Kind() == jsonrpc.KindRequest {
 		o.flight.older = c.inFlight[m.ID]

@@ -41,6 +41,8 @@ type connection struct {
 	// outlived says that a deadline has passed while the body of the last one was read: whether its
 	// client leaves cannot be told.
 	outlived bool
+	response response      // to the one of now
+	wake     chan struct{} // of its outlet: see wakes
 
 	waiter atomic.Pointer[outlet] // of its request, while that would not notice that its client has left
 	broken atomic.Bool            // the client has left

@@ -60,9 +60,9 @@ func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m 
 		h.refuseError(w, r, ep, err, class.Version, id)
 		return
 	}
-	reply := newReply(h.options.Store.plain(ep.Tenant), 1, false)
-	reply.from = r.RemoteAddr
-	reply.room, reply.line = h.options.Room(ep), lineOf(r)
+	reply := replyOver(lineOf(r), h.options.Store.plain(ep.Tenant), 1, false)
+	defer reply.pass()
+	reply.from, reply.room = r.RemoteAddr, h.options.Room(ep)
 	reply.version, reply.listens = class.Version, m.Method == subscribing
 	room.free()
 	if err := peer.Call(ctx, m, fields, reply); err != nil {

@@ -19,18 +19,18 @@ type outlet struct {
 
 	// Set when the outlet is put on its stream, before it is written to; but for done.
 	nonce  string     // of the session; empty where events have no ids
-	kind   streamKind // of the ids
-	number uint32     // of the stream, in the ids
 	asks   string     // of the request that the stream replies to, in the ids
+	number uint32     // of the stream, in the ids
+	kind   streamKind // of the ids
 	blind  bool       // of a channel whose client did not say what it has
 	done   bool       // all of a stream that is complete was written; whoever writes says so, before it detaches
 
 	// The Streams' mutex guards the rest, except that next is only changed by the goroutine that writes.
+	get    bool          // counts against the GETs of the session
+	phase  phase         // live until somebody ends it
 	stream *stream       // nil until there is one
 	sure   uint64        // of a blind one: before this place it is given answers only, which a client takes once
 	next   uint64        // the place to look at next
-	get    bool          // counts against the GETs of the session
-	phase  phase         // live until somebody ends it
 	retry  time.Duration // with hungUp: how long the client shall wait
 }
 
@@ -45,7 +45,26 @@ const (
 	over            // the session ended
 )
 
-func makeOutlet() outlet { return outlet{wake: make(chan struct{}, 1)} }
+func makeOutlet() outlet { return outletOver(nil) }
+
+// outletOver is an outlet for the one request of a connection; nil for any other.
+func outletOver(line *connection) outlet { return outlet{wake: line.wakes()} }
+
+// wakes is what wakes the outlet of the connection's request. It is that of the request before, of
+// whose outlet a late word may come: that wakes for nothing.
+func (c *connection) wakes() chan struct{} {
+	if c == nil {
+		return make(chan struct{}, 1)
+	}
+	if c.wake == nil {
+		c.wake = make(chan struct{}, 1)
+	}
+	select {
+	case <-c.wake:
+	default:
+	}
+	return c.wake
+}
 
 // signal wakes the writer. It never blocks, and may be called with or without the mutex.
 func (o *outlet) signal() {

@@ -37,6 +37,20 @@ type response struct {
 	length [1]string // the values of Content-Length
 }
 
+// respond is the response to a request of the connection. Those of HTTP/1 come one after the other,
+// and share one. A nil connection keeps none.
+func (c *connection) respond(w http.ResponseWriter, major int) *response {
+	r := &response{}
+	if c != nil && major == 1 {
+		r = &c.response
+	}
+	r.ResponseWriter = w
+	return r
+}
+
+// clear forgets a request that is over.
+func (w *response) clear() { *w = response{} }
+
 // Unwrap is for http.ResponseController.
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 

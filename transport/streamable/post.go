@@ -114,9 +114,11 @@ func (h *Handler) postOne(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 		h.writeEmpty(w, http.StatusAccepted)
 		return
 	}
-	reply := newReply(session.Streams(), 1, session.Version().Has(protocol.PrimedStreams))
+	primed := session.Version().Has(protocol.PrimedStreams)
+	reply := replyOver(lineOf(r), session.Streams(), 1, primed)
+	defer reply.pass()
 	reply.from = r.RemoteAddr
-	reply.ask, reply.room, reply.line = id, h.room(session.Streams(), ep), lineOf(r)
+	reply.ask, reply.room = id, h.room(session.Streams(), ep)
 	if err := session.Deliver(ctx, m, reply); err != nil {
 		reply.leave()
 		h.refuseError(w, r, ep, err, session.Version(), id)

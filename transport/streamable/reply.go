@@ -16,12 +16,12 @@ import (
 type reply struct {
 	out     outlet
 	streams *Streams
-	resumes bool             // the client's revision has primed streams, so it can be sent away
-	batch   bool             // the JSON form is an array
-	listens bool             // the request asks for what is announced: its stream only waits
 	ask     jsonrpc.ID       // of the one request; none for a batch
 	from    string           // the address of the client
 	version protocol.Version // of a request that stands alone: its errors have a status of their own; 0 for those of a session
+	resumes bool             // the client's revision has primed streams, so it can be sent away
+	batch   bool             // the JSON form is an array
+	listens bool             // the request asks for what is announced: its stream only waits
 	room    *transport.Room  // of those whom it is for; nil has no bound
 	silence silence          // while nothing was said
 	line    *connection      // over which the client waits, if it waits for nothing else there; or nil
@@ -30,14 +30,14 @@ type reply struct {
 	pending  int        // requests without outcome
 	outcomes []jsonrpc.Message
 	single   [1]jsonrpc.Message // what outcomes begins as, since most POSTs carry one request
-	done     bool               // the one request has its outcome
 	unread   int                // bytes of outcomes that take room
-	left     bool               // the client left
-	decided  bool               // nobody runs errands any more
 	errand   transport.Errand   // that waits to be run
-	lent     bool               // there was one
-	gone     bool               // it left before there was a stream to come back to
 	stream   *stream            // nil while the answer may become JSON
+	done     bool               // the one request has its outcome
+	left     bool               // the client left
+	gone     bool               // it left before there was a stream to come back to
+	lent     bool               // there was an errand
+	decided  bool               // nobody runs errands any more
 }
 
 var (
@@ -50,7 +50,14 @@ var (
 )
 
 func newReply(s *Streams, requests int, resumes bool) *reply {
-	r := &reply{out: makeOutlet(), streams: s, resumes: resumes, pending: requests}
+	return replyOver(nil, s, requests, resumes)
+}
+
+// replyOver is a reply to the one request of a connection: see lineOf.
+func replyOver(line *connection, s *Streams, requests int, resumes bool) *reply {
+	r := &reply{
+		out: outletOver(line), line: line, streams: s, resumes: resumes, pending: requests,
+	}
 	r.outcomes = r.single[:0]
 	return r
 }

@@ -116,7 +116,8 @@ func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	left := c.begin(r.ProtoMajor == 2)
 	defer c.finish()
-	response := &response{ResponseWriter: w}
+	response := c.respond(w, r.ProtoMajor)
+	defer response.clear()
 	w = response
 	defer s.report(response, r)
 	if r.ProtoMajor != 2 {
