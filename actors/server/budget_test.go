@@ -32,15 +32,15 @@ func TestObjectsOfACall(t *testing.T) {
 		handle func(r *rig) *session.Handle
 		most   float64
 	}{
-		"legacy": {"", func(r *rig) *session.Handle { return r.ready(`{}`).h }, 26},
+		"legacy": {"", func(r *rig) *session.Handle { return r.ready(`{}`).h }, 21},
 		"legacy with progress": {
 			`,"_meta":{"progressToken":7}`,
-			func(r *rig) *session.Handle { return r.ready(`{"roots":{}}`).h }, 33,
+			func(r *rig) *session.Handle { return r.ready(`{"roots":{}}`).h }, 28,
 		},
 		"modern": {
 			`,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 				`"io.modelcontextprotocol/clientCapabilities":{}}`,
-			func(r *rig) *session.Handle { return r.caller(`{}`).peer() }, 34,
+			func(r *rig) *session.Handle { return r.caller(`{}`).peer() }, 29,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package streamable
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -115,6 +116,81 @@ func TestErrandIsPassedOnInAPanic(t *testing.T) {
 	}()
 	if in, err := client.Recv(t.Context()); err != nil || in.Err != nil {
 		t.Errorf("the request has failed: %v, %v", in.Err, err)
+	}
+}
+
+// stranded is an errand that counts how often it was run.
+type stranded struct{ recalled, run atomic.Int32 }
+
+func (e *stranded) Recall() { e.recalled.Add(1) }
+func (e *stranded) Run()    { e.run.Add(1) }
+
+// crashing is a session that crashes after it has lent an errand.
+type crashing struct {
+	*testSession
+	t    *testing.T
+	lent *stranded
+}
+
+func (s crashing) Deliver(_ context.Context, _ jsonrpc.Message, out transport.Sink) error {
+	if !out.(transport.Lender).Lend(s.lent) {
+		s.t.Error("it was not lent")
+	}
+	panic("after it was lent")
+}
+
+// An errand is passed on, too, when its lender crashes before anybody waits for the answer.
+func TestErrandOfAPanicIsPassedOn(t *testing.T) {
+	e, host, connections := &stranded{}, newPricedHost(t), &Connections{}
+	host.session = crashing{host.one, t, e}
+	s := httptest.NewUnstartedServer(nil)
+	s.Config = NewHTTPServer(ServerOptions{
+		Handler: NewHandler(Options{Host: host, Store: host.store}), Connections: connections,
+		Panicked: func(*http.Request, any, []uintptr) error { return errors.New("crashed") },
+	})
+	s.Listener = connections.Listener(s.Listener)
+	s.Start()
+	defer s.Close()
+	req, err := http.NewRequestWithContext(
+		t.Context(), http.MethodPost, s.URL, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"call"}`),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	req.Header.Set("Mcp-Session-Id", "session-1")
+	resp, err := s.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusInternalServerError {
+		t.Errorf("status %d", resp.StatusCode)
+	}
+	if e.recalled.Load() != 1 || e.run.Load() != 1 {
+		t.Errorf("recalled %d times, run %d times, want once each", e.recalled.Load(), e.run.Load())
+	}
+}
+
+// The late word of an outlet wakes the next one of its connection for nothing.
+func TestLateWordWakesForNothing(t *testing.T) {
+	line, streams := &connection{}, NewStore(StoreOptions{}).plain("acme")
+	before := replyOver(line, streams, 1, false)
+	before.out.signal()
+	r := replyOver(line, streams, 1, false)
+	if len(r.out.wake) > 0 {
+		t.Error("it begins with the word of the one before")
+	}
+	before.out.tick()
+	<-r.out.wake
+	if shape := r.decide(r.out.ticked.Load()); shape != undecided {
+		t.Errorf("it is answered as %v, without an outcome", shape)
+	}
+	r.Finish(jsonrpc.Response(jsonrpc.IntID(1), []byte(`{}`)))
+	<-r.out.wake
+	if shape := r.decide(false); shape != asJSON {
+		t.Errorf("its outcome is answered as %v", shape)
 	}
 }
 

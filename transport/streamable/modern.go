@@ -61,12 +61,11 @@ func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m 
 		return
 	}
 	reply := replyOver(lineOf(r), h.options.Store.plain(ep.Tenant), 1, false)
-	defer reply.pass()
+	defer reply.leave()
 	reply.from, reply.room = r.RemoteAddr, h.options.Room(ep)
 	reply.version, reply.listens = class.Version, m.Method == subscribing
 	room.free()
 	if err := peer.Call(ctx, m, fields, reply); err != nil {
-		reply.leave()
 		h.refuseError(w, r, ep, err, class.Version, id)
 		return
 	}

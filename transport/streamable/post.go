@@ -116,11 +116,10 @@ func (h *Handler) postOne(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 	}
 	primed := session.Version().Has(protocol.PrimedStreams)
 	reply := replyOver(lineOf(r), session.Streams(), 1, primed)
-	defer reply.pass()
+	defer reply.leave()
 	reply.from = r.RemoteAddr
 	reply.ask, reply.room = id, h.room(session.Streams(), ep)
 	if err := session.Deliver(ctx, m, reply); err != nil {
-		reply.leave()
 		h.refuseError(w, r, ep, err, session.Version(), id)
 		return
 	}
@@ -167,11 +166,11 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request, ep Endpoint, m js
 		}
 	}
 	reply := newReply(h.options.Store.plain(ep.Tenant), 1, false)
+	defer reply.leave()
 	reply.from = r.RemoteAddr
 	session, err := h.options.Host.Open(context.Background(), ep, m, reply, nil)
 	room.free() // it was counted while the session was started
 	if err != nil {
-		reply.leave()
 		h.refuseError(w, r, ep, err, 0, m.ID)
 		return
 	}
@@ -253,6 +252,7 @@ func (h *Handler) postBatch(w http.ResponseWriter, r *http.Request, ep Endpoint,
 		return
 	}
 	reply := newReply(session.Streams(), requests+len(answers), session.Version().Has(protocol.PrimedStreams))
+	defer reply.leave()
 	reply.from = r.RemoteAddr
 	reply.batch, reply.room = true, h.room(session.Streams(), ep)
 	for _, m := range answers {

@@ -100,7 +100,7 @@ func TestPriceOfAnExchange(t *testing.T) {
 	if mcptest.Raced {
 		t.Skip("the race detector has pools drop what they hold")
 	}
-	const most, mostBytes = 5, 810
+	const most, mostBytes = 4, 580
 	a := newAsker(t)
 	if objects, bytes := price(func() { a.ask(t) }); objects > most || bytes > mostBytes {
 		t.Errorf("%d objects and %d bytes, at most %d and %d", objects, bytes, most, mostBytes)

@@ -193,7 +193,7 @@ func TestPriceOfACall(t *testing.T) {
 	if mcptest.Raced {
 		t.Skip("the race detector has pools drop what they hold")
 	}
-	const most, mostBytes = 2, 770 // at most one of these errors more
+	const most, mostBytes = 1, 570
 	of := func(k *caller) (objects, bytes uint64) { return price(func() { k.call(t) }) }
 	bare, bareBytes := of(keep(t, bareServer(t), nil))
 	server, connections := edgeServer(t)

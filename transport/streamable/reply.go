@@ -239,6 +239,9 @@ func (r *reply) leave() {
 	defer r.pass()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.left {
+		return
+	}
 	r.room.Add(-r.unread)
 	r.unread, r.left = 0, true
 	if r.gone = r.stream == nil; r.gone {
