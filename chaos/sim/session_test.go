@@ -115,15 +115,18 @@ func (s *sessions) crashes(t *rapid.T) {
 	s.shaky = true
 }
 
-// settle lets the crash happen, if it has not, and what it takes to mend it.
-func (s *sessions) settle(*rapid.T) {
-	s.w.Rest(2 * time.Second)
-	s.shaky = false
-}
+// mended is how long it takes until a crash has happened and what crashed is there again.
+const mended = 2 * time.Second
+
+func (s *sessions) settle(*rapid.T) { s.rest(mended) }
 
 func (s *sessions) waits(t *rapid.T) {
-	s.w.Rest(time.Duration(rapid.IntRange(1, int(sessionIdle/time.Second)).Draw(t, "seconds")) * time.Second)
-	s.shaky = false
+	s.rest(time.Duration(rapid.IntRange(1, int(sessionIdle/time.Second)).Draw(t, "seconds")) * time.Second)
+}
+
+func (s *sessions) rest(d time.Duration) {
+	s.w.Rest(d)
+	s.shaky = s.shaky && d < mended
 }
 
 func (s *sessions) there(m *modelled) bool {
