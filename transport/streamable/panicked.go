@@ -40,12 +40,11 @@ type response struct {
 // respond is the response to a request of the connection. Those of HTTP/1 come one after the other,
 // and share one. A nil connection keeps none.
 func (c *connection) respond(w http.ResponseWriter, major int) *response {
-	r := &response{}
-	if c != nil && major == 1 {
-		r = &c.response
+	if c == nil || major != 1 {
+		return &response{ResponseWriter: w}
 	}
-	r.ResponseWriter = w
-	return r
+	c.response.ResponseWriter = w
+	return &c.response
 }
 
 // clear forgets a request that is over.

@@ -186,14 +186,13 @@ func price(of func()) (objects, bytes uint64) {
 }
 
 // A call over a kept connection takes few objects and bytes beyond those of net/http: its body,
-// what its answer is waited for with, and what knows whether that has begun. A server that
-// net/http serves alone has it look for the end of the body, and sets a field, which takes
-// objects as well.
+// and what its answer is waited for with. A server that net/http serves alone has it look for the end
+// of the body, and sets a field, which takes objects as well.
 func TestPriceOfACall(t *testing.T) {
 	if mcptest.Raced {
 		t.Skip("the race detector has pools drop what they hold")
 	}
-	const most, mostBytes = 1, 570
+	const most, mostBytes = 0, 520
 	of := func(k *caller) (objects, bytes uint64) { return price(func() { k.call(t) }) }
 	bare, bareBytes := of(keep(t, bareServer(t), nil))
 	server, connections := edgeServer(t)
