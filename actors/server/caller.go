@@ -31,6 +31,16 @@ func (s *Session) caller() catalog.Caller {
 	return c
 }
 
+// asker is who the client says it is, as the session's calls keep it: they would keep all of a record
+// that they led to. Nil where that is not known.
+func (s *Session) asker() *protocol.Implementation {
+	if s.info == nil && s.record.Client.Name != "" {
+		info := s.record.Client
+		s.info = &info
+	}
+	return s.info
+}
+
 // withhold takes from what servers are told of a caller what its principal has no room for, and the
 // extensions whose methods it has no way to use: those of which the list of all servers knows
 // nothing.

@@ -162,7 +162,7 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 	c := &call{names: o.names, Exchange: request.Exchange{
 		ID:      s.o.NextID.Add(1),
 		Session: s.h.Row(), Principal: s.h.Endpoint().Principal, Owner: s.h, Tenant: s.h,
-		Client: &s.record.Client, Version: s.record.Version, Downstream: m.ID,
+		Client: s.asker(), Version: s.record.Version, Downstream: m.ID,
 		Server: o.server, Upstream: to, Method: m.Method, Params: o.params,
 		Arrived: s.arrived(o.d), Timeout: limits.CallTimeout, MaxTimeout: limits.CallTimeoutMax,
 		Sink: s.sink(o), Rewrite: s.wrap(o), Visit: s.visit(o),

@@ -78,6 +78,8 @@ type Session struct {
 	levels  map[string]string
 	listens map[transport.Sink]*listen
 	asked   map[jsonrpc.ID]*asked
+	// see asker
+	info *protocol.Implementation
 }
 
 // New makes the actor of a session. After a crash the handle has what the previous one had
