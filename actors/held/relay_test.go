@@ -6,13 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"mcpd/actors/held"
 	"mcpd/actors/internal/stage"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/transport"
 )
-
-func gone(out transport.Sink) *held.Gone { return &held.Gone{Out: out} }
 
 // Without an actor everything passes to the client.
 func TestRelayPassesOn(t *testing.T) {
