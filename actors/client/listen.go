@@ -46,7 +46,10 @@ type listen struct {
 }
 
 // relisten says that the pause before a subscription is opened again is over.
-type relisten struct{ l *listen }
+type relisten struct {
+	l       *listen
+	attempt uint64 // the server it was made to
+}
 
 // lateAck says that a server has not confirmed a subscription in time, or its end.
 type lateAck struct{ id jsonrpc.ID }
@@ -195,7 +198,7 @@ func (c *Connection) listenEnded(l *listen, err error) {
 func (c *Connection) listenLater(l *listen) {
 	wait := l.pace.next(c.p.Now())
 	l.pace.did(c.p.Now().Add(wait))
-	c.p.After(wait, relisten{l})
+	c.p.After(wait, relisten{l, c.attempt})
 }
 
 // lateAck gives up on a server that does not confirm.
@@ -211,13 +214,25 @@ func (c *Connection) lateAck(l *listen) {
 	}
 }
 
-// listenAgain opens it.
-func (c *Connection) listenAgain(l *listen) {
-	if c.state != Ready || l.uri != "" && !c.interest.Agreed(l.uri) {
+// listenAgain opens a subscription after its pause, if its server is still there and nobody has
+// subscribed to the same meanwhile.
+func (c *Connection) listenAgain(m relisten) {
+	l := m.l
+	if m.attempt != c.attempt || c.state != Ready || l.uri != "" && !c.interest.Agreed(l.uri) ||
+		c.listensTo(l.uri) {
 		return
 	}
 	l.missed = true
 	c.openListen(l)
+}
+
+func (c *Connection) listensTo(uri string) bool {
+	for _, l := range c.listens {
+		if l.uri == uri {
+			return true
+		}
+	}
+	return false
 }
 
 // missed tells what may have changed while a subscription was not in force.

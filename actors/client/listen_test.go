@@ -22,6 +22,11 @@ const announces = `{"tools":{"listChanged":true},"resources":{"subscribe":true}}
 func (r *rig) announcing() (p *mcptest.Peer, lists jsonrpc.Message) {
 	r.T.Helper()
 	p = r.server()
+	return p, announced(p)
+}
+
+// announced is the subscription to the lists of such a server, which is asked for its lists first.
+func announced(p *mcptest.Peer) jsonrpc.Message {
 	p.Reply(p.Expect("server/discover"), strings.Replace(discovered, `{"tools":{}}`, announces, 1))
 	for range 3 {
 		m := p.Next()
@@ -34,8 +39,7 @@ func (r *rig) announcing() (p *mcptest.Peer, lists jsonrpc.Message) {
 			p.Reply(m, `{"resultType":"complete","resourceTemplates":[]}`)
 		}
 	}
-	lists = p.Expect("subscriptions/listen")
-	return p, lists
+	return p.Expect("subscriptions/listen")
 }
 
 func acknowledge(p *mcptest.Peer, listen jsonrpc.Message, filter string) {
@@ -120,6 +124,52 @@ func TestListenIsOpenedAgain(t *testing.T) {
 		if !again["subscriptions/listen"] || !again["tools/list"] {
 			t.Errorf("asked for %v", again)
 		}
+		p.ExpectNothing(time.Minute)
+	})
+}
+
+// The pause before a subscription is opened again is one server's: the next server is listened to once,
+// when it is ready.
+func TestNextServerIsListenedToOnce(t *testing.T) {
+	run(t, modern(elicits), func(r *rig) {
+		p := r.remote()
+		lists := announced(p)
+		acknowledge(p, lists, `{"toolsListChanged":true}`)
+		p.Reply(lists, `{"resultType":"complete","_meta":{}}`)
+		for range 2 {
+			if m := p.Next(); m.Method == "tools/list" {
+				p.Reply(m, `{"resultType":"complete","tools":[]}`)
+			} else {
+				acknowledge(p, m, `{"toolsListChanged":true}`)
+				lists = m
+			}
+		}
+		p.Reply(lists, `{"resultType":"complete","_meta":{}}`) // the second time there is a pause
+		r.Rest()
+		forgotten(p)
+		p = r.remote()
+		acknowledge(p, announced(p), `{"toolsListChanged":true}`)
+		p.ExpectNothing(time.Minute)
+	})
+}
+
+// A resource that is let go of and wanted again during that pause is listened to once.
+func TestResourceIsListenedToOnceAfterAPause(t *testing.T) {
+	run(t, modern(elicits), func(r *rig) {
+		p := r.remote()
+		acknowledge(p, announced(p), `{"toolsListChanged":true}`)
+		r.attach("one")
+		r.forward("one", "resources/subscribe", `{"uri":"a:1"}`)
+		for range 2 {
+			listen := p.Expect("subscriptions/listen")
+			acknowledge(p, listen, `{"resourceSubscriptions":["a:1"]}`)
+			r.Rest()
+			p.Reply(listen, `{"resultType":"complete","_meta":{}}`)
+		}
+		r.Rest()
+		r.forward("one", "resources/unsubscribe", `{"uri":"a:1"}`)
+		r.forward("one", "resources/subscribe", `{"uri":"a:1"}`)
+		acknowledge(p, p.Expect("subscriptions/listen"), `{"resourceSubscriptions":["a:1"]}`)
 		p.ExpectNothing(time.Minute)
 	})
 }

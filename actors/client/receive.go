@@ -136,7 +136,7 @@ func (c *Connection) receive(p *otp.Process, msg any) error {
 	case driveRefused:
 		c.driven(m.exchange, rounds.Event{Op: rounds.Refuse, Question: m.question, Err: m.err})
 	case relisten:
-		c.listenAgain(m.l)
+		c.listenAgain(m)
 	case lateAck:
 		c.lateAck(c.listens[m.id])
 	case exhausted:
