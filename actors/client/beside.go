@@ -21,7 +21,7 @@ const askersRetry = 5 * time.Second
 // a while, here or on another instance. A call of which it is known that it asks its user goes on
 // waiting: its question would be refused.
 func (c *Connection) writeBeside() {
-	for i := 0; i < len(c.queue) && c.state == Ready && !c.forgotten && !c.turns.stuffed &&
+	for i := 0; i < len(c.queue) && c.state == Ready && !c.closing && !c.turns.stuffed &&
 		!c.interest.Holds() && !c.asksFirst(); {
 		x := c.queue[i]
 		if c.free(x) || c.mayGrow(x) {

@@ -45,7 +45,7 @@ func (c *Connection) forward(x *request.Exchange) {
 		return
 	}
 	c.tellRootsOf(x)
-	if c.state != Ready || c.forgotten || c.behind(x) || !c.free(x) || c.interest.Holds() || c.waitsFirst(x) {
+	if c.state != Ready || c.closing || c.behind(x) || !c.free(x) || c.interest.Holds() || c.waitsFirst(x) {
 		if c.full() {
 			complete(x, nil, protocol.Overloaded("queue of server "+c.o.Server, time.Second))
 			return
@@ -193,7 +193,7 @@ func (f *flight) settle(err error) {
 // failed settles a call that the transport could not carry, while the connection lives on.
 func (c *Connection) failed(in transport.Inbound) error {
 	id := in.Related
-	c.forgotten = c.forgotten || errors.Is(in.Err, streamable.ErrSessionLost)
+	c.closing = c.closing || !in.Written && c.ending(in.Err)
 	if a, ok := c.asked[id]; ok {
 		delete(c.asked, id)
 		a.timer.Stop()

@@ -21,7 +21,7 @@ type server struct {
 	facts     Facts
 	unheard   bool      // it has no stream to announce anything on
 	resumed   bool      // it goes on with a session that was parked, and is not ready yet
-	forgotten bool      // it has said that it lost the session: the end is on its way
+	closing   bool      // its pipe is broken or it lost the session: the end is on its way
 	gap       bool      // announcements may have been missed, which is going to be told
 	start     otp.Timer // it may take so long
 	drowsy    otp.Timer // when it is looked at whether it may sleep

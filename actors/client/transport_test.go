@@ -210,6 +210,8 @@ func TestCallThatWasNotReadIsSentToTheNextServer(t *testing.T) {
 				x := r.call("one")
 				if written {
 					p.Send(transport.Inbound{Related: p.Expect("tools/call").ID, Err: errors.New("broken pipe")})
+					r.Rest()
+					p.ExpectNothing(time.Second) // nothing more is written to one that is about to end
 				}
 				p.Close(nil)
 				p = r.ready(`{"tools":{}}`)

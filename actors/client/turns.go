@@ -65,7 +65,7 @@ func (c *Connection) takeTurns() {
 
 // writeFree writes the calls at the head of the queue that have their turn.
 func (c *Connection) writeFree() {
-	for n := len(c.queue); n > 0 && c.state == Ready && !c.forgotten && !c.turns.stuffed &&
+	for n := len(c.queue); n > 0 && c.state == Ready && !c.closing && !c.turns.stuffed &&
 		c.free(c.queue[0]) && !c.interest.Holds() && !c.waitsFirst(c.queue[0]); n-- {
 		c.write(c.pop())
 	}
