@@ -96,9 +96,9 @@ func (x *Index) members(g group) (all []*Handle) {
 		if g.each && name != g.principal {
 			continue
 		}
-		of := p.sessions
+		of := p.sessions.all
 		if g.peers {
-			of = p.peers
+			of = p.peers.all
 		}
 		for h := range of {
 			all = append(all, h)

@@ -18,8 +18,8 @@ type tenantHolds struct {
 
 // principalHolds is removed with the last that it has.
 type principalHolds struct {
-	sessions map[*Handle]struct{}
-	peers    map[*Handle]struct{}
+	sessions handles
+	peers    handles
 	sets     sets
 }
 
@@ -40,22 +40,22 @@ func (t holdings) make(ep streamable.Endpoint) *principalHolds {
 	}
 	p := tenant.principals[ep.Principal]
 	if p == nil {
-		p = &principalHolds{sessions: map[*Handle]struct{}{}, peers: map[*Handle]struct{}{}}
+		p = &principalHolds{}
 		tenant.principals[ep.Principal] = p
 	}
 	return p
 }
 
-func (p *principalHolds) kind(h *Handle) map[*Handle]struct{} {
+func (p *principalHolds) kind(h *Handle) *handles {
 	if h.peer != nil {
-		return p.peers
+		return &p.peers
 	}
-	return p.sessions
+	return &p.sessions
 }
 
 func (t holdings) add(h *Handle) {
 	p := t.make(h.endpoint)
-	p.kind(h)[h] = struct{}{}
+	p.kind(h).add(h)
 	if h.peer == nil {
 		t[h.endpoint.Tenant].sessions++
 	}
@@ -66,10 +66,10 @@ func (t holdings) remove(h *Handle, now time.Duration) {
 	if p == nil {
 		return
 	}
-	if _, has := p.kind(h)[h]; !has {
+	if !p.kind(h).has(h) {
 		return
 	}
-	delete(p.kind(h), h)
+	p.kind(h).remove(h)
 	if h.peer == nil {
 		t[h.endpoint.Tenant].sessions--
 	}
@@ -83,8 +83,8 @@ func (t holdings) remove(h *Handle, now time.Duration) {
 // resume takes the sets over from before a crash, and counts their uses anew.
 func (p *principalHolds) resume(before sets, now time.Duration) {
 	p.sets = sets{uses: map[protocol.Fingerprint]int{}, left: before.left}
-	for _, all := range []map[*Handle]struct{}{p.sessions, p.peers} {
-		for h := range all {
+	for _, kind := range []handles{p.sessions, p.peers} {
+		for h := range kind.all {
 			for _, t := range h.told {
 				p.sets.uses[t.granted]++
 				delete(p.sets.left, t.granted)
@@ -101,7 +101,7 @@ func (p *principalHolds) resume(before sets, now time.Duration) {
 // tidy removes what is empty.
 func (t holdings) tidy(ep streamable.Endpoint, now time.Duration) {
 	tenant := t[ep.Tenant]
-	if p := tenant.principals[ep.Principal]; len(p.sessions)+len(p.peers) == 0 && p.sets.empty(now) {
+	if p := tenant.principals[ep.Principal]; len(p.sessions.all)+len(p.peers.all) == 0 && p.sets.empty(now) {
 		delete(tenant.principals, ep.Principal)
 	}
 	if len(tenant.principals) == 0 {

@@ -87,7 +87,7 @@ func (x *Index) principals(tenant string) claims {
 	all := claims{}
 	if t := x.held[tenant]; t != nil {
 		for name, p := range t.principals {
-			all[name] = len(p.sessions)
+			all[name] = len(p.sessions.all)
 		}
 	}
 	return all
@@ -98,7 +98,7 @@ func (x *Index) Principal(ep streamable.Endpoint) int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if p := x.held.of(ep); p != nil {
-		return len(p.sessions)
+		return len(p.sessions.all)
 	}
 	return 0
 }
@@ -111,7 +111,7 @@ func (x *Index) Channels(ep streamable.Endpoint) bool {
 	if p == nil {
 		return false
 	}
-	for h := range p.sessions {
+	for h := range p.sessions.all {
 		if h.endpoint == ep && h.streams != nil && h.streams.Channel() && !h.closed.Load() {
 			return true
 		}
@@ -124,7 +124,7 @@ func (x *Index) Peers(ep streamable.Endpoint) int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if p := x.held.of(ep); p != nil {
-		return len(p.peers)
+		return len(p.peers.all)
 	}
 	return 0
 }
@@ -135,7 +135,7 @@ func (x *Index) Holds(tenant string) (n int) {
 	defer x.mu.Unlock()
 	if held := x.held[tenant]; held != nil {
 		for _, p := range held.principals {
-			n += len(p.sessions) + len(p.peers)
+			n += len(p.sessions.all) + len(p.peers.all)
 		}
 	}
 	return n
