@@ -45,8 +45,8 @@ var Headlines = []Headline{
 	},
 	{
 		"While an actor crashes each millisecond, 99 of 100 calls of another tenant take no longer than this.", "another tenant's p99 under crashes",
-		"isolation-host", "every 1 ms", "p99 of nobody killed, mcpd",
-		Side{Subject: record.Mcpd, Quantity: "p99"}, Side{Shown: "no crashes", Case: "none", Subject: record.Mcpd, Quantity: "p99"},
+		"isolation-host", "every 1 ms, lifted budgets", "p99 of nobody killed, mcpd",
+		Side{Subject: record.Mcpd, Quantity: "p99"}, Side{Shown: "no crashes", Case: "none, lifted budgets", Subject: record.Mcpd, Quantity: "p99"},
 	},
 	{
 		"A server that is a program was killed, and answers again within this time.", "kill of a program, of it alone",
