@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// stuckWorker blocks in whatever message it gets until gate is closed, then tries everything it is no longer allowed.
+// stuckWorker blocks in a *failer message until gate is closed. Then it runs after, whose calls
+// must not have an effect any more.
 func stuckWorker(gate chan struct{}, after func(*Process)) Start {
 	return scriptOf(script{receive: func(p *Process, msg any) error {
 		if _, ok := msg.(*failer); ok {
@@ -51,7 +52,8 @@ func TestAnAbandonedWorkerIsFencedOff(t *testing.T) {
 		synctest.Wait()
 		err := TerminateChild(context.Background(), top, "a")
 		var abandoned *AbandonedError
-		if !errors.As(err, &abandoned) || abandoned.Path != "top/a" || abandoned.Time != time.Second || !errors.Is(err, ErrKilled) {
+		if !errors.As(err, &abandoned) || abandoned.Path != "top/a" || abandoned.Time != time.Second ||
+			!errors.Is(err, ErrKilled) {
 			t.Errorf("terminate: %v", err)
 		}
 		synctest.Wait()
@@ -102,7 +104,9 @@ func TestAStuckInitIsAbandonedAndTriedAgain(t *testing.T) {
 				return nil
 			}}
 		})
-		r.tree, r.err = r.sys.Start(context.Background(), "top", one(Child{ID: "a", StartTimeout: 3 * time.Second, Start: start}))
+		r.tree, r.err = r.sys.Start(context.Background(), "top", one(Child{
+			ID: "a", StartTimeout: 3 * time.Second, Start: start,
+		}))
 		ref := r.ref("a")
 		tell(t, ref, func(*Process) error { return errTest })
 		waiting := &failer{}
@@ -113,7 +117,8 @@ func TestAStuckInitIsAbandonedAndTriedAgain(t *testing.T) {
 			t.Errorf("tree %s, want a new process", got)
 		}
 		if waiting.err != nil || r.ref("a").row.proc.Load().box.UserMessageCount() != 0 {
-			t.Errorf("message to the abandoned process: %v, want it to be handled by its successor", waiting.err)
+			t.Errorf("message to the abandoned process: %v, want it to be handled by its successor",
+				waiting.err)
 		}
 		if e := ofType[Abandoned](r); len(e) != 1 || e[0].Budget != 3*time.Second {
 			t.Errorf("events %+v", e)
@@ -127,7 +132,7 @@ func TestAStuckInitIsAbandonedAndTriedAgain(t *testing.T) {
 	})
 }
 
-// A subtree that does not stop within the budget of its supervisor's row is abandoned as a whole.
+// A subtree that does not stop within the Shutdown of its supervisor's row is abandoned as a whole.
 func TestAnAbandonedSupervisorTakesItsSubtreeAlong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
@@ -179,10 +184,14 @@ func TestAnAbandonedSupervisorStartsNothing(t *testing.T) {
 			{ID: "b", Start: scriptOf(script{init: func(*Process) error { <-gate; return nil }})},
 			{ID: "c", Start: scriptOf(script{})},
 		}})
-		r.tree, r.err = r.sys.Start(context.Background(), "top", Spec{Children: []Child{{ID: "a", Start: scriptOf(script{})}}})
+		r.tree, r.err = r.sys.Start(context.Background(), "top", Spec{
+			Children: []Child{{ID: "a", Start: scriptOf(script{})}},
+		})
 		var err error
 		go func() {
-			_, err = StartChild(context.Background(), r.tree.Ref(), Child{ID: "s", Shutdown: time.Second, Start: slow})
+			_, err = StartChild(context.Background(), r.tree.Ref(), Child{
+				ID: "s", Shutdown: time.Second, Start: slow,
+			})
 		}()
 		synctest.Wait()
 		if got := r.state(); got != "a#1 s:starting" {
@@ -204,9 +213,11 @@ func TestAnAbandonedSupervisorStartsNothing(t *testing.T) {
 	})
 }
 
-// What an abandoned supervisor might still do at the very moment is refused row by row.
+// Actions that an abandoned supervisor may be about to do are refused row by row.
 func TestRowsObeyOnlyTheirSupervisor(t *testing.T) {
-	bubble(t, one(Child{ID: "s", Start: Supervisor(Spec{Children: []Child{{ID: "a", Start: scriptOf(script{})}}})}),
+	bubble(t, one(Child{
+		ID: "s", Start: Supervisor(Spec{Children: []Child{{ID: "a", Start: scriptOf(script{})}}}),
+	}),
 		func(t *testing.T, r *rig) {
 			s, a := r.ref("s").row, r.ref("s/a").row
 			g, old := s.proc.Load(), a.owner

@@ -5,26 +5,31 @@ import (
 	"time"
 )
 
-// Backoff has a supervisor pause a child whose restarts exceed the intensity, where OTP's gives up.
-// The intensity then holds for each child by itself. While a child is paused nothing runs in its
-// row: messages are refused at once with ErrNoProc, its heir stays, and its siblings notice nothing.
-// The pause begins with First and doubles up to Max; a child that ran for Stable begins anew.
+// Backoff makes a supervisor pause a child whose restarts exceed the intensity, where OTP's
+// supervisor gives up. The intensity then applies to each child by itself. While a child is paused
+// nothing runs in its row: Send returns ErrNoProc at once, the carried state stays, and siblings
+// are not affected.
 //
-// A crash on an Attributed message is charged to its origin: the child restarts at once and the
-// crash does not count, unless crashes of OwnOrigins origins show that the child is at fault itself.
-// Then it is paused.
+// The first pause takes First. Each further pause takes twice as long as the one before, at most
+// Max. After a child has run for Stable, its next pause takes First again. All three must be above
+// zero, Max not below First.
 //
-// OTP has no such thing. It is for supervisors near the root, whose end would be that of the process.
-// The zero Backoff is none. It goes with OneForOne only.
+// A crash on an Attributed message is charged to the origin of the message: the child restarts at
+// once and the crash does not count. If OwnOrigins (3) different origins crash the child within
+// OwnTime (1 min), the child itself is taken to be at fault, and is paused.
+//
+// OTP has nothing like it. Use it for supervisors near the root, whose end would end the program.
+// The zero Backoff is off. It can be combined only with OneForOne.
 type Backoff struct {
 	First, Max, Stable time.Duration
-	// Boots has the supervisor start without children that do not start: they are paused as well.
+	// Boots lets the supervisor start without children whose start fails. These children are paused
+	// too.
 	Boots bool
 }
 
 func (b Backoff) isZero() bool { return b == Backoff{} }
 
-// failures are what a supervisor with a Backoff knows of a child that has crashed.
+// failures is what a supervisor with a Backoff knows about a child that has crashed.
 type failures struct {
 	window  window
 	charges charges
@@ -42,8 +47,10 @@ func (s *state) again(now time.Time, k *kid, reason error) {
 	if k.origin != "" && !errors.Is(reason, ErrGiveUp) {
 		times, hold := f.charges.add(now, k.origin, k.lost)
 		if own = k.held || f.charges.own(); !own {
-			s.out = append(s.out, action{verb: doCharge, kid: k, reason: reason, origin: k.origin, times: times, delay: hold})
-			k.crashes = 0 // what it was handed is not to blame
+			s.out = append(s.out, action{
+				verb: doCharge, kid: k, reason: reason, origin: k.origin, times: times, delay: hold,
+			})
+			k.crashes = 0 // the message is to blame, not the carried state
 			s.start(k, true)
 			return
 		}
@@ -60,7 +67,7 @@ func (s *state) again(now time.Time, k *kid, reason error) {
 	s.start(k, true)
 }
 
-// pause lets a child rest and starts it again later.
+// pause stops a child for a while and starts it again later.
 func (s *state) pause(now time.Time, k *kid, reason error) {
 	f := k.failures
 	if !f.since.IsZero() && now.Sub(f.since) >= s.backoff.Stable {

@@ -12,12 +12,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// poison crashes its receiver, from whoever it is.
+// poison is a message of some origin that crashes its receiver.
 type poison struct{ from string }
 
 func (p poison) Origin() string { return p.from }
 
-// letterbox keeps count of what it has handled in an heir, and crashes on poison.
+// letterbox counts the messages that it has handled in its carried state, and crashes on poison.
 type letterbox struct{ Base }
 
 type harmless struct{ from string }
@@ -49,7 +49,8 @@ func letterboxes(t *testing.T) *rig {
 	r := newRig(t)
 	var err error
 	r.tree, err = r.sys.Start(context.Background(), "top", Spec{
-		Intensity: Intensity{2, 5 * time.Second}, Backoff: Backoff{First: time.Second, Max: 5 * time.Minute, Stable: time.Minute},
+		Intensity: Intensity{2, 5 * time.Second},
+		Backoff:   Backoff{First: time.Second, Max: 5 * time.Minute, Stable: time.Minute},
 		Children: []Child{
 			{ID: "box", Start: Worker(func() Behaviour { return letterbox{} })},
 			{ID: "other", Start: Worker(func() Behaviour { return letterbox{} })},
@@ -71,8 +72,8 @@ func (r *rig) poisons(from string) error {
 	return err
 }
 
-// A thousand poisonous calls of one origin crash the receiver twice. Others are served all the while,
-// with what the receiver knew, and the origin is served again a second later.
+// Of a thousand poisonous calls of one origin, two crash the receiver. Calls of others are handled
+// meanwhile, with the carried state, and the origin is served again a second later.
 func TestPoisonOfOneOriginIsRefusedAfterItsSecondCrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := letterboxes(t)
@@ -90,7 +91,8 @@ func TestPoisonOfOneOriginIsRefusedAfterItsSecondCrash(t *testing.T) {
 			t.Errorf("%d of 1,000 were refused, want all but two", refused)
 		}
 		crash := new(CrashReport)
-		if _, err := r.asks("acme"); !errors.Is(err, ErrShunned) || !errors.As(err, &crash) || crash != ofType[CrashCharged](r)[1].Reason {
+		if _, err := r.asks("acme"); !errors.Is(err, ErrShunned) || !errors.As(err, &crash) ||
+			crash != ofType[CrashCharged](r)[1].Reason {
 			t.Errorf("a harmless call of the origin: %v, want the second crash behind it", err)
 		}
 		r.sys.Forgive("acme")
@@ -102,7 +104,8 @@ func TestPoisonOfOneOriginIsRefusedAfterItsSecondCrash(t *testing.T) {
 			t.Errorf("after another crash: %v", err)
 		}
 		charged := ofType[CrashCharged](r)
-		if len(charged) != 3 || charged[0].Origin != "acme" || charged[0].Times != 1 || charged[1].Times != 2 {
+		if len(charged) != 3 || charged[0].Origin != "acme" || charged[0].Times != 1 ||
+			charged[1].Times != 2 {
 			t.Errorf("charged: %+v", charged)
 		}
 		time.Sleep(ShunTime)
@@ -112,8 +115,8 @@ func TestPoisonOfOneOriginIsRefusedAfterItsSecondCrash(t *testing.T) {
 	})
 }
 
-// Three origins within a minute show that the receiver is at fault: it is paused, and its sibling and
-// its supervisor notice nothing. The pauses grow.
+// Three origins within a minute show that the receiver is at fault. It is paused, longer each time;
+// its sibling and its supervisor are not affected.
 func TestReceiverThatThreeOriginsCrashIsPaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := letterboxes(t)
@@ -146,8 +149,8 @@ func TestReceiverThatThreeOriginsCrashIsPaused(t *testing.T) {
 	})
 }
 
-// Messages without an answer crash the receiver up to MaxCharged times, and count for their origin
-// each time.
+// Messages without an answer crash the receiver up to MaxCharged times. Each crash is charged to
+// their origin.
 func TestCrashesOnMessagesAreChargedHoweverMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := letterboxes(t)
@@ -162,7 +165,7 @@ func TestCrashesOnMessagesAreChargedHoweverMany(t *testing.T) {
 		if n := len(ofType[CrashCharged](r)); n != 100 {
 			t.Errorf("%d were charged", n)
 		}
-		for range 3 { // of nobody in particular: it is the receiver's own
+		for range 3 { // of no origin: these crashes are the receiver's own
 			_ = r.ref("box").Send(poison{})
 			synctest.Wait()
 		}
@@ -172,9 +175,9 @@ func TestCrashesOnMessagesAreChargedHoweverMany(t *testing.T) {
 	})
 }
 
-// What comes in an envelope is charged too: the answer to an asynchronous call, and the end of what
-// is monitored, whose origin the system's options know. A child that asks for the message it crashes
-// on each time it starts does not go on so for ever.
+// Messages in envelopes are charged too: the answer to an asynchronous call, and the Down of a
+// monitored row, whose origin comes from Options.Origin. A child that requests the message it
+// crashes on at each start does not loop forever.
 func TestEnvelopesAndEndsHaveOrigins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -201,13 +204,14 @@ func TestEnvelopesAndEndsHaveOrigins(t *testing.T) {
 		for _, e := range ofType[CrashCharged](r) {
 			origins = append(origins, e.Origin)
 		}
-		if want := append([]string{"by-answer"}, slices.Repeat([]string{"acme"}, MaxCharged)...); !slices.Equal(origins, want) {
+		if want := append([]string{"by-answer"},
+			slices.Repeat([]string{"acme"}, MaxCharged)...); !slices.Equal(origins, want) {
 			t.Errorf("charged to %q, want by-answer and %d times acme", origins, MaxCharged)
 		}
 	})
 }
 
-// onlooker monitors what it is told to, asks it, and crashes on whatever comes back.
+// onlooker monitors and calls a given Ref, and crashes on each message that comes back.
 type onlooker struct{ Base }
 
 func (onlooker) Receive(p *Process, msg any) error {
@@ -228,15 +232,16 @@ func (onlooker) Init(p *Process) error {
 	return nil
 }
 
-// However crashes of origins follow one another, a single origin never makes a child at fault itself,
-// and three within OwnTime always do.
+// A single origin never makes a child count as faulty itself, whatever the sequence of its crashes.
+// Three origins within OwnTime always do.
 func TestChargesTellTheChildFromItsOrigins(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var c charges
 		now := time.Unix(0, 0)
 		last, holds := map[string]time.Time{}, map[string]time.Duration{}
 		for range rapid.IntRange(1, 100).Draw(t, "crashes") {
-			now = now.Add(rapid.SampledFrom([]time.Duration{0, time.Second, 9 * time.Second, 40 * time.Second}).Draw(t, "pause"))
+			now = now.Add(rapid.SampledFrom([]time.Duration{0, time.Second, 9 * time.Second,
+				40 * time.Second}).Draw(t, "pause"))
 			o := rapid.SampledFrom([]string{"a", "b", "c", "d", "e"}).Draw(t, "origin")
 			before, seen := last[o]
 			last[o] = now
@@ -255,7 +260,8 @@ func TestChargesTellTheChildFromItsOrigins(t *testing.T) {
 			if want := recent >= OwnOrigins; want != own {
 				t.Fatalf("%d origins within %s: own fault is %t", recent, OwnTime, own)
 			}
-			if again := seen && now.Sub(before) <= RepeatTime+holds[o]; times > 1 && !again || !own && again && times == 1 {
+			if again := seen && now.Sub(before) <= RepeatTime+holds[o]; times > 1 && !again ||
+				!own && again && times == 1 {
 				t.Fatalf("%s after the last of %q: %d times", now.Sub(before), o, times)
 			}
 			holds[o] = c[len(c)-1].hold
@@ -263,14 +269,16 @@ func TestChargesTellTheChildFromItsOrigins(t *testing.T) {
 	})
 }
 
-// A panic in a goroutine that runs on behalf of an origin is charged to it, and the worker goes on.
+// A panic in a goroutine that runs on behalf of an origin is charged to the origin, and the worker
+// continues.
 func TestGoroutineIsChargedToItsOrigin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		var err error
 		r.tree, err = r.sys.Start(context.Background(), "top", Spec{
-			Intensity: Intensity{0, time.Second}, Backoff: Backoff{First: time.Second, Max: time.Minute, Stable: time.Minute},
-			Children: []Child{{ID: "box", Start: Worker(func() Behaviour { return delegator{} })}},
+			Intensity: Intensity{0, time.Second},
+			Backoff:   Backoff{First: time.Second, Max: time.Minute, Stable: time.Minute},
+			Children:  []Child{{ID: "box", Start: Worker(func() Behaviour { return delegator{} })}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -287,7 +295,7 @@ func TestGoroutineIsChargedToItsOrigin(t *testing.T) {
 	})
 }
 
-// delegator has a goroutine panic on behalf of acme.
+// delegator starts a goroutine that panics on behalf of acme.
 type delegator struct{ Base }
 
 func (delegator) Receive(p *Process, _ any) error {

@@ -1,21 +1,25 @@
 package otp
 
-// Behaviour is the code of a worker. One value lives for one incarnation: its fields are the worker's state and are
-// gone when it ends, except for what it handed to Process.SetHeir. The three methods are never called concurrently.
+// Behaviour is the code of a worker. Each incarnation has its own value: the fields are the
+// worker's state and are lost when the incarnation ends, except for a value given to
+// Process.SetHeir. The three methods are never called concurrently.
 type Behaviour interface {
-	// Init prepares the worker. The next sibling starts when it has returned. An error or a panic is a failed start;
-	// Ignore means that there is nothing to run and that this is fine.
+	// Init prepares the worker. The next sibling starts when Init has returned. An error or a panic is
+	// a failed start. The error Ignore means that there is nothing to run, and counts as success.
 	Init(p *Process) error
-	// Receive handles one message. A non-nil result ends the incarnation with that reason: Normal and ErrShutdown are
-	// ordinary ends, anything else is abnormal. A panic is a crash. It should not block for long: while it runs the
-	// worker can be neither asked nor stopped; p.Go and CallAsync are there for what takes time.
+	// Receive handles one message. A non-nil result ends the incarnation with that reason: Normal,
+	// ErrShutdown and ShutdownWith are ordinary ends, any other reason is abnormal. A panic is a
+	// crash. Receive should not block for long: while it runs, the worker can neither answer nor stop.
+	// Use Process.Go and CallAsync for work that takes time.
 	Receive(p *Process, msg any) error
-	// Terminate is called once at the end of every incarnation whose Init succeeded, whatever the reason, except when
-	// the worker is killed. It must not send to p. A panic in it is reported and changes nothing else.
+	// Terminate is called once at the end of every incarnation whose Init succeeded, whatever the
+	// reason. It is not called when the worker is stopped by BrutalKill, or is stuck and was replaced
+	// or abandoned. It must not send to its own process. A panic in it is reported (TerminatePanicked)
+	// and changes nothing else.
 	Terminate(p *Process, reason error)
 }
 
-// Base gives a Behaviour an empty Init and Terminate.
+// Base implements Init and Terminate of a Behaviour; both do nothing.
 type Base struct{}
 
 // Init does nothing.

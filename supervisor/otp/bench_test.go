@@ -13,7 +13,7 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// unlimited is an intensity that a benchmark which crashes on purpose does not exceed.
+// unlimited is an intensity that is not exceeded by benchmarks that crash on purpose.
 var unlimited = otp.Intensity{Restarts: otp.MaxRestarts, Within: time.Millisecond}
 
 type (
@@ -58,13 +58,15 @@ func where(b testing.TB, sys *otp.System, path string) otp.Ref {
 func workers(n int) []otp.Child {
 	var out []otp.Child
 	for i := range n {
-		out = append(out, otp.Child{ID: fmt.Sprintf("w%d", i), Start: otp.Worker(func() otp.Behaviour { return victim{} })})
+		out = append(out, otp.Child{ID: fmt.Sprintf("w%d", i), Start: otp.Worker(func() otp.Behaviour {
+			return victim{}
+		})})
 	}
 	return out
 }
 
-// benchRestart measures from the panic (just before the crashing message is sent) until the new incarnation serves the
-// next message.
+// benchRestart measures from the panic (just before the crashing message is sent) until the new
+// incarnation handles the next message.
 func benchRestart(b *testing.B, siblings int) {
 	sys, _ := plant(b, otp.Spec{Intensity: unlimited, Children: workers(siblings + 1)})
 	ref := where(b, sys, "bench/w0")
@@ -116,7 +118,8 @@ func BenchmarkSend(b *testing.B) {
 			runtime.Gosched()
 		}
 	}
-	if _, err := otp.Do[int, int](context.Background(), ref, 1); err != nil && err != otp.ErrOverloaded {
+	if _, err := otp.Do[int, int](context.Background(), ref, 1); err != nil &&
+		err != otp.ErrOverloaded {
 		b.Fatal(err)
 	}
 }
@@ -138,7 +141,9 @@ func BenchmarkStartChildArgs(b *testing.B) {
 func poolSpec() otp.Spec {
 	return otp.Spec{Children: []otp.Child{{ID: "pool", Start: otp.Supervisor(otp.Spec{
 		Strategy: otp.SimpleOneForOne,
-		Children: []otp.Child{{Restart: otp.Temporary, Start: otp.Worker(func() otp.Behaviour { return victim{} })}},
+		Children: []otp.Child{{Restart: otp.Temporary, Start: otp.Worker(func() otp.Behaviour {
+			return victim{}
+		})}},
 	})}}}
 }
 
@@ -166,13 +171,14 @@ func BenchmarkIdleWorkerMemory(b *testing.B) {
 		b.Fatal(err)
 	}
 	stop := time.Since(start)
-	for b.Loop() { // nothing is repeated: the figures are the result
+	for b.Loop() { // nothing is repeated: the reported metrics are the result
 	}
 	b.ReportMetric(each, "B/worker")
 	b.ReportMetric(float64(stop.Milliseconds()), "stop-ms")
 }
 
-// BenchmarkSupervisorBack measures from a supervisor's end until its children are ready again.
+// BenchmarkSupervisorBack1000 measures from the end of a supervisor until its children are ready
+// again.
 func BenchmarkSupervisorBack1000(b *testing.B) {
 	const n = 1000
 	ready := make(chan struct{}, n)
@@ -184,8 +190,11 @@ func BenchmarkSupervisorBack1000(b *testing.B) {
 	faults := fault.New(clock.System)
 	sys := otp.NewSystem(otp.Options{Faults: faults})
 	b.Cleanup(sys.Close)
-	sub := otp.Child{ID: "sub", Start: otp.Supervisor(otp.Spec{Intensity: unlimited, Children: children})}
-	if _, err := sys.Start(context.Background(), "bench", otp.Spec{Intensity: unlimited, Children: []otp.Child{sub}}); err != nil {
+	sub := otp.Child{
+		ID: "sub", Start: otp.Supervisor(otp.Spec{Intensity: unlimited, Children: children}),
+	}
+	if _, err := sys.Start(context.Background(), "bench",
+		otp.Spec{Intensity: unlimited, Children: []otp.Child{sub}}); err != nil {
 		b.Fatal(err)
 	}
 	wait := func() {
@@ -194,7 +203,8 @@ func BenchmarkSupervisorBack1000(b *testing.B) {
 		}
 	}
 	wait()
-	if _, err := faults.Arm(fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "bench/sub"}, Lease: fault.MaxLease}); err != nil {
+	if _, err := faults.Arm(fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "bench/sub"},
+		Lease: fault.MaxLease}); err != nil {
 		b.Fatal(err)
 	}
 	ref := where(b, sys, "bench/sub")
@@ -204,7 +214,7 @@ func BenchmarkSupervisorBack1000(b *testing.B) {
 	}
 }
 
-// announcer tells of every incarnation.
+// announcer reports each incarnation.
 type announcer struct{ ready chan<- struct{} }
 
 func (a announcer) Init(*otp.Process) error       { a.ready <- struct{}{}; return nil }

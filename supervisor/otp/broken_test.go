@@ -12,13 +12,14 @@ import (
 	"time"
 )
 
-// runaway is an heir whose Fence takes the goroutine that calls it with it.
+// runaway is carried state whose Fence ends the goroutine that calls it.
 type runaway struct{ told *error }
 
 func (runaway) Fence() any             { runtime.Goexit(); return nil }
 func (h runaway) Abandon(reason error) { *h.told = reason }
 
-// A supervisor whose goroutine is taken while it replaces what hangs has it replaced, and everybody told, before it crashes and is started again.
+// A supervisor's goroutine is ended while the supervisor replaces a stuck child. The replacement
+// and all notifications still happen, before the supervisor crashes and is restarted.
 func TestAFenceThatLeavesIsACrashOfTheSupervisor(t *testing.T) {
 	for name, c := range map[string]struct {
 		child Child
@@ -38,7 +39,10 @@ func TestAFenceThatLeavesIsACrashOfTheSupervisor(t *testing.T) {
 				}
 				return nil
 			}, receive: func(*Process, any) error { handled = true; return nil }})
-			below := Spec{Intensity: Intensity{10, time.Hour}, Children: []Child{c.child, {ID: "b", Start: scriptOf(script{})}}}
+			below := Spec{
+				Intensity: Intensity{10, time.Hour},
+				Children:  []Child{c.child, {ID: "b", Start: scriptOf(script{})}},
+			}
 			bubble(t, one(Child{ID: "s", Start: Supervisor(below)}), func(t *testing.T, r *rig) {
 				held, waits := newHang(), &failer{}
 				send(t, r.ref("s/a"), func(*Process) error { <-held.gate; return nil }, waits)
@@ -46,7 +50,8 @@ func TestAFenceThatLeavesIsACrashOfTheSupervisor(t *testing.T) {
 				c.hang(r)
 				time.Sleep(DefaultHard + 2*time.Second)
 				synctest.Wait()
-				if got := r.state(); r.ref("s").Incarnation() != 2 || !r.ref("s/b").Alive() || !r.ref("s/a").Alive() {
+				if got := r.state(); r.ref("s").Incarnation() != 2 || !r.ref("s/b").Alive() ||
+					!r.ref("s/a").Alive() {
 					t.Errorf("tree %s, want the supervisor restarted", got)
 				}
 				if waits.err == nil && !handled {
@@ -89,10 +94,13 @@ func (c *census) start() Start {
 	})
 }
 
-// An Events callback that takes the goroutine with it crashes whoever told it something, and nobody is forgotten for that: what runs is ended in order, in
-// the end all of it, and what hangs is found.
+// An Events callback that ends its goroutine crashes the process that sent the event. No process is
+// forgotten because of that: all of them end in order, and stuck ones are found.
 func TestAnEventThatIsNotReturnedFromIsNoEnd(t *testing.T) {
-	kinds := []Event{ChildStarted{}, ChildExited{}, ChildRestarted{}, StartFailed{}, IntensityExceeded{}, SupervisorStopped{}, Abandoned{}, Stuck{}, HeirDropped{}, TerminatePanicked{}}
+	kinds := []Event{
+		ChildStarted{}, ChildExited{}, ChildRestarted{}, StartFailed{}, IntensityExceeded{},
+		SupervisorStopped{}, Abandoned{}, Stuck{}, HeirDropped{}, TerminatePanicked{},
+	}
 	for _, strategy := range []Strategy{OneForOne, RestForOne} {
 		for _, kind := range kinds {
 			for _, times := range []int{1, 1000} {
@@ -124,7 +132,10 @@ func leaves(t *testing.T, strategy Strategy, kind reflect.Type, times int) {
 	all := &census{}
 	often := Intensity{20, time.Hour}
 	below := Spec{Strategy: strategy, Intensity: Intensity{2, time.Hour}, Children: []Child{
-		{ID: "a", Start: all.start()}, {ID: "b", Start: all.start()}, {ID: "c", Start: Supervisor(Spec{Intensity: often, Children: []Child{{ID: "d", Start: all.start()}}})},
+		{ID: "a", Start: all.start()}, {ID: "b", Start: all.start()},
+		{ID: "c", Start: Supervisor(Spec{
+			Intensity: often, Children: []Child{{ID: "d", Start: all.start()}},
+		})},
 	}}
 	r.tree, r.err = r.sys.Start(context.Background(), "top", Spec{Intensity: often, Children: []Child{
 		{ID: "s", Start: Supervisor(below)}, {ID: "h", Start: all.start()},
@@ -146,7 +157,7 @@ func leaves(t *testing.T, strategy Strategy, kind reflect.Type, times int) {
 	give("s/a", func(*Process) error { panic(1) })
 	give("s/c/d", func(*Process) error { return errTest })
 	give("s/a", func(*Process) error { return errTest })
-	give("s/a", func(*Process) error { return errTest }) // too many
+	give("s/a", func(*Process) error { return errTest }) // exceeds the intensity
 	give("s/b", func(p *Process) error {
 		p.Go("stays", func(context.Context) error { <-gate; return nil })
 		p.Go("panics", func(ctx context.Context) error { <-ctx.Done(); panic(1) })
@@ -156,7 +167,8 @@ func leaves(t *testing.T, strategy Strategy, kind reflect.Type, times int) {
 	select {
 	case <-r.tree.Done():
 	default:
-		if times < 500 { // whoever says this only some times has it mended
+		// After this few losses everything has been restarted.
+		if times < 500 {
 			for _, path := range []string{"s", "s/a", "s/b", "s/c", "s/c/d", "h"} {
 				if !r.ref(path).Alive() {
 					t.Errorf("tree %s", r.state())
@@ -174,7 +186,7 @@ func leaves(t *testing.T, strategy Strategy, kind reflect.Type, times int) {
 	synctest.Wait()
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	delete(all.live, "top/h") // that hung has none
+	delete(all.live, "top/h") // it was stuck, so its Terminate did not run
 	if len(all.live) > 0 {
 		t.Errorf("%v still run", all.live)
 	}
@@ -183,7 +195,7 @@ func leaves(t *testing.T, strategy Strategy, kind reflect.Type, times int) {
 	}
 }
 
-// The watch goes on when who is told of something that hangs takes its goroutine with it.
+// The watch continues when the receiver of a Stuck event ends the goroutine.
 func TestTheWatchOutlivesWhoListens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -195,7 +207,10 @@ func TestTheWatchOutlivesWhoListens(t *testing.T) {
 			}
 		}})
 		d := &diary{}
-		r.tree, r.err = r.sys.Start(context.Background(), "top", Spec{Intensity: Intensity{10, time.Hour}, Children: []Child{{ID: "a", Start: d.start()}, {ID: "b", Start: d.start()}}})
+		r.tree, r.err = r.sys.Start(context.Background(), "top", Spec{
+			Intensity: Intensity{10, time.Hour},
+			Children:  []Child{{ID: "a", Start: d.start()}, {ID: "b", Start: d.start()}},
+		})
 		first, second := newHang(), newHang()
 		send(t, r.ref("a"), first)
 		send(t, r.ref("b"), second)
@@ -209,7 +224,8 @@ func TestTheWatchOutlivesWhoListens(t *testing.T) {
 	})
 }
 
-// What is below a supervisor ends in order, with its Terminate, although the supervisor's goroutine is taken while it ends.
+// The children of a supervisor end in order, with Terminate, although the supervisor's goroutine is
+// ended meanwhile.
 func TestAnEndThatIsBrokenOffGoesOn(t *testing.T) {
 	for _, how := range []string{"told to", "gives up"} {
 		t.Run(how, func(t *testing.T) {
@@ -225,9 +241,12 @@ func TestAnEndThatIsBrokenOffGoesOn(t *testing.T) {
 					}
 				}})
 				below := Spec{Intensity: Intensity{0, time.Hour}, Children: []Child{
-					{ID: "a", Start: r.worker("")}, {ID: "b", Shutdown: Infinity, Start: r.worker("")}, {ID: "c", Start: r.worker("")}, {ID: "d", Start: r.worker("")},
+					{ID: "a", Start: r.worker("")}, {ID: "b", Shutdown: Infinity, Start: r.worker("")},
+					{ID: "c", Start: r.worker("")}, {ID: "d", Start: r.worker("")},
 				}}
-				r.tree, r.err = r.sys.Start(context.Background(), "top", one(Child{ID: "s", Restart: Transient, Start: Supervisor(below)}))
+				r.tree, r.err = r.sys.Start(context.Background(), "top", one(Child{
+					ID: "s", Restart: Transient, Start: Supervisor(below),
+				}))
 				synctest.Wait()
 				r.trace = nil
 				if how == "told to" {
@@ -240,11 +259,13 @@ func TestAnEndThatIsBrokenOffGoesOn(t *testing.T) {
 				time.Sleep(time.Hour)
 				synctest.Wait()
 				want := map[string][]string{
-					"told to":  {"-d(shutdown)", "-c(shutdown)", "-b(shutdown)", "-a(shutdown)", "-s(shutdown)"},
-					"gives up": {"-c(error)", "-d(shutdown)", "-b(shutdown)", "-a(shutdown)", "-s(shutdown:intensity)"},
+					"told to": {"-d(shutdown)", "-c(shutdown)", "-b(shutdown)", "-a(shutdown)", "-s(shutdown)"},
+					"gives up": {"-c(error)", "-d(shutdown)", "-b(shutdown)", "-a(shutdown)",
+						"-s(shutdown:intensity)"},
 				}[how]
 				if taken != 1 || !slices.Equal(r.trace, want) || len(ofType[Abandoned](r)) != 0 {
-					t.Errorf("taken %d times; ended %q, want %q; abandoned %v", taken, r.trace, want, ofType[Abandoned](r))
+					t.Errorf("taken %d times; ended %q, want %q; abandoned %v", taken, r.trace, want,
+						ofType[Abandoned](r))
 				}
 			})
 		})

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Behind each bulkhead there is room for MaxHung, while there is for all; when that comes to an end, whoever has the fewest is refused last.
+// Each failure domain has room for MaxHung stuck processes as long as the total allows it. When the
+// total runs out, the domain with the fewest is refused last.
 func TestRoomForTheHung(t *testing.T) {
 	const last = MaxHungInAll - 1
 	for _, c := range []struct {
@@ -28,7 +29,8 @@ func TestRoomForTheHung(t *testing.T) {
 	}
 }
 
-// However many hang behind one bulkhead, and however few want to besides, the other is refused nothing as long as fewer than all of them are used up.
+// However many processes are stuck in one failure domain, and in a few others, another domain is
+// refused nothing as long as some of the total is left.
 func TestNoBulkheadTakesTheRoomOfAnother(t *testing.T) {
 	for greedy := range MaxHungInAll/MaxHung + 10 {
 		all := 0
@@ -52,12 +54,15 @@ func TestNoBulkheadTakesTheRoomOfAnother(t *testing.T) {
 	}
 }
 
-// walls is a tree with two bulkheads and what is outside of them; each worker can be hung.
+// walls is a tree with two failure domains and one worker outside of them. Each worker can be made
+// to hang.
 func walls(d *diary) Spec {
 	often := Intensity{1000, time.Second}
 	worker := Child{ID: "w", Start: d.start()}
 	wall := func(id string) Child {
-		return Child{ID: id, Bulkhead: true, Start: Supervisor(Spec{Intensity: often, Children: []Child{worker}})}
+		return Child{
+			ID: id, Bulkhead: true, Start: Supervisor(Spec{Intensity: often, Children: []Child{worker}}),
+		}
 	}
 	return Spec{Intensity: often, Children: []Child{
 		{ID: "t", Start: Supervisor(Spec{Intensity: often, Children: []Child{wall("x"), wall("y")}})},
@@ -65,7 +70,8 @@ func walls(d *diary) Spec {
 	}}
 }
 
-// What hangs again and again behind one bulkhead costs it its supervisor in the end. A worker elsewhere that hangs is replaced by its own all the same.
+// Repeated hangs in one failure domain finally end its supervisor. A stuck worker elsewhere is
+// still replaced by its own supervisor.
 func TestWhatHangsBehindABulkheadCostsNobodyElse(t *testing.T) {
 	d := &diary{}
 	bubble(t, walls(d), func(t *testing.T, r *rig) {
@@ -85,10 +91,13 @@ func TestWhatHangsBehindABulkheadCostsNobodyElse(t *testing.T) {
 		}
 		hung("t/y/w")
 		hung("c/w")
-		if r.ref("t/y").Incarnation() != 1 || r.ref("c").Incarnation() != 1 || r.ref("t").Incarnation() != 1 || r.ref("t/y/w").Incarnation() != 2 || r.ref("c/w").Incarnation() != 2 {
+		if r.ref("t/y").Incarnation() != 1 || r.ref("c").Incarnation() != 1 ||
+			r.ref("t").Incarnation() != 1 || r.ref("t/y/w").Incarnation() != 2 ||
+			r.ref("c/w").Incarnation() != 2 {
 			t.Errorf("tree %s", r.state())
 		}
-		if _, err := StartChild(context.Background(), r.ref("t"), Child{ID: "z", Start: scriptOf(script{})}); err != nil {
+		if _, err := StartChild(context.Background(), r.ref("t"),
+			Child{ID: "z", Start: scriptOf(script{})}); err != nil {
 			t.Errorf("another bulkhead's neighbour: %v", err)
 		}
 		if got, want := r.sys.Hung(), MaxHung+5; got != want || r.sys.walled.Load() != MaxHung+1 {
@@ -96,44 +105,56 @@ func TestWhatHangsBehindABulkheadCostsNobodyElse(t *testing.T) {
 		}
 		close(gate)
 		synctest.Wait()
-		if r.sys.Hung() != 0 || r.sys.walled.Load() != 0 || r.tree.row.near.Load() != 0 || r.ref("t/x").row.near.Load() != 0 {
+		if r.sys.Hung() != 0 || r.sys.walled.Load() != 0 || r.tree.row.near.Load() != 0 ||
+			r.ref("t/x").row.near.Load() != 0 {
 			t.Errorf("%d hung, %d counted after all came back", r.sys.Hung(), r.sys.walled.Load())
 		}
 	})
 }
 
-// What hangs anywhere behind a bulkhead uses up the same room, of whoever it is an instance.
+// All stuck processes in a failure domain count against the same limit, whichever worker they are
+// incarnations of.
 func TestWhatHangsAnywhereBehindABulkheadIsCounted(t *testing.T) {
 	d := &diary{}
 	often := Intensity{1000, time.Second}
-	below := Child{ID: "s", Start: Supervisor(Spec{Intensity: often, Children: []Child{{ID: "c", Start: d.start()}}})}
-	wall := Spec{Intensity: often, Children: []Child{{ID: "a", Start: d.start()}, {ID: "b", Start: d.start()}, below}}
-	bubble(t, one(Child{ID: "x", Bulkhead: true, Start: Supervisor(wall)}), func(t *testing.T, r *rig) {
-		gate := make(chan struct{})
-		ids := []string{"x/a", "x/b", "x/s/c"}
-		for n := range MaxHung + 1 {
-			h := newHang()
-			h.gate = gate
-			send(t, r.ref(ids[n%3]), h)
-			time.Sleep(DefaultHard + 2*time.Second)
-			synctest.Wait()
-			want := uint64(1)
-			if n == MaxHung {
-				want = 2
+	below := Child{
+		ID:    "s",
+		Start: Supervisor(Spec{Intensity: often, Children: []Child{{ID: "c", Start: d.start()}}}),
+	}
+	wall := Spec{
+		Intensity: often,
+		Children:  []Child{{ID: "a", Start: d.start()}, {ID: "b", Start: d.start()}, below},
+	}
+	bubble(t, one(Child{ID: "x", Bulkhead: true, Start: Supervisor(wall)}),
+		func(t *testing.T, r *rig) {
+			gate := make(chan struct{})
+			ids := []string{"x/a", "x/b", "x/s/c"}
+			for n := range MaxHung + 1 {
+				h := newHang()
+				h.gate = gate
+				send(t, r.ref(ids[n%3]), h)
+				time.Sleep(DefaultHard + 2*time.Second)
+				synctest.Wait()
+				want := uint64(1)
+				if n == MaxHung {
+					want = 2
+				}
+				if got := r.ref("x").Incarnation(); got != want {
+					t.Fatalf("incarnation %d of its supervisor after %d, want %d", got, n+1, want)
+				}
 			}
-			if got := r.ref("x").Incarnation(); got != want {
-				t.Fatalf("incarnation %d of its supervisor after %d, want %d", got, n+1, want)
-			}
-		}
-		close(gate)
-	})
+			close(gate)
+		})
 }
 
-// Nor is a supervisor that hangs replaced where there is no room: the one above it gives up.
+// A supervisor that hangs is not replaced either when there is no room. The supervisor above gives
+// up.
 func TestASupervisorThatHangsIsCountedToo(t *testing.T) {
 	var g gated
 	often := Intensity{1000, time.Second}
-	below := Supervisor(Spec{Intensity: often, Children: []Child{{ID: "y", Restart: Temporary, Start: scriptOf(script{})}}})
+	below := Supervisor(Spec{
+		Intensity: often, Children: []Child{{ID: "y", Restart: Temporary, Start: scriptOf(script{})}},
+	})
 	wall := Supervisor(Spec{Intensity: often, Children: []Child{{ID: "s", Start: below}}})
 	bubble(t, one(Child{ID: "x", Bulkhead: true, Start: wall}), func(t *testing.T, r *rig) {
 		x := r.ref("x").row
@@ -154,7 +175,8 @@ func TestASupervisorThatHangsIsCountedToo(t *testing.T) {
 	})
 }
 
-// Where all room behind bulkheads is used up, nobody behind one has more; what is outside of them is replaced as before.
+// When all room in failure domains is used up, no domain gets more. Workers outside of them are
+// replaced as before.
 func TestBulkheadsTogetherAreBounded(t *testing.T) {
 	d := &diary{}
 	bubble(t, walls(d), func(t *testing.T, r *rig) {
@@ -163,7 +185,7 @@ func TestBulkheadsTogetherAreBounded(t *testing.T) {
 		for n := range MaxHungInAll / MaxHung {
 			o := newRow(r.sys, top, nil, fmt.Sprint("o", n), &Child{Bulkhead: true}, nil)
 			others = append(others, o)
-			for range MaxHung + 1 { // one beyond what is counted against others, which comes back
+			for range MaxHung + 1 { // one more than counts against others; it returns
 				o.miss(1)
 			}
 			o.miss(-1)
@@ -176,7 +198,8 @@ func TestBulkheadsTogetherAreBounded(t *testing.T) {
 		}
 		time.Sleep(DefaultHard + 2*time.Second)
 		synctest.Wait()
-		if got := r.state(); r.ref("t/x").Incarnation() != 2 || r.ref("c").Incarnation() != 1 || r.ref("c/w").Incarnation() != 2 {
+		if got := r.state(); r.ref("t/x").Incarnation() != 2 || r.ref("c").Incarnation() != 1 ||
+			r.ref("c/w").Incarnation() != 2 {
 			t.Errorf("tree %s, %d counted", got, r.sys.walled.Load())
 		}
 		close(gate)
@@ -192,14 +215,16 @@ func TestBulkheadsTogetherAreBounded(t *testing.T) {
 	})
 }
 
-// Nor does it cost a restart elsewhere that hangs.
+// A full failure domain does not affect a restart elsewhere that hangs.
 func TestAHungRestartIsTriedAgainBesideAFullBulkhead(t *testing.T) {
 	var g gated
 	d := &diary{}
 	spec := walls(d)
-	spec.Children = append(spec.Children, Child{ID: "r", Bulkhead: true, Start: Supervisor(Spec{Intensity: Intensity{10, time.Hour}, Children: []Child{
-		{ID: "w", Start: scriptOf(script{init: func(*Process) error { g.wait(); return nil }})},
-	}})})
+	spec.Children = append(spec.Children,
+		Child{ID: "r", Bulkhead: true,
+			Start: Supervisor(Spec{Intensity: Intensity{10, time.Hour}, Children: []Child{
+				{ID: "w", Start: scriptOf(script{init: func(*Process) error { g.wait(); return nil }})},
+			}})})
 	bubble(t, spec, func(t *testing.T, r *rig) {
 		x := r.ref("t/x").row
 		for range MaxHung {

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// A signal is heard before the next letter, however many the goroutine was given together.
+// A signal is handled before the next message, however many messages the goroutine was given
+// together.
 func TestAStopIsHeardBeforeTheNextLetter(t *testing.T) {
 	gate := make(chan struct{})
 	begun := 0
@@ -26,7 +27,7 @@ func TestAStopIsHeardBeforeTheNextLetter(t *testing.T) {
 		return nil
 	}})
 	bubble(t, one(Child{ID: "a", Restart: Temporary, Start: start}), func(t *testing.T, r *rig) {
-		gate = make(chan struct{}) // of this bubble
+		gate = make(chan struct{}) // made in this bubble
 		_ = r.ref("a").Send("block")
 		synctest.Wait()
 		left := make([]*failer, DefaultThroughput)
@@ -47,8 +48,9 @@ func TestAStopIsHeardBeforeTheNextLetter(t *testing.T) {
 	})
 }
 
-// On the machine's own goroutines, with bursts from several senders, crashes, ends, hangs and signals at any letter: the mailbox counts right at all
-// times, and every message that was accepted is handled or failed once, in its sender's order.
+// Runs on real goroutines, with bursts from several senders, and with crashes, ends, hangs and
+// signals at random messages. The mailbox counts correctly at all times. Each accepted message is
+// handled or failed once, in the order of its sender.
 func TestBurstsAreCountedWhateverHappens(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { t.Parallel(); bursts(t, seed) })
@@ -63,7 +65,7 @@ func bursts(t *testing.T, seed uint64) {
 	start := scriptOf(script{receive: func(_ *Process, msg any) error {
 		m, ok := msg.(*parcelled)
 		if !ok {
-			return nil // of PostWait
+			return nil // from PostWait
 		}
 		m.begun.Add(1)
 		mu.Lock()
@@ -75,7 +77,7 @@ func bursts(t *testing.T, seed uint64) {
 		mu.Unlock()
 		switch {
 		case whim == 0:
-			time.Sleep(1500 * time.Millisecond) // it is replaced
+			time.Sleep(1500 * time.Millisecond) // the worker is replaced
 		case whim < 5:
 			panic("burst")
 		case whim == 5:
@@ -88,7 +90,10 @@ func bursts(t *testing.T, seed uint64) {
 		return nil
 	}})
 	sys := NewSystem(Options{})
-	spec := Spec{Intensity: Intensity{1 << 20, time.Second}, Children: []Child{{ID: "a", Mailbox: limit, Start: start, Hard: time.Second}}}
+	spec := Spec{
+		Intensity: Intensity{1 << 20, time.Second},
+		Children:  []Child{{ID: "a", Mailbox: limit, Start: start, Hard: time.Second}},
+	}
 	tree, err := sys.Start(context.Background(), "top", spec)
 	if err != nil {
 		t.Fatal(err)
@@ -122,11 +127,11 @@ func bursts(t *testing.T, seed uint64) {
 				}
 				switch random.IntN(20) {
 				case 0:
-					g.box.PostSystemMessage(struct{}{}) // a signal that means nothing
+					g.box.PostSystemMessage(struct{}{}) // a signal without meaning
 				case 1:
 					ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 					if p := g.current.Load(); p != nil {
-						_ = p.PostWait(ctx, 0) // whoever waits for room makes it one letter at a time
+						_ = p.PostWait(ctx, 0) // a waiter for room makes the mailbox give out one message at a time
 					}
 					cancel()
 				case 2:
@@ -153,18 +158,19 @@ func bursts(t *testing.T, seed uint64) {
 		}
 		for _, m := range refused[sender] {
 			if m.begun.Load()+m.failed.Load() != 0 {
-				t.Errorf("sender %d, message %d was refused: begun %d times, failed %d times", sender, m.n, m.begun.Load(), m.failed.Load())
+				t.Errorf("sender %d, message %d was refused: begun %d times, failed %d times", sender, m.n,
+					m.begun.Load(), m.failed.Load())
 			}
 		}
 		count["refused"] += len(refused[sender])
 	}
 	t.Log(count, a.Incarnation(), "incarnations")
-	for sys.Hung() > 0 { // they come back
+	for sys.Hung() > 0 { // until they return
 		time.Sleep(10 * time.Millisecond)
 	}
 }
 
-// wrong says what the mailbox has miscounted.
+// wrong returns what the mailbox has miscounted, "" if nothing.
 func (m *mailbox) wrong() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

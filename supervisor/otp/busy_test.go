@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// work takes about as long as it is told to on an idle processor, and the more of the clock the
-// less it is let run.
+// work keeps an idle processor busy for a time in proportion to rounds. It takes longer on the
+// clock the less it is allowed to run.
 func work(rounds int) {
 	var sum uint64
 	for n := range rounds {
@@ -23,7 +23,7 @@ func work(rounds int) {
 
 var worked atomic.Uint64 // so that the work is not optimized away
 
-// crowd keeps every processor busy with others until it is told to stop.
+// crowd keeps every processor busy with other goroutines until the test ends.
 func crowd(t *testing.T) {
 	var over atomic.Bool
 	var all sync.WaitGroup
@@ -37,8 +37,8 @@ func crowd(t *testing.T) {
 	t.Cleanup(func() { over.Store(true); all.Wait() })
 }
 
-// A worker that is busy for a moment is not stuck because it waits for a processor for a multiple
-// of its Hard.
+// A worker that is busy for a moment is not stuck, even if it waits for a processor for several
+// times its Hard.
 func TestBusyIsNotStuck(t *testing.T) {
 	const hard = 500 * time.Millisecond
 	begun, rounds := time.Now(), 0
@@ -49,12 +49,14 @@ func TestBusyIsNotStuck(t *testing.T) {
 	sys := NewSystem(Options{})
 	defer sys.Close()
 	took := make(chan time.Duration, 1)
-	tree, err := sys.Start(t.Context(), "top", one(Child{ID: "a", Soft: Unwatched, Hard: hard, Start: scriptOf(script{receive: func(p *Process, _ any) error {
-		begun := time.Now()
-		work(rounds)
-		took <- time.Since(begun)
-		return nil
-	}})}))
+	tree, err := sys.Start(t.Context(), "top",
+		one(Child{ID: "a", Soft: Unwatched, Hard: hard,
+			Start: scriptOf(script{receive: func(p *Process, _ any) error {
+				begun := time.Now()
+				work(rounds)
+				took <- time.Since(begun)
+				return nil
+			}})}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +71,7 @@ func TestBusyIsNotStuck(t *testing.T) {
 	}
 }
 
-// A worker that does not come back is found, whatever it does, on a machine that has time for it.
+// A worker that does not return is found, whatever it does, on a machine that has time for it.
 func TestWhoNeverComesBackIsFound(t *testing.T) {
 	var over atomic.Bool
 	var lock sync.Mutex
@@ -86,7 +88,8 @@ func TestWhoNeverComesBackIsFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sys := NewSystem(Options{})
 			defer sys.Close()
-			if _, err := sys.Start(t.Context(), "top", one(Child{ID: "a", Hard: time.Second, Start: scriptOf(script{})})); err != nil {
+			if _, err := sys.Start(t.Context(), "top",
+				one(Child{ID: "a", Hard: time.Second, Start: scriptOf(script{})})); err != nil {
 				t.Fatal(err)
 			}
 			a, _ := sys.Whereis("top/a")
@@ -105,11 +108,11 @@ func TestWhoNeverComesBackIsFound(t *testing.T) {
 	over.Store(true)
 	lock.Unlock()
 	close(gate)
-	time.Sleep(20 * time.Millisecond) // they come back
+	time.Sleep(20 * time.Millisecond) // until they return
 }
 
-// Who says that there is progress is left alone as long as there is; who was replaced ends when it
-// says so.
+// A worker that calls Progress is not replaced as long as it does. A worker that was replaced ends
+// at its next call.
 func TestProgressIsNotStuck(t *testing.T) {
 	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
 		gate := make(chan struct{})
@@ -141,7 +144,7 @@ func TestProgressIsNotStuck(t *testing.T) {
 	})
 }
 
-// Progress is told also while somebody waits for room in the mailbox, which rings the bell.
+// Progress also works while a sender waits for room in the mailbox, which sets the wake-up flag.
 func TestProgressIsToldUnderTheBell(t *testing.T) {
 	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
 		var before, after stamp
@@ -168,7 +171,7 @@ func TestProgressIsToldUnderTheBell(t *testing.T) {
 	})
 }
 
-// What the machine does not give is not counted.
+// Time for which the machine does not run the program is not counted.
 func TestSupplyCountsWhatTheMachineGave(t *testing.T) {
 	start := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
@@ -195,7 +198,8 @@ func TestSupplyCountsWhatTheMachineGave(t *testing.T) {
 		suspects    bool
 		want        float64
 	}{
-		{1, 1, false, 1}, {1, 1, true, 1}, {30, 10, true, 0.75}, {0, 0, true, 0.75}, {-5, 9, true, 0.75}, {1, 4, true, 0.2}, {1, 9, false, 1}, {1, 9, true, 1}, {1, 9, true, 0.1},
+		{1, 1, false, 1}, {1, 1, true, 1}, {30, 10, true, 0.75}, {0, 0, true, 0.75}, {-5, 9, true, 0.75},
+		{1, 4, true, 0.2}, {1, 9, false, 1}, {1, 9, true, 1}, {1, 9, true, 0.1},
 	} {
 		ran, waited = ran+c.ran, waited+c.waited
 		if s.measure(c.suspects); s.share != c.want {
@@ -204,7 +208,7 @@ func TestSupplyCountsWhatTheMachineGave(t *testing.T) {
 	}
 }
 
-// With a machine that gives a tenth, a worker has ten times as long.
+// On a machine that gives the program a tenth of its time, a worker has ten times as long.
 func TestContentionIsNotCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -213,7 +217,8 @@ func TestContentionIsNotCounted(t *testing.T) {
 			return d / 10, d - d/10
 		}})
 		defer func() { sys.Close(); time.Sleep(time.Second) }()
-		if _, err := sys.Start(t.Context(), "top", one(Child{ID: "a", Start: scriptOf(script{})})); err != nil {
+		if _, err := sys.Start(t.Context(), "top",
+			one(Child{ID: "a", Start: scriptOf(script{})})); err != nil {
 			t.Fatal(err)
 		}
 		a, _ := sys.Whereis("top/a")

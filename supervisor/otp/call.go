@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Call is a message that asks for an answer. Its receiver gets a *Call[Req, Resp], and answers with Reply or Fail, now
-// or later, from any goroutine. The first answer counts, the others have no effect.
+// Call is a message that asks for an answer. The receiver gets a *Call[Req, Resp] and answers with
+// Reply or Fail, now or later, from any goroutine. Only the first answer counts.
 type Call[Req, Resp any] struct {
 	Req Req
 
@@ -22,16 +22,21 @@ type answer[Resp any] struct {
 	err  error
 }
 
-// Reply answers, and reports whether that was the first answer: to a call of Do it is one only while Do waits.
-func (c *Call[Req, Resp]) Reply(resp Resp) (first bool) { return c.finish(answer[Resp]{resp: resp}) }
+// Reply answers the call and reports whether this was the first answer. A call made by Do can be
+// answered only while Do waits.
+func (c *Call[Req, Resp]) Reply(resp Resp) (first bool) {
+	return c.finish(answer[Resp]{resp: resp})
+}
 
-// Fail answers with an error. The package itself calls it when the receiver crashes on the call or stops before it.
+// Fail answers the call with an error. The package calls it itself when the receiver crashes on the
+// call or stops before it.
 func (c *Call[Req, Resp]) Fail(reason error) { c.finish(answer[Resp]{err: reason}) }
 
-// Class is that of the request.
+// Class returns the class of the request.
 func (c *Call[Req, Resp]) Class() Class { return classOf(&c.Req) }
 
-// Context ends when nobody waits for the answer any more; the receiver's own I/O for this call runs under it.
+// Context returns a context that ends when nobody waits for the answer any more. Run the receiver's
+// own I/O for this call under it.
 func (c *Call[Req, Resp]) Context() context.Context { return c.ctx }
 
 func (c *Call[Req, Resp]) finish(a answer[Resp]) (first bool) {
@@ -53,9 +58,10 @@ func (c *Call[Req, Resp]) answered() bool { return c.done.Load() }
 
 func (c *Call[Req, Resp]) owedAt(d *debts) bool { return c.owed.CompareAndSwap(nil, d) }
 
-// Do sends req to an actor and waits for its answer, at most until ctx ends. It fails at once with ErrNoProc or
-// ErrOverloaded, and with the crash report when the actor crashes on it. It is for goroutines that may block; inside
-// an actor use CallAsync.
+// Do sends req to an actor and waits for its answer, at most until ctx ends; then it returns the
+// cause of ctx. It fails at once with ErrNoProc or ErrOverloaded when req is not accepted, and with
+// the *CrashReport when the actor crashes on it. It is for goroutines that may block; use CallAsync
+// inside an actor.
 func Do[Req, Resp any](ctx context.Context, to Ref, req Req) (Resp, error) {
 	c := &Call[Req, Resp]{Req: req, ctx: ctx, result: make(chan answer[Resp], 1)}
 	if err := to.Send(c); err != nil {
@@ -72,15 +78,16 @@ func Do[Req, Resp any](ctx context.Context, to Ref, req Req) (Resp, error) {
 	case a := <-c.result:
 		return a.resp, a.err
 	case <-ctx.Done():
-		c.Fail(context.Cause(ctx)) // unless it has just been answered
+		c.Fail(context.Cause(ctx)) // has no effect if the call has just been answered
 		a := <-c.result
 		return a.resp, a.err
 	}
 }
 
-// CallAsync sends req to an actor and returns at once. The answer, or the error, reaches the caller as the message
-// that wrap makes of it; wrap runs as part of the caller, just before that message is handled. Nothing arrives when
-// this incarnation of the caller is over by then. The callee sees p's context.
+// CallAsync sends req to an actor and returns at once. The answer or the error reaches the caller
+// as the message that wrap makes of it. wrap runs on the caller's goroutine, just before that
+// message is handled. Nothing arrives if this incarnation of the caller is over by then. The
+// receiver sees p's context as Call.Context.
 func CallAsync[Req, Resp any](p *Process, to Ref, req Req, wrap func(Resp, error) any) {
 	c := &Call[Req, Resp]{Req: req, ctx: p.Context()}
 	c.async = func(a answer[Resp]) {

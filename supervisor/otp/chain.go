@@ -2,8 +2,9 @@ package otp
 
 import "iter"
 
-// chain is a list in order of arrival whose members hold their own places, so that whichever goes is taken out at once, and nothing is kept beside
-// them. Most lists of a process have one member or none, for which a map would take 200 bytes.
+// chain is a list in order of arrival. Its members store their own links, so that each member can
+// be removed at once and the list needs no other memory. Most lists of a process have at most one
+// member, for which a map would take 200 bytes.
 type chain[T member[T]] struct{ first, last T }
 
 // member can be in one chain of its kind at a time.
@@ -12,18 +13,18 @@ type member[T any] interface {
 	seat() *place[T]
 }
 
-// place is where a member is; the zero place is outside.
+// place holds the links of a member. The zero place is outside of any chain.
 type place[T any] struct{ prev, next T }
 
 func (p *place[T]) seat() *place[T] { return p }
 
-// has reports whether a member is in this chain, if it is in one.
+// has reports whether v is in this chain. v must be in this chain or in none.
 func (c *chain[T]) has(v T) bool {
 	var none T
 	return v == c.first || v.seat().prev != none
 }
 
-// add puts at the end what is in no chain.
+// add appends a member that is in no chain.
 func (c *chain[T]) add(v T) {
 	var none T
 	if v.seat().prev = c.last; c.last == none {
@@ -34,7 +35,7 @@ func (c *chain[T]) add(v T) {
 	c.last = v
 }
 
-// drop takes a member out. It may have gone before.
+// drop removes a member, if it is in the chain.
 func (c *chain[T]) drop(v T) {
 	if !c.has(v) {
 		return
@@ -54,7 +55,7 @@ func (c *chain[T]) drop(v T) {
 	*p = place[T]{}
 }
 
-// all are the members. Whichever is at hand may be dropped.
+// all yields the members. The current member may be dropped meanwhile.
 func (c *chain[T]) all() iter.Seq[T] {
 	return func(yield func(T) bool) {
 		var none T
@@ -68,7 +69,7 @@ func (c *chain[T]) all() iter.Seq[T] {
 	}
 }
 
-// take empties the chain of its members, which are in none then.
+// take removes all members from the chain and returns them.
 func (c *chain[T]) take() (all []T) {
 	for v := range c.all() {
 		all = append(all, v)

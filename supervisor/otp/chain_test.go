@@ -9,7 +9,7 @@ import (
 
 type bead struct{ place[*bead] }
 
-// A chain does what a list does that is searched, whatever comes and goes.
+// A chain behaves like a slice, whatever is added and removed.
 func TestChainIsAList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		beads := make([]*bead, 6)
@@ -21,7 +21,7 @@ func TestChainIsAList(t *testing.T) {
 		for range rapid.IntRange(0, 40).Draw(t, "steps") {
 			b := rapid.SampledFrom(beads).Draw(t, "bead")
 			switch i := slices.Index(want, b); rapid.IntRange(0, 5).Draw(t, "do") {
-			case 0: // those at hand go, and others stay
+			case 0: // drop others while iterating
 				for v := range c.all() {
 					if v != b {
 						c.drop(v)
@@ -34,7 +34,7 @@ func TestChainIsAList(t *testing.T) {
 				}
 				want = nil
 			case 2, 3:
-				c.drop(b) // also when it has gone
+				c.drop(b) // also after it was dropped
 				want = slices.DeleteFunc(want, func(v *bead) bool { return v == b })
 			default:
 				if i < 0 {

@@ -2,33 +2,38 @@ package otp
 
 import "time"
 
-// Crashes that are charged to origins. The bounds hold for each child of a supervisor with a Backoff.
+// Bounds for crashes that are charged to origins. They apply to each child of a supervisor with a
+// Backoff.
 const (
-	// RepeatTime is how soon after a crash another one of the same origin follows it.
+	// RepeatTime is how soon a crash must follow another one of the same origin, or the end of its
+	// hold (see FirstHold), to count as a repetition.
 	RepeatTime = 10 * time.Second
-	// MaxCharged is how many crashes of one origin may follow one another before the child gets no
-	// message of it any more, not even those that nobody can be told about: see FirstHold. A hang is
-	// enough. A child that crashes for the origin even so is at fault itself.
+	// MaxCharged is how many crashes in a row one origin may cause. Then the child gets no message of
+	// that origin for a time, not even messages that cannot be refused: see FirstHold. One hang has
+	// the same effect. If the child crashes for that origin even so, the child itself is at fault.
 	MaxCharged = 100
 	// OwnTime is the time within which crashes of OwnOrigins different origins show that the child
-	// itself is at fault. From then on its crashes are charged to it.
-	OwnTime    = time.Minute
+	// itself is at fault. From then on its crashes are charged to the child.
+	OwnTime = time.Minute
+	// OwnOrigins is how many different origins must crash a child within OwnTime to show that the
+	// child itself is at fault.
 	OwnOrigins = 3
 )
 
-// charge is the last crash on messages of an origin, and how many have followed one another.
+// charge is the last crash on a message of an origin, and how many crashes of this origin were in a
+// row.
 type charge struct {
 	origin string
 	at     time.Time
 	times  int
-	hold   time.Duration // for which the child took no message of it the last time
+	hold   time.Duration // how long the child took no message of the origin last time
 }
 
 // charges are the last crashes of a child on messages of different origins, at most OwnOrigins.
 type charges []charge
 
-// add notes a crash, or a hang. It reports how many of the origin have followed one another, this one
-// included, and for how long the child is to take no message of it.
+// add records a crash or a hang. It returns how many of the origin's were in a row, including this
+// one, and for how long the child is to take no message of the origin (0: no hold).
 func (c *charges) add(now time.Time, origin string, hang bool) (times int, hold time.Duration) {
 	next := charge{origin: origin, at: now, times: 1}
 	kept := (*c)[:0]
@@ -44,7 +49,7 @@ func (c *charges) add(now time.Time, origin string, hang bool) (times int, hold 
 		}
 	}
 	if len(kept) == OwnOrigins {
-		kept = append(kept[:0], kept[1:]...) // the oldest of those that are others
+		kept = append(kept[:0], kept[1:]...) // drop the oldest of the other origins
 	}
 	if hang || next.times >= MaxCharged {
 		next.hold = min(max(2*next.hold, FirstHold), LastHold)

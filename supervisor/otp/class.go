@@ -1,27 +1,34 @@
 package otp
 
-// Class says how full a mailbox may be for a message still to be taken. All classes share one queue: what was sent first is
-// handled first, whatever its class.
+// Class says how full the mailbox of an actor may be for a message still to be accepted. All
+// classes share one queue: messages are handled in the order in which they were sent, whatever
+// their class.
 //
-// Owed messages need no room because they have it already: each is one of a constant few that follow from something which was
-// accepted before and has not ended yet (the end of a request, its cancellation, the answer to a question). A mailbox therefore never
-// holds more than its limit and those few for each of the things accepted. A message for which no such argument can be made is
-// Ordinary, and whoever sends it must be able to bear that it is refused.
+// Reserved (Owed) messages are always accepted, because their number is bounded: there are only a
+// constant few for each message that was accepted before and is not finished. Examples are the end
+// of a request, its cancellation, and the answer to a question. So a mailbox never holds more than
+// its limit and these few for each accepted message. A message without such a bound is Ordinary,
+// and its sender must be able to handle a refusal.
 type Class uint8
 
 // Classes.
 const (
-	Ordinary  Class = iota // taken up to the limit of the mailbox
-	Sheddable              // taken while less than half of it is taken: a flood of such leaves room for the rest
-	Owed                   // always taken, as what the process has asked for itself is
+	// Ordinary messages are accepted up to the limit of the mailbox.
+	Ordinary Class = iota
+	// Sheddable messages are accepted while fewer than half of the limit wait, so that a flood of them
+	// leaves room for others.
+	Sheddable
+	// Owed messages are reserved: they are always accepted, like the replies and timers that the
+	// process asked for itself.
+	Owed
 )
 
-// Classed is a message that is not Ordinary. Its class is that of its type.
+// Classed is a message whose class is not Ordinary. All messages of one type have the same class.
 type Classed interface{ Class() Class }
 
 func (c Class) String() string { return name(c, "ordinary", "sheddable", "owed") }
 
-// classOf is the class of a message.
+// classOf returns the class of a message.
 func classOf(msg any) Class {
 	if c, ok := msg.(Classed); ok {
 		return c.Class()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Messages of each class, numbered.
+// Messages of each class, with numbers.
 type (
 	common int
 	noise  int
@@ -17,22 +17,24 @@ type (
 func (noise) Class() Class { return Sheddable }
 func (duty) Class() Class  { return Owed }
 
-// A flood of sheddable messages leaves half of the mailbox to ordinary ones, a flood of those refuses no owed one, and all that was
-// accepted is handled in the order in which it was sent.
+// A flood of sheddable messages leaves half of the mailbox to ordinary ones. A flood of ordinary
+// messages causes no refusal of a reserved (Owed) one. All accepted messages are handled in the
+// order in which they were sent.
 func TestClassDecidesHowFullAMailboxMayBe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		gate := make(chan struct{})
 		var handled []any
-		r.tree, r.err = r.sys.Start(context.Background(), "top", one(Child{ID: "a", Mailbox: 10, Start: scriptOf(script{receive: func(_ *Process, msg any) error {
-			if msg == "block" {
-				<-gate
+		r.tree, r.err = r.sys.Start(context.Background(), "top",
+			one(Child{ID: "a", Mailbox: 10, Start: scriptOf(script{receive: func(_ *Process, msg any) error {
+				if msg == "block" {
+					<-gate
+					return nil
+				}
+				handled = append(handled, msg)
 				return nil
-			}
-			handled = append(handled, msg)
-			return nil
-		}})}))
+			}})}))
 		ref := r.ref("a")
 		_ = ref.Send("block")
 		synctest.Wait()
@@ -75,23 +77,25 @@ func TestClassDecidesHowFullAMailboxMayBe(t *testing.T) {
 	})
 }
 
-// What a process is owed, and what it has asked for itself, takes no room from what others send: a burst of ends refuses no beginning.
+// Reserved messages, and those that the process has asked for, take no room from messages of
+// others: a burst of ends refuses no begin.
 func TestWhatNeedsNoRoomTakesNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		gate := make(chan struct{})
-		r.tree, r.err = r.sys.Start(context.Background(), "top", one(Child{ID: "a", Mailbox: 10, Start: scriptOf(script{receive: func(p *Process, msg any) error {
-			if msg == "block" {
-				for n := range 20 {
-					p.After(time.Millisecond, common(n))
+		r.tree, r.err = r.sys.Start(context.Background(), "top",
+			one(Child{ID: "a", Mailbox: 10, Start: scriptOf(script{receive: func(p *Process, msg any) error {
+				if msg == "block" {
+					for n := range 20 {
+						p.After(time.Millisecond, common(n))
+					}
+					<-gate
 				}
-				<-gate
-			}
-			return nil
-		}})}))
+				return nil
+			}})}))
 		ref := r.ref("a")
-		for range 2 { // the second time round nothing is left of what the first one counted
+		for range 2 { // in the second round nothing is left of the first round's counts
 			_ = ref.Send("block")
 			time.Sleep(time.Millisecond)
 			synctest.Wait()
@@ -116,7 +120,7 @@ func TestWhatNeedsNoRoomTakesNone(t *testing.T) {
 	})
 }
 
-// What is owed to one who is gone is refused like anything else.
+// A reserved message to a process that has ended is refused like any other.
 func TestOwedMessageToNobodyIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -7,13 +7,15 @@ import (
 	"time"
 )
 
-// A supervisor that panics while it ends, which only a bug can cause, has what is below it abandoned, and is gone at once. Whoever waits for what hung
-// before, and was to be replaced, is told so.
+// A supervisor that panics while it ends, which only a bug can cause, abandons everything below it
+// and is gone at once. Messages that wait for the successor of a stuck child fail.
 func TestAnEndThatPanicsLeavesNobodyWaiting(t *testing.T) {
 	gate := make(chan struct{})
 	below := Spec{Strategy: RestForOne, Intensity: Intensity{10, time.Hour}, Children: []Child{
 		{ID: "a", Start: scriptOf(script{})},
-		{ID: "b", Shutdown: Infinity, Start: scriptOf(script{terminate: func(*Process, error) { <-gate }})},
+		{ID: "b", Shutdown: Infinity, Start: scriptOf(script{terminate: func(*Process, error) {
+			<-gate
+		}})},
 	}}
 	bubble(t, one(Child{ID: "s", Start: Supervisor(below)}), func(t *testing.T, r *rig) {
 		gate = make(chan struct{})
@@ -26,19 +28,21 @@ func TestAnEndThatPanicsLeavesNobodyWaiting(t *testing.T) {
 		if waits.err != nil || len(stopped) > 0 {
 			t.Fatalf("told %v, %d stopped, while there was to be a successor", waits.err, len(stopped))
 		}
-		r.ref("s").row.proc.Load().box.PostSystemMessage(readied{}) // of nobody: a bug
+		r.ref("s").row.proc.Load().box.PostSystemMessage(readied{}) // from no child: a bug
 		synctest.Wait()
 		if waits.err != ErrNoProc {
 			t.Errorf("what waits for a successor failed with %v", waits.err)
 		}
-		if gone := ofType[Abandoned](r); len(stopped) != 1 || len(gone) != 1 || gone[0].Path != "top/s/b" {
+		if gone := ofType[Abandoned](r); len(stopped) != 1 || len(gone) != 1 ||
+			gone[0].Path != "top/s/b" {
 			t.Errorf("%d stopped, abandoned %v", len(stopped), gone)
 		}
 		close(gate)
 	})
 }
 
-// Nor does whoever comes back just before its heir would be taken keep it: it is told as soon as it is.
+// A process that returns just before its carried state is taken does not keep the state. The
+// Abandon of the state is called at once.
 func TestAnHeirOfWhoIsBackIsToldAtOnce(t *testing.T) {
 	h := &will{}
 	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
@@ -53,13 +57,18 @@ func TestAnHeirOfWhoIsBackIsToldAtOnce(t *testing.T) {
 	})
 }
 
-// A supervisor that comes back while it is abandoned, just after it was looked at what it has below it, starts nothing there.
+// A supervisor that returns while it is abandoned, just after its children were listed, starts no
+// child.
 func TestWhatIsStartedMeanwhileIsAbandonedToo(t *testing.T) {
 	sys := NewSystem(Options{})
 	defer sys.Close()
 	begun := make(chan struct{}, 2)
-	below := Spec{Children: []Child{{ID: "a", Start: scriptOf(script{init: func(*Process) error { begun <- struct{}{}; return nil }})}}}
-	if _, err := sys.Start(t.Context(), "top", Spec{Children: []Child{{ID: "s", Shutdown: BrutalKill, Start: Supervisor(below)}}}); err != nil {
+	below := Spec{Children: []Child{{ID: "a", Start: scriptOf(script{init: func(*Process) error {
+		begun <- struct{}{}
+		return nil
+	}})}}}
+	if _, err := sys.Start(t.Context(), "top",
+		Spec{Children: []Child{{ID: "s", Shutdown: BrutalKill, Start: Supervisor(below)}}}); err != nil {
 		t.Fatal(err)
 	}
 	<-begun
@@ -71,9 +80,9 @@ func TestWhatIsStartedMeanwhileIsAbandonedToo(t *testing.T) {
 	a.row.mu.Lock()
 	abandoned := make(chan struct{})
 	go func() { s.row.proc.Load().abandon(); close(abandoned) }() // awaited below
-	time.Sleep(10 * Tick)                                         // it waits for the row
+	time.Sleep(10 * Tick)                                         // it waits for the row's lock
 	g := sys.newGuard(a.row, a.row.owner)
-	a.row.proc.Store(g) // as the supervisor does, if it has the row first
+	a.row.proc.Store(g) // as the supervisor does, if it gets the lock first
 	a.row.mu.Unlock()
 	<-abandoned
 	if err := sys.spawn(g); err != nil {

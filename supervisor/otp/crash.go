@@ -13,34 +13,38 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// maxFrames is how many frames of a panicking stack a report keeps. Deeper stacks are recursions, of which the top
-// tells enough; the array costs 8 bytes a frame.
+// maxFrames is how many frames of a panicking stack a report keeps. Deeper stacks are recursions,
+// whose innermost frames tell enough. Each frame takes 8 bytes.
 const maxFrames = 64
 
-// CrashReport says how an incarnation ended abnormally. It is also the reason itself after a panic. Making one costs
-// about a microsecond: addresses are collected, nothing is looked up or formatted until somebody asks.
+// CrashReport says how an incarnation ended abnormally. After a panic it is also the reason of the
+// end. Making a report takes about a microsecond: it collects addresses, and looks up or formats
+// nothing until somebody asks.
 type CrashReport struct {
 	Path        string
 	Incarnation uint64
-	// Reason is why: the error that Receive returned; after a panic the value if it was an error, else a PanicError.
+	// Reason is why the incarnation ended: the error that Receive returned. After a panic it is the
+	// panic value if that was an error, otherwise a PanicError.
 	Reason error
-	// PCs are the frames of the panic, innermost first; empty when nothing panicked.
+	// PCs are the program counters of the panic, innermost first. Empty when nothing panicked.
 	PCs []uintptr
 	// Message is the type of the message that was being handled, nil when there was none.
 	Message reflect.Type
-	// Origin is who had caused that message, "" for nobody in particular; see Attributed.
+	// Origin is the origin of that message, "" for none; see Attributed.
 	Origin string
-	// Mailbox is how many messages were waiting behind it.
+	// Mailbox is how many messages were waiting behind that message.
 	Mailbox int
 	At      time.Time
 
-	own bool // it was handling nothing, or what the incarnation had sent itself
+	own bool // it was handling no message, or one that the incarnation had sent itself
 }
 
-// Incident is what the crash is called in the log and to those whose messages it failed.
+// Incident returns the incident id of the crash. The log and the errors of failed messages name the
+// crash by this id.
 func (r *CrashReport) Incident() string { return IncidentID(r.Path, r.At) }
 
-// IncidentID names what happened at a path at a time: eight characters that are easy to read aloud and to search for.
+// IncidentID returns an id for an incident at a path and a time: eight characters, base32 in lower
+// case, that are easy to read aloud and to search for.
 func IncidentID(path string, at time.Time) string {
 	h := fnv.New64a()
 	h.Write([]byte(path))
@@ -53,7 +57,7 @@ type PanicError struct{ Value any }
 
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
-// Error is the path and the reason.
+// Error returns the path, the type of the message if there was one, and the reason.
 func (r *CrashReport) Error() string {
 	if k := r.MessageKind(); k != "" {
 		return fmt.Sprintf("%s: %s: %v", r.Path, k, r.Reason)
@@ -61,10 +65,10 @@ func (r *CrashReport) Error() string {
 	return fmt.Sprintf("%s: %v", r.Path, r.Reason)
 }
 
-// Unwrap is the reason.
+// Unwrap returns the reason.
 func (r *CrashReport) Unwrap() error { return r.Reason }
 
-// MessageKind is the message's type as %T prints it, "" when there was no message.
+// MessageKind returns the type of the message as %T prints it, "" when there was no message.
 func (r *CrashReport) MessageKind() string {
 	if r.Message == nil {
 		return ""
@@ -72,8 +76,8 @@ func (r *CrashReport) MessageKind() string {
 	return r.Message.String()
 }
 
-// Stack looks the frames up and formats them, one "function file:line" a line, innermost first. The frames of the
-// runtime's panic machinery are left out.
+// Stack looks up the frames and formats them, one "function file:line" per line, innermost first.
+// Frames of the runtime are left out.
 func (r *CrashReport) Stack() string {
 	if len(r.PCs) == 0 {
 		return ""
@@ -91,7 +95,8 @@ func (r *CrashReport) Stack() string {
 	}
 }
 
-// newReport makes the report of an end; pcs are nil when nothing panicked. Safe for concurrent use.
+// newReport makes the report of an end. pcs are nil when nothing panicked. It is safe for
+// concurrent use.
 func (g *guard) newReport(value any, msg any, pcs []uintptr) *CrashReport {
 	rep := &CrashReport{
 		Path:        g.row.path,
@@ -121,8 +126,9 @@ func (g *guard) newReport(value any, msg any, pcs []uintptr) *CrashReport {
 	return rep
 }
 
-// callers is the stack from the panic outwards. It is called on that stack, by a deferred function; skip is how many
-// frames there are between here and the runtime's.
+// callers returns the stack from the panic outwards. A deferred function calls it on the panicking
+// stack. skip is the number of frames between callers and the frames of the runtime: 1 when the
+// deferred function calls it directly.
 func callers(skip int) []uintptr {
 	var pcs [maxFrames]uintptr
 	n := runtime.Callers(skip+2, pcs[:])

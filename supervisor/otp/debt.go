@@ -7,22 +7,24 @@ import (
 	"sync"
 )
 
-// debts are the calls that a row's incarnations have taken and not answered. Who asked is told when the one that would have answered is stuck, and
-// what it knew is given up with it.
+// debts are the pending replies of a row: calls that its incarnations have taken and not answered.
+// When an incarnation is stuck and its carried state is dropped, these calls fail, because nothing
+// is left that could answer them.
 type debts struct {
 	mu    sync.Mutex // guards the fields below
 	calls map[debt]uint64
-	taken uint64 // how many calls were ever taken; a call's number is its place among them
+	// taken counts all calls that were ever taken. The number of a call is its place among them.
+	taken uint64
 }
 
-// debt is a call, as who owes the answer sees it.
+// debt is a call, as its receiver sees it.
 type debt interface {
 	Failer
 	answered() bool
-	owedAt(d *debts) bool // from now on; false when it is owed elsewhere
+	owedAt(d *debts) bool // registers d, false when the call is registered elsewhere
 }
 
-// owe takes note of a message that has been handled, if it is a call and not answered.
+// owe records a handled message, if it is a call that was not answered.
 func (g *guard) owe(msg any) {
 	c, ok := msg.(debt)
 	if !ok || c.answered() {
@@ -48,7 +50,7 @@ func (d *debts) paid(c debt) {
 	delete(d.calls, c)
 }
 
-// len is how many calls there are; a nil debts has none.
+// len returns the number of pending replies. A nil debts has none.
 func (d *debts) len() int {
 	if d == nil {
 		return 0
@@ -58,13 +60,15 @@ func (d *debts) len() int {
 	return len(d.calls)
 }
 
-// fail fails all calls, in the order in which they were taken: senders can tell the order.
+// fail fails all calls in the order in which they were taken, because senders can see the order.
 func (d *debts) fail(g *guard, reason error) {
 	if d == nil {
 		return
 	}
 	d.mu.Lock()
-	calls := slices.SortedFunc(maps.Keys(d.calls), func(a, b debt) int { return cmp.Compare(d.calls[a], d.calls[b]) })
+	calls := slices.SortedFunc(maps.Keys(d.calls), func(a, b debt) int {
+		return cmp.Compare(d.calls[a], d.calls[b])
+	})
 	d.mu.Unlock()
 	for _, c := range calls {
 		g.sys.guarded(g.row.path, "Fail", func() { c.Fail(reason) })

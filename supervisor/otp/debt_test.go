@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Whoever waits for an answer of a worker that is stuck is told so at once, unless what the worker knows is taken from it: then its successor answers.
+// Pending calls of a stuck worker fail at once, unless its carried state can be taken from it. Then
+// its successor answers.
 func TestCallsOfAStuckWorkerFailAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		heir any
@@ -44,7 +45,10 @@ func TestCallsOfAStuckWorkerFailAtOnce(t *testing.T) {
 				gate = make(chan struct{})
 				a := r.ref("a")
 				answers := make(chan answer[int], 1)
-				go func() { n, err := Do[int, int](context.Background(), a, 1); answers <- answer[int]{n, err} }()
+				go func() {
+					n, err := Do[int, int](context.Background(), a, 1)
+					answers <- answer[int]{n, err}
+				}()
 				synctest.Wait()
 				if _, err := Do[int, int](context.Background(), a, 0); err != nil {
 					t.Fatal(err)
@@ -80,17 +84,17 @@ func TestCallsOfAStuckWorkerFailAtOnce(t *testing.T) {
 	}
 }
 
-// Callers of a worker that is stuck are failed in the order in which their calls were taken.
+// Pending calls of a stuck worker fail in the order in which it took them.
 func TestCallsOfAStuckWorkerFailInTheirOrder(t *testing.T) {
 	const calls = 64
 	start := scriptOf(script{receive: func(_ *Process, msg any) error {
 		if h, ok := msg.(*hang); ok {
 			<-h.gate
 		}
-		return nil // a call is taken and not answered
+		return nil // the call is taken and not answered
 	}})
 	bubble(t, one(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
-		var failed []int // by one goroutine, its supervisor's
+		var failed []int // only appended to on its supervisor's goroutine
 		for n := range calls {
 			c := &Call[int, int]{Req: n, ctx: t.Context()}
 			c.async = func(answer[int]) { failed = append(failed, n) }

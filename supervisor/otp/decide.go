@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// killGrace is how long a child that is killed has to come back from what it is doing. Go cannot end a goroutine: a
-// worker between two messages needs microseconds to see the order, and one that is busy is abandoned. The rest is for
-// a machine that is so loaded that it gets to run late; nobody waits it out but for a worker that is stuck.
+// killGrace is how long a child that is killed has to return from what it is doing. Go cannot end a
+// goroutine: a worker between two messages needs microseconds to see the order, and a busy one is
+// abandoned. The rest of the time is for a machine under so much load that the worker runs late.
+// Only a stuck worker uses up the whole time.
 const killGrace = 50 * time.Millisecond
 
-// What a supervisor hears. Every input is about a child that it has in its roster, or about itself.
+// Inputs of a supervisor. Each is about a child in its roster, or about the supervisor itself.
 type (
 	inBoot  struct{}               // start the children
 	inStop  struct{ reason error } // stop the children and end
@@ -18,22 +19,22 @@ type (
 	inExit  struct {
 		kid    *kid
 		reason error
-		parked bool // its process waits in place; false: it has left
-		lost   bool // it was fenced off because it hung
+		parked bool // true: its process waits in place; false: it has left
+		lost   bool // it was isolated because it was stuck
 		blame  blame
-		origin string // of the message it crashed on
+		origin string // origin of the message it crashed on
 		held   bool   // although its row took no message of that origin
 	}
 	inTimeout struct {
-		kid   *kid // nil: the timer of a pool that stops
+		kid   *kid // nil for the timer of a pool that stops
 		timer uint32
-		full  bool // too many do not come back for another one
+		full  bool // too many are stuck to start another one
 	}
 	inAgain struct{ kid *kid } // another try of a restart that failed
 	inStart struct {
 		kid     *kid // not in the roster yet
 		request any
-		full    bool // as of inTimeout
+		full    bool // as in inTimeout
 	}
 	inTerminate struct {
 		id      string
@@ -50,41 +51,42 @@ type (
 	}
 )
 
-// verb is what a supervisor does.
+// verb is the kind of an action.
 type verb uint8
 
 const (
 	doAdd     verb = iota // the child has a row from now on
 	doSpawn               // start a process for the child
-	doDisown              // drop the child's heir, because of reason
+	doDisown              // drop the child's carried state, because of reason
 	doBegin               // start the next incarnation in the child's process
 	doPark                // end the child's incarnation, keep its process
 	doStop                // end the child and its process
-	doKill                // the same, without ceremony
+	doKill                // the same, without Terminate
 	doReap                // end the process of a child whose incarnation has ended
 	doRest                // nothing runs for the child any more
-	doAbandon             // fence the child's process off, which had delay
-	doArm                 // wake the supervisor after delay, with the kid's timer number
-	doDisarm              // forget that
-	doAgain               // queue another try behind the requests that wait
-	doDelete              // the row is gone
-	doReply               // answer request: nil reason is success, with kid's address
+	doAbandon             // isolate the child's process, which had the time delay
+	doArm                 // wake the supervisor after delay, with timer as the number
+	doDisarm              // cancel doArm
+	doAgain               // queue another try behind the waiting requests
+	doDelete              // delete the child's row
+	doReply               // answer request: with the kid's address if reason is nil
 	doReady               // the supervisor is ready
 	doOpen                // take requests
 	doShut                // let requests wait
 	doGiveUp              // report that the intensity was exceeded
-	doCharge              // report that a crash is charged to its origin, and refuse more of that when it repeats itself
+	doCharge              // report a crash charged to its origin; refuse the origin if crashes repeat
 	doPause               // report that the child is paused for delay
 	doClose               // the supervisor begins to end, by its own decision
 	doExit                // the supervisor has ended
 )
 
 func (v verb) String() string {
-	return name(v, "add", "spawn", "disown", "begin", "park", "stop", "kill", "reap", "rest", "abandon", "arm", "disarm", "again",
+	return name(v, "add", "spawn", "disown", "begin", "park", "stop", "kill", "reap", "rest",
+		"abandon", "arm", "disarm", "again",
 		"delete", "reply", "ready", "open", "shut", "give-up", "charge", "pause", "close", "exit")
 }
 
-// action is one thing to do, in the order decided.
+// action is one thing to do. Actions are performed in the order in which they were decided.
 type action struct {
 	verb    verb
 	kid     *kid
@@ -93,11 +95,13 @@ type action struct {
 	timer   uint32 // number of the timer to set
 	request any
 
-	origin string // of doCharge; delay is for how long the child takes no message of it
-	times  int    // that the origin has crashed the child in a row
+	// origin and times belong to doCharge: the origin has crashed the child times in a row, and the
+	// child takes no message of it for delay.
+	origin string
+	times  int
 }
 
-// mode is what a supervisor is about.
+// mode is the phase of a supervisor's life.
 type mode uint8
 
 const (
@@ -107,17 +111,19 @@ const (
 	closed
 )
 
-// step is one part of a plan: to stop a child, or to start it.
+// step is one part of a plan: stop a child, or start it.
 type step struct {
 	kid  *kid
 	stop bool
 }
 
-// state decides for one supervisor. Step is its only way in: it reads no clock, performs nothing and blocks nowhere.
+// state makes the decisions of one supervisor. Step is its only entry: it reads no clock, performs
+// nothing and does not block.
 //
-// Where order matters (boot, stop, the groups of one_for_all and rest_for_one) it follows a plan, one step at a
-// time; exits that come meanwhile wait until the plan is done, as EXIT messages wait for OTP's supervisor. The children of
-// one_for_one and simple_one_for_one are otherwise independent: a slow start of one holds up no other.
+// Where order matters (boot, stop, the groups of one_for_all and rest_for_one), state follows a
+// plan, one step at a time. Exits that arrive meanwhile wait until the plan is done, as EXIT
+// messages wait for OTP's supervisor. Otherwise the children of one_for_one and simple_one_for_one
+// are independent: a slow start of one delays no other.
 type state struct {
 	path      string
 	strategy  Strategy
@@ -129,21 +135,25 @@ type state struct {
 	roster  roster
 	mode    mode
 	plan    []step
-	waiting []*kid // ended while a plan was being followed
-	pending int    // children of a pool that are still to end
-	asked   int    // starts under way for which somebody waits
-	most    int    // of those
-	timer   uint32 // of the pool
-	reason  error  // why it ends
+	waiting []*kid // ended while a plan was followed
+	pending int    // children of a pool that have not ended yet
+	asked   int    // starts under way that a request waits for
+	most    int    // bound of asked
+	timer   uint32 // number of the pool's timer
+	reason  error  // why the supervisor ends
 	out     []action
 }
 
 func newState(path string, s Spec) *state {
 	i := s.Intensity.orDefault()
-	return &state{path: path, strategy: s.Strategy, auto: s.AutoShutdown, intensity: i, backoff: s.Backoff, window: newWindow(i), most: MaxStarting, roster: newRoster(len(s.Children))}
+	return &state{
+		path: path, strategy: s.Strategy, auto: s.AutoShutdown, intensity: i, backoff: s.Backoff,
+		window: newWindow(i), most: MaxStarting, roster: newRoster(len(s.Children)),
+	}
 }
 
-// Step takes one input and returns what to do now, in order. The result is valid until the next call.
+// Step takes one input and returns what to do now, in order. The result is valid until the next
+// call of Step.
 func (s *state) Step(now time.Time, in any) []action {
 	s.out = s.out[:0]
 	switch in := in.(type) {
@@ -179,7 +189,7 @@ func (s *state) Step(now time.Time, in any) []action {
 
 func (s *state) do(v verb, k *kid) { s.out = append(s.out, action{verb: v, kid: k}) }
 
-// ready: a start has succeeded.
+// ready handles a start that has succeeded.
 func (s *state) ready(now time.Time, k *kid) {
 	if k.stage != going {
 		return // it was told to end meanwhile
@@ -190,7 +200,7 @@ func (s *state) ready(now time.Time, k *kid) {
 	s.stepped(now, k)
 }
 
-// exited: an incarnation has ended, by itself or as it was told.
+// exited handles the end of an incarnation, by itself or as ordered.
 func (s *state) exited(now time.Time, in inExit) {
 	k := in.kid
 	k.tried(in.blame)
@@ -212,10 +222,12 @@ func (s *state) exited(now time.Time, in inExit) {
 	}
 }
 
-// verdict decides about a child that ended by itself.
+// verdict decides what to do about a child that ended by itself.
 func (s *state) verdict(now time.Time, k *kid) {
 	switch r := k.child.Restart; {
-	case s.backoff.isZero() && errors.Is(k.reason, ErrGiveUp) && (k.child.Start.Type() == WorkerType || k.lost): // not a supervisor that gave up for it
+	// ErrGiveUp does not cascade: a supervisor that gave up is handled by its restart type below.
+	case s.backoff.isZero() && errors.Is(k.reason, ErrGiveUp) &&
+		(k.child.Start.Type() == WorkerType || k.lost):
 		reason := k.reason
 		s.retire(k)
 		s.selfClose(now, ShutdownWith(reason))
@@ -233,7 +245,7 @@ func (s *state) verdict(now time.Time, k *kid) {
 	}
 }
 
-// restart restarts a child and whoever the strategy ties to it, if the intensity allows.
+// restart restarts a child and its group, which depends on the strategy, if the intensity allows.
 func (s *state) restart(now time.Time, k *kid, reason error) {
 	if !s.backoff.isZero() {
 		s.again(now, k, reason)
@@ -260,8 +272,9 @@ func (s *state) restart(now time.Time, k *kid, reason error) {
 	}
 }
 
-// regroup plans to stop all children from first on, in reverse, and to start them again, in order. What has ended
-// already is not stopped; what was terminated earlier is started too, as in OTP.
+// regroup plans to stop all children from first on, in reverse, and to start them again, in order.
+// Children that have ended already are not stopped. Children that were terminated earlier are
+// started too, as in OTP.
 func (s *state) regroup(now time.Time, first, failed *kid) {
 	for k := s.roster.last; k != first.prev; k = k.prev {
 		s.plan = append(s.plan, step{kid: k, stop: true})
@@ -273,7 +286,7 @@ func (s *state) regroup(now time.Time, first, failed *kid) {
 	s.advance(now)
 }
 
-// startFailed: a start has ended before it was ready.
+// startFailed handles a start that ended before the child was ready.
 func (s *state) startFailed(now time.Time, k *kid, reason error, parked bool) {
 	s.disarm(k)
 	k.parked = parked
@@ -298,7 +311,7 @@ func (s *state) startFailed(now time.Time, k *kid, reason error, parked bool) {
 	case k.starter != nil:
 		s.settleIdle(k, k.fresh)
 		s.answerStarter(k, err)
-	default: // a restart: try again, but let requests that wait come first
+	default: // a restart: try again, after the requests that wait
 		s.roster.move(k, dead)
 		k.reason, k.again = reason, true
 		s.do(doAgain, k)

@@ -9,7 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// world is what the actions of a state would do to processes. It fails the test when an action makes no sense.
+// world models what the actions of a state do to processes. It fails the test when an action makes
+// no sense.
 type world struct {
 	*rapid.T
 	s       *state
@@ -23,18 +24,25 @@ type world struct {
 	n       int
 }
 
-var anyReason = []error{Normal, ErrShutdown, ShutdownWith(errors.New("term")), errors.New("crash"), ErrKilled, ErrGiveUp}
+var anyReason = []error{
+	Normal, ErrShutdown, ShutdownWith(errors.New("term")), errors.New("crash"), ErrKilled, ErrGiveUp,
+}
 
 func newWorld(t *rapid.T) *world {
 	spec := Spec{
-		Strategy:     rapid.SampledFrom([]Strategy{OneForOne, OneForAll, RestForOne, SimpleOneForOne}).Draw(t, "strategy"),
-		AutoShutdown: rapid.SampledFrom([]AutoShutdown{Never, AnySignificant, AllSignificant}).Draw(t, "auto"),
-		Intensity:    Intensity{rapid.IntRange(0, 4).Draw(t, "restarts"), 10},
+		Strategy: rapid.SampledFrom([]Strategy{OneForOne, OneForAll, RestForOne,
+			SimpleOneForOne}).Draw(t, "strategy"),
+		AutoShutdown: rapid.SampledFrom([]AutoShutdown{Never, AnySignificant, AllSignificant}).Draw(t,
+			"auto"),
+		Intensity: Intensity{rapid.IntRange(0, 4).Draw(t, "restarts"), 10},
 	}
 	if spec.Strategy == OneForOne && rapid.Bool().Draw(t, "backoff") {
 		spec.Backoff = Backoff{3, 20, 50, rapid.Bool().Draw(t, "boots")}
 	}
-	w := &world{T: t, s: newState("w", spec), procs: map[*kid]string{}, asked: map[string]int{}, now: time.Unix(0, 0)}
+	w := &world{
+		T: t, s: newState("w", spec), procs: map[*kid]string{}, asked: map[string]int{},
+		now: time.Unix(0, 0),
+	}
 	w.s.most = rapid.IntRange(1, 3).Draw(t, "most")
 	if spec.Strategy != SimpleOneForOne {
 		for i := range rapid.IntRange(0, 4).Draw(t, "children") {
@@ -56,11 +64,12 @@ func (w *world) child(id string) *kid {
 	if rapid.IntRange(0, 5).Draw(w.T, "shutdown") == 0 {
 		c.Shutdown = BrutalKill
 	}
-	c.Significant = c.Restart != Permanent && w.s.auto != Never && rapid.Bool().Draw(w.T, "significant")
+	c.Significant = c.Restart != Permanent && w.s.auto != Never &&
+		rapid.Bool().Draw(w.T, "significant")
 	return newKid(id, c)
 }
 
-// step gives the state an input and performs what it says.
+// step gives the state an input and performs the actions that it returns.
 func (w *world) step(in any) {
 	for _, a := range w.s.Step(w.now, in) {
 		w.perform(a)
@@ -72,7 +81,8 @@ func (w *world) step(in any) {
 		}
 	}
 	if asked != w.s.asked || asked > w.s.most {
-		w.Fatalf("%d starts are waited for, %d are counted, at most %d may be", asked, w.s.asked, w.s.most)
+		w.Fatalf("%d starts are waited for, %d are counted, at most %d may be", asked,
+			w.s.asked, w.s.most)
 	}
 	if w.started && w.shut && w.s.mode == serving && len(w.s.plan) == 0 && asked < w.s.most {
 		w.Fatalf("requests wait for nothing")
@@ -127,7 +137,8 @@ func (w *world) perform(a action) {
 		expect("", "leaving")
 	case doPause:
 		expect("")
-		ends := a.kid.stage == idle && w.s.mode != serving // the supervisor does, by an end that came before
+		// The supervisor ends, because of an earlier exit.
+		ends := a.kid.stage == idle && w.s.mode != serving
 		if a.kid.stage != paused && !ends || a.delay < w.s.backoff.First || a.delay > w.s.backoff.Max {
 			w.Fatalf("%s at stage %s", actionText(a), a.kid.stage)
 		}
@@ -157,7 +168,7 @@ func (w *world) perform(a action) {
 	}
 }
 
-// happen lets something happen that can.
+// happen makes one random possible event happen.
 func (w *world) happen() {
 	w.now = w.now.Add(time.Duration(rapid.IntRange(0, 6).Draw(w.T, "pause")))
 	var alive []*kid
@@ -187,7 +198,7 @@ func (w *world) happen() {
 	}
 }
 
-// live moves one child's process on.
+// live advances one child's process.
 func (w *world) live(k *kid) {
 	reason := rapid.SampledFrom(anyReason).Draw(w.T, "reason")
 	switch p := w.procs[k]; {
@@ -203,15 +214,16 @@ func (w *world) live(k *kid) {
 		} else {
 			delete(w.procs, k)
 			if p != "leaving" && k.child.Restart == Temporary && k.child.Start.Type() == WorkerType {
-				w.procs[k], parked = "parked", true // it waits for the verdict as well
+				w.procs[k], parked = "parked", true // it waits for the decision too
 			}
 		}
-		w.step(inExit{kid: k, reason: reason, parked: parked, blame: rapid.SampledFrom([]blame{nobody, message, itself}).Draw(w.T, "blame"),
+		w.step(inExit{kid: k, reason: reason, parked: parked,
+			blame:  rapid.SampledFrom([]blame{nobody, message, itself}).Draw(w.T, "blame"),
 			origin: rapid.SampledFrom([]string{"", "a", "b", "c", "d"}).Draw(w.T, "origin")})
 	}
 }
 
-// full draws whether too many do not come back.
+// full draws whether too many processes are stuck.
 func (w *world) full() bool { return rapid.IntRange(0, 9).Draw(w.T, "full") == 0 }
 
 func (w *world) request() {
@@ -231,8 +243,9 @@ func (w *world) request() {
 	}
 }
 
-// TestStateKeepsItsPromises: whatever happens in whatever order, no action is impossible, every request is answered once,
-// the supervisor becomes ready at most once, and told to stop it ends, once, with nothing left running.
+// TestStateKeepsItsPromises checks random sequences of events. No action is impossible, every
+// request is answered once, and the supervisor becomes ready at most once. When told to stop it
+// ends once, with nothing left running.
 func TestStateKeepsItsPromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
@@ -273,5 +286,5 @@ func TestStateKeepsItsPromises(t *testing.T) {
 	})
 }
 
-// GoString keeps rapid's logs readable.
+// GoString makes rapid's logs readable.
 func (k *kid) GoString() string { return k.id + ":" + k.stage.String() }

@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// TestDecide replays the scenarios in testdata/decide against the pure state: no process, no clock. The first line of a
-// file says what it shows; "tree" makes the state; each ">" line is an input, below it stand the actions it caused.
+// TestDecide replays the scenarios in testdata/decide against the pure state: no process, no clock.
+// The first line of a file says what it shows. "tree" makes the state; each ">" line is an input,
+// and the lines below it are the actions that it caused.
 func TestDecide(t *testing.T) {
 	files, err := filepath.Glob("testdata/decide/*.txt")
 	if err != nil || len(files) == 0 {
@@ -45,7 +46,7 @@ func replay(t *testing.T, text string) string {
 			sc.tree(rest)
 		case word == ">":
 		case !strings.HasPrefix(line, "#"):
-			continue // actions are written anew
+			continue // actions are written again
 		}
 		out.WriteString(line + "\n")
 		if word == ">" {
@@ -80,7 +81,7 @@ func newKid(id string, c Child) *kid {
 	return &kid{id: id, child: &c}
 }
 
-// input performs one line: the inputs of decide.go in words.
+// input performs one input line: an input of decide.go in words.
 func (sc *scenario) input(line string) string {
 	f := append(strings.Fields(line), "", "", "")
 	k := sc.state.roster.byID[f[1]]
@@ -95,7 +96,7 @@ func (sc *scenario) input(line string) string {
 		in = inStop{ErrShutdown}
 	case "ready":
 		in = inReady{k}
-	case "exit": // exit a crash parked by-itself, or of=acme for the origin of the message
+	case "exit": // arguments: crash, parked, by-itself; or of=acme for the message's origin
 		origin, _ := strings.CutPrefix(f[4], "of=")
 		blame := map[string]blame{"on-message": message, "by-itself": itself}[f[4]]
 		if blame != nobody {
@@ -138,7 +139,8 @@ func (sc *scenario) child(line string) Child {
 }
 
 var words = map[string]error{
-	"normal": Normal, "shutdown": ErrShutdown, "term": ShutdownWith(errors.New("term")), "crash": errors.New("crash"),
+	"normal": Normal, "shutdown": ErrShutdown, "term": ShutdownWith(errors.New("term")),
+	"crash":  errors.New("crash"),
 	"ignore": Ignore, "giveup": ErrGiveUp, "error": errors.New("error"),
 }
 
@@ -165,15 +167,19 @@ func actionText(a action) string {
 	return s
 }
 
-// Whoever began a restart of a group rests with it when somebody terminates the one that does not start.
+// When the child that does not start is terminated, the restart of its group is given up. The child
+// whose end began the restart then stays stopped too.
 func TestAGroupIsDissolvedAsAWhole(t *testing.T) {
 	s := newState("top", Spec{Strategy: OneForAll, Intensity: Intensity{5, time.Second}})
 	a, b := &kid{id: "a", child: &Child{}}, &kid{id: "b", child: &Child{}}
 	s.roster.add(a)
 	s.roster.add(b)
 	now := time.Now()
-	for _, in := range []any{inBoot{}, inReady{a}, inReady{b}, inExit{kid: b, reason: errTest, parked: true},
-		inExit{kid: a, reason: ErrShutdown, parked: true}, inExit{kid: a, reason: errTest, parked: true}, inTerminate{id: "a"}} {
+	for _, in := range []any{inBoot{}, inReady{a}, inReady{b}, inExit{
+		kid: b, reason: errTest, parked: true,
+	},
+		inExit{kid: a, reason: ErrShutdown, parked: true}, inExit{kid: a, reason: errTest, parked: true},
+		inTerminate{id: "a"}} {
 		s.Step(now, in)
 	}
 	if a.stage != idle || b.stage != idle || a.parked || b.parked {

@@ -2,14 +2,15 @@ package otp
 
 import "time"
 
-// Event is something that happened in a tree; Options.Events receives it. The concrete types are the values below.
+// Event is something that happened in a tree. Options.Events receives it. The concrete types are
+// the structs below, as values.
 type Event interface {
-	// Where is the path of the row it is about.
+	// Where returns the path of the row that the event is about.
 	Where() string
 	event()
 }
 
-// Row is what every event says about the row it happened to.
+// Row is the part that all events have in common: the row that the event is about.
 type Row struct {
 	Path        string
 	Label       string // Child.Label
@@ -18,95 +19,108 @@ type Row struct {
 	At          time.Time
 }
 
-// Where is the row's path.
+// Where returns the path of the row.
 func (r Row) Where() string { return r.Path }
 func (Row) event()          {}
 
 type (
-	// ChildStarted: an incarnation is ready for the first time in this row since it was started by its supervisor,
-	// StartChild or RestartChild.
+	// ChildStarted says that an incarnation is ready: the first one since the row was started by its
+	// supervisor, StartChild or RestartChild.
 	ChildStarted struct{ Row }
 
-	// ChildExited: an incarnation has ended.
+	// ChildExited says that an incarnation has ended.
 	ChildExited struct {
 		Row
 		Reason error
 		Report *CrashReport // nil after an ordinary end
 	}
 
-	// ChildRestarted: a new incarnation is ready after the supervisor restarted the row.
+	// ChildRestarted says that a new incarnation is ready after the supervisor restarted the row.
 	ChildRestarted struct {
 		Row
-		Restarts uint32        // of this row, this one included
-		InPlace  bool          // same process and mailbox; false: a new process
-		Took     time.Duration // from the end of the old incarnation (its report's At) to readiness
-		Reason   error         // of that end, as its ChildExited had it
+		Restarts uint32 // of this row, including this one
+		InPlace  bool   // true: same process and mailbox; false: a new process
+		// Took is the time from the end of the old incarnation (CrashReport.At of its report) until the
+		// new one is ready.
+		Took time.Duration
+		// Reason is why the old incarnation ended, as its ChildExited had it.
+		Reason error
 	}
 
-	// StartFailed: an incarnation did not become ready.
+	// StartFailed says that an incarnation did not become ready.
 	StartFailed struct {
 		Row
 		Reason error
 		Report *CrashReport // nil unless Init panicked
 	}
 
-	// IntensityExceeded: the supervisor of this row gives up.
+	// IntensityExceeded says that the supervisor of this row gives up.
 	IntensityExceeded struct {
 		Row
 		Err *IntensityError
 	}
 
-	// ChildPaused: the child's restarts exceed the intensity of a supervisor with a Backoff.
+	// ChildPaused says that a supervisor with a Backoff pauses the child for the time For. Either its
+	// restarts exceed the intensity, or the child itself is at fault (see OwnOrigins), or it did not
+	// start at boot (see Backoff.Boots).
 	ChildPaused struct {
 		Row
 		Reason error
 		For    time.Duration
 	}
 
-	// CrashCharged: the child has crashed on a message of an origin, which does not count against it.
+	// CrashCharged says that the child crashed on a message of an origin. The crash does not count
+	// against the child.
 	CrashCharged struct {
 		Row
 		Origin string
 		Reason error
-		Times  int           // that it has done so in a row, each within RepeatTime of the one before
-		Hold   time.Duration // for which the child takes no message of the origin now
+		// Times counts the crashes in a row, each within RepeatTime of the one before (and of its Hold).
+		Times int
+		// Hold is how long the child takes no message of the origin now.
+		Hold time.Duration
 	}
 
-	// SupervisorStopped: a supervisor and everything below it has ended.
+	// SupervisorStopped says that a supervisor and everything below it has ended.
 	SupervisorStopped struct {
 		Row
 		Reason error
 	}
 
-	// Abandoned: something did not stop in time and was fenced off. It still runs; what it does has no effect.
+	// Abandoned says that something did not stop in time and was isolated. It still runs, but its
+	// actions have no effect.
 	Abandoned struct {
 		Row
-		// Goroutine is the name of the owned goroutine that did not end; "" when it is the worker itself.
+		// Goroutine is the name of the owned goroutine that did not end, "" when it is the worker itself.
 		Goroutine string
 		Budget    time.Duration
 	}
 
-	// Stuck: a worker is at one message for longer than its Child.Soft. It is not ended for that.
+	// Stuck says that a worker or supervisor has been at one message for longer than its Child.Soft.
+	// This event does not end it.
 	Stuck struct {
 		Row
-		For    time.Duration // as far as the machine could have run it
-		Report *CrashReport  // of what it is at; its PCs are where it was when somebody looked, empty when it was not found
+		For time.Duration // time for which the machine could have run it
+		// Report describes the message. Its PCs are where the worker was when the stack was taken, empty
+		// when its goroutine was not found.
+		Report *CrashReport
 	}
 
-	// Overloaded: messages were refused because the mailbox was full. One event stands for all refusals until
-	// the mailbox has been empty again.
+	// Overloaded says that messages were refused because the mailbox was full. One event stands for
+	// all refusals until the mailbox has been empty again.
 	Overloaded struct {
 		Row
-		Mailbox int // its bound
+		Mailbox int // the bound of the mailbox
 	}
 
-	// HeirDropped: an incarnation goes on without what the ones before it had left.
+	// HeirDropped says that the next incarnation runs without the carried state of the earlier ones.
 	HeirDropped struct {
 		Row
-		Reason string // a few words, out of the code
+		Reason string // a few fixed words
 	}
 
-	// TerminatePanicked: code that runs at the end of an incarnation panicked; the end went on.
+	// TerminatePanicked says that code which runs at the end of an incarnation panicked. The end
+	// continued.
 	TerminatePanicked struct {
 		Row
 		Report *CrashReport

@@ -9,7 +9,7 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// greeter is a worker: it counts whom it has greeted, and cannot stand empty names.
+// greeter is a worker. It counts greetings, and panics on an empty name.
 type greeter struct {
 	otp.Base
 	greeted int

@@ -2,23 +2,29 @@ package otp
 
 import "errors"
 
-// Bounds of processes that were fenced off and have not come back. Each is a goroutine with its stack and what it refers to, for which nothing can be
-// done. Where there are more a supervisor gives up instead of replacing another one: what hangs again and again is not mended by more of it.
+// Bounds on isolated processes that have not returned. Each is a goroutine with its stack and
+// everything the stack refers to; it cannot be ended. Above the bound a supervisor gives up instead
+// of replacing another process: restarting does not help when children hang again and again.
 const (
-	// MaxHung is how many there may be between a bulkhead (Child.Bulkhead) and the next ones below it. The root is one too, so that what hangs behind others
-	// neither uses up the room of what is outside of them nor that of each other. A supervisor that has as many below it on its side refuses to start
-	// what was not there before.
+	// MaxHung is how many isolated processes that have not returned there may be in one failure
+	// domain: the rows from one with Child.Bulkhead down to the next ones below it. The root begins a
+	// failure domain too. So stuck processes in one failure domain do not use up the replacements of
+	// another. A supervisor that has as many below it, in its own failure domain, refuses to start new
+	// children.
 	MaxHung = 64
-	// MaxHungInAll is how many there may be behind all bulkheads but the root: those of 16 that use up theirs. What one has beyond MaxHung, because what is
-	// behind it was started again and hung again, is not counted against the others.
+	// MaxHungInAll is how many isolated processes that have not returned there may be in all failure
+	// domains except the root's: 16 times MaxHung. A domain can exceed MaxHung when a supervisor below
+	// it is restarted and hangs again. The excess is not counted against other domains.
 	MaxHungInAll = 1024
 )
 
-// room reports whether one more may be replaced behind a bulkhead that has own of them, while all have so many. When there is not enough left for
-// everybody, whoever has fewer than what is left may have more: one that has none is refused last.
+// room reports whether one more process may be replaced in a failure domain. own is how many stuck
+// processes the domain has, all is how many all domains except the root's have; all is 0 for the
+// root's domain. If fewer than MaxHung of MaxHungInAll are left, a domain may have one more only
+// while it has fewer than are left. So a domain without stuck processes is refused last.
 func room(own, all int) bool { return own < min(MaxHung, MaxHungInAll-all) }
 
-// full reports whether what hangs here is not replaced any more.
+// full reports whether stuck processes in this row are not replaced any more.
 func (r *row) full() bool {
 	all := 0
 	if r.wall.parent != nil {
@@ -27,22 +33,26 @@ func (r *row) full() bool {
 	return !room(int(r.wall.near.Load()), all)
 }
 
-// MaxStarting is how many children a supervisor starts at once for those who ask, in any order. Another request waits for one of them to be ready, or to have
-// failed, so that of starts which all hang no more are under way when the first is known to. OTP starts one at a time.
+// MaxStarting is how many requested starts of children a supervisor has under way at once, in any
+// order. Another request waits until one of them is ready or has failed. So when all starts hang,
+// no more than this are under way when the first failure is known. OTP starts one at a time.
 const MaxStarting = 64
 
-// Fenced is an heir that can be taken from an incarnation that is stuck. Go cannot end a goroutine: one that was given up may come back at any
-// moment and go on with what it was doing, in the middle of a change. So the heir of a stuck incarnation is given up as well, and told
-// so (see SetHeir) when the goroutine has come back, unless it has this method.
+// Fenced is carried state that can be taken from a stuck incarnation. Go cannot end a goroutine: a
+// goroutine that was given up may return at any time and continue, in the middle of a change. So
+// the carried state of a stuck incarnation is dropped, and its Abandon method is called once the
+// goroutine has returned (see Process.SetHeir). If the value has the method Fence, the next
+// incarnation gets the result of Fence instead.
 type Fenced interface {
-	// Fence returns what the next incarnation may have, nil for nothing. It is called on another goroutine than the worker's, while
-	// that may go on: it must not wait for a lock which the worker may hold, and from then on the worker must not be able to change what
-	// was returned, nor to go on without it: a panic where it would is its end.
+	// Fence returns the value for the next incarnation, nil for none. It is called on another
+	// goroutine than the worker's, which may be running. So Fence must not wait for a lock that the
+	// worker may hold. After Fence the worker must be able neither to change the returned value nor to
+	// work without it: let it panic where it would.
 	Fence() any
 }
 
-// fence takes the mailbox from the process, unless it is no longer at what it was at then (0: whatever it is at). What waits stays for a
-// successor.
+// fence takes the mailbox from the process, unless the process has moved on from what it handled at
+// since. A since of 0 fits whatever the process handles. The waiting messages stay for a successor.
 func (m *mailbox) fence(since stamp) (current any, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -58,7 +68,8 @@ func (m *mailbox) fence(since stamp) (current any, ok bool) {
 	return current, true
 }
 
-// succeed takes over what waits in a mailbox that was fenced, and what is going to be sent there. It is called before anybody knows this one.
+// succeed takes over the messages that wait in a fenced mailbox, and those that will be sent there.
+// It is called before anybody else knows m.
 func (m *mailbox) succeed(old *mailbox) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -73,17 +84,18 @@ func (m *mailbox) succeed(old *mailbox) {
 	old.next = m
 }
 
-// cut is what is left to do once processes were fenced off, which calls somebody else's code: it comes last.
+// cut is the work that is left after processes were isolated. It calls code of other packages, so
+// it comes last.
 type cut struct {
-	lost []lost   // to mourn
-	busy []*guard // in the middle of something
+	lost []lost   // messages to fail
+	busy []*guard // processes in the middle of something
 }
 
-// bereave takes their heirs from those who are in the middle of something. A successor is started after it.
+// bereave takes the carried state from the busy processes. A successor starts after that.
 func (c cut) bereave() { each(c.busy, (*guard).bereave) }
 
-// abandon fences the process off for good: what waits for it is failed. It runs on the supervisor's goroutine while the process may be doing
-// anything.
+// abandon isolates the process for good: its waiting messages fail. It runs on the supervisor's
+// goroutine, while the process may do anything.
 func (g *guard) abandon() (c cut) {
 	if g.abandoned.Swap(true) {
 		c.lost, _ = g.box.close(ErrKilled, true)
@@ -92,7 +104,8 @@ func (g *guard) abandon() (c cut) {
 	return g.forsake()
 }
 
-// expel abandons a process, unless what it is at was not begun at since. The message in hand fails with reason.
+// expel abandons a process, unless it has moved on from what it handled at since. The message being
+// handled fails with reason.
 func (g *guard) expel(since stamp, reason error) (c cut, ok bool) {
 	current, ok := g.box.fence(since)
 	if !ok {
@@ -105,7 +118,7 @@ func (g *guard) expel(since stamp, reason error) (c cut, ok bool) {
 	return c, true
 }
 
-// forsake cuts off a process that has no successor, and all that are below it.
+// forsake cuts off a process that has no successor, and all processes below it.
 func (g *guard) forsake() (c cut) {
 	g.sever(ErrKilled)
 	left, busy := g.box.close(ErrKilled, true)
@@ -125,8 +138,9 @@ func (g *guard) forsake() (c cut) {
 	return c
 }
 
-// replace fences the process off for one that takes its place, which gets what waits for it. It reports false when the process has come back from what
-// it was at since then (0: whatever it is at). Like abandon it runs on the supervisor's goroutine.
+// replace isolates the process in favour of a successor, which gets the waiting messages. It
+// reports false when the process has moved on from what it handled at since; a since of 0 fits
+// whatever it handles. Like abandon, it runs on the supervisor's goroutine.
 func (g *guard) replace(since stamp, reason error) (c cut, ok bool) {
 	current, ok := g.box.fence(since)
 	if !ok {
@@ -142,7 +156,8 @@ func (g *guard) replace(since stamp, reason error) (c cut, ok bool) {
 	return c, true
 }
 
-// sever cuts the process off from the system and from its incarnation, and counts it until it comes back.
+// sever cuts the process off from the system and from its incarnation, and counts it until it
+// returns.
 func (g *guard) sever(reason error) {
 	g.missed.Store(true)
 	g.row.miss(1)
@@ -153,7 +168,8 @@ func (g *guard) sever(reason error) {
 	}
 }
 
-// miss counts who has not come back, in the row and above it: the row may be gone before they are back.
+// miss changes the counts of processes that have not returned, in the row and above it. The row may
+// be deleted before they return.
 func (r *row) miss(n int32) {
 	r.sys.hung.Add(n)
 	wall := r.wall
@@ -168,10 +184,10 @@ func (r *row) miss(n int32) {
 	}
 }
 
-// errHeld is why an heir is given up that a stuck incarnation may still change.
+// errHeld is why carried state is dropped that a stuck incarnation may still change.
 var errHeld = errors.New("held by a goroutine that is stuck")
 
-// bereave takes the row's heir from a process that is in the middle of something.
+// bereave takes the row's carried state from a process that is in the middle of something.
 func (g *guard) bereave() {
 	r := g.row
 	r.mu.Lock()
@@ -185,8 +201,8 @@ func (g *guard) bereave() {
 	}
 }
 
-// bequeath leaves next to who takes the place of the process. When that is nothing the heir is given up, and what is told of it is left to when the process
-// is back.
+// bequeath stores next as carried state for the replacement process. If next is nil, the state is
+// dropped, and its Abandon runs once the stuck goroutine returns.
 func (g *guard) bequeath(heir, next any) {
 	r := g.row
 	if next != nil {
@@ -201,12 +217,12 @@ func (g *guard) bequeath(heir, next any) {
 	}
 	defer g.sys.emit(HeirDropped{r.about(g.inc(), g.sys.clock.Now()), errHeld.Error()})
 	g.relic.Store(&heir)
-	if !g.missed.Load() { // it is back already
+	if !g.missed.Load() { // it has returned already
 		g.back()
 	}
 }
 
-// vanish ends a process that had been fenced off and has come back.
+// vanish ends an isolated process that has returned.
 func (g *guard) vanish() {
 	if g.phase != left {
 		g.phase = left
@@ -216,7 +232,8 @@ func (g *guard) vanish() {
 	g.back()
 }
 
-// back: nothing of the process runs any more. What only it could touch is let go of.
+// back is called when nothing of the process runs any more. It drops what only the process could
+// touch.
 func (g *guard) back() {
 	if g.missed.Swap(false) {
 		g.row.miss(-1)

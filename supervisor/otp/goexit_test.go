@@ -8,12 +8,13 @@ import (
 	"time"
 )
 
-// walkout is an heir whose Abandon takes the goroutine that calls it with it.
+// walkout is carried state whose Abandon ends the goroutine that calls it.
 type walkout struct{ left *int }
 
 func (l walkout) Abandon(error) { *l.left++; runtime.Goexit() }
 
-// A callback that ends the supervisor's goroutine in the middle of a step ends the supervisor, and nobody waits for what the step had still to do.
+// A callback that ends the supervisor's goroutine in the middle of a step ends the supervisor. The
+// rest of the step is still performed.
 func TestAStepThatIsBrokenOffIsCarriedOut(t *testing.T) {
 	for _, strategy := range []Strategy{OneForOne, OneForAll, RestForOne} {
 		t.Run(strategy.String(), func(t *testing.T) {
@@ -45,7 +46,7 @@ func TestAStepThatIsBrokenOffIsCarriedOut(t *testing.T) {
 	}
 }
 
-// However a goroutine leaves, its process ends, and its supervisor hears of it.
+// However a goroutine ends, its process ends too, and its supervisor hears of it.
 func TestAGoroutineThatLeavesIsReplaced(t *testing.T) {
 	for name, c := range map[string]struct {
 		msg   any
@@ -76,39 +77,47 @@ func TestAGoroutineThatLeavesIsReplaced(t *testing.T) {
 	}
 }
 
-// Whoever waits in a mailbox that is closed hears of it, also behind one whose Fail takes the goroutine with it.
+// Every message in a closed mailbox is failed, also behind one whose Fail ends the goroutine.
 func TestAFailThatLeavesIsNobodyElsesLoss(t *testing.T) {
 	t.Run("at its end", func(t *testing.T) {
-		bubble(t, one(Child{ID: "a", Restart: Transient, Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
-			gate, waiting := make(chan struct{}), []*failer{{}, {}, {}}
-			send(t, r.ref("a"), func(*Process) error { <-gate; return nil })
-			synctest.Wait()
-			send(t, r.ref("a"), waiting[0], leaver{}, waiting[1], leaver{}, leaver{}, waiting[2])
-			ended := make(chan error, 1)
-			go func() { ended <- TerminateChild(context.Background(), r.tree.Ref(), "a") }()
-			synctest.Wait()
-			close(gate)
-			if err := <-ended; err != nil {
-				t.Error(err)
-			}
-			told(t, ErrNoProc, waiting...)
-		})
+		bubble(t, one(Child{ID: "a", Restart: Transient, Start: scriptOf(script{})}),
+			func(t *testing.T, r *rig) {
+				gate, waiting := make(chan struct{}), []*failer{{}, {}, {}}
+				send(t, r.ref("a"), func(*Process) error { <-gate; return nil })
+				synctest.Wait()
+				send(t, r.ref("a"), waiting[0], leaver{}, waiting[1], leaver{}, leaver{}, waiting[2])
+				ended := make(chan error, 1)
+				go func() { ended <- TerminateChild(context.Background(), r.tree.Ref(), "a") }()
+				synctest.Wait()
+				close(gate)
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+				told(t, ErrNoProc, waiting...)
+			})
 	})
-	// A supervisor that hangs is forsaken with all that is below it, on the goroutine of its own supervisor.
+	// A supervisor that hangs is abandoned with everything below it, on the goroutine of its own
+	// supervisor.
 	t.Run("with a supervisor that hangs", func(t *testing.T) {
 		var g gated
 		spec := Spec{Children: []Child{
 			{ID: "h", Restart: Temporary, Start: scriptOf(script{})},
 			{ID: "x", Start: scriptOf(script{})}, {ID: "y", Start: scriptOf(script{})},
 		}}
-		above := Spec{Intensity: Intensity{10, time.Hour}, Children: []Child{{ID: "s", Start: Supervisor(spec)}}}
+		above := Spec{
+			Intensity: Intensity{10, time.Hour}, Children: []Child{{ID: "s", Start: Supervisor(spec)}},
+		}
 		bubble(t, one(Child{ID: "m", Start: Supervisor(above)}), func(t *testing.T, r *rig) {
 			g.set(make(chan struct{}))
 			tell(t, r.ref("m/s/h"), func(p *Process) error { p.SetHeir(stubborn{&g}); return nil })
 			gate, waiting := make(chan struct{}), []*failer{{}, {}}
 			var contexts []context.Context
 			for n, id := range []string{"m/s/x", "m/s/y"} {
-				send(t, r.ref(id), func(p *Process) error { contexts = append(contexts, p.Context()); <-gate; return nil })
+				send(t, r.ref(id), func(p *Process) error {
+					contexts = append(contexts, p.Context())
+					<-gate
+					return nil
+				})
 				synctest.Wait()
 				send(t, r.ref(id), leaver{}, waiting[n])
 			}
@@ -141,7 +150,7 @@ func TestAFailThatLeavesIsNobodyElsesLoss(t *testing.T) {
 	})
 }
 
-// told checks that who waited was told so.
+// told checks that the waiting messages failed with want.
 func told(t *testing.T, want error, waiting ...*failer) {
 	t.Helper()
 	for n, f := range waiting {
@@ -151,14 +160,18 @@ func told(t *testing.T, want error, waiting ...*failer) {
 	}
 }
 
-// A supervisor that was told to stop, and whose goroutine somebody else's code takes with it before it has begun to, stops once: what is below it ends in order.
+// A supervisor is told to stop, and other code ends its goroutine before it begins to. It stops
+// once, and its children end in order.
 func TestAStopIsBegunOnce(t *testing.T) {
 	for _, strategy := range []Strategy{OneForOne, OneForAll, RestForOne} {
 		t.Run(strategy.String(), func(t *testing.T) {
 			left, ended := 0, false
 			var g gated
 			below := Spec{Strategy: strategy, Intensity: Intensity{10, time.Hour}, Children: []Child{
-				{ID: "slow", Start: scriptOf(script{terminate: func(*Process, error) { time.Sleep(time.Second); ended = true }})},
+				{ID: "slow", Start: scriptOf(script{terminate: func(*Process, error) {
+					time.Sleep(time.Second)
+					ended = true
+				}})},
 				{ID: "h", Restart: Temporary, Start: scriptOf(script{})},
 				{ID: "w", Restart: Temporary, Start: scriptOf(script{})},
 			}}
@@ -166,11 +179,13 @@ func TestAStopIsBegunOnce(t *testing.T) {
 				g.set(make(chan struct{}))
 				tell(t, r.ref("s/h"), func(p *Process) error { p.SetHeir(stubborn{&g}); return nil })
 				tell(t, r.ref("s/w"), func(p *Process) error { p.SetHeir(walkout{&left}); return nil })
-				tell(t, r.ref("s/h"), func(*Process) error { return Normal }) // its supervisor is at its heir
+				// The end of h makes its supervisor call Abandon of the state.
+				tell(t, r.ref("s/h"), func(*Process) error { return Normal })
 				stopped := make(chan error, 1)
 				go func() { stopped <- TerminateChild(context.Background(), r.tree.Ref(), "s") }()
 				synctest.Wait()
-				tell(t, r.ref("s/w"), func(*Process) error { return Normal }) // which it hears between the order and its end
+				// The supervisor handles the end of w between the order and its own end.
+				tell(t, r.ref("s/w"), func(*Process) error { return Normal })
 				close(g.set(nil))
 				if err := <-stopped; err != nil {
 					t.Error(err)
@@ -183,7 +198,8 @@ func TestAStopIsBegunOnce(t *testing.T) {
 	}
 }
 
-// Nor is a stop lost on a supervisor that has decided to end by itself since, and whose goroutine is taken in the middle of that.
+// A stop is not lost when the supervisor has decided to end by itself since, and its goroutine is
+// ended in the middle of that.
 func TestAStopOutlivesAnEndThatIsBrokenOff(t *testing.T) {
 	left := 0
 	var g gated
@@ -194,11 +210,12 @@ func TestAStopOutlivesAnEndThatIsBrokenOff(t *testing.T) {
 		g.set(make(chan struct{}))
 		tell(t, r.ref("s/h"), func(p *Process) error { p.SetHeir(stubborn{&g}); return nil })
 		tell(t, r.ref("s/w"), func(p *Process) error { p.SetHeir(walkout{&left}); return nil })
-		tell(t, r.ref("s/h"), func(*Process) error { return Normal }) // its supervisor is at its heir
+		// The end of h makes its supervisor call Abandon of the state.
+		tell(t, r.ref("s/h"), func(*Process) error { return Normal })
 		stopped := make(chan error, 1)
 		go func() { stopped <- TerminateChild(context.Background(), r.tree.Ref(), "s") }()
 		synctest.Wait()
-		tell(t, r.ref("s/w"), func(*Process) error { return errTest }) // for which it gives up
+		tell(t, r.ref("s/w"), func(*Process) error { return errTest }) // makes the supervisor give up
 		close(g.set(nil))
 		time.Sleep(time.Minute)
 		select {

@@ -6,32 +6,35 @@ import (
 	"time"
 )
 
-// Done is the message with which an owned goroutine's end reaches the worker that started it.
+// Done is the message that tells a worker that a goroutine it owns has ended.
 type Done struct {
 	Name string
-	Err  error // what the function returned; ErrGoexit when it did not return
+	Err  error // result of the function; ErrGoexit when it did not return
 
 	origin string
 }
 
-// Origin is whom the goroutine worked for: see GoFor.
+// Origin returns the origin that the goroutine worked for; see GoFor.
 func (d Done) Origin() string { return d.origin }
 
 // routine is one owned goroutine.
 type routine struct {
 	name   string
-	origin string // whom its panic is charged to; see Attributed
+	origin string // its panic is charged to this origin; see Attributed
 }
 
-// Go runs f in a goroutine that belongs to this incarnation: its context ends when termination of the incarnation
-// begins, its end arrives as a Done message, its panic is a crash of the incarnation, and the incarnation has not
-// ended before it has returned (within the child's Shutdown; after that it is abandoned with an event). It must not
-// touch the worker's state: Post and PostWait are its way back. Go may be called from an owned goroutine too, and from
-// Terminate: once termination has begun f runs with a context that has ended already, so that what it was to answer is
-// answered. Only when the incarnation is over, which its abandoned leftovers may not know, f is not run.
+// Go runs f in a goroutine that belongs to this incarnation. The context of f ends when termination
+// of the incarnation begins. The end of f arrives as a Done message; a panic in f is a crash of the
+// incarnation. An ending incarnation waits until f has returned, but no longer than the child's
+// Shutdown. Then the goroutine is abandoned, with an Abandoned event.
+//
+// f must not touch the worker's state; it reports back with Post and PostWait. Go may also be
+// called from an owned goroutine and from Terminate. Once termination has begun, f runs with a
+// context that has ended already, so that calls which f is to answer get an answer. When the
+// incarnation is over, which an abandoned goroutine may not notice, f does not run.
 func (p *Process) Go(name string, f func(ctx context.Context) error) { p.GoFor("", name, f) }
 
-// GoFor is Go on behalf of an origin, to which a panic of f is charged; see Attributed.
+// GoFor is Go on behalf of an origin. A panic of f is charged to that origin; see Attributed.
 func (p *Process) GoFor(origin, name string, f func(ctx context.Context) error) {
 	ctx := p.Context()
 	r := &routine{name, origin}
@@ -53,7 +56,8 @@ func (p *Process) GoFor(origin, name string, f func(ctx context.Context) error) 
 	go p.run(ctx, r, f)
 }
 
-// Sleep waits on the system's clock, less when ctx ends: then it returns its cause. It is for owned goroutines.
+// Sleep waits for d on the system's clock. When ctx ends first, it returns the cause of ctx. It is
+// for owned goroutines.
 func (p *Process) Sleep(ctx context.Context, d time.Duration) error {
 	over := make(chan struct{})
 	defer p.guard.sys.clock.AfterFunc(d, func() { close(over) }).Stop()
@@ -65,7 +69,7 @@ func (p *Process) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// run is the goroutine.
+// run is the body of the goroutine.
 func (p *Process) run(ctx context.Context, r *routine, f func(ctx context.Context) error) {
 	done := Done{Name: r.name, Err: ErrGoexit, origin: r.origin}
 	returned := false
@@ -101,7 +105,7 @@ func (p *Process) routineEnded(r *routine, done Done, crash *CrashReport) {
 	}
 }
 
-// routines is the names of the owned goroutines that run.
+// routines returns the names of the owned goroutines that run, sorted.
 func (p *Process) routines() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,16 +120,16 @@ func (p *Process) routines() []string {
 	return names
 }
 
-// routineCrash tells a worker that a goroutine of its has panicked.
+// routineCrash tells a worker that one of its goroutines has panicked.
 type routineCrash struct {
 	p      *Process
 	report *CrashReport
 }
 
-// giveUp tells a worker that ends by itself that its goroutines had their time.
+// giveUp tells a worker that ends by itself that the time of its goroutines is over.
 type giveUp struct{ p *Process }
 
-// abandonRoutines reports the goroutines that are still there as abandoned.
+// abandonRoutines reports the goroutines that still run as abandoned.
 func (p *Process) abandonRoutines(budget time.Duration) {
 	each(p.routines(), func(name string) {
 		p.guard.sys.emit(Abandoned{p.guard.row.about(p.inc, p.Now()), name, budget})

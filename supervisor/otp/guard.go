@@ -7,7 +7,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// phase is where a process is in its life.
+// phase is the phase of a process's life.
 //
 //	starting -> running -> ending -> parked -> starting …   (a worker, restarted in place)
 //	starting | running | parked -> ending -> left
@@ -16,33 +16,36 @@ type phase uint8
 const (
 	starting phase = iota
 	running
-	ending // its end has begun
-	ended  // its end is complete, but not yet reported
-	parked // it waits, shut, for its supervisor's verdict
-	left   // it is gone
+	ending // the end has begun
+	ended  // the end is complete, but not yet reported
+	parked // it waits, shut, for its supervisor's decision
+	left   // it has left
 )
 
-// body is what a guard guards: a worker's incarnation or a supervisor's. Its methods run on the process's own goroutine and may panic: the panic
-// comes back to the guard as EscalateFailure.
+// body is what a guard guards: the incarnation of a worker or of a supervisor. Its methods run on
+// the process's own goroutine and may panic. The panic comes back to the guard as EscalateFailure.
 type body interface {
-	// begin ends in guard.ready or guard.failed, at once or later.
+	// begin starts the incarnation. At once or later, it calls guard.ready or guard.failed.
 	begin()
-	// receive handles one message; its result is the reason to end, if any.
+	// receive handles one message. A non-nil result is the reason to end.
 	receive(msg any) error
-	// conclude ends it, and ends in guard.concluded, at once or later. It is called again after a panic in itself.
+	// conclude ends the incarnation. At once or later, it calls guard.concluded. After a panic in
+	// conclude, it is called again.
 	conclude(reason error)
 	// signal handles a system message that the guard does not know.
 	signal(msg any)
 }
 
-// guard is one process of a row. It stands between protoactor's mailbox seam and protoactor's actor context, and
-// repairs the context's life cycle:
+// guard is one process of a row. It stands between protoactor's mailbox interface and protoactor's
+// actor context, and repairs the life cycle of the context:
 //
-//   - a panic anywhere is an exit with a report, and only what it hit fails;
-//   - an incarnation's end is complete (Terminate has run, its goroutines are gone) before its supervisor hears of it;
-//   - Restart begins an incarnation if one has ended, and is ignored at any other time, so nothing is resurrected;
-//   - Stop ends the incarnation first, then fails what is left in the mailbox, then leaves;
-//   - once abandoned, nothing it does has effect.
+//   - A panic anywhere is an exit with a report, and only the message that caused it fails.
+//   - The end of an incarnation is complete (Terminate has run, its goroutines have ended) before
+//     its supervisor hears of it.
+//   - Restart begins an incarnation if one has ended. At any other time it is ignored, so nothing
+//     is resurrected.
+//   - Stop ends the incarnation first, then fails what is left in the mailbox, then leaves.
+//   - Once abandoned, none of its actions has an effect.
 type guard struct {
 	sys *System
 	row *row
@@ -53,63 +56,70 @@ type guard struct {
 	box mailbox
 
 	// Written by the supervisor, read by the process.
-	killed    atomic.Bool // no time for Terminate
+	killed    atomic.Bool // end without Terminate
 	abandoned atomic.Bool
-	relic     atomic.Pointer[any] // the heir that only it may touch, because it is in the middle of something
-	debts     atomic.Pointer[debts]
-	missed    atomic.Bool            // it is counted among those who have not come back
-	behalf    atomic.Pointer[string] // on whose behalf it does a part of what it does; see Process.OnBehalf
+	// relic is carried state that only this process may touch, because it is in the middle of a
+	// change.
+	relic  atomic.Pointer[any]
+	debts  atomic.Pointer[debts]
+	missed atomic.Bool            // it is counted among those that have not returned
+	behalf atomic.Pointer[string] // origin for which it works at the moment; see Process.OnBehalf
 
-	// Written by the process, read by its supervisor and by those who abandon it.
-	current atomic.Pointer[Process] // a worker's incarnation
-	number  atomic.Uint64           // of the incarnation
+	// Written by the process, read by its supervisor and by code that abandons it.
+	current atomic.Pointer[Process] // incarnation of a worker
+	number  atomic.Uint64           // number of the incarnation
 
-	// The process's own.
-	phase     phase
-	stopping  bool // a Stop order has come
-	reason    error
-	report    *CrashReport
-	started   bool // the incarnation became ready
-	due       bool // proceed is on its way
-	broken    bool // the end has panicked
-	overtaken bool // a supervisor ends by its own decision, taken since it was told to: what is on its way is not to end it once more
-	ordered   bool // its end was ordered by the supervisor, who then watches the time
+	// Used only by the process itself.
+	phase    phase
+	stopping bool // a Stop order has arrived
+	reason   error
+	report   *CrashReport
+	started  bool // the incarnation was ready once
+	due      bool // a proceed signal is on its way
+	broken   bool // the code that ends it has panicked
+	// overtaken says that a supervisor was told to end, but decided to end by itself before it began
+	// to. The proceed signal that is on its way must not end it once more.
+	overtaken bool
+	ordered   bool // its supervisor ordered the end and sets its deadline
 	body      body
-	opened    any // the message in hand, when it came in an envelope
+	opened    any // content of the envelope being handled, nil without envelope
 }
 
-// exit is an incarnation's end, as the supervisor hears of it.
+// exit is the end of an incarnation, as reported to its supervisor.
 type exit struct {
 	guard   *guard
 	inc     uint64
 	reason  error
 	report  *CrashReport
-	started bool // false: it did not become ready
-	parked  bool // the process waits for a verdict; false: it has left
+	started bool // false: it was never ready
+	parked  bool // the process waits for a decision; false: it has left
 	at      time.Time
 }
 
-// Signals on the system queue, beside protoactor's.
+// Signals on the system queue, in addition to protoactor's.
 type (
-	readied  struct{ guard *guard } // to a supervisor: a child is ready
-	halted   struct{ exit *exit }   // to a supervisor: a child's incarnation has ended; its process waits for the verdict, or has left
-	endOrder struct{}               // to a worker: end the incarnation, keep the process
-	proceed  struct{}               // to itself: go on with the end
+	readied struct{ guard *guard } // to a supervisor: a child is ready
+	// halted tells a supervisor that a child's incarnation has ended. Its process waits for a
+	// decision, or has left.
+	halted   struct{ exit *exit }
+	endOrder struct{} // to a worker: end the incarnation, keep the process
+	proceed  struct{} // to itself: continue with the end
 )
 
 func (g *guard) attach(ctx actor.MessageInvoker) { g.ctx = ctx }
 
 func (g *guard) inc() uint64 { return g.number.Load() }
 
-// InvokeUserMessage hands one message to the body. It does not go by way of protoactor's context: its user path has no
-// part in what is promised here, and its frames make the small stack of a fresh goroutine grow at every wake-up, which
-// costs three times as much as all the rest of a call.
+// InvokeUserMessage hands one message to the body. It bypasses protoactor's context. Nothing that
+// this package promises needs the context's user path, and its frames make the small stack of a
+// fresh goroutine grow at every wake-up, which would cost three times as much as the rest of a
+// call.
 func (g *guard) InvokeUserMessage(msg any) {
 	if g.abandoned.Load() {
 		g.refuse(msg, ErrKilled)
 		return
 	}
-	if g.behalf.Load() != nil { // a panic was recovered from
+	if g.behalf.Load() != nil { // left behind by a panic that was recovered
 		g.behalf.Store(nil)
 	}
 	if p := g.current.Load(); p != nil {
@@ -183,14 +193,14 @@ func (g *guard) InvokeSystemMessage(msg any) {
 	}
 }
 
-// Receive hears from protoactor that the process has started. Its end the guard has seen to already.
+// Receive learns from protoactor that the process has started. The guard handles the end itself.
 func (g *guard) Receive(ctx actor.Context) {
 	if _, ok := ctx.Message().(*actor.Started); ok {
 		g.begin()
 	}
 }
 
-// begin begins an incarnation.
+// begin starts an incarnation.
 func (g *guard) begin() {
 	if g.row.child().Start.Type() == SupervisorType {
 		g.body = &supervisor{guard: g}
@@ -200,8 +210,8 @@ func (g *guard) begin() {
 	g.body.begin()
 }
 
-// EscalateFailure is where every panic and every Goexit on the process's goroutine arrives, on the stack that panicked. Others are told last: a Fail may
-// take the goroutine with it.
+// EscalateFailure gets every panic and every Goexit on the process's goroutine, on the stack that
+// panicked. It fails the message last, because a Fail may end the goroutine.
 func (g *guard) EscalateFailure(value any, msg any) {
 	about := msg
 	if pc, own := msg.(*parcel); own && g.opened != nil {
@@ -216,19 +226,21 @@ func (g *guard) EscalateFailure(value any, msg any) {
 	case starting, running:
 		g.end(rep, rep)
 	case ending:
-		// The end itself panicked, or something between the order for it and its begin. It goes on with what is left of it.
+		// The end itself panicked, or something between the order to end and its begin. Continue with the
+		// rest of the end.
 		g.overtaken = false
 		g.broken = g.broken || value != ErrGoexit
 		g.goOn()
 		g.sys.emit(TerminatePanicked{g.row.about(g.inc(), rep.At), rep})
-	case left: // a Fail of what waited took the goroutine with it; who supervises it has not heard yet
+	// The Fail of a waiting message ended the goroutine. The supervisor has not heard of the end yet.
+	case left:
 		if g.ctx != nil {
 			g.goOn()
 		}
 	}
 }
 
-// refuse fails the message in hand, unless whoever has fenced the process off has done so.
+// refuse fails the message being handled, unless the code that isolated the process has done so.
 func (g *guard) refuse(msg any, reason error) {
 	if g.box.claim() {
 		g.sys.fail(g.row.path, msg, reason)
@@ -240,7 +252,7 @@ func (g *guard) reset() {
 	g.opened = nil
 }
 
-// ready: the incarnation takes messages, unless its end has begun while it started.
+// ready lets the incarnation take messages, unless its end began while it started.
 func (g *guard) ready() {
 	if g.phase != starting || g.abandoned.Load() {
 		return
@@ -254,10 +266,10 @@ func (g *guard) ready() {
 	}
 }
 
-// failed: the start has failed in an orderly way.
+// failed ends an incarnation whose start has failed without a panic.
 func (g *guard) failed(reason error) { g.end(reason, nil) }
 
-// returned: Receive has returned a reason to end.
+// returned ends an incarnation whose receive has returned a reason to end.
 func (g *guard) returned(reason error, msg any) {
 	var rep *CrashReport
 	if !IsNormal(reason) {
@@ -267,8 +279,8 @@ func (g *guard) returned(reason error, msg any) {
 	g.end(reason, rep)
 }
 
-// end begins the end of the incarnation. The end itself runs as a message of its own, so that a panic in it is caught
-// as any other.
+// end begins the end of the incarnation. The end itself runs as a separate message, so that a panic
+// in it is caught like any other.
 func (g *guard) end(reason error, rep *CrashReport) {
 	g.phase, g.reason, g.report = ending, reason, rep
 	g.behalf.Store(nil)
@@ -279,7 +291,8 @@ func (g *guard) end(reason error, rep *CrashReport) {
 	g.goOn()
 }
 
-// goOn has the end begun, or gone on with: once, however often it is called until then. A worker's goroutines do that too, by themselves.
+// goOn requests that the end begins or continues. The request is made once, even if goOn is called
+// several times before it is handled. A worker's goroutines also request it, without goOn.
 func (g *guard) goOn() {
 	if !g.due {
 		g.due = true
@@ -287,18 +300,20 @@ func (g *guard) goOn() {
 	}
 }
 
-// closing begins the end of a supervisor that decided for it and sees to it itself.
+// closing begins the end of a supervisor that has decided to end and stops its children itself.
 func (g *guard) closing(reason error) {
-	g.overtaken = g.due // it was told to stop, and has not begun to
+	g.overtaken = g.due // it was told to stop and has not begun to
 	g.phase, g.reason = ending, reason
 	g.box.shut()
 }
 
-// stop is the order to end and leave.
+// stop handles the order to end and leave.
 func (g *guard) stop() {
 	g.stopping, g.ordered = true, true
 	switch g.phase {
-	case starting, running: // a starting worker is never interrupted here, a starting supervisor is
+	// A starting worker is never interrupted here, because Init has returned before. A starting
+	// supervisor is.
+	case starting, running:
 		reason := ErrShutdown
 		if g.killed.Load() {
 			reason = ErrKilled
@@ -309,9 +324,10 @@ func (g *guard) stop() {
 	}
 }
 
-// concluded: the end is complete.
+// concluded completes the end of an incarnation. The process then leaves, or is parked until its
+// supervisor decides.
 func (g *guard) concluded() {
-	if g.abandoned.Load() { // who watches the row watches its successor
+	if g.abandoned.Load() { // watchers of the row watch the successor
 		return
 	}
 	if p := g.current.Swap(nil); p != nil {
@@ -327,7 +343,7 @@ func (g *guard) concluded() {
 	g.tell(halted{g.exit(true)})
 }
 
-// tell hands over to the supervisor, which hears this.
+// tell sends a signal to the supervisor and lets this goroutine continue there.
 func (g *guard) tell(news any) {
 	g.box.handOver(&g.sup.guard.box)
 	g.sup.guard.box.PostSystemMessage(news)
@@ -337,12 +353,14 @@ func (g *guard) exit(parked bool) *exit {
 	return &exit{g, g.inc(), g.reason, g.report, g.started, parked, g.sys.clock.Now()}
 }
 
-// leave ends the process: what waits is failed, the supervisor hears of it.
+// leave ends the process: it fails the waiting messages and tells the supervisor.
 func (g *guard) leave() {
 	g.phase = left
 	e := g.exit(false)
 	left, _ := g.box.close(ErrNoProc, false)
-	g.sys.mourn(left) // who waits for the end finds that told; when this takes the goroutine with it, leave is called once more
+	// First the waiting messages fail, so that code that waits for the end sees them failed. If a Fail
+	// ends the goroutine, leave is called once more.
+	g.sys.mourn(left)
 	g.ctx.InvokeSystemMessage(stopOrder)
 	g.let()
 	if g.sup == nil {
@@ -352,7 +370,8 @@ func (g *guard) leave() {
 	g.tell(halted{e})
 }
 
-// let lets go of what the process was doing once it has left: who has its address may keep it for long.
+// let drops what the process worked with, once it has left. Code that has its address may keep the
+// guard for long.
 func (g *guard) let() { g.body, g.ctx = nil, nil }
 
 func (g *guard) overloaded() {

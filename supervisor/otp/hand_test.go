@@ -32,7 +32,7 @@ func TestTheBellStopsTheHand(t *testing.T) {
 		t.Errorf("a signal: tick %d, %d taken, want 9 and 2", h.at().tick(), h.taken(0))
 	}
 	h.ring()
-	h.first(10) // the answer
+	h.first(10) // the reaction to the flag
 	if !h.next(10) || h.taken(2) != 2 {
 		t.Errorf("it does not go on after it has answered the bell: %d taken", h.taken(2))
 	}
@@ -69,7 +69,7 @@ func TestTheFrontOfAQueueStays(t *testing.T) {
 		}
 		seen := slices.Clone(front)
 		for range round % 3 {
-			q.push(next) // it may need another ring
+			q.push(next) // may make the ring grow
 			next++
 		}
 		if !slices.Equal(front, seen) || len(front) == 0 && q.len() > 0 {
@@ -84,28 +84,29 @@ func TestTheFrontOfAQueueStays(t *testing.T) {
 	}
 }
 
-// Letters that the goroutine was given together count against the bound until each is taken, a crash on one leaves those behind it to
-// the next incarnation, and so does an end.
+// Messages that the goroutine was given together count against the limit until each is taken. A
+// crash on one of them leaves the ones behind it to the next incarnation, and so does an end.
 func TestWhatIsGivenTogetherIsTakenOneByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		var r *rig
 		var seen []string
-		child := Child{ID: "a", Mailbox: 4, Start: scriptOf(script{receive: func(p *Process, msg any) error {
-			seen = append(seen, fmt.Sprint(p.Incarnation(), msg))
-			switch msg {
-			case "block":
-				<-gate
-			case 1: // 2, 3 and 4 wait
-				one, two := r.ref("a").Send("late"), r.ref("a").Send("too late")
-				seen = append(seen, fmt.Sprint(one, two))
-			case 2:
-				panic("on purpose")
-			case 4:
-				return Normal
-			}
-			return nil
-		}})}
+		child := Child{ID: "a", Mailbox: 4,
+			Start: scriptOf(script{receive: func(p *Process, msg any) error {
+				seen = append(seen, fmt.Sprint(p.Incarnation(), msg))
+				switch msg {
+				case "block":
+					<-gate
+				case 1: // 2, 3 and 4 wait
+					one, two := r.ref("a").Send("late"), r.ref("a").Send("too late")
+					seen = append(seen, fmt.Sprint(one, two))
+				case 2:
+					panic("on purpose")
+				case 4:
+					return Normal
+				}
+				return nil
+			}})}
 		r = newRig(t)
 		defer r.close()
 		r.tree, r.err = r.sys.Start(context.Background(), "top", one(child))
@@ -118,21 +119,23 @@ func TestWhatIsGivenTogetherIsTakenOneByOne(t *testing.T) {
 		}
 		close(gate)
 		synctest.Wait()
-		want := []string{"1block", "1 1", fmt.Sprint(nil, " ", ErrOverloaded), "1 2", "2 3", "2 4", "3late"}
+		want := []string{
+			"1block", "1 1", fmt.Sprint(nil, " ", ErrOverloaded), "1 2", "2 3", "2 4", "3late",
+		}
 		if !slices.Equal(seen, want) {
 			t.Errorf("%q, want %q", seen, want)
 		}
 	})
 }
 
-// The memory of a burst is there for the next one, and is given back when there has been none for a while: also by a process that took over
-// what waited.
+// The memory of a burst is kept for the next burst and freed after a while without one. That also
+// holds for a process that took over waiting messages.
 func TestAMailboxGivesABurstBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		gate := make(chan struct{}, 2)
-		defer func() { gate <- struct{}{} }() // for who hangs
+		defer func() { gate <- struct{}{} }() // for the worker that hangs
 		r.tree, r.err = r.sys.Start(context.Background(), "top", one(Child{
 			ID: "a", Mailbox: 1000, Soft: time.Second, Hard: 2 * time.Second,
 			Start: scriptOf(script{receive: func(_ *Process, msg any) error {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// parcelled is a message that counts what becomes of it.
+// parcelled is a message that counts how often it was begun and failed.
 type parcelled struct {
 	sender, n     int
 	takes         time.Duration
@@ -19,11 +19,14 @@ type parcelled struct {
 
 func (m *parcelled) Fail(error) { m.failed.Add(1) }
 
-// Around a replacement no message is lost, none is handled twice, and those of one sender keep their order: whoever comes back just before or just
-// after its Hard, whoever sends meanwhile, and whether anybody takes over or not.
+// Around a replacement no message is lost or handled twice, and the messages of one sender keep
+// their order. The stuck worker may return just before or just after its Hard, messages may be sent
+// meanwhile, and there may be a successor or none.
 func TestNoMessageIsLostOrHandledTwiceAroundAReplacement(t *testing.T) {
 	for seed := range uint64(40) {
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { handOver(t, rand.New(rand.NewPCG(seed, 5))) })
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			handOver(t, rand.New(rand.NewPCG(seed, 5)))
+		})
 	}
 }
 
@@ -43,9 +46,11 @@ func handOver(t *testing.T, random *rand.Rand) {
 		time.Sleep(m.takes)
 		return nil
 	}})
-	spec := Spec{Strategy: OneForOne, Intensity: Intensity{random.IntN(6), time.Hour}, Children: []Child{
-		{ID: "a", Start: start, Mailbox: 64, Restart: []Restart{Permanent, Transient, Temporary}[random.IntN(3)]},
-	}}
+	spec := Spec{Strategy: OneForOne, Intensity: Intensity{random.IntN(6), time.Hour},
+		Children: []Child{
+			{ID: "a", Start: start, Mailbox: 64,
+				Restart: []Restart{Permanent, Transient, Temporary}[random.IntN(3)]},
+		}}
 	bubble(t, spec, func(t *testing.T, r *rig) {
 		a := r.ref("a")
 		var all sync.WaitGroup
@@ -73,7 +78,8 @@ func handOver(t *testing.T, random *rand.Rand) {
 			for _, m := range list {
 				begun, failed := m.begun.Load(), m.failed.Load()
 				if begun > 1 || failed > 1 || begun+failed == 0 || begun+failed == 2 && m.takes == 0 {
-					t.Errorf("sender %d, message %d that takes %s: begun %d times, failed %d times", m.sender, m.n, m.takes, begun, failed)
+					t.Errorf("sender %d, message %d that takes %s: begun %d times, failed %d times", m.sender, m.n,
+						m.takes, begun, failed)
 				}
 			}
 		}

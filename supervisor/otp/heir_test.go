@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// will is an heir.
+// will is carried state.
 type will struct{ dropped []error }
 
 func (h *will) Abandon(reason error) { h.dropped = append(h.dropped, reason) }
@@ -21,13 +21,16 @@ func (r *rig) dropped() (list []string) {
 	return list
 }
 
-// What an heir has in it that crashes each incarnation right after its start costs the heir, not the siblings.
+// Carried state that crashes each incarnation right after its start is dropped. Siblings are not
+// affected.
 func TestAnHeirThatCrashesEveryIncarnationIsAbandoned(t *testing.T) {
 	for name, poison := range map[string]func(p *Process){
-		"in Init":        func(*Process) { panic("poison") },
-		"by a timer":     func(p *Process) { p.After(10*time.Millisecond, "poison") },
-		"by its own":     func(p *Process) { _ = p.Post("poison") },
-		"in a goroutine": func(p *Process) { p.Go("io", func(context.Context) error { panic("poison") }) },
+		"in Init":    func(*Process) { panic("poison") },
+		"by a timer": func(p *Process) { p.After(10*time.Millisecond, "poison") },
+		"by its own": func(p *Process) { _ = p.Post("poison") },
+		"in a goroutine": func(p *Process) {
+			p.Go("io", func(context.Context) error { panic("poison") })
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := &will{}
@@ -40,7 +43,10 @@ func TestAnHeirThatCrashesEveryIncarnationIsAbandoned(t *testing.T) {
 				},
 				receive: func(_ *Process, msg any) error { panic(msg) },
 			})
-			spec := Spec{Intensity: Intensity{5, 10 * time.Second}, Children: []Child{{ID: "a", Start: start}, {ID: "b", Start: scriptOf(script{})}}}
+			spec := Spec{
+				Intensity: Intensity{5, 10 * time.Second},
+				Children:  []Child{{ID: "a", Start: start}, {ID: "b", Start: scriptOf(script{})}},
+			}
 			bubble(t, spec, func(t *testing.T, r *rig) {
 				tell(t, r.ref("a"), func(p *Process) error { p.SetHeir(h); panic("crash") })
 				time.Sleep(time.Second)
@@ -56,13 +62,15 @@ func TestAnHeirThatCrashesEveryIncarnationIsAbandoned(t *testing.T) {
 	}
 }
 
-// A message that crashes its receiver is gone with the crash, so it says little about the heir; nor does an end without a panic, nor a crash
-// later on.
+// A message that crashes its receiver is gone with the crash, so it says little about the carried
+// state. Neither does an end without a panic, nor a later crash.
 func TestAnHeirIsNotAbandonedForWhatItDidNotDo(t *testing.T) {
 	crash := func(*Process) error { panic("message") }
 	for name, end := range map[string]func(t *testing.T, r *rig){
 		"messages": func(t *testing.T, r *rig) { tell(t, r.ref("a"), crash) },
-		"errors":   func(t *testing.T, r *rig) { tell(t, r.ref("a"), func(*Process) error { return errTest }) },
+		"errors": func(t *testing.T, r *rig) {
+			tell(t, r.ref("a"), func(*Process) error { return errTest })
+		},
 		"late": func(t *testing.T, r *rig) {
 			tell(t, r.ref("a"), func(p *Process) error { p.After(heirTrial, crash); return nil })
 			time.Sleep(heirTrial)
@@ -86,10 +94,14 @@ func TestAnHeirIsNotAbandonedForWhatItDidNotDo(t *testing.T) {
 	}
 }
 
-// With the last restart that its supervisor may make, an heir that only messages crash with is given up too: it would be lost with everybody's.
+// Before the last restart that the intensity allows, carried state is dropped even if only messages
+// crashed: otherwise it would be lost with that of all siblings.
 func TestTheLastRestartIsTriedWithoutTheHeir(t *testing.T) {
 	h, other := &will{}, &will{}
-	spec := Spec{Intensity: Intensity{5, time.Hour}, Children: []Child{{ID: "a", Start: scriptOf(script{})}, {ID: "b", Start: scriptOf(script{})}}}
+	spec := Spec{
+		Intensity: Intensity{5, time.Hour},
+		Children:  []Child{{ID: "a", Start: scriptOf(script{})}, {ID: "b", Start: scriptOf(script{})}},
+	}
 	bubble(t, spec, func(t *testing.T, r *rig) {
 		tell(t, r.ref("a"), func(p *Process) error { p.SetHeir(h); return nil })
 		tell(t, r.ref("b"), func(p *Process) error { p.SetHeir(other); return nil })

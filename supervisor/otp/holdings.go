@@ -1,17 +1,17 @@
 package otp
 
-// Holdings are the resources that the process of one row holds or owes. They are counted when a snapshot is taken, so
-// that counting costs nothing in between. A process at rest returns to the same numbers; what stays above them after
-// the work is done is a leak.
+// Holdings counts the resources that the process of one row holds. They are counted when a snapshot
+// is taken, so counting costs nothing otherwise. A process at rest returns to the same numbers; a
+// number that stays higher after the work is done shows a leak.
 type Holdings struct {
-	Monitors int // monitors and links that the process has asked for
-	Watchers int // monitors and links of others that wait for the end of what runs in this row
+	Monitors int // monitors and links that the process has requested
+	Watchers int // monitors and links of others on what runs in this row
 	Timers   int // timers that have not fired
-	Replies  int // calls that the process has taken and not answered
+	Replies  int // pending replies: calls that the process has taken and not answered
 }
 
-// holdings counts what the process of a row holds. It takes three locks, one after the other, for as long as counting
-// takes, and asks no actor.
+// holdings counts what the process of a row holds. It takes three locks, one after the other, only
+// while it counts, and asks no actor.
 func (r *row) holdings() (h Holdings) {
 	r.mu.Lock()
 	h.Watchers = r.watchers.len()

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// A snapshot counts what each process holds, and nothing is counted after it was given back or its incarnation ended.
+// A snapshot counts what each process holds. Nothing is counted after it was given back, or after
+// its incarnation ended.
 func TestHoldingsAreCountedAndGivenBack(t *testing.T) {
 	type ask = Call[int, int]
 	var taken *ask
@@ -16,7 +17,8 @@ func TestHoldingsAreCountedAndGivenBack(t *testing.T) {
 		return nil
 	}})
 	spec := Spec{Intensity: Intensity{9, time.Hour}, Children: []Child{
-		{ID: "a", Start: scriptOf(script{})}, {ID: "b", Start: scriptOf(script{})}, {ID: "c", Start: answering},
+		{ID: "a", Start: scriptOf(script{})}, {ID: "b", Start: scriptOf(script{})},
+		{ID: "c", Start: answering},
 	}}
 	bubble(t, spec, func(t *testing.T, r *rig) {
 		want := func(when string, a, b, c Holdings) {
@@ -42,7 +44,8 @@ func TestHoldingsAreCountedAndGivenBack(t *testing.T) {
 		tell(t, r.ref("a"), hold)
 		want("after two monitors of one and two timers", full, watched, Holdings{})
 		tell(t, r.ref("a"), func(p *Process) error { p.Demonitor(refB); timer.Stop(); return nil })
-		want("after the monitor and one timer were taken back", Holdings{Timers: 1}, Holdings{}, Holdings{})
+		want("after the monitor and one timer were taken back", Holdings{Timers: 1},
+			Holdings{}, Holdings{})
 		time.Sleep(2 * time.Minute)
 		want("after the other timer fired", Holdings{}, Holdings{}, Holdings{})
 		if other.Stop() {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// gated blocks whom it is asked to, until it is let go.
+// gated blocks its callers until its gate is closed.
 type gated struct {
 	mu   sync.Mutex // guards gate
 	gate chan struct{}
@@ -27,7 +27,7 @@ func (g *gated) wait() {
 	}
 }
 
-// set is what blocks from now on, nil for nothing; it returns what did.
+// set sets the gate that blocks from now on, nil for none, and returns the old one.
 func (g *gated) set(gate chan struct{}) (was chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -35,15 +35,21 @@ func (g *gated) set(gate chan struct{}) (was chan struct{}) {
 	return was
 }
 
-// An Init that hangs is reported after Soft, with where it is, and is a failed start after StartTimeout.
+// An Init that hangs is reported after Soft, with its stack, and is a failed start after
+// StartTimeout.
 func TestAHungInitIsReported(t *testing.T) {
 	var g gated
-	bubble(t, one(Child{ID: "a", StartTimeout: 5 * time.Second, Start: scriptOf(script{init: func(*Process) error { g.wait(); return nil }})}), func(t *testing.T, r *rig) {
+	bubble(t, one(Child{ID: "a", StartTimeout: 5 * time.Second,
+		Start: scriptOf(script{init: func(*Process) error {
+			g.wait()
+			return nil
+		}})}), func(t *testing.T, r *rig) {
 		g.set(make(chan struct{}))
 		tell(t, r.ref("a"), func(*Process) error { return errTest })
 		time.Sleep(DefaultSoft + 2*time.Second)
 		stuck := ofType[Stuck](r)
-		if len(stuck) != 1 || stuck[0].Path != "top/a" || !strings.Contains(stuck[0].Report.Stack(), "(*gated).wait") {
+		if len(stuck) != 1 || stuck[0].Path != "top/a" ||
+			!strings.Contains(stuck[0].Report.Stack(), "(*gated).wait") {
 			t.Fatalf("events %+v", stuck)
 		}
 		gate := g.set(nil)
@@ -56,7 +62,7 @@ func TestAHungInitIsReported(t *testing.T) {
 	})
 }
 
-// Inits that hang again and again, far apart, do not use up an intensity; the number of those that may is used up.
+// Inits that hang repeatedly, far apart, do not exceed the intensity. But they use up MaxHung.
 func TestHungStartsAreBounded(t *testing.T) {
 	var g gated
 	spec := Spec{Intensity: Intensity{1, time.Second}, Children: []Child{
@@ -74,15 +80,23 @@ func TestHungStartsAreBounded(t *testing.T) {
 	})
 }
 
-// First starts that hang are bounded in number, however many are asked for at once and again: a pool starts so many at a time, and none while as many do
-// not come back. Another pool does not notice, and who is there already is served.
+// The number of first starts that hang is bounded, however many are requested. A pool starts at
+// most MaxStarting at a time, and none while MaxHung are stuck. Another pool is not affected, and
+// existing children still work.
 func TestHungFirstStartsAreBounded(t *testing.T) {
 	var g gated
 	pool := func(id string, start Start) Child {
-		return Child{ID: id, Start: Supervisor(Spec{Strategy: SimpleOneForOne, Children: []Child{{Restart: Temporary, Start: start}}})}
+		return Child{
+			ID: id,
+			Start: Supervisor(Spec{
+				Strategy: SimpleOneForOne, Children: []Child{{Restart: Temporary, Start: start}},
+			}),
+		}
 	}
 	spec := Spec{Children: []Child{
-		pool("p", WorkerWith(func(any) Behaviour { return &script{init: func(*Process) error { g.wait(); return nil }} })),
+		pool("p", WorkerWith(func(any) Behaviour {
+			return &script{init: func(*Process) error { g.wait(); return nil }}
+		})),
 		pool("q", WorkerWith(func(any) Behaviour { return &script{} })),
 	}}
 	bubble(t, spec, func(t *testing.T, r *rig) {
@@ -129,7 +143,8 @@ func TestHungFirstStartsAreBounded(t *testing.T) {
 	})
 }
 
-// Who comes back from Init too late, while its group is on its way down, takes nothing of what waits for its successor.
+// A worker that returns from Init too late, while its group is being stopped, takes no message that
+// waits for its successor.
 func TestALateInitTakesNoMessages(t *testing.T) {
 	var g gated
 	d := &diary{}
@@ -145,7 +160,8 @@ func TestALateInitTakesNoMessages(t *testing.T) {
 		waiting := &failer{}
 		send(t, r.ref("a"), waiting)
 		old := r.ref("a").row.proc.Load()
-		if _, ok := old.replace(0, ErrStartTimeout); !ok { // as its supervisor does, which then stops others
+		// The supervisor does the same and then stops others.
+		if _, ok := old.replace(0, ErrStartTimeout); !ok {
 			t.Fatal("not replaced")
 		}
 		gate := g.set(nil)
@@ -157,25 +173,37 @@ func TestALateInitTakesNoMessages(t *testing.T) {
 	})
 }
 
-// A supervisor whose spec is made by something that hangs is a start that fails, and does not keep the tree from stopping.
+// A supervisor whose spec function hangs is a failed start, and does not keep the tree from
+// stopping.
 func TestAHungSupervisorStartFails(t *testing.T) {
 	var g gated
-	sub := SupervisorWith(func(any) Spec { g.wait(); return Spec{Children: []Child{{ID: "x", Start: scriptOf(script{})}}} })
-	pool := Child{ID: "p", Start: Supervisor(Spec{Strategy: SimpleOneForOne, Intensity: Intensity{10, time.Hour}, Children: []Child{{Start: sub}}})}
+	sub := SupervisorWith(func(any) Spec {
+		g.wait()
+		return Spec{Children: []Child{{ID: "x", Start: scriptOf(script{})}}}
+	})
+	pool := Child{
+		ID: "p",
+		Start: Supervisor(Spec{
+			Strategy: SimpleOneForOne, Intensity: Intensity{10, time.Hour}, Children: []Child{{Start: sub}},
+		}),
+	}
 	bubble(t, one(pool), func(t *testing.T, r *rig) {
 		g.set(make(chan struct{}))
 		begun := time.Now()
 		_, err := StartChildArgs(context.Background(), r.ref("p"), "s", nil)
-		if took := time.Since(begun); !errors.Is(err, ErrStartTimeout) || took < DefaultStartTimeout || took > DefaultStartTimeout+3*time.Second {
+		if took := time.Since(begun); !errors.Is(err, ErrStartTimeout) || took < DefaultStartTimeout ||
+			took > DefaultStartTimeout+3*time.Second {
 			t.Errorf("start: %v after %s", err, took)
 		}
-		if stuck := ofType[Stuck](r); len(stuck) != 1 || stuck[0].Path != "top/p/s" || !strings.Contains(stuck[0].Report.Stack(), "(*gated).wait") {
+		if stuck := ofType[Stuck](r); len(stuck) != 1 || stuck[0].Path != "top/p/s" ||
+			!strings.Contains(stuck[0].Report.Stack(), "(*gated).wait") {
 			t.Errorf("events %+v", stuck)
 		}
 		go func() { _, err = StartChildArgs(context.Background(), r.ref("p"), "s", nil) }()
 		synctest.Wait()
 		begun = time.Now()
-		if err := r.tree.Shutdown(context.Background()); err != nil || time.Since(begun) > DefaultHard+3*time.Second {
+		if err := r.tree.Shutdown(context.Background()); err != nil ||
+			time.Since(begun) > DefaultHard+3*time.Second {
 			t.Errorf("shutdown: %v after %s", err, time.Since(begun))
 		}
 		synctest.Wait()
@@ -190,12 +218,12 @@ func TestAHungSupervisorStartFails(t *testing.T) {
 	})
 }
 
-// stubborn is an heir whose Abandon hangs, on its supervisor's goroutine.
+// stubborn is carried state whose Abandon hangs, on its supervisor's goroutine.
 type stubborn struct{ g *gated }
 
 func (s stubborn) Abandon(error) { s.g.wait() }
 
-// A supervisor that hangs is abandoned with what is below it, and started again.
+// A supervisor that hangs is abandoned with everything below it, and started again.
 func TestAStuckSupervisorIsReplaced(t *testing.T) {
 	var g gated
 	sub := Supervisor(Spec{Children: []Child{
@@ -228,38 +256,42 @@ func TestAStuckSupervisorIsReplaced(t *testing.T) {
 	})
 }
 
-// leaver is a message whose Fail takes the goroutine with it.
+// leaver is a message whose Fail ends the goroutine.
 type leaver struct{}
 
 func (leaver) Fail(error) { runtime.Goexit() }
 
-// A process whose last act is cut short by somebody else's code has ended nevertheless.
+// A process has ended even if other code ends the goroutine during its last action.
 func TestAnEndIsToldWhateverFailDoes(t *testing.T) {
-	bubble(t, one(Child{ID: "a", Restart: Transient, Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
-		gate := make(chan struct{})
-		send(t, r.ref("a"), func(*Process) error { <-gate; return nil })
-		synctest.Wait()
-		send(t, r.ref("a"), leaver{})
-		ended := make(chan error, 1)
-		go func() { ended <- TerminateChild(context.Background(), r.tree.Ref(), "a") }()
-		synctest.Wait()
-		close(gate)
-		synctest.Wait()
-		select {
-		case err := <-ended:
-			if err != nil {
-				t.Error(err)
+	bubble(t, one(Child{ID: "a", Restart: Transient, Start: scriptOf(script{})}),
+		func(t *testing.T, r *rig) {
+			gate := make(chan struct{})
+			send(t, r.ref("a"), func(*Process) error { <-gate; return nil })
+			synctest.Wait()
+			send(t, r.ref("a"), leaver{})
+			ended := make(chan error, 1)
+			go func() { ended <- TerminateChild(context.Background(), r.tree.Ref(), "a") }()
+			synctest.Wait()
+			close(gate)
+			synctest.Wait()
+			select {
+			case err := <-ended:
+				if err != nil {
+					t.Error(err)
+				}
+			default:
+				t.Error("it has not ended")
+				<-ended
 			}
-		default:
-			t.Error("it has not ended")
-			<-ended
-		}
-	})
+		})
 }
 
-// What a fenced incarnation links is not tied to its successor.
+// A link that an isolated incarnation requests does not tie its successor.
 func TestAStuckWorkerLinksNobody(t *testing.T) {
-	spec := Spec{Intensity: Intensity{10, time.Hour}, Children: []Child{{ID: "a", Start: scriptOf(script{})}, {ID: "b", Start: scriptOf(script{})}}}
+	spec := Spec{
+		Intensity: Intensity{10, time.Hour},
+		Children:  []Child{{ID: "a", Start: scriptOf(script{})}, {ID: "b", Start: scriptOf(script{})}},
+	}
 	bubble(t, spec, func(t *testing.T, r *rig) {
 		gate, b := make(chan struct{}), r.ref("b")
 		tell(t, r.ref("a"), func(p *Process) error { <-gate; p.Link(b); return nil })
@@ -273,17 +305,26 @@ func TestAStuckWorkerLinksNobody(t *testing.T) {
 	})
 }
 
-// A supervisor that comes back late from making its spec takes nothing from its successor.
+// A supervisor that returns late from its spec function takes no row from its successor.
 func TestALateSupervisorTakesNoRows(t *testing.T) {
 	var g gated
-	sub := SupervisorWith(func(any) Spec { g.wait(); return Spec{Children: []Child{{ID: "x", Start: scriptOf(script{})}}} })
-	pool := Child{ID: "p", Start: Supervisor(Spec{Strategy: SimpleOneForOne, Intensity: Intensity{10, time.Hour}, Children: []Child{{Start: sub}}})}
+	sub := SupervisorWith(func(any) Spec {
+		g.wait()
+		return Spec{Children: []Child{{ID: "x", Start: scriptOf(script{})}}}
+	})
+	pool := Child{
+		ID: "p",
+		Start: Supervisor(Spec{
+			Strategy: SimpleOneForOne, Intensity: Intensity{10, time.Hour}, Children: []Child{{Start: sub}},
+		}),
+	}
 	bubble(t, one(pool), func(t *testing.T, r *rig) {
 		if _, err := StartChildArgs(context.Background(), r.ref("p"), "s", nil); err != nil {
 			t.Fatal(err)
 		}
 		g.set(make(chan struct{}))
-		tell(t, r.ref("p/s/x"), func(*Process) error { return errTest }) // and once more: the supervisor restarts
+		// Once more: now the supervisor restarts.
+		tell(t, r.ref("p/s/x"), func(*Process) error { return errTest })
 		_ = r.ref("p/s/x").Send(func(*Process) error { return errTest })
 		time.Sleep(DefaultStartTimeout / 2)
 		gate := g.set(nil)
@@ -304,7 +345,8 @@ func TestALateSupervisorTakesNoRows(t *testing.T) {
 	})
 }
 
-// Check ends who was replaced, before it does what its Process cannot hold back, and nobody hears of it.
+// Check ends a worker that was replaced before an action that its Process cannot prevent. The end
+// is not reported.
 func TestCheckEndsWhoWasReplaced(t *testing.T) {
 	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
 		gate := make(chan struct{})

@@ -2,21 +2,25 @@ package otp
 
 import "time"
 
-// window counts restarts in a true sliding window: the times of the last Restarts of them, in a ring. One more is
-// too many exactly when the oldest of these is still inside the window, so a restart costs the same, amortized, however many
-// there have been, and a budget takes no memory before it is used. (OTP keeps every restart of the period in a list, in whole seconds.)
+// window counts restarts in an exact sliding window. It holds the times of the last limit restarts,
+// in a ring. One more restart is too many exactly when the oldest of these is still inside the
+// window. So a restart has constant amortized cost, however many there were, and a window takes no
+// memory before the first restart. (OTP keeps a list of all restarts of the period, in whole
+// seconds.)
 type window struct {
 	limit  int
 	within time.Duration
-	base   time.Time       // of the first restart; the others are kept as distances from it
-	times  []time.Duration // grows with the restarts that there are, to limit of them; from then on it is a ring
-	next   int             // the oldest of the ring, which the next one replaces
+	base   time.Time // time of the first restart; times are offsets from it
+	// times grows with the restarts, up to limit entries; from then on it is a ring.
+	times []time.Duration
+	next  int // index of the oldest entry of the ring, which is replaced next
 }
 
 func newWindow(i Intensity) window { return window{limit: i.Restarts, within: i.Within} }
 
-// add counts a restart at now and reports whether it is still allowed. The edge of the window is inside it, as in OTP.
-// A clock that went backwards makes restarts younger, never older: the supervisor gives up earlier, not later.
+// add counts a restart at now and reports whether it is allowed. The edge of the window is inside
+// it, as in OTP. A clock that goes backwards makes restarts look younger, never older, so the
+// supervisor gives up earlier, not later.
 func (w *window) add(now time.Time) bool {
 	if w.spent(now) {
 		return false

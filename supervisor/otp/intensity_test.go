@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestWindowIsTrulySliding compares the ring with a list of everything that ever happened.
+// TestWindowIsTrulySliding compares the ring with a list of all restarts.
 func TestWindowIsTrulySliding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(0, 5).Draw(t, "limit")
@@ -17,7 +17,7 @@ func TestWindowIsTrulySliding(t *testing.T) {
 		var all []time.Time
 		for range rapid.IntRange(1, 60).Draw(t, "restarts") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 12).Draw(t, "pause")))
-			inside := 1 // this one
+			inside := 1 // the restart at now
 			for _, at := range all {
 				if now.Sub(at) <= within {
 					inside++
@@ -25,7 +25,8 @@ func TestWindowIsTrulySliding(t *testing.T) {
 			}
 			allowed := w.add(now)
 			if want := inside <= limit; allowed != want {
-				t.Fatalf("restart %d of window %d/%s: allowed %v, want %v", inside, limit, within, allowed, want)
+				t.Fatalf("restart %d of window %d/%s: allowed %v, want %v", inside, limit, within,
+					allowed, want)
 			}
 			if !allowed {
 				return // the supervisor has given up
@@ -48,7 +49,7 @@ func TestWindowSurvivesAClockThatGoesBack(t *testing.T) {
 	}
 }
 
-// A generous budget is one that is not meant to be used: the first crash does not pay for it.
+// A large limit takes no memory at the first restart.
 func TestWindowTakesMemoryForRestartsThatThereWere(t *testing.T) {
 	w := newWindow(Intensity{MaxRestarts, time.Hour})
 	for n := range 100 {

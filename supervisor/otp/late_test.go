@@ -11,10 +11,14 @@ import (
 	"mcpd/internal/fault"
 )
 
-// A start that was given up is not the one that is under way, however late it says that it is ready.
+// When an isolated process reports late that it is ready, the supervisor does not take it for the
+// start that is under way.
 func TestALateStartIsNotItsSuccessors(t *testing.T) {
 	var g gated
-	bubble(t, one(Child{ID: "a", Start: scriptOf(script{init: func(*Process) error { g.wait(); return nil }})}), func(t *testing.T, r *rig) {
+	bubble(t, one(Child{ID: "a", Start: scriptOf(script{init: func(*Process) error {
+		g.wait()
+		return nil
+	}})}), func(t *testing.T, r *rig) {
 		old := r.ref("a").row.proc.Load()
 		h := make(chan struct{})
 		tell(t, r.ref("a"), func(*Process) error { <-h; return nil })
@@ -31,10 +35,13 @@ func TestALateStartIsNotItsSuccessors(t *testing.T) {
 	})
 }
 
-// An incarnation that was abandoned before it began does not.
+// An incarnation that was abandoned before it began does not begin.
 func TestWhatIsAbandonedDoesNotBegin(t *testing.T) {
 	inits := 0
-	bubble(t, one(Child{ID: "a", Start: scriptOf(script{init: func(*Process) error { inits++; return nil }})}), func(t *testing.T, r *rig) {
+	bubble(t, one(Child{ID: "a", Start: scriptOf(script{init: func(*Process) error {
+		inits++
+		return nil
+	}})}), func(t *testing.T, r *rig) {
 		row := r.ref("a").row
 		g := r.sys.newGuard(row, row.proc.Load().sup)
 		g.abandoned.Store(true)
@@ -45,32 +52,39 @@ func TestWhatIsAbandonedDoesNotBegin(t *testing.T) {
 	})
 }
 
-// Nor does one that was abandoned while a fault made it wait for a message handle that.
+// A worker that was abandoned while a fault delayed a message does not handle the message.
 func TestWhatIsAbandonedHandlesNothing(t *testing.T) {
 	handled := false
 	start := scriptOf(script{receive: func(*Process, any) error { handled = true; return nil }})
-	faulty(t, one(Child{ID: "a", Shutdown: time.Second, Start: start}), func(t *testing.T, r *rig, faults *fault.Registry) {
-		arm(t, faults, fault.Fault{Action: fault.Slow, Point: fault.Point{Path: "top/a"}, Delay: 10 * time.Second, Count: 1})
-		waits := &failer{}
-		send(t, r.ref("a"), waits)
-		synctest.Wait()
-		if err := TerminateChild(context.Background(), r.tree.Ref(), "a"); err == nil {
-			t.Error("it has ended in time")
-		}
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if handled || waits.err != ErrKilled {
-			t.Errorf("handled %t, failed with %v", handled, waits.err)
-		}
-	})
+	faulty(t, one(Child{ID: "a", Shutdown: time.Second, Start: start}),
+		func(t *testing.T, r *rig, faults *fault.Registry) {
+			arm(t, faults, fault.Fault{
+				Action: fault.Slow, Point: fault.Point{Path: "top/a"}, Delay: 10 * time.Second, Count: 1,
+			})
+			waits := &failer{}
+			send(t, r.ref("a"), waits)
+			synctest.Wait()
+			if err := TerminateChild(context.Background(), r.tree.Ref(), "a"); err == nil {
+				t.Error("it has ended in time")
+			}
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if handled || waits.err != ErrKilled {
+				t.Errorf("handled %t, failed with %v", handled, waits.err)
+			}
+		})
 }
 
-// Who is passed to by somebody that is given up is let go of at once.
+// A process that a stuck worker has passed to gets another goroutine as soon as the stuck worker is
+// given up.
 func TestWhoIsPassedToIsLetGoOf(t *testing.T) {
 	var heard time.Time
 	gate := make(chan struct{})
 	spec := Spec{Children: []Child{
-		{ID: "b", Start: scriptOf(script{receive: func(*Process, any) error { heard = time.Now(); return nil }})},
+		{ID: "b", Start: scriptOf(script{receive: func(*Process, any) error {
+			heard = time.Now()
+			return nil
+		}})},
 		{ID: "a", Shutdown: Tick, Start: scriptOf(script{})},
 	}}
 	bubble(t, spec, func(t *testing.T, r *rig) {
@@ -93,32 +107,38 @@ func TestWhoIsPassedToIsLetGoOf(t *testing.T) {
 	})
 }
 
-// Whoever asked what a supervisor hangs at is told so.
+// The request that a supervisor hangs at fails when the supervisor is replaced.
 func TestARequestThatASupervisorHangsAtFails(t *testing.T) {
 	var g gated
-	child := Child{ID: "n", Start: SupervisorFunc(func() Spec { g.wait(); return Spec{Children: []Child{{ID: "x", Start: scriptOf(script{})}}} })}
-	bubble(t, one(Child{ID: "s", Start: Supervisor(one(Child{ID: "a", Start: scriptOf(script{})}))}), func(t *testing.T, r *rig) {
-		g.set(make(chan struct{}))
-		ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
-		defer cancel()
-		if _, err := StartChild(ctx, r.ref("s"), child); !errors.Is(err, ErrStuck) {
-			t.Errorf("answered %v", err)
-		}
-		close(g.set(nil))
-	})
+	child := Child{ID: "n", Start: SupervisorFunc(func() Spec {
+		g.wait()
+		return Spec{Children: []Child{{ID: "x", Start: scriptOf(script{})}}}
+	})}
+	bubble(t, one(Child{ID: "s", Start: Supervisor(one(Child{ID: "a", Start: scriptOf(script{})}))}),
+		func(t *testing.T, r *rig) {
+			g.set(make(chan struct{}))
+			ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+			defer cancel()
+			if _, err := StartChild(ctx, r.ref("s"), child); !errors.Is(err, ErrStuck) {
+				t.Errorf("answered %v", err)
+			}
+			close(g.set(nil))
+		})
 }
 
-// gateLeaver is a message whose Fail hangs, and then takes the goroutine with it.
+// gateLeaver is a message whose Fail hangs, and then ends the goroutine.
 type gateLeaver struct{ g *gated }
 
 func (l gateLeaver) Fail(error) { l.g.wait(); runtime.Goexit() }
 
-// A supervisor that is about to end takes no request any more, whatever else it hears first.
+// A supervisor that is about to end takes no further request, whatever signal it handles first.
 func TestASupervisorThatIsAboutToEndStartsNobody(t *testing.T) {
 	var init, fail gated
 	begun := 0
 	below := Spec{Intensity: Intensity{10, time.Hour}, Children: []Child{
-		{ID: "slow", Start: scriptOf(script{terminate: func(*Process, error) { time.Sleep(time.Second) }})},
+		{ID: "slow", Start: scriptOf(script{terminate: func(*Process, error) {
+			time.Sleep(time.Second)
+		}})},
 		{ID: "a", Start: scriptOf(script{init: func(p *Process) error {
 			init.wait()
 			if p.Incarnation() == 2 {
@@ -135,11 +155,15 @@ func TestASupervisorThatIsAboutToEndStartsNobody(t *testing.T) {
 		synctest.Wait()
 		asked := make(chan error, 1)
 		go func() {
-			_, err := StartChild(context.Background(), r.ref("s"), Child{ID: "n", Start: scriptOf(script{init: func(*Process) error { begun++; return nil }})})
+			_, err := StartChild(context.Background(), r.ref("s"),
+				Child{ID: "n", Start: scriptOf(script{init: func(*Process) error {
+					begun++
+					return nil
+				}})})
 			asked <- err
 		}()
 		synctest.Wait()
-		close(init.set(nil)) // and fails
+		close(init.set(nil)) // and the restart fails
 		synctest.Wait()
 		close(fail.set(nil))
 		if err := <-asked; err != ErrNoProc || begun != 0 {
@@ -148,34 +172,41 @@ func TestASupervisorThatIsAboutToEndStartsNobody(t *testing.T) {
 	})
 }
 
-// Whoever waits for a start that fails while its supervisor stops others is told so.
+// A request for a start that fails while the supervisor stops its children gets an answer.
 func TestAStartThatFailsWhileOthersStopIsAnswered(t *testing.T) {
 	var g gated
-	bubble(t, one(Child{ID: "s", Start: Supervisor(Spec{Intensity: Intensity{10, time.Hour}})}), func(t *testing.T, r *rig) {
-		g.set(make(chan struct{}))
-		asked := make(chan error, 1)
-		go func() {
-			_, err := StartChild(context.Background(), r.ref("s"), Child{ID: "x", Start: scriptOf(script{init: func(*Process) error { g.wait(); return errTest }})})
-			asked <- err
-		}()
-		synctest.Wait()
-		slow := Child{ID: "y", Start: scriptOf(script{terminate: func(*Process, error) { time.Sleep(time.Second) }})}
-		if _, err := StartChild(context.Background(), r.ref("s"), slow); err != nil {
-			t.Fatal(err)
-		}
-		go func() { _ = TerminateChild(context.Background(), r.tree.Ref(), "s") }()
-		synctest.Wait()
-		close(g.set(nil))
-		synctest.Wait()
-		select {
-		case err := <-asked:
-			if err != ErrShutdown {
-				t.Errorf("answered %v", err)
+	bubble(t, one(Child{ID: "s", Start: Supervisor(Spec{Intensity: Intensity{10, time.Hour}})}),
+		func(t *testing.T, r *rig) {
+			g.set(make(chan struct{}))
+			asked := make(chan error, 1)
+			go func() {
+				_, err := StartChild(context.Background(), r.ref("s"),
+					Child{ID: "x", Start: scriptOf(script{init: func(*Process) error {
+						g.wait()
+						return errTest
+					}})})
+				asked <- err
+			}()
+			synctest.Wait()
+			slow := Child{ID: "y", Start: scriptOf(script{terminate: func(*Process, error) {
+				time.Sleep(time.Second)
+			}})}
+			if _, err := StartChild(context.Background(), r.ref("s"), slow); err != nil {
+				t.Fatal(err)
 			}
-		default:
-			t.Error("not answered")
-			asked <- nil
-			<-asked
-		}
-	})
+			go func() { _ = TerminateChild(context.Background(), r.tree.Ref(), "s") }()
+			synctest.Wait()
+			close(g.set(nil))
+			synctest.Wait()
+			select {
+			case err := <-asked:
+				if err != ErrShutdown {
+					t.Errorf("answered %v", err)
+				}
+			default:
+				t.Error("not answered")
+				asked <- nil
+				<-asked
+			}
+		})
 }

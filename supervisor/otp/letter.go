@@ -1,12 +1,12 @@
 package otp
 
-// letter is a message of the user queue.
+// letter is an entry of the user queue.
 type letter struct {
 	msg  any
-	room bool // it takes some of the limit; what the process has asked for or is owed does not
+	room bool // it counts against the limit; replies, timers and reserved messages do not
 }
 
-// put puts a letter into the user queue. The caller has the lock.
+// put adds an entry to the user queue. The caller holds the lock.
 func (m *mailbox) put(l letter) {
 	if m.user.full() {
 		m.settle()
@@ -20,7 +20,8 @@ func (m *mailbox) put(l letter) {
 	}
 }
 
-// trim gives back the memory of a burst. Whoever empties the queue does not: the next burst may be there at once.
+// trim frees the memory of a burst. The goroutine that empties the queue does not call it, because
+// the next burst may come at once.
 func (m *mailbox) trim() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -30,7 +31,8 @@ func (m *mailbox) trim() {
 	}
 }
 
-// settle takes out of the user queue what the goroutine has taken in hand. The caller has the lock.
+// settle reconciles the user queue with the cursor: it removes the entries that the goroutine has
+// taken. The caller holds the lock.
 func (m *mailbox) settle() {
 	n := m.hand.taken(m.settled)
 	if n == 0 {

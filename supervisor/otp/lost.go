@@ -1,21 +1,22 @@
 package otp
 
-// lost is a message that nobody handles any more, and why.
+// lost is a message that nobody handles any more, and the reason.
 type lost struct {
 	path   string
 	msg    any
 	reason error
 }
 
-// mourn tells of messages that are lost. It is the last thing that its caller does, because a Fail may take the goroutine with it.
+// mourn fails lost messages. It is the last action of its caller, because a Fail may end the
+// goroutine.
 func (s *System) mourn(all []lost) {
 	each(all, func(l lost) { s.fail(l.path, l.msg, l.reason) })
 }
 
-// each calls f with every one of them, whatever f does to the goroutine.
+// each calls f with every element, even if f ends the goroutine or panics.
 func each[T any](all []T, f func(T)) {
 	defer func() {
-		if len(all) > 0 { // f did not come back
+		if len(all) > 0 { // f did not return
 			each(all, f)
 		}
 	}()

@@ -11,49 +11,57 @@ import (
 	"mcpd/internal/water"
 )
 
-// mailbox is the queue in front of one process, in place of protoactor's own ones, which neither bound what they accept
-// nor say what they drop.
+// mailbox is the queue in front of one process. It replaces protoactor's own mailboxes, which
+// neither bound what they accept nor report what they drop.
 //
-//   - What others send is accepted up to an exact limit, which its Class decides, or refused at once. What the process has
-//     asked for itself (timers, answers, news of those it watches, its goroutines' ends) is always accepted: it is bounded
-//     by what it has asked for.
-//   - System messages come first and flow while the user queue is shut.
-//   - The user queue is shut until the process says that it is ready, and again from its end on. Only the guard opens and
-//     shuts it; protoactor's SuspendMailbox and ResumeMailbox have no effect here.
-//   - Once closed, everything left is failed and nothing is accepted.
-//   - Once fenced, its goroutine gets nothing more, and what waits is kept for the process that takes its place, as is what comes until then.
-//   - A panic or a runtime.Goexit while a message is handled goes to the guard; the queue goes on.
+//   - Messages of other processes are accepted up to an exact limit, which depends on their Class,
+//     or refused at once. Messages that the process has asked for itself (timers, answers, Down
+//     messages, the ends of its goroutines) are always accepted: their number is bounded by what it
+//     has asked for.
+//   - System messages come first. They flow even while the user queue is shut.
+//   - The user queue is shut until the process says that it is ready, and again from the end of an
+//     incarnation on. Only the guard opens and shuts it; protoactor's SuspendMailbox and
+//     ResumeMailbox have no effect here.
+//   - Once the mailbox is closed, everything left in it fails and nothing is accepted.
+//   - Once its process is isolated (fenced), the goroutine gets no more messages. Waiting messages,
+//     and those that arrive later, are kept for the process that takes its place.
+//   - A panic or a runtime.Goexit in the handling of a message goes to the guard. The queue
+//     continues.
 //
-// Under its lock the goroutine is given as many letters as it may handle in a row, and goes through them by its hand alone. Until then they stay in
-// the queue; whoever needs to know how much is left there settles first.
+// Under the lock the goroutine gets as many messages as it may handle in a row. It then goes
+// through them with its cursor (hand), without the lock. The messages stay in the queue meanwhile;
+// code that needs the length of the queue calls settle first.
 type mailbox struct {
-	hand     hand // what the goroutine is at
+	hand     hand // cursor: what the goroutine is at
 	guard    *guard
 	dispatch actor.Dispatcher
 	run      func()
-	turn     atomic.Pointer[mailbox] // what the goroutine at work goes on with when it is done
+	turn     atomic.Pointer[mailbox] // mailbox with which the goroutine continues when it is done
 
 	mu      sync.Mutex // guards the fields below
 	system  queue[any]
 	user    queue[letter]
-	settled uint32      // how many letters the hand had taken when they were last taken out of the queue
-	swollen atomic.Bool // the user queue holds memory that the watch takes back when there is nothing to do; it is read without the lock
-	taken   int         // of the limit: the letters that wait for which there had to be room
+	settled uint32 // number of entries that hand had taken at the last settle
+	// swollen says that the user queue holds memory which the watch frees when the process is idle. It
+	// is read without the lock.
+	swollen atomic.Bool
+	taken   int // waiting entries that count against the limit
 	limit   int
-	mark    *water.Mark // of all mailboxes of the class
-	running bool        // a goroutine is at work or about to be
+	mark    *water.Mark // high-water mark of all mailboxes with the same label
+	running bool        // a goroutine works here or is about to
 	open    bool
 	closed  bool
 	fenced  bool
-	next    *mailbox      // of the process that has taken its place, and what waited here
-	refused bool          // an Overloaded event has been sent since the queue was last empty
-	current any           // once it is settled, the user message being handled, as long as nobody has failed it
-	room    chan struct{} // closed when there is room again; nil when nobody waits
+	next    *mailbox // mailbox of the successor, which has taken over the waiting messages
+	refused bool     // an Overloaded event has been sent since the queue was last empty
+	// current is, after settle, the user message being handled, nil once somebody has failed it.
+	current any
+	room    chan struct{} // closed when there is room; nil when nobody waits
 }
 
 var _ actor.Mailbox = (*mailbox)(nil)
 
-// offer accepts a message of somebody else, as far as its class allows.
+// offer accepts a message of another process, if its class allows it.
 func (m *mailbox) offer(msg any) error {
 	limit := m.limit
 	switch classOf(msg) {
@@ -72,10 +80,11 @@ func (m *mailbox) offer(msg any) error {
 	return err
 }
 
-// half is how much of the mailbox those may fill who can wait for room or are not missed: the rest is for those who cannot and are.
+// half is the number of messages up to which Sheddable messages, and senders that wait in PostWait,
+// may fill the mailbox. The rest is for other messages.
 func (m *mailbox) half() int { return (m.limit + 1) / 2 }
 
-// admit accepts a message while fewer than limit wait for which there had to be room.
+// admit accepts a message while fewer than limit messages that count against the limit wait.
 func (m *mailbox) admit(limit int, msg any) error {
 	m.mu.Lock()
 	if next := m.next; next != nil {
@@ -98,7 +107,7 @@ func (m *mailbox) admit(limit int, msg any) error {
 	return nil
 }
 
-// refuse tells of the first refusal since the queue was last empty.
+// refuse reports the first refusal since the queue was last empty.
 func (m *mailbox) refuse() {
 	m.mu.Lock()
 	first := !m.refused
@@ -109,7 +118,7 @@ func (m *mailbox) refuse() {
 	}
 }
 
-// offerWait is offer that waits for room until one of the contexts ends.
+// offerWait is offer, but waits for room until one of the contexts ends.
 func (m *mailbox) offerWait(ctx, life context.Context, msg any) error {
 	for {
 		err := m.admit(m.half(), msg)
@@ -117,11 +126,12 @@ func (m *mailbox) offerWait(ctx, life context.Context, msg any) error {
 			return err
 		}
 		m.mu.Lock()
-		if m.next != nil { // what is waited for here is of no use to the process that has taken its place
+		// Room in this mailbox is of no use: messages go to the successor now.
+		if m.next != nil {
 			m.mu.Unlock()
 			return ErrNoProc
 		}
-		m.hand.ring() // the goroutine says when there is room
+		m.hand.ring() // makes the goroutine report when there is room
 		m.settle()
 		if m.closed || m.taken < m.half() {
 			m.mu.Unlock()
@@ -148,7 +158,8 @@ func (m *mailbox) offerWait(ctx, life context.Context, msg any) error {
 	}
 }
 
-// push accepts a message that the process has asked for or is owed, and reports false when it is closed.
+// push accepts a message that the process has asked for, or a reserved one. It reports false when
+// the mailbox is closed.
 func (m *mailbox) push(msg any) bool {
 	m.mu.Lock()
 	if next := m.next; next != nil {
@@ -164,7 +175,8 @@ func (m *mailbox) push(msg any) bool {
 	return true
 }
 
-// PostUserMessage is offer for messages of protoactor, which cannot be told; what is refused is failed.
+// PostUserMessage is offer for messages of protoactor, which gets no error. A refused message is
+// failed instead.
 func (m *mailbox) PostUserMessage(msg any) {
 	if err := m.offer(msg); err != nil {
 		m.guard.sys.fail(m.guard.row.path, msg, err)
@@ -175,7 +187,7 @@ func (m *mailbox) PostUserMessage(msg any) {
 func (m *mailbox) PostSystemMessage(msg any) {
 	switch msg.(type) {
 	case *actor.SuspendMailbox, *actor.ResumeMailbox:
-		return // the guard alone opens and shuts it
+		return // only the guard opens and shuts the mailbox
 	}
 	m.mu.Lock()
 	m.system.push(msg)
@@ -183,7 +195,8 @@ func (m *mailbox) PostSystemMessage(msg any) {
 	m.wake(true)
 }
 
-// wake starts a goroutine if there is something for it to do and none is at work. It unlocks.
+// wake starts a goroutine if there is work and none is at work. The caller holds the lock; wake
+// unlocks it.
 func (m *mailbox) wake(work bool) {
 	start := work && !m.running && m.dispatch != nil
 	if start {
@@ -196,7 +209,7 @@ func (m *mailbox) wake(work bool) {
 	}
 }
 
-// RegisterHandlers is called by protoactor once, before any message.
+// RegisterHandlers is called once by protoactor, before any message.
 func (m *mailbox) RegisterHandlers(invoker actor.MessageInvoker, dispatcher actor.Dispatcher) {
 	m.mu.Lock()
 	m.guard.attach(invoker)
@@ -205,10 +218,10 @@ func (m *mailbox) RegisterHandlers(invoker actor.MessageInvoker, dispatcher acto
 	m.wake(m.system.len() > 0)
 }
 
-// Start has nothing to do.
+// Start does nothing; protoactor requires it.
 func (m *mailbox) Start() {}
 
-// UserMessageCount is how many messages wait.
+// UserMessageCount returns how many messages wait.
 func (m *mailbox) UserMessageCount() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -216,19 +229,22 @@ func (m *mailbox) UserMessageCount() int {
 	return m.user.len()
 }
 
-// shut stops the flow of user messages, unshut starts it. Both are for the process's own goroutine.
+// shut stops the flow of user messages, unshut starts it. Only the process's own goroutine calls
+// them.
 func (m *mailbox) shut()   { m.setOpen(false) }
 func (m *mailbox) unshut() { m.setOpen(true) }
 
 func (m *mailbox) setOpen(open bool) {
 	m.mu.Lock()
-	m.open = open && !m.fenced // what waits is its successor's: who comes back late from Init is ready for nothing
+	// A fenced mailbox stays shut: its messages belong to the successor, even when Init returns late.
+	m.open = open && !m.fenced
 	m.hand.ring()
 	m.mu.Unlock()
 }
 
-// close refuses everything from now on. What is left is the caller's to tell of: with taken also the message being handled, because the process has
-// been abandoned and will not answer it. Close reports whether it is busy.
+// close refuses everything from now on. It returns the waiting messages, which the caller must
+// fail. With taken they include the message being handled, because an abandoned process will not
+// answer it. busy reports whether a goroutine is at work.
 func (m *mailbox) close(reason error, taken bool) (left []lost, busy bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -249,7 +265,8 @@ func (m *mailbox) close(reason error, taken bool) (left []lost, busy bool) {
 	return left, busy
 }
 
-// claim takes charge of the message in hand, whose failure is then the caller's to tell; it reports false when somebody else has done so.
+// claim takes over the message being handled, which the caller must then fail. It reports false
+// when somebody else has done so.
 func (m *mailbox) claim() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -259,7 +276,7 @@ func (m *mailbox) claim() bool {
 	return mine
 }
 
-// crowd wakes those who wait for room. The caller has the lock.
+// crowd wakes the goroutines that wait for room. The caller holds the lock.
 func (m *mailbox) crowd() {
 	if m.room != nil {
 		close(m.room)
@@ -267,8 +284,8 @@ func (m *mailbox) crowd() {
 	}
 }
 
-// process works until there is nothing to do, here and where the turn was handed over. A Goexit takes the goroutine with it, whether it comes from a
-// message or from what is told of its failure, so another goes on.
+// process works until there is nothing to do, here and in the mailboxes whose turn was handed over.
+// A Goexit, from a message or from a Fail, ends the goroutine; then another one is scheduled.
 func (m *mailbox) process() {
 	defer func() {
 		if m != nil {
@@ -287,8 +304,9 @@ func (m *mailbox) process() {
 	}
 }
 
-// take takes the message to handle now, and of the user queue those that may follow it, at most so many in all. Nothing to do means that the
-// goroutine goes on elsewhere or ends, decided under the lock, so that no wake-up is lost.
+// take returns the message to handle now and the entries of the user queue that may follow it,
+// together no more than most. If there is nothing to do, ok is false and the goroutine continues
+// elsewhere or ends. This is decided under the lock, so that no wake-up is lost.
 func (m *mailbox) take(most int) (msg any, more []letter, system, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -301,7 +319,7 @@ func (m *mailbox) take(most int) (msg any, more []letter, system, ok bool) {
 		return msg, nil, true, true
 	}
 	if m.open && m.user.len() > 0 {
-		if m.room != nil { // who waits for it is to hear of every letter
+		if m.room != nil { // waiters must hear about each message
 			most = 1
 		}
 		letters := m.user.front(most)
@@ -318,7 +336,7 @@ func (m *mailbox) take(most int) (msg any, more []letter, system, ok bool) {
 	return nil, nil, false, false
 }
 
-// progress tells the watch that the goroutine gets on with what it has in hand.
+// progress tells the watch that the goroutine makes progress with the message that it handles.
 func (m *mailbox) progress() {
 	tick := m.tick()
 	if m.hand.at().tick() == tick || m.hand.again(tick) {
@@ -331,7 +349,8 @@ func (m *mailbox) progress() {
 
 func (m *mailbox) tick() uint64 { return m.guard.sys.watch.tick.Load() }
 
-// work handles messages until there are none (false, and whose turn it is then) or one panicked (true).
+// work handles messages until there are none (again is false; next is the mailbox that has its
+// turn) or one panicked (again is true).
 func (m *mailbox) work() (next *mailbox, again bool) {
 	var msg any
 	idle := false
@@ -362,7 +381,8 @@ func (m *mailbox) work() (next *mailbox, again bool) {
 		} else {
 			m.guard.InvokeUserMessage(msg)
 		}
-		for _, l := range more { // it is read before the hand is on it: from then on whoever settles clears its slot
+		// l is read before the cursor reaches its entry. From then on any settle clears the slot.
+		for _, l := range more {
 			if m.turn.Load() != nil {
 				m.release(m.turn.Swap(nil))
 			}
@@ -374,7 +394,7 @@ func (m *mailbox) work() (next *mailbox, again bool) {
 			m.guard.InvokeUserMessage(msg)
 		}
 		if n >= limit {
-			if m.guard.sys.scheduler != nil { // whose turn it is now is not for the machine to say
+			if m.guard.sys.scheduler != nil { // the scheduler decides whose turn it is
 				idle = true
 				m.dispatch.Schedule(m.run)
 				return nil, false

@@ -12,15 +12,16 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// blocked starts a worker that stays in its first message until gate is closed.
+// blocked returns a worker that stays in its first message until gate is closed.
 func blocked(mailbox int) (Child, chan struct{}) {
 	gate := make(chan struct{})
-	return Child{ID: "a", Mailbox: mailbox, Start: scriptOf(script{receive: func(_ *Process, msg any) error {
-		if msg == "block" {
-			<-gate
-		}
-		return nil
-	}})}, gate
+	return Child{ID: "a", Mailbox: mailbox,
+		Start: scriptOf(script{receive: func(_ *Process, msg any) error {
+			if msg == "block" {
+				<-gate
+			}
+			return nil
+		}})}, gate
 }
 
 func TestTheBoundIsExactUnderConcurrentSenders(t *testing.T) {
@@ -98,7 +99,8 @@ func TestStopFailsWhatIsLeftInTheMailbox(t *testing.T) {
 	})
 }
 
-// What protoactor sends its processes cannot resurrect, wedge or stop for good what is supervised.
+// Messages that protoactor sends its processes cannot resurrect or block a supervised process, or
+// stop it for good.
 func TestStrayProtoactorMessagesDoNoHarm(t *testing.T) {
 	for name, stray := range map[string]any{
 		"restart": &actor.Restart{}, "suspend": &actor.SuspendMailbox{}, "resume": &actor.ResumeMailbox{},
@@ -124,7 +126,7 @@ func TestAStrayStopIsAnOrdinaryExit(t *testing.T) {
 	bubble(t, one(Child{ID: "a", Start: counter()}), func(t *testing.T, r *rig) {
 		g := r.ref("a").row.proc.Load()
 		actor.NewActorProcess(&g.box).Stop(nil)
-		g.box.PostSystemMessage(&actor.Restart{}) // the zombie that protoactor alone would make
+		g.box.PostSystemMessage(&actor.Restart{}) // protoactor alone would make a zombie here
 		synctest.Wait()
 		if n, err := Do[string, int](context.Background(), r.ref("a"), "x"); n != 1 || err != nil {
 			t.Errorf("answer %d, %v", n, err)
@@ -181,7 +183,7 @@ func TestPostWaitMakesAProducerWait(t *testing.T) {
 		if posted != 3 { // one being handled, two waiting: half of the mailbox
 			t.Errorf("%d posted while the worker is stuck, want 3", posted)
 		}
-		for range 2 { // who cannot wait still finds room
+		for range 2 { // senders that cannot wait still find room
 			if err := r.ref("a").Send("other"); err != nil {
 				t.Errorf("others: %v", err)
 			}
@@ -231,7 +233,8 @@ func TestPostWaitEnds(t *testing.T) {
 	})
 }
 
-// Room in the mailbox of a process that was replaced is of no use: who waits for it ends, whether its successor has room or not.
+// Room in the mailbox of a replaced process is of no use. PostWait ends, whether the successor has
+// room or not.
 func TestPostWaitEndsWithAReplacement(t *testing.T) {
 	for taken := range 2 {
 		old := &mailbox{limit: 2, taken: taken, next: &mailbox{limit: 2, taken: 1}}
@@ -320,11 +323,15 @@ func TestCallbacksThatPanicAreLoggedAndNothingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		log := &logged{}
-		r.sys = NewSystem(Options{Logger: slog.New(log).With("a", "b").WithGroup("g"), Events: func(Event) { panic("in Events") }})
+		r.sys = NewSystem(Options{Logger: slog.New(log).With("a", "b").WithGroup("g"),
+			Events: func(Event) {
+				panic("in Events")
+			}})
 		defer r.close()
-		r.tree, r.err = r.sys.Start(context.Background(), "top", one(Child{ID: "a", Start: scriptOf(script{
-			receive: func(*Process, any) error { panic("x") },
-		})}))
+		r.tree, r.err = r.sys.Start(context.Background(), "top",
+			one(Child{ID: "a", Start: scriptOf(script{
+				receive: func(*Process, any) error { panic("x") },
+			})}))
 		_ = r.ref("a").Send(explosive{})
 		synctest.Wait()
 		if got := r.state(); got != "a#2" {
@@ -338,7 +345,7 @@ func TestCallbacksThatPanicAreLoggedAndNothingElse(t *testing.T) {
 		}
 		for _, line := range log.lines {
 			if _, ok := want[line]; !ok {
-				t.Errorf("logged %q", line) // protoactor's own lines among them
+				t.Errorf("logged %q", line) // includes protoactor's own lines
 			}
 			want[line] = true
 		}
@@ -353,7 +360,10 @@ func TestCallbacksThatPanicAreLoggedAndNothingElse(t *testing.T) {
 func TestDoEndsWithItsContext(t *testing.T) {
 	var kept *Call[int, int]
 	start := Worker(func() Behaviour {
-		return &script{receive: func(_ *Process, msg any) error { kept = msg.(*Call[int, int]); return nil }}
+		return &script{receive: func(_ *Process, msg any) error {
+			kept = msg.(*Call[int, int])
+			return nil
+		}}
 	})
 	bubble(t, one(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -365,7 +375,7 @@ func TestDoEndsWithItsContext(t *testing.T) {
 		if kept.Context().Err() == nil {
 			t.Error("the callee does not see that nobody waits")
 		}
-		kept.Reply(1) // too late, and harmless
+		kept.Reply(1) // too late, and has no effect
 	})
 }
 
@@ -389,7 +399,8 @@ func TestTheZeroRef(t *testing.T) {
 	if err := ref.Send(1); err != ErrNoProc {
 		t.Errorf("send: %v", err)
 	}
-	if ref.Path() != "" || ref.Incarnation() != 0 || ref.Alive() || !ref.IsZero() || ref.String() != "" {
+	if ref.Path() != "" || ref.Incarnation() != 0 || ref.Alive() || !ref.IsZero() ||
+		ref.String() != "" {
 		t.Errorf("zero ref says %q %d %v %v", ref.Path(), ref.Incarnation(), ref.Alive(), ref.IsZero())
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// script is a Behaviour made of functions, any of which may be nil.
+// script is a Behaviour made of functions. Each may be nil.
 type script struct {
 	init      func(p *Process) error
 	receive   func(p *Process, msg any) error
@@ -44,7 +44,7 @@ func (s *script) Terminate(p *Process, reason error) {
 
 func scriptOf(s script) Start { return Worker(func() Behaviour { c := s; return &c }) }
 
-// bubble runs f in a synctest bubble on a rig whose tree has the given children.
+// bubble runs f in a synctest bubble, on a rig with a tree of the given spec.
 func bubble(t *testing.T, spec Spec, f func(t *testing.T, r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -62,7 +62,7 @@ func one(c Child) Spec {
 	return Spec{Intensity: Intensity{10, time.Hour}, Children: []Child{c}}
 }
 
-// tell sends a function for a script to run as a message.
+// tell sends a function that a script runs as a message, and waits until the bubble is idle.
 func tell(t *testing.T, ref Ref, f func(*Process) error) {
 	t.Helper()
 	if err := ref.Send(f); err != nil {
@@ -71,7 +71,7 @@ func tell(t *testing.T, ref Ref, f func(*Process) error) {
 	synctest.Wait()
 }
 
-// failer is a message that remembers how it failed.
+// failer is a message that records how it failed.
 type failer struct{ err error }
 
 func (f *failer) Fail(err error) { f.err = err }

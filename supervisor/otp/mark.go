@@ -7,14 +7,15 @@ import (
 	"mcpd/internal/water"
 )
 
-// boxMarks are how full the mailboxes of each label ever were. Labels are words of the specs, so that there are few.
+// boxMarks are the high-water marks of the mailboxes, by label. Labels are written in specs, so
+// there are few.
 type boxMarks struct{ all sync.Map } // label -> *boxMark
 
 type boxMark struct {
 	most, limit water.Mark
 }
 
-// of is the mark of a mailbox with this bound.
+// of returns the mark for a mailbox with this limit.
 func (b *boxMarks) of(label string, limit int) *water.Mark {
 	v, ok := b.all.Load(label)
 	if !ok {
@@ -25,11 +26,12 @@ func (b *boxMarks) of(label string, limit int) *water.Mark {
 	return &m.most
 }
 
-// Mailbox is how full a mailbox ever was among those whose rows have one label, and the largest bound of any of them, which what a process
-// is owed does not count against.
+// Mailbox is the high-water mark (Most) of all mailboxes whose rows have the same label, and the
+// largest limit (Limit) of any of them, both in messages. Most can exceed Limit, because replies,
+// timers and reserved messages do not count against the limit.
 type Mailbox struct{ Most, Limit int }
 
-// Mailboxes are the high-water marks of all mailboxes, by label.
+// Mailboxes returns the high-water marks of all mailboxes, by label.
 func (s *System) Mailboxes() iter.Seq2[string, Mailbox] {
 	return func(yield func(string, Mailbox) bool) {
 		s.marks.all.Range(func(label, v any) bool {

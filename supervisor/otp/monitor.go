@@ -1,17 +1,17 @@
 package otp
 
-// Down is the message that tells a worker that something it monitors has ended.
+// Down is the message that tells a worker that an incarnation it monitors has ended.
 type Down struct {
 	Ref Ref
-	// Incarnation is the one that ended.
+	// Incarnation is the number of the incarnation that ended.
 	Incarnation uint64
-	// Reason is why it ended; ErrNoProc when nothing ran to begin with.
+	// Reason is why it ended, ErrNoProc when nothing ran to begin with.
 	Reason error
 }
 
-// Monitor asks for one Down message when the incarnation at ref ends, or at once with ErrNoProc when nothing runs there.
-// While a restart is on its way it is the next incarnation that is monitored. A second Monitor of the same address
-// before the Down has no effect.
+// Monitor requests one Down message when the incarnation at ref ends. When nothing runs there, the
+// Down comes at once, with ErrNoProc. While a restart is under way, the next incarnation is
+// monitored. A second Monitor of the same address before the Down has no effect.
 func (p *Process) Monitor(ref Ref) {
 	p.mu.Lock()
 	if p.over {
@@ -35,7 +35,8 @@ func (p *Process) Monitor(ref Ref) {
 	}
 }
 
-// Demonitor takes Monitor back. After it no Down for ref arrives, even when one was already waiting in the mailbox.
+// Demonitor cancels Monitor. After it no Down for ref arrives, even if a Down was already waiting
+// in the mailbox.
 func (p *Process) Demonitor(ref Ref) {
 	p.mu.Lock()
 	m := p.extra().monitors[ref.row]
@@ -46,7 +47,8 @@ func (p *Process) Demonitor(ref Ref) {
 	}
 }
 
-// monitor is also the envelope in which its Down travels, so that Demonitor reaches it there.
+// monitor is also the envelope in which its Down travels, so that Demonitor can void a Down in the
+// mailbox.
 type monitor struct {
 	p   *Process
 	ref Ref
@@ -70,9 +72,9 @@ func (m *monitor) open() (any, bool) {
 	return Down{m.ref, m.inc, m.why}, true
 }
 
-// Link ties two workers together: when either ends with any reason but Normal, the other ends with the same reason. A link to
-// an address where nothing runs ends the caller with ErrNoProc. A supervisor does not end by a link. Linking to
-// oneself has no effect.
+// Link ties two workers together: when either ends with a reason other than Normal, the other ends
+// with the same reason. A link to an address where nothing runs ends the caller with ErrNoProc. A
+// link never ends a supervisor. Linking to oneself has no effect.
 func (p *Process) Link(ref Ref) {
 	if ref == p.Self() || p.isOver() {
 		return
@@ -94,7 +96,7 @@ func (p *Process) Link(ref Ref) {
 	}
 }
 
-// link ends p when the row it watches goes down.
+// link ends p when the row that it watches goes down.
 type link struct {
 	p  *Process
 	at *row
@@ -107,7 +109,7 @@ func (l *link) down(_ uint64, reason error) {
 	}
 }
 
-// keep remembers a link so that it goes when its owner does.
+// keep stores a link so that it is removed when its owner ends.
 func (p *Process) keep(at *row, l *link) {
 	l.at = at
 	p.mu.Lock()
@@ -125,13 +127,14 @@ func (p *Process) keep(at *row, l *link) {
 	}
 }
 
-// linkExit tells a worker that something it is linked to has ended.
+// linkExit tells a worker that a process it is linked to has ended.
 type linkExit struct {
 	p      *Process
 	reason error
 }
 
-// crowded is how many monitors are so many that their map, which keeps its room, is let go of with the last. One that comes and goes costs no map.
+// crowded is the number of monitors above which their map is dropped with the last monitor, because
+// a map keeps its memory. A single monitor that comes and goes keeps the map.
 const crowded = 64
 
 func (x *extras) forget(r *row) {

@@ -13,7 +13,9 @@ func pair(rec *recorder, b Child) Spec {
 	if b.Start.isZero() {
 		b.Start = scriptOf(script{})
 	}
-	return Spec{Intensity: Intensity{9, time.Hour}, Children: []Child{{ID: "a", Start: rec.start()}, b}}
+	return Spec{
+		Intensity: Intensity{9, time.Hour}, Children: []Child{{ID: "a", Start: rec.start()}, b},
+	}
 }
 
 func TestMonitorTellsTheTrueReason(t *testing.T) {
@@ -32,7 +34,10 @@ func TestMonitorTellsTheTrueReason(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got []Down
 			watcher := Worker(func() Behaviour {
-				return &script{receive: func(_ *Process, msg any) error { got = append(got, msg.(Down)); return nil }}
+				return &script{receive: func(_ *Process, msg any) error {
+					got = append(got, msg.(Down))
+					return nil
+				}}
 			})
 			spec := pair(&recorder{}, c.child)
 			spec.Children[0].Start = watcher
@@ -66,7 +71,11 @@ func TestMonitorOfWhatIsNotThere(t *testing.T) {
 	rec := &recorder{}
 	bubble(t, pair(rec, Child{Restart: Transient}), func(t *testing.T, r *rig) {
 		tell(t, r.ref("b"), func(*Process) error { return Normal })
-		tell(t, r.ref("a"), func(p *Process) error { p.Monitor(r.ref("b")); p.Monitor(Ref{}); return nil })
+		tell(t, r.ref("a"), func(p *Process) error {
+			p.Monitor(r.ref("b"))
+			p.Monitor(Ref{})
+			return nil
+		})
 		rec.expect(t, "1:{top/b 1 no process}", "1:{ 0 no process}")
 	})
 }
@@ -104,7 +113,7 @@ func TestMonitorOfARowThatIsDeletedBetweenTwoIncarnations(t *testing.T) {
 	rec := &recorder{}
 	bubble(t, pair(rec, Child{}), func(t *testing.T, r *rig) {
 		b := r.ref("b").row
-		b.mark(b.owner, Restarting, time.Now()) // as in the moment between an end and the verdict
+		b.mark(b.owner, Restarting, time.Now()) // as between an end and the decision about it
 		tell(t, r.ref("a"), func(p *Process) error { p.Monitor(Ref{b}); return nil })
 		b.rest(b.owner, Stopped, time.Now())
 		rec.expect(t, "1:{top/b 1 no process}")
@@ -120,7 +129,7 @@ func TestDemonitor(t *testing.T) {
 			p.Demonitor(b)
 			p.Demonitor(b)
 			p.Monitor(Ref{})
-			p.Demonitor(Ref{}) // its Down waits already
+			p.Demonitor(Ref{}) // its Down is already in the mailbox
 			return nil
 		})
 		tell(t, b, func(*Process) error { return errTest })
@@ -132,7 +141,12 @@ func TestMonitorsEndWithTheirIncarnation(t *testing.T) {
 	rec := &recorder{}
 	bubble(t, pair(rec, Child{}), func(t *testing.T, r *rig) {
 		b := r.ref("b")
-		tell(t, r.ref("a"), func(p *Process) error { p.Monitor(b); p.Link(b); p.Monitor(Ref{}); return Normal })
+		tell(t, r.ref("a"), func(p *Process) error {
+			p.Monitor(b)
+			p.Link(b)
+			p.Monitor(Ref{})
+			return Normal
+		})
 		b.row.mu.Lock()
 		n := len(b.row.watchers.take())
 		b.row.mu.Unlock()

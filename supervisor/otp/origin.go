@@ -1,12 +1,13 @@
 package otp
 
-// Attributed is a message that somebody outside the tree has caused. Origin names who: a crash on
-// the message is charged to that origin and not to the worker, where the supervisor has a Backoff.
-// An empty origin is nobody in particular.
+// Attributed is a message that somebody outside the tree has caused. Origin says who, "" for nobody
+// in particular. If the supervisor has a Backoff, a crash on the message is charged to that origin
+// and not to the worker.
 type Attributed interface{ Origin() string }
 
-// originOf is the origin of a message, "" when it has none. What is in an envelope is known before it
-// is opened. A Down comes from whoever the system's options say that the row belongs to.
+// originOf returns the origin of a message, "" when it has none. For an envelope it is known before
+// the envelope is opened. The origin of a Down is the one that the row belongs to, by
+// Options.Origin.
 func (s *System) originOf(msg any) string {
 	switch m := msg.(type) {
 	case Attributed:
@@ -23,7 +24,7 @@ func (s *System) originOf(msg any) string {
 	return ""
 }
 
-// owner is whose row it is, "" for nobody's in particular.
+// owner returns the origin that a row belongs to, "" for none.
 func (s *System) owner(ref Ref) string {
 	if s.origin == nil {
 		return ""
@@ -31,9 +32,10 @@ func (s *System) owner(ref Ref) string {
 	return s.origin(ref.Path())
 }
 
-// OnBehalf runs f, which is one origin's part of a message that concerns several, or of Init: a crash
-// in f is charged to that origin. It reports false, and does not run f, while the row takes no message
-// of the origin, because each of many has crashed it (MaxCharged) or one has made it hang.
+// OnBehalf runs f, which is one origin's part of Init or of a message that concerns several
+// origins. A crash in f is charged to that origin. While the row takes no message of the origin,
+// OnBehalf returns false and does not run f: the origin has crashed the row MaxCharged times in a
+// row, or has made it hang.
 func (p *Process) OnBehalf(origin string, f func()) bool {
 	g := p.guard
 	if _, held := g.row.held(origin); held {
@@ -46,7 +48,7 @@ func (p *Process) OnBehalf(origin string, f func()) bool {
 	return true
 }
 
-// Origin is that of the request.
+// Origin returns the origin of the request.
 func (c *Call[Req, Resp]) Origin() string {
 	if a, ok := any(&c.Req).(Attributed); ok {
 		return a.Origin()

@@ -1,19 +1,20 @@
 package otp
 
-// An envelope is what a process sends itself by way of others: it is opened just before it would be handled, and then
-// it may turn out that nobody waits for it any more.
+// envelope is content of a parcel whose message is determined only just before it is handled. By
+// then the envelope can be void, because nobody waits for the message any more.
 type envelope interface {
-	// open yields the message, or false when it is void.
+	// open returns the message, or false when it is void.
 	open() (msg any, ok bool)
 }
 
-// parcel is a message for one incarnation.
+// parcel is a message that only one incarnation may handle.
 type parcel struct {
 	p   *Process
 	msg any
 }
 
-// Class lets what a process posts to itself be owed. What it posts is never shed: it is Ordinary otherwise.
+// Class makes a message that a process posts to itself reserved (Owed) if its content is. A
+// Sheddable content counts as Ordinary, because what a process posts to itself is never shed.
 func (p *parcel) Class() Class {
 	if classOf(p.msg) == Owed {
 		return Owed
@@ -21,17 +22,18 @@ func (p *parcel) Class() Class {
 	return Ordinary
 }
 
-// reply is the answer to a CallAsync; what it becomes is computed as part of the one who asked.
+// reply is the answer to a CallAsync. Its message is computed on the goroutine of the caller.
 type reply[Resp any] struct {
 	answer[Resp]
 	wrap func(Resp, error) any
-	call Attributed // nil when none was sent
+	call Attributed // nil when no call was sent
 	to   Ref
 }
 
 func (r *reply[Resp]) open() (any, bool) { return r.wrap(r.resp, r.err), true }
 
-// of is the origin of the call, or else whoever the row belongs to that has answered.
+// of returns the origin of the call. Without one, it returns the origin that the row which answered
+// belongs to.
 func (r *reply[Resp]) of(s *System) string {
 	if r.call != nil {
 		if origin := r.call.Origin(); origin != "" {
@@ -41,11 +43,11 @@ func (r *reply[Resp]) of(s *System) string {
 	return s.owner(r.to)
 }
 
-// deliver puts an envelope or a plain message into the worker's own mailbox, for this incarnation, whatever is waiting
-// there already.
+// deliver puts an envelope or a plain message into the worker's own mailbox, for this incarnation,
+// however full the mailbox is.
 func (p *Process) deliver(msg any) { p.guard.box.push(&parcel{p, msg}) }
 
-// unpack returns what the incarnation should handle, if anything.
+// unpack returns the message that the incarnation should handle, and false if there is none.
 func (p *Process) unpack(msg any) (any, bool) {
 	if pc, ok := msg.(*parcel); ok {
 		if pc.p != p {

@@ -11,7 +11,8 @@ import (
 
 //go:generate go test -run ^TestParity$ . -update
 
-var update = flag.Bool("update", false, "rewrite the expectations in testdata and docs/otp-parity.gen.md")
+var update = flag.Bool("update", false,
+	"rewrite the expectations in testdata and docs/otp-parity.gen.md")
 
 const (
 	parityFile = "testdata/parity.txt"
@@ -22,7 +23,8 @@ const (
 type parityCase struct{ name, rule, setup, tree, do, want, differs, absent string }
 
 func (c *parityCase) field(key string) *string {
-	return map[string]*string{"case": &c.name, "rule": &c.rule, "setup": &c.setup, "tree": &c.tree, "do": &c.do,
+	return map[string]*string{"case": &c.name, "rule": &c.rule, "setup": &c.setup, "tree": &c.tree,
+		"do":   &c.do,
 		"want": &c.want, "differs": &c.differs, "absent": &c.absent}[key]
 }
 
@@ -52,7 +54,8 @@ func readParity(t *testing.T) (head string, cases []*parityCase) {
 	return head, cases
 }
 
-// TestParity runs every case on the real driver, on virtual time, and checks that the page in docs says the same.
+// TestParity runs every case on the real driver, on virtual time, and checks that the page in docs
+// has the same results.
 func TestParity(t *testing.T) {
 	head, cases := readParity(t)
 	for i, c := range cases {
@@ -164,7 +167,8 @@ reason r, x=y: request x was answered y; after the bar the tree: a#2 runs in its
 		fmt.Fprintf(&b, "| %s | %s | `%s` | %s | %s | %s |\n", c.name, c.rule, c.tree, code(events),
 			code(strings.ReplaceAll(c.want, "|", "¦")), verdict)
 	}
-	b.WriteString("\nTests of supervisor_SUITE that have no counterpart here:\n\n| case | why |\n|---|---|\n")
+	b.WriteString("\nTests of supervisor_SUITE that have no counterpart here:\n\n| case | why " +
+		"|\n|---|---|\n")
 	for _, c := range cases {
 		if c.absent != "" {
 			fmt.Fprintf(&b, "| %s | %s |\n", c.name, c.absent)

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Two that pass to each other for as long as they like keep a processor from a third no longer than it takes some of their messages.
+// Two processes that pass to each other without end keep the processor from a third one only for
+// some of their messages.
 func TestWhoPassToEachOtherStarveNobody(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const begin, most = 1000, 1_000_000
@@ -35,8 +36,13 @@ func TestWhoPassToEachOtherStarveNobody(t *testing.T) {
 			return p.Pass(ref(to), msg)
 		}})
 	}
-	listens := scriptOf(script{receive: func(*Process, any) error { heard <- passed.Load() - begin; return nil }})
-	if _, err := sys.Start(t.Context(), "top", Spec{Children: []Child{{ID: "a", Start: passes("b")}, {ID: "b", Start: passes("a")}, {ID: "c", Start: listens}}}); err != nil {
+	listens := scriptOf(script{receive: func(*Process, any) error {
+		heard <- passed.Load() - begin
+		return nil
+	}})
+	if _, err := sys.Start(t.Context(), "top",
+		Spec{Children: []Child{{ID: "a", Start: passes("b")}, {ID: "b", Start: passes("a")},
+			{ID: "c", Start: listens}}}); err != nil {
 		t.Fatal(err)
 	}
 	send(t, ref("a"), 1)
@@ -45,11 +51,15 @@ func TestWhoPassToEachOtherStarveNobody(t *testing.T) {
 	}
 }
 
-// Who is passed to is not left with a goroutine that was fenced off between the look whether it was and the pass.
+// A process is not left waiting for a goroutine that was isolated between the check for that and
+// the pass.
 func TestWhoIsFencedOffKeepsNobody(t *testing.T) {
 	var here *Process
 	gate := make(chan struct{})
-	spec := Spec{Intensity: Intensity{5, time.Hour}, Children: []Child{{ID: "b", Start: scriptOf(script{})}, {ID: "a", Start: scriptOf(script{})}}}
+	spec := Spec{
+		Intensity: Intensity{5, time.Hour},
+		Children:  []Child{{ID: "b", Start: scriptOf(script{})}, {ID: "a", Start: scriptOf(script{})}},
+	}
 	bubble(t, spec, func(t *testing.T, r *rig) {
 		gate = make(chan struct{})
 		tell(t, r.ref("a"), func(p *Process) error { here = p; <-gate; return nil })
@@ -67,10 +77,14 @@ func TestWhoIsFencedOffKeepsNobody(t *testing.T) {
 	})
 }
 
-// A supervisor's goroutine goes on with the child that it has started, and with the next as soon as that is ready.
+// A supervisor's goroutine continues with the child that it has started, and with the next child as
+// soon as the first is ready.
 func TestTheGoroutineGoesOnWithWhoIsStarted(t *testing.T) {
 	var on []string
-	child := scriptOf(script{init: func(*Process) error { on = append(on, goroutineID()); return nil }})
+	child := scriptOf(script{init: func(*Process) error {
+		on = append(on, goroutineID())
+		return nil
+	}})
 	sup := SupervisorFunc(func() Spec {
 		on = append(on, goroutineID())
 		return Spec{Children: []Child{{ID: "a", Start: child}, {ID: "b", Start: child}}}

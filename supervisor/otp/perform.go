@@ -8,7 +8,8 @@ import (
 	"mcpd/internal/clock"
 )
 
-// perform does one thing that the state has decided. Nothing in it waits. Somebody else's code comes last in it, as it may take the goroutine with it.
+// perform does one action that the state has decided. It never waits. Within an action, calls of
+// other code come last, because they may end the goroutine.
 func (v *supervisor) perform(now time.Time, a action) {
 	switch a.verb {
 	case doAdd:
@@ -63,7 +64,7 @@ func (v *supervisor) perform(now time.Time, a action) {
 		defer v.guard.ready()
 		v.flush()
 	case doOpen:
-		if v.guard.phase == running { // and not about to end
+		if v.guard.phase == running { // not about to end
 			v.guard.box.unshut()
 		}
 	case doShut:
@@ -71,7 +72,7 @@ func (v *supervisor) perform(now time.Time, a action) {
 	case doGiveUp:
 		r := v.guard.row
 		v.note(IntensityExceeded{r.about(r.inc.Load(), now), a.reason.(*IntensityError)})
-		v.flush() // before a child ends because of it, which may have to say why
+		v.flush() // before children end because of this event, since their ends may refer to it
 	case doCharge:
 		v.charge(now, a)
 	case doPause:
@@ -87,7 +88,7 @@ func (v *supervisor) perform(now time.Time, a action) {
 	}
 }
 
-// order tells a child's process what to do, and hands over to it.
+// order tells a child's process what to do, and continues there.
 func (v *supervisor) order(g *guard, order any) {
 	v.guard.box.handOver(&g.box)
 	g.box.PostSystemMessage(order)
@@ -98,7 +99,7 @@ var (
 	stopOrder    = &actor.Stop{}
 )
 
-// starting counts the start of an incarnation and says what the row's status is meanwhile.
+// starting counts the start of an incarnation and returns the status of the row during the start.
 func (v *supervisor) starting(k *kid) Status {
 	if !k.restarted {
 		return Starting
@@ -112,7 +113,7 @@ func (v *supervisor) spawn(now time.Time, k *kid) {
 	r, sys := k.driver.row, v.guard.sys
 	g := sys.newGuard(r, v)
 	g.kid = k
-	if old := r.proc.Load(); old != nil { // it was fenced off
+	if old := r.proc.Load(); old != nil { // it was isolated
 		g.box.succeed(&old.box)
 		g.debts.Store(old.debts.Load())
 	}
@@ -130,8 +131,8 @@ func (v *supervisor) spawn(now time.Time, k *kid) {
 	}
 }
 
-// ending marks the begin of an end. The incarnation's context ends before the order is sent, so that what it blocks on
-// lets it go.
+// ending marks the row as stopping. It ends the context of the incarnation before the order is
+// sent, so that blocking calls under the context return.
 func (v *supervisor) ending(now time.Time, k *kid, reason error) *guard {
 	g := k.driver.guard
 	g.row.mark(v, Stopping, now)
@@ -141,8 +142,9 @@ func (v *supervisor) ending(now time.Time, k *kid, reason error) *guard {
 	return g
 }
 
-// charge reports a crash that is charged to an origin. When that repeats, the row refuses the origin
-// from now on, so that what waits of it does not crash the next incarnations too.
+// charge reports a crash that is charged to an origin. If crashes repeat, the row refuses the
+// origin from now on, so that waiting messages of the origin do not crash the next incarnations
+// too.
 func (v *supervisor) charge(now time.Time, a action) {
 	r := a.kid.driver.row
 	if a.times > 1 || a.delay > 0 {
@@ -165,8 +167,8 @@ func (v *supervisor) arm(a action) {
 	a.kid.driver.alarm = t
 }
 
-// abandon gives a child up after its budget: it may still run, but it is no longer in the tree. With a reason it is one that is started again,
-// in a process that takes over what waits.
+// abandon gives up a child after its time. It may still run, but it is no longer in the tree. With
+// a reason, the child is started again in a process that takes over the waiting messages.
 func (v *supervisor) abandon(now time.Time, k *kid, budget time.Duration, reason error) {
 	r, g := k.driver.row, k.driver.guard
 	k.driver.guard = nil

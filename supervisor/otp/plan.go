@@ -17,7 +17,8 @@ func (s *state) start(k *kid, restarted bool) {
 	}
 }
 
-// stop tells a child to end, and its process to leave unless the child will be back in place.
+// stop tells a child to end. Its process ends too, unless the child will be restarted in place
+// (keep).
 func (s *state) stop(k *kid, keep bool) {
 	s.roster.move(k, away)
 	keep = keep && k.inPlace()
@@ -48,7 +49,8 @@ func (s *state) disarm(k *kid) {
 	s.do(doDisarm, k)
 }
 
-// timedOut: a child did not start or end in its time. Its process is fenced off, and things go on without it.
+// timedOut handles a child that did not start or end in its time. Its process is isolated, and the
+// supervisor continues without it. A child whose pause is over is started.
 func (s *state) timedOut(now time.Time, in inTimeout) {
 	if in.kid == nil {
 		if in.timer != s.timer || s.mode != closing {
@@ -72,7 +74,7 @@ func (s *state) timedOut(now time.Time, in inTimeout) {
 	}
 }
 
-// abandon goes on without a child; full says that it is not to be started again.
+// abandon continues without a child. full says that too many are stuck to start it again.
 func (s *state) abandon(now time.Time, k *kid, full bool) {
 	switch k.stage {
 	case going:
@@ -103,7 +105,7 @@ func (s *state) abandon(now time.Time, k *kid, full bool) {
 	}
 }
 
-// gone: a child that was told to end has ended; err says if it had to be abandoned.
+// gone handles the end of a child that was told to end. err is set if the child was abandoned.
 func (s *state) gone(now time.Time, k *kid, err error) {
 	s.disarm(k)
 	s.answerStarter(k, ErrShutdown)
@@ -115,7 +117,7 @@ func (s *state) gone(now time.Time, k *kid, err error) {
 		s.settleIdle(k, false)
 	case len(enders) > 0:
 		s.settleIdle(k, temporary || s.strategy == SimpleOneForOne)
-	case temporary: // it fell with its siblings and is not started again
+	case temporary: // it was stopped with its siblings and is not started again
 		s.settleIdle(k, true)
 	default:
 		s.roster.move(k, idle)
@@ -132,12 +134,12 @@ func (s *state) gone(now time.Time, k *kid, err error) {
 	s.stepped(now, k)
 }
 
-// retire lets a child that ended by itself rest.
+// retire leaves a child that ended by itself stopped.
 func (s *state) retire(k *kid) {
 	s.settleIdle(k, k.child.Restart == Temporary || s.strategy == SimpleOneForOne)
 }
 
-// settleIdle: nothing runs for this child any more, and its row may go.
+// settleIdle makes a child idle: nothing runs for it any more. With remove, its row is deleted.
 func (s *state) settleIdle(k *kid, remove bool) {
 	switch {
 	case k.parked:
@@ -153,7 +155,7 @@ func (s *state) settleIdle(k *kid, remove bool) {
 	}
 }
 
-// stepped goes on with the plan when k was what it waited for.
+// stepped continues with the plan if the plan waits for k.
 func (s *state) stepped(now time.Time, k *kid) {
 	if len(s.plan) > 0 && s.plan[0].kid == k {
 		s.plan = s.plan[1:]
@@ -185,7 +187,7 @@ func (s *state) advance(now time.Time) {
 	s.settle(now)
 }
 
-// stopStep reports whether the step has to be waited for.
+// stopStep does a step that stops a child. It reports whether the plan must wait for the child.
 func (s *state) stopStep(k *kid) (wait bool) {
 	switch k.stage {
 	case going, up:
@@ -202,14 +204,15 @@ func (s *state) stopStep(k *kid) (wait bool) {
 			s.settleIdle(k, s.mode != closing)
 		}
 	case idle:
-		if s.mode == closing && k.parked { // stopped by a group whose turn to start never came
+		if s.mode == closing && k.parked { // stopped by a group that was never started again
 			s.settleIdle(k, false)
 		}
 	}
 	return false
 }
 
-// settle: no plan is left. What ended meanwhile gets its verdict now; each may make a new plan.
+// settle is called when no plan is left. It decides about the children that ended meanwhile; each
+// decision may make a new plan.
 func (s *state) settle(now time.Time) {
 	switch s.mode {
 	case closing:
@@ -232,13 +235,14 @@ func (s *state) settle(now time.Time) {
 	}
 }
 
-// selfClose is close by the supervisor's own decision.
+// selfClose is close, by the supervisor's own decision.
 func (s *state) selfClose(now time.Time, reason error) {
 	s.out = append(s.out, action{verb: doClose, reason: reason})
 	s.close(now, reason)
 }
 
-// close stops all children: in reverse, one after the other, or all at once in a pool, whose order means nothing.
+// close stops all children: in reverse, one after the other. Those of a pool stop all at once,
+// because their order means nothing.
 func (s *state) close(now time.Time, reason error) {
 	if s.mode == closing || s.mode == closed {
 		return
@@ -271,7 +275,7 @@ func (s *state) closePool(now time.Time) {
 		s.settle(now)
 		return
 	}
-	if budget > 0 { // one timer for all; Infinity has none, killed ones have their own
+	if budget > 0 { // one timer for all; Infinity needs none, killed children have their own
 		s.timer++
 		s.out = append(s.out, action{verb: doArm, delay: budget, timer: s.timer})
 	}

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Process is one incarnation of a worker, as its Behaviour sees it. Unless said otherwise its methods are for the
-// worker's own goroutine, that is for Init, Receive and Terminate. When the incarnation is over they have no effect.
+// Process is one incarnation of a worker, as its Behaviour sees it. Unless said otherwise, its
+// methods may be called only on the worker's own goroutine, that is from Init, Receive and
+// Terminate. Once the incarnation is over, they have no effect.
 type Process struct {
 	guard     *guard
 	behaviour Behaviour
@@ -15,43 +16,44 @@ type Process struct {
 
 	mu        sync.Mutex // guards the fields below
 	cancelled bool       // termination has begun
-	over      bool       // nothing of this incarnation has effect any more
+	over      bool       // no call of this incarnation has an effect any more
 	x         *extras
 }
 
-// extras is what only some workers need; an idle one goes without.
+// extras holds the fields that only some workers need. An idle worker does without them.
 type extras struct {
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
 	routines map[*routine]struct{}
 	timers   chain[*timer]
 	monitors map[*row]*monitor
-	crowd    bool // there were many of them
-	links    map[*link]struct{}
+	// crowd says that there were many monitors; see crowded.
+	crowd bool
+	links map[*link]struct{}
 }
 
-// Self is this row's address.
+// Self returns the address of this row.
 func (p *Process) Self() Ref { return Ref{p.guard.row} }
 
-// Path is this row's path.
+// Path returns the path of this row.
 func (p *Process) Path() string { return p.guard.row.path }
 
-// System is the system this worker runs in. Safe for concurrent use.
+// System returns the system that this worker runs in. It is safe for concurrent use.
 func (p *Process) System() *System { return p.guard.sys }
 
-// Incarnation is the number of this incarnation: 1 for the row's first, one more at every restart. Safe for
-// concurrent use.
+// Incarnation returns the number of this incarnation: 1 for the first of the row, one more at every
+// restart. It is safe for concurrent use.
 func (p *Process) Incarnation() uint64 { return p.inc }
 
-// Now is the time on the system's clock. Safe for concurrent use.
+// Now returns the time on the system's clock. It is safe for concurrent use.
 func (p *Process) Now() time.Time { return p.guard.sys.clock.Now() }
 
-// Disturbed reports whether a fault is armed that may strike what the process handles: then nobody is
-// to spare it a message.
+// Disturbed reports whether an armed fault may strike a message that this worker handles. Then
+// senders must not optimize messages to this worker away, or the fault would not strike.
 func (p *Process) Disturbed() bool { return p.guard.sys.faults.Disturbs(p.guard.row.path) }
 
-// Context ends when termination of this incarnation begins; its cause is the reason as far as it is known by then.
-// Safe for concurrent use.
+// Context returns a context that ends when termination of this incarnation begins. Its cause is the
+// reason, as far as the reason is known at that time. Context is safe for concurrent use.
 func (p *Process) Context() context.Context {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,8 +67,9 @@ func (p *Process) Context() context.Context {
 	return x.ctx
 }
 
-// Heir is the value that an earlier incarnation, or this one, has given to SetHeir; nil when there is none. Its
-// predecessor may have crashed halfway through a change: one that crashes incarnation after incarnation is given up.
+// Heir returns the carried state: the value that this incarnation or an earlier one has given to
+// SetHeir, nil when there is none. The previous incarnation may have crashed halfway through a
+// change of the value. If incarnations crash with it one after the other, the value is dropped.
 func (p *Process) Heir() any {
 	if p.isOver() {
 		return nil
@@ -77,8 +80,10 @@ func (p *Process) Heir() any {
 	return r.heir
 }
 
-// SetHeir keeps a value for the incarnations to come. The row drops it when it is deleted, when its supervisor ends, or
-// when one incarnation after the other crashes with it, and then calls its Abandon(error) method if it has one, so that what it holds can be closed.
+// SetHeir stores v as carried state for later incarnations. The row drops the value when the row is
+// deleted, or when its supervisor ends. It also drops the value when incarnations crash with it one
+// after the other, or when an incarnation is stuck and the value is not Fenced. If a dropped value
+// has a method Abandon(error), the method is called, so that it can close what the value holds.
 func (p *Process) SetHeir(v any) {
 	r := p.guard.row
 	p.mu.Lock()
@@ -91,8 +96,8 @@ func (p *Process) SetHeir(v any) {
 	r.mu.Unlock()
 }
 
-// SetStatus publishes a value as Node.Extra of this row in snapshots. It is read by others at any time: hand over
-// something that will not change.
+// SetStatus publishes a value as Node.Extra of this row in snapshots. Others read the value at any
+// time, so it must not change afterwards.
 func (p *Process) SetStatus(v any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,8 +106,9 @@ func (p *Process) SetStatus(v any) {
 	}
 }
 
-// Post puts a message into this worker's own mailbox, for this incarnation only. Errors are ErrOverloaded, and
-// ErrNoProc when the incarnation is over. Safe for concurrent use.
+// Post puts a message into this worker's own mailbox, for this incarnation only. Its errors are
+// ErrOverloaded when the mailbox is full, and ErrNoProc when the incarnation is over. It is safe
+// for concurrent use.
 func (p *Process) Post(msg any) error {
 	if p.isOver() {
 		return ErrNoProc
@@ -110,11 +116,12 @@ func (p *Process) Post(msg any) error {
 	return p.guard.box.offer(&parcel{p, msg})
 }
 
-// Receiver is what takes messages: a Ref, or what stands for one that changes.
+// Receiver takes messages. It is a Ref, or stands for a Ref that changes.
 type Receiver interface{ Send(msg any) error }
 
-// Send is to.Send on behalf of this incarnation: once that is over, as when it was stuck and has been replaced, the error is ErrNoProc and
-// nothing is sent. Safe for concurrent use.
+// Send calls to.Send on behalf of this incarnation. Once the incarnation is over, for example
+// because it was stuck and has been replaced, Send returns ErrNoProc and sends nothing. It is safe
+// for concurrent use.
 func (p *Process) Send(to Receiver, msg any) error {
 	if p.isOver() {
 		return ErrNoProc
@@ -122,16 +129,19 @@ func (p *Process) Send(to Receiver, msg any) error {
 	return to.Send(msg)
 }
 
-// Check ends the caller, by a panic that is nobody's crash, when this incarnation is over, as when it was stuck and has been replaced. It comes before
-// what has effect and does not go by way of the Process: writing to a peer, or to a value that others see. It is for the worker and its owned goroutines.
+// Check panics when this incarnation is over, for example because it was stuck and has been
+// replaced. The panic ends the caller and does not count as a crash. Call Check before actions that
+// have an effect and do not go through the Process: writing to a peer, or to a value that others
+// see. Check is for the worker and its owned goroutines.
 func (p *Process) Check() {
 	if p.isOver() {
 		panic(ErrStuck)
 	}
 }
 
-// Progress says that the worker makes progress, in a loop that may take longer than Child.Hard: from now on it has that time again. Like Check it ends
-// the caller when this incarnation is over. It costs little enough to be called for each of many things.
+// Progress reports that the worker makes progress in a loop that may take longer than Child.Hard:
+// the times Child.Soft and Child.Hard start again. Like Check, it panics when this incarnation is
+// over. It is cheap enough to be called in each step of a loop.
 func (p *Process) Progress() {
 	p.Check()
 	p.guard.box.progress()
@@ -143,9 +153,10 @@ func (p *Process) isOver() bool {
 	return p.over
 }
 
-// PostWait is Post that waits while half of the mailbox is taken, which is how a goroutine that reads from a peer makes the
-// peer wait as well; the other half is for those who cannot wait. It ends with ErrNoProc when the incarnation ends and with
-// the context's cause when ctx does. It is for owned goroutines only: the worker itself would wait for itself.
+// PostWait is Post, but waits while half of the mailbox is taken. So a goroutine that reads from a
+// peer makes the peer wait too; the other half of the mailbox is for senders that cannot wait. It
+// returns ErrNoProc when the incarnation ends, and the cause of ctx when ctx ends. It is for owned
+// goroutines only: the worker itself would wait for itself.
 func (p *Process) PostWait(ctx context.Context, msg any) error {
 	if p.isOver() {
 		return ErrNoProc
@@ -160,7 +171,7 @@ func (p *Process) extra() *extras {
 	return p.x
 }
 
-// cancel begins termination: the context ends.
+// cancel begins termination: it ends the context.
 func (p *Process) cancel(reason error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -170,7 +181,8 @@ func (p *Process) cancel(reason error) {
 	}
 }
 
-// finish completes it: nothing of this incarnation has effect any more, and nobody keeps a pointer to it.
+// finish completes termination: no call of this incarnation has an effect any more. It stops timers
+// and removes monitors and links, so that nothing keeps a pointer to the incarnation.
 func (p *Process) finish() {
 	p.mu.Lock()
 	if p.over {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// recorder is a worker whose messages are written down, one list for all incarnations.
+// recorder is a worker that records its messages, in one list for all incarnations.
 type recorder struct{ seen []string }
 
 func (rec *recorder) start() Start {
@@ -68,7 +68,8 @@ func TestAPanicOfAnOwnedGoroutineIsACrash(t *testing.T) {
 		if len(reports) != 1 || reports[0].Incarnation != 1 || reports[0].Message != nil {
 			t.Fatalf("reports %+v", reports)
 		}
-		if first, _, _ := strings.Cut(reports[0].Stack(), "\n"); !strings.Contains(first, "process_test.go:") {
+		if first, _, _ := strings.Cut(reports[0].Stack(), "\n"); !strings.Contains(first,
+			"process_test.go:") {
 			t.Errorf("stack %s", reports[0].Stack())
 		}
 		if got := r.state(); got != "a#2" {
@@ -79,78 +80,82 @@ func TestAPanicOfAnOwnedGoroutineIsACrash(t *testing.T) {
 
 func TestAnEndWaitsForTheGoroutines(t *testing.T) {
 	rec := &recorder{}
-	bubble(t, one(Child{ID: "a", Shutdown: 5 * time.Second, Start: rec.start()}), func(t *testing.T, r *rig) {
-		ended := false
-		tell(t, r.ref("a"), func(p *Process) error {
-			p.Go("slow", func(ctx context.Context) error {
-				<-ctx.Done()
-				time.Sleep(3 * time.Second)
-				ended = true
+	bubble(t, one(Child{ID: "a", Shutdown: 5 * time.Second, Start: rec.start()}),
+		func(t *testing.T, r *rig) {
+			ended := false
+			tell(t, r.ref("a"), func(p *Process) error {
+				p.Go("slow", func(ctx context.Context) error {
+					<-ctx.Done()
+					time.Sleep(3 * time.Second)
+					ended = true
+					return nil
+				})
 				return nil
 			})
-			return nil
+			start := time.Now()
+			tell(t, r.ref("a"), func(*Process) error { panic(1) })
+			if n := r.ref("a").Incarnation(); n != 1 {
+				t.Errorf("incarnation %d began while a goroutine of the last one ran", n)
+			}
+			for r.ref("a").Incarnation() == 1 {
+				time.Sleep(time.Second)
+				synctest.Wait()
+			}
+			if took := time.Since(start); !ended || took != 3*time.Second {
+				t.Errorf("ended %v after %s", ended, took)
+			}
+			rec.expect(t, "1:end crash")
 		})
-		start := time.Now()
-		tell(t, r.ref("a"), func(*Process) error { panic(1) })
-		if n := r.ref("a").Incarnation(); n != 1 {
-			t.Errorf("incarnation %d began while a goroutine of the last one ran", n)
-		}
-		for r.ref("a").Incarnation() == 1 {
-			time.Sleep(time.Second)
-			synctest.Wait()
-		}
-		if took := time.Since(start); !ended || took != 3*time.Second {
-			t.Errorf("ended %v after %s", ended, took)
-		}
-		rec.expect(t, "1:end crash")
-	})
 }
 
 func TestAGoroutineThatDoesNotEndIsAbandoned(t *testing.T) {
 	rec := &recorder{}
-	bubble(t, one(Child{ID: "a", Shutdown: 2 * time.Second, Start: rec.start()}), func(t *testing.T, r *rig) {
-		gate := make(chan struct{})
-		tell(t, r.ref("a"), func(p *Process) error {
-			p.Go("stuck", func(context.Context) error { <-gate; panic("late") })
-			return nil
+	bubble(t, one(Child{ID: "a", Shutdown: 2 * time.Second, Start: rec.start()}),
+		func(t *testing.T, r *rig) {
+			gate := make(chan struct{})
+			tell(t, r.ref("a"), func(p *Process) error {
+				p.Go("stuck", func(context.Context) error { <-gate; panic("late") })
+				return nil
+			})
+			tell(t, r.ref("a"), func(*Process) error { return errTest })
+			time.Sleep(2 * time.Second)
+			synctest.Wait()
+			abandoned := ofType[Abandoned](r)
+			if len(abandoned) != 1 || abandoned[0].Goroutine != "stuck" ||
+				abandoned[0].Budget != 2*time.Second {
+				t.Errorf("events %+v", abandoned)
+			}
+			if got := r.state(); got != "a#2" {
+				t.Errorf("tree %s", got)
+			}
+			close(gate)
+			rec.expect(t, "1:end test") // the late panic does not crash the new incarnation
+			if got := r.state(); got != "a#2" {
+				t.Errorf("tree %s", got)
+			}
 		})
-		tell(t, r.ref("a"), func(*Process) error { return errTest })
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		abandoned := ofType[Abandoned](r)
-		if len(abandoned) != 1 || abandoned[0].Goroutine != "stuck" || abandoned[0].Budget != 2*time.Second {
-			t.Errorf("events %+v", abandoned)
-		}
-		if got := r.state(); got != "a#2" {
-			t.Errorf("tree %s", got)
-		}
-		close(gate)
-		rec.expect(t, "1:end test") // the late panic is no crash of the new incarnation
-		if got := r.state(); got != "a#2" {
-			t.Errorf("tree %s", got)
-		}
-	})
 }
 
 func TestAGoroutineThatOutlivesAStopIsAbandoned(t *testing.T) {
 	for _, shutdown := range []Shutdown{2 * time.Second, BrutalKill} {
 		t.Run(shutdown.String(), func(t *testing.T) {
 			rec := &recorder{}
-			bubble(t, one(Child{ID: "a", Shutdown: shutdown, Start: rec.start()}), func(t *testing.T, r *rig) {
-				gate := make(chan struct{})
-				defer close(gate)
-				tell(t, r.ref("a"), func(p *Process) error {
-					p.Go("stuck", func(context.Context) error { <-gate; return nil })
-					return nil
+			bubble(t, one(Child{ID: "a", Shutdown: shutdown, Start: rec.start()}),
+				func(t *testing.T, r *rig) {
+					gate := make(chan struct{})
+					defer close(gate)
+					tell(t, r.ref("a"), func(p *Process) error {
+						p.Go("stuck", func(context.Context) error { <-gate; return nil })
+						return nil
+					})
+					if err := r.tree.Shutdown(context.Background()); err != nil {
+						t.Fatal(err)
+					}
+					synctest.Wait()
+					if len(ofType[Abandoned](r)) == 0 {
+						t.Error("nobody is told")
+					}
 				})
-				if err := r.tree.Shutdown(context.Background()); err != nil {
-					t.Fatal(err)
-				}
-				synctest.Wait()
-				if len(ofType[Abandoned](r)) == 0 {
-					t.Error("nobody is told")
-				}
-			})
 		})
 	}
 }
@@ -187,7 +192,8 @@ func TestTheContextEndsWithItsCauseBeforeTerminate(t *testing.T) {
 		if cause != errTest {
 			t.Errorf("cause %v", cause)
 		}
-		tell(t, r.ref("a"), func(p *Process) error { return errTest }) // nobody asked for a context before the end
+		// No context was requested before the end.
+		tell(t, r.ref("a"), func(p *Process) error { return errTest })
 		if !errors.Is(cause, ErrShutdown) {
 			t.Errorf("cause of a context made after the end began: %v", cause)
 		}
@@ -236,7 +242,12 @@ func TestNothingOfAnEndedIncarnationHasEffect(t *testing.T) {
 	rec := &recorder{}
 	bubble(t, one(Child{ID: "a", Start: rec.start()}), func(t *testing.T, r *rig) {
 		var old *Process
-		tell(t, r.ref("a"), func(p *Process) error { old = p; p.SetHeir("heir"); p.SetStatus("status"); return errTest })
+		tell(t, r.ref("a"), func(p *Process) error {
+			old = p
+			p.SetHeir("heir")
+			p.SetStatus("status")
+			return errTest
+		})
 		old.SetHeir("wrong")
 		old.SetStatus("wrong")
 		old.Monitor(r.tree.Ref())
@@ -264,7 +275,7 @@ func TestNothingOfAnEndedIncarnationHasEffect(t *testing.T) {
 	})
 }
 
-// callee answers, crashes, or keeps quiet.
+// callee answers, crashes, or does not answer.
 func callee() Start {
 	return scriptOf(script{receive: func(_ *Process, msg any) error {
 		c := msg.(*Call[string, string])
@@ -282,7 +293,10 @@ func callee() Start {
 
 func TestCallAsync(t *testing.T) {
 	rec := &recorder{}
-	spec := Spec{Intensity: Intensity{9, time.Hour}, Children: []Child{{ID: "a", Start: rec.start()}, {ID: "b", Start: callee()}}}
+	spec := Spec{
+		Intensity: Intensity{9, time.Hour},
+		Children:  []Child{{ID: "a", Start: rec.start()}, {ID: "b", Start: callee()}},
+	}
 	bubble(t, spec, func(t *testing.T, r *rig) {
 		call := func(to Ref, req string) {
 			tell(t, r.ref("a"), func(p *Process) error {
@@ -303,7 +317,7 @@ func TestCallAsync(t *testing.T) {
 		tell(t, r.ref("a"), func(*Process) error { return Normal })
 		time.Sleep(2 * time.Second)
 		rec.expect(t, "1:re: hellonone", "1:crash", "1:no process", "1:end normal")
-		call(r.ref("b"), "bad") // wrap runs as part of the caller
+		call(r.ref("b"), "bad") // wrap runs on the caller's goroutine
 		rec.expect(t, "1:re: hellonone", "1:crash", "1:no process", "1:end normal", "2:end crash")
 	})
 }
@@ -311,7 +325,8 @@ func TestCallAsync(t *testing.T) {
 func TestProcessKnowsWhoItIs(t *testing.T) {
 	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
 		tell(t, r.ref("a"), func(p *Process) error {
-			if p.Self() != r.ref("a") || p.Path() != "top/a" || p.System() != r.sys || !p.Now().Equal(time.Now()) {
+			if p.Self() != r.ref("a") || p.Path() != "top/a" || p.System() != r.sys ||
+				!p.Now().Equal(time.Now()) {
 				t.Errorf("%v %s %v", p.Self(), p.Path(), p.Now())
 			}
 			return nil
@@ -319,7 +334,7 @@ func TestProcessKnowsWhoItIs(t *testing.T) {
 	})
 }
 
-// inheritance is an heir that wants to know when nobody takes it over.
+// inheritance is carried state that records when it is dropped.
 type inheritance struct{ dropped []error }
 
 func (h *inheritance) Abandon(reason error) {
@@ -328,8 +343,12 @@ func (h *inheritance) Abandon(reason error) {
 }
 
 func TestHeirs(t *testing.T) {
-	sub := Spec{Intensity: Intensity{1, time.Hour}, Children: []Child{{ID: "a", Start: scriptOf(script{})}}}
-	spec := Spec{Intensity: Intensity{9, time.Hour}, Children: []Child{{ID: "s", Start: Supervisor(sub)}}}
+	sub := Spec{
+		Intensity: Intensity{1, time.Hour}, Children: []Child{{ID: "a", Start: scriptOf(script{})}},
+	}
+	spec := Spec{
+		Intensity: Intensity{9, time.Hour}, Children: []Child{{ID: "s", Start: Supervisor(sub)}},
+	}
 	bubble(t, spec, func(t *testing.T, r *rig) {
 		h := &inheritance{}
 		crash := func(*Process) error { panic(1) }

@@ -1,10 +1,10 @@
 package otp
 
-// queueKeep is the capacity that an empty queue keeps when it is trimmed. A burst's memory is given back; ordinary traffic, which has a
-// handful of messages waiting, does not allocate.
+// queueKeep is the capacity that an empty queue keeps when it is trimmed. The memory of a burst is
+// freed, and ordinary traffic with a handful of waiting messages does not allocate.
 const queueKeep = 64
 
-// queue is a first-in first-out ring that takes no memory until it is used.
+// queue is a first-in first-out ring buffer. It takes no memory until it is used.
 type queue[T any] struct {
 	ring []T // its length is a power of two, or zero
 	head int
@@ -13,15 +13,16 @@ type queue[T any] struct {
 
 func (q *queue[T]) len() int { return q.n }
 
-// full: the next push needs memory.
+// full reports whether the next push must allocate.
 func (q *queue[T]) full() bool { return q.n == len(q.ring) }
 
-// front is as many of the oldest as lie side by side, at most so many. It stays as it is until they have been popped.
+// front returns the oldest elements that are contiguous in the ring, no more than most. The slice
+// does not change until the elements are popped.
 func (q *queue[T]) front(most int) []T {
 	return q.ring[q.head:min(q.head+min(q.n, most), len(q.ring))]
 }
 
-// push adds one, and reports whether the queue has grown for it.
+// push adds an element and reports whether the queue has grown.
 func (q *queue[T]) push(v T) (grown bool) {
 	if grown = q.full(); grown {
 		q.grow()
@@ -31,7 +32,8 @@ func (q *queue[T]) push(v T) (grown bool) {
 	return grown
 }
 
-// move empties the queue into another one, and leaves the ring as it is to who looks at its front.
+// move empties the queue into a new one. The old ring keeps its contents, for code that still reads
+// a slice from front.
 func (q *queue[T]) move() (to queue[T]) {
 	for i := range q.n {
 		to.push(q.ring[(q.head+i)&(len(q.ring)-1)])
@@ -40,7 +42,7 @@ func (q *queue[T]) move() (to queue[T]) {
 	return to
 }
 
-// pop takes the oldest; it must not be called on an empty queue.
+// pop removes and returns the oldest element. It must not be called on an empty queue.
 func (q *queue[T]) pop() T {
 	v := q.ring[q.head]
 	var none T
@@ -50,10 +52,10 @@ func (q *queue[T]) pop() T {
 	return v
 }
 
-// large: there is something to trim once it is empty.
+// large reports whether trim has something to free once the queue is empty.
 func (q *queue[T]) large() bool { return len(q.ring) > queueKeep }
 
-// trim gives back the memory of a burst that is over.
+// trim frees the memory of a burst once the queue is empty.
 func (q *queue[T]) trim() {
 	if q.n == 0 && q.large() {
 		*q = queue[T]{}

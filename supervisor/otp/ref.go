@@ -2,19 +2,20 @@ package otp
 
 import "strings"
 
-// Ref is the address of a row: a logical path in a tree. It stays valid across restarts of what runs there and across
-// restarts of the supervisors above; it ends with the row. Refs are comparable, cheap to copy and safe for concurrent
-// use. The zero Ref is an address at which nothing ever runs.
+// Ref is the address of a row: a logical path in a tree. It stays valid across restarts of what
+// runs in the row and of the supervisors above; it ends with the row. Refs are comparable, cheap to
+// copy and safe for concurrent use. The zero Ref is an address at which nothing ever runs.
 type Ref struct{ row *row }
 
-// Failer is a message that wants to hear when it will not be handled: its receiver crashed on it, stopped before
-// it, or is gone. Fail may be called from any goroutine, once, also while a worker that was abandoned still holds the
-// message; it must return promptly.
+// Failer is a message that is told when it will not be handled: its receiver crashed on it, stopped
+// before it, or does not run. Fail is called once, from any goroutine, possibly while an abandoned
+// worker still holds the message. It must return promptly.
 type Failer interface{ Fail(reason error) }
 
-// Send puts a message into the mailbox and returns at once. The message is given away: the sender must not change it
-// afterwards. Errors are ErrNoProc and, depending on the message's Class, ErrOverloaded; with either the message was not accepted
-// and Fail is not called.
+// Send puts a message into the mailbox and returns at once. The sender gives the message away and
+// must not change it afterwards. Its errors are ErrNoProc when nothing runs at this address and,
+// depending on the Class of the message, ErrOverloaded when the mailbox is full. With either error
+// the message was not accepted, and its Fail is not called.
 func (r Ref) Send(msg any) error {
 	if r.row == nil {
 		return ErrNoProc
@@ -26,7 +27,7 @@ func (r Ref) Send(msg any) error {
 	return g.box.offer(msg)
 }
 
-// Path is the row's path, "" for the zero Ref.
+// Path returns the path of the row, "" for the zero Ref.
 func (r Ref) Path() string {
 	if r.row == nil {
 		return ""
@@ -34,7 +35,7 @@ func (r Ref) Path() string {
 	return r.row.path
 }
 
-// Incarnation is how many incarnations have begun in this row; 0 before the first.
+// Incarnation returns how many incarnations have begun in this row, 0 before the first.
 func (r Ref) Incarnation() uint64 {
 	if r.row == nil {
 		return 0
@@ -42,13 +43,14 @@ func (r Ref) Incarnation() uint64 {
 	return r.row.inc.Load()
 }
 
-// Alive reports whether a process takes messages here: one that runs, or one that is being restarted in place.
+// Alive reports whether a process takes messages here: a running one, or one that is being
+// restarted in place.
 func (r Ref) Alive() bool { return r.row != nil && r.row.proc.Load() != nil }
 
 // IsZero reports whether this is the zero Ref.
 func (r Ref) IsZero() bool { return r.row == nil }
 
-// Child is the address of a row directly below this one, zero when there is none.
+// Child returns the address of a row directly below this one, the zero Ref when there is none.
 func (r Ref) Child(id string) Ref {
 	if r.row == nil {
 		return Ref{}
@@ -56,7 +58,7 @@ func (r Ref) Child(id string) Ref {
 	return Ref{r.row.find(id)}
 }
 
-// Compare orders addresses by their paths.
+// Compare orders addresses by their paths. It returns -1, 0 or +1, like strings.Compare.
 func (r Ref) Compare(o Ref) int { return strings.Compare(r.Path(), o.Path()) }
 
 func (r Ref) String() string { return r.Path() }

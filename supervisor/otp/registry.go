@@ -2,12 +2,14 @@ package otp
 
 import "github.com/asynkron/protoactor-go/actor"
 
-// registryParts is how many maps the runtime's registry of processes has, each of which has 32 shards. Its own number, 1,024, makes 32,768 maps: some
-// 2 MB for nothing, and each map that has once held a process keeps 288 bytes for it, so that the heap grows with every process that is spawned until
-// all have.
+// registryParts is how many parts protoactor's registry of processes has; each part has 32 shards,
+// which are maps. Protoactor's own number of 1,024 makes 32,768 maps. They take 2 MB, and each map
+// that has once held a process keeps 288 bytes for it. So the heap would grow with every spawned
+// process until each map has held one.
 const registryParts = 8
 
-// narrow leaves a registry, which finds the map of a process by its hash, as many maps.
+// narrow reduces a registry to registryParts parts. The registry finds the map of a process by a
+// hash.
 func narrow(r *actor.SliceMap) {
 	var found []map[string]any
 	for _, part := range r.LocalPIDs {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// The runtime's registry holds what it had, and no process of a tree: its maps would keep their room.
+// Protoactor's registry holds its own entries, and no process of a tree, because its maps would
+// keep the memory.
 func TestProcessesAreNotKeptInTheRegistry(t *testing.T) {
 	registered := func(s *System) (n int) {
 		for _, part := range s.actors.ProcessRegistry.LocalPIDs.LocalPIDs {
@@ -27,7 +28,7 @@ func TestProcessesAreNotKeptInTheRegistry(t *testing.T) {
 	})
 }
 
-// What the runtime itself has registered is found in fewer maps, and processes that come and go leave nothing.
+// Protoactor's own entries are found in fewer maps, and ended processes leave nothing behind.
 func TestProcessesThatEndLeaveNothingInTheRegistry(t *testing.T) {
 	s := NewSystem(Options{})
 	t.Cleanup(s.Close)
@@ -60,7 +61,7 @@ func TestProcessesThatEndLeaveNothingInTheRegistry(t *testing.T) {
 	crowd(0)
 	before := heap()
 	crowd(2000)
-	const most = 64 << 10 // with 1,024 maps it is eight times as much
+	const most = 64 << 10 // with 1,024 parts the growth would be eight times this limit
 	if after := heap(); after > before+most {
 		t.Errorf("2,000 processes that are gone left %d bytes", after-before)
 	}

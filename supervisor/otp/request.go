@@ -21,12 +21,12 @@ func (s *state) reply(request any, k *kid, err error) {
 	s.out = append(s.out, action{verb: doReply, kid: k, reason: err, request: request})
 }
 
-// startChild adds a child at the end and starts it.
+// startChild appends a child and starts it.
 func (s *state) startChild(now time.Time, in inStart) {
 	if old := s.roster.byID[in.kid.id]; old != nil {
 		err := ErrAlreadyPresent
 		if old.stage != idle && old.stage != paused {
-			err = ErrAlreadyStarted{Ref: Ref{old.driver.row}} // answer adds its args
+			err = ErrAlreadyStarted{Ref: Ref{old.driver.row}} // answer adds the args
 		}
 		s.reply(in.request, old, err)
 		return
@@ -41,13 +41,17 @@ func (s *state) startChild(now time.Time, in inStart) {
 	s.startFor(now, in.kid, in.request)
 }
 
-// refused is why a child is not started that nobody has seen hang: others of its supervisor's do, and each would be one more.
+// refused makes the error for a new child that is not started, because too many other children of
+// this supervisor are stuck. Each new child could be one more.
 func (s *state) refused(k *kid) error {
-	return &StartError{Path: s.path + "/" + k.id, Reason: fmt.Errorf("%d do not come back: %w", MaxHung, ErrStuck)}
+	return &StartError{
+		Path: s.path + "/" + k.id, Reason: fmt.Errorf("%d do not come back: %w", MaxHung, ErrStuck),
+	}
 }
 
-// startFor starts a child because somebody asked. Where siblings are tied together the supervisor waits for it, so that a
-// group is never restarted around a child that is half started. Otherwise many may start at once, and who asks for more waits.
+// startFor starts a child for a request. For one_for_all and rest_for_one, the supervisor waits for
+// it, so that a group is never restarted around a child that is half started. Otherwise many
+// children may start at once, up to a bound; further requests wait.
 func (s *state) startFor(now time.Time, k *kid, request any) {
 	k.starter = request
 	s.asked++
@@ -63,7 +67,7 @@ func (s *state) startFor(now time.Time, k *kid, request any) {
 	}
 }
 
-// terminateChild ends a child because somebody asked.
+// terminateChild ends a child for a request.
 func (s *state) terminateChild(in inTerminate) {
 	k := s.roster.byID[in.id]
 	if k == nil {
@@ -89,14 +93,15 @@ func (s *state) terminateChild(in inTerminate) {
 	}
 }
 
-// dissolve lets those rest whose group was to be started again, by way of first, and now is not.
+// dissolve leaves a group stopped that was to be started again because first ended.
 func (s *state) dissolve(first *kid) {
 	if s.strategy != OneForAll && s.strategy != RestForOne {
 		return
 	}
 	for k := s.roster.first; k != nil; k = k.next {
 		switch {
-		case k.stage == idle && k.parked, k.stage == dead && !k.again && k != first: // the latter is whose end began it
+		// A dead child has ended by itself. Its end began the restart of the group.
+		case k.stage == idle && k.parked, k.stage == dead && !k.again && k != first:
 			s.settleIdle(k, false)
 		case k.stage == idle:
 			s.do(doRest, k)
@@ -104,7 +109,7 @@ func (s *state) dissolve(first *kid) {
 	}
 }
 
-// restartChild starts a child that rests.
+// restartChild starts a child that is stopped, for a request.
 func (s *state) restartChild(now time.Time, in inRestart) {
 	k := s.roster.byID[in.id]
 	switch {
@@ -126,7 +131,7 @@ func (s *state) restartChild(now time.Time, in inRestart) {
 	}
 }
 
-// deleteChild removes the row of a child that rests.
+// deleteChild removes the row of a stopped child, for a request.
 func (s *state) deleteChild(in inDelete) {
 	k := s.roster.byID[in.id]
 	switch {

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 )
 
-// counter answers with how many messages this incarnation has seen.
+// counter answers with the number of messages that this incarnation has handled.
 func counter() Start {
 	return Worker(func() Behaviour {
 		n := 0
@@ -48,13 +48,15 @@ func TestCrashKeepsTheQueueAndFailsOneMessage(t *testing.T) {
 		close(gate)
 		synctest.Wait()
 		if results[0].n != 2 || results[2].n != 1 {
-			t.Errorf("answers %d and %d, want 2 of the old incarnation and 1 of the new", results[0].n, results[2].n)
+			t.Errorf("answers %d and %d, want 2 of the old incarnation and 1 of the new", results[0].n,
+				results[2].n)
 		}
 		var rep *CrashReport
 		if !errors.As(results[1].err, &rep) {
 			t.Fatalf("crashing call: %v, want a crash report", results[1].err)
 		}
-		if rep.Path != "top/a" || rep.Incarnation != 1 || rep.Mailbox != 1 || rep.MessageKind() != "*otp.Call[string,int]" {
+		if rep.Path != "top/a" || rep.Incarnation != 1 || rep.Mailbox != 1 ||
+			rep.MessageKind() != "*otp.Call[string,int]" {
 			t.Errorf("report %+v, kind %s", rep, rep.MessageKind())
 		}
 		if first, _, _ := strings.Cut(rep.Stack(), "\n"); !strings.Contains(first, "restart_test.go:") {
@@ -67,7 +69,8 @@ func TestCrashKeepsTheQueueAndFailsOneMessage(t *testing.T) {
 			t.Errorf("incarnation %d, alive %v", ref.Incarnation(), ref.Alive())
 		}
 		restarted := ofType[ChildRestarted](r)
-		if len(restarted) != 1 || !restarted[0].InPlace || restarted[0].Restarts != 1 || !errors.Is(restarted[0].Reason, rep) {
+		if len(restarted) != 1 || !restarted[0].InPlace || restarted[0].Restarts != 1 ||
+			!errors.Is(restarted[0].Reason, rep) {
 			t.Errorf("restart events %+v", restarted)
 		}
 	})
@@ -113,9 +116,12 @@ func TestMessagesOfARestartWaitForTheNewIncarnation(t *testing.T) {
 	})
 }
 
-// Every way user code can fail to return is an ordinary exit: no wedge, no resurrection.
+// Every way in which user code fails to return is an ordinary exit: no process blocks or is
+// resurrected.
 func TestEveryHandlerMayPanicOrGoexit(t *testing.T) {
-	ways := map[string]func(){"panic": func() { panic("x") }, "goexit": runtime.Goexit, "nil panic": func() { panic(nil) }}
+	ways := map[string]func(){"panic": func() {
+		panic("x")
+	}, "goexit": runtime.Goexit, "nil panic": func() { panic(nil) }}
 	for way, fail := range ways {
 		for _, where := range []string{"factory", "init", "receive", "terminate"} {
 			t.Run(way+" in "+where, func(t *testing.T) {
@@ -185,7 +191,10 @@ func TestFailedStartsOfTheFirstKind(t *testing.T) {
 		"nil behaviour": {Worker(func() Behaviour { return nil }), "no behaviour"},
 		"error":         {scriptOf(script{init: func(*Process) error { return errTest }}), "test"},
 		"panic":         {Worker(func() Behaviour { panic("boom") }), "panic: boom"},
-		"goexit":        {scriptOf(script{init: func(*Process) error { runtime.Goexit(); return nil }}), "goexit"},
+		"goexit": {scriptOf(script{init: func(*Process) error {
+			runtime.Goexit()
+			return nil
+		}}), "goexit"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// rig runs a tree of obedient workers on the real driver, inside a synctest bubble, and writes down what they do:
-// "+a" a's Init succeeded, "!a" it failed, "-a(reason)" Terminate was called or a supervisor ended, and the
-// outcomes of requests.
+// rig runs a tree of puppet workers on the real driver, inside a synctest bubble. It records what
+// they do: "+a" the Init of a succeeded, "!a" it failed, "-a(reason)" Terminate was called or a
+// supervisor ended. It also records the outcomes of requests.
 type rig struct {
 	t    *testing.T
 	sys  *System
@@ -25,16 +25,20 @@ type rig struct {
 
 	mu      sync.Mutex // guards the fields below
 	trace   []string
-	failing map[string]int           // how many starts of a worker are to fail
-	ignored map[string]bool          // whose Init says Ignore
-	stuck   map[string]chan struct{} // closed to let a stuck worker go
+	failing map[string]int           // how many starts of a worker still fail
+	ignored map[string]bool          // workers whose Init returns Ignore
+	stuck   map[string]chan struct{} // closed to let a stuck worker continue
 	events  []Event
 
-	busy bool // something loops: do not wait for it to settle, and answers are awaited one by one
+	// busy says that something loops: do not wait until the bubble is idle, and await answers one by
+	// one.
+	busy bool
 }
 
 func newRig(t *testing.T) *rig {
-	r := &rig{t: t, failing: map[string]int{}, ignored: map[string]bool{}, stuck: map[string]chan struct{}{}}
+	r := &rig{
+		t: t, failing: map[string]int{}, ignored: map[string]bool{}, stuck: map[string]chan struct{}{},
+	}
 	r.sys = NewSystem(Options{Events: r.event})
 	return r
 }
@@ -54,7 +58,7 @@ func (r *rig) log(format string, args ...any) {
 	r.trace = append(r.trace, fmt.Sprintf(format, args...))
 }
 
-// failed logs a failed start; only the first one while something loops.
+// failed logs a failed start, in a loop only the first one.
 func (r *rig) failed(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,7 +95,7 @@ func (r *rig) ref(path string) Ref {
 	return ref
 }
 
-// close lets everything go and ends the system.
+// close releases all stuck workers and closes the system.
 func (r *rig) close() {
 	r.mu.Lock()
 	for _, c := range r.stuck {
@@ -100,16 +104,16 @@ func (r *rig) close() {
 	r.stuck = map[string]chan struct{}{}
 	r.mu.Unlock()
 	r.sys.Close()
-	time.Sleep(time.Second) // virtual: what was abandoned has come back by then
+	time.Sleep(time.Second) // virtual: abandoned workers have returned by then
 	synctest.Wait()
 }
 
-// puppet does what it is told.
+// puppet is a worker that ends or hangs on order.
 type puppet struct{ rig *rig }
 
 type (
 	order struct{ what string }
-	stay  struct{} // do not come back from this message until the rig says so
+	stay  struct{} // makes the worker stay in this message until the rig releases it
 )
 
 func (b *puppet) Init(p *Process) error {
@@ -151,7 +155,7 @@ func (b *puppet) Terminate(p *Process, reason error) {
 	b.rig.log("-%s(%s)", base(p.Path()), reasonText(reason))
 }
 
-// reasons is how a puppet can be told to end.
+// reasons are the ways in which a puppet can be told to end.
 var reasons = map[string]func() error{
 	"normal":   func() error { return Normal },
 	"shutdown": func() error { return ErrShutdown },
@@ -182,7 +186,7 @@ func reasonText(err error) string {
 	return err.Error()
 }
 
-// do performs one event of the language that the scenario files describe.
+// do performs one event, in the language of the scenario files.
 func (r *rig) do(event string) {
 	word, rest, _ := strings.Cut(strings.TrimSpace(event), " ")
 	id, arg, _ := strings.Cut(rest, " ")
@@ -249,7 +253,8 @@ func (r *rig) do(event string) {
 		sup, _ := r.sup(id, arg)
 		go func() {
 			n, err := CountChildren(ctx, sup)
-			r.log("specs %d active %d sups %d workers %d %v", n.Specs, n.Active, n.Supervisors, n.Workers, err)
+			r.log("specs %d active %d sups %d workers %d %v", n.Specs, n.Active, n.Supervisors,
+				n.Workers, err)
 		}()
 	case "which":
 		sup, _ := r.sup(id, arg)
@@ -274,7 +279,7 @@ func (r *rig) do(event string) {
 	}
 }
 
-// sup reads an optional supervisor "in s" before the rest.
+// sup reads an optional supervisor "@s" before the rest.
 func (r *rig) sup(id, arg string) (Ref, string) {
 	if name, ok := strings.CutPrefix(id, "@"); ok {
 		return r.ref(name), arg
@@ -297,7 +302,7 @@ func outcome(err error) string {
 	return strings.NewReplacer(" ", "_", "\n", ",_").Replace(err.Error())
 }
 
-// outcome is the trace so far and the tree as it is.
+// outcome returns the trace so far and the current tree.
 func (r *rig) outcome() string {
 	r.mu.Lock()
 	trace := strings.Join(r.trace, " ")

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// F08: two actors that wait for one another in their handlers, which they should not, come back when whoever asked the first has waited for as
-// long as he said: each asks with the context of the question that it was asked. Both serve afterwards, and neither was restarted.
+// F08: two actors wait for each other in their handlers, which they should not do. Both return when
+// the time of the first caller is over, because each calls with the context of the call that it
+// handles. Both work afterwards, and neither was restarted.
 func TestARingOfCallsEnds(t *testing.T) {
 	other := map[string]string{"a": "b", "b": "a"}
 	var r *rig
@@ -28,13 +29,17 @@ func TestARingOfCallsEnds(t *testing.T) {
 			return nil
 		}})
 	}
-	spec := Spec{Intensity: Intensity{9, time.Hour}, Children: []Child{{ID: "a", Start: answers("a")}, {ID: "b", Start: answers("b")}}}
+	spec := Spec{
+		Intensity: Intensity{9, time.Hour},
+		Children:  []Child{{ID: "a", Start: answers("a")}, {ID: "b", Start: answers("b")}},
+	}
 	bubble(t, spec, func(t *testing.T, rig *rig) {
 		r = rig
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		begun := time.Now()
-		if _, err := Do[string, string](ctx, r.ref("a"), "ring"); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := Do[string, string](ctx, r.ref("a"), "ring"); !errors.Is(err,
+			context.DeadlineExceeded) {
 			t.Errorf("got %v, want that its time is over", err)
 		}
 		if took := time.Since(begun); took != time.Second {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// What a crowd of children took is given back with the last of them, and so is what was kept of those who were watched.
+// The memory for many children is freed with the last of them, and so is the memory for many
+// monitors.
 func TestRoomOfACrowdIsGivenBack(t *testing.T) {
 	const crowd = 50_000
 	kids, rows := make([]*kid, crowd), make([]*row, crowd)

@@ -9,45 +9,53 @@ import (
 	"mcpd/internal/clock"
 )
 
-// row is a place in the tree: what a Ref points to. It outlives the processes that run in it one after the other.
+// row is a place in the tree: a Ref points to it. It outlives the processes that run in it one
+// after the other.
 //
-// The atomics are written by the process that runs in the row or by its supervisor, and read by anybody.
+// The atomic fields are written by the process that runs in the row or by its supervisor, and read
+// by any goroutine.
 type row struct {
 	sys    *System
 	parent *row // nil at the root
-	wall   *row // the bulkhead that it is behind, which may be itself; the root if there is no other
-	id     string
-	path   string
+	// wall is the topmost row of the failure domain that this row is in: the nearest one with
+	// Child.Bulkhead, which may be this row itself, or else the root.
+	wall *row
+	id   string
+	path string
 
-	// spec is resolved, and shared by all entries of a pool. A supervisor that restarts may replace it.
+	// spec is resolved, and shared by all entries of a pool. A restarted supervisor may replace it.
 	spec atomic.Pointer[Child]
 
 	proc     atomic.Pointer[guard] // nil while no process takes messages here
 	inc      atomic.Uint64
 	restarts atomic.Uint32
-	hung     atomic.Int32 // processes that were fenced off here or below and have not come back
-	near     atomic.Int32 // those of them that are on this side of every bulkhead below
+	// hung counts isolated processes here and below that have not returned.
+	hung atomic.Int32
+	// near counts those of hung that are not in a failure domain further below.
+	near     atomic.Int32
 	status   atomic.Uint32
 	strategy atomic.Uint32
 	since    atomic.Int64 // nanoseconds of clock.Steady
 	extra    atomic.Pointer[any]
-	stuck    atomic.Bool  // written by the watch
-	unstable atomic.Int64 // nanoseconds of clock.Steady until which it has to run to be stable again
+	stuck    atomic.Bool // written by the watch
+	// unstable is the time, in nanoseconds of clock.Steady, until which the child has to run to count
+	// as stable again.
+	unstable atomic.Int64
 	shunned  atomic.Pointer[shunned]
 	holding  holding
 
 	mu       sync.Mutex  // guards the fields below, and changes of proc and status
-	owner    *supervisor // who may change them: nobody once the supervisor was abandoned
-	args     any         // for the child's start
+	owner    *supervisor // may change them; nil once the supervisor was abandoned
+	args     any         // arguments of the child's start
 	heir     any
 	watchers chain[watcher]
 	kids     map[string]*row
-	order    chain[*row] // of the children, as they were started
+	order    chain[*row] // the children's rows in the order of their start
 
-	place[*row] // among its siblings; the parent's mu guards it
+	place[*row] // place among its siblings, guarded by the mu of the parent
 }
 
-// watcher is told when what runs in a row ends. It is called with the row's lock held by nobody.
+// watcher is told when what runs in a row ends. It is called while nobody holds the row's lock.
 type watcher interface {
 	down(inc uint64, reason error)
 	seat() *place[watcher] // guarded by the mu of the row
@@ -80,7 +88,8 @@ func (r *row) set(s Status, now time.Time) {
 	r.since.Store(clock.Steady(now))
 }
 
-// mark changes the status on behalf of the row's supervisor. One that was abandoned, and has a successor, marks nothing.
+// mark changes the status on behalf of the row's supervisor. An abandoned supervisor changes
+// nothing, because it has a successor.
 func (r *row) mark(v *supervisor, s Status, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,14 +104,16 @@ func (r *row) ownedBy(v *supervisor) bool {
 	return r.owner == v
 }
 
-// house puts a process into the row on behalf of its supervisor, and reports whether that may.
+// house puts a process into the row on behalf of its supervisor. It reports whether the supervisor
+// still owns the row.
 func (r *row) house(v *supervisor, g *guard, s Status, now time.Time) bool {
 	left, ok := r.swap(v, g, s, now)
 	r.sys.mourn(left)
 	return ok
 }
 
-// swap is house; what waited for the process that was in the row is the caller's to tell of.
+// swap does the work of house, but leaves it to the caller to fail the messages that waited for the
+// old process.
 func (r *row) swap(v *supervisor, g *guard, s Status, now time.Time) (left []lost, ok bool) {
 	r.mu.Lock()
 	if r.owner != v {
@@ -115,7 +126,8 @@ func (r *row) swap(v *supervisor, g *guard, s Status, now time.Time) (left []los
 	return old.evicted(), true
 }
 
-// evicted: the process is no longer its row's. One that was fenced off for a successor has none: what waits there is lost.
+// evicted is called when a process leaves its row. If the process was isolated and no successor has
+// taken over its mailbox, the mailbox is closed and its waiting messages are returned.
 func (g *guard) evicted() (left []lost) {
 	if g != nil && g.abandoned.Load() {
 		left, _ = g.box.close(ErrNoProc, false)
@@ -123,7 +135,8 @@ func (g *guard) evicted() (left []lost) {
 	return left
 }
 
-// rest marks the row as one in which nothing runs. Whoever began to watch since the last end hears it now.
+// rest marks the row as one in which nothing runs. Watchers that were added since the last end are
+// told now.
 func (r *row) rest(v *supervisor, s Status, now time.Time) {
 	left, ok := r.swap(v, nil, s, now)
 	if ok {
@@ -132,8 +145,9 @@ func (r *row) rest(v *supervisor, s Status, now time.Time) {
 	r.sys.mourn(left)
 }
 
-// release ends a supervisor's hold on the row: nothing runs there until somebody adopts it. What waited is the caller's to tell of. It reports false
-// when the row is no longer the supervisor's.
+// release ends a supervisor's ownership of the row: nothing runs there until another supervisor
+// adopts it. The caller must fail the returned messages. ok is false when the supervisor does not
+// own the row any more.
 func (r *row) release(v *supervisor, now time.Time) (left []lost, ok bool) {
 	r.mu.Lock()
 	if r.owner != v {
@@ -150,7 +164,8 @@ func (r *row) release(v *supervisor, now time.Time) (left []lost, ok bool) {
 	return old.evicted(), true
 }
 
-// seize takes the row from a supervisor that was abandoned, and returns what runs there, which is nobody's then.
+// seize takes the row from an abandoned supervisor. It returns the process in the row, which then
+// belongs to nobody.
 func (r *row) seize(now time.Time) (old *guard) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -159,9 +174,9 @@ func (r *row) seize(now time.Time) (old *guard) {
 	return r.proc.Swap(nil)
 }
 
-// inherit hands the row to its supervisor's next incarnation, whose spec may differ.
+// inherit hands the row to the next incarnation of its supervisor, whose spec may differ.
 func (r *row) inherit(v *supervisor, c *Child) {
-	if r.parent.proc.Load() != v.guard { // it was abandoned meanwhile
+	if r.parent.proc.Load() != v.guard { // the supervisor was abandoned meanwhile
 		return
 	}
 	r.mu.Lock()
@@ -170,7 +185,8 @@ func (r *row) inherit(v *supervisor, c *Child) {
 	r.spec.Store(c)
 }
 
-// add puts a child's row at the end on behalf of the process of this row, unless that has a successor.
+// add appends a child's row on behalf of the process of this row, unless that process has a
+// successor.
 func (r *row) add(c *row, by *guard) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -184,7 +200,7 @@ func (r *row) add(c *row, by *guard) {
 	r.order.add(c)
 }
 
-// remove takes a child's row out; it becomes an address at which nothing runs.
+// remove takes out a child's row. Its Refs become addresses at which nothing runs.
 func (r *row) remove(c *row) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -192,7 +208,7 @@ func (r *row) remove(c *row) {
 		return
 	}
 	if delete(r.kids, c.id); len(r.kids) == 0 {
-		r.kids = nil // one that was large keeps its room
+		r.kids = nil // a map that was large keeps its memory
 	}
 	r.order.drop(c)
 }
@@ -203,7 +219,7 @@ func (r *row) find(id string) *row {
 	return r.kids[id]
 }
 
-// rows is the children's rows in start order.
+// rows returns the children's rows in start order.
 func (r *row) rows() []*row {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -213,7 +229,8 @@ func (r *row) rows() []*row {
 	return slices.AppendSeq(make([]*row, 0, len(r.kids)), r.order.all())
 }
 
-// watch registers w for the next end in this row and reports whether there is anything that can end.
+// watch registers w for the next end in this row. It reports false when nothing is there that can
+// end.
 func (r *row) watch(w watcher) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -231,7 +248,7 @@ func (r *row) unwatch(w watcher) {
 	r.watchers.drop(w)
 }
 
-// down tells everyone who watches that an incarnation has ended, in the order in which they began to.
+// down tells all watchers that an incarnation has ended, in the order in which they registered.
 func (r *row) down(inc uint64, reason error) {
 	r.mu.Lock()
 	watchers := r.watchers.take()
@@ -241,7 +258,8 @@ func (r *row) down(inc uint64, reason error) {
 	}
 }
 
-// disinherit drops the heirs of this row and of those below it. It ends their use, so what they were started with goes too.
+// disinherit drops the carried state of this row and of the rows below it, and the arguments of
+// their starts, which are not needed any more.
 func (r *row) disinherit(reason error) {
 	each(append(r.all(), r), func(r *row) {
 		r.mu.Lock()
@@ -251,7 +269,7 @@ func (r *row) disinherit(reason error) {
 	})
 }
 
-// all is the rows below this one, each before the one that it is below.
+// all returns the rows below this one, children before their parents.
 func (r *row) all() (all []*row) {
 	for _, c := range r.rows() {
 		all = append(append(all, c.all()...), c)
@@ -259,7 +277,9 @@ func (r *row) all() (all []*row) {
 	return all
 }
 
-// about is what an event says of this row.
+// about returns the Row part of an event about this row.
 func (r *row) about(inc uint64, now time.Time) Row {
-	return Row{Path: r.path, Label: r.child().Label, Type: r.child().Start.Type(), Incarnation: inc, At: now}
+	return Row{
+		Path: r.path, Label: r.child().Label, Type: r.child().Start.Type(), Incarnation: inc, At: now,
+	}
 }

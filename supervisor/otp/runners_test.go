@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// What is scheduled runs once, on goroutines that are used again, however many processes have something to do at the same time.
+// Each scheduled function runs once, on reused goroutines, however many are scheduled at the same
+// time.
 func TestRunnersRunEverythingOnce(t *testing.T) {
 	r := &runners{}
 	defer r.close()
@@ -32,7 +33,7 @@ func TestRunnersRunEverythingOnce(t *testing.T) {
 	}
 }
 
-// No more wait than are kept, and none after the end.
+// The number of idle goroutines is bounded, and 0 after close.
 func TestRunnersAreBounded(t *testing.T) {
 	r := &runners{}
 	gate, all := make(chan struct{}), sync.WaitGroup{}
@@ -47,6 +48,6 @@ func TestRunnersAreBounded(t *testing.T) {
 	}
 	r.close()
 	done := make(chan struct{})
-	r.Schedule(func() { close(done) }) // what comes after the end still runs
+	r.Schedule(func() { close(done) }) // a function scheduled after close still runs
 	<-done
 }

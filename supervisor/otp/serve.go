@@ -2,7 +2,8 @@ package otp
 
 import "errors"
 
-// request handles what somebody asks of a supervisor. Answers to what takes time come with doReply.
+// request handles a request to the supervisor. Requests that take time are answered later, with
+// doReply.
 func (v *supervisor) request(msg any) {
 	switch c := msg.(type) {
 	case *Call[startChild, Ref]:
@@ -79,8 +80,8 @@ func (v *supervisor) startNew(id string, c *Child, args any, answer func(Ref, er
 	v.step(inStart{k, answer, v.full()})
 }
 
-// full reports whether so many below this supervisor do not come back that it starts nothing more for the first time. What hangs elsewhere, or behind a
-// bulkhead below, is no reason.
+// full reports whether so many processes below this supervisor are stuck that it starts no new
+// child. Stuck processes elsewhere, or in a failure domain below, do not count.
 func (v *supervisor) full() bool { return v.guard.row.near.Load() >= MaxHung }
 
 func (v *supervisor) which() []ChildInfo {

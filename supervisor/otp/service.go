@@ -8,15 +8,17 @@ import (
 	"github.com/thejerf/suture/v4"
 )
 
-// service is the worker that runs a suture service in a goroutine of its own.
+// service is a worker that runs a suture service in its own goroutine.
 type service struct {
 	Base
 	produce func() (suture.Service, error)
 }
 
-func newService(produce func() (suture.Service, error)) *service { return &service{produce: produce} }
+func newService(produce func() (suture.Service, error)) *service {
+	return &service{produce: produce}
+}
 
-// Init makes the service, which may acquire what it needs, and lets it run.
+// Init makes the service, which may acquire what it needs, and starts it.
 func (s *service) Init(p *Process) error {
 	svc, err := s.produce()
 	if err != nil {
@@ -26,7 +28,8 @@ func (s *service) Init(p *Process) error {
 	return nil
 }
 
-// Receive ends the row when the service has ended. A service has no mailbox: other messages are failed.
+// Receive ends the row when the service has ended. A service has no mailbox, so other messages
+// fail.
 func (s *service) Receive(p *Process, msg any) error {
 	done, ok := msg.(Done)
 	if !ok {
@@ -36,7 +39,8 @@ func (s *service) Receive(p *Process, msg any) error {
 	return serviceReason(done.Err)
 }
 
-// serviceReason is the table of what a service's result means.
+// serviceReason translates the result of a service into a reason; see the table in the package
+// documentation.
 func serviceReason(err error) error {
 	switch {
 	case err == nil, errors.Is(err, suture.ErrDoNotRestart):
@@ -47,15 +51,19 @@ func serviceReason(err error) error {
 	return err
 }
 
-// NewService returns a tree as a service for the outermost suture supervisor: each Serve starts the tree anew, and ends
-// when the tree has. When the tree ends by itself the error is its reason, after which suture waits and serves it
-// again; a tree that was told to stop by Tree.Shutdown is not served again. Suture's Spec.Timeout has to be longer than the tree takes to stop.
+// NewService returns a tree as a service for the outermost suture supervisor. Each Serve starts the
+// tree anew and returns when the tree has ended. When the tree ends by itself, the error is the
+// reason of the tree, and suture waits and serves it again. A tree that was stopped by
+// Tree.Shutdown is not served again. Suture's Spec.Timeout must be longer than the tree takes to
+// stop.
 func NewService(sys *System, name string, spec Spec) suture.Service {
-	return &treeService{name: name, start: func(ctx context.Context) (*Tree, error) { return sys.Start(ctx, name, spec) }}
+	return &treeService{name: name, start: func(ctx context.Context) (*Tree, error) {
+		return sys.Start(ctx, name, spec)
+	}}
 }
 
-// Service is NewService for a tree that runs already and is not to be built again: when it ends by itself, the whole
-// suture tree is told to end with it, and main with that.
+// Service is NewService for a tree that runs already and is not built again. When the tree ends by
+// itself, the whole suture tree is told to end with it.
 func (t *Tree) Service() suture.Service {
 	return &treeService{
 		name:  t.row.path,
@@ -72,7 +80,8 @@ type treeService struct {
 
 func (s *treeService) String() string { return s.name }
 
-// Serve runs the tree until it ends or ctx does; then it stops the tree and waits for it.
+// Serve runs the tree until the tree or ctx ends. When ctx ends, Serve stops the tree and waits for
+// it.
 func (s *treeService) Serve(ctx context.Context) error {
 	t, err := s.start(ctx)
 	if err != nil {
@@ -84,7 +93,7 @@ func (s *treeService) Serve(ctx context.Context) error {
 	case <-t.done:
 	}
 	switch {
-	case t.err == ErrShutdown: // somebody meant it
+	case t.err == ErrShutdown: // it was stopped on purpose
 		return fmt.Errorf("tree %s: %w: %w", s.name, t.err, suture.ErrDoNotRestart)
 	case s.final:
 		return fmt.Errorf("tree %s: %w: %w", s.name, t.err, suture.ErrTerminateSupervisorTree)

@@ -24,13 +24,17 @@ func TestWhatAServicesEndMeans(t *testing.T) {
 		restart Restart
 		want    string
 	}{
-		"nil, permanent":            {func() error { return nil }, Permanent, "s#2"},
-		"nil, transient":            {func() error { return nil }, Transient, "s:stopped"},
-		"error, transient":          {func() error { return errTest }, Transient, "s#2"},
-		"error, temporary":          {func() error { return errTest }, Temporary, "no rows"},
-		"panic, transient":          {func() error { panic("x") }, Transient, "s#2"},
-		"do not restart, transient": {func() error { return fmt.Errorf("done: %w", suture.ErrDoNotRestart) }, Transient, "s:stopped"},
-		"terminate the tree":        {func() error { return suture.ErrTerminateSupervisorTree }, Permanent, "ended: shutdown:giveup"},
+		"nil, permanent":   {func() error { return nil }, Permanent, "s#2"},
+		"nil, transient":   {func() error { return nil }, Transient, "s:stopped"},
+		"error, transient": {func() error { return errTest }, Transient, "s#2"},
+		"error, temporary": {func() error { return errTest }, Temporary, "no rows"},
+		"panic, transient": {func() error { panic("x") }, Transient, "s#2"},
+		"do not restart, transient": {func() error {
+			return fmt.Errorf("done: %w", suture.ErrDoNotRestart)
+		}, Transient, "s:stopped"},
+		"terminate the tree": {func() error {
+			return suture.ErrTerminateSupervisorTree
+		}, Permanent, "ended: shutdown:giveup"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -45,7 +49,9 @@ func TestWhatAServicesEndMeans(t *testing.T) {
 					<-gate
 					return c.end()
 				})
-				r.tree, r.err = r.sys.Start(context.Background(), "top", one(Child{ID: "s", Restart: c.restart, Start: start}))
+				r.tree, r.err = r.sys.Start(context.Background(), "top", one(Child{
+					ID: "s", Restart: c.restart, Start: start,
+				}))
 				close(gate)
 				synctest.Wait()
 				if got := r.state(); got != c.want {
@@ -62,7 +68,10 @@ func TestAServicesFactoryRunsBeforeTheNextSiblingStarts(t *testing.T) {
 		defer r.close()
 		_, err := r.sys.Start(context.Background(), "top", Spec{Children: []Child{
 			{ID: "listener", Start: Service(func() (suture.Service, error) { return nil, errTest })},
-			{ID: "next", Start: scriptOf(script{init: func(*Process) error { t.Error("started"); return nil }})},
+			{ID: "next", Start: scriptOf(script{init: func(*Process) error {
+				t.Error("started")
+				return nil
+			}})},
 		}})
 		var start *StartError
 		if !errors.As(err, &start) || start.Path != "top/listener" || !errors.Is(err, errTest) {
@@ -72,11 +81,12 @@ func TestAServicesFactoryRunsBeforeTheNextSiblingStarts(t *testing.T) {
 }
 
 func TestAStopEndsTheServicesContextAndWaits(t *testing.T) {
-	bubble(t, one(Child{ID: "s", Shutdown: time.Minute, Start: service1(func(ctx context.Context) error {
-		<-ctx.Done()
-		time.Sleep(7 * time.Second) // drain
-		return ctx.Err()
-	})}), func(t *testing.T, r *rig) {
+	bubble(t, one(Child{ID: "s", Shutdown: time.Minute,
+		Start: service1(func(ctx context.Context) error {
+			<-ctx.Done()
+			time.Sleep(7 * time.Second) // time to drain
+			return ctx.Err()
+		})}), func(t *testing.T, r *rig) {
 		start := time.Now()
 		if err := r.tree.Shutdown(context.Background()); err != nil {
 			t.Error(err)
@@ -113,12 +123,13 @@ func TestServicesOfAPoolGetArguments(t *testing.T) {
 	})
 }
 
-// outermost serves a tree under a real suture supervisor, which is how main does it.
+// outermost serves a tree under a real suture supervisor, as main does.
 func outermost(t *testing.T, s suture.Service) (stop func() error) {
 	sup := suture.New("main", suture.Spec{
 		EventHook:        func(suture.Event) {},
-		FailureThreshold: 2, FailureDecay: 30, FailureBackoff: time.Second, BackoffJitter: suture.NoJitter{},
-		Timeout: time.Minute,
+		FailureThreshold: 2, FailureDecay: 30, FailureBackoff: time.Second,
+		BackoffJitter: suture.NoJitter{},
+		Timeout:       time.Minute,
 	})
 	sup.Add(s)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -133,12 +144,14 @@ func TestATreeIsServedAgainBySuture(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
-		spec := Spec{Intensity: Intensity{0, time.Second}, Children: []Child{{ID: "a", Start: scriptOf(script{})}}}
+		spec := Spec{
+			Intensity: Intensity{0, time.Second}, Children: []Child{{ID: "a", Start: scriptOf(script{})}},
+		}
 		stop := outermost(t, NewService(r.sys, "top", spec))
 		for i := range 4 {
 			synctest.Wait()
 			tell(t, r.ref("a"), func(*Process) error { return errTest })
-			time.Sleep(2 * time.Second) // longer than the backoff that the third failure brings
+			time.Sleep(2 * time.Second) // longer than suture's backoff after the third failure
 			if n := r.ref("a").Incarnation(); n != uint64(i+2) {
 				t.Errorf("after failure %d: incarnation %d", i+1, n)
 			}
@@ -191,7 +204,10 @@ func TestATreeThatDoesNotStartIsTheServicesError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
-		s := NewService(r.sys, "top", one(Child{ID: "a", Start: scriptOf(script{init: func(*Process) error { return errTest }})}))
+		s := NewService(r.sys, "top",
+			one(Child{ID: "a", Start: scriptOf(script{init: func(*Process) error {
+				return errTest
+			}})}))
 		if err := s.Serve(context.Background()); !errors.Is(err, errTest) {
 			t.Errorf("got %v", err)
 		}

@@ -9,8 +9,9 @@ import (
 	"mcpd/internal/clock"
 )
 
-// ErrShunned refuses a message whose origin has just crashed its receiver more than once. What a
-// sender gets also wraps the last of those crashes.
+// ErrShunned is the error of a message that is refused because its origin has just crashed the
+// receiver more than once, or made it hang. The error that a sender gets also wraps the last of
+// these crashes.
 var ErrShunned = errors.New("refused: messages of this origin crash the receiver")
 
 // shunnedError is ErrShunned with the crash.
@@ -20,30 +21,33 @@ func (e *shunnedError) Error() string   { return ErrShunned.Error() }
 func (e *shunnedError) Unwrap() []error { return []error{ErrShunned, e.crash} }
 
 const (
-	// ShunTime is for how long a child refuses calls of an origin that has crashed it more than once:
-	// until whoever listens for CrashCharged has stopped the origin.
+	// ShunTime is how long a child refuses calls of an origin that has crashed it more than once, or
+	// made it hang. The time is for the code that listens for CrashCharged to stop the origin.
 	ShunTime = time.Second
-	// FirstHold and LastHold are for how long it takes no message of an origin at all. They wait and
-	// are handled afterwards. The time doubles while the origin goes on crashing it.
+	// FirstHold (10 s) is how long a child takes no message of an origin at all, after MaxCharged
+	// crashes or one hang. Messages that cannot be refused wait and are handled afterwards. The time
+	// doubles as long as the origin continues to crash the child.
 	FirstHold = RepeatTime
-	LastHold  = 5 * time.Minute
-	// MaxHeld is how many messages of others wait then. More are dropped, and reported as Overloaded. What the child has asked for
-	// itself, such as a Down, is not counted: there is one for each question.
+	// LastHold is the longest such time.
+	LastHold = 5 * time.Minute
+	// MaxHeld is how many messages of other processes may wait then, in one child. Further ones are
+	// dropped and reported with an Overloaded event. Messages that the child has asked for itself,
+	// such as a Down, are not counted: there is at most one for each request.
 	MaxHeld = 1024
 )
 
-// shunned are the origins whose messages a row refuses. A value is never changed.
+// shunned holds the origins whose messages a row refuses. A value never changes.
 type shunned map[string]shun
 
-// shun is until when messages of an origin are refused.
+// shun says until when messages of an origin are refused.
 type shun struct {
-	told time.Time // those whose sender can be told
-	all  time.Time // all of them
-	err  error     // what senders are told
+	told time.Time // messages whose sender can be told
+	all  time.Time // all messages
+	err  error     // the error for senders
 }
 
-// shun makes the row refuse messages of an origin for a while, and take none at all for hold. Only the
-// row's supervisor calls it.
+// shun makes the row refuse messages of an origin for ShunTime, and take none at all for hold. Only
+// the row's supervisor calls it.
 func (r *row) shun(origin string, now time.Time, hold time.Duration, crash error) {
 	next := shunned{origin: {now.Add(ShunTime), now.Add(hold), &shunnedError{crash}}}
 	if old := r.shunned.Load(); old != nil {
@@ -56,7 +60,7 @@ func (r *row) shun(origin string, now time.Time, hold time.Duration, crash error
 	r.shunned.Store(&next)
 }
 
-// shuns is how a row refuses messages of an origin.
+// shuns returns how the row refuses messages of an origin.
 func (r *row) shuns(origin string) (s shun, now time.Time) {
 	if all := r.shunned.Load(); all != nil && origin != "" {
 		return (*all)[origin], r.sys.clock.Now()
@@ -70,9 +74,10 @@ func (r *row) held(origin string) (until time.Time, held bool) {
 	return s.all, now.Before(s.all)
 }
 
-// turnedAway reports whether a message is not handled now because of its origin. Its sender is told, if
-// that can be; what nobody can be told about, and what the process p has sent itself (p is nil of any
-// other), waits, but for what is Sheddable.
+// turnedAway reports whether a message is not handled now because of its origin. If its sender can
+// be told (Failer), the message fails. Other messages wait, except Sheddable ones, which are
+// dropped. p is the process if it sent the message itself, otherwise nil; its own messages always
+// wait.
 func (g *guard) turnedAway(msg any, p *Process) bool {
 	r := g.row
 	if r.shunned.Load() == nil {
@@ -90,7 +95,7 @@ func (g *guard) turnedAway(msg any, p *Process) bool {
 		r.holding.keep(r.sys.clock, origin, s.all.Sub(now), 0, func() { p.deliver(msg) })
 	case told:
 		g.refuse(msg, s.err)
-	case classOf(msg) == Sheddable: // nobody misses it
+	case classOf(msg) == Sheddable: // its loss is acceptable
 	default:
 		if !r.holding.keep(r.sys.clock, origin, s.all.Sub(now), 1, func() { _ = Ref{r}.Send(msg) }) {
 			g.sys.emit(Overloaded{r.about(g.inc(), now), MaxHeld})
@@ -99,23 +104,24 @@ func (g *guard) turnedAway(msg any, p *Process) bool {
 	return true
 }
 
-// holding are messages that wait until their origins are let in again.
+// holding keeps messages that wait until their origin is accepted again.
 type holding struct {
-	mu      sync.Mutex // guards what follows
-	strange int        // that others have sent
+	mu      sync.Mutex // guards the fields below
+	strange int        // number of messages from other processes
 	of      map[string]*heldBack
 }
 
-// heldBack are those of one origin.
+// heldBack holds the messages of one origin.
 type heldBack struct {
 	strange int
 	send    []func()
 	timer   clock.Timer
 }
 
-// keep keeps a message for as long as that, if there is room. Strange is 1 for one that somebody else
-// has sent.
-func (h *holding) keep(c clock.Clock, origin string, wait time.Duration, strange int, send func()) (kept bool) {
+// keep holds a message back for the time wait and then sends it, if there is room. strange is 1 for
+// a message from another process, otherwise 0.
+func (h *holding) keep(c clock.Clock, origin string, wait time.Duration, strange int,
+	send func()) (kept bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if strange > 0 && h.strange >= MaxHeld {
@@ -134,7 +140,7 @@ func (h *holding) keep(c clock.Clock, origin string, wait time.Duration, strange
 	return true
 }
 
-// let sends what is kept of an origin: b, or whatever there is (nil).
+// let sends the messages of an origin: those of b, or all that there are if b is nil.
 func (h *holding) let(origin string, b *heldBack) {
 	h.mu.Lock()
 	is := h.of[origin]
@@ -151,7 +157,7 @@ func (h *holding) let(origin string, b *heldBack) {
 	}
 }
 
-// Forgive has every row take messages of an origin again, and handle those that wait.
+// Forgive makes every row accept messages of an origin again, and handle those that wait.
 func (s *System) Forgive(origin string) {
 	s.mu.Lock()
 	roots := append([]*row(nil), s.roots...)
@@ -161,12 +167,12 @@ func (s *System) Forgive(origin string) {
 	}
 }
 
-// forgive is Forgive for a row and those below it.
+// forgive is Forgive for a row and the rows below it.
 func (r *row) forgive(origin string) {
 	if all := r.shunned.Load(); all != nil {
 		next := maps.Clone(*all)
 		delete(next, origin)
-		r.shunned.CompareAndSwap(all, &next) // the supervisor may just have shunned it again
+		r.shunned.CompareAndSwap(all, &next) // unless the supervisor has just shunned it again
 		r.holding.let(origin, nil)
 	}
 	for _, c := range r.rows() {

@@ -13,7 +13,7 @@ import (
 	"mcpd/internal/fault"
 )
 
-// pages are what a logbook has written down.
+// pages are the messages that a logbook has recorded.
 type pages struct {
 	mu   sync.Mutex // guards said
 	said []string
@@ -25,18 +25,18 @@ func (s *pages) all() []string {
 	return slices.Clone(s.said)
 }
 
-// logbook writes down what it handles, of whom, and does what it is told to.
+// logbook records the messages that it handles and their origins, and does what they say.
 type logbook struct {
 	Base
 	seen *pages
 }
 
-// entry is a message of somebody that nobody can be told about.
+// entry is a message of an origin whose sender cannot be told about a failure.
 type entry struct{ from, do string }
 
 func (e entry) Origin() string { return e.from }
 
-// batch is a message of nobody in particular, with a part of each.
+// batch is a message without an origin that has a part for each of several origins.
 type batch []entry
 
 func (l logbook) Init(p *Process) error {
@@ -95,7 +95,8 @@ func logbooks(t *testing.T) (r *rig, seen *pages) {
 	r.sys.origin = func(path string) string { s, _ := strings.CutPrefix(path, "top/of-"); return s }
 	var err error
 	r.tree, err = r.sys.Start(context.Background(), "top", Spec{
-		Intensity: Intensity{2, 5 * time.Second}, Backoff: Backoff{First: time.Second, Max: 5 * time.Minute, Stable: time.Minute},
+		Intensity: Intensity{2, 5 * time.Second},
+		Backoff:   Backoff{First: time.Second, Max: 5 * time.Minute, Stable: time.Minute},
 		Children: []Child{
 			{ID: "book", Start: Worker(func() Behaviour { return logbook{seen: seen} })},
 			{ID: "of-acme", Restart: Temporary, Start: Worker(func() Behaviour { return letterbox{} })},
@@ -124,7 +125,8 @@ func (r *rig) charged() (origins []string) {
 	return origins
 }
 
-// A crash is charged to whose part of a batch it was, and to whoever a timer or a goroutine was for.
+// A crash is charged to the origin of the part of a batch, and to the origin that a timer or a
+// goroutine worked for.
 func TestPartsOfMessagesHaveOrigins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, seen := logbooks(t)
@@ -133,7 +135,7 @@ func TestPartsOfMessagesHaveOrigins(t *testing.T) {
 		r.book(t, entry{"acme", "later"})
 		time.Sleep(time.Second)
 		synctest.Wait()
-		time.Sleep(OwnTime + time.Second) // three origins in a minute would be the book's own fault
+		time.Sleep(OwnTime + time.Second) // three origins in a minute would make the book itself at fault
 		r.book(t, entry{"umbrella", "work"})
 		if want := []string{"initech", "acme", "umbrella"}; !slices.Equal(r.charged(), want) {
 			t.Errorf("charged to %q, want %q", r.charged(), want)
@@ -150,9 +152,9 @@ func TestPartsOfMessagesHaveOrigins(t *testing.T) {
 	})
 }
 
-// While a child takes no message of an origin, what nobody can be told about waits, and is handled
-// afterwards: an end that is monitored, and what others have sent. The part of a batch is skipped. A
-// child that goes on so is never at fault itself.
+// While a child takes no message of an origin, messages that cannot be refused wait: the Down of a
+// monitored row, and messages of others. They are handled afterwards. The part of a batch is
+// skipped. If the child crashes for the origin later, that never counts as its own fault.
 func TestMessagesOfAnOriginWaitWhileNoneIsTaken(t *testing.T) {
 	for _, forgiven := range []bool{false, true} {
 		t.Run(fmt.Sprint("forgiven ", forgiven), func(t *testing.T) {
@@ -182,7 +184,7 @@ func TestMessagesOfAnOriginWaitWhileNoneIsTaken(t *testing.T) {
 				if got, want := r.state(), "book#101"; got != want {
 					t.Errorf("%s, want %s", got, want)
 				}
-				for range 20 { // however often, and although it is forgiven each time
+				for range 20 { // however often, although it is forgiven each time
 					r.book(t, entry{"acme", "crash"})
 					r.sys.Forgive("acme")
 				}
@@ -194,7 +196,7 @@ func TestMessagesOfAnOriginWaitWhileNoneIsTaken(t *testing.T) {
 	}
 }
 
-// One hang is enough. It is charged to whoever the message was of, also one in an envelope.
+// One hang is enough. It is charged to the origin of the message, also of one in an envelope.
 func TestHangsAreChargedToTheirOrigin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, seen := logbooks(t)
@@ -218,11 +220,11 @@ func TestHangsAreChargedToTheirOrigin(t *testing.T) {
 		if want := []string{"acme", "acme"}; !slices.Equal(r.charged(), want) {
 			t.Errorf("charged to %q, want %q", r.charged(), want)
 		}
-		time.Sleep(time.Hour) // they come back
+		time.Sleep(time.Hour) // until the stuck workers return
 	})
 }
 
-// So many messages of others wait. Further ones are dropped.
+// At most MaxHeld messages of others wait. Further ones are dropped.
 func TestHeldMessagesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, seen := logbooks(t)
@@ -236,14 +238,15 @@ func TestHeldMessagesAreBounded(t *testing.T) {
 		time.Sleep(FirstHold)
 		synctest.Wait()
 		if len(seen.all()) != MaxHeld || len(ofType[Overloaded](r)) != 10 {
-			t.Errorf("%d were handled, want %d; %d are reported as dropped", len(seen.all()), MaxHeld, len(ofType[Overloaded](r)))
+			t.Errorf("%d were handled, want %d; %d are reported as dropped", len(seen.all()), MaxHeld,
+				len(ofType[Overloaded](r)))
 		}
 	})
 }
 
-// An origin makes a child hang more often than processes are replaced, and is forgiven each time. The
-// child is paused then, for longer each time, and comes back after each pause. Neither its sibling nor
-// its supervisor notices.
+// An origin makes a child hang more often than processes are replaced, and is forgiven each time.
+// The child is then paused, for longer each time, and continues after each pause. Neither its
+// sibling nor its supervisor is affected.
 func TestChildThatHangsTooOftenIsPaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, seen := logbooks(t)
@@ -269,12 +272,12 @@ func TestChildThatHangsTooOftenIsPaused(t *testing.T) {
 		if n := r.tree.Snapshot().Children[1]; n.Restarts != 0 || n.Status != Running {
 			t.Errorf("its sibling: %+v", n)
 		}
-		time.Sleep(2 * time.Hour) // they come back
+		time.Sleep(2 * time.Hour) // until the stuck workers return
 	})
 }
 
-// A snapshot tells which child is stuck, as long as it is, and which one was paused, until it has run
-// for as long as its supervisor wants.
+// A snapshot says which child is stuck while it is. It also says which child was paused, until that
+// child has run for Backoff.Stable.
 func TestSnapshotTellsOfTrouble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := logbooks(t)
@@ -303,12 +306,12 @@ func TestSnapshotTellsOfTrouble(t *testing.T) {
 		is("nearly stable", false, true, Running)
 		time.Sleep(2 * time.Second)
 		is("stable", false, false, Running)
-		time.Sleep(time.Hour) // what hung comes back
+		time.Sleep(time.Hour) // until the stuck workers return
 	})
 }
 
-// A fault can be limited to what a tenant has caused, also to the end of a row of its own and to
-// goroutines that work for it.
+// A fault can be limited to one origin. It then also strikes the Down of the origin's rows, and
+// goroutines that work for the origin.
 func TestFaultStrikesEndsAndGoroutinesOfAnOrigin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, seen := logbooks(t)
@@ -319,7 +322,8 @@ func TestFaultStrikesEndsAndGoroutinesOfAnOrigin(t *testing.T) {
 		arm := func(place fault.Place, tenant string) {
 			t.Helper()
 			p := fault.Point{Place: place, Path: "top/book", Who: fault.Who{Tenant: tenant}}
-			if _, err := faults.Arm(fault.Fault{Action: fault.Panic, Point: p, Count: 1, Lease: time.Minute}); err != nil {
+			if _, err := faults.Arm(fault.Fault{Action: fault.Panic, Point: p, Count: 1,
+				Lease: time.Minute}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -329,10 +333,12 @@ func TestFaultStrikesEndsAndGoroutinesOfAnOrigin(t *testing.T) {
 		synctest.Wait()
 		arm(fault.Routine, "initech")
 		r.book(t, entry{"initech", "work"})
-		if want := []string{"acme", "initech"}; !slices.Equal(r.charged(), want) || len(faults.Active()) != 0 {
+		if want := []string{"acme", "initech"}; !slices.Equal(r.charged(), want) ||
+			len(faults.Active()) != 0 {
 			t.Errorf("charged to %q, want %q; %d faults are left", r.charged(), want, len(faults.Active()))
 		}
-		if got := seen.all(); !slices.Equal(got, []string{"down", "down"}) { // both incarnations after a crash have asked again
+		// Both incarnations after a crash have monitored again.
+		if got := seen.all(); !slices.Equal(got, []string{"down", "down"}) {
 			t.Errorf("handled %q", got)
 		}
 	})

@@ -11,42 +11,49 @@ type Status uint32
 
 // Statuses.
 const (
-	Stopped    Status = iota // nothing runs: it ended and is not restarted, or has not been started
-	Starting                 // its Init runs, or those of its children
+	Stopped    Status = iota // nothing runs: it ended and is not restarted, or was never started
+	Starting                 // its Init runs, or the Init of one of its children
 	Running                  // it takes messages
 	Restarting               // it ended and is being started again
 	Stopping                 // it was told to stop
-	Paused                   // it ended too often and is started again after a pause; see Backoff
-	Forsaken                 // it was abandoned: what ran did not stop, and nothing was started in its place
+	Paused                   // it ended too often; it is started again after a pause, see Backoff
+	// Forsaken means abandoned: the child did not stop, and nothing was started in its place.
+	Forsaken
 )
 
 func (s Status) String() string {
-	return name(uint8(s), "stopped", "starting", "running", "restarting", "stopping", "paused", "abandoned")
+	return name(uint8(s), "stopped", "starting", "running", "restarting", "stopping", "paused",
+		"abandoned")
 }
 
 // Node is one row of a snapshot and everything below it.
 type Node struct {
-	ID          string
-	Path        string
-	Label       string
-	Type        Type
-	Strategy    Strategy // of supervisors
-	Restart     Restart
-	Status      Status
-	Restarts    uint32    // of this row, since it was added; they survive restarts of its supervisor
-	Since       time.Time // when the status became what it is
+	ID       string
+	Path     string
+	Label    string
+	Type     Type
+	Strategy Strategy // of supervisors
+	Restart  Restart
+	Status   Status
+	// Restarts counts the restarts of this row since it was added. The count survives restarts of the
+	// supervisor.
+	Restarts    uint32
+	Since       time.Time // time of the last change of Status
 	Incarnation uint64
-	Mailbox     int // messages waiting
+	Mailbox     int // messages that wait
 	Holds       Holdings
-	// Stuck: it is at one message for longer than its Soft. Unstable: it was paused because it ended too
-	// often, and has not run for as long as its supervisor's Backoff asks for (Stable).
+	// Stuck says that the row is at one message for longer than its Child.Soft. Unstable says that it
+	// was paused because it ended too often, and has not yet run for Backoff.Stable.
 	Stuck, Unstable bool
-	Hung            int // instances that were fenced off here or below and have not come back: goroutines that nobody can end
-	Extra           any // what SetStatus published last
-	Children        []Node
+	// Hung counts isolated processes here and below whose goroutines have not returned; nothing can
+	// end them.
+	Hung     int
+	Extra    any // the value of the last SetStatus
+	Children []Node
 }
 
-// Walk calls f for the node and everything below it, parents first, until f returns false.
+// Walk calls f for the node and everything below it, parents first, until f returns false. It
+// reports whether every call of f returned true.
 func (n Node) Walk(f func(Node) bool) bool {
 	if !f(n) {
 		return false
@@ -59,8 +66,8 @@ func (n Node) Walk(f func(Node) bool) bool {
 	return true
 }
 
-// snapshot reads the row and those below it. Each row is locked for as long as it takes to copy its list of children;
-// no actor is asked, so that it works while everything is stuck.
+// snapshot reads the row and the rows below it. It locks each row for as long as it takes to copy
+// the list of children, and asks no actor. So it works while every actor is stuck.
 func (r *row) snapshot() Node {
 	child := r.child()
 	n := Node{

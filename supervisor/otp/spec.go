@@ -12,7 +12,7 @@ type Restart uint8
 // Restart types.
 const (
 	Permanent Restart = iota // always
-	Transient                // only after an abnormal end: not after Normal, ErrShutdown or ShutdownWith
+	Transient                // after an abnormal end: not after Normal, ErrShutdown, ShutdownWith
 	Temporary                // never; the row is deleted when the child ends
 )
 
@@ -24,7 +24,7 @@ const (
 	OneForOne       Strategy = iota // only the child that ended
 	OneForAll                       // all children: stopped in reverse, started in order
 	RestForOne                      // the child that ended and those started after it
-	SimpleOneForOne                 // a pool of children made from one template; only the one that ended
+	SimpleOneForOne                 // a pool of children from one template; only the child that ended
 )
 
 // AutoShutdown says whether a supervisor ends when significant children have ended by themselves.
@@ -37,46 +37,55 @@ const (
 	AllSignificant                     // it ends when the last significant child has ended
 )
 
-// Shutdown is how long a child may take to stop before it is abandoned. Zero means the default: DefaultShutdown for
-// workers and services, Infinity for supervisors.
+// Shutdown is how long a child may take to stop before it is abandoned. Zero means the default:
+// DefaultShutdown (5 s) for workers and services, Infinity for supervisors.
 type Shutdown = time.Duration
 
-// Shutdowns that are not a length of time.
+// Values of Shutdown that are not a length of time.
 const (
-	BrutalKill Shutdown = -1 // no time at all: Terminate is not called, and a child that is busy is abandoned
-	Infinity   Shutdown = -2 // as long as it takes; the rule for supervisors
+	// BrutalKill gives no time: Terminate is not called. A child that is busy is abandoned after 50
+	// ms.
+	BrutalKill Shutdown = -1
+	// Infinity waits as long as the child takes. It is the default for supervisors.
+	Infinity Shutdown = -2
 )
 
 // Bounds and defaults.
 const (
-	// DefaultShutdown is OTP's default for workers.
+	// DefaultShutdown is the default of Child.Shutdown for workers, as in OTP.
 	DefaultShutdown Shutdown = 5 * time.Second
-	// DefaultStartTimeout bounds a worker's Init. OTP has no bound; here one stuck Init would hold up a whole tree.
+	// DefaultStartTimeout is the default of Child.StartTimeout, which bounds a worker's Init. OTP has
+	// no such bound; here one stuck Init would hold up a whole tree.
 	DefaultStartTimeout = 10 * time.Second
-	// DefaultSoft is when a worker that is still at the same message is reported. A message takes microseconds, and this is what a client
-	// begins to feel.
+	// DefaultSoft is the default of Child.Soft: a worker that is at the same message for this long is
+	// reported. A message normally takes microseconds; a client begins to notice a delay of this
+	// length.
 	DefaultSoft = time.Second
-	// DefaultHard is when it is replaced: long after any pause of the machine, and soon enough for most of those who wait to be still there.
+	// DefaultHard is the default of Child.Hard: a worker that is at the same message for this long is
+	// replaced. The time is longer than any normal pause of the machine, and short enough that most
+	// callers are still waiting.
 	DefaultHard = 5 * time.Second
-	// Unwatched, as Child.Hard, is a worker that may take as long as it likes for a message.
+	// Unwatched, as Child.Soft or Child.Hard, switches that bound off.
 	Unwatched time.Duration = -1
-	// DefaultMailbox is how many messages may wait for a worker. At some microseconds a message it is
-	// a few milliseconds of work: whoever is further behind than that should hear of it.
+	// DefaultMailbox is the default of Child.Mailbox: the number of messages that may wait for a
+	// worker. At some microseconds a message they are a few milliseconds of work. A sender that is
+	// further ahead should get ErrOverloaded.
 	DefaultMailbox = 1024
-	// MaxMailbox is the longest mailbox that a spec may ask for: 2^20 waiting messages are 16 MiB of slots.
+	// MaxMailbox is the largest Child.Mailbox: 2^20 waiting messages take 24 MiB of slots.
 	MaxMailbox = 1 << 20
-	// MaxRestarts is the largest Intensity.Restarts, since each that there was takes some 8 bytes in the window.
+	// MaxRestarts is the largest Intensity.Restarts. The window takes 8 bytes for each restart.
 	MaxRestarts = 1 << 20
-	// MaxID is the longest id of a child, in bytes: a UUID, a hash and a name fit.
+	// MaxID is the longest id of a child, in bytes: a UUID, a hash or a name fits.
 	MaxID = 255
 )
 
-// DefaultIntensity is OTP's: more than one restart within five seconds is too much.
+// DefaultIntensity is OTP's default: one restart within five seconds is allowed, a second one is
+// too many.
 var DefaultIntensity = Intensity{Restarts: 1, Within: 5 * time.Second}
 
-// Intensity is how many restarts a supervisor may make in any window of the given length. One more, and it stops its
-// children and ends, so that its own supervisor decides. The zero value means DefaultIntensity; zero restarts with
-// a window means none at all.
+// Intensity is how many restarts a supervisor may make in any window of length Within. With one
+// restart more, the supervisor stops its children and ends, so that its own supervisor decides. The
+// zero value means DefaultIntensity. Zero Restarts with a Within above zero allows no restart.
 type Intensity struct {
 	Restarts int
 	Within   time.Duration
@@ -84,41 +93,52 @@ type Intensity struct {
 
 // Spec describes a supervisor.
 type Spec struct {
-	Strategy     Strategy
-	Intensity    Intensity
+	// Strategy says what else is restarted with a child; the zero value is OneForOne.
+	Strategy Strategy
+	// Intensity bounds the restarts; the zero value means DefaultIntensity (1 in 5 s).
+	Intensity Intensity
+	// AutoShutdown says whether the supervisor ends with its significant children; the zero value is
+	// Never.
 	AutoShutdown AutoShutdown
-	// Backoff has children paused instead of the supervisor giving up.
+	// Backoff, when set, makes the supervisor pause children instead of giving up. The zero value is
+	// off.
 	Backoff Backoff
-	// Children in start order. For SimpleOneForOne exactly one: the template, whose ID is not used.
+	// Children are in start order. For SimpleOneForOne there is exactly one: the template, whose ID is
+	// not used.
 	Children []Child
 }
 
 // Child describes one row of a supervisor.
 type Child struct {
-	// ID is unique among its siblings, at most MaxID bytes, without "/" and control characters.
+	// ID is unique among its siblings, has at most MaxID bytes, and no "/" or control character.
 	ID string
-	// Restart is Permanent unless said otherwise.
+	// Restart is the restart type; the zero value is Permanent.
 	Restart Restart
-	// Shutdown is the time it may take to stop; see Shutdown for zero.
+	// Shutdown is the time that the child may take to stop; see the type for the meaning of zero.
 	Shutdown Shutdown
 	// Significant children count for their supervisor's AutoShutdown; they may not be Permanent.
 	Significant bool
-	// Start is what runs in this row.
+	// Start says what runs in this row.
 	Start Start
-	// Mailbox is how many messages may wait, at most MaxMailbox; 0 is DefaultMailbox.
+	// Mailbox is how many messages may wait, at most MaxMailbox. 0 means DefaultMailbox (1024).
 	Mailbox int
-	// StartTimeout bounds Init; 0 is DefaultStartTimeout. Of a supervisor it bounds the making of its spec only: its start takes as long
-	// as that of its children.
+	// StartTimeout bounds Init. 0 means DefaultStartTimeout (10 s). For a supervisor it bounds only
+	// the making of its spec: the start of a supervisor takes as long as the starts of its children.
 	StartTimeout time.Duration
-	// Soft and Hard bound how long the worker may be at one message, and at a Terminate that nobody has ordered: after Soft it is reported
-	// as Stuck, after Hard it is fenced off and replaced. 0 is DefaultSoft and DefaultHard, Unwatched no bound. Soft holds for a start too. For a
-	// supervisor they bound each step of its own. What counts is time for which the machine could have run it (see supply), not that of the clock,
-	// and it begins again with Process.Progress. They do not apply to what owned goroutines do.
+	// Soft and Hard bound how long the worker may be at one message, or at a Terminate that nobody has
+	// ordered. After Soft the worker is reported with a Stuck event; after Hard it is isolated and
+	// replaced. 0 means DefaultSoft (1 s) and DefaultHard (5 s), Unwatched means no bound. Soft
+	// applies to a start too. For a supervisor they bound each step of its own work.
+	//
+	// Only time for which the machine could have run the worker counts, not time on the clock; see
+	// Options.Contention. Process.Progress starts the count again. Owned goroutines (Process.Go) are
+	// not bounded.
 	Soft, Hard time.Duration
-	// Bulkhead has what hangs in this row and below counted apart from what hangs elsewhere; see MaxHung. It stays what it was when the row was made.
+	// Bulkhead makes this row a failure domain: goroutines that are stuck in this row and below are
+	// counted apart from those elsewhere; see MaxHung. The value is fixed when the row is made.
 	Bulkhead bool
-	// Label is the class of this row for metrics ("session"), so that ids never become labels. It is copied to
-	// snapshots and events and has no other effect.
+	// Label is the class of this row for metrics ("session"), so that ids never become labels. It is
+	// copied to snapshots and events, and groups the high-water marks of System.Mailboxes.
 	Label string
 }
 
@@ -148,7 +168,7 @@ func (i Intensity) orDefault() Intensity {
 	return i
 }
 
-// resolved returns the child with its defaults filled in, so that the rest of the package never asks twice.
+// resolved returns the child with its defaults filled in, so that no other code applies them.
 func (c Child) resolved() Child {
 	if c.Shutdown == 0 {
 		c.Shutdown = DefaultShutdown

@@ -9,11 +9,13 @@ import (
 	"time"
 )
 
-// maxGoroutines is how many goroutines are looked through for one that is stuck. Each takes 256 bytes while it is, and with more of them none is
-// found.
+// maxGoroutines is the largest number of goroutines that are searched for a stuck one. Each takes
+// 256 bytes during the search. When there are more, the search finds none.
 const maxGoroutines = 20_000
 
-// doing is what the process is at since then: the message, nil when it is none, and the functions that its goroutine is in, the most telling first.
+// doing returns what the process has been at since the given stamp: the message, nil when it is
+// none, and the functions that identify its goroutine, the most specific one first. It returns
+// nothing when the process has moved on.
 func (m *mailbox) doing(since stamp) (msg any, in []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -22,9 +24,12 @@ func (m *mailbox) doing(since stamp) (msg any, in []string) {
 		return nil, nil
 	}
 	if m.guard.row.child().Start.Type() == SupervisorType {
-		return m.current, []string{"", "otp.(*supervisor).begin", "otp.(*supervisor).receive", "otp.(*supervisor).signal", "otp.(*supervisor).conclude"}
+		return m.current, []string{
+			"", "otp.(*supervisor).begin", "otp.(*supervisor).receive", "otp.(*supervisor).signal",
+			"otp.(*supervisor).conclude",
+		}
 	}
-	if !m.open { // its behaviour is known to others once it is open
+	if !m.open { // others know its behaviour only once it is open
 		return nil, []string{"", "otp.(*worker).begin", "otp.(*worker).conclude"}
 	}
 	if p := m.guard.current.Load(); p != nil {
@@ -33,7 +38,8 @@ func (m *mailbox) doing(since stamp) (msg any, in []string) {
 	return m.current, nil
 }
 
-// report says what a process is stuck at. Goroutines are looked at once a second at most, for all who are stuck together.
+// report describes what a process is stuck at. It takes a profile of goroutines at most once a
+// second, for all stuck processes together.
 func (w *watch) report(g *guard, since stamp, tick uint64, now time.Time) *CrashReport {
 	msg, in := g.box.doing(since)
 	var pcs []uintptr
@@ -46,10 +52,12 @@ func (w *watch) report(g *guard, since stamp, tick uint64, now time.Time) *Crash
 	return r
 }
 
-// picture is where the goroutine of a worker is. The runtime tells goroutines apart only at a price: labels cost every wake-up of every worker, and
-// a dump with arguments stops the world for as long as it takes to write it. So what is found is a goroutine that handles a message
-// with the same behaviour; with several of those it is the one of which there are most, as of those that are stuck at the same thing.
-// The profile takes two short pauses, whatever the number of goroutines.
+// picture returns the stack of a worker's goroutine. The runtime identifies goroutines only at a
+// price: labels would cost every wake-up of every worker, and a dump with arguments stops the world
+// while it is written. So picture looks for a goroutine that handles a message with the same
+// behaviour. If there are several, it returns the most frequent stack, because goroutines that are
+// stuck at the same thing have the same stack. The profile takes two short pauses, whatever the
+// number of goroutines.
 func picture(in []string) []uintptr {
 	n := runtime.NumGoroutine() + 64
 	if n > maxGoroutines {
@@ -76,12 +84,15 @@ func picture(in []string) []uintptr {
 	return append([]uintptr(nil), best...)
 }
 
-// rankOf says how well a stack fits: 2 when it is in the first of the functions, 1 when it is in one of the others, 0 when it is something else's.
+// rankOf says how well a stack fits: 2 when it is in the first of the functions, 1 when it is in
+// one of the others, 0 when it is in none.
 func rankOf(pcs []uintptr, in []string) (rank int) {
 	frames := runtime.CallersFrames(pcs)
 	for {
 		f, more := frames.Next()
-		switch i := slices.IndexFunc(in, func(name string) bool { return name != "" && strings.HasSuffix(f.Function, name) }); {
+		switch i := slices.IndexFunc(in, func(name string) bool {
+			return name != "" && strings.HasSuffix(f.Function, name)
+		}); {
 		case i == 0:
 			rank = 2
 		case i > 0:
@@ -93,7 +104,7 @@ func rankOf(pcs []uintptr, in []string) (rank int) {
 	}
 }
 
-// receiver is the name of a behaviour's Receive, as frames have it.
+// receiver returns the name of a behaviour's Receive method, as it appears in stack frames.
 func receiver(behaviour any) string {
 	t := reflect.TypeOf(behaviour)
 	if t.Kind() == reflect.Pointer {

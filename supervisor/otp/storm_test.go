@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// storm is a tree whose workers do at random what workers must not, crash, leave by Goexit and hang, in Init, Receive and Terminate; and so does what
-// their supervisors call.
+// storm is a tree whose workers randomly crash, call Goexit and hang, in Init, Receive and
+// Terminate. Callbacks of their supervisors do the same.
 type storm struct {
 	mu     sync.Mutex // guards the fields below
 	random *rand.Rand
@@ -32,7 +32,7 @@ const (
 	hangs
 )
 
-// draw is a whim: one of n is none of the first.
+// draw returns a random whim: one in n is another than obey.
 func (s *storm) draw(n int) (whim, chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,7 +48,7 @@ func (s *storm) draw(n int) (whim, chan struct{}) {
 	return w, gate
 }
 
-// act does it.
+// act performs a whim.
 func (s *storm) act(n int) error {
 	switch w, gate := s.draw(n); w {
 	case crash:
@@ -59,12 +59,12 @@ func (s *storm) act(n int) error {
 		return errTest
 	case hangs:
 		<-gate
-		return s.act(2) // and whatever else
+		return s.act(2) // and then another whim
 	}
 	return nil
 }
 
-// release lets some of those go that hang: one of n stays.
+// release lets the workers that hang continue, except one in n.
 func (s *storm) release(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,12 +79,12 @@ func (s *storm) release(n int) {
 	s.gates = stay
 }
 
-// bequest is an heir whose end is as wild as its worker; that is the supervisor's goroutine.
+// bequest is carried state whose Abandon performs a whim, on the supervisor's goroutine.
 type bequest struct{ s *storm }
 
 func (b bequest) Abandon(error) { _ = b.s.act(12) }
 
-// plea is a message whose Fail may take the goroutine that calls it with it.
+// plea is a message whose Fail may end the goroutine that calls it.
 type plea struct {
 	parcelled
 	s *storm
@@ -116,12 +116,15 @@ func (s *storm) worker() Start {
 	})
 }
 
-// spec is a tree of some depth.
+// spec returns a random tree of the given depth.
 func (s *storm) spec(depth int) Spec {
 	pick := func(n int) int { s.mu.Lock(); defer s.mu.Unlock(); return s.random.IntN(n) }
 	spec := Spec{Strategy: Strategy(pick(3)), Intensity: Intensity{pick(8), 20 * time.Second}}
 	for n := range 2 + pick(3) {
-		c := Child{ID: fmt.Sprint("c", n), Restart: Restart(pick(2)), Shutdown: time.Second, StartTimeout: 3 * time.Second, Mailbox: 64, Start: s.worker()}
+		c := Child{
+			ID: fmt.Sprint("c", n), Restart: Restart(pick(2)), Shutdown: time.Second,
+			StartTimeout: 3 * time.Second, Mailbox: 64, Start: s.worker(),
+		}
 		if depth > 0 && pick(2) == 0 {
 			sub := s.spec(depth - 1)
 			c.Start, c.Shutdown = Supervisor(sub), 0
@@ -137,8 +140,9 @@ func (s *storm) spec(depth int) Spec {
 	return spec
 }
 
-// Whatever crashes, leaves and hangs at the same time, when it is over: every supervisor answers, every row in which something runs answers, every
-// message was handled or failed, nobody is counted as hung, and the tree stops.
+// After any mix of crashes, Goexits and hangs: every supervisor answers, every row in which
+// something runs answers, every message was handled or failed, no process counts as hung, and the
+// tree stops.
 func TestAStormLeavesNothingWedged(t *testing.T) {
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { blow(t, seed) })
@@ -150,7 +154,8 @@ func blow(t *testing.T, seed uint64) {
 		s := &storm{random: rand.New(rand.NewPCG(seed, 7)), calm: true}
 		r := newRig(t)
 		spec := Spec{Intensity: Intensity{1000, time.Second}, Children: []Child{
-			{ID: "a", Start: Supervisor(s.spec(2))}, {ID: "b", Start: Supervisor(s.spec(2))}, {ID: "c", Start: s.worker()},
+			{ID: "a", Start: Supervisor(s.spec(2))}, {ID: "b", Start: Supervisor(s.spec(2))},
+			{ID: "c", Start: s.worker()},
 		}}
 		if r.tree, r.err = r.sys.Start(context.Background(), "top", spec); r.err != nil {
 			t.Fatal(r.err)
@@ -166,7 +171,7 @@ func blow(t *testing.T, seed uint64) {
 			path := paths[random.IntN(len(paths))]
 			ref, ok := r.sys.Whereis(path)
 			if !ok {
-				continue // meanwhile
+				continue // deleted meanwhile
 			}
 			up, id := path[:strings.LastIndexByte(path, '/')], base(path)
 			sup, _ := r.sys.Whereis(up)
@@ -206,7 +211,8 @@ func blow(t *testing.T, seed uint64) {
 		asks.Wait()
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
-		t.Log(r.state(), len(ofType[ChildExited](r)), "exits", len(ofType[Abandoned](r)), "abandoned", len(ofType[StartFailed](r)), "starts failed")
+		t.Log(r.state(), len(ofType[ChildExited](r)), "exits", len(ofType[Abandoned](r)), "abandoned",
+			len(ofType[StartFailed](r)), "starts failed")
 		if r.sys.Hung() != 0 {
 			t.Errorf("%d hung", r.sys.Hung())
 		}
@@ -219,14 +225,15 @@ func blow(t *testing.T, seed uint64) {
 		r.sys.Close()
 		synctest.Wait()
 		for i, m := range sent {
-			if begun, failed := m.begun.Load(), m.failed.Load(); begun > 1 || failed > 1 || begun+failed == 0 {
+			if begun, failed := m.begun.Load(), m.failed.Load(); begun > 1 || failed > 1 ||
+				begun+failed == 0 {
 				t.Errorf("message %d: begun %d times, failed %d times", i, begun, failed)
 			}
 		}
 	})
 }
 
-// everywhere is the paths of all rows but the root's.
+// everywhere returns the paths of all rows except the root's.
 func everywhere(n Node) (paths []string) {
 	for _, c := range n.Children {
 		paths = append(append(paths, c.Path), everywhere(c)...)
@@ -234,7 +241,7 @@ func everywhere(n Node) (paths []string) {
 	return paths
 }
 
-// calm checks that everything below a node is what it says to be.
+// calm checks that everything below a node is in the state that its status says.
 func calm(t *testing.T, r *rig, n Node) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// hang is a message that does not come back until its gate is closed, and then does what it must no longer.
+// hang is a message whose handler blocks until gate is closed. The handler then runs after, whose
+// calls must not have an effect any more.
 type hang struct {
 	failer
 	gate  chan struct{}
@@ -21,7 +22,7 @@ type hang struct {
 
 func newHang() *hang { return &hang{gate: make(chan struct{}), after: func(*Process) {}} }
 
-// diary is a worker that writes down what it handles, and hangs on what says so.
+// diary is a worker that records the messages that it handles, and hangs on *hang messages.
 type diary struct {
 	mu    sync.Mutex // guards lines
 	lines []string
@@ -71,7 +72,8 @@ func TestAStuckWorkerIsReportedAndReplaced(t *testing.T) {
 			p.SetStatus("wrong")
 			p.After(0, "wrong")
 			CallAsync(p, a, "wrong", func(int, error) any { return "wrong" })
-			if p.Post("wrong") != ErrNoProc || p.Send(a, "wrong") != ErrNoProc || p.PostWait(context.Background(), "wrong") != ErrNoProc || p.Heir() != nil {
+			if p.Post("wrong") != ErrNoProc || p.Send(a, "wrong") != ErrNoProc ||
+				p.PostWait(context.Background(), "wrong") != ErrNoProc || p.Heir() != nil {
 				t.Error("the old incarnation has effect")
 			}
 		}
@@ -80,10 +82,12 @@ func TestAStuckWorkerIsReportedAndReplaced(t *testing.T) {
 		time.Sleep(DefaultSoft + 100*time.Millisecond)
 		synctest.Wait()
 		stuck := ofType[Stuck](r)
-		if len(stuck) != 1 || stuck[0].Path != "top/a" || stuck[0].For < DefaultSoft || stuck[0].Report.MessageKind() != "*otp.hang" || stuck[0].Report.Mailbox != 2 {
+		if len(stuck) != 1 || stuck[0].Path != "top/a" || stuck[0].For < DefaultSoft ||
+			stuck[0].Report.MessageKind() != "*otp.hang" || stuck[0].Report.Mailbox != 2 {
 			t.Fatalf("events %+v", stuck)
 		}
-		if s := stuck[0].Report.Stack(); !strings.Contains(s, "(*diary).start") || !strings.Contains(s, "stuck_test.go") {
+		if s := stuck[0].Report.Stack(); !strings.Contains(s, "(*diary).start") ||
+			!strings.Contains(s, "stuck_test.go") {
 			t.Errorf("stack %q", s)
 		}
 		if h.err != nil || r.state() != "a#1 w#1" {
@@ -103,19 +107,23 @@ func TestAStuckWorkerIsReportedAndReplaced(t *testing.T) {
 		if !errors.Is(h.err, ErrStuck) || !errors.Is(down.Reason, ErrStuck) || down.Incarnation != 1 {
 			t.Errorf("failed with %v, down %+v", h.err, down)
 		}
-		if want := []string{"1:before", "2:behind 1", "2:behind 2", "2:later"}; !slices.Equal(d.lines, want) {
+		if want := []string{"1:before", "2:behind 1", "2:behind 2",
+			"2:later"}; !slices.Equal(d.lines, want) {
 			t.Errorf("handled %q, want %q", d.lines, want)
 		}
 		n := r.tree.Snapshot().Children[0]
-		if n.Hung != 1 || n.Restarts != 1 || n.Incarnation != 2 || n.Status != Running || r.sys.Hung() != 1 {
+		if n.Hung != 1 || n.Restarts != 1 || n.Incarnation != 2 || n.Status != Running ||
+			r.sys.Hung() != 1 {
 			t.Errorf("row %+v", n)
 		}
-		if e := ofType[ChildExited](r); len(e) != 1 || !errors.Is(e[0].Reason, ErrStuck) || e[0].Incarnation != 1 {
+		if e := ofType[ChildExited](r); len(e) != 1 || !errors.Is(e[0].Reason, ErrStuck) ||
+			e[0].Incarnation != 1 {
 			t.Errorf("exits %+v", e)
 		}
 		close(h.gate)
 		time.Sleep(time.Minute)
-		if len(d.lines) != 4 || r.sys.Hung() != 0 || r.tree.Snapshot().Children[0].Hung != 0 || r.state() != "a#2 w#1" {
+		if len(d.lines) != 4 || r.sys.Hung() != 0 || r.tree.Snapshot().Children[0].Hung != 0 ||
+			r.state() != "a#2 w#1" {
 			t.Errorf("after it came back: handled %q, %d hung, tree %s", d.lines, r.sys.Hung(), r.state())
 		}
 		tell(t, a, func(p *Process) error {
@@ -127,7 +135,8 @@ func TestAStuckWorkerIsReportedAndReplaced(t *testing.T) {
 	})
 }
 
-// However the goroutine ends, what it held is let go of then, and its end is nobody's crash.
+// However the stuck goroutine ends, the carried state that it held is abandoned then, and its end
+// is not a crash.
 func TestAStuckWorkerComesBackInAnyWay(t *testing.T) {
 	for name, back := range map[string]func(p *Process) error{
 		"returns": func(*Process) error { return nil },
@@ -148,21 +157,24 @@ func TestAStuckWorkerComesBackInAnyWay(t *testing.T) {
 				if r.state() != "a#2" || len(held.dropped) != 0 {
 					t.Errorf("tree %s, heir abandoned %v while it is in use", r.state(), held.dropped)
 				}
-				if want := []string{"top/a#1 held by a goroutine that is stuck"}; !slices.Equal(r.dropped(), want) {
+				if want := []string{"top/a#1 held by a goroutine that is stuck"}; !slices.Equal(r.dropped(),
+					want) {
 					t.Errorf("events %q", r.dropped())
 				}
 				close(gate)
 				time.Sleep(time.Second)
 				synctest.Wait()
-				if len(held.dropped) != 1 || held.dropped[0] != ErrStuck || r.sys.Hung() != 0 || r.state() != "a#2" || len(r.reports()) != 1 {
-					t.Errorf("abandoned %v, %d hung, tree %s, reports %v", held.dropped, r.sys.Hung(), r.state(), r.reports())
+				if len(held.dropped) != 1 || held.dropped[0] != ErrStuck || r.sys.Hung() != 0 ||
+					r.state() != "a#2" || len(r.reports()) != 1 {
+					t.Errorf("abandoned %v, %d hung, tree %s, reports %v", held.dropped, r.sys.Hung(), r.state(),
+						r.reports())
 				}
 			})
 		})
 	}
 }
 
-// estate is an heir that can be taken away between two uses.
+// estate is carried state that can be taken between two uses.
 type estate struct {
 	mu    sync.Mutex // guards the fields below
 	list  []int
@@ -189,7 +201,8 @@ func (e *estate) Fence() any {
 	return &estate{list: e.list}
 }
 
-// What can be taken goes to the next incarnation; the one that was stuck ends as soon as it touches it.
+// State that can be taken goes to the next incarnation. The stuck incarnation ends as soon as it
+// uses the state again.
 func TestAFencedHeirIsTakenFromAStuckWorker(t *testing.T) {
 	back := false
 	var use func(n int) int
@@ -229,7 +242,7 @@ func TestAFencedHeirIsTakenFromAStuckWorker(t *testing.T) {
 	})
 }
 
-// An heir that does not let go is given up, like one that has no Fence.
+// Carried state whose Fence returns nil is dropped, like state without Fence.
 func TestAnHeirThatIsInUseIsGivenUp(t *testing.T) {
 	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
 		gate := make(chan struct{})
@@ -258,13 +271,14 @@ func TestWhoeverComesBackInTimeIsLeftAlone(t *testing.T) {
 		"late":      {Child{}, DefaultHard - 100*time.Millisecond, 1},
 		"unwatched": {Child{Soft: Unwatched, Hard: Unwatched}, 5 * time.Minute, 0},
 		"slow":      {Child{Hard: Unwatched}, 5 * time.Minute, 1},
-		"patient":   {Child{Soft: time.Minute, Hard: 5 * time.Minute}, 5*time.Minute - 100*time.Millisecond, 1},
+		"patient": {Child{Soft: time.Minute, Hard: 5 * time.Minute},
+			5*time.Minute - 100*time.Millisecond, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.child.ID, c.child.Start = "a", d.start()
 			bubble(t, one(c.child), func(t *testing.T, r *rig) {
 				h := newHang()
-				for range 3 { // each is counted by itself
+				for range 3 { // the time of each message counts separately
 					h.gate = make(chan struct{})
 					send(t, r.ref("a"), h)
 					time.Sleep(c.takes)
@@ -279,7 +293,7 @@ func TestWhoeverComesBackInTimeIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A Terminate that nobody has ordered has nobody else to watch over it.
+// Nothing but the watch bounds a Terminate that was not ordered.
 func TestAStuckTerminateIsReplaced(t *testing.T) {
 	var gate chan struct{}
 	start := scriptOf(script{terminate: func(p *Process, _ error) {
@@ -305,11 +319,13 @@ func TestAStuckTerminateIsReplaced(t *testing.T) {
 	})
 }
 
-// What hangs is a crash to the strategy and to the intensity; whoever waits when nobody takes over is told so.
+// A hang is a crash for the strategy and the intensity. If there is no successor, the waiting
+// messages fail.
 func TestAStuckWorkerCountsAsACrash(t *testing.T) {
 	d := &diary{}
 	spec := Spec{Strategy: RestForOne, Intensity: Intensity{1, time.Hour}, Children: []Child{
-		{ID: "z", Start: scriptOf(script{})}, {ID: "a", Start: d.start()}, {ID: "b", Start: scriptOf(script{})},
+		{ID: "z", Start: scriptOf(script{})}, {ID: "a", Start: d.start()},
+		{ID: "b", Start: scriptOf(script{})},
 	}}
 	bubble(t, spec, func(t *testing.T, r *rig) {
 		first, second, last := newHang(), newHang(), &failer{}
@@ -322,7 +338,8 @@ func TestAStuckWorkerCountsAsACrash(t *testing.T) {
 		send(t, r.ref("a"), second, last)
 		time.Sleep(DefaultHard + 2*time.Second)
 		synctest.Wait()
-		if !errors.Is(second.err, ErrStuck) || last.err != ErrNoProc || !errors.Is(r.tree.Err(), ErrIntensity) || !errors.Is(r.tree.Err(), ErrStuck) {
+		if !errors.Is(second.err, ErrStuck) || last.err != ErrNoProc ||
+			!errors.Is(r.tree.Err(), ErrIntensity) || !errors.Is(r.tree.Err(), ErrStuck) {
 			t.Errorf("failed with %v and %v, tree %v", second.err, last.err, r.tree.Err())
 		}
 		close(first.gate)
@@ -330,10 +347,12 @@ func TestAStuckWorkerCountsAsACrash(t *testing.T) {
 	})
 }
 
-// Replacing ends where too many have not come back.
+// Replacing ends when too many processes have not returned.
 func TestHungGoroutinesAreBounded(t *testing.T) {
 	d := &diary{}
-	spec := Spec{Intensity: Intensity{10 * MaxHung, time.Second}, Children: []Child{{ID: "a", Start: d.start()}}}
+	spec := Spec{
+		Intensity: Intensity{10 * MaxHung, time.Second}, Children: []Child{{ID: "a", Start: d.start()}},
+	}
 	bubble(t, spec, func(t *testing.T, r *rig) {
 		gate := make(chan struct{})
 		for n := 1; r.tree.Err() == nil; n++ {
@@ -357,7 +376,7 @@ func TestHungGoroutinesAreBounded(t *testing.T) {
 	})
 }
 
-// The end of a Terminate that came too late is no news to who watches the row: it is its successor that they watch.
+// The end of a late Terminate is not reported to watchers of the row. They watch the successor.
 func TestALateTerminateIsNoEnd(t *testing.T) {
 	var g gated
 	start := scriptOf(script{terminate: func(*Process, error) { g.wait() }})

@@ -7,17 +7,19 @@ import (
 	"mcpd/internal/clock"
 )
 
-// supervisor is the actor that performs what its state decides. It is one incarnation: a restarted supervisor is a new
-// process with a new state, over the same rows.
+// supervisor is the actor that performs the decisions of its state. Each value is one incarnation:
+// a restarted supervisor is a new process with a new state, over the same rows.
 type supervisor struct {
 	guard    *guard
 	state    *state
-	static   map[string]bool // ids that are in the spec; the others came by StartChild
-	template *Child          // of a pool
-	undone   []action        // of the last step: some when somebody else's code has broken it off
-	events   []Event         // to be sent when the step is done
-	alarm    clock.Timer     // of a pool that ends
-	closing  bool
+	static   map[string]bool // ids in the spec; other children came by StartChild
+	template *Child          // template of a pool, otherwise nil
+	// undone holds the actions of the last step that are not performed yet. Some are left when other
+	// code has ended the goroutine.
+	undone  []action
+	events  []Event     // sent when the step is done
+	alarm   clock.Timer // timer of a pool that ends
+	closing bool
 }
 
 var _ body = (*supervisor)(nil)
@@ -44,7 +46,7 @@ func (v *supervisor) begin() {
 	start := r.child().Start
 	spec := start.supervisor(r.arguments())
 	err := Validate(spec)
-	if v.guard.abandoned.Load() { // while the spec was made: the rows are another's
+	if v.guard.abandoned.Load() { // while the spec was made: the rows belong to another supervisor
 		return
 	}
 	if err != nil {
@@ -77,7 +79,7 @@ func (v *supervisor) begin() {
 	v.step(inBoot{})
 }
 
-// adopt makes the record of a child, over its old row if it has one.
+// adopt makes the record of a child, over its old row if there is one.
 func (v *supervisor) adopt(old *row, id string, c *Child, args any) *kid {
 	r := old
 	if r == nil {
@@ -91,9 +93,12 @@ func (v *supervisor) adopt(old *row, id string, c *Child, args any) *kid {
 	return k
 }
 
-// step lets the state decide and performs it, after what is left of a step that somebody else's code has broken off: the state waits for what comes
-// of that. Events go out last, so that what was decided is under way by then, but for the child that this goroutine goes on with; and before
-// anything that makes other supervisors speak, so that the story is told in order.
+// step lets the state decide and performs the decisions. First it performs the rest of an earlier
+// step that other code has broken off, because the state waits for the effects of that rest.
+//
+// Events are sent last. So the decisions are under way by then, except for a child that this
+// goroutine continues with. They are also sent before anything that makes other supervisors send
+// events, so that all events are in order.
 func (v *supervisor) step(in any) {
 	now := v.guard.sys.clock.Now()
 	v.carryOut(now)
@@ -102,7 +107,7 @@ func (v *supervisor) step(in any) {
 	v.flush()
 }
 
-// carryOut performs what has been decided and not been begun.
+// carryOut performs the decided actions that have not begun.
 func (v *supervisor) carryOut(now time.Time) {
 	for len(v.undone) > 0 {
 		a := v.undone[0]
@@ -117,7 +122,7 @@ func (v *supervisor) flush() {
 	each(events, v.guard.sys.emit)
 }
 
-// exited passes an end on, unless it comes from a process that is no longer this row's.
+// exited passes on the end of a child, unless it comes from a process that is no longer in its row.
 func (v *supervisor) exited(e *exit) {
 	r, k := e.guard.row, e.guard.kid
 	if k.driver.guard != e.guard {
@@ -132,7 +137,7 @@ func (v *supervisor) exited(e *exit) {
 	}
 	if !e.parked {
 		k.driver.guard = nil
-		r.house(v, nil, Restarting, e.at) // until it is decided otherwise
+		r.house(v, nil, Restarting, e.at) // until the state decides otherwise
 	}
 	about := r.about(e.inc, e.at)
 	switch {
@@ -152,7 +157,7 @@ func (v *supervisor) exited(e *exit) {
 	}
 }
 
-// decide is the step that an end is followed by.
+// decide is the step that follows an end.
 func (v *supervisor) decide(in inExit, at time.Time) {
 	v.step(in)
 	if k := in.kid; k.stage == idle && k.parked { // its group is not started again yet
@@ -160,7 +165,7 @@ func (v *supervisor) decide(in inExit, at time.Time) {
 	}
 }
 
-// rest marks a row in which nothing runs any more. That of what was abandoned keeps its status.
+// rest marks a row in which nothing runs any more. The row of an abandoned child keeps its status.
 func (v *supervisor) rest(k *kid) {
 	k.driver.guard = nil
 	r, now := k.driver.row, v.guard.sys.clock.Now()
@@ -171,7 +176,7 @@ func (v *supervisor) rest(k *kid) {
 	}
 }
 
-// signal handles what comes by the system queue.
+// signal handles a message of the system queue.
 func (v *supervisor) signal(msg any) {
 	switch msg := msg.(type) {
 	case halted:
@@ -188,8 +193,9 @@ func (v *supervisor) signal(msg any) {
 	}
 }
 
-// stuck replaces a child that does not come back from a message. Where too many have been replaced that way the supervisor gives up. A supervisor is
-// abandoned with what is below it; one that does not come back while it starts or stops has had its time.
+// stuck replaces a child that does not return from a message. If too many were replaced that way,
+// the supervisor gives up. A child that is a supervisor is abandoned with everything below it. If
+// it does not return while it starts or stops, its time for that is over.
 func (v *supervisor) stuck(o overdue) {
 	g, now := o.guard, v.guard.sys.clock.Now()
 	k := g.kid
@@ -223,7 +229,8 @@ func (v *supervisor) stuck(o overdue) {
 	cut.bereave()
 }
 
-// tooMany is why a supervisor gives up instead of starting again what hangs.
+// tooMany makes the reason for which a supervisor gives up instead of restarting more stuck
+// children.
 func tooMany(reason error) error {
 	return fmt.Errorf("%w: too many do not come back: %w", ErrGiveUp, reason)
 }
@@ -234,7 +241,9 @@ func (v *supervisor) readied(k *kid) {
 		r.mark(v, Running, now)
 		about := r.about(r.inc.Load(), now)
 		if k.restarted {
-			v.note(ChildRestarted{about, r.restarts.Load(), k.driver.inPlace, now.Sub(k.driver.ended), k.driver.reason})
+			v.note(ChildRestarted{
+				about, r.restarts.Load(), k.driver.inPlace, now.Sub(k.driver.ended), k.driver.reason,
+			})
 		} else {
 			v.note(ChildStarted{about})
 		}
@@ -250,9 +259,10 @@ func (v *supervisor) note(e Event) {
 	}
 }
 
-// conclude stops the children. It is called again when doing so was broken off, because somebody else's code has taken the goroutine with it: then it
-// goes on where it was. After a panic, which only a bug of this package can cause, everything below is abandoned instead, so that the supervisor
-// above can start afresh. Without a state, when the spec was no good, there is nothing to stop.
+// conclude stops the children. If other code has ended the goroutine meanwhile, conclude is called
+// again and continues where it was. After a panic, which only a bug of this package can cause, it
+// abandons everything below instead, so that the supervisor above can start afresh. Without a
+// state, because the spec was invalid, there is nothing to stop.
 func (v *supervisor) conclude(reason error) {
 	if v.state == nil || v.closing && v.guard.broken {
 		v.collapse(reason)
@@ -274,7 +284,8 @@ func (v *supervisor) collapse(reason error) {
 	v.exit(now, reason)
 }
 
-// exit is the end of the supervisor itself. Rows of the spec stay, for the supervisor's next incarnation; the others go.
+// exit ends the supervisor itself. Rows of the spec stay for the next incarnation of the
+// supervisor; the others are removed.
 func (v *supervisor) exit(now time.Time, reason error) {
 	if v.alarm != nil {
 		v.alarm.Stop()

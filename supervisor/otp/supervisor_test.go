@@ -30,20 +30,23 @@ func faulty(t *testing.T, spec Spec, f func(t *testing.T, r *rig, faults *fault.
 }
 
 func TestAnInjectedPanicIsACrashLikeAnyOther(t *testing.T) {
-	faulty(t, one(Child{ID: "a", Start: counter()}), func(t *testing.T, r *rig, faults *fault.Registry) {
-		f := fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "top/a"}, Count: 1, Lease: time.Minute}
-		if _, err := faults.Arm(f); err != nil {
-			t.Fatal(err)
-		}
-		_, err := Do[string, int](context.Background(), r.ref("a"), "x")
-		var injected fault.Injected
-		if !errors.As(err, &injected) || injected.Where != "top/a" {
-			t.Errorf("got %v", err)
-		}
-		if n, err := Do[string, int](context.Background(), r.ref("a"), "x"); n != 1 || err != nil {
-			t.Errorf("next message: %d, %v", n, err)
-		}
-	})
+	faulty(t, one(Child{ID: "a", Start: counter()}),
+		func(t *testing.T, r *rig, faults *fault.Registry) {
+			f := fault.Fault{
+				Action: fault.Panic, Point: fault.Point{Path: "top/a"}, Count: 1, Lease: time.Minute,
+			}
+			if _, err := faults.Arm(f); err != nil {
+				t.Fatal(err)
+			}
+			_, err := Do[string, int](context.Background(), r.ref("a"), "x")
+			var injected fault.Injected
+			if !errors.As(err, &injected) || injected.Where != "top/a" {
+				t.Errorf("got %v", err)
+			}
+			if n, err := Do[string, int](context.Background(), r.ref("a"), "x"); n != 1 || err != nil {
+				t.Errorf("next message: %d, %v", n, err)
+			}
+		})
 }
 
 func TestASupervisorThatCrashesStopsItsChildrenFirst(t *testing.T) {
@@ -53,22 +56,28 @@ func TestASupervisorThatCrashesStopsItsChildrenFirst(t *testing.T) {
 		r.sys = NewSystem(Options{Events: r.event, Faults: faults})
 		defer r.close()
 		r.start("one_for_one 3/1h { z; s sup one_for_one 3/1h { a; b } }")
-		_, _ = faults.Arm(fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "top/s"}, Count: 1, Lease: time.Minute})
+		_, _ = faults.Arm(fault.Fault{
+			Action: fault.Panic, Point: fault.Point{Path: "top/s"}, Count: 1, Lease: time.Minute,
+		})
 		r.do("count @s")
 		trace := r.outcome()
 		before, after, _ := strings.Cut(trace, "specs 0 ")
 		if before != "+z +a +b -b(shutdown) -a(shutdown) -s(crash) " && after == "" {
 			t.Errorf("trace %s", trace)
 		}
-		if !strings.Contains(after, "injected panic fault-1 at top/s") || r.state() != "z#1 s#2{a#2 b#2}" {
+		if !strings.Contains(after, "injected panic fault-1 at top/s") ||
+			r.state() != "z#1 s#2{a#2 b#2}" {
 			t.Errorf("trace %s", trace)
 		}
 	})
 }
 
-// Only a bug of this package can make a supervisor's own end panic. Then it gives up what it has and ends.
+// Only a bug of this package can make the end of a supervisor panic. Then the supervisor abandons
+// its children and ends.
 func TestASupervisorThatCannotStopCollapses(t *testing.T) {
-	sub := Spec{Children: []Child{{ID: "a", Start: scriptOf(script{})}, {ID: "b", Start: scriptOf(script{})}}}
+	sub := Spec{
+		Children: []Child{{ID: "a", Start: scriptOf(script{})}, {ID: "b", Start: scriptOf(script{})}},
+	}
 	bubble(t, one(Child{ID: "s", Start: Supervisor(sub)}), func(t *testing.T, r *rig) {
 		r.ref("s/a").row.proc.Load().kid.driver.guard = nil // the bug: stopping it dereferences nil
 		old := r.ref("s/b")
@@ -107,7 +116,9 @@ func TestASubtreeFromArguments(t *testing.T) {
 		}
 		panic("bad arguments")
 	})}
-	spec := Spec{Intensity: Intensity{9, time.Hour}, Strategy: SimpleOneForOne, Children: []Child{template}}
+	spec := Spec{
+		Intensity: Intensity{9, time.Hour}, Strategy: SimpleOneForOne, Children: []Child{template},
+	}
 	bubble(t, spec, func(t *testing.T, r *rig) {
 		ctx := context.Background()
 		if _, err := StartChildArgs(ctx, r.tree.Ref(), "x", 2); err != nil {
@@ -118,7 +129,8 @@ func TestASubtreeFromArguments(t *testing.T) {
 			t.Errorf("panic in the function: %v", err)
 		}
 		var bad *SpecError
-		if _, err := StartChildArgs(ctx, r.tree.Ref(), "z", nil); !errors.As(err, &bad) || bad.What != "start" {
+		if _, err := StartChildArgs(ctx, r.tree.Ref(), "z", nil); !errors.As(err, &bad) ||
+			bad.What != "start" {
 			t.Errorf("bad spec: %v", err)
 		}
 		if got := r.state(); got != "x#1{0#1 1#1}" {
@@ -135,8 +147,13 @@ func TestASubtreeFromArguments(t *testing.T) {
 
 func TestArgumentsReachTheWorkerAtEveryStart(t *testing.T) {
 	var seen []any
-	template := Child{Start: WorkerWith(func(args any) Behaviour { seen = append(seen, args); return &script{} })}
-	spec := Spec{Intensity: Intensity{9, time.Hour}, Strategy: SimpleOneForOne, Children: []Child{template}}
+	template := Child{Start: WorkerWith(func(args any) Behaviour {
+		seen = append(seen, args)
+		return &script{}
+	})}
+	spec := Spec{
+		Intensity: Intensity{9, time.Hour}, Strategy: SimpleOneForOne, Children: []Child{template},
+	}
 	bubble(t, spec, func(t *testing.T, r *rig) {
 		seen = nil
 		ref, err := StartChildArgs(context.Background(), r.tree.Ref(), "x", 42)
@@ -161,7 +178,8 @@ func TestAdministrationRefuses(t *testing.T) {
 		}
 		_, err := StartChild(ctx, r.tree.Ref(), Child{ID: "a", Start: scriptOf(script{})})
 		var already ErrAlreadyStarted
-		if !errors.As(err, &already) || already.Ref != r.ref("a") || err.Error() != "already started: top/a" {
+		if !errors.As(err, &already) || already.Ref != r.ref("a") ||
+			err.Error() != "already started: top/a" {
 			t.Errorf("again: %v", err)
 		}
 		msg := &failer{}
@@ -174,7 +192,8 @@ func TestAdministrationRefuses(t *testing.T) {
 	pool := Spec{Strategy: SimpleOneForOne, Children: []Child{{Start: scriptOf(script{})}}}
 	bubble(t, pool, func(t *testing.T, r *rig) {
 		var bad *SpecError
-		if _, err := StartChildArgs(context.Background(), r.tree.Ref(), "a/b", nil); !errors.As(err, &bad) {
+		if _, err := StartChildArgs(context.Background(), r.tree.Ref(), "a/b",
+			nil); !errors.As(err, &bad) {
 			t.Errorf("bad id: %v", err)
 		}
 	})
@@ -185,16 +204,22 @@ func TestAdministrationFromInsideAnActor(t *testing.T) {
 	spec := Spec{Children: []Child{
 		{ID: "a", Start: rec.start()},
 		{ID: "s", Start: Supervisor(Spec{})},
-		{ID: "p", Start: Supervisor(Spec{Strategy: SimpleOneForOne, Children: []Child{{Start: scriptOf(script{})}}})},
+		{ID: "p", Start: Supervisor(Spec{
+			Strategy: SimpleOneForOne, Children: []Child{{Start: scriptOf(script{})}},
+		})},
 	}}
 	bubble(t, spec, func(t *testing.T, r *rig) {
-		said := func(what string) func(error) any { return func(err error) any { return fmt.Sprint(what, " ", err) } }
+		said := func(what string) func(error) any {
+			return func(err error) any { return fmt.Sprint(what, " ", err) }
+		}
 		refd := func(what string) func(Ref, error) any {
 			return func(ref Ref, err error) any { return fmt.Sprint(what, " ", ref, " ", err) }
 		}
 		s, p := r.ref("s"), r.ref("p")
 		for _, f := range []func(*Process){
-			func(q *Process) { StartChildAsync(q, s, Child{ID: "x", Start: scriptOf(script{})}, refd("start")) },
+			func(q *Process) {
+				StartChildAsync(q, s, Child{ID: "x", Start: scriptOf(script{})}, refd("start"))
+			},
 			func(q *Process) { StartChildArgsAsync(q, p, "y", nil, refd("args")) },
 			func(q *Process) { TerminateChildAsync(q, s, "x", said("terminate")) },
 			func(q *Process) { RestartChildAsync(q, s, "x", refd("restart")) },
@@ -203,7 +228,8 @@ func TestAdministrationFromInsideAnActor(t *testing.T) {
 		} {
 			tell(t, r.ref("a"), func(q *Process) error { f(q); return nil })
 		}
-		rec.expect(t, "1:start top/s/x <nil>", "1:args top/p/y <nil>", "1:terminate <nil>", "1:restart top/s/x <nil>",
+		rec.expect(t, "1:start top/s/x <nil>", "1:args top/p/y <nil>", "1:terminate <nil>",
+			"1:restart top/s/x <nil>",
 			"1:delete running", "1:worker not a supervisor")
 	})
 }
@@ -214,7 +240,9 @@ func TestAStrangersDeathIsNoneOfASupervisorsBusiness(t *testing.T) {
 		for _, id := range []string{"stranger", "1", "2", "top/a"} {
 			g.box.PostSystemMessage(&actor.Terminated{Who: actor.NewPID("nonhost", id)})
 		}
-		g.box.PostSystemMessage(&actor.Failure{Who: actor.NewPID("nonhost", "stranger"), Reason: "no exit"})
+		g.box.PostSystemMessage(&actor.Failure{
+			Who: actor.NewPID("nonhost", "stranger"), Reason: "no exit",
+		})
 		g.box.PostSystemMessage("nonsense")
 		synctest.Wait()
 		if got := r.state(); got != "a#1" {
@@ -223,16 +251,21 @@ func TestAStrangersDeathIsNoneOfASupervisorsBusiness(t *testing.T) {
 	})
 }
 
-// A subtree whose spec function fails keeps the rows of the incarnation before, so that their addresses stay good.
+// If the spec function of a supervisor fails, the rows of the incarnation before are kept, so that
+// their addresses stay valid.
 func TestRowsSurviveASpecThatFailsOnce(t *testing.T) {
 	n := 0
 	sub := SupervisorWith(func(any) Spec {
 		if n++; n == 2 {
 			panic("not now")
 		}
-		return Spec{Intensity: Intensity{0, time.Second}, Children: []Child{{ID: "a", Start: scriptOf(script{})}}}
+		return Spec{
+			Intensity: Intensity{0, time.Second}, Children: []Child{{ID: "a", Start: scriptOf(script{})}},
+		}
 	})
-	spec := Spec{Strategy: SimpleOneForOne, Intensity: Intensity{9, time.Hour}, Children: []Child{{Start: sub}}}
+	spec := Spec{
+		Strategy: SimpleOneForOne, Intensity: Intensity{9, time.Hour}, Children: []Child{{Start: sub}},
+	}
 	bubble(t, spec, func(t *testing.T, r *rig) {
 		n = 0
 		if _, err := StartChildArgs(context.Background(), r.tree.Ref(), "s", nil); err != nil {
@@ -247,7 +280,10 @@ func TestRowsSurviveASpecThatFailsOnce(t *testing.T) {
 }
 
 func TestAStartThatIgnoresHasNoAddressInAPool(t *testing.T) {
-	pool := Spec{Strategy: SimpleOneForOne, Children: []Child{{Start: scriptOf(script{init: func(*Process) error { return Ignore }})}}}
+	pool := Spec{Strategy: SimpleOneForOne,
+		Children: []Child{{Start: scriptOf(script{init: func(*Process) error {
+			return Ignore
+		}})}}}
 	bubble(t, pool, func(t *testing.T, r *rig) {
 		ref, err := StartChildArgs(context.Background(), r.tree.Ref(), "a", nil)
 		if !ref.IsZero() || err != nil {

@@ -2,56 +2,58 @@ package otp
 
 import "time"
 
-// supply is how much time the machine has given the program. A process is stuck when it makes no
-// progress although it could have run, and not because the clock went on: with more to run than
-// there are processors, a process that is only busy waits most of the time.
+// supply is how much time the machine has given to the program. A process is stuck when it makes no
+// progress although it could have run. Elapsed time on the clock does not show that: when more
+// goroutines want to run than there are processors, a busy process waits most of the time.
 //
-// The watch measures that on itself. It sleeps for a moment, then waits behind all goroutines that
-// wait for a processor (runtime.Gosched), and counts the moment, and nothing of the time by which
-// it came late. So a program that is stopped, throttled, or full of goroutines that all want to run
-// counts a small part of the time that passes, which is about the part for which one goroutine of
-// it runs. What it does not see is another program that takes the CPU from a thread in the middle
-// of work, because the system lets those run soon who mostly sleep. Options.Contention tells of
-// that.
+// The watch measures supply on itself. It sleeps for a moment, then waits behind all goroutines
+// that wait for a processor (runtime.Gosched). It counts the moment, but not the time by which it
+// came late. So a program that is stopped, throttled, or full of goroutines that want to run counts
+// only a small part of the elapsed time, about the part for which one of its goroutines runs.
+//
+// The measurement does not see that another program takes the CPU from a busy thread, because the
+// system soon runs threads that mostly sleep. Options.Contention reports that.
 type supply struct {
 	contention  func() (ran, waited time.Duration)
-	ran, waited time.Duration // as told last
-	known       bool          // whether they were told
-	share       float64       // of the time that threads wanted to run, what they ran; from the last second
+	ran, waited time.Duration // the latest values
+	known       bool          // there are latest values
+	// share is the part of the time that threads wanted to run for which they did run, over the last
+	// second.
+	share float64
 
-	sum   time.Duration            // what was supplied in all
-	since time.Time                // the begin of the pause that is counted next
-	pause time.Duration            // how long it was meant to be
-	ticks [keptTicks]time.Duration // the sum at the begin of each of the last ticks
+	sum   time.Duration            // time supplied in all
+	since time.Time                // begin of the pause that is counted next
+	pause time.Duration            // intended length of that pause
+	ticks [keptTicks]time.Duration // sum at the begin of each of the last ticks
 }
 
 const (
-	// grace is by how much a pause may be too long and count as a whole: one turn of another
-	// goroutine, which may be the one that is stuck.
+	// grace is how much longer than intended a pause may be and still count as a whole: one turn of
+	// another goroutine, which may be the stuck one.
 	grace = beat
-	// keptTicks is for how many ticks the sum is known: more than pass until a process that is busy
-	// is looked at for the first time.
+	// keptTicks is for how many past ticks the sum is known. A busy process is looked at for the first
+	// time before as many ticks have passed.
 	keptTicks = 2 * lookEvery
 )
 
 // expect begins a pause.
 func (s *supply) expect(now time.Time, pause time.Duration) { s.since, s.pause = now, pause }
 
-// came ends it.
+// came ends a pause.
 func (s *supply) came(now time.Time) {
 	given := max(0, min(now.Sub(s.since), s.pause+grace))
 	s.sum += time.Duration(float64(given) * s.share)
 	s.since, s.pause = now, 0
 }
 
-// ticked notes the begin of the ticks after before, up to tick.
+// ticked records the begin of the ticks after before, up to tick.
 func (s *supply) ticked(before, tick uint64) {
 	for t := before + 1; t <= tick; t++ {
 		s.ticks[t%keptTicks] = s.sum
 	}
 }
 
-// at is the sum when a tick began, or, when that is long ago, the oldest one known.
+// at returns the sum when tick t began, or the oldest known one when that is too long ago.
 func (s *supply) at(t, now uint64) time.Duration {
 	if now-t >= keptTicks {
 		t = now - keptTicks + 1
@@ -59,8 +61,8 @@ func (s *supply) at(t, now uint64) time.Duration {
 	return s.ticks[t%keptTicks]
 }
 
-// measure asks how much the machine lets the program run, once a second while anybody is suspected
-// of being stuck.
+// measure updates share. It is called once a second; it asks contention only while there are
+// suspects.
 func (s *supply) measure(suspects bool) {
 	if s.contention == nil || !suspects {
 		s.share, s.known = 1, false

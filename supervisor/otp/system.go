@@ -17,35 +17,38 @@ import (
 	"mcpd/internal/fault"
 )
 
-// DefaultThroughput is how many messages a worker handles before it lets others run. 300, protoactor's own number, makes
-// second-long tails when both cores are busy; 10 costs nothing that can be measured.
+// DefaultThroughput is the default of Options.Throughput. Protoactor's own number, 300, makes tail
+// latencies of a second when both cores are busy; 10 has no measurable cost.
 const DefaultThroughput = 10
 
-// Options are what a System is given. The zero value is usable.
+// Options configure a System. The zero value is usable.
 type Options struct {
-	// Logger receives what has no other place to go: panics in callbacks, and protoactor's warnings. Nil is silence.
-	// Nothing is ever written to standard output.
+	// Logger receives what has no other place to go: panics in callbacks, and protoactor's warnings.
+	// Nil logs nothing. Nothing is ever written to standard output.
 	Logger *slog.Logger
-	// Clock is the time for intensity, timers and timestamps; nil is clock.System.
+	// Clock is the time for intensity, timers and timestamps. Nil means clock.System.
 	Clock clock.Clock
-	// Faults may make workers panic; nil is none.
+	// Faults may make workers panic. Nil means none.
 	Faults *fault.Registry
-	// Events is called with everything that happens, from many goroutines, among them those of supervisors: it has
-	// to return at once. A buffered channel that drops and counts is the usual form.
+	// Events is called with every event, from many goroutines, among them those of supervisors. It
+	// must return at once. Usually it sends to a buffered channel and counts what it drops.
 	Events func(Event)
-	// Throughput is how many messages a worker handles in a row; 0 is DefaultThroughput.
+	// Throughput is how many messages a worker handles before it lets others run. 0 means
+	// DefaultThroughput (10).
 	Throughput int
-	// Contention says how long the program's threads have run in all, and how long they have waited for a CPU while they could have run. Time for
-	// which the machine had no CPU for the program does not make a worker stuck. Nil when that is not known.
+	// Contention returns how long the program's threads have run in all, and how long they have waited
+	// for a CPU while they could have run. Time for which the machine had no CPU for the program does
+	// not make a worker stuck. Nil means that these times are unknown.
 	Contention func() (ran, waited time.Duration)
-	// Origin says whose row a path is, for the crashes that its end causes; see Attributed. Nil is
-	// nobody's.
+	// Origin returns the origin that a path belongs to, "" for none. Crashes that the end of this row
+	// causes in others are charged to that origin; see Attributed. Nil means that no row belongs to an
+	// origin.
 	Origin func(path string) string
-	// Scheduler decides what runs when, for simulations; nil leaves it to the machine.
+	// Scheduler decides what runs when, for simulations. Nil leaves it to the machine.
 	Scheduler Scheduler
 }
 
-// System holds supervision trees. One process needs one; a test may have its own.
+// System holds supervision trees. A program needs one; a test may have its own.
 type System struct {
 	actors   *actor.ActorSystem
 	dispatch actor.Dispatcher
@@ -55,24 +58,29 @@ type System struct {
 	events   func(Event)
 	origin   func(path string) string
 	log      *slog.Logger
-	// scheduler is nil but in simulations.
+	// scheduler is nil except in simulations.
 	scheduler Scheduler
 	seq       atomic.Uint64
 	marks     boxMarks
-	cradles   sync.Pool // of *cradle
+	cradles   sync.Pool // pool of *cradle, see there
 	watch     watch
 	hung      atomic.Int32
-	walled    atomic.Int32 // those behind bulkheads, of each MaxHung at most
+	// walled counts those of hung that are in failure domains other than the root, at most MaxHung of
+	// each.
+	walled atomic.Int32
 
 	mu     sync.Mutex // guards the fields below
 	roots  []*row     // in order of their first start
-	trees  []*Tree    // that run
+	trees  []*Tree    // those that run
 	closed bool
 }
 
-// NewSystem makes a system without trees. Close ends it.
+// NewSystem makes a system without trees. Call Close to end it.
 func NewSystem(o Options) *System {
-	s := &System{clock: o.Clock, faults: o.Faults, events: o.Events, origin: o.Origin, log: o.Logger, scheduler: o.Scheduler}
+	s := &System{
+		clock: o.Clock, faults: o.Faults, events: o.Events, origin: o.Origin, log: o.Logger,
+		scheduler: o.Scheduler,
+	}
 	if s.clock == nil {
 		s.clock = clock.System
 	}
@@ -90,16 +98,20 @@ func NewSystem(o Options) *System {
 	}
 	s.cradles.New = func() any { return newCradle(s.dispatch) }
 	s.actors = actor.NewActorSystem(
-		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slog.New(warnings{s.log.Handler()}) }),
-		// One goroutine lives this long after a dead letter; what it would count is not logged anyway.
+		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
+			return slog.New(warnings{s.log.Handler()})
+		}),
+		// Protoactor keeps a goroutine for this long after a dead letter. The goroutine counts dead
+		// letters for a log line that is suppressed anyway.
 		actor.WithDeadLetterThrottleInterval(time.Millisecond),
 	)
 	narrow(s.actors.ProcessRegistry.LocalPIDs)
 	return s
 }
 
-// warnings passes on what is a warning or worse. protoactor's information is a line for every crash, on the restart
-// path, and a dead letter's whole content, which is a tenant's.
+// warnings passes on records of level warning or above. Protoactor logs a line at level info for
+// every crash, on the restart path, and the whole content of a dead letter, which is a tenant's
+// data.
 type warnings struct{ slog.Handler }
 
 func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
@@ -108,8 +120,8 @@ func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
 func (w warnings) WithAttrs(a []slog.Attr) slog.Handler { return warnings{w.Handler.WithAttrs(a)} }
 func (w warnings) WithGroup(g string) slog.Handler      { return warnings{w.Handler.WithGroup(g)} }
 
-// Whereis finds a row by its path and reports whether it exists; whether something runs there is Ref.Alive. It costs a
-// map lookup for each level and asks no actor.
+// Whereis finds a row by its path and reports whether the row exists. Use Ref.Alive to see if
+// something runs in it. Whereis costs a map lookup for each level and asks no actor.
 func (s *System) Whereis(path string) (Ref, bool) {
 	first, rest, more := strings.Cut(path, "/")
 	r := s.root(first)
@@ -129,8 +141,8 @@ func (s *System) root(name string) *row {
 	return nil
 }
 
-// Snapshot is everything there is: an unnamed node with the trees as its children, in order of their start. It
-// locks one row at a time for as long as it takes to copy pointers, and asks no actor.
+// Snapshot returns all trees: an unnamed node that has the trees as children, in order of their
+// start. It locks one row at a time, for as long as it takes to copy pointers, and asks no actor.
 func (s *System) Snapshot() Node {
 	s.mu.Lock()
 	roots := slices.Clone(s.roots)
@@ -142,22 +154,23 @@ func (s *System) Snapshot() Node {
 	return n
 }
 
-// Hung is how many processes were fenced off and have not come back, wherever they are; see MaxHung.
+// Hung returns how many isolated processes, in all trees, have not returned yet; see MaxHung.
 func (s *System) Hung() int { return int(s.hung.Load()) }
 
-// IdleRunners is how many goroutines wait for a process that has something to do. They are kept to be used again, 64 at most, so that their number
-// says how many messages were handled at once, and not how many processes there are.
+// IdleRunners returns how many goroutines wait for a process that has work. They are kept for
+// reuse, at most 64. So the number of goroutines follows the number of messages handled at once,
+// not the number of processes.
 func (s *System) IdleRunners() int { return s.runners.waiting() }
 
-// Close stops the trees that run, the last one first, each within its budgets, and refuses new ones. It may be called
-// more than once.
+// Close stops the trees that run, the last one first, each child within its Shutdown, and refuses
+// new trees. It may be called more than once.
 func (s *System) Close() {
 	s.mu.Lock()
 	trees, again := slices.Clone(s.trees), s.closed
 	s.closed = true
 	s.mu.Unlock()
 	for _, t := range slices.Backward(trees) {
-		_ = t.Shutdown(context.Background()) // it ends; its reason is the tree's
+		_ = t.Shutdown(context.Background()) // never fails without a deadline; the reason is in Tree.Err
 	}
 	s.watch.stop()
 	if !again {
@@ -166,14 +179,14 @@ func (s *System) Close() {
 	}
 }
 
-// emit hands an event to whoever listens.
+// emit passes an event to Options.Events.
 func (s *System) emit(e Event) {
 	if s.events != nil {
 		s.guarded(e.Where(), "Events", func() { s.events(e) })
 	}
 }
 
-// guarded runs somebody else's callback, which may not take a supervisor down with it.
+// guarded runs a callback of other code. A panic in it is logged and does not crash a supervisor.
 func (s *System) guarded(path, callback string, f func()) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -183,7 +196,7 @@ func (s *System) guarded(path, callback string, f func()) {
 	f()
 }
 
-// newGuard makes the process for a row; spawning it is the caller's.
+// newGuard makes the process for a row. The caller spawns it.
 func (s *System) newGuard(r *row, sup *supervisor) *guard {
 	g := &guard{sys: s, row: r, sup: sup}
 	g.box.guard = g
@@ -192,13 +205,15 @@ func (s *System) newGuard(r *row, sup *supervisor) *guard {
 	return g
 }
 
-// spawn starts the process. To protoactor it is nobody's child: who supervises it hears of its end from its guard. Its registry forgets it at once:
-// what is sent to a process goes by its row, and maps keep the room of what once was in them.
+// spawn starts the process. For protoactor it has no parent, because its own guard reports its end
+// to its supervisor. It is removed from protoactor's registry at once: messages reach a process by
+// its row, and a map keeps the memory of every entry it once had.
 func (s *System) spawn(g *guard) error {
 	c := s.cradles.Get().(*cradle)
 	defer s.cradles.Put(c)
 	c.guard = g
-	pid, err := s.actors.Root.SpawnNamed(c.props, strconv.FormatUint(s.seq.Add(1), 36)) // who is spawned at the same time has another name
+	// The sequence number makes the name unique.
+	pid, err := s.actors.Root.SpawnNamed(c.props, strconv.FormatUint(s.seq.Add(1), 36))
 	c.guard = nil
 	if err == nil {
 		s.actors.ProcessRegistry.Remove(pid)
@@ -206,8 +221,9 @@ func (s *System) spawn(g *guard) error {
 	return err
 }
 
-// cradle is what protoactor makes processes from. It asks for the actor and the mailbox while it spawns, and never again, but keeps the props
-// for each process: they take more than all else that it has of an idle one, so that one serves many.
+// cradle holds props from which protoactor makes processes. Protoactor asks the props for the actor
+// and the mailbox only during the spawn, but keeps a pointer to them in each process. They take
+// more memory than the rest of an idle process, so many processes share one cradle.
 type cradle struct {
 	guard *guard
 	props *actor.Props

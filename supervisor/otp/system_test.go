@@ -45,7 +45,9 @@ func TestAStartEndsWithItsContext(t *testing.T) {
 			init:      func(*Process) error { time.Sleep(2 * time.Second); return nil },
 			terminate: func(p *Process, _ error) { ended = append(ended, p.Path()) },
 		}
-		_, err := r.sys.Start(ctx, "top", Spec{Children: []Child{{ID: "a", Start: scriptOf(slow)}, {ID: "b", Start: scriptOf(slow)}}})
+		_, err := r.sys.Start(ctx, "top", Spec{
+			Children: []Child{{ID: "a", Start: scriptOf(slow)}, {ID: "b", Start: scriptOf(slow)}},
+		})
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
@@ -83,7 +85,8 @@ func TestWhereis(t *testing.T) {
 		defer r.close()
 		r.start("one_for_one 9/1h { s sup one_for_one 0/1h { a } }")
 		for path, want := range map[string]bool{
-			"top": true, "top/s": true, "top/s/a": true, "": false, "top/": false, "top/a": false, "top/s/a/b": false, "x": false,
+			"top": true, "top/s": true, "top/s/a": true, "": false, "top/": false, "top/a": false,
+			"top/s/a/b": false, "x": false,
 		} {
 			if ref, ok := r.sys.Whereis(path); ok != want || ok && ref.Path() != path {
 				t.Errorf("Whereis(%q) = %v, %v, want %v", path, ref, ok, want)
@@ -92,7 +95,8 @@ func TestWhereis(t *testing.T) {
 	})
 }
 
-// A Ref is an address: it survives restarts of what runs there and of the supervisors above, with its counters.
+// A Ref is an address: it survives restarts of its row and of the supervisors above, with its
+// counters.
 func TestARefSurvivesItsSupervisorsRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -116,10 +120,11 @@ func TestSnapshotShowsEverything(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		gate := make(chan struct{})
-		spec := Spec{Strategy: RestForOne, Children: []Child{{ID: "a", Label: "class", Restart: Transient, Start: scriptOf(script{
-			init:    func(p *Process) error { p.SetStatus("fine"); return nil },
-			receive: func(*Process, any) error { <-gate; return nil },
-		})}}}
+		spec := Spec{Strategy: RestForOne,
+			Children: []Child{{ID: "a", Label: "class", Restart: Transient, Start: scriptOf(script{
+				init:    func(p *Process) error { p.SetStatus("fine"); return nil },
+				receive: func(*Process, any) error { <-gate; return nil },
+			})}}}
 		r.tree, r.err = r.sys.Start(context.Background(), "top", spec)
 		other, err := r.sys.Start(context.Background(), "other", Spec{})
 		if err != nil {
@@ -134,10 +139,12 @@ func TestSnapshotShowsEverything(t *testing.T) {
 			t.Fatalf("trees %+v", all.Children)
 		}
 		top, a := all.Children[0], all.Children[0].Children[0]
-		if top.Strategy != RestForOne || top.Type != SupervisorType || top.Status != Running || top.Restart != Temporary {
+		if top.Strategy != RestForOne || top.Type != SupervisorType || top.Status != Running ||
+			top.Restart != Temporary {
 			t.Errorf("root %+v", top)
 		}
-		want := Node{ID: "a", Path: "top/a", Label: "class", Restart: Transient, Status: Running, Since: a.Since,
+		want := Node{ID: "a", Path: "top/a", Label: "class", Restart: Transient, Status: Running,
+			Since:       a.Since,
 			Incarnation: 1, Mailbox: 2, Extra: "fine"}
 		if fmt.Sprint(a) != fmt.Sprint(want) || !a.Since.Equal(time.Now()) {
 			t.Errorf("got  %+v\nwant %+v", a, want)
@@ -199,7 +206,8 @@ func TestEventsTellTheStory(t *testing.T) {
 		if exceeded.Path != "top/s" || exceeded.Child != "a" || !errors.Is(exceeded, ErrIntensity) {
 			t.Errorf("exceeded %+v", exceeded)
 		}
-		if got := exceeded.Error(); got != "top/s: more than 1 restarts in 1h0m0s: a: top/s/a: otp.order: panic: crash" {
+		if got := exceeded.Error(); got !=
+			"top/s: more than 1 restarts in 1h0m0s: a: top/s/a: otp.order: panic: crash" {
 			t.Errorf("says %q", got)
 		}
 	})
@@ -207,9 +215,11 @@ func TestEventsTellTheStory(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	for got, want := range map[string]string{
-		Transient.String(): "transient", RestForOne.String(): "rest_for_one", AnySignificant.String(): "any_significant",
-		SupervisorType.String(): "supervisor", Forsaken.String(): "abandoned", Restart(9).String(): "invalid(9)",
-		verb(200).String(): "invalid(200)", dead.String(): "dead",
+		Transient.String(): "transient", RestForOne.String(): "rest_for_one",
+		AnySignificant.String(): "any_significant",
+		SupervisorType.String(): "supervisor", Forsaken.String(): "abandoned",
+		Restart(9).String(): "invalid(9)",
+		verb(200).String():  "invalid(200)", dead.String(): "dead",
 		(&AbandonedError{"a", time.Second}).Error():        "a: not stopped within 1s",
 		ShutdownWith(errTest).Error():                      "shutdown: test",
 		(&StartError{"a", errTest}).Error():                "start of a: test",
@@ -231,7 +241,9 @@ func TestALargePoolStops(t *testing.T) {
 	sys := NewSystem(Options{})
 	defer sys.Close()
 	ctx := context.Background()
-	tree, err := sys.Start(ctx, "top", Spec{Strategy: SimpleOneForOne, Children: []Child{{Restart: Temporary, Start: scriptOf(script{})}}})
+	tree, err := sys.Start(ctx, "top", Spec{
+		Strategy: SimpleOneForOne, Children: []Child{{Restart: Temporary, Start: scriptOf(script{})}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,8 +268,8 @@ func TestALargePoolStops(t *testing.T) {
 	}
 }
 
-// TestSoak lets everything happen at once for the race detector: crashes, calls, starts, stops, snapshots. At the end
-// everyone who asked has been answered, and the tree stops.
+// TestSoak does everything at once for the race detector: crashes, calls, starts, stops, snapshots.
+// At the end every caller has an answer, and the tree stops.
 func TestSoak(t *testing.T) {
 	sys := NewSystem(Options{Events: func(Event) {}})
 	defer sys.Close()
@@ -289,9 +301,18 @@ func TestSoak(t *testing.T) {
 	defer cancel()
 	tree, err := sys.Start(ctx, "top", Spec{Intensity: many, Children: []Child{
 		{ID: "a", Start: work()},
-		{ID: "all", Start: Supervisor(Spec{Strategy: OneForAll, Intensity: many, Children: []Child{{ID: "b", Start: work()}, {ID: "c", Start: work()}}})},
-		{ID: "rest", Start: Supervisor(Spec{Strategy: RestForOne, Intensity: Intensity{3, time.Millisecond}, Children: []Child{{ID: "d", Start: work()}, {ID: "e", Start: work()}}})},
-		{ID: "pool", Start: Supervisor(Spec{Strategy: SimpleOneForOne, Intensity: many, Children: []Child{{Restart: Transient, Start: work()}}})},
+		{ID: "all", Start: Supervisor(Spec{
+			Strategy: OneForAll, Intensity: many,
+			Children: []Child{{ID: "b", Start: work()}, {ID: "c", Start: work()}},
+		})},
+		{ID: "rest", Start: Supervisor(Spec{
+			Strategy: RestForOne, Intensity: Intensity{3, time.Millisecond},
+			Children: []Child{{ID: "d", Start: work()}, {ID: "e", Start: work()}},
+		})},
+		{ID: "pool", Start: Supervisor(Spec{
+			Strategy: SimpleOneForOne, Intensity: many,
+			Children: []Child{{Restart: Transient, Start: work()}},
+		})},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -300,7 +321,9 @@ func TestSoak(t *testing.T) {
 	for g := range 4 {
 		wg.Go(func() {
 			rnd := rand.New(rand.NewPCG(uint64(g), 1))
-			paths := []string{"top/a", "top/all/b", "top/all/c", "top/rest/d", "top/rest/e", "top/pool/0", "top/pool/1"}
+			paths := []string{
+				"top/a", "top/all/b", "top/all/c", "top/rest/d", "top/rest/e", "top/pool/0", "top/pool/1",
+			}
 			pool, _ := sys.Whereis("top/pool")
 			for range 400 {
 				id := fmt.Sprint(rnd.IntN(3))

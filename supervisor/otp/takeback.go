@@ -2,6 +2,6 @@
 
 package otp
 
-// takeBack removes a monitor of an incarnation that is over. With the tag broken_monitor it stays: experiments must
-// find that out.
+// takeBack removes a monitor of an incarnation that is over. With the build tag broken_monitor it
+// does nothing, as a defect that experiments must find.
 func takeBack(at *row, m *monitor) { at.unwatch(m) }

@@ -7,11 +7,11 @@ import (
 	"mcpd/internal/clock"
 )
 
-// Timer is a message that After has scheduled. The zero Timer has none.
+// Timer is a message that Process.After has scheduled. The zero Timer has none.
 type Timer struct{ t *timer }
 
-// Stop prevents the message and reports whether it did. After Stop the message does not arrive, even when it was
-// already waiting in the mailbox. Safe for concurrent use.
+// Stop prevents the message and reports whether it did. After Stop the message does not arrive,
+// even if it was already waiting in the mailbox. It is safe for concurrent use.
 func (t Timer) Stop() bool {
 	if t.t == nil || !t.t.done.CompareAndSwap(false, true) {
 		return false
@@ -21,7 +21,8 @@ func (t Timer) Stop() bool {
 	return true
 }
 
-// After sends msg to this incarnation in d. A timer that has not fired ends with the incarnation.
+// After sends msg to this incarnation after d. A timer that has not fired ends with the
+// incarnation.
 func (p *Process) After(d time.Duration, msg any) Timer {
 	t := &timer{p: p, msg: msg}
 	p.mu.Lock()
@@ -36,7 +37,7 @@ func (p *Process) After(d time.Duration, msg any) Timer {
 	return Timer{t}
 }
 
-// timer is also the parcel in which its message travels, so that Stop reaches it there.
+// timer is also the envelope in which its message travels, so that Stop can void it there.
 type timer struct {
 	p     *Process
 	msg   any

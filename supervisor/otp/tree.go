@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Tree is a supervision tree that was started.
+// Tree is a supervision tree that was started with System.Start.
 type Tree struct {
 	sys     *System
 	row     *row
@@ -16,9 +16,12 @@ type Tree struct {
 	err     error // set before done is closed
 }
 
-// Start checks a spec, starts its supervisor as a root named name, and returns when everything is ready: left to
-// right, each child before the next. When one fails, or ctx ends, those that were started are stopped in reverse and the
-// error says which it was. A name can be used again when its tree has ended; the rows keep their counters.
+// Start checks a spec, starts its supervisor as a root with the given name, and returns when
+// everything is ready. Children start left to right, each after the one before is ready. When a
+// start fails or ctx ends, the children that did start are stopped in reverse, and the error says
+// which start failed, or wraps the cause of ctx. A name can be used again when its tree has ended;
+// the rows keep their counters. For a bad name or spec the error has one *SpecError for each
+// mistake.
 func (s *System) Start(ctx context.Context, name string, spec Spec) (*Tree, error) {
 	if why := badID(name); why != "" {
 		return nil, &SpecError{".", "name", why}
@@ -31,7 +34,9 @@ func (s *System) Start(ctx context.Context, name string, spec Spec) (*Tree, erro
 		return nil, err
 	}
 	if s.scheduler != nil {
-		s.scheduler.Wait(func() bool { return isClosed(t.started) || isClosed(t.done) || ctx.Err() != nil })
+		s.scheduler.Wait(func() bool {
+			return isClosed(t.started) || isClosed(t.done) || ctx.Err() != nil
+		})
 	}
 	select {
 	case <-t.started:
@@ -44,7 +49,7 @@ func (s *System) Start(ctx context.Context, name string, spec Spec) (*Tree, erro
 	}
 }
 
-// plant makes the root's row and process.
+// plant makes the row and the process of the root.
 func (s *System) plant(name string, spec Spec) (*Tree, error) {
 	child := Child{ID: name, Restart: Temporary, Start: Supervisor(spec)}.resolved()
 	t := &Tree{sys: s, started: make(chan struct{}), done: make(chan struct{})}
@@ -74,17 +79,17 @@ func (s *System) plant(name string, spec Spec) (*Tree, error) {
 	return t, nil
 }
 
-// Ref is the root supervisor's address.
+// Ref returns the address of the root supervisor.
 func (t *Tree) Ref() Ref { return Ref{t.row} }
 
-// Snapshot is the tree as it is now; see System.Snapshot.
+// Snapshot returns the tree as it is now; see System.Snapshot.
 func (t *Tree) Snapshot() Node { return t.row.snapshot() }
 
-// Done is closed when the tree has ended, all of it.
+// Done returns a channel that is closed when the whole tree has ended.
 func (t *Tree) Done() <-chan struct{} { return t.done }
 
-// Err is why the tree has ended, nil while it runs: ErrShutdown when it was told to, an error that wraps an
-// *IntensityError when its root gave up.
+// Err returns why the tree has ended, nil while it runs: ErrShutdown when it was told to stop, an
+// error that wraps an *IntensityError when its root gave up.
 func (t *Tree) Err() error {
 	select {
 	case <-t.done:
@@ -94,8 +99,8 @@ func (t *Tree) Err() error {
 	}
 }
 
-// Shutdown stops the tree, children in reverse, each within its budget, and returns when it has ended. When ctx ends
-// first its cause is returned, and the tree goes on stopping.
+// Shutdown stops the tree and returns when it has ended. Children stop in reverse, each within its
+// Shutdown. When ctx ends first, the error wraps its cause, and the tree continues to stop.
 func (t *Tree) Shutdown(ctx context.Context) error {
 	t.guard.box.PostSystemMessage(stopOrder)
 	if s := t.sys.scheduler; s != nil {
@@ -115,7 +120,7 @@ func (t *Tree) ready() {
 	close(t.started)
 }
 
-// finish is called by the root's guard, last of all.
+// finish is called by the root's guard as its last action.
 func (t *Tree) finish(reason error) {
 	t.err = reason
 	t.sys.mu.Lock()

@@ -6,18 +6,19 @@ import (
 	"time"
 )
 
-// Trees in the tests are written as text:
+// treeText parses trees that tests write as text:
 //
-//	one_for_one 2/1h any_significant { a; b transient significant 1s; s sup rest_for_one 1/5s { c; d } }
+//	one_for_one 2/1h any_significant { a; b transient significant 1s; s sup rest_for_one 1/5s { c } }
 //
-// strategy, restarts/window, auto_shutdown, backoff=first-max-stable, -boots; then children: id, restart type, "significant", shutdown, and for a
-// supervisor "sup" and its tree. The template of a pool has the id "-".
+// First come strategy, restarts/window, auto_shutdown, backoff=first-max-stable, -boots. Then come
+// the children: id, restart type, "significant", shutdown, and for a supervisor "sup" and its tree.
+// The template of a pool has the id "-".
 type treeText struct {
 	words  []string
 	worker func(id string) Start
 }
 
-// parseTree makes a spec of the text; worker says what runs in the rows that are no supervisors.
+// parseTree makes a spec from the text. worker makes the Start of rows that are not supervisors.
 func parseTree(text string, worker func(id string) Start) Spec {
 	for _, sep := range []string{"{", "}", ";"} {
 		text = strings.ReplaceAll(text, sep, " "+sep+" ")
@@ -57,7 +58,9 @@ func (p *treeText) spec() (s Spec) {
 			s.AutoShutdown = v
 		} else if text, ok := strings.CutPrefix(w, "backoff="); ok { // first-max-stable
 			f := strings.Split(text, "-")
-			s.Backoff = Backoff{First: duration(f[0]), Max: duration(f[1]), Stable: duration(f[2]), Boots: len(f) > 3}
+			s.Backoff = Backoff{
+				First: duration(f[0]), Max: duration(f[1]), Stable: duration(f[2]), Boots: len(f) > 3,
+			}
 		} else if r, within, ok := strings.Cut(w, "/"); ok {
 			fmt.Sscan(r, &s.Intensity.Restarts)
 			s.Intensity.Within = duration(within)

@@ -1,23 +1,29 @@
 package otp
 
-// Who has handed the word over and has nothing left to do need not end while another goroutine is woken for who has it now, whose stack has to grow
-// first: the same one goes on. A supervisor and its child speak so, who end and order in turns on the way of every restart, and so do workers that pass
-// on what they were sent (Process.Pass).
+// The goroutine that has handed a message over and has nothing left to do continues with the
+// receiver's mailbox. Otherwise the goroutine would end while another is woken, whose stack has to
+// grow first. A supervisor and its child use this on the way of every restart, where they take
+// turns; so do workers that pass on messages (Process.Pass).
 //
-// The other one must not be kept from its turn by anything else. A goroutine that finds another message for its own process first has a new one started for
-// it, and the watch does so for whoever has handed over and then not come back: who is stuck in a Receive holds up nobody.
+// A goroutine that has taken a turn must not delay the other mailbox. If it finds another message
+// for its own process first, a new goroutine starts for the other mailbox. The watch does the same
+// when a goroutine hands over and then does not return: a goroutine that is stuck in Receive delays
+// no other process.
 
-// maxTurns is how often a goroutine goes on with another mailbox before others run: two that pass to each other would else have a processor until the
-// runtime takes it from them, after 10 ms. With 10 a supervisor of 1,000 children comes back a sixth later than with no such bound.
+// maxTurns is how often a goroutine continues with another mailbox before it lets others run.
+// Without a bound, two processes that pass to each other would keep a processor until the runtime
+// takes it from them after 10 ms. With a bound of 10, a supervisor of 1,000 children would restart
+// a sixth more slowly than without one.
 const maxTurns = 100
 
-// handOver makes m's goroutine, which is the caller, go on with another mailbox, unless somebody is at work there. It comes before the message.
+// handOver makes the goroutine of m, which is the caller, continue with another mailbox, unless a
+// goroutine already works there. Call it before the message is sent.
 func (m *mailbox) handOver(to *mailbox) {
-	if m.guard.sys.scheduler != nil { // whose turn it is is not ours to say
+	if m.guard.sys.scheduler != nil { // the scheduler decides whose turn it is
 		return
 	}
 	to.mu.Lock()
-	idle := !to.running && to.dispatch != nil // until then it is its supervisor's to go on with
+	idle := !to.running && to.dispatch != nil // before, only its supervisor may continue with it
 	if idle {
 		to.running = true
 	}
@@ -27,23 +33,25 @@ func (m *mailbox) handOver(to *mailbox) {
 	}
 }
 
-// goOn makes m's goroutine go on with another mailbox, of which nobody else has charge.
+// goOn makes the goroutine of m continue with another mailbox that no other goroutine has charge
+// of.
 func (m *mailbox) goOn(to *mailbox) {
 	m.guard.sys.watch.stir()
 	m.release(m.turn.Swap(to))
-	if m.guard.abandoned.Load() { // nobody looks any more whether it comes back
+	if m.guard.abandoned.Load() { // then the watch does not notice if it never returns
 		m.release(m.turn.Swap(nil))
 	}
 }
 
-// release has another goroutine go on with what was to have this one's turn.
+// release starts another goroutine for a mailbox that was to be continued by this goroutine.
 func (m *mailbox) release(to *mailbox) {
 	if to != nil {
 		m.dispatch.Schedule(to.run)
 	}
 }
 
-// Pass is to.Send for when Receive has next to nothing left to do: as soon as that returns, its goroutine goes on with the receiver.
+// Pass is to.Send for a Receive that has next to nothing left to do: as soon as Receive returns,
+// its goroutine continues with the receiver. Its errors are those of Process.Send.
 func (p *Process) Pass(to Ref, msg any) error {
 	if p.isOver() {
 		return ErrNoProc

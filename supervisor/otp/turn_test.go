@@ -8,13 +8,14 @@ import (
 	"time"
 )
 
-// goroutineID is that of the caller, as the runtime writes it.
+// goroutineID returns the id of the calling goroutine, as the runtime prints it.
 func goroutineID() string {
 	var b [64]byte
 	return strings.Fields(string(b[:runtime.Stack(b[:], false)]))[1]
 }
 
-// passing is two workers: a passes on to b what it is sent and then does what comes after, and b tells the goroutine on which it hears of it.
+// passing holds two workers: a passes its messages on to b and then calls after. Both report the
+// goroutine on which they run.
 type passing struct {
 	heard chan string // made by begin, in the bubble
 	gate  chan struct{}
@@ -58,7 +59,8 @@ func TestTheGoroutineGoesOnWithWhoIsPassedTo(t *testing.T) {
 	})
 }
 
-// Who is passed to waits no longer than the watch takes to see that the other does not come back, and not at all when it crashes or ends its goroutine.
+// If a worker passes to another one and then does not return, the other one waits only until the
+// watch notices. If the worker crashes or ends its goroutine, the other one does not wait at all.
 func TestWhoIsPassedToIsHeldUpByNobody(t *testing.T) {
 	for name, after := range map[string]func(gate chan struct{}){
 		"hangs":   func(gate chan struct{}) { <-gate },

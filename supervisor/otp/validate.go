@@ -8,46 +8,55 @@ import (
 
 // SpecError is one mistake in a spec.
 type SpecError struct {
-	Path string // where in the tree
-	What string // the field
+	Path string // place in the tree
+	What string // name of the field
 	Why  string
 }
 
 func (e *SpecError) Error() string { return fmt.Sprintf("%s: %s: %s", e.Path, e.What, e.Why) }
 
-// Validate checks a supervisor and everything below it that is known before it runs, and names every mistake: the
-// result joins one *SpecError for each, nil when there is none. Paths are relative to the spec.
+// Validate checks a supervisor and everything below it that is known before it runs. It finds every
+// mistake: the result joins one *SpecError for each, and is nil when there is none. Paths are
+// relative to the spec.
 func Validate(s Spec) error { return errors.Join(check(".", s)...) }
 
-// specRules are the rules for a supervisor; each returns "" when it is kept.
+// specRules are the rules for a supervisor. Each why returns "" when its rule is kept.
 var specRules = []struct {
 	what string
 	why  func(s Spec) string
 }{
-	{"strategy", func(s Spec) string { return when(s.Strategy > SimpleOneForOne, "unknown %s", s.Strategy) }},
-	{"auto_shutdown", func(s Spec) string { return when(s.AutoShutdown > AllSignificant, "unknown %s", s.AutoShutdown) }},
+	{"strategy", func(s Spec) string {
+		return when(s.Strategy > SimpleOneForOne, "unknown %s", s.Strategy)
+	}},
+	{"auto_shutdown", func(s Spec) string {
+		return when(s.AutoShutdown > AllSignificant, "unknown %s", s.AutoShutdown)
+	}},
 	{"intensity", func(s Spec) string {
 		return when(s.Intensity.Restarts < 0, "%d restarts, want 0 or more", s.Intensity.Restarts)
 	}},
 	{"intensity", func(s Spec) string {
-		return when(s.Intensity.Restarts > MaxRestarts, "%d restarts, want at most %d", s.Intensity.Restarts, MaxRestarts)
+		return when(s.Intensity.Restarts > MaxRestarts, "%d restarts, want at most %d",
+			s.Intensity.Restarts, MaxRestarts)
 	}},
 	{"intensity", func(s Spec) string {
-		return when(s.Intensity != Intensity{} && s.Intensity.Within <= 0, "within %s, want more than 0", s.Intensity.Within)
+		return when(s.Intensity != Intensity{} && s.Intensity.Within <= 0, "within %s, want more than 0",
+			s.Intensity.Within)
 	}},
 	{"backoff", func(s Spec) string {
 		return when(!s.Backoff.isZero() && s.Strategy != OneForOne, "with %s", s.Strategy)
 	}},
 	{"backoff", func(s Spec) string {
 		b := s.Backoff
-		return when(!b.isZero() && (b.First <= 0 || b.Max < b.First || b.Stable <= 0), "%s to %s, stable after %s", b.First, b.Max, b.Stable)
+		return when(!b.isZero() && (b.First <= 0 || b.Max < b.First || b.Stable <= 0),
+			"%s to %s, stable after %s", b.First, b.Max, b.Stable)
 	}},
 	{"children", func(s Spec) string {
-		return when(s.Strategy == SimpleOneForOne && len(s.Children) != 1, "%d, want exactly the template", len(s.Children))
+		return when(s.Strategy == SimpleOneForOne && len(s.Children) != 1,
+			"%d, want exactly the template", len(s.Children))
 	}},
 }
 
-// childRules are the rules for a child of a supervisor.
+// childRules are the rules for a child of a supervisor. Each why returns "" when its rule is kept.
 var childRules = []struct {
 	what string
 	why  func(s Spec, c Child) string
@@ -60,12 +69,21 @@ var childRules = []struct {
 	}},
 	{"start", func(_ Spec, c Child) string { return when(c.Start.isZero(), "missing") }},
 	{"start", func(s Spec, c Child) string {
-		return when(c.Start.needsArgs && s.Strategy != SimpleOneForOne, "takes arguments, but is no template")
+		return when(c.Start.needsArgs && s.Strategy != SimpleOneForOne,
+			"takes arguments, but is no template")
 	}},
-	{"restart", func(_ Spec, c Child) string { return when(c.Restart > Temporary, "unknown %s", c.Restart) }},
-	{"shutdown", func(_ Spec, c Child) string { return when(c.Shutdown < Infinity, "%s", c.Shutdown) }},
-	{"start_timeout", func(_ Spec, c Child) string { return when(c.StartTimeout < 0, "%s", c.StartTimeout) }},
-	{"soft", func(_ Spec, c Child) string { return when(c.Soft < 0 && c.Soft != Unwatched, "%s", c.Soft) }},
+	{"restart", func(_ Spec, c Child) string {
+		return when(c.Restart > Temporary, "unknown %s", c.Restart)
+	}},
+	{"shutdown", func(_ Spec, c Child) string {
+		return when(c.Shutdown < Infinity, "%s", c.Shutdown)
+	}},
+	{"start_timeout", func(_ Spec, c Child) string {
+		return when(c.StartTimeout < 0, "%s", c.StartTimeout)
+	}},
+	{"soft", func(_ Spec, c Child) string {
+		return when(c.Soft < 0 && c.Soft != Unwatched, "%s", c.Soft)
+	}},
 	{"hard", func(_ Spec, c Child) string {
 		return when(c.Hard < 0 && c.Hard != Unwatched, "%s", c.Hard)
 	}},
@@ -113,7 +131,7 @@ func checkChild(path string, s Spec, c Child) (errs []error) {
 	return errs
 }
 
-// badID says what is wrong with a child's id, if anything.
+// badID says what is wrong with a child's id, "" if nothing.
 func badID(id string) string {
 	switch {
 	case id == "":

@@ -21,7 +21,9 @@ func TestValidateNamesEveryMistake(t *testing.T) {
 			{ID: "s", Start: Supervisor(Spec{
 				Strategy:  SimpleOneForOne,
 				Intensity: Intensity{MaxRestarts + 1, 0},
-				Children:  []Child{{Significant: true, Start: scripted(""), Mailbox: MaxMailbox + 1}, {Start: Worker(nil)}},
+				Children: []Child{
+					{Significant: true, Start: scripted(""), Mailbox: MaxMailbox + 1}, {Start: Worker(nil)},
+				},
 			})},
 		},
 	}
@@ -66,7 +68,8 @@ func TestValidateAcceptsWhatIsRight(t *testing.T) {
 }
 
 func TestNilFunctionsAreMissingStarts(t *testing.T) {
-	for i, s := range []Start{Worker(nil), WorkerWith(nil), Service(nil), ServiceWith(nil), SupervisorWith(nil), {}} {
+	for i, s := range []Start{Worker(nil), WorkerWith(nil), Service(nil), ServiceWith(nil),
+		SupervisorWith(nil), {}} {
 		if !s.isZero() {
 			t.Errorf("start %d is not missing", i)
 		}
@@ -75,7 +78,8 @@ func TestNilFunctionsAreMissingStarts(t *testing.T) {
 
 func TestDefaults(t *testing.T) {
 	w := Child{Start: scripted("")}.resolved()
-	if w.Shutdown != 5*time.Second || w.Mailbox != DefaultMailbox || w.StartTimeout != DefaultStartTimeout {
+	if w.Shutdown != 5*time.Second || w.Mailbox != DefaultMailbox ||
+		w.StartTimeout != DefaultStartTimeout {
 		t.Errorf("worker %+v", w)
 	}
 	if s := (Child{Start: Supervisor(Spec{})}).resolved(); s.Shutdown != Infinity {

@@ -13,48 +13,51 @@ import (
 	"mcpd/internal/clock"
 )
 
-// Tick is how often the watch looks at those it suspects, and how exactly it knows since when they are busy.
+// Tick is how often the watch looks at suspects, and how exactly it knows since when they are busy.
 const Tick = 50 * time.Millisecond
 
-// lookEvery is how many ticks pass between two looks at all rows. Whoever is busy then is looked at every tick until it is done.
+// lookEvery is how many ticks pass between two looks at all rows (1 s). A process that is busy then
+// is looked at on every tick until it is done.
 const lookEvery = 20
 
-// lag is how many ticks may be made up for at once. What is missed beyond is not counted: the whole program stood still, and nobody is stuck
-// because of that.
+// lag is how many ticks may be made up for at once. Further missed ticks are not counted: the whole
+// program stood still then, which makes no process stuck.
 const lag = 4
 
-// beat is how often the watch looks at suspects. It is about the time for which Go lets a goroutine run before others have their turn.
+// beat is how often the watch looks at suspects. Go lets a goroutine run for about this long before
+// others have their turn.
 const beat = 10 * time.Millisecond
 
-// watch finds processes that do not come back from what they do, and had the chance to. A mailbox notes the tick when it hands out a message, which costs a load; all else
-// is done here. It also has those that are idle give back the memory of a burst. It is quiet while no worker does anything, and there is none in a
-// simulation, where nobody else runs while somebody hangs.
+// watch finds stuck processes: those that do not return from what they do although they could have
+// run. When a mailbox hands out a message it records the tick, which costs one load; the watch does
+// the rest. It also makes idle processes free the memory of a burst. It is off while no worker does
+// anything, and in a simulation, where a process that hangs stops everything else.
 type watch struct {
-	tick    atomic.Uint64 // from 1
-	stirred atomic.Bool   // somebody has woken up since the last look at all
+	tick    atomic.Uint64 // starts at 1
+	stirred atomic.Bool   // a process was woken since the last look at all rows
 	sys     *System
 
 	mu     sync.Mutex  // guards the fields below
-	timer  clock.Timer // nil while it is quiet
+	timer  clock.Timer // nil while the watch is off
 	closed bool
 
-	sweeping sync.Mutex // held by the sweep, which is the only one to use what follows
-	due      time.Time  // of the next tick
+	sweeping sync.Mutex // held by sweep, the only user of the fields below
+	due      time.Time  // time of the next tick
 	suspects map[*guard]*suspect
-	pictured uint64 // the tick at which goroutines were looked at last
+	pictured uint64 // tick at which a stack was last taken
 	supply   supply
 }
 
-// suspect is a process that was busy when all were looked at.
+// suspect is a process that was busy when all rows were looked at.
 type suspect struct {
 	since    stamp
-	from     time.Duration // what had been supplied when the tick of its begin was over
+	from     time.Duration // supply at the end of the tick of its begin
 	told     bool
-	reported uint64 // the tick at which its supervisor was told last
+	reported uint64 // tick at which its supervisor was last told
 	report   *CrashReport
 }
 
-// overdue tells a supervisor that a child is at the same thing for longer than its Hard.
+// overdue tells a supervisor that a child has been at the same thing for longer than its Hard.
 type overdue struct {
 	guard  *guard
 	since  stamp
@@ -65,10 +68,10 @@ func (w *watch) start(s *System, contention func() (ran, waited time.Duration)) 
 	w.supply.share, w.supply.contention = 1, contention
 	w.sys, w.suspects = s, make(map[*guard]*suspect)
 	w.tick.Store(1)
-	w.stirred.Store(s.scheduler != nil) // then nothing ever stirs it
+	w.stirred.Store(s.scheduler != nil) // in a simulation nothing stirs it
 }
 
-// stir is called by whoever wakes a process up.
+// stir is called when a process is woken. It starts the watch if that is off.
 func (w *watch) stir() {
 	if w.stirred.Load() {
 		return
@@ -84,7 +87,7 @@ func (w *watch) stir() {
 	}
 }
 
-// stop ends the watch. It returns when the last sweep has.
+// stop ends the watch. It returns when the last sweep has ended.
 func (w *watch) stop() {
 	w.mu.Lock()
 	w.closed = true
@@ -97,9 +100,9 @@ func (w *watch) stop() {
 	clear(w.suspects)
 }
 
-// sweep advances the tick and looks at the suspects, and now and then at all.
+// sweep advances the tick and looks at the suspects, and from time to time at all rows.
 func (w *watch) sweep() {
-	runtime.Gosched() // the watch waits for a processor as long as a worker does: see supply
+	runtime.Gosched() // wait for a processor as a worker does; see supply
 	w.sweeping.Lock()
 	defer w.sweeping.Unlock()
 	now := w.sys.clock.Now()
@@ -111,7 +114,8 @@ func (w *watch) sweep() {
 		w.supply.ticked(before, tick)
 	}
 	all := before/lookEvery != tick/lookEvery
-	defer w.again(now, all && !w.stirred.Swap(false)) // also when who is told of something takes the goroutine with it
+	// Deferred, because a callback may end the goroutine.
+	defer w.again(now, all && !w.stirred.Swap(false))
 	if all {
 		w.look(tick)
 		w.supply.measure(len(w.suspects) > 0)
@@ -121,7 +125,7 @@ func (w *watch) sweep() {
 	}
 }
 
-// again has the next sweep come, unless all is quiet.
+// again schedules the next sweep, unless all is quiet.
 func (w *watch) again(now time.Time, quiet bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -139,7 +143,7 @@ func (w *watch) again(now time.Time, quiet bool) {
 	}
 }
 
-// passed is how many ticks have passed, and sets when the next one is due.
+// passed returns how many ticks have passed, and sets the time of the next one.
 func (w *watch) passed(now time.Time) uint64 {
 	n := 1 + now.Sub(w.due)/Tick
 	if n < 1 || n > lag {
@@ -151,7 +155,7 @@ func (w *watch) passed(now time.Time) uint64 {
 	return uint64(n)
 }
 
-// look adds those to the suspects who are busy, and were a tick ago.
+// look adds to the suspects each process that is busy and was busy a tick ago.
 func (w *watch) look(tick uint64) {
 	w.sys.mu.Lock()
 	trees := append([]*Tree(nil), w.sys.trees...)
@@ -169,7 +173,9 @@ func (w *watch) below(r *row, tick uint64) {
 				r.stuck.Store(false)
 			}
 			w.suspects[g] = &suspect{since: since, from: w.supply.at(since.tick()+1, tick)}
-		} else if since != 0 { // it may have just begun, and nobody may wake up again before it has to be looked at
+		} else if since != 0 {
+			// The process may have just begun. The watch must stay on, although perhaps no process is woken
+			// before the next look.
 			w.stirred.Store(true)
 		}
 		if since != 0 && since.tick() < tick {
@@ -184,7 +190,7 @@ func (w *watch) below(r *row, tick uint64) {
 	}
 }
 
-// examine tells of a suspect what there is to tell, and lets those go who have come back.
+// examine reports what is known about a suspect. It removes suspects that have returned.
 func (w *watch) examine(g *guard, s *suspect, tick uint64, now time.Time) {
 	if g.box.hand.at() != s.since || g.abandoned.Load() {
 		delete(w.suspects, g)
@@ -195,14 +201,15 @@ func (w *watch) examine(g *guard, s *suspect, tick uint64, now time.Time) {
 	}
 	child := g.row.child()
 	hard := patience(child, Status(g.row.status.Load()))
-	at := w.supply.sum - s.from // at least: it was begun somewhen within its tick
+	at := w.supply.sum - s.from // lower bound: it began at some time within its tick
 	if child.Soft != Unwatched && at >= child.Soft && !s.told {
 		s.told = true
 		g.row.stuck.Store(true)
 		s.report = w.report(g, s.since, tick, now)
 		w.sys.emit(Stuck{g.row.about(g.inc(), now), at, s.report})
 	}
-	if hard != Unwatched && at >= hard && g.sup != nil && (s.reported == 0 || tick-s.reported >= lookEvery) {
+	if hard != Unwatched && at >= hard && g.sup != nil &&
+		(s.reported == 0 || tick-s.reported >= lookEvery) {
 		if s.report == nil {
 			s.report = w.report(g, s.since, tick, now)
 		}
@@ -211,8 +218,9 @@ func (w *watch) examine(g *guard, s *suspect, tick uint64, now time.Time) {
 	}
 }
 
-// patience is how long a process may be at what it does. The begin of a worker, and its end when that was ordered, have budgets that its supervisor sees
-// to; a supervisor has none of its own for either, as they take as long as those of its children.
+// patience returns how long a process may be at one thing. The start of a worker, and an end that
+// was ordered, have limits that its supervisor enforces. A supervisor has no such limits, because
+// its start and end take as long as those of its children.
 func patience(c *Child, s Status) time.Duration {
 	sup := c.Start.Type() == SupervisorType
 	switch {
@@ -224,7 +232,8 @@ func patience(c *Child, s Status) time.Duration {
 	return Unwatched
 }
 
-// byPath orders suspects, so that it is not the order of a map which of several gets its stack looked at.
+// byPath orders suspects. Otherwise the order of a map would decide which suspect gets its stack
+// taken.
 func byPath(a, b *guard) int {
 	return cmp.Or(strings.Compare(a.row.path, b.row.path), cmp.Compare(a.inc(), b.inc()))
 }

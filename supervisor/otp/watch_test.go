@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// The watch costs nothing while nothing happens, begins with the first message, and ends with the system.
+// The watch costs nothing while nothing happens. It begins with the first message and ends with the
+// system.
 func TestTheWatchIsQuiet(t *testing.T) {
 	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
 		armed := func() bool {
@@ -37,10 +38,11 @@ func TestTheWatchIsQuiet(t *testing.T) {
 	})
 }
 
-// Whoever begins with something while all are looked at is looked at again, even if nobody wakes up any more.
+// A process that begins with something while all rows are looked at is looked at again, even if no
+// process is woken any more.
 func TestTheWatchStaysForWhoHasJustBegun(t *testing.T) {
 	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
-		time.Sleep(time.Minute) // it is quiet
+		time.Sleep(time.Minute) // the watch is off now
 		w, row := &r.sys.watch, r.ref("a").row
 		tick := w.tick.Load()
 		at := &row.proc.Load().box.hand
@@ -57,14 +59,16 @@ func TestTheWatchStaysForWhoHasJustBegun(t *testing.T) {
 	})
 }
 
-// A program that stood still does not count that against anybody: nobody was stuck more than the rest.
+// The time for which the whole program stood still is not counted: no process was stuck more than
+// the rest.
 func TestAPauseIsNotCounted(t *testing.T) {
 	start := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	w := &watch{due: start}
 	for _, c := range []struct {
 		late time.Duration
 		want uint64
-	}{{0, 1}, {0, 1}, {Tick - 1, 1}, {Tick, 2}, {2*Tick + 1, 3}, {time.Hour, lag}, {0, 1}, {-time.Minute, lag}} {
+	}{{0, 1}, {0, 1}, {Tick - 1, 1}, {Tick, 2}, {2*Tick + 1, 3}, {time.Hour, lag}, {0, 1},
+		{-time.Minute, lag}} {
 		now := w.due.Add(c.late)
 		if got := w.passed(now); got != c.want {
 			t.Errorf("%s late: %d ticks, want %d", c.late, got, c.want)
@@ -75,7 +79,7 @@ func TestAPauseIsNotCounted(t *testing.T) {
 	}
 }
 
-// One that has come back before its supervisor hears that it had not is not replaced.
+// A process that has returned before its supervisor hears of the delay is not replaced.
 func TestWhoIsBackWhenItIsToldOfIsLeftAlone(t *testing.T) {
 	d := &diary{}
 	bubble(t, one(Child{ID: "a", Start: d.start()}), func(t *testing.T, r *rig) {

@@ -6,7 +6,7 @@ import "mcpd/internal/clock"
 type worker struct {
 	Process
 	concluding bool        // Terminate has been called
-	deadline   clock.Timer // how long the goroutines have
+	deadline   clock.Timer // for its goroutines
 }
 
 func (w *worker) receive(msg any) error {
@@ -25,7 +25,7 @@ func (w *worker) receive(msg any) error {
 
 func (w *worker) begin() {
 	w.guard.current.Store(&w.Process)
-	if w.guard.abandoned.Load() { // meanwhile; whoever did it may not have seen this incarnation
+	if w.guard.abandoned.Load() { // meanwhile, by code that may not have seen this incarnation
 		w.cancel(ErrKilled)
 		w.finish()
 		return
@@ -47,8 +47,8 @@ func (w *worker) begin() {
 	w.guard.ready()
 }
 
-// conclude runs Terminate, then waits for the goroutines. It is entered again after a panic in Terminate, and when the
-// last goroutine has ended.
+// conclude runs Terminate, then waits for the goroutines. It is called again after a panic in
+// Terminate, and when the last goroutine has ended.
 func (w *worker) conclude(reason error) {
 	g := w.guard
 	if !w.concluding {
@@ -67,8 +67,8 @@ func (w *worker) conclude(reason error) {
 	w.abandonRoutines(g.row.child().Shutdown)
 }
 
-// patient reports whether to wait for goroutines, and sets the deadline when nobody else has. A supervisor that has
-// given the Stop order has set its own.
+// patient reports whether to wait for goroutines. It sets a deadline if nothing else does: a
+// supervisor that has given the Stop order has its own.
 func (w *worker) patient() bool {
 	g := w.guard
 	budget := g.row.child().Shutdown
