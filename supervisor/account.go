@@ -2,7 +2,7 @@ package supervisor
 
 import "mcpd/gateway/quota"
 
-// account counts one kind of what a tenant keeps.
+// account counts one kind of bytes that a tenant keeps.
 type account struct {
 	*quota.Account
 	kind quota.Kind
@@ -11,13 +11,14 @@ type account struct {
 // Count implements transport.Account.
 func (a account) Count(n int) { a.Add(a.kind, n) }
 
-// queuedOf counts the bytes that wait for the servers of a tenant. The request that they are of
-// counts too, until its outcome.
+// queuedOf returns the function that counts bytes waiting for the servers of a tenant. The request
+// that these bytes belong to also counts, until its outcome.
 func (h *host) queuedOf(tenant string) func(bytes int) {
 	return account{h.kept.Of(tenant), quota.Outgoing}.Count
 }
 
-// unwritten is the account of a tenant's changes of the state; nil for those of the host itself.
+// unwritten returns the account for a tenant's unwritten changes of the state, nil for changes of
+// the host itself.
 func (h *host) unwritten(tenant string) *quota.Account {
 	if tenant == "" {
 		return nil
@@ -25,7 +26,7 @@ func (h *host) unwritten(tenant string) *quota.Account {
 	return h.kept.Of(tenant)
 }
 
-// historiesOf is the account of a tenant's histories.
+// historiesOf is the account of a tenant's stream histories.
 type historiesOf struct{ *quota.Account }
 
 // Keep implements streamable.Account.

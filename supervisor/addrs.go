@@ -2,7 +2,8 @@ package supervisor
 
 import "sync"
 
-// addrs remembers what listeners were bound to, so that one which restarts finds its port again when it was given by the kernel.
+// addrs remembers the addresses that listeners were bound to, so that a listener which restarts
+// gets its port again if the kernel had chosen it.
 type addrs struct {
 	mu    sync.Mutex // guards bound
 	bound map[string]string
@@ -14,7 +15,7 @@ func (a *addrs) get(name string) string {
 	return a.bound[name]
 }
 
-// or is the address that name was bound to before, or else what is configured.
+// or returns the address that name was bound to before, or else the configured one.
 func (a *addrs) or(name, configured string) string {
 	if bound := a.get(name); bound != "" {
 		return bound

@@ -12,8 +12,8 @@ import (
 
 const unixPrefix = config.UnixPrefix
 
-// bind opens all sockets of the MCP listener, or none. One that was bound before gets the same
-// address: the kernel may have chosen its port.
+// bind opens all sockets of the MCP listener, or none. A socket that was bound before gets the same
+// address, because the kernel may have chosen its port.
 func (h *host) bind(c *config.Config) (bound []net.Listener, err error) {
 	defer func() {
 		if err != nil {
@@ -40,8 +40,8 @@ func (h *host) bind(c *config.Config) (bound []net.Listener, err error) {
 	return bound, nil
 }
 
-// socketName is the name of a socket among the addresses. The first is where commands find the
-// host.
+// socketName returns the name under which a socket's address is remembered. Commands find the host
+// by the first socket.
 func socketName(i int) string {
 	if i == 0 {
 		return "mcp"
@@ -49,7 +49,7 @@ func socketName(i int) string {
 	return fmt.Sprintf("mcp %d", i+1)
 }
 
-// shown is an address as `listen` has it.
+// shown returns an address in the form of the `listen` setting.
 func shown(a net.Addr) string {
 	if a.Network() == "unix" {
 		return unixPrefix + a.String()
@@ -64,8 +64,8 @@ func listen(c *config.Config, address string) (net.Listener, error) {
 	return socket(c.Edge.StallTime).Listen(context.Background(), network(address, c.Listen), address)
 }
 
-// network is the network of an address. By itself, Go takes 0.0.0.0 to mean IPv6 as well. [::] is
-// both, unless another listener has the same port of IPv4.
+// network returns the network for an address. By default Go takes 0.0.0.0 to mean IPv6 too. [::]
+// means both, unless another listener has the same port on IPv4.
 func network(address string, all []string) string {
 	a, err := netip.ParseAddrPort(address)
 	switch {
@@ -75,7 +75,8 @@ func network(address string, all []string) string {
 		return "tcp4"
 	}
 	for _, other := range all {
-		if o, err := netip.ParseAddrPort(other); err == nil && o.Addr().Is4() && o.Port() == a.Port() && a.Port() != 0 {
+		if o, err := netip.ParseAddrPort(other); err == nil && o.Addr().Is4() && o.Port() == a.Port() &&
+			a.Port() != 0 {
 			return "tcp6"
 		}
 	}

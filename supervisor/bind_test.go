@@ -39,7 +39,7 @@ func TestNetworkOfAnAddress(t *testing.T) {
 	}
 }
 
-// bindTest binds what `listen` names.
+// bindTest binds the addresses of a `listen` setting.
 func bindTest(t *testing.T, u config.Unix, addresses ...string) ([]net.Listener, error) {
 	t.Helper()
 	if u.Mode == "" {
@@ -54,7 +54,7 @@ func bindTest(t *testing.T, u config.Unix, addresses ...string) ([]net.Listener,
 	return bound, err
 }
 
-// All addresses of IPv4 are none of IPv6.
+// A listener on all IPv4 addresses does not listen on IPv6.
 func TestListenersOfIPv4AreOfIPv4Only(t *testing.T) {
 	bound, err := bindTest(t, config.Unix{}, "0.0.0.0:0")
 	if err != nil {
@@ -72,10 +72,11 @@ func TestListenersOfIPv4AreOfIPv4Only(t *testing.T) {
 	c.Close()
 }
 
-// When one of several cannot be bound, none stays bound.
+// When one of several addresses cannot be bound, none stays bound.
 func TestListenersAreBoundTogether(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
-	if _, err := bindTest(t, config.Unix{}, "unix:"+path, "192.0.2.1:1"); err == nil || !strings.Contains(err.Error(), "listen 192.0.2.1:1: ") {
+	if _, err := bindTest(t, config.Unix{}, "unix:"+path, "192.0.2.1:1"); err == nil ||
+		!strings.Contains(err.Error(), "listen 192.0.2.1:1: ") {
 		t.Fatalf("got %v", err)
 	}
 	if _, err := net.Dial("unix", path); err == nil {
@@ -107,7 +108,8 @@ func TestUnixSocketsHaveTheirModeAndOwner(t *testing.T) {
 func TestUnknownOwnersAreSaid(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	_, err := bindTest(t, config.Unix{Owner: "nobody-has-this-name"}, "unix:"+path)
-	if err == nil || !strings.Contains(err.Error(), "unix.owner: ") || !strings.Contains(err.Error(), "nobody-has-this-name") {
+	if err == nil || !strings.Contains(err.Error(), "unix.owner: ") ||
+		!strings.Contains(err.Error(), "nobody-has-this-name") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
@@ -115,8 +117,8 @@ func TestUnknownOwnersAreSaid(t *testing.T) {
 	}
 }
 
-// When one of several sockets cannot be bound, those that were given are there for the next
-// attempt: nobody else could bind them meanwhile.
+// When one of several sockets cannot be bound, the given sockets are kept for the next attempt. No
+// other process can bind them meanwhile.
 func TestGivenSocketIsTakenAgainAfterAFailure(t *testing.T) {
 	l, f := open(t, false)
 	address := l.Addr().String()
@@ -139,7 +141,7 @@ func TestGivenSocketIsTakenAgainAfterAFailure(t *testing.T) {
 	}
 }
 
-// A socket that a killed process has left is replaced; nothing else is.
+// A socket that a killed process has left is replaced. Nothing else is.
 func TestOnlyStaleSocketsAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "s")
@@ -153,7 +155,8 @@ func TestOnlyStaleSocketsAreRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatalf("beside a stale socket: %v", err)
 	}
-	if _, err := bindTest(t, config.Unix{}, "unix:"+path); !errors.Is(err, syscall.EADDRINUSE) || !strings.Contains(err.Error(), "another process listens there") {
+	if _, err := bindTest(t, config.Unix{}, "unix:"+path); !errors.Is(err, syscall.EADDRINUSE) ||
+		!strings.Contains(err.Error(), "another process listens there") {
 		t.Errorf("beside one in use: got %v", err)
 	}
 	c, err := net.Dial("unix", path)
@@ -168,7 +171,8 @@ func TestOnlyStaleSocketsAreRemoved(t *testing.T) {
 	if err := os.WriteFile(file, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bindTest(t, config.Unix{}, "unix:"+file); err == nil || !strings.Contains(err.Error(), "no socket") {
+	if _, err := bindTest(t, config.Unix{}, "unix:"+file); err == nil ||
+		!strings.Contains(err.Error(), "no socket") {
 		t.Errorf("where a file is: got %v", err)
 	}
 	if text, _ := os.ReadFile(file); string(text) != "precious" {
@@ -176,10 +180,11 @@ func TestOnlyStaleSocketsAreRemoved(t *testing.T) {
 	}
 }
 
-// The directory of a socket is locked while the socket is made. Somebody else's lock is waited for,
-// but not for ever: any process that reads the directory can have it.
+// The directory of a socket is locked while the socket is made. The host waits for a lock of
+// another process, but not forever: any process that can read the directory can hold it.
 func TestLockOfASocketsDirectoryIsWaitedFor(t *testing.T) {
-	for name, held := range map[string]time.Duration{"for a while": lockTries * lockPause / 2, "for ever": 0} {
+	for name, held := range map[string]time.Duration{"for a while": lockTries * lockPause / 2,
+		"for ever": 0} {
 		synctest.Test(t, func(t *testing.T) {
 			dir := t.TempDir()
 			other, err := os.Open(dir)
@@ -202,7 +207,8 @@ func TestLockOfASocketsDirectoryIsWaitedFor(t *testing.T) {
 			began := time.Now()
 			err = lock(ours)
 			took := time.Since(began)
-			if held > 0 && (err != nil || took < held) || held == 0 && (!errors.Is(err, syscall.EWOULDBLOCK) || took != lockTries*lockPause) {
+			if held > 0 && (err != nil || took < held) ||
+				held == 0 && (!errors.Is(err, syscall.EWOULDBLOCK) || took != lockTries*lockPause) {
 				t.Errorf("held %s: got %v after %v", name, err, took)
 			}
 		})
@@ -214,7 +220,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// bound serves what several sockets accept.
+// serving returns a listener that serves several sockets.
 func serving(t *testing.T, addresses ...string) (l *listener, stop func() error) {
 	t.Helper()
 	sockets, err := bindTest(t, config.Unix{}, addresses...)
@@ -263,19 +269,20 @@ func TestSeveralSocketsServe(t *testing.T) {
 	}
 }
 
-// broken fails when it is to accept.
+// broken returns an error from Accept.
 type broken struct{ net.Listener }
 
 var errBroken = errors.New("broken")
 
 func (broken) Accept() (net.Conn, error) { return nil, errBroken }
 
-// torn panics instead.
+// torn panics in Accept.
 type torn struct{ net.Listener }
 
 func (torn) Accept() (net.Conn, error) { panic("torn") }
 
-// A socket that fails ends its siblings, with the reason: the supervisor starts all of them anew.
+// A socket that fails ends the other sockets, with the reason. The supervisor starts all of them
+// again.
 func TestASocketThatFailsEndsTheListener(t *testing.T) {
 	for i := range 3 {
 		for name, fails := range map[string]func(net.Listener) net.Listener{
@@ -283,7 +290,7 @@ func TestASocketThatFailsEndsTheListener(t *testing.T) {
 			"torn":   func(l net.Listener) net.Listener { return torn{l} },
 		} {
 			if name == "torn" && i == 0 {
-				continue // its panic is the row's own
+				continue // this panic is the row's own
 			}
 			sockets, err := bindTest(t, config.Unix{}, "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0")
 			if err != nil {

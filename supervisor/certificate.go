@@ -15,18 +15,19 @@ import (
 )
 
 const (
-	// renewEvery is how often the files of the certificate are read again: programs that renew them
-	// tell nobody.
+	// renewEvery is how often the files of the certificate are read again. Programs that renew them do
+	// not notify the host.
 	renewEvery = 10 * second
-	// checkEvery is how often it is checked that clients accept the certificate.
+	// checkEvery is how often the host checks that clients accept the certificate.
 	checkEvery = 10 * minute
-	// doubtEvery is how often a certificate is complained about that goes on as it is.
+	// doubtEvery is how often the same problem of a certificate is reported again.
 	doubtEvery = 24 * time.Hour
 )
 
-// CheckCertificate is what is wrong with the certificate of a configuration, if it has one. A host
-// would not start without its files; with one that its clients refuse it does. A root that this
-// machine does not trust is a doubt, because the clients may.
+// CheckCertificate checks the certificate of a configuration, if it has one. err is a problem: a
+// host does not start without the certificate's files, but does start with a certificate that its
+// clients refuse. doubt is a root that this machine does not trust, because the clients may trust
+// it.
 func CheckCertificate(c *config.Config, now time.Time) (doubt, err error) {
 	if c.TLS.Cert == "" {
 		return nil, nil
@@ -42,7 +43,8 @@ func CheckCertificate(c *config.Config, now time.Time) (doubt, err error) {
 	return nil, err
 }
 
-// certificateRow is the row that renews the certificate. The certificate outlives it.
+// certificateRow makes the service that renews the certificate. The certificate outlives the
+// service.
 func (h *host) certificateRow() (suture.Service, error) {
 	if h.certificate.Load() == nil {
 		files := h.now().config.TLS
@@ -58,8 +60,8 @@ func (h *host) certificateRow() (suture.Service, error) {
 	}, nil
 }
 
-// load reads the next configuration. One whose certificate is in other files is refused if these
-// cannot be used: a reload changes everything or nothing.
+// load reads the next configuration. If its certificate is in other files, and these cannot be
+// used, the configuration is refused: a reload changes everything or nothing.
 func (h *host) load() (*config.Config, string, error) {
 	next, source, err := h.options.Load()
 	served := h.certificate.Load()
@@ -74,27 +76,30 @@ func (h *host) load() (*config.Config, string, error) {
 	return next, source, nil
 }
 
-// moveCertificate serves the certificate of a configuration that applies from here on, if it is in
-// other files than before. These were read with the configuration.
+// moveCertificate starts to serve the certificate of a configuration that applies from now on, if
+// the certificate is in other files than before. These were read together with the configuration.
 func (h *host) moveCertificate(c *config.Config) {
 	served, other := h.certificate.Load(), h.nextCertificate.Swap(nil)
 	if served == nil || other == nil || !other.IsOf(c.TLS.Cert, c.TLS.Key) {
 		return
 	}
 	served.Become(other)
-	h.renewCertificate() // and check it
-	h.recorder.Emit(telemetry.CertificateRenewed{File: served.File(), Left: served.Expires().Sub(h.clock.Now())})
+	h.renewCertificate() // also checks it
+	h.recorder.Emit(telemetry.CertificateRenewed{
+		File: served.File(), Left: served.Expires().Sub(h.clock.Now()),
+	})
 }
 
-// renewCertificate has the files of the certificate read now. It does not wait for that.
+// renewCertificate requests that the files of the certificate are read now. It does not wait for
+// that.
 func (h *host) renewCertificate() {
 	select {
 	case h.renew <- struct{}{}:
-	default: // somebody has asked already
+	default: // already requested
 	}
 }
 
-// certificateLeft is how long the certificate is valid, for the metrics.
+// certificateLeft returns how long the certificate is still valid, for the metrics.
 func (h *host) certificateLeft() (left time.Duration, ok bool) {
 	c := h.certificate.Load()
 	if c == nil {
@@ -103,7 +108,7 @@ func (h *host) certificateLeft() (left time.Duration, ok bool) {
 	return c.Expires().Sub(h.clock.Now()), true
 }
 
-// renewal looks after a certificate.
+// renewal is the service that renews and checks a certificate.
 type renewal struct {
 	certificate *streamable.Certificate
 	clock       clock.Clock
@@ -111,8 +116,8 @@ type renewal struct {
 	emit        func(telemetry.Event)
 
 	checked time.Time
-	doubt   string    // what was told last
-	told    time.Time // when that was
+	doubt   string    // last reported problem
+	told    time.Time // time of that report
 }
 
 // Serve implements suture.Service.
@@ -136,21 +141,25 @@ func (r *renewal) Serve(ctx context.Context) error {
 	}
 }
 
-// renew serves what the files have now.
+// renew reads the files and serves the certificate that they hold now.
 func (r *renewal) renew(atOnce bool) {
 	now := r.clock.Now()
 	renewed, err := r.certificate.Renew(now, atOnce)
 	switch {
 	case err != nil:
-		r.emit(telemetry.CertificateDoubted{File: r.certificate.File(), Reason: "the one from before is served: " + err.Error()})
+		r.emit(telemetry.CertificateDoubted{
+			File: r.certificate.File(), Reason: "the one from before is served: " + err.Error(),
+		})
 	case renewed:
 		r.doubt, r.checked = "", time.Time{}
-		r.emit(telemetry.CertificateRenewed{File: r.certificate.File(), Left: r.certificate.Expires().Sub(now)})
+		r.emit(telemetry.CertificateRenewed{
+			File: r.certificate.File(), Left: r.certificate.Expires().Sub(now),
+		})
 	}
 }
 
-// check tells what clients have against the certificate, or soon will: when it begins, and once a
-// day.
+// check reports why clients refuse the certificate, or soon will. It reports a problem when it
+// begins, and once a day.
 func (r *renewal) check() {
 	now := r.clock.Now()
 	if now.Sub(r.checked) < checkEvery {
@@ -161,7 +170,8 @@ func (r *renewal) check() {
 	if err := r.certificate.Check(now, nil); err != nil {
 		doubt = err.Error()
 	} else if r.certificate.ExpiresSoon(now) {
-		doubt = fmt.Sprintf("it expires at %s and was not renewed", r.certificate.Expires().UTC().Format(time.RFC3339))
+		doubt = fmt.Sprintf("it expires at %s and was not renewed",
+			r.certificate.Expires().UTC().Format(time.RFC3339))
 	}
 	if doubt == r.doubt && now.Sub(r.told) < doubtEvery {
 		return

@@ -24,7 +24,7 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// writeCertificate writes a self-signed certificate that is valid for so long from the hour on.
+// writeCertificate writes a self-signed certificate that is valid for lives from now on.
 func writeCertificate(t *testing.T, cert, key, name string, now time.Time, lives time.Duration) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -32,7 +32,8 @@ func writeCertificate(t *testing.T, cert, key, name string, now time.Time, lives
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(lives),
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-time.Hour),
+		NotAfter: now.Add(lives),
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
 	if err != nil {
@@ -42,7 +43,8 @@ func writeCertificate(t *testing.T, cert, key, name string, now time.Time, lives
 	if err != nil {
 		t.Fatal(err)
 	}
-	for file, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: bytes}} {
+	for file, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der},
+		key: {Type: "PRIVATE KEY", Bytes: bytes}} {
 		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -70,14 +72,16 @@ func TestCheckCertificateOfAConfiguration(t *testing.T) {
 		{"a directory", dir, key, now, "no regular file"},
 	} {
 		doubt, err := CheckCertificate(&config.Config{TLS: config.TLS{Cert: c.cert, Key: c.key}}, c.now)
-		if doubt != nil || (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.cert)) {
+		if doubt != nil || (err == nil) != (c.want == "") ||
+			err != nil && (!strings.Contains(err.Error(), c.want) ||
+				!strings.Contains(err.Error(), c.cert)) {
 			t.Errorf("%s: got %v and doubt %v, want %q", c.name, err, doubt, c.want)
 		}
 	}
 }
 
-// A certificate is renewed when its files change or somebody asks, and complained about once a day
-// while clients refuse it or soon will.
+// A certificate is renewed when its files change or a renewal is requested. It is reported once a
+// day while clients refuse it or soon will.
 func TestCertificateIsLookedAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -90,16 +94,17 @@ func TestCertificateIsLookedAfter(t *testing.T) {
 		var mu sync.Mutex // guards told
 		var told []string
 		asked := make(chan struct{}, 1)
-		r := &renewal{certificate: certificate, clock: clock.System, asked: asked, emit: func(e telemetry.Event) {
-			mu.Lock()
-			defer mu.Unlock()
-			switch e := e.(type) {
-			case telemetry.CertificateRenewed:
-				told = append(told, fmt.Sprintf("renewed %s", e.Left.Round(time.Hour)))
-			case telemetry.CertificateDoubted:
-				told = append(told, e.Reason)
-			}
-		}}
+		r := &renewal{certificate: certificate, clock: clock.System, asked: asked,
+			emit: func(e telemetry.Event) {
+				mu.Lock()
+				defer mu.Unlock()
+				switch e := e.(type) {
+				case telemetry.CertificateRenewed:
+					told = append(told, fmt.Sprintf("renewed %s", e.Left.Round(time.Hour)))
+				case telemetry.CertificateDoubted:
+					told = append(told, e.Reason)
+				}
+			}}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- r.Serve(ctx) }()

@@ -8,15 +8,15 @@ import (
 )
 
 // Contention returns a function that says how long the threads of this process have run, and how
-// long they have waited for a CPU while they could have run, since its first call. It is for one
-// goroutine at a time. Where the kernel does not tell, both stay 0.
+// long they have waited for a CPU while they could have run, both since its first call. The
+// function must not be called concurrently. If the kernel does not provide the times, both stay 0.
 func Contention() func() (ran, waited time.Duration) {
 	c := &contention{tasks: "/proc/self/task"}
 	return c.read
 }
 
-// contention sums up what the kernel says of each thread (proc(5), schedstat). A thread that has
-// ended takes its own sums with it, so the differences are summed up here.
+// contention sums up what the kernel reports for each thread (proc(5), schedstat). The sums of a
+// thread disappear when the thread ends, so contention sums up the differences itself.
 type contention struct {
 	tasks  string
 	each   map[string]scheduled
@@ -24,12 +24,13 @@ type contention struct {
 	waited time.Duration
 }
 
-// scheduled is of one thread.
+// scheduled holds the times of one thread.
 type scheduled struct{ ran, waited time.Duration }
 
 func (c *contention) read() (ran, waited time.Duration) {
 	now := make(map[string]scheduled, len(c.each))
-	list, _ := filepath.Glob(filepath.Join(c.tasks, "[0-9]*", "schedstat")) // the pattern is well formed
+	// The pattern is well formed.
+	list, _ := filepath.Glob(filepath.Join(c.tasks, "[0-9]*", "schedstat"))
 	for _, path := range list {
 		text, err := os.ReadFile(path)
 		if err != nil { // the thread has just ended

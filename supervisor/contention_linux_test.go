@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What threads ran and waited is summed up, also of those that end.
+// The times that threads ran and waited are summed up, including those of threads that end.
 func TestContentionIsSummedUp(t *testing.T) {
 	c := &contention{tasks: t.TempDir()}
 	set := func(thread, text string) {
@@ -36,11 +36,11 @@ func TestContentionIsSummedUp(t *testing.T) {
 	set("10", "1500 15 4\n")
 	set("12", "nonsense")
 	want(3500, 35)
-	set("11", "7 1 1\n") // the number is another thread's now
+	set("11", "7 1 1\n") // the number now belongs to another thread
 	want(3507, 36)
 }
 
-// The kernel of this machine tells, unless it is one that does not.
+// The kernel of this machine reports the times, if it can.
 func TestContentionOfThisProcess(t *testing.T) {
 	if _, err := os.Stat("/proc/self/task"); err != nil {
 		t.Skip(err)

@@ -4,5 +4,5 @@ package supervisor
 
 import "time"
 
-// Contention is not known here.
+// Contention returns nil: the times are not known on this system.
 func Contention() func() (ran, waited time.Duration) { return nil }

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// copier is a client that keeps nothing either.
+// copier is a client that keeps no copy of a large message.
 type copier struct {
 	*near
 	path    string
@@ -18,7 +18,7 @@ type copier struct {
 	session string
 }
 
-// client is one at a path, of either era.
+// client returns a client of a path, of either era.
 func (n *near) client(path string, modern bool) *copier {
 	n.Helper()
 	c := &copier{near: n, path: path, modern: modern}
@@ -36,10 +36,10 @@ func (n *near) client(path string, modern bool) *copier {
 	return c
 }
 
-// pad is what makes requests large; all share it.
+// pad makes requests large. All requests share it.
 var pad = []byte(strings.Repeat("x", copied))
 
-// write sends a request over a connection of its own.
+// write sends a request over its own connection.
 func (c *copier) write(tool string, body [][]byte) net.Conn {
 	c.Helper()
 	conn, err := net.Dial("tcp", c.url)
@@ -51,10 +51,16 @@ func (c *copier) write(tool string, body [][]byte) net.Conn {
 	for _, part := range body {
 		length += len(part)
 	}
-	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: %d\r\n", c.path, length)
+	fmt.Fprintf(
+		conn,
+		"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: "+
+			"application/json, text/event-stream\r\nContent-Length: %d\r\n", c.path, length,
+	)
 	switch {
 	case c.modern:
-		fmt.Fprintf(conn, "Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: %s\r\n", tool)
+		fmt.Fprintf(
+			conn, "Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: %s\r\n", tool,
+		)
 	case c.session != "":
 		fmt.Fprintf(conn, "Mcp-Protocol-Version: 2025-11-25\r\nMcp-Session-Id: %s\r\n", c.session)
 	}
@@ -67,7 +73,7 @@ func (c *copier) write(tool string, body [][]byte) net.Conn {
 	return conn
 }
 
-// call calls a tool with large arguments, or small ones.
+// call calls a tool with large or small arguments.
 func (c *copier) call(tool string, large bool) net.Conn {
 	c.Helper()
 	value := []byte("x")
@@ -78,16 +84,18 @@ func (c *copier) call(tool string, large bool) net.Conn {
 	return c.write(tool, [][]byte{[]byte(begin + `{"pad":"`), value, []byte(`"}` + end + `}`)})
 }
 
-// calling is a call of a tool up to its arguments, and behind them but for its last brace.
+// calling returns a call of a tool up to its arguments, and the rest of the call except its last
+// brace.
 func (c *copier) calling(tool string) (begin, end string) {
 	meta := `"progressToken":1`
 	if c.modern {
 		meta += `,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":` + farCapabilities
 	}
-	return `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"` + tool + `","arguments":`, `,"_meta":{` + meta + `}}`
+	return `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"` + tool +
+		`","arguments":`, `,"_meta":{` + meta + `}}`
 }
 
-// answered calls a tool and reads the answer to its end.
+// answered calls a tool and reads the whole answer.
 func (c *copier) answered(tool string, large bool) {
 	c.Helper()
 	conn := c.call(tool, large)
@@ -97,7 +105,8 @@ func (c *copier) answered(tool string, large bool) {
 		c.Fatal(err)
 	}
 	defer resp.Body.Close()
-	if body, err := io.ReadAll(io.LimitReader(resp.Body, 4<<10)); err != nil || !bytes.Contains(body, []byte(`"text":"y`)) {
+	if body, err := io.ReadAll(io.LimitReader(resp.Body, 4<<10)); err != nil ||
+		!bytes.Contains(body, []byte(`"text":"y`)) {
 		c.Fatalf("%s of %s: %d %.300s, %v", tool, c.path, resp.StatusCode, body, err)
 	}
 	_, _ = io.Copy(io.Discard, resp.Body)

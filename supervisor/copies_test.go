@@ -12,15 +12,16 @@ import (
 )
 
 const (
-	// copied is the size of the large messages here, and copies how many of them there are at once.
+	// copied is the size of the large messages in bytes, and copies how many of them there are at
+	// once.
 	copied = 3 << 20
 	copies = 4
-	// besideCall is what belongs to a call beside its message: its connections, and their buffers.
+	// besideCall bounds the memory of a call besides its message: its connections and their buffers.
 	besideCall = 256 << 10
 )
 
-// All that the host has in memory of large calls counts for their tenant, whoever waits for whom
-// and whatever is said otherwise on the way.
+// All memory of large calls counts for their tenant, whichever side waits for the other, and
+// whatever the host rewrites on the way.
 func TestLargeCallsCountAllThatTheyKeep(t *testing.T) {
 	n := copying(t)
 	ways(func(path, prefix, server string, modern bool) {
@@ -28,7 +29,7 @@ func TestLargeCallsCountAllThatTheyKeep(t *testing.T) {
 			n := n
 			if tool == "asks" {
 				if server == "old" || modern {
-					continue // only the host of a legacy client keeps a call to a modern server that asks
+					continue // only the host of a legacy client holds a call to a modern server that asks
 				}
 				n = copying(t)
 			}
@@ -42,7 +43,7 @@ func TestLargeCallsCountAllThatTheyKeep(t *testing.T) {
 				for range copies {
 					defer c.call(prefix+tool, true).Close()
 				}
-				if tool != "asks" { // which waits for its user
+				if tool != "asks" { // these calls wait for their user
 					defer here.rests(counted)
 				}
 				defer f.releases()
@@ -57,7 +58,7 @@ func TestLargeCallsCountAllThatTheyKeep(t *testing.T) {
 	})
 }
 
-// Large answers that nobody reads count, too.
+// Large answers that nobody reads count too.
 func TestLargeAnswersCountAllThatTheyKeep(t *testing.T) {
 	n := copying(t)
 	ways(func(path, prefix, server string, modern bool) {
@@ -77,25 +78,25 @@ func TestLargeAnswersCountAllThatTheyKeep(t *testing.T) {
 	})
 }
 
-// A large call is in memory once, and once more for each time that something is said otherwise in
-// it: names of the aggregate, and what belongs to the way to its server.
+// A large call is in memory once, and once more for each rewrite of its content: names of the
+// aggregate, and fields for the way to its server.
 func TestLargeCallsAreSeldomCopied(t *testing.T) {
 	if mcptest.Raced {
 		t.Skip("pools keep less with the race detector")
 	}
 	n := copying(t)
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would empty them, too
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would empty the pools too
 	ways(func(path, prefix, server string, modern bool) {
 		t.Run(fmt.Sprintf("%s %s modern=%t", path, prefix, modern), func(t *testing.T) {
 			here := n.at(t)
 			c := here.client(path, modern)
 			c.answered(prefix+"echo", true)
-			want := 2.0 // as it is read, and as it is written, with our progress token
+			want := 2.0 // as it is read, and as it is written with the host's progress token
 			if prefix != "" {
 				want++
 			}
 			runtime.GC()
-			for range 2 { // fills the pools
+			for range 2 { // fill the pools
 				c.answered(prefix+"echo", true)
 			}
 			var before, after runtime.MemStats
@@ -105,7 +106,8 @@ func TestLargeCallsAreSeldomCopied(t *testing.T) {
 			}
 			runtime.ReadMemStats(&after)
 			got := float64(after.TotalAlloc-before.TotalAlloc) / copies / copied
-			if t.Logf("%.2f of its size", got); got > want+0.75 { // a processor may lack what another has pooled
+			// The tolerance is for a processor that lacks what another one has pooled.
+			if t.Logf("%.2f of its size", got); got > want+0.75 {
 				t.Errorf("a call makes %.2f times its size, want %.0f", got, want)
 			}
 		})

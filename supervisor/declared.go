@@ -2,11 +2,12 @@ package supervisor
 
 import "sync"
 
-// serverName is a server of a tenant.
+// serverName identifies a server of a tenant.
 type serverName struct{ tenant, server string }
 
-// declared keeps one value for each configured server, of how it was declared last. Connections
-// that were made under another declaration go on with the value they have.
+// declared keeps one value for each configured server, together with the server's latest
+// declaration. Connections that were made under another declaration continue with the value that
+// they have.
 type declared[D comparable, V any] struct {
 	mu  sync.Mutex
 	all map[serverName]declaration[D, V]
@@ -17,12 +18,12 @@ type declaration[D, V any] struct {
 	value V
 }
 
-// of is the value of a server that is declared so. It is kept if the server is configured, and if
-// the declaration is not older than the one that is kept.
+// of returns the value for a server with this declaration. A new value is kept only if the server
+// is configured, and the declaration is not older than the one that is kept.
 func (d *declared[D, V]) of(
 	now func() *settings, name serverName, how D, older func(D, D) bool, fresh func() V,
 ) V {
-	d.mu.Lock() // before a look at the settings: keep may have read newer ones
+	d.mu.Lock() // before reading the settings: keep may have read newer ones
 	defer d.mu.Unlock()
 	kept, ok := d.all[name]
 	if ok && kept.how == how {
@@ -51,7 +52,7 @@ func (d *declared[D, V]) keep(now func() *settings) {
 	}
 }
 
-// values are those that are kept.
+// values returns all kept values.
 func (d *declared[D, V]) values() (all []V) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -20,15 +20,18 @@ import (
 	"mcpd/transport/stdio"
 )
 
-// Builtins are the servers that live in this process.
+// Builtins are the names of the servers that are built into this program.
 var Builtins = []string{"demo"}
 
-// linger is how long a program without a session is kept: a client that reconnects finds its server running.
+// linger is how long a program without a session keeps running. A client that reconnects within
+// this time finds its server running.
 const linger = 5 * minute
 
-// connection is the row of a connection to a server, which is under a supervisor of its own. Self is who it says it is, the host by default.
+// connection returns the row of a connection to a server, which has its own supervisor. self is the
+// identity sent to the server, by default the host's.
 func (h *host) connection(
-	t *tenant.Tenant, s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, self protocol.Implementation, r *client.Left, from otp.Ref,
+	t *tenant.Tenant, s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities,
+	self protocol.Implementation, r *client.Left, from otp.Ref,
 ) otp.Child {
 	if self.Name == "" {
 		self = h.self
@@ -38,7 +41,8 @@ func (h *host) connection(
 		Tenant: t.Name, Server: s.Name, Key: k, Declare: declare, Self: self, Restore: r,
 		Policy: s.Speak, Transport: s.Link().String(), Target: target(s),
 		Close:     h.release(t.Name),
-		Instances: s.Instances, ShareLogs: s.ShareLogs, Replay: s.Replay, Pending: h.pending(t), Intensity: s.Intensity, StartTimeout: s.StartTimeout, RequestTimeout: h.requestTimeout(t),
+		Instances: s.Instances, ShareLogs: s.ShareLogs, Replay: s.Replay, Pending: h.pending(t),
+		Intensity: s.Intensity, StartTimeout: s.StartTimeout, RequestTimeout: h.requestTimeout(t),
 		ListTimeout: h.listTimeout(t), QuestionWait: h.questionWait(t),
 		Dispatcher: h.at(t, "notification_dispatcher"), Catalog: from,
 		Emit: h.recorder.Emit, Waited: &h.marks.calls, Kept: h.kept.Of(t.Name),
@@ -49,20 +53,24 @@ func (h *host) connection(
 	}
 	if s.Link() == tenant.Stdio {
 		o.Linger = linger
-	} else { // it hears of changes meanwhile
+	} else { // it learns of changes meanwhile
 		o.Linger, o.Listened = min(linger, s.IdleRelease), true
 	}
 	o.Known = h.knownOf(serverName{t.Name, s.Name}, k.Revision)
 	o.Dial = h.dial(t, s, at)
 	return client.Supervised(k, s.Intensity, holding(t.Limits.MaxPending, otp.Child{
-		Label: "connection", Shutdown: 5 * second, Start: otp.Worker(func() otp.Behaviour { return client.New(o) }),
+		Label: "connection", Shutdown: 5 * second, Start: otp.Worker(func() otp.Behaviour {
+			return client.New(o)
+		}),
 	}))
 }
 
-// queued is how many messages may wait on a connection to a server: each request in flight, and its cancellation or answer.
+// queued is how many messages may wait on a connection to a server: each in-flight request, and its
+// cancellation or answer.
 func queued(t *tenant.Tenant) int { return 2 * t.Limits.MaxPending }
 
-// dial is how a connection of this server is opened. Which it is was decided by the configuration.
+// dial returns the function that opens connections of this server. The configuration decides the
+// kind.
 func (h *host) dial(t *tenant.Tenant, s tenant.Server, at telemetry.Where) client.Dial {
 	if simulated := h.options.Simulation.Dial; simulated != nil {
 		return simulated(t.Name, s.Name)
@@ -79,7 +87,7 @@ func (h *host) dial(t *tenant.Tenant, s tenant.Server, at telemetry.Where) clien
 	return h.faulty(dial, fault.Who{Tenant: t.Name, Server: s.Name})
 }
 
-// faulty has the faults that are armed strike at what is read from a server and written to it.
+// faulty makes armed faults strike at messages read from a server and written to it.
 func (h *host) faulty(dial client.Dial, who fault.Who) client.Dial {
 	return func(ctx context.Context, self otp.Ref) (transport.Upstream, error) {
 		up, err := dial(ctx, self)
@@ -91,8 +99,10 @@ func (h *host) faulty(dial client.Dial, who fault.Who) client.Dial {
 }
 
 func (h *host) dialProgram(t *tenant.Tenant, s tenant.Server, at telemetry.Where) client.Dial {
-	spec := stdio.Spec{Command: s.Command.Reveal(), Dir: s.Cwd.Reveal(), Pass: s.EnvPass, Env: map[string]string{}, For: at.Tenant,
-		Files: uint64(s.Files), FileSize: uint64(s.FileSize), Memory: uint64(s.Memory), Processes: uint64(s.Processes)}
+	spec := stdio.Spec{Command: s.Command.Reveal(), Dir: s.Cwd.Reveal(), Pass: s.EnvPass,
+		Env: map[string]string{}, For: at.Tenant,
+		Files: uint64(s.Files), FileSize: uint64(s.FileSize), Memory: uint64(s.Memory),
+		Processes: uint64(s.Processes)}
 	for _, a := range s.Args {
 		spec.Args = append(spec.Args, a.Reveal())
 	}
@@ -105,7 +115,9 @@ func (h *host) dialProgram(t *tenant.Tenant, s tenant.Server, at telemetry.Where
 	stderr := lines{tell: func(n uint32, sample string) {
 		h.recorder.Emit(telemetry.UpstreamStderr{Where: at, Lines: n, Sample: sample})
 	}}
-	spec.Stderr = func(line []byte, _ bool) { stderr.line(h.clock.Now(), string(line[:min(len(line), maxSample)])) }
+	spec.Stderr = func(line []byte, _ bool) {
+		stderr.line(h.clock.Now(), string(line[:min(len(line), maxSample)]))
+	}
 	var last atomic.Pointer[stdio.Child]
 	return func(ctx context.Context, self otp.Ref) (transport.Upstream, error) {
 		spec := spec
@@ -127,7 +139,8 @@ func (h *host) dialProgram(t *tenant.Tenant, s tenant.Server, at telemetry.Where
 	}
 }
 
-// dialBuiltin starts an instance of the built-in server beside its connection, under the same supervisor.
+// dialBuiltin starts an instance of the built-in server beside its connection, under the same
+// supervisor.
 func (h *host) dialBuiltin(t *tenant.Tenant, s tenant.Server) client.Dial {
 	return func(ctx context.Context, _ otp.Ref) (transport.Upstream, error) {
 		sup := h.at(t, "client_sup/"+s.Name)
@@ -145,7 +158,8 @@ func (h *host) dialBuiltin(t *tenant.Tenant, s tenant.Server) client.Dial {
 	}
 }
 
-// target is what the log calls a server: its program or its address, and nothing that may be secret.
+// target returns what the log calls a server: its program or its address, without anything that may
+// be secret.
 func target(s tenant.Server) string {
 	switch s.Link() {
 	case tenant.Stdio:

@@ -20,8 +20,8 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// maxCA is the largest file of certificates that is read. Those of all public authorities are a
-// quarter of it.
+// maxCA is the largest file of certificates that is read, in bytes. The certificates of all public
+// authorities take a quarter of it.
 const maxCA = 1 << 20
 
 func (h *host) dialURL(t *tenant.Tenant, s tenant.Server) client.Dial {
@@ -33,8 +33,11 @@ func (h *host) dialURL(t *tenant.Tenant, s tenant.Server) client.Dial {
 		o.Header.Set(name, value.Reveal())
 	}
 	through := &route{
-		url: s.URL.Reveal(), proxy: s.Proxy.Reveal(), ca: s.CA.Reveal(), pools: &h.pools, window: h.window(),
-		dial: faulty.Dial(streamable.Direct, streamable.DialTime, h.faults, fault.Who{Tenant: t.Name, Server: s.Name}),
+		url: s.URL.Reveal(), proxy: s.Proxy.Reveal(), ca: s.CA.Reveal(), pools: &h.pools,
+		window: h.window(),
+		dial: faulty.Dial(streamable.Direct, streamable.DialTime, h.faults, fault.Who{
+			Tenant: t.Name, Server: s.Name,
+		}),
 	}
 	return func(context.Context, otp.Ref) (transport.Upstream, error) {
 		o := o
@@ -47,20 +50,20 @@ func (h *host) dialURL(t *tenant.Tenant, s tenant.Server) client.Dial {
 	}
 }
 
-// route is the way to a server behind a URL: its HTTP connections, which last as long as the
-// certificates in the file ca are the same.
+// route is the way to a server behind a URL: its HTTP connections. They are used as long as the
+// certificates in the file ca do not change.
 type route struct {
 	url, proxy, ca string // as configured
 	dial           streamable.Dial
 	pools          *pools
 	window         int // see streamable.Way
 
-	mu    sync.Mutex // guards what follows: a goroutine that hung may come back while the next dials
+	mu    sync.Mutex // guards the fields below: a dial that hung may return during the next
 	pem   []byte
 	using *streamable.Transport
 }
 
-// transport is what sends requests that way.
+// transport returns the transport that sends requests this way.
 func (r *route) transport() (*streamable.Transport, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,14 +87,14 @@ func (r *route) transport() (*streamable.Transport, error) {
 
 var errNoCertificate = errors.New("it holds no certificate (PEM)")
 
-// readCA reads a file of certificates; no name is no file.
+// readCA reads a file of certificates. An empty name means no file.
 func readCA(file string) ([]byte, error) {
 	if file == "" {
 		return nil, nil
 	}
 	pem, err := regular.Read(file, maxCA)
 	if err != nil {
-		return nil, cmp.Or(errors.Unwrap(err), err) // without the name, which the caller says
+		return nil, cmp.Or(errors.Unwrap(err), err) // without the name, which the caller adds
 	}
 	if len(pem) == 0 {
 		return nil, errNoCertificate
@@ -99,7 +102,8 @@ func readCA(file string) ([]byte, error) {
 	return pem, nil
 }
 
-// rootsWith are the authorities of the system and those in pem; nil for those of the system alone.
+// rootsWith returns the authorities of the system and those in pem, nil for those of the system
+// alone.
 func rootsWith(pem []byte) (*x509.CertPool, error) {
 	if len(pem) == 0 {
 		return nil, nil
@@ -114,22 +118,23 @@ func rootsWith(pem []byte) (*x509.CertPool, error) {
 	return roots, nil
 }
 
-// proxyFor is the proxy through which a server is reached, nil for none: the configured one, else
-// what the standard variables of the environment say.
-func proxyFor(server, configured string, environment func(*http.Request) (*url.URL, error)) (*url.URL, error) {
+// proxyFor returns the proxy through which a server is reached, nil for none: the configured one,
+// otherwise the one in the standard environment variables.
+func proxyFor(server, configured string,
+	environment func(*http.Request) (*url.URL, error)) (*url.URL, error) {
 	switch configured {
 	case tenant.DirectProxy:
 		return nil, nil
 	case "":
 		u, err := url.Parse(server)
 		if err != nil {
-			return nil, nil // which the client says
+			return nil, nil // the client reports the bad URL
 		}
 		proxy, err := environment(&http.Request{URL: u})
-		if err != nil { // which may hold a password
+		if err != nil { // the error may hold a password
 			return nil, streamable.ErrProxyVariable
 		}
 		return proxy, nil
 	}
-	return url.Parse(configured) // which was checked
+	return url.Parse(configured) // the configuration was checked
 }

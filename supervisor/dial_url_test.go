@@ -13,7 +13,7 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// The proxy of a server is the configured one, else that of the environment.
+// The proxy of a server is the configured one, otherwise that of the environment.
 func TestProxyForAServer(t *testing.T) {
 	of := func(text string, err error) func(*http.Request) (*url.URL, error) {
 		return func(r *http.Request) (*url.URL, error) {
@@ -34,7 +34,8 @@ func TestProxyForAServer(t *testing.T) {
 		{"direct", "http://env:1", nil, ""},
 		{"http://u:p@own:1", "http://env:1", nil, "http://u:p@own:1"},
 		{"socks5://own:1", "", errors.New("bad"), "socks5://own:1"},
-		{"", "", errors.New("invalid proxy address http://u:secret@"), "HTTPS_PROXY or HTTP_PROXY holds no URL of a proxy"},
+		{"", "", errors.New("invalid proxy address http://u:secret@"),
+			"HTTPS_PROXY or HTTP_PROXY holds no URL of a proxy"},
 	} {
 		proxy, err := proxyFor("https://a.test/mcp", c.configured, of(c.environment, c.err))
 		got := ""
@@ -50,7 +51,7 @@ func TestProxyForAServer(t *testing.T) {
 	}
 }
 
-// The file of certificates is read anew for each connection, and what is wrong with it is said.
+// The file of certificates is read again for each connection, and its problems are reported.
 func TestRouteReadsItsCertificatesAnew(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	r := &route{url: "https://a.test/mcp", proxy: "direct", ca: file, pools: &pools{}}
@@ -63,7 +64,8 @@ func TestRouteReadsItsCertificatesAnew(t *testing.T) {
 	wrong := func(want string) {
 		t.Helper()
 		_, err := r.transport()
-		if o, ok := streamable.ObstacleOf(err); !ok || o.Cause != streamable.CauseCertificate || !strings.Contains(err.Error(), want) {
+		if o, ok := streamable.ObstacleOf(err); !ok || o.Cause != streamable.CauseCertificate ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("got %v (%+v), want %s", err, o, want)
 		}
 	}

@@ -7,7 +7,8 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// The dialect of a URL is forgotten when its server has another URL, or is configured no more.
+// The dialect of a URL is forgotten when its server gets another URL, or is not configured any
+// more.
 func TestDialectsAreForgotten(t *testing.T) {
 	h := hostOf("files", "search")
 	files, search := serverName{"acme", "files"}, serverName{"acme", "search"}
@@ -15,7 +16,9 @@ func TestDialectsAreForgotten(t *testing.T) {
 	if h.dialectOf(files, "http://a", false) != first {
 		t.Error("one URL has two dialects")
 	}
-	kept := []*streamable.Dialect{h.dialectOf(search, "http://a", false), h.dialectOf(files, "http://b", false)}
+	kept := []*streamable.Dialect{
+		h.dialectOf(search, "http://a", false), h.dialectOf(files, "http://b", false),
+	}
 	h.dialectOf(serverName{"acme", "removed"}, "http://a", false)
 	h.dialectOf(serverName{"globex", "files"}, "http://a", false)
 	all := h.dialects.values()

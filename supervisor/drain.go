@@ -6,44 +6,44 @@ import (
 	"mcpd/protocol"
 )
 
-// stage is how much a host that was told to stop still takes.
+// stage is how much a host that was told to stop still accepts.
 type stage uint8
 
 const (
-	stageOpen   stage = iota // everything
+	stageOpen   stage = iota // accepts everything
 	stageFinish              // no new sessions
-	stageRefuse              // no new calls either, only what lets those in flight end
-	stageAnswer              // nothing: what is still in flight is answered
+	stageRefuse              // no new calls either, only messages that let in-flight calls end
+	stageAnswer              // nothing: calls that are still in flight are answered
 )
 
 // drain is the end of a host: when it began, and how long it may take. A nil *drain has not begun.
 type drain struct {
 	begun  time.Time
 	budget time.Duration
-	// hands says that the listening socket stays open for the next host: whoever connects waits for
-	// it, and nobody is refused.
+	// hands says that the listening socket stays open for the next host. Clients that connect wait for
+	// that host, and none is refused.
 	hands bool
 }
 
 const (
 	// reading is how long before the end of the drain the requests that still wait are answered, so
-	// that their clients have the time to read it. It is a sixth of a short drain.
+	// that their clients have time to read the answer. In a short drain it is a sixth of the drain.
 	reading = 3 * second
-	// settle is how long no message may have come, and none be in flight, before a drain ends early.
-	// A client that makes one call after the other is served for as long as the drain allows.
+	// settle is how long no message may have come, and none be in flight, before a drain ends early. A
+	// client that makes one call after another is served for as long as the drain allows.
 	settle = 500 * time.Millisecond
-	// farewell is how long every answer says that its connection ends before connections are closed.
-	// A request that crosses with the end of its connection looks to its client like one that was
-	// begun.
+	// farewell is how long every answer announces that its connection ends, before connections are
+	// closed. If a request crosses with the end of its connection, its client must assume that the
+	// request was begun.
 	farewell = 200 * time.Millisecond
-	// comeBack is what refused clients are told to wait: about as long as a restart takes.
+	// comeBack is how long refused clients are told to wait: about as long as a restart takes.
 	comeBack = 2 * second
 )
 
-// reading is that of this drain.
+// reading returns the reading time of this drain.
 func (d *drain) reading() time.Duration { return min(reading, d.budget/6) }
 
-// until is when a stage of the drain begins.
+// until returns when a stage of the drain begins.
 func (d *drain) until(s stage) time.Time {
 	switch s {
 	case stageRefuse:
@@ -54,7 +54,7 @@ func (d *drain) until(s stage) time.Time {
 	return d.begun
 }
 
-// stage is that of a moment.
+// stage returns the stage at a time.
 func (d *drain) stage(now time.Time) stage {
 	switch {
 	case d == nil:
@@ -67,9 +67,9 @@ func (d *drain) stage(now time.Time) stage {
 	return stageFinish
 }
 
-// look decides how far the drain is. Idle is how long no message has come and none was in flight,
-// 0 while there is one. Parting says that each answer ends its connection, and over that the
-// listener closes.
+// look decides how far the drain is. idle is how long no message has come and none was in flight, 0
+// while one is. parting says that each answer ends its connection. over says that the listener
+// closes.
 func (d *drain) look(now time.Time, idle time.Duration) (parting, over bool) {
 	settle, farewell := min(settle, d.budget/10), min(farewell, d.budget/20)
 	switch s := d.stage(now); {
@@ -85,19 +85,22 @@ func (d *drain) look(now time.Time, idle time.Duration) (parting, over bool) {
 	return true, true
 }
 
-// accepts decides whether connections are accepted. Those for the next host are not, but while a
-// client of this one is awaited, who may come over a new connection.
+// accepts decides if this host accepts connections. If there is a next host, they are left to that
+// host, except before stageRefuse while this host waits for a client, which may come over a new
+// connection.
 func (d *drain) accepts(now time.Time, awaited bool) bool {
 	return !d.hands || awaited && d.stage(now) < stageRefuse
 }
 
-// closing is why no session is opened any more: the host was told to stop. Nil while it was not.
+// closing returns why no session is opened any more: the host was told to stop. It returns nil
+// before that.
 func (h *host) closing() *protocol.Error { return h.refusal(stageFinish) }
 
-// ending is why no call is taken any more.
+// ending returns why no call is accepted any more, nil while calls are.
 func (h *host) ending() *protocol.Error { return h.refusal(stageRefuse) }
 
-// refusal is the error of what a host does not take from a stage of its drain on.
+// refusal returns the error for what a host refuses from this stage of its drain on, nil before
+// that stage. A host that leaves its sockets to the next host refuses nothing before stageAnswer.
 func (h *host) refusal(from stage) *protocol.Error {
 	d := h.drain.Load()
 	if d != nil && d.hands {

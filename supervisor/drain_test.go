@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A drain of 30 s at a moment, by how long nothing was in flight.
+// The stages of a drain of 30 s at several times, for several idle times.
 func TestDrain(t *testing.T) {
 	const long = time.Hour
 	begun := time.Now()
@@ -15,7 +15,7 @@ func TestDrain(t *testing.T) {
 		stage         stage
 		parting, over bool
 	}{
-		{0, long, stageFinish, true, false}, // whoever is between two calls hears that its connection ends
+		{0, long, stageFinish, true, false}, // a client between two calls learns that its connection ends
 		{farewell, long, stageFinish, true, true},
 		{farewell, 0, stageFinish, false, false},
 		{time.Second, settle - farewell - 1, stageFinish, false, false},
@@ -24,7 +24,7 @@ func TestDrain(t *testing.T) {
 		{time.Second, settle, stageFinish, true, true},
 		{20*time.Second - 1, 0, stageFinish, false, false},
 		{20 * time.Second, 0, stageRefuse, true, false},
-		{20 * time.Second, 1, stageRefuse, true, false}, // whoever calls on is refused, not cut
+		{20 * time.Second, 1, stageRefuse, true, false}, // a client that continues is refused, not cut
 		{20*time.Second + farewell, 0, stageRefuse, true, false},
 		{20*time.Second + farewell, 1, stageRefuse, true, true},
 		{27*time.Second - 1, 0, stageRefuse, true, false},
@@ -42,8 +42,8 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// A drain whose socket the next host gets ends when nothing is in flight, and accepts nobody but
-// for clients that are awaited.
+// A drain whose socket goes to the next host ends when nothing is in flight. It accepts no
+// connections, except while a client is awaited.
 func TestDrainThatHandsOver(t *testing.T) {
 	begun := time.Now()
 	d := &drain{begun: begun, budget: 30 * time.Second, hands: true}
@@ -64,14 +64,15 @@ func TestDrainThatHandsOver(t *testing.T) {
 	} {
 		now := begun.Add(test.at)
 		parting, over := d.look(now, test.idle)
-		if accepts := d.accepts(now, test.awaited); !parting || over != test.over || accepts != test.accepts {
+		if accepts := d.accepts(now, test.awaited); !parting || over != test.over ||
+			accepts != test.accepts {
 			t.Errorf("after %v, idle for %v, awaited %t: parting %t, over %t, accepts %t, want true, %t, %t",
 				test.at, test.idle, test.awaited, parting, over, accepts, test.over, test.accepts)
 		}
 	}
 }
 
-// The parts of a drain are in order however short it is.
+// The parts of a drain are in order, however short the drain is.
 func TestShortDrain(t *testing.T) {
 	d := &drain{begun: time.Now(), budget: time.Second}
 	refuse, answer := d.until(stageRefuse).Sub(d.begun), d.until(stageAnswer).Sub(d.begun)

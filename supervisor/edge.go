@@ -19,8 +19,9 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// Edge is what the transports serve: it finds out who is calling and for what, and hands them their session. It is no actor, holds no
-// state of its own, and is safe for concurrent use.
+// Edge is what the transports serve. It finds out who is calling and for what, and hands out the
+// session. It is not an actor, has no state of its own except rate limiters, and is safe for
+// concurrent use.
 type Edge struct {
 	now      func() *settings
 	Failures *quota.Failures
@@ -29,9 +30,11 @@ type Edge struct {
 	Clock    clock.Clock
 	Index    *session.Index
 	Kept     *quota.Ledger
-	Down     func(tenant string) *protocol.Error // why a tenant does not run; nil while it does
-	Closing  func() *protocol.Error              // why no session is opened; nil while they are
-	Sessions func() otp.Ref                      // core/session_manager
+	// Down returns why a tenant does not run, nil while it does.
+	Down func(tenant string) *protocol.Error
+	// Closing returns why no session is opened, nil while sessions are.
+	Closing  func() *protocol.Error
+	Sessions func() otp.Ref // core/session_manager
 }
 
 var (
@@ -39,9 +42,11 @@ var (
 	_ streamable.Recaller = (*Edge)(nil)
 )
 
-// Route finds the endpoint that a path names and who is calling. An unknown tenant, a missing and a wrong key are one refusal; that a
-// server does not exist is told to those only who may use the tenant.
-func (h *Edge) Route(r *http.Request) (ep streamable.Endpoint, door streamable.Door, refused *protocol.Error) {
+// Route finds the endpoint that a path names, and who is calling. An unknown tenant, a missing key
+// and a wrong key get the same refusal. Only callers that may use the tenant learn that a server
+// does not exist.
+func (h *Edge) Route(r *http.Request) (ep streamable.Endpoint, door streamable.Door,
+	refused *protocol.Error) {
 	path := h.now().path(r)
 	route, ok := tenant.ParsePath(path)
 	if !ok {
@@ -54,17 +59,20 @@ func (h *Edge) Route(r *http.Request) (ep streamable.Endpoint, door streamable.D
 	return ep, doors[route.Kind], refused
 }
 
-// doors says what each kind of path is to the transport.
-var doors = []streamable.Door{tenant.MCP: streamable.Streamable, tenant.Events: streamable.Events, tenant.Messages: streamable.Messages}
+// doors maps each kind of path to the transport's route.
+var doors = []streamable.Door{
+	tenant.MCP: streamable.Streamable, tenant.Events: streamable.Events,
+	tenant.Messages: streamable.Messages,
+}
 
-// credentials are what a request says of its sender.
+// credentials returns the credentials in a request.
 func credentials(r *http.Request) auth.Credentials {
 	return auth.Credentials{
 		Authorization: r.Header.Values("Authorization"), APIKey: r.Header.Values("X-Api-Key"),
 	}
 }
 
-// enter authenticates the caller of what a path names.
+// enter authenticates the caller of the endpoint that a path names.
 func (h *Edge) enter(r *http.Request, route tenant.Route) (streamable.Endpoint, *protocol.Error) {
 	now := h.now()
 	who, err := now.keys.Authenticate(route.Tenant, credentials(r))
@@ -88,7 +96,7 @@ func (h *Edge) enter(r *http.Request, route tenant.Route) (streamable.Endpoint, 
 	return streamable.Endpoint{Tenant: route.Tenant, Server: route.Server, Principal: who.Name}, nil
 }
 
-// opens asks whether a tenant runs and may have the connection of a request.
+// opens checks that a tenant runs, and may have the connection of a request.
 func (h *Edge) opens(r *http.Request, now *settings, name string) *protocol.Error {
 	if full := streamable.Claim(r, name, now.tenants[name].Limits.MaxConnections); full != "" {
 		return &protocol.Error{Condition: protocol.ConditionOverloaded, Message: full, RetryAfter: second}
@@ -96,17 +104,18 @@ func (h *Edge) opens(r *http.Request, now *settings, name string) *protocol.Erro
 	return h.Down(name)
 }
 
-// counts counts one more request of a principal.
+// counts counts one more request of a principal against the rate limits.
 func (h *Edge) counts(now *settings, tenant, principal string) *protocol.Error {
 	limits := &now.tenants[tenant].Limits
-	if wait := h.requests.Take(h.Clock.Now(), tenant, principal, limits.MaxRate, limits.MaxPrincipalRate); wait > 0 {
+	if wait := h.requests.Take(h.Clock.Now(), tenant, principal, limits.MaxRate,
+		limits.MaxPrincipalRate); wait > 0 {
 		return protocol.RateLimited(wait)
 	}
 	return nil
 }
 
-// Settings implements streamable.Recaller. Keys, servers and the base path are part of the settings,
-// and no key expires by itself.
+// Settings implements streamable.Recaller. Keys, servers and the base path are part of the
+// settings, and a key never expires by itself.
 func (h *Edge) Settings() uint64 { return h.now().number }
 
 // Enter implements streamable.Recaller.
@@ -121,21 +130,23 @@ func (h *Edge) Enter(r *http.Request, ep streamable.Endpoint) *protocol.Error {
 	return h.counts(now, ep.Tenant, ep.Principal)
 }
 
-// admit counts a session that is about to be opened.
+// admit counts a session that is about to be opened against the rate limits.
 func (h *Edge) admit(ep streamable.Endpoint) error {
 	if refused := h.Closing(); refused != nil {
 		return refused
 	}
 	limits := h.now().limits(ep.Tenant)
-	if wait := h.openings.Take(h.Clock.Now(), ep.Tenant, ep.Principal, limits.MaxInitializeRate, limits.MaxPrincipalInitializeRate); wait > 0 {
+	if wait := h.openings.Take(h.Clock.Now(), ep.Tenant, ep.Principal, limits.MaxInitializeRate,
+		limits.MaxPrincipalInitializeRate); wait > 0 {
 		return protocol.RateLimited(wait)
 	}
 	return nil
 }
 
-// refusal answers who could not be told from anybody else. An address that fails again and again is asked to wait; callers from there
-// who have a key are not held up by it. A request without a credential has tried none, so it is no failure: clients that look for
-// what a 401 says send one each time they start.
+// refusal returns the answer for a caller that was not authenticated. An address that fails
+// repeatedly is asked to wait; that does not delay callers from there with a valid key. A request
+// without a credential is not a failure: clients that look for the content of a 401 send one at
+// each start.
 func (h *Edge) refusal(r *http.Request, err error) *protocol.Error {
 	if err == auth.ErrUnauthorized && !credentials(r).Given() {
 		return protocol.Unauthenticated()
@@ -152,13 +163,14 @@ func (h *Edge) refusal(r *http.Request, err error) *protocol.Error {
 	return protocol.Unauthenticated()
 }
 
-// Open makes a session and delivers its initialize.
+// Open makes a session and delivers its initialize message.
 func (h *Edge) Open(
-	ctx context.Context, ep streamable.Endpoint, init jsonrpc.Message, out transport.Sink, on *streamable.Streams,
+	ctx context.Context, ep streamable.Endpoint, init jsonrpc.Message, out transport.Sink,
+	on *streamable.Streams,
 ) (streamable.Session, error) {
 	r := session.OpenRequest{Endpoint: ep, Streams: on}
 	if on != nil && on.Channel() {
-		r.Idle = on.Away() // nothing tells that its client does not come back
+		r.Idle = on.Away() // nothing else tells that its client does not come back
 	}
 	s, err := h.open(ctx, r, init, out)
 	if err != nil {
@@ -167,14 +179,16 @@ func (h *Edge) Open(
 	return s, nil
 }
 
-// OpenPushed is Open for a transport with one channel for everything a client is sent.
+// OpenPushed is Open for a transport that has one channel for everything sent to a client.
 func (h *Edge) OpenPushed(
-	ctx context.Context, ep streamable.Endpoint, init jsonrpc.Message, out transport.Sink, push func(jsonrpc.Message) error,
+	ctx context.Context, ep streamable.Endpoint, init jsonrpc.Message, out transport.Sink,
+	push func(jsonrpc.Message) error,
 ) (*session.Handle, error) {
 	return h.open(ctx, session.OpenRequest{Endpoint: ep, Push: push}, init, out)
 }
 
-func (h *Edge) open(ctx context.Context, r session.OpenRequest, init jsonrpc.Message, out transport.Sink) (*session.Handle, error) {
+func (h *Edge) open(ctx context.Context, r session.OpenRequest, init jsonrpc.Message,
+	out transport.Sink) (*session.Handle, error) {
 	if err := h.admit(r.Endpoint); err != nil {
 		return nil, err
 	}
@@ -185,16 +199,18 @@ func (h *Edge) open(ctx context.Context, r session.OpenRequest, init jsonrpc.Mes
 	return s, s.Deliver(ctx, init, out)
 }
 
-// Policy is the tenant's.
+// Policy returns the negotiation rules of the tenant.
 func (h *Edge) Policy(ep streamable.Endpoint) protocol.Negotiation {
 	if t := h.now().tenants[ep.Tenant]; t != nil {
 		return t.Negotiation
 	}
-	return protocol.Negotiation{} // a reload took the tenant away; its session manager will say so
+	return protocol.Negotiation{} // a reload removed the tenant; the session manager will say so
 }
 
-// Peer finds the session that serves a client which has none, and makes it when it is the first request of its kind.
-func (h *Edge) Peer(ctx context.Context, ep streamable.Endpoint, c protocol.Class) (streamable.Peer, error) {
+// Peer returns the session that serves clients which have none, and makes it for the first request
+// of its kind.
+func (h *Edge) Peer(ctx context.Context, ep streamable.Endpoint,
+	c protocol.Class) (streamable.Peer, error) {
 	s, err := h.shared(ctx, ep, session.Peer{Version: c.Version, Capabilities: c.Meta.Capabilities})
 	if err != nil {
 		return nil, err
@@ -202,8 +218,9 @@ func (h *Edge) Peer(ctx context.Context, ep streamable.Endpoint, c protocol.Clas
 	return s, nil
 }
 
-// shared is the one session of a peer.
-func (h *Edge) shared(ctx context.Context, ep streamable.Endpoint, peer session.Peer) (*session.Handle, error) {
+// shared returns the session that all clients of a peer share.
+func (h *Edge) shared(ctx context.Context, ep streamable.Endpoint,
+	peer session.Peer) (*session.Handle, error) {
 	required := h.now().required[ep.Tenant]
 	for _, capability := range required {
 		if peer.Capabilities.Has(capability) {
@@ -218,8 +235,8 @@ func (h *Edge) shared(ctx context.Context, ep streamable.Endpoint, peer session.
 	return h.start(ctx, session.OpenRequest{Endpoint: ep, Peer: &peer})
 }
 
-// kept is what a peer keeps of its first client's capabilities, in memory of its own: what servers can
-// be told of, and what the tenant's policy asks for.
+// kept returns the capabilities that a peer keeps from its first client, in memory of their own:
+// those that servers can be told, and those that the tenant's policy requires.
 func kept(c protocol.ClientCapabilities, required []string) protocol.ClientCapabilities {
 	k := client.Carried(c)
 	for _, capability := range required {
@@ -230,9 +247,9 @@ func kept(c protocol.ClientCapabilities, required []string) protocol.ClientCapab
 	return k.Clone()
 }
 
-// start asks for a session and waits until it has its actor.
+// start requests a session and waits until it has its actor.
 func (h *Edge) start(ctx context.Context, r session.OpenRequest) (*session.Handle, error) {
-	if err := h.Down(r.Endpoint.Tenant); err != nil { // an embedded host has no other door
+	if err := h.Down(r.Endpoint.Tenant); err != nil { // an embedded host is not checked before
 		return nil, err
 	}
 	if full := h.Kept.Of(r.Endpoint.Tenant).Begins(); full != nil {
@@ -244,8 +261,8 @@ func (h *Edge) start(ctx context.Context, r session.OpenRequest) (*session.Handl
 	return s, unopened(r.Endpoint.Tenant, err)
 }
 
-// unopened is why there is no session, as its client is told. That the session manager is paused or
-// busy, or refuses a tenant whose messages crash it, passes.
+// unopened returns the error for a client that gets no session. The client may try again when the
+// session manager is paused or busy, or refuses a tenant whose messages crash it.
 func unopened(tenant string, err error) error {
 	switch {
 	case errors.Is(err, otp.ErrShunned):
@@ -258,8 +275,10 @@ func unopened(tenant string, err error) error {
 	return err
 }
 
-// Lookup finds a session that began with a handshake. One of another endpoint or principal is none.
-func (h *Edge) Lookup(_ context.Context, ep streamable.Endpoint, id string) (streamable.Session, error) {
+// Lookup finds a session that began with a handshake, at this endpoint and of this principal. It
+// returns streamable.ErrNoSession for any other id.
+func (h *Edge) Lookup(_ context.Context, ep streamable.Endpoint,
+	id string) (streamable.Session, error) {
 	s, ok := h.Index.Get(id)
 	if !ok || s.Endpoint() != ep || s.Record() == nil || s.Closed() || s.IsPeer() || s.Terms() != nil {
 		return nil, streamable.ErrNoSession
@@ -268,8 +287,8 @@ func (h *Edge) Lookup(_ context.Context, ep streamable.Endpoint, id string) (str
 	return s, nil
 }
 
-// Channels reports whether a principal has a session over HTTP+SSE at an endpoint.
+// Channels reports whether a principal has an HTTP+SSE session at an endpoint.
 func (h *Edge) Channels(ep streamable.Endpoint) bool { return h.Index.Channels(ep) }
 
-// openTime bounds the start of a session's actor. It takes microseconds; a host that needs seconds for it has other troubles.
+// openTime bounds the start of a session's actor. Normally a start takes microseconds.
 const openTime = 10 * second

@@ -22,15 +22,16 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// A client that makes the same request over one connection, whose head is remembered, is asked each
-// time for what may have changed: settings as a whole, its tenant, and how fast it comes. It names no
-// session that there is, so 404 says that it was let in.
+// A client makes the same request over one connection, and the host remembers its head. Each
+// request is still checked for what may have changed: the settings, the tenant, and the rate. The
+// request names a session that does not exist, so a 404 says that it was let in.
 func TestKnownCallerIsStillAsked(t *testing.T) {
 	key, hash := auth.NewKey()
 	_, other := auth.NewKey()
 	configured := func(change func(*config.Tenant)) *settings {
 		acme := config.Tenant{
-			Tenant: tenant.Tenant{Name: "acme", Servers: []tenant.Server{{Name: "files"}}}, Keys: []auth.Key{{Name: "ci", Hash: hash}},
+			Tenant: tenant.Tenant{Name: "acme", Servers: []tenant.Server{{Name: "files"}}},
+			Keys:   []auth.Key{{Name: "ci", Hash: hash}},
 		}
 		if change != nil {
 			change(&acme)
@@ -44,18 +45,26 @@ func TestKnownCallerIsStillAsked(t *testing.T) {
 	h := &host{}
 	for name, test := range map[string]struct {
 		then func()
-		want string // of the status and the body
+		want string // pattern for the status and the body
 	}{
 		"nothing changed":   {func() {}, letIn},
 		"the same settings": {func() { h.settings.Store(configured(nil)) }, letIn},
 		"its key is revoked": {func() {
-			h.settings.Store(configured(func(t *config.Tenant) { t.Keys = []auth.Key{{Name: "ci", Hash: other}} }))
+			h.settings.Store(configured(func(t *config.Tenant) {
+				t.Keys = []auth.Key{{Name: "ci", Hash: other}}
+			}))
 		}, "401 "},
 		"its server is removed": {func() {
-			h.settings.Store(configured(func(t *config.Tenant) { t.Servers, t.Removed = nil, []string{"files"} }))
+			h.settings.Store(configured(func(t *config.Tenant) {
+				t.Servers, t.Removed = nil, []string{"files"}
+			}))
 		}, "404 {.*was removed"},
-		"its tenant is removed": {func() { h.settings.Store(configured(func(t *config.Tenant) { t.Name = "gone" })) }, "401 "},
-		"its tenant is down":    {func() { down.Store(protocol.Unready("tenant acme", time.Second)) }, "503 "},
+		"its tenant is removed": {func() {
+			h.settings.Store(configured(func(t *config.Tenant) { t.Name = "gone" }))
+		}, "401 "},
+		"its tenant is down": {func() {
+			down.Store(protocol.Unready("tenant acme", time.Second))
+		}, "503 "},
 		"it is too fast": {func() {
 			h.settings.Store(configured(func(t *config.Tenant) { t.Limits.MaxRate = 1 }))
 		}, "429 "},
@@ -75,7 +84,7 @@ func TestKnownCallerIsStillAsked(t *testing.T) {
 			}
 			test.then()
 			got := c()
-			for i := 0; i < 3 && test.want == "429 "; i++ { // as many as a rate allows at once
+			for i := 0; i < 3 && test.want == "429 "; i++ { // as many as the rate limit allows at once
 				got = c()
 			}
 			if !regexp.MustCompile(test.want).MatchString(got) {
@@ -85,11 +94,14 @@ func TestKnownCallerIsStillAsked(t *testing.T) {
 	}
 }
 
-// callEdge serves an edge, and returns a function that posts the same over one connection and
-// returns the status and the body. What the edge lets in stays: it would have a head forgotten too.
+// callEdge serves an edge. It returns a function that posts the same request over one connection,
+// and returns the status and the body. The handler's Admission never changes, because a change of
+// it would make the host forget the head too.
 func callEdge(t *testing.T, edge *Edge, key string) func() string {
 	connections := &streamable.Connections{}
-	s := streamable.NewHTTPServer(streamable.ServerOptions{Connections: connections, Handler: streamable.NewHandler(streamable.Options{Host: edge})})
+	s := streamable.NewHTTPServer(streamable.ServerOptions{
+		Connections: connections, Handler: streamable.NewHandler(streamable.Options{Host: edge}),
+	})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -108,8 +120,10 @@ func callEdge(t *testing.T, edge *Edge, key string) func() string {
 	r, body := bufio.NewReader(conn), `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	return func() string {
 		t.Helper()
-		_, err := io.WriteString(conn, "POST /t/acme/files/mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nMcp-Session-Id: x\r\n"+
-			"Authorization: Bearer "+key+"\r\nContent-Length: "+strconv.Itoa(len(body))+"\r\n\r\n"+body)
+		_, err := io.WriteString(conn,
+			"POST /t/acme/files/mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: "+
+				"application/json\r\nMcp-Session-Id: x\r\n"+
+				"Authorization: Bearer "+key+"\r\nContent-Length: "+strconv.Itoa(len(body))+"\r\n\r\n"+body)
 		if err != nil {
 			t.Fatal(err)
 		}

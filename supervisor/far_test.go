@@ -14,15 +14,15 @@ import (
 // far is a server behind a URL that keeps nothing of what it reads. It answers calls of these
 // tools:
 //
-//	hold    when release says so
+//	hold    when release is closed
 //	deaf    never, and does not read them
-//	asks    of 2026-07-28: with a question for the user
+//	asks    in 2026-07-28: with a question for the user
 //	big     with a large result
 //	echo    at once
 type far struct {
 	modern bool
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	release chan struct{}
 	came    int // calls that were read, or will not be
 }
@@ -30,7 +30,7 @@ type far struct {
 const farTools = `[{"name":"hold","inputSchema":{"type":"object"}},{"name":"deaf","inputSchema":{"type":"object"}},{"name":"asks","inputSchema":{"type":"object"}},` +
 	`{"name":"big","inputSchema":{"type":"object"}},{"name":"echo","inputSchema":{"type":"object"}}]`
 
-// beginning is so much of a request that its method and the tool's name are in it.
+// beginning is how many bytes of a request contain its method and the tool's name.
 const beginning = 256
 
 func (f *far) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -87,7 +87,7 @@ func (f *far) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// comes counts a call, and returns what is closed when it is released.
+// comes counts a call, and returns the channel that is closed when the call is released.
 func (f *far) comes() chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -95,7 +95,7 @@ func (f *far) comes() chan struct{} {
 	return f.release
 }
 
-// releases lets all calls go that have come.
+// releases releases all calls that have come.
 func (f *far) releases() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -12,12 +12,12 @@ import (
 // gate is a listener that can be shut for a while. Connections then wait in the kernel's backlog.
 type gate struct {
 	net.Listener
-	mu     sync.Mutex    // guards what follows
+	mu     sync.Mutex    // guards the fields below
 	opens  chan struct{} // closed when the gate opens; nil while it is open
 	closed bool
 }
 
-// deadliner is what every listener of package net is.
+// deadliner is implemented by the listeners of package net.
 type deadliner interface{ SetDeadline(time.Time) error }
 
 // Accept implements net.Listener.
@@ -25,7 +25,7 @@ func (g *gate) Accept() (net.Conn, error) {
 	for {
 		conn, err := g.Listener.Accept()
 		if tcp, ok := conn.(*net.TCPConn); ok {
-			_ = tcp.SetKeepAliveConfig(keepAlive) // a socket that was taken over has the defaults
+			_ = tcp.SetKeepAliveConfig(keepAlive) // a socket that was taken over has Go's defaults
 		}
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return conn, err
@@ -38,7 +38,7 @@ func (g *gate) Accept() (net.Conn, error) {
 	}
 }
 
-// waits is what Accept waits for; nil while the gate is open.
+// waits returns the channel that Accept waits for, nil while the gate is open.
 func (g *gate) waits() <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -65,7 +65,7 @@ func (g *gate) shut(shut bool) {
 // Close implements net.Listener.
 func (g *gate) Close() error {
 	g.mu.Lock()
-	g.closed = true // from here on, shut does nothing
+	g.closed = true // from now on, shut does nothing
 	if g.opens != nil {
 		close(g.opens)
 		g.opens = nil

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// accepted is what a gate accepts, in order.
+// accepted returns the results of a gate's Accept, in order.
 func accepted(t *testing.T, g *gate) <-chan error {
 	t.Helper()
 	results := make(chan error, 10)
@@ -24,7 +24,7 @@ func accepted(t *testing.T, g *gate) <-chan error {
 	return results
 }
 
-// A gate that is shut leaves connections where they wait, and takes them when it opens again.
+// A gate that is shut leaves connections waiting, and accepts them when it opens again.
 func TestGateIsShutForAWhile(t *testing.T) {
 	socket, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -49,10 +49,10 @@ func TestGateIsShutForAWhile(t *testing.T) {
 		g.shut(true)
 		through := 0
 		for waits := false; !waits; {
-			dial() // the kernel accepts it
+			dial() // accepted by the kernel
 			select {
 			case <-results:
-				if through++; through > 1 { // one that was being accepted may pass
+				if through++; through > 1 { // a connection that was being accepted may pass
 					t.Fatal("a gate that is shut accepts")
 				}
 			case <-time.After(50 * time.Millisecond):
@@ -72,7 +72,7 @@ func TestGateIsShutForAWhile(t *testing.T) {
 	if err := g.Close(); err != nil {
 		t.Error(err)
 	}
-	g.shut(true) // has no effect any more
+	g.shut(true) // no effect after Close
 	if err := <-results; !errors.Is(err, net.ErrClosed) {
 		t.Errorf("got %v from a gate that is closed", err)
 	}

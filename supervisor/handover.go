@@ -18,37 +18,38 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// Sockets are listening sockets that a process was given by the one before it, or by a service
-// manager. The zero Sockets are none.
+// Sockets are listening sockets that a process was given by the process before it, or by a service
+// manager. The zero Sockets holds none.
 type Sockets struct {
 	Files []*os.File
-	// Activated says that a service manager keeps them too: whoever connects while there is no host
-	// waits for the next one.
+	// Activated says that a service manager keeps the sockets too. Clients that connect while there is
+	// no host wait for the next one.
 	Activated bool
-	// Again says that another process is to take the place of this one.
+	// Again says that another process is to replace this one.
 	Again bool
 }
 
-// handover is the host's part in what becomes of its listening sockets.
+// handover tracks what becomes of the host's listening sockets.
 type handover struct {
-	mu    sync.Mutex // guards what follows
-	wants bool       // another process takes the place of this one
-	stops bool       // none will: the host was told to stop
+	mu    sync.Mutex // guards the fields below
+	wants bool       // another process replaces this one
+	stops bool       // no other process will: the host was told to stop
 	given Sockets
-	taken map[*os.File]bool // of those, while sockets are bound
-	left  []*os.File        // for that process
+	taken map[*os.File]bool // those of given that are in use, while sockets are bound
+	left  []*os.File        // for the next process
 }
 
-// Restart drains the host for another process, which is given its listening sockets: meanwhile
-// nobody is refused. It reports whether it does: with a mistake in the configuration, or a program
-// that cannot be started, the host goes on.
+// Restart drains the host for another process, which is given its listening sockets, so that no
+// client is refused meanwhile. It returns false if the configuration has a mistake or the program
+// cannot be started; the host then continues. It also returns false if the host was told to stop;
+// the host then stops.
 func (r *Running) Restart(ctx context.Context) bool {
 	h := r.h
 	if admin.Phase(h.phase.Load()) == admin.Draining {
 		return false // it was told to stop
 	}
 	c, source, err := h.options.Load()
-	if err == nil && c.TLS.Cert != "" { // this host goes on with the pair that it has
+	if err == nil && c.TLS.Cert != "" { // this host continues with the certificate that it has
 		_, err = streamable.LoadCertificate(c.TLS.Cert, c.TLS.Key)
 	}
 	if err != nil {
@@ -71,7 +72,7 @@ func (r *Running) Restart(ctx context.Context) bool {
 	return true
 }
 
-// Sockets are those for the process that takes the place of this one, once Run has returned.
+// Sockets returns the sockets for the process that replaces this one, once Run has returned.
 func (r *Running) Sockets() Sockets {
 	o := &r.h.handover
 	o.mu.Lock()
@@ -85,15 +86,15 @@ func (r *Running) Sockets() Sockets {
 	return Sockets{Files: o.left, Again: true}
 }
 
-// retake lets sockets be taken again that were given, after those before could not be bound.
+// retake makes all given sockets available again, after an attempt to bind has failed.
 func (o *handover) retake() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.taken = nil
 }
 
-// goes has another process take the place of this one, unless it was told to stop, and reports
-// whether it does.
+// goes records that another process replaces this one, and returns true, unless the host was told
+// to stop.
 func (o *handover) goes() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -101,21 +102,22 @@ func (o *handover) goes() bool {
 	return o.wants
 }
 
-// stays has no other process take the place of this one: it was told to stop.
+// stays records that no other process replaces this one, because the host was told to stop.
 func (o *handover) stays() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.wants, o.stops = false, true
 }
 
-// keeps reports whether whoever connects after the drain finds a socket that listens.
+// keeps reports whether clients that connect after the drain find a listening socket.
 func (o *handover) keeps() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.wants || o.given.Activated
 }
 
-// take finds the socket for an address among those that were given. Nil is none.
+// take finds the socket for an address among the given ones. If there is none, it returns nil, or
+// an error if a service manager gave the sockets.
 func (o *handover) take(address string, stall time.Duration) (net.Listener, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -132,7 +134,8 @@ func (o *handover) take(address string, stall time.Duration) (net.Listener, erro
 			continue
 		}
 		if err := prepare(l, stall); err != nil {
-			return nil, errors.Join(fmt.Errorf("socket %s that this process was given: %w", l.Addr(), err), l.Close())
+			return nil, errors.Join(fmt.Errorf("socket %s that this process was given: %w", l.Addr(), err),
+				l.Close())
 		}
 		if o.taken == nil {
 			o.taken = map[*os.File]bool{}
@@ -141,12 +144,16 @@ func (o *handover) take(address string, stall time.Duration) (net.Listener, erro
 		return l, nil
 	}
 	if o.given.Activated && len(o.given.Files) > 0 {
-		return nil, fmt.Errorf("listen is %s, and none of the sockets that the service manager gave is: make both the same", address)
+		return nil, fmt.Errorf(
+			"listen is %s, and none of the sockets that the service manager gave is: make both the same",
+			address,
+		)
 	}
 	return nil, nil
 }
 
-// prepare sets what the sockets have that this process opens itself.
+// prepare gives a socket the options of sockets that this process opens itself. It refuses a socket
+// with SO_REUSEPORT.
 func prepare(l net.Listener, stall time.Duration) error {
 	s, ok := l.(syscall.Conn)
 	if _, tcp := l.(*net.TCPListener); !ok || !tcp {
@@ -157,12 +164,13 @@ func prepare(l net.Listener, stall time.Duration) error {
 		return err
 	}
 	if shared(raw) {
-		return errors.New("it has SO_REUSEPORT: any process of the same user could listen on its port and collect keys, take ReusePort= out")
+		return errors.New("it has SO_REUSEPORT: any process of the same user could listen on its port " +
+			"and collect keys, take ReusePort= out")
 	}
 	return options(raw, stall)
 }
 
-// names reports whether a configured address is that of a socket. Port 0 is any.
+// names reports whether a configured address is that of a socket. Port 0 matches any port.
 func names(address string, a net.Addr) bool {
 	if shown := a.Network() + ":" + a.String(); a.Network() == "unix" {
 		return shown == address
@@ -179,7 +187,8 @@ func names(address string, a net.Addr) bool {
 	return err == nil && slices.Contains(found, bound.Addr().Unmap().WithZone("").String())
 }
 
-// bound lets go of what the process before gave: what is used of it has been taken.
+// bound closes the given files once sockets are bound. Those in use have been duplicated. Files of
+// a service manager stay open for the next process.
 func (o *handover) bound() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -193,7 +202,7 @@ func (o *handover) bound() {
 	o.given.Files = nil
 }
 
-// end leaves a socket to the next process, if there is to be one.
+// end keeps a socket for the next process, if there is to be one.
 func (o *handover) end(l net.Listener) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -215,8 +224,8 @@ func (o *handover) end(l net.Listener) error {
 	return nil
 }
 
-// awaited reports whether a client is waited for: it has to answer a question of a server, or to
-// come back to a call, which it may do over a new connection.
+// awaited reports whether the host waits for a client: to answer a question of a server, or to come
+// back to a call. The client may do both over a new connection.
 func (h *host) awaited() (awaited bool) {
 	h.index.Each(func(s *session.Handle) bool { awaited = s.Awaited(); return !awaited })
 	return awaited

@@ -12,13 +12,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// open is a socket of ours, or with SO_REUSEPORT, and a file of it for another process.
+// open returns a socket made with the host's options, or with SO_REUSEPORT, and a file of it for
+// another process.
 func open(t *testing.T, reuse bool) (net.Listener, *os.File) {
 	t.Helper()
 	config := socket(time.Second)
 	if reuse {
 		config = &net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
-			return c.Control(func(fd uintptr) { _ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1) })
+			return c.Control(func(fd uintptr) {
+				_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1)
+			})
 		}}
 	}
 	l, err := config.Listen(context.Background(), "tcp", "127.0.0.1:0")
@@ -33,7 +36,7 @@ func open(t *testing.T, reuse bool) (net.Listener, *os.File) {
 	return l, f
 }
 
-// A socket that the process was given is used for its address, and whoever connected before there
+// A socket that the process was given is used for its address. A client that connected before there
 // was a listener is served.
 func TestGivenSocketIsTaken(t *testing.T) {
 	l, f := open(t, false)
@@ -70,13 +73,14 @@ func TestGivenSocketIsTaken(t *testing.T) {
 		}
 	}
 	o.given.Activated = true
-	if _, err := o.take("127.0.0.1:1", time.Second); err == nil || !strings.Contains(err.Error(), "service manager") {
+	if _, err := o.take("127.0.0.1:1", time.Second); err == nil ||
+		!strings.Contains(err.Error(), "service manager") {
 		t.Errorf("sockets of a service manager that the configuration does not name: got %v", err)
 	}
 }
 
-// SO_REUSEPORT lets any process of the same user listen on the port and collect keys: it is never
-// set, and refused on a socket that the process is given.
+// SO_REUSEPORT lets any process of the same user listen on the port and collect keys. It is never
+// set, and a given socket that has it is refused.
 func TestNoPortIsShared(t *testing.T) {
 	for _, reuse := range []bool{false, true} {
 		l, f := open(t, reuse)
@@ -98,7 +102,7 @@ func TestNoPortIsShared(t *testing.T) {
 	}
 }
 
-// A host that is not to be followed by another leaves nothing open.
+// A host that no other host replaces leaves no socket open.
 func TestSocketsAreLeftOnDemand(t *testing.T) {
 	for _, wants := range []bool{false, true} {
 		l, f := open(t, false)
@@ -131,7 +135,7 @@ func TestSocketsAreLeftOnDemand(t *testing.T) {
 	}
 }
 
-// A host that was told to stop is not replaced, whichever it was told first.
+// A host that was told to stop is not replaced, in whichever order it was told.
 func TestHostThatStopsIsNotReplaced(t *testing.T) {
 	for _, first := range []bool{false, true} {
 		r := &Running{h: &host{}}

@@ -14,8 +14,8 @@ import (
 	"mcpd/telemetry"
 )
 
-// Clients that open a connection for each request while the listener closes are answered or
-// refused: no connection that they have is reset.
+// Clients open a connection for each request while the listener closes. They are answered or
+// refused; none of their connections is reset.
 func TestClosingListenerResetsNoConnection(t *testing.T) {
 	for range 2 {
 		var told []telemetry.Event
@@ -39,7 +39,7 @@ func TestClosingListenerResetsNoConnection(t *testing.T) {
 	}
 }
 
-// callOnce makes one request over a connection of its own, and reports whether it was answered.
+// callOnce makes one request over its own connection, and reports whether it was answered.
 func callOnce(t *testing.T, address string) bool {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {

@@ -42,50 +42,53 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// host is what the rows of the tree are made from: the configuration, and the few values that outlive every actor.
+// host holds what the rows of the tree are made from: the configuration, and the few values that
+// outlive every actor.
 type host struct {
 	settings atomic.Pointer[settings]
 	options  Options
 	self     protocol.Implementation
-	clock    clock.Clock  // the hour, for what people read
-	awake    *clock.Awake // what may take how long
+	clock    clock.Clock  // time of day, for people
+	awake    *clock.Awake // elapsed time, for time-outs
 	faults   *fault.Registry
 	recorder *telemetry.Recorder
 	metrics  *telemetry.Metrics
 	system   *otp.System
 	spawner  *stdio.Spawner
-	last     *process.Last // closes what the process manager could not
+	last     *process.Last // closes what the process manager could not close
 	store    *streamable.Store
-	state    *store.Store // nil when nothing survives this host
+	state    *store.Store // nil when nothing outlives this host
 	records  *storage.Restorer
 	index    *session.Index
 	edge     *Edge
 	memory   quota.Memory
-	kept     *quota.Ledger // what tenants keep
+	kept     *quota.Ledger // bytes that tenants keep
 	standing ladder.Board  // of the tenants
-	endings  sync.Map      // by tenant: an ending, while its supervisor ends by itself
+	endings  sync.Map      // by tenant: an ending, while the tenant's supervisor ends by itself
 	pools    pools
 	marks    marks
-	rooms    sync.Map   // by tenant: a *rooms
-	ring     *seal.Ring // seals what clients carry for us
-	instance string     // of this host, in what it seals
+	rooms    sync.Map   // by tenant: *rooms
+	ring     *seal.Ring // seals what clients carry for the host
+	instance string     // id of this host, in sealed values
 	nextID   atomic.Uint64
-	// instances numbers those of built-in servers, whose rows need ids.
+	// instances numbers the instances of built-in servers, whose rows need ids.
 	instances atomic.Uint64
-	known     declared[uint32, *client.Known]       // by the revision of the configuration
+	known     declared[uint32, *client.Known]       // by revision of the configuration
 	dialects  declared[string, *streamable.Dialect] // by URL
 	phase     atomic.Uint32                         // admin.Phase
 	drain     atomic.Pointer[drain]
 	handover  handover
 	addrs     addrs
-	// connections are those of the MCP listener, once there is one.
+	// connections are the connections of the MCP listener, nil before there is a listener.
 	connections atomic.Pointer[streamable.Connections]
-	// certificate is that of the MCP listener, if it has one, and renew asks for a look at its files.
+	// certificate is the certificate of the MCP listener, if it has one. A send on renew requests a
+	// look at its files.
 	certificate atomic.Pointer[streamable.Certificate]
 	renew       chan struct{}
-	// front is the handler of the last MCP listener there was; nil before the first.
+	// front is the handler of the latest MCP listener, nil before the first.
 	front atomic.Pointer[streamable.Handler]
-	// nextCertificate is that of a configuration that is about to apply, if it is in other files.
+	// nextCertificate is the certificate of a configuration that is about to apply, if it is in other
+	// files.
 	nextCertificate atomic.Pointer[streamable.Certificate]
 }
 
@@ -93,8 +96,10 @@ func (h *host) eventLog() (suture.Service, error) { return h.recorder, nil }
 
 func (h *host) sessionOptions() session.Options {
 	return session.Options{
-		Clock:       h.awake,
-		Pool:        func(name string) (otp.Ref, bool) { return h.system.Whereis(root + "/tenants/" + name + "/server_sup") },
+		Clock: h.awake,
+		Pool: func(name string) (otp.Ref, bool) {
+			return h.system.Whereis(root + "/tenants/" + name + "/server_sup")
+		},
 		Limit:       func(name string) int { return h.now().limits(name).MaxSessions },
 		OfPrincipal: func(name string) int { return h.now().limits(name).MaxPrincipalSessions },
 		Idle:        func(name string) time.Duration { return h.now().limits(name).SessionIdle },
@@ -102,23 +107,28 @@ func (h *host) sessionOptions() session.Options {
 		Total:       func() int { return h.now().config.MaxSessions },
 		Tenants:     func() int { return len(h.now().config.Tenants) },
 		Principals:  func(name string) int { return len(h.now().names[name]) },
-		// Whoever has started an embedded host is its client, and needs no key.
-		Serves: func(ep streamable.Endpoint) bool { return h.options.Embedded || h.now().serves(ep) }, Parting: h.now().config.Drain,
+		// The program that starts an embedded host is its client, and needs no key.
+		Serves: func(ep streamable.Endpoint) bool {
+			return h.options.Embedded || h.now().serves(ep)
+		}, Parting: h.now().config.Drain,
 		Store: h.store, Emit: h.recorder.Emit,
-		Storage: func() otp.Ref { return h.core("storage") }, Restore: h.stored(store.Sessions), Events: h.stored(store.Events), Records: h.records,
+		Storage: func() otp.Ref {
+			return h.core("storage")
+		}, Restore: h.stored(store.Sessions), Events: h.stored(store.Events), Records: h.records,
 		Random: h.options.Simulation.Random,
 	}
 }
 
 func (h *host) requestOptions(t *tenant.Tenant) request.Options {
 	return request.Options{
-		Tenant: t.Name, Pending: h.pending(t), Kept: h.kept.Of(t.Name), OfPrincipal: h.ofPrincipal(t), Emit: h.recorder.Emit, Most: &h.marks.requests,
+		Tenant: t.Name, Pending: h.pending(t), Kept: h.kept.Of(t.Name), OfPrincipal: h.ofPrincipal(t),
+		Emit: h.recorder.Emit, Most: &h.marks.requests,
 		Meter:  request.NewMeters(h.requests(t.Name), h.awake.Now),
 		Failed: h.metrics.Error,
 	}
 }
 
-// requests counts those of a tenant, by server and method.
+// requests returns the request counters of a tenant, by server and method.
 func (h *host) requests(tenant string) func(server, method string) *telemetry.Requests {
 	return func(server, method string) *telemetry.Requests {
 		return h.metrics.Requests(tenant, server, method)
@@ -127,33 +137,45 @@ func (h *host) requests(tenant string) func(server, method string) *telemetry.Re
 
 func (h *host) configurationOptions() configuration.Options {
 	return configuration.Options{
-		Load:  h.load,
-		Now:   func() (*config.Config, configuration.Applied) { now := h.now(); return now.config, now.applied },
+		Load: h.load,
+		Now: func() (*config.Config, configuration.Applied) {
+			now := h.now()
+			return now.config, now.applied
+		},
 		Apply: h.apply, Storage: func() otp.Ref { return h.core("storage") },
 		Tenants: func() otp.Ref {
 			ref, _ := h.system.Whereis(root + "/tenants")
 			return ref
 		},
-		Tenant:   func(name string) otp.Child { return h.tenant(h.now().tenants[name]) },
-		Catalog:  func(name string) otp.Ref { return h.at(&tenant.Tenant{Name: name}, "catalog") },
-		Sessions: func() otp.Ref { return h.core("session_manager") }, Open: h.index.Holds, Emit: h.recorder.Emit,
+		Tenant:  func(name string) otp.Child { return h.tenant(h.now().tenants[name]) },
+		Catalog: func(name string) otp.Ref { return h.at(&tenant.Tenant{Name: name}, "catalog") },
+		Sessions: func() otp.Ref {
+			return h.core("session_manager")
+		}, Open: h.index.Holds, Emit: h.recorder.Emit,
 	}
 }
 
 func (h *host) noticeOptions(t *tenant.Tenant) notification.Options {
 	return notification.Options{
-		Tenant: t.Name, Emit: h.recorder.Emit, Most: &h.marks.notices, Kept: h.kept.Of(t.Name), Forgot: func() { h.tellTenant(t, session.Reconfigured{}) },
+		Tenant: t.Name, Emit: h.recorder.Emit, Most: &h.marks.notices, Kept: h.kept.Of(t.Name),
+		Forgot: func() {
+			h.tellTenant(t, session.Reconfigured{})
+		},
 	}
 }
 
-// tellTenant sends every session of a tenant the same. One without an actor asks when it has one.
+// tellTenant sends msg to every session of a tenant. A session without an actor asks for the state
+// once it has one.
 func (h *host) tellTenant(t *tenant.Tenant, msg any) {
-	for _, s := range h.index.InOrder(func(s *session.Handle) bool { return s.Endpoint().Tenant == t.Name }) {
+	for _, s := range h.index.InOrder(func(s *session.Handle) bool {
+		return s.Endpoint().Tenant == t.Name
+	}) {
 		_ = s.Send(msg)
 	}
 }
 
-// at is the address of a row of this tenant. It is looked up when it is needed, because rows are made as the tree starts.
+// at returns the address of a row of this tenant. It is looked up at each use, because rows are
+// made while the tree starts.
 func (h *host) at(t *tenant.Tenant, row string) otp.Ref {
 	ref, _ := h.system.Whereis(root + "/tenants/" + t.Name + "/" + row)
 	return ref
@@ -166,9 +188,12 @@ func (h *host) core(row string) otp.Ref {
 
 func (h *host) catalogOptions(t *tenant.Tenant) catalog.Options {
 	return catalog.Options{
-		Tenant:    h.current(t),
-		Upstreams: func() (otp.Ref, bool) { return h.system.Whereis(root + "/tenants/" + t.Name + "/client_sup") },
-		Connection: func(s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, self protocol.Implementation, r *client.Left, from otp.Ref) otp.Child {
+		Tenant: h.current(t),
+		Upstreams: func() (otp.Ref, bool) {
+			return h.system.Whereis(root + "/tenants/" + t.Name + "/client_sup")
+		},
+		Connection: func(s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities,
+			self protocol.Implementation, r *client.Left, from otp.Ref) otp.Child {
 			return h.connection(h.current(t)(), s, k, declare, self, r, from)
 		},
 		Dispatcher:  h.at(t, "notification_dispatcher"),
@@ -185,13 +210,14 @@ func (h *host) catalogOptions(t *tenant.Tenant) catalog.Options {
 	}
 }
 
-// session is the template of a tenant's sessions. What they share is made with the first of them, when the rows that they talk to are
-// there; rows stay for as long as the tree does.
+// session returns the template of a tenant's sessions. The options that they share are made for the
+// first session, when the rows that they refer to exist. These rows stay as long as the tree.
 func (h *host) session(t *tenant.Tenant, kept func() *task.Options) func(args any) otp.Behaviour {
 	shared := sync.OnceValue(func() *server.Options {
 		return &server.Options{
 			Tenant: h.current(t), Self: h.self,
-			Versions: h.core("protocol_version"), Requests: h.at(t, "request_manager"), Catalog: h.at(t, "catalog"), Notices: h.at(t, "notification_dispatcher"),
+			Versions: h.core("protocol_version"), Requests: h.at(t, "request_manager"),
+			Catalog: h.at(t, "catalog"), Notices: h.at(t, "notification_dispatcher"),
 			NextID: &h.nextID, Failed: h.metrics.Error, Emit: h.recorder.Emit,
 			Held: h.heldOptions(t), HeldCalls: func() otp.Ref { return h.at(t, "held_sup") },
 			HeldCall: func(row string) (otp.Ref, bool) {
@@ -207,23 +233,29 @@ func (h *host) session(t *tenant.Tenant, kept func() *task.Options) func(args an
 	return func(args any) otp.Behaviour { return server.New(shared(), args.(session.Args)) }
 }
 
-// heldOptions are what the held calls of a tenant share.
+// heldOptions returns the options that the held calls of a tenant share.
 func (h *host) heldOptions(t *tenant.Tenant) *held.Options {
-	return &held.Options{Ring: h.ring, Instance: h.instance, Park: h.parkTime(t), Requests: h.at(t, "request_manager"), Kept: h.kept.Of(t.Name)}
+	return &held.Options{
+		Ring: h.ring, Instance: h.instance, Park: h.parkTime(t), Requests: h.at(t, "request_manager"),
+		Kept: h.kept.Of(t.Name),
+	}
 }
 
-// taskOptions are what the tasks of a tenant share, made with the first of them or with the first session.
+// taskOptions returns the options that the tasks of a tenant share. They are made for the first
+// task or the first session.
 func (h *host) taskOptions(t *tenant.Tenant) func() *task.Options {
 	return sync.OnceValue(func() *task.Options {
 		return &task.Options{
-			Requests: h.at(t, "request_manager"), Catalog: h.at(t, "catalog"), NextID: &h.nextID, Timeout: h.requestTimeout(t),
-			Index: &task.Index{}, Kept: h.kept.Of(t.Name), Tenant: t.Name, Storage: h.core("storage"), Home: h.home(t),
+			Requests: h.at(t, "request_manager"), Catalog: h.at(t, "catalog"), NextID: &h.nextID,
+			Timeout: h.requestTimeout(t),
+			Index:   &task.Index{}, Kept: h.kept.Of(t.Name), Tenant: t.Name, Storage: h.core("storage"),
+			Home:    h.home(t),
 			Session: func(id string) (request.Owner, bool) { return h.index.Get(id) },
 		}
 	})
 }
 
-// tenants are the rows of those that are to run.
+// tenants returns the rows of the tenants that are to run.
 func (h *host) tenants() []otp.Child {
 	var rows []otp.Child
 	tenants := h.now().config.Tenants
@@ -235,7 +267,8 @@ func (h *host) tenants() []otp.Child {
 	return rows
 }
 
-// release hands a transport of a tenant to the process manager for closing.
+// release returns a function that hands a transport of a tenant to the process manager, which
+// closes it.
 func (h *host) release(tenant string) func(up transport.Upstream) {
 	return func(up transport.Upstream) {
 		m := &process.Release{Tenant: tenant, Upstream: up, Last: h.last}
@@ -245,13 +278,15 @@ func (h *host) release(tenant string) func(up transport.Upstream) {
 	}
 }
 
-// health is what /readyz answers. It never depends on a server.
+// health is the answer of /readyz. It never depends on a server.
 func (h *host) health() admin.Health { return h.healthOf(h.snapshot()) }
 
-// readiness is the same for metrics.
+// readiness returns the answer of /readyz in the form of the metrics.
 func (h *host) readiness(tree otp.Node) telemetry.Readiness {
 	health := h.healthOf(tree)
-	r := telemetry.Readiness{State: health.Status(), States: admin.States, Checks: make(map[string]bool, len(health.Checks))}
+	r := telemetry.Readiness{
+		State: health.Status(), States: admin.States, Checks: make(map[string]bool, len(health.Checks)),
+	}
 	for _, c := range health.Checks {
 		r.Checks[c.Name] = c.OK
 	}
@@ -270,15 +305,17 @@ func (h *host) healthOf(tree otp.Node) admin.Health {
 		log.OK, log.Detail = false, "nobody reads the log"
 	}
 	health.Checks = append(health.Checks, log,
-		h.durability(tree), h.recordsCheck(), h.memoryCheck(tree), h.connectionsCheck(), h.standings(), components(tree))
+		h.durability(tree), h.recordsCheck(), h.memoryCheck(tree), h.connectionsCheck(), h.standings(),
+		components(tree))
 	if why := h.options.Safe; why != "" {
 		health.Checks = append(health.Checks, admin.Check{Name: "safe_mode", Required: true, Detail: why})
 	}
 	return health
 }
 
-// up reports whether a row runs, and the supervisors below it. A worker that is being restarted in place takes messages all the while.
-// What is paused, and the tenants, have checks of their own: they take nobody else's service.
+// up reports whether a row and the supervisors below it run. A worker that is being restarted in
+// place still takes messages. Paused rows and the tenants have checks of their own, because they do
+// not affect other rows.
 func up(n otp.Node) bool {
 	if n.Status == otp.Paused {
 		return true
@@ -297,7 +334,7 @@ func up(n otp.Node) bool {
 	return true
 }
 
-// sessions is what the admin listener shows of the sessions.
+// sessions yields the sessions for the admin listener.
 func (h *host) sessions() iter.Seq[*mcpdv1.Session] {
 	return func(yield func(*mcpdv1.Session) bool) {
 		h.index.Each(func(s *session.Handle) bool { return yield(describe(s)) })
@@ -308,7 +345,8 @@ func describe(s *session.Handle) *mcpdv1.Session {
 	ep := s.Endpoint()
 	d := &mcpdv1.Session{
 		Id: s.Row(), Tenant: ep.Tenant, Server: ep.Server, Principal: ep.Principal,
-		Transport: s.Transport(), Opened: timestamppb.New(s.Opened()), LastUsed: timestamppb.New(s.LastActive()),
+		Transport: s.Transport(), Opened: timestamppb.New(s.Opened()),
+		LastUsed: timestamppb.New(s.LastActive()),
 	}
 	d.Streams, d.InFlight = telemetry.Count(s.Streams().Open()), telemetry.Count(s.Calls().Len())
 	d.Subscriptions, d.Peer = telemetry.Count(s.Subscriptions()), s.IsPeer()
@@ -323,7 +361,7 @@ func describe(s *session.Handle) *mcpdv1.Session {
 	return d
 }
 
-// locate tells from a row's path whose it is.
+// locate returns the tenant, server or session that a row belongs to, from its path.
 func locate(path string) telemetry.Where {
 	parts := strings.Split(path, "/")
 	if len(parts) < 3 || parts[1] != "tenants" {

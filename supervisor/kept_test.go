@@ -9,8 +9,8 @@ import (
 	"mcpd/protocol"
 )
 
-// What a peer keeps of its client's capabilities has their fingerprint, by which the peer is found
-// again, and what the policy asks for. It has nothing else.
+// A peer keeps the fingerprint of its client's capabilities, by which it is found again, and the
+// capabilities that the policy requires. It keeps nothing else.
 func TestPeerKeepsWhatMatters(t *testing.T) {
 	for declared, want := range map[string]string{
 		`{}`: `{}`,
@@ -33,9 +33,10 @@ func TestPeerKeepsWhatMatters(t *testing.T) {
 	}
 }
 
-// A connection ends before the set of capabilities that its server was told of is forgotten.
+// A connection ends before the host forgets the set of capabilities that the server was told.
 func TestSetsOutlastTheirConnections(t *testing.T) {
 	if linger >= session.SetLinger-session.SetLinger/4 {
-		t.Errorf("a connection stays for %v after its last session, a set for %v", linger, session.SetLinger)
+		t.Errorf("a connection stays for %v after its last session, a set for %v", linger,
+			session.SetLinger)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"mcpd/actors/client"
 )
 
-// knownOf is what the connections to a server, as it was declared in a revision, know of it from
-// each other.
+// knownOf returns what the connections to a server share about it, for one revision of its
+// declaration.
 func (h *host) knownOf(name serverName, revision uint32) *client.Known {
 	return h.known.of(
 		h.now, name, revision,
@@ -16,7 +16,7 @@ func (h *host) knownOf(name serverName, revision uint32) *client.Known {
 	)
 }
 
-// allRecords yields how many records the host keeps beside those of its rows.
+// allRecords yields how many records the host keeps besides those of its rows.
 func (h *host) allRecords() iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		for kind, n := range h.knownRecords() {
@@ -30,7 +30,7 @@ func (h *host) allRecords() iter.Seq2[string, int] {
 	}
 }
 
-// knownRecords yields how much is known.
+// knownRecords yields how many records all values of client.Known hold, by kind.
 func (h *host) knownRecords() iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		for _, known := range h.known.values() {

@@ -9,7 +9,7 @@ import (
 	"mcpd/gateway/tenant"
 )
 
-// hostOf is a host whose configuration has one tenant, acme, with these servers.
+// hostOf returns a host whose configuration has one tenant, acme, with these servers.
 func hostOf(servers ...string) *host {
 	h := &host{}
 	h.settings.Store(settingsOf(servers...))
@@ -21,10 +21,12 @@ func settingsOf(servers ...string) *settings {
 	for _, name := range servers {
 		acme.Servers = append(acme.Servers, tenant.Server{Name: name})
 	}
-	return newSettings(&config.Config{Tenants: []config.Tenant{{Tenant: acme}}}, configuration.Applied{})
+	return newSettings(&config.Config{Tenants: []config.Tenant{{Tenant: acme}}},
+		configuration.Applied{})
 }
 
-// What is known of a server is forgotten when the server is declared otherwise, or not at all.
+// The shared knowledge of a server is forgotten when the server is declared differently, or
+// removed.
 func TestKnownServersAreForgotten(t *testing.T) {
 	h := hostOf("files", "search", "old")
 	files := serverName{"acme", "files"}

@@ -7,20 +7,22 @@ import (
 	"mcpd/gateway/quota"
 )
 
-// lineRate bounds the lines of one server that the log gets beside its messages: some stack traces at once, and then what a person can still
-// follow. What is more is counted with the next one that passes.
+// lineRate limits the lines of one server that go to the log. It applies separately to its standard
+// error and to lines on its standard output that are no messages. Some stack traces pass at once,
+// and then as many lines as a person can still follow. Further lines are counted and reported with
+// the next line that passes.
 var lineRate = quota.Rate{Every: time.Second / 50, Burst: 500}
 
 // maxSample is how much of a line is passed on, in bytes.
 const maxSample = 256
 
-// lines are those of one server, whatever instance of it writes them.
+// lines rate-limits one kind of lines of one server, from all its instances.
 type lines struct {
 	tell func(count uint32, sample string)
 
-	mu     sync.Mutex // guards what follows: old and new instances overlap
+	mu     sync.Mutex // guards the fields below: old and new instances overlap
 	bucket quota.Bucket
-	count  uint32 // not told of
+	count  uint32 // not reported yet
 }
 
 func (l *lines) line(now time.Time, text string) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A server that floods its log is told of so often and no more, and no line of it is forgotten in the count.
+// Log lines of a flooding server are reported at a limited rate, and every line is counted.
 func TestLinesOfAServerAreSampled(t *testing.T) {
 	told, all := 0, uint32(0)
 	l := &lines{tell: func(count uint32, sample string) {

@@ -27,14 +27,16 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// admin is the admin listener's row.
+// admin makes the service of the admin listener.
 func (h *host) admin() (suture.Service, error) {
 	if h.options.Embedded {
 		return idle{}, nil
 	}
 	o := admin.Options{
-		Tree: h.snapshot, Health: h.health, Recorder: h.recorder, Sessions: h.sessions, Metrics: h.metrics.Gatherer(),
-		Tokens: h.options.Tokens, Clock: h.clock, Reload: h.reload, Config: h.applied, Servers: h.servers, Operate: h.operate,
+		Tree: h.snapshot, Health: h.health, Recorder: h.recorder, Sessions: h.sessions,
+		Metrics: h.metrics.Gatherer(),
+		Tokens:  h.options.Tokens, Clock: h.clock, Reload: h.reload, Config: h.applied,
+		Servers: h.servers, Operate: h.operate,
 		Tenants: h.tenantList, OperateTenant: h.operateTenant,
 	}
 	if h.options.Chaos {
@@ -53,7 +55,7 @@ func (h *host) admin() (suture.Service, error) {
 	return s, nil
 }
 
-// listeners are the rows of the listeners' supervisor. An embedded host has none.
+// listeners returns the rows of the listeners' supervisor. An embedded host has none.
 func (h *host) listeners() []otp.Child {
 	if h.options.Embedded {
 		return nil
@@ -65,21 +67,28 @@ func (h *host) listeners() []otp.Child {
 	return append(rows, service("mcp", h.now().config.Drain+second, h.mcp))
 }
 
-// mcp is the MCP listener's row.
+// mcp makes the service of the MCP listener.
 func (h *host) mcp() (suture.Service, error) {
 	config := h.now().config
 	trusted := func() []netip.Prefix { return h.now().config.TrustedProxies }
 	unread := drops.NewShared(h.awake, h.recorder.Emit)
 	handler := streamable.NewHandler(streamable.Options{
-		Host: h.edge, Closing: h.closing, Store: h.store, Admission: func() *streamable.Admission { return h.now().admission },
-		KeepAlive: config.Edge.KeepAliveTime, Stall: config.Edge.StallTime, StreamAge: config.Edge.StreamAge,
-		Refused: h.refused,
-		Room:    func(ep streamable.Endpoint) *transport.Room { return h.answersOf(ep.Tenant) }, Bodies: h.bodiesOf, Reserve: h.reserveBody, Beyond: h.beyondRoom,
+		Host: h.edge, Closing: h.closing, Store: h.store, Admission: func() *streamable.Admission {
+			return h.now().admission
+		},
+		KeepAlive: config.Edge.KeepAliveTime, Stall: config.Edge.StallTime,
+		StreamAge: config.Edge.StreamAge,
+		Refused:   h.refused,
+		Room: func(ep streamable.Endpoint) *transport.Room {
+			return h.answersOf(ep.Tenant)
+		}, Bodies: h.bodiesOf, Reserve: h.reserveBody, Beyond: h.beyondRoom,
 		Cut: func(tenant string) {
 			h.recorder.Emit(telemetry.Rejected{Where: telemetry.Where{Tenant: tenant}, Reason: slowConsumer})
 		},
 		Dropped: func(tenant string, n int) {
-			unread.Notification(telemetry.NotificationDropped{Where: telemetry.Where{Tenant: tenant}, Reason: slowConsumer, Count: uint32(n)})
+			unread.Notification(telemetry.NotificationDropped{
+				Where: telemetry.Where{Tenant: tenant}, Reason: slowConsumer, Count: uint32(n),
+			})
 		},
 	})
 	path := func(r *http.Request) string { return h.now().path(r) }
@@ -91,7 +100,7 @@ func (h *host) mcp() (suture.Service, error) {
 		clock: h.awake, budget: config.Drain, begins: h.drain.Store, idle: h.idle, unread: unread,
 		handover: &h.handover, awaited: h.awaited, ends: func() { h.hangUp(); handler.Drain() },
 	}
-	h.drain.Store(nil) // a listener that was restarted
+	h.drain.Store(nil) // the listener may have been restarted
 	h.front.Store(handler)
 	connections := h.newConnections(trusted)
 	h.connections.Store(connections)
@@ -101,7 +110,9 @@ func (h *host) mcp() (suture.Service, error) {
 			h.hangUp()
 			handler.Drain()
 		}},
-		HeaderTime: config.Edge.HeaderTime, IdleTime: config.Edge.IdleTime, HeaderBytes: int(config.Edge.HeaderBytes), HTTP2Streams: config.Edge.HTTP2Streams, H2C: config.H2C,
+		HeaderTime: config.Edge.HeaderTime, IdleTime: config.Edge.IdleTime,
+		HeaderBytes: int(config.Edge.HeaderBytes), HTTP2Streams: config.Edge.HTTP2Streams,
+		H2C:         config.H2C,
 		Panicked:    h.panicked,
 		Connections: connections, Certificate: h.certificate.Load(), Logger: h.options.Logger,
 	})
@@ -124,10 +135,11 @@ func (h *host) mcp() (suture.Service, error) {
 	return row, nil
 }
 
-// slowConsumer is the word for a client that reads too slowly.
+// slowConsumer is the reason in metrics and events for a client that reads too slowly.
 const slowConsumer = "slow_consumer"
 
-// hosts are the names by which a client may call this host: those of loopback, those that `listen` has, and the configured.
+// hosts returns the names by which a client may call this host: the loopback names, the names in
+// `listen`, and the configured ones.
 func hosts(c *config.Config) []string {
 	names := append(streamable.LoopbackHosts(), c.Hosts...)
 	for _, listen := range c.Listen {
@@ -145,20 +157,21 @@ func hosts(c *config.Config) []string {
 	return names
 }
 
-// keepAlive finds out within 45 s that the machine of a client to which nothing is sent is gone.
+// keepAlive detects within 45 s that a client's machine is gone while nothing is sent to the
+// client.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 15 * second, Interval: 5 * second, Count: 6}
 
 const (
-	// parting is how long the streams of clients stay after their last answer, so that they read it
-	// before they miss the stream.
+	// parting is how long the streams of clients stay open after their last answer, so that clients
+	// read it before they notice that the stream is gone.
 	parting = 300 * time.Millisecond
-	// lookEvery is how often a host that drains looks whether requests are in flight.
+	// lookEvery is how often a draining host checks if requests are in flight.
 	lookEvery = 50 * time.Millisecond
 )
 
-// lastWords returns when no request is in flight, or soon after it has had those answered that still
-// are near the end of the drain. Open streams stay until then: a client that cannot get its stream
-// back may give up its requests too.
+// lastWords returns when no request is in flight. Near the end of the drain it has the remaining
+// requests answered, and returns soon after. Open streams stay until then, because a client that
+// cannot get its stream back may give up its requests too.
 func (h *host) lastWords(d *drain) {
 	if !h.busy() {
 		return
@@ -170,31 +183,34 @@ func (h *host) lastWords(d *drain) {
 	}
 	h.answer()
 	if !h.quiet(reading / 2) {
-		h.answer() // what was on its way from its session to the request manager
+		h.answer() // requests that were between their session and the request manager
 	}
 }
 
-// answer has every request in flight answered, wherever it is: the host is stopping.
+// answer has every in-flight request answered, wherever it is, with the error that the host is
+// stopping.
 func (h *host) answer() {
 	h.tell(session.Stop{})
 	tenants := h.now().config.Tenants
 	for i := range tenants {
-		_ = h.at(&tenants[i].Tenant, "request_manager").Send(&request.Stop{}) // one that is not there has answered them itself
+		// A request manager that does not run has answered its requests itself.
+		_ = h.at(&tenants[i].Tenant, "request_manager").Send(&request.Stop{})
 	}
 }
 
-// hangUp ends the subscriptions of clients that have no stream beside their requests: each holds the response to one open.
+// hangUp ends the subscriptions of clients that have no stream besides their requests: each keeps
+// one response open.
 func (h *host) hangUp() { h.tell(session.HangUp{}) }
 
-// tell tells every session.
+// tell sends msg to every session.
 func (h *host) tell(msg any) {
 	h.index.Each(func(s *session.Handle) bool {
-		_ = s.Send(msg) // one without an actor has neither requests nor subscriptions
+		_ = s.Send(msg) // one without an actor has no requests and no subscriptions
 		return true
 	})
 }
 
-// quiet waits until no request is in flight, and reports that within a time there was none.
+// quiet waits until no request is in flight. It returns false if that takes longer than within.
 func (h *host) quiet(within time.Duration) bool {
 	wait, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
@@ -219,7 +235,7 @@ func (h *host) busy() (busy bool) {
 	return busy
 }
 
-// idle is how long no message has come and none was in flight, 0 while there is one.
+// idle returns how long no message has come and none was in flight, 0 while one is.
 func (h *host) idle() time.Duration {
 	if h.busy() {
 		return 0
@@ -235,18 +251,18 @@ type listener struct {
 	sockets     []net.Listener // at least one; they accept through the gates
 	clock       clock.Clock
 	budget      time.Duration        // of the drain
-	begins      func(*drain)         // is told of the drain
+	begins      func(*drain)         // gets the drain when it begins
 	idle        func() time.Duration // how long nothing was in flight
-	awaited     func() bool          // whether a client is waited for
+	awaited     func() bool          // reports whether a client is waited for
 	ends        func()               // ends the streams that only wait
-	unread      *drops.Shared        // what clients were not given
-	parting     atomic.Bool          // every answer is its connection's last
+	unread      *drops.Shared        // counts notifications that clients did not get
+	parting     atomic.Bool          // every answer is the last of its connection
 	connections *streamable.Connections
 
 	handover *handover
 }
 
-// lastAnswers ends connections with their answers when the time has come.
+// lastAnswers ends connections with their answers once parting is set.
 func (l *listener) lastAnswers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if l.parting.Load() {
@@ -267,8 +283,8 @@ func (l *listener) Serve(ctx context.Context) error {
 	return err
 }
 
-// accept serves what each socket accepts until all are closed. An error of one closes the others:
-// the supervisor then starts all of them anew.
+// accept serves the connections of each socket until all sockets are closed. An error of one closes
+// the others; the supervisor then starts all of them again.
 func (l *listener) accept() error {
 	others := make(chan error, len(l.sockets))
 	for _, s := range l.sockets[1:] {
@@ -296,20 +312,20 @@ func (l *listener) accept() error {
 	return err
 }
 
-// closeSockets may be called more than once.
+// closeSockets closes all sockets. It may be called more than once.
 func (l *listener) closeSockets() {
 	for _, s := range l.sockets {
 		_ = s.Close()
 	}
 }
 
-// stop accepts connections until the drain is over, because whoever has to answer a question, cancel
-// a call or get a stream back may come over a new one. Then the socket is closed, and what it has
-// accepted goes on until the end of the budget.
+// stop accepts connections until the drain is over, because a client that has to answer a question,
+// cancel a call or get a stream back may come over a new one. Then it closes the sockets. Accepted
+// connections continue until the end of the budget.
 func (l *listener) stop(ctx context.Context) error {
 	d := &drain{begun: l.clock.Now(), budget: l.budget, hands: l.handover.keeps()}
 	l.begins(d)
-	last := lookEvery // how long nobody new is let in before the sockets close
+	last := lookEvery // time without new connections before the sockets close
 	for busy := (time.Time{}); ; pause(min(lookEvery, l.budget/20)) {
 		now, idle := l.clock.Now(), l.idle()
 		if idle == 0 {
@@ -331,8 +347,8 @@ func (l *listener) stop(ctx context.Context) error {
 	}
 	l.shut(d.hands)
 	if !d.hands {
-		// Connected clients are answered first: a server that shuts down does not answer the
-		// requests that it reads.
+		// First answer the connected clients: a server that shuts down does not answer the requests that
+		// it still reads.
 		for _, g := range l.gates {
 			streamable.DropHandshakes(g)
 		}
@@ -353,14 +369,14 @@ func (l *listener) stop(ctx context.Context) error {
 	return left
 }
 
-// shut has the sockets accept nobody for now, or everybody again.
+// shut makes the sockets stop accepting for now, or accept again.
 func (l *listener) shut(shut bool) {
 	for _, g := range l.gates {
 		g.shut(shut)
 	}
 }
 
-// idle is the admin row of a host without listeners.
+// idle replaces the admin listener of a host without listeners.
 type idle struct{}
 
 func (idle) Serve(ctx context.Context) error {

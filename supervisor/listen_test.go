@@ -18,7 +18,7 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// draining is a listener with a server of its own; idle is how long nothing was in flight.
+// draining returns a listener with its own server. idle returns how long nothing was in flight.
 func draining(t *testing.T, idle func() time.Duration, told *[]telemetry.Event) *listener {
 	t.Helper()
 	l, err := socket(time.Minute).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -28,7 +28,8 @@ func draining(t *testing.T, idle func() time.Duration, told *[]telemetry.Event) 
 	return listenerOn([]net.Listener{l}, idle, told)
 }
 
-func listenerOn(sockets []net.Listener, idle func() time.Duration, told *[]telemetry.Event) *listener {
+func listenerOn(sockets []net.Listener, idle func() time.Duration,
+	told *[]telemetry.Event) *listener {
 	l := &listener{
 		clock: clock.System, budget: time.Minute, begins: func(*drain) {}, idle: idle,
 		handover: &handover{}, awaited: func() bool { return false }, ends: func() {},
@@ -46,8 +47,8 @@ func listenerOn(sockets []net.Listener, idle func() time.Duration, told *[]telem
 	return l
 }
 
-// A client between two requests when the listener is told to stop has an answer to the next one,
-// and it says that the connection ends.
+// A client that is between two requests when the listener is told to stop gets an answer to the
+// next one. The answer says that the connection ends.
 func TestNoRequestCrossesWithTheEndOfItsConnection(t *testing.T) {
 	var told []telemetry.Event
 	l := draining(t, func() time.Duration { return time.Hour }, &told)
@@ -74,7 +75,7 @@ func TestNoRequestCrossesWithTheEndOfItsConnection(t *testing.T) {
 	if _, err := net.Dial("tcp", l.sockets[0].Addr().String()); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("got %v from a listener that has ended", err)
 	}
-	if len(told) != 2 { // also what was not due yet
+	if len(told) != 2 { // includes the report that was not due yet
 		t.Errorf("told of %+v, want all that was dropped", told)
 	}
 }
@@ -134,7 +135,8 @@ func (c *caller) ask() *http.Response {
 }
 
 func (c *caller) try() (*http.Response, error) {
-	if _, err := fmt.Fprint(c.conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"); err != nil {
+	if _, err := fmt.Fprint(c.conn,
+		"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"); err != nil {
 		return nil, err
 	}
 	r, err := http.ReadResponse(c.answers, nil)

@@ -19,46 +19,52 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// historyShare is the part of the memory that histories for clients that come back may fill: one in four.
+// historyShare is the part of the memory that stream histories for returning clients may fill: one
+// in four.
 const historyShare = 4
 
-// newStore makes what keeps events for clients that read slowly or come back: for all sessions no more than this host can spare.
+// newStore makes the store of events for clients that read slowly or come back. It is bounded by
+// the memory that this host can spare for all sessions.
 func (h *host) newStore(c *config.Config) *streamable.Store {
 	e, o := &c.Edge, &h.options
 	s := streamable.StoreOptions{
-		Clock: h.awake, StreamEvents: e.StreamEvents, StreamBytes: int(e.StreamBytes), SessionBytes: int(e.History),
-		TotalBytes: int(e.TotalHistory), TTL: e.HistoryTime, GETs: e.Streams,
+		Clock: h.awake, StreamEvents: e.StreamEvents, StreamBytes: int(e.StreamBytes),
+		SessionBytes: int(e.History),
+		TotalBytes:   int(e.TotalHistory), TTL: e.HistoryTime, GETs: e.Streams,
 	}
 	if o.Memory > 0 {
 		s.TotalBytes = int(min(o.Memory/historyShare, uint64(e.TotalHistory)))
 	}
 	s.Kept = func(tenant string) streamable.Account { return historiesOf{h.kept.Of(tenant)} }
 	if h.state != nil {
-		s.Save = func() { _ = h.core("storage").Send(storage.Collect{}) } // one that begins looks for itself
+		// A storage actor that starts later looks for itself.
+		s.Save = func() { _ = h.core("storage").Send(storage.Collect{}) }
 	}
 	return streamable.NewStore(s)
 }
 
-// keptShare is the part of the memory that all tenants together may keep: one in two. The rest is for
-// the host itself, for what is being written, and for garbage that is not collected yet, so that
-// tenants at their bounds do not bring the host to refuse everybody.
+// keptShare is the part of the memory that all tenants together may keep: one in two. The rest is
+// for the host itself, for data being written, and for garbage that is not collected yet. So
+// tenants at their limits do not make the host refuse all tenants.
 const keptShare = 2
 
-// bounds are what tenants may keep, of all kinds and of histories alone.
+// bounds returns what tenants may keep, of all kinds and of histories alone.
 func (h *host) bounds(c *config.Config) quota.Bounds {
 	return quota.Bounds{
-		Tenants: len(c.Tenants), Total: int64(h.options.Memory / keptShare), Histories: int64(h.store.Limits().TotalBytes),
+		Tenants: len(c.Tenants), Total: int64(h.options.Memory / keptShare),
+		Histories: int64(h.store.Limits().TotalBytes),
 	}
 }
 
-// keepable is what all tenants together may keep, and guaranteed what each can always have; 0 is no bound.
+// keepable returns how many bytes all tenants together may keep, and guaranteed how many each can
+// always have. 0 means no bound.
 func (h *host) keepable() int { return int(h.bounds(h.now().config).Total) }
 func (h *host) guaranteed() int {
 	b := h.bounds(h.now().config)
 	return int(quota.Shares{Total: b.Total, Tenants: b.Tenants}.Guaranteed())
 }
 
-// spare is how many bytes of emptied buffers are kept for the next large messages.
+// spare returns how many bytes of empty buffers are kept for the next large messages.
 func (h *host) spare() int {
 	if h.options.Memory == 0 {
 		return int(transport.MaxSpare(math.MaxInt64))
@@ -66,7 +72,7 @@ func (h *host) spare() int {
 	return int(transport.MaxSpare(int64(h.options.Memory)))
 }
 
-// holdings is what tenants keep, for the metrics.
+// holdings yields what tenants keep, for the metrics.
 func (h *host) holdings() iter.Seq[telemetry.Kept] {
 	return func(yield func(telemetry.Kept) bool) {
 		for _, held := range h.kept.Snapshot() {
@@ -81,12 +87,13 @@ func (h *host) holdings() iter.Seq[telemetry.Kept] {
 
 func (h *host) memoryOptions() memory.Options {
 	return memory.Options{
-		Limit: h.options.Memory, Use: memory.Measured(), Collect: runtime.GC, Pace: h.options.Pace, Level: &h.memory, Relieve: h.relieve, Holdings: h.kept.Snapshot, Emit: h.recorder.Emit,
+		Limit: h.options.Memory, Use: memory.Measured(), Collect: runtime.GC, Pace: h.options.Pace,
+		Level: &h.memory, Relieve: h.relieve, Holdings: h.kept.Snapshot, Emit: h.recorder.Emit,
 		Faults: h.faults,
 	}
 }
 
-// relieve lets go of what is kept for convenience.
+// relieve frees memory that is kept only for convenience.
 func (h *host) relieve(level quota.Level) {
 	h.pools.closeIdle()
 	if level >= quota.High {
@@ -98,7 +105,8 @@ func (h *host) relieve(level quota.Level) {
 	})
 }
 
-// memoryCheck is what readiness says of the memory. A host that has little goes on with what it has in hand.
+// memoryCheck is the readiness check of the memory. A host that is short of memory still finishes
+// the work that it has begun.
 func (h *host) memoryCheck(tree otp.Node) admin.Check {
 	c := admin.Check{Name: "memory", OK: true}
 	tree.Walk(func(n otp.Node) bool {

@@ -12,7 +12,7 @@ import (
 	"mcpd/gateway/config"
 )
 
-// near is a host with such servers, of either era, and its one tenant.
+// near is a host with far servers of either era, and its one tenant.
 type near struct {
 	*testing.T
 	host *Running
@@ -31,11 +31,15 @@ func copying(t *testing.T) *near {
 		n.far[name] = f
 		servers += fmt.Sprintf("%s: {url: %q}, ", name, s.URL)
 	}
-	c, err := config.Load([]byte(`{listen: "127.0.0.1:0", admin: {listen: "127.0.0.1:0"}, tenants: {acme: {servers: {`+servers+`}}}}`), config.Options{Builtins: Builtins})
+	c, err := config.Load(
+		[]byte(`{listen: "127.0.0.1:0", admin: {listen: "127.0.0.1:0"}, tenants: {acme: {servers: {`+
+			servers+`}}}}`), config.Options{Builtins: Builtins},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n.host, err = Start(t.Context(), c, Options{Logger: slog.New(slog.DiscardHandler), Memory: 1 << 30}); err != nil {
+	if n.host, err = Start(t.Context(), c,
+		Options{Logger: slog.New(slog.DiscardHandler), Memory: 1 << 30}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -52,16 +56,16 @@ func copying(t *testing.T) *near {
 	return n
 }
 
-// at is the same host in a subtest.
+// at returns the same host for a subtest.
 func (n *near) at(t *testing.T) *near {
 	here := *n
 	here.T = t
 	return &here
 }
 
-// live is what is on the heap, and kept what of it is counted for the tenant.
+// live returns how many bytes are on the heap, and how many of them count for the tenant.
 func (n *near) live() (live, kept int64) {
-	for range 3 { // what is pooled goes with the second collection
+	for range 3 { // pooled memory goes with the second collection
 		runtime.GC()
 	}
 	var m runtime.MemStats
@@ -87,7 +91,7 @@ func (n *near) rests(counted int64) {
 	}
 }
 
-// counts waits until so many large messages are in memory, and all that there is of them counts.
+// counts waits until this many large messages are in memory, and all of them count.
 func (n *near) counts(before, counted int64, messages int) {
 	n.Helper()
 	slack := int64(messages * besideCall)
@@ -95,7 +99,8 @@ func (n *near) counts(before, counted int64, messages int) {
 		live, kept := n.live()
 		live, kept = live-before, kept-counted
 		if live >= int64(messages*copied)-slack && live <= kept+slack {
-			n.Logf("%.2f of each are live, and %.2f count", float64(live)/float64(messages*copied), float64(kept)/float64(messages*copied))
+			n.Logf("%.2f of each are live, and %.2f count", float64(live)/float64(messages*copied),
+				float64(kept)/float64(messages*copied))
 			return
 		}
 		if time.Now().After(end) {
@@ -104,7 +109,7 @@ func (n *near) counts(before, counted int64, messages int) {
 	}
 }
 
-// ways are those of a call through the host.
+// ways calls each with every way of a call through the host.
 func ways(each func(path, prefix, server string, modern bool)) {
 	for _, modern := range []bool{false, true} {
 		for _, server := range []string{"old", "new"} {

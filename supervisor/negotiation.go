@@ -12,13 +12,13 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// negotiation is the Edge as the negotiation API sees it: its clients are served as those of the newest revision are, whose requests stand
-// alone too.
+// negotiation is the Edge as the negotiation API sees it. Its clients are served like clients of
+// the newest revision, whose requests are self-contained too.
 type negotiation struct{ *Edge }
 
 var _ negotiate.Host = negotiation{}
 
-// Target finds what a path names and who is calling.
+// Target finds the endpoint and the name in a path, and who is calling.
 func (n negotiation) Target(r *http.Request) (negotiate.Target, *protocol.Error) {
 	action, ok := tenant.ParseAction(n.now().path(r), r.URL.RawQuery)
 	if !ok {
@@ -26,12 +26,14 @@ func (n negotiation) Target(r *http.Request) (negotiate.Target, *protocol.Error)
 	}
 	ep, err := n.enter(r, action.Route)
 	if err == nil && !action.Negotiate && action.Name == "" {
-		err = protocol.InvalidParams("the path ends in no name: write it as one percent-encoded segment, or as the parameter of the query")
+		err = protocol.InvalidParams("the path ends in no name: write it as one percent-encoded " +
+			"segment, or as the parameter of the query")
 	}
-	return negotiate.Target{Endpoint: ep, Negotiate: action.Negotiate, Place: action.Place, Name: action.Name}, err
+	return negotiate.Target{Endpoint: ep, Negotiate: action.Negotiate, Place: action.Place,
+		Name: action.Name}, err
 }
 
-// Rules are the tenant's.
+// Rules returns the negotiation rules of the tenant.
 func (n negotiation) Rules(ep streamable.Endpoint) terms.Rules {
 	if t := n.now().tenants[ep.Tenant]; t != nil {
 		return t.Terms
@@ -39,8 +41,9 @@ func (n negotiation) Rules(ep streamable.Endpoint) terms.Rules {
 	return terms.Rules{}
 }
 
-// Open makes a session of a client's own.
-func (n negotiation) Open(ctx context.Context, ep streamable.Endpoint, c *terms.Client) (negotiate.Session, error) {
+// Open makes a session for one client.
+func (n negotiation) Open(ctx context.Context, ep streamable.Endpoint,
+	c *terms.Client) (negotiate.Session, error) {
 	peer, err := n.peer(ep, c)
 	if err != nil {
 		return nil, err
@@ -48,11 +51,14 @@ func (n negotiation) Open(ctx context.Context, ep streamable.Endpoint, c *terms.
 	if err := n.admit(ep); err != nil {
 		return nil, err
 	}
-	return some(n.start(ctx, session.OpenRequest{Endpoint: ep, Peer: peer, Terms: c, Idle: n.Rules(ep).Idle}))
+	return some(n.start(ctx, session.OpenRequest{
+		Endpoint: ep, Peer: peer, Terms: c, Idle: n.Rules(ep).Idle,
+	}))
 }
 
-// Anonymous is the peer of a name that no other client has.
-func (n negotiation) Anonymous(ctx context.Context, ep streamable.Endpoint) (negotiate.Session, error) {
+// Anonymous returns the session that all clients without negotiation share.
+func (n negotiation) Anonymous(ctx context.Context,
+	ep streamable.Endpoint) (negotiate.Session, error) {
 	peer, err := n.peer(ep, terms.Anonymous())
 	if err != nil {
 		return nil, err
@@ -60,7 +66,7 @@ func (n negotiation) Anonymous(ctx context.Context, ep streamable.Endpoint) (neg
 	return some(n.shared(ctx, ep, *peer))
 }
 
-// some keeps a handle that is nil from becoming a session that is not.
+// some prevents a nil handle from becoming a non-nil session.
 func some(h *session.Handle, err error) (negotiate.Session, error) {
 	if err != nil {
 		return nil, err
@@ -68,7 +74,8 @@ func some(h *session.Handle, err error) (negotiate.Session, error) {
 	return h, nil
 }
 
-// peer is a client as a session knows it. Where no revision is offered in which it could be served, it is refused as such a request is.
+// peer returns a client as a session knows it. If the tenant offers no modern revision, the client
+// gets the error of a modern request.
 func (n negotiation) peer(ep streamable.Endpoint, c *terms.Client) (*session.Peer, error) {
 	policy := n.Policy(ep)
 	offered := policy.Offered(protocol.Modern)
@@ -76,11 +83,13 @@ func (n negotiation) peer(ep streamable.Endpoint, c *terms.Client) (*session.Pee
 		_, err := policy.Modern(protocol.Latest.String())
 		return nil, err
 	}
-	return &session.Peer{Version: offered[len(offered)-1], Capabilities: c.Capabilities(), Info: c.Info}, nil
+	return &session.Peer{Version: offered[len(offered)-1], Capabilities: c.Capabilities(),
+		Info: c.Info}, nil
 }
 
-// Lookup finds a session that was negotiated here, by this principal.
-func (n negotiation) Lookup(_ context.Context, ep streamable.Endpoint, id string) (negotiate.Session, error) {
+// Lookup finds a session that this principal negotiated here.
+func (n negotiation) Lookup(_ context.Context, ep streamable.Endpoint,
+	id string) (negotiate.Session, error) {
 	s, ok := n.Index.Get(id)
 	if !ok || s.Endpoint() != ep || s.Terms() == nil {
 		return nil, streamable.ErrNoSession
@@ -88,7 +97,7 @@ func (n negotiation) Lookup(_ context.Context, ep streamable.Endpoint, id string
 	return s, nil
 }
 
-// serve sends requests for the negotiation API there, and all others to the MCP endpoint.
+// serve sends requests for the negotiation API to api, and all others to the MCP endpoint.
 func serve(path func(*http.Request) string, mcp, api http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, ok := tenant.ParseAction(path(r), r.URL.RawQuery); ok {

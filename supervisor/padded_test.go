@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A small call in a large request keeps no more than counts for it.
+// A small call in a large request keeps no more memory than counts for it.
 func TestPaddedCallsKeepWhatCounts(t *testing.T) {
 	n := copying(t)
 	spaces := bytes.Repeat([]byte(" "), copied)

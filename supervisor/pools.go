@@ -8,10 +8,10 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// pools are the HTTP connections to servers, as long as somebody has a use for them.
+// pools tracks the HTTP connections to servers for as long as they are in use.
 type pools struct{ all sync.Map } // the keys: each a weak.Pointer[streamable.Transport]
 
-// add takes note of those of one connection to a server.
+// add registers the connections to one server.
 func (p *pools) add(t *streamable.Transport) *streamable.Transport {
 	key := weak.Make(t)
 	p.all.Store(key, nil)
@@ -19,14 +19,14 @@ func (p *pools) add(t *streamable.Transport) *streamable.Transport {
 	return t
 }
 
-// closeIdle closes those that are kept for a next request.
+// closeIdle closes the connections that are kept for a next request.
 func (p *pools) closeIdle() {
 	for t := range p.each {
 		t.CloseIdleConnections()
 	}
 }
 
-// idle is how many of them there are.
+// idle returns how many such connections there are.
 func (p *pools) idle() (n int) {
 	for t := range p.each {
 		n += t.Idle()
@@ -34,7 +34,7 @@ func (p *pools) idle() (n int) {
 	return n
 }
 
-// each yields those that are in use.
+// each yields the transports that are in use.
 func (p *pools) each(yield func(*streamable.Transport) bool) {
 	p.all.Range(func(key, _ any) bool {
 		t := key.(weak.Pointer[streamable.Transport]).Value()

@@ -11,11 +11,12 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// From elevated on no connection to a server is kept that nobody uses. What is in use goes on.
+// From the elevated level on, no idle connection to a server is kept. Connections in use continue.
 func TestIdleConnectionsToServersMakeRoom(t *testing.T) {
 	h := literal(t)
 	closed, begun, proceed := make(chan struct{}, 4), make(chan struct{}), make(chan struct{})
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter,
+		r *http.Request) {
 		if r.URL.Path == "/slow" {
 			close(begun)
 			<-proceed

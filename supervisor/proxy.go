@@ -10,13 +10,16 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// behindProxies puts the client's address where a request that came through trusted proxies has the proxy's. Each of them adds, at the end of
-// X-Forwarded-For, whom it heard from; what a client wrote there itself comes before and is not believed.
+// behindProxies replaces the proxy's address by the client's in requests that came through trusted
+// proxies. Each proxy appends to X-Forwarded-For the address that it heard from. Addresses that a
+// client wrote there itself come before these and are ignored.
 func behindProxies(proxies func() []netip.Prefix, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, unproxied(proxies(), r)) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, unproxied(proxies(), r))
+	})
 }
 
-// unproxied is the request with the address of its client.
+// unproxied returns the request with the address of its client.
 func unproxied(trusted []netip.Prefix, r *http.Request) *http.Request {
 	believed := func(a netip.Addr) bool { return among(trusted, a) }
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
@@ -35,16 +38,17 @@ func unproxied(trusted []netip.Prefix, r *http.Request) *http.Request {
 		}
 	}
 	if proto := r.Header.Get("X-Forwarded-Proto"); proto != "" {
-		first, _, _ := strings.Cut(proto, ",") // what the first of several proxies heard
+		first, _, _ := strings.Cut(proto, ",") // from the first of several proxies
 		r = streamable.WithScheme(r, strings.EqualFold(strings.TrimSpace(first), "https"))
 	} else {
-		r = r.WithContext(r.Context()) // a copy: the request is net/http's
+		r = r.WithContext(r.Context()) // a copy: net/http owns the request
 	}
 	r.RemoteAddr = net.JoinHostPort(client.String(), "0")
 	return r
 }
 
-// address is a hop of X-Forwarded-For. Some balancers add the port, and brackets to IPv6.
+// address parses a hop of X-Forwarded-For. Some load balancers add the port, and brackets around
+// IPv6.
 func address(hop string) (netip.Addr, bool) {
 	if a, err := netip.ParseAddr(strings.Trim(hop, "[]")); err == nil {
 		return a, true
@@ -53,7 +57,7 @@ func address(hop string) (netip.Addr, bool) {
 	return ap.Addr(), err == nil
 }
 
-// among reports whether an address is of one of the networks.
+// among reports whether an address is in one of the networks.
 func among(networks []netip.Prefix, a netip.Addr) bool {
 	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(a.Unmap()) })
 }

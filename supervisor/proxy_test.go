@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A client's address is taken from what trusted proxies say, and from nobody else.
+// The client's address is taken only from what trusted proxies say.
 func TestOnlyTrustedProxiesSayWhoTheClientIs(t *testing.T) {
 	trusted := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 	for _, c := range []struct{ name, from, forwarded, want string }{
@@ -25,7 +25,9 @@ func TestOnlyTrustedProxiesSayWhoTheClientIs(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := ""
-			h := behindProxies(func() []netip.Prefix { return trusted }, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.RemoteAddr }))
+			h := behindProxies(func() []netip.Prefix {
+				return trusted
+			}, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.RemoteAddr }))
 			r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
 			r.RemoteAddr = c.from
 			if c.forwarded != "" {

@@ -10,7 +10,7 @@ import (
 	"mcpd/transport"
 )
 
-// marks are how full the queues of actors ever were: of each kind the fullest of all tenants.
+// marks are the high-water marks of the actors' queues: for each kind, the highest of all tenants.
 type marks struct{ requests, calls, lists, notices water.Mark }
 
 // queue is one kind of queue.
@@ -20,13 +20,21 @@ type queue struct {
 	full func(h *host) (most, limit int)
 }
 
-// queueTable is the table. Mailboxes come beside it, by the labels of the tree. What waits to be started is bounded by the connections there are,
-// and shown as mcpd_spawn_queue.
+// queueTable lists the queues. Mailboxes are listed in addition, by the labels of the tree. The
+// queue of programs to start is bounded by the number of connections and shown as mcpd_spawn_queue.
 var queueTable = []queue{
-	{"requests", "requests of one tenant in flight", func(h *host) (int, int) { return h.marks.requests.Most(), h.mostPending() }},
-	{"server_calls", "those that wait for one connection to a server", func(h *host) (int, int) { return h.marks.calls.Most(), h.mostPending() }},
-	{"lists", "lists of one tenant that wait for servers", func(h *host) (int, int) { return h.marks.lists.Most(), catalog.MaxWaiting }},
-	{"notifications", "those of one tenant that are not dispatched", func(h *host) (int, int) { return h.marks.notices.Most(), protocol.MaxNotifications }},
+	{"requests", "requests of one tenant in flight", func(h *host) (int, int) {
+		return h.marks.requests.Most(), h.mostPending()
+	}},
+	{"server_calls", "those that wait for one connection to a server", func(h *host) (int, int) {
+		return h.marks.calls.Most(), h.mostPending()
+	}},
+	{"lists", "lists of one tenant that wait for servers", func(h *host) (int, int) {
+		return h.marks.lists.Most(), catalog.MaxWaiting
+	}},
+	{"notifications", "those of one tenant that are not dispatched", func(h *host) (int, int) {
+		return h.marks.notices.Most(), protocol.MaxNotifications
+	}},
 	{"stream_events", "events of one stream that wait for its client", func(h *host) (int, int) {
 		return h.store.Marks().Events.Most(), h.store.Limits().StreamEvents
 	}},
@@ -36,16 +44,20 @@ var queueTable = []queue{
 	{"history_bytes", "bytes kept for all clients that come back", func(h *host) (int, int) {
 		return h.store.Marks().History.Most(), h.store.Limits().TotalBytes
 	}},
-	{"answer_bytes", "bytes of one tenant that clients have not read; 0 is no bound", func(h *host) (most, limit int) {
-		return h.mostRoom(func(r *rooms) *transport.Room { return r.answers }), h.share()
-	}},
-	{"body_bytes", "bytes of one tenant's large requests that are being read; one of any size passes, and 0 is no bound", func(h *host) (most, limit int) {
+	{"answer_bytes", "bytes of one tenant that clients have not read; 0 is no bound",
+		func(h *host) (most, limit int) {
+			return h.mostRoom(func(r *rooms) *transport.Room { return r.answers }), h.share()
+		}},
+	{"body_bytes", "bytes of one tenant's large requests that are being read; one of any size " +
+		"passes, and 0 is no bound", func(h *host) (most, limit int) {
 		return h.mostRoom(func(r *rooms) *transport.Room { return r.bodies }), h.ownBodies()
 	}},
-	{"events", "events that are not in the log", func(h *host) (int, int) { return h.recorder.Most(), telemetry.QueueLen }},
+	{"events", "events that are not in the log", func(h *host) (int, int) {
+		return h.recorder.Most(), telemetry.QueueLen
+	}},
 }
 
-// mostRoom is the most that any tenant has ever had of a room.
+// mostRoom returns the highest use that any tenant has had of a byte budget.
 func (h *host) mostRoom(of func(*rooms) *transport.Room) (most int) {
 	h.rooms.Range(func(_, r any) bool {
 		_, used := of(r.(*rooms)).Used()
@@ -55,7 +67,7 @@ func (h *host) mostRoom(of func(*rooms) *transport.Room) (most int) {
 	return most
 }
 
-// reserved yields how much of each byte budget of the tenants' rooms is taken now.
+// reserved yields how much of each byte budget of the tenants is reserved now.
 func (h *host) reserved() iter.Seq2[string, int64] {
 	return func(yield func(string, int64) bool) {
 		h.rooms.Range(func(_, v any) bool {
@@ -67,7 +79,7 @@ func (h *host) reserved() iter.Seq2[string, int64] {
 	}
 }
 
-// mostPending is what the tenant that may have the most may have in flight.
+// mostPending returns the largest limit of in-flight requests of any tenant.
 func (h *host) mostPending() (most int) {
 	for _, t := range h.now().config.Tenants {
 		most = max(most, t.Limits.MaxPending)
@@ -75,7 +87,7 @@ func (h *host) mostPending() (most int) {
 	return most
 }
 
-// queues are what the metrics show of all queues.
+// queues yields all queues for the metrics.
 func (h *host) queues() iter.Seq[telemetry.Queue] {
 	return func(yield func(telemetry.Queue) bool) {
 		for _, q := range queueTable {

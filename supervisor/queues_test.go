@@ -11,7 +11,8 @@ import (
 	"mcpd/transport"
 )
 
-// Every queue of the table, and the mailboxes of every kind of actor, show how full they ever were and may be.
+// Every queue of the table, and the mailboxes of every kind of actor, show their high-water mark
+// and their limit.
 func TestQueuesAreShown(t *testing.T) {
 	h := literal(t)
 	tree, err := h.system.Start(t.Context(), root, h.tree())
@@ -25,15 +26,16 @@ func TestQueuesAreShown(t *testing.T) {
 	}()
 	full := &rooms{answers: transport.NewRoom(100), bodies: transport.NewRoom(100)}
 	for i, room := range []*transport.Room{full.answers, full.bodies} {
-		room.Add(9_999_990 + i) // more than events ever wait on a busy machine
+		room.Add(9_999_990 + i) // more than the number of events that ever wait on a busy machine
 		room.Add(-9_999_990 - i)
 	}
 	h.rooms.Store("t", full)
 	marks := h.store.Marks()
 	for i, mark := range []interface{ Note(int) }{
-		&h.marks.requests, &h.marks.calls, &h.marks.lists, &h.marks.notices, &marks.Events, &marks.Bytes, &marks.History,
+		&h.marks.requests, &h.marks.calls, &h.marks.lists, &h.marks.notices, &marks.Events, &marks.Bytes,
+		&marks.History,
 	} {
-		mark.Note(10_000_000 + i) // no two are one
+		mark.Note(10_000_000 + i) // all marks differ
 	}
 	families, err := h.metrics.Gatherer().Gather()
 	if err != nil {
@@ -49,14 +51,16 @@ func TestQueuesAreShown(t *testing.T) {
 			shown[f.GetName()][m.GetLabel()[0].GetValue()] = m.GetGauge().GetValue()
 		}
 	}
-	most, limits, taken := shown["mcpd_queue_high_water"], shown["mcpd_queue_limit"], map[float64]string{}
+	most, limits, taken := shown["mcpd_queue_high_water"], shown["mcpd_queue_limit"],
+		map[float64]string{}
 	for _, q := range queueTable {
 		got := most[q.name]
 		if _, there := most[q.name]; !there || taken[got] != "" || q.name != "events" && got == 0 {
 			t.Errorf("%s: %v is no mark of its own, %q has it", q.name, got, taken[got])
 		}
 		taken[got] = q.name
-		if limit, there := limits[q.name]; !there || limit == 0 && !slices.Contains([]string{"answer_bytes", "body_bytes"}, q.name) {
+		if limit, there := limits[q.name]; !there ||
+			limit == 0 && !slices.Contains([]string{"answer_bytes", "body_bytes"}, q.name) {
 			t.Errorf("%s: bound %v", q.name, limit)
 		}
 	}
@@ -68,10 +72,12 @@ func TestQueuesAreShown(t *testing.T) {
 	})
 }
 
-// The scrape shows what is taken of every byte budget, and nothing once it was given back.
+// The metrics show the reserved bytes of every byte budget, and 0 once they were released.
 func TestReservedBytesAreShown(t *testing.T) {
 	h := literal(t)
-	one, two := &rooms{answers: transport.NewRoom(100), bodies: transport.NewRoom(100)}, &rooms{answers: transport.NewRoom(100), bodies: transport.NewRoom(100)}
+	one, two := &rooms{answers: transport.NewRoom(100), bodies: transport.NewRoom(100)}, &rooms{
+		answers: transport.NewRoom(100), bodies: transport.NewRoom(100),
+	}
 	h.rooms.Store("one", one)
 	h.rooms.Store("two", two)
 	want := map[string]int64{"answers": 11, "bodies": 4}

@@ -66,7 +66,9 @@ func begins(t *testing.T, state string, faults *fault.Registry, f func(h *host, 
 	log := &logged{}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	r, err := Start(ctx, c, Options{Logger: slog.New(slog.NewJSONHandler(log, nil)), State: state, Faults: faults})
+	r, err := Start(ctx, c, Options{
+		Logger: slog.New(slog.NewJSONHandler(log, nil)), State: state, Faults: faults,
+	})
 	if err != nil {
 		t.Fatalf("the host does not start: %v", err)
 	}
@@ -79,7 +81,7 @@ func begins(t *testing.T, state string, faults *fault.Registry, f func(h *host, 
 	}
 }
 
-// check is one of those that readiness looks at.
+// check returns one of the readiness checks.
 func (h *host) check(name string) admin.Check {
 	checks := h.health().Checks
 	i := slices.IndexFunc(checks, func(c admin.Check) bool { return c.Name == name })
@@ -95,13 +97,15 @@ func soon(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// A stored record that crashes the row which reads it is set aside and reported, whatever it is. The
-// host starts, the records of the other tenant are taken over, and the next host starts without a
-// trace of it.
+// A stored record that crashes the row which reads it is set aside and reported, whatever its kind.
+// The host starts, and restores the records of the other tenant. The next host starts without a
+// trace of the record.
 func TestStoredRecordThatCrashesIsSetAside(t *testing.T) {
-	const id, other = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB"
+	const id, other = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+		"BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB"
 	session := func(tenant string) jsontext.Value {
-		return jsontext.Value(`{"tenant":"` + tenant + `","principal":"a","opened":"` + time.Now().Format(time.RFC3339) +
+		return jsontext.Value(`{"tenant":"` + tenant + `","principal":"a","opened":"` +
+			time.Now().Format(time.RFC3339) +
 			`","version":"2025-11-25","capabilities":{},"offered":{},"client":{"name":"c","version":"1"},"ready":true}`)
 	}
 	records := []struct{ kind, key, tenant, value string }{
@@ -112,7 +116,8 @@ func TestStoredRecordThatCrashesIsSetAside(t *testing.T) {
 		{"task", "some", "acme", `{}`},
 	}
 	buckets := map[string]store.Bucket{
-		"session": store.Sessions, "tenant": store.Tenants, "list": store.Lists("acme"), "quarantine": store.Quarantines, "task": store.Tasks("acme"),
+		"session": store.Sessions, "tenant": store.Tenants, "list": store.Lists("acme"),
+		"quarantine": store.Quarantines, "task": store.Tasks("acme"),
 	}
 	for _, r := range records {
 		t.Run(r.kind, func(t *testing.T) {
@@ -133,12 +138,13 @@ func TestStoredRecordThatCrashesIsSetAside(t *testing.T) {
 			}
 			faults := fault.New(nil)
 			if _, err := faults.Arm(fault.Fault{
-				Action: fault.Panic, Point: fault.Point{Place: fault.StoreRead, Who: fault.Who{Tenant: "acme"}}, Lease: time.Minute,
+				Action: fault.Panic, Point: fault.Point{Place: fault.StoreRead, Who: fault.Who{Tenant: "acme"}},
+				Lease: time.Minute,
 			}); err != nil {
 				t.Fatal(err)
 			}
 			begins(t, dir, faults, func(h *host, log *logged) {
-				if r.kind == "tenant" { // it was in trouble, nobody knows how much
+				if r.kind == "tenant" { // it was in trouble of unknown degree
 					if s := h.standing.Of("acme"); s.Runs() {
 						t.Errorf("acme stands as %+v, want quarantined", s)
 					}
@@ -153,7 +159,8 @@ func TestStoredRecordThatCrashesIsSetAside(t *testing.T) {
 				if log.count(id) > 0 {
 					t.Error("a session's id is in the log")
 				}
-				if word := h.health().Status(); word != "degraded" || !strings.Contains(h.check("stored_records").Detail, r.kind) {
+				if word := h.health().Status(); word != "degraded" ||
+					!strings.Contains(h.check("stored_records").Detail, r.kind) {
 					t.Errorf("readiness: %s, %+v", word, h.check("stored_records"))
 				}
 				if _, ok := h.index.Get(other); !ok {
@@ -185,22 +192,25 @@ func TestStoredRecordThatCrashesIsSetAside(t *testing.T) {
 	}
 }
 
-// A shared row that does not start, whatever the cause, costs its own service until it does, and not
-// the start of the host.
+// A shared row that does not start, whatever the cause, is missing only until it does. The host
+// starts without it.
 func TestSharedRowThatCrashesAtTheStartIsStartedAgain(t *testing.T) {
 	for _, row := range []string{
-		"storage", "memory", "protocol_version", "capabilities", "session_manager", "process_manager", "tenant_manager", "configuration",
+		"storage", "memory", "protocol_version", "capabilities", "session_manager", "process_manager",
+		"tenant_manager", "configuration",
 	} {
 		t.Run(row, func(t *testing.T) {
 			t.Parallel()
 			faults := fault.New(nil)
 			if _, err := faults.Arm(fault.Fault{
-				Action: fault.Panic, Point: fault.Point{Place: fault.Init, Path: "mcpd/core/" + row}, Count: 1, Lease: time.Minute,
+				Action: fault.Panic, Point: fault.Point{Place: fault.Init, Path: "mcpd/core/" + row}, Count: 1,
+				Lease: time.Minute,
 			}); err != nil {
 				t.Fatal(err)
 			}
 			begins(t, t.TempDir(), faults, func(h *host, _ *logged) {
-				if word := h.health().Status(); word != "degraded" || !strings.Contains(h.check("components").Detail, row) {
+				if word := h.health().Status(); word != "degraded" ||
+					!strings.Contains(h.check("components").Detail, row) {
 					t.Errorf("readiness: %s, %+v", word, h.check("components"))
 				}
 				soon(t, "started", func() bool { return h.core(row).Alive() })
@@ -209,30 +219,38 @@ func TestSharedRowThatCrashesAtTheStartIsStartedAgain(t *testing.T) {
 	}
 }
 
-// A shared row that is stuck at a message, or was paused and is tried again, makes the host degraded,
-// and so does a tenant that is started again.
+// A shared row that is stuck at a message, or was paused and is tried again, makes the host
+// degraded. So does a tenant that is started again.
 func TestReadinessTellsOfRowsInTrouble(t *testing.T) {
 	faults := fault.New(nil)
 	begins(t, "", faults, func(h *host, _ *logged) {
 		degraded := func(check, detail string) bool {
 			return h.health().Status() == "degraded" && strings.Contains(h.check(check).Detail, detail)
 		}
-		id, err := faults.Arm(fault.Fault{Action: fault.Hang, Point: fault.Point{Path: "mcpd/core/capabilities"}, Count: 1, Lease: time.Minute})
+		id, err := faults.Arm(fault.Fault{
+			Action: fault.Hang, Point: fault.Point{Path: "mcpd/core/capabilities"}, Count: 1,
+			Lease: time.Minute,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		_ = h.core("capabilities").Send(struct{}{})
-		soon(t, "degraded", func() bool { return degraded("components", "stuck at one message: core/capabilities") })
+		soon(t, "degraded", func() bool {
+			return degraded("components", "stuck at one message: core/capabilities")
+		})
 		faults.Disarm(id)
 		soon(t, "ready", func() bool { return h.health().Status() == "ready" })
 
-		if _, err := faults.Arm(fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "mcpd/core/capabilities"}, Count: 6, Lease: time.Minute}); err != nil {
+		if _, err := faults.Arm(fault.Fault{Action: fault.Panic,
+			Point: fault.Point{Path: "mcpd/core/capabilities"}, Count: 6, Lease: time.Minute}); err != nil {
 			t.Fatal(err)
 		}
 		for range 6 {
 			_ = h.core("capabilities").Send(struct{}{})
 		}
-		soon(t, "degraded", func() bool { return degraded("components", "paused, because it ends too often: core/capabilities") })
+		soon(t, "degraded", func() bool {
+			return degraded("components", "paused, because it ends too often: core/capabilities")
+		})
 		soon(t, "started again", func() bool { return h.core("capabilities").Alive() })
 		if !degraded("components", "not stable yet: core/capabilities") {
 			t.Errorf("tried again, it is %s: %+v", h.health().Status(), h.check("components"))
@@ -242,25 +260,28 @@ func TestReadinessTellsOfRowsInTrouble(t *testing.T) {
 		s, _ = ladder.Step(s, h.awake.Now(), ladder.Ended{Why: ladder.Why{Incident: "abcdefgh"}})
 		s, _ = ladder.Step(s, h.awake.Now().Add(ladder.FirstPause), ladder.Passed{})
 		h.standing.Set("acme", s)
-		if c := h.check("tenant_state"); c.OK || !strings.Contains(c.Detail, "acme is started again (ends in a row: 1), incident abcdefgh") {
+		if c := h.check("tenant_state"); c.OK ||
+			!strings.Contains(c.Detail, "acme is started again (ends in a row: 1), incident abcdefgh") {
 			t.Errorf("a tenant that is started again: %+v", c)
 		}
 	})
 }
 
-// Messages of three tenants crash a shared row within a minute: it is at fault itself. It is paused, and
-// for longer when it goes on so, the host is degraded, and no tenant is paused for it.
+// Messages of three tenants crash a shared row within a minute, so the row itself is at fault. It
+// is paused, for longer if it continues, and the host is degraded. No tenant is paused for it.
 func TestSharedRowThatIsAtFaultItselfIsPaused(t *testing.T) {
 	const row = "mcpd/core/protocol_version"
 	faults := fault.New(nil)
 	begins(t, "", faults, func(h *host, log *logged) {
-		if _, err := faults.Arm(fault.Fault{Action: fault.Panic, Point: fault.Point{Path: row}, Lease: time.Minute}); err != nil {
+		if _, err := faults.Arm(fault.Fault{Action: fault.Panic, Point: fault.Point{Path: row},
+			Lease: time.Minute}); err != nil {
 			t.Fatal(err)
 		}
 		crash := func(tenant string) {
 			t.Helper()
 			soon(t, "there", func() bool { return h.core("protocol_version").Alive() })
-			_, err := otp.Do[version.NegotiateRequest, protocol.Agreement](t.Context(), h.core("protocol_version"), version.NegotiateRequest{Tenant: tenant})
+			_, err := otp.Do[version.NegotiateRequest, protocol.Agreement](t.Context(),
+				h.core("protocol_version"), version.NegotiateRequest{Tenant: tenant})
 			if err == nil {
 				t.Error("it does not crash")
 			}
@@ -271,7 +292,8 @@ func TestSharedRowThatIsAtFaultItselfIsPaused(t *testing.T) {
 		is := func(what string, times int) {
 			t.Helper()
 			soon(t, what, func() bool { return log.count(`"child_paused"`) == times })
-			if word := h.health().Status(); word != "degraded" || !strings.Contains(h.check("components").Detail, "core/protocol_version") {
+			if word := h.health().Status(); word != "degraded" ||
+				!strings.Contains(h.check("components").Detail, "core/protocol_version") {
 				t.Errorf("%s: %s, %+v", what, word, h.check("components"))
 			}
 		}
@@ -297,13 +319,15 @@ func TestSharedRowThatIsAtFaultItselfIsPaused(t *testing.T) {
 	})
 }
 
-// What the tenant manager does for one tenant crashes it, time and again, so that it does nothing for
-// that tenant for a while. An operator is heard all the same.
+// The tenant manager crashes repeatedly on its work for one tenant, and stops working for that
+// tenant for a while. Commands of an operator still work.
 func TestOperatorIsHeardWhateverATenantDoes(t *testing.T) {
 	faults := fault.New(nil)
 	begins(t, "", faults, func(h *host, log *logged) {
 		id, err := faults.Arm(fault.Fault{
-			Action: fault.Panic, Point: fault.Point{Path: "mcpd/core/tenant_manager", Who: fault.Who{Tenant: "acme"}}, Lease: time.Minute,
+			Action: fault.Panic,
+			Point:  fault.Point{Path: "mcpd/core/tenant_manager", Who: fault.Who{Tenant: "acme"}},
+			Lease:  time.Minute,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -313,20 +337,25 @@ func TestOperatorIsHeardWhateverATenantDoes(t *testing.T) {
 			_ = at.Send(tenancy.Started{Tenant: "acme"})
 			return at.Incarnation() > otp.MaxCharged
 		})
-		for range ladder.MaxCharges { // they wait, like all of acme's
-			h.charge(otp.CrashCharged{Row: otp.Row{Path: "mcpd/core/storage", At: h.awake.Now()}, Origin: "acme"})
+		for range ladder.MaxCharges { // held back, like all messages of acme
+			h.charge(otp.CrashCharged{
+				Row: otp.Row{Path: "mcpd/core/storage", At: h.awake.Now()}, Origin: "acme",
+			})
 		}
 		faults.Disarm(id)
 		for _, verb := range []string{"quarantine", "release", "restart"} {
 			if _, err := h.operateTenant(t.Context(), "acme", verb); err != nil {
 				t.Errorf("%s: %v", verb, err)
 			}
-			time.Sleep(50 * time.Millisecond) // what has waited is handled
+			time.Sleep(50 * time.Millisecond) // let the held messages be handled
 			if s := h.standing.Of("acme"); s.Runs() != (verb != "quarantine") {
 				t.Errorf("after %s acme stands as %+v", verb, s)
 			}
 		}
-		soon(t, "running", func() bool { ref, ok := h.system.Whereis("mcpd/tenants/acme/catalog"); return ok && ref.Alive() })
+		soon(t, "running", func() bool {
+			ref, ok := h.system.Whereis("mcpd/tenants/acme/catalog")
+			return ok && ref.Alive()
+		})
 		for _, tenant := range h.tenantNames() {
 			if s := h.standing.Of(tenant); !s.Runs() {
 				t.Errorf("%s stands as %+v", tenant, s)
@@ -338,12 +367,13 @@ func TestOperatorIsHeardWhateverATenantDoes(t *testing.T) {
 	})
 }
 
-// An operator whose decision cannot be confirmed in time hears which components do not get to it.
+// An operator whose decision is not confirmed in time learns which components did not respond.
 func TestOperatorHearsThatADecisionIsNotConfirmed(t *testing.T) {
 	faults := fault.New(nil)
 	begins(t, "", faults, func(h *host, _ *logged) {
 		_, err := faults.Arm(fault.Fault{
-			Action: fault.Hang, Point: fault.Point{Path: "mcpd/core/tenant_manager"}, Delay: 20 * time.Second, Count: 1, Lease: time.Minute,
+			Action: fault.Hang, Point: fault.Point{Path: "mcpd/core/tenant_manager"},
+			Delay: 20 * time.Second, Count: 1, Lease: time.Minute,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -351,7 +381,8 @@ func TestOperatorHearsThatADecisionIsNotConfirmed(t *testing.T) {
 		_ = h.core("tenant_manager").Send(tenancy.Started{Tenant: "acme"})
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
-		if _, err := h.operateTenant(ctx, "acme", "quarantine"); err == nil || !strings.Contains(err.Error(), "core/tenant_manager") {
+		if _, err := h.operateTenant(ctx, "acme", "quarantine"); err == nil ||
+			!strings.Contains(err.Error(), "core/tenant_manager") {
 			t.Errorf("got %v", err)
 		}
 		faults.DisarmRun("")

@@ -9,12 +9,13 @@ import (
 	"mcpd/telemetry"
 )
 
-// maxRefusedPath bounds the path of a refused request in the log: whoever is refused chose it.
+// maxRefusedPath bounds the path of a refused request in the log, in bytes. The refused client
+// chose it.
 const maxRefusedPath = 256
 
-// refused tells of a request over HTTP that was refused: who asked, and for what. Where nobody was
-// authenticated the tenant is the one that the path names, if there is such a tenant. The log
-// shows so many of these events a second and counts the rest, as telemetry's table says.
+// refused reports a refused HTTP request: who sent it, and for what. If nobody was authenticated,
+// the tenant is the one that the path names, if it exists. The log shows a limited number of these
+// events a second and counts the rest, as the table in package telemetry says.
 func (h *host) refused(r *http.Request, of, reason string, _ int) {
 	path := r.URL.EscapedPath()
 	if of == "" {
@@ -27,13 +28,14 @@ func (h *host) refused(r *http.Request, of, reason string, _ int) {
 	})
 }
 
-// routine reports whether clients are refused so all the time. A GET asks for a stream, and 405 is
-// how a server says that there is none: SDKs try it, and go on.
+// routine reports whether refusals of this kind are normal. A GET asks for a stream, and 405 is how
+// a server says that it has none. SDKs try it and continue.
 func routine(method, reason string) bool {
 	return method == http.MethodGet && reason == "http_method"
 }
 
-// panicked tells of a request whose handler has crashed, and returns the crash. It costs the request.
+// panicked reports a request whose handler has crashed, and returns the crash. Only that request
+// fails.
 func (h *host) panicked(r *http.Request, value any, pcs []uintptr) error {
 	path := r.URL.EscapedPath()
 	report := &otp.CrashReport{Path: root + "/listeners/mcp", PCs: pcs, At: h.awake.Now()}
@@ -43,23 +45,27 @@ func (h *host) panicked(r *http.Request, value any, pcs []uintptr) error {
 		report.Reason = &otp.PanicError{Value: value}
 	}
 	h.recorder.Emit(telemetry.RequestPanicked{
-		Where:  telemetry.Where{Tenant: h.tenantOf(h.now().path(r)), Path: report.Path, Incident: report.Incident()},
+		Where: telemetry.Where{
+			Tenant: h.tenantOf(h.now().path(r)), Path: report.Path, Incident: report.Incident(),
+		},
 		Method: r.Method, Address: r.RemoteAddr, URLPath: telemetry.Clean(path, maxRefusedPath),
 		Reason: report.Reason.Error(), Report: report,
 	})
 	return report
 }
 
-// disconnected tells of a connection of a client that was closed.
+// disconnected reports that a client's connection was closed.
 func (h *host) disconnected(reason string, from net.Addr, of string) {
 	address := ""
 	if from != nil {
 		address = from.String()
 	}
-	h.recorder.Emit(telemetry.Rejected{Where: telemetry.Where{Tenant: of}, Reason: reason, Address: address})
+	h.recorder.Emit(telemetry.Rejected{
+		Where: telemetry.Where{Tenant: of}, Reason: reason, Address: address,
+	})
 }
 
-// tenantOf is the configured tenant that a path names, or empty.
+// tenantOf returns the configured tenant that a path names, "" if there is none.
 func (h *host) tenantOf(path string) string {
 	route, ok := tenant.ParsePath(path)
 	if !ok {

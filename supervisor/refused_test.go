@@ -9,13 +9,15 @@ import (
 	"mcpd/telemetry"
 )
 
-// A GET that is answered 405 is how a client learns that there is no stream. Only somebody who
-// looks for it wants to read that.
+// A GET that is answered with 405 tells a client that there is no stream. The log has it only at
+// level debug.
 func TestRefusedStreamIsRoutine(t *testing.T) {
 	for level, want := range map[slog.Level]int{slog.LevelInfo: 2, slog.LevelDebug: 3} {
 		var log strings.Builder
 		h := hostOf("files")
-		h.recorder = telemetry.NewRecorder(telemetry.Options{Logger: telemetry.NewLogger(&log, telemetry.FormatJSON, level)})
+		h.recorder = telemetry.NewRecorder(telemetry.Options{
+			Logger: telemetry.NewLogger(&log, telemetry.FormatJSON, level),
+		})
 		for _, refused := range []struct{ method, reason string }{
 			{"GET", "http_method"}, {"PUT", "http_method"}, {"GET", "unauthorized"},
 		} {

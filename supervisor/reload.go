@@ -18,13 +18,14 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// errNoFile is why a host that was started without a file does not reload.
+// errNoFile is the error of a reload on a host that was started without a file.
 var errNoFile = errors.New("this host has no configuration file to reload")
 
-// reloadTime bounds a reload, with those that it waits for behind others.
+// reloadTime bounds a reload, including the wait for earlier ones.
 const reloadTime = minute
 
-// Reload reads the configuration file and applies it as a whole. An error says why nothing has changed; it is in the log as well.
+// Reload reads the configuration file and applies it as a whole. An error says why nothing has
+// changed; it is also in the log.
 func (r *Running) Reload(ctx context.Context) error {
 	_, err := r.h.reload(ctx)
 	return err
@@ -32,13 +33,15 @@ func (r *Running) Reload(ctx context.Context) error {
 
 func (h *host) reload(ctx context.Context) (*mcpdv1.Reload, error) {
 	if why := h.options.Safe; why != "" {
-		h.recorder.Emit(telemetry.SafeMode{Reason: why}) // once more: who sent SIGHUP looks for it in the log
+		// Log it again: the user who sent SIGHUP looks for the result in the log.
+		h.recorder.Emit(telemetry.SafeMode{Reason: why})
 		return nil, fmt.Errorf("%w: %s", admin.ErrSafeMode, why)
 	}
 	h.renewCertificate()
 	ctx, cancel := context.WithTimeout(ctx, reloadTime)
 	defer cancel()
-	report, err := otp.Do[configuration.ReloadRequest, *configuration.Report](ctx, h.core("configuration"), configuration.ReloadRequest{})
+	report, err := otp.Do[configuration.ReloadRequest, *configuration.Report](ctx,
+		h.core("configuration"), configuration.ReloadRequest{})
 	if err != nil {
 		return nil, err
 	}
@@ -49,18 +52,19 @@ func (h *host) reload(ctx context.Context) (*mcpdv1.Reload, error) {
 	return r, nil
 }
 
-// applied is which configuration applies, as the admin listener shows it.
+// applied returns the configuration that applies, for the admin listener.
 func (h *host) applied() *mcpdv1.Configuration {
 	now := h.now()
 	a := now.applied
 	return &mcpdv1.Configuration{
-		Generation: a.Generation, Digest: a.Digest, Applied: timestamppb.New(a.At), Source: h.options.Source,
+		Generation: a.Generation, Digest: a.Digest, Applied: timestamppb.New(a.At),
+		Source:      h.options.Source,
 		Environment: now.config.Environment, Listen: h.addrs.get("mcp"), Pid: uint32(os.Getpid()),
 		ResidentMax: h.options.Resident,
 	}
 }
 
-// apply makes a configuration the one that is read from here on.
+// apply makes c the current configuration.
 func (h *host) apply(c *config.Config, a configuration.Applied) {
 	for i := range c.Tenants {
 		t := &c.Tenants[i].Tenant
@@ -72,7 +76,7 @@ func (h *host) apply(c *config.Config, a configuration.Applied) {
 	h.moveCertificate(c)
 	h.kept.Bound(h.bounds(c))
 	h.forgetTenants()
-	_ = h.core("tenant_manager").Send(tenancy.Reconfigured{}) // one that begins looks for itself
+	_ = h.core("tenant_manager").Send(tenancy.Reconfigured{}) // one that starts looks for itself
 	if level, err := logLevel(c); err == nil && h.options.Level != nil {
 		h.options.Level.Set(level)
 	}

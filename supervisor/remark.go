@@ -5,7 +5,7 @@ import (
 	"mcpd/transport/stdio"
 )
 
-// remark reports what happened to processes beside the servers.
+// remark reports what happened to processes other than running servers.
 func (h *host) remark(r stdio.Remark) {
 	count := telemetry.Count(r.Count)
 	switch r.What {

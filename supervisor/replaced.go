@@ -4,5 +4,6 @@ package supervisor
 
 import "mcpd/supervisor/otp"
 
-// replaced is a child that is started again whenever it crashes. With the tag broken_restart it is not: experiments must find that out.
+// replaced returns a child that is restarted when it crashes. With the build tag broken_restart it
+// is not restarted, as a defect that experiments must find.
 func replaced(c otp.Child) otp.Child { return c }

@@ -4,7 +4,7 @@ package supervisor
 
 import "mcpd/supervisor/otp"
 
-// replaced is broken on purpose: what crashes stays away.
+// replaced is broken on purpose: a child that crashes is not restarted.
 func replaced(c otp.Child) otp.Child {
 	c.Restart = otp.Temporary
 	return c

@@ -4,6 +4,6 @@ package supervisor
 
 import "mcpd/supervisor/otp"
 
-// restartOf is when an actor is restarted: always. With the tag broken_catalogue the catalogue never is: the simulation
-// must find that out.
+// restartOf returns the restart type of an actor: always Permanent. With the build tag
+// broken_catalogue the catalogue is never restarted, as a defect that the simulation must find.
 func restartOf(string) otp.Restart { return otp.Permanent }

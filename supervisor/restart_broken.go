@@ -4,7 +4,7 @@ package supervisor
 
 import "mcpd/supervisor/otp"
 
-// restartOf is broken on purpose: a catalogue that crashed stays away.
+// restartOf is broken on purpose: a catalogue that crashed is not restarted.
 func restartOf(id string) otp.Restart {
 	if id == "catalog" {
 		return otp.Temporary

@@ -4,28 +4,27 @@ import "time"
 
 const (
 	// newcomerTime bounds how long a drain waits for requests on connections that have none, and for
-	// the ends of streams. A client that connects and says nothing must not prolong a drain.
+	// the ends of streams. A client that connects and sends nothing must not prolong a drain.
 	newcomerTime = second
-	// quietTime is how long a connection has had no request before the drain ends it. A client that
-	// has sent the last request later is likely to send one now, whose answer ends the connection.
+	// quietTime is how long a connection has had no request before the drain ends it. A client with a
+	// more recent request is likely to send another one now, whose answer can end the connection.
 	quietTime = settle
-	// noticeTime is how long a client has to notice that a connection was closed which it does not
-	// use.
+	// noticeTime is how long a client has to notice that one of its idle connections was closed.
 	noticeTime = farewell / 2
 )
 
-// purge closes the connections that are quiet before answers end the others: a client whose
-// connection ends takes another for its next request, one that it has kept from before.
+// purge closes the quiet connections before answers end the others. When a client's connection
+// ends, the client uses another idle one for its next request.
 func (l *listener) purge() {
 	l.connections.Retire(quietTime, comeBack, false)
 	pause(min(noticeTime, l.budget/40))
 }
 
-// retire returns when every client knows that its connection ends, or newcomerTime and a third of
-// what is left of the drain are over. Server.Shutdown closes connections between two requests
-// whatever arrives on them, and answers none that it reads afterwards. Streams end here once
-// nothing is in flight: their responses could not say that the connection ends, so clients use it
-// again.
+// retire returns when every client knows that its connection ends, at the latest after newcomerTime
+// or a third of the rest of the drain, whichever is shorter. Server.Shutdown closes connections
+// between two requests, whatever arrives on them, and answers no request that it reads afterwards.
+// Streams end here once nothing is in flight. Their responses cannot say that the connection ends,
+// so clients use it again.
 func (l *listener) retire(left time.Duration, stage stage) {
 	const look = newcomerTime / 50
 	ended := false
@@ -36,7 +35,8 @@ func (l *listener) retire(left time.Duration, stage stage) {
 			pause(look)
 		}
 		idle, open := l.connections.Retire(quietTime, comeBack, false)
-		if idle == 0 && (open == 0 || stage == stageAnswer) { // then what is open is answered afterwards
+		// In stageAnswer, open requests are answered afterwards.
+		if idle == 0 && (open == 0 || stage == stageAnswer) {
 			return
 		}
 		pause(look)

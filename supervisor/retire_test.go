@@ -13,7 +13,7 @@ import (
 	"mcpd/telemetry"
 )
 
-// A client that has connected is answered, although its first request comes when the drain is over.
+// A client that has connected is answered, even if its first request comes when the drain is over.
 func TestFirstRequestIsAnsweredInADrain(t *testing.T) {
 	var told []telemetry.Event
 	l := draining(t, func() time.Duration { return time.Hour }, &told)
@@ -37,8 +37,8 @@ func TestFirstRequestIsAnsweredInADrain(t *testing.T) {
 	}
 }
 
-// A client that pauses between two requests for less than quietTime is told with an answer that its
-// connection ends, although the drain has been over for a while: nothing crosses with the end.
+// A client that pauses between two requests for less than quietTime learns from an answer that its
+// connection ends, although the drain has been over for a while. No request crosses with the end.
 func TestPausingClientIsToldThatItsConnectionEnds(t *testing.T) {
 	for try := range 20 {
 		var told []telemetry.Event
@@ -72,8 +72,8 @@ func TestPausingClientIsToldThatItsConnectionEnds(t *testing.T) {
 	t.Fatal("no attempt was in time")
 }
 
-// A client that hears that its connection ends finds those closed that it has kept from before:
-// else it would send its next request over one of them, while the host closes it.
+// When a client learns that its connection ends, its other idle connections are closed already.
+// Otherwise it would send its next request over one of them while the host closes it.
 func TestKeptConnectionsEndBeforeTheOneInUse(t *testing.T) {
 	var told []telemetry.Event
 	l := draining(t, func() time.Duration { return 0 }, &told)
@@ -93,14 +93,16 @@ func TestKeptConnectionsEndBeforeTheOneInUse(t *testing.T) {
 	if err := kept.conn.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
-	if rest, err := io.ReadAll(kept.answers); err != nil || !strings.HasPrefix(string(rest), "HTTP/1.1 408 ") {
-		t.Errorf("a connection that the client has kept: %v after %q, want a refusal and its end", err, rest)
+	if rest, err := io.ReadAll(kept.answers); err != nil ||
+		!strings.HasPrefix(string(rest), "HTTP/1.1 408 ") {
+		t.Errorf("a connection that the client has kept: %v after %q, want a refusal and its end", err,
+			rest)
 	}
 	<-ended
 }
 
-// A connection whose stream the drain has ended is told of its own end with the next answer: the
-// client may have waited for a connection, and uses that one.
+// A connection whose stream the drain has ended announces its own end with the next answer. The
+// client may have waited for a free connection, and uses this one.
 func TestRequestAfterAStreamIsAnswered(t *testing.T) {
 	var told []telemetry.Event
 	l := draining(t, func() time.Duration { return time.Hour }, &told)
@@ -140,7 +142,7 @@ func TestRequestAfterAStreamIsAnswered(t *testing.T) {
 	<-ended
 }
 
-// A client that says nothing prolongs a drain by newcomerTime, and no more.
+// A client that sends nothing prolongs a drain by newcomerTime at most.
 func TestSilentConnectionHoldsUpNoDrain(t *testing.T) {
 	var told []telemetry.Event
 	l := draining(t, func() time.Duration { return time.Hour }, &told)

@@ -9,14 +9,14 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// tenantShare is the part of the memory that the answers of one tenant may fill which its clients
-// have not read: one in eight.
+// tenantShare is the part of the memory that one tenant's unread answers may fill: one in eight.
 const tenantShare = 8
 
-// leastShare is what a tenant has in any case: a message of a server, and of a client several.
+// leastShare is the byte budget that a tenant always has: one message of a server, or several of a
+// client.
 const leastShare = protocol.MaxUpstreamMessage
 
-// share is the bytes that are a tenant's of either; 0 is no bound.
+// share returns a tenant's byte budget for unread answers. 0 means no bound.
 func (h *host) share() int {
 	if h.options.Memory == 0 {
 		return 0
@@ -24,14 +24,14 @@ func (h *host) share() int {
 	return int(max(h.options.Memory/tenantShare, leastShare))
 }
 
-// rooms are where what is large and belongs to one tenant is, until somebody else has it.
+// rooms are the byte budgets for large messages of one tenant.
 type rooms struct {
 	answers, // of servers, until clients have read them
-	bodies *transport.Room // of clients, until they are read
-	beyond atomic.Bool // one of them is read without room in what the tenant may keep
+	bodies *transport.Room // of clients, while they are being read
+	beyond atomic.Bool // one of the bodies is read beyond the tenant's share
 }
 
-// roomsOf is a tenant's rooms, which have no bound where the memory has none.
+// roomsOf returns the byte budgets of a tenant. They are unbounded if the memory has no limit.
 func (h *host) roomsOf(tenant string) *rooms {
 	if h.options.Memory == 0 {
 		return &rooms{}
@@ -46,8 +46,8 @@ func (h *host) roomsOf(tenant string) *rooms {
 	return r.(*rooms)
 }
 
-// answersOf is where the answers of a tenant's servers are until clients have read them; nil has no
-// bound.
+// answersOf returns the byte budget for the answers of a tenant's servers until clients have read
+// them, nil if it has no bound.
 func (h *host) answersOf(tenant string) *transport.Room {
 	if h.options.Memory == 0 {
 		return nil
@@ -57,16 +57,18 @@ func (h *host) answersOf(tenant string) *transport.Room {
 
 const (
 	// bodiesShare is the part of the memory that the large requests of one tenant may fill while they
-	// are read, since who sends slowly has it for long: one in 32.
+	// are being read: one in 32. Slow senders occupy this memory for long.
 	bodiesShare = 32
-	// leastBodies is what a tenant has of it in any case: one request, as large as the default allows.
+	// leastBodies is the least such memory of a tenant, in bytes: one request of the default maximum
+	// size.
 	leastBodies = 4 << 20
-	// waitingBodies is how many large requests of a tenant may wait for it. Of each 16 KiB have
-	// come, or 64 where it does not say how long it is.
+	// waitingBodies is how many large requests of a tenant may wait for such memory. Of each, 16 KiB
+	// have been read, or 64 KiB if it does not declare its length.
 	waitingBodies = 64
 )
 
-// ownBodies is what of it is one tenant's, in bytes; 0 is no bound.
+// ownBodies returns how many bytes the large requests of one tenant may take while they are being
+// read. 0 means no bound.
 func (h *host) ownBodies() int {
 	if h.options.Memory == 0 {
 		return 0
@@ -74,11 +76,16 @@ func (h *host) ownBodies() int {
 	return int(max(h.options.Memory/bodiesShare, leastBodies))
 }
 
-// bodiesOf is where the large requests of a tenant are while they are read.
-func (h *host) bodiesOf(ep streamable.Endpoint) *transport.Room { return h.roomsOf(ep.Tenant).bodies }
+// bodiesOf returns the byte budget for large requests of a tenant that are being read.
+func (h *host) bodiesOf(ep streamable.Endpoint) *transport.Room {
+	return h.roomsOf(ep.Tenant).bodies
+}
 
-// reserveBody counts more bytes of a large request for its tenant while it is read.
-func (h *host) reserveBody(ep streamable.Endpoint, had, more int, again bool) (release func(), full string) {
+// reserveBody counts more bytes of a large request against what its tenant keeps, while the request
+// is being read. If there is no room, release is nil, and full is the reason or, for a repeated
+// attempt (again), empty.
+func (h *host) reserveBody(ep streamable.Endpoint, had, more int, again bool) (release func(),
+	full string) {
 	kept := h.kept.Of(ep.Tenant)
 	if r := kept.TryMore(quota.Requests, had, more); r != nil {
 		return r.Release, ""
@@ -89,10 +96,11 @@ func (h *host) reserveBody(ep streamable.Endpoint, had, more int, again bool) (r
 	if why := kept.Keeps(more); why != nil {
 		return nil, why.Told().Message
 	}
-	return kept.Hold(quota.Requests, more).Release, "" // there is room since
+	return kept.Hold(quota.Requests, more).Release, "" // there is room now
 }
 
-// beyondRoom counts bytes of the one large request of a tenant that is read without room.
+// beyondRoom counts bytes of the one large request of a tenant that is read beyond the tenant's
+// share. For the first bytes it returns nil if another request is already read beyond the share.
 func (h *host) beyondRoom(ep streamable.Endpoint, n int, first bool) (release func()) {
 	rooms := h.roomsOf(ep.Tenant)
 	if first && !rooms.beyond.CompareAndSwap(false, true) {

@@ -9,8 +9,8 @@ import (
 	"mcpd/transport"
 )
 
-// A message of a tenant that grows without room, and stalls, holds up that of another tenant for a
-// moment only. When it goes on it waits for its turn, and in the end nothing is counted.
+// A message that grows beyond its tenant's share, and then stalls, delays that of another tenant
+// for a moment only. When it continues it waits for its turn. In the end nothing is counted.
 func TestStalledMessageHoldsNoOtherTenantUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size, tasks = 128 << 10, 2100 << 10
@@ -34,7 +34,7 @@ func TestStalledMessageHoldsNoOtherTenantUp(t *testing.T) {
 		if len(grown[0]) != 1 {
 			t.Fatal("the first message does not grow")
 		}
-		<-grown[0] // and stalls
+		<-grown[0] // and then it stalls
 		grow(1, 2*size)
 		if len(grown[1]) != 0 {
 			t.Error("two messages grow at once")

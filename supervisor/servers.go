@@ -16,7 +16,7 @@ import (
 	"mcpd/telemetry/admin"
 )
 
-// servers is what the admin listener shows of the servers: the catalogues' records.
+// servers yields the servers for the admin listener, from the records of the catalogues.
 func (h *host) servers() iter.Seq[*mcpdv1.Server] {
 	return func(yield func(*mcpdv1.Server) bool) {
 		for _, row := range h.snapshot().Children {
@@ -39,7 +39,8 @@ func record(tenant string, r catalog.Record) *mcpdv1.Server {
 	s := &mcpdv1.Server{
 		Tenant: tenant, Name: r.Server, Link: r.Link.String(), Share: r.Share.String(),
 		State: string(r.State), Since: timestamppb.New(r.Since),
-		Cause: r.Ending.Cause, CauseClass: r.Ending.Class, Stderr: r.Ending.Stderr, Incident: r.Ending.Incident, ByOperator: r.Operator,
+		Cause: r.Ending.Cause, CauseClass: r.Ending.Class, Stderr: r.Ending.Stderr,
+		Incident: r.Ending.Incident, ByOperator: r.Operator,
 		Revision: r.Version, Tools: telemetry.Count(r.Tools), Connections: telemetry.Count(r.Open),
 	}
 	if !r.Retry.IsZero() {
@@ -48,10 +49,11 @@ func record(tenant string, r catalog.Record) *mcpdv1.Server {
 	return s
 }
 
-// operateTime bounds what an operator does to a server: it waits for no server, but for its decision to be written down.
+// operateTime bounds an operator's action on a server. It waits for no server, but until the
+// decision is stored.
 const operateTime = 5 * second
 
-// operate does to a server what an operator wants.
+// operate performs an operator's action on a server.
 func (h *host) operate(ctx context.Context, name, server, verb string) (*mcpdv1.Server, error) {
 	ctx, cancel := context.WithTimeout(ctx, operateTime)
 	defer cancel()
@@ -59,7 +61,9 @@ func (h *host) operate(ctx context.Context, name, server, verb string) (*mcpdv1.
 		return nil, admin.ErrNoServer
 	}
 	catalogue := h.at(&tenant.Tenant{Name: name}, "catalog")
-	r, err := otp.Do[catalog.OperateRequest, catalog.Record](ctx, catalogue, catalog.OperateRequest{Server: server, Verb: catalog.Verb(verb)})
+	r, err := otp.Do[catalog.OperateRequest, catalog.Record](ctx, catalogue, catalog.OperateRequest{
+		Server: server, Verb: catalog.Verb(verb),
+	})
 	if errors.Is(err, protocol.ConditionEndpointNotFound) {
 		return nil, admin.ErrNoServer
 	}

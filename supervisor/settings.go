@@ -12,21 +12,21 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// settings are a configuration as the host reads it while it runs: one value that a reload replaces whole, so that nobody ever sees one half
-// of a configuration and one half of another. They are never changed.
+// settings are a configuration as the running host reads it: one value that a reload replaces as a
+// whole, so that no reader sees parts of two configurations. A value never changes.
 type settings struct {
-	number    uint64 // no others have it; 0 is of a test
+	number    uint64 // unique; 0 in tests
 	config    *config.Config
 	applied   configuration.Applied
 	tenants   map[string]*tenant.Tenant
 	keys      *auth.Directory
-	servers   map[serverName]bool        // of all tenants
-	names     map[string]map[string]bool // whom the keys of a tenant stand for
-	required  map[string][]string        // the capabilities that a tenant's policy asks for, in order
+	servers   map[serverName]bool        // servers of all tenants
+	names     map[string]map[string]bool // by tenant: the principals of its keys
+	required  map[string][]string        // by tenant: capabilities that its policy requires, in order
 	admission *streamable.Admission
 }
 
-// settingsMade counts settings.
+// settingsMade counts the values of settings made so far.
 var settingsMade atomic.Uint64
 
 func newSettings(c *config.Config, a configuration.Applied) *settings {
@@ -57,15 +57,17 @@ func newSettings(c *config.Config, a configuration.Applied) *settings {
 	return s
 }
 
-// bounds are those of a request.
+// bounds returns the bounds of a request.
 func bounds(c *config.Config) streamable.Bounds {
 	e := &c.Edge
-	return streamable.Bounds{Headers: e.Headers, URL: int(e.URL), BodyTime: e.BodyTime, Message: jsonrpc.Limits{
-		Bytes: int(c.MaxBody), Depth: e.Depth, Tokens: e.Tokens, Keys: e.Members, Batch: e.Batch, ID: int(e.ID),
-	}}
+	return streamable.Bounds{Headers: e.Headers, URL: int(e.URL), BodyTime: e.BodyTime,
+		Message: jsonrpc.Limits{
+			Bytes: int(c.MaxBody), Depth: e.Depth, Tokens: e.Tokens, Keys: e.Members, Batch: e.Batch,
+			ID: int(e.ID),
+		}}
 }
 
-// serves reports whether who has a session at an endpoint may use it.
+// serves reports whether the owner of a session at an endpoint may still use it.
 func (s *settings) serves(ep streamable.Endpoint) bool {
 	t := s.tenants[ep.Tenant]
 	if t == nil || !s.names[ep.Tenant][ep.Principal] {
@@ -75,10 +77,11 @@ func (s *settings) serves(ep streamable.Endpoint) bool {
 	return ep.Server == "" || known
 }
 
-// now is what applies.
+// now returns the current settings.
 func (h *host) now() *settings { return h.settings.Load() }
 
-// current is a tenant as it is configured now. The rows of one that is not configured any more stop with what it was last.
+// current returns a function for a tenant's current configuration. After a reload has removed the
+// tenant, the function returns t, with which its rows were started.
 func (h *host) current(t *tenant.Tenant) func() *tenant.Tenant {
 	return func() *tenant.Tenant {
 		if now := h.now().tenants[t.Name]; now != nil {
@@ -88,7 +91,7 @@ func (h *host) current(t *tenant.Tenant) func() *tenant.Tenant {
 	}
 }
 
-// limits are the limits of a tenant that is configured, and none of another.
+// limits returns the limits of a configured tenant, and zero limits for any other name.
 func (s *settings) limits(name string) tenant.Limits {
 	if t := s.tenants[name]; t != nil {
 		return t.Limits
@@ -96,7 +99,8 @@ func (s *settings) limits(name string) tenant.Limits {
 	return tenant.Limits{}
 }
 
-// requestTimeout, listTimeout, pending, ofPrincipal and parkTime are limits as those read them who have no other use for the tenant.
+// requestTimeout, listTimeout, questionWait, pending, ofPrincipal and parkTime return single limits
+// of a tenant, for readers that need nothing else of it.
 func (h *host) requestTimeout(t *tenant.Tenant) func() time.Duration {
 	now := h.current(t)
 	return func() time.Duration { return now().Limits.RequestTimeout }

@@ -10,13 +10,17 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// Nobody without a key keeps a session with a tenant that has keys, but whoever runs the host for himself.
+// A client without a key keeps no session with a tenant that has keys, except at an embedded host,
+// whose user runs it.
 func TestClientOfAnEmbeddedHostNeedsNoKey(t *testing.T) {
-	c := &config.Config{Tenants: []config.Tenant{{Tenant: tenant.Tenant{Name: "acme"}, Keys: []auth.Key{{Name: "ci"}}}}}
+	c := &config.Config{
+		Tenants: []config.Tenant{{Tenant: tenant.Tenant{Name: "acme"}, Keys: []auth.Key{{Name: "ci"}}}},
+	}
 	for embedded, want := range map[bool]bool{true: true, false: false} {
 		h := &host{options: Options{Embedded: embedded}}
 		h.settings.Store(newSettings(c, configuration.Applied{}))
-		if got := h.sessionOptions().Serves(streamable.Endpoint{Tenant: "acme", Principal: auth.Anonymous}); got != want {
+		if got := h.sessionOptions().Serves(streamable.Endpoint{Tenant: "acme",
+			Principal: auth.Anonymous}); got != want {
 			t.Errorf("embedded %v: %v", embedded, got)
 		}
 	}

@@ -11,22 +11,22 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// Simulation makes a host the same each time: what it would leave to the machine, to the network or to chance is decided here. What is nil is
-// left to them.
+// Simulation makes a run of a host repeatable. It replaces what the host otherwise leaves to the
+// machine, the network or chance. A nil field is left to these.
 type Simulation struct {
 	// Scheduler decides what runs when.
 	Scheduler otp.Scheduler
-	// Random is where ids and keys come from, and Draw a time from 0 to below n.
+	// Random is the source of ids and keys. Draw returns a time from 0 to less than n.
 	Random io.Reader
 	Draw   func(n time.Duration) time.Duration
-	// Dial opens the connections to a server in the place of its declaration.
+	// Dial opens the connections to a server, instead of the server's declaration.
 	Dial func(tenant, server string) client.Dial
-	// Events hears of everything that happens in the tree.
+	// Events gets every event of the tree.
 	Events func(otp.Event)
 }
 
-// random fills b.
-func (s *Simulation) random(b []byte) { _, _ = io.ReadFull(s.source(), b) } // crypto/rand never fails
+// random fills b with random bytes. crypto/rand never fails.
+func (s *Simulation) random(b []byte) { _, _ = io.ReadFull(s.source(), b) }
 
 func (s *Simulation) source() io.Reader {
 	if s.Random == nil {
@@ -35,7 +35,7 @@ func (s *Simulation) source() io.Reader {
 	return s.Random
 }
 
-// heard are the events of the tree on their way to all who hear of them.
+// heard returns the receiver of the tree's events: both Events and recorded.
 func (s *Simulation) heard(recorded func(otp.Event)) func(otp.Event) {
 	if s.Events == nil {
 		return recorded
@@ -46,7 +46,7 @@ func (s *Simulation) heard(recorded func(otp.Event)) func(otp.Event) {
 	}
 }
 
-// Stop stops a host that is not run by Run, and returns when everything has stopped.
+// Stop stops a host that is not run by Run. It returns when everything has stopped.
 func (r *Running) Stop(ctx context.Context) error {
 	return errors.Join(r.tree.Shutdown(ctx), r.h.end(ctx))
 }

@@ -6,25 +6,30 @@ import (
 	"time"
 )
 
-// socketBuffer is what the kernel keeps for a connection of a client, each way. It would grow to megabytes for one that does not read, or
-// sends what nobody waits for, and what it has for all connections is one sum: a thousand of such clients would take it from everybody.
+// socketBuffer is the kernel's buffer for a client connection, in bytes each way. Without it, the
+// kernel would grow the buffer to megabytes for a client that does not read, or that sends data
+// nobody waits for. All connections share the kernel's memory, so a thousand such clients would
+// take it from all others.
 const socketBuffer = 256 << 10
 
-// unheardTime is how long what was sent may go without a sign that it has arrived. Probes of keepAlive do not end a connection that something was
-// sent on, and streams are sent a comment every 15 s: without this the kernel sends it again for a quarter of an hour. Both are over within 45 s.
+// unheardTime is how long sent data may stay without an acknowledgement. Probes of keepAlive do not
+// end a connection with unacknowledged data, and streams get a comment every 15 s. Without this
+// bound the kernel would retransmit for a quarter of an hour. With it, such connections too end
+// within 45 s.
 const unheardTime = 25 * second
 
-// socket makes the listener of clients. What is set here, the connections that it accepts inherit. A client that reads nothing counts as one
-// that is not heard of, so that it may be silent for as long as stall in any case.
+// socket makes the listener for clients. Accepted connections inherit its options. A client that
+// does not read looks like one that is gone, so the bound is at least stall.
 func socket(stall time.Duration) *net.ListenConfig {
-	config := &net.ListenConfig{KeepAliveConfig: keepAlive, Control: func(_, _ string, c syscall.RawConn) error {
-		return options(c, stall)
-	}}
+	config := &net.ListenConfig{KeepAliveConfig: keepAlive,
+		Control: func(_, _ string, c syscall.RawConn) error {
+			return options(c, stall)
+		}}
 	config.SetMultipathTCP(false) // such sockets have no filters, see streamable.DropHandshakes
 	return config
 }
 
-// options sets those of a listening socket.
+// options sets the options of a listening socket.
 func options(c syscall.RawConn, stall time.Duration) (err error) {
 	failed := c.Control(func(fd uintptr) {
 		for _, way := range []int{syscall.SO_SNDBUF, syscall.SO_RCVBUF} {

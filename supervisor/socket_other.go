@@ -9,5 +9,5 @@ import (
 
 const reusePort = syscall.SO_REUSEPORT
 
-// giveUpAfter has no effect where the system's own time is the only one.
+// giveUpAfter does nothing: this system has no such option.
 func giveUpAfter(int, time.Duration) error { return nil }

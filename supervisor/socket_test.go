@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// connected are the two ends of a connection to a listener of ours.
+// connected returns the two ends of a connection to a listener with the host's options.
 func connected(t *testing.T, stall time.Duration) (client, server net.Conn) {
 	t.Helper()
 	l, err := socket(stall).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -27,10 +27,11 @@ func connected(t *testing.T, stall time.Duration) (client, server net.Conn) {
 	return client, server
 }
 
-// A client that reads nothing, and one that sends what nobody reads, cost the kernel no more than their buffers.
+// A client that does not read, and one whose data is not read, take no more of the kernel than
+// their buffers.
 func TestSocketBuffersAreBounded(t *testing.T) {
 	client, server := connected(t, 0)
-	// The other end has buffers of its own; these are made as small as they can be.
+	// The client's end has its own buffers. They are made as small as possible.
 	_, _ = client.(*net.TCPConn).SetReadBuffer(1), client.(*net.TCPConn).SetWriteBuffer(1)
 	for name, from := range map[string]net.Conn{"to a client": server, "from a client": client} {
 		taken, err := 0, error(nil)
@@ -41,7 +42,8 @@ func TestSocketBuffersAreBounded(t *testing.T) {
 			taken += n
 		}
 		if !errors.Is(err, os.ErrDeadlineExceeded) || taken > 3*socketBuffer {
-			t.Errorf("%d bytes %s were taken, then %v; want no more than %d", taken, name, err, 3*socketBuffer)
+			t.Errorf("%d bytes %s were taken, then %v; want no more than %d", taken, name, err,
+				3*socketBuffer)
 		}
 	}
 }

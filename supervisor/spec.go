@@ -9,34 +9,41 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// The words that the tree is written in. Each makes one row; what a row does not say has the default that package otp documents.
+// Functions that make the rows of the tree. Each makes one row; values that it does not set have
+// the defaults that package otp documents.
 
-// sup is a supervisor with one_for_one and its own restart budget.
-func sup(id string, restart otp.Restart, budget otp.Intensity, shutdown otp.Shutdown, children ...otp.Child) otp.Child {
+// sup makes a one_for_one supervisor with its own intensity.
+func sup(id string, restart otp.Restart, budget otp.Intensity, shutdown otp.Shutdown,
+	children ...otp.Child) otp.Child {
 	return otp.Child{
 		ID: id, Label: id, Restart: restart, Shutdown: shutdown,
 		Start: otp.Supervisor(otp.Spec{Strategy: otp.OneForOne, Intensity: budget, Children: children}),
 	}
 }
 
-// backoff is how supervisors near the root pause a child that ends too often. They never give up.
+// backoff is how supervisors near the root pause a child that ends too often. These supervisors
+// never give up.
 var backoff = otp.Backoff{First: second, Max: 5 * minute, Stable: minute}
 
-// pausing is a permanent supervisor that pauses children instead of giving up.
+// pausing makes a permanent supervisor that pauses children instead of giving up.
 func pausing(id string, budget otp.Intensity, pause otp.Backoff, children ...otp.Child) otp.Child {
 	return otp.Child{
 		ID: id, Label: id, Shutdown: otp.Infinity,
-		Start: otp.Supervisor(otp.Spec{Strategy: otp.OneForOne, Intensity: budget, Backoff: pause, Children: children}),
+		Start: otp.Supervisor(otp.Spec{
+			Strategy: otp.OneForOne, Intensity: budget, Backoff: pause, Children: children,
+		}),
 	}
 }
 
-// booting is a backoff that a supervisor has from its start on: children that do not start are paused, and do not end the start.
+// booting returns b with Boots set: a child whose start fails is paused, and the supervisor starts
+// without it.
 func booting(b otp.Backoff) otp.Backoff {
 	b.Boots = true
 	return b
 }
 
-// changing is a pausing supervisor whose children come and go while it runs: when it restarts, it has those that there are then.
+// changing makes a pausing supervisor whose children come and go while it runs. After a restart it
+// has the current children.
 func changing(id string, budget otp.Intensity, children func() []otp.Child) otp.Child {
 	boots := booting(backoff)
 	return otp.Child{
@@ -47,43 +54,53 @@ func changing(id string, budget otp.Intensity, children func() []otp.Child) otp.
 	}
 }
 
-// actor is a permanent worker.
+// actor makes a permanent worker.
 func actor(id string, shutdown otp.Shutdown, start func() otp.Behaviour) otp.Child {
-	return otp.Child{ID: id, Label: id, Restart: restartOf(id), Shutdown: shutdown, Start: otp.Worker(start), Mailbox: mailbox}
+	return otp.Child{
+		ID: id, Label: id, Restart: restartOf(id), Shutdown: shutdown, Start: otp.Worker(start),
+		Mailbox: mailbox,
+	}
 }
 
-// mailbox is how many messages may wait for a permanent worker: what the requests cause that a tenant has in flight by default, all at once.
+// mailbox is how many messages may wait for a permanent worker: those of all requests that a tenant
+// has in flight by default, at once.
 const mailbox = perRequest * protocol.MaxPending
 
-// perRequest is how many messages there may be for each request that an actor may have in hand, with room for what it never asked for.
+// perRequest is how many messages there may be for each in-flight request of an actor, including
+// messages that the actor did not ask for.
 const perRequest = 8
 
-// holding gives a worker the mailbox that so many requests in flight need. The configuration allows 10,000.
+// holding gives a worker the mailbox that this many in-flight requests need. The configuration
+// allows up to 10,000 in-flight requests.
 func holding(pending int, child otp.Child) otp.Child {
 	child.Mailbox = max(perRequest*pending, otp.DefaultMailbox)
 	return child
 }
 
-// walled is a child whose instances that hang use up nobody else's replacements.
+// walled makes a child a failure domain: goroutines that are stuck in it do not count against the
+// limit of stuck goroutines elsewhere (otp.MaxHung).
 func walled(child otp.Child) otp.Child {
 	child.Bulkhead = true
 	return child
 }
 
-// service is a permanent loop that owns a resource.
+// service makes a permanent loop that owns a resource.
 func service(id string, shutdown otp.Shutdown, start func() (suture.Service, error)) otp.Child {
 	return otp.Child{ID: id, Label: id, Shutdown: shutdown, Start: otp.Service(start)}
 }
 
-// pool is a simple_one_for_one supervisor: any number of children from one template.
+// pool makes a simple_one_for_one supervisor: any number of children from one template.
 func pool(id string, budget otp.Intensity, shutdown otp.Shutdown, template otp.Child) otp.Child {
 	return otp.Child{
 		ID: id, Label: id, Shutdown: shutdown, Mailbox: mailbox,
-		Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne, Intensity: budget, Children: []otp.Child{template}}),
+		Start: otp.Supervisor(otp.Spec{
+			Strategy: otp.SimpleOneForOne, Intensity: budget, Children: []otp.Child{template},
+		}),
 	}
 }
 
-// in is a restart budget: so many restarts within that time, unless the options say otherwise for all.
+// in returns an intensity: that many restarts within that time, unless the options set one for all
+// supervisors.
 func (h *host) in(restarts int, within time.Duration) otp.Intensity {
 	if h.options.Intensity != (otp.Intensity{}) {
 		return h.options.Intensity

@@ -30,7 +30,9 @@ func (h *host) tenancyOptions() tenancy.Options {
 		},
 		Child:    func(name string) otp.Child { return h.tenant(h.now().tenants[name]) },
 		Starting: h.system.Forgive, Resumed: h.wakeSessions,
-		Storage: func() otp.Ref { return h.core("storage") }, Stored: h.stored(store.Tenants), Records: h.records,
+		Storage: func() otp.Ref {
+			return h.core("storage")
+		}, Stored: h.stored(store.Tenants), Records: h.records,
 		Emit: h.recorder.Emit,
 	}
 }
@@ -44,19 +46,22 @@ func (h *host) tenantNames() []string {
 	return names
 }
 
-// wakeSessions has each session of a tenant that runs again get an actor, so that a client with an
+// wakeSessions gives each session of a tenant that runs again an actor, so that a client with an
 // open stream hears of changes without asking.
 func (h *host) wakeSessions(tenant string) {
-	for _, s := range h.index.InOrder(func(s *session.Handle) bool { return s.Endpoint().Tenant == tenant }) {
+	for _, s := range h.index.InOrder(func(s *session.Handle) bool {
+		return s.Endpoint().Tenant == tenant
+	}) {
 		_ = h.core("session_manager").Send(&session.Wake{Handle: s})
 	}
 }
 
-// ending is the incident by which a tenant's supervisor has given up, for the moment until the tenant
-// manager has decided what becomes of the tenant.
+// ending is the incident for which a tenant's supervisor has given up. It is kept until the tenant
+// manager has decided what to do with the tenant.
 type ending struct{ incident string }
 
-// heard passes events on to the log and the metrics, and to the tenant manager what it has to know.
+// heard passes events to the log and the metrics. It also tells the tenant manager the events that
+// it needs.
 func (h *host) heard(recorded func(otp.Event)) func(otp.Event) {
 	return func(e otp.Event) {
 		recorded(e)
@@ -64,7 +69,8 @@ func (h *host) heard(recorded func(otp.Event)) func(otp.Event) {
 		case otp.ChildStarted:
 			if name, ok := tenantRow(e.Path); ok {
 				h.endings.Delete(name)
-				_ = h.core("tenant_manager").Send(tenancy.Started{Tenant: name}) // one that begins looks for itself
+				// A tenant manager that starts later looks for itself.
+				_ = h.core("tenant_manager").Send(tenancy.Started{Tenant: name})
 			}
 		case otp.IntensityExceeded:
 			if name, ok := tenantRow(e.Path); ok {
@@ -76,13 +82,13 @@ func (h *host) heard(recorded func(otp.Event)) func(otp.Event) {
 	}
 }
 
-// tenantRow is the tenant whose row in the tree a path names.
+// tenantRow returns the tenant whose row in the tree has this path.
 func tenantRow(path string) (name string, ok bool) {
 	name, ok = strings.CutPrefix(path, root+"/tenants/")
 	return name, ok && !strings.Contains(name, "/")
 }
 
-// incidentOf is what the log calls the crash behind an error; empty without one.
+// incidentOf returns the incident id of the crash behind an error, "" without a crash.
 func incidentOf(err error) string {
 	var crash *otp.CrashReport
 	if errors.As(err, &crash) {
@@ -93,18 +99,25 @@ func incidentOf(err error) string {
 
 // charge tells the tenant manager of a crash that a message of a tenant has caused.
 func (h *host) charge(c otp.CrashCharged) {
-	why := ladder.Why{Cause: "its messages crash " + strings.TrimPrefix(c.Path, root+"/"), Incident: incidentOf(c.Reason)}
+	why := ladder.Why{
+		Cause:    "its messages crash " + strings.TrimPrefix(c.Path, root+"/"),
+		Incident: incidentOf(c.Reason),
+	}
 	charged := tenancy.Charged{Tenant: c.Origin, Why: why}
 	_ = h.core("tenant_manager").Send(charged)
-	if c.Hold > 0 { // it has hung, or crashed too often: the component takes nothing of it, so it must not seem to run
+	// After a hang or too many crashes the component takes no message of the tenant, so the tenant
+	// must not seem to run. The second report (ladder.MaxCharges) pauses it.
+	if c.Hold > 0 {
 		_ = h.core("tenant_manager").Send(charged)
 	}
 }
 
-// down refuses what is asked of a tenant that does not run, or whose supervisor has just given up.
+// down returns the refusal for a tenant that does not run, or whose supervisor has just given up,
+// otherwise nil.
 func (h *host) down(tenant string) *protocol.Error {
 	if s := h.standing.Of(tenant); !s.Runs() {
-		return protocol.TenantDown(tenant, string(s.State), s.Incident, max(second, s.Wait(h.awake.Now())))
+		return protocol.TenantDown(tenant, string(s.State), s.Incident,
+			max(second, s.Wait(h.awake.Now())))
 	}
 	if e, ok := h.endings.Load(tenant); ok {
 		return protocol.TenantDown(tenant, string(ladder.Paused), e.(ending).incident, ladder.FirstPause)
@@ -112,8 +125,8 @@ func (h *host) down(tenant string) *protocol.Error {
 	return nil
 }
 
-// withTenants adds to a snapshot how the tenants stand. One that was down when the host started has
-// no row in the tree until it is started.
+// withTenants adds the standing of the tenants to a snapshot. A tenant that was down when the host
+// started has no row in the tree until it is started.
 func (h *host) withTenants(tree otp.Node) otp.Node {
 	share := int64(h.guaranteed())
 	for i := range tree.Children {
@@ -131,7 +144,8 @@ func (h *host) withTenants(tree otp.Node) otp.Node {
 			if !ok && !s.Runs() {
 				j = len(pool.Children)
 				pool.Children = append(pool.Children, otp.Node{
-					ID: name, Path: pool.Path + "/" + name, Label: name, Type: otp.SupervisorType, Restart: otp.Transient, Status: otp.Stopped, Since: s.Since,
+					ID: name, Path: pool.Path + "/" + name, Label: name, Type: otp.SupervisorType,
+					Restart: otp.Transient, Status: otp.Stopped, Since: s.Since,
 				})
 				ok = true
 			}
@@ -156,8 +170,8 @@ func status(tenant string, s ladder.Standing) telemetry.TenantStatus {
 	return out
 }
 
-// standings is what readiness says of the tenants. One that is down takes nobody else's service. One
-// that is started again counts until it has run for a while.
+// standings is the readiness check of the tenants. A tenant that is down does not affect others. A
+// tenant that was started again is listed until it has run for a while.
 func (h *host) standings() admin.Check {
 	c := admin.Check{Name: "tenant_state", OK: true}
 	var lines []string
@@ -166,7 +180,8 @@ func (h *host) standings() admin.Check {
 		case !s.Runs() || s.State == ladder.Probing:
 			lines = append(lines, name+" is "+string(s.State)+", incident "+s.Incident)
 		case !s.Clean():
-			lines = append(lines, name+" is started again (ends in a row: "+strconv.Itoa(s.Times)+"), incident "+s.Incident)
+			lines = append(lines, name+" is started again (ends in a row: "+strconv.Itoa(s.Times)+
+				"), incident "+s.Incident)
 		}
 	}
 	if len(lines) > 0 {
@@ -175,8 +190,8 @@ func (h *host) standings() admin.Check {
 	return c
 }
 
-// components is what readiness says of rows that end too often, or are stuck: those that all tenants
-// share, and of each tenant those that all its clients share.
+// components is the readiness check of rows that end too often or are stuck. It covers the rows
+// that all tenants share, and in each tenant those that all its clients share.
 func components(tree otp.Node) admin.Check {
 	var paused, tried, stuck []string
 	var walk func(n otp.Node)
@@ -213,7 +228,7 @@ func components(tree otp.Node) admin.Check {
 	return admin.Check{Name: "components", OK: len(lines) == 0, Detail: strings.Join(lines, "; ")}
 }
 
-// tenantList is what the admin listener shows of the tenants.
+// tenantList yields the tenants for the admin listener.
 func (h *host) tenantList() iter.Seq[*mcpdv1.Tenant] {
 	return func(yield func(*mcpdv1.Tenant) bool) {
 		for _, name := range h.tenantNames() {
@@ -227,7 +242,8 @@ func (h *host) tenantList() iter.Seq[*mcpdv1.Tenant] {
 func (h *host) tenantRecord(name string, s ladder.Standing) *mcpdv1.Tenant {
 	st := status(name, s)
 	t := &mcpdv1.Tenant{
-		Name: name, State: st.State, Ends: telemetry.Count(s.Times), Cause: st.Cause, Incident: st.Incident, ByOperator: s.Operator,
+		Name: name, State: st.State, Ends: telemetry.Count(s.Times), Cause: st.Cause,
+		Incident: st.Incident, ByOperator: s.Operator,
 	}
 	if move := h.standing.Move(name); move != "" {
 		t.State = string(move)
@@ -241,11 +257,12 @@ func (h *host) tenantRecord(name string, s ladder.Standing) *mcpdv1.Tenant {
 	return t
 }
 
-// operateTenant does to a tenant what an operator wants.
+// operateTenant performs an operator's action on a tenant.
 func (h *host) operateTenant(ctx context.Context, name, verb string) (*mcpdv1.Tenant, error) {
 	ctx, cancel := context.WithTimeout(ctx, operateTime)
 	defer cancel()
-	s, err := otp.Do[tenancy.OperateRequest, ladder.Standing](ctx, h.core("tenant_manager"), tenancy.OperateRequest{Tenant: name, Verb: ladder.Verb(verb)})
+	s, err := otp.Do[tenancy.OperateRequest, ladder.Standing](ctx, h.core("tenant_manager"),
+		tenancy.OperateRequest{Tenant: name, Verb: ladder.Verb(verb)})
 	switch {
 	case errors.Is(err, tenancy.ErrNoTenant):
 		return nil, admin.ErrNoTenant
@@ -253,7 +270,8 @@ func (h *host) operateTenant(ctx context.Context, name, verb string) (*mcpdv1.Te
 		return nil, admin.ErrPutAway
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, fmt.Errorf(
-			"not confirmed within %s: core/tenant_manager or core/storage does not get to it. If it is done it may not survive the host", operateTime,
+			"not confirmed within %s: core/tenant_manager or core/storage does not get to it. If it is "+
+				"done it may not survive the host", operateTime,
 		)
 	case err != nil:
 		return nil, err

@@ -28,47 +28,60 @@ import (
 // root is the id of the tree's root.
 const root = "mcpd"
 
-// Options are what a host is started with beside its configuration.
+// Options configure a host in addition to its configuration file.
 type Options struct {
 	Logger *slog.Logger
 	Build  Build
-	Source string // where the configuration came from, for the log
-	// Load reads the configuration again, for a reload. Nil refuses those.
+	Source string // origin of the configuration, for the log
+	// Load reads the configuration again, for a reload. Nil refuses reloads.
 	Load func() (c *config.Config, source string, err error)
-	// Level is the Logger's, for a reload to change. Nil leaves it.
+	// Level is the level of Logger, which a reload may change. Nil means that it cannot change.
 	Level   *slog.LevelVar
-	Sockets Sockets // that the process was given
+	Sockets Sockets // sockets that the process was given
 	// Next checks that the program which is to replace this one can be started. It executes commands
-	// by run. Nil is for a host whose Restart is never called.
+	// with run. Nil is for a host whose Restart is never called.
 	Next func(ctx context.Context, run func(*exec.Cmd) error) error
-	// Unreplaced is why this process starts a host once more in place of another program.
+	// Unreplaced is the error for which this process could not hand over to another program, so that
+	// it starts a host again itself. It is logged.
 	Unreplaced error
 	Embedded   bool          // no listeners: the host serves one client on standard input and output
 	Chaos      bool          // faults may be armed through the admin listener
-	Tokens     *admin.Tokens // of the admin listener
-	Clock      clock.Clock   // nil is clock.System
-	Instance   string        // marks this daemon's child processes; empty in a program that is not mcpd, which has no guard then
-	Earlier    string        // how the instances of earlier daemons on the same state begin; empty is none
-	Memory     uint64        // bytes that the host may use; 0 is no limit
-	Resident   uint64        // bytes that its process may have, with what the runtime does not count; 0 is no limit
-	// Pace sets by how many percent the heap may grow until the next collection, for the whole process. Nil leaves it to the runtime.
+	Tokens     *admin.Tokens // tokens of the admin listener
+	Clock      clock.Clock   // nil means clock.System
+	// Instance marks this daemon's child processes. It is empty in a program that is not mcpd, which
+	// then has no guard process.
+	Instance string
+	// Earlier is the prefix of the Instance values of earlier daemons on the same state, empty for
+	// none.
+	Earlier string
+	// Memory is how many bytes the host may use; 0 means no limit.
+	Memory uint64
+	// Resident is how many bytes the process may have, including memory that the Go runtime does not
+	// count; 0 means no limit.
+	Resident uint64
+	// Pace sets by how many percent the heap of the whole process may grow until the next collection.
+	// Nil leaves that to the runtime.
 	Pace func(percent int)
-	// Contention is for otp.Options, see Contention. Nil leaves it out.
+	// Contention is passed to otp.Options; see Contention. Nil leaves it out.
 	Contention func() (ran, waited time.Duration)
-	State      string // the directory of what survives this host; empty keeps nothing
-	// Own makes sure, before each write, that State is there and this host's alone. Nil is for a host that nobody else's can meet there.
+	// State is the directory of the state that survives this host; empty keeps nothing.
+	State string
+	// Own makes sure, before each write, that State exists and belongs to this host alone. Nil is for
+	// a host whose directory no other host can use.
 	Own func() error
-	// Safe is why only the admin listener is to serve, and MCP to be refused; empty for a host as usual.
+	// Safe is the reason for safe mode: only the admin listener serves, and MCP is refused. It is
+	// empty for a normal host.
 	Safe string
-	// Faults are those that can be armed in this host. Nil is a registry of its own.
+	// Faults is the registry of the faults that can be armed in this host. Nil makes a new registry.
 	Faults *fault.Registry
-	// Intensity is the restart budget of every supervisor of the tree, for runs that crash on purpose. Zero keeps the tree's own.
+	// Intensity, if not zero, is the intensity of every supervisor of the tree, for runs that crash on
+	// purpose.
 	Intensity otp.Intensity
-	// Simulation is what a simulated host runs in; the zero value is the world.
+	// Simulation is the environment of a simulated host. The zero value is the real one.
 	Simulation Simulation
 }
 
-// Build says what is running.
+// Build identifies the running program.
 type Build struct{ Version, Commit, Go string }
 
 // Running is a started host.
@@ -77,8 +90,8 @@ type Running struct {
 	tree *otp.Tree
 }
 
-// Start starts the whole host and returns when every row of the tree is ready. Servers are not waited for: a tenant is ready when its
-// actors are.
+// Start starts the whole host and returns when every row of the tree is ready. It does not wait for
+// servers: a tenant is ready when its actors are.
 func Start(ctx context.Context, c *config.Config, o Options) (*Running, error) {
 	h := newHost(c, o)
 	tree, err := h.system.Start(ctx, root, h.tree())
@@ -91,7 +104,9 @@ func Start(ctx context.Context, c *config.Config, o Options) (*Running, error) {
 		h.recorder.Emit(telemetry.SafeMode{Reason: o.Safe})
 	}
 	h.forgetTenants()
-	h.recorder.Emit(telemetry.ConfigLoaded{Source: o.Source, Generation: h.now().applied.Generation, At: uint64(h.clock.Now().Unix())})
+	h.recorder.Emit(telemetry.ConfigLoaded{
+		Source: o.Source, Generation: h.now().applied.Generation, At: uint64(h.clock.Now().Unix()),
+	})
 	h.warn(c)
 	if o.Unreplaced != nil {
 		h.recorder.Emit(telemetry.RestartRefused{Reason: o.Unreplaced.Error()})
@@ -124,21 +139,30 @@ func newHost(c *config.Config, o Options) *host {
 	h.settings.Store(newSettings(c, configuration.Applied{}.Next(o.Clock.Now(), c.Digest())))
 	h.metrics = telemetry.NewMetrics(telemetry.MetricsOptions{
 		Version: o.Build.Version, Commit: o.Build.Commit, GoVersion: o.Build.Go,
-		Tree: h.snapshot, Readiness: h.readiness, Sessions: h.sessions, Faults: func() int { return len(h.faults.Active()) }, KnownMethod: known,
+		Tree: h.snapshot, Readiness: h.readiness, Sessions: h.sessions, Faults: func() int {
+			return len(h.faults.Active())
+		}, KnownMethod: known,
 		Limits: h.exported, Queues: h.queues, Config: func() string { return h.now().applied.Digest },
 		Spawns:      func() (int, uint64) { return h.spawner.Waiting() },
 		IdleRunners: func() int { return h.system.IdleRunners() }, IdleUpstream: h.pools.idle,
 		Certificate: h.certificateLeft,
-		History:     func() int64 { return h.store.Bytes() }, Kept: h.holdings, Reserved: h.reserved, Records: h.allRecords,
+		History: func() int64 {
+			return h.store.Bytes()
+		}, Kept: h.holdings, Reserved: h.reserved, Records: h.allRecords,
 	})
-	h.recorder = telemetry.NewRecorder(telemetry.Options{Logger: o.Logger, Clock: o.Clock, Metrics: h.metrics, Faults: h.faults})
+	h.recorder = telemetry.NewRecorder(telemetry.Options{
+		Logger: o.Logger, Clock: o.Clock, Metrics: h.metrics, Faults: h.faults,
+	})
 	h.faults.Watch(telemetry.Faulted(h.recorder.Emit))
 	h.system = otp.NewSystem(otp.Options{
-		Logger: o.Logger, Clock: h.awake, Faults: h.faults, Scheduler: o.Simulation.Scheduler, Contention: o.Contention,
-		Events: o.Simulation.heard(h.heard(telemetry.Supervision(h.recorder.Emit, locate))),
-		Origin: func(path string) string { return locate(path).Tenant },
+		Logger: o.Logger, Clock: h.awake, Faults: h.faults, Scheduler: o.Simulation.Scheduler,
+		Contention: o.Contention,
+		Events:     o.Simulation.heard(h.heard(telemetry.Supervision(h.recorder.Emit, locate))),
+		Origin:     func(path string) string { return locate(path).Tenant },
 	})
-	h.spawner = stdio.NewSpawner(stdio.SpawnerOptions{Instance: o.Instance, Daemon: o.Instance != "", Earlier: o.Earlier, Report: h.remark})
+	h.spawner = stdio.NewSpawner(stdio.SpawnerOptions{
+		Instance: o.Instance, Daemon: o.Instance != "", Earlier: o.Earlier, Report: h.remark,
+	})
 	h.openState()
 	h.store = h.newStore(c)
 	h.kept.Bound(h.bounds(c))
@@ -156,10 +180,13 @@ func known(method string) bool {
 	return ok
 }
 
-// Run keeps the host running until ctx ends or the tree gives up, which is an error. The tree runs under the one suture supervisor of
-// the process. It returns when everything has stopped.
+// Run keeps the host running until ctx ends, or until the tree gives up, which is an error. The
+// tree runs under the one suture supervisor of the process. Run returns when everything has
+// stopped.
 func (r *Running) Run(ctx context.Context) error {
-	top := suture.New(root, suture.Spec{EventHook: func(suture.Event) {}, Timeout: r.h.now().config.Drain + stopBudget})
+	top := suture.New(root, suture.Spec{
+		EventHook: func(suture.Event) {}, Timeout: r.h.now().config.Drain + stopBudget,
+	})
 	top.Add(r.tree.Service())
 	err := top.Serve(ctx)
 	if ctx.Err() != nil {
@@ -168,42 +195,44 @@ func (r *Running) Run(ctx context.Context) error {
 	return errors.Join(err, r.h.end(context.WithoutCancel(ctx)))
 }
 
-// stopBudget is more than all budgets of the tree but that of the drain together, so that the tree itself decides how long it takes to stop.
+// stopBudget is more than all stop times in the tree together, except the drain, so that the tree
+// itself decides how long it takes to stop.
 const stopBudget = 2 * minute
 
-// Hurry has every request in flight answered at once and subscriptions ended, for a host whose process is about to end without the rest of
-// its drain.
+// Hurry answers every in-flight request at once and ends subscriptions, for a host whose process is
+// about to end without the rest of its drain.
 func (r *Running) Hurry() {
 	r.h.answer()
 	r.h.hangUp()
 }
 
-// Draining says why the host is about to stop. Readiness says so from here on.
+// Draining reports that the host is about to stop, and why. From now on readiness says so too.
 func (r *Running) Draining(reason string) {
 	r.h.handover.stays()
 	r.h.phase.Store(uint32(admin.Draining))
 	r.h.recorder.Emit(telemetry.Draining{Reason: reason, Budget: r.h.now().config.Drain})
 }
 
-// Edge is what a transport that this package does not know may serve.
+// Edge returns the Edge, for transports outside this package.
 func (r *Running) Edge() *Edge { return r.h.edge }
 
-// Addrs are the addresses of the MCP and the admin listener, empty for one that there is not.
+// Addrs returns the addresses of the MCP and the admin listener, empty for a listener that does not
+// exist.
 func (r *Running) Addrs() (mcp, adm string) { return r.h.addrs.get("mcp"), r.h.addrs.get("admin") }
 
 // Whereis finds a row of the tree by its path, as Snapshot shows it.
 func (r *Running) Whereis(path string) (otp.Ref, bool) { return r.h.system.Whereis(path) }
 
-// Snapshot is the live tree.
+// Snapshot returns the current tree.
 func (r *Running) Snapshot() otp.Node { return r.h.snapshot() }
 
-// Kept is what each tenant keeps.
+// Kept returns what each tenant keeps.
 func (r *Running) Kept() []quota.Holding { return r.h.kept.Snapshot() }
 
-// lastLines is what a log that nobody reads may delay the end of the host by.
+// lastLines is how long a log that nobody reads may delay the end of the host.
 const lastLines = second
 
-// end lets go of what the tree stood on.
+// end releases the resources that outlive the tree.
 func (h *host) end(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*second)
 	defer cancel()
@@ -218,7 +247,7 @@ func (h *host) end(ctx context.Context) error {
 	return err
 }
 
-// snapshot is the live tree. Before it has started there is nothing but its name.
+// snapshot returns the current tree. Before the tree has started it has only its name.
 func (h *host) snapshot() otp.Node {
 	for _, n := range h.system.Snapshot().Children {
 		if n.ID == root {

@@ -21,7 +21,8 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// openState opens what survives the host, and takes from it what the host seals with. Without it the host serves all the same.
+// openState opens the state that survives the host, and reads the host's sealing key from it.
+// Without state the host still serves.
 func (h *host) openState() {
 	if h.options.State != "" {
 		state, damage, err := store.Open(h.options.State, h.options.Own)
@@ -39,7 +40,9 @@ func (h *host) openState() {
 	for range h.stored(store.Aside) {
 		held++
 	}
-	h.records = storage.NewRestorer(storage.RestorerOptions{Held: held, Faults: h.faults, Emit: h.recorder.Emit})
+	h.records = storage.NewRestorer(storage.RestorerOptions{
+		Held: held, Faults: h.faults, Emit: h.recorder.Emit,
+	})
 }
 
 func (h *host) closeState() error {
@@ -49,10 +52,11 @@ func (h *host) closeState() error {
 	return h.state.Close()
 }
 
-// sealSecret names the secret that ids of tasks and states of calls are sealed with.
+// sealSecret is the name of the secret that seals ids of tasks and states of calls.
 const sealSecret = "seal"
 
-// newRing seals with the key of this state, so that what clients hold for longer than a host lasts is good for the next.
+// newRing seals with the key in the state, so that sealed values which clients hold are still valid
+// at the next host.
 func (h *host) newRing() *seal.Ring {
 	key := seal.Key{ID: "1"}
 	if !h.secret(key.Secret[:]) {
@@ -61,12 +65,12 @@ func (h *host) newRing() *seal.Ring {
 	}
 	ring, err := seal.NewRing(h.options.Simulation.source(), key)
 	if err != nil {
-		panic(err) // the key above is one
+		panic(err) // the key above is valid
 	}
 	return ring
 }
 
-// secret reads the secret into key, if there is one.
+// secret reads the secret into key, and reports whether there was one.
 func (h *host) secret(key []byte) bool {
 	if h.state == nil {
 		return false
@@ -84,22 +88,25 @@ func (h *host) keepSecret(key []byte) {
 	h.written(h.state.Apply([]store.Change{{Bucket: store.Secrets, Key: sealSecret, Value: value}}))
 }
 
-// storage is the row that writes the state, where there is one.
+// storage returns the row that writes the state, if there is state.
 func (h *host) storage() []otp.Child {
 	if h.state == nil {
 		return nil
 	}
 	return []otp.Child{actor("storage", 5*second, func() otp.Behaviour {
-		return storage.New(storage.Options{Store: h.state, More: h.unsaved, Kept: h.unwritten, Emit: h.recorder.Emit, Faults: h.faults})
+		return storage.New(storage.Options{
+			Store: h.state, More: h.unsaved, Kept: h.unwritten, Emit: h.recorder.Emit, Faults: h.faults,
+		})
 	})}
 }
 
-// unsaved is what is to be written down of streams.
+// unsaved returns the parts of streams that are to be stored.
 func (h *host) unsaved() (part []storage.Keep, others bool) {
 	saved, others := h.store.Unsaved()
 	for _, e := range saved {
 		k := storage.Keep{Change: store.Change{Bucket: store.Events, Key: e.Key, Value: e.Value}}
-		if s, ok := h.index.Get(streamable.SavedFor(e.Key)); ok { // what is deleted may be of one that is gone
+		// A deletion may belong to a session that is gone.
+		if s, ok := h.index.Get(streamable.SavedFor(e.Key)); ok {
 			k.Tenant = s.Endpoint().Tenant
 		}
 		part = append(part, k)
@@ -107,7 +114,7 @@ func (h *host) unsaved() (part []storage.Keep, others bool) {
 	return part, others
 }
 
-// stored is what is in a bucket.
+// stored yields the entries of a bucket.
 func (h *host) stored(b store.Bucket) iter.Seq2[string, jsontext.Value] {
 	if h.state == nil {
 		return func(func(string, jsontext.Value) bool) {}
@@ -115,7 +122,8 @@ func (h *host) stored(b store.Bucket) iter.Seq2[string, jsontext.Value] {
 	return h.state.All(b)
 }
 
-// forgetTenants deletes what is stored of tenants that there are not: what their servers listed, and tasks.
+// forgetTenants deletes what is stored of tenants that do not exist any more: the lists of their
+// servers, and tasks.
 func (h *host) forgetTenants() {
 	if h.state == nil {
 		return
@@ -126,12 +134,15 @@ func (h *host) forgetTenants() {
 			continue
 		}
 		for key := range h.state.All(b) {
-			_ = h.core("storage").Send(&storage.Keep{Tenant: tenant, Change: store.Change{Bucket: b, Key: key}})
+			_ = h.core("storage").Send(&storage.Keep{
+				Tenant: tenant, Change: store.Change{Bucket: b, Key: key},
+			})
 		}
 	}
 }
 
-// beginsWith finds out whether the configuration is another than that of the host before, and writes down which applies. In safe mode none does.
+// beginsWith checks if the configuration differs from that of the host before, and stores which one
+// applies. In safe mode no configuration applies.
 func (h *host) beginsWith(c *config.Config) {
 	if h.state == nil || h.options.Safe != "" {
 		return
@@ -147,14 +158,15 @@ func (h *host) beginsWith(c *config.Config) {
 	}
 }
 
-// written tells of a failure to write.
+// written reports a failed write.
 func (h *host) written(err error) {
 	if err != nil {
 		h.recorder.Emit(telemetry.StateNotWritten{Reason: err.Error()})
 	}
 }
 
-// home says which server it is that lives on when this host is killed, and is empty for one that does not.
+// home identifies a server that survives when this host is killed. It is empty for a server that
+// does not.
 func (h *host) home(t *tenant.Tenant) func(server string) string {
 	return func(name string) string {
 		if s, _ := h.current(t)().Server(name); !s.URL.IsZero() {
@@ -166,7 +178,9 @@ func (h *host) home(t *tenant.Tenant) func(server string) string {
 
 func (h *host) taskManagerOptions(t *tenant.Tenant, o *task.Options) task.ManagerOptions {
 	return task.ManagerOptions{
-		Tasks: o, Pool: func() otp.Ref { return h.at(t, "task_sup") }, Emit: h.recorder.Emit, Records: h.records,
+		Tasks: o, Pool: func() otp.Ref {
+			return h.at(t, "task_sup")
+		}, Emit: h.recorder.Emit, Records: h.records,
 		Stored: func() iter.Seq2[string, jsontext.Value] { return h.stored(store.Tasks(t.Name)) },
 		Serves: func(principal, server string) bool {
 			return h.now().serves(streamable.Endpoint{Tenant: t.Name, Principal: principal, Server: server})
@@ -174,7 +188,7 @@ func (h *host) taskManagerOptions(t *tenant.Tenant, o *task.Options) task.Manage
 	}
 }
 
-// recordsCheck is what readiness says of stored records that crashed whoever read them.
+// recordsCheck is the readiness check of stored records that crashed their reader.
 func (h *host) recordsCheck() admin.Check {
 	c := admin.Check{Name: "stored_records", OK: true}
 	aside := h.records.Aside()
@@ -193,7 +207,7 @@ func (h *host) recordsCheck() admin.Check {
 	return c
 }
 
-// durability is what readiness says of the state. Without it there is service.
+// durability is the readiness check of the state. Without state there is still service.
 func (h *host) durability(tree otp.Node) admin.Check {
 	c := admin.Check{Name: "storage", OK: true}
 	if h.options.State != "" && h.state == nil {

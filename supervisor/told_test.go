@@ -25,9 +25,9 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// outcome is a sink that keeps the outcome.
+// outcome is a sink that keeps the outcome of a request.
 type outcome struct {
-	told chan jsonrpc.Message // holds what came before it
+	told chan jsonrpc.Message // messages before the outcome
 	once sync.Once
 	done chan struct{}
 	m    jsonrpc.Message
@@ -64,7 +64,8 @@ type embedded struct {
 func startEmbedded(t *testing.T) *embedded {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "mcpd.yaml")
-	text := "tenants:\n  acme: {servers: {demo: {builtin: demo}}}\n  globex: {servers: {demo: {builtin: demo}}}\n"
+	text := "tenants:\n  acme: {servers: {demo: {builtin: demo}}}\n  globex: {servers: {demo: " +
+		"{builtin: demo}}}\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,9 @@ func startEmbedded(t *testing.T) *embedded {
 		t.Fatal(err)
 	}
 	faults := fault.New(nil)
-	running, err := Start(t.Context(), c, Options{Embedded: true, Faults: faults, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	running, err := Start(t.Context(), c, Options{
+		Embedded: true, Faults: faults, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,17 +94,21 @@ func startEmbedded(t *testing.T) *embedded {
 
 var acme = streamable.Endpoint{Tenant: "acme", Principal: auth.Anonymous}
 
-// open opens a session as the stdio door does.
+// open opens a session as the stdio transport does.
 func (e *embedded) open() *session.Handle {
 	e.t.Helper()
-	init := jsonrpc.Request(jsonrpc.IntID(1), "initialize", []byte(`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`))
+	init := jsonrpc.Request(jsonrpc.IntID(1), "initialize",
+		[]byte(`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`))
 	out := newOutcome()
-	s, err := e.edge.OpenPushed(e.t.Context(), acme, init, out, func(jsonrpc.Message) error { return nil })
+	s, err := e.edge.OpenPushed(e.t.Context(), acme, init, out, func(jsonrpc.Message) error {
+		return nil
+	})
 	if err != nil {
 		e.t.Fatal(err)
 	}
 	e.wait(out)
-	if err := s.Deliver(e.t.Context(), jsonrpc.Notification("notifications/initialized", nil), nil); err != nil {
+	if err := s.Deliver(e.t.Context(), jsonrpc.Notification("notifications/initialized", nil),
+		nil); err != nil {
 		e.t.Fatal(err)
 	}
 	return s
@@ -111,16 +118,18 @@ const slow = `{"name":"demo__slow_compute","arguments":{"seconds":60}`
 
 func (e *embedded) call(s *session.Handle, params string) *outcome {
 	out := newOutcome()
-	if err := s.Deliver(e.t.Context(), jsonrpc.Request(jsonrpc.IntID(2), "tools/call", []byte(params)), out); err != nil {
+	if err := s.Deliver(e.t.Context(), jsonrpc.Request(jsonrpc.IntID(2), "tools/call", []byte(params)),
+		out); err != nil {
 		out.Finish(jsonrpc.Failure(jsonrpc.IntID(2), protocol.Translate(err, protocol.V20251125)))
 	}
 	return out
 }
 
-// alone sends a request that stands alone.
+// alone sends a self-contained request, without a session.
 func (e *embedded) alone(method, params string) *outcome {
 	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"a","version":"1"}}}`
-	m := jsonrpc.Request(jsonrpc.StringID("m"), method, []byte(strings.TrimSuffix(params, "}")+","+meta))
+	m := jsonrpc.Request(jsonrpc.StringID("m"), method,
+		[]byte(strings.TrimSuffix(params, "}")+","+meta))
 	out := newOutcome()
 	class, err := e.edge.Policy(acme).Classify(protocol.Arrival{Method: m.Method, Params: m.Params})
 	if err == nil {
@@ -145,7 +154,7 @@ func (e *embedded) wait(out *outcome) jsonrpc.Message {
 	return out.m
 }
 
-// inFlight waits until calls are with the server of a tenant.
+// inFlight waits until n calls are in flight.
 func (e *embedded) inFlight(n int) {
 	e.t.Helper()
 	for begin := time.Now(); ; time.Sleep(5 * time.Millisecond) {
@@ -160,7 +169,7 @@ func (e *embedded) inFlight(n int) {
 	}
 }
 
-// down checks that an outcome says that acme is down, by which incident and when to come back.
+// down checks that an outcome says that acme is down, with the incident and a time to retry.
 func (e *embedded) down(what string, out *outcome, state string) {
 	e.t.Helper()
 	m := e.wait(out)
@@ -171,17 +180,21 @@ func (e *embedded) down(what string, out *outcome, state string) {
 	reason, _ := splice.GetString(m.Error.Data, "reason")
 	incident, _ := splice.GetString(m.Error.Data, "incident")
 	want := e.standing.Of("acme").Incident
-	for begin := time.Now(); want == "" && time.Since(begin) < 10*time.Second; want = e.standing.Of("acme").Incident {
-		time.Sleep(time.Millisecond) // the tenant manager has yet to decide
+	for begin := time.Now(); want == "" &&
+		time.Since(begin) < 10*time.Second; want = e.standing.Of("acme").Incident {
+		time.Sleep(time.Millisecond) // the tenant manager has not decided yet
 	}
-	if reason != "overloaded" || incident == "" || incident != want || protocol.RetryAfter(m.Error) < time.Second/2 || !strings.Contains(m.Error.Message, "tenant acme is "+state) {
-		e.t.Errorf("%s: %d %s %s, want that acme is %s, incident %q", what, m.Error.Code, m.Error.Message, m.Error.Data, state, want)
+	if reason != "overloaded" || incident == "" || incident != want ||
+		protocol.RetryAfter(m.Error) < time.Second/2 ||
+		!strings.Contains(m.Error.Message, "tenant acme is "+state) {
+		e.t.Errorf("%s: %d %s %s, want that acme is %s, incident %q", what, m.Error.Code, m.Error.Message,
+			m.Error.Data, state, want)
 	}
 }
 
-// Whoever is inside a session of a tenant that an operator quarantines hears the same as everybody
-// who comes to its door, on stdio too: the incident, and when to come back. A call that it cuts says
-// whether it may have been executed.
+// A client inside a session of a tenant that an operator quarantines gets the same error as clients
+// that connect, also over stdio: the incident, and when to come back. The error of an interrupted
+// call says whether the call may have been executed.
 func TestQuarantineIsToldInsideSessions(t *testing.T) {
 	e := startEmbedded(t)
 	s := e.open()
@@ -207,12 +220,15 @@ func TestQuarantineIsToldInsideSessions(t *testing.T) {
 	again, _ := splice.Get(m.Result, "_meta", "mcpd/retryAfterMs")
 	kind, _ := splice.GetString(m.Result, "resultType")
 	id, _ := splice.GetString(m.Result, "_meta", protocol.MetaSubscriptionID)
-	if kind != "complete" || id != "m" || incident != e.standing.Of("acme").Incident || string(again) != "300000" {
-		t.Errorf("subscription: %v %s, want that it ends by incident %q", m.Error, m.Result, e.standing.Of("acme").Incident)
+	if kind != "complete" || id != "m" || incident != e.standing.Of("acme").Incident ||
+		string(again) != "300000" {
+		t.Errorf("subscription: %v %s, want that it ends by incident %q", m.Error, m.Result,
+			e.standing.Of("acme").Incident)
 	}
 	e.down("another call", e.call(s, slow+"}"), "quarantined")
 	e.down("another that stands alone", e.alone("tools/list", `{"a":1}`), "quarantined")
-	e.down("another subscription", e.alone("subscriptions/listen", `{"notifications":{}}`), "quarantined")
+	e.down("another subscription", e.alone("subscriptions/listen", `{"notifications":{}}`),
+		"quarantined")
 
 	if _, err := e.operateTenant(t.Context(), "acme", "release"); err != nil {
 		t.Fatal(err)
@@ -228,8 +244,8 @@ func TestQuarantineIsToldInsideSessions(t *testing.T) {
 	}
 }
 
-// The same when the tenant ends by itself: who is cut hears the incident of the crash that was one
-// too many, although nobody has decided yet how long the tenant is paused.
+// The same for a tenant that ends by itself. Interrupted clients get the incident of the crash that
+// exceeded the intensity, although the length of the pause is not decided yet.
 func TestEndOfATenantIsToldInsideSessions(t *testing.T) {
 	e := startEmbedded(t)
 	s := e.open()
@@ -237,31 +253,37 @@ func TestEndOfATenantIsToldInsideSessions(t *testing.T) {
 	listen := e.alone("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`)
 	<-listen.told
 	e.inFlight(1)
-	f := fault.Fault{Action: fault.Panic, Point: fault.Point{Place: fault.Receive, Path: "mcpd/tenants/acme/request_manager", Kind: "*request.Submit"}, Count: 6, Lease: time.Minute}
+	f := fault.Fault{
+		Action: fault.Panic,
+		Point: fault.Point{Place: fault.Receive, Path: "mcpd/tenants/acme/request_manager",
+			Kind: "*request.Submit"}, Count: 6, Lease: time.Minute,
+	}
 	if _, err := e.faults.Arm(f); err != nil {
 		t.Fatal(err)
 	}
 	for n := range 6 {
 		if n == 3 {
-			time.Sleep(1100 * time.Millisecond) // five that follow one another at once lose what is in flight
+			time.Sleep(1100 * time.Millisecond) // five in quick succession would lose what is in flight
 		}
 		e.wait(e.call(s, `{"name":"demo__echo","arguments":{"message":"x"}}`))
 	}
 	e.down("call", cut, "paused")
 	m := e.wait(listen)
 	incident, _ := splice.GetString(m.Result, "_meta", "mcpd/incident")
-	if want := e.standing.Of("acme").Incident; m.Error != nil || incident == "" || want != "" && incident != want {
+	if want := e.standing.Of("acme").Incident; m.Error != nil || incident == "" ||
+		want != "" && incident != want {
 		t.Errorf("subscription: %v %s, want incident %q", m.Error, m.Result, want)
 	}
 }
 
-// Whoever comes with a handshake while a shared component refuses its tenant's messages hears that
-// the tenant is paused, by the incident of the crash, and no internal error.
+// A handshake arrives while a shared component refuses messages of its tenant. The client gets the
+// error that the tenant is paused, with the incident of the crash, and no internal error.
 func TestHandshakeThatIsShunnedHearsOfThePause(t *testing.T) {
 	e := startEmbedded(t)
 	s := e.open()
 	f := fault.Fault{Action: fault.Panic, Point: fault.Point{
-		Place: fault.Receive, Path: "mcpd/core/protocol_version", Kind: "*otp.Call[mcpd/actors/version.NegotiateRequest,mcpd/protocol.Agreement]",
+		Place: fault.Receive, Path: "mcpd/core/protocol_version",
+		Kind: "*otp.Call[mcpd/actors/version.NegotiateRequest,mcpd/protocol.Agreement]",
 	}, Count: 2, Lease: time.Minute}
 	if _, err := e.faults.Arm(f); err != nil {
 		t.Fatal(err)
@@ -270,8 +292,11 @@ func TestHandshakeThatIsShunnedHearsOfThePause(t *testing.T) {
 	all := make([]*outcome, greetings)
 	for n := range all {
 		all[n] = newOutcome()
-		m := jsonrpc.Request(jsonrpc.IntID(1), "initialize", []byte(`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`))
-		if _, err := e.edge.OpenPushed(t.Context(), acme, m, all[n], func(jsonrpc.Message) error { return nil }); err != nil {
+		m := jsonrpc.Request(jsonrpc.IntID(1), "initialize",
+			[]byte(`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`))
+		if _, err := e.edge.OpenPushed(t.Context(), acme, m, all[n], func(jsonrpc.Message) error {
+			return nil
+		}); err != nil {
 			all[n].Finish(jsonrpc.Failure(m.ID, protocol.Translate(err, protocol.V20251125)))
 		}
 	}
@@ -285,20 +310,26 @@ func TestHandshakeThatIsShunnedHearsOfThePause(t *testing.T) {
 		e.down(fmt.Sprint("greeting ", n), out, "paused")
 	}
 	if crashed > 2 {
-		t.Errorf("%d greetings were told of a crash, want at most the two that crashed the component", crashed)
+		t.Errorf("%d greetings were told of a crash, want at most the two that crashed the component",
+			crashed)
 	}
 	crash := &otp.CrashReport{Path: "mcpd/core/protocol_version"}
-	told := protocol.Translate(s.Explain(fmt.Errorf("no agreement: %w", errors.Join(otp.ErrShunned, crash))), protocol.V20251125)
-	if incident, _ := splice.GetString(told.Data, "incident"); incident == "" || !strings.Contains(told.Message, "tenant acme is ") {
+	told := protocol.Translate(s.Explain(fmt.Errorf("no agreement: %w",
+		errors.Join(otp.ErrShunned, crash))), protocol.V20251125)
+	if incident, _ := splice.GetString(told.Data, "incident"); incident == "" ||
+		!strings.Contains(told.Message, "tenant acme is ") {
 		t.Errorf("explained: %s %s", told.Message, told.Data)
 	}
 }
 
-// An operator is answered at once although an actor of the tenant hangs, and sees that it is being
-// stopped until it is.
+// An operator is answered at once even if an actor of the tenant hangs, and sees that the tenant is
+// being stopped until it has stopped.
 func TestOperatorOfATenantThatHangsIsAnsweredAtOnce(t *testing.T) {
 	e := startEmbedded(t)
-	f := fault.Fault{Action: fault.Hang, Point: fault.Point{Place: fault.Receive, Path: "mcpd/tenants/acme/catalog"}, Count: 1, Delay: 2 * time.Second, Lease: time.Minute}
+	f := fault.Fault{
+		Action: fault.Hang, Point: fault.Point{Place: fault.Receive, Path: "mcpd/tenants/acme/catalog"},
+		Count: 1, Delay: 2 * time.Second, Lease: time.Minute,
+	}
 	if _, err := e.faults.Arm(f); err != nil {
 		t.Fatal(err)
 	}
@@ -311,7 +342,8 @@ func TestOperatorOfATenantThatHangsIsAnsweredAtOnce(t *testing.T) {
 	}
 	begin = time.Now()
 	answer, err := e.operateTenant(t.Context(), "acme", "quarantine")
-	if took := time.Since(begin); err != nil || answer.GetState() != "stopping" || answer.GetIncident() == "" || took > time.Second {
+	if took := time.Since(begin); err != nil || answer.GetState() != "stopping" ||
+		answer.GetIncident() == "" || took > time.Second {
 		t.Fatalf("answered after %v: %v, %v", took, answer, err)
 	}
 	for state := answer.GetState(); state != "quarantined"; time.Sleep(10 * time.Millisecond) {

@@ -22,52 +22,78 @@ import (
 
 var update = flag.Bool("update", false, "rewrite docs/tree.gen.md")
 
-// line is one row of the tree as the documentation shows it.
+// line is one row of the tree, as the documentation shows it.
 type line struct {
 	path, id string
 	depth    int
 	child    otp.Child
-	spec     *otp.Spec // of a supervisor whose children are known beforehand
+	spec     *otp.Spec // spec of a supervisor whose children are known in advance
 }
 
-// why says of every row what it is for.
+// why says the purpose of every row.
 var why = map[string]string{
-	"mcpd":                                     "the host; it pauses what ends too often, and never gives up",
-	"mcpd/admin":                               "first to start and last to stop, so that health, tree and metrics can be seen all the while",
-	"mcpd/observability":                       "may fail all day: past its budget it stays down, readiness says degraded, no request notices",
-	"mcpd/observability/event_log":             "turns events into log lines",
-	"mcpd/core":                                "what all tenants need",
-	"mcpd/core/storage":                        "writes down what must survive the host, in groups; absent where nothing is kept",
-	"mcpd/core/memory":                         "how much memory is in use; with little left new sessions are refused, then new calls",
-	"mcpd/core/protocol_version":               "which revision a session speaks, and what was agreed on so far",
-	"mcpd/core/capabilities":                   "what servers declared, what the host knows, who wants to hear of changes",
-	"mcpd/core/session_manager":                "which sessions there are, who may use each, which have been idle for too long",
-	"mcpd/core/process_manager":                "owns every child process; its crash is felt by none of them",
-	"mcpd/core/tenant_manager":                 "starts a tenant again that ended by itself, after a pause, and does what operators want of tenants",
-	"mcpd/core/configuration":                  "applies the configuration file when it is told to, each time as a whole",
-	"mcpd/tenants":                             "a row for every configured tenant, each a failure domain",
-	"mcpd/tenants/T":                           "one tenant; when its budget runs out it ends alone, and the tenant manager starts it again after a pause",
-	"mcpd/tenants/T/request_manager":           "every request in flight, its deadline, and its one outcome",
-	"mcpd/tenants/T/notification_dispatcher":   "who wants to hear what servers announce, and what was not delivered yet",
-	"mcpd/tenants/T/catalog":                   "the tenant's servers as one list, and how each is doing",
-	"mcpd/tenants/T/client_sup":                "the tenant's servers, each under a supervisor of its own",
-	"mcpd/tenants/T/client_sup/S":              "one server; what is below it comes and goes",
-	"mcpd/tenants/T/client_sup/S/C":            "who shares a connection to it; past its budget it ends quietly, and the catalogue starts it again after a pause",
-	"mcpd/tenants/T/client_sup/S/C/connection": "a connection: a child process, a URL, or an instance of a built-in server",
-	"mcpd/tenants/T/held_sup":                  "calls whose legacy server asks something and whose client has to come back with the answer",
-	"mcpd/tenants/T/held_sup/X":                "one such call, under a budget of its own",
-	"mcpd/tenants/T/held_sup/X/held":           "keeps the server's questions open and knows which answers are still good",
-	"mcpd/tenants/T/task_sup":                  "tasks that the host keeps, because their servers have none of the client's kind or none that outlives its session",
-	"mcpd/tenants/T/task_sup/K":                "one such task, under a budget of its own",
-	"mcpd/tenants/T/task_sup/K/task":           "follows its server's, asks the client what that asks, and is there until its ttl is over",
-	"mcpd/tenants/T/task_manager":              "brings back the tasks of a host that is no more, before there is a session that asks for one",
-	"mcpd/tenants/T/server_sup":                "the tenant's sessions",
-	"mcpd/tenants/T/server_sup/N":              "one client; one whose actor ended is attached anew, at once, after a pause or with the next message of its client",
-	"mcpd/listeners":                           "last to start, so first to stop: clients finish what they have begun while all else is there",
-	"mcpd/listeners/mcp":                       "accepts MCP over HTTP; when it stops, requests have time to end",
+	"mcpd": "the host; it pauses what ends too often, and never " +
+		"gives up",
+	"mcpd/admin": "first to start and last to stop, so that health, " +
+		"tree and metrics can be seen all the while",
+	"mcpd/observability": "may fail all day: past its budget it stays down, " +
+		"readiness says degraded, no request notices",
+	"mcpd/observability/event_log": "turns events into log lines",
+	"mcpd/core":                    "what all tenants need",
+	"mcpd/core/storage": "writes down what must survive the host, in groups; " +
+		"absent where nothing is kept",
+	"mcpd/core/memory": "how much memory is in use; with little left new " +
+		"sessions are refused, then new calls",
+	"mcpd/core/protocol_version": "which revision a session speaks, and what was " +
+		"agreed on so far",
+	"mcpd/core/capabilities": "what servers declared, what the host knows, who " +
+		"wants to hear of changes",
+	"mcpd/core/session_manager": "which sessions there are, who may use each, which " +
+		"have been idle for too long",
+	"mcpd/core/process_manager": "owns every child process; its crash is felt by " +
+		"none of them",
+	"mcpd/core/tenant_manager": "starts a tenant again that ended by itself, after " +
+		"a pause, and does what operators want of tenants",
+	"mcpd/core/configuration": "applies the configuration file when it is told to, " +
+		"each time as a whole",
+	"mcpd/tenants": "a row for every configured tenant, each a failure " +
+		"domain",
+	"mcpd/tenants/T": "one tenant; when its budget runs out it ends " +
+		"alone, and the tenant manager starts it again after a pause",
+	"mcpd/tenants/T/request_manager": "every request in flight, its deadline, and its one " +
+		"outcome",
+	"mcpd/tenants/T/notification_dispatcher": "who wants to hear what servers announce, and what " +
+		"was not delivered yet",
+	"mcpd/tenants/T/catalog": "the tenant's servers as one list, and how each is " +
+		"doing",
+	"mcpd/tenants/T/client_sup": "the tenant's servers, each under a supervisor of " +
+		"its own",
+	"mcpd/tenants/T/client_sup/S": "one server; what is below it comes and goes",
+	"mcpd/tenants/T/client_sup/S/C": "who shares a connection to it; past its budget it " +
+		"ends quietly, and the catalogue starts it again after a pause",
+	"mcpd/tenants/T/client_sup/S/C/connection": "a connection: a child process, a URL, or an " +
+		"instance of a built-in server",
+	"mcpd/tenants/T/held_sup": "calls whose legacy server asks something and whose client " +
+		"has to come back with the answer",
+	"mcpd/tenants/T/held_sup/X": "one such call, under a budget of its own",
+	"mcpd/tenants/T/held_sup/X/held": "keeps the server's questions open and knows which answers " +
+		"are still good",
+	"mcpd/tenants/T/task_sup": "tasks that the host keeps, because their servers have none " +
+		"of the client's kind or none that outlives its session",
+	"mcpd/tenants/T/task_sup/K": "one such task, under a budget of its own",
+	"mcpd/tenants/T/task_sup/K/task": "follows its server's, asks the client what that asks, and is " +
+		"there until its ttl is over",
+	"mcpd/tenants/T/task_manager": "brings back the tasks of a host that is no more, before there " +
+		"is a session that asks for one",
+	"mcpd/tenants/T/server_sup": "the tenant's sessions",
+	"mcpd/tenants/T/server_sup/N": "one client; one whose actor ended is attached anew, at once, " +
+		"after a pause or with the next message of its client",
+	"mcpd/listeners": "last to start, so first to stop: clients finish what they have begun " +
+		"while all else is there",
+	"mcpd/listeners/mcp": "accepts MCP over HTTP; when it stops, requests have time to end",
 }
 
-// A tenant whose actors hang again and again uses up its own replacements only.
+// Goroutines that are stuck in a tenant count only against the tenant's own limit (otp.MaxHung).
 func TestTenantsAreBulkheads(t *testing.T) {
 	for _, l := range rows(t) {
 		if want := l.path == "mcpd/tenants/T"; l.child.Bulkhead != want {
@@ -76,7 +102,7 @@ func TestTenantsAreBulkheads(t *testing.T) {
 	}
 }
 
-// docs/tree.gen.md is the tree as it is written in tree.go. Every row of it says what it is for.
+// docs/tree.gen.md shows the tree that tree.go builds. It has the purpose of every row.
 func TestTreeIsDocumented(t *testing.T) {
 	const file = "../docs/tree.gen.md"
 	lines := rows(t)
@@ -99,7 +125,7 @@ func TestTreeIsDocumented(t *testing.T) {
 	}
 }
 
-// The tree is a sound one, and the tiers stand in the order that starting and stopping need.
+// The tree is valid, and its tiers are in the order that starting and stopping need.
 func TestTreeIsValid(t *testing.T) {
 	spec := literal(t).tree()
 	if err := otp.Validate(spec); err != nil {
@@ -109,12 +135,14 @@ func TestTreeIsValid(t *testing.T) {
 	for _, c := range spec.Children {
 		order = append(order, c.ID)
 	}
-	if want := []string{"admin", "observability", "core", "tenants", "listeners"}; !slices.Equal(order, want) {
+	if want := []string{"admin", "observability", "core", "tenants",
+		"listeners"}; !slices.Equal(order, want) {
 		t.Errorf("start order is %v, want %v", order, want)
 	}
 }
 
-// Every actor that has the requests of a tenant or a session in hand has room for as many as the limits allow.
+// Every actor that handles the requests of a tenant or a session has a mailbox for as many as the
+// limits allow.
 func TestMailboxesFollowTheLimits(t *testing.T) {
 	for _, pending := range []int{1, 1000, 10_000} {
 		h := literal(t)
@@ -124,7 +152,8 @@ func TestMailboxesFollowTheLimits(t *testing.T) {
 		if err := otp.Validate(spec); err != nil {
 			t.Errorf("%d: %v", pending, err)
 		}
-		connection, _ := h.connection(&tn, tn.Servers[0], tenant.Key{}, protocol.ClientCapabilities{}, protocol.Implementation{}, nil, otp.Ref{}).Start.Spec()
+		connection, _ := h.connection(&tn, tn.Servers[0], tenant.Key{}, protocol.ClientCapabilities{},
+			protocol.Implementation{}, nil, otp.Ref{}).Start.Spec()
 		rows := connection.Children
 		for _, c := range spec.Children {
 			switch c.ID {
@@ -148,10 +177,12 @@ func TestMailboxesFollowTheLimits(t *testing.T) {
 	}
 }
 
-// literal is a host that is never started, with one tenant T and one server S.
+// literal returns a host that is never started, with one tenant T and one server S.
 func literal(t *testing.T) *host {
 	t.Helper()
-	c, err := config.Load([]byte("tenants: {t: {servers: {s: {builtin: demo}}}}"), config.Options{Builtins: Builtins})
+	c, err := config.Load([]byte("tenants: {t: {servers: {s: {builtin: demo}}}}"), config.Options{
+		Builtins: Builtins,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,12 +196,14 @@ func literal(t *testing.T) *host {
 	return h
 }
 
-// rows is the tree of such a host. What comes and goes stands for its pool: the server S, its connection C, the held call X, the task K, the session N.
+// rows returns the tree of such a host. An example stands for the entries of each pool: the server
+// S, its connection C, the held call X, the task K, the session N.
 func rows(t *testing.T) []line {
 	t.Helper()
 	h := literal(t)
 	tn := h.now().config.Tenants[0].Tenant
-	connection := h.connection(&tn, tn.Servers[0], tenant.Key{}, protocol.ClientCapabilities{}, protocol.Implementation{}, nil, otp.Ref{})
+	connection := h.connection(&tn, tn.Servers[0], tenant.Key{}, protocol.ClientCapabilities{},
+		protocol.Implementation{}, nil, otp.Ref{})
 	connection.ID = "C"
 	var list []line
 	var walk func(path string, depth int, c otp.Child, spec *otp.Spec)
@@ -210,20 +243,27 @@ func rows(t *testing.T) []line {
 
 func document(lines []line) string {
 	var b strings.Builder
-	b.WriteString("<!-- Written by go generate ./supervisor. Do not edit. -->\n\n# The supervision tree\n\n" +
-		"The whole host as it is written in `supervisor/tree.go`. T is a tenant, S a server, C who shares a connection to it, X a held call, K a task, N a session. Rows\n" +
-		"start from the top, each when the one before it is ready, and stop from the bottom, each within its shutdown. `mcpd tree` shows the live one.\n\n```\n")
+	b.WriteString("<!-- Written by go generate ./supervisor. Do not edit. -->\n\n# The supervision " +
+		"tree\n\n" +
+		"The whole host as it is written in `supervisor/tree.go`. T is a tenant, S a server, C who " +
+		"shares a connection to it, X a held call, K a task, N a session. Rows\n" +
+		"start from the top, each when the one before it is ready, and stop from the bottom, each " +
+		"within its shutdown. `mcpd tree` shows the live one.\n\n```\n")
 	for i, l := range lines {
 		fmt.Fprintf(&b, "%s%s\n", branches(lines, i), l.id)
 	}
 	b.WriteString("```\n\n" +
-		"Restart budget: so many restarts within that time; one more ends the supervisor, and its own decides what becomes of it. Where it is \"each\",\n" +
-		"every child has that budget, and one that exceeds it is paused, for " + brief(backoff.First) + " at first and " + brief(backoff.Max) + " at most, while the others go on.\n\n" +
-		"| row | type | strategy | restart | budget | shutdown | what for |\n|---|---|---|---|---|---|---|\n")
+		"Restart budget: so many restarts within that time; one more ends the supervisor, and its own " +
+		"decides what becomes of it. Where it is \"each\",\n" +
+		"every child has that budget, and one that exceeds it is paused, for " + brief(backoff.First) +
+		" at first and " + brief(backoff.Max) + " at most, while the others go on.\n\n" +
+		"| row | type | strategy | restart | budget | shutdown | what for " +
+		"|\n|---|---|---|---|---|---|---|\n")
 	for _, l := range lines {
 		strategy, budget := "", ""
 		if l.child.Start.Type() == otp.SupervisorType {
-			strategy, budget = l.spec.Strategy.String(), fmt.Sprintf("%d in %s", l.spec.Intensity.Restarts, brief(l.spec.Intensity.Within))
+			strategy, budget = l.spec.Strategy.String(), fmt.Sprintf("%d in %s", l.spec.Intensity.Restarts,
+				brief(l.spec.Intensity.Within))
 			if l.spec.Backoff != (otp.Backoff{}) {
 				budget += " each"
 			}
@@ -233,9 +273,11 @@ func document(lines []line) string {
 			restart = ""
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s | %s |\n",
-			strings.TrimPrefix(l.path, root+"/"), l.child.Start.Type(), strategy, restart, budget, shutdown(l), why[l.path])
+			strings.TrimPrefix(l.path, root+"/"), l.child.Start.Type(), strategy, restart, budget,
+			shutdown(l), why[l.path])
 	}
-	b.WriteString("\nThe budget of a server and of each connection to it is configured (`intensity`); the one shown is the default.\n")
+	b.WriteString("\nThe budget of a server and of each connection to it is configured " +
+		"(`intensity`); the one shown is the default.\n")
 	return b.String()
 }
 
@@ -243,7 +285,7 @@ func document(lines []line) string {
 func branches(lines []line, i int) string {
 	var lead string
 	for depth := 1; depth <= lines[i].depth; depth++ {
-		last := true // no later row hangs on the line at this depth
+		last := true // no later row is on the line at this depth
 		for _, l := range lines[i+1:] {
 			if l.depth <= depth {
 				last = l.depth < depth
@@ -264,7 +306,7 @@ func branches(lines []line, i int) string {
 	return lead
 }
 
-// shutdown is how long a row may take to stop. The root has as long as its children need.
+// shutdown returns how long a row may take to stop. The root has as long as its children need.
 func shutdown(l line) string {
 	switch s := l.child.Shutdown; {
 	case l.depth == 0:
@@ -278,5 +320,5 @@ func shutdown(l line) string {
 	}
 }
 
-// brief is a time in whole seconds.
+// brief formats a time in whole seconds.
 func brief(s otp.Shutdown) string { return fmt.Sprintf("%d s", int(s.Seconds())) }

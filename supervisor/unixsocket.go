@@ -17,11 +17,11 @@ import (
 	"mcpd/gateway/config"
 )
 
-// inUseTime bounds the look for a process that listens on a socket which is there already.
+// inUseTime bounds the check for a process that listens on an existing socket.
 const inUseTime = time.Second
 
-// listenUnix listens on a Unix socket. One that an earlier process has left is removed; one on
-// which somebody listens, or a file of another kind, is left alone.
+// listenUnix listens on a Unix socket. It removes a socket that an earlier process has left. It
+// leaves alone a socket on which a process listens, and a file of another kind.
 func listenUnix(path string, who config.Unix) (net.Listener, error) {
 	mode, err := strconv.ParseUint(who.Mode, 8, 16)
 	if err != nil {
@@ -43,8 +43,9 @@ func listenUnix(path string, who config.Unix) (net.Listener, error) {
 	if err := removeStale(path); err != nil {
 		return nil, err
 	}
-	// Until it has its owner and its mode nobody else may connect: on Linux a socket's file gets the
-	// mode that the socket has when it is bound. Elsewhere the umask alone decides.
+	// Until the socket has its owner and its mode, nobody else may connect. On Linux the file of a
+	// socket gets the mode that the socket has when it is bound. On other systems the umask alone
+	// decides.
 	private := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
 		return c.Control(func(fd uintptr) { _ = syscall.Fchmod(int(fd), 0o600) })
 	}}
@@ -64,7 +65,7 @@ func listenUnix(path string, who config.Unix) (net.Listener, error) {
 	return l, nil
 }
 
-// removeStale removes a socket on which nobody listens.
+// removeStale removes a socket on which no process listens.
 func removeStale(path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -86,7 +87,7 @@ func removeStale(path string) error {
 	return os.Remove(path)
 }
 
-// owner is the user and the group that a text names, -1 for one that stays.
+// owner returns the user and the group that a text names, -1 for one that does not change.
 func owner(text string) (uid, gid int, err error) {
 	name, group, _ := strings.Cut(text, ":")
 	if uid, err = id(name, func() (string, error) {
@@ -108,7 +109,7 @@ func owner(text string) (uid, gid int, err error) {
 	return uid, gid, err
 }
 
-// id is a number as it is written, or that of a name.
+// id returns text as a number, or the number of the name, -1 if text is empty.
 func id(text string, look func() (string, error)) (int, error) {
 	if text == "" {
 		return -1, nil
@@ -123,14 +124,14 @@ func id(text string, look func() (string, error)) (int, error) {
 	return strconv.Atoi(number)
 }
 
-// lockTries bounds how often the lock of a socket's directory is tried for, lockPause apart, while
-// another process has it.
+// lockTries is how often the lock of a socket's directory is tried, lockPause apart, while another
+// process has it.
 const (
 	lockTries = 250
 	lockPause = 20 * time.Millisecond
 )
 
-// lock waits for a lock that any process may have that reads the directory.
+// lock waits for a lock on the directory, which any process that can read the directory may hold.
 func lock(dir *os.File) (err error) {
 	for range lockTries {
 		err = syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)

@@ -11,13 +11,18 @@ import (
 	"mcpd/transport/stdio"
 )
 
-// Servers whose limits the machine cannot keep are named, with what it lacks; the others are not.
+// Servers whose limits the machine cannot enforce are named, with what is missing. Other servers
+// are not named.
 func TestUnlimitedServersAreNamed(t *testing.T) {
 	program := func(name string, memory int64, processes int) tenant.Server {
-		return tenant.Server{Name: name, Command: tenant.NewShown("cat", "cat"), Memory: memory, Processes: processes}
+		return tenant.Server{
+			Name: name, Command: tenant.NewShown("cat", "cat"), Memory: memory, Processes: processes,
+		}
 	}
 	c := &config.Config{Tenants: []config.Tenant{{}, {}}}
-	c.Tenants[0].Name, c.Tenants[0].Servers = "a", []tenant.Server{program("plain", 0, 0), program("tight", 1<<20, 0)}
+	c.Tenants[0].Name, c.Tenants[0].Servers = "a", []tenant.Server{
+		program("plain", 0, 0), program("tight", 1<<20, 0),
+	}
 	c.Tenants[1].Name, c.Tenants[1].Servers = "b", []tenant.Server{program("few", 0, 8)}
 	noMemory := func(s stdio.Spec) error {
 		if s.Memory > 0 {
@@ -31,7 +36,8 @@ func TestUnlimitedServersAreNamed(t *testing.T) {
 		}
 		return nil
 	}
-	for want, lacks := range map[string]func(stdio.Spec) error{"a/tight: no memory": noMemory, "a/tight: no groups, b/few: no groups": nothing} {
+	for want, lacks := range map[string]func(stdio.Spec) error{"a/tight: no memory": noMemory,
+		"a/tight: no groups, b/few: no groups": nothing} {
 		var got []string
 		for at, why := range unlimited(c, lacks) {
 			got = append(got, fmt.Sprintf("%s/%s: %v", at.Tenant, at.Server, why))

@@ -9,7 +9,7 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// A client that gets no session is told what of the host has none for it, and when to come back.
+// A client that gets no session learns which part of the host is missing, and when to come back.
 func TestUnopenedSaysWhatIsMissing(t *testing.T) {
 	for _, c := range []struct {
 		err  error
@@ -20,7 +20,8 @@ func TestUnopenedSaysWhatIsMissing(t *testing.T) {
 		{otp.ErrShunned, "tenant acme is paused"},
 	} {
 		var told *protocol.Error
-		if err := unopened("acme", c.err); !errors.As(err, &told) || told.Message != c.want || told.RetryAfter != second {
+		if err := unopened("acme", c.err); !errors.As(err, &told) || told.Message != c.want ||
+			told.RetryAfter != second {
 			t.Errorf("%v: got %v, want %s", c.err, err, c.want)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// Untrusted are the servers whose file of certificates, `ca`, cannot be used, and why. None of their
-// connections can be made until it can.
+// Untrusted yields the servers whose file of certificates (`ca`) cannot be used, and why. Their
+// connections cannot be made until it can.
 func Untrusted(c *config.Config) iter.Seq2[telemetry.Where, error] {
 	return func(yield func(telemetry.Where, error) bool) {
 		for _, t := range c.Tenants {

@@ -23,11 +23,13 @@ func TestUntrustedServersAreFound(t *testing.T) {
 	good := mcptest.NewAuthority(t).File()
 	text := "tenants:\n  acme:\n    servers:\n"
 	for name, file := range map[string]string{
-		"good": good, "gone": filepath.Join(dir, "gone"), "empty": write("empty", ""), "junk": write("junk", "x"),
+		"good": good, "gone": filepath.Join(dir, "gone"), "empty": write("empty", ""),
+		"junk": write("junk", "x"),
 	} {
 		text += "      " + name + ": {url: \"https://127.0.0.1:1/mcp\", ca: \"" + file + "\"}\n"
 	}
-	text += "mcpServers: {Imported: {url: \"https://127.0.0.1:1/mcp\", proxy: direct, ca: \"" + filepath.Join(dir, "gone") + "\"}}\n"
+	text += "mcpServers: {Imported: {url: \"https://127.0.0.1:1/mcp\", proxy: direct, ca: \"" +
+		filepath.Join(dir, "gone") + "\"}}\n"
 	c, err := config.Load([]byte(text), config.Options{})
 	if err != nil {
 		t.Fatal(err)

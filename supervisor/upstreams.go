@@ -6,8 +6,9 @@ import (
 	"mcpd/telemetry"
 )
 
-// withServers adds to a snapshot what the catalogues know: each configured server has a row with its state under its tenant's client_sup,
-// also one that has no supervisor now because its restart budget ran out.
+// withServers adds the knowledge of the catalogues to a snapshot. Each configured server gets a row
+// with its state under its tenant's client_sup, even if it has no supervisor now because it
+// exceeded its intensity.
 func withServers(tree otp.Node) otp.Node {
 	for i := range tree.Children {
 		if tree.Children[i].ID != "tenants" {
@@ -32,7 +33,8 @@ func catalogOf(tenant otp.Node) (catalog.Status, bool) {
 	return catalog.Status{}, false
 }
 
-// describeServers puts each server's record on its row. The snapshot is ours to change: it was made for this.
+// describeServers puts each server's record on its row. It may change the snapshot, which was made
+// for this call.
 func describeServers(tenant *otp.Node, status catalog.Status) {
 	for i := range tenant.Children {
 		pool := &tenant.Children[i]
@@ -44,13 +46,17 @@ func describeServers(tenant *otp.Node, status catalog.Status) {
 			rows[row.ID] = k
 		}
 		for _, r := range status.Records() {
-			extra := telemetry.UpstreamStatus{Tenant: tenant.ID, Server: r.Server, Link: r.Link.String(), State: string(r.State), Ending: r.Ending, Retry: r.Retry, Revision: r.Version, Stale: r.Stale, Odd: r.Odd}
+			extra := telemetry.UpstreamStatus{
+				Tenant: tenant.ID, Server: r.Server, Link: r.Link.String(), State: string(r.State),
+				Ending: r.Ending, Retry: r.Retry, Revision: r.Version, Stale: r.Stale, Odd: r.Odd,
+			}
 			if k, ok := rows[r.Server]; ok {
 				pool.Children[k].Extra = extra
 				continue
 			}
 			pool.Children = append(pool.Children, otp.Node{
-				ID: r.Server, Path: pool.Path + "/" + r.Server, Label: telemetry.UpstreamLabel, Type: otp.SupervisorType, Restart: otp.Transient,
+				ID: r.Server, Path: pool.Path + "/" + r.Server, Label: telemetry.UpstreamLabel,
+				Type: otp.SupervisorType, Restart: otp.Transient,
 				Status: otp.Stopped, Since: r.Since, Extra: extra,
 			})
 		}

@@ -2,12 +2,12 @@ package supervisor
 
 import "mcpd/transport/streamable"
 
-// windowShare is the part of the memory that a server may send of one answer over HTTP/2 before
-// the answer is read: one in 4096. The answers to all the requests that a tenant has in flight by
-// default so fill no more than a quarter of the memory.
+// windowShare is the part of the memory that a server may send of one answer over HTTP/2 before the
+// answer is read: one in 4096. So the answers to all requests that a tenant has in flight by
+// default fill no more than a quarter of the memory.
 const windowShare = 4096
 
-// window is the bytes of such an answer.
+// window returns that part in bytes.
 func (h *host) window() int {
 	if h.options.Memory == 0 {
 		return streamable.MostWindow

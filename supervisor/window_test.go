@@ -6,10 +6,11 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// The less memory there is, the less of an answer over HTTP/2 comes that nobody has read.
+// The less memory there is, the less of an unread answer is accepted over HTTP/2.
 func TestWindowFollowsTheMemory(t *testing.T) {
 	for memory, want := range map[uint64]int{
-		0: streamable.MostWindow, 128 << 20: streamable.LeastWindow, 1 << 30: 256 << 10, 64 << 30: streamable.MostWindow,
+		0: streamable.MostWindow, 128 << 20: streamable.LeastWindow, 1 << 30: 256 << 10,
+		64 << 30: streamable.MostWindow,
 	} {
 		h := &host{options: Options{Memory: memory}}
 		if got := h.window(); got != want {
