@@ -5,11 +5,12 @@ import (
 	"slices"
 )
 
-// dates finds what has the form of a revision.
+// dates matches text that has the form of a revision.
 var dates = regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2}`)
 
-// NamedVersions are the known revisions that a refusal names, in whatever member or words: no
-// revision says how a server of before 2026-07-28 lists those that it supports.
+// NamedVersions returns the known revisions that the texts of a refusal contain. It searches the
+// whole text, because no revision before 2026-07-28 specifies how a server lists the revisions that
+// it supports.
 func NamedVersions(texts ...string) (named []Version) {
 	for _, text := range texts {
 		for _, name := range dates.FindAllString(text, -1) {
@@ -21,7 +22,7 @@ func NamedVersions(texts ...string) (named []Version) {
 	return named
 }
 
-// Newest is the newest revision of an era that the policy allows.
+// Newest returns the newest revision of an era that the policy allows, and whether there is one.
 func (n Negotiation) Newest(era Era) (Version, bool) {
 	offered := n.Offered(era)
 	if len(offered) == 0 {
@@ -30,8 +31,9 @@ func (n Negotiation) Newest(era Era) (Version, bool) {
 	return offered[len(offered)-1], true
 }
 
-// Again picks the revision in which a server is asked once more that has refused those that were
-// tried: the newest of an era that it named, else the newest that one of our own clients speaks.
+// Again picks the revision in which to ask a server again that refused the revisions in tried. It
+// prefers the newest revision of the era among named, which the server listed. Otherwise it takes
+// the newest among own, which the host's own clients speak. It returns false if none is left.
 func (n Negotiation) Again(era Era, named, own, tried []Version) (Version, bool) {
 	for _, among := range [][]Version{named, own} {
 		for _, v := range slices.Backward(n.Offered(era)) {

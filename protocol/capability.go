@@ -9,38 +9,47 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// The extensions that mcpd knows by name. Others pass through it untouched.
+// The extensions that mcpd knows by name. All others pass through unchanged.
 const (
 	ExtensionTasks = "io.modelcontextprotocol/tasks" // 2026-07-28, SEP-2663
 	ExtensionUI    = "io.modelcontextprotocol/ui"    // SEP-1865
 )
 
-// capabilities is what one side declared, as it declared it. Nothing is lost: members that mcpd does not know stay in raw.
+// capabilities is the declaration of one side, with its original bytes. Members that mcpd does not
+// know stay in raw.
 //
-// A capability is named by its path, "resources.subscribe". After "experimental." and "extensions." the rest is one name, dots and all.
-// An empty object enables it (S0-24); null, false and absence do not (S0-51). What a client declares is no boolean: ParseClientCapabilities.
+// The name of a capability is its path, for example "resources.subscribe". After "experimental." or
+// "extensions." the rest of the path is a single name that may contain dots. An empty object
+// declares a capability; null, false and absence do not. The values true and false are malformed
+// for most capabilities of a client; see ParseClientCapabilities.
 type capabilities struct{ raw jsontext.Value }
 
-// ClientCapabilities is what a client declared. It is immutable, and safe to share; the zero value declares nothing.
+// ClientCapabilities is the declaration of a client. It is immutable and safe to share. The zero
+// value declares nothing.
 type ClientCapabilities struct{ capabilities }
 
-// ServerCapabilities is what a server declared. It is immutable, and safe to share; the zero value declares nothing.
+// ServerCapabilities is the declaration of a server. It is immutable and safe to share. The zero
+// value declares nothing.
 type ServerCapabilities struct{ capabilities }
 
-// shapes are the capabilities that the published schemas know. Others are not looked into.
+// shapes lists the capabilities that the published schemas define. Only these are checked.
 var shapes = map[Side][]string{
 	Client: {
-		"experimental", "roots", "roots.listChanged", "sampling", "sampling.context", "sampling.tools", "elicitation", "elicitation.form",
+		"experimental", "roots", "roots.listChanged", "sampling", "sampling.context", "sampling.tools",
+		"elicitation", "elicitation.form",
 		"elicitation.url", "tasks", "tasks.list", "tasks.cancel", "tasks.requests", "extensions",
 	},
 	Server: {
-		"experimental", "logging", "completions", "prompts", "prompts.listChanged", "resources", "resources.subscribe",
-		"resources.listChanged", "tools", "tools.listChanged", "tasks", "tasks.list", "tasks.cancel", "tasks.requests", "extensions",
+		"experimental", "logging", "completions", "prompts", "prompts.listChanged", "resources",
+		"resources.subscribe",
+		"resources.listChanged", "tools", "tools.listChanged", "tasks", "tasks.list", "tasks.cancel",
+		"tasks.requests", "extensions",
 	},
 }
 
-// misshapen says what a capability should be that cannot be what was declared, else "" (S4-130). null counts as absence. A client is held
-// to the schemas, as a server would refuse what is not true to them; what servers declare is read with indulgence.
+// misshapen returns the type that a capability should have if the declared value has another one,
+// and "" if it is valid. null counts as absent. The rules for a client are those of the schemas,
+// because a server would refuse an invalid declaration. The rules for a server are lenient.
 func misshapen(side Side, path string, declared jsontext.Value) string {
 	kind, want := declared.Kind(), "an object"
 	if path == "roots.listChanged" {
@@ -49,7 +58,8 @@ func misshapen(side Side, path string, declared jsontext.Value) string {
 	switch {
 	case len(declared) == 0, kind == 'n':
 		return ""
-	case kind == '{' && (side == Server || want == "an object"), (kind == 't' || kind == 'f') && (side == Server || want != "an object"):
+	case kind == '{' && (side == Server || want == "an object"),
+		(kind == 't' || kind == 'f') && (side == Server || want != "an object"):
 		return ""
 	case side == Server:
 		return "an object, true or false"
@@ -57,8 +67,10 @@ func misshapen(side Side, path string, declared jsontext.Value) string {
 	return want
 }
 
-// ParseClientCapabilities checks the structure of what a client declares, so that it can be declared on to a server. The value is kept, not
-// copied, but for what is null: that is left out. Empty declares nothing.
+// ParseClientCapabilities checks the structure of a client's declaration, so that the host can pass
+// it on to a server. It returns an *Error with ConditionInvalidParams if a capability has the wrong
+// JSON type. The result shares the memory of raw; members that are null are left out. Empty raw
+// declares nothing.
 func ParseClientCapabilities(raw jsontext.Value) (ClientCapabilities, error) {
 	c, err := parseCapabilities(raw, Client)
 	if err != nil {
@@ -67,13 +79,15 @@ func ParseClientCapabilities(raw jsontext.Value) (ClientCapabilities, error) {
 	extensions, _ := splice.Get(c.raw, "extensions")
 	for m := range splice.Members(extensions) {
 		if want := misshapen(Client, "extensions", m.Value); want != "" {
-			return ClientCapabilities{}, InvalidParams("what is declared of extension " + shown(m.Key()) + " is not " + want)
+			return ClientCapabilities{}, InvalidParams("what is declared of extension " + shown(m.Key()) +
+				" is not " + want)
 		}
 	}
 	return ClientCapabilities{capabilities{present(c.raw, 2)}}, nil
 }
 
-// present is an object without the members that are null, and so those in it down to a depth.
+// present returns an object without its null members. Depth is the number of levels of objects to
+// clean.
 func present(raw jsontext.Value, depth int) jsontext.Value {
 	return splice.MapMembers(raw, func(m splice.Member) (jsontext.Value, bool) {
 		if depth > 1 && m.Value.Kind() == '{' {
@@ -83,7 +97,9 @@ func present(raw jsontext.Value, depth int) jsontext.Value {
 	})
 }
 
-// ParseServerCapabilities does the same for a server. null declares nothing, all of it or a part.
+// ParseServerCapabilities checks the structure of a server's declaration. It accepts an object or a
+// boolean for each capability. null counts as absent. It returns an *Error with
+// ConditionInvalidParams for any other type. The result shares the memory of raw.
 func ParseServerCapabilities(raw jsontext.Value) (ServerCapabilities, error) {
 	if raw.Kind() == 'n' {
 		return ServerCapabilities{}, nil
@@ -117,7 +133,7 @@ func parseCapabilities(raw jsontext.Value, side Side) (capabilities, error) {
 	return capabilities{raw}, nil
 }
 
-// Raw is the object as it was declared, {} for the zero value.
+// Raw returns the object as declared; {} for the zero value.
 func (c capabilities) Raw() jsontext.Value {
 	if len(c.raw) == 0 {
 		return jsontext.Value("{}")
@@ -125,7 +141,7 @@ func (c capabilities) Raw() jsontext.Value {
 	return c.raw
 }
 
-// Settings is what was declared at the path, as it stands.
+// Settings returns the raw JSON that was declared at the path, and whether there is any.
 func (c capabilities) Settings(path string) (jsontext.Value, bool) {
 	v := c.raw
 	for path != "" {
@@ -148,7 +164,7 @@ func (c capabilities) Settings(path string) (jsontext.Value, bool) {
 // Has reports whether the capability at the path is declared.
 func (c capabilities) Has(path string) bool {
 	if path == "elicitation.form" {
-		// 2025-11-25 §client/elicitation: {} means form, but {"url":{}} means url alone.
+		// 2025-11-25 §client/elicitation: {} means form, but {"url":{}} means only url.
 		return c.declares(path) || c.declares("elicitation") && !c.declares("elicitation.url")
 	}
 	return c.declares(path)
@@ -159,9 +175,10 @@ func (c capabilities) declares(path string) bool {
 	return ok && v.Kind() != 'n' && v.Kind() != 'f'
 }
 
-// split is the path as the names of nested members.
+// split returns the names of the nested members that the path leads through.
 func split(path string) []string {
-	if name, rest, ok := strings.Cut(path, "."); ok && (name == "experimental" || name == "extensions") {
+	if name, rest, ok := strings.Cut(path, "."); ok &&
+		(name == "experimental" || name == "extensions") {
 		return []string{name, rest}
 	}
 	return strings.Split(path, ".")
@@ -169,7 +186,8 @@ func split(path string) []string {
 
 func (c capabilities) with(path string, settings jsontext.Value) capabilities {
 	raw, err := splice.Set(c.raw, settings, split(path)...)
-	if err != nil { // something on the way is no object, as true or null: it gives way to one
+	// A value on the way is not an object, for example true: an object replaces it.
+	if err != nil {
 		name, _, _ := strings.Cut(path, ".")
 		bare, _ := splice.Delete(c.raw, name)
 		raw, _ = splice.Set(bare, settings, split(path)...)
@@ -182,14 +200,15 @@ func (c capabilities) without(paths ...string) capabilities {
 	for _, path := range paths {
 		at, before := split(path), len(raw)
 		raw, _ = splice.Delete(raw, at...)
-		if len(raw) < before && (at[0] == "experimental" || at[0] == "extensions") && (capabilities{raw}).bare(at[0]) {
-			raw, _ = splice.Delete(raw, at[0]) // elsewhere {} says something
+		if len(raw) < before && (at[0] == "experimental" || at[0] == "extensions") &&
+			(capabilities{raw}).bare(at[0]) {
+			raw, _ = splice.Delete(raw, at[0]) // in other places {} is a declaration
 		}
 	}
 	return capabilities{raw}
 }
 
-// bare reports whether there is nothing in a member.
+// bare reports whether the member is an empty object or absent.
 func (c capabilities) bare(name string) bool {
 	all, _ := splice.Get(c.raw, name)
 	for range splice.Members(all) {
@@ -198,37 +217,39 @@ func (c capabilities) bare(name string) bool {
 	return true
 }
 
-// Clone is c in memory of its own: what was parsed shares that of its message.
+// Clone returns a copy of c. Parsed capabilities otherwise share the memory of their message.
 func (c ClientCapabilities) Clone() ClientCapabilities {
 	return ClientCapabilities{capabilities{slices.Clone(c.raw)}}
 }
 
-// With is c with the capability declared too. Settings are usually {} or true.
+// With returns c plus the capability at the path. Settings are usually {} or true.
 func (c ClientCapabilities) With(path string, settings jsontext.Value) ClientCapabilities {
 	return ClientCapabilities{c.with(path, settings)}
 }
 
-// Without is c without the capabilities at the paths.
+// Without returns c without the capabilities at the paths.
 func (c ClientCapabilities) Without(paths ...string) ClientCapabilities {
 	return ClientCapabilities{c.without(paths...)}
 }
 
-// With is c with the capability declared too: how a server's declaration changes at runtime (S0-52). Sessions keep the value they have.
+// With returns c plus the capability at the path. It serves to change the declaration of a server
+// at runtime; existing sessions keep their value.
 func (c ServerCapabilities) With(path string, settings jsontext.Value) ServerCapabilities {
 	return ServerCapabilities{c.with(path, settings)}
 }
 
-// Without is c without the capabilities at the paths.
+// Without returns c without the capabilities at the paths.
 func (c ServerCapabilities) Without(paths ...string) ServerCapabilities {
 	return ServerCapabilities{c.without(paths...)}
 }
 
-// MaxRecorded bounds the capabilities that the record of a session holds as they were offered, in
-// bytes. The record is stored each time the session changes.
+// MaxRecorded bounds the capabilities that the record of a session holds unchanged, in bytes: 16
+// KiB. The record is stored each time the session changes.
 const MaxRecorded = 16 << 10
 
-// Recorded is what the session of a client goes by: c itself, or when c is larger than MaxRecorded
-// the standard capabilities and the extensions that both sides declare, without their settings.
+// Recorded returns the capabilities to store with a session. That is c itself up to MaxRecorded
+// bytes. A larger c is reduced to the standard capabilities and the extensions that both sides
+// declared, without settings.
 func (c ServerCapabilities) Recorded(client ClientCapabilities) ServerCapabilities {
 	if len(c.raw) <= MaxRecorded {
 		return c
@@ -250,7 +271,8 @@ func (c ServerCapabilities) Recorded(client ClientCapabilities) ServerCapabiliti
 	return brief
 }
 
-// Within is c if it has at most so many bytes, else only which standard capabilities there are.
+// Within returns c if it has at most that many bytes. A larger c is reduced to the standard
+// capabilities, without settings.
 func (c ServerCapabilities) Within(most int) ServerCapabilities {
 	if len(c.raw) <= most {
 		return c
@@ -258,10 +280,12 @@ func (c ServerCapabilities) Within(most int) ServerCapabilities {
 	return c.standard()
 }
 
-// standard is which of the standard capabilities there are, and of the extensions that the host takes
-// part in, without their settings. Its size has a bound.
+// standard returns the standard capabilities of c and the extensions that the host understands,
+// without settings. Its size is bounded.
 func (c ServerCapabilities) standard() (bare ServerCapabilities) {
-	paths := []string{"extensions." + ExtensionTasks, "extensions." + ExtensionUI, "tasks.requests.tools.call"}
+	paths := []string{
+		"extensions." + ExtensionTasks, "extensions." + ExtensionUI, "tasks.requests.tools.call",
+	}
 	for _, path := range append(paths, shapes[Server]...) {
 		_, flag, nested := strings.Cut(path, ".")
 		switch {
@@ -275,7 +299,8 @@ func (c ServerCapabilities) standard() (bare ServerCapabilities) {
 	return bare
 }
 
-// Union is what several servers declare together: a flag is set if one sets it. Where their settings differ the first one counts.
+// Union returns the combined declaration of several servers. A flag is set if any server sets it.
+// If settings differ, those of the first server win.
 func (c ServerCapabilities) Union(others ...ServerCapabilities) ServerCapabilities {
 	raw := c.raw
 	for _, o := range others {
@@ -284,7 +309,8 @@ func (c ServerCapabilities) Union(others ...ServerCapabilities) ServerCapabiliti
 	return ServerCapabilities{capabilities{raw}}
 }
 
-// unite is the union of two values. Below depth, settings belong to whoever declared them and are not mixed.
+// unite returns the union of two values. Below depth, the settings of a and b are not merged: a
+// wins.
 func unite(a, b jsontext.Value, depth int) jsontext.Value {
 	switch {
 	case len(a) == 0 || a.Kind() == 'n' || a.Kind() == 'f':
@@ -297,28 +323,30 @@ func unite(a, b jsontext.Value, depth int) jsontext.Value {
 		mine, _ := splice.Get(a, name)
 		deeper := depth - 1
 		if name == "experimental" || name == "extensions" {
-			deeper = 1 // their members are whole
+			deeper = 1 // each extension is kept as a whole
 		}
-		a, _ = splice.Set(a, unite(mine, m.Value, deeper), name) // a is an object, so there is a place
+		a, _ = splice.Set(a, unite(mine, m.Value, deeper), name) // a is an object, so Set cannot fail
 	}
 	return a
 }
 
-// Union is what several clients declare together. Where their settings differ the first one counts.
+// Union returns the combined declaration of several clients. If settings differ, those of the first
+// client win.
 func (c ClientCapabilities) Union(others ...ClientCapabilities) ClientCapabilities {
 	raw, forms := c.raw, c.Has("elicitation.form")
 	for _, o := range others {
 		raw, forms = unite(raw, o.raw, 3), forms || o.Has("elicitation.form")
 	}
 	all := ClientCapabilities{capabilities{raw}}
-	if forms && !all.Has("elicitation.form") { // {} means forms, and beside a url it does not
+	// An empty elicitation means forms, but beside a url it does not.
+	if forms && !all.Has("elicitation.form") {
 		all = all.With("elicitation.form", jsontext.Value("{}"))
 	}
 	return all
 }
 
-// Intersect is what both a client and carrier declare: what may be declared on towards a server, when carrier is what this host can
-// pass on. Settings are the client's.
+// Intersect returns the capabilities of c that carrier also declares. Carrier holds the
+// capabilities that the host can pass on to a server. Settings are those of c.
 func (c ClientCapabilities) Intersect(carrier ClientCapabilities) ClientCapabilities {
 	return ClientCapabilities{capabilities{intersect(c.raw, carrier.raw)}}
 }

@@ -10,7 +10,7 @@ import (
 	"mcpd/protocol"
 )
 
-// S4-91: what a revision does not know is left out; the rest keeps its bytes.
+// S4-91: Shape removes the members that a revision does not know. The rest keeps its bytes.
 func TestShapeForVersion(t *testing.T) {
 	const client = `{ "roots":{"listChanged":true}, "sampling":{"tools":{},"context":{}} ,"elicitation":{"form":{},"url":{}},"tasks":{"list":{}},` +
 		`"experimental":{"elicitation":{},"tasks":{},"mine":{"n":1.0}},"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["a"]}},"x":1}`
@@ -24,10 +24,14 @@ func TestShapeForVersion(t *testing.T) {
 			t.Errorf("%v:\ngot  %s\nwant %s", v, got, want)
 		}
 	}
-	if got := clientCaps(t, `{"elicitation":{"url":{}}}`).Shape(protocol.V20250618); got.Has("elicitation") {
+	if got := clientCaps(
+		t, `{"elicitation":{"url":{}}}`,
+	).Shape(protocol.V20250618); got.Has("elicitation") {
 		t.Errorf("a client without forms is shown as one with: %s", got.Raw())
 	}
-	server := serverCaps(t, `{"tools":{},"completions":{},"tasks":{},"experimental":{"completions":{},"tasks":{}}}`)
+	server := serverCaps(
+		t, `{"tools":{},"completions":{},"tasks":{},"experimental":{"completions":{},"tasks":{}}}`,
+	)
 	for v, want := range map[protocol.Version]string{
 		0:                  `{"tools":{}}`,
 		protocol.V20241105: `{"tools":{}}`,
@@ -40,7 +44,7 @@ func TestShapeForVersion(t *testing.T) {
 	}
 }
 
-// 2025-11-25 §client/elicitation: {} is form; {"url":{}} is url alone.
+// 2025-11-25 §client/elicitation: {} means form; {"url":{}} means only url.
 func TestElicitationModes(t *testing.T) {
 	for raw, want := range map[string]string{
 		`{}`:                                               "none",
@@ -61,9 +65,16 @@ func TestElicitationModes(t *testing.T) {
 }
 
 func TestUnionOfServers(t *testing.T) {
-	got := serverCaps(t, `{"tools":{},"resources":{"subscribe":false},"extensions":{"a":{"x":1}},"logging":null}`).Union(
-		serverCaps(t, `{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":false},"tasks":{"requests":{"tools":{"call":{}}}}}`),
-		serverCaps(t, `{"prompts":{},"extensions":{"a":{"y":2},"b":{}},"logging":{},"tasks":{"list":{}}}`),
+	got := serverCaps(
+		t, `{"tools":{},"resources":{"subscribe":false},"extensions":{"a":{"x":1}},"logging":null}`,
+	).Union(
+		serverCaps(
+			t,
+			`{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":false},"tasks":{"requests":{"tools":{"call":{}}}}}`,
+		),
+		serverCaps(
+			t, `{"prompts":{},"extensions":{"a":{"y":2},"b":{}},"logging":{},"tasks":{"list":{}}}`,
+		),
 		protocol.ServerCapabilities{},
 	)
 	want := `{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":false},"extensions":{"a":{"x":1},"b":{}},` +
@@ -71,12 +82,14 @@ func TestUnionOfServers(t *testing.T) {
 	if string(got.Raw()) != want {
 		t.Errorf("got  %s\nwant %s", got.Raw(), want)
 	}
-	if got := (protocol.ServerCapabilities{}).Union(serverCaps(t, `{"tools":{}}`)); string(got.Raw()) != `{"tools":{}}` {
+	if got := (protocol.ServerCapabilities{}).Union(serverCaps(t,
+		`{"tools":{}}`)); string(got.Raw()) != `{"tools":{}}` {
 		t.Errorf("got %s", got.Raw())
 	}
 }
 
-// What is null is not declared, and not passed on: a server of an SDK refuses its client for it.
+// A null member is undeclared, and is not passed on: servers of one SDK refuse a client that sends
+// null.
 func TestNullIsNotPassedOn(t *testing.T) {
 	const raw = `{"sampling":null,"roots":{"listChanged":null},"elicitation":{"form":null,"url":{"k":null}},"extensions":{"a":null,"b":{}}}`
 	const want = `{"roots":{},"elicitation":{"url":{"k":null}},"extensions":{"b":{}}}`
@@ -85,38 +98,44 @@ func TestNullIsNotPassedOn(t *testing.T) {
 	}
 }
 
-// What is declared towards a server is never more than the client declared.
+// The declaration towards a server never exceeds the declaration of the client.
 func TestIntersection(t *testing.T) {
 	carrier := clientCaps(t, `{"roots":{},"sampling":{},"elicitation":{"form":{}},"tasks":null}`)
-	got := clientCaps(t, `{"roots":{"listChanged":true},"elicitation":{"url":{},"form":{}},"tasks":{},"x":1}`).Intersect(carrier)
+	got := clientCaps(
+		t, `{"roots":{"listChanged":true},"elicitation":{"url":{},"form":{}},"tasks":{},"x":1}`,
+	).Intersect(carrier)
 	if want := `{"roots":{"listChanged":true},"elicitation":{"form":{}}}`; string(got.Raw()) != want {
 		t.Errorf("got %s, want %s", got.Raw(), want)
 	}
 }
 
-// S0-52, S0-53: a declaration changes by making another value; sessions keep theirs (S0-56).
+// S0-52, S0-53: a changed declaration is a new value; sessions keep the old one (S0-56).
 func TestCapabilitiesChangeAtRuntime(t *testing.T) {
 	before := serverCaps(t, `{"tools":{}}`)
-	after := before.With("prompts.listChanged", jsontext.Value("true")).With("experimental.a.b", jsontext.Value("{}"))
+	after := before.With("prompts.listChanged", jsontext.Value("true")).With("experimental.a.b",
+		jsontext.Value("{}"))
 	if want := `{"tools":{},"prompts":{"listChanged":true},"experimental":{"a.b":{}}}`; string(after.Raw()) != want {
 		t.Errorf("got %s, want %s", after.Raw(), want)
 	}
 	if string(before.Raw()) != `{"tools":{}}` {
 		t.Errorf("a session's value changed to %s", before.Raw())
 	}
-	if got := after.Without("prompts", "experimental.a.b", "none"); string(got.Raw()) != `{"tools":{}}` {
+	if got := after.Without("prompts", "experimental.a.b",
+		"none"); string(got.Raw()) != `{"tools":{}}` {
 		t.Errorf("got %s", got.Raw())
 	}
-	if got := serverCaps(t, `{"resources":true}`).With("resources.subscribe", jsontext.Value("true")); string(got.Raw()) != `{"resources":{"subscribe":true}}` {
+	if got := serverCaps(t, `{"resources":true}`).With("resources.subscribe",
+		jsontext.Value("true")); string(got.Raw()) != `{"resources":{"subscribe":true}}` {
 		t.Errorf("got %s", got.Raw())
 	}
 	if client := clientCaps(t, `{}`); !client.Has("roots") {
-		after = after.Without("prompts") // a feature on condition of what the client declared
+		after = after.Without("prompts") // a feature that depends on the client's declaration
 	}
 	if after.Has("prompts") {
 		t.Error("a feature that needs roots is offered to a client without")
 	}
-	for path, want := range map[string]bool{"": true, "experimental": true, "experimental.a.b": true, "experimental.a": false, "tools.x": false} {
+	for path, want := range map[string]bool{"": true, "experimental": true, "experimental.a.b": true,
+		"experimental.a": false, "tools.x": false} {
 		if _, ok := after.Settings(path); ok != want {
 			t.Errorf("%q: got %v, want %v", path, ok, want)
 		}
@@ -124,7 +143,9 @@ func TestCapabilitiesChangeAtRuntime(t *testing.T) {
 }
 
 func TestImplementation(t *testing.T) {
-	i, err := protocol.ParseImplementation(jsontext.Value(`{"name":"a","version":"1","title":"A","icons":[],"description":"d","websiteUrl":"u","x":1}`))
+	i, err := protocol.ParseImplementation(
+		jsontext.Value(`{"name":"a","version":"1","title":"A","icons":[],"description":"d","websiteUrl":"u","x":1}`),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,16 +160,19 @@ func TestImplementation(t *testing.T) {
 	}
 }
 
-// Shape, union and intersection keep to their laws whatever was declared.
+// Shape, union and intersection obey their laws for every declaration.
 func TestCapabilityLaws(t *testing.T) {
 	paths := []string{
-		"roots", "roots.listChanged", "sampling", "sampling.tools", "elicitation", "elicitation.form", "elicitation.url", "tasks", "tasks.list",
-		"experimental.a", "experimental.tasks", "extensions.io.modelcontextprotocol/ui", "unknown", "tools", "tools.listChanged",
+		"roots", "roots.listChanged", "sampling", "sampling.tools", "elicitation", "elicitation.form",
+		"elicitation.url", "tasks", "tasks.list",
+		"experimental.a", "experimental.tasks", "extensions.io.modelcontextprotocol/ui", "unknown",
+		"tools", "tools.listChanged",
 	}
 	settings := rapid.SampledFrom([]string{"{}", "true", "false", "null"})
 	build := rapid.Custom(func(t *rapid.T) protocol.ClientCapabilities {
 		var c protocol.ClientCapabilities
-		for _, p := range rapid.SliceOfDistinct(rapid.SampledFrom(paths), rapid.ID[string]).Draw(t, "paths") {
+		for _, p := range rapid.SliceOfDistinct(rapid.SampledFrom(paths),
+			rapid.ID[string]).Draw(t, "paths") {
 			c = c.With(p, jsontext.Value(settings.Draw(t, "settings")))
 		}
 		return c
@@ -166,7 +190,7 @@ func TestCapabilityLaws(t *testing.T) {
 		either := sa.Union(sb)
 		for _, p := range paths {
 			if strings.HasPrefix(p, "elicitation.") {
-				continue // form is implied by {}
+				continue // {} implies form
 			}
 			if both.Has(p) && !a.Has(p) || shaped.Has(p) && !a.Has(p) {
 				t.Fatalf("%s: more than was declared", p)
@@ -181,8 +205,8 @@ func TestCapabilityLaws(t *testing.T) {
 	})
 }
 
-// Of large capabilities a session's record has what decides about requests, and its size is bounded by
-// what its client declared.
+// The record of a session with large capabilities keeps the parts that decide about requests. The
+// client's declaration bounds the size of the record.
 func TestRecordedCapabilities(t *testing.T) {
 	huge := strings.Repeat("x", protocol.MaxRecorded)
 	offered, err := protocol.ParseServerCapabilities(jsontext.Value(`{"tools":{"listChanged":true,"x":"` + huge + `"},"prompts":{},"tasks":{"requests":{"tools":{"call":{}}}},` +
@@ -190,7 +214,9 @@ func TestRecordedCapabilities(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := protocol.ParseClientCapabilities(jsontext.Value(`{"extensions":{"acme/a":{},"acme/none":{},"acme/other":{}},"experimental":{"acme/c":{}}}`))
+	client, err := protocol.ParseClientCapabilities(
+		jsontext.Value(`{"extensions":{"acme/a":{},"acme/none":{},"acme/other":{}},"experimental":{"acme/c":{}}}`),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,8 +224,9 @@ func TestRecordedCapabilities(t *testing.T) {
 	for path, want := range map[string]bool{
 		"tools.listChanged": true, "prompts": true, "resources": false, "tasks.requests.tools.call": true,
 		"extensions.io.modelcontextprotocol/tasks": true, "extensions.io.modelcontextprotocol/ui": true,
-		"extensions.acme/a": true, "extensions.acme/b": false, "extensions.acme/none": false, "extensions.acme/other": false,
-		"experimental.acme/c": true, "experimental.acme/d": false,
+		"extensions.acme/a": true, "extensions.acme/b": false, "extensions.acme/none": false,
+		"extensions.acme/other": false,
+		"experimental.acme/c":   true, "experimental.acme/d": false,
 	} {
 		if got := recorded.Has(path); got != want {
 			t.Errorf("%s is recorded: %v, want %v", path, got, want)

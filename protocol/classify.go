@@ -8,37 +8,43 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Arrival is a client's message as a transport sees it, before its era is known.
+// Arrival is a client's message as a transport receives it, before its era is known.
 type Arrival struct {
 	Method string
 	Params jsontext.Value
-	// Notification says that the message is no request: a modern one then needs no _meta of its own.
+	// Notification says that the message is not a request. A modern notification needs no _meta of its
+	// own.
 	Notification bool
 	HTTP         bool
-	Header       string  // MCP-Protocol-Version; empty when absent, and on stdio
-	Session      Version // revision of the live legacy session that the message names, or of the stdio connection; 0 for none
+	// Header is the value of MCP-Protocol-Version. It is empty when absent, and on stdio.
+	Header string
+	// Session is the revision of the live legacy session that the message names, or of the stdio
+	// connection. It is 0 for none.
+	Session Version
 }
 
-// Class is what an arrival turned out to be. Next to an error, Version is the one to tell the error in.
+// Class is the result of classifying an Arrival. If Classify returns an error, Version is the
+// revision in which to send that error.
 type Class struct {
 	Era     Era
-	Version Version // the session's for a legacy message, 0 if that has none yet
-	Meta    Meta    // of a modern request
+	Version Version // of the session for a legacy message; 0 before the handshake
+	Meta    Meta    // set for a modern request
 }
 
-// Classify tells the era of a message (2026-07-28 §basic/versioning) and refuses what fits neither:
+// Classify determines the era of a message (2026-07-28 §basic/versioning). It returns an *Error
+// for a message that fits neither era. The first row that matches decides:
 //
-//	_meta names a revision                         modern, whatever else the message says
-//	method initialize                              legacy
-//	session, and no header or the session's own    legacy
-//	session, and another header                    refused, 400
-//	stdio                                          legacy
-//	header of a legacy revision                    legacy; it is for the caller to miss the session
-//	header of another revision that is offered     modern without its _meta: refused, -32602
-//	any other header                               refused, -32022 with the revisions that are offered
-//	nothing at all                                 refused: a session is required
+//	_meta names a revision                        modern
+//	method initialize                             legacy
+//	session, and no header or the session's own   legacy
+//	session, and another header                   error, 400
+//	stdio                                         legacy
+//	header of a legacy revision                   legacy; the caller must check for a session
+//	header of another revision that is offered    modern; a request without _meta: error -32602
+//	any other header                              error -32022 with the revisions offered
+//	none of these                                 error: a session is required
 func (n Negotiation) Classify(a Arrival) (Class, error) {
-	// Params may be megabytes: _meta is looked for once.
+	// Params may be megabytes long, so _meta is searched for only once.
 	meta, _ := splice.Get(a.Params, "_meta")
 	if _, ok := splice.Get(meta, MetaProtocolVersion); ok {
 		return n.modern(a, meta)
@@ -58,12 +64,15 @@ func (n Negotiation) Classify(a Arrival) (Class, error) {
 	case known && a.Notification:
 		return Class{Era: Modern, Version: header}, nil
 	case a.Header != "":
-		return Class{Era: Modern, Version: Latest}, InvalidParams("_meta." + MetaProtocolVersion + " is missing")
+		return Class{Era: Modern,
+			Version: Latest}, InvalidParams("_meta." + MetaProtocolVersion + " is missing")
 	}
 	return Class{Era: Legacy}, NotInitialized("initialization", Action(a.Method))
 }
 
-// modern checks in the order that the conformance suite expects: header there, _meta complete, both equal, revision offered.
+// modern classifies a message whose _meta names a revision. Its checks are in the order that the
+// conformance suite expects: the header is present, _meta is complete, both are equal, the revision
+// is offered.
 func (n Negotiation) modern(a Arrival, raw jsontext.Value) (Class, error) {
 	c := Class{Era: Modern, Version: Latest}
 	if a.HTTP && a.Header == "" {

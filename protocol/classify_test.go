@@ -12,10 +12,13 @@ import (
 
 const modernMeta = `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"sampling":{}}}}`
 
-// The signals by which a dual-era server tells the eras apart, row by row, and the order of its checks.
+// A server that speaks both eras tells them apart by these signals, one row each. The rows also
+// show the order of its checks.
 func TestClassify(t *testing.T) {
 	const v4, v5 = protocol.V20251125, protocol.V20260728
-	meta := func(version string) string { return strings.ReplaceAll(modernMeta, "2026-07-28", version) }
+	meta := func(version string) string {
+		return strings.ReplaceAll(modernMeta, "2026-07-28", version)
+	}
 	for _, tc := range []struct {
 		name    string
 		in      protocol.Arrival
@@ -25,33 +28,72 @@ func TestClassify(t *testing.T) {
 		code    int64 // 0 for no refusal
 		http    int
 	}{
-		{"modern", protocol.Arrival{Method: "tools/list", HTTP: true, Header: "2026-07-28"}, modernMeta, protocol.Modern, v5, 0, 0},
-		{"modern on stdio", protocol.Arrival{Method: "tools/list"}, modernMeta, protocol.Modern, v5, 0, 0},
-		{"modern though it names a session", protocol.Arrival{Method: "tools/list", HTTP: true, Header: "2026-07-28", Session: v4}, modernMeta, protocol.Modern, v5, 0, 0},
-		{"modern though it says initialize", protocol.Arrival{Method: "initialize", HTTP: true, Header: "2026-07-28"}, modernMeta, protocol.Modern, v5, 0, 0},
-		{"modern without header", protocol.Arrival{Method: "tools/list", HTTP: true}, modernMeta, protocol.Modern, v5, -32020, 400},
-		{"modern, header differs", protocol.Arrival{Method: "tools/list", HTTP: true, Header: "2025-11-25"}, modernMeta, protocol.Modern, v5, -32020, 400},
-		{"modern, unknown revision", protocol.Arrival{Method: "tools/list", HTTP: true, Header: "v999.0.0"}, meta("v999.0.0"), protocol.Modern, v5, -32022, 400},
-		{"modern, legacy revision", protocol.Arrival{Method: "tools/list", HTTP: true, Header: "2025-06-18"}, meta("2025-06-18"), protocol.Modern, v5, -32022, 400},
-		{"modern without capabilities", protocol.Arrival{Method: "tools/list", HTTP: true, Header: "2026-07-28"}, `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`, protocol.Modern, v5, -32602, 400},
-		{"modern, revision a number", protocol.Arrival{Method: "tools/list"}, `{"_meta":{"io.modelcontextprotocol/protocolVersion":1}}`, protocol.Modern, v5, -32602, 400},
-		{"modern header without _meta", protocol.Arrival{Method: "tools/list", HTTP: true, Header: "2026-07-28"}, ``, protocol.Modern, v5, -32602, 400},
-		{"unknown header without _meta", protocol.Arrival{Method: "tools/list", HTTP: true, Header: "2099-01-01"}, `{}`, protocol.Modern, v5, -32022, 400},
-		{"header that is no revision, without _meta", protocol.Arrival{Method: "server/discover", HTTP: true, Header: "banana"}, ``, protocol.Modern, v5, -32022, 400},
-		{"modern notification", protocol.Arrival{Method: "notifications/cancelled", Notification: true, HTTP: true, Header: "2026-07-28"}, `{"requestId":1}`, protocol.Modern, v5, 0, 0},
-		{"modern notification with _meta", protocol.Arrival{Method: "notifications/cancelled", Notification: true}, `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`, protocol.Modern, v5, 0, 0},
+		{"modern", protocol.Arrival{Method: "tools/list", HTTP: true, Header: "2026-07-28"}, modernMeta,
+			protocol.Modern, v5, 0, 0},
+		{"modern on stdio", protocol.Arrival{Method: "tools/list"}, modernMeta,
+			protocol.Modern, v5, 0, 0},
+		{"modern though it names a session",
+			protocol.Arrival{Method: "tools/list", HTTP: true, Header: "2026-07-28", Session: v4},
+			modernMeta, protocol.Modern, v5, 0, 0},
+		{"modern though it says initialize",
+			protocol.Arrival{Method: "initialize", HTTP: true, Header: "2026-07-28"}, modernMeta,
+			protocol.Modern, v5, 0, 0},
+		{"modern without header", protocol.Arrival{Method: "tools/list", HTTP: true}, modernMeta,
+			protocol.Modern, v5, -32020, 400},
+		{"modern, header differs",
+			protocol.Arrival{Method: "tools/list", HTTP: true, Header: "2025-11-25"}, modernMeta,
+			protocol.Modern, v5, -32020, 400},
+		{"modern, unknown revision",
+			protocol.Arrival{Method: "tools/list", HTTP: true, Header: "v999.0.0"}, meta("v999.0.0"),
+			protocol.Modern, v5, -32022, 400},
+		{"modern, legacy revision",
+			protocol.Arrival{Method: "tools/list", HTTP: true, Header: "2025-06-18"}, meta("2025-06-18"),
+			protocol.Modern, v5, -32022, 400},
+		{"modern without capabilities",
+			protocol.Arrival{Method: "tools/list", HTTP: true, Header: "2026-07-28"},
+			`{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`, protocol.Modern, v5,
+			-32602, 400},
+		{"modern, revision a number", protocol.Arrival{Method: "tools/list"},
+			`{"_meta":{"io.modelcontextprotocol/protocolVersion":1}}`, protocol.Modern, v5, -32602, 400},
+		{"modern header without _meta",
+			protocol.Arrival{Method: "tools/list", HTTP: true, Header: "2026-07-28"}, ``, protocol.Modern,
+			v5, -32602, 400},
+		{"unknown header without _meta",
+			protocol.Arrival{Method: "tools/list", HTTP: true, Header: "2099-01-01"}, `{}`, protocol.Modern,
+			v5, -32022, 400},
+		{"header that is no revision, without _meta",
+			protocol.Arrival{Method: "server/discover", HTTP: true, Header: "banana"}, ``, protocol.Modern,
+			v5, -32022, 400},
+		{"modern notification", protocol.Arrival{Method: "notifications/cancelled", Notification: true,
+			HTTP: true, Header: "2026-07-28"}, `{"requestId":1}`, protocol.Modern, v5, 0, 0},
+		{"modern notification with _meta",
+			protocol.Arrival{Method: "notifications/cancelled", Notification: true},
+			`{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`, protocol.Modern, v5, 0, 0},
 
 		{"initialize", protocol.Arrival{Method: "initialize", HTTP: true}, ``, protocol.Legacy, 0, 0, 0},
-		{"initialize with a modern header", protocol.Arrival{Method: "initialize", HTTP: true, Header: "2026-07-28"}, ``, protocol.Legacy, 0, 0, 0},
-		{"session", protocol.Arrival{Method: "tools/list", HTTP: true, Session: v4}, ``, protocol.Legacy, v4, 0, 0},
-		{"session with its header", protocol.Arrival{Method: "tools/list", HTTP: true, Session: v4, Header: "2025-11-25"}, `{"_meta":{"progressToken":1}}`, protocol.Legacy, v4, 0, 0},
-		{"session with another header", protocol.Arrival{Method: "tools/list", HTTP: true, Session: v4, Header: "2025-06-18"}, ``, protocol.Legacy, v4, -32602, 400},
-		{"session with an unknown header", protocol.Arrival{Method: "tools/list", HTTP: true, Session: v4, Header: "nonsense"}, ``, protocol.Legacy, v4, -32602, 400},
+		{"initialize with a modern header",
+			protocol.Arrival{Method: "initialize", HTTP: true, Header: "2026-07-28"}, ``, protocol.Legacy, 0,
+			0, 0},
+		{"session", protocol.Arrival{Method: "tools/list", HTTP: true, Session: v4}, ``,
+			protocol.Legacy, v4, 0, 0},
+		{"session with its header",
+			protocol.Arrival{Method: "tools/list", HTTP: true, Session: v4, Header: "2025-11-25"},
+			`{"_meta":{"progressToken":1}}`, protocol.Legacy, v4, 0, 0},
+		{"session with another header",
+			protocol.Arrival{Method: "tools/list", HTTP: true, Session: v4, Header: "2025-06-18"}, ``,
+			protocol.Legacy, v4, -32602, 400},
+		{"session with an unknown header",
+			protocol.Arrival{Method: "tools/list", HTTP: true, Session: v4, Header: "nonsense"}, ``,
+			protocol.Legacy, v4, -32602, 400},
 		{"stdio before initialize", protocol.Arrival{Method: "tools/list"}, ``, protocol.Legacy, 0, 0, 0},
 		{"stdio", protocol.Arrival{Method: "tools/list", Session: v4}, ``, protocol.Legacy, v4, 0, 0},
-		{"stdio, probe without _meta", protocol.Arrival{Method: "server/discover"}, ``, protocol.Legacy, 0, 0, 0},
-		{"legacy header without session", protocol.Arrival{Method: "tools/list", HTTP: true, Header: "2025-06-18"}, ``, protocol.Legacy, protocol.V20250618, 0, 0},
-		{"nothing", protocol.Arrival{Method: "tools/list", HTTP: true}, ``, protocol.Legacy, 0, -32005, 400},
+		{"stdio, probe without _meta", protocol.Arrival{Method: "server/discover"}, ``,
+			protocol.Legacy, 0, 0, 0},
+		{"legacy header without session",
+			protocol.Arrival{Method: "tools/list", HTTP: true, Header: "2025-06-18"}, ``, protocol.Legacy,
+			protocol.V20250618, 0, 0},
+		{"nothing", protocol.Arrival{Method: "tools/list", HTTP: true}, ``, protocol.Legacy, 0,
+			-32005, 400},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tc.in.Params = jsontext.Value(tc.params)
@@ -89,19 +131,21 @@ func TestParseMeta(t *testing.T) {
 		_, err := protocol.ParseMeta(jsontext.Value(bad))
 		condition(t, err, protocol.ConditionInvalidParams)
 	}
-	// What Set writes, ParseMeta reads; what was there before stays.
+	// ParseMeta reads the values that Set writes. Other members of _meta stay.
 	params := m.Set(jsontext.Value(`{"name":"x","_meta":{"progressToken":0}}`))
 	again, err := protocol.ParseMeta(params)
-	if err != nil || again.Version != m.Version || again.LogLevel != m.LogLevel || again.Info.Name != "a" {
+	if err != nil || again.Version != m.Version || again.LogLevel != m.LogLevel ||
+		again.Info.Name != "a" {
 		t.Errorf("got %+v, %v from %s", again, err, params)
 	}
 	expect(t, params, `0`, "_meta", "progressToken")
-	if got := (protocol.Meta{Version: "2026-07-28"}).Set(nil); string(got) != `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}` {
+	if got := (protocol.Meta{Version: "2026-07-28"}).Set(nil); string(got) !=
+		`{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}` {
 		t.Errorf("got %s", got)
 	}
 }
 
-// S34 of the attack checklist: _meta is bounded before it is believed.
+// Attack S34: _meta is bounded before it is read.
 func TestMetaIsBounded(t *testing.T) {
 	for _, tc := range []struct {
 		name, meta string
@@ -112,7 +156,8 @@ func TestMetaIsBounded(t *testing.T) {
 		{"not an object", `"_meta":[]`, false},
 		{"8 deep", `"_meta":` + strings.Repeat(`{"a":`, 8) + `1` + strings.Repeat(`}`, 8), true},
 		{"10 deep", `"_meta":` + strings.Repeat(`{"a":`, 10) + `1` + strings.Repeat(`}`, 10), false},
-		{"10 deep in arrays", `"_meta":{"a":` + strings.Repeat(`[`, 9) + `1` + strings.Repeat(`]`, 9) + `}`, false},
+		{"10 deep in arrays", `"_meta":{"a":` + strings.Repeat(`[`, 9) + `1` + strings.Repeat(`]`, 9) +
+			`}`, false},
 		{"64 members", `"_meta":{` + members(64) + `}`, true},
 		{"65 members", `"_meta":{` + members(65) + `}`, false},
 		{"65 members below", `"_meta":{"a":{` + members(65) + `}}`, false},
@@ -134,7 +179,7 @@ func members(n int) string {
 	return strings.Join(list, ",")
 }
 
-// Tokens are strings or numbers; 0 and "" are tokens too.
+// Progress tokens are strings or numbers. 0 and "" are valid tokens.
 func TestProgressToken(t *testing.T) {
 	for params, want := range map[string]string{
 		`{"_meta":{"progressToken":0}}`:                      `0`,
@@ -157,24 +202,29 @@ func TestProgressToken(t *testing.T) {
 		{`{"a":1}`, ``, `{"a":1}`},
 		{`[1]`, `7`, `[1]`},
 	} {
-		if got := protocol.SetProgressToken(jsontext.Value(tc.params), jsontext.Value(tc.token)); string(got) != tc.want {
+		if got := protocol.SetProgressToken(jsontext.Value(tc.params),
+			jsontext.Value(tc.token)); string(got) != tc.want {
 			t.Errorf("%s: got %s, want %s", tc.params, got, tc.want)
 		}
 	}
 }
 
 func TestLogLevels(t *testing.T) {
-	if !protocol.AtLeast("error", "warning") || protocol.AtLeast("info", "warning") || !protocol.AtLeast("debug", "debug") {
+	if !protocol.AtLeast("error", "warning") || protocol.AtLeast("info", "warning") ||
+		!protocol.AtLeast("debug", "debug") {
 		t.Error("levels are out of order")
 	}
-	if protocol.AtLeast("loud", "debug") || protocol.AtLeast("error", "loud") || protocol.ValidLogLevel("") {
+	if protocol.AtLeast("loud", "debug") || protocol.AtLeast("error", "loud") ||
+		protocol.ValidLogLevel("") {
 		t.Error("a level that does not exist counts")
 	}
 }
 
-// Telling the eras apart is on the path of every message.
+// Every message pays for the detection of its era.
 func BenchmarkClassifyModern(b *testing.B) {
-	in := protocol.Arrival{Method: "tools/call", HTTP: true, Header: "2026-07-28", Params: jsontext.Value(modernMeta)}
+	in := protocol.Arrival{
+		Method: "tools/call", HTTP: true, Header: "2026-07-28", Params: jsontext.Value(modernMeta),
+	}
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := (protocol.Negotiation{}).Classify(in); err != nil {

@@ -11,8 +11,8 @@ import (
 	"mcpd/protocol/subscription"
 )
 
-// A request that ended with its tenant says so, by which incident, when to come back, and whether a
-// server may have acted on it.
+// The error of a request that ended with its tenant names the incident, the time until a retry, and
+// whether a server may have executed the request.
 func TestRequestThatIsCutByTheEndOfItsTenant(t *testing.T) {
 	down := protocol.TenantDown("acme", "paused", "abc", 2*time.Second)
 	for _, c := range []struct {
@@ -20,14 +20,20 @@ func TestRequestThatIsCutByTheEndOfItsTenant(t *testing.T) {
 		says string
 		data string
 	}{
-		{down.Cut("files", true), `; server "files" may have executed the request`, `"server":"files","maybeExecuted":true,"retryable":false,"incident":"abc"`},
-		{down.Cut("files", false), `; server "files" did not receive the request`, `"server":"files","maybeExecuted":false,"retryable":true,"incident":"abc"`},
-		{down.Cut("", true), `; a server may have executed the request`, `"maybeExecuted":true,"retryable":false,"incident":"abc"`},
-		{down.Cut("", false), `; no server received the request`, `"maybeExecuted":false,"retryable":true,"incident":"abc"`},
-		{down.Cut("files", true).Repeating("tools/list"), "", `"maybeExecuted":true,"retryable":true,"incident":"abc"`},
+		{down.Cut("files", true), `; server "files" may have executed the request`,
+			`"server":"files","maybeExecuted":true,"retryable":false,"incident":"abc"`},
+		{down.Cut("files", false), `; server "files" did not receive the request`,
+			`"server":"files","maybeExecuted":false,"retryable":true,"incident":"abc"`},
+		{down.Cut("", true), `; a server may have executed the request`,
+			`"maybeExecuted":true,"retryable":false,"incident":"abc"`},
+		{down.Cut("", false), `; no server received the request`,
+			`"maybeExecuted":false,"retryable":true,"incident":"abc"`},
+		{down.Cut("files", true).Repeating("tools/list"), "",
+			`"maybeExecuted":true,"retryable":true,"incident":"abc"`},
 	} {
 		told := protocol.Translate(c.err, protocol.V20251125)
-		if !strings.HasPrefix(told.Message, "tenant acme is paused") || !strings.Contains(told.Message, c.says) ||
+		if !strings.HasPrefix(told.Message, "tenant acme is paused") ||
+			!strings.Contains(told.Message, c.says) ||
 			!strings.Contains(string(told.Data), c.data) || protocol.RetryAfter(told) != 2*time.Second {
 			t.Errorf("%s %s, want %s and %s", told.Message, told.Data, c.says, c.data)
 		}

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// howToSendKey is what a caller without a key has to know.
+// howToSendKey tells a caller without a key how to send one.
 const howToSendKey = "send it as \"Authorization: Bearer KEY\" or as \"X-API-Key: KEY\""
 
-// Unauthenticated refuses a caller without a valid key for the tenant, or for a tenant that does
-// not exist: the two are not told apart.
+// Unauthenticated returns the error of a caller without a valid key for the tenant. A tenant that
+// does not exist yields the same error, so that a caller cannot probe for tenants.
 func Unauthenticated() *Error {
 	return &Error{
 		Condition: ConditionUnauthenticated,
@@ -17,27 +17,29 @@ func Unauthenticated() *Error {
 	}
 }
 
-// Forbidden refuses a caller who is known but may not do this.
+// Forbidden returns the error of a caller that authenticated but lacks a permission.
 func Forbidden(detail string) *Error {
 	return &Error{Condition: ConditionForbidden, Message: detail}
 }
 
-// EndpointNotFound says that the tenant has no such server.
+// EndpointNotFound returns the error of a request for a path that leads to no endpoint, or for a
+// server that the tenant does not have.
 func EndpointNotFound() *Error {
 	return &Error{Condition: ConditionEndpointNotFound, Message: "no such server"}
 }
 
-// EndpointRemoved says that the tenant has no such server any more.
+// EndpointRemoved returns the error of a request for a server that the tenant no longer has.
 func EndpointRemoved(server string) *Error {
 	e := UpstreamRemoved(server, false, nil)
 	e.Condition = ConditionEndpointNotFound
 	return e
 }
 
-// shownServers is how many servers are named to a caller that asks for one that is not there.
+// shownServers is the number of servers that ServerNotFound names at most.
 const shownServers = 20
 
-// ServerNotFound is EndpointNotFound for a caller that may know which servers its tenant has.
+// ServerNotFound is EndpointNotFound for a caller that may know the servers of its tenant. There
+// lists their names.
 func ServerNotFound(name string, there []string) *Error {
 	if len(there) == 0 {
 		return &Error{
@@ -55,10 +57,12 @@ func ServerNotFound(name string, there []string) *Error {
 	}
 }
 
-// NoOAuth answers a client that looks for an authorization server.
+// NoOAuth returns the error of a request that looks for OAuth metadata. The host has no
+// authorization server.
 func NoOAuth() *Error {
 	return &Error{
 		Condition: ConditionEndpointNotFound,
-		Message:   "there is no OAuth here: where a tenant has keys, its operator gives you one; " + howToSendKey,
+		Message: "there is no OAuth here: where a tenant has keys, its operator gives you one; " +
+			howToSendKey,
 	}
 }

@@ -10,17 +10,21 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// Error is an expected failure: a condition with its particulars. It is made by the constructors of
-// this package and told to a peer by Translate.
+// Error is an expected failure: a condition with its details. The constructors of this package
+// create errors. Translate turns an error into the form that a peer receives.
 type Error struct {
-	Condition  Condition
-	Message    string         // for the peer to read; holds no secrets of the host
-	Data       jsontext.Value // an object of what else the peer is told; empty for nothing
-	RetryAfter time.Duration  // when to try again; 0 for not said
-	Cause      error          // for the host's own log, never for the peer
+	Condition Condition
+	// Message is for the peer to read. It contains no secrets of the host.
+	Message string
+	// Data is a JSON object with details for the peer; empty for none.
+	Data jsontext.Value
+	// RetryAfter is the time to wait before a retry; 0 if unknown. The peer gets it in milliseconds.
+	RetryAfter time.Duration
+	// Cause is for the host's own log. The peer never sees it.
+	Cause error
 }
 
-// Error is the message, and the cause if there is one.
+// Error returns the message, followed by the cause if there is one.
 func (e *Error) Error() string {
 	if e.Cause != nil {
 		return e.Message + ": " + e.Cause.Error()
@@ -28,21 +32,22 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Is makes errors.Is(err, ConditionTimeout) work.
+// Is reports whether target is the Condition of e, so that errors.Is(err, ConditionTimeout) works.
 func (e *Error) Is(target error) bool {
 	c, ok := target.(Condition)
 	return ok && c == e.Condition
 }
 
-// InvalidRequest refuses a message that is JSON-RPC but makes no sense here.
+// InvalidRequest returns the error of a message that is valid JSON-RPC but not acceptable here.
 func InvalidRequest(detail string) *Error {
 	return &Error{Condition: ConditionInvalidRequest, Message: detail}
 }
 
-// MethodNotFound refuses a method that the revision lacks or that this side may not send.
+// MethodNotFound returns the error of a method that the revision lacks or that this side may not
+// send.
 func MethodNotFound(method string) *Error {
 	return &Error{
 		Condition: ConditionMethodNotFound,
@@ -51,18 +56,19 @@ func MethodNotFound(method string) *Error {
 	}
 }
 
-// InvalidParams refuses params; detail names the member and what is wrong with it.
+// InvalidParams returns the error of invalid params. Detail names the member and the problem.
 func InvalidParams(detail string) *Error {
 	return &Error{Condition: ConditionInvalidParams, Message: detail}
 }
 
-// InternalError hides a failure of the host from the peer, which learns only that there was one.
+// InternalError returns the error of a failure of the host. The peer learns only that a failure
+// occurred; cause goes to the log.
 func InternalError(cause error) *Error {
 	return &Error{Condition: ConditionInternal, Message: "internal error", Cause: cause}
 }
 
-// NotInitialized refuses what came before the handshake: action is what was asked for, as "list
-// resources" (S0-31, S4-83).
+// NotInitialized returns the error of a request before the handshake. Phase is the phase of the
+// connection. Action describes the request, for example "list resources".
 func NotInitialized(phase, action string) *Error {
 	return &Error{
 		Condition: ConditionNotInitialized,
@@ -71,7 +77,7 @@ func NotInitialized(phase, action string) *Error {
 	}
 }
 
-// AlreadyInitialized refuses a second initialize (S0-32).
+// AlreadyInitialized returns the error of a second initialize.
 func AlreadyInitialized() *Error {
 	return &Error{
 		Condition: ConditionAlreadyInitialized,
@@ -79,7 +85,7 @@ func AlreadyInitialized() *Error {
 	}
 }
 
-// ResourceNotFound says that no server has the resource.
+// ResourceNotFound returns the error of a request for a resource that no server has.
 func ResourceNotFound(uri string) *Error {
 	return &Error{
 		Condition: ConditionResourceNotFound,
@@ -88,7 +94,8 @@ func ResourceNotFound(uri string) *Error {
 	}
 }
 
-// NotAnnounced says that a server agreed to no subscription to the resource.
+// NotAnnounced returns the error of a subscription to a resource for which no server accepts
+// subscriptions.
 func NotAnnounced(uri string) *Error {
 	return &Error{
 		Condition: ConditionInvalidParams,
@@ -97,7 +104,7 @@ func NotAnnounced(uri string) *Error {
 	}
 }
 
-// ToolNotFound says that no server has the tool.
+// ToolNotFound returns the error of a request for a tool that no server has.
 func ToolNotFound(name string) *Error {
 	return &Error{
 		Condition: ConditionToolNotFound,
@@ -106,7 +113,7 @@ func ToolNotFound(name string) *Error {
 	}
 }
 
-// PromptNotFound says that no server has the prompt.
+// PromptNotFound returns the error of a request for a prompt that no server has.
 func PromptNotFound(name string) *Error {
 	return &Error{
 		Condition: ConditionPromptNotFound,
@@ -115,7 +122,8 @@ func PromptNotFound(name string) *Error {
 	}
 }
 
-// CapabilityNotSupported refuses what the receiver never advertised, as "resources.subscribe".
+// CapabilityNotSupported returns the error of a request that needs a capability the receiver did
+// not advertise, for example "resources.subscribe".
 func CapabilityNotSupported(capability string) *Error {
 	return &Error{
 		Condition: ConditionCapabilityNotSupported,
@@ -124,8 +132,9 @@ func CapabilityNotSupported(capability string) *Error {
 	}
 }
 
-// CapabilityRequired refuses what needs a capability that the client did not declare, as
-// "elicitation.url". The path is told in the two ways that revisions read it.
+// CapabilityRequired returns the error of a request that needs a capability the client did not
+// declare, for example "elicitation.url". The data contain the capability both as a path and as the
+// requiredCapabilities object of 2026-07-28 §basic.
 func CapabilityRequired(capability string) *Error {
 	d := data("capability", capability)
 	d = append(d[:len(d)-1], `,"requiredCapabilities":`...)
@@ -137,8 +146,8 @@ func CapabilityRequired(capability string) *Error {
 	}
 }
 
-// UnsupportedVersion refuses a revision and names those that would do; none named means all that
-// exist.
+// UnsupportedVersion returns the error of a revision that is not offered. Supported lists the
+// revisions that are; if it is empty, the error names all revisions.
 func UnsupportedVersion(requested string, supported ...Version) *Error {
 	return unsupported(
 		"protocol version "+shown(requested)+" is not supported",
@@ -147,8 +156,9 @@ func UnsupportedVersion(requested string, supported ...Version) *Error {
 	)
 }
 
-// unsupported says it in both spellings: supported and requested are the specification's, the other
-// two those of S4-84.
+// unsupported writes the revisions under two spellings. The members supported and requested are
+// those of the specification; supportedVersions and requestedVersion are those of mcpd's own
+// requirements.
 func unsupported(message, requested string, supported []Version) *Error {
 	if len(supported) == 0 {
 		supported = Versions()
@@ -169,8 +179,8 @@ func unsupported(message, requested string, supported []Version) *Error {
 	return &Error{Condition: ConditionUnsupportedVersion, Message: message, Data: append(d, '}')}
 }
 
-// HeaderMismatch refuses a request whose HTTP header is missing, malformed or says other than its
-// body.
+// HeaderMismatch returns the error of a request whose HTTP header is missing, malformed or
+// different from its body (2026-07-28 §basic/transports).
 func HeaderMismatch(header, detail string) *Error {
 	return &Error{
 		Condition: ConditionHeaderMismatch,
@@ -179,8 +189,8 @@ func HeaderMismatch(header, detail string) *Error {
 	}
 }
 
-// RequestIDConflict refuses a request whose id is that of one still in flight on the same shared
-// channel.
+// RequestIDConflict returns the error of a request whose id equals the id of a request in flight on
+// the same shared channel.
 func RequestIDConflict(id jsonrpc.ID) *Error {
 	return &Error{
 		Condition: ConditionRequestIDConflict,
@@ -188,8 +198,8 @@ func RequestIDConflict(id jsonrpc.ID) *Error {
 	}
 }
 
-// StateInvalid refuses a handle that the peer was given earlier: what is "requestState", "cursor",
-// "task".
+// StateInvalid returns the error of a handle from an earlier answer that is not, or no longer,
+// valid. The argument what is "requestState", "cursor" or "task".
 func StateInvalid(what string) *Error {
 	return &Error{
 		Condition: ConditionStateInvalid,
@@ -198,8 +208,8 @@ func StateInvalid(what string) *Error {
 	}
 }
 
-// StateOutlived refuses a requestState that an earlier host sealed: the call of server that waited
-// for the retry has ended with that.
+// StateOutlived returns the error of a requestState that an earlier host process sealed. The call
+// of the server that waited for the retry ended with that process.
 func StateOutlived(server string) *Error {
 	return &Error{
 		Condition: ConditionStateInvalid,
@@ -210,14 +220,14 @@ func StateOutlived(server string) *Error {
 	}
 }
 
-// SessionGone refuses a session that ended, or never was, or is not the caller's: the three are not
-// told apart.
+// SessionGone returns the error of a session that ended, never existed, or belongs to another
+// caller. The error is the same for all three, so that a caller cannot probe for sessions.
 func SessionGone() *Error {
 	return &Error{Condition: ConditionSessionGone, Message: "session not found"}
 }
 
-// URLElicitationRequired passes on that the user must visit the given pages first. Elicitations is
-// the array as the server sent it.
+// URLElicitationRequired returns the error that tells the user to visit the given pages first
+// (2025-11-25 §client/elicitation). Elicitations is the array that the server sent.
 func URLElicitationRequired(message string, elicitations jsontext.Value) *Error {
 	d := append(jsontext.Value(`{"elicitations":`), elicitations...)
 	return &Error{
@@ -227,12 +237,13 @@ func URLElicitationRequired(message string, elicitations jsontext.Value) *Error 
 	}
 }
 
-// UserRejected says that the user refused a sampling request.
+// UserRejected returns the error of a sampling request that the user refused.
 func UserRejected() *Error {
 	return &Error{Condition: ConditionUserRejected, Message: "user rejected the request"}
 }
 
-// data is the object of the given names and strings, in their order. The names need no escapes.
+// data returns the object of the given names and string values, in their order. The names need no
+// escaping.
 func data(pairs ...string) jsontext.Value {
 	room := 2
 	for _, text := range pairs {
@@ -249,12 +260,13 @@ func data(pairs ...string) jsontext.Value {
 		d, _ = jsontext.AppendQuote(
 			d,
 			pairs[i+1],
-		) // the error only reports bytes that became U+FFFD
+		) // The error only reports bytes that became U+FFFD.
 	}
 	return append(d, '}')
 }
 
-// cut bounds text that a peer sent and gets back.
+// cut limits text that came from a peer to MaxDetail bytes, because an error returns it to the
+// peer.
 func cut(text string) string {
 	if len(text) <= MaxDetail {
 		return text
@@ -266,5 +278,5 @@ func cut(text string) string {
 	return text[:n]
 }
 
-// shown is such text within a message.
+// shown is text from a peer, cut and quoted for a message.
 func shown(text string) string { return strconv.Quote(cut(text)) }

@@ -1,12 +1,12 @@
 package protocol
 
-// Condition is what went wrong, independent of how a revision says so. It is an error itself, so that errors.Is(err, ConditionTimeout)
-// asks for it.
+// Condition is the kind of a failure, independent of the code that a revision has for it. Condition
+// implements error, so that errors.Is(err, ConditionTimeout) tests for it.
 type Condition uint8
 
-// The conditions. Their words and codes are in the table below.
+// The conditions. The table conditions has their words and codes.
 const (
-	ConditionInternal Condition = iota // also every error that nobody has mapped
+	ConditionInternal Condition = iota // also every unmapped error
 	ConditionParse
 	ConditionInvalidRequest
 	ConditionLimits
@@ -26,11 +26,11 @@ const (
 	ConditionOverloaded
 	ConditionTooLarge
 	ConditionUpstreamLost
-	ConditionStopping            // the host itself goes down
-	ConditionUpstreamUnavailable // the server takes nothing now, and said so
-	ConditionUpstreamQuarantined // the server is not used, until it is released or a probe succeeds
-	ConditionUpstreamRemoved     // a reload has removed the server from the configuration
-	ConditionUpstreamInvalid     // strict_upstream: the server's answer breaks the schema
+	ConditionStopping            // the host itself shuts down
+	ConditionUpstreamUnavailable // the server refuses requests for now
+	ConditionUpstreamQuarantined // unused until an operator releases it or a probe succeeds
+	ConditionUpstreamRemoved     // a reload removed the server from the configuration
+	ConditionUpstreamInvalid     // strict_upstream: the server's answer violates the schema
 	ConditionQueueFull
 	ConditionRequestIDConflict
 	ConditionStateInvalid // a requestState, cursor or task that is not, or no longer, valid
@@ -44,12 +44,13 @@ const (
 	conditionCount = int(iota)
 )
 
-// The codes beyond those of JSON-RPC itself. 2026-07-28 §basic reserves -32020 to -32099 for the specification and discourages new
-// codes from -32000 to -32019, so a modern peer gets specified codes only and finds our word in data.reason.
+// The error codes beyond those of JSON-RPC. 2026-07-28 §basic reserves -32020 to -32099 for the
+// specification and discourages new codes from -32000 to -32019. Therefore a modern peer receives
+// specified codes only, and finds the word of the condition in data.reason.
 const (
 	CodeUserRejected           = -1     // 2024-11-05 to 2025-11-25 §client/sampling, by example
 	CodeResourceNotFound       = -32002 // 2024-11-05 to 2025-11-25 §server/resources
-	CodeCapabilityRequired     = -32004 // S4-87, as are the others without a section
+	CodeCapabilityRequired     = -32004 // codes without a clause are mcpd's own, for legacy peers
 	CodeNotInitialized         = -32005
 	CodeTransport              = -32008
 	CodeTimeout                = -32009
@@ -63,9 +64,10 @@ const (
 	CodeQueueFull              = -32095
 )
 
-// conditions says how each condition is told to a peer. Status is the HTTP status for a modern request and for any request that belongs
-// to no session. A legacy session answers what it understood with 200, except where early is set: there the request was refused before
-// it became an exchange.
+// conditions is the table of how a peer learns of each condition. Status is the HTTP status for a
+// modern request, and for any request without a session. In a legacy session an error response has
+// status 200. The exception is early: the host refused the request before it became an exchange,
+// and status applies.
 var conditions = [conditionCount]struct {
 	word           string // data.reason
 	legacy, modern int64
@@ -120,7 +122,7 @@ func (c Condition) String() string {
 // Error is the condition's word.
 func (c Condition) Error() string { return c.String() }
 
-// Code is the JSON-RPC code by which a peer of that revision is told.
+// Code is the JSON-RPC code of the condition for a peer of revision v.
 func (c Condition) Code(v Version) int64 {
 	if int(c) >= conditionCount {
 		c = ConditionInternal
@@ -132,7 +134,8 @@ func (c Condition) Code(v Version) int64 {
 	return row.legacy
 }
 
-// Status is the HTTP status that goes with it. Session tells whether the request belongs to a legacy session.
+// Status is the HTTP status of the condition, for a peer of that revision. Session says that the
+// request belongs to a legacy session.
 func (c Condition) Status(v Version, session bool) int {
 	if int(c) >= conditionCount {
 		c = ConditionInternal
@@ -143,8 +146,8 @@ func (c Condition) Status(v Version, session bool) int {
 	return 200
 }
 
-// CodeStatus is the HTTP status of an error with this code that whoever answers HTTP has itself
-// (2026-07-28 §basic/transports). [AnswerStatus] is for errors that may be those of a server.
+// CodeStatus is the HTTP status of an error that mcpd itself answers with this code (2026-07-28
+// §basic/transports). Use [AnswerStatus] for an error that may come from a server.
 func CodeStatus(code int64, v Version) int {
 	if v.Era() == Modern {
 		switch code {
@@ -160,12 +163,14 @@ func CodeStatus(code int64, v Version) int {
 	return 200
 }
 
-// SpecCode reports whether only a server of 2026-07-28 or later sends the code: whoever sees it knows the era of its peer.
+// SpecCode reports whether only servers of 2026-07-28 or later send the code. A client that
+// receives such a code knows that the server is modern.
 func SpecCode(code int64) bool {
-	return code == CodeHeaderMismatch || code == CodeMissingCapability || code == CodeUnsupportedVersion
+	return code == CodeHeaderMismatch || code == CodeMissingCapability ||
+		code == CodeUnsupportedVersion
 }
 
-// RecoveryAction is what a peer can do about an error (S4-78).
+// RecoveryAction is the advice to a peer about an error.
 type RecoveryAction uint8
 
 // The actions.
@@ -189,7 +194,7 @@ func (a RecoveryAction) String() string {
 	return "abort"
 }
 
-// Recovery is what a peer can do about the condition.
+// Recovery is the action that a peer can take after the condition.
 func (c Condition) Recovery() RecoveryAction {
 	if int(c) < conditionCount {
 		return conditions[c].recovery
@@ -197,7 +202,8 @@ func (c Condition) Recovery() RecoveryAction {
 	return Abort
 }
 
-// recoveries says the same for a code, where the condition is not known. Only codes that mean one thing are listed.
+// recoveries gives the action for a code if the condition is unknown. It lists only codes with a
+// single meaning.
 var recoveries = map[int64]RecoveryAction{
 	CodeTimeout:        Retry,
 	CodeRateLimited:    Retry,
@@ -205,10 +211,11 @@ var recoveries = map[int64]RecoveryAction{
 	CodeNotInitialized: Reconnect,
 }
 
-// SuggestRecoveryAction is what to do about an error of which only the code is known (S4-78, S4-87).
+// SuggestRecoveryAction is the action after an error of which only the code is known. It is Abort
+// for a code whose condition is not certain.
 func SuggestRecoveryAction(code int64) RecoveryAction { return recoveries[code] }
 
-// IsRecoverableError reports whether the same request may succeed later (S4-77, S4-86).
+// IsRecoverableError reports whether the same request may succeed later.
 func IsRecoverableError(code int64) bool {
 	return code == CodeTimeout || code == CodeRateLimited || code == CodeTransport
 }

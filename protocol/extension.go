@@ -11,22 +11,23 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// extended are the members of capabilities that name extensions. Before there was `extensions` an
-// extension was an experimental capability.
+// extended lists the members of capabilities that name extensions. Revisions without `extensions`
+// declare an extension as an experimental capability.
 var extended = []string{"extensions", "experimental"}
 
-// hosted are the extensions of which the host knows what they mean. They are part of a fingerprint.
+// hosted lists the extensions that the host understands. Each has its own bit in a fingerprint.
 var hosted = []string{ExtensionTasks, ExtensionUI}
 
-// Known reports whether a method is one of some revision of MCP, or of an extension that the host
-// takes part in.
+// Known reports whether method belongs to some revision of MCP or to an extension that the host
+// understands.
 func Known(method string) bool {
 	_, ok := methods[method]
 	return ok
 }
 
-// Extended reports whether both sides have declared an extension in common, so that each may send the
-// other methods that MCP itself does not know. That of tasks has methods that are known.
+// Extended reports whether both sides declared a common extension, so that each side may send
+// methods that MCP itself does not define. The tasks extension does not count, because the method
+// table knows its methods.
 func (g Gate) Extended() bool {
 	for _, member := range extended {
 		theirs, _ := splice.Get(g.Server.raw, member)
@@ -40,7 +41,7 @@ func (g Gate) Extended() bool {
 	return false
 }
 
-// Extends reports whether a client has declared any extension at all.
+// Extends reports whether a client declared any extension other than the tasks extension.
 func (c ClientCapabilities) Extends() bool {
 	for _, member := range extended {
 		mine, _ := splice.Get(c.raw, member)
@@ -55,10 +56,11 @@ func (c ClientCapabilities) Extends() bool {
 
 func declares(v jsontext.Value) bool { return len(v) > 0 && v.Kind() != 'n' && v.Kind() != 'f' }
 
-// others is the digest of the extensions of a client of which the host does not know what they mean,
-// as it declared them, in the bits of OfOthers. It is 0 for none.
+// others is a digest, within the bits of OfOthers, of the client's extensions that the host does
+// not understand. The digest covers their names and settings. It is 0 if there are no such
+// extensions.
 func (c ClientCapabilities) others() Fingerprint {
-	var h hash.Hash // nil while there is none, as for most clients
+	var h hash.Hash // nil until the first such extension; most clients declare none
 	for _, member := range extended {
 		all, _ := splice.Get(c.raw, member)
 		for m := range splice.Members(all) {
@@ -70,7 +72,7 @@ func (c ClientCapabilities) others() Fingerprint {
 				h = sha256.New()
 			}
 			settings := m.Value.Clone()
-			_ = settings.Compact() // what a client declares was read before
+			_ = settings.Compact() // c.raw is valid JSON, so Compact cannot fail
 			for _, part := range [][]byte{[]byte(member), []byte(name), settings} {
 				h.Write(binary.AppendUvarint(nil, uint64(len(part))))
 				h.Write(part)
@@ -83,7 +85,7 @@ func (c ClientCapabilities) others() Fingerprint {
 	return max(Fingerprint(binary.BigEndian.Uint64(h.Sum(nil)))&OfOthers, 1<<hostedBits)
 }
 
-// withoutOthers is c without those extensions.
+// withoutOthers is c without the extensions that the host does not understand.
 func (c ClientCapabilities) withoutOthers() ClientCapabilities {
 	for _, member := range extended {
 		all, _ := splice.Get(c.raw, member)
@@ -96,13 +98,14 @@ func (c ClientCapabilities) withoutOthers() ClientCapabilities {
 	return c
 }
 
-// Merged is what is declared of the list of many servers: the capabilities whose methods the host
-// can answer for all of them together. Extensions have methods that name no server, so that only the
-// one without any is left: MCP Apps.
+// Merged returns the capabilities to advertise for the merged list of many servers: those whose
+// methods the host can answer for all servers together. Extensions are left out, because their
+// methods do not name a server. Only MCP Apps stays, because it has no methods.
 func (c ServerCapabilities) Merged() (merged ServerCapabilities) {
 	for m := range splice.Members(c.raw) {
 		name := m.Key()
-		if name == "experimental" || name == "extensions" || !declares(m.Value) || !slices.Contains(shapes[Server], name) {
+		if name == "experimental" || name == "extensions" || !declares(m.Value) ||
+			!slices.Contains(shapes[Server], name) {
 			continue
 		}
 		merged = merged.With(name, settings(m.Value))
@@ -119,7 +122,8 @@ func (c ServerCapabilities) Merged() (merged ServerCapabilities) {
 	return merged
 }
 
-// settings is what is declared as the schemas have it: an object. Some servers write true.
+// settings returns the declared settings as an object, as the schemas require. Some servers write
+// true.
 func settings(declared jsontext.Value) jsontext.Value {
 	if declared.Kind() != '{' {
 		return jsontext.Value("{}")

@@ -2,12 +2,13 @@ package protocol
 
 import "slices"
 
-// Feature is something a revision of MCP has or lacks.
+// Feature is a part of MCP that a revision has or lacks.
 type Feature uint8
 
-// The features. Their words are in featureNames, and which revision has which is in the grid features.
+// The features. Their names are in featureNames. The grid features lists the features of each
+// revision.
 const (
-	// What all revisions have, by the words of S4-15.
+	// Features that all revisions have.
 	Tools Feature = iota
 	Resources
 	Prompts
@@ -19,34 +20,34 @@ const (
 	PaginationCursors
 	RequestCancellation
 
-	// The shape of the conversation.
+	// The form of the conversation.
 	Initialize     // a connection begins with initialize and notifications/initialized
-	Ping           // either side may ask whether the other is there
-	PerRequestMeta // every request carries revision and capabilities in _meta
+	Ping           // either side may check that the other is alive
+	PerRequestMeta // every request carries its revision and capabilities in _meta
 	Discover       // server/discover
 	ServerRequests // the server may send requests
-	MultiRoundTrip // the server asks by an input_required result
-	ResultType     // every result says its type
+	MultiRoundTrip // the server asks its client in an input_required result
+	ResultType     // every result has a resultType
 	CacheHints     // ttlMs and cacheScope
-	Listen         // subscriptions/listen in place of resources/subscribe and standing streams
-	SetLevel       // logging/setLevel, in place of a level in _meta
+	Listen         // subscriptions/listen replaces resources/subscribe and standalone SSE streams
+	SetLevel       // logging/setLevel; modern requests name a level in _meta instead
 
 	// Transports.
-	Sessions       // Streamable HTTP with Mcp-Session-Id, a standing GET stream and resumption
-	HTTPSSE        // the transport of 2024-11-05: a GET stream, and POST to the endpoint it names
-	Batching       // arrays of messages
-	VersionHeader  // MCP-Protocol-Version after the handshake
-	PrimedStreams  // a stream begins with an event that has an id and no data
-	RoutingHeaders // Mcp-Method, Mcp-Name, Mcp-Param-*
+	Sessions       // Streamable HTTP with Mcp-Session-Id, a standalone GET stream and resumption
+	HTTPSSE        // HTTP+SSE of 2024-11-05: a GET stream, and POST to the endpoint it names
+	Batching       // JSON-RPC batches: arrays of messages
+	VersionHeader  // the header MCP-Protocol-Version after the handshake
+	PrimedStreams  // an SSE stream begins with an event that has an id and no data
+	RoutingHeaders // the headers Mcp-Method, Mcp-Name and Mcp-Param-*
 
-	// What can be declared.
+	// Capabilities.
 	CompletionsCapability // completion/complete needs a declared capability
 	Elicitation
 	URLElicitation
 	SamplingTools
 	RootsListChanged
-	Tasks          // task-augmented requests and tasks/*, in the core
-	TasksExtension // tasks as io.modelcontextprotocol/tasks
+	Tasks          // task-augmented requests and tasks/* in the core protocol
+	TasksExtension // tasks as the extension io.modelcontextprotocol/tasks
 
 	// Members of objects.
 	ProgressMessage
@@ -54,22 +55,22 @@ const (
 	AudioContent
 	Titles
 	StructuredContent
-	AnyStructuredContent // structuredContent and outputSchema may be other than objects
+	AnyStructuredContent // structuredContent and outputSchema may describe values other than objects
 	ResourceLinks
-	ObjectMeta // _meta on content, resources, prompts, tools
+	ObjectMeta // _meta on content, resources, prompts and tools
 	CompletionContext
 	Icons
 	ToolExecution  // execution.taskSupport on a tool
 	LastModified   // annotations.lastModified
 	FullSchemas    // a tool's schemas may use all of JSON Schema 2020-12
-	RichForms      // forms with defaults, titled choices and several choices
-	ElicitationIDs // elicitationId, and a notification when that elicitation is complete
+	RichForms      // forms with defaults, titled choices and multiple choices
+	ElicitationIDs // elicitationId, and a notification when the elicitation is complete
 
 	// Errors.
-	ResourceNotFoundCode // an unknown resource is -32002
-	URLElicitationCode   // -32042
-	SpecErrorCodes       // -32020 to -32022
-	ErrorsWithoutID      // the schema allows an error response to leave out its id
+	ResourceNotFoundCode // an unknown resource is error -32002
+	URLElicitationCode   // error -32042
+	SpecErrorCodes       // errors -32020 to -32022
+	ErrorsWithoutID      // the schema allows an error response without id
 
 	featureCount = int(iota)
 )
@@ -79,9 +80,9 @@ const (
 	off = false
 )
 
-// features is the version matrix. It is the only place in mcpd that knows which revision has what;
-// everything else asks Version.Has. Each row says how long it is, so that a revision without its cell
-// does not build.
+// features is the version matrix, the only place in mcpd that knows the features of each revision.
+// All other code asks Version.Has. Each row has the length of its own list of cells, so that the
+// build fails if a row lacks the cell of a revision.
 var features = [featureCount][versionCount]bool{
 	//                             24-11 25-03 25-06 25-11 26-07
 	Tools:                 [...]bool{has, has, has, has, has},
@@ -139,23 +140,28 @@ var features = [featureCount][versionCount]bool{
 }
 
 var featureNames = [featureCount]string{
-	"tools", "resources", "prompts", "logging", "sampling", "roots", "completions", "message_notifications", "pagination_cursors",
+	"tools", "resources", "prompts", "logging", "sampling", "roots", "completions",
+	"message_notifications", "pagination_cursors",
 	"request_cancellation",
-	"initialize", "ping", "per_request_meta", "discover", "server_requests", "multi_round_trip", "result_type", "cache_hints", "listen",
+	"initialize", "ping", "per_request_meta", "discover", "server_requests", "multi_round_trip",
+	"result_type", "cache_hints", "listen",
 	"set_level",
 	"sessions", "http_sse", "batching", "version_header", "primed_streams", "routing_headers",
-	"completions_capability", "elicitation", "url_elicitation", "sampling_tools", "roots_list_changed", "tasks", "tasks_extension",
-	"progress_message", "tool_annotations", "audio_content", "titles", "structured_content", "any_structured_content", "resource_links",
-	"object_meta", "completion_context", "icons", "tool_execution", "last_modified", "full_schemas", "rich_forms", "elicitation_ids",
+	"completions_capability", "elicitation", "url_elicitation", "sampling_tools", "roots_list_changed",
+	"tasks", "tasks_extension",
+	"progress_message", "tool_annotations", "audio_content", "titles", "structured_content",
+	"any_structured_content", "resource_links",
+	"object_meta", "completion_context", "icons", "tool_execution", "last_modified", "full_schemas",
+	"rich_forms", "elicitation_ids",
 	"resource_not_found_code", "url_elicitation_code", "spec_error_codes", "errors_without_id",
 }
 
-// Has reports whether the revision has the feature. What is not known has nothing.
+// Has reports whether the revision has the feature. An unknown revision has no features.
 func (v Version) Has(f Feature) bool {
 	return v.known() && int(f) < featureCount && features[f][v-1]
 }
 
-// Features lists what the revision has (S4-12).
+// Features lists the features of the revision.
 func (v Version) Features() []Feature {
 	var list []Feature
 	for f := range Feature(featureCount) {
@@ -166,7 +172,7 @@ func (v Version) Features() []Feature {
 	return list
 }
 
-// ParseFeature finds the feature of that name, for look-ups by name (S4-13).
+// ParseFeature returns the feature with that name, in snake case, and whether it exists.
 func ParseFeature(name string) (Feature, bool) {
 	i := slices.Index(featureNames[:], name)
 	return Feature(max(i, 0)), i >= 0

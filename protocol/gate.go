@@ -9,22 +9,25 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Gate decides whether a message may pass between a client and a server that agreed on a revision and on capabilities. It holds values
-// only, so checks need no lock and may run anywhere (S0-59).
+// Gate decides whether a message may pass between a client and a server that agreed on a revision
+// and on capabilities. A Gate holds only values, so checks need no lock and are safe for concurrent
+// use.
 type Gate struct {
 	Version Version
 	Client  ClientCapabilities
 	Server  ServerCapabilities
-	// Required is the policy require_client_capabilities: method to the capability that its client must have declared. Nil asks for
-	// nothing, as the specification has it.
+	// Required is the policy require_client_capabilities. It maps a method to the capability that the
+	// client must have declared. Nil requires nothing, as in the specification.
 	Required map[string]string
-	// Asks has a server asked for what it has not declared, as a direct client does: it answers for
-	// itself. Withheld are the capabilities that the host keeps back, which are refused all the same.
+	// Asks lets requests through to a server that did not declare the capability, so that the server
+	// itself answers, as it does for a direct client. Withheld lists the capabilities that the host
+	// never lets through.
 	Asks     bool
 	Withheld []string
 }
 
-// ClientRequirements is the table of S0-33 to S0-36 for Gate.Required. No revision of MCP knows the first three capabilities.
+// ClientRequirements returns a table for Gate.Required that gates resources, tools, prompts and
+// sampling. No revision of MCP defines the first three as capabilities of a client.
 func ClientRequirements() map[string]string {
 	return map[string]string{
 		"resources/list":         "resources",
@@ -39,17 +42,25 @@ func ClientRequirements() map[string]string {
 	}
 }
 
-// CheckCapabilityForRequest applies such a table (S0-9). Methods that it does not list need nothing (S0-49).
-func CheckCapabilityForRequest(method string, client ClientCapabilities, required map[string]string) error {
+// CheckCapabilityForRequest returns CapabilityRequired if the table lists the method and the client
+// did not declare the capability. A method that the table does not list needs no capability.
+func CheckCapabilityForRequest(method string, client ClientCapabilities,
+	required map[string]string) error {
 	if capability, ok := required[method]; ok && !client.Has(capability) {
 		return CapabilityRequired(capability)
 	}
 	return nil
 }
 
-// Check reports why that side may not send the message, as an *Error: the revision lacks the method, or a capability that it needs was
-// not declared. A refused request is answered with the error, a refused notification is dropped. A method that MCP does not know may pass
-// where both sides have declared an extension in common, whose it may be.
+// Check returns an *Error if the side may not send the message, and nil otherwise. The condition is
+// ConditionMethodNotFound if the revision lacks the method or does not let this side send it. It is
+// ConditionCapabilityNotSupported if a capability that the method needs is undeclared, and
+// ConditionCapabilityRequired if Required asks for another capability. A method of the tasks
+// extension yields ConditionCapabilityRequired if only the client did not declare the extension.
+// The condition is ConditionInvalidParams if params is an array, or if a server asks for an
+// elicitation mode or for sampling tools that the client did not declare. A refused request is
+// answered with the error; a refused notification is dropped. A method that MCP does not define may
+// pass if both sides declared a common extension.
 func (g Gate) Check(from Side, method string, params jsontext.Value) error {
 	m, ok := methods[method]
 	if ok && !m.Allows(g.Version, from) || !ok && !g.Extended() {
@@ -76,7 +87,8 @@ func (g Gate) Check(from Side, method string, params jsontext.Value) error {
 	return CheckCapabilityForRequest(method, g.Client, g.Required)
 }
 
-// CheckInput reports why a server may not ask for that input within an input_required result (2026-07-28 §basic/patterns/mrtr).
+// CheckInput returns an *Error if a server may not ask for that input within an input_required
+// result, and nil otherwise (2026-07-28 §basic/patterns/mrtr).
 func (g Gate) CheckInput(method string, params jsontext.Value) error {
 	m, ok := methods[method]
 	if !ok || !m.Embedded(g.Version) {
@@ -88,14 +100,16 @@ func (g Gate) CheckInput(method string, params jsontext.Value) error {
 	return g.detail(method, params)
 }
 
-// asks reports whether the server is to answer for a capability that it has not declared.
+// asks reports whether the request goes to the server although the server did not declare the
+// capability.
 func (g Gate) asks(m Method, missing string) bool {
-	return g.Asks && m.whose == servers && m.kind == req && !slices.ContainsFunc(g.Withheld, func(w string) bool {
-		return missing == w || strings.HasPrefix(missing, w+".")
-	})
+	return g.Asks && m.whose == servers && m.kind == req &&
+		!slices.ContainsFunc(g.Withheld, func(w string) bool {
+			return missing == w || strings.HasPrefix(missing, w+".")
+		})
 }
 
-// missing is the capability that the method needs and that was not declared.
+// missing returns the capability that the method needs and that was not declared; empty for none.
 func (g Gate) missing(m Method, from Side) string {
 	side := Side(0)
 	switch m.whose {
@@ -121,7 +135,8 @@ func (g Gate) missing(m Method, from Side) string {
 	return m.needs
 }
 
-// extension asks for the tasks extension, to which all extension methods belong. Both sides must have declared it.
+// extension returns an error unless both sides declared the tasks extension, to which all extension
+// methods belong.
 func (g Gate) extension() error {
 	switch path := "extensions." + ExtensionTasks; {
 	case !g.Server.Has(path):
@@ -132,8 +147,8 @@ func (g Gate) extension() error {
 	return nil
 }
 
-// detail looks at what a server asks of a client, where params decide which capability that is. 2025-11-25 §client/elicitation and
-// §client/sampling refuse it with -32602.
+// detail checks a server's request for which params decide the capability. The error is -32602
+// (2025-11-25 §client/elicitation and §client/sampling).
 func (g Gate) detail(method string, params jsontext.Value) error {
 	switch method {
 	case "elicitation/create":

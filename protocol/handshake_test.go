@@ -12,12 +12,12 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// The 21 tests in six categories that S0-37 to S0-43 ask for, under their names.
+// The 21 tests in six categories that S0-37 to S0-43 require, under their names.
 
 const initializeParams = `{"protocolVersion":"2025-06-18","capabilities":{"roots":{"listChanged":true},"sampling":{},` +
 	`"experimental":{"custom_feature":true}},"clientInfo":{"name":"inspector","version":"1.2.3","title":"Inspector"}}`
 
-// fullServer has everything enabled (S0-44).
+// fullServer declares every capability (S0-44).
 const fullServer = `{"resources":{"subscribe":true,"listChanged":true},"tools":{},"prompts":{"listChanged":true},"logging":{},` +
 	`"completions":{},"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}}`
 
@@ -50,7 +50,8 @@ func handshake(t testing.TB, params string) protocol.Handshake {
 
 func initializeResult(t testing.TB, params string) jsontext.Value {
 	t.Helper()
-	return handshake(t, params).Result(protocol.Implementation{Name: "mcpd", Version: "0.5.0"}, "be gentle")
+	return handshake(t, params).Result(protocol.Implementation{Name: "mcpd", Version: "0.5.0"},
+		"be gentle")
 }
 
 func expect(t *testing.T, got jsontext.Value, want string, path ...string) {
@@ -95,7 +96,8 @@ func TestExtractClientCapabilities(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]bool{
-		"roots": true, "roots.listChanged": true, "sampling": true, "sampling.tools": false, "elicitation": false, "tools": false,
+		"roots": true, "roots.listChanged": true, "sampling": true, "sampling.tools": false,
+		"elicitation": false, "tools": false,
 		"experimental.custom_feature": true, "experimental.other": false, "experimental": true,
 	} {
 		if got := c.Has(path); got != want {
@@ -124,8 +126,9 @@ func TestExtractEmptyCapabilities(t *testing.T) {
 			t.Errorf("%s declares %v", raw, c.Fingerprint())
 		}
 	}
-	// S0-51: what nobody declared is not enabled.
-	if (protocol.ClientCapabilities{}).Has("roots") || string(protocol.ClientCapabilities{}.Raw()) != "{}" {
+	// S0-51: undeclared capabilities are disabled.
+	if (protocol.ClientCapabilities{}).Has("roots") ||
+		string(protocol.ClientCapabilities{}.Raw()) != "{}" {
 		t.Error("the zero value declares something")
 	}
 }
@@ -138,13 +141,14 @@ func TestValidateMatchingProtocolVersion(t *testing.T) {
 	}
 }
 
-// S0-46, S0-50 and C2: absent means -32602, unless a default is configured.
+// S0-46, S0-50 and C2: an absent version is error -32602, unless a default is configured.
 func TestValidateDefaultProtocolVersion(t *testing.T) {
 	const params = `{"capabilities":{},"clientInfo":{"name":"a","version":"1"}}`
 	_, err := protocol.Negotiation{}.Handshake(jsontext.Value(params), protocol.ServerCapabilities{})
 	condition(t, err, protocol.ConditionInvalidParams)
 
-	h, err := protocol.Negotiation{Default: protocol.V20241105}.Handshake(jsontext.Value(params), protocol.ServerCapabilities{})
+	h, err := protocol.Negotiation{Default: protocol.V20241105}.Handshake(jsontext.Value(params),
+		protocol.ServerCapabilities{})
 	if err != nil || h.Version != protocol.V20241105 || h.Requested != "" {
 		t.Errorf("got %v, %v", h.Version, err)
 	}
@@ -166,14 +170,17 @@ func TestRejectIncompatibleProtocolVersion(t *testing.T) {
 
 func TestValidateMajorVersionOnly(t *testing.T) {
 	for version, want := range map[string]bool{
-		"2025-06-18": true, "2025": false, "2025-06": false, "2025-6-18": false, "2025/06/18": false, "2025-13-01": false, "2025-00-10": false,
-		"2025-01-32": false, "2025-01-00": false, "v025-06-18": false, "2025-06-18 ": false, "": false, "２025-06-1": false,
+		"2025-06-18": true, "2025": false, "2025-06": false, "2025-6-18": false, "2025/06/18": false,
+		"2025-13-01": false, "2025-00-10": false,
+		"2025-01-32": false, "2025-01-00": false, "v025-06-18": false, "2025-06-18 ": false, "": false,
+		"２025-06-1": false,
 	} {
 		if got := protocol.ValidFormat(version); got != want {
 			t.Errorf("%q: got %v, want %v", version, got, want)
 		}
 	}
-	if err := (protocol.Negotiation{}).ValidateProtocolVersion("1.0"); err == nil || err.Error() != `protocol version "1.0" is not a date YYYY-MM-DD` {
+	if err := (protocol.Negotiation{}).ValidateProtocolVersion("1.0"); err == nil ||
+		err.Error() != `protocol version "1.0" is not a date YYYY-MM-DD` {
 		t.Errorf("got %v", err)
 	}
 }
@@ -222,7 +229,8 @@ func TestAllowResourcesAfterInitialization(t *testing.T) {
 	}
 	_, err := l.Admit(now, "initialize")
 	condition(t, err, protocol.ConditionAlreadyInitialized)
-	if e := protocol.Translate(err, h.Version); e.Code != -32005 || e.Message != "Server already initialized. Initialize must be called only once." {
+	if e := protocol.Translate(err, h.Version); e.Code != -32005 ||
+		e.Message != "Server already initialized. Initialize must be called only once." {
 		t.Errorf("got %v", e) // S0-32
 	}
 }
@@ -235,35 +243,44 @@ func TestCheckClientRootsCapability(t *testing.T) {
 		t.Error(err)
 	}
 	gate.Client = protocol.ClientCapabilities{}
-	condition(t, gate.Check(protocol.Server, "roots/list", nil), protocol.ConditionCapabilityNotSupported)
+	condition(t, gate.Check(protocol.Server, "roots/list", nil),
+		protocol.ConditionCapabilityNotSupported)
 }
 
 func TestCheckClientSamplingCapability(t *testing.T) {
 	required := protocol.ClientRequirements()
 	for method, capability := range map[string]string{
-		"resources/list": "resources", "resources/read": "resources", "resources/subscribe": "resources", "resources/unsubscribe": "resources",
-		"tools/list": "tools", "tools/call": "tools",
+		"resources/list": "resources", "resources/read": "resources", "resources/subscribe": "resources",
+		"resources/unsubscribe": "resources",
+		"tools/list":            "tools", "tools/call": "tools",
 		"prompts/list": "prompts", "prompts/get": "prompts",
 		"sampling/createMessage": "sampling",
 	} {
 		err := protocol.CheckCapabilityForRequest(method, protocol.ClientCapabilities{}, required)
 		condition(t, err, protocol.ConditionCapabilityRequired)
-		if e := protocol.Translate(err, protocol.V20250618); e.Code != -32004 || e.Message != "Client does not support required capability: "+capability {
+		if e := protocol.Translate(err, protocol.V20250618); e.Code != -32004 ||
+			e.Message != "Client does not support required capability: "+capability {
 			t.Errorf("%s: got %v", method, e)
 		}
-		if err := protocol.CheckCapabilityForRequest(method, clientCaps(t, `{"`+capability+`":{}}`), required); err != nil {
+		if err := protocol.CheckCapabilityForRequest(method, clientCaps(t, `{"`+capability+`":{}}`),
+			required); err != nil {
 			t.Errorf("%s with %s: %v", method, capability, err)
 		}
 	}
-	// S0-49: without requirements nothing is asked of the client.
-	if err := protocol.CheckCapabilityForRequest("tools/list", protocol.ClientCapabilities{}, nil); err != nil {
+	// S0-49: without requirements a client needs no capability.
+	if err := protocol.CheckCapabilityForRequest("tools/list", protocol.ClientCapabilities{},
+		nil); err != nil {
 		t.Error(err)
 	}
 }
 
-// S0-54: unknown experimental capabilities pass through with what they say, which is how their versions can be negotiated (S0-55).
+// S0-54: unknown experimental capabilities pass through with their settings. Peers can negotiate
+// versions in these settings (S0-55).
 func TestCheckExperimentalCapability(t *testing.T) {
-	c := clientCaps(t, `{"experimental":{"realtime-debugging":{"version":"2.1","big":12345678901234567890}},"unheard/of":[1]}`)
+	c := clientCaps(
+		t,
+		`{"experimental":{"realtime-debugging":{"version":"2.1","big":12345678901234567890}},"unheard/of":[1]}`,
+	)
 	if !c.Has("experimental.realtime-debugging") {
 		t.Error("an experimental capability was lost")
 	}
@@ -276,7 +293,7 @@ func TestCheckExperimentalCapability(t *testing.T) {
 	}
 }
 
-// Category 6, tasks: S0-42, with the wire form that the specification gives them (C8).
+// Category 6, tasks: S0-42, in the wire format of the specification (C8).
 
 func TestIncludeTaskCapabilityInServerResponse(t *testing.T) {
 	latest := `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`
@@ -300,19 +317,21 @@ func TestTaskCapabilityFeatures(t *testing.T) {
 func TestTaskCreateAllowedWithCapability(t *testing.T) {
 	gate := protocol.Gate{Version: protocol.V20251125, Server: serverCaps(t, fullServer)}
 	params := jsontext.Value(`{"name":"slow","task":{"ttl":1000}}`)
-	for _, method := range []string{"tools/call", "tasks/get", "tasks/result", "tasks/list", "tasks/cancel"} {
+	for _, method := range []string{"tools/call", "tasks/get", "tasks/result", "tasks/list",
+		"tasks/cancel"} {
 		if err := gate.Check(protocol.Client, method, params); err != nil {
 			t.Errorf("%s: %v", method, err)
 		}
 	}
 	gate.Server = gate.Server.Without("tasks")
-	condition(t, gate.Check(protocol.Client, "tasks/get", nil), protocol.ConditionCapabilityNotSupported)
+	condition(t, gate.Check(protocol.Client, "tasks/get", nil),
+		protocol.ConditionCapabilityNotSupported)
 	if err := gate.Check(protocol.Client, "tools/call", params); err != nil {
 		t.Errorf("without the capability the task member is ignored: %v", err)
 	}
 }
 
-// S0-58: what fails leaves nothing behind, so the client may try again.
+// S0-58: a failed handshake leaves no state behind, so the client may try again.
 func TestFailedHandshakeCanBeTriedAgain(t *testing.T) {
 	now := time.Unix(0, 0)
 	strict := protocol.Negotiation{Mode: protocol.Strict}
@@ -320,7 +339,9 @@ func TestFailedHandshakeCanBeTriedAgain(t *testing.T) {
 	if _, err := l.Admit(now, "initialize"); err != nil {
 		t.Fatal(err)
 	}
-	h, err := strict.Handshake(jsontext.Value(`{"protocolVersion":"2099-01-01","capabilities":{"roots":{}},"clientInfo":{"name":"a","version":"1"}}`), serverCaps(t, fullServer))
+	h, err := strict.Handshake(
+		jsontext.Value(`{"protocolVersion":"2099-01-01","capabilities":{"roots":{}},"clientInfo":{"name":"a","version":"1"}}`), serverCaps(t, fullServer),
+	)
 	condition(t, err, protocol.ConditionUnsupportedVersion)
 	if h.Client.Has("roots") || h.Version != 0 || l.Phase() != session.Initialization {
 		t.Errorf("something is left: %v, %v", h, l.Phase())
@@ -328,7 +349,8 @@ func TestFailedHandshakeCanBeTriedAgain(t *testing.T) {
 	if _, err := l.Admit(now, "initialize"); err != nil {
 		t.Error(err)
 	}
-	if _, err := strict.Handshake(jsontext.Value(initializeParams), serverCaps(t, fullServer)); err != nil {
+	if _, err := strict.Handshake(jsontext.Value(initializeParams),
+		serverCaps(t, fullServer)); err != nil {
 		t.Error(err)
 	}
 }

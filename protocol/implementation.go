@@ -6,14 +6,16 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Implementation is clientInfo or serverInfo: who a peer says it is. Nothing may depend on it.
+// Implementation is clientInfo or serverInfo: the name and version that a peer claims for itself.
+// Nothing may depend on it.
 type Implementation struct {
 	Name    string
 	Version string
 	raw     jsontext.Value
 }
 
-// ParseImplementation reads the object; name and version are required in every revision.
+// ParseImplementation reads the object. It returns an *Error with ConditionInvalidParams if name or
+// version is missing; every revision requires both.
 func ParseImplementation(raw jsontext.Value) (Implementation, error) {
 	name, okName := splice.GetString(raw, "name")
 	version, okVersion := splice.GetString(raw, "version")
@@ -28,13 +30,15 @@ func ParseImplementation(raw jsontext.Value) (Implementation, error) {
 	return Implementation{Name: name, Version: version, raw: raw}, nil
 }
 
-// Said is the same implementation with another name and version in the host's own words. Raw stays.
+// Said returns i with another name and version for the host's own texts, for example shortened
+// ones. Raw stays the same.
 func (i Implementation) Said(name, version string) Implementation {
 	return Implementation{Name: name, Version: version, raw: i.Raw()}
 }
 
-// serverInfo reads who a server says it is. What is missing, null or no object is empty, as the Go SDK
-// reads it, so that the object which clients are told has what every revision requires.
+// serverInfo reads the serverInfo of a server, as leniently as the Go SDK. A name or version that
+// is a number becomes its digits; one that is missing, null or of another type becomes empty. The
+// object that clients receive thus has all members that every revision requires.
 func serverInfo(raw jsontext.Value) Implementation {
 	if raw.Kind() != '{' {
 		return Implementation{}
@@ -45,8 +49,8 @@ func serverInfo(raw jsontext.Value) Implementation {
 	return i
 }
 
-// saidText is a member of an object as text, and the object with that. A number is its digits, as in
-// "version": 1.2; anything else is empty.
+// saidText returns a member of an object as text, and the object with that text as the member. A
+// number becomes its digits, as in "version": 1.2. Any other value becomes empty.
 func saidText(object jsontext.Value, name string) (string, jsontext.Value) {
 	said, _ := splice.Get(object, name)
 	text, ok := splice.Unquote(said)
@@ -56,11 +60,11 @@ func saidText(object jsontext.Value, name string) (string, jsontext.Value) {
 	if said.Kind() == '0' {
 		text = string(said)
 	}
-	object, _ = splice.Set(object, splice.Quote(text), name) // an object has a place for it
+	object, _ = splice.Set(object, splice.Quote(text), name) // object is an object, so Set cannot fail
 	return text, object
 }
 
-// Raw is the object as it was sent, or made of name and version.
+// Raw returns the object as the peer sent it, or an object of name and version if there is none.
 func (i Implementation) Raw() jsontext.Value {
 	if len(i.raw) > 0 {
 		return i.raw
@@ -68,7 +72,7 @@ func (i Implementation) Raw() jsontext.Value {
 	return data("name", i.Name, "version", i.Version)
 }
 
-// Shape is the object as a peer of that revision may see it.
+// Shape returns the object without the members that revision v does not know.
 func (i Implementation) Shape(v Version) jsontext.Value {
 	raw := i.Raw()
 	if !v.Has(Titles) {

@@ -11,15 +11,18 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// InitializeParams is what a client says in initialize.
+// InitializeParams are the params of initialize (2025-11-25 §basic/lifecycle).
 type InitializeParams struct {
 	Version      string
 	Capabilities ClientCapabilities
 	Info         Implementation
 }
 
-// ParseInitialize reads the params of initialize, of which every schema requires three members; whether protocolVersion may be absent is for
-// Negotiation to decide. What it returns shares no memory with params, since a session keeps it and a request may be large.
+// ParseInitialize reads the params of initialize. It returns an *Error with ConditionInvalidParams
+// if capabilities or clientInfo is missing, a member is malformed, or one of the two exceeds
+// MaxDeclaration. An absent protocolVersion is no error here; Negotiation decides about it. The
+// result shares no memory with params, because a session keeps the result and a request may be
+// large.
 func ParseInitialize(params jsontext.Value) (InitializeParams, error) {
 	p, err := readInitialize(params)
 	if err != nil {
@@ -33,7 +36,7 @@ func ParseInitialize(params jsontext.Value) (InitializeParams, error) {
 	return p, nil
 }
 
-// readInitialize reads what is there, which must have the right shape. What is not is zero.
+// readInitialize reads the members that are present and checks them. Absent members stay zero.
 func readInitialize(params jsontext.Value) (p InitializeParams, err error) {
 	if params.Kind() != '{' {
 		return p, InvalidParams("params is not an object")
@@ -41,7 +44,8 @@ func readInitialize(params jsontext.Value) (p InitializeParams, err error) {
 	for m := range splice.Members(params) {
 		name := m.Key()
 		if len(m.Value) > MaxDeclaration && (name == "capabilities" || name == "clientInfo") {
-			return InitializeParams{}, InvalidParams(fmt.Sprintf("%s is larger than %d bytes", name, MaxDeclaration))
+			return InitializeParams{}, InvalidParams(fmt.Sprintf("%s is larger than %d bytes", name,
+				MaxDeclaration))
 		}
 		switch name {
 		case "protocolVersion":
@@ -61,13 +65,13 @@ func readInitialize(params jsontext.Value) (p InitializeParams, err error) {
 	return p, nil
 }
 
-// ExtractClientCapabilities reads the capabilities alone (S0-5).
+// ExtractClientCapabilities reads only the capabilities from the params of initialize.
 func ExtractClientCapabilities(params jsontext.Value) (ClientCapabilities, error) {
 	p, err := readInitialize(params)
 	return p.Capabilities, err
 }
 
-// Params is the params of an initialize that this host sends.
+// Params returns the params of an initialize that the host sends.
 func (p InitializeParams) Params() jsontext.Value {
 	d := data("protocolVersion", p.Version)
 	d = append(d[:len(d)-1], `,"capabilities":`...)
@@ -77,17 +81,19 @@ func (p InitializeParams) Params() jsontext.Value {
 	return append(d, '}')
 }
 
-// Handshake is what a client and this host agreed on.
+// Handshake is the outcome of initialize between a client and this host.
 type Handshake struct {
 	Agreement
-	Client     ClientCapabilities // fixed for the session (S0-56, S4-29)
+	Client     ClientCapabilities // fixed for the whole session
 	ClientInfo Implementation
-	Server     ServerCapabilities // as the client was told
+	Server     ServerCapabilities // the capabilities that the client was told
 }
 
-// Handshake answers initialize: version, then restrictions of that version, then capabilities (S4-90). An error leaves nothing behind,
-// so the client may try again (S0-58).
-func (n Negotiation) Handshake(params jsontext.Value, server ServerCapabilities) (Handshake, error) {
+// Handshake answers initialize. It parses the params, agrees on a revision, and removes from server
+// the capabilities that the revision does not know. The error is an *Error. A failed handshake
+// leaves no state behind, so the client may try again.
+func (n Negotiation) Handshake(params jsontext.Value,
+	server ServerCapabilities) (Handshake, error) {
 	p, err := ParseInitialize(params)
 	if err != nil {
 		return Handshake{}, err
@@ -96,15 +102,18 @@ func (n Negotiation) Handshake(params jsontext.Value, server ServerCapabilities)
 	if err != nil {
 		return Handshake{}, err
 	}
-	return Handshake{Agreement: agreed, Client: p.Capabilities, ClientInfo: p.Info, Server: server.Shape(agreed.Version)}, nil
+	return Handshake{Agreement: agreed, Client: p.Capabilities, ClientInfo: p.Info,
+		Server: server.Shape(agreed.Version)}, nil
 }
 
-// Result is the result of initialize: the agreed revision, what the server declared, and who it is.
+// Result returns the result of initialize: the agreed revision, the server's capabilities, its name
+// and its instructions.
 func (h Handshake) Result(info Implementation, instructions string) jsontext.Value {
-	return InitializeResult{h.Version.String(), h.Server, info, instructions}.result(info.Shape(h.Version))
+	return InitializeResult{h.Version.String(), h.Server, info,
+		instructions}.result(info.Shape(h.Version))
 }
 
-// InitializeResult is what a server answers to initialize.
+// InitializeResult is the result that a server sends for initialize (2025-11-25 §basic/lifecycle).
 type InitializeResult struct {
 	Version      string
 	Capabilities ServerCapabilities
@@ -125,7 +134,9 @@ func (r InitializeResult) result(info jsontext.Value) jsontext.Value {
 	return append(d, '}')
 }
 
-// ParseInitializeResult reads it, and copies what it keeps. Only protocolVersion must be there; see serverInfo, and capabilities may be null.
+// ParseInitializeResult reads the result of initialize leniently, and copies the parts that it
+// keeps. Only protocolVersion is required. Capabilities may be null. The name and version of the
+// server may be missing. The error is an *Error with ConditionInvalidParams.
 func ParseInitializeResult(result jsontext.Value) (r InitializeResult, err error) {
 	for m := range splice.Members(result) {
 		switch m.Key() {
@@ -145,24 +156,29 @@ func ParseInitializeResult(result jsontext.Value) (r InitializeResult, err error
 	if r.Version == "" {
 		return InitializeResult{}, InvalidParams("protocolVersion is missing")
 	}
-	if len(r.Version) > MaxDetail { // an error that says which it was is kept
+	// The caller keeps an error that names the version, so the version is short.
+	if len(r.Version) > MaxDetail {
 		r.Version = strings.Clone(r.Version[:MaxDetail])
 	}
 	r.Capabilities.raw, r.Info.raw = slices.Clone(r.Capabilities.raw), slices.Clone(r.Info.raw)
 	return r, nil
 }
 
-// DiscoverResult is what a server answers to server/discover (2026-07-28 §server/discover).
+// DiscoverResult is the result that a server sends for server/discover (2026-07-28
+// §server/discover).
 type DiscoverResult struct {
 	Versions     []string
 	Capabilities ServerCapabilities
-	Info         Implementation // in _meta
+	Info         Implementation // sent in _meta
 	Instructions string
 }
 
-// Result is the result of server/discover. It may not be cached: what a host offers changes with its servers.
+// Result returns the result of server/discover. It forbids caching (ttlMs 0), because the offer of
+// a host changes with its servers.
 func (r DiscoverResult) Result() jsontext.Value {
-	d := jsontext.Value(`{"resultType":"complete","ttlMs":0,"cacheScope":"private","supportedVersions":[`)
+	d := jsontext.Value(
+		`{"resultType":"complete","ttlMs":0,"cacheScope":"private","supportedVersions":[`,
+	)
 	for i, v := range r.Versions {
 		if i > 0 {
 			d = append(d, ',')
@@ -180,7 +196,10 @@ func (r DiscoverResult) Result() jsontext.Value {
 	return append(d, "}}"...)
 }
 
-// ParseDiscover reads it, and copies what it keeps. Some servers put serverInfo beside _meta, as drafts had it; both are read.
+// ParseDiscover reads the result of server/discover, and copies the parts that it keeps. It also
+// accepts serverInfo beside _meta, as in drafts of the specification, because some servers still
+// send it. It returns an *Error with ConditionInvalidParams if supportedVersions is missing or
+// capabilities are malformed.
 func ParseDiscover(result jsontext.Value) (r DiscoverResult, err error) {
 	list, _ := splice.Get(result, "supportedVersions")
 	for v := range splice.Elements(list) {

@@ -9,7 +9,7 @@ import (
 	"mcpd/protocol"
 )
 
-// S0-56: what a session keeps does not change, nor keep the body it came in.
+// S0-56: the data that a session keeps do not change, and do not keep the request body in memory.
 func TestHandshakeCopiesWhatItKeeps(t *testing.T) {
 	body := []byte(initializeParams)
 	h, err := protocol.Negotiation{}.Handshake(body, protocol.ServerCapabilities{})
@@ -23,7 +23,7 @@ func TestHandshakeCopiesWhatItKeeps(t *testing.T) {
 	}
 }
 
-// S4-130, S4-129: the structure of what is declared is checked.
+// S4-130, S4-129: the structure of a declaration is checked.
 func TestInitializeParamsAreChecked(t *testing.T) {
 	for _, params := range []string{
 		``, `[]`, `"x"`,
@@ -45,7 +45,8 @@ func TestInitializeParamsAreChecked(t *testing.T) {
 		`{"protocolVersion":"2025-06-18","clientInfo":7}`,
 		`{"protocolVersion":"2025-06-18","clientInfo":{"version":"1"}}`,
 		`{"protocolVersion":"2025-06-18","clientInfo":{"name":"a","version":1}}`,
-		`{"protocolVersion":"2025-06-18","capabilities":{"x":"` + strings.Repeat("x", protocol.MaxDeclaration) + `"}}`,
+		`{"protocolVersion":"2025-06-18","capabilities":{"x":"` +
+			strings.Repeat("x", protocol.MaxDeclaration) + `"}}`,
 	} {
 		_, err := protocol.ParseInitialize(jsontext.Value(params))
 		if err == nil {
@@ -59,18 +60,23 @@ func TestInitializeParamsAreChecked(t *testing.T) {
 	}
 }
 
-// S1-4: the flow of the design, and what this host sends as a client (S2-13 to S2-15).
+// S1-4: the order of the messages in a handshake, and the initialize that this host sends as a
+// client (S2-13 to S2-15).
 func TestInitializeRoundTrip(t *testing.T) {
-	p, err := protocol.ParseInitialize(jsontext.Value(`{"protocolVersion":"2024-11-05","capabilities":{"roots":{"listChanged":true},"sampling":{}},"clientInfo":{"name":"a","version":"1"}}`))
+	p, err := protocol.ParseInitialize(
+		jsontext.Value(`{"protocolVersion":"2024-11-05","capabilities":{"roots":{"listChanged":true},"sampling":{}},"clientInfo":{"name":"a","version":"1"}}`),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	again, err := protocol.ParseInitialize(p.Params())
-	if err != nil || again.Version != "2024-11-05" || again.Info.Name != "a" || string(again.Capabilities.Raw()) != string(p.Capabilities.Raw()) {
+	if err != nil || again.Version != "2024-11-05" || again.Info.Name != "a" ||
+		string(again.Capabilities.Raw()) != string(p.Capabilities.Raw()) {
 		t.Errorf("got %+v, %v", again, err)
 	}
 	r, err := protocol.ParseInitializeResult(initializeResult(t, string(p.Params())))
-	if err != nil || r.Version != "2024-11-05" || r.Info.Name != "mcpd" || r.Instructions != "be gentle" || !r.Capabilities.Has("resources.subscribe") {
+	if err != nil || r.Version != "2024-11-05" || r.Info.Name != "mcpd" ||
+		r.Instructions != "be gentle" || !r.Capabilities.Has("resources.subscribe") {
 		t.Errorf("got %+v, %v", r, err)
 	}
 	if r.Capabilities.Has("completions") || r.Capabilities.Has("tasks") {
@@ -83,8 +89,8 @@ func TestInitializeRoundTrip(t *testing.T) {
 	}
 }
 
-// A server that says too little of itself, or null, is read as the Go SDK reads it. Its clients are told
-// what every revision requires.
+// Servers that leave out parts of their initialize result, or send null, are read as the Go SDK
+// reads them. Their clients receive all members that every revision requires.
 func TestGreetingsThatLackSomething(t *testing.T) {
 	for _, c := range []struct{ said, info string }{
 		{`"capabilities":{"tools":{}}`, `{"name":"","version":""}`},
@@ -92,15 +98,18 @@ func TestGreetingsThatLackSomething(t *testing.T) {
 		{`"serverInfo":{}`, `{"name":"","version":""}`},
 		{`"serverInfo":"a"`, `{"name":"","version":""}`},
 		{`"serverInfo":{"name":"a"}`, `{"name":"a","version":""}`},
-		{`"serverInfo":{"name":"a","version":null,"title":null,"icons":null,"x":1}`, `{"name":"a","x":1,"version":""}`},
+		{`"serverInfo":{"name":"a","version":null,"title":null,"icons":null,"x":1}`,
+			`{"name":"a","x":1,"version":""}`},
 		{`"serverInfo":{"name":"a","version":1.20}`, `{"name":"a","version":"1.20"}`},
 		{`"serverInfo":{"version":"1","name":7}`, `{"version":"1","name":"7"}`},
 	} {
-		r, err := protocol.ParseInitializeResult(jsontext.Value(`{"protocolVersion":"2025-11-25",` + c.said + `}`))
+		r, err := protocol.ParseInitializeResult(jsontext.Value(`{"protocolVersion":"2025-11-25",` +
+			c.said + `}`))
 		if err != nil || string(r.Info.Raw()) != c.info {
 			t.Errorf("initialize, %s: %s, %v; want %s", c.said, r.Info.Raw(), err, c.info)
 		}
-		d, err := protocol.ParseDiscover(jsontext.Value(`{"supportedVersions":["2026-07-28"],` + c.said + `}`))
+		d, err := protocol.ParseDiscover(jsontext.Value(`{"supportedVersions":["2026-07-28"],` +
+			c.said + `}`))
 		if err != nil || string(d.Info.Raw()) != c.info {
 			t.Errorf("discover, %s: %s, %v; want %s", c.said, d.Info.Raw(), err, c.info)
 		}
@@ -118,19 +127,26 @@ func TestDiscoverRoundTrip(t *testing.T) {
 	if !raw.IsValid() {
 		t.Fatalf("not JSON: %s", raw)
 	}
-	for path, want := range map[string]string{"resultType": `"complete"`, "ttlMs": `0`, "cacheScope": `"private"`} {
+	for path, want := range map[string]string{"resultType": `"complete"`, "ttlMs": `0`,
+		"cacheScope": `"private"`} {
 		expect(t, raw, want, path)
 	}
 	out, err := protocol.ParseDiscover(raw)
-	if err != nil || len(out.Versions) != 2 || out.Info.Name != "mcpd" || out.Instructions != "hello" || !out.Capabilities.Has("tools") {
+	if err != nil || len(out.Versions) != 2 || out.Info.Name != "mcpd" ||
+		out.Instructions != "hello" || !out.Capabilities.Has("tools") {
 		t.Errorf("got %+v, %v", out, err)
 	}
-	// Drafts had serverInfo in the body.
-	out, err = protocol.ParseDiscover(jsontext.Value(`{"supportedVersions":["2026-07-28",7],"serverInfo":{"name":"old","version":"1"}}`))
+	// Drafts of the specification had serverInfo in the body.
+	out, err = protocol.ParseDiscover(
+		jsontext.Value(
+			`{"supportedVersions":["2026-07-28",7],"serverInfo":{"name":"old","version":"1"}}`,
+		),
+	)
 	if err != nil || out.Info.Name != "old" || len(out.Versions) != 1 {
 		t.Errorf("got %+v, %v", out, err)
 	}
-	for _, bad := range []string{``, `{}`, `{"supportedVersions":[]}`, `{"supportedVersions":["a"],"capabilities":1}`} {
+	for _, bad := range []string{``, `{}`, `{"supportedVersions":[]}`,
+		`{"supportedVersions":["a"],"capabilities":1}`} {
 		if _, err := protocol.ParseDiscover(jsontext.Value(bad)); err == nil {
 			t.Errorf("%s was accepted", bad)
 		}

@@ -6,84 +6,99 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// Every bound of the protocol, with its reason. What an operator may change is a default here and is configured above.
+// The bounds of the protocol and their defaults. Bounds that an operator can configure have their
+// default here.
 const (
-	// MaxRequestBody bounds what a client sends in one message. It is the default of the official Go SDK.
+	// MaxRequestBody is the default bound of one message from a client, in bytes: 4 MiB. The official
+	// Go SDK has the same default.
 	MaxRequestBody = 4 << 20
-	// MaxUpstreamMessage bounds what a server sends in one message: tool results carry files and images.
+	// MaxUpstreamMessage bounds one message from a server, in bytes: 16 MiB. It is larger than
+	// MaxRequestBody because tool results carry files and images.
 	MaxUpstreamMessage = 16 << 20
 
-	// MaxMetaBytes, MaxMetaDepth and MaxMetaKeys bound _meta, which is read before anything is known
-	// about its sender: 64 KiB of the client's own, and 16 KiB for the members of the protocol that
-	// 2026-07-28 has beside them.
+	// MaxMetaBytes, MaxMetaDepth and MaxMetaKeys bound _meta, which is read before the sender is
+	// known. The bytes are 64 KiB for the client's own members and 16 KiB for the members that
+	// 2026-07-28 adds. Depth counts nested objects and arrays. Keys counts the members of one object.
 	MaxMetaBytes = (64 + 16) << 10
 	MaxMetaDepth = 8
 	MaxMetaKeys  = 64
 
-	// MaxAnswerDepth and MaxAnswerMembers bound what is nested in a message of a server, and the members
-	// of one object of it, unless the configuration says otherwise.
+	// MaxAnswerDepth and MaxAnswerMembers are the defaults for a server's message: the depth of its
+	// nesting, and the members of one object in it.
 	MaxAnswerDepth   = 1000
 	MaxAnswerMembers = 1_000_000
 
-	// MaxDeclaration bounds capabilities and clientInfo of initialize, each of which a session keeps for its life. An icon as a data URI
-	// fits.
+	// MaxDeclaration bounds the capabilities and the clientInfo of initialize, in bytes each: 64 KiB.
+	// A session keeps both for its life. The bound leaves space for an icon as a data URI.
 	MaxDeclaration = 64 << 10
 
-	// MaxPending is how many requests one request manager holds (S4-57): what one tenant may have in flight.
+	// MaxPending bounds the requests that one tenant may have in flight, which one request manager
+	// holds.
 	MaxPending = 1000
-	// MaxPendingPerSession keeps one client from taking all of its tenant's.
+	// MaxPendingPerSession bounds the requests in flight of one session, so that one client cannot use
+	// the whole MaxPending of its tenant.
 	MaxPendingPerSession = 256
-	// MaxNotifications is how many notifications one dispatcher holds before it drops (S4-65).
+	// MaxNotifications bounds the notifications that one dispatcher buffers. Beyond it, some are
+	// dropped (subscription.Queue).
 	MaxNotifications = 1000
-	// MaxSubscribedURIs bounds the resources of one subscriptions/listen, and those that a session is subscribed to; each costs an
-	// entry on both sides.
+	// MaxSubscribedURIs bounds the resources of one subscriptions/listen, and the resources that one
+	// session is subscribed to. Each costs an entry on both sides.
 	MaxSubscribedURIs = 256
-	// MaxSubscribedBytes bounds the URIs of the latter: they are written down with the session after each change.
+	// MaxSubscribedBytes bounds the URIs that one session is subscribed to, in bytes: 256 KiB. They
+	// are stored with the session after each change.
 	MaxSubscribedBytes = 256 << 10
-	// MaxHistory is how many finished requests are remembered, and HistoryTTL for how long (S4-133): enough to tell a late answer from
-	// one that was never asked for.
+	// MaxHistory and HistoryTTL bound the memory of finished requests, by number and by age. The
+	// memory tells a late answer from an answer to a request that was never sent.
 	MaxHistory = 1024
 	HistoryTTL = 5 * time.Minute
-	// MaxMethodMetrics bounds the methods counted by name; the names come from the peer. There are 36 known ones.
+	// MaxMethodMetrics bounds the methods that metrics count by name, because the names come from the
+	// peer. 36 methods are known.
 	MaxMethodMetrics = 64
 
-	// RequestTimeout is for what mcpd itself asks: lists, probes, pings (S4-56).
+	// RequestTimeout is the time-out of the requests that mcpd sends on its own behalf: lists, probes,
+	// pings.
 	RequestTimeout = 5 * time.Second
-	// CallTimeout is for tools/call, prompts/get and resources/read. Progress starts it anew, up to
-	// MaxCallTimeout in all. Clients usually wait 60 s: they read our reason before they give up.
+	// CallTimeout is the time-out of tools/call, prompts/get and resources/read. Progress restarts it,
+	// up to MaxCallTimeout in total. Clients usually wait 60 s, so they receive mcpd's error before
+	// they give up.
 	CallTimeout    = 55 * time.Second
 	MaxCallTimeout = 15 * time.Minute
-	// ParkTimeout is for a call that waits for its user: people answer in minutes.
+	// ParkTimeout is the time-out of a call that waits for input from its user, who may need minutes.
 	ParkTimeout = 5 * time.Minute
-	// QuestionWait is for calls that wait for the user of another call. Most clients wait for a minute.
+	// QuestionWait is the time-out of a call that waits for the user of another call. Most clients
+	// wait for a minute.
 	QuestionWait = 30 * time.Second
-	// InitializeTimeout is how long a connection may take from its start to its last handshake message (S4-39, S4-48).
+	// InitializeTimeout bounds the time from the start of a connection to the last message of its
+	// handshake.
 	InitializeTimeout = 30 * time.Second
 
-	// MaxRequestID is the largest integer that a peer written in JavaScript holds exactly: 2^53-1. The other three are 80, 90 and 96
-	// per cent of it (S4-127): from them on an operator is warned, the connection is replaced, and no request is sent on it.
+	// MaxRequestID is 2^53-1, the largest integer that a peer in JavaScript holds exactly. The other
+	// three are 80, 90 and 96 per cent of it. From WarnRequestID on, the host warns the operator. From
+	// ReplaceRequestID on, it replaces the connection. From ReservedRequestID on, it sends no more
+	// requests on the connection.
 	MaxRequestID      = 1<<53 - 1
 	WarnRequestID     = 7_205_759_403_792_792
 	ReplaceRequestID  = 8_106_479_329_266_891
 	ReservedRequestID = 8_646_911_284_551_351
 
-	// MaxDetail bounds the text of an unmapped error that a peer gets to see: one line of a log.
+	// MaxDetail bounds the text of an unmapped error that a peer may see, in bytes: one line of a log.
 	MaxDetail = 256
 )
 
-// RequestLimits bounds a message of a client.
+// RequestLimits returns the default limits of a client's message.
 func RequestLimits() jsonrpc.Limits { return jsonrpc.Limits{Bytes: MaxRequestBody} }
 
 const (
-	// MaxQuestionID bounds the id of what a server asks, in bytes: it is kept while the question is
-	// open.
+	// MaxQuestionID bounds the id of a request from a server, in bytes: 64 KiB. The id is kept while
+	// the request is open.
 	MaxQuestionID = 64 << 10
-	// MaxAnswerBatch bounds the messages of an array of a server: each takes more than its bytes.
+	// MaxAnswerBatch bounds the messages in one batch from a server. A decoded message takes more
+	// memory than its bytes.
 	MaxAnswerBatch = 10_000
 )
 
-// UpstreamLimits bounds a message of a server. The official SDKs have no bound but memory, so
-// tokens and digits are bounded by the bytes of the message alone: they take no memory beside it.
+// UpstreamLimits returns the default limits of a server's message. The official SDKs set no limits.
+// Tokens and digits take no memory beyond the message, so only its bytes bound them.
 func UpstreamLimits() jsonrpc.Limits {
 	return jsonrpc.Limits{
 		Bytes: MaxUpstreamMessage, Tokens: MaxUpstreamMessage, Digits: MaxUpstreamMessage,

@@ -13,7 +13,8 @@ import (
 // S4-127, C14: the thresholds are 80, 90 and 96 per cent of the largest id.
 func TestRequestIDThresholds(t *testing.T) {
 	for percent, got := range map[int64]int64{
-		100: protocol.MaxRequestID, 80: protocol.WarnRequestID, 90: protocol.ReplaceRequestID, 96: protocol.ReservedRequestID,
+		100: protocol.MaxRequestID, 80: protocol.WarnRequestID, 90: protocol.ReplaceRequestID,
+		96: protocol.ReservedRequestID,
 	} {
 		want := new(big.Int).Mul(big.NewInt(1<<53-1), big.NewInt(percent))
 		if want.Div(want, big.NewInt(100)); want.Int64() != got {
@@ -22,9 +23,10 @@ func TestRequestIDThresholds(t *testing.T) {
 	}
 }
 
-// A server may send more than a client.
+// A message from a server may be larger than one from a client.
 func TestMessageLimits(t *testing.T) {
-	body := []byte(`{"jsonrpc":"2.0","id":1,"result":{"text":"` + strings.Repeat("x", protocol.MaxRequestBody) + `"}}`)
+	body := []byte(`{"jsonrpc":"2.0","id":1,"result":{"text":"` +
+		strings.Repeat("x", protocol.MaxRequestBody) + `"}}`)
 	if _, err := jsonrpc.Decode(body, protocol.RequestLimits()); err == nil {
 		t.Error("a client may send more than 4 MiB")
 	}
@@ -33,7 +35,7 @@ func TestMessageLimits(t *testing.T) {
 	}
 }
 
-// What servers nest, and how many members an object of theirs has, is bounded far beyond what any says.
+// The bounds on nesting and on the members of one object are far above what real servers send.
 func TestAnswerLimits(t *testing.T) {
 	nested := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	members := func(n int) string {
@@ -54,10 +56,12 @@ func TestAnswerLimits(t *testing.T) {
 	}
 }
 
-// The bytes of a server's message bound its numbers and its values; ids of questions and arrays of
-// messages have bounds of their own.
+// The size of a server's message also bounds its numbers and its tokens. Ids of server requests and
+// batches have bounds of their own.
 func TestAnswersAreBoundedByTheirBytes(t *testing.T) {
-	result := func(value string) string { return `{"jsonrpc":"2.0","id":1,"result":{"v":` + value + `}}` }
+	result := func(value string) string {
+		return `{"jsonrpc":"2.0","id":1,"result":{"v":` + value + `}}`
+	}
 	asks := func(n int) string {
 		return `{"jsonrpc":"2.0","id":"` + strings.Repeat("q", n) + `","method":"ping"}`
 	}
@@ -70,11 +74,13 @@ func TestAnswersAreBoundedByTheirBytes(t *testing.T) {
 		{"a long id", asks(protocol.MaxQuestionID), true},
 		{"one that is too long", asks(protocol.MaxQuestionID + 1), false},
 	} {
-		if _, err := jsonrpc.DecodeLenient([]byte(c.text), protocol.UpstreamLimits()); (err == nil) != c.fits {
+		if _, err := jsonrpc.DecodeLenient([]byte(c.text),
+			protocol.UpstreamLimits()); (err == nil) != c.fits {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	for n, fits := range map[int]bool{52: true, protocol.MaxAnswerBatch: true, protocol.MaxAnswerBatch + 1: false} {
+	for n, fits := range map[int]bool{52: true, protocol.MaxAnswerBatch: true,
+		protocol.MaxAnswerBatch + 1: false} {
 		text := "[" + strings.Repeat(`{"jsonrpc":"2.0","method":"n"},`, n-1) + result("0") + "]"
 		messages, _, err := jsonrpc.DecodeBatchLenient([]byte(text), protocol.UpstreamLimits())
 		if (err == nil && len(messages) == n) != fits {

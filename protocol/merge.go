@@ -6,7 +6,8 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// union is a with the members of b that it lacks. Either may be empty; what is not an object counts as empty.
+// union returns a plus the members of b that a lacks. Either may be empty. A value that is not an
+// object counts as empty.
 func union(a, b jsontext.Value) jsontext.Value {
 	if a.Kind() != '{' {
 		return b
@@ -16,7 +17,7 @@ func union(a, b jsontext.Value) jsontext.Value {
 		if _, ok := splice.Get(a, name); ok {
 			continue
 		}
-		a, _ = splice.Set(a, m.Value, name) // a is an object, so there is a place
+		a, _ = splice.Set(a, m.Value, name) // a is an object, so Set cannot fail
 	}
 	return a
 }

@@ -9,7 +9,7 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// The members of _meta that have a meaning (2026-07-28 §basic).
+// The members of _meta that MCP defines (2026-07-28 §basic).
 const (
 	MetaProtocolVersion    = "io.modelcontextprotocol/protocolVersion"
 	MetaClientCapabilities = "io.modelcontextprotocol/clientCapabilities"
@@ -21,22 +21,24 @@ const (
 	MetaProgressToken      = "progressToken"
 )
 
-// Meta is what a modern request says about itself.
+// Meta is the description of itself that a modern request carries in _meta (2026-07-28 §basic).
 type Meta struct {
 	Version      string
 	Capabilities ClientCapabilities
-	Info         Implementation // zero when absent: it is not required
-	LogLevel     string         // empty: no log messages are wanted
+	Info         Implementation // optional; zero when absent
+	LogLevel     string         // empty if the client wants no log messages
 }
 
-// IsModern reports whether params carry the revision in _meta, which is what makes a request a modern one. Other members of _meta are
-// common to both eras.
+// IsModern reports whether params name a revision in _meta, which makes the request a modern one.
+// The other members of _meta exist in both eras.
 func IsModern(params jsontext.Value) bool {
 	_, ok := splice.Get(params, "_meta", MetaProtocolVersion)
 	return ok
 }
 
-// ParseMeta reads _meta of a modern request. Version and capabilities are required (2026-07-28 §basic).
+// ParseMeta reads the _meta of a modern request. It returns an *Error with ConditionInvalidParams
+// if the required version or capabilities are missing, or if a member is malformed (2026-07-28
+// §basic).
 func ParseMeta(params jsontext.Value) (Meta, error) {
 	meta, _ := splice.Get(params, "_meta")
 	return parseMeta(meta)
@@ -74,7 +76,8 @@ func parseMeta(meta jsontext.Value) (m Meta, err error) {
 	return m, nil
 }
 
-// Set puts m into the params of a modern request, which may be empty.
+// Set returns params with the members of m in _meta. Params may be empty. Other members of _meta
+// stay.
 func (m Meta) Set(params jsontext.Value) jsontext.Value {
 	meta, _ := splice.Get(params, "_meta")
 	capabilities, info := m.Capabilities.Raw(), jsontext.Value(nil)
@@ -82,9 +85,10 @@ func (m Meta) Set(params jsontext.Value) jsontext.Value {
 		info = m.Info.Raw()
 	}
 	const names = len(MetaProtocolVersion + MetaClientCapabilities + MetaClientInfo + MetaLogLevel)
-	all := make([]byte, 1, len(meta)+len(capabilities)+len(info)+names+64) // and two words, with what stands between
+	// 64 bytes more for the version, the log level and the punctuation.
+	all := make([]byte, 1, len(meta)+len(capabilities)+len(info)+names+64)
 	all[0] = '{'
-	for member := range splice.Members(meta) { // _meta is an object: CheckMeta
+	for member := range splice.Members(meta) { // CheckMeta ensured that _meta is an object
 		switch {
 		case member.Is(MetaProtocolVersion), member.Is(MetaClientCapabilities):
 		case len(info) > 0 && member.Is(MetaClientInfo), m.LogLevel != "" && member.Is(MetaLogLevel):
@@ -104,8 +108,8 @@ func (m Meta) Set(params jsontext.Value) jsontext.Value {
 	return params
 }
 
-// AdmitMeta checks _meta of a message. One that is null is as good as none, and is taken out: not
-// every server reads it so.
+// AdmitMeta checks _meta of a message against the same bounds as CheckMeta. It removes a _meta that
+// is null, because not every server accepts null.
 func AdmitMeta(m jsonrpc.Message) (jsonrpc.Message, error) {
 	if !m.May("_meta") {
 		return m, nil
@@ -121,7 +125,8 @@ func AdmitMeta(m jsonrpc.Message) (jsonrpc.Message, error) {
 	return m, checkMeta(meta)
 }
 
-// CheckMeta bounds _meta by MaxMetaBytes, MaxMetaKeys in one object and MaxMetaDepth.
+// CheckMeta returns an *Error with ConditionInvalidParams if _meta is not an object or exceeds
+// MaxMetaBytes, MaxMetaKeys in one object, or MaxMetaDepth.
 func CheckMeta(params jsontext.Value) error {
 	if meta, ok := splice.Get(params, "_meta"); ok {
 		return checkMeta(meta)
@@ -136,7 +141,10 @@ func checkMeta(meta jsontext.Value) error {
 	case len(meta) > MaxMetaBytes:
 		return InvalidParams(fmt.Sprintf("_meta is larger than %d bytes", MaxMetaBytes))
 	case !within(meta, MaxMetaDepth):
-		return InvalidParams(fmt.Sprintf("_meta is deeper than %d or has more than %d members in one object", MaxMetaDepth, MaxMetaKeys))
+		return InvalidParams(
+			fmt.Sprintf("_meta is deeper than %d or has more than %d members in one object", MaxMetaDepth,
+				MaxMetaKeys),
+		)
 	}
 	return nil
 }
@@ -160,13 +168,14 @@ func within(v jsontext.Value, depth int) bool {
 	return true
 }
 
-// ProgressToken is the token by which the sender of a request asks for progress, as it stands; 0 and "" are tokens too.
+// ProgressToken returns the progress token of a request as raw JSON, and whether there is one. 0
+// and "" are valid tokens.
 func ProgressToken(params jsontext.Value) (jsontext.Value, bool) {
 	token, ok := splice.Get(params, "_meta", MetaProgressToken)
 	return token, ok && (token.Kind() == '"' || token.Kind() == '0')
 }
 
-// SetProgressToken puts another token in its place; an empty one takes it away.
+// SetProgressToken returns params with another progress token. An empty token removes it.
 func SetProgressToken(params, token jsontext.Value) jsontext.Value {
 	if len(token) == 0 {
 		params, _ = splice.Delete(params, "_meta", MetaProgressToken)
@@ -174,18 +183,21 @@ func SetProgressToken(params, token jsontext.Value) jsontext.Value {
 	}
 	changed, err := splice.Set(params, token, "_meta", MetaProgressToken)
 	if err != nil {
-		return params // params or _meta is no object, so nobody asked for progress
+		return params // params or _meta is not an object, so the sender asked for no progress
 	}
 	return changed
 }
 
-// logLevels goes from the least to the most severe (RFC 5424).
-var logLevels = [...]string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+// logLevels is ordered from least to most severe (RFC 5424).
+var logLevels = [...]string{
+	"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency",
+}
 
-// ValidLogLevel reports that level is one of the eight.
+// ValidLogLevel reports whether level is one of the eight levels of RFC 5424.
 func ValidLogLevel(level string) bool { return severity(level) >= 0 }
 
-// AtLeast reports whether a message of that level is wanted by someone who asked for min. A level that does not exist is never wanted.
+// AtLeast reports whether a message of that level passes the minimum level min. It is false if
+// either level is unknown.
 func AtLeast(level, min string) bool {
 	return severity(level) >= 0 && severity(min) >= 0 && severity(level) >= severity(min)
 }

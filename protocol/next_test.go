@@ -11,17 +11,18 @@ import (
 	"testing"
 )
 
-var full = flag.Bool("full", false, "run what the host does with a build that has one more modern revision")
+var full = flag.Bool("full", false,
+	"run what the host does with a build that has one more modern revision")
 
-// nextTables are the tables with a column for each revision, and how a row of each gets another:
-// what the last revision has, the next one has too.
+// nextTables are the tables with a column for each revision, with a substitution that adds a column
+// to each row. The added revision has the features of the last one.
 var nextTables = map[string]struct{ row, longer string }{
 	"features.go": {`(\.\.\.\]bool\{.*, )(\w+)\}`, "$1$2, $2}"},
 	"methods.go":  {`(\.\.\.\]cell\{.*, )(\w+)\}`, "$1$2, $2}"},
 }
 
-// nextOverlay writes a build of mcpd with a sixth revision, which is modern, into a file for
-// -overlay. Without columns the tables stay as they are.
+// nextOverlay writes an overlay file for go build. The overlay adds a sixth revision, which is
+// modern. Without columns the tables do not change.
 func nextOverlay(t *testing.T, columns bool) string {
 	t.Helper()
 	dir, replace := t.TempDir(), map[string]string{}
@@ -51,7 +52,9 @@ func nextOverlay(t *testing.T, columns bool) string {
 	).Replace)
 	for file, table := range nextTables {
 		if columns {
-			edit(file, func(s string) string { return regexp.MustCompile(table.row).ReplaceAllString(s, table.longer) })
+			edit(file, func(s string) string {
+				return regexp.MustCompile(table.row).ReplaceAllString(s, table.longer)
+			})
 		}
 	}
 	text, err := json.Marshal(map[string]any{"Replace": replace})
@@ -65,9 +68,10 @@ func nextOverlay(t *testing.T, columns bool) string {
 	return overlay
 }
 
-// A revision that was added without its cells does not build, in any of the tables.
+// The build fails if a revision is added without its cells, in any of the tables.
 func TestRevisionWithoutCellsDoesNotBuild(t *testing.T) {
-	out, err := exec.Command("go", "build", "-gcflags=-e", "-overlay", nextOverlay(t, false), ".").CombinedOutput()
+	out, err := exec.Command("go", "build", "-gcflags=-e", "-overlay", nextOverlay(t, false),
+		".").CombinedOutput()
 	for file := range nextTables {
 		if err == nil || !strings.Contains(string(out), file+":") {
 			t.Errorf("%s builds: %v\n%s", file, err, out)
@@ -75,15 +79,17 @@ func TestRevisionWithoutCellsDoesNotBuild(t *testing.T) {
 	}
 }
 
-// With one more modern revision servers that speak only one of the two are found out, and messages
-// are rewritten for it as for the one before.
+// With two modern revisions, the host detects servers that speak only one of them. It rewrites
+// messages for the new revision as for the previous one.
 func TestBuildWithTwoModernRevisions(t *testing.T) {
 	if !*full {
 		t.Skip("builds much of mcpd anew: run it with -full")
 	}
 	out, err := exec.Command("go", "test", "-overlay", nextOverlay(t, true), "-count=1", "-v",
-		"-run=^(TestServerOfOneModernRevisionIsFoundOut|TestProbe.*|TestServerThatRefuses.*)$", "../actors/client").CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "--- PASS: TestServerOfOneModernRevisionIsFoundOut/2027-01-28") {
+		"-run=^(TestServerOfOneModernRevisionIsFoundOut|TestProbe.*|TestServerThatRefuses.*)$",
+		"../actors/client").CombinedOutput()
+	if err != nil || !strings.Contains(string(out),
+		"--- PASS: TestServerOfOneModernRevisionIsFoundOut/2027-01-28") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

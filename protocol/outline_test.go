@@ -15,36 +15,46 @@ import (
 	"mcpd/protocol/tasks"
 )
 
-// decided are members that something is decided by, each as it is and with an escape.
-var decided = []string{"_meta", "task", "inputResponses", "requestState", "resultType", "isError", "ttlMs", "arguments"}
+// decided lists the members on which the host bases decisions. The test uses each with and without
+// an escape in its name.
+var decided = []string{
+	"_meta", "task", "inputResponses", "requestState", "resultType", "isError", "ttlMs", "arguments",
+}
 
-// drawValue is a value of any kind, perhaps one that an outline leaves out.
+// drawValue returns a value of any kind, sometimes one that an outline elides.
 func drawValue(t *rapid.T, name string) string {
 	long := ""
 	if rapid.Bool().Draw(t, name+" is long") {
 		long = strings.Repeat("1", jsonrpc.LongMember)
 	}
 	return rapid.SampledFrom([]string{
-		"null", "true", "false", "60000", `"complete"`, `"input_required"`, `"task"`, `"` + long + `"`, `["` + long + `"]`, "[]", "{}",
-		`{"ttl":60000,"x":"` + long + `"}`, `{ "` + protocol.MetaProtocolVersion + `" : "2026-07-28" , "x":"` + long + `"}`,
-		`{"` + protocol.MetaProtocolVersion + `":"` + long + `"}`, `{"a":{"b":{"c":` + strings.Repeat("[", 20) + `"` + long + `"` + strings.Repeat("]", 20) + `}}}`,
+		"null", "true", "false", "60000", `"complete"`, `"input_required"`, `"task"`, `"` + long + `"`,
+		`["` + long + `"]`, "[]", "{}",
+		`{"ttl":60000,"x":"` + long + `"}`,
+		`{ "` + protocol.MetaProtocolVersion + `" : "2026-07-28" , "x":"` + long + `"}`,
+		`{"` + protocol.MetaProtocolVersion + `":"` + long + `"}`,
+		`{"a":{"b":{"c":` + strings.Repeat("[", 20) + `"` + long + `"` + strings.Repeat("]", 20) + `}}}`,
 	}).Draw(t, name)
 }
 
-// What is decided by the outline of a message is what would be decided by the whole of it.
+// The outline of a message leads to the same decisions as the whole message.
 func TestOutlineDecidesAsTheWhole(t *testing.T) {
 	decide := func(v jsontext.Value) string {
-		class, refused := protocol.Negotiation{}.Classify(protocol.Arrival{Method: "tools/call", Params: v, HTTP: true, Header: "2026-07-28"})
+		class, refused := protocol.Negotiation{}.Classify(protocol.Arrival{
+			Method: "tools/call", Params: v, HTTP: true, Header: "2026-07-28",
+		})
 		level, _ := splice.GetString(v, "_meta", protocol.MetaLogLevel)
 		token, _ := splice.Get(v, "_meta", "progressToken")
 		kind, _ := splice.GetString(v, "resultType")
 		short := func(s string) string { return s[:min(len(s), 1000)] }
-		return short(fmt.Sprint(protocol.IsModern(v), protocol.CheckMeta(v), class.Era, class.Version, refused, mrtr.IsRetry(v), mrtr.TypeOf(v), tasks.KeptFor(v), level, token,
+		return short(fmt.Sprint(protocol.IsModern(v), protocol.CheckMeta(v), class.Era, class.Version,
+			refused, mrtr.IsRetry(v), mrtr.TypeOf(v), tasks.KeptFor(v), level, token,
 			splice.Kind(v, "task"), splice.Kind(v, "isError"), kind == "task", kind == "input_required"))
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		var members []string
-		for _, name := range rapid.Permutation(decided).Draw(t, "members")[:rapid.IntRange(0, len(decided)).Draw(t, "how many")] {
+		for _, name := range rapid.Permutation(decided).Draw(t,
+			"members")[:rapid.IntRange(0, len(decided)).Draw(t, "how many")] {
 			value := drawValue(t, name)
 			if rapid.Bool().Draw(t, "escaped") {
 				name = name[:1] + fmt.Sprintf("\\u%04x", name[1]) + name[2:]
@@ -53,7 +63,8 @@ func TestOutlineDecidesAsTheWhole(t *testing.T) {
 			members = append(members, space+`"`+name+`"`+space+":"+space+value+space)
 		}
 		object := "{" + strings.Join(members, ",") + "}"
-		for _, text := range []string{`{"jsonrpc":"2.0","method":"m","params":%s,"id":1}`, `{"jsonrpc":"2.0","id":1,"result":%s}`} {
+		for _, text := range []string{`{"jsonrpc":"2.0","method":"m","params":%s,"id":1}`,
+			`{"jsonrpc":"2.0","id":1,"result":%s}`} {
 			m, err := jsonrpc.Decode(fmt.Appendf(nil, text, object), jsonrpc.Limits{})
 			if err != nil {
 				t.Fatal(err)

@@ -9,16 +9,17 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Pages are the pages of one list that have been read, so that its reader finds the end. The zero
-// value is that of a list of which nothing was read.
+// Pages records the pages of one paginated list that were read, so that a reader detects the end of
+// the list. The zero value is ready to use.
 type Pages struct{ read map[[sha256.Size]byte]bool }
 
-// Len is how many different pages have been read.
+// Len is the number of different pages that were read.
 func (p *Pages) Len() int { return len(p.read) }
 
-// Next takes the result of a page, and returns the cursor of the page behind it: nil where the list
-// ends. An empty cursor ends it, as the official clients read that. So does a page that came before
-// with the same cursor, which again reports: nothing new is behind it.
+// Next records the result of one page, and returns the cursor of the next page. The cursor is nil
+// at the end of the list. An empty cursor ends the list, as in the official clients. A repeated
+// page with the same cursor also ends the list, because it leads to nothing new; again reports that
+// case. List is the name of the result's array, for example "tools".
 func (p *Pages) Next(result jsontext.Value, list string) (cursor jsontext.Value, again bool) {
 	items, _ := splice.Get(result, list)
 	next, _ := splice.Get(result, "nextCursor")

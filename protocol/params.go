@@ -9,7 +9,7 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// parameter is a member of params whose kind every schema agrees on.
+// parameter is a member of params that has the same JSON type in every schema.
 type parameter struct {
 	path     []string
 	kind     jsontext.Kind
@@ -21,10 +21,14 @@ var (
 	uri       = []parameter{{[]string{"uri"}, '"', true}}
 	arguments = []parameter{{[]string{"name"}, '"', true}, {[]string{"arguments"}, '{', false}}
 	answers   = []parameter{{[]string{"inputResponses"}, '{', true}}
-	completed = []parameter{{[]string{"ref", "type"}, '"', true}, {[]string{"argument", "name"}, '"', true}, {[]string{"argument", "value"}, '"', true}}
+	completed = []parameter{
+		{[]string{"ref", "type"}, '"', true}, {[]string{"argument", "name"}, '"', true},
+		{[]string{"argument", "value"}, '"', true},
+	}
 )
 
-// parameters lists them, by request of a client. Those that only one place reads are checked there: task ids, levels, filters.
+// parameters lists the members to check, by client request. Members that only one place reads are
+// checked there: task ids, log levels, subscription filters.
 var parameters = map[string][]parameter{
 	"completion/complete":      completed,
 	"prompts/get":              arguments,
@@ -39,13 +43,14 @@ var parameters = map[string][]parameter{
 	"tools/list":               cursor,
 }
 
-// CheckParams refuses params of a client's request in which a member is missing or of the wrong kind. An optional one may be null: several
-// clients write that for what they leave out.
+// CheckParams checks the JSON types of the members of a client's request. It returns an *Error with
+// ConditionInvalidParams if a required member is missing or a member has the wrong type. An
+// optional member may be null, because several clients write null for an absent member.
 func CheckParams(m jsonrpc.Message) error {
 	for _, p := range parameters[m.Method] {
 		params, wrong := m.Params, ""
 		switch {
-		case len(p.path) > 1: // what is in a long member, an outline does not have
+		case len(p.path) > 1: // the outline elides the content of long members
 		case !p.required && !m.May(p.path[0]):
 			continue
 		default:

@@ -11,7 +11,7 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// A refusal names the member that is wrong.
+// A refusal names the invalid member.
 func TestParamsAreChecked(t *testing.T) {
 	for _, c := range []struct{ method, params, wrong string }{
 		{"tools/call", ``, "params.name is missing"},
@@ -26,11 +26,17 @@ func TestParamsAreChecked(t *testing.T) {
 		{"resources/subscribe", `{}`, "params.uri is missing"},
 		{"resources/unsubscribe", `{"uri":1}`, "params.uri is not a string"},
 		{"completion/complete", `{"ref":"a","argument":{}}`, "params.ref.type is missing"},
-		{"completion/complete", `{"ref":{"type":"ref/prompt","name":"a"},"argument":{"name":"b"}}`, "params.argument.value is missing"},
-		{"completion/complete", `{"ref":{"type":"ref/prompt","name":"a"},"argument":{"name":"b","value":5}}`, "params.argument.value is not a string"},
+		{"completion/complete", `{"ref":{"type":"ref/prompt","name":"a"},"argument":{"name":"b"}}`,
+			"params.argument.value is missing"},
+		{
+			"completion/complete",
+			`{"ref":{"type":"ref/prompt","name":"a"},"argument":{"name":"b","value":5}}`,
+			"params.argument.value is not a string",
+		},
 		{"tools/list", `{"cursor":5}`, "params.cursor is not a string"},
 		{"tasks/update", `{"taskId":"a"}`, "params.inputResponses is missing"},
-		{"tasks/update", `{"taskId":"a","inputResponses":null}`, "params.inputResponses is not an object"},
+		{"tasks/update", `{"taskId":"a","inputResponses":null}`,
+			"params.inputResponses is not an object"},
 
 		{"tasks/update", `{"taskId":"a","inputResponses":{}}`, ""},
 		{"tools/call", `{"name":"a"}`, ""},
@@ -50,7 +56,8 @@ func TestParamsAreChecked(t *testing.T) {
 		switch {
 		case c.wrong == "" && err != nil:
 			t.Errorf("%s %s: %v", c.method, c.params, err)
-		case c.wrong != "" && (protocol.ConditionOf(err) != protocol.ConditionInvalidParams || !strings.Contains(err.Error(), c.wrong)):
+		case c.wrong != "" && (protocol.ConditionOf(err) != protocol.ConditionInvalidParams ||
+			!strings.Contains(err.Error(), c.wrong)):
 			t.Errorf("%s %s: got %v, want %q", c.method, c.params, err, c.wrong)
 		}
 	}

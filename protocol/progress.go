@@ -9,15 +9,16 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Progress is how far one request is, as whoever made it has heard. The zero value is that of one of which nothing was heard. Its methods
-// are safe for several goroutines.
+// Progress holds the last progress value of one request that was passed on to its client. The zero
+// value is a request without progress so far. Its methods are safe for concurrent use.
 type Progress struct{ last atomic.Pointer[float64] }
 
-// optional are the members of the params that may be absent, and the kind of each.
+// optional lists the optional members of the params, with the JSON type of each.
 var optional = map[string]jsontext.Kind{"total": '0', "message": '"'}
 
-// Next is the params of notifications/progress as they may be passed on, and whether they may be at all: what is reported must increase,
-// and is a number (2025-11-25 §basic/utilities/progress). A member of another type than its own is left out.
+// Next returns the params of a notifications/progress to pass on, and whether to pass the
+// notification on at all. The value of progress must be a number and must increase (2025-11-25
+// §basic/utilities/progress). Next removes an optional member that has the wrong type.
 func (p *Progress) Next(params jsontext.Value) (jsontext.Value, bool) {
 	v, _ := splice.Get(params, "progress")
 	n, err := strconv.ParseFloat(string(v), 64)

@@ -8,7 +8,8 @@ import (
 	"mcpd/protocol"
 )
 
-// What a client hears of one request increases, and is of the types that its schema has (2025-11-25 §basic/utilities/progress).
+// The progress of a request increases, and its members have the types of the schema (2025-11-25
+// §basic/utilities/progress).
 func TestProgressIncreases(t *testing.T) {
 	var heard protocol.Progress
 	for _, c := range []struct{ in, want string }{
@@ -20,7 +21,8 @@ func TestProgressIncreases(t *testing.T) {
 		{`{"progressToken":1,"progress":1e999}`, ``},
 		{`{"progressToken":1}`, ``},
 		{``, ``},
-		{`{"progressToken":1,"progress":0.5,"total":10,"message":"a"}`, `{"progressToken":1,"progress":0.5,"total":10,"message":"a"}`},
+		{`{"progressToken":1,"progress":0.5,"total":10,"message":"a"}`,
+			`{"progressToken":1,"progress":0.5,"total":10,"message":"a"}`},
 		{`{"progressToken":1,"progress":2,"total":null,"message":5}`, `{"progressToken":1,"progress":2}`},
 		{`{"progressToken":2,"progress":1}`, ``},
 		{`{"progressToken":2,"progress":3,"total":"9"}`, `{"progressToken":2,"progress":3}`},

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// RateLimited asks the peer to slow down.
+// RateLimited returns the error of a peer that exceeds its rate limit. RetryAfter is the time to
+// wait before a retry; 0 if unknown.
 func RateLimited(retryAfter time.Duration) *Error {
 	return &Error{
 		Condition:  ConditionRateLimited,
@@ -14,7 +15,8 @@ func RateLimited(retryAfter time.Duration) *Error {
 	}
 }
 
-// Overloaded says that what, as "tenant acme" or "server files", can take no more now.
+// Overloaded returns the error of a component that accepts no more for now. The argument what names
+// the component, for example "tenant acme" or "server files".
 func Overloaded(what string, retryAfter time.Duration) *Error {
 	return &Error{
 		Condition:  ConditionOverloaded,
@@ -23,9 +25,10 @@ func Overloaded(what string, retryAfter time.Duration) *Error {
 	}
 }
 
-// Full refuses what would exceed a bound: 503, or 429 where the bound is the caller's own. Detail
-// says what is full and whose it is; the same is told in data, by the bound's name and its owners'
-// names.
+// Full returns the error of a request that would exceed a bound. Its HTTP status is 429 if the
+// bound is the caller's own, and 503 otherwise. Detail says in words which bound is full and who
+// owns it. The error's data name the bound, the tenant and, if the bound is the caller's own, the
+// principal.
 func Full(own bool, bound, tenant, principal, detail string, retryAfter time.Duration) *Error {
 	e := &Error{Condition: ConditionOverloaded, Message: detail, RetryAfter: retryAfter}
 	pairs := []string{"limit", bound, "tenant", cut(tenant)}
@@ -37,8 +40,8 @@ func Full(own bool, bound, tenant, principal, detail string, retryAfter time.Dur
 	return e
 }
 
-// Unready says that what, as "the session", cannot take a message for the moment: it is being
-// started.
+// Unready returns the error of a component that is still starting. The argument what names the
+// component, for example "the session".
 func Unready(what string, retryAfter time.Duration) *Error {
 	return &Error{
 		Condition:  ConditionOverloaded,
@@ -48,9 +51,9 @@ func Unready(what string, retryAfter time.Duration) *Error {
 	}
 }
 
-// TenantDown refuses what is asked of a tenant that does not run. State says how it stands, and
-// incident is what the log calls the reason. The request reached no server, unless Cut says
-// otherwise.
+// TenantDown returns the error of a request to a tenant that is not running. State describes the
+// tenant, for example "paused". Incident is the id under which the log has the reason; empty for
+// none. The data say that no server received the request, unless Cut changes them.
 func TenantDown(tenant, state, incident string, retryAfter time.Duration) *Error {
 	e := &Error{
 		Condition:  ConditionOverloaded,
@@ -64,7 +67,8 @@ func TenantDown(tenant, state, incident string, retryAfter time.Duration) *Error
 	return e
 }
 
-// TooLarge refuses what, as "request body", for exceeding its bound in bytes.
+// TooLarge returns the error of a message that exceeds limit bytes. The argument what names the
+// message, for example "request body".
 func TooLarge(what string, limit int) *Error {
 	return &Error{
 		Condition: ConditionTooLarge,
@@ -72,7 +76,8 @@ func TooLarge(what string, limit int) *Error {
 	}
 }
 
-// QueueFull says that what, as "notification queue", holds as much as it may.
+// QueueFull returns the error of a full queue. The argument what names the queue, for example
+// "notification queue".
 func QueueFull(what string) *Error {
 	return &Error{Condition: ConditionQueueFull, Message: what + " is full"}
 }

@@ -11,11 +11,12 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// schema is the definitions of one published schema.
+// schema holds the definitions of one published schema.
 type schema map[string]map[string]any
 
-// schemas reads the published schemas from $MCP_SCHEMA_DIR, by default ../shared/schemas beside the module. They are not part of the
-// project; without them the tests that need them are skipped, except where CI=true says that they must be there.
+// schemas reads the published schemas from $MCP_SCHEMA_DIR, by default ../shared/schemas beside the
+// module. They are not part of the repository. Without them the tests that need them are skipped,
+// or fail if CI=true.
 func schemas(t *testing.T) map[Version]schema {
 	t.Helper()
 	dir := os.Getenv("MCP_SCHEMA_DIR")
@@ -23,7 +24,8 @@ func schemas(t *testing.T) map[Version]schema {
 		dir = "../shared/schemas"
 	}
 	if !filepath.IsAbs(dir) {
-		dir = filepath.Join("..", dir) // tests run in their package's folder, the path is the module's
+		// Tests run in their package's folder; the path is relative to the module.
+		dir = filepath.Join("..", dir)
 	}
 	all := make(map[Version]schema)
 	for _, v := range Versions() {
@@ -43,13 +45,14 @@ func schemas(t *testing.T) map[Version]schema {
 			t.Fatalf("%s: %v", path, err)
 		}
 		all[v] = make(schema)
-		maps.Copy(all[v], file.Definitions) // to 2025-06-18
+		maps.Copy(all[v], file.Definitions) // up to 2025-06-18
 		maps.Copy(all[v], file.Defs)        // from 2025-11-25 on
 	}
 	return all
 }
 
-// methodsOf lists the method of each member of a union such as ClientRequest, or of the one type that it is.
+// methodsOf lists the methods of the members of a union such as ClientRequest. It also accepts the
+// name of a single type.
 func (s schema) methodsOf(union string) (names []string) {
 	def, ok := s[union]
 	if !ok {
@@ -73,7 +76,8 @@ func (s schema) constant(def string) string {
 	return name
 }
 
-// has reports whether the definition has the property at the path. Params that were moved to a definition of their own are found there.
+// has reports whether the definition has the property at the path. It also finds params that have a
+// definition of their own.
 func (s schema) has(def string, path ...string) bool {
 	node, ok := s[def]
 	for _, name := range path {
@@ -88,7 +92,7 @@ func (s schema) has(def string, path ...string) bool {
 	return ok
 }
 
-// The method table and the published schemas agree, cell for cell, in both directions.
+// The method table and the published schemas agree in every cell, in both directions.
 func TestMethodTableMatchesSchemas(t *testing.T) {
 	for v, s := range schemas(t) {
 		published := make(map[string]cell)
@@ -128,23 +132,27 @@ func TestMethodTableMatchesSchemas(t *testing.T) {
 	}
 }
 
-var cellNames = map[cell]string{___: "absent", c2s: "client", s2c: "server", two: "both", mrt: "embedded", ext: "extension"}
+var cellNames = map[cell]string{
+	___: "absent", c2s: "client", s2c: "server", two: "both", mrt: "embedded", ext: "extension",
+}
 
-// Where a schema shows a feature. Those it cannot show are in proseOnly.
+// probes find features in a schema. The features that no schema shows are in proseOnly.
 var probes = map[Feature]func(s schema) bool{
-	Tools:                 func(s schema) bool { return s.has("Tool") },
-	Resources:             func(s schema) bool { return s.has("Resource") },
-	Prompts:               func(s schema) bool { return s.has("Prompt") },
-	Logging:               func(s schema) bool { return s.has("ServerCapabilities", "logging") },
-	Sampling:              func(s schema) bool { return s.has("ClientCapabilities", "sampling") },
-	Roots:                 func(s schema) bool { return s.has("ClientCapabilities", "roots") },
-	Completions:           func(s schema) bool { return s.has("CompleteRequest") },
-	MessageNotifications:  func(s schema) bool { return s.has("LoggingMessageNotification") },
-	PaginationCursors:     func(s schema) bool { return s.has("ListToolsResult", "nextCursor") },
-	RequestCancellation:   func(s schema) bool { return s.has("CancelledNotification") },
-	Initialize:            func(s schema) bool { return s.has("InitializeRequest") },
-	Ping:                  func(s schema) bool { return s.has("PingRequest") },
-	PerRequestMeta:        func(s schema) bool { return s.has("RequestMetaObject", MetaProtocolVersion) },
+	Tools:                func(s schema) bool { return s.has("Tool") },
+	Resources:            func(s schema) bool { return s.has("Resource") },
+	Prompts:              func(s schema) bool { return s.has("Prompt") },
+	Logging:              func(s schema) bool { return s.has("ServerCapabilities", "logging") },
+	Sampling:             func(s schema) bool { return s.has("ClientCapabilities", "sampling") },
+	Roots:                func(s schema) bool { return s.has("ClientCapabilities", "roots") },
+	Completions:          func(s schema) bool { return s.has("CompleteRequest") },
+	MessageNotifications: func(s schema) bool { return s.has("LoggingMessageNotification") },
+	PaginationCursors:    func(s schema) bool { return s.has("ListToolsResult", "nextCursor") },
+	RequestCancellation:  func(s schema) bool { return s.has("CancelledNotification") },
+	Initialize:           func(s schema) bool { return s.has("InitializeRequest") },
+	Ping:                 func(s schema) bool { return s.has("PingRequest") },
+	PerRequestMeta: func(s schema) bool {
+		return s.has("RequestMetaObject", MetaProtocolVersion)
+	},
 	Discover:              func(s schema) bool { return s.has("DiscoverRequest") },
 	ServerRequests:        func(s schema) bool { return len(s.methodsOf("ServerRequest")) > 0 },
 	MultiRoundTrip:        func(s schema) bool { return s.has("InputRequiredResult") },
@@ -155,10 +163,14 @@ var probes = map[Feature]func(s schema) bool{
 	Batching:              func(s schema) bool { return s.has("JSONRPCBatchRequest") },
 	CompletionsCapability: func(s schema) bool { return s.has("ServerCapabilities", "completions") },
 	Elicitation:           func(s schema) bool { return s.has("ClientCapabilities", "elicitation") },
-	URLElicitation:        func(s schema) bool { return s.has("ClientCapabilities", "elicitation", "url") },
-	SamplingTools:         func(s schema) bool { return s.has("ClientCapabilities", "sampling", "tools") },
-	RootsListChanged:      func(s schema) bool { return s.has("ClientCapabilities", "roots", "listChanged") },
-	Tasks:                 func(s schema) bool { return s.has("ServerCapabilities", "tasks") },
+	URLElicitation: func(s schema) bool {
+		return s.has("ClientCapabilities", "elicitation", "url")
+	},
+	SamplingTools: func(s schema) bool { return s.has("ClientCapabilities", "sampling", "tools") },
+	RootsListChanged: func(s schema) bool {
+		return s.has("ClientCapabilities", "roots", "listChanged")
+	},
+	Tasks: func(s schema) bool { return s.has("ServerCapabilities", "tasks") },
 	ProgressMessage: func(s schema) bool {
 		return s.has("ProgressNotification", "params", "message")
 	},
@@ -197,9 +209,12 @@ var probes = map[Feature]func(s schema) bool{
 	},
 }
 
-// proseOnly are the features that only the text of the specification tells about: transports, extensions, and the code of
-// 2024-11-05 §server/resources.
-var proseOnly = []Feature{Sessions, HTTPSSE, VersionHeader, PrimedStreams, RoutingHeaders, TasksExtension, ResourceNotFoundCode}
+// proseOnly lists the features that only the text of the specification describes: transports,
+// extensions, and the error code of 2024-11-05 §server/resources.
+var proseOnly = []Feature{
+	Sessions, HTTPSSE, VersionHeader, PrimedStreams, RoutingHeaders, TasksExtension,
+	ResourceNotFoundCode,
+}
 
 func TestFeatureGridMatchesSchemas(t *testing.T) {
 	all := schemas(t)
@@ -216,7 +231,8 @@ func TestFeatureGridMatchesSchemas(t *testing.T) {
 	}
 }
 
-// Shape leaves what the revision's schema has, and takes away what only other revisions have. extensions and experimental pass in all.
+// Shape keeps the capabilities that the schema of the revision has, and removes those that only
+// other revisions have. extensions and experimental pass in all revisions.
 func TestCapabilityShapesMatchSchemas(t *testing.T) {
 	all := schemas(t)
 	for _, side := range []struct {
@@ -225,7 +241,8 @@ func TestCapabilityShapesMatchSchemas(t *testing.T) {
 		has   func(v Version, path string) bool
 	}{
 		{"ClientCapabilities", shapes[Client], func(v Version, path string) bool {
-			return ClientCapabilities{}.With("elicitation", []byte(`{"form":{}}`)).With(path, []byte(`{}`)).Shape(v).declares(path)
+			return ClientCapabilities{}.With("elicitation", []byte(`{"form":{}}`)).With(path,
+				[]byte(`{}`)).Shape(v).declares(path)
 		}},
 		{"ServerCapabilities", shapes[Server], func(v Version, path string) bool {
 			return ServerCapabilities{}.With(path, []byte(`{}`)).Shape(v).declares(path)
@@ -248,7 +265,7 @@ func TestCapabilityShapesMatchSchemas(t *testing.T) {
 	}
 }
 
-// The capabilities that methods are gated on are ones that can be declared.
+// Every capability that gates a method is a capability that a peer can declare.
 func TestGatesNameKnownCapabilities(t *testing.T) {
 	for name, m := range methods {
 		known := slices.Concat(shapes[Client], shapes[Server])

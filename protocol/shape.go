@@ -2,14 +2,15 @@ package protocol
 
 import "slices"
 
-// A capability stands in the revisions that have one of its features. Those that are not listed stand in all.
+// shape says that a capability exists in the revisions that have at least one of the features. A
+// capability that is not listed exists in all revisions.
 type shape struct {
 	path     string
 	features []Feature
 }
 
-// clientShapes and serverShapes say what to leave out for which revision. Experimental names that later became capabilities are hidden
-// from the revisions that do not know them (S4-91).
+// clientShapes and serverShapes list the capabilities that some revisions lack. Experimental names
+// that later became capabilities are hidden from the revisions that do not know the capability.
 var (
 	clientShapes = []shape{
 		{"roots.listChanged", []Feature{RootsListChanged}},
@@ -33,19 +34,22 @@ var (
 	}
 )
 
-// Shape is c as a peer of that revision may see it. A revision that is not known gets what the oldest one does (S4-91).
+// Shape returns c without the capabilities that a peer of revision v does not know. An unknown
+// revision is treated like the oldest one.
 func (c ClientCapabilities) Shape(v Version) ClientCapabilities {
 	if c.Has("elicitation") && !c.Has("elicitation.form") && !v.Has(URLElicitation) {
-		c = c.Without("elicitation") // {} would promise forms
+		c = c.Without("elicitation") // {} would declare forms
 	}
 	return c.Without(hidden(clientShapes, v)...)
 }
 
-// Shape is c as a peer of that revision may see it. A revision that is not known gets what the oldest one does (S4-91).
+// Shape returns c without the capabilities that a peer of revision v does not know. An unknown
+// revision is treated like the oldest one.
 func (c ServerCapabilities) Shape(v Version) ServerCapabilities {
 	return c.Without(hidden(serverShapes, v)...)
 }
 
+// hidden lists the capabilities that revision v does not know.
 func hidden(shapes []shape, v Version) (paths []string) {
 	if !v.known() {
 		v = V20241105
@@ -58,18 +62,18 @@ func hidden(shapes []shape, v Version) (paths []string) {
 	return paths
 }
 
-// exists reports whether the revision knows the capability at all. A method cannot be gated on one that cannot be declared:
-// completion/complete of 2024-11-05 needs none.
+// exists reports whether the revision knows the capability at all. A capability that a revision
+// cannot declare must not gate a method: completion/complete of 2024-11-05 needs no capability.
 func exists(shapes []shape, v Version, path string) bool {
 	i := slices.IndexFunc(shapes, func(s shape) bool { return s.path == path })
 	return i < 0 || slices.ContainsFunc(shapes[i].features, v.Has)
 }
 
-// Fingerprint is what a server can tell apart about its client. Connections to a legacy server are shared only between clients with equal
-// fingerprints.
+// Fingerprint is a bit set of the differences between clients that a server can see. Clients share
+// a connection to a legacy server only if their fingerprints are equal.
 type Fingerprint uint64
 
-// The bits of a fingerprint.
+// The bits of a fingerprint, one for each capability.
 const (
 	CanRoots Fingerprint = 1 << iota
 	CanSample
@@ -81,17 +85,17 @@ const (
 	CanTasks
 )
 
-// OfOthers are the bits of a fingerprint that tell the extensions apart which are passed on as they
-// are: a digest, which is the same or another as a whole.
+// OfOthers is the mask of the bits that hold a digest of the extensions that mcpd passes through
+// without knowing them. Digests are compared as a whole; their single bits have no meaning.
 const (
 	hostedBits             = 8
 	OfOthers   Fingerprint = ^Fingerprint(1<<hostedBits - 1)
 )
 
-// Asks reports whether a server may ask its client something.
+// Asks reports whether the capabilities allow a server to send requests to its client.
 func (f Fingerprint) Asks() bool { return f != f.Unasked() }
 
-// Unasked is the fingerprint of a client that is asked nothing.
+// Unasked is f without the capabilities that allow a server to send requests to its client.
 func (f Fingerprint) Unasked() Fingerprint { return f & (CanUI | CanTasks | OfOthers) }
 
 var fingerprints = []struct {
@@ -108,7 +112,8 @@ var fingerprints = []struct {
 	{CanTasks, "extensions." + ExtensionTasks},
 }
 
-// Fingerprint is the fingerprint of what the client declared.
+// Fingerprint returns the fingerprint of the declared capabilities. Equal declarations have equal
+// fingerprints.
 func (c ClientCapabilities) Fingerprint() (f Fingerprint) {
 	if len(c.raw) <= len("{}") {
 		return 0
@@ -121,7 +126,7 @@ func (c ClientCapabilities) Fingerprint() (f Fingerprint) {
 	return f | c.others()
 }
 
-// String lists the capabilities, "none" for none.
+// String lists the capabilities, separated by commas; "none" for an empty fingerprint.
 func (f Fingerprint) String() string {
 	text := ""
 	for _, row := range fingerprints {

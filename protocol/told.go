@@ -2,13 +2,14 @@ package protocol
 
 import "math/bits"
 
-// Within reports whether g has every capability of f.
+// Within reports whether g has every capability of f. If f declares extensions that mcpd does not
+// know, g must declare exactly the same ones.
 func (f Fingerprint) Within(g Fingerprint) bool {
 	others := f & OfOthers
 	return f&^g&^OfOthers == 0 && (others == 0 || others == g&OfOthers)
 }
 
-// Size is how many capabilities f has.
+// Size is the number of capabilities in f. All extensions that mcpd does not know count as one.
 func (f Fingerprint) Size() int {
 	n := bits.OnesCount64(uint64(f &^ OfOthers))
 	if f&OfOthers != 0 {
@@ -17,13 +18,13 @@ func (f Fingerprint) Size() int {
 	return n
 }
 
-// Told is what a server may be told of c when it is to see no capability of a fingerprint that is
-// not in f.
+// Told returns the part of c that a server may be told if it may see only the capabilities in f.
+// Members that no fingerprint covers stay.
 func (c ClientCapabilities) Told(f Fingerprint) ClientCapabilities {
 	withheld := c.Fingerprint() &^ f
 	const elicit = CanElicitForm | CanElicitURL
 	if withheld&elicit != 0 && c.Fingerprint()&f&elicit == 0 {
-		c = c.Without("elicitation") // {} would promise forms
+		c = c.Without("elicitation") // {} would declare forms
 	}
 	for _, row := range fingerprints {
 		if withheld&row.bit != 0 {

@@ -6,8 +6,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// What a server is told has the fingerprint that was asked for: never a capability more, and, as far
-// as a client can have that set at all, none less. What no fingerprint knows stays.
+// A server that is told c within a fingerprint sees exactly that fingerprint: no capability more,
+// and none less if a client can declare that set at all. Members that no fingerprint covers stay.
 func TestToldIsTheFingerprintAskedFor(t *testing.T) {
 	var all []ClientCapabilities
 	possible := map[Fingerprint]bool{}
@@ -21,7 +21,10 @@ func TestToldIsTheFingerprintAskedFor(t *testing.T) {
 		all = append(all, c)
 		possible[c.Fingerprint()] = true
 	}
-	bare, err := ParseClientCapabilities(jsontext.Value(`{"elicitation":{},"experimental":{"x":{"y":1}}}`)) // means forms
+	// The empty elicitation means forms.
+	bare, err := ParseClientCapabilities(
+		jsontext.Value(`{"elicitation":{},"experimental":{"x":{"y":1}}}`),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

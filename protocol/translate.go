@@ -14,11 +14,12 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Translate says err to a peer of that revision (S4-74). It knows *Error, what jsonrpc.Decode returns, a deadline that passed, and
-// *jsonrpc.Error, which a server sent and which passes as it is. Anything else is an internal error with a sanitised detail; Mapped tells
-// whether that happened, so that the host can log it.
+// Translate converts err to the JSON-RPC error for a peer of that revision. It converts an *Error,
+// the errors of jsonrpc.Decode, a bare Condition and context.DeadlineExceeded. A *jsonrpc.Error,
+// which a server sent, stays unchanged. Any other error becomes an internal error with a sanitised
+// detail; Mapped reports that case, so that the host can log it.
 func Translate(err error, v Version) *jsonrpc.Error {
-	if sent, ok := err.(*jsonrpc.Error); ok { // it wraps nothing
+	if sent, ok := err.(*jsonrpc.Error); ok { // it wraps nothing, so it needs no search
 		return sent
 	}
 	e, ok := condition(err)
@@ -27,7 +28,10 @@ func Translate(err error, v Version) *jsonrpc.Error {
 		if errors.As(err, &sent) {
 			return sent
 		}
-		e = &Error{Condition: ConditionInternal, Message: "internal error", Data: data("detail", sanitise(err.Error()))}
+		e = &Error{
+			Condition: ConditionInternal, Message: "internal error",
+			Data: data("detail", sanitise(err.Error())),
+		}
 	}
 	d := withReason(e)
 	if crash := incident(err); crash != "" {
@@ -36,17 +40,18 @@ func Translate(err error, v Version) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: e.Condition.Code(v), Message: e.Message, Data: d}
 }
 
-// CodeOf is the code of Translate(err, v).
+// CodeOf is the JSON-RPC code of Translate(err, v).
 func CodeOf(err error, v Version) int64 {
-	if e, ok := err.(*Error); ok { // nothing has to be written for it
+	if e, ok := err.(*Error); ok { // avoids building the data of the error
 		return e.Condition.Code(v)
 	}
 	return Translate(err, v).Code
 }
 
-// incident is what the log calls the crash that err comes from; empty for none.
+// incident returns the id under which the log has the crash that caused err; empty for none.
 func incident(err error) string {
-	if e, ok := err.(*Error); ok && e.Cause == nil { // as most are: there is nothing to search
+	// The usual case: there is no cause to search.
+	if e, ok := err.(*Error); ok && e.Cause == nil {
 		return ""
 	}
 	var crash interface{ Incident() string }
@@ -56,14 +61,15 @@ func incident(err error) string {
 	return ""
 }
 
-// Mapped reports whether Translate knows the error. One that it does not know deserves a warning in the log (S4-85).
+// Mapped reports whether Translate has a condition for the error. The caller should log a warning
+// for an unmapped error.
 func Mapped(err error) bool {
 	var sent *jsonrpc.Error
 	_, ok := condition(err)
 	return ok || errors.As(err, &sent)
 }
 
-// Theirs reports whether an error is one that a peer sent, which Translate passes on as it is.
+// Theirs reports whether a peer sent the error, so that Translate passes it on unchanged.
 func Theirs(err error) bool {
 	if _, ours := condition(err); ours {
 		return false
@@ -72,7 +78,7 @@ func Theirs(err error) bool {
 	return sent
 }
 
-// ConditionOf is the condition that an error amounts to.
+// ConditionOf returns the condition of an error; ConditionInternal for an unmapped one.
 func ConditionOf(err error) Condition {
 	if e, ok := condition(err); ok {
 		return e.Condition
@@ -80,7 +86,8 @@ func ConditionOf(err error) Condition {
 	return ConditionInternal
 }
 
-// HTTPStatus is the status that goes with Translate(err, v).
+// HTTPStatus is the HTTP status of Translate(err, v). Session says that the request belongs to a
+// legacy session.
 func HTTPStatus(err error, v Version, session bool) int {
 	var sent *jsonrpc.Error
 	e, ok := condition(err)
@@ -94,8 +101,8 @@ func HTTPStatus(err error, v Version, session bool) int {
 }
 
 // AnswerStatus is the HTTP status of an error that answers a request. An error that a server sent
-// is passed on with 200, because it is an answer and no failure of HTTP: clients show the status
-// of others in place of the code. Only -32021 has its status wherever it comes from.
+// gets 200, because it is an answer and not a failure of HTTP: clients display another status
+// instead of the code. The exception is -32021, which has its own status regardless of its origin.
 func AnswerStatus(e *jsonrpc.Error, v Version) int {
 	reason, _ := splice.GetString(e.Data, "reason")
 	if e.Code == CodeMissingCapability || isReason(reason) {
@@ -104,7 +111,7 @@ func AnswerStatus(e *jsonrpc.Error, v Version) int {
 	return 200
 }
 
-// isReason says that a word is a condition's, which Translate puts into data.reason.
+// isReason reports whether word names a condition. Translate puts that word into data.reason.
 func isReason(word string) bool {
 	for i := range conditions {
 		if conditions[i].word == word {
@@ -114,9 +121,11 @@ func isReason(word string) bool {
 	return false
 }
 
-// condition finds what err amounts to.
+// condition returns the *Error that err is, wraps or corresponds to, and false for an unmapped
+// error.
 func condition(err error) (*Error, bool) {
-	if e, ok := err.(*Error); ok { // as most are: a search takes ten times as long
+	// The usual case; errors.As takes ten times as long.
+	if e, ok := err.(*Error); ok {
 		return e, true
 	}
 	var e *Error
@@ -142,21 +151,22 @@ var refusals = map[jsonrpc.Reason]Condition{
 	jsonrpc.ReasonTooLarge:       ConditionTooLarge,
 }
 
-// retryKey is the member of an error's data that says when to try again, in milliseconds.
+// retryKey is the member of an error's data that holds the time until a retry, in milliseconds.
 const retryKey = "retryAfterMs"
 
-// RetryAfter reads from an error what Translate said of trying again; 0 for nothing.
+// RetryAfter reads the time until a retry from the data of a translated error; 0 if there is none.
 func RetryAfter(e *jsonrpc.Error) time.Duration {
 	raw, _ := splice.Get(e.Data, retryKey)
 	ms, _ := strconv.ParseInt(string(raw), 10, 32)
 	return time.Duration(ms) * time.Millisecond
 }
 
-// withReason is the data of an error on the wire: the condition's word, when to try again, then what the error says.
+// withReason returns the data of an error as sent: the word of the condition, the time until a
+// retry, and then the data of the error.
 func withReason(e *Error) jsontext.Value {
 	const room = len(`{"reason":"capability_not_supported","retryAfterMs":86400000}`)
 	reason := append(make(jsontext.Value, 0, room), `{"reason":"`...)
-	reason = append(append(reason, e.Condition.String()...), '"') // in snake case
+	reason = append(append(reason, e.Condition.String()...), '"')
 	if ms := e.RetryAfter.Milliseconds(); ms > 0 {
 		reason = strconv.AppendInt(append(reason, `,"`+retryKey+`":`...), ms, 10)
 	}
@@ -167,17 +177,19 @@ func withReason(e *Error) jsontext.Value {
 	return union(reason, e.Data)
 }
 
-// ErrorContext is what is known about the circumstances of an error (S4-73). It is told to the peer within data, except the stack.
+// ErrorContext is what the host knows about the circumstances of an error. All of it goes to the
+// peer within data, except the stack.
 type ErrorContext struct {
 	RequestID  jsonrpc.ID
 	Method     string
 	Phase      string
-	Version    Version        // of the peer
-	Stack      string         // for the host only
-	Additional jsontext.Value // an object whose members are added to data; empty for none
+	Version    Version        // the peer's revision
+	Stack      string         // for the host only; never sent
+	Additional jsontext.Value // an object whose members join data; empty for none
 }
 
-// TranslateErrorWithContext is the response that tells err to the peer, with what else is known (S4-75).
+// TranslateErrorWithContext returns the response that carries Translate(err, c.Version), with the
+// details of c in its data.
 func TranslateErrorWithContext(err error, c ErrorContext) jsonrpc.Message {
 	e := *Translate(err, c.Version)
 	var pairs []string
@@ -191,13 +203,14 @@ func TranslateErrorWithContext(err error, c ErrorContext) jsonrpc.Message {
 	return jsonrpc.Failure(c.RequestID, &e)
 }
 
-// BuildErrorResponse is the response with exactly that code, message and data (S4-76).
-func BuildErrorResponse(id jsonrpc.ID, code int64, message string, data jsontext.Value) jsonrpc.Message {
+// BuildErrorResponse returns an error response with exactly that code, message and data.
+func BuildErrorResponse(id jsonrpc.ID, code int64, message string,
+	data jsontext.Value) jsonrpc.Message {
 	return jsonrpc.Failure(id, &jsonrpc.Error{Code: code, Message: message, Data: data})
 }
 
-// sanitise makes the text of an unknown error fit for a peer: its first line, no control or invisible characters, no credentials,
-// bounded.
+// sanitise makes the text of an unknown error safe for a peer. It keeps the first line, removes
+// control characters, invisible characters and credentials, and cuts the text to MaxDetail bytes.
 func sanitise(text string) string {
 	text, _, _ = strings.Cut(text, "\n")
 	text = strings.Map(func(r rune) rune {

@@ -10,13 +10,13 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Timeout says that no answer came in time.
+// Timeout returns the error of a request that had no answer within the given time.
 func Timeout(after time.Duration) *Error {
 	return &Error{Condition: ConditionTimeout, Message: "no answer within " + after.String()}
 }
 
-// UpstreamLost says that the server went away during the request. MaybeExecuted tells whether it
-// may have acted on it, in which case repeating it is the caller's decision.
+// UpstreamLost returns the error of a request whose server went away. MaybeExecuted says that the
+// server may have acted on the request; the caller then has to decide whether to repeat it.
 func UpstreamLost(server string, maybeExecuted bool, cause error) *Error {
 	message := "server " + shown(server) + " was lost before it received the request"
 	if maybeExecuted {
@@ -30,9 +30,10 @@ func UpstreamLost(server string, maybeExecuted bool, cause error) *Error {
 	}
 }
 
-// UpstreamQuarantined says that the server is not used, until an operator releases it or a probe
-// finds that it works again. MaybeExecuted is as for UpstreamLost: the request may have been there
-// when it was put away.
+// UpstreamQuarantined returns the error of a request to a quarantined server. The host does not use
+// such a server until an operator releases it or a probe succeeds. MaybeExecuted has the same
+// meaning as for UpstreamLost: the server may have received the request before the quarantine
+// began.
 func UpstreamQuarantined(server string, maybeExecuted bool, cause error) *Error {
 	e := &Error{
 		Condition: ConditionUpstreamQuarantined,
@@ -46,23 +47,25 @@ func UpstreamQuarantined(server string, maybeExecuted bool, cause error) *Error 
 	return e
 }
 
-// UpstreamRemoved says that a reload has removed the server from the configuration. Repeating the
-// request does not help, whatever it is. MaybeExecuted is as for UpstreamLost.
+// UpstreamRemoved returns the error of a request whose server was removed by a reload of the
+// configuration. The error is never retryable. MaybeExecuted has the same meaning as for
+// UpstreamLost.
 func UpstreamRemoved(server string, maybeExecuted bool, cause error) *Error {
 	e := &Error{
 		Condition: ConditionUpstreamRemoved,
 		Message:   "server " + shown(server) + " was removed from the configuration",
 		Data:      unfinished(server, maybeExecuted), Cause: cause,
 	}
-	e.Data, _ = splice.Set(e.Data, jsontext.Value("false"), "retryable") // e.Data is an object
+	// e.Data is an object, so Set cannot fail.
+	e.Data, _ = splice.Set(e.Data, jsontext.Value("false"), "retryable")
 	if maybeExecuted {
 		e.Message += "; it may have executed the request"
 	}
 	return e
 }
 
-// Stopping says that the host goes down before the server has answered, empty for a request that no
-// server was chosen for. MaybeExecuted is as for UpstreamLost.
+// Stopping returns the error of a request that the shutdown of the host cuts off. Server is empty
+// if no server was chosen for the request. MaybeExecuted has the same meaning as for UpstreamLost.
 func Stopping(server string, maybeExecuted bool) *Error {
 	message := "the host is stopping; server " + shown(server) + " did not receive the request"
 	switch {
@@ -78,8 +81,9 @@ func Stopping(server string, maybeExecuted bool) *Error {
 	}
 }
 
-// Restarted says that the host was killed during the request, and another that knows no more has
-// taken its place.
+// Restarted returns the error of a request that was in flight when the host was killed. The new
+// host process does not know the server of the request. A server may have executed it, so the error
+// is not retryable.
 func Restarted() *Error {
 	return &Error{
 		Condition: ConditionUpstreamLost,
@@ -88,7 +92,8 @@ func Restarted() *Error {
 	}
 }
 
-// Forgotten says that the host itself lost track of a request in a crash.
+// Forgotten returns the error of a request that the host lost track of in a crash of its own. The
+// server may have executed the request.
 func Forgotten(server string, cause error) *Error {
 	return &Error{
 		Condition: ConditionInternal,
@@ -100,15 +105,16 @@ func Forgotten(server string, cause error) *Error {
 	}
 }
 
-// Unanswered is the error of a request to a server that ended without it, as for its deadline.
-// MaybeExecuted is as for UpstreamLost.
+// Unanswered returns a copy of e for a request that ended without an answer from the server, for
+// example because of its deadline. The copy's data name the server and whether the request is
+// retryable. MaybeExecuted has the same meaning as for UpstreamLost.
 func (e *Error) Unanswered(server string, maybeExecuted bool) *Error {
 	about := *e
 	about.Data = union(unfinished(server, maybeExecuted), e.Data)
 	return &about
 }
 
-// Because adds to an error what is known of its cause.
+// Because returns a copy of e that appends the message of why and adds its data.
 func (e *Error) Because(why *Error) *Error {
 	about := *e
 	about.Message += why.Message
@@ -116,8 +122,9 @@ func (e *Error) Because(why *Error) *Error {
 	return &about
 }
 
-// Cut is the error of a request that ended because of e, as TenantDown. Server is empty for a
-// request that no server was chosen for; maybeExecuted is as for UpstreamLost.
+// Cut returns a copy of e for a request that ended because of e, where e is for example from
+// TenantDown. Server is empty if no server was chosen for the request. MaybeExecuted has the same
+// meaning as for UpstreamLost.
 func (e *Error) Cut(server string, maybeExecuted bool) *Error {
 	about := e.Unanswered(server, maybeExecuted)
 	switch {
@@ -133,8 +140,8 @@ func (e *Error) Cut(server string, maybeExecuted bool) *Error {
 	return about
 }
 
-// reading are the requests that change nothing at a server. tools/call is not among them, whatever
-// the tool says of itself.
+// reading holds the methods that change nothing at a server. It excludes tools/call, whatever
+// annotations the tool has.
 var reading = map[string]bool{
 	"tools/list":               true,
 	"prompts/list":             true,
@@ -145,12 +152,13 @@ var reading = map[string]bool{
 	"completion/complete":      true,
 }
 
-// OnlyReads reports whether a request of that method changes nothing at a server, so that to repeat
-// it is safe.
+// OnlyReads reports whether a request with that method changes nothing at a server, so that it is
+// safe to repeat.
 func OnlyReads(method string) bool { return reading[method] }
 
-// Repeating completes the error of a request of that method which has no answer: it is retryable,
-// even if it was executed, where it only reads.
+// Repeating marks e as retryable if the method only reads, even if the request was executed. The
+// error e must be that of a request with that method that has no answer. Repeating changes e and
+// returns it.
 func (e *Error) Repeating(method string) *Error {
 	if OnlyReads(method) {
 		e.Data = jsontext.Value(
@@ -160,10 +168,11 @@ func (e *Error) Repeating(method string) *Error {
 	return e
 }
 
-// unfinished is the data of a request that has no answer. Retryable says that to repeat it is safe.
+// unfinished returns the data of the error of a request that has no answer. Its member retryable
+// says that the request is safe to repeat.
 func unfinished(server string, maybeExecuted bool) jsontext.Value {
 	d := jsontext.Value(`{"maybeExecuted":`)
-	if server != "" { // it is known which was meant
+	if server != "" { // empty if no server was chosen
 		d = data("server", server)
 		d = append(d[:len(d)-1], `,"maybeExecuted":`...)
 	}
@@ -173,8 +182,8 @@ func unfinished(server string, maybeExecuted bool) jsontext.Value {
 	return append(d, '}')
 }
 
-// UpstreamUnavailable says that the server did not take the request, and may later: after
-// retryAfter, if it has said so.
+// UpstreamUnavailable returns the error of a request that the server refused for now. RetryAfter is
+// the time that the server asked to wait; 0 if the server named none. The request was not executed.
 func UpstreamUnavailable(server string, retryAfter time.Duration, cause error) *Error {
 	return &Error{
 		Condition:  ConditionUpstreamUnavailable,
@@ -185,8 +194,9 @@ func UpstreamUnavailable(server string, retryAfter time.Duration, cause error) *
 	}
 }
 
-// UpstreamInvalid says that the server answered with something that its revision's schema does not
-// allow. It may have executed the request, and would answer a second time as it did.
+// UpstreamInvalid returns the error of a request whose answer violates the schema of the server's
+// revision. The server may have executed the request, and would answer a second attempt in the same
+// way.
 func UpstreamInvalid(server string, cause error) *Error {
 	return &Error{
 		Condition: ConditionUpstreamInvalid,

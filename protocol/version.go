@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Version is one published revision of MCP. The zero Version means that none has been agreed on.
+// Version is one published revision of MCP. The zero Version means that no revision was agreed on.
 type Version uint8
 
-// The revisions, oldest first. Adding one: see the package comment.
+// The revisions, oldest first. The package documentation says how to add one.
 const (
 	V20241105 Version = iota + 1
 	V20250326
@@ -19,27 +19,27 @@ const (
 	versionCount = int(iota)
 )
 
-// Latest is the newest revision, and LatestLegacy the newest one that begins with initialize.
+// Latest is the newest revision. LatestLegacy is the newest revision that begins with initialize.
 const (
 	Latest       = V20260728
 	LatestLegacy = V20251125
 )
 
-// versionNames has a length of its own: a revision without a name does not build.
+// versionNames has a length of its own, so that the build fails if a revision lacks a name.
 var versionNames = [...]string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"}
 
 var _ [versionCount]string = versionNames
 
-// Era tells the two shapes of MCP apart.
+// Era is one of the two generations of MCP, which differ in how a conversation begins.
 type Era uint8
 
 // The eras (2026-07-28 §basic/versioning).
 const (
 	Legacy Era = iota + 1 // a connection begins with initialize and has a state
-	Modern                // every request stands alone and says its revision in _meta
+	Modern                // every request is stateless and names its revision in _meta
 )
 
-// String is the era in one word.
+// String is "legacy", "modern" or "unknown".
 func (e Era) String() string {
 	switch e {
 	case Legacy:
@@ -59,20 +59,21 @@ func Versions() []Version {
 	return all
 }
 
-// GetSupportedVersions lists the names of all revisions, newest first, the order of preference (S4-10).
+// GetSupportedVersions lists the names of all revisions, newest first, which is the order of
+// preference.
 func GetSupportedVersions() []string {
 	names := slices.Clone(versionNames[:])
 	slices.Reverse(names)
 	return names
 }
 
-// ParseVersion finds the revision of that name. It is exact: a date between two revisions names neither.
+// ParseVersion returns the revision with exactly that name, and whether it exists.
 func ParseVersion(name string) (Version, bool) {
 	i := slices.Index(versionNames[:], name)
 	return Version(i + 1), i >= 0
 }
 
-// String is the date that names the revision on the wire, "none" for the zero Version.
+// String is the date that names the revision on the wire; "none" for the zero Version.
 func (v Version) String() string {
 	switch {
 	case v == 0:
@@ -83,7 +84,8 @@ func (v Version) String() string {
 	return fmt.Sprintf("version(%d)", uint8(v))
 }
 
-// Era is the era of the revision. A connection without an agreed revision is a legacy one: modern requests carry theirs.
+// Era returns the era of the revision. The zero Version is legacy, because a modern request always
+// names its revision. An unknown Version is legacy too.
 func (v Version) Era() Era {
 	if v.Has(PerRequestMeta) {
 		return Modern
@@ -91,7 +93,8 @@ func (v Version) Era() Era {
 	return Legacy
 }
 
-// ValidFormat checks that name has the form of a revision, YYYY-MM-DD, with a month and a day that exist in some year (S0-22, S4-129).
+// ValidFormat reports whether name has the form YYYY-MM-DD, with a month from 01 to 12 and a day
+// from 01 to 31.
 func ValidFormat(name string) bool {
 	if len(name) != len("2006-01-02") || name[4] != '-' || name[7] != '-' {
 		return false

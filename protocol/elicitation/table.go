@@ -1,24 +1,25 @@
-// Package elicitation remembers which elicitations were put to whom, so that the news of their
-// completion reaches nobody else (2025-11-25 §client/elicitation, "Completion Notifications for URL
-// Mode Elicitation"). It knows no session and no clock.
+// Package elicitation records which URL elicitation was sent to which owner, so that the
+// notification of its completion reaches nobody else (2025-11-25 §client/elicitation, "Completion
+// Notifications for URL Mode Elicitation"). It knows no session and no clock.
 package elicitation
 
 import "slices"
 
-// Bounds of one Table. A client that makes its server mint ids displaces its own first.
+// The bounds of one Table. A client that causes many elicitations evicts its own oldest ones first.
 const (
 	MaxOwned = 64   // elicitations of one owner
 	MaxAll   = 1024 // elicitations of all owners
-	MaxID    = 256  // bytes of an id; a longer one is not remembered
+	MaxID    = 256  // bytes of an id; a longer id is not recorded
 )
 
-// Asked is who was given an elicitation: the owner's name, and how to reach it.
+// Asked is an owner of an elicitation, with the address to notify it.
 type Asked[T any] struct {
 	Owner string
 	To    T
 }
 
-// Table remembers elicitations by id. The zero Table is empty and ready.
+// Table records elicitations by id. The zero Table is empty and ready to use. It is not safe for
+// concurrent use.
 type Table[T any] struct {
 	rows []row[T] // oldest first
 }
@@ -28,8 +29,9 @@ type row[T any] struct {
 	Asked[T]
 }
 
-// Add notes that owner was given the elicitation id. A server may give one id to several owners.
-// At a bound the oldest elicitation goes: of this owner, or of the owner that has most.
+// Add records that the elicitation id was sent to owner. Several owners may have the same id. At a
+// bound, Add evicts the oldest elicitation of this owner, or of the owner with the most
+// elicitations.
 func (t *Table[T]) Add(id, owner string, to T) {
 	if id == "" || len(id) > MaxID {
 		return
@@ -50,7 +52,7 @@ func (t *Table[T]) Add(id, owner string, to T) {
 	t.rows = append(t.rows, row[T]{id, Asked[T]{owner, to}})
 }
 
-// Take returns everybody who was given the elicitation, and forgets it: it is complete once.
+// Take returns all owners of the elicitation and removes it, because it completes only once.
 func (t *Table[T]) Take(id string) (asked []Asked[T]) {
 	t.drop(func(r row[T]) bool {
 		if r.id == id {
@@ -61,15 +63,16 @@ func (t *Table[T]) Take(id string) (asked []Asked[T]) {
 	return asked
 }
 
-// Forget drops all elicitations of an owner that is gone.
+// Forget removes all elicitations of an owner that is gone.
 func (t *Table[T]) Forget(owner string) {
 	t.drop(func(r row[T]) bool { return r.Owner == owner })
 }
 
-// Len is how many elicitations are remembered.
+// Len is the number of recorded elicitations.
 func (t *Table[T]) Len() int { return len(t.rows) }
 
-// greatest is the owner that has most elicitations; the oldest row decides between equals.
+// greatest returns the owner with the most elicitations. Among equals it is the owner of the oldest
+// one.
 func (t *Table[T]) greatest() (owner string) {
 	owned := map[string]int{}
 	for _, r := range t.rows {

@@ -22,13 +22,13 @@ func TestCompletionReachesWhoWasAsked(t *testing.T) {
 	table.Add("b", "bob", 2)
 	table.Add("both", "alice", 1)
 	table.Add("both", "bob", 2)
-	table.Add("both", "alice", 3) // the same again, at another address
+	table.Add("both", "alice", 3) // the same elicitation again, with another address
 	for _, tt := range []struct {
 		id   string
 		want []string
 	}{
 		{"a", []string{"alice1"}},
-		{"a", nil}, // it is complete once
+		{"a", nil}, // completed already
 		{"unknown", nil},
 		{"", nil},
 		{"both", []string{"bob2", "alice3"}},

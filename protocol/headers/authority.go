@@ -2,15 +2,15 @@ package headers
 
 import "strings"
 
-// ports are those of schemes, which are meant where none is written.
+// ports are the default ports of schemes.
 var ports = map[string]string{"http": "80", "https": "443"}
 
-// Port is the port of a scheme; empty for one that has none here.
+// Port is the default port of http or https. It is empty for any other scheme.
 func Port(scheme string) string { return ports[scheme] }
 
-// Authority is the name and the port of a host, as in Host and Origin, in the form in which they
-// are compared: in small letters, without one dot at the end of the name, which only says that the
-// name is whole (RFC 3986 §3.2.2). The port is empty where none is written.
+// Authority splits a host, as in Host or Origin, into its name and its port, in the form for
+// comparisons. The name is in lower case, without one dot at its end, which only marks the name as
+// fully qualified (RFC 3986 §3.2.2). The port is empty if none is given.
 func Authority(text string) (name, port string) {
 	name = strings.ToLower(text)
 	if i := strings.LastIndexByte(name, ':'); i >= 0 && !strings.HasSuffix(name, "]") {

@@ -10,7 +10,8 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// named says which member of params Mcp-Name mirrors. The last three are of the tasks extension (SEP-2663).
+// named gives the member of params that Mcp-Name mirrors. The last three methods belong to the
+// tasks extension (SEP-2663).
 var named = map[string]string{
 	"tools/call":     "name",
 	"prompts/get":    "name",
@@ -20,19 +21,23 @@ var named = map[string]string{
 	"tasks/cancel":   "taskId",
 }
 
-// Request is a modern message with what is needed to mirror it.
+// Request is a modern message with the information about its mirrored fields.
 type Request struct {
 	Method string
 	Params jsontext.Value
-	// Free says that the specification asks no fields of the message: of a notification, and of whatever is of the legacy era. One that is
-	// there must be true: somebody on the way may have believed it.
+	// Free says that the specification requires no fields for the message, which is a notification or
+	// of the legacy era. A field that is present must still agree with the body, because a proxy may
+	// have relied on it.
 	Free bool
-	// Mirrored is what the schema of the tool asks for, of tools/call; nil when the schema is not known.
+	// Mirrored lists the arguments to mirror of a tools/call. It is nil if the schema of the tool is
+	// unknown.
 	Mirrored []Mirror
 }
 
-// Fields are the fields to send with the request. An argument that is absent or null has none, and neither has one that no field can
-// say: the server will refuse it for its type. The error, a protocol.Error, is about a value of more than MaxValue bytes.
+// Fields returns the fields to send with the request. An absent or null argument has no field. An
+// argument of a type that no field can represent has none either, because the server will refuse it
+// for its type. The error is a *protocol.Error with ConditionTooLarge if a value exceeds MaxValue
+// bytes.
 func (r Request) Fields() ([]Field, error) {
 	fields := make([]Field, 1, 2+len(r.Mirrored))
 	fields[0] = Field{Method, r.Method}
@@ -53,8 +58,10 @@ func (r Request) Fields() ([]Field, error) {
 	return fields, nil
 }
 
-// Check reports, as protocol.HeaderMismatch, the first field that is missing, cannot be read or says other than the body. Fields of
-// arguments that the tool does not mirror are ignored: they may be for others on the way.
+// Check returns a protocol.HeaderMismatch for the first field that is missing, malformed, or
+// different from the body. It ignores the fields of arguments that the tool does not mirror,
+// because they may be for a proxy. In a request from a web page, which has the field Origin, the
+// fields of arguments may be missing.
 func (r Request) Check(get Lookup) error {
 	method, there, err := one(get, Method)
 	switch {
@@ -80,7 +87,7 @@ func (r Request) Check(get Lookup) error {
 
 func (r Request) checkName(get Lookup) error {
 	if _, has := named[r.Method]; !has {
-		return nil // nothing in the body could contradict it
+		return nil // the body has no name to compare with
 	}
 	value, there, err := one(get, Name)
 	if err != nil {
@@ -92,7 +99,7 @@ func (r Request) checkName(get Lookup) error {
 	name, ok := r.name()
 	switch {
 	case !there && !ok:
-		return nil // if there is no name, params will be refused for that
+		return nil // params without a name are refused elsewhere
 	case !there:
 		return protocol.HeaderMismatch(Name, "missing")
 	}
@@ -133,15 +140,16 @@ func checkParam(get Lookup, field string, v jsontext.Value) error {
 	return nil
 }
 
-// fromPage reports whether a request is a web page's, for which browsers send Origin. The
-// specification has a server refuse a request that lacks the field of an argument (2026-07-28
+// fromPage reports whether a web page sent the request, for which browsers set Origin. The
+// specification requires a server to refuse a request without the field of an argument (2026-07-28
 // §basic/transports/streamable-http, "Server Behavior for Custom Headers"). The official
-// TypeScript SDK sends none in a browser, where it cannot know which names a preflight allows, so
-// pages are exempt (docs/adr/0033). The server of the tool gets all fields: they are made from
-// the arguments.
+// TypeScript SDK sends no such fields in a browser, because it cannot know which names a preflight
+// allows. Requests of pages are therefore exempt (docs/adr/0033). The server of the tool still
+// receives all fields, which the host makes from the arguments.
 func fromPage(get Lookup) bool { return len(get("Origin")) > 0 }
 
-// name is what Mcp-Name mirrors, if the method has such a thing and params hold it.
+// name returns the value that Mcp-Name mirrors. It returns false if the method has no such value or
+// params lack it.
 func (r Request) name() (string, bool) {
 	member, ok := named[r.Method]
 	if !ok {
@@ -150,8 +158,8 @@ func (r Request) name() (string, bool) {
 	return splice.GetString(r.Params, member)
 }
 
-// arguments are those that are mirrored, in the order of Mirrored, empty where there is none. They may be megabytes, so one look finds
-// all of them.
+// arguments returns the mirrored arguments in the order of Mirrored; absent ones are empty. The
+// params may be megabytes long, so one pass finds all arguments.
 func (r Request) arguments() []jsontext.Value {
 	if len(r.Mirrored) == 0 {
 		return nil
@@ -165,7 +173,8 @@ func (r Request) arguments() []jsontext.Value {
 	return found
 }
 
-// gather looks for the arguments of these numbers, all of whose paths lead to that object.
+// gather finds the arguments with these indexes. The first depth names of their paths lead to
+// object.
 func (r Request) gather(found []jsontext.Value, numbers []int, object jsontext.Value, depth int) {
 	for m := range splice.Members(object) {
 		var below []int
@@ -185,7 +194,8 @@ func (r Request) gather(found []jsontext.Value, numbers []int, object jsontext.V
 	}
 }
 
-// render is the text of an argument, if a field can say it: a string, a boolean, or an integer that is exact everywhere.
+// render returns the text of an argument if a field can represent it: a string, a boolean, or an
+// integer that every peer represents exactly.
 func render(v jsontext.Value) (string, bool) {
 	switch v.Kind() {
 	case '"':
@@ -199,7 +209,8 @@ func render(v jsontext.Value) (string, bool) {
 	return "", false
 }
 
-// says reports whether the text of a field says the argument v. Integers are compared as numbers: 42.0 says 42.
+// says reports whether the text of a field equals the argument v. Integers are compared by value:
+// 42.0 equals 42.
 func says(text string, v jsontext.Value) bool {
 	want, ok := render(v)
 	if ok && v.Kind() == '0' {
@@ -209,7 +220,7 @@ func says(text string, v jsontext.Value) bool {
 	return ok && text == want
 }
 
-// one is the value of a field that may be there once.
+// one returns the value of a field that may occur only once.
 func one(get Lookup, name string) (value string, there bool, err error) {
 	switch values := get(name); len(values) {
 	case 0:

@@ -11,29 +11,30 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// annotation is the keyword of a schema by which a tool asks for an argument to be mirrored.
+// annotation is the keyword by which a tool's schema asks for a header field for an argument.
 const annotation = "x-mcp-header"
 
-// Mirror is one argument that a tool wants mirrored.
+// Mirror is one argument that the tool asks to copy into a header field.
 type Mirror struct {
-	Path []string // names of nested properties, from arguments down
-	Name string   // what completes Param, as the tool spells it
-	Type string   // string, integer or boolean
+	Path []string // names of nested properties, starting below arguments
+	Name string   // the rest of the field name after Param, as the tool spells it
+	Type string   // "string", "integer" or "boolean"
 }
 
-// types are those that can be mirrored. A number is none of them: its text is not the same everywhere.
+// types lists the types that can be mirrored. It excludes number, whose text differs between
+// implementations.
 var types = []string{"string", "integer", "boolean"}
 
-// place says where the schemas are within the value of a keyword.
+// place says where the value of a keyword contains schemas.
 type place uint8
 
 const (
-	itself place = iota + 1 // the value is one, or an array of them
-	values                  // the members of the value are
+	itself place = iota + 1 // the value is a schema or an array of schemas
+	values                  // the members of the value are schemas
 )
 
-// places are the keywords of JSON Schema 2020-12, and of its predecessors, under which there are schemas. Anything else, as default or
-// enum, holds data.
+// places lists the keywords of JSON Schema 2020-12 and its predecessors that contain schemas. Other
+// keywords, for example default or enum, contain data.
 var places = map[string]place{
 	"$defs":                 values,
 	"additionalItems":       itself,
@@ -59,8 +60,9 @@ var places = map[string]place{
 	"unevaluatedProperties": itself,
 }
 
-// Mirrors lists what the inputSchema of a tool wants mirrored, in its order. An error says which of the five rules an annotation breaks
-// (2026-07-28 §basic/transports/streamable-http); an HTTP client must then leave the whole tool out.
+// Mirrors lists the arguments that a tool's inputSchema asks to mirror, in its order. The error
+// names the rule that an annotation violates (2026-07-28 §basic/transports/streamable-http). An
+// HTTP client must then leave out the whole tool.
 func Mirrors(inputSchema jsontext.Value) ([]Mirror, error) {
 	if !annotated(inputSchema) {
 		return nil, nil
@@ -72,14 +74,16 @@ func Mirrors(inputSchema jsontext.Value) ([]Mirror, error) {
 	return w.found, nil
 }
 
-// annotated is a quick look: most schemas have no annotation. One whose name is written with escapes is looked for in full.
+// annotated is a quick test, because most schemas have no annotation. An escape in the schema could
+// spell an annotation, so it leads to the full search.
 func annotated(schema jsontext.Value) bool {
 	return bytes.Contains(schema, []byte(annotation)) || bytes.IndexByte(schema, '\\') >= 0
 }
 
 type walker struct{ found []Mirror }
 
-// schema looks for annotations in the schema of the property at the path. Plain means that only properties led there.
+// schema searches for annotations in the schema of the property at the path. Plain says that the
+// path leads only through properties.
 func (w *walker) schema(schema jsontext.Value, path []string, plain bool, depth int) error {
 	if depth > MaxDepth {
 		return fmt.Errorf("the schema is deeper than %d", MaxDepth)
@@ -106,7 +110,7 @@ func (w *walker) schema(schema jsontext.Value, path []string, plain bool, depth 
 	return nil
 }
 
-// schemas goes through those in the value of a keyword.
+// schemas iterates over the schemas in the value of a keyword.
 func schemas(v jsontext.Value, where place) func(yield func(string, jsontext.Value) bool) {
 	return func(yield func(string, jsontext.Value) bool) {
 		switch {
@@ -128,7 +132,7 @@ func schemas(v jsontext.Value, where place) func(yield func(string, jsontext.Val
 	}
 }
 
-// annotation checks one against the rules and notes it.
+// annotation checks one annotation against the rules and records it.
 func (w *walker) annotation(schema, value jsontext.Value, path []string, plain bool) error {
 	at := strings.Join(path, ".")
 	name, ok := splice.Unquote(value)
@@ -139,7 +143,8 @@ func (w *walker) annotation(schema, value jsontext.Value, path []string, plain b
 	case !plain || len(path) == 0:
 		return fmt.Errorf("%s %q stands where not only properties lead", annotation, name)
 	case !slices.Contains(types, kind):
-		return fmt.Errorf("%s %q is for a string, integer or boolean, and %q is none", annotation, name, at)
+		return fmt.Errorf("%s %q is for a string, integer or boolean, and %q is none",
+			annotation, name, at)
 	case slices.ContainsFunc(w.found, func(m Mirror) bool { return strings.EqualFold(m.Name, name) }):
 		return fmt.Errorf("%s %q is there twice", annotation, name)
 	case len(w.found) == MaxParams:
@@ -149,7 +154,8 @@ func (w *walker) annotation(schema, value jsontext.Value, path []string, plain b
 	return nil
 }
 
-// token reports that name is one of RFC 9110 §5.6.2, which what follows Mcp-Param- must be.
+// token reports whether name is a token of RFC 9110 §5.6.2, as the rest of a field name after
+// Mcp-Param- must be.
 func token(name string) bool {
 	for i := range len(name) {
 		switch c := name[i]; {

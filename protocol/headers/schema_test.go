@@ -11,7 +11,9 @@ import (
 )
 
 func TestMirrors(t *testing.T) {
-	annotated := func(inner string) string { return `{"type":"object","properties":{"a":` + inner + `}}` }
+	annotated := func(inner string) string {
+		return `{"type":"object","properties":{"a":` + inner + `}}`
+	}
 	many := strings.Builder{}
 	for i := range headers.MaxParams + 1 {
 		fmt.Fprintf(&many, `"p%d":{"type":"string","x-mcp-header":"H%d"},`, i, i)
@@ -20,12 +22,16 @@ func TestMirrors(t *testing.T) {
 		{``, "[]"},
 		{`{"type":"object"}`, "[]"},
 		{schema, "[{[region] Region string} {[limits rows] Rows integer} {[dry] Dry-Run boolean}]"},
-		{annotated(`{"type":"string","x-mcp-header":"!#$%&'*+-.^_` + "`" + `|~09azAZ"}`), "[{[a] !#$%&'*+-.^_`|~09azAZ string}]"},
+		{annotated(`{"type":"string","x-mcp-header":"!#$%&'*+-.^_` + "`" + `|~09azAZ"}`),
+			"[{[a] !#$%&'*+-.^_`|~09azAZ string}]"},
 		{annotated(`{"type":"string","x\u002dmcp-header":"X"}`), "[{[a] X string}]"},
 		{annotated(`{"$ref":"#/$defs/d","type":"string","x-mcp-header":"X"}`), "[{[a] X string}]"},
-		// Data and names are no annotations.
-		{annotated(`{"default":{"x-mcp-header":""},"enum":[{"x-mcp-header":""}],"examples":[{"properties":{"x-mcp-header":""}}]}`), "[]"},
-		{`{"properties":{"x-mcp-header":{"type":"number"},"items":{"type":"string","x-mcp-header":"X"}}}`, "[{[items] X string}]"},
+		// Data and property names are not annotations.
+		{
+			annotated(`{"default":{"x-mcp-header":""},"enum":[{"x-mcp-header":""}],"examples":[{"properties":{"x-mcp-header":""}}]}`), "[]",
+		},
+		{`{"properties":{"x-mcp-header":{"type":"number"},"items":{"type":"string","x-mcp-header":"X"}}}`,
+			"[{[items] X string}]"},
 		// Rule 1: a token.
 		{annotated(`{"type":"string","x-mcp-header":""}`), "is not a token"},
 		{annotated(`{"type":"string","x-mcp-header":"a b"}`), "is not a token"},
@@ -34,8 +40,10 @@ func TestMirrors(t *testing.T) {
 		{annotated(`{"type":"string","x-mcp-header":"a\r\nb"}`), "is not a token"},
 		{annotated(`{"type":"string","x-mcp-header":7}`), "is not a token"},
 		{annotated(`{"type":"string","x-mcp-header":null}`), "is not a token"},
-		// Rule 2: unique whatever the case.
-		{`{"properties":{"a":{"type":"string","x-mcp-header":"X"},"b":{"properties":{"c":{"type":"string","x-mcp-header":"x"}}}}}`, "is there twice"},
+		// Rule 2: unique regardless of case.
+		{
+			`{"properties":{"a":{"type":"string","x-mcp-header":"X"},"b":{"properties":{"c":{"type":"string","x-mcp-header":"x"}}}}}`, "is there twice",
+		},
 		// Rule 3: the type.
 		{annotated(`{"type":"number","x-mcp-header":"X"}`), "is none"},
 		{annotated(`{"type":"object","x-mcp-header":"X"}`), "is none"},
@@ -43,10 +51,11 @@ func TestMirrors(t *testing.T) {
 		{annotated(`{"type":"null","x-mcp-header":"X"}`), "is none"},
 		{annotated(`{"type":["string","null"],"x-mcp-header":"X"}`), "is none"},
 		{annotated(`{"x-mcp-header":"X"}`), "is none"},
-		// Rule 5: only properties lead there.
+		// Rule 5: only properties lead to the annotation.
 		{`{"type":"string","x-mcp-header":"X"}`, "not only properties"},
 		{annotated(`{"items":{"type":"string","x-mcp-header":"X"}}`), "not only properties"},
-		{annotated(`{"items":{"properties":{"b":{"type":"string","x-mcp-header":"X"}}}}`), "not only properties"},
+		{annotated(`{"items":{"properties":{"b":{"type":"string","x-mcp-header":"X"}}}}`),
+			"not only properties"},
 		{annotated(`{"prefixItems":[{"type":"string","x-mcp-header":"X"}]}`), "not only properties"},
 		{`{"oneOf":[{"properties":{"a":{"type":"string","x-mcp-header":"X"}}}]}`, "not only properties"},
 		{`{"anyOf":[{"type":"string","x-mcp-header":"X"}]}`, "not only properties"},
@@ -60,7 +69,8 @@ func TestMirrors(t *testing.T) {
 		{`{"additionalProperties":{"type":"string","x-mcp-header":"X"}}`, "not only properties"},
 		// Bounds.
 		{`{"properties":{` + strings.TrimSuffix(many.String(), ",") + `}}`, "more than 64"},
-		{strings.Repeat(`{"properties":{"a":`, 70) + `{"x-mcp-header":1}` + strings.Repeat(`}}`, 70), "deeper than 64"},
+		{strings.Repeat(`{"properties":{"a":`, 70) + `{"x-mcp-header":1}` + strings.Repeat(`}}`, 70),
+			"deeper than 64"},
 	} {
 		found, err := headers.Mirrors(jsontext.Value(tc.schema))
 		got := fmt.Sprint(found)
@@ -73,7 +83,7 @@ func TestMirrors(t *testing.T) {
 	}
 }
 
-// FuzzMirrors reads any schema without a panic, and finds no more than the bound.
+// FuzzMirrors reads arbitrary schemas without a panic, and finds no more mirrors than the bound.
 func FuzzMirrors(f *testing.F) {
 	f.Add([]byte(schema))
 	f.Add([]byte(`{"oneOf":[{"x-mcp-header":""}],"$defs":{"a":{"x-mcp-header":"X"}}}`))

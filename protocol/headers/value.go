@@ -8,21 +8,22 @@ import (
 	"unicode/utf8"
 )
 
-// The marks around a value in base64. They are exact: in any other spelling the text stands for itself.
+// The marks around a base64 value. They match exactly; any other spelling is plain text.
 const (
 	opening = "=?base64?"
 	closing = "?="
 )
 
-// Why a value cannot be read.
+// The reasons why a value cannot be decoded.
 var (
 	errCharacter = errors.New("holds a character that it may not")
 	errBase64    = errors.New("is not base64")
 	errUTF8      = errors.New("is not UTF-8")
 )
 
-// Encode is text as the value of a field: as it is, or in base64 if it holds anything but printable ASCII, begins or ends with a space,
-// or looks like base64 itself. A tab is encoded wherever it stands.
+// Encode returns text as the value of a field. It returns the text unchanged if that consists of
+// printable ASCII. It uses base64 if the text contains other characters, begins or ends with a
+// space, or looks like a base64 value itself. A text with a tab always uses base64.
 func Encode(text string) string {
 	if plain(text) {
 		return text
@@ -40,8 +41,8 @@ func plain(text string) bool {
 	return !edges && !(strings.HasPrefix(text, opening) && strings.HasSuffix(text, closing))
 }
 
-// Decode is the text that a value stands for. Space around the value is not part of it. Base64 is read strictly: the standard alphabet,
-// padded, no line breaks and no bits beyond the last byte.
+// Decode returns the text of a value. Space around the value is not part of it. Base64 is strict:
+// the standard alphabet, padding, no line breaks, and no bits beyond the last byte.
 func Decode(value string) (string, error) {
 	value = strings.Trim(value, " \t")
 	for i := range len(value) {
@@ -66,10 +67,11 @@ func Decode(value string) (string, error) {
 	return string(text), nil
 }
 
-// far is an exponent beyond every number that is read exactly.
+// far is an exponent larger than that of any number that is represented exactly.
 const far = 1 << 20
 
-// integer reads a JSON number whose value is whole and at most MaxInteger: 42, 42.0, 420e-1.
+// integer reads a JSON number whose value is a whole number of at most MaxInteger: 42, 42.0,
+// 420e-1.
 func integer(number string) (int64, bool) {
 	digits, negative := strings.CutPrefix(number, "-")
 	digits, power, hasPower := cutPower(digits)
@@ -94,7 +96,7 @@ func integer(number string) (int64, bool) {
 			exponent = -exponent
 		}
 	}
-	// The value is all × 10^exponent, all without zeros at its end.
+	// The value is all × 10^exponent, where all has no zeros at its end.
 	all := strings.TrimLeft(whole+fraction, "0")
 	exponent -= len(fraction)
 	trimmed := strings.TrimRight(all, "0")
@@ -105,7 +107,7 @@ func integer(number string) (int64, bool) {
 	case exponent < 0 || len(trimmed)+exponent > len("9007199254740991"):
 		return 0, false
 	}
-	n, _ := strconv.ParseInt(trimmed+strings.Repeat("0", exponent), 10, 64) // sixteen digits at most
+	n, _ := strconv.ParseInt(trimmed+strings.Repeat("0", exponent), 10, 64) // at most sixteen digits
 	if n > MaxInteger {
 		return 0, false
 	}
@@ -122,7 +124,7 @@ func cutPower(number string) (digits, power string, ok bool) {
 	return number, "", false
 }
 
-// decimal reports that text is one digit or more.
+// decimal reports whether text consists of one or more digits.
 func decimal(text string) bool {
 	for i := range len(text) {
 		if text[i] < '0' || text[i] > '9' {

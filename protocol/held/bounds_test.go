@@ -14,12 +14,16 @@ import (
 	"mcpd/protocol/mrtr"
 )
 
-// Bounds: as many questions as one result may have are asked at once, more are rejected; a server that asks for ever is stopped.
+// A result has up to MaxInputs questions, and further ones are rejected. A server that asks
+// endlessly is stopped.
 func TestBounds(t *testing.T) {
-	call := held.New(held.Request{Sink: 1, Capabilities: everyone}, held.Options{Version: protocol.V20260728, Method: "tools/call"})
+	call := held.New(held.Request{Sink: 1, Capabilities: everyone}, held.Options{
+		Version: protocol.V20260728, Method: "tools/call",
+	})
 	published, rejected := 0, 0
 	for i := range mrtr.MaxInputs + 1 {
-		for _, e := range call.Step(start, held.Event{Op: held.Ask, ID: jsonrpc.IntID(uint64(i)), Method: "roots/list"}) {
+		for _, e := range call.Step(start,
+			held.Event{Op: held.Ask, ID: jsonrpc.IntID(uint64(i)), Method: "roots/list"}) {
 			switch {
 			case e.Do == held.Publish:
 				published = len(e.Inputs)
@@ -33,9 +37,13 @@ func TestBounds(t *testing.T) {
 	}
 	rounds := 1
 	for call.Phase() == held.Published {
-		retry := held.Event{Op: held.Retry, Round: call.Round(), Request: held.Request{Sink: held.Sink(rounds + 1), Capabilities: everyone}}
+		retry := held.Event{
+			Op: held.Retry, Round: call.Round(),
+			Request: held.Request{Sink: held.Sink(rounds + 1), Capabilities: everyone},
+		}
 		effects := call.Step(start, retry)
-		if last := effects[0]; call.Phase() != held.Published && (last.Do != held.Deliver || last.Err == nil || last.Sink != retry.Request.Sink) {
+		if last := effects[0]; call.Phase() != held.Published &&
+			(last.Do != held.Deliver || last.Err == nil || last.Sink != retry.Request.Sink) {
 			t.Errorf("got %+v", effects)
 		}
 		rounds++
@@ -45,14 +53,23 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// BenchmarkRound is one question with all that belongs to it.
+// BenchmarkRound measures a call with one question.
 func BenchmarkRound(b *testing.B) {
-	ask := held.Event{Op: held.Ask, ID: jsonrpc.IntID(1), Method: questions[0].method, Params: jsontext.Value(questions[0].params)}
-	retry := held.Event{Op: held.Retry, Request: held.Request{Sink: 2, Capabilities: everyone}, Round: 1}
-	retry.Answers.Responses = []mrtr.Response{{Key: "elicit-1", Value: jsontext.Value(questions[0].answer)}}
+	ask := held.Event{
+		Op: held.Ask, ID: jsonrpc.IntID(1), Method: questions[0].method,
+		Params: jsontext.Value(questions[0].params),
+	}
+	retry := held.Event{
+		Op: held.Retry, Request: held.Request{Sink: 2, Capabilities: everyone}, Round: 1,
+	}
+	retry.Answers.Responses = []mrtr.Response{
+		{Key: "elicit-1", Value: jsontext.Value(questions[0].answer)},
+	}
 	b.ReportAllocs()
 	for b.Loop() {
-		call := held.New(held.Request{Sink: 1, Capabilities: everyone}, held.Options{Version: protocol.V20260728, Method: "tools/call"})
+		call := held.New(held.Request{Sink: 1, Capabilities: everyone}, held.Options{
+			Version: protocol.V20260728, Method: "tools/call",
+		})
 		call.Step(start, ask)
 		call.Step(start.Add(held.Window), held.Event{Op: held.Expire})
 		call.Step(start.Add(time.Second), retry)
@@ -63,17 +80,21 @@ func BenchmarkRound(b *testing.B) {
 	}
 }
 
-// BenchmarkPlain is a call whose server asks nothing, which most are.
+// BenchmarkPlain measures a call whose server asks no question, as most calls.
 func BenchmarkPlain(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		call := held.New(held.Request{Sink: 1, Capabilities: everyone}, held.Options{Version: protocol.V20260728, Method: "tools/call"})
+		call := held.New(held.Request{Sink: 1, Capabilities: everyone}, held.Options{
+			Version: protocol.V20260728, Method: "tools/call",
+		})
 		call.Step(start, held.Event{Op: held.Finish, Result: jsontext.Value(`{}`)})
 	}
 }
 
 func Example() {
-	call := held.New(held.Request{Sink: 1, Capabilities: everyone}, held.Options{Version: protocol.V20260728, Method: "tools/call"})
+	call := held.New(held.Request{Sink: 1, Capabilities: everyone}, held.Options{
+		Version: protocol.V20260728, Method: "tools/call",
+	})
 	show := func(effects []held.Effect) {
 		for _, e := range effects {
 			switch e.Do {
@@ -90,7 +111,9 @@ func Example() {
 	show(call.Step(now, held.Event{Op: held.Ask, ID: jsonrpc.IntID(7), Method: "roots/list"}))
 	now = now.Add(held.Window)
 	show(call.Step(now, held.Event{Op: held.Expire})) // the timer that Arm has set
-	retry := held.Event{Op: held.Retry, Request: held.Request{Sink: 2, Capabilities: everyone}, Round: 1}
+	retry := held.Event{
+		Op: held.Retry, Request: held.Request{Sink: 2, Capabilities: everyone}, Round: 1,
+	}
 	retry.Answers.Responses = []mrtr.Response{{Key: "roots-1", Value: jsontext.Value(`{"roots":[]}`)}}
 	show(call.Step(now, retry))
 	show(call.Step(now, held.Event{Op: held.Finish, Result: jsontext.Value(`{"content":[]}`)}))

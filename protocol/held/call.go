@@ -10,41 +10,44 @@ import (
 	"mcpd/protocol/mrtr"
 )
 
-// Options of a call.
+// Options are the settings of a call.
 type Options struct {
-	Version protocol.Version // of the client
-	Method  string           // of the call; only what mrtr.MayAsk names can ask
-	Window  time.Duration    // 0 for the constant of that name
-	TTL     time.Duration    // how long a client may take to come back; 0 for protocol.ParkTimeout
+	Version protocol.Version // revision of the client
+	Method  string           // of the call; only a method of mrtr.MayAsk permits questions
+	Window  time.Duration    // time to wait for further questions; 0 for Window, 30 ms
+	TTL     time.Duration    // time for the client's retry; 0 for protocol.ParkTimeout, 5 minutes
 }
 
-// Call is one call. It is made by New; its methods are for one goroutine at a time.
+// Call is the state machine of one held call. Create it with New. It is not safe for concurrent
+// use.
 type Call struct {
 	version     protocol.Version
 	method      string
 	window, ttl time.Duration
 
 	phase    Phase
-	sink     Sink // the open request of the client; 0 for none
+	sink     Sink // the client's open request; 0 for none
 	client   protocol.ClientCapabilities
-	progress bool                // that request wants progress
-	latest   jsontext.Value      // progress that no request was there to hear
-	round    uint32              // of the last result that asked; 0 before the first
+	progress bool                // the open request wants progress
+	latest   jsontext.Value      // the latest progress that no request received
+	round    uint32              // number of the last input_required result; 0 before the first
 	pending  []question          // oldest first
-	asked    [mrtr.Roots + 1]int // so that keys differ
+	asked    [mrtr.Roots + 1]int // number of questions by kind, for unique keys
 	result   jsontext.Value      // Parked: the outcome
 	err      error
 
-	now       time.Time // of the step
-	until     time.Time // when the last state that was given out expires; zero before the first
-	due       time.Time // of the phase: end of the window, of the client's time, or of remembering; zero for none
-	reassure  time.Time // Published: when to reassure; zero for never
-	armed     time.Time // what the timer was last set to; zero when it is not set
+	now   time.Time // time of the current step
+	until time.Time // expiry of the last state; zero before the first
+	// due is the end of the current phase: of the window, or of the client's time for a retry. It is
+	// zero for none.
+	due       time.Time
+	reassure  time.Time // Published: time of the next progress; zero for none
+	armed     time.Time // time to which the timer is set; zero when it is not set
 	forgotten bool
 	effects   []Effect
 }
 
-// New is a call that has just been sent to the server for the client's request.
+// New returns a call that was just sent to the server for the client's request.
 func New(request Request, o Options) *Call {
 	if o.Window == 0 {
 		o.Window = Window
@@ -58,16 +61,16 @@ func New(request Request, o Options) *Call {
 	}
 }
 
-// Phase is where the call is.
+// Phase is the state of the call.
 func (c *Call) Phase() Phase { return c.phase }
 
-// Round is the number of the last result that asked the client, 0 before the first.
+// Round is the number of the last input_required result; 0 before the first.
 func (c *Call) Round() uint32 { return c.round }
 
-// Waiting is how many questions of the server have no answer.
+// Waiting is the number of questions from the server without an answer.
 func (c *Call) Waiting() int { return len(c.pending) }
 
-// Kept is how many bytes the call keeps: questions, progress that nobody has heard, and a result.
+// Kept is the number of bytes that the call holds: questions, undelivered progress, and a result.
 func (c *Call) Kept() int {
 	n := len(c.latest) + len(c.result)
 	for i := range c.pending {
@@ -76,8 +79,9 @@ func (c *Call) Kept() int {
 	return n
 }
 
-// Step takes an event and returns what to do, in order. The effects are valid until the next call. What is due happens first, so a timer
-// that is late lets nothing pass that comes too late.
+// Step takes an event and returns its effects, in order. It first handles time-outs that are due,
+// so that an event after the time-out counts as too late even if the timer fires late. The effects
+// are valid until the next call of Step.
 func (c *Call) Step(now time.Time, in Event) []Effect {
 	clear(c.effects)
 	c.effects = c.effects[:0]
@@ -112,7 +116,7 @@ func (c *Call) Step(now time.Time, in Event) []Effect {
 
 func (c *Call) do(e Effect) { c.effects = append(c.effects, e) }
 
-// question is a request of the server. The same id again is the same request.
+// question handles a request of the server. A repeated id is the same request.
 func (c *Call) question(in Event) {
 	if slices.ContainsFunc(c.pending, func(q question) bool { return q.id == in.ID }) {
 		return
@@ -134,7 +138,8 @@ func (c *Call) question(in Event) {
 	}
 }
 
-// withdraw drops a question that the server itself cancelled. Its key stays used: an answer to it will be ignored.
+// withdraw drops a question that the server cancelled. Its key is not used again, so a late answer
+// is ignored.
 func (c *Call) withdraw(in Event) {
 	c.pending = slices.DeleteFunc(c.pending, func(q question) bool { return q.id == in.ID })
 	if c.phase == Collecting && len(c.pending) == 0 {
@@ -142,10 +147,12 @@ func (c *Call) withdraw(in Event) {
 	}
 }
 
-// publish asks the client everything that is pending, which ends its open request.
+// publish sends all pending questions to the client, which ends its open request.
 func (c *Call) publish() {
 	if c.round == MaxRounds {
-		c.abort(&protocol.Error{Condition: protocol.ConditionInternal, Message: "the server asks too often"})
+		c.abort(&protocol.Error{
+			Condition: protocol.ConditionInternal, Message: "the server asks too often",
+		})
 		return
 	}
 	inputs := c.inputs()
@@ -157,7 +164,7 @@ func (c *Call) publish() {
 	c.sink = 0
 }
 
-// inputs are all pending questions, which the client is asked from now on.
+// inputs returns all pending questions and marks them as published.
 func (c *Call) inputs() []mrtr.Input {
 	inputs := make([]mrtr.Input, len(c.pending))
 	for i := range c.pending {
@@ -167,8 +174,9 @@ func (c *Call) inputs() []mrtr.Input {
 	return inputs
 }
 
-// retry is the client coming back. Only the last round can be answered, and only once: another one, or the same while its answers are
-// being worked on, is refused.
+// retry handles a retry of the client. A retry is valid only for the last round, and only once. A
+// retry for another round is refused, and so is a second one while the server works on the answers
+// of the first.
 func (c *Call) retry(in Event) {
 	open := c.phase == Published || c.phase == Parked
 	if !open || in.Round != c.round {
@@ -182,7 +190,8 @@ func (c *Call) retry(in Event) {
 	}
 	for _, q := range c.pending {
 		if v, ok := in.Answers.Get(q.input.Key); ok && q.published && !q.kind.Fits(v) {
-			err := protocol.InvalidParams("inputResponses." + q.input.Key + " is no answer to " + q.kind.Method())
+			err := protocol.InvalidParams("inputResponses." + q.input.Key + " is no answer to " +
+				q.kind.Method())
 			c.do(Effect{Do: Refuse, Sink: in.Request.Sink, Err: err})
 			return
 		}
@@ -198,8 +207,9 @@ func (c *Call) retry(in Event) {
 	}
 }
 
-// settle answers a question as the retry says. One that it leaves out stays. One for which the client does not declare the capability any
-// more is declined, whatever it says.
+// settle answers a question from the retry, and reports whether it did. A question without an
+// answer stays pending. A question is declined, regardless of its answer, if the retry no longer
+// declares the capability.
 func (c *Call) settle(q question, answers mrtr.Retry) bool {
 	if c.allowed(q.input.Method, q.input.Params) != nil {
 		c.give(q, true)
@@ -212,7 +222,7 @@ func (c *Call) settle(q question, answers mrtr.Retry) bool {
 	return ok
 }
 
-// report passes progress on, or keeps the latest for a request that wants it.
+// report passes progress on. If no open request wants progress, it stores the latest one.
 func (c *Call) report(params jsontext.Value) {
 	switch {
 	case c.phase == Parked, c.phase.Over():
@@ -224,7 +234,7 @@ func (c *Call) report(params jsontext.Value) {
 	}
 }
 
-// finish is the server's answer to the call, which makes its questions void.
+// finish handles the server's answer to the call, which ends all open questions.
 func (c *Call) finish(in Event) {
 	switch c.phase {
 	case Running, Collecting:
@@ -236,7 +246,7 @@ func (c *Call) finish(in Event) {
 	}
 }
 
-// lose is the server's end. An outcome that is here already does not need it.
+// lose handles the loss of the server. It has no effect if the outcome has arrived.
 func (c *Call) lose(err error) {
 	if c.phase == Parked || c.phase.Over() {
 		return
@@ -247,7 +257,7 @@ func (c *Call) lose(err error) {
 	c.end(Lost)
 }
 
-// abort ends the call from here.
+// abort ends the call on behalf of the host.
 func (c *Call) abort(err error) {
 	if c.phase.Over() {
 		return
@@ -258,7 +268,8 @@ func (c *Call) abort(err error) {
 	c.abandon(Expired)
 }
 
-// abandon ends a call whose server may still be at it: its questions are answered and it is told.
+// abandon ends a call on which the server may still work. It answers the server's questions and,
+// unless the server has answered the call, cancels the call.
 func (c *Call) abandon(as Phase) {
 	for _, q := range c.pending {
 		c.give(q, false)

@@ -19,40 +19,47 @@ import (
 var (
 	start    = time.Unix(1_800_000_000, 0)
 	everyone = func() protocol.ClientCapabilities {
-		c, err := protocol.ParseClientCapabilities(jsontext.Value(`{"elicitation":{},"sampling":{},"roots":{}}`))
+		c, err := protocol.ParseClientCapabilities(
+			jsontext.Value(`{"elicitation":{},"sampling":{},"roots":{}}`),
+		)
 		if err != nil {
 			panic(err)
 		}
 		return c
 	}()
-	// questions, with an answer that fits.
+	// questions, each with a valid answer
 	questions = []struct{ method, params, answer string }{
-		{"elicitation/create", `{"message":"m","requestedSchema":{},"_meta":{"progressToken":1}}`, `{"action":"accept"}`},
-		{"sampling/createMessage", `{"messages":[],"maxTokens":1}`, `{"role":"assistant","model":"m","content":[]}`},
+		{"elicitation/create", `{"message":"m","requestedSchema":{},"_meta":{"progressToken":1}}`,
+			`{"action":"accept"}`},
+		{"sampling/createMessage", `{"messages":[],"maxTokens":1}`,
+			`{"role":"assistant","model":"m","content":[]}`},
 		{"roots/list", ``, `{"roots":[]}`},
 	}
 )
 
-// transitions are all changes of phase that there are: the scenarios show each of them, and nothing shows another.
+// transitions lists all changes of phase. The scenarios show each of them, and no other.
 var transitions = map[string]bool{
-	"running collecting": true, "running done": true, "running cancelled": true, "running expired": true, "running lost": true,
-	"collecting running": true, "collecting published": true, "collecting done": true, "collecting cancelled": true,
-	"collecting expired": true, "collecting lost": true,
-	"published running": true, "published parked": true, "published expired": true, "published lost": true,
-	"parked done": true, "parked expired": true,
+	"running collecting": true, "running done": true, "running cancelled": true,
+	"running expired": true, "running lost": true,
+	"collecting running": true, "collecting published": true, "collecting done": true,
+	"collecting cancelled": true,
+	"collecting expired":   true, "collecting lost": true,
+	"published running": true, "published parked": true, "published expired": true,
+	"published lost": true,
+	"parked done":    true, "parked expired": true,
 }
 
 // asked is a question of the server in the model.
 type asked struct {
 	id        jsonrpc.ID
 	what      int
-	key       string // "" until it was published
+	key       string // "" before it is published
 	answered  int
 	withdrawn bool
 }
 
-// world is a call beside a model that knows only: which request of the client is open, what the server asked, and whether either side
-// has ended. The phase follows from these.
+// world is a call beside a model. The model knows only the client's open request, the server's
+// questions, and whether either side has ended. The phase follows from these.
 type world struct {
 	*rapid.T
 	call     *held.Call
@@ -61,7 +68,7 @@ type world struct {
 	open     held.Sink
 	round    uint32
 	expiry   time.Time // of the last state
-	finished bool      // the server has answered, or died, or was told that the call is cancelled
+	finished bool      // the server answered, died, or was told of the cancellation
 	over     bool
 	forgot   bool
 	outcomes map[held.Sink]int
@@ -78,7 +85,7 @@ func (w *world) pending() (list []*asked) {
 	return list
 }
 
-// phase is what the model says about the call, the kinds of end not told apart.
+// phase is the phase according to the model, which does not distinguish the final phases.
 func (w *world) phase() held.Phase {
 	switch {
 	case w.over:
@@ -96,10 +103,12 @@ func (w *world) phase() held.Phase {
 func (w *world) request() held.Request {
 	sink := held.Sink(len(w.outcomes) + 1)
 	w.outcomes[sink] = 0
-	return held.Request{Sink: sink, Capabilities: everyone, Progress: rapid.Bool().Draw(w.T, "progress")}
+	return held.Request{
+		Sink: sink, Capabilities: everyone, Progress: rapid.Bool().Draw(w.T, "progress"),
+	}
 }
 
-// step gives the call an event and checks every effect against the model.
+// step gives the call an event, and checks every effect against the model.
 func (w *world) step(in held.Event, seen map[string]bool) {
 	before := w.call.Phase()
 	change := func(to held.Phase) {
@@ -109,7 +118,8 @@ func (w *world) step(in held.Event, seen map[string]bool) {
 		before = to
 	}
 	for _, e := range w.call.Step(w.now, in) {
-		if before.Over() && e.Do != held.Refuse && e.Do != held.Reject && e.Do != held.Forget && e.Do != held.Arm {
+		if before.Over() && e.Do != held.Refuse && e.Do != held.Reject && e.Do != held.Forget &&
+			e.Do != held.Arm {
 			w.Fatalf("%+v after the end", e)
 		}
 		switch e.Do {
@@ -118,7 +128,7 @@ func (w *world) step(in held.Event, seen map[string]bool) {
 		case held.Publish, held.Deliver, held.Refuse:
 			w.outcome(in, e)
 			if e.Do == held.Publish {
-				change(held.Published) // perhaps not the last of this step
+				change(held.Published) // may not be the last change of this step
 			}
 		case held.Relay:
 			if e.Sink != w.open {
@@ -148,7 +158,8 @@ func (w *world) step(in held.Event, seen map[string]bool) {
 		w.Fatalf("the call is %v, and forgotten is %v: what is over keeps nothing", after, w.forgot)
 	}
 	if got := min(after, held.Done); got != w.phase() || w.call.Round() != w.round {
-		w.Fatalf("got %v after round %d, the model says %v after %d", after, w.call.Round(), w.phase(), w.round)
+		w.Fatalf("got %v after round %d, the model says %v after %d", after, w.call.Round(),
+			w.phase(), w.round)
 	}
 	if !w.over && w.call.Waiting() != len(w.pending()) && !w.finished {
 		w.Fatalf("%d questions wait, the model says %d", w.call.Waiting(), len(w.pending()))
@@ -170,9 +181,11 @@ func (w *world) outcome(in held.Event, e held.Effect) {
 	case held.Publish:
 		list := w.pending()
 		if in.Op == held.Ask && len(e.Inputs) == len(list)-1 {
-			list = list[:len(list)-1] // the window had ended when it came, only the timer was late
+			// The window had ended before this question, and only the timer was late.
+			list = list[:len(list)-1]
 		}
-		if len(e.Inputs) != len(list) || len(list) == 0 || e.Round != w.round+1 || !e.At.Equal(w.now.Add(protocol.ParkTimeout)) {
+		if len(e.Inputs) != len(list) || len(list) == 0 || e.Round != w.round+1 ||
+			!e.At.Equal(w.now.Add(protocol.ParkTimeout)) {
 			w.Fatalf("%+v, but %d questions wait", e, len(list))
 		}
 		for i, q := range list {
@@ -191,14 +204,17 @@ func (w *world) outcome(in held.Event, e held.Effect) {
 	w.open = 0
 }
 
-// retry comes back with some of the answers. What the model expects is said before the call says it.
+// retry sends a retry with some of the answers. It computes the expected result before it calls the
+// state machine.
 func (w *world) retry(seen map[string]bool) {
 	in := held.Event{Op: held.Retry, Request: w.request(), Round: w.round}
 	if rapid.IntRange(0, 4).Draw(w.T, "other round") == 0 {
 		in.Round += uint32(rapid.IntRange(0, 2).Draw(w.T, "off")) - 1
 	}
 	if w.phase() == held.Collecting {
-		in.Round = min(in.Round, w.round) // a timer that is late may publish the next in this very step, and nobody knows its state yet
+		// A late timer may publish the next round in this very step. No client can know the state of that
+		// round yet.
+		in.Round = min(in.Round, w.round)
 	}
 	malformed := false
 	for _, q := range w.pending() {
@@ -208,14 +224,20 @@ func (w *world) retry(seen map[string]bool) {
 		switch rapid.IntRange(0, 8).Draw(w.T, "answer") {
 		case 0:
 			malformed = true
-			in.Answers.Responses = append(in.Answers.Responses, mrtr.Response{Key: q.key, Value: jsontext.Value(`12345`)})
+			in.Answers.Responses = append(in.Answers.Responses, mrtr.Response{
+				Key: q.key, Value: jsontext.Value(`12345`),
+			})
 		case 1, 2:
 		default:
-			in.Answers.Responses = append(in.Answers.Responses, mrtr.Response{Key: q.key, Value: jsontext.Value(questions[q.what].answer)})
+			in.Answers.Responses = append(in.Answers.Responses, mrtr.Response{
+				Key: q.key, Value: jsontext.Value(questions[q.what].answer),
+			})
 		}
 	}
-	in.Answers.Responses = append(in.Answers.Responses, mrtr.Response{Key: "extra", Value: jsontext.Value(`7`)})
-	// A timer that is late makes the call expire in this very step.
+	in.Answers.Responses = append(in.Answers.Responses, mrtr.Response{
+		Key: "extra", Value: jsontext.Value(`7`),
+	})
+	// A late timer lets the call expire in this very step.
 	asks := w.phase() == held.Published && w.now.Before(w.expiry)
 	taken := asks && in.Round == w.round && !malformed
 	if taken {
@@ -223,13 +245,14 @@ func (w *world) retry(seen map[string]bool) {
 	}
 	parked := w.phase() == held.Parked && w.now.Before(w.expiry) && in.Round == w.round
 	w.step(in, seen)
-	if refused := w.outcomes[in.Request.Sink] == 1 && !taken && !parked; !taken && !parked && !refused {
+	if refused := w.outcomes[in.Request.Sink] == 1 && !taken && !parked; !taken &&
+		!parked && !refused {
 		w.Fatal("a retry that is no good was not refused")
 	}
 }
 
-// Exactly one outcome for each request of the client, one answer for each question of the server or the end of its call, nothing after
-// the end but refusals, and every phase as a simpler account of what happened says.
+// Each request of the client has exactly one outcome. Each question of the server gets one answer,
+// or its call ends. After the end only refusals follow. Every phase equals the phase of the model.
 func TestCallAgainstModel(t *testing.T) {
 	seen := make(map[string]bool)
 	rapid.Check(t, func(t *rapid.T) {
@@ -250,7 +273,8 @@ func TestCallAgainstModel(t *testing.T) {
 				q := &asked{id: jsonrpc.IntID(uint64(len(w.asked))), what: rapid.IntRange(0, 2).Draw(t, "what")}
 				late := w.finished || w.over
 				w.asked = append(w.asked, q)
-				w.step(held.Event{Op: held.Ask, ID: q.id, Method: questions[q.what].method, Params: jsontext.Value(questions[q.what].params)}, seen)
+				w.step(held.Event{Op: held.Ask, ID: q.id, Method: questions[q.what].method,
+					Params: jsontext.Value(questions[q.what].params)}, seen)
 				if late && q.answered != 1 {
 					t.Fatal("a question of a call that is over was not rejected")
 				}
@@ -258,13 +282,16 @@ func TestCallAgainstModel(t *testing.T) {
 			"withdraw": func(t *rapid.T) {
 				if list := w.pending(); len(list) > 0 && !w.finished {
 					q := rapid.SampledFrom(list).Draw(t, "question")
-					if w.call.Phase() == held.Collecting && w.armed.After(w.now) || w.call.Phase() == held.Published && w.now.Before(w.expiry) {
+					if w.call.Phase() == held.Collecting && w.armed.After(w.now) ||
+						w.call.Phase() == held.Published && w.now.Before(w.expiry) {
 						q.withdrawn = true
 						w.step(held.Event{Op: held.Withdraw, ID: q.id}, seen)
 					}
 				}
 			},
-			"progress": func(t *rapid.T) { w.step(held.Event{Op: held.Progress, Params: jsontext.Value(`{}`)}, seen) },
+			"progress": func(t *rapid.T) {
+				w.step(held.Event{Op: held.Progress, Params: jsontext.Value(`{}`)}, seen)
+			},
 			"finish": func(t *rapid.T) {
 				if rapid.Bool().Draw(t, "really") && !w.finished && (w.open != 0 || w.now.Before(w.expiry)) {
 					w.finished = true
@@ -272,7 +299,8 @@ func TestCallAgainstModel(t *testing.T) {
 				}
 			},
 			"lose": func(t *rapid.T) {
-				if rapid.IntRange(0, 3).Draw(t, "really") == 0 && !w.finished && (w.open != 0 || w.now.Before(w.expiry)) {
+				if rapid.IntRange(0, 3).Draw(t, "really") == 0 && !w.finished &&
+					(w.open != 0 || w.now.Before(w.expiry)) {
 					w.finished, w.over = true, true
 					w.step(held.Event{Op: held.Lose, Err: errors.New("gone")}, seen)
 				}
@@ -280,7 +308,7 @@ func TestCallAgainstModel(t *testing.T) {
 			"retry": func(t *rapid.T) { w.retry(seen) },
 			"cancel": func(t *rapid.T) {
 				sink := held.Sink(rapid.IntRange(1, len(w.outcomes)+1).Draw(t, "sink"))
-				// The end of the window comes first, if its timer is late.
+				// The end of the window comes first if its timer is late.
 				due := w.call.Phase() == held.Collecting && !w.armed.After(w.now)
 				if rapid.IntRange(0, 3).Draw(t, "really") == 0 && !due {
 					if sink == w.open {
@@ -295,10 +323,12 @@ func TestCallAgainstModel(t *testing.T) {
 				}
 			},
 			"pass": func(t *rapid.T) {
-				pass(rapid.SampledFrom([]time.Duration{10 * time.Millisecond, held.Window, held.Reassurance, protocol.ParkTimeout}).Draw(t, "time"))
+				pass(rapid.SampledFrom([]time.Duration{10 * time.Millisecond, held.Window, held.Reassurance,
+					protocol.ParkTimeout}).Draw(t, "time"))
 			},
-			"sleep": func(t *rapid.T) { // and no timer fires
-				w.now = w.now.Add(rapid.SampledFrom([]time.Duration{time.Millisecond, held.Window, protocol.ParkTimeout}).Draw(t, "time"))
+			"sleep": func(t *rapid.T) { // no timer fires
+				w.now = w.now.Add(rapid.SampledFrom([]time.Duration{time.Millisecond, held.Window,
+					protocol.ParkTimeout}).Draw(t, "time"))
 			},
 		})
 		pass(time.Hour)

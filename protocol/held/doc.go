@@ -1,27 +1,33 @@
-// Package held is one call of a modern client to a legacy server that asks its client something in the midst of it. The client cannot be
-// sent a request: it is answered with an input_required result, and brings its answers with a retry, while the server's own request stays
-// open (2026-07-28 §basic/patterns/mrtr, 2025-11-25 §client).
+// Package held implements held calls. A held call is one call of a modern client to a legacy server
+// that asks the client questions during the call. A modern client cannot receive requests. It
+// therefore gets each question in an input_required result, and sends its answers with a retry. The
+// server's own request stays open in the meantime (2026-07-28 §basic/patterns/mrtr, 2025-11-25
+// §client).
 //
 //	client                       held                    server
-//	tools/call      ──────────▶  running    ──────────▶  tools/call
-//	                             collecting ◀──────────  elicitation/create, and what else comes soon after
-//	input_required  ◀──────────  published
-//	retry, answers  ──────────▶  running    ──────────▶  the answer to elicitation/create
-//	result          ◀──────────  done       ◀──────────  result
+//	tools/call      ---------->  running    ---------->  tools/call
+//	                             collecting <----------  elicitation/create, further questions
+//	input_required  <----------  published
+//	retry, answers  ---------->  running    ---------->  the answer to elicitation/create
+//	result          <----------  done       <----------  result
 //
-// It knows no clock, no connection and no seal: it is told the time and what happened, and returns what to do. That a requestState is
-// genuine, and meant for this call, is known before it comes here. Params and results of either side are not adapted to the other's
-// revision, except that a question is stripped of what only a request can have.
+// The package knows no clock, connection or encryption. Its caller tells it the time and the
+// events, and carries out the effects that it returns. The caller has verified each requestState,
+// and that it belongs to this call. The package does not translate params and results between
+// revisions, except that it removes the members of a question that only a request may have.
 package held
 
 import "time"
 
+// The times and bounds of a held call.
 const (
-	// Window is how long a question waits for others, so that the client is asked all of them at once: servers that ask several things
-	// do so within one turn of their loop.
+	// Window is the time to wait for further questions after the first one, so that the client
+	// receives them together: 30 ms. A server that asks several questions does so within one turn of
+	// its event loop.
 	Window = 30 * time.Millisecond
-	// MaxRounds bounds how often one call may ask its client; a server that asks for ever is stopped.
+	// MaxRounds bounds the rounds of questions of one call. A server that exceeds it is stopped.
 	MaxRounds = 64
-	// Reassurance is how often a server that wants progress of its question hears that somebody is at it. Common SDKs wait 60 s.
+	// Reassurance is the interval of progress notifications to a server that wants progress of its
+	// question: 15 s. Common SDKs time out after 60 s.
 	Reassurance = 15 * time.Second
 )

@@ -10,34 +10,34 @@ import (
 	"mcpd/protocol/mrtr"
 )
 
-// Sink names a request of the client; its owner numbers them, from 1. Each gets at most one of Publish, Deliver and Refuse, and exactly
-// one unless it was cancelled.
+// Sink identifies a request of the client. The owner of the call numbers them from 1. Each request
+// gets exactly one of Publish, Deliver and Refuse. A cancelled request gets at most one.
 type Sink uint64
 
-// Request is what a request of the client says beside its params.
+// Request is a request of the client without its params.
 type Request struct {
 	Sink         Sink
-	Capabilities protocol.ClientCapabilities // declared by this request; an earlier one's do not count
-	Progress     bool                        // it carries a progress token
+	Capabilities protocol.ClientCapabilities // of this request; earlier declarations do not count
+	Progress     bool                        // the request has a progress token
 }
 
-// Op is what happened.
+// Op is the kind of an Event.
 type Op uint8
 
-// The events, and which members of Event they read.
+// The kinds of events, with the members of Event that they use.
 const (
-	Ask      Op = iota + 1 // the server asks, in a request that belongs to this call: ID, Method, Params
-	Withdraw               // the server does not want that answer any more: ID
+	Ask      Op = iota + 1 // the server sends a question for this call: ID, Method, Params
+	Withdraw               // the server cancels a question: ID
 	Progress               // the server reports progress of the call: Params
 	Finish                 // the server answered the call: Result or Err
-	Lose                   // the server is gone: Err, for the client
-	Retry                  // the client continues: Request, Round of its state, Answers
+	Lose                   // the server was lost: Err, for the client
+	Retry                  // the client sends a retry: Request, Round of its state, Answers
 	Cancel                 // the client cancels its open request: Request.Sink
-	Abort                  // the host gives the call up, as at a timeout: Err, for the client
+	Abort                  // the host gives up the call, as after a time-out: Err, for the client
 	Expire                 // the timer fired
 )
 
-// Event is one thing that happened.
+// Event is one input of a Call.
 type Event struct {
 	Op      Op
 	ID      jsonrpc.ID
@@ -50,24 +50,28 @@ type Event struct {
 	Answers mrtr.Retry
 }
 
-// Do is what to do.
+// Do is the kind of an Effect.
 type Do uint8
 
-// What is to be done, and which members of Effect say more.
+// The kinds of effects, with the members of Effect that they use.
 const (
-	Publish  Do = iota + 1 // answer Sink with input_required: Inputs, and a state sealed for Round, good until At
-	Deliver                // answer Sink with the outcome of the call: Result or Err. If Round is not 0 it must not be cached
-	Refuse                 // answer Sink with Err; nothing else has changed
-	Relay                  // report progress to Sink: Params, with the server's token
-	Answer                 // answer the server's request ID: Result
-	Reject                 // answer the server's request ID with Err
-	Reassure               // report progress to the server: Params of notifications/progress
-	Recall                 // send the server notifications/cancelled for the call
-	Arm                    // set the one timer to At
-	Forget                 // the call is over: drop it, once the other effects are done
+	// Publish answers Sink with an input_required result: Inputs, and a state that is sealed for Round
+	// and valid until At.
+	Publish Do = iota + 1
+	// Deliver answers Sink with the outcome of the call: Result or Err. If Round is not 0, the outcome
+	// must not be cached.
+	Deliver
+	Refuse   // answer Sink with Err; the call continues unchanged
+	Relay    // report progress to Sink: Params, with the server's token
+	Answer   // answer the server's request ID: Result
+	Reject   // answer the server's request ID with Err
+	Reassure // report progress to the server: Params of notifications/progress
+	Recall   // send the server notifications/cancelled for the call
+	Arm      // set the only timer to At
+	Forget   // the call is over: drop it after the other effects
 )
 
-// Effect is one thing to do.
+// Effect is one action for the caller of Step.
 type Effect struct {
 	Do     Do
 	Sink   Sink
@@ -80,25 +84,26 @@ type Effect struct {
 	At     time.Time
 }
 
-// Phase is where a call is.
+// Phase is the state of a call.
 type Phase uint8
 
-// The phases. From Done on a call is over, and Forget is among the effects.
+// The phases. Done and all later phases are final, and come with the effect Forget.
 const (
-	Running    Phase = iota + 1 // the server works, a request of the client is open
-	Collecting                  // the server has asked, other questions may follow at once
-	Published                   // the client was asked, none of its requests is open
-	Parked                      // as Published, but the server has answered the call meanwhile
+	Running    Phase = iota + 1 // the server works; a request of the client is open
+	Collecting                  // the server asked; further questions may follow
+	Published                   // the client was asked; none of its requests is open
+	Parked                      // as Published, but the server has answered the call
 	Done                        // the client has the outcome
 	Cancelled                   // the client cancelled
-	Expired                     // the client did not come back, or the host gave up
-	Lost                        // the server went away
+	Expired                     // the client sent no retry in time, or the host gave up
+	Lost                        // the server was lost
 )
 
 // String is the phase in one word.
 func (p Phase) String() string {
-	return [...]string{"none", "running", "collecting", "published", "parked", "done", "cancelled", "expired", "lost"}[p]
+	return [...]string{"none", "running", "collecting", "published", "parked", "done", "cancelled",
+		"expired", "lost"}[p]
 }
 
-// Over reports that the call has ended.
+// Over reports whether the call has ended.
 func (p Phase) Over() bool { return p >= Done }

@@ -12,17 +12,17 @@ import (
 	"mcpd/protocol/mrtr"
 )
 
-// question is a request of the server that has no answer yet.
+// question is a request of the server without an answer.
 type question struct {
 	id        jsonrpc.ID
 	kind      mrtr.Kind
 	input     mrtr.Input
 	published bool           // the client was asked, so it may answer
-	token     jsontext.Value // by which the server wants progress; empty for not
+	token     jsontext.Value // progress token of the server; empty for none
 	reassured int
 }
 
-// ask takes on a question of the server, or rejects it.
+// ask accepts a question of the server, or rejects it.
 func (c *Call) ask(in Event) (question, bool) {
 	kind, err := c.admit(in)
 	if err != nil {
@@ -30,12 +30,14 @@ func (c *Call) ask(in Event) (question, bool) {
 		return question{}, false
 	}
 	c.asked[kind]++
-	key := fmt.Sprintf("%s-%d", kind, c.asked[kind]) // never used again in this call
+	key := fmt.Sprintf("%s-%d", kind, c.asked[kind]) // unique within the call
 	token, _ := protocol.ProgressToken(in.Params)
-	return question{id: in.ID, kind: kind, input: mrtr.Embed(key, in.Method, in.Params), token: token}, true
+	return question{id: in.ID, kind: kind, input: mrtr.Embed(key, in.Method, in.Params),
+		token: token}, true
 }
 
-// admit says why a question may not be asked. None of these reaches the client.
+// admit returns an error if a question may not be asked. The client does not learn of a rejected
+// question.
 func (c *Call) admit(in Event) (mrtr.Kind, error) {
 	kind, known := mrtr.KindOf(in.Method)
 	switch {
@@ -49,8 +51,9 @@ func (c *Call) admit(in Event) (mrtr.Kind, error) {
 	return kind, c.allowed(in.Method, in.Params)
 }
 
-// allowed says, in a legacy client's words, why the client must not be asked that: 2025-11-25 has -32601 for what was not declared, and
-// -32602 for a mode of it.
+// allowed returns an error if the client must not be asked that question. The error has the code
+// that a legacy client would send: -32601 for an undeclared capability, and -32602 for an
+// undeclared mode (2025-11-25 §client).
 func (c *Call) allowed(method string, params jsontext.Value) error {
 	err := protocol.Gate{Version: c.version, Client: c.client}.CheckInput(method, params)
 	if errors.Is(err, protocol.ConditionCapabilityRequired) {
@@ -59,7 +62,7 @@ func (c *Call) allowed(method string, params jsontext.Value) error {
 	return err
 }
 
-// give answers a question for the client, which will not: it declined, or the call ends.
+// give answers a question in place of the client, which declined the question or whose call ends.
 func (c *Call) give(q question, declined bool) {
 	switch q.kind {
 	case mrtr.Elicitation:
@@ -79,7 +82,7 @@ func (c *Call) give(q question, declined bool) {
 	}
 }
 
-// reassurance is progress of a question: that somebody is at it, and no more.
+// reassurance returns progress of a question. It says only that the question is still open.
 func (q *question) reassurance() jsontext.Value {
 	q.reassured++
 	params := append(jsontext.Value(`{"progressToken":`), q.token...)

@@ -10,22 +10,23 @@ import (
 	"mcpd/protocol/mrtr"
 )
 
-// Known is what the owner of a call has in hand after a crash.
+// Known is the owner's information about a call after a crash.
 type Known struct {
 	Server string
-	Sinks  []Sink       // the client's requests that have no outcome
-	Asked  []jsonrpc.ID // the server's that have no answer
+	Sinks  []Sink       // the client's requests without an outcome
+	Asked  []jsonrpc.ID // the server's requests without an answer
 }
 
 var errForgotten = errors.New("lost in a crash")
 
-// Waits reports until when the call waits for its client to come back, if it does.
+// Waits reports whether the call waits for a retry of its client, and until when.
 func (c *Call) Waits() (until time.Time, ok bool) {
 	return c.until, c.phase == Published || c.phase == Parked
 }
 
-// Recover goes on after a crash in the midst of a step. What the call and its owner agree on goes on; what only one of them knows is ended, so
-// that nobody is left waiting.
+// Recover restores a consistent state after a crash in the middle of a step. It continues the
+// requests that both the call and its owner know, and ends all others, so that no peer waits
+// forever.
 func (c *Call) Recover(now time.Time, k Known) []Effect {
 	clear(c.effects)
 	c.effects, c.now, c.armed = c.effects[:0], now, time.Time{}
@@ -40,7 +41,8 @@ func (c *Call) Recover(now time.Time, k Known) []Effect {
 	switch {
 	case c.forgotten:
 		c.do(Effect{Do: Forget})
-	case c.sink != 0 && !slices.Contains(k.Sinks, c.sink): // who waited was answered, and comes back with nothing
+	// The client's request was answered already, and no state for a retry exists.
+	case c.sink != 0 && !slices.Contains(k.Sinks, c.sink):
 		c.abandon(Cancelled)
 	case c.phase == Collecting && len(c.pending) == 0:
 		c.phase, c.due = Running, time.Time{}
@@ -48,7 +50,8 @@ func (c *Call) Recover(now time.Time, k Known) []Effect {
 	for _, sink := range k.Sinks {
 		switch {
 		case sink == c.sink:
-		case c.phase == Published && len(c.pending) > 0: // its client may not have been asked
+		// The client may not have received the questions.
+		case c.phase == Published && len(c.pending) > 0:
 			c.do(Effect{Do: Publish, Sink: sink, Round: c.round, Inputs: c.inputs(), At: c.until})
 		default:
 			c.do(Effect{Do: Refuse, Sink: sink, Err: protocol.Forgotten(k.Server, errForgotten)})

@@ -19,32 +19,34 @@ import (
 	"mcpd/protocol/mrtr"
 )
 
-var update = flag.Bool("update", false, "rewrite the scenarios in testdata with what a call does now")
+var update = flag.Bool("update", false,
+	"rewrite the scenarios in testdata with what a call does now")
 
-// The scenarios are a call in text: what each side sent, and, indented, what the other saw. A file is a list of lines:
+// The scenarios describe a call in text: the messages that each side sent and, indented, the
+// messages that the other side received. A file is a list of lines:
 //
-//	# what it shows
-//	client calls a tools/call {"elicitation":{}}       a is the client's request, then the method, the capabilities,
-//	client calls a tools/call {} with progress         and whether progress is wanted
+//	# the purpose of the scenario
+//	client calls a tools/call {"elicitation":{}}       a is the client's request, then the method and
+//	client calls a tools/call {} with progress         the capabilities
 //	server asks 3 elicitation/create {…}               3 is the id
 //	server withdraws 3
 //	server reports {…}                                 progress of the call
 //	server answers {…}
 //	server fails -32603 out of paper
 //	server dies
-//	client retries b 1 {"elicit-1":{…}} {…}            b is the request, 1 the round of its state, then the answers and the
-//	client retries b 1 {} {} with progress             capabilities
+//	client retries b 1 {"elicit-1":{…}} {…}            b is the request, 1 the round of its
+//	client retries b 1 {} {} with progress             state, then answers, capabilities
 //	client cancels b
 //	host gives up
 //	host sleeps 50ms                                   time passes, and no timer fires
 //	wait 50ms
-//	  client a < …       what the client sees as the answer to a
-//	  client a ~ …       what it sees before
-//	  server 3 < …       what the server sees as the answer to its request 3
-//	  server ~ …         what it is notified of
+//	  client a < …       the answer to the client's request a
+//	  client a ~ …       an earlier message to the client
+//	  server 3 < …       the answer to the server's request 3
+//	  server ~ …         a notification to the server
 //	  call is …          the phase, when it changes
 //
-// The indented lines are rewritten by -update.
+// The flag -update rewrites the indented lines.
 func TestScenarios(t *testing.T) {
 	seen := make(map[string]bool)
 	for name, want := range scenarios(t) {
@@ -70,7 +72,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// What clients are asked in the scenarios is what the published schema allows.
+// The questions to clients in the scenarios are valid under the published schema.
 func TestPublishedIsValid(t *testing.T) {
 	schemas := mcptest.LoadSchemas(t, "2026-07-28")
 	for name, text := range scenarios(t) {
@@ -82,7 +84,7 @@ func TestPublishedIsValid(t *testing.T) {
 	}
 }
 
-// scenarios are the files by name.
+// scenarios returns the scenario files by name.
 func scenarios(t *testing.T) map[string]string {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -107,7 +109,7 @@ func play(t *testing.T, text string) *scene {
 	return s
 }
 
-// scene is a scenario that is being played.
+// scene is the state of a running scenario.
 type scene struct {
 	t         *testing.T
 	call      *held.Call
@@ -122,7 +124,7 @@ type scene struct {
 
 func (s *scene) play(line string) {
 	if strings.HasPrefix(line, "  ") {
-		return // made anew
+		return // play writes these lines again
 	}
 	s.script.WriteString(line + "\n")
 	if line == "" || line[0] == '#' {
@@ -137,7 +139,9 @@ func (s *scene) play(line string) {
 	case "client calls":
 		name, rest, _ := strings.Cut(rest, " ")
 		method, rest, _ := strings.Cut(rest, " ")
-		s.call = held.New(s.request(name, rest), held.Options{Version: protocol.V20260728, Method: method})
+		s.call = held.New(s.request(name, rest), held.Options{
+			Version: protocol.V20260728, Method: method,
+		})
 		s.phase = held.Running
 	case "client retries":
 		name, rest, _ := strings.Cut(rest, " ")
@@ -187,7 +191,7 @@ func (s *scene) play(line string) {
 	}
 }
 
-// wait lets the timer fire whenever it is due.
+// wait advances the time by d, and fires the timer whenever it is due.
 func (s *scene) wait(d time.Duration) {
 	end := s.now.Add(d)
 	for !s.armed.IsZero() && !s.armed.After(end) {
@@ -203,7 +207,9 @@ func (s *scene) step(in held.Event) {
 		case held.Arm:
 			s.armed = e.At
 		case held.Publish:
-			required := mrtr.Required{Inputs: e.Inputs, State: fmt.Appendf(nil, `"round %d, %v"`, e.Round, e.At.Sub(s.now))}
+			required := mrtr.Required{
+				Inputs: e.Inputs, State: fmt.Appendf(nil, `"round %d, %v"`, e.Round, e.At.Sub(s.now)),
+			}
 			s.published = append(s.published, required.Result())
 			s.print("client %s < %s", s.name(e.Sink), required.Result())
 		case held.Deliver:
@@ -211,7 +217,8 @@ func (s *scene) step(in held.Event) {
 			if e.Round > 0 {
 				cached = ", not to be cached"
 			}
-			s.print("client %s < %s%s", s.name(e.Sink), s.outcome(e.Result, e.Err, protocol.V20260728), cached)
+			s.print("client %s < %s%s", s.name(e.Sink),
+				s.outcome(e.Result, e.Err, protocol.V20260728), cached)
 		case held.Refuse:
 			s.print("client %s < %s", s.name(e.Sink), s.outcome(nil, e.Err, protocol.V20260728))
 		case held.Relay:
@@ -255,10 +262,12 @@ func (s *scene) request(name, text string) held.Request {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return held.Request{Sink: s.names[name], Capabilities: caps, Progress: strings.Contains(rest, "with progress")}
+	return held.Request{
+		Sink: s.names[name], Capabilities: caps, Progress: strings.Contains(rest, "with progress"),
+	}
 }
 
-// value takes a JSON value off the front.
+// value splits a JSON value off the front of text.
 func (s *scene) value(text string) (v jsontext.Value, rest string) {
 	d := jsontext.NewDecoder(strings.NewReader(text))
 	v, err := d.ReadValue()

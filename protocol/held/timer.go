@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// expire does what is due.
+// expire handles the time-outs that are due.
 func (c *Call) expire() {
 	switch {
 	case c.due.IsZero():
@@ -19,7 +19,7 @@ func (c *Call) expire() {
 	}
 }
 
-// comfort begins to reassure the server if one of its questions asks for progress.
+// comfort schedules a progress notification to the server if a question has a progress token.
 func (c *Call) comfort() {
 	for _, q := range c.pending {
 		if len(q.token) > 0 && c.reassure.IsZero() {
@@ -28,7 +28,7 @@ func (c *Call) comfort() {
 	}
 }
 
-// comforted tells the server that its questions are being dealt with.
+// comforted sends the server progress of its questions.
 func (c *Call) comforted() {
 	for i := range c.pending {
 		if q := &c.pending[i]; len(q.token) > 0 {
@@ -39,9 +39,9 @@ func (c *Call) comforted() {
 	c.comfort()
 }
 
-// end enters a phase that is not left, and lets go of everything. A state that was given out while
-// the call lived may still come back: it names this call, which is not there any more, so that its
-// owner refuses it without anything being remembered.
+// end enters a final phase and drops all content. A state that was given out earlier may still
+// arrive. It names this call, which no longer exists, so the owner refuses the state without any
+// record of it.
 func (c *Call) end(as Phase) {
 	c.phase, c.sink, c.pending, c.latest = as, 0, nil, nil
 	c.result, c.err = nil, nil
@@ -52,7 +52,8 @@ func (c *Call) end(as Phase) {
 	}
 }
 
-// arm asks for the timer when it is not set or set too late. One that is set too early fires, finds nothing due, and is set anew.
+// arm sets the timer if it is not set or is set too late. A timer that is set too early fires,
+// finds nothing due, and is set again.
 func (c *Call) arm() {
 	at := c.due
 	if !c.reassure.IsZero() && c.reassure.Before(at) {

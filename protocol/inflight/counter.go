@@ -8,35 +8,38 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// ErrExhausted says that a connection has no request ids left that it may use. It is to be replaced.
+// ErrExhausted says that a connection has no request ids left to use. The caller has to replace the
+// connection.
 var ErrExhausted = errors.New("request ids of the connection are exhausted")
 
-// Level says how far a counter has come (S4-127).
+// Level is the consumption of a counter's ids.
 type Level uint8
 
 // The levels.
 const (
 	Plenty   Level = iota
-	Warn           // 80 %: an operator should know
-	Replace        // 90 %: open another connection and move there
-	Reserved       // 96 %: no new request; drain and close (S4-128)
+	Warn           // 80 %: the operator should know
+	Replace        // 90 %: open another connection and use it for new requests
+	Reserved       // 96 %: send no new request, drain and close
 )
 
 // String is the level in one word.
 func (l Level) String() string { return [...]string{"plenty", "warn", "replace", "reserved"}[l] }
 
-// Counter gives out the ids of the requests on one connection, 1 first. None is given out twice, and none is larger than 2^53-1, which
-// peers written in JavaScript would round. One goroutine takes ids; how far it has come is safe for all to ask.
+// Counter assigns the ids of the requests on one connection, starting with 1. It never assigns an
+// id twice. No id exceeds 2^53-1, because peers written in JavaScript would round larger ones. Only
+// one goroutine may call Next. The other methods are safe for concurrent use.
 type Counter struct{ last atomic.Uint64 }
 
-// StartAt is a counter whose first id is next: for a connection that takes over from another, and for tests of the thresholds.
+// StartAt returns a counter whose first id is next. It is for a connection that replaces another
+// one, and for tests of the levels.
 func StartAt(next uint64) *Counter {
 	c := &Counter{}
 	c.last.Store(max(next, 1) - 1)
 	return c
 }
 
-// Next is a fresh id, or ErrExhausted from the last threshold on.
+// Next returns a new id, or ErrExhausted at level Reserved.
 func (c *Counter) Next() (jsonrpc.ID, Level, error) {
 	if c.Level() == Reserved {
 		return jsonrpc.ID{}, Reserved, ErrExhausted
@@ -44,10 +47,10 @@ func (c *Counter) Next() (jsonrpc.ID, Level, error) {
 	return jsonrpc.IntID(c.last.Add(1)), c.Level(), nil
 }
 
-// Last is the id given out last, 0 before the first.
+// Last is the id assigned last; 0 before the first.
 func (c *Counter) Last() uint64 { return c.last.Load() }
 
-// Level is how far the counter has come.
+// Level is the level of the counter.
 func (c *Counter) Level() Level {
 	switch last := c.last.Load(); {
 	case last >= protocol.ReservedRequestID:
@@ -60,5 +63,5 @@ func (c *Counter) Level() Level {
 	return Plenty
 }
 
-// Usage is the share of all ids that was given out, from 0 to 1.
+// Usage is the share of all ids that was assigned, from 0 to 1.
 func (c *Counter) Usage() float64 { return float64(c.last.Load()) / protocol.MaxRequestID }

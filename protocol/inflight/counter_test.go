@@ -8,7 +8,8 @@ import (
 	"mcpd/protocol/inflight"
 )
 
-// S4-127, S4-128, C14: warned at 80 %, replaced at 90 %, refused from 96 % on, never wrapped.
+// S4-127, S4-128, C14: a warning at 80 %, replacement at 90 %, refusal from 96 % on. The counter
+// never wraps around.
 func TestCounterThresholds(t *testing.T) {
 	for _, tc := range []struct {
 		next uint64
@@ -22,7 +23,7 @@ func TestCounterThresholds(t *testing.T) {
 		{protocol.ReplaceRequestID - 1, "warn", false},
 		{protocol.ReplaceRequestID, "replace", false},
 		{protocol.ReservedRequestID - 1, "replace", false},
-		{protocol.ReservedRequestID, "reserved", false}, // the last one
+		{protocol.ReservedRequestID, "reserved", false}, // the last id
 		{protocol.ReservedRequestID + 1, "reserved", true},
 		{protocol.MaxRequestID + 1, "reserved", true},
 		{1<<64 - 1, "reserved", true},

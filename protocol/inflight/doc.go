@@ -1,4 +1,4 @@
-// Package inflight holds the parts of a book of requests that await an answer: the counter that gives
-// each an id of its own (S4-126 to S4-128), and the wheel that says whose time is up. It knows no
-// clock, no connection and no message.
+// Package inflight helps to track the requests that await an answer. [Counter] assigns the request
+// ids of one connection. [Wheel] is a timing wheel for the deadlines of the requests. The package
+// knows no clock, connection or message.
 package inflight

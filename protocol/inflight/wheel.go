@@ -6,40 +6,41 @@ import (
 	"time"
 )
 
-// The slots of a wheel, and how long each lasts. A deadline beyond one turn stays in its slot for
-// the turns that it has left.
+// The number of slots of a wheel, and the time that each covers. A deadline beyond one turn of the
+// wheel stays in its slot for the remaining turns.
 const (
 	wheelSlots = 64
 	wheelTick  = time.Second
 )
 
-// Wheel is a timing wheel: deadlines that are set, moved and removed in constant time, whatever
-// their number. The zero Wheel is empty and ready. It is for one goroutine at a time.
+// Wheel is a timing wheel. Setting, moving and removing a deadline takes constant time, whatever
+// the number of deadlines. The zero Wheel is empty and ready to use. It is not safe for concurrent
+// use.
 type Wheel[T any] struct {
-	slots []*Deadline[T] // nil before the first deadline: most tenants are idle
-	base  time.Time      // the begin of tick 0
-	swept int64          // nothing is due before this tick
+	slots []*Deadline[T] // nil before the first deadline, because most tenants are idle
+	base  time.Time      // begin of tick 0
+	swept int64          // no deadline is due before this tick
 	n     int
 }
 
-// Deadline is a place in a wheel. It is a part of what it is about, so that setting it takes no
-// memory. The zero Deadline is in no wheel, and none is set at the zero time.
+// Deadline is an entry of a wheel. Embed it in the value that has the deadline, so that setting it
+// needs no allocation. The zero Deadline is in no wheel. A deadline cannot be set to the zero time.
 type Deadline[T any] struct {
 	of         T
-	at         time.Time // zero while it is in no wheel
+	at         time.Time // zero while the deadline is in no wheel
 	prev, next *Deadline[T]
 }
 
 // IsSet reports whether the deadline is in a wheel.
 func (d *Deadline[T]) IsSet() bool { return !d.at.IsZero() }
 
-// At is the deadline itself. It means something only while the deadline is set.
+// At is the time of the deadline. It is meaningful only while the deadline is set.
 func (d *Deadline[T]) At() time.Time { return d.at }
 
-// Len is how many deadlines are set.
+// Len is the number of deadlines that are set.
 func (w *Wheel[T]) Len() int { return w.n }
 
-// Set sets a deadline of something, or moves it.
+// Set sets or moves the deadline d of the value of.
 func (w *Wheel[T]) Set(d *Deadline[T], of T, at time.Time) {
 	w.Remove(d)
 	if w.slots == nil {
@@ -59,7 +60,7 @@ func (w *Wheel[T]) Set(d *Deadline[T], of T, at time.Time) {
 	w.n++
 }
 
-// Remove takes a deadline out of the wheel. One that is in none stays as it is.
+// Remove takes a deadline out of the wheel. It does nothing if the deadline is not set.
 func (w *Wheel[T]) Remove(d *Deadline[T]) {
 	if !d.IsSet() {
 		return
@@ -76,8 +77,8 @@ func (w *Wheel[T]) Remove(d *Deadline[T]) {
 	w.n--
 }
 
-// Due is what has reached its deadline, the earliest first. It stays in the wheel until it is
-// removed.
+// Due returns the values whose deadline has passed, the earliest first. They stay in the wheel
+// until they are removed.
 func (w *Wheel[T]) Due(now time.Time) (due []T) {
 	if w.n == 0 {
 		return nil
@@ -99,8 +100,8 @@ func (w *Wheel[T]) Due(now time.Time) (due []T) {
 	return due
 }
 
-// Next is when to call Due next; false when no deadline is set. Where the earliest is more than a
-// turn away, it is the end of the turn.
+// Next returns the time of the next call of Due, and false if no deadline is set. The time is the
+// end of the turn if the earliest deadline is more than a turn away.
 func (w *Wheel[T]) Next(now time.Time) (at time.Time, ok bool) {
 	if w.n == 0 {
 		return time.Time{}, false
@@ -119,7 +120,8 @@ func (w *Wheel[T]) Next(now time.Time) (at time.Time, ok bool) {
 	return w.base.Add(time.Duration(w.swept+wheelSlots) * wheelTick), true
 }
 
-// All goes through what is in the wheel, in no order. The wheel must not be changed meanwhile.
+// All iterates over the values in the wheel, in no order. The wheel must not change during the
+// iteration.
 func (w *Wheel[T]) All() iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for _, d := range w.slots {
@@ -132,9 +134,10 @@ func (w *Wheel[T]) All() iter.Seq[T] {
 	}
 }
 
-// sweep goes on to the first tick, up to last, in which something may be due.
+// sweep advances to the first tick, at most last, in which a deadline may be due.
 func (w *Wheel[T]) sweep(last int64) {
-	if last-w.swept >= wheelSlots { // nobody has looked for more than a turn
+	// Due and Next were not called for more than a turn.
+	if last-w.swept >= wheelSlots {
 		first := last
 		for _, d := range w.slots {
 			for ; d != nil; d = d.next {

@@ -9,14 +9,14 @@ import (
 	"mcpd/protocol/inflight"
 )
 
-// thing is something with a deadline.
+// thing is a value with a deadline.
 type thing struct {
 	at       time.Time
 	deadline inflight.Deadline[*thing]
 }
 
-// A wheel says what is due exactly as a plain list of deadlines does, whatever is set, moved and
-// removed, however far ahead a deadline is and however seldom somebody looks.
+// A wheel reports the same due values as a plain list of deadlines. That holds for every sequence
+// of calls, for deadlines at any distance, and for rare calls of Due.
 func TestWheelIsAListOfDeadlines(t *testing.T) {
 	for seed := range uint64(200) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
@@ -64,7 +64,8 @@ func TestWheelIsAListOfDeadlines(t *testing.T) {
 					t.Fatalf("seed %d: due at %v, want %v", seed, x.at, all[i].at)
 				}
 			}
-			if rnd.IntN(4) > 0 { // else they stay, as after a crash of who was to end them
+			// Otherwise they stay, as after a crash of the goroutine that would have removed them.
+			if rnd.IntN(4) > 0 {
 				for _, x := range due {
 					w.Remove(&x.deadline)
 				}
@@ -82,7 +83,7 @@ func TestWheelIsAListOfDeadlines(t *testing.T) {
 	}
 }
 
-// The wheel takes no memory for what comes and goes.
+// Setting and removing deadlines allocates no memory.
 func TestWheelTakesNoMemory(t *testing.T) {
 	var w inflight.Wheel[*thing]
 	x, y := &thing{}, &thing{}

@@ -9,10 +9,10 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// call is what a client sends for a tool with a small argument: 200 bytes.
+// call is a request for a tool with a small argument: 200 bytes.
 const call = `{"jsonrpc":"2.0","id":1042,"method":"tools/call","params":{"name":"files__read_text_file","arguments":{"path":"/srv/acme/README.md","head":100},"_meta":{"progressToken":"b1946ac92492d2347c6235b4d2"}}}`
 
-// BenchmarkDecodeCall is the hot path of the gateway. Goal: below 1 µs and 3 allocations.
+// BenchmarkDecodeCall measures the hot path of the gateway. Goal: below 1 µs and 3 allocations.
 func BenchmarkDecodeCall(b *testing.B) {
 	data := []byte(call)
 	b.SetBytes(int64(len(data)))
@@ -25,7 +25,8 @@ func BenchmarkDecodeCall(b *testing.B) {
 }
 
 func BenchmarkDecodeLargeResult(b *testing.B) {
-	data := []byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"` + strings.Repeat("lorem ipsum dolor sit amet ", 40_000) + `"}]}}`)
+	data := []byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"` +
+		strings.Repeat("lorem ipsum dolor sit amet ", 40_000) + `"}]}}`)
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {
@@ -47,7 +48,8 @@ func BenchmarkAppendCall(b *testing.B) {
 	}
 }
 
-// BenchmarkDecodeHostile is bodies made to be slow: what a byte costs must not depend much on what it says.
+// BenchmarkDecodeHostile measures bodies that were made to be slow. The cost per byte must not
+// depend much on the content.
 func BenchmarkDecodeHostile(b *testing.B) {
 	object := func(members int, name func(i int) string) string {
 		var s strings.Builder
@@ -71,7 +73,8 @@ func BenchmarkDecodeHostile(b *testing.B) {
 		"not ASCII":          `"` + strings.Repeat("é", 1000) + `"`,
 		"digits":             strings.Repeat("1", 4000),
 	} {
-		data := []byte(`{"jsonrpc":"2.0","id":1,"result":[` + strings.Repeat(part+",", (1<<20)/len(part)) + `0]}`)
+		data := []byte(`{"jsonrpc":"2.0","id":1,"result":[` +
+			strings.Repeat(part+",", (1<<20)/len(part)) + `0]}`)
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(data)))
 			b.ReportAllocs()

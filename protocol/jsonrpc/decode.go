@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Decode reads one message. A refusal is a *DecodeError.
+// Decode reads one message. The error is a *DecodeError.
 func Decode(data []byte, limits Limits) (m Message, err error) {
 	s := scanner{data: data, limits: limits.orDefaults()}
 	if !s.begin() {
@@ -24,9 +24,9 @@ func Decode(data []byte, limits Limits) (m Message, err error) {
 	return m, nil
 }
 
-// DecodeBatch reads one message or an array of them and tells which it was. What refuses the input
-// as a whole is a *DecodeError. When only some messages of an array are refused, the others are
-// returned together with a *BatchError.
+// DecodeBatch reads one message or an array of messages, and reports whether it was an array. The
+// error is a *DecodeError if the whole input is refused. It is a *BatchError if only some messages
+// of an array are refused; the others are returned as well.
 func DecodeBatch(data []byte, limits Limits) (messages []Message, batch bool, err error) {
 	if first := bytes.TrimLeft(data, " \t\r\n"); len(first) == 0 || first[0] != '[' {
 		m, err := Decode(data, limits)
@@ -49,7 +49,7 @@ func DecodeBatch(data []byte, limits Limits) (messages []Message, batch bool, er
 	return messages, true, nil
 }
 
-// begin checks what can be said before reading: the size and a byte order mark.
+// begin checks the size, and refuses a byte order mark.
 func (s *scanner) begin() bool {
 	if len(s.data) > s.limits.Bytes {
 		return s.fail(
@@ -96,13 +96,16 @@ func (s *scanner) batch() (messages []Message, refused []*DecodeError) {
 	return messages, refused
 }
 
-// envelope is where the members of a message stand. A member that is absent has the zero span.
+// envelope holds the positions of the members of a message. An absent member has the zero span.
 type envelope struct{ version, id, method, params, result, err span }
 
-// answers reports a message that answers another one, whatever else is wrong with it.
-func (e *envelope) answers() bool { return !e.method.given() && (e.result.given() || e.err.given()) }
+// answers reports whether the message is a response, even if it is otherwise invalid.
+func (e *envelope) answers() bool {
+	return !e.method.given() && (e.result.given() || e.err.given())
+}
 
-// member is where to put the member of that name; nil for those that JSON-RPC does not define.
+// member returns the field for the member of that name; nil for members that JSON-RPC does not
+// define.
 func (e *envelope) member(name []byte) *span {
 	switch string(name) {
 	case "jsonrpc":
@@ -121,9 +124,9 @@ func (e *envelope) member(name []byte) *span {
 	return nil
 }
 
-// message reads one message into m, which is zero before and means nothing where there is an error.
-// Bytes that are not JSON end in s.err; JSON that is not a message is the result. A message is not handed
-// from function to function: copies of it made the stack of whoever reads an answer grow.
+// message reads one message into m, which must be zero. After an error the content of m is
+// undefined. Input that is not JSON sets s.err. JSON that is not a message yields the returned
+// error. The message is passed by pointer, because copies would grow the stack of the goroutine.
 func (s *scanner) message(depth int, m *Message) *DecodeError {
 	start := s.pos
 	if s.peek() != '{' {
@@ -167,8 +170,8 @@ func (s *scanner) message(depth int, m *Message) *DecodeError {
 	return refused
 }
 
-// identify adds the id to an error about limits: the text up to there was in order, and the sender
-// can match the answer.
+// identify adds the id to an error about limits. The text before the error is valid, so the sender
+// can match the error to its request.
 func (s *scanner) identify(e *envelope) {
 	if s.err.Reason == ReasonLimits && e.id.given() {
 		s.err.ID, _ = s.id(e.id)
@@ -187,11 +190,13 @@ func refuse(at int, detail string) *DecodeError {
 
 func (s *scanner) raw(at span) []byte { return s.data[at.from:at.to:at.to] }
 
-// leastBeside is how much a text has beside a part of it that is copied.
+// leastBeside is the least number of bytes that a text must have beside a part for the part to be
+// copied.
 const leastBeside = 1 << 10
 
-// part is the value at that place. One that is small beside the text is a copy: who keeps it would
-// keep all of the text, and count the part.
+// part returns the value at that place. It copies a part that is at most half of a large text:
+// otherwise a holder of the part would keep the whole text in memory, but account for the part
+// only.
 func (s *scanner) part(at span) []byte {
 	raw := s.raw(at)
 	if beside := len(s.data) - len(raw); beside >= leastBeside && beside >= len(raw) {
@@ -200,7 +205,7 @@ func (s *scanner) part(at span) []byte {
 	return raw
 }
 
-// shape makes m of the members one of the four shapes, or says why they are none.
+// shape turns m into one of the four kinds of message, or returns the reason for a refusal.
 func (s *scanner) shape(e *envelope, start int, m *Message) *DecodeError {
 	if !e.version.given() {
 		return refuse(start, `no member "jsonrpc"`)
@@ -256,7 +261,7 @@ func (s *scanner) call(e *envelope, m *Message) *DecodeError {
 		switch raw := s.part(e.params); raw[0] {
 		case '{', '[':
 			m.Params, m.outline = raw, s.outline(e.params)
-		case 'n': // null: what several clients write for no params
+		case 'n': // null, which several clients write for absent params
 		default:
 			return refuse(e.params.from, `"params" that are neither object nor array`)
 		}
@@ -264,8 +269,8 @@ func (s *scanner) call(e *envelope, m *Message) *DecodeError {
 	return nil
 }
 
-// frequent are methods, as they are written, of which there are many messages: they are not made anew
-// for each.
+// frequent maps the JSON text of frequent methods to their names, to avoid an allocation for each
+// message.
 var frequent = map[string]string{
 	`"tools/call"`:             "tools/call",
 	`"notifications/progress"`: "notifications/progress",
@@ -274,7 +279,7 @@ var frequent = map[string]string{
 	`"ping"`:                   "ping",
 }
 
-// method is the text of a method.
+// method returns the name of a method.
 func (s *scanner) method(at span) (string, bool) {
 	if method, ok := frequent[string(s.raw(at))]; ok {
 		return method, true
@@ -282,7 +287,8 @@ func (s *scanner) method(at span) (string, bool) {
 	return s.string(at)
 }
 
-// hollow is what stands in an outline for a long value that begins so. Only these can be long.
+// hollow returns the empty object, array or string that replaces a long value in an outline. First
+// is the first byte of the long value; no other kind of value can be long.
 func hollow(first byte) string {
 	switch first {
 	case '{':
@@ -293,7 +299,8 @@ func hollow(first byte) string {
 	return `""`
 }
 
-// outline is the value at that place without what is long in it; empty where nothing is.
+// outline returns the value at that place with its long parts elided. It is empty if no part is
+// long.
 func (s *scanner) outline(at span) (out []byte) {
 	done := at.from
 	for _, long := range s.long {
@@ -312,7 +319,7 @@ func limit(at int, detail string) *DecodeError {
 	return &DecodeError{Code: CodeInvalidRequest, Reason: ReasonLimits, Detail: detail, Offset: at}
 }
 
-// string is the text of a string at that place.
+// string returns the text of the string at that place.
 func (s *scanner) string(at span) (string, bool) {
 	raw := s.raw(at)
 	if raw[0] != '"' {
@@ -321,12 +328,12 @@ func (s *scanner) string(at span) (string, bool) {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return string(raw[1 : len(raw)-1]), true
 	}
-	text, _ := jsontext.AppendUnquote(nil, raw) // passed over before, hence valid
+	text, _ := jsontext.AppendUnquote(nil, raw) // the scanner has passed it, so it is valid
 	return string(text), true
 }
 
-// id reads an integer or a string. Everything else is refused: MCP forbids null, and a fraction
-// does not survive every peer.
+// id reads an integer or a string, and refuses any other value. MCP forbids null, and some peers
+// cannot represent a fraction.
 func (s *scanner) id(at span) (ID, *DecodeError) {
 	raw := s.raw(at)
 	length := len(raw)
@@ -373,14 +380,14 @@ func (s *scanner) failure(at span) (*Error, *DecodeError) {
 	return e, nil
 }
 
-// failureParts finds the members of an error object that was passed over before; of those with one
-// name the last.
+// failureParts finds the members of an error object that the scanner has already passed. If a name
+// occurs several times, the last member counts.
 func (s *scanner) failureParts(at span) (code, message, data span) {
 	in := scanner{data: s.data[:at.to], limits: s.limits, pos: at.from + 1}
 	in.space()
 	names := in.names()
 	for more := in.peek() != '}'; more; more = in.comma() {
-		k, _ := in.name(&names) // passed over before, hence valid
+		k, _ := in.name(&names) // the scanner has passed it, so it is valid
 		from := in.pos
 		in.value(1)
 		switch string(in.meant(k)) {

@@ -16,7 +16,8 @@ func TestDecodeFourShapes(t *testing.T) {
 		id   string
 	}{
 		{`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, jsonrpc.KindRequest, `1`},
-		{` { "params" : { } , "method" : "m" , "id" : "a" , "jsonrpc" : "2.0" } `, jsonrpc.KindRequest, `"a"`},
+		{` { "params" : { } , "method" : "m" , "id" : "a" , "jsonrpc" : "2.0" } `,
+			jsonrpc.KindRequest, `"a"`},
 		{`{"jsonrpc":"2.0","method":"notifications/initialized"}`, jsonrpc.KindNotification, ``},
 		{`{"jsonrpc":"2.0","id":7,"result":{}}`, jsonrpc.KindResult, `7`},
 		{`{"jsonrpc":"2.0","id":7,"result":null}`, jsonrpc.KindResult, `7`},
@@ -35,7 +36,8 @@ func TestDecodeFourShapes(t *testing.T) {
 	}
 }
 
-// S17-S22 of the attack checklist: what is not strictly JSON-RPC is refused, and the refusal says what and where.
+// Attacks S17-S22: input that is not strict JSON-RPC is refused. The refusal names the problem and
+// its position.
 func TestDecodeRefuses(t *testing.T) {
 	deep := strings.Repeat(`[`, 63) + strings.Repeat(`]`, 63)
 	for _, tc := range []struct {
@@ -59,7 +61,8 @@ func TestDecodeRefuses(t *testing.T) {
 		{"escape at the end", `{"a":"\`, "parse", "broken escape", 6},
 		{"control character", "{\"a\":\"\t\"}", "parse", "control character 0x09", 6},
 		{"open string", `{"a`, "parse", "a string without end", 1},
-		{"trailing text", `{"jsonrpc":"2.0","method":"m"} x`, "parse", `'x' where the end of the text should be`, 31},
+		{"trailing text", `{"jsonrpc":"2.0","method":"m"} x`, "parse",
+			`'x' where the end of the text should be`, 31},
 		{"trailing comma", `{"a":1,}`, "parse", `'}' where a member's name should be`, 7},
 		{"trailing comma in array", `{"a":[1,]}`, "parse", `']' where a value should be`, 8},
 		{"missing comma", `{"a":1 "b":2}`, "parse", `'"' where ',' or '}' should be`, 7},
@@ -77,47 +80,80 @@ func TestDecodeRefuses(t *testing.T) {
 		{"other false", `{"a":fals3}`, "parse", "an unknown word", 5},
 		{"other null", `{"a":nul`, "parse", "an unknown word", 5},
 
-		{"second method", `{"jsonrpc":"2.0","method":"a","method":"b"}`, "parse", `a second member "method"`, 30},
-		{"second method, escaped", `{"jsonrpc":"2.0","method":"a","\u006dethod":"b"}`, "parse", `a second member "method"`, 30},
+		{"second method", `{"jsonrpc":"2.0","method":"a","method":"b"}`, "parse",
+			`a second member "method"`, 30},
+		{"second method, escaped", `{"jsonrpc":"2.0","method":"a","\u006dethod":"b"}`, "parse",
+			`a second member "method"`, 30},
 		{"second id", `{"id":1,"id":2}`, "parse", `a second member "id"`, 8},
-		{"second member in params", `{"method":"a","params":{"x":1,"x":2}}`, "parse", `a second member "x"`, 30},
-		{"second member in _meta", `{"params":{"_meta":{"a":1,"a":1}}}`, "parse", `a second member "a"`, 26},
-		{"second member in error data", `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"","code":2}}`, "parse", `a second member "code"`, 55},
+		{"second member in params", `{"method":"a","params":{"x":1,"x":2}}`, "parse",
+			`a second member "x"`, 30},
+		{"second member in _meta", `{"params":{"_meta":{"a":1,"a":1}}}`, "parse",
+			`a second member "a"`, 26},
+		{"second member in error data",
+			`{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"","code":2}}`, "parse",
+			`a second member "code"`, 55},
 
 		{"not an object", `1`, "invalid_request", "a message that is not an object", 0},
-		{"an array", `[{"jsonrpc":"2.0","method":"m"}]`, "invalid_request", "a message that is not an object", 0},
+		{"an array", `[{"jsonrpc":"2.0","method":"m"}]`, "invalid_request",
+			"a message that is not an object", 0},
 		{"no version", `{"id":1,"method":"m"}`, "invalid_request", `no member "jsonrpc"`, 0},
 		{"version 1.0", `{"jsonrpc":"1.0","method":"m"}`, "invalid_request", `other than "2.0"`, 11},
 		{"version as number", `{"jsonrpc":2.0,"method":"m"}`, "invalid_request", `other than "2.0"`, 11},
-		{"capital name", `{"jsonrpc":"2.0","id":1,"Method":"m"}`, "invalid_request", `no "method", "result" or "error"`, 0},
-		{"look-alike name", `{"jsonrpc":"2.0","id":1,"method\u0000":"m"}`, "invalid_request", `no "method", "result" or "error"`, 0},
-		{"look-alike params", `{"jsonrpc":"2.0","id":1,"methodſ":"m"}`, "invalid_request", `no "method", "result" or "error"`, 0},
-		{"method not a string", `{"jsonrpc":"2.0","method":1}`, "invalid_request", `a "method" that is not a string`, 26},
+		{"capital name", `{"jsonrpc":"2.0","id":1,"Method":"m"}`, "invalid_request",
+			`no "method", "result" or "error"`, 0},
+		{"look-alike name", `{"jsonrpc":"2.0","id":1,"method\u0000":"m"}`, "invalid_request",
+			`no "method", "result" or "error"`, 0},
+		{"look-alike params", `{"jsonrpc":"2.0","id":1,"methodſ":"m"}`, "invalid_request",
+			`no "method", "result" or "error"`, 0},
+		{"method not a string", `{"jsonrpc":"2.0","method":1}`, "invalid_request",
+			`a "method" that is not a string`, 26},
 		{"empty method", `{"jsonrpc":"2.0","method":""}`, "invalid_request", `an empty "method"`, 26},
-		{"null id", `{"jsonrpc":"2.0","id":null,"method":"m"}`, "invalid_request", `an "id" that is neither string nor integer`, 22},
-		{"boolean id", `{"jsonrpc":"2.0","id":true,"method":"m"}`, "invalid_request", `an "id" that is neither`, 22},
-		{"object id", `{"jsonrpc":"2.0","id":{},"method":"m"}`, "invalid_request", `an "id" that is neither`, 22},
-		{"array id", `{"jsonrpc":"2.0","id":[],"method":"m"}`, "invalid_request", `an "id" that is neither`, 22},
-		{"fraction id", `{"jsonrpc":"2.0","id":1.5,"method":"m"}`, "invalid_request", `an "id" that is not an integer`, 22},
-		{"exponent id", `{"jsonrpc":"2.0","id":1e3,"method":"m"}`, "invalid_request", `an "id" that is not an integer`, 22},
-		{"method and result", `{"jsonrpc":"2.0","id":1,"method":"m","result":{}}`, "invalid_request", `both "method" and an answer`, 0},
-		{"method and error", `{"jsonrpc":"2.0","id":1,"method":"m","error":{}}`, "invalid_request", `both "method" and an answer`, 0},
-		{"result and error", `{"jsonrpc":"2.0","id":1,"result":{},"error":{}}`, "invalid_request", `both "result" and "error"`, 44},
+		{"null id", `{"jsonrpc":"2.0","id":null,"method":"m"}`, "invalid_request",
+			`an "id" that is neither string nor integer`, 22},
+		{"boolean id", `{"jsonrpc":"2.0","id":true,"method":"m"}`, "invalid_request",
+			`an "id" that is neither`, 22},
+		{"object id", `{"jsonrpc":"2.0","id":{},"method":"m"}`, "invalid_request",
+			`an "id" that is neither`, 22},
+		{"array id", `{"jsonrpc":"2.0","id":[],"method":"m"}`, "invalid_request",
+			`an "id" that is neither`, 22},
+		{"fraction id", `{"jsonrpc":"2.0","id":1.5,"method":"m"}`, "invalid_request",
+			`an "id" that is not an integer`, 22},
+		{"exponent id", `{"jsonrpc":"2.0","id":1e3,"method":"m"}`, "invalid_request",
+			`an "id" that is not an integer`, 22},
+		{"method and result", `{"jsonrpc":"2.0","id":1,"method":"m","result":{}}`, "invalid_request",
+			`both "method" and an answer`, 0},
+		{"method and error", `{"jsonrpc":"2.0","id":1,"method":"m","error":{}}`, "invalid_request",
+			`both "method" and an answer`, 0},
+		{"result and error", `{"jsonrpc":"2.0","id":1,"result":{},"error":{}}`, "invalid_request",
+			`both "result" and "error"`, 44},
 		{"neither", `{"jsonrpc":"2.0","id":1}`, "invalid_request", `no "method", "result" or "error"`, 0},
-		{"params in an answer", `{"jsonrpc":"2.0","id":1,"params":{},"result":{}}`, "invalid_request", `"params" in an answer`, 33},
-		{"params not structured", `{"jsonrpc":"2.0","method":"m","params":1}`, "invalid_request", `"params" that are neither`, 39},
-		{"result without id", `{"jsonrpc":"2.0","result":{}}`, "invalid_request", `a result without "id"`, 0},
-		{"result with null id", `{"jsonrpc":"2.0","id":null,"result":{}}`, "invalid_request", `an "id" that is neither`, 22},
-		{"error not an object", `{"jsonrpc":"2.0","id":1,"error":"x"}`, "invalid_request", `an "error" that is not an object`, 32},
-		{"error without code", `{"jsonrpc":"2.0","id":1,"error":{"message":"x"}}`, "invalid_request", `an "error" without "code"`, 32},
-		{"error without message", `{"jsonrpc":"2.0","id":1,"error":{"code":1}}`, "invalid_request", `an "error" without "message"`, 32},
-		{"error code a fraction", `{"jsonrpc":"2.0","id":1,"error":{"code":1.5,"message":"x"}}`, "invalid_request", `an error "code" that is not an integer`, 40},
-		{"error message a number", `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":1}}`, "invalid_request", `an error "message" that is not a string`, 52},
+		{"params in an answer", `{"jsonrpc":"2.0","id":1,"params":{},"result":{}}`, "invalid_request",
+			`"params" in an answer`, 33},
+		{"params not structured", `{"jsonrpc":"2.0","method":"m","params":1}`, "invalid_request",
+			`"params" that are neither`, 39},
+		{"result without id", `{"jsonrpc":"2.0","result":{}}`, "invalid_request",
+			`a result without "id"`, 0},
+		{"result with null id", `{"jsonrpc":"2.0","id":null,"result":{}}`, "invalid_request",
+			`an "id" that is neither`, 22},
+		{"error not an object", `{"jsonrpc":"2.0","id":1,"error":"x"}`, "invalid_request",
+			`an "error" that is not an object`, 32},
+		{"error without code", `{"jsonrpc":"2.0","id":1,"error":{"message":"x"}}`, "invalid_request",
+			`an "error" without "code"`, 32},
+		{"error without message", `{"jsonrpc":"2.0","id":1,"error":{"code":1}}`, "invalid_request",
+			`an "error" without "message"`, 32},
+		{"error code a fraction", `{"jsonrpc":"2.0","id":1,"error":{"code":1.5,"message":"x"}}`,
+			"invalid_request", `an error "code" that is not an integer`, 40},
+		{"error message a number", `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":1}}`,
+			"invalid_request", `an error "message" that is not a string`, 52},
 
-		{"too deep", `{"jsonrpc":"2.0","id":1,"method":"m","params":[` + deep + `]}`, "limits", "deeper than 64", 46 + 63},
-		{"too long an id", `{"jsonrpc":"2.0","method":"m","id":"` + strings.Repeat("x", 257) + `"}`, "limits", `an "id" longer than 256 bytes`, 35},
-		{"too long a method", `{"jsonrpc":"2.0","method":"` + strings.Repeat("x", 257) + `"}`, "limits", `a "method" longer than 256 bytes`, 26},
-		{"too long a number", `{"params":{"a":` + strings.Repeat("1", 4301) + `}}`, "limits", "a number longer than 4300 bytes", 15},
+		{"too deep", `{"jsonrpc":"2.0","id":1,"method":"m","params":[` + deep + `]}`, "limits",
+			"deeper than 64", 46 + 63},
+		{"too long an id", `{"jsonrpc":"2.0","method":"m","id":"` + strings.Repeat("x", 257) + `"}`,
+			"limits", `an "id" longer than 256 bytes`, 35},
+		{"too long a method", `{"jsonrpc":"2.0","method":"` + strings.Repeat("x", 257) + `"}`, "limits",
+			`a "method" longer than 256 bytes`, 26},
+		{"too long a number", `{"params":{"a":` + strings.Repeat("1", 4301) + `}}`, "limits",
+			"a number longer than 4300 bytes", 15},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m, err := jsonrpc.Decode([]byte(tc.in), jsonrpc.Limits{})
@@ -129,8 +165,10 @@ func TestDecodeRefuses(t *testing.T) {
 			if tc.reason == jsonrpc.ReasonParse {
 				code = jsonrpc.CodeParse
 			}
-			if refused.Reason != tc.reason || refused.Code != code || refused.Offset != tc.offset || !strings.Contains(refused.Detail, tc.detail) {
-				t.Errorf("got %v (%d), want %s: …%s… at byte %d", refused, refused.Code, tc.reason, tc.detail, tc.offset)
+			if refused.Reason != tc.reason || refused.Code != code || refused.Offset != tc.offset ||
+				!strings.Contains(refused.Detail, tc.detail) {
+				t.Errorf("got %v (%d), want %s: …%s… at byte %d", refused, refused.Code, tc.reason,
+					tc.detail, tc.offset)
 			}
 			if !strings.Contains(err.Error(), " at byte ") {
 				t.Errorf("got %q, want the place named", err)
@@ -140,7 +178,9 @@ func TestDecodeRefuses(t *testing.T) {
 }
 
 func TestDecodeLimits(t *testing.T) {
-	message := func(params string) string { return `{"jsonrpc":"2.0","id":9,"method":"m","params":` + params + `}` }
+	message := func(params string) string {
+		return `{"jsonrpc":"2.0","id":9,"method":"m","params":` + params + `}`
+	}
 	for _, tc := range []struct {
 		name   string
 		limits jsonrpc.Limits
@@ -149,26 +189,32 @@ func TestDecodeLimits(t *testing.T) {
 		reason jsonrpc.Reason
 	}{
 		{"bytes", jsonrpc.Limits{Bytes: 52}, message(`[111]`), message(`[1111]`), jsonrpc.ReasonTooLarge},
-		{"depth", jsonrpc.Limits{Depth: 3}, message(`{"a":[1]}`), message(`{"a":[[]]}`), jsonrpc.ReasonLimits},
+		{"depth", jsonrpc.Limits{Depth: 3}, message(`{"a":[1]}`), message(`{"a":[[]]}`),
+			jsonrpc.ReasonLimits},
 		{"tokens", jsonrpc.Limits{Tokens: 12}, message(`[1]`), message(`[1,1]`), jsonrpc.ReasonLimits},
-		{"tokens, at a name", jsonrpc.Limits{Tokens: 12}, message(`{}`), message(`{"a":1}`), jsonrpc.ReasonLimits},
-		{"keys", jsonrpc.Limits{Keys: 5}, message(`{"a":1,"b":1,"c":1,"d":1,"e":1}`), message(`{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1}`), jsonrpc.ReasonLimits},
+		{"tokens, at a name", jsonrpc.Limits{Tokens: 12}, message(`{}`), message(`{"a":1}`),
+			jsonrpc.ReasonLimits},
+		{"keys", jsonrpc.Limits{Keys: 5}, message(`{"a":1,"b":1,"c":1,"d":1,"e":1}`),
+			message(`{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1}`), jsonrpc.ReasonLimits},
 		{"digits", jsonrpc.Limits{Digits: 3}, message(`[1.5]`), message(`[1.55]`), jsonrpc.ReasonLimits},
-		{"id", jsonrpc.Limits{ID: 2}, `{"jsonrpc":"2.0","id":"12","method":"m"}`, `{"jsonrpc":"2.0","id":123,"method":"m"}`, jsonrpc.ReasonLimits},
+		{"id", jsonrpc.Limits{ID: 2}, `{"jsonrpc":"2.0","id":"12","method":"m"}`,
+			`{"jsonrpc":"2.0","id":123,"method":"m"}`, jsonrpc.ReasonLimits},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if _, err := jsonrpc.Decode([]byte(tc.good), tc.limits); err != nil {
 				t.Errorf("%s: %v", tc.good, err)
 			}
 			var refused *jsonrpc.DecodeError
-			if _, err := jsonrpc.Decode([]byte(tc.bad), tc.limits); !errors.As(err, &refused) || refused.Reason != tc.reason {
+			if _, err := jsonrpc.Decode([]byte(tc.bad), tc.limits); !errors.As(err, &refused) ||
+				refused.Reason != tc.reason {
 				t.Errorf("%s: got %v, want %s", tc.bad, err, tc.reason)
 			}
 		})
 	}
 }
 
-// A refusal names the message it is about, so that its sender gets an answer, and says when that message was itself one.
+// A refusal has the id of its message, so that the sender gets an error response. It also says
+// whether the message itself was a response.
 func TestRefusalNamesTheMessage(t *testing.T) {
 	for _, tc := range []struct {
 		in       string
@@ -209,7 +255,7 @@ func TestManyMembersAreStillUnique(t *testing.T) {
 	}
 }
 
-// What is known of one object's names must not be held against the next.
+// The names of one object must not count as duplicates in the next object.
 func TestObjectsDoNotShareNames(t *testing.T) {
 	for _, n := range []int{3, 20, 300} {
 		var b strings.Builder
@@ -218,7 +264,8 @@ func TestObjectsDoNotShareNames(t *testing.T) {
 		}
 		members := strings.TrimSuffix(b.String(), ",")
 		message := func(last string) []byte {
-			return []byte(`{"jsonrpc":"2.0","method":"m","params":[{` + members + `},{` + members + `},{` + members + last + `}]}`)
+			return []byte(`{"jsonrpc":"2.0","method":"m","params":[{` + members + `},{` + members + `},{` +
+				members + last + `}]}`)
 		}
 		if _, err := jsonrpc.Decode(message(`,"\u006b":1`), jsonrpc.Limits{}); err != nil {
 			t.Errorf("%d: %v", n, err)
@@ -231,10 +278,13 @@ func TestObjectsDoNotShareNames(t *testing.T) {
 	}
 }
 
-// Raw parts keep every byte: numbers that no float holds, spacing, escapes.
+// Raw parts keep every byte: numbers that no float can hold, spacing, escapes.
 func TestRawPartsKeepTheirBytes(t *testing.T) {
 	const params = `{ "n" : 12345678901234567890.10, "s":"\u0041\/" ,"e":1E+2}`
-	m, err := jsonrpc.Decode([]byte(`{"jsonrpc":"2.0","id":18446744073709551616,"method":"tools\/call","params":`+params+`}`), jsonrpc.Limits{})
+	m, err := jsonrpc.Decode(
+		[]byte(`{"jsonrpc":"2.0","id":18446744073709551616,"method":"tools\/call","params":`+params+`}`),
+		jsonrpc.Limits{},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,19 +292,24 @@ func TestRawPartsKeepTheirBytes(t *testing.T) {
 		t.Errorf("got %s %s %s", m.ID, m.Method, m.Params)
 	}
 	if cap(m.Params) != len(m.Params) {
-		t.Errorf("params have room for %d more bytes, which belong to the input", cap(m.Params)-len(m.Params))
+		t.Errorf("params have room for %d more bytes, which belong to the input",
+			cap(m.Params)-len(m.Params))
 	}
-	f, err := jsonrpc.Decode([]byte(`{"jsonrpc":"2.0","id":"é\n","error":{"code":-9223372036854775808,"message":"a\u0062c","data":1.0,"more":[]}}`), jsonrpc.Limits{})
+	f, err := jsonrpc.Decode(
+		[]byte(`{"jsonrpc":"2.0","id":"é\n","error":{"code":-9223372036854775808,"message":"a\u0062c","data":1.0,"more":[]}}`), jsonrpc.Limits{},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.Error.Code != -9223372036854775808 || f.Error.Message != "abc" || string(f.Error.Data) != "1.0" || f.ID.Raw() != `"é\n"` {
+	if f.Error.Code != -9223372036854775808 || f.Error.Message != "abc" ||
+		string(f.Error.Data) != "1.0" || f.ID.Raw() != `"é\n"` {
 		t.Errorf("got %s %+v", f.ID, f.Error)
 	}
 }
 
 func TestNullParamsAreNoParams(t *testing.T) {
-	m, err := jsonrpc.Decode([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":null}`), jsonrpc.Limits{})
+	m, err := jsonrpc.Decode([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":null}`),
+		jsonrpc.Limits{})
 	if err != nil || m.Params != nil {
 		t.Errorf("got %s, %v", m.Params, err)
 	}
@@ -266,8 +321,8 @@ func TestDecodeBatch(t *testing.T) {
 		name, in string
 		messages int
 		batch    bool
-		refused  int    // messages within
-		err      string // of the whole
+		refused  int    // messages in the array
+		err      string // error of the whole input
 	}{
 		{"one message", one, 1, false, 0, ""},
 		{"array of one", ` [` + one + `]`, 1, true, 0, ""},
@@ -281,7 +336,8 @@ func TestDecodeBatch(t *testing.T) {
 		{"broken message", `[{"a"]`, 0, true, 0, "':' should be"},
 		{"one broken message", `{"a"`, 0, false, 0, "':' should be"},
 		{"mark before the array", "\xef\xbb\xbf[]", 0, false, 0, "byte order mark"},
-		{"too deep", `[` + strings.Repeat(`[`, 64) + strings.Repeat(`]`, 64) + `]`, 0, true, 0, "deeper than 64"},
+		{"too deep", `[` + strings.Repeat(`[`, 64) + strings.Repeat(`]`, 64) + `]`, 0, true, 0,
+			"deeper than 64"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			messages, batch, err := jsonrpc.DecodeBatch([]byte(tc.in), jsonrpc.Limits{})
@@ -289,7 +345,8 @@ func TestDecodeBatch(t *testing.T) {
 				t.Errorf("got %d messages, batch %v; want %d, %v", len(messages), batch, tc.messages, tc.batch)
 			}
 			var within *jsonrpc.BatchError
-			if errors.As(err, &within) != (tc.refused > 0) || tc.refused > 0 && (len(within.Refused) != tc.refused || len(within.Unwrap()) != tc.refused) {
+			if errors.As(err, &within) != (tc.refused > 0) ||
+				tc.refused > 0 && (len(within.Refused) != tc.refused || len(within.Unwrap()) != tc.refused) {
 				t.Errorf("got %v, want %d refused", err, tc.refused)
 			}
 			if tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
@@ -303,13 +360,15 @@ func TestDecodeBatch(t *testing.T) {
 			}
 		})
 	}
-	if _, _, err := jsonrpc.DecodeBatch([]byte(`[1]`+strings.Repeat(" ", 100)), jsonrpc.Limits{Bytes: 10}); err == nil {
+	if _, _, err := jsonrpc.DecodeBatch([]byte(`[1]`+strings.Repeat(" ", 100)),
+		jsonrpc.Limits{Bytes: 10}); err == nil {
 		t.Error("an array beyond the bytes was accepted")
 	}
 }
 
 func TestIDs(t *testing.T) {
-	for raw, good := range map[string]bool{`1`: true, ` "a" `: true, `-0`: true, `""`: true, `1.0`: false, `null`: false, `1 2`: false, `"`: false, ``: false} {
+	for raw, good := range map[string]bool{`1`: true, ` "a" `: true, `-0`: true, `""`: true,
+		`1.0`: false, `null`: false, `1 2`: false, `"`: false, ``: false} {
 		id, err := jsonrpc.ParseID([]byte(raw))
 		if (err == nil) != good || good && id.Raw() != strings.TrimSpace(raw) {
 			t.Errorf("%q: got %s, %v", raw, id, err)

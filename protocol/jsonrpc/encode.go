@@ -7,10 +7,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Append writes m to dst as one line, without the newline at its end, and returns the extended slice. Line breaks between the tokens
-// of raw members are left out, since framings by line and by server-sent event end at one; every other byte of them is kept.
+// Append writes m to dst as one line, without a newline at the end, and returns the extended slice.
+// It removes line breaks between the tokens of raw members, because a line break ends a message on
+// stdio, and a field of a server-sent event. All other bytes stay.
 //
-// A failure without id is written without the member: no revision of the schema allows null there, 2025-11-25 and later allow absence.
+// Append writes a failure with the zero ID without the member "id". No revision of the schema
+// allows null there; 2025-11-25 and later allow its absence.
 func (m Message) Append(dst []byte) []byte {
 	switch m.Kind() {
 	case KindRequest, KindNotification:
@@ -47,7 +49,7 @@ func (m Message) method(dst []byte) []byte {
 	return appendText(append(m.begin(dst), `,"method":`...), m.Method)
 }
 
-// begin writes what all kinds begin with.
+// begin writes the beginning that all kinds share.
 func (m Message) begin(dst []byte) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0"`...)
 	if !m.ID.IsZero() {
@@ -57,8 +59,9 @@ func (m Message) begin(dst []byte) []byte {
 	return dst
 }
 
-// Parts is what Append writes, in pieces, for who sends large messages: params or a result of at least
-// least bytes without line breaks are not copied. Everything else is one piece.
+// Parts returns the output of Append in pieces, for senders of large messages. Params or a result
+// that has no line breaks and is not shorter than least, in bytes, is a piece of its own and is not
+// copied. Any other message is one piece.
 func (m Message) Parts(least int) [][]byte {
 	large := []byte(m.Params)
 	if m.Kind() == KindResult {
@@ -76,13 +79,13 @@ func (m Message) Parts(least int) [][]byte {
 	return m.whole()
 }
 
-// short is a list of one piece and, as most messages are short, the piece itself.
+// short is a list of one piece, together with the memory for that piece. Most messages are short.
 type short struct {
 	list [1][]byte
 	text [200]byte
 }
 
-// whole is what Append writes, as one piece.
+// whole returns the output of Append as one piece.
 func (m Message) whole() [][]byte {
 	if m.Size() > len(short{}.text) {
 		return [][]byte{m.Append(make([]byte, 0, m.Size()))}
@@ -92,13 +95,13 @@ func (m Message) whole() [][]byte {
 	return s.list[:]
 }
 
-// Size is about how many bytes Append writes, for sizing its buffer.
+// Size is an estimate of the bytes that Append writes, for the size of its buffer.
 func (m Message) Size() int {
 	n := 48 + len(m.ID.raw) + len(m.Method) + len(m.Params) + len(m.Result)
 	return n + m.Error.Size()
 }
 
-// Size is the same of an error; 0 of none.
+// Size is an estimate of the bytes of an error; 0 for nil.
 func (e *Error) Size() int {
 	if e == nil {
 		return 0
@@ -106,7 +109,7 @@ func (e *Error) Size() int {
 	return 32 + len(e.Message) + len(e.Data)
 }
 
-// AppendBatch writes an array of messages (2025-03-26 §basic/transports).
+// AppendBatch writes an array of messages to dst (2025-03-26 §basic/transports).
 func AppendBatch(dst []byte, messages []Message) []byte {
 	dst = append(dst, '[')
 	for i, m := range messages {
@@ -124,7 +127,8 @@ func appendText(dst []byte, text string) []byte {
 	return dst
 }
 
-// appendLine copies raw without line breaks. Inside a string they cannot stand, so those that are there separate tokens.
+// appendLine copies raw without line breaks. A valid string contains none, so they only separate
+// tokens.
 func appendLine(dst []byte, raw []byte) []byte {
 	if !hasBreaks(raw) {
 		return append(dst, raw...)

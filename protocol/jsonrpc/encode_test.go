@@ -15,16 +15,22 @@ func TestAppend(t *testing.T) {
 		m    jsonrpc.Message
 		want string
 	}{
-		{jsonrpc.Request(jsonrpc.IntID(1), "tools/list", nil), `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`},
-		{jsonrpc.Request(jsonrpc.StringID("a"), "x\"y", jsontext.Value(`{"a":1}`)), `{"jsonrpc":"2.0","id":"a","method":"x\"y","params":{"a":1}}`},
+		{jsonrpc.Request(jsonrpc.IntID(1), "tools/list", nil),
+			`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`},
+		{jsonrpc.Request(jsonrpc.StringID("a"), "x\"y", jsontext.Value(`{"a":1}`)),
+			`{"jsonrpc":"2.0","id":"a","method":"x\"y","params":{"a":1}}`},
 		{jsonrpc.Notification("n", nil), `{"jsonrpc":"2.0","method":"n"}`},
 		{jsonrpc.Response(jsonrpc.IntID(2), nil), `{"jsonrpc":"2.0","id":2,"result":{}}`},
-		{jsonrpc.Response(jsonrpc.IntID(2), jsontext.Value(`null`)), `{"jsonrpc":"2.0","id":2,"result":null}`},
+		{jsonrpc.Response(jsonrpc.IntID(2), jsontext.Value(`null`)),
+			`{"jsonrpc":"2.0","id":2,"result":null}`},
 		{
-			jsonrpc.Failure(jsonrpc.IntID(3), &jsonrpc.Error{Code: -32602, Message: "no\n", Data: jsontext.Value(`{"a":[]}`)}),
+			jsonrpc.Failure(jsonrpc.IntID(3), &jsonrpc.Error{
+				Code: -32602, Message: "no\n", Data: jsontext.Value(`{"a":[]}`),
+			}),
 			`{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"no\n","data":{"a":[]}}}`,
 		},
-		{jsonrpc.Failure(jsonrpc.ID{}, &jsonrpc.Error{Code: -32700, Message: "x"}), `{"jsonrpc":"2.0","error":{"code":-32700,"message":"x"}}`},
+		{jsonrpc.Failure(jsonrpc.ID{}, &jsonrpc.Error{Code: -32700, Message: "x"}),
+			`{"jsonrpc":"2.0","error":{"code":-32700,"message":"x"}}`},
 		{jsonrpc.Message{}, `{"jsonrpc":"2.0"}`},
 	} {
 		got := string(tc.m.Append([]byte("before ")))
@@ -39,24 +45,32 @@ func TestAppend(t *testing.T) {
 
 // Line breaks of a pretty-printed body would end the frame of the next transport.
 func TestAppendIsOneLine(t *testing.T) {
-	m, err := jsonrpc.Decode([]byte("{\n \"jsonrpc\":\"2.0\",\r\n\"method\":\"m\",\"params\":{\r\n  \"a\" : \"x\\ny\",\r\"b\":\n[1,\n2]}}\n"), jsonrpc.Limits{})
+	m, err := jsonrpc.Decode(
+		[]byte("{\n \"jsonrpc\":\"2.0\",\r\n\"method\":\"m\",\"params\":{\r\n  \"a\" : "+
+			"\"x\\ny\",\r\"b\":\n[1,\n2]}}\n"), jsonrpc.Limits{},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := string(m.Append(nil)), `{"jsonrpc":"2.0","method":"m","params":{  "a" : "x\ny","b":[1,2]}}`; got != want {
+	if got, want := string(m.Append(nil)),
+		`{"jsonrpc":"2.0","method":"m","params":{  "a" : "x\ny","b":[1,2]}}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
 func TestAppendBatch(t *testing.T) {
-	got := string(jsonrpc.AppendBatch(nil, []jsonrpc.Message{jsonrpc.Response(jsonrpc.IntID(1), nil), jsonrpc.Response(jsonrpc.IntID(2), nil)}))
-	if want := `[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"result":{}}]`; got != want {
+	got := string(jsonrpc.AppendBatch(nil, []jsonrpc.Message{
+		jsonrpc.Response(jsonrpc.IntID(1), nil), jsonrpc.Response(jsonrpc.IntID(2), nil),
+	}))
+	if want := `[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"result":{}}]`; got !=
+		want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
 func TestKindsAndErrorsReadWell(t *testing.T) {
-	for kind, want := range map[jsonrpc.Kind]string{0: "invalid", 1: "request", 2: "notification", 3: "result", 4: "failure"} {
+	for kind, want := range map[jsonrpc.Kind]string{0: "invalid", 1: "request", 2: "notification",
+		3: "result", 4: "failure"} {
 		if got := kind.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -66,7 +80,7 @@ func TestKindsAndErrorsReadWell(t *testing.T) {
 	}
 }
 
-// A decoded message, appended, decodes to the same message.
+// checkRoundTrip checks that a decoded message, once appended, decodes to the same message.
 func checkRoundTrip(t *testing.T, m jsonrpc.Message) {
 	t.Helper()
 	line := m.Append(nil)
@@ -78,7 +92,8 @@ func checkRoundTrip(t *testing.T, m jsonrpc.Message) {
 		t.Fatalf("%s: %v", line, err)
 	}
 	if again.Kind() != m.Kind() || again.ID != m.ID || again.Method != m.Method {
-		t.Fatalf("got %v %s %s, want %v %s %s", again.Kind(), again.ID, again.Method, m.Kind(), m.ID, m.Method)
+		t.Fatalf("got %v %s %s, want %v %s %s", again.Kind(), again.ID, again.Method, m.Kind(),
+			m.ID, m.Method)
 	}
 	if twice := again.Append(nil); !bytes.Equal(twice, line) {
 		t.Fatalf("got %s, then %s", line, twice)
@@ -86,13 +101,18 @@ func checkRoundTrip(t *testing.T, m jsonrpc.Message) {
 }
 
 func ExampleDecode() {
-	m, err := jsonrpc.Decode([]byte(`{"jsonrpc":"2.0","id":"a-1","method":"tools/call","params":{"name":"add","arguments":{"n":12345678901234567890}}}`), jsonrpc.Limits{})
+	m, err := jsonrpc.Decode(
+		[]byte(`{"jsonrpc":"2.0","id":"a-1","method":"tools/call","params":{"name":"add","arguments":{"n":12345678901234567890}}}`), jsonrpc.Limits{},
+	)
 	fmt.Println(m.Kind(), m.ID, m.Method, m.Params, err)
 
-	_, err = jsonrpc.Decode([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call"}`), jsonrpc.Limits{})
+	_, err = jsonrpc.Decode([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call"}`),
+		jsonrpc.Limits{})
 	fmt.Println(err)
 
-	answer := jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found"})
+	answer := jsonrpc.Failure(m.ID, &jsonrpc.Error{
+		Code: jsonrpc.CodeMethodNotFound, Message: "method not found",
+	})
 	fmt.Printf("%s\n", answer.Append(nil))
 	// Output:
 	// request "a-1" tools/call {"name":"add","arguments":{"n":12345678901234567890}} <nil>

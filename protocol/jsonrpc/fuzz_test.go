@@ -28,8 +28,8 @@ var seeds = []string{
 	`{"a":01}`,
 }
 
-// FuzzDecode holds the scanner against the JSON library: what one accepts as strict JSON, the other does. What is accepted as a message
-// survives being written and read again.
+// FuzzDecode compares the scanner with the JSON library: both accept the same texts as strict JSON.
+// A message that was accepted is the same after it is written and read again.
 func FuzzDecode(f *testing.F) {
 	for _, s := range seeds {
 		f.Add([]byte(s))
@@ -63,8 +63,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// DecodeLenient returns strict JSON that means what encoding/json makes of the input, which reads as
-// JSON.parse does.
+// FuzzDecodeLenient checks that DecodeLenient returns strict JSON with the meaning that
+// encoding/json gives the input. encoding/json reads duplicate names as JSON.parse does.
 func FuzzDecodeLenient(f *testing.F) {
 	for _, text := range []string{
 		`{"jsonrpc":"2.0","id":1,"result":{"a":"\ud83d","b":[1,{"c":1,"c":2}],"a":null},"error":null}`,
@@ -79,17 +79,19 @@ func FuzzDecodeLenient(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again, err := jsonrpc.Decode(m.Append(nil), jsonrpc.Limits{}); err != nil || again.Kind() != m.Kind() {
+		if again, err := jsonrpc.Decode(m.Append(nil), jsonrpc.Limits{}); err != nil ||
+			again.Kind() != m.Kind() {
 			t.Fatalf("%q is not strict JSON: %v", m.Append(nil), err)
 		}
-		if !utf8.Valid(data) { // of which encoding/json makes one U+FFFD for each byte
+		if !utf8.Valid(data) { // encoding/json replaces each such byte by one U+FFFD
 			return
 		}
 		var in struct{ Result, Params any }
 		if err := json.Unmarshal(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), &in); err != nil {
-			return // names in other cases, and numbers that are no float64
+			return // names in another case, and numbers that no float64 can hold
 		}
-		for read, meant := range map[string]any{string(m.Result): in.Result, string(m.Params): in.Params} {
+		for read, meant := range map[string]any{string(m.Result): in.Result,
+			string(m.Params): in.Params} {
 			var got any
 			if read == "" {
 				continue

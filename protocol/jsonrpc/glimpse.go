@@ -8,13 +8,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Glimpse is what can be told of a message that cannot be read, from its beginning: its id, and
-// whether it answers that id, which is then read as NumberID does. The id is zero if it does not come
-// before what is broken, if there are two, or if it cannot be told whether the message is an answer or
-// a request. It is for messages of a server, whose caller would otherwise wait: it must not be told to
-// a peer as if it had been read.
+// Glimpse peeks at a message of a server that cannot be decoded. It returns the peeked id, and
+// whether the message is a response to that id. It reads the id of a response as NumberID does. The
+// id is zero if it comes after the broken part, if there are two ids, or if the readable part shows
+// neither or both of a request and a response. With the id the caller can fail the request that
+// would otherwise wait for the response. The peeked id must not be sent to a peer as if the message
+// had been decoded.
 func Glimpse(data []byte) (id ID, response bool) {
-	d := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	d := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true),
+		jsontext.AllowInvalidUTF8(true))
 	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
 		return ID{}, false
 	}
@@ -36,7 +38,7 @@ func Glimpse(data []byte) (id ID, response bool) {
 			if err == nil {
 				raw = value.Clone()
 			}
-			continue // a broken one breaks the next token too
+			continue // a broken id breaks the next token too
 		}
 		if d.SkipValue() != nil {
 			break
@@ -51,9 +53,11 @@ func Glimpse(data []byte) (id ID, response bool) {
 	return id, response && !request
 }
 
-// GlimpseBatch is the ids of the requests of an array that cannot be read, as Glimpse tells them.
+// GlimpseBatch returns the peeked ids of the requests in an array that cannot be decoded. It reads
+// each element as Glimpse does.
 func GlimpseBatch(data []byte) (ids []ID) {
-	d := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	d := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true),
+		jsontext.AllowInvalidUTF8(true))
 	if t, err := d.ReadToken(); err != nil || t.Kind() != '[' {
 		return nil
 	}
@@ -68,11 +72,14 @@ func GlimpseBatch(data []byte) (ids []ID) {
 	}
 }
 
-// lastID is the end of an answer whose id comes last, as the most common server library writes them. Between the id and the brace that ends
-// the message no other brace fits, so it is none of a nested object.
-var lastID = regexp.MustCompile(`[,{]\s*"id"\s*:\s*(\d{1,20})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
+// lastID matches the end of a response whose id comes last, as the most common server library
+// writes it. The pattern allows no other brace between the id and the closing brace of the message,
+// so the id is not that of a nested object.
+var lastID = regexp.MustCompile(
+	`[,{]\s*"id"\s*:\s*(\d{1,20})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`,
+)
 
-// LastID is the number that a message ending in data has for an id, when that comes last.
+// LastID returns the id of a message that ends in data, if the id is a number and comes last.
 func LastID(data []byte) (ID, bool) {
 	if m := lastID.FindSubmatch(data); m != nil {
 		if n, err := strconv.ParseUint(string(m[1]), 10, 64); err == nil {

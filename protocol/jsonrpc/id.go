@@ -7,20 +7,21 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ID is the id of a request: an integer or a string, kept as the very bytes that were received. Two ids are equal if their bytes are.
-// The zero ID is no id.
+// ID is the id of a request: an integer or a string. It holds the bytes that were received. Two ids
+// are equal if their bytes are equal. The zero ID means that there is no id.
 type ID struct{ raw string }
 
-// IntID is the id n.
+// IntID returns the id n.
 func IntID(n uint64) ID { return ID{strconv.FormatUint(n, 10)} }
 
-// StringID is the id s, quoted as JSON. Bytes of s that are not UTF-8 become U+FFFD.
+// StringID returns the id s, quoted as JSON. Bytes of s that are not UTF-8 become U+FFFD.
 func StringID(s string) ID {
 	quoted, _ := jsontext.AppendQuote(nil, s) // the error only reports the replacement
 	return ID{string(quoted)}
 }
 
-// ParseID reads an id as it stands in another message, such as requestId of notifications/cancelled.
+// ParseID reads an id from another message, for example requestId of notifications/cancelled. The
+// error is a *DecodeError.
 func ParseID(raw jsontext.Value) (ID, error) {
 	s := scanner{data: raw, limits: Limits{}.orDefaults()}
 	s.space()
@@ -35,19 +36,19 @@ func ParseID(raw jsontext.Value) (ID, error) {
 	return id, nil
 }
 
-// Raw is the id as it stands on the wire, quotes included; empty for the zero ID.
+// Raw is the id as sent, with the quotes of a string. It is empty for the zero ID.
 func (id ID) Raw() string { return id.raw }
 
-// IsZero reports that there is no id.
+// IsZero reports whether there is no id.
 func (id ID) IsZero() bool { return id.raw == "" }
 
-// Int reads an id that IntID could have made. Ids of ours come back this way.
+// Int returns the number of an id, and whether the id is an unsigned integer. It reverses IntID.
 func (id ID) Int() (uint64, bool) {
 	n, err := strconv.ParseUint(id.raw, 10, 64)
 	return n, err == nil
 }
 
-// String is the id for a reader: as on the wire, or "none".
+// String is the id as sent, or "none" for the zero ID.
 func (id ID) String() string {
 	if id.raw == "" {
 		return "none"
@@ -55,7 +56,8 @@ func (id ID) String() string {
 	return id.raw
 }
 
-// Compare orders ids: whole numbers by their value, and others somehow.
+// Compare orders ids. Integers from 0 on are in order of their value; the order of other ids is
+// arbitrary but fixed.
 func (id ID) Compare(o ID) int {
 	return cmp.Or(cmp.Compare(len(id.raw), len(o.raw)), cmp.Compare(id.raw, o.raw))
 }

@@ -7,16 +7,23 @@ import (
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// repairs is how often a message is repaired: an error's code is looked at when no member is there
-// twice.
+// repairs is the number of attempts to repair a message. The second attempt is needed because an
+// error code is checked only after duplicate members are gone.
 const repairs = 2
 
-// DecodeLenient is Decode for a message of a server, which it reads as JSON.parse and the official
-// SDKs do: a lone surrogate and bytes that are not UTF-8 mean U+FFFD, of members with the same name
-// the last counts, a byte order mark is passed over, and an answer may have null in the place of
-// what it has not. The id of an answer is read as NumberID does, and an error's code may be a whole
-// number in any notation. An error counts beside a result, and a part that it lacks is supplied. What comes out of it is strict JSON, and where data is that already, it is
-// data itself.
+// DecodeLenient is Decode for a message of a server. It accepts the deviations that JSON.parse and
+// the official SDKs accept:
+//
+//   - A lone surrogate, and bytes that are not UTF-8, stand for U+FFFD.
+//   - The last of several members with the same name counts.
+//   - A byte order mark is skipped.
+//   - A response may contain null for an absent member.
+//   - The id of a response is read as NumberID does.
+//   - An error code may be a whole number in any notation.
+//   - An error takes precedence over a result. Missing parts of an error are filled in.
+//
+// The parts of the returned message are strict JSON. They share memory with data if data is strict
+// JSON already. The error is a *DecodeError.
 func DecodeLenient(data []byte, limits Limits) (Message, error) {
 	m, err := Decode(data, limits)
 	for again := 0; err != nil && again < repairs; again++ {
@@ -32,7 +39,7 @@ func DecodeLenient(data []byte, limits Limits) (Message, error) {
 	return m, err
 }
 
-// DecodeBatchLenient is DecodeBatch for messages of a server.
+// DecodeBatchLenient is DecodeBatch for messages of a server, with the leniency of DecodeLenient.
 func DecodeBatchLenient(data []byte, limits Limits) (messages []Message, batch bool, err error) {
 	messages, batch, err = DecodeBatch(data, limits)
 	for again := 0; err != nil && again < repairs; again++ {
@@ -56,8 +63,8 @@ func DecodeBatchLenient(data []byte, limits Limits) (messages []Message, batch b
 	return messages, batch, err
 }
 
-// answers reads an answer as the SDKs do: its id as NumberID does, and a result of null as an empty
-// one.
+// answers reads a response as the SDKs do. It reads the id as NumberID does, and a null result as
+// an empty result.
 func (m *Message) answers() {
 	if m.Method != "" {
 		return
@@ -68,15 +75,16 @@ func (m *Message) answers() {
 	}
 }
 
-// numberRefused has an answer that cannot be read name the request that it would have answered.
+// numberRefused normalises the id of a refused response as NumberID does, so that the error names
+// the request.
 func numberRefused(err error) {
 	if bad, ok := errors.AsType[*DecodeError](err); ok && bad.Response {
 		bad.ID = bad.ID.asNumber()
 	}
 }
 
-// repair makes strict JSON of what was refused, as far as there is another way to read it. Text
-// that is too long or too deep is not tried.
+// repair turns a refused text into strict JSON, if there is another way to read it. It does not try
+// text that exceeds a limit.
 func repair(data []byte, limits Limits, why error) ([]byte, bool) {
 	var refused *DecodeError
 	if errors.As(why, &refused) &&
@@ -84,7 +92,7 @@ func repair(data []byte, limits Limits, why error) ([]byte, bool) {
 		return nil, false
 	}
 	text := data
-	for bytes.HasPrefix(text, byteOrderMark) { // Node's fetch passes over two
+	for bytes.HasPrefix(text, byteOrderMark) { // Node's fetch skips two byte order marks
 		text = text[len(byteOrderMark):]
 	}
 	text = repairStrings(text)

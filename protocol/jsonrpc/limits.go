@@ -2,36 +2,52 @@ package jsonrpc
 
 import "math"
 
-// Limits bounds what Decode accepts. A zero field takes the default of the same name, so the zero Limits is safe.
+// Limits bounds the input of Decode. A zero field stands for the default of the same name, so the
+// zero Limits is safe.
 type Limits struct {
-	Bytes  int // of the whole input
-	Depth  int // of nested objects and arrays, the envelope included
-	Tokens int // names, values, and the beginning and end of each object and array
-	Keys   int // members of one object
-	Digits int // bytes of one number
-	ID     int // bytes of an id, between the quotes if it is a string
-	Method int // bytes of a method's name
-	Batch  int // messages of one array
+	Bytes  int // bytes of the whole input; default 4 MiB
+	Depth  int // nested objects and arrays, including the message itself; default 64
+	Tokens int // names, values, and the ends of objects and arrays; default 1,048,576
+	Keys   int // members of one object; default 10,000
+	Digits int // bytes of one number; default 4300
+	ID     int // bytes of an id, without the quotes of a string; default 256
+	Method int // bytes of a method name; default 256
+	Batch  int // messages in one batch; default 50
 }
 
+// The defaults of Limits.
 const (
-	DefaultBytes  = 4 << 20 // the default of the official Go SDK, so what fits there fits here
-	DefaultDepth  = 64      // no published schema nests deeper than 12; recursion stays on one goroutine stack page
-	DefaultTokens = 1 << 20 // 4 MiB of "0," have two million: bounds the work per body, not real payloads
-	DefaultKeys   = 10_000  // duplicate detection holds every name of an open object
-	DefaultDigits = 4300    // CPython refuses longer integers, since reading them is quadratic there
-	DefaultID     = 256     // a UUID has 36; ids are kept while a request is in flight
-	DefaultMethod = 256     // the longest published name has 40; unknown names are echoed in errors
-	DefaultBatch  = 50      // one array must not be an amplifier of work
+	// DefaultBytes is the default of the official Go SDK: 4 MiB.
+	DefaultBytes = 4 << 20
+	// DefaultDepth is far above the depth of the published schemas, which is at most 12. Recursion to
+	// this depth fits on one page of a goroutine's stack.
+	DefaultDepth = 64
+	// DefaultTokens bounds the work for one body, not real payloads. 4 MiB of "0," have two million
+	// tokens.
+	DefaultTokens = 1 << 20
+	// DefaultKeys bounds the memory for duplicate detection, which holds every name of an open object.
+	DefaultKeys = 10_000
+	// DefaultDigits is the limit of CPython, which refuses longer integers because it parses them in
+	// quadratic time.
+	DefaultDigits = 4300
+	// DefaultID is in bytes; a UUID has 36. An id is kept while its request is in flight.
+	DefaultID = 256
+	// DefaultMethod is in bytes; the longest published name has 40. It is small because errors repeat
+	// unknown names.
+	DefaultMethod = 256
+	// DefaultBatch limits the work that one array can cause.
+	DefaultBatch = 50
 )
 
-// LongMember is the size from which a value is left out of an outline: one of which nobody reads a part, as arguments and contents are.
+// LongMember is the size from which an outline elides a value, in bytes: 64 KiB. Values of that
+// size are arguments and contents, which the host never reads in part.
 const LongMember = 64 << 10
 
-// maxBytes is what positions of names are kept in; the ceiling for configured bounds is far below.
+// maxBytes is the largest size whose positions fit into a key. The ceiling of the configurable
+// bounds is far below.
 const maxBytes = math.MaxInt32
 
-// orDefaults fills the zero fields.
+// orDefaults replaces zero fields by their defaults.
 func (l Limits) orDefaults() Limits {
 	return Limits{
 		Bytes:  min(or(l.Bytes, DefaultBytes), maxBytes),

@@ -6,21 +6,23 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Message is one JSON-RPC message. Which members are set decides its Kind.
+// Message is one JSON-RPC message. Its Kind follows from the members that are set.
 type Message struct {
 	ID     ID
 	Method string
 	Params jsontext.Value // of a request or notification; empty when absent
-	Result jsontext.Value // of a response that succeeded
-	Error  *Error         // of a response that failed
+	Result jsontext.Value // of a successful response
+	Error  *Error         // of a failed response
 
-	outline jsontext.Value // see Outline; empty where nothing is long
+	outline jsontext.Value // see Outline; empty if no value is long
 	names   names          // see May
 }
 
-// Outline is the params of a request or notification, or the result of a response: the same members, but an empty one of its kind in the place of each
-// value of LongMember bytes or more but `_meta`. Whether there is a member, of which kind it is, and what one says that is short, can be read there without
-// passing over megabytes of another. Only Decode knows what is long: of a message that was put together it is the whole.
+// Outline returns the params of a request or notification, or the result of a response, with long
+// values elided. An empty value of the same type replaces each member of LongMember bytes or more,
+// except `_meta`. The outline shows the presence and type of every member and the content of short
+// ones, and spares its reader megabytes of long ones. Only Decode creates outlines; for any other
+// message Outline returns the whole value.
 func (m Message) Outline() jsontext.Value {
 	switch {
 	case len(m.outline) > 0:
@@ -31,18 +33,18 @@ func (m Message) Outline() jsontext.Value {
 	return m.Result
 }
 
-// WithParams is the request or notification with other params.
+// WithParams returns the request or notification with other params.
 func (m Message) WithParams(params jsontext.Value) Message {
 	m.Params, m.outline, m.names = params, nil, 0
 	return m
 }
 
-// Kind says what a message is.
+// Kind is the kind of a message.
 type Kind uint8
 
-// The four shapes a message can have.
+// The kinds of message.
 const (
-	KindInvalid Kind = iota // none of the others: the zero Message
+	KindInvalid Kind = iota // the zero Message
 	KindRequest
 	KindNotification
 	KindResult
@@ -54,17 +56,17 @@ func (k Kind) String() string {
 	return [...]string{"invalid", "request", "notification", "result", "failure"}[k]
 }
 
-// Request is a request for method. Params may be empty.
+// Request returns a request for method. Params may be empty.
 func Request(id ID, method string, params jsontext.Value) Message {
 	return Message{ID: id, Method: method, Params: params}
 }
 
-// Notification is a message that gets no answer. Params may be empty.
+// Notification returns a message that has no response. Params may be empty.
 func Notification(method string, params jsontext.Value) Message {
 	return Message{Method: method, Params: params}
 }
 
-// Response answers the request id with a result. An empty result is sent as {}.
+// Response returns a successful response to the request id. An empty result is sent as {}.
 func Response(id ID, result jsontext.Value) Message {
 	if len(result) == 0 {
 		result = jsontext.Value("{}")
@@ -72,10 +74,10 @@ func Response(id ID, result jsontext.Value) Message {
 	return Message{ID: id, Result: result}
 }
 
-// Failure answers the request id with an error. The zero id is for input in which no id could be read.
+// Failure returns an error response to the request id. Use the zero id if no id could be read.
 func Failure(id ID, err *Error) Message { return Message{ID: id, Error: err} }
 
-// Kind tells which of the four shapes m has.
+// Kind returns the kind of m.
 func (m Message) Kind() Kind {
 	switch {
 	case m.Method != "" && !m.ID.IsZero():
@@ -97,7 +99,7 @@ type Error struct {
 	Data    jsontext.Value // empty when absent
 }
 
-// Error gives the message and the code.
+// Error returns the message and the code.
 func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
 // The codes that JSON-RPC 2.0 §5.1 defines.
@@ -112,39 +114,43 @@ const (
 // Reason is the class of a DecodeError in one word.
 type Reason string
 
-// Why a message was refused.
+// The reasons for a refusal.
 const (
 	ReasonParse          Reason = "parse"           // not JSON as this package accepts it
-	ReasonInvalidRequest Reason = "invalid_request" // JSON, but not one of the four shapes
+	ReasonInvalidRequest Reason = "invalid_request" // JSON, but none of the kinds of message
 	ReasonLimits         Reason = "limits"          // deeper, longer or more than Limits allows
-	ReasonTooLarge       Reason = "too_large"       // more than Limits.Bytes
+	ReasonTooLarge       Reason = "too_large"       // more bytes than Limits.Bytes
 )
 
-// DecodeError says why, what and where a message was refused.
+// DecodeError says why, and at which byte, a message was refused.
 type DecodeError struct {
-	Code     int64  // the JSON-RPC code to answer with
-	Reason   Reason // the class
-	Detail   string // what was wrong, for a reader
-	Offset   int    // the byte at which it was
-	ID       ID     // of the refused message, if it could be read
-	Response bool   // the message was an answer to ID, so it must not be answered in turn
-	Empty    bool   // the message had neither a method nor an answer. A server that forgets the result of ID sends such
+	Code   int64  // the JSON-RPC code of the error response
+	Reason Reason // the class
+	Detail string // the problem in words
+	Offset int    // the byte at which the problem is
+	ID     ID     // of the refused message, if it could be read
+	// Response says that the message was a response to ID. It must not be answered.
+	Response bool
+	// Empty says that the message had neither a method nor a result nor an error. A server that
+	// forgets the result of ID sends such a message.
+	Empty bool
 }
 
-// Error names what was refused and the byte at which it was.
+// Error names the problem and its byte.
 func (e *DecodeError) Error() string {
 	return fmt.Sprintf("%s: %s at byte %d", e.Reason, e.Detail, e.Offset)
 }
 
-// BatchError says which messages of an otherwise readable array were refused. The others were returned.
+// BatchError lists the refused messages of an otherwise valid array. DecodeBatch returns the other
+// messages.
 type BatchError struct{ Refused []*DecodeError }
 
-// Error names the first of them and how many there are.
+// Error describes the first refusal and gives their number.
 func (e *BatchError) Error() string {
 	return fmt.Sprintf("%d refused in a batch, the first: %v", len(e.Refused), e.Refused[0])
 }
 
-// Unwrap gives the refusals one by one.
+// Unwrap returns the refusals one by one.
 func (e *BatchError) Unwrap() []error {
 	list := make([]error, len(e.Refused))
 	for i, r := range e.Refused {

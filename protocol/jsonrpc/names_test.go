@@ -12,8 +12,8 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// A member that is there is never said not to be, however it is written and wherever the message
-// stands; of most that are not there it is said.
+// May never denies a member that is present, in whatever spelling and context. It denies most
+// members that are absent.
 func TestMayMissesNoMember(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOfNDistinct(rapid.String(), 0, 20, rapid.ID).Draw(t, "names")
@@ -58,8 +58,8 @@ func TestMayMissesNoMember(t *testing.T) {
 	})
 }
 
-// Of the members that are looked for in most calls, and that most do not have, none is looked for in
-// vain in one with the usual ones.
+// For a call with the usual members, May denies the members that the host looks for in every call
+// and that most calls lack.
 func TestMayTellsUsualMembersApart(t *testing.T) {
 	m, err := jsonrpc.Decode([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call",`+
 		`"params":{"name":"a","arguments":{"task":1}}}`), jsonrpc.Limits{})
@@ -76,7 +76,7 @@ func TestMayTellsUsualMembersApart(t *testing.T) {
 	}
 }
 
-// A call makes one object: its id.
+// Decoding a call needs one allocation: its id.
 func TestObjectsOfADecodedCall(t *testing.T) {
 	data := []byte(call)
 	if n := testing.AllocsPerRun(100, func() {

@@ -7,7 +7,7 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// NumberID reads ids of answers as Number(...) of JavaScript does. The values were taken from Node 20.
+// NumberID reads ids of responses as Number(...) of JavaScript does. The values come from Node 20.
 func TestNumberID(t *testing.T) {
 	for raw, want := range map[string]string{
 		`11`: `11`, `11.0`: `11`, `1.1e1`: `11`, `110E-1`: `11`, `-0`: `0`,
@@ -30,7 +30,7 @@ func TestNumberID(t *testing.T) {
 	}
 }
 
-// An answer that cannot be read fails the request that it names by such an id.
+// A response that cannot be decoded fails the request that its id names.
 func TestRefusedAnswerNamesItsRequest(t *testing.T) {
 	const text = `{"jsonrpc":"2.0","id":"0xb","error":true}`
 	_, err := jsonrpc.DecodeLenient([]byte(text), jsonrpc.Limits{})

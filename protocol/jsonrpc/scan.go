@@ -8,39 +8,39 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// scanner passes over JSON text once and refuses what is not strict JSON or exceeds the limits. It
-// makes no values: whoever wants one takes the span that was passed.
+// scanner passes once over JSON text, and refuses text that is not strict JSON or exceeds the
+// limits. It creates no values; its users take the span of a value that it has passed.
 type scanner struct {
 	data   []byte
 	limits Limits
 	pos    int
-	last   int // the end of the value passed last, before any space after it
+	last   int // end of the last value passed, without the space after it
 	tokens int
-	keys   keys   // names of the objects that are open, the innermost object's last
-	texts  []byte // what those of them mean that are written with escapes
+	keys   keys   // names of the open objects, those of the innermost object last
+	texts  []byte // the unescaped form of names that contain escapes
 	spare  []map[uint64]struct{}
 	seed   maphash.Seed
 	err    *DecodeError
-	depth  int    // of the objects whose members are noted: params and results
-	long   []span // those of their values that are long
-	met    names  // the names of all
+	depth  int    // depth of the objects whose members are recorded: params and results
+	long   []span // spans of the long values in those objects
+	met    names  // the names in those objects
 }
 
 // span is a part of the input.
 type span struct{ from, to int }
 
-// given reports that there is such a part: none that is looked at ends at byte 0.
+// given reports whether the part exists. No part of interest ends at byte 0.
 func (p span) given() bool { return p.to > 0 }
 
-// key is the name of a member: what stands between its quotes, or in scanner.texts if it has
-// escapes. It is small, because there is an array of them for every message.
+// key is the name of a member. It is a span of the input between the quotes, or of scanner.texts if
+// the name has escapes. It is small, because every message has an array of keys.
 type key struct {
 	from, to uint32
-	sum      uint32 // of the length and three bytes; names with different sums differ
+	sum      uint32 // computed from the length and three bytes; names with different sums differ
 	escaped  bool
 }
 
-// keys is a stack of names. The first of them need no memory of their own.
+// keys is a stack of names. The first manyKeys names need no allocation.
 type keys struct {
 	n    int
 	few  [manyKeys]key
@@ -63,15 +63,15 @@ func (s *keys) at(i int) *key {
 	return &s.more[i-manyKeys]
 }
 
-// cut keeps the first n.
+// cut keeps the first n names.
 func (s *keys) cut(n int) { s.n, s.more = n, s.more[:max(0, n-manyKeys)] }
 
 const (
-	// manyKeys is the number of members from which on an object's names are hashed. Below it,
-	// comparing is faster.
+	// manyKeys is the number of members from which on the names of an object are hashed. Below it,
+	// comparisons are faster.
 	manyKeys = 16
-	// maxSpare is the number of members up to which an object's set of names is kept for the next
-	// one. Clearing a larger one would cost more than making it.
+	// maxSpare is the number of members up to which the set of an object's names is reused for another
+	// object. Clearing a larger set would cost more than creating a new one.
 	maxSpare = 256
 )
 
@@ -106,7 +106,7 @@ func (s *scanner) space() {
 	}
 }
 
-// peek is the current byte, 0 at the end. A zero byte is legal nowhere outside strings.
+// peek returns the current byte, or 0 at the end. A zero byte is not valid outside strings.
 func (s *scanner) peek() byte {
 	if s.pos < len(s.data) {
 		return s.data[s.pos]
@@ -114,7 +114,7 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-// end refuses anything after the last value.
+// end refuses any input after the last value.
 func (s *scanner) end() bool {
 	s.space()
 	if s.pos < len(s.data) {
@@ -131,7 +131,7 @@ func (s *scanner) token() bool {
 	return true
 }
 
-// value passes over one value. Depth is the depth that an object or array here would have.
+// value skips one value. Depth is the depth of that value if it is an object or an array.
 func (s *scanner) value(depth int) bool {
 	if !s.token() {
 		return false
@@ -230,10 +230,10 @@ func (s *scanner) object(depth int) bool {
 	return s.shut(&names)
 }
 
-// comma passes over what stands between two members and reports whether another one follows.
+// comma skips the separator between two members, and reports whether another member follows.
 func (s *scanner) comma() bool { return s.another('}') }
 
-// another is comma for what ends with end.
+// another is comma for an object or array that ends with the byte end.
 func (s *scanner) another(end byte) bool {
 	s.space()
 	switch s.peek() {
@@ -247,7 +247,7 @@ func (s *scanner) another(end byte) bool {
 	return s.broken("',' or '" + string(end) + "'")
 }
 
-// shut passes over the end of an object and forgets its names.
+// shut skips the end of an object and removes its names from the stack.
 func (s *scanner) shut(n *members) bool {
 	s.pos++
 	if n.seen != nil && s.keys.n-n.first <= maxSpare {
@@ -259,16 +259,17 @@ func (s *scanner) shut(n *members) bool {
 	return s.token()
 }
 
-// members are those seen so far of one open object: those in keys from first on.
+// members describes the members seen so far of one open object. Their names are in keys from first
+// on.
 type members struct {
 	first, texts int
 	seen         map[uint64]struct{} // hashes, from manyKeys members on
 }
 
-// names begins an object.
+// names starts an object.
 func (s *scanner) names() members { return members{first: s.keys.n, texts: len(s.texts)} }
 
-// name passes over a member's name and the colon, and refuses a name the object has already.
+// name skips a member's name and the colon. It refuses a name that the object already has.
 func (s *scanner) name(n *members) (key, bool) {
 	start := s.pos
 	if s.peek() != '"' {
@@ -325,7 +326,7 @@ func (s *scanner) duplicate(n *members, k key) bool {
 	return false
 }
 
-// set is an empty set, from an object before if there was one.
+// set returns an empty set, which may be reused from an earlier object.
 func (s *scanner) set() map[uint64]struct{} {
 	if last := len(s.spare) - 1; last >= 0 {
 		set := s.spare[last]
@@ -335,8 +336,8 @@ func (s *scanner) set() map[uint64]struct{} {
 	return make(map[uint64]struct{}, 4*manyKeys)
 }
 
-// hash is of the name as it is meant. The seed is fresh for each message, so nobody can prepare
-// names that collide.
+// hash returns the hash of the unescaped name. The seed is new for each message, so that an
+// attacker cannot prepare names that collide.
 func (s *scanner) hash(k key) uint64 {
 	if s.seed == (maphash.Seed{}) {
 		s.seed = maphash.MakeSeed()
@@ -344,7 +345,7 @@ func (s *scanner) hash(k key) uint64 {
 	return maphash.Bytes(s.seed, s.meant(k))
 }
 
-// among reports whether one of the names from first on is that of k.
+// among reports whether a name from index first on equals k.
 func (s *scanner) among(first int, k key) bool {
 	for i := first; i < s.keys.n; i++ {
 		if o := s.keys.at(i); o.sum == k.sum && bytes.Equal(s.meant(*o), s.meant(k)) {
@@ -354,7 +355,7 @@ func (s *scanner) among(first int, k key) bool {
 	return false
 }
 
-// meant is a name without its escapes.
+// meant returns a name without its escapes.
 func (s *scanner) meant(k key) []byte {
 	if k.escaped {
 		return s.texts[k.from:k.to]
@@ -362,11 +363,11 @@ func (s *scanner) meant(k key) []byte {
 	return s.data[k.from:k.to]
 }
 
-// settle finds out what a name means, once for all comparisons.
+// settle unescapes a name once, for all comparisons, and computes its sum.
 func (s *scanner) settle(k *key) {
 	if k.escaped {
 		from := len(s.texts)
-		// text has passed over it: it is valid
+		// The scanner has passed the text, so it is valid.
 		s.texts, _ = jsontext.AppendUnquote(s.texts, s.data[k.from-1:k.to+1])
 		k.from, k.to = uint32(from), uint32(len(s.texts))
 	}

@@ -6,27 +6,28 @@ import (
 	"strconv"
 )
 
-// sieve passes over text as a scanner does, and finds what has to go for it to be strict JSON that
-// means the same: earlier members of the same name, and what answers have in the place of nothing.
+// sieve scans text as a scanner does. It collects the edits that turn the text into strict JSON
+// with the same meaning. The edits remove earlier members of the same name and, in responses,
+// values that stand for an absent member. They also rewrite ids and error objects.
 type sieve struct {
 	scanner
 	edits []edit
 }
 
-// edit puts text in the place of a part of the input.
+// edit replaces a part of the input by text.
 type edit struct {
 	span
 	text string
 }
 
-// member is one member of an open object: from its name to the end of its value, and to the name of
-// the next, 0 for the last.
+// member is one member of an open object. It spans from the name to the end of the value. Next is
+// the position of the next member's name, or 0 for the last member.
 type member struct {
 	from, value, to, next int
 	dropped               bool
 }
 
-// sift makes the edits. It reports false where the text is no JSON.
+// sift returns the text with the edits made. It returns false if the text is not JSON.
 func (s *sieve) sift() ([]byte, bool) {
 	s.space()
 	if s.peek() == '[' {
@@ -40,7 +41,7 @@ func (s *sieve) sift() ([]byte, bool) {
 	return s.edited(), true
 }
 
-// pass passes over one value. Message says that it is one, and not a part of one.
+// pass skips one value. Message says that the value is a whole message and not a part of one.
 func (s *sieve) pass(depth int, message bool) bool {
 	switch s.peek() {
 	case '{':
@@ -118,8 +119,8 @@ func (s *sieve) members(depth int, message bool) bool {
 	return true
 }
 
-// envelope settles what an answer has in the place of nothing, and how its id and the code of its
-// error are written.
+// envelope edits the top level of a response: members that stand for an absent member, the notation
+// of the id, and the error object.
 func (s *sieve) envelope(all []member, places map[string]int) {
 	is := func(name, want string) bool {
 		i, ok := places[name]
@@ -136,7 +137,8 @@ func (s *sieve) envelope(all []member, places map[string]int) {
 	switch {
 	case is("error", "null") && is("result", ""):
 		all[places["error"]].dropped = true
-	case is("result", "") && is("error", "") && (is("result", "null") || s.data[all[places["error"]].value] == '{'):
+	case is("result", "") && is("error", "") &&
+		(is("result", "null") || s.data[all[places["error"]].value] == '{'):
 		all[places["result"]].dropped = true
 	}
 	if i, ok := places["id"]; ok {
@@ -147,8 +149,8 @@ func (s *sieve) envelope(all []member, places map[string]int) {
 	}
 }
 
-// errorObject has an error say a code and a message, so that its caller reads what there is of them:
-// several servers leave one of them out, or write a text alone.
+// errorObject ensures that an error has a code and a message, so that the caller sees the parts
+// that the server did send. Several servers omit one of them, or send a bare text.
 func (s *sieve) errorObject(at span) {
 	const code = `"code":-32603`
 	switch s.data[at.from] {
@@ -182,7 +184,7 @@ func (s *sieve) errorObject(at span) {
 	}
 }
 
-// whole has a number at that place written as digits.
+// whole rewrites the number at that place as plain digits.
 func (s *sieve) whole(at span) {
 	raw := string(s.raw(at))
 	if digits, ok := whole(raw); ok && digits != raw {
@@ -190,7 +192,8 @@ func (s *sieve) whole(at span) {
 	}
 }
 
-// whole is a number as digits, where JavaScript reads it as an integer that it holds exactly.
+// whole returns a number as plain digits if JavaScript reads it as an integer that it represents
+// exactly.
 func whole(raw string) (digits string, ok bool) {
 	if raw == "" || raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
 		return "", false
@@ -202,9 +205,9 @@ func whole(raw string) (digits string, ok bool) {
 	return strconv.FormatInt(int64(n), 10), true
 }
 
-// drop makes the edits that take members out of an object.
+// drop adds the edits that remove the dropped members of an object.
 func (s *sieve) drop(all []member) {
-	end := -1 // of the last that stays
+	end := -1 // end of the last member that stays
 	for i, m := range all {
 		switch {
 		case !m.dropped:
@@ -219,7 +222,7 @@ func (s *sieve) drop(all []member) {
 	}
 }
 
-// edited is the text with the edits made. One within another is not looked at.
+// edited returns the text with the edits made. An edit within another edit is ignored.
 func (s *sieve) edited() []byte {
 	if len(s.edits) == 0 {
 		return s.data

@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// repairStrings has lone surrogates and bytes that are not UTF-8 mean U+FFFD, as a decoder of text
-// and JSON.parse have it. Where there are none it returns data itself.
+// repairStrings replaces lone surrogates and bytes that are not UTF-8 by U+FFFD, as text decoders
+// and JSON.parse do. It returns data itself if there are none.
 func repairStrings(data []byte) []byte { return repairSurrogates(repairUTF8(data)) }
 
-// repairUTF8 replaces what is not UTF-8 as WHATWG Encoding has it: each longest beginning of a
-// character by one U+FFFD, and each other byte by one.
+// repairUTF8 replaces bytes that are not UTF-8, as WHATWG Encoding specifies. One U+FFFD replaces
+// each longest prefix of a character, and each other byte.
 func repairUTF8(data []byte) []byte {
 	if utf8.Valid(data) {
 		return data
@@ -28,7 +28,8 @@ func repairUTF8(data []byte) []byte {
 	return out
 }
 
-// begun is the length of the longest beginning of a character that data begins with, 1 at least.
+// begun returns the length of the longest prefix of a character at the beginning of data. It is at
+// least 1.
 func begun(data []byte) int {
 	n := 1
 	for n < len(data) && !utf8.FullRune(data[:n+1]) {
@@ -37,7 +38,7 @@ func begun(data []byte) int {
 	return n
 }
 
-// repairSurrogates replaces each lone surrogate in an escape by \ufffd, which is as long.
+// repairSurrogates replaces each escaped lone surrogate by \ufffd, which has the same length.
 func repairSurrogates(data []byte) []byte {
 	out := data
 	for at := 0; ; {
@@ -59,7 +60,7 @@ func repairSurrogates(data []byte) []byte {
 			at += 6
 			continue
 		}
-		at++ // a broken escape, which nothing mends
+		at++ // a broken escape, which cannot be repaired
 		if at < len(data) {
 			at++
 		}

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// text passes over a string and gives what stands between its quotes.
+// text skips a string and returns the span between its quotes.
 func (s *scanner) text() (key, bool) {
 	start := s.pos
 	k := key{from: uint32(start + 1)}
@@ -45,13 +45,14 @@ func (s *scanner) text() (key, bool) {
 	}
 }
 
-// allPlain looks at eight bytes at once. A byte that is not plain sets its highest bit: itself, or by borrowing in a subtraction.
+// allPlain reports whether eight bytes are all plain. A byte that is not plain sets its own highest
+// bit, either directly or by a borrow in one of the subtractions.
 func allPlain(x uint64) bool {
 	const each, high = 0x0101010101010101, 0x8080808080808080
 	return (x|(x-each*' ')|((x^each*'"')-each)|((x^each*'\\')-each))&high == 0
 }
 
-// plain are the bytes of a string that stand for themselves and need no further look.
+// plain marks the bytes of a string that represent themselves and need no further check.
 var plain = func() (t [256]bool) {
 	for c := range 0x80 {
 		t[c] = c >= ' ' && c != '"' && c != '\\'
@@ -59,7 +60,8 @@ var plain = func() (t [256]bool) {
 	return t
 }()
 
-// escape is the length of the escape sequence at the beginning of b, 0 if it is none. A surrogate is legal only in a pair.
+// escape returns the length of the escape sequence at the beginning of b, or 0 if there is none. A
+// surrogate is valid only in a pair.
 func escape(b []byte) int {
 	if len(b) < 2 {
 		return 0
@@ -105,7 +107,7 @@ func hex4(b []byte) (r uint32, ok bool) {
 	return r, true
 }
 
-// number passes over a number; it is never converted, so it keeps every digit.
+// number skips a number. It does not convert the number, so no digit is lost.
 func (s *scanner) number() bool {
 	start := s.pos
 	if s.peek() == '-' {

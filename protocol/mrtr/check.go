@@ -10,9 +10,11 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Check reports what is wrong with a result of a modern server: a type that is not known, a task for a client that follows none, or a
-// question that the method does not allow or for which the client has not declared the capability (2026-07-28 §basic/patterns/mrtr). The
-// gate is what the request said. Every error means that the server broke the protocol.
+// Check returns an error if a modern server may not send that result to its client. The result is
+// invalid if its type is unknown, if it is a task for a client without the tasks extension, or if
+// it asks a question that the method does not allow or the client did not declare (2026-07-28
+// §basic/patterns/mrtr). Gate holds the declarations of the request. Every error means that the
+// server violated the protocol.
 func Check(method string, result jsontext.Value, gate protocol.Gate) error {
 	kind := TypeOf(result)
 	switch {
@@ -20,7 +22,8 @@ func Check(method string, result jsontext.Value, gate protocol.Gate) error {
 		return errors.New("the result is not an object")
 	case kind == Complete:
 		return nil
-	case kind == Task && method == "tools/call" && gate.Client.Has("extensions."+protocol.ExtensionTasks):
+	case kind == Task && method == "tools/call" &&
+		gate.Client.Has("extensions."+protocol.ExtensionTasks):
 		return nil
 	case kind == Task:
 		return errors.New("the result is a task, and none was asked for")
@@ -37,15 +40,17 @@ func Check(method string, result jsontext.Value, gate protocol.Gate) error {
 	return r.Check(gate)
 }
 
-// Typed is a result that Check has passed, which says its type to whoever wants to hear it (2026-07-28 §basic).
+// Typed adds the resultType "complete" to a result that passed Check and has no resultType
+// (2026-07-28 §basic).
 func Typed(result jsontext.Value) jsontext.Value {
 	if _, said := splice.Get(result, memberType); !said {
-		result, _ = splice.Set(result, jsontext.Value(`"complete"`), memberType) // it is an object
+		result, _ = splice.Set(result, jsontext.Value(`"complete"`), memberType) // result is an object
 	}
 	return result
 }
 
-// Check reports the question of r that the client has not declared that it can be asked.
+// Check returns an error that names the first question of r whose capability the client did not
+// declare.
 func (r Required) Check(gate protocol.Gate) error {
 	for _, in := range r.Inputs {
 		if err := gate.CheckInput(in.Method, in.Params); err != nil {

@@ -1,22 +1,27 @@
-// Package mrtr reads and writes the two halves of a multi round-trip request: the input_required result by which a modern server asks,
-// and the retry by which the client answers (2026-07-28 §basic/patterns/mrtr).
+// Package mrtr reads and writes the two halves of a multi round-trip request (MRTR). A modern
+// server asks its client for input in an input_required result. The client answers with a retry of
+// its request (2026-07-28 §basic/patterns/mrtr).
 //
-// It does not know who asks whom, how often, or what a requestState holds; a state is the JSON string that arrived, passed on byte for
-// byte. What a client declared is known to the protocol.Gate that is passed in.
+// The package does not know the peers, the number of rounds, or the content of a requestState. A
+// state is the JSON string that arrived, and is passed on byte for byte. A protocol.Gate tells the
+// package what the client declared.
 package mrtr
 
+// The bounds of multi round-trip requests.
 const (
-	// MaxInputs bounds the questions of one result. A user is asked each of them.
+	// MaxInputs bounds the questions in one result. The user has to answer each of them.
 	MaxInputs = 32
-	// MaxKey bounds a key in bytes, quotes included; UUIDs and paths fit.
+	// MaxKey bounds a key of inputRequests, in bytes with its quotes. UUIDs and paths fit.
 	MaxKey = 256
-	// MaxState bounds a requestState of a server in bytes, quotes included. It comes back with each retry, within MaxRequestBody.
+	// MaxState bounds a requestState of a server, in bytes with its quotes: 256 KiB. The state comes
+	// back with each retry, which must fit into MaxRequestBody.
 	MaxState = 256 << 10
-	// MaxResponses bounds the entries of inputResponses: as many as can have been asked for, and as many again that will be ignored.
+	// MaxResponses bounds the entries of inputResponses. It allows one for each question, and as many
+	// again that are ignored.
 	MaxResponses = 2 * MaxInputs
 )
 
-// The members that make a result one that asks, and a request one that answers.
+// The members that make a result input_required, and a request a retry.
 const (
 	memberRequests  = "inputRequests"
 	memberResponses = "inputResponses"
@@ -24,7 +29,7 @@ const (
 	memberType      = "resultType"
 )
 
-// The methods whose results may ask.
+// asking holds the methods whose results may be input_required (2026-07-28 §basic/patterns/mrtr).
 var asking = map[string]bool{"tools/call": true, "prompts/get": true, "resources/read": true}
 
 // MayAsk reports whether a result of that method may be input_required.

@@ -6,7 +6,7 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Kind is what a question asks for.
+// Kind is the kind of input that a question asks for.
 type Kind uint8
 
 // The kinds.
@@ -18,9 +18,10 @@ const (
 	kindCount = int(iota) + 1
 )
 
+// kinds describes each kind.
 var kinds = [kindCount]struct {
 	method string
-	prefix string // of the keys that mcpd gives
+	prefix string // of the keys that mcpd assigns
 	fits   func(v jsontext.Value) bool
 	meta   bool // its result keeps _meta (2026-07-28 schema)
 }{
@@ -29,7 +30,7 @@ var kinds = [kindCount]struct {
 	Roots:       {"roots/list", "roots", listed, false},
 }
 
-// KindOf is the kind of question that a method asks.
+// KindOf returns the kind of question that a method asks, and false for any other method.
 func KindOf(method string) (Kind, bool) {
 	for k := Elicitation; int(k) < kindCount; k++ {
 		if kinds[k].method == method {
@@ -39,17 +40,19 @@ func KindOf(method string) (Kind, bool) {
 	return 0, false
 }
 
-// Method is the method that asks for it.
+// Method is the method that asks the question.
 func (k Kind) Method() string { return kinds[k].method }
 
-// String is the kind in one word, as keys begin.
+// String is the kind in one word, with which keys begin.
 func (k Kind) String() string { return kinds[k].prefix }
 
-// Fits reports whether v has the shape of an answer to such a question: what the schema requires is there, and of its type. Content
-// blocks and members that the schema does not require are not looked into.
+// Fits reports whether v has the form of an answer to such a question: all members that the schema
+// requires are present and have the right type. Fits does not check content blocks, or members that
+// the schema does not require.
 func (k Kind) Fits(v jsontext.Value) bool { return v.Kind() == '{' && kinds[k].fits(v) }
 
-// Bare is an answer of a legacy client as it stands in inputResponses: without the _meta that only a result of its own has.
+// Bare returns the answer of a legacy client as it stands in inputResponses. It removes _meta,
+// except from an answer to sampling/createMessage.
 func (k Kind) Bare(result jsontext.Value) jsontext.Value {
 	if kinds[k].meta {
 		return result
@@ -57,11 +60,13 @@ func (k Kind) Bare(result jsontext.Value) jsontext.Value {
 	return splice.Without(result, "_meta")
 }
 
-// Refusal is the answer that says no more than that nobody answered: an elicitation is cancelled. Other kinds have no such answer.
+// Refusal returns the answer that stands for no answer: an elicitation is cancelled. It returns
+// false for other kinds, which have no such answer.
 func (k Kind) Refusal() (jsontext.Value, bool) {
 	return jsontext.Value(`{"action":"cancel"}`), k == Elicitation
 }
 
+// elicited reports whether v is a valid result of elicitation/create.
 func elicited(v jsontext.Value) bool {
 	switch action, _ := splice.GetString(v, "action"); action {
 	case "accept", "decline", "cancel":
@@ -70,7 +75,7 @@ func elicited(v jsontext.Value) bool {
 	}
 	content, ok := splice.Get(v, "content")
 	if !ok || content.Kind() == 'n' {
-		return true // null is what some clients make of an absent member
+		return true // some clients write null for an absent member
 	}
 	if content.Kind() != '{' {
 		return false
@@ -90,13 +95,16 @@ func elicited(v jsontext.Value) bool {
 	return true
 }
 
+// sampled reports whether v is a valid result of sampling/createMessage.
 func sampled(v jsontext.Value) bool {
 	role, _ := splice.GetString(v, "role")
 	_, named := splice.GetString(v, "model")
 	content, _ := splice.Get(v, "content")
-	return (role == "user" || role == "assistant") && named && (content.Kind() == '{' || objects(content))
+	return (role == "user" || role == "assistant") && named &&
+		(content.Kind() == '{' || objects(content))
 }
 
+// listed reports whether v is a valid result of roots/list.
 func listed(v jsontext.Value) bool {
 	roots, _ := splice.Get(v, "roots")
 	if !objects(roots) {
@@ -110,7 +118,7 @@ func listed(v jsontext.Value) bool {
 	return true
 }
 
-// objects reports that v is an array of objects.
+// objects reports whether v is an array of objects.
 func objects(v jsontext.Value) bool {
 	for e := range splice.Elements(v) {
 		if e.Kind() != '{' {

@@ -42,7 +42,8 @@ func TestParse(t *testing.T) {
 		many = strings.Replace(many, "%d", fmt.Sprint(i), 1)
 	}
 	for _, tc := range []struct{ result, want string }{
-		{`{"resultType":"input_required","inputRequests":{"b":` + form + `,"a":` + roots + `},"requestState":"x\u0041"}`, `b elicitation/create, a roots/list, "x\u0041"`},
+		{`{"resultType":"input_required","inputRequests":{"b":` + form + `,"a":` + roots +
+			`},"requestState":"x\u0041"}`, `b elicitation/create, a roots/list, "x\u0041"`},
 		{`{"requestState":""}`, `""`},
 		{`{"inputRequests":{"":` + sample + `}}`, ` sampling/createMessage, `},
 		{`{"inputRequests":{},"requestState":"s"}`, `"s"`},
@@ -55,7 +56,8 @@ func TestParse(t *testing.T) {
 		{`{"inputRequests":{"a":{"method":"ping"}}}`, `has method "ping"`},
 		{`{"inputRequests":{"a":{"method":"elicitation/create"}}}`, "has no params"},
 		{`{"inputRequests":{"a":{"method":"roots/list","params":[]}}}`, "params is not an object"},
-		{`{"inputRequests":{"` + strings.Repeat("a", mrtr.MaxKey) + `":` + roots + `}}`, "longer than 256"},
+		{`{"inputRequests":{"` + strings.Repeat("a", mrtr.MaxKey) + `":` + roots + `}}`,
+			"longer than 256"},
 		{`{"inputRequests":{` + strings.TrimSuffix(many, ",") + `}}`, "more than 32"},
 		{`{"requestState":"` + strings.Repeat("a", mrtr.MaxState) + `"}`, "larger than"},
 	} {
@@ -74,7 +76,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// A result is checked against what the request declared: what its server may not say, nobody is told.
+// A result is checked against the declarations of the request. A result that the server may not
+// send reaches no client.
 func TestCheck(t *testing.T) {
 	url := `{"method":"elicitation/create","params":{"mode":"url","url":"https://a.example/","message":"m"}}`
 	asks := func(input string) string {
@@ -99,17 +102,21 @@ func TestCheck(t *testing.T) {
 		{"tools/call", `{"elicitation":{"url":{}}}`, asks(form), "elicitation mode"},
 		{"tools/call", `{"elicitation":{}}`, asks(sample), "sampling"},
 		{"tools/call", `{"elicitation":{}}`, asks(roots), "roots"},
-		{"tools/call", `{"elicitation":{}}`, asks(`{"method":"foo/bar","params":{}}`), `has method "foo/bar"`},
+		{"tools/call", `{"elicitation":{}}`, asks(`{"method":"foo/bar","params":{}}`),
+			`has method "foo/bar"`},
 		{"tools/call", `{}`, `{"resultType":"task","taskId":"t"}`, "is a task"},
-		{"tools/call", `{"extensions":{"io.modelcontextprotocol/tasks":{}}}`, `{"resultType":"task","taskId":"t"}`, ""},
-		{"prompts/get", `{"extensions":{"io.modelcontextprotocol/tasks":{}}}`, `{"resultType":"task","taskId":"t"}`, "is a task"},
+		{"tools/call", `{"extensions":{"io.modelcontextprotocol/tasks":{}}}`,
+			`{"resultType":"task","taskId":"t"}`, ""},
+		{"prompts/get", `{"extensions":{"io.modelcontextprotocol/tasks":{}}}`,
+			`{"resultType":"task","taskId":"t"}`, "is a task"},
 	} {
 		client, err := protocol.ParseClientCapabilities(jsontext.Value(tc.client))
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := ""
-		if err := mrtr.Check(tc.method, jsontext.Value(tc.result), protocol.Gate{Version: protocol.V20260728, Client: client}); err != nil {
+		if err := mrtr.Check(tc.method, jsontext.Value(tc.result),
+			protocol.Gate{Version: protocol.V20260728, Client: client}); err != nil {
 			got = err.Error()
 		}
 		if got != tc.want && (tc.want == "" || !strings.Contains(got, tc.want)) {
@@ -118,7 +125,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A result without a type is one of an older server, and complete.
+// A result without a type comes from an older server, and is complete.
 func TestTyped(t *testing.T) {
 	for result, want := range map[string]string{
 		`{}`:                              `{"resultType":"complete"}`,
@@ -132,7 +139,7 @@ func TestTyped(t *testing.T) {
 	}
 }
 
-// A call that ended for want of a visit is made anew unless a visit was refused.
+// A call that ended because of a page to visit is attempted again, unless the user refused a page.
 func TestConsents(t *testing.T) {
 	for answers, want := range map[string]string{
 		`{}`:                              "yes",
@@ -141,8 +148,9 @@ func TestConsents(t *testing.T) {
 		`{"0":{"action":"decline"}}`:      "no",
 		`{"0":{"action":"cancel"}}`:       "no",
 		`{"0":{"action":"accept"},"1":{"action":"decline"}}`: "no",
-		`{"0":{"action":"later"}}`:                           "inputResponses.0 is no answer to elicitation/create",
-		`{"1":7}`:                                            "inputResponses.1 is no answer to elicitation/create",
+		`{"0":{"action":"later"}}`: "inputResponses.0 is no answer to " +
+			"elicitation/create",
+		`{"1":7}`: "inputResponses.1 is no answer to elicitation/create",
 	} {
 		r, err := mrtr.ParseRetry(jsontext.Value(`{"inputResponses":` + answers + `}`))
 		if err != nil {
@@ -160,11 +168,13 @@ func TestConsents(t *testing.T) {
 	}
 }
 
-// What is built is what the published schema allows, and is read again as it was.
+// The results that the package writes are valid under the published schema, and read back
+// unchanged.
 func TestResult(t *testing.T) {
 	schemas := mcptest.LoadSchemas(t, "2026-07-28")
 	for _, want := range []string{
-		`{"resultType":"input_required","inputRequests":{"a \"b\"":` + form + `,"b":` + sample + `,"c":` + roots + `},"requestState":"x\u0041"}`,
+		`{"resultType":"input_required","inputRequests":{"a \"b\"":` + form + `,"b":` + sample + `,"c":` +
+			roots + `},"requestState":"x\u0041"}`,
 		`{"resultType":"input_required","inputRequests":{"c":` + roots + `}}`,
 		`{"resultType":"input_required","requestState":""}`,
 	} {
@@ -180,7 +190,8 @@ func TestResult(t *testing.T) {
 			t.Errorf("%s: %v", got, err)
 		}
 		wrapped := mrtr.SetState(got, jsontext.Value(`"ours"`))
-		if again, err := mrtr.Parse(wrapped); err != nil || string(again.State) != `"ours"` || len(again.Inputs) != len(r.Inputs) {
+		if again, err := mrtr.Parse(wrapped); err != nil || string(again.State) != `"ours"` ||
+			len(again.Inputs) != len(r.Inputs) {
 			t.Errorf("got %s, %v", wrapped, err)
 		}
 	}
@@ -189,9 +200,17 @@ func TestResult(t *testing.T) {
 func TestEmbed(t *testing.T) {
 	schemas := mcptest.LoadSchemas(t, "2026-07-28")
 	for _, tc := range []struct{ method, params, want string }{
-		{"elicitation/create", `{"message":"m","requestedSchema":{"type":"object","properties":{}},"task":{"ttl":1},"_meta":{"progressToken":1}}`, `{"message":"m","requestedSchema":{"type":"object","properties":{}}}`},
-		{"elicitation/create", `{"mode":"url","url":"https://a.example/","message":"m","elicitationId":"e"}`, `{"mode":"url","url":"https://a.example/","message":"m"}`},
-		{"sampling/createMessage", `{"_meta":{},"messages":[],"maxTokens":12345678901234567890}`, `{"messages":[],"maxTokens":12345678901234567890}`},
+		{
+			"elicitation/create",
+			`{"message":"m","requestedSchema":{"type":"object","properties":{}},"task":{"ttl":1},"_meta":{"progressToken":1}}`, `{"message":"m","requestedSchema":{"type":"object","properties":{}}}`,
+		},
+		{
+			"elicitation/create",
+			`{"mode":"url","url":"https://a.example/","message":"m","elicitationId":"e"}`,
+			`{"mode":"url","url":"https://a.example/","message":"m"}`,
+		},
+		{"sampling/createMessage", `{"_meta":{},"messages":[],"maxTokens":12345678901234567890}`,
+			`{"messages":[],"maxTokens":12345678901234567890}`},
 		{"roots/list", `{"_meta":{"progressToken":1}}`, `{}`},
 		{"roots/list", ``, `{}`},
 	} {
@@ -199,7 +218,8 @@ func TestEmbed(t *testing.T) {
 		if string(in.Params) != tc.want {
 			t.Errorf("%s %s: got %s", tc.method, tc.params, in.Params)
 		}
-		if err := schemas.Check(t, "InputRequiredResult", mrtr.Required{Inputs: []mrtr.Input{in}}.Result()); err != nil {
+		if err := schemas.Check(t, "InputRequiredResult",
+			mrtr.Required{Inputs: []mrtr.Input{in}}.Result()); err != nil {
 			t.Error(err)
 		}
 	}
@@ -218,7 +238,8 @@ func TestParseRetry(t *testing.T) {
 		{`{"name":"t"}`, false, ``},
 		{``, false, ``},
 		{`{"inputResponses":{}}`, true, ``},
-		{`{"inputResponses":{"a":{"action":"accept"},"b":7},"requestState":"s\u0041"}`, true, `a={"action":"accept"} b=7 "s\u0041"`},
+		{`{"inputResponses":{"a":{"action":"accept"},"b":7},"requestState":"s\u0041"}`, true,
+			`a={"action":"accept"} b=7 "s\u0041"`},
 		{`{"requestState":""}`, true, `""`},
 		{`{"inputResponses":null}`, true, "inputResponses is not an object"},
 		{`{"inputResponses":[]}`, true, "inputResponses is not an object"},
@@ -235,7 +256,8 @@ func TestParseRetry(t *testing.T) {
 		if err != nil {
 			got = err.Error()
 		}
-		if is := mrtr.IsRetry(jsontext.Value(tc.params)); is != tc.is || err == nil && got != tc.want || !strings.Contains(got, tc.want) {
+		if is := mrtr.IsRetry(jsontext.Value(tc.params)); is != tc.is || err == nil && got != tc.want ||
+			!strings.Contains(got, tc.want) {
 			t.Errorf("%.60s: got %v, %s; want %v, %s", tc.params, is, got, tc.is, tc.want)
 		}
 		if err != nil && !errors.Is(err, protocol.ConditionInvalidParams) {
@@ -246,7 +268,10 @@ func TestParseRetry(t *testing.T) {
 
 func TestSetMakesARetry(t *testing.T) {
 	const params = `{"name":"t","inputResponses":{"old":{}},"arguments":{"n":12345678901234567890},"requestState":"old"}`
-	r := mrtr.Retry{Responses: []mrtr.Response{{"a", jsontext.Value(`{"action":"decline"}`)}, {`"`, jsontext.Value(`{"roots":[]}`)}}, State: jsontext.Value(`"s\u0041"`)}
+	r := mrtr.Retry{
+		Responses: []mrtr.Response{{"a", jsontext.Value(`{"action":"decline"}`)},
+			{`"`, jsontext.Value(`{"roots":[]}`)}}, State: jsontext.Value(`"s\u0041"`),
+	}
 	want := `{"name":"t","arguments":{"n":12345678901234567890},"inputResponses":{"a":{"action":"decline"},"\"":{"roots":[]}},"requestState":"s\u0041"}`
 	got := r.Set(jsontext.Value(params))
 	if string(got) != want {
@@ -259,7 +284,8 @@ func TestSetMakesARetry(t *testing.T) {
 	if _, ok := again.Get("old"); ok {
 		t.Error("an answer of an earlier round is there")
 	}
-	if got := (mrtr.Retry{}).Set(jsontext.Value(params)); string(got) != `{"name":"t","arguments":{"n":12345678901234567890}}` {
+	if got := (mrtr.Retry{}).Set(jsontext.Value(params)); string(got) !=
+		`{"name":"t","arguments":{"n":12345678901234567890}}` {
 		t.Errorf("got %s", got)
 	}
 }
@@ -306,27 +332,30 @@ func TestKinds(t *testing.T) {
 			t.Errorf("%v: is refused by %s, %v", k, v, ok)
 		}
 		kept := k == mrtr.Sampling
-		if got := k.Bare(jsontext.Value(`{"x":1,"_meta":{}}`)); strings.Contains(string(got), "_meta") != kept {
+		if got := k.Bare(jsontext.Value(`{"x":1,"_meta":{}}`)); strings.Contains(string(got),
+			"_meta") != kept {
 			t.Errorf("%v: got %s", k, got)
 		}
 	}
 }
 
-// The methods that ask, and those that are asked, are those of the method table.
+// The methods that may ask, and the methods of questions, agree with the method table.
 func TestMethodsAreTrue(t *testing.T) {
 	for _, name := range protocol.MethodNames() {
 		m, _ := protocol.LookupMethod(name)
 		if _, ok := mrtr.KindOf(name); ok != m.Embedded(protocol.V20260728) {
 			t.Errorf("%s: is a question %v", name, ok)
 		}
-		if want := name == "tools/call" || name == "prompts/get" || name == "resources/read"; mrtr.MayAsk(name) != want {
+		if want := name == "tools/call" || name == "prompts/get" ||
+			name == "resources/read"; mrtr.MayAsk(name) != want {
 			t.Errorf("%s: may ask %v", name, !want)
 		}
 	}
 }
 
 func TestFromURLError(t *testing.T) {
-	many := strings.Repeat(`{"mode":"url","url":"https://a.example/","message":"m"},`, mrtr.MaxInputs+1)
+	many := strings.Repeat(`{"mode":"url","url":"https://a.example/","message":"m"},`,
+		mrtr.MaxInputs+1)
 	for _, tc := range []struct{ data, want string }{
 		{
 			`{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://a.example/","message":"m"},{"mode":"url","url":"https://b.example/","message":"n"}]}`,
@@ -336,7 +365,8 @@ func TestFromURLError(t *testing.T) {
 		{`{}`, "is not an array"},
 		{`{"elicitations":{}}`, "is not an array"},
 		{`{"elicitations":[]}`, "is empty"},
-		{`{"elicitations":[{"mode":"form","url":"u","message":"m"}]}`, "elicitations.0 is not one of mode url"},
+		{`{"elicitations":[{"mode":"form","url":"u","message":"m"}]}`,
+			"elicitations.0 is not one of mode url"},
 		{`{"elicitations":[{"mode":"url","message":"m"}]}`, "elicitations.0 is not one of mode url"},
 		{`{"elicitations":[` + strings.TrimSuffix(many, ",") + `]}`, "more than 32"},
 	} {
@@ -351,10 +381,13 @@ func TestFromURLError(t *testing.T) {
 	}
 }
 
-// FuzzRead reads any result and any params without a panic; what it read says the same when it is written.
+// FuzzRead reads arbitrary results and params without a panic. A value that was read has the same
+// content after it is written.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"inputRequests":{"b":` + form + `},"requestState":"x"}`))
-	f.Add([]byte(`{"inputResponses":{"a":{"action":"accept","content":{"n":[1]}}},"requestState":"s"}`))
+	f.Add(
+		[]byte(`{"inputResponses":{"a":{"action":"accept","content":{"n":[1]}}},"requestState":"s"}`),
+	)
 	f.Add([]byte(`{"elicitations":[{"mode":"url","url":"u","message":"m"}]}`))
 	f.Add([]byte(`{"inputRequests":{"`))
 	f.Fuzz(func(t *testing.T, in []byte) {
@@ -372,7 +405,8 @@ func FuzzRead(f *testing.F) {
 		}
 		if failed == nil {
 			again, err := mrtr.Parse(required.Result())
-			if fmt.Sprint(again) != fmt.Sprint(required) && len(required.Inputs) > 0 || err != nil && (len(required.Inputs) > 0 || len(required.State) > 0) {
+			if fmt.Sprint(again) != fmt.Sprint(required) && len(required.Inputs) > 0 ||
+				err != nil && (len(required.Inputs) > 0 || len(required.State) > 0) {
 				t.Fatalf("%s: read as %v, then as %v, %v", in, required, again, err)
 			}
 		}
@@ -391,5 +425,6 @@ func ExampleRequired_Result() {
 		State:  jsontext.Value(`"v1.k7.opaque"`),
 	}
 	fmt.Println(string(ask.Result()))
-	// Output: {"resultType":"input_required","inputRequests":{"roots-1":{"method":"roots/list","params":{}}},"requestState":"v1.k7.opaque"}
+	// Output:
+	// {"resultType":"input_required","inputRequests":{"roots-1":{"method":"roots/list","params":{}}},"requestState":"v1.k7.opaque"}
 }

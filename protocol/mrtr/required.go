@@ -9,18 +9,18 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// ResultType says how a result of a modern server is to be read.
+// ResultType is the type of a modern server's result (2026-07-28 §basic).
 type ResultType uint8
 
 // The types of results.
 const (
-	Unknown       ResultType = iota // to be treated as invalid
-	Complete                        // also without the member, as older servers answer
+	Unknown       ResultType = iota // must be treated as invalid
+	Complete                        // also a result without resultType, as from older servers
 	InputRequired                   // Parse reads it
-	Task                            // of the tasks extension
+	Task                            // a task of the tasks extension
 )
 
-// TypeOf is the type of a result.
+// TypeOf returns the type of a result.
 func TypeOf(result jsontext.Value) ResultType {
 	if result.Kind() != '{' {
 		return Unknown
@@ -40,21 +40,22 @@ func TypeOf(result jsontext.Value) ResultType {
 	return Unknown
 }
 
-// Input is one question of an input_required result.
+// Input is one question of an input_required result, an entry of inputRequests.
 type Input struct {
 	Key    string
 	Method string
 	Params jsontext.Value // empty when absent, which only roots/list allows
 }
 
-// Required is what an input_required result says. At least one of the two is there.
+// Required is the content of an input_required result, which has inputRequests, a requestState, or
+// both.
 type Required struct {
 	Inputs []Input
-	State  jsontext.Value // a JSON string; empty for none, which is not the same as ""
+	State  jsontext.Value // a JSON string; empty for none, which differs from ""
 }
 
-// Parse reads an input_required result of a server. The questions are in the order of the result. Every error means that the server broke
-// the protocol.
+// Parse reads an input_required result of a server. The questions keep the order of the result.
+// Every error means that the server violated the protocol.
 func Parse(result jsontext.Value) (r Required, err error) {
 	requests, asks := splice.Get(result, memberRequests)
 	r.State, _ = splice.Get(result, memberState)
@@ -100,7 +101,7 @@ func parseInput(m splice.Member) (in Input, err error) {
 	return in, nil
 }
 
-// Result is the input_required result that says r.
+// Result returns r as an input_required result.
 func (r Required) Result() jsontext.Value {
 	out := jsontext.Value(`{"resultType":"input_required"`)
 	for i, in := range r.Inputs {
@@ -128,18 +129,20 @@ func (r Required) Result() jsontext.Value {
 	return append(out, '}')
 }
 
-// SetState puts another state into an input_required result, which otherwise keeps its bytes: how a host wraps a server's state in its
-// own.
+// SetState replaces the requestState of an input_required result, which must be an object. All
+// other bytes stay. A host uses SetState to wrap a server's state into its own.
 func SetState(result, state jsontext.Value) jsontext.Value {
-	result, _ = splice.Set(result, state, memberState) // Parse has seen an object
+	result, _ = splice.Set(result, state, memberState) // Parse has checked that result is an object
 	return result
 }
 
-// Embed is a request of a legacy server as an input of that key: without what only a request of its own can have.
+// Embed turns a request of a legacy server into an input with that key. It removes the members that
+// only a request of its own may have.
 func Embed(key, method string, params jsontext.Value) Input {
 	params = splice.Without(params, "_meta", "task", "elicitationId")
 	if kind, _ := KindOf(method); kind == Roots {
-		params = jsontext.Value("{}") // it has none of its own, and some clients cannot read a question without any
+		// The request has no params of its own, but some clients cannot read an input without params.
+		params = jsontext.Value("{}")
 	}
 	return Input{Key: key, Method: method, Params: params}
 }

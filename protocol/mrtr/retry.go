@@ -10,32 +10,34 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Response is one answer of a retry: the bare result, as it arrived.
+// Response is one answer in a retry: the bare result, as it arrived.
 type Response struct {
 	Key   string
 	Value jsontext.Value
 }
 
-// Retry is what a request says about an earlier one that it continues. The zero Retry continues nothing.
+// Retry is the part of a request that refers to the earlier request it continues. The zero Retry
+// continues no request.
 type Retry struct {
 	Responses []Response
 	State     jsontext.Value // a JSON string; empty for none
 }
 
-// IsRetry reports whether the params of a request continue an earlier one.
+// IsRetry reports whether the params of a request continue an earlier request.
 func IsRetry(params jsontext.Value) bool {
 	_, responses := splice.Get(params, memberResponses)
 	_, state := splice.Get(params, memberState)
 	return responses || state
 }
 
-// Continues reports whether a request continues an earlier one.
+// Continues reports whether m continues an earlier request.
 func Continues(m jsonrpc.Message) bool {
 	return (m.May(memberResponses) || m.May(memberState)) && IsRetry(m.Outline())
 }
 
-// ParseRetry reads inputResponses and requestState. What is malformed is refused with -32602; whether each answer fits its question is
-// for whoever knows the question ([Kind.Fits]).
+// ParseRetry reads inputResponses and requestState from the params of a request. Malformed params
+// yield an error with code -32602. The caller must check each answer against its question
+// ([Kind.Fits]).
 func ParseRetry(params jsontext.Value) (r Retry, err error) {
 	responses, ok := splice.Get(params, memberResponses)
 	r.State, _ = splice.Get(params, memberState)
@@ -47,14 +49,15 @@ func ParseRetry(params jsontext.Value) (r Retry, err error) {
 	}
 	for m := range splice.Members(responses) {
 		if len(r.Responses) == MaxResponses {
-			return Retry{}, protocol.InvalidParams(fmt.Sprintf("inputResponses has more than %d", MaxResponses))
+			return Retry{}, protocol.InvalidParams(fmt.Sprintf("inputResponses has more than %d",
+				MaxResponses))
 		}
 		r.Responses = append(r.Responses, Response{m.Key(), m.Value})
 	}
 	return r, nil
 }
 
-// Clone is the same in memory of its own, so that the request it came with is not kept for it.
+// Clone returns a copy of r that shares no memory with the request.
 func (r Retry) Clone() Retry {
 	all := make([]Response, len(r.Responses))
 	for i, response := range r.Responses {
@@ -63,7 +66,7 @@ func (r Retry) Clone() Retry {
 	return Retry{all, r.State.Clone()}
 }
 
-// Get is the answer under that key.
+// Get returns the answer with that key, and whether there is one.
 func (r Retry) Get(key string) (jsontext.Value, bool) {
 	for _, response := range r.Responses {
 		if response.Key == key {
@@ -73,12 +76,14 @@ func (r Retry) Get(key string) (jsontext.Value, bool) {
 	return nil, false
 }
 
-// Strip takes what makes a retry out of params: for a legacy server, and for the first of several attempts.
+// Strip removes inputResponses and requestState from params: for a legacy server, and for the first
+// of several attempts.
 func Strip(params jsontext.Value) jsontext.Value {
 	return splice.Without(params, memberResponses, memberState)
 }
 
-// Set makes the params of a request those of a retry that says r. What they continued before is gone.
+// Set returns the params of a request as those of a retry with the content of r. Earlier
+// inputResponses and requestState are replaced.
 func (r Retry) Set(params jsontext.Value) jsontext.Value {
 	params = Strip(params)
 	if len(r.Responses) > 0 {
@@ -91,7 +96,7 @@ func (r Retry) Set(params jsontext.Value) jsontext.Value {
 			object = append(object, ':')
 			object = append(object, response.Value...)
 		}
-		params, _ = splice.Set(params, append(object, '}'), memberResponses) // params are an object
+		params, _ = splice.Set(params, append(object, '}'), memberResponses) // params is an object
 	}
 	if len(r.State) > 0 {
 		params, _ = splice.Set(params, r.State, memberState)

@@ -11,8 +11,10 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Consents reports whether the answers of a retry to the questions of FromURLError let the call be made anew: no page is refused. What has not
-// the shape of an answer is refused with -32602. One that is missing refuses nothing: the server will say whether the page was needed.
+// Consents reports whether the retry permits a new attempt at a call that ended with error -32042:
+// no answer refuses a page. The questions are those of FromURLError. A malformed answer yields an
+// error with code -32602. A missing answer refuses nothing, because the server then decides whether
+// the page was necessary.
 func (r Retry) Consents() (bool, error) {
 	for i := range MaxInputs {
 		v, ok := r.Get(strconv.Itoa(i))
@@ -20,7 +22,8 @@ func (r Retry) Consents() (bool, error) {
 			continue
 		}
 		if !Elicitation.Fits(v) {
-			return false, protocol.InvalidParams("inputResponses." + strconv.Itoa(i) + " is no answer to " + Elicitation.Method())
+			return false, protocol.InvalidParams("inputResponses." + strconv.Itoa(i) + " is no answer to " +
+				Elicitation.Method())
 		}
 		if action, _ := splice.GetString(v, "action"); action != "accept" {
 			return false, nil
@@ -29,9 +32,11 @@ func (r Retry) Consents() (bool, error) {
 	return true, nil
 }
 
-// FromURLError turns the data of error -32042, by which a 2025-11-25 server ends a call that needs its user to visit pages first, into
-// the questions that a modern client is asked. A key is the position; elicitationId goes, since nothing announces the end to a modern
-// client. Other modes than url are not allowed there (2025-11-25 §client/elicitation).
+// FromURLError turns the data of error -32042 into questions for a modern client. A 2025-11-25
+// server ends a call with that error if its user must visit pages first. The key of a question is
+// its position. The elicitationId is removed, because a modern client receives no notification of
+// completion. All elicitations must have mode url (2025-11-25 §client/elicitation); otherwise
+// FromURLError returns an error.
 func FromURLError(data jsontext.Value) ([]Input, error) {
 	list, _ := splice.Get(data, "elicitations")
 	if list.Kind() != '[' {
@@ -56,16 +61,17 @@ func FromURLError(data jsontext.Value) ([]Input, error) {
 	return inputs, nil
 }
 
-// ElicitationID is the id of the elicitation that a 2025-11-25 server asks for by a request: only one
-// of mode url has an id.
+// ElicitationID returns the id of the elicitation that a 2025-11-25 server requests. Only an
+// elicitation with mode url has an id.
 func ElicitationID(method string, params jsontext.Value) (id string, ok bool) {
-	if mode, _ := splice.GetString(params, "mode"); method != kinds[Elicitation].method || mode != "url" {
+	if mode, _ := splice.GetString(params, "mode"); method != kinds[Elicitation].method ||
+		mode != "url" {
 		return "", false
 	}
 	return splice.GetString(params, "elicitationId")
 }
 
-// ElicitationIDs are the ids in the data of error -32042, of MaxInputs elicitations at most.
+// ElicitationIDs returns the ids in the data of error -32042, of at most MaxInputs elicitations.
 func ElicitationIDs(data jsontext.Value) (ids []string) {
 	list, _ := splice.Get(data, "elicitations")
 	if list.Kind() != '[' {

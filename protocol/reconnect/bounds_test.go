@@ -9,11 +9,12 @@ import (
 	"mcpd/protocol/reconnect"
 )
 
-// refusals is how many of n requests of some size a link refuses while its host is away.
+// refusals returns how many of n requests of that size a link refuses while its host is away.
 func refusals(t *testing.T, n, size int) (refused int) {
 	t.Helper()
 	l := reconnect.New()
-	first := jsonrpc.Request(jsonrpc.IntID(0), "initialize", []byte(`{"protocolVersion":"2025-11-25"}`))
+	first := jsonrpc.Request(jsonrpc.IntID(0), "initialize",
+		[]byte(`{"protocolVersion":"2025-11-25"}`))
 	l.Step(start, reconnect.Event{Op: reconnect.Request, Message: first})
 	result := []byte(`{"protocolVersion":"2025-11-25"}`)
 	l.Step(start, reconnect.Event{Op: reconnect.Answer, Message: jsonrpc.Response(first.ID, result)})
@@ -33,19 +34,19 @@ func refusals(t *testing.T, n, size int) (refused int) {
 	return refused
 }
 
-// Requests that wait for a host are bounded, in number and in bytes.
+// The requests that wait for a host are bounded, in number and in bytes.
 func TestHeldRequestsAreBounded(t *testing.T) {
 	if got := refusals(t, reconnect.MaxHeld+5, 1); got != 5 {
 		t.Errorf("%d of %d requests were refused, want 5", got, reconnect.MaxHeld+5)
 	}
 	const large = 1 << 20
-	most := reconnect.MaxKept/large - 1 // each has an envelope
+	most := reconnect.MaxKept/large - 1 // each message takes some bytes more than its params
 	if got := refusals(t, most+3, large); got != 3 {
 		t.Errorf("%d of %d large requests were refused, want 3", got, most+3)
 	}
 }
 
-// Questions that a client leaves open are bounded.
+// The open questions at a client are bounded.
 func TestOpenQuestionsAreBounded(t *testing.T) {
 	l := reconnect.New()
 	sent := 0
@@ -62,7 +63,7 @@ func TestOpenQuestionsAreBounded(t *testing.T) {
 	}
 }
 
-// A subscription that is too large to be kept is over when the host ends it.
+// A subscription that is too large to store ends when the host ends it.
 func TestLargeSubscriptionEndsWithItsHost(t *testing.T) {
 	l := reconnect.NewModern(protocol.V20260728)
 	params := []byte(`{"x":"` + strings.Repeat("x", reconnect.MaxKept) + `"}`)

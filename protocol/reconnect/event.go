@@ -7,38 +7,38 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// Op says what happened.
+// Op is the kind of an Event.
 type Op uint8
 
-// The events of a Link.
+// The kinds of events of a Link.
 const (
 	Request     Op = iota + 1 // the client sent the request Message
 	Notice                    // the client sent the notification Message
-	Reply                     // the client answered a question with Message
-	Gone                      // the client sends nothing any more, and waits for what it has sent
+	Reply                     // the client answered a question of the host with Message
+	Gone                      // the client has closed its input, and waits only for open requests
 	Answer                    // the host answered with Message
-	Said                      // the host sent a notification or a question, Message, on the stream of ID
-	Failed                    // the request ID has failed, for Cause
-	Cut                       // the connection is over
-	Unreachable               // a stream of the connection finds no host
+	Said                      // the host sent the notification or question Message on the stream of ID
+	Failed                    // the request ID failed, for Cause
+	Cut                       // the connection has ended
+	Unreachable               // a stream of the connection cannot reach the host
 	Undelivered               // the notification Method, or the answer to question ID, was lost
 	Tick                      // the time of Arm has come
 )
 
-// Cause is why a request failed.
+// Cause is the reason of a failed request.
 type Cause uint8
 
 // The causes of a failure.
 const (
-	Broken      Cause = iota + 1 // the connection broke; Written says whether the host may have the request
-	Unreached                    // no connection could be made
-	Refused                      // the host said no, in Err
-	Later                        // the host says that it takes the request later, in Err
-	Stopping                     // the host is about to end, and has not taken the request
-	SessionLost                  // the host has forgotten the session; Cut follows
+	Broken      Cause = iota + 1 // the connection broke; Written: the host may have the request
+	Unreached                    // no connection could be opened
+	Refused                      // the host refused the request, with Err
+	Later                        // the host refused the request for now, with Err
+	Stopping                     // the host is shutting down and has not accepted the request
+	SessionLost                  // the host no longer knows the session; the event Cut follows
 )
 
-// Event is what happened. Which members are set depends on Op.
+// Event is one input of a Link. Op determines which members are set.
 type Event struct {
 	Op      Op
 	Message jsonrpc.Message
@@ -47,25 +47,27 @@ type Event struct {
 	Cause   Cause
 	Written bool
 	Err     *jsonrpc.Error
-	Why     string        // for people: where the host should be and what is wrong there
-	After   time.Duration // when the host says to try again; 0 if it does not
+	// Why says in words where the host should be and what is wrong there.
+	Why string
+	// After is the time that the host asks to wait; 0 if it names none.
+	After time.Duration
 }
 
-// Do says what to do.
+// Do is the kind of an Effect.
 type Do uint8
 
-// The effects of a Link.
+// The kinds of effects of a Link.
 const (
-	Connect Do = iota + 1 // open a new connection; the one there is has ended
-	Agree                 // the revision Version is spoken on the connection
+	Connect Do = iota + 1 // open a new connection; the current one has ended
+	Agree                 // use the revision Version on the connection
 	Send                  // send Message to the host
 	Deliver               // send Message to the client, with the request ID if it is set
-	Finish                // Message is the outcome of the request ID; the zero Message is none
-	Arm                   // call Step with Tick at At, instead of earlier times
-	Say                   // tell Text to whoever reads the log
+	Finish                // Message is the outcome of request ID; the zero Message means no outcome
+	Arm                   // call Step with Tick at At; this replaces earlier times
+	Say                   // write Text to the log
 )
 
-// Effect is what to do. Which members are set depends on Do.
+// Effect is one action for the caller of Step. Do determines which members are set.
 type Effect struct {
 	Do      Do
 	Message jsonrpc.Message

@@ -11,34 +11,36 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// The ids of the link's own requests. Clients count, or make up something random.
+// The ids of the link's own requests. They differ from the ids of clients, which are numbers or
+// random.
 var (
 	probeID = jsonrpc.StringID("mcpd stdio looks for its host")
 	greetID = jsonrpc.StringID("mcpd stdio opens its session again")
 )
 
-// state is what a session of the host knows of its client, for the next session.
+// state is the state of a session that the link restores in the next session.
 type state struct {
 	hello       jsontext.Value // params of initialize
-	initialized bool           // the client has sent that notification
+	initialized bool           // the client sent notifications/initialized
 	level       jsontext.Value // params of logging/setLevel
-	uris        []string       // of resources that are subscribed to
-	tells       []string       // the notifications of changed lists that the host has announced
+	uris        []string       // the subscribed resources
+	tells       []string       // the list_changed notifications that the host has declared
 }
 
-// replay is what the connection is still owed.
+// replay holds the messages that still have to be sent on the connection.
 type replay struct {
 	initialized, roots bool
 	level              bool
 	uris               []string
 	flying             map[jsonrpc.ID]restoration
 	sent               uint64
-	breaks             int       // how often a request that restores lost its connection
-	levelBy            time.Time // until then requests wait for the level
+	breaks             int       // broken connections of requests that restore the session
+	levelBy            time.Time // time until which requests wait for the log level
 }
 
-// levelling reports whether the session does not have its log level yet. A request that is sent now
-// might be executed before it has, and its log lines would be lost.
+// levelling reports whether requests have to wait because the session does not have the client's
+// log level yet. Otherwise a request could be executed before the level is set, and its log
+// messages would be lost. Requests wait until levelBy at the latest.
 func (l *Link) levelling() bool {
 	if !l.replay.levelBy.After(l.now) {
 		return false
@@ -51,7 +53,7 @@ func (l *Link) levelling() bool {
 	return l.replay.level
 }
 
-// restoration is a request that gives a session its state, and has no outcome yet.
+// restoration is a request that restores the state of a session and has no outcome yet.
 type restoration struct {
 	method string
 	params jsontext.Value
@@ -59,7 +61,7 @@ type restoration struct {
 
 const setLevel = "logging/setLevel"
 
-// learn keeps what a request has changed in the session.
+// learn records the change that a request made to the session.
 func (l *Link) learn(r *request, m jsonrpc.Message) {
 	params := r.message.Params
 	uri, _ := splice.GetString(params, "uri")
@@ -83,15 +85,16 @@ func (l *Link) learn(r *request, m jsonrpc.Message) {
 	}
 }
 
-// greetedFirst keeps what client and host have agreed on.
+// greetedFirst records the agreement between client and host.
 func (l *Link) greetedFirst(params, result jsontext.Value) {
 	name, _ := splice.GetString(result, "protocolVersion")
 	v, known := protocol.ParseVersion(name)
 	if !known {
-		return // the client ends a session in a revision that nobody knows
+		return // the client disconnects if it does not know the revision
 	}
 	l.opened, l.session, l.version = true, true, v
-	l.state = state{hello: params, initialized: l.state.initialized} // which may have come meanwhile
+	// The client may have sent notifications/initialized already.
+	l.state = state{hello: params, initialized: l.state.initialized}
 	if changed, err := splice.Set(params, splice.Quote(name), "protocolVersion"); err == nil {
 		l.state.hello = changed
 	}
@@ -103,7 +106,7 @@ func (l *Link) greetedFirst(params, result jsontext.Value) {
 	l.do(Effect{Do: Agree, Version: v})
 }
 
-// attempt looks for the host.
+// attempt tries to reach the host.
 func (l *Link) attempt() {
 	l.attempts++
 	l.tried, l.next = l.now, time.Time{}
@@ -118,17 +121,17 @@ func (l *Link) attempt() {
 	case l.opened:
 		l.probing = true
 		l.send(jsonrpc.Request(greetID, "initialize", l.state.hello))
-	case l.first() != nil: // its failure is that of the attempt
+	case l.first() != nil: // the failure of that request is the failure of the attempt
 		r := l.first()
 		l.probing, r.held, l.overdue = true, false, time.Time{}
 		l.send(r.message)
-	default: // nothing has to be found
+	default: // no host has to be found
 		l.away, l.confirmed, l.stopping = false, false, false
 	}
 }
 
-// about is what a modern client says of itself. A host that is asked by somebody else starts
-// servers for somebody else.
+// about returns the _meta of a modern client. With another identity the host would start servers
+// for another client.
 func (l *Link) about() protocol.Meta {
 	meta, err := protocol.ParseMeta(l.last)
 	if err != nil {
@@ -138,7 +141,7 @@ func (l *Link) about() protocol.Meta {
 	return meta
 }
 
-// first is the client's initialize that waits for a host.
+// first returns the client's initialize that waits for a host; nil for none.
 func (l *Link) first() *request {
 	for _, r := range l.requests {
 		if r.held && r.method == "initialize" {
@@ -148,7 +151,7 @@ func (l *Link) first() *request {
 	return nil
 }
 
-// greeted takes the answer to the initialize of a new session.
+// greeted handles the answer to the initialize of a new session.
 func (l *Link) greeted(m jsonrpc.Message) {
 	if !l.probing {
 		return
@@ -174,12 +177,13 @@ func (l *Link) greeted(m jsonrpc.Message) {
 	if !l.state.initialized {
 		return
 	}
-	for _, method := range l.state.tells { // whatever has changed meanwhile was told to nobody
+	for _, method := range l.state.tells { // the client missed all changes in the meantime
 		l.push(method, nil)
 	}
 }
 
-// refused tells those who wait that the host refuses a session.
+// refused ends all requests with the error of a host that refuses a session, and plans the next
+// attempt.
 func (l *Link) refused(e Event) {
 	if e.Why != l.why {
 		l.say(e.Why)
@@ -191,7 +195,7 @@ func (l *Link) refused(e Event) {
 	l.next = l.now.Add(max(refusedRetry, e.After))
 }
 
-// undelivered notes what the host has to be told once more.
+// undelivered records a message that the host must receive again.
 func (l *Link) undelivered(e Event) {
 	switch e.Method {
 	case "notifications/initialized":
@@ -200,7 +204,7 @@ func (l *Link) undelivered(e Event) {
 		l.replay.roots = true
 	}
 	owes := !e.ID.IsZero() && l.session && e.Cause != Refused && e.Cause != SessionLost
-	if owes && len(l.owed) < MaxQuestions { // the call behind the question waits for it
+	if owes && len(l.owed) < MaxQuestions { // the call of that question waits for the answer
 		l.owed = append(l.owed, e.ID)
 	}
 	if e.Cause == SessionLost { // Cut follows
@@ -209,7 +213,8 @@ func (l *Link) undelivered(e Event) {
 	}
 	if !l.away && e.Cause != Refused && (e.Cause != Later || owes) && (l.opened || l.modern) {
 		l.away, l.why = true, e.Why
-		if l.tried.Add(firstRetry).After(l.now) { // it answered, and took nothing
+		// The host answered the last attempt, but accepts nothing.
+		if l.tried.Add(firstRetry).After(l.now) {
 			l.next = l.now.Add(l.pause())
 			return
 		}
@@ -218,7 +223,7 @@ func (l *Link) undelivered(e Event) {
 	}
 }
 
-// resume tells the host what it has missed, and gives a new session the state of the old one.
+// resume sends the messages that the host has missed, and restores the state in a new session.
 func (l *Link) resume() {
 	if l.replay.initialized {
 		l.send(jsonrpc.Notification("notifications/initialized", nil))
@@ -235,7 +240,7 @@ func (l *Link) resume() {
 	l.restore()
 }
 
-// restore sends the next requests that give a session its state.
+// restore sends the next requests that restore the state of a session.
 func (l *Link) restore() {
 	for len(l.replay.flying) < restoring {
 		method, params := setLevel, l.state.level
@@ -258,7 +263,7 @@ func (l *Link) restore() {
 	}
 }
 
-// restored takes the outcome of one of them.
+// restored handles the outcome of a request that restores state.
 func (l *Link) restored(m jsonrpc.Message) {
 	what, ours := l.replay.flying[m.ID]
 	if !ours {
@@ -271,7 +276,7 @@ func (l *Link) restored(m jsonrpc.Message) {
 		l.say("the host does not restore " + request + ": " + m.Error.Message)
 	}
 	uri, _ := splice.GetString(what.params, "uri")
-	if slices.Contains(l.state.uris, uri) { // a change before this was told to nobody
+	if slices.Contains(l.state.uris, uri) { // the client missed earlier changes
 		l.push("notifications/resources/updated", member("uri", splice.Quote(uri)))
 	}
 	if !l.away {
@@ -280,7 +285,8 @@ func (l *Link) restored(m jsonrpc.Message) {
 	}
 }
 
-// unrestored takes the failure of one of them. What did not reach the host is sent when it is back.
+// unrestored handles the failure of a request that restores state. A request that did not reach the
+// host is sent again when the host is back.
 func (l *Link) unrestored(e Event) {
 	what, ours := l.replay.flying[e.ID]
 	if !ours {
@@ -290,7 +296,7 @@ func (l *Link) unrestored(e Event) {
 		l.restored(jsonrpc.Failure(e.ID, e.Err))
 		return
 	}
-	if e.Cause == Broken && !l.away { // else the next attempt is made after a pause
+	if e.Cause == Broken && !l.away { // otherwise the next attempt follows after a pause
 		l.replay.breaks++
 	}
 	if l.replay.breaks > maxBreaks {
@@ -308,8 +314,8 @@ func (l *Link) unrestored(e Event) {
 	l.missing(e)
 }
 
-// member is an object with one member.
+// member returns an object with one member.
 func member(name string, value jsontext.Value) jsontext.Value {
-	object, _ := splice.Set(nil, value, name) // an empty value becomes an object
+	object, _ := splice.Set(nil, value, name) // Set turns an empty value into an object
 	return object
 }

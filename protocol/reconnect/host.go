@@ -6,7 +6,7 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// answer takes an answer of the host.
+// answer handles an answer of the host.
 func (l *Link) answer(m jsonrpc.Message) {
 	switch m.ID {
 	case probeID:
@@ -25,7 +25,8 @@ func (l *Link) answer(m jsonrpc.Message) {
 	}
 	l.attempts, l.cuts, l.refusal = 0, 0, ""
 	l.accepted()
-	if r.acked && m.Error == nil && !l.gone && r.size > 0 { // the host ends it, as one that stops does
+	// The host ends a subscription when it shuts down, so the subscription is opened again.
+	if r.acked && m.Error == nil && !l.gone && r.size > 0 {
 		r.held, r.again = true, l.now.Add(listenAgain)
 		return
 	}
@@ -33,20 +34,21 @@ func (l *Link) answer(m jsonrpc.Message) {
 		l.learn(r, m)
 	}
 	l.finish(r, m)
-	found := !l.stopping || r.method == "initialize" // one that is stopping answers what it has taken
+	// A host that is shutting down still answers the requests that it has accepted.
+	found := !l.stopping || r.method == "initialize"
 	if l.away && found && (l.modern || l.session || !l.opened) {
 		l.back()
 	}
 }
 
-// failed takes the failure of a request.
+// failed handles the failure of a request.
 func (l *Link) failed(e Event) {
 	there := e.Cause == Refused || e.Cause == Later
 	switch e.ID {
 	case probeID, greetID:
 		switch {
 		case !l.probing || e.Cause == SessionLost: // Cut follows
-		case there && e.ID == probeID: // other requests hear the same
+		case there && e.ID == probeID: // other requests get the same answer
 			l.back()
 		case there:
 			l.refused(e)
@@ -81,7 +83,7 @@ func (l *Link) failed(e Event) {
 	l.missing(e)
 }
 
-// missing looks for the host after it did not answer a request.
+// missing tries to reach the host after a request without an answer.
 func (l *Link) missing(e Event) {
 	switch {
 	case e.Cause == SessionLost: // Cut follows
@@ -97,7 +99,8 @@ func (l *Link) missing(e Event) {
 	}
 }
 
-// cut takes the end of the connection. Requests that were sent on it may have been executed.
+// cut handles the end of the connection. The host may have executed the requests that were sent on
+// it.
 func (l *Link) cut(e Event) {
 	l.away, l.session, l.probing, l.why, l.owed = true, false, false, e.Why, nil
 	l.stopping = false
@@ -125,8 +128,9 @@ func (l *Link) cut(e Event) {
 	l.next = l.now.Add(l.pause())
 }
 
-// lost notes that no host was found, and when to look for it again. A host that is stopping still
-// serves the requests that it has and takes answers to its questions, so these stay.
+// lost records that no host was reached, and schedules the next attempt. A host that is shutting
+// down still serves the requests that it has, and accepts answers to its questions, so both stay
+// open.
 func (l *Link) lost(e Event) {
 	l.away, l.probing, l.why, l.stopping = true, false, e.Why, e.Cause == Stopping
 	if !l.confirmed {
@@ -143,11 +147,11 @@ func (l *Link) lost(e Event) {
 	}
 }
 
-// pause is the time to the next attempt.
+// pause returns the time until the next attempt.
 func (l *Link) pause() time.Duration { return min(firstRetry<<min(l.attempts, 10), maxRetry) }
 
-// hurry has the next attempt made soon, because a request waits for it. A host that is stopping has
-// said itself when to try again.
+// hurry moves the next attempt forward, because a request waits for it. A host that is shutting
+// down has named its own time for the next attempt.
 func (l *Link) hurry() {
 	soon := l.tried.Add(hurryRetry)
 	if soon.Before(l.now) {
@@ -158,8 +162,8 @@ func (l *Link) hurry() {
 	}
 }
 
-// back notes that the host is there, and goes on. A host that was stopping answers pings too, so
-// the log hears that it is back when it takes one of the requests that wait for it.
+// back records that the host is present, and continues. A host that is shutting down also answers
+// pings. The log therefore reports its return only when it accepts one of the waiting requests.
 func (l *Link) back() {
 	quiet := l.stopping && (l.held() > 0 || l.replay.level || len(l.replay.uris) > 0)
 	l.away, l.stopping, l.probing, l.next, l.why = false, false, false, time.Time{}, ""
@@ -170,7 +174,7 @@ func (l *Link) back() {
 	l.flush()
 }
 
-// accepted tells the log once that the host takes requests again.
+// accepted logs once that the host accepts requests again.
 func (l *Link) accepted() {
 	if l.confirmed && !l.away {
 		l.confirmed = false

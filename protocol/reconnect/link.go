@@ -9,31 +9,31 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// Link is the way of one client to its host. It is for one goroutine at a time.
+// Link is the connection of one client to its host. It is not safe for concurrent use.
 //
 //	invariant: while away, only the requests of attempt are sent to the host
-//	invariant: each request has one outcome, and a request that may have been executed is not sent again,
-//	           unless it changes nothing
+//	invariant: each request has one outcome, and a request that may have been executed is not
+//	           sent again, unless it changes nothing
 type Link struct {
-	modern  bool // requests stand alone: there is no session
+	modern  bool // requests are stateless: there is no session
 	version protocol.Version
 
 	away      bool
-	confirmed bool // the log was told last that the host is away
-	stopping  bool // away, and the host was found: it takes no new requests
-	probing   bool // an attempt to find the host is on its way
-	attempts  int  // since a request was last answered
+	confirmed bool // the log was last told that the host is away
+	stopping  bool // away, but the host was reached: it accepts no new requests
+	probing   bool // an attempt to reach the host is in flight
+	attempts  int  // attempts since a request was last answered
 	tried     time.Time
-	next      time.Time // of the next attempt; zero while none is planned
-	overdue   time.Time // when the attempt on its way has failed; zero for never
-	why       string    // the host is away
+	next      time.Time // time of the next attempt; zero if none is planned
+	overdue   time.Time // time at which the attempt in flight has failed; zero for never
+	why       string    // the reason why the host is away
 	cuts      int       // connections that ended since a request was last answered
-	refusal   string    // what the log was told last of a request that the host refuses
+	refusal   string    // the last refusal in the log
 
-	last jsontext.Value // params of the last request of a modern client, which say what it is
+	last jsontext.Value // params of the last request of a modern client, which identify the client
 
 	opened  bool // the host has answered the client's initialize
-	session bool // the host is believed to know the session
+	session bool // the host should know the session
 	state   state
 	replay  replay
 
@@ -49,22 +49,22 @@ type Link struct {
 	out   []Effect
 }
 
-// New makes the link of a client with a session.
+// New returns the link of a client with a session.
 func New() *Link { return &Link{} }
 
-// NewModern makes the link for requests that stand alone, of a revision that has no sessions.
+// NewModern returns the link for stateless requests, in a revision without sessions.
 func NewModern(v protocol.Version) *Link { return &Link{modern: true, version: v} }
 
-// Version is the revision that host and client have agreed on, 0 before.
+// Version is the revision that host and client agreed on; 0 before the agreement.
 func (l *Link) Version() protocol.Version { return l.version }
 
-// Away reports whether no host was found at the last attempt.
+// Away reports whether the last attempt did not reach a host.
 func (l *Link) Away() bool { return l.away && l.confirmed && !l.stopping }
 
 // Opened reports whether a host has ever answered.
 func (l *Link) Opened() bool { return l.opened }
 
-// Step takes an event and says what to do.
+// Step takes an event and returns its effects, in order.
 func (l *Link) Step(now time.Time, e Event) []Effect {
 	l.now, l.out = now, nil
 	switch e.Op {
@@ -108,7 +108,7 @@ func (l *Link) push(method string, p jsontext.Value) {
 	l.do(Effect{Do: Deliver, Message: jsonrpc.Notification(method, p)})
 }
 
-// arm asks for a Tick when something is due.
+// arm requests a Tick for the next time that something is due.
 func (l *Link) arm() {
 	at := time.Time{}
 	sooner := func(t time.Time) {
@@ -137,7 +137,7 @@ func (l *Link) arm() {
 	l.armed = at
 }
 
-// tick does what is due.
+// tick handles the time-outs and attempts that are due.
 func (l *Link) tick() {
 	l.armed = time.Time{}
 	for _, r := range l.all() {
@@ -147,7 +147,8 @@ func (l *Link) tick() {
 	}
 	switch {
 	case l.away && l.probing && !l.overdue.IsZero() && !l.overdue.After(l.now):
-		if l.opened && !l.session && !l.modern { // a late answer to initialize would change the session
+		// A late answer to initialize would change the session.
+		if l.opened && !l.session && !l.modern {
 			l.do(Effect{Do: Connect})
 		}
 		l.lost(Event{Why: "the host does not answer"})

@@ -11,13 +11,13 @@ import (
 )
 
 // question is a request of the host that the client has not answered. It has an id of the link's
-// own, so that a late answer cannot be taken for that of a question of the next host.
+// own, so that a late answer cannot match a question of the next host.
 type question struct {
 	id, theirs jsonrpc.ID
-	related    jsonrpc.ID // the call that it belongs to; zero for none
+	related    jsonrpc.ID // the call that the question belongs to; zero for none
 }
 
-// said takes a notification or a question of the host.
+// said handles a notification or a question of the host.
 func (l *Link) said(related jsonrpc.ID, m jsonrpc.Message) {
 	switch {
 	case m.Kind() == jsonrpc.KindRequest:
@@ -37,7 +37,7 @@ func (l *Link) said(related jsonrpc.ID, m jsonrpc.Message) {
 	}
 }
 
-// ask gives a question its id.
+// ask assigns an id to a question.
 func (l *Link) ask(related jsonrpc.ID, m jsonrpc.Message) (jsonrpc.Message, jsonrpc.ID) {
 	if len(l.questions) >= MaxQuestions {
 		e := protocol.Translate(protocol.Overloaded("the client", 0), l.version)
@@ -50,7 +50,8 @@ func (l *Link) ask(related jsonrpc.ID, m jsonrpc.Message) (jsonrpc.Message, json
 	return jsonrpc.Request(q.id, m.Method, m.Params), related
 }
 
-// withdrawn is the cancellation of a question, in the client's words; zero when it is not open.
+// withdrawn returns the cancellation of a question with the client's id. It returns the zero
+// Message if the question is not open.
 func (l *Link) withdrawn(m jsonrpc.Message) jsonrpc.Message {
 	raw, _ := splice.Get(m.Params, "requestId")
 	for i, q := range l.questions {
@@ -63,7 +64,7 @@ func (l *Link) withdrawn(m jsonrpc.Message) jsonrpc.Message {
 	return jsonrpc.Message{}
 }
 
-// reply takes the client's answer to a question. Nobody waits for one that was withdrawn.
+// reply handles the client's answer to a question. It ignores an answer to a withdrawn question.
 func (l *Link) reply(m jsonrpc.Message) {
 	for i, q := range l.questions {
 		if q.id == m.ID {
@@ -75,8 +76,8 @@ func (l *Link) reply(m jsonrpc.Message) {
 	}
 }
 
-// recall tells the client that questions are not open any more: the host that asked is gone. A host
-// that turns out to be there is told so too.
+// recall cancels questions at the client, because the host that asked was lost. A host that turns
+// out to be present receives an error for each of them.
 func (l *Link) recall(which func(question) bool) {
 	l.questions = slices.DeleteFunc(l.questions, func(q question) bool {
 		if !which(q) {
@@ -92,8 +93,8 @@ func (l *Link) recall(which func(question) bool) {
 	})
 }
 
-// listens takes the confirmation of a subscription that was opened again. Its client has had one, and
-// hears instead of all that may have changed meanwhile.
+// listens handles the confirmation of a subscription that was opened again. The client has received
+// a confirmation before. It now receives a notification for each change that it may have missed.
 func (l *Link) listens(r *request, ack jsonrpc.Message) {
 	tag := member(protocol.MetaSubscriptionID, jsontext.Value(r.id.Raw()))
 	tell := func(method string, params jsontext.Value) {

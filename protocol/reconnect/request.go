@@ -15,13 +15,13 @@ import (
 type request struct {
 	id       jsonrpc.ID
 	method   string
-	message  jsonrpc.Message // zero if it was not kept
-	size     int             // of what is kept
-	held     bool            // it waits for the host
-	repeated bool            // it may have been executed once
-	deadline time.Time       // until then it waits
-	again    time.Time       // it is not sent before; zero for at once
-	acked    bool            // a subscription that was confirmed: it waits as long as it takes
+	message  jsonrpc.Message // zero if it was not stored
+	size     int             // bytes of the stored message
+	held     bool            // the request waits for the host
+	repeated bool            // the host may have executed it once
+	deadline time.Time       // end of its waiting time
+	again    time.Time       // time of the next sending; zero for at once
+	acked    bool            // a confirmed subscription, which waits without a deadline
 }
 
 const listening = "subscriptions/listen"
@@ -44,7 +44,7 @@ func (l *Link) find(id jsonrpc.ID) *request {
 	return nil
 }
 
-// all is a copy, for loops that end requests.
+// all returns a copy, for loops that end requests.
 func (l *Link) all() []*request { return slices.Clone(l.requests) }
 
 func (l *Link) held() (n int) {
@@ -56,8 +56,8 @@ func (l *Link) held() (n int) {
 	return n
 }
 
-// request takes a request of the client. It is sent at once, or held while the host is away or the
-// session has not got its log level again.
+// request handles a request of the client. It sends the request at once, or holds it while the host
+// is away or the session does not have its log level yet.
 func (l *Link) request(m jsonrpc.Message) {
 	r := &request{id: m.ID, method: m.Method, deadline: l.now.Add(Wait)}
 	if size := m.Size(); l.kept+size <= MaxKept {
@@ -104,7 +104,7 @@ func (l *Link) fail(r *request, written bool) {
 	l.finish(r, jsonrpc.Failure(r.id, protocol.Translate(e, l.version)))
 }
 
-// hold keeps a request for the host that comes back, if that is possible.
+// hold stores a request for the next host, if possible.
 func (l *Link) hold(r *request, written bool) {
 	if r.size == 0 || !r.acked && !r.deadline.After(l.now) {
 		l.fail(r, written)
@@ -113,7 +113,7 @@ func (l *Link) hold(r *request, written bool) {
 	r.held, r.repeated = true, r.repeated || written
 }
 
-// flush sends what is held, unless it waits for the log level.
+// flush sends the held requests, unless they wait for the log level.
 func (l *Link) flush() {
 	if l.levelling() {
 		return
@@ -126,8 +126,8 @@ func (l *Link) flush() {
 	}
 }
 
-// leave ends what waits for a host that is away when the client waits for nothing else. A host
-// that is stopping still answers what it has taken.
+// leave ends the requests that wait for an absent host once the client has closed its input. A host
+// that is shutting down still answers the requests that it has accepted.
 func (l *Link) leave() {
 	if !l.gone || !l.away || !l.confirmed {
 		return
@@ -139,7 +139,7 @@ func (l *Link) leave() {
 	}
 }
 
-// notice takes a notification of the client.
+// notice handles a notification of the client.
 func (l *Link) notice(m jsonrpc.Message) {
 	switch m.Method {
 	case "notifications/cancelled":
@@ -156,7 +156,7 @@ func (l *Link) notice(m jsonrpc.Message) {
 	}
 }
 
-// cancelled ends a request that its client does not wait for any more.
+// cancelled ends a request that the client has cancelled.
 func (l *Link) cancelled(m jsonrpc.Message) {
 	raw, _ := splice.Get(m.Params, "requestId")
 	id, err := jsonrpc.ParseID(jsontext.Value(raw))

@@ -14,32 +14,33 @@ import (
 	"mcpd/protocol/reconnect"
 )
 
-var update = flag.Bool("update", false, "rewrite the scenarios in testdata with what a link does now")
+var update = flag.Bool("update", false,
+	"rewrite the scenarios in testdata with what a link does now")
 
 var start = time.Unix(1_800_000_000, 0)
 
-// The scenarios are a link in text: what happens, and, indented, what the link does. A file is a
-// list of lines:
+// The scenarios describe a link in text: the events and, indented, the effects. A file is a list of
+// lines:
 //
-//	# what it shows
-//	link | link 2026-07-28                   a new link: with a session, or of requests that stand alone
+//	# the purpose of the scenario
+//	link | link 2026-07-28                   a new link: with a session, or for stateless requests
 //	client {…}                               a message of the client
 //	client gone
-//	host {…}                                 an answer of the host, or what it sends by itself
+//	host {…}                                 an answer, notification or question of the host
 //	host on 7 {…}                            the same on the stream of request 7
 //	broken 7 | broken 7 written              the connection of request 7 broke
-//	broken restores-1                        that of a request which restores the session
+//	broken restores-1                        that of a request that restores the session
 //	unreached 7 | lost 7 | stopping 7        see Cause
-//	stopping 7 2s                            the same, and when to try again
+//	stopping 7 2s                            the same, with the time to wait
 //	refused 7 no such server                 the host refuses the request
 //	later 7 busy
-//	cut lost | cut                           the connection ended, as for a lost session
+//	cut lost | cut                           the connection ended; lost: with its session
 //	unreachable
 //	undelivered notifications/initialized
-//	undelivered answer 7                     the answer to question 7 of the host
+//	undelivered answer 7                     the answer to the host's question 7
 //	wait 50ms                                time passes; timers fire when they are due
 //
-// The indented lines are rewritten by -update. Messages are shown without the member "jsonrpc".
+// The flag -update rewrites the indented lines. Messages are shown without the member "jsonrpc".
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -69,7 +70,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// scene is a scenario that is being played.
+// scene is the state of a running scenario.
 type scene struct {
 	t      *testing.T
 	link   *reconnect.Link
@@ -85,7 +86,7 @@ var causes = map[string]reconnect.Cause{
 
 func (s *scene) play(line string) {
 	if strings.HasPrefix(line, "  ") {
-		return // made anew
+		return // play writes these lines again
 	}
 	s.script.WriteString(line + "\n")
 	if line == "" || line[0] == '#' {
@@ -104,7 +105,8 @@ func (s *scene) play(line string) {
 			return
 		}
 		m := s.message(rest)
-		op := map[jsonrpc.Kind]reconnect.Op{jsonrpc.KindRequest: reconnect.Request, jsonrpc.KindNotification: reconnect.Notice}[m.Kind()]
+		op := map[jsonrpc.Kind]reconnect.Op{jsonrpc.KindRequest: reconnect.Request,
+			jsonrpc.KindNotification: reconnect.Notice}[m.Kind()]
 		if op == 0 {
 			op = reconnect.Reply
 		}
@@ -130,7 +132,9 @@ func (s *scene) play(line string) {
 	case "unreachable":
 		s.step(reconnect.Event{Op: reconnect.Unreachable, Why: "no host answers"})
 	case "undelivered":
-		e := reconnect.Event{Op: reconnect.Undelivered, Cause: reconnect.Unreached, Why: "no host answers"}
+		e := reconnect.Event{
+			Op: reconnect.Undelivered, Cause: reconnect.Unreached, Why: "no host answers",
+		}
 		if id, ok := strings.CutPrefix(rest, "answer "); ok {
 			e.ID = s.id(id)
 		} else {
@@ -167,9 +171,10 @@ func (s *scene) fail(word, rest string) {
 	s.step(e)
 }
 
-// ids are the link's own, by what scenarios call them.
+// ids are the link's own ids, by their names in the scenarios.
 var ids = map[string]jsonrpc.ID{
-	"probe": jsonrpc.StringID("mcpd stdio looks for its host"), "greeting": jsonrpc.StringID("mcpd stdio opens its session again"),
+	"probe":    jsonrpc.StringID("mcpd stdio looks for its host"),
+	"greeting": jsonrpc.StringID("mcpd stdio opens its session again"),
 }
 
 func (s *scene) id(text string) jsonrpc.ID {
@@ -190,14 +195,15 @@ func (s *scene) message(text string) jsonrpc.Message {
 	for name, id := range ids {
 		text = strings.ReplaceAll(text, `"id":`+name, `"id":`+id.Raw())
 	}
-	m, err := jsonrpc.Decode([]byte(`{"jsonrpc":"2.0",`+strings.TrimPrefix(text, "{")), jsonrpc.Limits{})
+	m, err := jsonrpc.Decode([]byte(`{"jsonrpc":"2.0",`+strings.TrimPrefix(text, "{")),
+		jsonrpc.Limits{})
 	if err != nil {
 		s.t.Fatalf("%s: %v", text, err)
 	}
 	return m
 }
 
-// wait lets the timer fire whenever it is due.
+// wait advances the time by d, and fires the timer whenever it is due.
 func (s *scene) wait(d time.Duration) {
 	end := s.now.Add(d)
 	for n := 0; !s.armed.IsZero() && !s.armed.After(end); n++ {

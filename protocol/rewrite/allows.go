@@ -6,10 +6,10 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// allows reports whether values of a schema may be objects, and whether they may be others, as far
-// as its root says. References are not followed. A schema of no type that speaks of properties is
-// taken for one of objects, and a composition for what its parts are, as the TypeScript SDK of
-// servers does.
+// allows reports whether a schema permits objects, and whether it permits other values, as far as
+// its root shows. It does not follow references. A schema without a type that mentions properties
+// counts as one of objects. A composition permits the values that its parts permit. The TypeScript
+// SDK for servers uses the same rules.
 func allows(schema jsontext.Value, depth int) (objects, others bool) {
 	if schema.Kind() != '{' || depth == 0 {
 		return true, true
@@ -25,14 +25,17 @@ func allows(schema jsontext.Value, depth int) (objects, others bool) {
 		case m.Is("const"):
 			narrow(m.Value.Kind() == '{', m.Value.Kind() != '{')
 		case m.Is("enum") && m.Value.Kind() == '[':
-			narrow(anyOf(m.Value, func(v jsontext.Value) (bool, bool) { return v.Kind() == '{', v.Kind() != '{' }))
+			narrow(anyOf(m.Value, func(v jsontext.Value) (bool, bool) {
+				return v.Kind() == '{', v.Kind() != '{'
+			}))
 		case (m.Is("anyOf") || m.Is("oneOf")) && m.Value.Kind() == '[':
 			narrow(anyOf(m.Value, func(v jsontext.Value) (bool, bool) { return allows(v, depth-1) }))
 		case m.Is("allOf") && m.Value.Kind() == '[':
 			for part := range splice.Elements(m.Value) {
 				narrow(allows(part, depth-1))
 			}
-		case m.Is("properties"), m.Is("patternProperties"), m.Is("additionalProperties"), m.Is("required"):
+		case m.Is("properties"), m.Is("patternProperties"), m.Is("additionalProperties"),
+			m.Is("required"):
 			speaks = true
 		}
 	}
@@ -42,7 +45,7 @@ func allows(schema jsontext.Value, depth int) (objects, others bool) {
 	return objects, others
 }
 
-// typeAllows is what a type allows: one, or an array of them.
+// typeAllows is allows for the member "type" of a schema: a string or an array of strings.
 func typeAllows(is jsontext.Value) (objects, others bool) {
 	if is.Kind() != '[' {
 		return splice.Equal(is, "object"), is.Kind() == '"' && !splice.Equal(is, "object")
@@ -50,8 +53,10 @@ func typeAllows(is jsontext.Value) (objects, others bool) {
 	return anyOf(is, typeAllows)
 }
 
-// anyOf is what elements of a list allow together. An empty list is no schema.
-func anyOf(list jsontext.Value, allows func(jsontext.Value) (objects, others bool)) (objects, others bool) {
+// anyOf calls allows for each element of a list, and reports whether any element permits objects,
+// and whether any permits other values. An empty list is not a valid schema.
+func anyOf(list jsontext.Value,
+	allows func(jsontext.Value) (objects, others bool)) (objects, others bool) {
 	for v := range splice.Elements(list) {
 		o, r := allows(v)
 		objects, others = objects || o, others || r

@@ -6,8 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The values that an output schema allows decide its form for clients of revisions that know
-// objects only.
+// The values that an output schema permits decide its form in revisions that permit only objects.
 func TestAllows(t *testing.T) {
 	for schema, want := range map[string][2]bool{ // objects, others
 		`{}`:                                {true, true},
@@ -34,7 +33,8 @@ func TestAllows(t *testing.T) {
 		`{"enum":["a",{}]}`: {true, true},
 		`{"anyOf":[{"anyOf":[{"enum":["a"]}]},{"const":null}]}`: {false, true},
 	} {
-		if objects, others := allows(jsontext.Value(schema), maxSchemaDepth); objects != want[0] || others != want[1] {
+		if objects, others := allows(jsontext.Value(schema), maxSchemaDepth); objects != want[0] ||
+			others != want[1] {
 			t.Errorf("%s allows objects %v and others %v, want %v", schema, objects, others, want)
 		}
 	}

@@ -7,9 +7,11 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Answer is what a client of revision from answered to such a question, for the server of revision to that asked: the result of a request
-// or an entry of inputResponses. It fails with *Inexpressible when the server cannot be told; it has no use for such an answer.
-func Answer(method string, from, to protocol.Version, result jsontext.Value) (jsontext.Value, error) {
+// Answer translates the answer of a client to a question of a server. From is the client's
+// revision, to the server's. The result is that of a request, or an entry of inputResponses. The
+// error is an *Inexpressible if the answer has no form in the server's revision.
+func Answer(method string, from, to protocol.Version,
+	result jsontext.Value) (jsontext.Value, error) {
 	p := planFor(from, to)
 	if p.from == p.to {
 		return result, nil
@@ -36,7 +38,8 @@ func Answer(method string, from, to protocol.Version, result jsontext.Value) (js
 	return result, nil
 }
 
-// utterance rewrites what a model said. Where it may be one block only, texts become one.
+// utterance rewrites the answer of a model. If the target revision permits only one block, several
+// text blocks become one.
 func (p *plan) utterance(result jsontext.Value) (jsontext.Value, string) {
 	content, _ := splice.Get(result, "content")
 	if !p.to.Has(protocol.SamplingTools) && content.Kind() == '[' {
@@ -44,12 +47,13 @@ func (p *plan) utterance(result jsontext.Value) (jsontext.Value, string) {
 		if !ok {
 			return nil, "the model said more than one thing that is not text"
 		}
-		result, _ = splice.Set(result, one, "content") // it is an object: it has content
+		result, _ = splice.Set(result, one, "content") // result has content, so it is an object
 	}
 	return whole(p, result, sampleResult)
 }
 
-// joined is the only block of a list, or its texts one below the other.
+// joined returns the only block of a list, or one block with all texts on separate lines. It
+// returns false if the list has several blocks that are not all text.
 func joined(list jsontext.Value) (jsontext.Value, bool) {
 	if only, ok := splice.Get(list, "0"); ok && splice.Len(list) == 1 {
 		return only, true
@@ -70,7 +74,7 @@ func joined(list jsontext.Value) (jsontext.Value, bool) {
 	return append(one, `"}`...), true
 }
 
-// filled rewrites what a user entered.
+// filled rewrites the input of a user.
 func (p *plan) filled(result jsontext.Value) (jsontext.Value, string) {
 	if !p.to.Has(protocol.RichForms) {
 		content, _ := splice.Get(result, "content")

@@ -10,7 +10,8 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// block rewrites a block of a tool's result or of a prompt. Kinds of content that a revision lacks become ones that all have.
+// block rewrites a content block of a tool's result or of a prompt. A kind of content that the
+// target revision lacks becomes one that all revisions have.
 func (r *rewriter) block(from, to int) {
 	kind, _ := splice.Get(r.Value(from, to), "type")
 	switch {
@@ -23,7 +24,8 @@ func (r *rewriter) block(from, to int) {
 	}
 }
 
-// embed makes an embedded resource of audio, with the same bytes. Its URI is one of the message's own parts (RFC 2392).
+// embed turns audio into an embedded resource with the same bytes. Its URI has the scheme cid, for
+// a part of the message itself (RFC 2392).
 func (r *rewriter) embed(from, to int) {
 	b := r.Value(from, to)
 	data, _ := splice.Get(b, "data")
@@ -40,7 +42,8 @@ func (r *rewriter) embed(from, to int) {
 	r.annotated(b)
 }
 
-// mention makes a text of a link: its name and its URI, and what it is about on a line of its own. What it links to is not read.
+// mention turns a resource link into text: the name and the URI, and the description on a second
+// line. It does not read the linked resource.
 func (r *rewriter) mention(from, to int) {
 	b := r.Value(from, to)
 	name, _ := splice.Get(b, "name")
@@ -59,7 +62,7 @@ func (r *rewriter) mention(from, to int) {
 	r.annotated(b)
 }
 
-// annotated ends a new block with the annotations of the old one.
+// annotated completes a new block with the annotations of the original block.
 func (r *rewriter) annotated(b jsontext.Value) {
 	if a, ok := splice.Get(b, "annotations"); ok {
 		a, _ = whole(r.plan, a, annotations)
@@ -69,7 +72,7 @@ func (r *rewriter) annotated(b jsontext.Value) {
 	r.Put(`}`)
 }
 
-// text is a string, or an empty one in place of what is none.
+// text returns v if v is a string, and an empty string otherwise.
 func text(v jsontext.Value) jsontext.Value {
 	if v.Kind() != '"' {
 		return jsontext.Value(`""`)
@@ -77,40 +80,44 @@ func text(v jsontext.Value) jsontext.Value {
 	return v
 }
 
-// inner is a string without its quotes.
+// inner returns a string without its quotes.
 func inner(v jsontext.Value) jsontext.Value {
 	v = text(v)
 	return v[1 : len(v)-1]
 }
 
-// digest tells the audio of one message apart.
+// digest distinguishes the audio blocks of one message.
 func digest(data jsontext.Value) string {
 	h := fnv.New64a()
 	_, _ = h.Write(data)
 	return strconv.FormatUint(h.Sum64(), 16)
 }
 
-// outcome is what a tool gave: the blocks that people and models read, and a value for programs.
+// outcome describes the result of a tool: its content blocks, and its structured value.
 type outcome struct {
 	value   jsontext.Value // structuredContent; empty for none
-	lost    bool           // the value cannot be told as it is: text says it
-	wraps   bool           // the value is told all the same, as a member of an object
-	content bool           // there are blocks
+	lost    bool           // the value has no form in the target revision: a text block carries it
+	wraps   bool           // the value is also sent as a member of an object
+	content bool           // the result has content
 }
 
-// outcome looks at a tool's result before it is rewritten.
+// outcome inspects a tool's result before it is rewritten.
 func (r *rewriter) outcome(from, to int) outcome {
 	v, ok := splice.Get(r.Value(from, to), "structuredContent")
 	if !ok {
 		return outcome{}
 	}
 	wraps := !r.to.Has(protocol.AnyStructuredContent) && v.Kind() != '{'
-	return outcome{value: v, lost: wraps || !r.to.Has(protocol.StructuredContent), wraps: wraps && r.to.Has(protocol.StructuredContent)}
+	return outcome{
+		value: v, lost: wraps || !r.to.Has(protocol.StructuredContent),
+		wraps: wraps && r.to.Has(protocol.StructuredContent),
+	}
 }
 
-// outcomeMember rewrites the current member of a tool's result. A value that cannot be told as it is
-// is wrapped, or dropped where there is no place for it, and its JSON told as text, unless there is a
-// text already: servers put the JSON there themselves (2025-06-18 §server/tools).
+// outcomeMember rewrites the current member of a tool's result. A structured value that the target
+// revision does not permit is wrapped in an object, or removed if the revision has no
+// structuredContent. Its JSON is added as a text block, unless the result has a text block: servers
+// put the JSON there themselves (2025-06-18 §server/tools).
 func (r *rewriter) outcomeMember(w *splice.Walk, o object, out *outcome) {
 	switch {
 	case w.Is("structuredContent"):
@@ -127,7 +134,7 @@ func (r *rewriter) outcomeMember(w *splice.Walk, o object, out *outcome) {
 			r.blocks(from, out)
 			return
 		}
-		r.Cut(from, to) // null, as some servers have it
+		r.Cut(from, to) // some servers send null
 		r.only(out)
 	default:
 		r.member(w, o)
@@ -154,7 +161,7 @@ func (r *rewriter) blocks(from int, out *outcome) {
 	}
 }
 
-// outcomeEnd adds the content that a result must have.
+// outcomeEnd adds the member content, which a result must have.
 func (r *rewriter) outcomeEnd(w *splice.Walk, out *outcome) {
 	if out.content {
 		return
@@ -163,7 +170,7 @@ func (r *rewriter) outcomeEnd(w *splice.Walk, out *outcome) {
 	r.only(out)
 }
 
-// only puts content where there is none.
+// only writes the content of a result that has none.
 func (r *rewriter) only(out *outcome) {
 	r.Put("[")
 	if len(out.value) > 0 {
@@ -172,7 +179,7 @@ func (r *rewriter) only(out *outcome) {
 	r.Put("]")
 }
 
-// tell puts a block whose text is the JSON of a value.
+// tell writes a text block with the JSON of a value.
 func (r *rewriter) tell(v jsontext.Value) {
 	r.Put(`{"type":"text","text":`)
 	r.PutValue(splice.Quote(string(v)))

@@ -1,11 +1,14 @@
-// Package rewrite says a message of one revision of MCP in another: what a server answered, told or asked, and what its client asked or
-// answered, so that each side gets what the schema of its own revision allows.
+// Package rewrite translates a message between two revisions of MCP: results, notifications and
+// questions of a server, and requests and answers of its client. The output is valid under the
+// schema of the receiver's revision.
 //
-// It does not know who is asked when: questions that a modern server puts into a result, and a legacy one sends as requests, have the same
-// params here, but turning the one into the other is the caller's. Nor does it know ids, progress tokens, cursors and names, which belong
-// to one connection each.
+// The package translates only the content of messages. A modern server puts questions into a
+// result, and a legacy server sends them as requests; the params are the same here, and the caller
+// converts one form into the other. Ids, progress tokens, cursors and names belong to one
+// connection each, and are also up to the caller.
 //
-// Which member stands in which revision is one table, in objects.go; a test compares it with the published schemas. What is not in the
-// table keeps its bytes: members that nobody knows, numbers of any length, order and spacing. Between equal revisions nothing is read at
-// all. Validity is promised for what was valid when it came.
+// One table, in objects.go, lists the revisions in which each member exists. A test compares it
+// with the published schemas. Data that the table does not cover keep their bytes: unknown members,
+// numbers of any length, order and spacing. Between equal revisions the message is not read at all.
+// The output is guaranteed to be valid only if the input is valid.
 package rewrite

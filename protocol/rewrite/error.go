@@ -10,18 +10,18 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// fate is what becomes of an error.
+// fate is the treatment of an error.
 type fate uint8
 
 const (
 	forward fate = iota
 	notFound
-	known    // a resource is not known: the older code
-	required // the user must visit a page, and the client has not declared that it can show one
-	hidden   // an internal error, with the original in data
+	known    // an error about an unknown resource, which gets the older code
+	required // the user must visit a page, and the client did not declare that it can show pages
+	hidden   // an internal error, with the original error in data
 )
 
-// codes is a range of codes, or one, and what becomes of them. Rows are read from the top.
+// codes is a range of codes with their treatment. The first matching row applies.
 type codes struct {
 	from, to int64
 	when     func(t *told) bool
@@ -36,22 +36,26 @@ type told struct {
 	data   jsontext.Value
 }
 
-// fates is the table (§10.16 of the protocol matrix). What is in no row is forwarded: codes of JSON-RPC, and of applications.
+// fates is the table of the treatments (§10.16 of the protocol matrix). A code without a row is
+// forwarded: those of JSON-RPC and of applications.
 var fates = []codes{
 	{protocol.CodeResourceNotFound, protocol.CodeResourceNotFound, (*told).renumbered, notFound},
 	{jsonrpc.CodeInvalidParams, jsonrpc.CodeInvalidParams, (*told).unknownResource, known},
-	{protocol.CodeURLElicitationRequired, protocol.CodeURLElicitationRequired, (*told).visitModern, required},
-	{protocol.CodeURLElicitationRequired, protocol.CodeURLElicitationRequired, (*told).visitNever, hidden},
-	// A server of both eras may refuse in the words of the newer one, whoever asks.
+	{protocol.CodeURLElicitationRequired, protocol.CodeURLElicitationRequired,
+		(*told).visitModern, required},
+	{protocol.CodeURLElicitationRequired, protocol.CodeURLElicitationRequired,
+		(*told).visitNever, hidden},
+	// A server that speaks both eras may use the modern code for any client.
 	{protocol.CodeMissingCapability, protocol.CodeMissingCapability, (*told).lacking, forward},
-	// These two are about the connection between the host and the server: the client sent neither the
+	// These two codes concern the connection between host and server. The client sent neither the
 	// headers nor the revision.
 	{protocol.CodeUnsupportedVersion, protocol.CodeUnsupportedVersion, (*told).modern, hidden},
 	{protocol.CodeHeaderMismatch, protocol.CodeHeaderMismatch, (*told).modern, hidden},
-	// 2026-07-28 §basic keeps the codes below for the specification. A server of that revision that
-	// uses one is heard by a client of the same revision as it is directly.
+	// 2026-07-28 §basic reserves the codes below for the specification. If a server of that revision
+	// uses one of them anyway, a client of the same revision receives it unchanged.
 	{-32099, protocol.CodeUnsupportedVersion, (*told).fromModern, hidden},
-	// 2026-07-28 §basic keeps these codes for the specification and discourages the rest; a legacy server meant something of its own.
+	// 2026-07-28 §basic reserves some of these codes for the specification and discourages the
+	// others. A legacy server uses them with its own meaning.
 	{-32099, -32000, (*told).toModern, hidden},
 }
 
@@ -61,7 +65,8 @@ func (t *told) fromModern() bool { return t.modern() && t.from != t.to }
 
 func (t *told) toModern() bool { return !t.modern() && t.to.Has(protocol.SpecErrorCodes) }
 
-// lacking reports whether data says which capabilities the client lacks, as 2026-07-28 §basic has it.
+// lacking reports whether data names the capabilities that the client lacks, in the form of
+// 2026-07-28 §basic.
 func (t *told) lacking() bool {
 	names, ok := splice.Get(t.data, "requiredCapabilities")
 	return ok && names.Kind() == '{'
@@ -73,7 +78,8 @@ func (t *told) renumbered() bool {
 
 func (t *told) unknownResource() bool {
 	_, ok := splice.Get(t.data, "uri")
-	return ok && t.method == "resources/read" && !t.from.Has(protocol.ResourceNotFoundCode) && t.to.Has(protocol.ResourceNotFoundCode)
+	return ok && t.method == "resources/read" && !t.from.Has(protocol.ResourceNotFoundCode) &&
+		t.to.Has(protocol.ResourceNotFoundCode)
 }
 
 // visits reports whether the client can send its user to a page.
@@ -83,19 +89,22 @@ func (t *told) visitModern() bool {
 	return t.from.Has(protocol.URLElicitationCode) && t.to.Has(protocol.SpecErrorCodes) && !t.visits()
 }
 
-// visitNever is for clients of revisions without the code. One of the server's own revision gets it
-// as it does directly, whatever it has declared.
+// visitNever applies to clients whose revision lacks the code. A client of the server's own
+// revision receives the error unchanged, regardless of its capabilities.
 func (t *told) visitNever() bool {
 	return t.from.Has(protocol.URLElicitationCode) && !t.to.Has(protocol.URLElicitationCode)
 }
 
-// Error is the error with which a server of revision from answered a request, for a client of revision to that has declared these
-// capabilities. Method and params are those of the request. An error that passes is the same pointer; e is never changed.
+// Error translates the error of a server's response for the client. From is the server's revision,
+// to the client's. Client holds the capabilities that the client declared. Method and params are
+// those of the request. Error returns e itself if it needs no change, and never modifies e.
 //
-// That a user must visit a page first becomes a missing capability for a modern client that has not declared it: one that has is asked by
-// the caller instead.
+// A server may refuse a request because the user must visit a page first. For a modern client that
+// did not declare URL elicitation, that error becomes a missing capability. If the client did
+// declare it, the caller asks the client instead.
 func Error(
-	from, to protocol.Version, client protocol.ClientCapabilities, method string, params jsontext.Value, e *jsonrpc.Error,
+	from, to protocol.Version, client protocol.ClientCapabilities, method string,
+	params jsontext.Value, e *jsonrpc.Error,
 ) *jsonrpc.Error {
 	if e == nil {
 		return nil
@@ -114,7 +123,9 @@ func (f fate) apply(e *jsonrpc.Error, params jsontext.Value) *jsonrpc.Error {
 	case forward:
 		return e
 	case notFound:
-		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: e.Message, Data: located(e.Data, params)}
+		return &jsonrpc.Error{
+			Code: jsonrpc.CodeInvalidParams, Message: e.Message, Data: located(e.Data, params),
+		}
 	case known:
 		return &jsonrpc.Error{Code: protocol.CodeResourceNotFound, Message: e.Message, Data: e.Data}
 	case required:
@@ -124,7 +135,8 @@ func (f fate) apply(e *jsonrpc.Error, params jsontext.Value) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: e.Message, Data: original(e)}
 }
 
-// located is data that names the resource: as the server did, or else as the request does.
+// located returns data that name the resource. The name is the server's, or otherwise that of the
+// request.
 func located(data, params jsontext.Value) jsontext.Value {
 	if _, ok := splice.Get(data, "uri"); ok {
 		return data
@@ -133,18 +145,18 @@ func located(data, params jsontext.Value) jsontext.Value {
 	if !ok {
 		return data
 	}
-	if data.Kind() != '{' { // it has no place for a member
+	if data.Kind() != '{' { // only an object has a place for a member
 		more := data
 		data = nil
 		if len(more) > 0 {
 			data, _ = splice.Set(nil, more, "original")
 		}
 	}
-	data, _ = splice.Set(data, uri, "uri") // data is an object or empty
+	data, _ = splice.Set(data, uri, "uri") // data is an object or empty, so Set cannot fail
 	return data
 }
 
-// original is data that says what the error was.
+// original returns data that contain the original error.
 func original(e *jsonrpc.Error) jsontext.Value {
 	d := jsontext.Value(`{"original":{"code":`)
 	d = strconv.AppendInt(d, e.Code, 10)

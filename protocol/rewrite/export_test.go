@@ -8,50 +8,59 @@ type Row struct {
 	Has  func(protocol.Version) bool // whether the member has that name in a revision
 }
 
-// Table is the table, with what the schemas call each type. A name with a dot is a member of a definition. Types that are not here have no
-// definition of their own: what _meta holds, and maps by names that authors choose.
+// Table returns the table, with the schemas' names of each type. A name with a dot is a member of a
+// definition. Types without a definition of their own are missing: the content of _meta, and maps
+// with names of the author's choice.
 func Table() map[*[]string][]Row {
 	table := map[*[]string][]Row{}
 	for o, names := range map[object][]string{
-		tool:             {"Tool"},
-		prompt:           {"Prompt"},
-		argument:         {"PromptArgument"},
-		resource:         {"Resource"},
-		template:         {"ResourceTemplate"},
-		annotations:      {"Annotations"},
-		implementation:   {"Implementation"},
-		block:            {"TextContent", "ImageContent", "AudioContent", "ResourceLink", "EmbeddedResource"},
-		contents:         {"TextResourceContents", "BlobResourceContents"},
-		message:          {"PromptMessage"},
-		callResult:       {"CallToolResult"},
-		promptResult:     {"GetPromptResult"},
-		readResult:       {"ReadResourceResult"},
-		listResult:       {"ListToolsResult", "ListPromptsResult", "ListResourcesResult", "ListResourceTemplatesResult"},
+		tool:           {"Tool"},
+		prompt:         {"Prompt"},
+		argument:       {"PromptArgument"},
+		resource:       {"Resource"},
+		template:       {"ResourceTemplate"},
+		annotations:    {"Annotations"},
+		implementation: {"Implementation"},
+		block: {"TextContent", "ImageContent", "AudioContent", "ResourceLink",
+			"EmbeddedResource"},
+		contents:     {"TextResourceContents", "BlobResourceContents"},
+		message:      {"PromptMessage"},
+		callResult:   {"CallToolResult"},
+		promptResult: {"GetPromptResult"},
+		readResult:   {"ReadResourceResult"},
+		listResult: {"ListToolsResult", "ListPromptsResult", "ListResourcesResult",
+			"ListResourceTemplatesResult"},
 		initializeResult: {"InitializeResult"},
 		otherResult:      {"CompleteResult"},
 		sample:           {"SamplingMessage"},
-		said:             {"TextContent", "ImageContent", "AudioContent", "ToolUseContent", "ToolResultContent"},
-		sampleParams:     {"CreateMessageRequest.params"},
-		sampleResult:     {"CreateMessageResult"},
-		form:             {"ElicitRequest.params.requestedSchema", "ElicitRequestFormParams.requestedSchema"},
-		question:         {"StringSchema", "NumberSchema"},
-		elicitParams:     {"ElicitRequest.params", "ElicitRequestFormParams", "ElicitRequestURLParams"},
-		elicitResult:     {"ElicitResult"},
-		otherQuestion:    {"ListRootsRequest.params"},
-		root:             {"Root"},
-		rootsResult:      {"ListRootsResult"},
-		callParams:       {"CallToolRequest.params", "GetPromptRequest.params", "ReadResourceRequest.params"},
+		said: {"TextContent", "ImageContent", "AudioContent", "ToolUseContent",
+			"ToolResultContent"},
+		sampleParams: {"CreateMessageRequest.params"},
+		sampleResult: {"CreateMessageResult"},
+		form: {"ElicitRequest.params.requestedSchema",
+			"ElicitRequestFormParams.requestedSchema"},
+		question:      {"StringSchema", "NumberSchema"},
+		elicitParams:  {"ElicitRequest.params", "ElicitRequestFormParams", "ElicitRequestURLParams"},
+		elicitResult:  {"ElicitResult"},
+		otherQuestion: {"ListRootsRequest.params"},
+		root:          {"Root"},
+		rootsResult:   {"ListRootsResult"},
+		callParams: {"CallToolRequest.params", "GetPromptRequest.params",
+			"ReadResourceRequest.params"},
 		completeParams:   {"CompleteRequest.params"},
 		reference:        {"PromptReference"},
 		initializeParams: {"InitializeRequest.params"},
 		progressParams:   {"ProgressNotification.params"},
-		otherParams:      {"LoggingMessageNotification.params", "ListToolsRequest.params", "CancelledNotification.params"},
+		otherParams: {"LoggingMessageNotification.params", "ListToolsRequest.params",
+			"CancelledNotification.params"},
 	} {
 		var rows []Row
 		for _, m := range objects[o] {
 			for _, name := range []string{m.name, m.was} {
 				if name != "" {
-					rows = append(rows, Row{name, func(v protocol.Version) bool { return v.Has(m.since) && m.in(v) == name }})
+					rows = append(rows, Row{name, func(v protocol.Version) bool {
+						return v.Has(m.since) && m.in(v) == name
+					}})
 				}
 			}
 		}
@@ -60,5 +69,5 @@ func Table() map[*[]string][]Row {
 	return table
 }
 
-// Types is how many types there are, and those that no definition is about.
+// Types is the number of types. Undefined is the number of types without a definition.
 const Types, Undefined = objectCount, 8

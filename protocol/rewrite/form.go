@@ -7,7 +7,7 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// elicitation rewrites the params of an elicitation: a form, or a page to visit.
+// elicitation rewrites the params of an elicitation, which is a form or a page to visit.
 func (p *plan) elicitation(params jsontext.Value, id string) (jsontext.Value, string) {
 	mode, ok := splice.Get(params, "mode")
 	named := splice.Equal(mode, "url") && p.to.Has(protocol.ElicitationIDs)
@@ -19,7 +19,7 @@ func (p *plan) elicitation(params jsontext.Value, id string) (jsontext.Value, st
 		if given == "" {
 			return nil, "the elicitation has no id"
 		}
-		id = given // whoever drives the call has put it there
+		id = given // the caller has put it there
 	}
 	r := newRewriter(p, params)
 	w := r.Walk(r.Start())
@@ -37,7 +37,7 @@ func (p *plan) elicitation(params jsontext.Value, id string) (jsontext.Value, st
 	return r.Result(), r.reason
 }
 
-// fields rewrites the fields of a form, each under its name.
+// fields rewrites the fields of a form.
 func (r *rewriter) fields(from int) {
 	for w := r.Walk(from); r.Next(&w); {
 		from, to := w.Span()
@@ -45,8 +45,9 @@ func (r *rewriter) fields(from int) {
 	}
 }
 
-// question rewrites one field of a form for a revision with poorer ones: titled choices are said in the older way, defaults other than of
-// a boolean are left out, and a choice of several cannot be asked.
+// question rewrites one field of a form for a revision without RichForms. Titled choices become
+// enum and enumNames. Defaults are removed, except those of booleans. A field with several values
+// cannot be expressed.
 func (r *rewriter) question(from, to int) {
 	q := r.Value(from, to)
 	kind, _ := splice.Get(q, "type")
@@ -65,12 +66,12 @@ func (r *rewriter) question(from, to int) {
 			r.Turn(&w)
 			r.choices(choices)
 		case titled && (w.Is("enum") || w.Is("enumNames")):
-			r.Drop(&w) // said twice; what is titled counts
+			r.Drop(&w) // redundant: oneOf takes precedence
 		}
 	}
 }
 
-// choices puts titled choices as values and, in the same order, their names.
+// choices writes titled choices as values, and their names in the same order.
 func (r *rewriter) choices(list jsontext.Value) {
 	r.Put(`"enum":[`)
 	r.each(list, "const", "const")
@@ -79,7 +80,8 @@ func (r *rewriter) choices(list jsontext.Value) {
 	r.Put(`]`)
 }
 
-// each puts one string of each element, or another where it has none.
+// each writes one string of each element: its member called name or, if that is absent, the member
+// called instead.
 func (r *rewriter) each(list jsontext.Value, name, instead string) {
 	n := 0
 	for e := range splice.Elements(list) {

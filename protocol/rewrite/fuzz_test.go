@@ -15,34 +15,51 @@ import (
 	"mcpd/protocol/rewrite"
 )
 
-// ways are all rewritings, so that a test can go through them.
-func ways(method string, from, to protocol.Version) map[string]func(jsontext.Value) (jsontext.Value, error) {
+// ways returns all translations of a message, by name.
+func ways(method string, from, to protocol.Version) map[string]func(jsontext.Value) (jsontext.Value,
+	error) {
 	list := map[string]func(jsontext.Value) (jsontext.Value, error){
-		"result": func(v jsontext.Value) (jsontext.Value, error) { return rewrite.Result(method, from, to, v, gateway) },
+		"result": func(v jsontext.Value) (jsontext.Value, error) {
+			return rewrite.Result(method, from, to, v, gateway)
+		},
 		"bare result": func(v jsontext.Value) (jsontext.Value, error) {
 			return rewrite.Result(method, from, to, v, rewrite.Options{})
 		},
-		"request":      func(v jsontext.Value) (jsontext.Value, error) { return rewrite.Request(method, from, to, v) },
-		"notification": func(v jsontext.Value) (jsontext.Value, error) { return rewrite.Notification(method, from, to, v) },
-		"question":     func(v jsontext.Value) (jsontext.Value, error) { return rewrite.Question(method, from, to, v, "e") },
-		"answer":       func(v jsontext.Value) (jsontext.Value, error) { return rewrite.Answer(method, from, to, v) },
+		"request": func(v jsontext.Value) (jsontext.Value, error) {
+			return rewrite.Request(method, from, to, v)
+		},
+		"notification": func(v jsontext.Value) (jsontext.Value, error) {
+			return rewrite.Notification(method, from, to, v)
+		},
+		"question": func(v jsontext.Value) (jsontext.Value, error) {
+			return rewrite.Question(method, from, to, v, "e")
+		},
+		"answer": func(v jsontext.Value) (jsontext.Value, error) {
+			return rewrite.Answer(method, from, to, v)
+		},
 		"error": func(v jsontext.Value) (jsontext.Value, error) {
-			return rewrite.Error(from, to, protocol.ClientCapabilities{}, method, v, &jsonrpc.Error{Code: -32002, Data: v}).Data, nil
+			return rewrite.Error(from, to, protocol.ClientCapabilities{}, method, v,
+				&jsonrpc.Error{Code: -32002, Data: v}).Data, nil
 		},
 	}
-	if from.Has(protocol.Discover) != to.Has(protocol.Discover) && (method == "initialize" || method == "server/discover") {
-		delete(list, "result") // one form becomes another, and is not done twice
+	if from.Has(protocol.Discover) != to.Has(protocol.Discover) &&
+		(method == "initialize" || method == "server/discover") {
+		delete(list, "result") // one form becomes another, so a second pass is not defined
 		delete(list, "bare result")
 	}
 	for k := rewrite.Tool; k <= rewrite.Template; k++ {
-		list[k.String()] = func(v jsontext.Value) (jsontext.Value, error) { return rewrite.Item(k, from, to, v), nil }
+		list[k.String()] = func(v jsontext.Value) (jsontext.Value, error) {
+			return rewrite.Item(k, from, to, v), nil
+		}
 	}
 	return list
 }
 
-// holds checks what is true of any message, right or wrong: it is not changed itself, equal revisions give the same bytes, JSON stays JSON
-// without double names, and the second time changes nothing.
-func holds(t interface{ Fatalf(string, ...any) }, method string, from, to protocol.Version, in jsontext.Value) {
+// holds checks the properties that all messages have, valid or not: the input does not change,
+// equal revisions yield the same bytes, JSON stays JSON without duplicate names, and a second pass
+// changes nothing.
+func holds(t interface{ Fatalf(string, ...any) }, method string, from, to protocol.Version,
+	in jsontext.Value) {
 	strict := func(v jsontext.Value) bool { return len(v) == 0 || v.IsValid() }
 	for name, f := range ways(method, from, to) {
 		before := bytes.Clone(in)
@@ -58,14 +75,18 @@ func holds(t interface{ Fatalf(string, ...any) }, method string, from, to protoc
 			t.Fatalf("%s %s, %v to %v: got no JSON: %s of %s", name, method, from, to, got, in)
 		}
 		if again, err := f(got); err != nil || !bytes.Equal(again, got) {
-			t.Fatalf("%s %s, %v to %v: got %s (%v) the second time, %s the first, of %s", name, method, from, to, again, err, got, in)
+			t.Fatalf("%s %s, %v to %v: got %s (%v) the second time, %s the first, of %s", name, method, from,
+				to, again, err, got, in)
 		}
 	}
 }
 
-// words are names that mean something to the rewriting, and one that does not.
+// words are the names that the package interprets, and one other name.
 var words = func() []string {
-	list := []string{"type", "properties", "x-mcp-header", "uri", "name", "data", "mimeType", "requestId", "tools", "role", "oneOf", "const", "other"}
+	list := []string{
+		"type", "properties", "x-mcp-header", "uri", "name", "data", "mimeType", "requestId", "tools",
+		"role", "oneOf", "const", "other",
+	}
 	for _, rows := range rewrite.Table() {
 		for _, row := range rows {
 			list = append(list, row.Name)
@@ -75,10 +96,11 @@ var words = func() []string {
 	return slices.Compact(list)
 }()
 
-// deep is how deep drawn messages are: from a result through a list, an item and a schema to a property.
+// deep is the depth of random messages: from a result through a list, an item and a schema to a
+// property.
 const deep = 6
 
-// anything draws JSON of such names, spaced as it likes.
+// anything draws JSON with such names and random spacing.
 func anything(depth int) *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		from, n := 0, 10
@@ -91,13 +113,16 @@ func anything(depth int) *rapid.Generator[string] {
 		space := rapid.SampledFrom([]string{"", "", "", " ", "\n"}).Draw(t, "space")
 		switch rapid.IntRange(from, n).Draw(t, "kind") {
 		case 0:
-			return rapid.SampledFrom([]string{`"text"`, `"audio"`, `"resource_link"`, `"tool_result"`, `"array"`, `"boolean"`, `"url"`}).Draw(t, "type")
+			return rapid.SampledFrom([]string{`"text"`, `"audio"`, `"resource_link"`, `"tool_result"`,
+				`"array"`, `"boolean"`, `"url"`}).Draw(t, "type")
 		case 1:
-			return rapid.SampledFrom([]string{"0", "-1.50", "12345678901234567890", "1e400"}).Draw(t, "number")
+			return rapid.SampledFrom([]string{"0", "-1.50", "12345678901234567890", "1e400"}).Draw(t,
+				"number")
 		case 2:
 			return rapid.SampledFrom([]string{"true", "false", "null"}).Draw(t, "word")
 		case 3:
-			return rapid.SampledFrom([]string{`""`, `"object"`, `"complete"`, `"\u0061\\\""`}).Draw(t, "string")
+			return rapid.SampledFrom([]string{`""`, `"object"`, `"complete"`, `"\u0061\\\""`}).Draw(t,
+				"string")
 		case 4, 5:
 			return "{" + space + "}"
 		case 6:
@@ -122,7 +147,7 @@ func anything(depth int) *rapid.Generator[string] {
 	})
 }
 
-// inputs are the messages of the scenarios.
+// inputs returns the messages of the scenarios.
 func inputs(t testing.TB) (list []jsontext.Value) {
 	files, _ := filepath.Glob("testdata/*.txt")
 	for _, file := range files {
@@ -140,7 +165,10 @@ func inputs(t testing.TB) (list []jsontext.Value) {
 }
 
 func TestScenariosHoldForAllPairs(t *testing.T) {
-	methods := []string{"tools/call", "tools/list", "prompts/get", "completion/complete", "initialize", "sampling/createMessage", "elicitation/create"}
+	methods := []string{
+		"tools/call", "tools/list", "prompts/get", "completion/complete", "initialize",
+		"sampling/createMessage", "elicitation/create",
+	}
 	for _, in := range inputs(t) {
 		for _, method := range methods {
 			pairs(func(from, to protocol.Version) { holds(t, method, from, to, in) })
@@ -178,10 +206,10 @@ func FuzzRewrite(f *testing.F) {
 		if 0 <= method && method < len(names) {
 			name = names[method]
 		}
-		from, to = from%7, to%7 // two more than there are
+		from, to = from%7, to%7 // two more than there are revisions
 		if v := jsontext.Value(in); !v.IsValid() && len(in) > 0 {
 			for _, f := range ways(name, protocol.Version(from), protocol.Version(to)) {
-				_, _ = f(in) // no more is asked of it than to come back
+				_, _ = f(in) // it only must not panic
 			}
 			return
 		}

@@ -6,7 +6,8 @@ import (
 	"mcpd/protocol"
 )
 
-// greets reports whether the method is how a server of the one revision says who it is, and the other revision has another.
+// greets reports whether the method is the first request of the server's era, and the client's era
+// has a different one.
 func (p *plan) greets(method string) bool {
 	switch method {
 	case "initialize":
@@ -17,8 +18,8 @@ func (p *plan) greets(method string) bool {
 	return false
 }
 
-// greeting turns what a server of one era says of itself into the words of the other: the result of initialize, and that of
-// server/discover. Tasks stay behind, since those of the core and of the extension are not the same.
+// greeting translates between the result of initialize and that of server/discover. It removes
+// tasks, because core tasks and tasks of the extension differ.
 func greeting(p *plan, result jsontext.Value, o Options) (jsontext.Value, error) {
 	if p.to.Has(protocol.Discover) {
 		r, err := protocol.ParseInitializeResult(result)
@@ -31,7 +32,9 @@ func greeting(p *plan, result jsontext.Value, o Options) (jsontext.Value, error)
 	if err != nil {
 		return nil, &Inexpressible{"initialize", p.to, err.Error()}
 	}
-	h := protocol.Handshake{Agreement: protocol.Agreement{Version: p.to}, Server: core(r.Capabilities).Shape(p.to)}
+	h := protocol.Handshake{
+		Agreement: protocol.Agreement{Version: p.to}, Server: core(r.Capabilities).Shape(p.to),
+	}
 	info := r.Info
 	if info.Name == "" {
 		info = o.Server
@@ -44,7 +47,9 @@ func discovered(p *plan, r protocol.InitializeResult, o Options) jsontext.Value 
 	if len(versions) == 0 {
 		versions = []protocol.Version{p.to}
 	}
-	d := protocol.DiscoverResult{Capabilities: core(r.Capabilities).Shape(p.to), Info: r.Info, Instructions: r.Instructions}
+	d := protocol.DiscoverResult{
+		Capabilities: core(r.Capabilities).Shape(p.to), Info: r.Info, Instructions: r.Instructions,
+	}
 	for _, v := range versions {
 		d.Versions = append(d.Versions, v.String())
 	}
@@ -54,7 +59,7 @@ func discovered(p *plan, r protocol.InitializeResult, o Options) jsontext.Value 
 	return d.Result()
 }
 
-// core is what a server declares without tasks of the extension.
+// core returns the capabilities without the tasks extension.
 func core(c protocol.ServerCapabilities) protocol.ServerCapabilities {
 	return c.Without("extensions." + protocol.ExtensionTasks)
 }

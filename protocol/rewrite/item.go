@@ -6,7 +6,7 @@ import (
 	"mcpd/protocol"
 )
 
-// Kind is what a list is of.
+// Kind is the kind of the items in a list.
 type Kind uint8
 
 // The kinds.
@@ -27,8 +27,9 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// Item is one item of a list of a server of revision from, for a client of revision to. There is one for every item; where nothing is to
-// be done it is the same bytes, at no cost.
+// Item translates one item of a server's list for the client. From is the server's revision, to the
+// client's. Every item has a form in every revision. An item that needs no change is returned
+// without a copy.
 func Item(k Kind, from, to protocol.Version, item jsontext.Value) jsontext.Value {
 	if int(k) >= len(kinds) {
 		return item

@@ -2,17 +2,17 @@ package rewrite
 
 import "mcpd/protocol"
 
-// object is a type of the schemas with members that not all revisions have.
+// object is a type of the schemas with members that only some revisions have.
 type object uint8
 
 // The types.
 const (
-	plain object = iota // nothing in it depends on the revision
+	plain object = iota // independent of the revision
 
 	tool
 	inputSchema  // of a tool
 	outputSchema // of a tool
-	properties   // of either
+	properties   // of inputSchema and outputSchema
 	prompt
 	argument // of a prompt
 	resource
@@ -34,12 +34,12 @@ const (
 	otherResult
 
 	sample // a message of a sampling request
-	said   // a block of one, or of the answer
+	said   // a block of such a message, or of the answer
 	sampleParams
 	sampleResult
 	form // of an elicitation
 	fields
-	question // one that is a choice, a text, a number
+	question // a field of a form: a choice, a text, a number
 	elicitParams
 	elicitResult
 	otherQuestion
@@ -56,17 +56,19 @@ const (
 	objectCount = int(iota)
 )
 
-// member is a member that only revisions with a feature have, or whose value is of a type with such members.
+// member is a member that only some revisions have, or whose value contains such members.
 type member struct {
 	name    string
-	since   protocol.Feature // left out: Tools, which all revisions have
-	of      object           // the type of the value, or of each element of an array
-	was     string           // its name in revisions without the feature renamed; empty: it has had one name
+	since   protocol.Feature // default: Tools, which all revisions have
+	of      object           // type of the value, or of each element of an array
+	was     string           // name in revisions without the feature renamed; empty if never renamed
 	renamed protocol.Feature
-	hop     bool // it has a meaning between two neighbours only, so it is not taken from a revision that lacks it either
+	// Hop says that the member is meaningful only between two direct peers. It is therefore also
+	// removed if the source revision lacks it.
+	hop bool
 }
 
-// in is the name of the member in a revision.
+// in returns the name of the member in a revision.
 func (m member) in(v protocol.Version) string {
 	if m.was != "" && !v.Has(m.renamed) {
 		return m.was
@@ -74,8 +76,9 @@ func (m member) in(v protocol.Version) string {
 	return m.name
 }
 
-// objects is the table (appendix A of the protocol matrix): all members that came, went or got
-// another name between two revisions, type by type. A new revision needs a row for each.
+// objects is the table (appendix A of the protocol matrix) of all members that were introduced,
+// removed or renamed between two revisions, by type. A new revision needs a row for each such
+// change.
 var objects = [objectCount][]member{
 	tool: {
 		{name: "title", since: protocol.Titles},
@@ -126,7 +129,7 @@ var objects = [objectCount][]member{
 	},
 
 	block: {
-		{name: "title", since: protocol.Titles}, // this one and icons: of resource_link
+		{name: "title", since: protocol.Titles}, // title and icons belong to resource_link
 		{name: "icons", since: protocol.Icons},
 		{name: "annotations", of: annotations},
 		{name: "resource", of: contents},
@@ -198,7 +201,7 @@ var objects = [objectCount][]member{
 		{name: "properties", of: fields},
 	},
 	question: {
-		{name: "default", since: protocol.RichForms}, // a boolean's is older
+		{name: "default", since: protocol.RichForms}, // the default of a boolean is older
 		{name: "oneOf", since: protocol.RichForms},
 	},
 	elicitParams: {

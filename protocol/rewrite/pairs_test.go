@@ -14,7 +14,7 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// resultTypes is what the schemas call the result of a method.
+// resultTypes gives the schemas' names of the result of each method.
 var resultTypes = map[string]string{
 	"initialize":               "InitializeResult",
 	"server/discover":          "DiscoverResult",
@@ -32,18 +32,21 @@ var resultTypes = map[string]string{
 	"completion/complete":      "CompleteResult",
 }
 
-// answerTypes is the same for what clients answer.
+// answerTypes gives the schemas' names of the answers of clients.
 var answerTypes = map[string]string{
 	"sampling/createMessage": "CreateMessageResult",
 	"elicitation/create":     "ElicitResult",
 	"roots/list":             "ListRootsResult",
 }
 
-var itemTypes = []string{rewrite.Tool: "Tool", rewrite.Prompt: "Prompt", rewrite.Resource: "Resource", rewrite.Template: "ResourceTemplate"}
+var itemTypes = []string{
+	rewrite.Tool: "Tool", rewrite.Prompt: "Prompt", rewrite.Resource: "Resource",
+	rewrite.Template: "ResourceTemplate",
+}
 
 var gateway = rewrite.Options{Server: protocol.Implementation{Name: "gateway", Version: "1"}}
 
-// pairs goes through all pairs of revisions.
+// pairs calls do for all pairs of revisions.
 func pairs(do func(from, to protocol.Version)) {
 	for _, from := range protocol.Versions() {
 		for _, to := range protocol.Versions() {
@@ -52,14 +55,16 @@ func pairs(do func(from, to protocol.Version)) {
 	}
 }
 
-// same reports whether two texts are the same bytes in the same place.
+// same reports whether two texts share the same memory.
 func same(a, b jsontext.Value) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// passes checks what holds for every rewriting f of a message: between equal revisions it gives the very bytes; else the outcome is valid,
-// rewriting it again changes nothing, and the message that it is made from is as before. It reports whether there is an outcome.
-func passes(t *testing.T, from, to protocol.Version, name string, in jsontext.Value, f func(jsontext.Value) (jsontext.Value, error),
+// passes checks the properties of every translation f of a message. Between equal revisions it
+// returns the same memory. Otherwise the output is valid, a second pass changes nothing, and the
+// input is unchanged. It reports whether there is an output.
+func passes(t *testing.T, from, to protocol.Version, name string, in jsontext.Value,
+	f func(jsontext.Value) (jsontext.Value, error),
 	check func(jsontext.Value) error) bool {
 	t.Helper()
 	before := bytes.Clone(in)
@@ -84,7 +89,8 @@ func passes(t *testing.T, from, to protocol.Version, name string, in jsontext.Va
 		t.Errorf("%v, %s: got other bytes: %s", from, name, got)
 	}
 	if again, err := f(got); err != nil || !bytes.Equal(again, got) {
-		t.Errorf("%v to %v, %s: got %s (%v) the second time, %s the first", from, to, name, again, err, got)
+		t.Errorf("%v to %v, %s: got %s (%v) the second time, %s the first", from, to, name,
+			again, err, got)
 	}
 	if err := check(got); err != nil {
 		t.Errorf("%v to %v, %s:\n   %s\n-> %s\n%v", from, to, name, in, got, err)
@@ -103,7 +109,8 @@ func TestEveryResultIsValidInEveryRevision(t *testing.T) {
 			there := protocol.IsMethodAvailable(method, to)
 			if greets := method == "initialize" || method == "server/discover"; greets && !there {
 				there = true
-				definition = map[bool]string{true: "DiscoverResult", false: "InitializeResult"}[to.Has(protocol.Discover)]
+				definition = map[bool]string{true: "DiscoverResult",
+					false: "InitializeResult"}[to.Has(protocol.Discover)]
 				for _, in := range all[from].of(t, resultTypes[method]) {
 					got, err := rewrite.Result(method, from, to, in, gateway)
 					if err == nil {
@@ -140,7 +147,7 @@ func TestEveryItemIsValidInEveryRevision(t *testing.T) {
 	})
 }
 
-// definitionOf finds what a schema calls the request or notification of a method.
+// definitionOf returns the schema's name of the request or notification of a method.
 func (p published) definitionOf(method string) string {
 	for name, def := range p.defs {
 		named, _ := def.(object)["properties"].(object)
@@ -152,8 +159,9 @@ func (p published) definitionOf(method string) string {
 	return ""
 }
 
-// message is a message of that method, as the schema wants it.
-func (p published) message(t *testing.T, method string, params jsontext.Value) (string, jsontext.Value) {
+// message returns a message of that method, valid under the schema.
+func (p published) message(t *testing.T, method string, params jsontext.Value) (string,
+	jsontext.Value) {
 	t.Helper()
 	definition := p.definitionOf(method)
 	m := object{"method": method}
@@ -176,7 +184,7 @@ func (p published) message(t *testing.T, method string, params jsontext.Value) (
 	return definition, raw
 }
 
-// params are the samples of a method's params.
+// params returns the sample params of a method.
 func (p published) params(t *testing.T, method string) (list []jsontext.Value) {
 	t.Helper()
 	for _, m := range p.of(t, p.definitionOf(method)) {
@@ -200,7 +208,7 @@ func TestEveryRequestIsValidInEveryRevision(t *testing.T) {
 					return rewrite.Request(method, from, to, in)
 				}, func(got jsontext.Value) error {
 					if m.Extension(to) {
-						return nil // its schema is not among these
+						return nil // the schema of the extension is not among these
 					}
 					if to.Has(protocol.PerRequestMeta) && !m.Notification() {
 						if from != to && protocol.IsModern(got) {
@@ -242,9 +250,11 @@ func TestEveryNotificationIsValidInEveryRevision(t *testing.T) {
 	})
 }
 
-// richer reports whether the revision can say more in questions than the other.
+// richer reports whether the first revision can express more in questions than the second.
 func richer(from, to protocol.Version) bool {
-	return slices.ContainsFunc([]protocol.Feature{protocol.AudioContent, protocol.RichForms, protocol.SamplingTools, protocol.Elicitation},
+	return slices.ContainsFunc([]protocol.Feature{
+		protocol.AudioContent, protocol.RichForms, protocol.SamplingTools, protocol.Elicitation,
+	},
 		func(f protocol.Feature) bool { return from.Has(f) && !to.Has(f) })
 }
 
@@ -269,8 +279,10 @@ func TestEveryQuestionIsValidInEveryRevision(t *testing.T) {
 				}
 			}
 			m, _ := protocol.LookupMethod(method)
-			if there := m.Embedded(to) || m.Allows(to, protocol.Server); len(samples) > 0 && there != (passed > 0) {
-				t.Errorf("%v to %v, %s: %d samples can be asked, the method is there %v", from, to, method, passed, there)
+			if there := m.Embedded(to) ||
+				m.Allows(to, protocol.Server); len(samples) > 0 && there != (passed > 0) {
+				t.Errorf("%v to %v, %s: %d samples can be asked, the method is there %v", from, to, method,
+					passed, there)
 			}
 			for _, in := range all[from].of(t, result) {
 				ok := passes(t, from, to, method, in, func(in jsontext.Value) (jsontext.Value, error) {
@@ -284,7 +296,8 @@ func TestEveryQuestionIsValidInEveryRevision(t *testing.T) {
 	})
 }
 
-// plainer are the samples without what only some revisions can ask for: tools, content other than text, and choices of several.
+// plainer returns the samples without features of single revisions: tools, content other than text,
+// and fields with several values.
 func plainer(samples []jsontext.Value) (list []jsontext.Value) {
 	for _, s := range samples {
 		s = splice.Without(s, "tools", "toolChoice")
@@ -296,7 +309,12 @@ func plainer(samples []jsontext.Value) (list []jsontext.Value) {
 			v = splice.MapElements(v, func(m jsontext.Value) (jsontext.Value, bool) {
 				kind, ok := splice.GetString(m, "content", "type")
 				if list, _ := splice.Get(m, "content"); list.Kind() == '[' {
-					m, _ = splice.Set(m, jsontext.Value(`[{"type":"text","text":"a"},{"type":"image","data":"AAEC","mimeType":"image/png"}]`), "content")
+					m, _ = splice.Set(
+						m,
+						jsontext.Value(
+							`[{"type":"text","text":"a"},{"type":"image","data":"AAEC","mimeType":"image/png"}]`,
+						), "content",
+					)
 				}
 				return m, !ok || kind == "text" || kind == "image"
 			})

@@ -2,22 +2,23 @@ package rewrite
 
 import "mcpd/protocol"
 
-// step is what to do with one member of a type on the way between two revisions.
+// step is the treatment of one member of a type between two revisions.
 type step struct {
 	name string
 	drop bool
-	as   string // its new name; empty: it keeps its own
-	of   object // what its value is to be rewritten as
+	as   string // new name; empty to keep the name
+	of   object // type as which to rewrite the value
 }
 
-// plan is the table of objects, read for two revisions: what is left is what has to be done. A type that is not busy passes as it is.
+// plan is the table of objects, evaluated for two revisions. It contains only the members that need
+// a change. A type that is not busy passes unchanged.
 type plan struct {
 	from, to protocol.Version
 	steps    [objectCount][]step
 	busy     [objectCount]bool
 }
 
-// plans has one for every pair.
+// plans holds a plan for every pair of revisions.
 var plans = func() [][]plan {
 	all := make([][]plan, len(protocol.Versions()))
 	for i, from := range protocol.Versions() {
@@ -33,7 +34,7 @@ var plans = func() [][]plan {
 	return all
 }()
 
-// planFor finds the plan. A revision that is not known is taken for the oldest one.
+// planFor returns the plan for a pair. An unknown revision counts as the oldest one.
 func planFor(from, to protocol.Version) *plan {
 	return &plans[index(from)][index(to)]
 }
@@ -45,7 +46,7 @@ func index(v protocol.Version) int {
 	return int(v) - 1
 }
 
-// make fills in a type, and those that it is made of. No type is made of itself.
+// make fills in a type and the types of its members. The types are not recursive.
 func (p *plan) make(o object) {
 	if p.from == p.to || p.busy[o] {
 		return
@@ -57,8 +58,8 @@ func (p *plan) make(o object) {
 	p.busy[o] = len(p.steps[o]) > 0 || p.special(o)
 }
 
-// stepsOf are what has to be done with a member. One that has another name on the other side leaves
-// no room for a member that had that name already: it is none of its revision.
+// stepsOf returns the steps for a member. If a member gets a new name, an existing member with that
+// name is removed, because it does not belong to the source revision.
 func (p *plan) stepsOf(m member) []step {
 	s := step{name: m.in(p.from)}
 	if !p.to.Has(m.since) || m.hop && !p.from.Has(m.since) {
@@ -80,7 +81,8 @@ func (p *plan) stepsOf(m member) []step {
 	return []step{s}
 }
 
-// special reports whether the type needs more than members taken away. What stands for a whole message is rewritten in any case.
+// special reports whether the type needs more than the removal of members. Types of whole messages
+// are not listed, because they are always rewritten.
 func (p *plan) special(o object) bool {
 	switch o {
 	case clientCapabilities, serverCapabilities:
@@ -92,14 +94,16 @@ func (p *plan) special(o object) bool {
 	case block:
 		return !p.to.Has(protocol.AudioContent) || !p.to.Has(protocol.ResourceLinks)
 	case said:
-		return !p.to.Has(protocol.AudioContent) || !p.to.Has(protocol.SamplingTools) || !p.to.Has(protocol.AnyStructuredContent)
+		return !p.to.Has(protocol.AudioContent) || !p.to.Has(protocol.SamplingTools) ||
+			!p.to.Has(protocol.AnyStructuredContent)
 	case fields, question:
 		return !p.to.Has(protocol.RichForms)
 	}
 	return false
 }
 
-// unmirrored reports whether annotations of a schema that ask for headers come from a revision that has none to one that has.
+// unmirrored reports whether the target revision defines the header annotation and the source
+// revision does not.
 func (p *plan) unmirrored() bool {
 	return !p.from.Has(protocol.RoutingHeaders) && p.to.Has(protocol.RoutingHeaders)
 }

@@ -7,20 +7,24 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// questions says what a server may ask its client, and of what types the params and the answer are.
+// questions lists the questions that a server may ask its client, with the types of their params
+// and answers.
 var questions = map[string]struct{ params, result object }{
 	"sampling/createMessage": {sampleParams, sampleResult},
 	"elicitation/create":     {elicitParams, elicitResult},
 	"roots/list":             {otherQuestion, rootsResult},
 }
 
-// Question is the params of what a server of revision from asks its client, for a client of revision to. A legacy server and client have
-// it in a request, modern ones in an entry of inputRequests. Where an elicitation by URL has an id, elicitationID is it; the caller makes
-// it up for a server that has none, and may as well have put it into the params.
+// Question translates the params of a server's question for the client. From is the server's
+// revision, to the client's. The question is a request between legacy peers, and an entry of
+// inputRequests between modern peers. ElicitationID is the id of a URL elicitation in revisions
+// that require one. For a server without such ids the caller creates the id, and passes it here or
+// in the params.
 //
-// It fails with *Inexpressible when the client cannot be asked that: the form has a field, or the conversation a content, that its
-// revision lacks.
-func Question(method string, from, to protocol.Version, params jsontext.Value, elicitationID string) (jsontext.Value, error) {
+// The error is an *Inexpressible if the client's revision lacks a field of the form or a content of
+// the conversation.
+func Question(method string, from, to protocol.Version, params jsontext.Value,
+	elicitationID string) (jsontext.Value, error) {
 	p := planFor(from, to)
 	if p.from == p.to {
 		return params, nil
@@ -44,7 +48,7 @@ func Question(method string, from, to protocol.Version, params jsontext.Value, e
 	return params, nil
 }
 
-// asks reports whether a server of the other revision can ask its client that.
+// asks reports whether a server of the target revision can ask that question.
 func (p *plan) asks(method string) bool {
 	_, ok := questions[method]
 	m, _ := protocol.LookupMethod(method)
@@ -62,7 +66,7 @@ func (p *plan) conversation(params jsontext.Value) (jsontext.Value, string) {
 	return whole(p, params, sampleParams)
 }
 
-// split makes a message with several blocks into several messages of the same role.
+// split turns a message with several blocks into several messages of the same role.
 func split(params jsontext.Value) jsontext.Value {
 	messages, _ := splice.Get(params, "messages")
 	several := false
@@ -75,7 +79,7 @@ func split(params jsontext.Value) jsontext.Value {
 		}
 		several = true
 		for b := range splice.Elements(content) {
-			one, _ := splice.Set(m, b, "content") // it is an object: it has content
+			one, _ := splice.Set(m, b, "content") // m has content, so it is an object
 			list = append(append(list, one...), ',')
 		}
 	}
@@ -89,7 +93,8 @@ func split(params jsontext.Value) jsontext.Value {
 	return params
 }
 
-// said rewrites a block of a conversation with a model. Blocks are what was said, so none is made into another.
+// said rewrites a block of a conversation with a model. It does not convert kinds of content,
+// because a conversation must stay as it was.
 func (r *rewriter) said(from, to int) {
 	kind, _ := splice.Get(r.Value(from, to), "type")
 	switch {
@@ -106,7 +111,7 @@ func (r *rewriter) said(from, to int) {
 	}
 }
 
-// used rewrites the use of a tool or what came of it.
+// used rewrites the use of a tool, or the result of that use.
 func (r *rewriter) used(from, to int, result bool) {
 	if !result {
 		r.members(from, said)

@@ -8,7 +8,7 @@ import (
 	"mcpd/protocol"
 )
 
-// with adds a row to the table for one test, and makes a plan with it.
+// with adds a row to the table for one test, and creates a plan with it.
 func with(t *testing.T, o object, m member, from, to protocol.Version) *plan {
 	t.Helper()
 	kept := objects[o]
@@ -21,8 +21,8 @@ func with(t *testing.T, o object, m member, from, to protocol.Version) *plan {
 	return p
 }
 
-// A row renames a member, both ways and with what is in its value, and takes away what stands in
-// its place. Between revisions that call it the same it stays.
+// A row renames a member in both directions, together with the content of its value. It removes a
+// member that already has the new name. Between revisions that use the same name the member stays.
 func TestRowRenamesAMember(t *testing.T) {
 	label := member{name: "label", was: "caption", renamed: protocol.ResultType}
 	marks := member{name: "marks", was: "notes", renamed: protocol.ResultType, of: annotations}
@@ -33,15 +33,24 @@ func TestRowRenamesAMember(t *testing.T) {
 		from, to protocol.Version
 		in, want string
 	}{
-		{"to the new name", label, protocol.V20251125, protocol.V20260728, `{"name":"a", "caption" : "c","x":1}`, `{"name":"a", "label" : "c","x":1}`},
-		{"to the old name", label, protocol.V20260728, protocol.V20251125, `{"label":"c"}`, `{"caption":"c"}`},
-		{"escaped", label, protocol.V20260728, protocol.V20251125, `{"l\u0061bel":{"label":1}}`, `{"caption":{"label":1}}`},
-		{"within an era", label, protocol.V20250618, protocol.V20251125, `{"caption":"c","label":"other"}`, `{"caption":"c","label":"other"}`},
-		{"in the way before it", label, protocol.V20251125, protocol.V20260728, `{"label":"other","caption":"c"}`, `{"label":"c"}`},
-		{"in the way behind it", label, protocol.V20251125, protocol.V20260728, `{"caption":"c","label":"other"}`, `{"label":"c"}`},
-		{"with its value", marks, protocol.V20260728, protocol.V20241105, `{"marks":{"lastModified":"x","priority":1}}`, `{"notes":{"priority":1}}`},
-		{"where it does not exist", late, protocol.V20260728, protocol.V20241105, `{"label":"c","name":"a"}`, `{"name":"a"}`},
-		{"from where it is younger", late, protocol.V20250618, protocol.V20260728, `{"caption":"c"}`, `{"label":"c"}`},
+		{"to the new name", label, protocol.V20251125, protocol.V20260728,
+			`{"name":"a", "caption" : "c","x":1}`, `{"name":"a", "label" : "c","x":1}`},
+		{"to the old name", label, protocol.V20260728, protocol.V20251125, `{"label":"c"}`,
+			`{"caption":"c"}`},
+		{"escaped", label, protocol.V20260728, protocol.V20251125, `{"l\u0061bel":{"label":1}}`,
+			`{"caption":{"label":1}}`},
+		{"within an era", label, protocol.V20250618, protocol.V20251125,
+			`{"caption":"c","label":"other"}`, `{"caption":"c","label":"other"}`},
+		{"in the way before it", label, protocol.V20251125, protocol.V20260728,
+			`{"label":"other","caption":"c"}`, `{"label":"c"}`},
+		{"in the way behind it", label, protocol.V20251125, protocol.V20260728,
+			`{"caption":"c","label":"other"}`, `{"label":"c"}`},
+		{"with its value", marks, protocol.V20260728, protocol.V20241105,
+			`{"marks":{"lastModified":"x","priority":1}}`, `{"notes":{"priority":1}}`},
+		{"where it does not exist", late, protocol.V20260728, protocol.V20241105,
+			`{"label":"c","name":"a"}`, `{"name":"a"}`},
+		{"from where it is younger", late, protocol.V20250618, protocol.V20260728, `{"caption":"c"}`,
+			`{"label":"c"}`},
 	} {
 		got, why := whole(with(t, resource, c.row, c.from, c.to), jsontext.Value(c.in), resource)
 		if string(got) != c.want || why != "" {

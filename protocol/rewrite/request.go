@@ -7,7 +7,8 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// requests says of what type the params of a request or notification are that a client sends; otherParams for those not listed.
+// requests gives the type of the params of a client's request or notification. The type is
+// otherParams for a method that is not listed.
 var requests = map[string]object{
 	"initialize":             initializeParams,
 	"tools/call":             callParams,
@@ -17,10 +18,12 @@ var requests = map[string]object{
 	"notifications/progress": progressParams,
 }
 
-// Request is the params of a request or notification that a client of revision from sent, for a server of revision to. What a modern
-// request says about itself goes; protocol.Meta.Set says it anew. It fails with *Inexpressible when the server's revision has no such
-// method from a client.
-func Request(method string, from, to protocol.Version, params jsontext.Value) (jsontext.Value, error) {
+// Request translates the params of a client's request or notification for the server. From is the
+// client's revision, to the server's. Request removes the members of _meta that describe a modern
+// request; protocol.Meta.Set adds new ones. The error is an *Inexpressible if the server's revision
+// has no such method from a client.
+func Request(method string, from, to protocol.Version,
+	params jsontext.Value) (jsontext.Value, error) {
 	p := planFor(from, to)
 	if p.from == p.to {
 		return params, nil
@@ -59,9 +62,11 @@ func (r *rewriter) hello(from int) {
 	}
 }
 
-// Notification is the params of a notification that a server of revision from sent, for a client of revision to. It fails with
-// *Inexpressible when the client's revision has no such notification; nobody misses it there.
-func Notification(method string, from, to protocol.Version, params jsontext.Value) (jsontext.Value, error) {
+// Notification translates the params of a server's notification for the client. From is the
+// server's revision, to the client's. The error is an *Inexpressible if the client's revision has
+// no such notification; the caller then drops the notification.
+func Notification(method string, from, to protocol.Version,
+	params jsontext.Value) (jsontext.Value, error) {
 	p := planFor(from, to)
 	if p.from == p.to {
 		return params, nil
@@ -80,7 +85,8 @@ func Notification(method string, from, to protocol.Version, params jsontext.Valu
 	return params, nil
 }
 
-// unnamed says that a cancellation names no request. Where there are tasks of the core it need not: a task has a method of its own.
+// unnamed returns a reason if a cancellation names no request. Revisions with core tasks permit
+// that, because a task has its own method to cancel it.
 func (p *plan) unnamed(method string, params jsontext.Value) string {
 	if method == "notifications/cancelled" && !p.to.Has(protocol.Tasks) {
 		if _, ok := splice.Get(params, "requestId"); !ok {

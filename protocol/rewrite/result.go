@@ -10,21 +10,27 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Options is what a result needs beyond what a server of another revision said. The zero value is right where nothing is known.
+// Options holds the data that a result needs in addition to the server's message. The zero value is
+// valid.
 type Options struct {
-	// Server is who the result is from, as a modern client is told with every result, and a legacy one at initialize when a modern server
-	// has not said. Without a name, nothing is told.
+	// Server is the origin of the result. A modern client receives it with every result. A legacy
+	// client receives it in the result of initialize, if a modern server did not name itself. A
+	// Server with an empty name is not sent.
 	Server protocol.Implementation
-	// TTL is how long a list or a resource from a legacy server is fresh; rounded down to milliseconds, and 0 below that.
+	// TTL is the time for which a list or a resource of a legacy server is fresh. It is rounded down
+	// to milliseconds, and a negative TTL counts as 0. The default 0 means that the result is not
+	// fresh.
 	TTL time.Duration
-	// Public allows the same to be kept for others than the caller.
+	// Public permits caching for other users. The default is private.
 	Public bool
-	// Versions are the revisions to name to a modern client, by default the one that it speaks.
+	// Versions lists the revisions to name to a modern client. The default is the client's own
+	// revision.
 	Versions []protocol.Version
 }
 
-// results says of what type the result of a method is, and whether it carries cache hints where there are any (2026-07-28
-// §server/utilities/caching). Methods that are not listed have nothing but the envelope.
+// results gives the type of each method's result, and whether the result has cache hints
+// (2026-07-28 §server/utilities/caching). The result of a method that is not listed has only
+// common members.
 var results = map[string]struct {
 	of    object
 	hints bool
@@ -39,13 +45,18 @@ var results = map[string]struct {
 	"initialize":               {initializeResult, false},
 }
 
-// empty are the methods whose result says nothing but that they were done. Strict legacy clients take no member in it, not even _meta.
-var empty = map[string]bool{"ping": true, "logging/setLevel": true, "resources/subscribe": true, "resources/unsubscribe": true}
+// empty holds the methods whose result only reports success. Strict legacy clients accept no member
+// in it, not even _meta.
+var empty = map[string]bool{
+	"ping": true, "logging/setLevel": true, "resources/subscribe": true, "resources/unsubscribe": true,
+}
 
-// Result is what a server of revision from answered, for a client of revision to. It fails with *Inexpressible when there is no such
-// result there: one that is not complete, a task, or one of a method that the client's revision lacks. Results of initialize and
-// server/discover become one another between the eras.
-func Result(method string, from, to protocol.Version, result jsontext.Value, o Options) (jsontext.Value, error) {
+// Result translates a server's result for the client. From is the server's revision, to the
+// client's. Between eras, the results of initialize and server/discover are translated into each
+// other. The error is an *Inexpressible if the result has no form in the client's revision: it is
+// not complete, it is a task, or the revision lacks the method.
+func Result(method string, from, to protocol.Version, result jsontext.Value,
+	o Options) (jsontext.Value, error) {
 	p := planFor(from, to)
 	switch {
 	case p.from == p.to:
@@ -68,7 +79,7 @@ func Result(method string, from, to protocol.Version, result jsontext.Value, o O
 	return r.Result(), nil
 }
 
-// untold says why the result has no form in the other revision.
+// untold returns the reason why the result has no form in the other revision; empty if it has one.
 func (p *plan) untold(method string, result jsontext.Value) string {
 	m, known := protocol.LookupMethod(method)
 	switch {
@@ -95,7 +106,7 @@ func (p *plan) untold(method string, result jsontext.Value) string {
 	return ""
 }
 
-// result rewrites a result with its envelope.
+// result rewrites a result with its common members.
 func (r *rewriter) result(o object, hints bool, opt Options) {
 	from, to := r.Start(), len(r.Raw())
 	e := envelope{hints: hints, o: opt}
@@ -124,14 +135,16 @@ func (r *rewriter) result(o object, hints bool, opt Options) {
 	}
 }
 
-// envelope is what a modern result says about itself.
+// envelope tracks the common members of a modern result: resultType, ttlMs, cacheScope, and the
+// server's name in _meta.
 type envelope struct {
 	hints                   bool
 	o                       Options
-	kind, ttl, scope, stamp bool // has been said
+	kind, ttl, scope, stamp bool // already present
 }
 
-// raised gives a member of a legacy result the meaning that it has in the envelope of a modern one, and reports whether it has one.
+// raised rewrites a member of a legacy result that has a meaning among the common members of a
+// modern result. It reports whether the member has such a meaning.
 func (r *rewriter) raised(w *splice.Walk, e *envelope) bool {
 	switch {
 	case w.Is("resultType"):
@@ -150,7 +163,7 @@ func (r *rewriter) raised(w *splice.Walk, e *envelope) bool {
 			r.stamp(from, e)
 			break
 		}
-		r.Cut(from, to) // null, as some servers have it
+		r.Cut(from, to) // some servers send null
 		r.stamped(e)
 	default:
 		return false
@@ -158,7 +171,7 @@ func (r *rewriter) raised(w *splice.Walk, e *envelope) bool {
 	return true
 }
 
-// raise adds what the envelope still lacks.
+// raise adds the missing common members.
 func (r *rewriter) raise(w *splice.Walk, e *envelope) {
 	if !e.kind {
 		r.Add(w, "resultType", complete)
@@ -175,14 +188,14 @@ func (r *rewriter) raise(w *splice.Walk, e *envelope) {
 	}
 }
 
-// stamped puts a new _meta.
+// stamped writes a new _meta.
 func (r *rewriter) stamped(e *envelope) {
 	r.Put(`{"`, protocol.MetaServerInfo, `":`)
 	r.PutValue(e.o.Server.Raw())
 	r.Put(`}`)
 }
 
-// stamp says within _meta who the result is from.
+// stamp writes the origin of the result into an existing _meta.
 func (r *rewriter) stamp(from int, e *envelope) {
 	said := false
 	w := r.Walk(from)
@@ -201,10 +214,12 @@ func (r *rewriter) stamp(from int, e *envelope) {
 
 var complete = jsontext.Value(`"complete"`)
 
+// fresh returns the value of ttlMs.
 func (e *envelope) fresh() jsontext.Value {
 	return strconv.AppendInt(nil, max(e.o.TTL, 0).Milliseconds(), 10)
 }
 
+// reach returns the value of cacheScope.
 func (e *envelope) reach() jsontext.Value {
 	if e.o.Public {
 		return jsontext.Value(`"public"`)

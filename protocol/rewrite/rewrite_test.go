@@ -20,24 +20,28 @@ func TestOptionsSayWhatAModernClientIsTold(t *testing.T) {
 		Public:   true,
 		Versions: []protocol.Version{protocol.V20260728, protocol.V20251125},
 	}
-	got, err := rewrite.Result("prompts/list", protocol.V20251125, protocol.V20260728, jsontext.Value(`{"prompts":[]}`), o)
+	got, err := rewrite.Result("prompts/list", protocol.V20251125, protocol.V20260728,
+		jsontext.Value(`{"prompts":[]}`), o)
 	want := `{"prompts":[],"resultType":"complete","ttlMs":1500,"cacheScope":"public","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}}`
 	if err != nil || string(got) != want {
 		t.Errorf("got %s (%v), want %s", got, err, want)
 	}
-	got, err = rewrite.Result("prompts/list", protocol.V20251125, protocol.V20260728, jsontext.Value(`{}`), rewrite.Options{TTL: -time.Second})
+	got, err = rewrite.Result("prompts/list", protocol.V20251125, protocol.V20260728,
+		jsontext.Value(`{}`), rewrite.Options{TTL: -time.Second})
 	if ttl, _ := splice.Get(got, "ttlMs"); err != nil || string(ttl) != "0" {
 		t.Errorf("got ttlMs %s (%v), want 0", ttl, err)
 	}
 	hello := jsontext.Value(`{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"x","version":"2"}}`)
 	got, err = rewrite.Result("initialize", protocol.V20251125, protocol.V20260728, hello, o)
-	if versions, _ := splice.Get(got, "supportedVersions"); err != nil || string(versions) != `["2026-07-28","2025-11-25"]` {
+	if versions, _ := splice.Get(got, "supportedVersions"); err != nil ||
+		string(versions) != `["2026-07-28","2025-11-25"]` {
 		t.Errorf("got versions %s (%v)", versions, err)
 	}
 }
 
 func TestNothingBecomesNothing(t *testing.T) {
-	if e := rewrite.Error(protocol.V20241105, protocol.Latest, protocol.ClientCapabilities{}, "ping", nil, nil); e != nil {
+	if e := rewrite.Error(protocol.V20241105, protocol.Latest, protocol.ClientCapabilities{}, "ping",
+		nil, nil); e != nil {
 		t.Errorf("got %v", e)
 	}
 	for _, in := range []string{"", " ", "null", "[", `{"title":`} {
@@ -47,12 +51,13 @@ func TestNothingBecomesNothing(t *testing.T) {
 		}
 	}
 	in := jsontext.Value(`{"title":"T"}`)
-	if got := rewrite.Item(rewrite.Template+1, protocol.Latest, protocol.V20250326, in); !same(got, in) || (rewrite.Template+1).String() != "unknown" {
+	if got := rewrite.Item(rewrite.Template+1, protocol.Latest, protocol.V20250326, in); !same(got,
+		in) || (rewrite.Template+1).String() != "unknown" {
 		t.Errorf("got %s of an unknown kind", got)
 	}
 }
 
-// A revision that is not known is taken for the oldest.
+// An unknown revision counts as the oldest one.
 func TestUnknownRevisionIsTheOldest(t *testing.T) {
 	in := jsontext.Value(`{"name":"t","title":"T","annotations":{}}`)
 	for _, v := range []protocol.Version{0, protocol.Latest + 1} {
@@ -67,21 +72,26 @@ func TestUnknownRevisionIsTheOldest(t *testing.T) {
 
 func TestErrorsAreNotChangedInPlace(t *testing.T) {
 	e := &jsonrpc.Error{Code: protocol.CodeResourceNotFound, Message: "m", Data: jsontext.Value(`{}`)}
-	got := rewrite.Error(protocol.V20241105, protocol.Latest, protocol.ClientCapabilities{}, "resources/read", jsontext.Value(`{"uri":"file:///a"}`), e)
+	got := rewrite.Error(protocol.V20241105, protocol.Latest, protocol.ClientCapabilities{},
+		"resources/read", jsontext.Value(`{"uri":"file:///a"}`), e)
 	if got == e || e.Code != protocol.CodeResourceNotFound || string(e.Data) != `{}` {
 		t.Errorf("got %v of %v", got, e)
 	}
 }
 
-// Annotations deeper than any real schema are left where they are, whatever is around them.
+// Annotations that are deeper than in any real schema stay, regardless of their context.
 func TestDeepSchemasAreBounded(t *testing.T) {
 	const depth = 5000
-	in := `{"name":"t","inputSchema":` + strings.Repeat(`{"items":`, depth) + `{"x-mcp-header":"A"}` + strings.Repeat("}", depth) + "}"
-	if got := rewrite.Item(rewrite.Tool, protocol.V20251125, protocol.Latest, jsontext.Value(in)); string(got) != in {
+	in := `{"name":"t","inputSchema":` + strings.Repeat(`{"items":`, depth) + `{"x-mcp-header":"A"}` +
+		strings.Repeat("}", depth) + "}"
+	if got := rewrite.Item(rewrite.Tool, protocol.V20251125, protocol.Latest,
+		jsontext.Value(in)); string(got) != in {
 		t.Errorf("got %d bytes of %d", len(got), len(in))
 	}
-	shallow := `{"name":"t","inputSchema":` + strings.Repeat(`{"items":`, 30) + `{"x-mcp-header":"A"}` + strings.Repeat("}", 30) + "}"
-	if got := rewrite.Item(rewrite.Tool, protocol.V20251125, protocol.Latest, jsontext.Value(shallow)); strings.Contains(string(got), "x-mcp") {
+	shallow := `{"name":"t","inputSchema":` + strings.Repeat(`{"items":`, 30) +
+		`{"x-mcp-header":"A"}` + strings.Repeat("}", 30) + "}"
+	if got := rewrite.Item(rewrite.Tool, protocol.V20251125, protocol.Latest,
+		jsontext.Value(shallow)); strings.Contains(string(got), "x-mcp") {
 		t.Errorf("got %s", got)
 	}
 }

@@ -7,18 +7,18 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// rewriter is one message on its way.
+// rewriter is the translation of one message.
 type rewriter struct {
 	splice.Edit
 	*plan
-	reason string // why the message has no form in the revision it goes to; empty while it has
+	reason string // why the message has no form in the target revision; empty if it has one
 }
 
 func newRewriter(p *plan, raw jsontext.Value) rewriter {
 	return rewriter{Edit: splice.NewEdit(raw), plan: p}
 }
 
-// whole rewrites a text that is one value of a type.
+// whole rewrites a text that consists of one value of type o.
 func whole(p *plan, raw jsontext.Value, o object) (jsontext.Value, string) {
 	if !p.busy[o] || len(raw) == 0 {
 		return raw, ""
@@ -28,7 +28,8 @@ func whole(p *plan, raw jsontext.Value, o object) (jsontext.Value, string) {
 	return r.Result(), r.reason
 }
 
-// value rewrites an object of a type, or an array of such objects. Anything else is not what it should be, and stays.
+// value rewrites an object of type o, or an array of such objects. Any other value is invalid, and
+// stays.
 func (r *rewriter) value(from, to int, o object) {
 	switch r.at(from) {
 	case '{':
@@ -42,7 +43,7 @@ func (r *rewriter) value(from, to int, o object) {
 	}
 }
 
-// at is the byte at an offset.
+// at is the byte at an offset, or 0 beyond the end.
 func (r *rewriter) at(i int) byte {
 	if i >= len(r.Raw()) {
 		return 0
@@ -78,14 +79,14 @@ func (r *rewriter) object(from, to int, o object) {
 	}
 }
 
-// members does what the plan says about all members of an object.
+// members applies the plan to all members of an object.
 func (r *rewriter) members(from int, o object) {
 	for w := r.Walk(from); r.Next(&w); {
 		r.member(&w, o)
 	}
 }
 
-// member does what the plan says about the current member of an object of that type.
+// member applies the plan to the current member of an object of type o.
 func (r *rewriter) member(w *splice.Walk, o object) {
 	s := r.step(w.Name(), o)
 	if s == nil {
@@ -93,7 +94,8 @@ func (r *rewriter) member(w *splice.Walk, o object) {
 	}
 	from, to := w.Span()
 	switch {
-	case s.of == outputSchema && !s.drop && !r.to.Has(protocol.FullSchemas) && !objectSchema(w.Value()):
+	case s.of == outputSchema && !s.drop && !r.to.Has(protocol.FullSchemas) &&
+		!objectSchema(w.Value()):
 		r.output(w)
 	case s.drop, s.of == meta && r.emptied(from):
 		r.Drop(w)
@@ -107,7 +109,7 @@ func (r *rewriter) member(w *splice.Walk, o object) {
 	}
 }
 
-// step finds what the plan says about a member.
+// step returns the step of the plan for a member; nil for none.
 func (r *rewriter) step(name jsontext.Value, o object) *step {
 	steps := r.steps[o]
 	for i := range steps {
@@ -118,7 +120,8 @@ func (r *rewriter) step(name jsontext.Value, o object) *step {
 	return nil
 }
 
-// emptied reports whether nothing of _meta is left. One that came empty stays.
+// emptied reports whether the plan removes all members of _meta. It is false for a _meta that is
+// already empty.
 func (r *rewriter) emptied(from int) bool {
 	came := false
 	for w := r.Walk(from); r.Next(&w); came = true {
@@ -129,7 +132,7 @@ func (r *rewriter) emptied(from int) bool {
 	return came
 }
 
-// capabilities leaves what the other revision knows.
+// capabilities removes the capabilities that the target revision does not know.
 func (r *rewriter) capabilities(from, to int, o object) {
 	raw := r.Value(from, to)
 	shaped := raw

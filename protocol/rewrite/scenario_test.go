@@ -18,8 +18,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the outcomes in testdata")
 
-// Each file of testdata is a list of scenarios: what it shows, what is rewritten between which revisions, the message, and after an arrow
-// what becomes of it. A message that is not there is a dash.
+// Each file of testdata is a list of scenarios. A scenario consists of its purpose, the translation
+// and its revisions, the message, and after an arrow the outcome. A dash stands for an absent
+// message.
 func TestScenarios(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*.txt")
 	if len(files) == 0 {
@@ -75,7 +76,9 @@ func play(t *testing.T, command string, in jsontext.Value) string {
 	var err error
 	switch what {
 	case "result":
-		got, err = rewrite.Result(method, from, to, in, rewrite.Options{Server: protocol.Implementation{Name: rest, Version: "0"}})
+		got, err = rewrite.Result(method, from, to, in, rewrite.Options{
+			Server: protocol.Implementation{Name: rest, Version: "0"},
+		})
 	case "item":
 		for k := rewrite.Tool; k.String() != "unknown"; k++ {
 			if k.String() == method {

@@ -15,23 +15,27 @@ import (
 
 type object = map[string]any
 
-// published is the schema of one revision, read three ways: as it is, closed, and as data.
+// published is the schema of one revision in three forms: unchanged, closed, and as data.
 type published struct {
 	*mcptest.Schemas
 	closed *mcptest.Schemas
 	defs   object
 }
 
-// load reads the schemas of all revisions. A closed one refuses members that it does not name, so that nothing of another revision slips
-// through; _meta, and what a tool's schema and arguments hold, stay open.
+// load reads the schemas of all revisions. A closed schema refuses members that it does not name,
+// so that no member of another revision passes. _meta, and the content of a tool's schema and
+// arguments, stay open.
 func load(t testing.TB) map[protocol.Version]published {
 	all := map[protocol.Version]published{}
 	for _, v := range protocol.Versions() {
 		p := published{}
-		p.Schemas = mcptest.LoadSchemas(t, v.String(), func(document map[string]any) { p.defs = definitions(document) })
+		p.Schemas = mcptest.LoadSchemas(t, v.String(), func(document map[string]any) {
+			p.defs = definitions(document)
+		})
 		p.closed = mcptest.LoadSchemas(t, v.String(), func(document map[string]any) {
 			for name, def := range definitions(document) {
-				if !slices.Contains(open, name) && !strings.HasSuffix(name, "Error") && !strings.HasSuffix(name, "MetaObject") {
+				if !slices.Contains(open, name) && !strings.HasSuffix(name, "Error") &&
+					!strings.HasSuffix(name, "MetaObject") {
 					closeSchema(def.(object), request(name))
 				}
 			}
@@ -41,7 +45,7 @@ func load(t testing.TB) map[protocol.Version]published {
 	return all
 }
 
-// open are types that others add to.
+// open lists the types that other types extend.
 var open = []string{"Result", "JSONObject", "Task", "NotificationParams"}
 
 func definitions(document map[string]any) object {
@@ -55,7 +59,8 @@ func request(name string) bool {
 	return strings.HasSuffix(name, "Request") || strings.HasSuffix(name, "Notification")
 }
 
-// closeSchema refuses members that are not named. Revisions up to 2025-06-18 say once, of all requests, that params may have _meta.
+// closeSchema lets a schema refuse members that it does not name. Revisions up to 2025-06-18 state
+// only once, for all requests, that params may have _meta.
 func closeSchema(schema object, request bool) {
 	named, ok := schema["properties"].(object)
 	if !ok || schema["allOf"] != nil {
@@ -66,10 +71,10 @@ func closeSchema(schema object, request bool) {
 	}
 	if _, open := schema["additionalProperties"]; !open {
 		schema["additionalProperties"] = false
-		schema["patternProperties"] = object{"^open ": object{}} // of no revision: they pass wherever they came from
+		schema["patternProperties"] = object{"^open ": object{}} // members of no revision pass in all
 	}
 	if named["experimental"] != nil {
-		named["extensions"] = object{} // capabilities of all revisions may have them (SEP-2133)
+		named["extensions"] = object{} // capabilities of all revisions may have extensions (SEP-2133)
 	}
 	for name, v := range named {
 		inner, ok := v.(object)
@@ -83,8 +88,9 @@ func closeSchema(schema object, request bool) {
 	}
 }
 
-// samples makes values of a schema that show all of it: every member is there, every kind of a union occurs, and what is open holds a
-// number that no float can. The first one has as much as fits into one value.
+// samples returns values that cover a schema. Every member is present, every kind of a union
+// occurs, and open values contain a number that no float can hold. The first sample contains as
+// much as fits into one value.
 func (p published) samples(schema object, name string) []any {
 	if ref, ok := schema["$ref"].(string); ok {
 		name := ref[strings.LastIndexByte(ref, '/')+1:]
@@ -182,7 +188,7 @@ func (p published) objects(schema object, name string) []any {
 	return list
 }
 
-// of makes the samples of a definition as JSON.
+// of returns the samples of a definition as JSON.
 func (p published) of(t testing.TB, definition string) (list []jsontext.Value) {
 	t.Helper()
 	schema, ok := p.defs[definition].(object)
@@ -199,11 +205,12 @@ func (p published) of(t testing.TB, definition string) (list []jsontext.Value) {
 	return list
 }
 
-// The samples themselves are what their schemas say, so that the test of the pairs begins with something valid.
+// The samples are valid under their schemas, so that the tests of the pairs start with valid input.
 func TestSamplesAreValid(t *testing.T) {
 	for v, p := range load(t) {
 		for name := range p.defs {
-			if strings.HasPrefix(name, "JSONRPC") || strings.HasSuffix(name, "Error") || strings.HasPrefix(name, "JSON") {
+			if strings.HasPrefix(name, "JSONRPC") || strings.HasSuffix(name, "Error") ||
+				strings.HasPrefix(name, "JSON") {
 				continue
 			}
 			for _, raw := range p.of(t, name) {

@@ -10,7 +10,7 @@ import (
 	"mcpd/protocol/rewrite"
 )
 
-// members lists what a definition may have; false where the revision does not have the definition.
+// members lists the members of a definition. It returns false if the revision lacks the definition.
 func (p published) members(path string) (map[string]bool, bool) {
 	name, rest, _ := strings.Cut(path, ".")
 	schema, ok := p.defs[name].(object)
@@ -36,12 +36,14 @@ func (p published) members(path string) (map[string]bool, bool) {
 	}
 }
 
-// older are members that a schema leaves out but the text of its revision, or another type of it, has: all params may have _meta.
+// older reports members that a schema omits although the text of its revision, or another type of
+// it, has them: all params may have _meta.
 func older(definition, member string) bool {
 	return member == "_meta" && strings.HasSuffix(definition, ".params")
 }
 
-// The table has every member that came, went or was renamed, with the feature that says when; and no others, except where it leads to another type.
+// The table has every member that was introduced, removed or renamed, with the right feature. It
+// has no other members, except those that lead to another type.
 func TestTableOfMembersMatchesSchemas(t *testing.T) {
 	all := load(t)
 	table := rewrite.Table()
@@ -84,7 +86,8 @@ func TestTableOfMembersMatchesSchemas(t *testing.T) {
 					case !listed && changes[name]:
 						t.Errorf("%s.%s: came or went, but is not in the table", definition, name)
 					case listed && row.Has(v) != has[name]:
-						t.Errorf("%v %s.%s: the schema says %v, the table says otherwise", v, definition, name, has[name])
+						t.Errorf("%v %s.%s: the schema says %v, the table says otherwise", v, definition,
+							name, has[name])
 					}
 				}
 			}
@@ -97,6 +100,6 @@ func TestTableOfMembersMatchesSchemas(t *testing.T) {
 	}
 }
 
-// beyond are rows about what no such definition has: drafts of answers that say they are complete, _meta where only the text has it, and
-// titled choices, which are a definition of their own.
+// beyond lists rows that no such definition covers: resultType in answers of drafts, _meta where
+// only the text has it, and titled choices, which have their own definition.
 var beyond = []string{"resultType", "_meta", "oneOf"}

@@ -9,7 +9,8 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// tool rewrites a tool. A revision that has no title of tools may have one among their annotations.
+// tool rewrites a tool. In a revision without a title for tools, the title moves to the tool's
+// annotations, if the revision has these.
 func (r *rewriter) tool(from, to int) {
 	if r.to.Has(protocol.Titles) || !r.to.Has(protocol.ToolAnnotations) {
 		r.members(from, tool)
@@ -25,7 +26,7 @@ func (r *rewriter) tool(from, to int) {
 				r.entitle(at, title)
 				continue
 			}
-			r.Cut(at, to) // null, as some servers have it
+			r.Cut(at, to) // some servers send null
 			r.titled(title)
 			continue
 		}
@@ -43,7 +44,7 @@ func (r *rewriter) titled(title jsontext.Value) {
 	r.Put("}")
 }
 
-// entitle adds the title to annotations that have none.
+// entitle adds the title to annotations without one.
 func (r *rewriter) entitle(from int, title jsontext.Value) {
 	w := r.Walk(from)
 	has := false
@@ -55,7 +56,8 @@ func (r *rewriter) entitle(from int, title jsontext.Value) {
 	}
 }
 
-// objectSchema reports whether a schema is one that revisions without full schemas allow: of an object, whose properties are schemas.
+// objectSchema reports whether a schema is valid in revisions without FullSchemas: its type is
+// object, and its properties are schemas.
 func objectSchema(schema jsontext.Value) bool {
 	typed := false
 	for m := range splice.Members(schema) {
@@ -76,13 +78,15 @@ func objectSchema(schema jsontext.Value) bool {
 	return typed
 }
 
-// output rewrites the schema of results that does not say that they are objects. One that allows
-// objects alone says so now, one that allows none is wrapped. Any other has no form, and is left out.
+// output rewrites an output schema that does not declare an object. A schema that permits only
+// objects gets that type. A schema that permits no objects is wrapped. Any other schema has no form
+// in the target revision, and is removed.
 func (r *rewriter) output(w *splice.Walk) {
 	objects, others := allows(w.Value(), maxSchemaDepth)
 	switch {
 	case objects && !others:
-		if schema, err := splice.Set(w.Value(), jsontext.Value(`"object"`), "type"); err == nil && objectSchema(schema) {
+		if schema, err := splice.Set(w.Value(), jsontext.Value(`"object"`), "type"); err == nil &&
+			objectSchema(schema) {
 			r.Set(w, schema)
 			return
 		}
@@ -95,7 +99,8 @@ func (r *rewriter) output(w *splice.Walk) {
 	r.Drop(w)
 }
 
-// schemas writes the properties of a schema as objects where a revision wants no others: true is {}, false is {"not":{}}.
+// schemas writes the boolean property schemas as objects, for revisions that permit only objects:
+// true becomes {}, and false becomes {"not":{}}.
 func (r *rewriter) schemas(from int) {
 	for w := r.Walk(from); r.Next(&w); {
 		switch w.Value().Kind() {
@@ -107,14 +112,16 @@ func (r *rewriter) schemas(from int) {
 	}
 }
 
-// mirror is the annotation by which a schema asks for a header (2026-07-28 §basic/transports).
+// mirror is the annotation by which a schema requests a header field (2026-07-28
+// §basic/transports).
 const mirror = "x-mcp-header"
 
-// maxSchemaDepth bounds how deep such annotations are looked for, since each level is read anew. Real schemas are below ten deep.
+// maxSchemaDepth bounds the depth to which schemas are searched and rewritten, because each level
+// is read again. Real schemas have less than ten levels.
 const maxSchemaDepth = 32
 
-// unmirror takes the annotation away wherever it stands in a schema: from a server that does not know it, it is not an annotation, and a
-// client might refuse the tool for it.
+// unmirror removes the annotation from all parts of a schema. A server of a revision without the
+// annotation did not mean it as one, and a client might refuse the tool for it.
 func (r *rewriter) unmirror(from, to int) {
 	raw := r.Value(from, to)
 	if bytes.Contains(raw, []byte(mirror)) || bytes.Contains(raw, []byte(`\u`)) {
@@ -146,10 +153,12 @@ func (r *rewriter) unmirrorSchema(from, depth int) {
 	}
 }
 
-// named reports whether the members of the current member's value are schemas, under names of the author's own.
+// named reports whether the value of the current member maps names of the author's choice to
+// schemas.
 func named(w *splice.Walk) bool { return namesSchemas(w.Is) }
 
-// namesSchemas is named for a member whose name is told by is.
+// namesSchemas is named for a member without a walk: is compares the name of the member.
 func namesSchemas(is func(name string) bool) bool {
-	return is("properties") || is("patternProperties") || is("$defs") || is("definitions") || is("dependentSchemas")
+	return is("properties") || is("patternProperties") || is("$defs") || is("definitions") ||
+		is("dependentSchemas")
 }

@@ -8,44 +8,45 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// A value that is no object, and the schema of such values, have no place in revisions from
-// 2025-06-18 to 2025-11-25. The official SDKs of servers wrap both for clients of these as the
-// member "result" of an object, and clients find the value there.
+// The revisions from 2025-06-18 to 2025-11-25 permit only objects as structured values. For clients
+// of these revisions, the official server SDKs wrap any other value, and its schema, as the member
+// "result" of an object. Clients find the value there.
 
-// wrapped is the object in which a value is passed on.
+// wrapped returns the object that carries a value.
 func wrapped(v jsontext.Value) jsontext.Value {
 	return append(append(jsontext.Value(`{"result":`), v...), '}')
 }
 
-// Wraps reports whether a schema says that no value of it is an object. Of the values of a schema that
-// allows objects and others nobody knows later which were wrapped: such schemas are left out.
+// Wraps reports whether a schema permits no object, so that its values are wrapped. If a schema
+// permits both objects and other values, a client could not tell which values were wrapped. Such
+// schemas are therefore removed.
 func Wraps(schema jsontext.Value) bool {
 	objects, others := allows(schema, maxSchemaDepth)
 	return !objects && others
 }
 
-// wrappedSchema is the schema of wrapped values. What refers to the root of the schema, or to a part
-// of it, refers to the same in its new place. Ok is false for one that is too deep for that.
+// wrappedSchema returns the schema of wrapped values. It adjusts references to the root of the
+// schema, or to a part of it, to the new place. Ok is false if the schema is too deep.
 func wrappedSchema(schema jsontext.Value) (jsontext.Value, bool) {
 	inner, ok := schema, true
 	if !rebased(schema) {
 		inner, ok = moved(schema, maxSchemaDepth)
 	}
 	out := jsontext.Value(`{`)
-	if dialect, has := splice.Get(schema, "$schema"); has { // which stands at the root only
+	if dialect, has := splice.Get(schema, "$schema"); has { // permitted only at the root
 		out = append(append(append(out, `"$schema":`...), dialect...), ',')
 	}
 	out = append(append(out, `"type":"object","properties":{"result":`...), inner...)
 	return append(out, `},"required":["result"]}`...), ok
 }
 
-// rebased reports whether references in a schema start from an $id of its own.
+// rebased reports whether a schema has an $id of its own, which is the base of its references.
 func rebased(schema jsontext.Value) bool {
 	id, ok := splice.GetString(schema, "$id")
 	return ok && !strings.HasPrefix(id, "#")
 }
 
-// moved is a schema whose references lead to the member "result" of the new root.
+// moved returns a schema whose references lead to the member "result" of the new root.
 func moved(schema jsontext.Value, depth int) (out jsontext.Value, ok bool) {
 	ok = depth > 0
 	if !ok {
@@ -69,7 +70,7 @@ func moved(schema jsontext.Value, depth int) (out jsontext.Value, ok bool) {
 	}), ok
 }
 
-// movedMember is the value of a member of a schema.
+// movedMember returns the value of a member of a schema, with adjusted references.
 func movedMember(m splice.Member, depth int) (v jsontext.Value, ok bool) {
 	switch {
 	case m.Is("$ref"), m.Is("$dynamicRef"):

@@ -10,37 +10,46 @@ import (
 	"mcpd/protocol/mrtr"
 )
 
-// Options of a call.
+// Options are the settings of one call.
 type Options struct {
-	Server        string                      // its name, for errors
-	Version       protocol.Version            // of the server
-	Client        protocol.ClientCapabilities // what the calls to the server declare
-	ElicitationID string                      // begins the ids of pages that the user is sent to; unguessable
-	NoRoots       bool                        // a client that fails to list its roots counts as one without roots
-	Patience      time.Duration               // how long the client may take for an answer; 0 for protocol.ParkTimeout
+	// Server is the name of the server, for errors.
+	Server string
+	// Version is the revision of the server.
+	Version protocol.Version
+	// Client holds the capabilities that the calls to the server declare.
+	Client protocol.ClientCapabilities
+	// ElicitationID is the prefix of the ids of URL elicitations. It must be unguessable.
+	ElicitationID string
+	// NoRoots treats a client that fails to list its roots as a client without roots.
+	NoRoots bool
+	// Patience is the time that the client has to answer a question. 0 stands for
+	// protocol.ParkTimeout, 5 minutes.
+	Patience time.Duration
 }
 
-// Drive is one call. It is made by NewDrive; its methods are for one goroutine at a time.
+// Drive is the state machine of one call. Create it with NewDrive. It is not safe for concurrent
+// use.
 type Drive struct {
 	options Options
-	params  jsontext.Value // of the client, without what makes a retry
+	params  jsontext.Value // of the client, without inputResponses and requestState
 
 	phase     Phase
-	state     jsontext.Value // of the last result that asked; empty for none
-	questions []question     // of the last result that asked
+	state     jsontext.Value // of the last input_required result; empty for none
+	questions []question     // of the last input_required result
 	number    int            // of the last question
 	rounds    int
-	waits     int     // in a row
-	visits    []visit // that the user agreed to
+	waits     int     // retries in a row without a question
+	visits    []visit // pages that the user agreed to visit
 
-	now     time.Time // of the step
-	end     time.Time // of the call at the latest
-	next    time.Time // Waiting: of the next attempt
-	armed   time.Time // what the timer was last set to; zero when it is not set
+	now     time.Time // time of the current step
+	end     time.Time // latest end of the call
+	next    time.Time // Waiting: time of the next attempt
+	armed   time.Time // time to which the timer is set; zero when it is not set
 	effects []Effect
 }
 
-// NewDrive is a call that has just arrived, with the client's params. Step it with Start.
+// NewDrive returns the state machine for a call that has just arrived with params. Its first event
+// is Start.
 func NewDrive(now time.Time, params jsontext.Value, o Options) *Drive {
 	if o.Patience == 0 {
 		o.Patience = protocol.ParkTimeout
@@ -48,14 +57,14 @@ func NewDrive(now time.Time, params jsontext.Value, o Options) *Drive {
 	return &Drive{options: o, params: mrtr.Strip(params), end: now.Add(MaxTime)}
 }
 
-// Phase is where the call is.
+// Phase is the state of the call.
 func (d *Drive) Phase() Phase { return d.phase }
 
-// Rounds is how often the client was asked.
+// Rounds is the number of rounds of questions to the client so far.
 func (d *Drive) Rounds() int { return d.rounds }
 
-// Step takes an event and returns what to do, in order. The effects are valid until the next call. What is due happens first. After the
-// end nothing happens any more.
+// Step takes an event and returns its effects, in order. It first handles time-outs that are due.
+// The effects are valid until the next call of Step. After the phase Over, Step has no effects.
 func (d *Drive) Step(now time.Time, in Event) []Effect {
 	clear(d.effects)
 	d.effects = d.effects[:0]
@@ -98,7 +107,8 @@ func (d *Drive) Step(now time.Time, in Event) []Effect {
 
 func (d *Drive) do(e Effect) { d.effects = append(d.effects, e) }
 
-// open finds a question that waits for its answer. One that was recalled, or answered before, does not.
+// open returns the question with that number if it waits for an answer. It returns nil if the
+// question was recalled or answered.
 func (d *Drive) open(number int) *question {
 	for i := range d.questions {
 		if q := &d.questions[i]; d.phase == Asking && q.number == number && q.open() {
@@ -108,7 +118,8 @@ func (d *Drive) open(number int) *question {
 	return nil
 }
 
-// call sends the call, with the answers and the very state that the last result gave. Neither is said of any other attempt.
+// call sends the call to the server with the answers and the state of the last input_required
+// result. It never sends answers or states of an earlier attempt.
 func (d *Drive) call() {
 	retry := mrtr.Retry{State: d.state}
 	for _, q := range d.questions {
@@ -118,7 +129,7 @@ func (d *Drive) call() {
 	d.do(Effect{Do: Call, Params: retry.Set(d.params)})
 }
 
-// result is what the server answered.
+// result handles a result of the server.
 func (d *Drive) result(result jsontext.Value) {
 	switch mrtr.TypeOf(result) {
 	case mrtr.Complete:
@@ -135,7 +146,7 @@ func (d *Drive) result(result jsontext.Value) {
 	}
 }
 
-// required is a result that asks.
+// required handles an input_required result.
 func (d *Drive) required(result jsontext.Value) {
 	r, err := mrtr.Parse(result)
 	if err != nil {
@@ -156,7 +167,7 @@ func (d *Drive) required(result jsontext.Value) {
 	d.wait()
 }
 
-// round asks the client.
+// round starts a round of questions to the client.
 func (d *Drive) round() {
 	d.phase, d.waits = Asking, 0
 	if d.rounds == MaxRounds {
@@ -167,7 +178,8 @@ func (d *Drive) round() {
 	d.ask()
 }
 
-// wait calls again later: the server asks nothing, or only what the user agreed to before.
+// wait schedules a retry. The server asked nothing, or only for pages that the user agreed to visit
+// before.
 func (d *Drive) wait() {
 	d.phase = Waiting
 	if d.waits == MaxWaits {
@@ -179,7 +191,9 @@ func (d *Drive) wait() {
 }
 
 func (d *Drive) often() {
-	d.fail(&protocol.Error{Condition: protocol.ConditionInternal, Message: "the server asks too often"})
+	d.fail(&protocol.Error{
+		Condition: protocol.ConditionInternal, Message: "the server asks too often",
+	})
 }
 
 func (d *Drive) invalid(cause error) {
@@ -192,7 +206,7 @@ func (d *Drive) fail(err error) {
 	d.do(Effect{Do: Deliver, Err: err})
 }
 
-// leave ends the call: nobody needs to do anything for it any more.
+// leave ends the call. It cancels the work of the server and recalls the open questions.
 func (d *Drive) leave() {
 	if d.phase == Calling {
 		d.do(Effect{Do: Stop})

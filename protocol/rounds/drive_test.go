@@ -17,17 +17,21 @@ import (
 
 var (
 	everyone = func() protocol.ClientCapabilities {
-		c, err := protocol.ParseClientCapabilities(jsontext.Value(`{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}`))
+		c, err := protocol.ParseClientCapabilities(
+			jsontext.Value(`{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}`),
+		)
 		if err != nil {
 			panic(err)
 		}
 		return c
 	}()
-	// questions, with an answer that fits.
+	// questions, each with a valid answer
 	questions = []struct{ method, params, answer string }{
 		{"elicitation/create", `{"message":"m","requestedSchema":{}}`, `{"action":"accept"}`},
-		{"elicitation/create", `{"mode":"url","message":"m","url":"https://a.example/"}`, `{"action":"accept"}`},
-		{"sampling/createMessage", `{"messages":[],"maxTokens":1}`, `{"role":"assistant","model":"m","content":[]}`},
+		{"elicitation/create", `{"mode":"url","message":"m","url":"https://a.example/"}`,
+			`{"action":"accept"}`},
+		{"sampling/createMessage", `{"messages":[],"maxTokens":1}`,
+			`{"role":"assistant","model":"m","content":[]}`},
 		{"roots/list", ``, `{"roots":[]}`},
 	}
 )
@@ -40,8 +44,8 @@ func required(state string, inputs ...mrtr.Input) jsontext.Value {
 	return r.Result()
 }
 
-// world is a call beside a model that knows only whether the server works on it, what the last result asked for, and which questions
-// the client has open.
+// world is a Drive beside a model. The model knows only whether the server works on the call, the
+// content of the last result, and the client's open questions.
 type world struct {
 	*rapid.T
 	drive     *rounds.Drive
@@ -50,11 +54,11 @@ type world struct {
 	working   bool
 	keys      []string // of the last result
 	state     string
-	open      map[int]string // by question: its method
-	most      int            // of the questions so far
+	open      map[int]string // question number to method
+	most      int            // highest question number so far
 	delivered int
 	cancelled bool
-	rounds    int // in which there was a question
+	rounds    int // rounds with at least one question
 	fresh     bool
 }
 
@@ -90,10 +94,12 @@ func (w *world) step(in rounds.Event) {
 		delete(w.open, in.Question)
 	}
 	phase := w.drive.Phase()
-	if (phase == rounds.Calling) != w.working || phase == rounds.Over && len(w.open) > 0 || (phase == rounds.Asking) != (len(w.open) > 0) {
+	if (phase == rounds.Calling) != w.working || phase == rounds.Over && len(w.open) > 0 ||
+		(phase == rounds.Asking) != (len(w.open) > 0) {
 		w.Fatalf("%v, but the server works %v, and %v are open", phase, w.working, w.open)
 	}
-	if ended := w.delivered > 0 || w.cancelled; ended != (phase == rounds.Over) || w.delivered > 1 || w.delivered == 1 && w.cancelled {
+	if ended := w.delivered > 0 || w.cancelled; ended != (phase == rounds.Over) || w.delivered > 1 ||
+		w.delivered == 1 && w.cancelled {
 		w.Fatalf("%v with %d outcomes", phase, w.delivered)
 	}
 	if w.drive.Rounds() != w.rounds || w.rounds > rounds.MaxRounds {
@@ -101,7 +107,8 @@ func (w *world) step(in rounds.Event) {
 	}
 }
 
-// called checks that an attempt says what the last result asked for, and its very state, and nothing of any other.
+// called checks that an attempt carries exactly the keys and the state of the last result, and
+// nothing from an earlier result.
 func (w *world) called(params jsontext.Value) {
 	if w.working || len(w.open) > 0 {
 		w.Fatalf("a call while the server works, or %v are open", w.open)
@@ -138,16 +145,21 @@ func (w *world) asked(in rounds.Event, e rounds.Effect) {
 	}
 }
 
-// One outcome unless the client cancelled; every question is answered or recalled before the end; each attempt carries exactly the keys
-// and the state of the last result; nothing happens after the end.
+// The call has one outcome unless the client cancels it. Every question is answered or recalled
+// before the end. Each attempt carries exactly the keys and the state of the last result. Nothing
+// happens after the end.
 func TestDriveAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{T: t, now: start, open: map[int]string{}}
-		w.drive = rounds.NewDrive(w.now, jsontext.Value(`{"name":"t","arguments":{"n":12345678901234567890}}`), rounds.Options{
-			Version: protocol.V20260728, Client: everyone, ElicitationID: "e", NoRoots: rapid.Bool().Draw(t, "no roots"),
-		})
+		w.drive = rounds.NewDrive(w.now,
+			jsontext.Value(`{"name":"t","arguments":{"n":12345678901234567890}}`), rounds.Options{
+				Version: protocol.V20260728, Client: everyone, ElicitationID: "e",
+				NoRoots: rapid.Bool().Draw(t, "no roots"),
+			})
 		w.step(rounds.Event{Op: rounds.Start})
-		number := func(t *rapid.T) int { return rapid.IntRange(max(1, w.most-3), w.most+1).Draw(t, "question") }
+		number := func(t *rapid.T) int {
+			return rapid.IntRange(max(1, w.most-3), w.most+1).Draw(t, "question")
+		}
 		result := func(r jsontext.Value) {
 			w.working = false
 			w.step(rounds.Event{Op: rounds.Result, Result: r})
@@ -158,11 +170,14 @@ func TestDriveAgainstModel(t *testing.T) {
 					return
 				}
 				var inputs []mrtr.Input
-				w.keys, w.state, w.fresh = nil, rapid.SampledFrom([]string{"", `""`, `"s\u0041"`}).Draw(t, "state"), true
+				w.keys, w.state, w.fresh = nil, rapid.SampledFrom([]string{"", `""`, `"s\u0041"`}).Draw(t,
+					"state"), true
 				for i := range rapid.IntRange(0, 4).Draw(t, "questions") {
 					q := rapid.SampledFrom(questions).Draw(t, "question")
 					w.keys = append(w.keys, fmt.Sprint("k", i))
-					inputs = append(inputs, mrtr.Input{Key: w.keys[i], Method: q.method, Params: jsontext.Value(q.params)})
+					inputs = append(inputs, mrtr.Input{
+						Key: w.keys[i], Method: q.method, Params: jsontext.Value(q.params),
+					})
 				}
 				if len(inputs) == 0 && w.state == "" {
 					w.state = `"x"`
@@ -172,7 +187,9 @@ func TestDriveAgainstModel(t *testing.T) {
 			},
 			"complete": func(t *rapid.T) {
 				if w.working && !w.late() && rapid.IntRange(0, 5).Draw(t, "really") == 0 {
-					result(jsontext.Value(rapid.SampledFrom([]string{`{"resultType":"complete"}`, `{}`, `{"resultType":"task"}`, `{"resultType":"x"}`, `{"resultType":"input_required"}`}).Draw(t, "result")))
+					result(jsontext.Value(rapid.SampledFrom([]string{`{"resultType":"complete"}`, `{}`,
+						`{"resultType":"task"}`, `{"resultType":"x"}`,
+						`{"resultType":"input_required"}`}).Draw(t, "result")))
 				}
 			},
 			"fail": func(t *rapid.T) {
@@ -208,10 +225,12 @@ func TestDriveAgainstModel(t *testing.T) {
 				}
 			},
 			"pass": func(t *rapid.T) {
-				w.pass(rapid.SampledFrom([]time.Duration{rounds.Backoff, rounds.MaxBackoff, time.Minute, protocol.ParkTimeout}).Draw(t, "time"))
+				w.pass(rapid.SampledFrom([]time.Duration{rounds.Backoff, rounds.MaxBackoff, time.Minute,
+					protocol.ParkTimeout}).Draw(t, "time"))
 			},
-			"sleep": func(t *rapid.T) { // and no timer fires
-				w.now = w.now.Add(rapid.SampledFrom([]time.Duration{rounds.Backoff, time.Minute}).Draw(t, "time"))
+			"sleep": func(t *rapid.T) { // no timer fires
+				w.now = w.now.Add(rapid.SampledFrom([]time.Duration{rounds.Backoff, time.Minute}).Draw(t,
+					"time"))
 			},
 		})
 		w.pass(rounds.MaxTime)
@@ -221,7 +240,7 @@ func TestDriveAgainstModel(t *testing.T) {
 	})
 }
 
-// late reports that the timer should have fired, so that its event comes before any other.
+// late reports whether the timer is due, so that its event must come first.
 func (w *world) late() bool { return !w.armed.After(w.now) }
 
 func (w *world) pass(d time.Duration) {
@@ -237,7 +256,9 @@ func (w *world) pass(d time.Duration) {
 }
 
 func form(key string) mrtr.Input {
-	return mrtr.Input{Key: key, Method: questions[0].method, Params: jsontext.Value(questions[0].params)}
+	return mrtr.Input{
+		Key: key, Method: questions[0].method, Params: jsontext.Value(questions[0].params),
+	}
 }
 
 func TestRoundsAreBounded(t *testing.T) {
@@ -248,7 +269,9 @@ func TestRoundsAreBounded(t *testing.T) {
 		if drive.Phase() == rounds.Over && (effects[0].Do != rounds.Deliver || effects[0].Err == nil) {
 			t.Errorf("got %+v", effects)
 		}
-		drive.Step(start, rounds.Event{Op: rounds.Answer, Question: n, Result: jsontext.Value(`{"action":"accept"}`)})
+		drive.Step(start, rounds.Event{
+			Op: rounds.Answer, Question: n, Result: jsontext.Value(`{"action":"accept"}`),
+		})
 	}
 	if drive.Rounds() != rounds.MaxRounds {
 		t.Errorf("got %d rounds", drive.Rounds())
@@ -263,7 +286,8 @@ func TestWaitsAreBounded(t *testing.T) {
 		effects := drive.Step(now, rounds.Event{Op: rounds.Result, Result: required(`"s"`)})
 		if drive.Phase() == rounds.Waiting {
 			pause := effects[len(effects)-1].At.Sub(now)
-			if want := min(rounds.Backoff<<min(waits, 10), rounds.MaxBackoff); effects[0].Do != rounds.Arm || pause != want {
+			if want := min(rounds.Backoff<<min(waits, 10), rounds.MaxBackoff); effects[0].Do != rounds.Arm ||
+				pause != want {
 				t.Errorf("after %d: got %v, want %v", waits, pause, want)
 			}
 			waits++
@@ -276,16 +300,21 @@ func TestWaitsAreBounded(t *testing.T) {
 	}
 }
 
-// BenchmarkRound is one question with all that belongs to it.
+// BenchmarkRound measures a call with one question.
 func BenchmarkRound(b *testing.B) {
 	params := jsontext.Value(`{"name":"t","arguments":{"path":"/srv/acme/README.md"}}`)
-	ask, done := required(`"state"`, form("k")), jsontext.Value(`{"resultType":"complete","content":[]}`)
+	ask, done := required(`"state"`,
+		form("k")), jsontext.Value(`{"resultType":"complete","content":[]}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		drive := rounds.NewDrive(start, params, rounds.Options{Version: protocol.V20260728, Client: everyone})
+		drive := rounds.NewDrive(start, params, rounds.Options{
+			Version: protocol.V20260728, Client: everyone,
+		})
 		drive.Step(start, rounds.Event{Op: rounds.Start})
 		drive.Step(start, rounds.Event{Op: rounds.Result, Result: ask})
-		drive.Step(start, rounds.Event{Op: rounds.Answer, Question: 1, Result: jsontext.Value(`{"action":"accept"}`)})
+		drive.Step(start, rounds.Event{
+			Op: rounds.Answer, Question: 1, Result: jsontext.Value(`{"action":"accept"}`),
+		})
 		drive.Step(start, rounds.Event{Op: rounds.Result, Result: done})
 		if drive.Phase() != rounds.Over {
 			b.Fatal(drive.Phase())
@@ -293,20 +322,24 @@ func BenchmarkRound(b *testing.B) {
 	}
 }
 
-// BenchmarkPlain is a call whose server asks nothing, which most are.
+// BenchmarkPlain measures a call whose server asks no question, as most calls.
 func BenchmarkPlain(b *testing.B) {
 	params := jsontext.Value(`{"name":"t","arguments":{"path":"/srv/acme/README.md"}}`)
 	done := jsontext.Value(`{"resultType":"complete","content":[]}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		drive := rounds.NewDrive(start, params, rounds.Options{Version: protocol.V20260728, Client: everyone})
+		drive := rounds.NewDrive(start, params, rounds.Options{
+			Version: protocol.V20260728, Client: everyone,
+		})
 		drive.Step(start, rounds.Event{Op: rounds.Start})
 		drive.Step(start, rounds.Event{Op: rounds.Result, Result: done})
 	}
 }
 
 func Example() {
-	drive := rounds.NewDrive(start, jsontext.Value(`{"name":"greet"}`), rounds.Options{Version: protocol.V20260728, Client: everyone})
+	drive := rounds.NewDrive(start, jsontext.Value(`{"name":"greet"}`), rounds.Options{
+		Version: protocol.V20260728, Client: everyone,
+	})
 	show := func(effects []rounds.Effect) {
 		for _, e := range effects {
 			switch e.Do {
@@ -320,9 +353,16 @@ func Example() {
 		}
 	}
 	show(drive.Step(start, rounds.Event{Op: rounds.Start}))
-	show(drive.Step(start, rounds.Event{Op: rounds.Result, Result: jsontext.Value(`{"resultType":"input_required","inputRequests":{"k":{"method":"roots/list"}},"requestState":"s"}`)}))
-	show(drive.Step(start, rounds.Event{Op: rounds.Answer, Question: 1, Result: jsontext.Value(`{"roots":[]}`)}))
-	show(drive.Step(start, rounds.Event{Op: rounds.Result, Result: jsontext.Value(`{"resultType":"complete","content":[]}`)}))
+	show(drive.Step(start, rounds.Event{
+		Op:     rounds.Result,
+		Result: jsontext.Value(`{"resultType":"input_required","inputRequests":{"k":{"method":"roots/list"}},"requestState":"s"}`),
+	}))
+	show(drive.Step(start, rounds.Event{
+		Op: rounds.Answer, Question: 1, Result: jsontext.Value(`{"roots":[]}`),
+	}))
+	show(drive.Step(start, rounds.Event{
+		Op: rounds.Result, Result: jsontext.Value(`{"resultType":"complete","content":[]}`),
+	}))
 	// Output:
 	// server is called with {"name":"greet"}
 	// client is asked roots/list

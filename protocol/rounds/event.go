@@ -6,22 +6,22 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Op is what happened.
+// Op is the kind of an Event.
 type Op uint8
 
-// The events, and which members of Event they read.
+// The kinds of events, with the members of Event that they use.
 const (
-	Start  Op = iota + 1 // the client's call is there
+	Start  Op = iota + 1 // the client's call arrived
 	Result               // the server answered: Result, of any type
-	Fail                 // it answered with an error, or is gone: Err, for the client
+	Fail                 // the server answered with an error, or was lost: Err, for the client
 	Answer               // the client answered a question: Question, Result
-	Refuse               // it answered with an error, or cannot be asked that: Question, Err
+	Refuse               // the client answered with an error, or cannot be asked: Question, Err
 	Cancel               // the client cancels its call
-	Abort                // the host gives the call up: Err, for the client
+	Abort                // the host gives up the call: Err, for the client
 	Expire               // the timer fired
 )
 
-// Event is one thing that happened.
+// Event is one input of a Drive.
 type Event struct {
 	Op       Op
 	Question int
@@ -30,21 +30,21 @@ type Event struct {
 	Err      error
 }
 
-// Do is what to do.
+// Do is the kind of an Effect.
 type Do uint8
 
-// What is to be done, and which members of Effect say more.
+// The kinds of effects, with the members of Effect that they use.
 const (
-	Call     Do = iota + 1 // send the server the call, under a new id and with fresh _meta: Params
-	Stop                   // cancel the call that is at the server
+	Call     Do = iota + 1 // send the call to the server, with a new id and new _meta: Params
+	Stop                   // cancel the call at the server
 	Ask                    // ask the client, within its call: Question, Method, Params
 	Recall                 // send the client notifications/cancelled for Question
 	Complete               // send the client notifications/elicitation/complete: ElicitationID
-	Deliver                // answer the client's call, which ends it: Result or Err
-	Arm                    // set the one timer to At
+	Deliver                // answer the client's call, which ends the call: Result or Err
+	Arm                    // set the only timer to At
 )
 
-// Effect is one thing to do.
+// Effect is one action for the caller of Step.
 type Effect struct {
 	Do            Do
 	Question      int // numbered from 1 within the call
@@ -56,16 +56,16 @@ type Effect struct {
 	At            time.Time
 }
 
-// Phase is where a call is.
+// Phase is the state of a call.
 type Phase uint8
 
 // The phases.
 const (
 	New     Phase = iota // not started
-	Calling              // the server works
-	Asking               // the client is asked
-	Waiting              // nobody is at it: the server wanted nothing but to be called again
-	Over                 // the client has the outcome, or wants none
+	Calling              // the server works on the call
+	Asking               // the client has open questions
+	Waiting              // the next retry is pending: the server asked nothing new
+	Over                 // the client has the outcome, or cancelled
 )
 
 // String is the phase in one word.

@@ -20,19 +20,22 @@ type question struct {
 	kind     mrtr.Kind
 	input    mrtr.Input
 	visit    visit
-	deadline time.Time      // zero before it is asked
-	answer   jsontext.Value // empty before there is one
+	deadline time.Time      // zero before the client is asked
+	answer   jsontext.Value // empty before there is an answer
 }
 
-// open reports that the client has been asked and has not answered.
+// open reports whether the client was asked and has not answered.
 func (q question) open() bool { return !q.deadline.IsZero() && len(q.answer) == 0 }
 
-// visit is a page that the user is sent to. Consent to go there is given once: the server asks again until the user is through.
+// visit is a page for the user to visit. The user consents only once, although the server asks
+// again until the visit is complete.
 type visit struct{ key, url, id string }
 
-// take makes questions of what a result asks for. It fails when the server asks what the client has not declared.
+// take turns the inputs of a result into questions. It returns an error if the server asks for
+// something that the client did not declare.
 func (d *Drive) take(r mrtr.Required) error {
-	if err := r.Check(protocol.Gate{Version: d.options.Version, Client: d.options.Client}); err != nil {
+	if err := r.Check(protocol.Gate{Version: d.options.Version,
+		Client: d.options.Client}); err != nil {
 		return err
 	}
 	d.questions = nil
@@ -52,13 +55,17 @@ func (d *Drive) take(r mrtr.Required) error {
 }
 
 func (d *Drive) agreed(v visit) bool {
-	return slices.ContainsFunc(d.visits, func(past visit) bool { return past.key == v.key && past.url == v.url })
+	return slices.ContainsFunc(d.visits, func(past visit) bool {
+		return past.key == v.key && past.url == v.url
+	})
 }
 
-// ask puts to the client what can be put to it now: everything at once, but one elicitation after the other, since each takes the
-// user's screen.
+// ask sends the questions that the client can receive now. It sends all at once, except that
+// elicitations follow one after the other, because each occupies the user's screen.
 func (d *Drive) ask() {
-	busy := slices.ContainsFunc(d.questions, func(q question) bool { return q.kind == mrtr.Elicitation && q.open() })
+	busy := slices.ContainsFunc(d.questions, func(q question) bool {
+		return q.kind == mrtr.Elicitation && q.open()
+	})
 	for i := range d.questions {
 		q := &d.questions[i]
 		elicits := q.kind == mrtr.Elicitation
@@ -71,13 +78,14 @@ func (d *Drive) ask() {
 		params := q.input.Params
 		if q.visit.url != "" {
 			q.visit.id = fmt.Sprintf("%s-%d", d.options.ElicitationID, q.number)
-			params, _ = splice.Set(params, splice.Quote(q.visit.id), "elicitationId") // an object: mrtr.Parse
+			// mrtr.Parse has checked that params is an object.
+			params, _ = splice.Set(params, splice.Quote(q.visit.id), "elicitationId")
 		}
 		d.do(Effect{Do: Ask, Question: q.number, Method: q.input.Method, Params: params})
 	}
 }
 
-// answered is the client's answer to one question. What has not the shape of an answer is none.
+// answered handles the client's answer to one question. It treats a malformed answer as a refusal.
 func (d *Drive) answered(q *question, result jsontext.Value) {
 	if !q.kind.Fits(result) {
 		d.refused(q, errors.New("the client's answer has not the shape of one"))
@@ -89,8 +97,9 @@ func (d *Drive) answered(q *question, result jsontext.Value) {
 	d.settle(q, q.kind.Bare(result))
 }
 
-// refused is a question without an answer. The server can be told that of an elicitation; anything else ends the call, as a modern
-// client would end it by not coming back.
+// refused handles a question without an answer. For an elicitation the server receives a
+// cancellation. Any other refusal ends the call. A modern client would end the call as well, by not
+// retrying it.
 func (d *Drive) refused(q *question, err error) {
 	if v, ok := q.kind.Refusal(); ok {
 		d.settle(q, v)
@@ -100,7 +109,7 @@ func (d *Drive) refused(q *question, err error) {
 		d.settle(q, jsontext.Value(`{"roots":[]}`))
 		return
 	}
-	q.deadline = time.Time{} // it is not open any more
+	q.deadline = time.Time{} // the question is no longer open
 	data, _ := splice.Set(nil, splice.Quote(q.input.Method), "method")
 	var sent *jsonrpc.Error
 	if errors.As(err, &sent) {
@@ -114,7 +123,7 @@ func (d *Drive) refused(q *question, err error) {
 	})
 }
 
-// settle notes an answer, and goes on when it was the last.
+// settle stores an answer, and continues the call if no question is left.
 func (d *Drive) settle(q *question, answer jsontext.Value) {
 	q.answer = answer
 	if slices.ContainsFunc(d.questions, func(q question) bool { return len(q.answer) == 0 }) {

@@ -18,15 +18,17 @@ import (
 	"mcpd/protocol/splice"
 )
 
-var update = flag.Bool("update", false, "rewrite the scenarios in testdata with what a call does now")
+var update = flag.Bool("update", false,
+	"rewrite the scenarios in testdata with what a call does now")
 
 var start = time.Unix(1_800_000_000, 0)
 
-// The scenarios are a call in text: what each side sent, and, indented, what the other saw. A file is a list of lines:
+// The scenarios describe a call in text: the messages that each side sent and, indented, the
+// messages that the other side received. A file is a list of lines:
 //
-//	# what it shows
-//	client calls {"name":"t"} {"elicitation":{}}       the params, then the capabilities, then whether a client that fails to
-//	client calls {"name":"t"} {} without roots         list its roots has none
+//	# the purpose of the scenario
+//	client calls {"name":"t"} {"elicitation":{}}       params, then capabilities
+//	client calls {"name":"t"} {} without roots         a client that fails to list its roots has none
 //	client answers 1 {…}                               1 is the question
 //	client refuses 1 -1 no
 //	client cancels
@@ -36,13 +38,13 @@ var start = time.Unix(1_800_000_000, 0)
 //	host sleeps 50ms                                   time passes, and no timer fires
 //	wait 50ms
 //	  server < …          the params of the call
-//	  server ~ …          what it is told besides
+//	  server ~ …          other messages to the server
 //	  client ? 1 …        a question
 //	  client < …          the answer to its call
-//	  client ~ …          what it sees before
+//	  client ~ …          other messages to the client
 //	  call is …           the phase, when it changes
 //
-// The indented lines are rewritten by -update.
+// The flag -update rewrites the indented lines.
 func TestScenarios(t *testing.T) {
 	for name, want := range scenarios(t) {
 		t.Run(name, func(t *testing.T) {
@@ -60,8 +62,8 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// What is sent in the scenarios is what the published schemas allow: calls to the server once _meta is added, questions and
-// notifications to the client once they have their envelope.
+// The messages in the scenarios are valid under the published schemas: calls to the server with
+// _meta added, and questions and notifications to the client with their JSON-RPC members added.
 func TestSentIsValid(t *testing.T) {
 	modern, legacy := mcptest.LoadSchemas(t, "2026-07-28"), mcptest.LoadSchemas(t, "2025-11-25")
 	definitions := map[string]string{
@@ -86,7 +88,7 @@ func TestSentIsValid(t *testing.T) {
 	}
 }
 
-// scenarios are the files by name.
+// scenarios returns the scenario files by name.
 func scenarios(t *testing.T) map[string]string {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -103,7 +105,7 @@ func scenarios(t *testing.T) map[string]string {
 	return all
 }
 
-// scene is a scenario that is being played.
+// scene is the state of a running scenario.
 type scene struct {
 	t      *testing.T
 	drive  *rounds.Drive
@@ -125,7 +127,7 @@ func play(t *testing.T, text string) *scene {
 
 func (s *scene) play(line string) {
 	if strings.HasPrefix(line, "  ") {
-		return // made anew
+		return // play writes these lines again
 	}
 	s.script.WriteString(line + "\n")
 	if line == "" || line[0] == '#' {
@@ -145,7 +147,8 @@ func (s *scene) play(line string) {
 			s.t.Fatal(err)
 		}
 		s.drive = rounds.NewDrive(s.now, params, rounds.Options{
-			Server: "files", Version: protocol.V20260728, Client: client, ElicitationID: "e", NoRoots: strings.Contains(rest, "without roots"),
+			Server: "files", Version: protocol.V20260728, Client: client, ElicitationID: "e",
+			NoRoots: strings.Contains(rest, "without roots"),
 		})
 		s.phase, s.armed = rounds.New, time.Time{}
 		s.step(rounds.Event{Op: rounds.Start})
@@ -186,7 +189,7 @@ func (s *scene) duration(text string) time.Duration {
 	return d
 }
 
-// value takes a JSON value off the front.
+// value splits a JSON value off the front of text.
 func (s *scene) value(text string) (v jsontext.Value, rest string) {
 	d := jsontext.NewDecoder(strings.NewReader(text))
 	v, err := d.ReadValue()
@@ -196,7 +199,7 @@ func (s *scene) value(text string) (v jsontext.Value, rest string) {
 	return v.Clone(), text[d.InputOffset():]
 }
 
-// wait lets the timer fire whenever it is due.
+// wait advances the time by d, and fires the timer whenever it is due.
 func (s *scene) wait(d time.Duration) {
 	end := s.now.Add(d)
 	for !s.armed.IsZero() && !s.armed.After(end) {

@@ -2,7 +2,7 @@ package rounds
 
 import "mcpd/protocol"
 
-// expire does what is due.
+// expire handles the time-outs that are due.
 func (d *Drive) expire() {
 	switch {
 	case d.phase == Over:
@@ -15,7 +15,7 @@ func (d *Drive) expire() {
 	}
 }
 
-// impatient recalls the questions whose time is up.
+// impatient recalls the questions that timed out.
 func (d *Drive) impatient() {
 	for i := 0; d.phase == Asking && i < len(d.questions); i++ {
 		if q := &d.questions[i]; q.open() && !d.now.Before(q.deadline) {
@@ -25,7 +25,8 @@ func (d *Drive) impatient() {
 	}
 }
 
-// arm asks for the timer when it is not set or set too late. One that is set too early fires, finds nothing due, and is set anew.
+// arm sets the timer if it is not set or is set too late. A timer that is set too early fires,
+// finds nothing due, and is set again.
 func (d *Drive) arm() {
 	if d.phase == Over {
 		return

@@ -13,14 +13,14 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// without are the members of params that differ between a request and its retry.
+// without lists the members of params that differ between a request and its retry.
 var without = []string{"_meta", "inputResponses", "requestState"}
 
-// canonical hashes the one form of params: its length, and then the form, which is that of
-// jsontext.Value.Format with jsontext.ReorderRawObjects. Format makes two copies of params, which
-// may be large. Here jsontext reads them where they are, notes are taken of objects whose members
-// are not in order, and the form is written twice: to be measured, and to be hashed. A text that is
-// no JSON stays as it is, and has a hash of its own all the same.
+// canonical hashes the length of the canonical form of params, and then the form itself. The form
+// is that of jsontext.Value.Format with jsontext.ReorderRawObjects. Format would make two copies of
+// params, which may be large. Instead, canonical reads params in place, records the objects whose
+// members are out of order, and writes the form twice: once to measure it and once to hash it. A
+// text that is not JSON is hashed unchanged.
 func canonical(h hash.Hash, params jsontext.Value) {
 	f := form{raw: params}
 	if !f.read() {
@@ -32,7 +32,7 @@ func canonical(h hash.Hash, params jsontext.Value) {
 	length(h, int(size))
 	out := bufio.NewWriterSize(h, 1<<10)
 	f.write(out, 0, len(params))
-	_ = out.Flush() // a hash does not fail
+	_ = out.Flush() // a hash never fails
 }
 
 // counter counts the bytes that are written to it.
@@ -44,26 +44,28 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// form is a JSON text, and what of it the canonical form has in another order.
+// form is a JSON text, with the parts whose order differs in the canonical form.
 type form struct {
 	raw     []byte
 	open    []member         // of the objects that are being read
-	sorted  map[int32]object // those that were not in order, by where they begin
-	members []member         // of these, without those that are left out
+	sorted  map[int32]object // the objects whose members change, by their start
+	members []member         // the members of those objects, without omitted ones
 
-	quoted, plain []byte // the escapes that are being written, and what they stand for
+	quoted, plain []byte // an escape sequence that is being written, and its text
 }
 
-// member is where a member stands: from its name, whose end is name, to the end of its value.
+// member is the position of a member, from its name to the end of its value. The field name is the
+// end of the name.
 type member struct{ from, name, to int32 }
 
-// object is where an object ends, and which of the members are its.
+// object is the end of an object, and the range of its members.
 type object struct{ to, first, last int32 }
 
-// deepest is how deep values may be nested: deeper than what is decoded, and no stack is too small.
+// deepest bounds the nesting of values. It is deeper than the limits for decoding, and safe for any
+// stack.
 const deepest = 1 << 10
 
-// read checks the text and takes notes of its objects. Those see two members of one name, too.
+// read checks the text and records its objects. It also detects duplicate names.
 func (f *form) read() bool {
 	d := jsontext.NewDecoder(bytes.NewBuffer(f.raw), jsontext.AllowDuplicateNames(true))
 	if !f.value(d) {
@@ -95,7 +97,7 @@ func (f *form) value(d *jsontext.Decoder) bool {
 	return err == nil
 }
 
-// object reads an object behind its beginning. Of those in params itself some members are left out.
+// object reads the rest of an object. It omits some members of params itself.
 func (f *form) object(d *jsontext.Decoder) bool {
 	from, base, top, asIs := at(d)-1, len(f.open), d.StackDepth() == 1, true
 	for d.PeekKind() != '}' {
@@ -135,7 +137,7 @@ func (f *form) object(d *jsontext.Decoder) bool {
 
 func at(d *jsontext.Decoder) int32 { return int32(d.InputOffset()) }
 
-// compare orders names by their UTF-16 (RFC 8785 §3.2.3).
+// compare orders names by their UTF-16 code units (RFC 8785 §3.2.3).
 func (f *form) compare(a, b member) int {
 	x, y := f.raw[a.from+1:a.name-1], f.raw[b.from+1:b.name-1]
 	if plain(x) && plain(y) {
@@ -146,12 +148,13 @@ func (f *form) compare(a, b member) int {
 	return slices.Compare(utf16.Encode([]rune(string(s))), utf16.Encode([]rune(string(t))))
 }
 
-// plain reports whether a name stands for itself, and its bytes are in the order of its UTF-16.
+// plain reports whether a name has no escapes, and the order of its bytes equals the order of its
+// UTF-16 code units.
 func plain(name []byte) bool {
 	return !slices.ContainsFunc(name, func(c byte) bool { return c == '\\' || c >= 0xee })
 }
 
-// write writes a part of the text in its form.
+// write writes a part of the text in the canonical form.
 func (f *form) write(w io.Writer, from, to int) {
 	for from < to {
 		switch f.raw[from] {

@@ -8,12 +8,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Digest stands for what a request asks for.
+// Digest is a hash of the content of a request.
 type Digest [sha256.Size]byte
 
-// DigestOf is the digest of a request: its method and its params, without what differs between a request and its retry (_meta,
-// inputResponses and requestState). The order of members, space between tokens and the spelling of strings do not matter. Numbers count
-// as they are written, since rounding them would let two different requests pass for one. Params must be what jsonrpc.Decode accepts.
+// DigestOf returns the digest of a request: its method and its params, without the members that
+// differ between a request and its retry (_meta, inputResponses and requestState). The order of
+// members, the space between tokens and the escapes in strings do not matter. Numbers count as
+// written, because rounding could make two different requests equal. Params must be input that
+// jsonrpc.Decode accepts.
 func DigestOf(method string, params jsontext.Value) (d Digest) {
 	h := sha256.New()
 	field(h, []byte("mcpd request"))
@@ -23,30 +25,33 @@ func DigestOf(method string, params jsontext.Value) (d Digest) {
 	return d
 }
 
-// field writes one part so that no two lists of parts look alike.
+// field writes one part with its length, so that different lists of parts have different hashes.
 func field(h hash.Hash, part []byte) {
 	length(h, len(part))
 	h.Write(part)
 }
 
-// length writes how long a part is.
+// length writes the length of a part.
 func length(h hash.Hash, n int) {
 	var b [8]byte
 	binary.BigEndian.PutUint64(b[:], uint64(n))
 	h.Write(b[:])
 }
 
-// Binding is whom and what a token is good for. None of it is in the token.
+// Binding identifies the principal and the request that a token is valid for. The token itself
+// contains none of it.
 type Binding struct {
 	Tenant, Principal, Upstream string
 	Method                      string
 	Params                      Digest
 }
 
-// authenticated is what the seal covers beside the state: the head of the token and the binding.
+// authenticated returns the additional data of the encryption: a hash of the head of the token and
+// the binding.
 func (b Binding) authenticated(head string) []byte {
 	h := sha256.New()
-	for _, part := range []string{"mcpd requestState", head, b.Tenant, b.Principal, b.Upstream, b.Method} {
+	for _, part := range []string{"mcpd requestState", head, b.Tenant, b.Principal,
+		b.Upstream, b.Method} {
 		field(h, []byte(part))
 	}
 	field(h, b.Params[:])

@@ -17,7 +17,8 @@ import (
 
 var pin = flag.Bool("pin", false, "write the digests of requests that have none yet")
 
-// pinned are requests whose digests tokens of earlier hosts are sealed with, by name.
+// pinned returns requests, by name. Tokens of earlier hosts are bound to the digests of these
+// requests.
 func pinned() map[string]string {
 	nested := func(n int, open, closed string) string {
 		return strings.Repeat(open, n) + "1" + strings.Repeat(closed, n)
@@ -63,10 +64,12 @@ func pinned() map[string]string {
 		"100 objects":        nested(100, `{"b":0, "a":`, "}"),
 		"1024 objects":       nested(1024, `{"b":0, "a":`, "}"),
 		"1025 objects":       nested(1025, `{"b":0, "a":`, "}"),
-		"large text":         `{"name":"t","arguments":{"text":"` + strings.Repeat("lorem ipsum ", 100_000) + `"}}`,
-		"large escapes":      `{"name":"t","arguments":{"text":"` + strings.Repeat(`lorem\/ipsum\u0020\n`, 50_000) + `"}}`,
-		"nothing but them":   `["` + strings.Repeat(`\u0041\ud83d\ude00\/\"`, 10_000) + `"]`,
-		"large list":         `{"list":[` + strings.Repeat(`{"b":1, "a":[ ]}, `, 50_000) + `1],"a":0}`,
+		"large text": `{"name":"t","arguments":{"text":"` +
+			strings.Repeat("lorem ipsum ", 100_000) + `"}}`,
+		"large escapes": `{"name":"t","arguments":{"text":"` +
+			strings.Repeat(`lorem\/ipsum\u0020\n`, 50_000) + `"}}`,
+		"nothing but them": `["` + strings.Repeat(`\u0041\ud83d\ude00\/\"`, 10_000) + `"]`,
+		"large list":       `{"list":[` + strings.Repeat(`{"b":1, "a":[ ]}, `, 50_000) + `1],"a":0}`,
 	}
 	var wide strings.Builder
 	for i := range 10_000 {
@@ -76,8 +79,7 @@ func pinned() map[string]string {
 	return all
 }
 
-// Tokens that earlier hosts made stay valid: the digests are those that were made when they were
-// pinned.
+// Tokens of earlier hosts stay valid: the digests equal those in the file of pinned digests.
 func TestDigestsStayAsTheyWere(t *testing.T) {
 	const path = "testdata/digests.txt"
 	raw, err := os.ReadFile(path)

@@ -13,8 +13,9 @@ import (
 	"mcpd/protocol"
 )
 
-// Key is a secret under a name. The name is in each token that it seals, so it must not tell anything; it has letters, digits and "-".
-// With random nonces one key is good for 2^32 tokens: replace it well before.
+// Key is a secret with a name. Each token contains the name of its key, so the name must not reveal
+// anything. It consists of letters, digits and "-". Nonces are random, so one key is safe for 2^32
+// tokens; replace it well before.
 type Key struct {
 	ID     string
 	Secret [32]byte // AES-256
@@ -23,24 +24,29 @@ type Key struct {
 // maxKeyID bounds the name of a key, in bytes.
 const maxKeyID = 16
 
-// version begins each token; another layout gets another one.
+// version begins each token. A different layout needs a different version.
 const version = "v1."
 
-// Ring is the keys of a host. It is made by NewRing, and safe for concurrent use if its source of randomness is.
+// Ring holds the keys of a host. Create it with NewRing. It is safe for concurrent use if its
+// source of randomness is.
 type Ring struct {
 	random io.Reader
-	head   string // of the tokens that are made
+	head   string // of new tokens
 	first  cipher.AEAD
 	keys   map[string]cipher.AEAD
 }
 
-// NewRing is a ring that seals with the first key and opens with all of them. A key is replaced in two steps: first it is added behind
-// the old one on every host, then put in front; the old one stays until what it sealed has expired.
+// NewRing returns a ring that seals with the first key and opens with all keys. Replace a key in
+// two steps. First add the new key behind the old one on every host. Then put the new key in front,
+// and keep the old one until the tokens that it sealed have expired. NewRing returns an error if
+// there is no key, or if a name is invalid or duplicate.
 func NewRing(random io.Reader, keys ...Key) (*Ring, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("no key to seal with")
 	}
-	r := &Ring{random: random, head: version + keys[0].ID + ".", keys: make(map[string]cipher.AEAD, len(keys))}
+	r := &Ring{
+		random: random, head: version + keys[0].ID + ".", keys: make(map[string]cipher.AEAD, len(keys)),
+	}
 	for _, k := range keys {
 		if !validID(k.ID) {
 			return nil, fmt.Errorf("key id %.32q is not of 1 to %d letters, digits and -", k.ID, maxKeyID)
@@ -71,8 +77,8 @@ func validID(id string) bool {
 	return id != "" && len(id) <= maxKeyID
 }
 
-// Seal makes the token of a state that is good for b alone. It fails when the state is larger than the bounds, or randomness is not to
-// be had.
+// Seal returns the token of a state that is valid only for b. It returns an error if the state
+// exceeds the bounds or the source of randomness fails.
 func (r *Ring) Seal(b Binding, s State) (string, error) {
 	plain, err := s.encode()
 	if err != nil {
@@ -86,8 +92,10 @@ func (r *Ring) Seal(b Binding, s State) (string, error) {
 	return r.head + base64.RawURLEncoding.EncodeToString(sealed), nil
 }
 
-// Open is the state of a token that a client with that binding sent. A token that was changed, made by others, sealed with a key that is
-// gone, bound to something else or expired gives protocol.StateInvalid (-32602), which does not say what of these it was.
+// Open returns the state of a token that a client with binding b sent. The error for an invalid
+// token is always protocol.StateInvalid (-32602). A token is invalid if it was changed, forged,
+// sealed with an unknown key, bound to another client or request, or expired. The error does not
+// reveal the reason.
 func (r *Ring) Open(now time.Time, b Binding, token string) (State, error) {
 	head, aead, sealed := r.split(token)
 	n := aead.NonceSize()
@@ -105,7 +113,8 @@ func (r *Ring) Open(now time.Time, b Binding, token string) (State, error) {
 	return s, nil
 }
 
-// split takes a token apart. What has not the form of one is given the first key and nothing to open.
+// split separates the parts of a token. For a malformed token it returns the first key and an empty
+// ciphertext.
 func (r *Ring) split(token string) (head string, aead cipher.AEAD, sealed []byte) {
 	dot := strings.LastIndexByte(token, '.')
 	if len(token) > MaxToken || !strings.HasPrefix(token, version) || dot < len(version) {
@@ -113,7 +122,8 @@ func (r *Ring) split(token string) (head string, aead cipher.AEAD, sealed []byte
 	}
 	aead, ok := r.keys[token[len(version):dot]]
 	text := token[dot+1:]
-	if !ok || strings.ContainsAny(text, "\r\n") { // line breaks are skipped by the decoder, and would make two tokens of one
+	// The decoder skips line breaks, so with them one token would have two spellings.
+	if !ok || strings.ContainsAny(text, "\r\n") {
 		return r.head, r.first, nil
 	}
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(text)

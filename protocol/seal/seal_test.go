@@ -57,14 +57,18 @@ func binding() seal.Binding {
 }
 
 func held() seal.State {
-	return seal.State{Kind: seal.Held, Instance: "host-1", Handle: [16]byte{1, 2, 3}, Round: 2, Expiry: now.Add(time.Minute)}
+	return seal.State{
+		Kind: seal.Held, Instance: "host-1", Handle: [16]byte{1, 2, 3}, Round: 2,
+		Expiry: now.Add(time.Minute),
+	}
 }
 
-// refused expects the refusal that all bad tokens get.
+// refused checks for the error that all invalid tokens get.
 func refused(t testing.TB, what string, r *seal.Ring, at time.Time, b seal.Binding, token string) {
 	t.Helper()
 	s, err := r.Open(at, b, token)
-	if !reflect.DeepEqual(err, error(protocol.StateInvalid("requestState"))) || !reflect.DeepEqual(s, seal.State{}) {
+	if !reflect.DeepEqual(err, error(protocol.StateInvalid("requestState"))) ||
+		!reflect.DeepEqual(s, seal.State{}) {
 		t.Fatalf("%s: got %+v, %v", what, s, err)
 	}
 }
@@ -140,7 +144,7 @@ func TestTokenExpires(t *testing.T) {
 	refused(t, "at its expiry", r, s.Expiry, binding(), token)
 }
 
-// What the conformance suite and others try.
+// Forgeries, including those of the conformance suite.
 func TestForgedTokensAreRefused(t *testing.T) {
 	r := ring(t, key("k7", 1), key("k6", 2))
 	token := mustSeal(t, r, binding(), held())
@@ -170,7 +174,7 @@ func TestForgedTokensAreRefused(t *testing.T) {
 	}
 }
 
-// Any flip of a bit is refused.
+// A token with any single bit changed is refused.
 func TestEveryBitCounts(t *testing.T) {
 	r := ring(t, key("k7", 1), key("k6", 2), key("j7", 3))
 	token := mustSeal(t, r, binding(), held())
@@ -181,7 +185,8 @@ func TestEveryBitCounts(t *testing.T) {
 			refused(t, fmt.Sprintf("bit %d of byte %d", bit, i), r, now, binding(), string(forged))
 		}
 	}
-	// The last character has bits that no byte needs: there is still only one that is right.
+	// The last character has bits that belong to no byte. Only one spelling of the last character is
+	// accepted.
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	for i := range alphabet {
 		if forged := token[:len(token)-1] + alphabet[i:i+1]; forged != token {
@@ -190,7 +195,7 @@ func TestEveryBitCounts(t *testing.T) {
 	}
 }
 
-// FuzzOpen gives a ring anything but its own token, which is refused with the one error.
+// FuzzOpen opens arbitrary tokens except the ring's own. All are refused with the same error.
 func FuzzOpen(f *testing.F) {
 	r := ring(f, key("k7", 1), key("k6", 2))
 	token := mustSeal(f, r, binding(), held())
@@ -203,7 +208,8 @@ func FuzzOpen(f *testing.F) {
 		if 0 <= at && at < len(forged) {
 			forged[at] ^= flip
 		}
-		if string(forged) != token && !strings.HasPrefix(text, "v1.k7.") { // seeds of other runs hold tokens of other rings
+		// Seeds of other runs may contain tokens of other rings.
+		if string(forged) != token && !strings.HasPrefix(text, "v1.k7.") {
 			refused(t, "forged", r, now, binding(), string(forged))
 		}
 		again := []byte(token)
@@ -257,7 +263,8 @@ func TestSealRefuses(t *testing.T) {
 		}
 	}
 	largest := held()
-	largest.Upstream, largest.Instance = make([]byte, seal.MaxUpstream), strings.Repeat("i", seal.MaxInstance)
+	largest.Upstream, largest.Instance = make([]byte, seal.MaxUpstream), strings.Repeat("i",
+		seal.MaxInstance)
 	token := mustSeal(t, r, binding(), largest)
 	if _, err := r.Open(now, binding(), token); err != nil || len(token) > seal.MaxToken {
 		t.Errorf("the largest of %d bytes: %v", len(token), err)
@@ -310,16 +317,20 @@ func TestDigestOf(t *testing.T) {
 	}
 }
 
-// formed are texts of which each has something that its canonical form says otherwise.
+// formed lists texts that differ from their canonical form, each in another way.
 var formed = []string{
-	``, `{}`, `{"broken`, `{"a":1,"a":2}`, " { \"b\" : [ 1 , 2 ] , \"a\" : \"\\u00e4\\/\" } ", `{"name":"t","_meta":{},"arguments":{"z":{"y":1,"x":[{"b":1,"a":2}]},"a":null}}`,
-	`{"requestState":"s","inputResponses":{"a":1},"\ud83d\ude00":1,"\uffee":2}`, "{\"a\":\"\xff\"}", `{"a":"\ud800"}`, `[1,2]`, `{"a":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`,
+	``, `{}`, `{"broken`, `{"a":1,"a":2}`, " { \"b\" : [ 1 , 2 ] , \"a\" : \"\\u00e4\\/\" } ",
+	`{"name":"t","_meta":{},"arguments":{"z":{"y":1,"x":[{"b":1,"a":2}]},"a":null}}`,
+	`{"requestState":"s","inputResponses":{"a":1},"\ud83d\ude00":1,"\uffee":2}`, "{\"a\":\"\xff\"}",
+	`{"a":"\ud800"}`, `[1,2]`, `{"a":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`,
 	`{"b":{"y":1,"x":{"b":[{"d":1,"c":2},{"c":1,"d":2}],"a":1}},"a":1,"_meta":{"b":1,"a":2}}`,
-	`{"\u0061":1,"b":2,"\u00e9":3,"\"":4,"\\":5,"z\n":6}`, "{\"\u20ac\":1,\"\U0001f600\":2,\"\ufb33\":3,\"\u00f6\":4}",
-	`{"a":"\u001f\u0008\u000c\u007f\u2028\u0022\u005c\u002f\/"}`, `{"a":{"x":1,"\u0078":2}}`, `"x"`, `{"a":1e400,"b":-0.0}`, `{"a":[ ],"b":{ }}`,
+	`{"\u0061":1,"b":2,"\u00e9":3,"\"":4,"\\":5,"z\n":6}`,
+	"{\"\u20ac\":1,\"\U0001f600\":2,\"\ufb33\":3,\"\u00f6\":4}",
+	`{"a":"\u001f\u0008\u000c\u007f\u2028\u0022\u005c\u002f\/"}`, `{"a":{"x":1,"\u0078":2}}`, `"x"`,
+	`{"a":1e400,"b":-0.0}`, `{"a":[ ],"b":{ }}`,
 }
 
-// reference is the digest by way of a copy in its canonical form.
+// reference computes the digest through a copy in canonical form.
 func reference(method string, params jsontext.Value) (d seal.Digest) {
 	canonical := splice.Without(params, "_meta", "inputResponses", "requestState").Clone()
 	_ = canonical.Format(jsontext.ReorderRawObjects(true))
@@ -333,23 +344,28 @@ func reference(method string, params jsontext.Value) (d seal.Digest) {
 	return d
 }
 
-// The digest is that of the canonical form, whoever makes that: tokens outlive the host that made
-// them.
+// The digest is that of the canonical form, independent of the code that computes it: tokens
+// outlive the host process that sealed them.
 func TestDigestIsOfTheCanonicalForm(t *testing.T) {
 	for _, params := range formed {
-		if got, want := seal.DigestOf("tools/call", jsontext.Value(params)), reference("tools/call", jsontext.Value(params)); got != want {
+		if got, want := seal.DigestOf("tools/call", jsontext.Value(params)), reference("tools/call",
+			jsontext.Value(params)); got != want {
 			t.Errorf("%q: differs", params)
 		}
 	}
 }
 
-// A large request is not copied for it, also where all of it has to be said otherwise.
+// The digest makes no copy of a large request, even if all of it differs from the canonical form.
 func TestDigestCopiesNothing(t *testing.T) {
 	for name, params := range map[string]jsontext.Value{
-		"text":     jsontext.Value(`{"name":"t","_meta":{},"arguments":{"text":"` + strings.Repeat("lorem ipsum ", 250_000) + `"}}`),
-		"escapes":  jsontext.Value(`{"name":"t","_meta":{},"arguments":{"text":"` + strings.Repeat(`lorem\/ipsum\u0020`, 150_000) + `"}}`),
-		"list":     jsontext.Value(`{"name":"t","_meta":{},"arguments":{"list":[` + strings.Repeat(`1, `, 1_000_000) + `1]}}`),
-		"in order": jsontext.Value(`{"name":"t","_meta":{},"arguments":{"list":[` + strings.Repeat(`{"a":1,"b":2}, `, 200_000) + `1]}}`),
+		"text": jsontext.Value(`{"name":"t","_meta":{},"arguments":{"text":"` +
+			strings.Repeat("lorem ipsum ", 250_000) + `"}}`),
+		"escapes": jsontext.Value(`{"name":"t","_meta":{},"arguments":{"text":"` +
+			strings.Repeat(`lorem\/ipsum\u0020`, 150_000) + `"}}`),
+		"list": jsontext.Value(`{"name":"t","_meta":{},"arguments":{"list":[` +
+			strings.Repeat(`1, `, 1_000_000) + `1]}}`),
+		"in order": jsontext.Value(`{"name":"t","_meta":{},"arguments":{"list":[` +
+			strings.Repeat(`{"a":1,"b":2}, `, 200_000) + `1]}}`),
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -361,17 +377,18 @@ func TestDigestCopiesNothing(t *testing.T) {
 	}
 }
 
-// FuzzDigest compares the form that is hashed with that of jsontext, for all that is JSON.
+// FuzzDigest compares the hashed form with that of jsontext, for all valid JSON.
 func FuzzDigest(f *testing.F) {
 	for _, params := range formed {
 		f.Add(params)
 	}
 	f.Fuzz(func(t *testing.T, params string) {
 		if !jsontext.Value(params).IsValid() {
-			seal.DigestOf("m", jsontext.Value(params)) // does not panic
+			seal.DigestOf("m", jsontext.Value(params)) // must not panic
 			return
 		}
-		if got, want := seal.DigestOf("m", jsontext.Value(params)), reference("m", jsontext.Value(params)); got != want {
+		if got, want := seal.DigestOf("m", jsontext.Value(params)), reference("m",
+			jsontext.Value(params)); got != want {
 			t.Errorf("%q: differs", params)
 		}
 	})
@@ -398,9 +415,11 @@ func BenchmarkOpen(b *testing.B) {
 
 func BenchmarkDigestOf(b *testing.B) {
 	for name, params := range map[string]string{
-		"small":   `{"name":"files__read","arguments":{"path":"/srv/acme/README.md","head":100},"_meta":{"progressToken":1}}`,
-		"1MiB":    `{"name":"files__write","arguments":{"text":"` + strings.Repeat("lorem ipsum ", 87_000) + `"}}`,
-		"hostile": `{"a":` + strings.Repeat(`{"b":`, 60) + `[` + strings.Repeat("0,", 500_000) + `0]` + strings.Repeat(`,"a":0}`, 60) + `}`,
+		"small": `{"name":"files__read","arguments":{"path":"/srv/acme/README.md","head":100},"_meta":{"progressToken":1}}`,
+		"1MiB": `{"name":"files__write","arguments":{"text":"` +
+			strings.Repeat("lorem ipsum ", 87_000) + `"}}`,
+		"hostile": `{"a":` + strings.Repeat(`{"b":`, 60) + `[` + strings.Repeat("0,", 500_000) + `0]` +
+			strings.Repeat(`,"a":0}`, 60) + `}`,
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(params)))
@@ -413,13 +432,16 @@ func BenchmarkDigestOf(b *testing.B) {
 }
 
 func ExampleRing() {
-	ring, err := seal.NewRing(rand.Reader, seal.Key{ID: "k7"}) // with a secret, of course
+	ring, err := seal.NewRing(rand.Reader, seal.Key{ID: "k7"}) // in production, with a secret
 	if err != nil {
 		panic(err)
 	}
 	asked := time.Now()
 	params := jsontext.Value(`{"name":"deploy","arguments":{"to":"prod"}}`)
-	ann := seal.Binding{Tenant: "acme", Principal: "ann", Upstream: "ops", Method: "tools/call", Params: seal.DigestOf("tools/call", params)}
+	ann := seal.Binding{
+		Tenant: "acme", Principal: "ann", Upstream: "ops", Method: "tools/call",
+		Params: seal.DigestOf("tools/call", params),
+	}
 	token, err := ring.Seal(ann, seal.State{Kind: seal.Held, Round: 1, Expiry: asked.Add(time.Minute)})
 	if err != nil {
 		panic(err)

@@ -7,8 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// text writes the string that begins there with as few escapes as there can be, and returns its
-// end.
+// text writes the string that begins there with the fewest possible escapes, and returns its end.
 func (f *form) text(w io.Writer, from int) (end int) {
 	for at := from + 1; ; {
 		at += bytes.IndexAny(f.raw[at:], `"\`)
@@ -16,7 +15,7 @@ func (f *form) text(w io.Writer, from int) (end int) {
 		case f.raw[at] == '"':
 			_, _ = w.Write(f.raw[from : at+1])
 			return at + 1
-		case f.raw[at+1] != 'u' && f.raw[at+1] != '/': // there is no shorter way to say it
+		case f.raw[at+1] != 'u' && f.raw[at+1] != '/': // there is no shorter form
 			at += 2
 		default:
 			_, _ = w.Write(f.raw[from:at])
@@ -26,21 +25,22 @@ func (f *form) text(w io.Writer, from int) (end int) {
 	}
 }
 
-// escapes writes the escapes that begin there, as many as follow each other, and returns how long
-// they are in the text.
+// escapes writes the consecutive escapes that begin there, and returns their length in the text.
 func (f *form) escapes(w io.Writer, at int) (n int) {
-	const enough = 1 << 10 // a copy of them all would be one of a large request
+	// All of them at once could be as long as a large request.
+	const enough = 1 << 10
 	for n < enough && f.raw[at+n] == '\\' {
 		n += escape(f.raw[at+n:])
 	}
 	f.quoted = append(append(append(f.quoted[:0], '"'), f.raw[at:at+n]...), '"')
-	f.plain, _ = jsontext.AppendUnquote(f.plain[:0], f.quoted) // read has checked it
+	f.plain, _ = jsontext.AppendUnquote(f.plain[:0], f.quoted) // read has validated the text
 	f.quoted, _ = jsontext.AppendQuote(f.quoted[:0], f.plain)
 	_, _ = w.Write(f.quoted[1 : len(f.quoted)-1])
 	return n
 }
 
-// escape is how long the escape is that p begins with. A character of two surrogates is one.
+// escape returns the length of the escape at the beginning of p. A pair of surrogates counts as one
+// escape.
 func escape(p []byte) int {
 	switch {
 	case p[1] != 'u':

@@ -8,29 +8,42 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Kind says what a token is for.
+// Kind is the purpose of a token.
 type Kind uint8
 
-// The kinds. Their numbers are in tokens, so they are never given another meaning.
+// The kinds. Tokens contain the numbers, so a number never changes its meaning.
 const (
-	Wrap Kind = 1 // a modern server's own state: the retry goes to the server with it
-	Held Kind = 2 // a call to a legacy server that waits for the answer
-	Task Kind = 3 // a task of a modern server: what is asked about it goes to that server
-	Kept Kind = 4 // a task that a host keeps
-	Anew Kind = 5 // a call that ended because its user must visit a page: the retry is the call made anew
+	// Wrap holds a modern server's own state, which goes to the server with the retry.
+	Wrap Kind = 1
+	// Held names a held call of a legacy server, which waits for the answers.
+	Held Kind = 2
+	// Task names a task of a modern server. Requests about the task go to that server.
+	Task Kind = 3
+	// Kept names a task that the host itself runs.
+	Kept Kind = 4
+	// Anew marks a call that ended because its user must visit a page. The retry is a new call.
+	Anew Kind = 5
 )
 
-// State is what a token holds.
+// State is the content of a token.
 type State struct {
-	Kind     Kind
-	Upstream jsontext.Value // Wrap: the server's state; Task: its id there; Kept: its name; a JSON string verbatim, empty for none
-	Instance string         // Held: the host that keeps it; Task: the server
-	Handle   [16]byte       // Held, Kept: the call or task there
-	Round    uint32         // Held: which questions it answers; Kept: how its client speaks of tasks; Anew: how often the call was made
-	Expiry   time.Time      // to the millisecond; from then on the token is no good
+	Kind Kind
+	// Upstream is a JSON string, verbatim; empty for none. Wrap: the server's state. Task: the id of
+	// the task at its server. Kept: the name of the server.
+	Upstream jsontext.Value
+	// Instance is, for Held, the host that holds the call, and for Task the server.
+	Instance string
+	// Handle identifies, for Held and Kept, the call or task at its host.
+	Handle [16]byte
+	// Round is, for Held, the number of the questions to answer. Kept: the form in which the client
+	// speaks of tasks. Anew: the number of calls so far.
+	Round uint32
+	// Expiry is the time from which the token is invalid, with a precision of milliseconds.
+	Expiry time.Time
 }
 
-// The layout: kind, expiry, round, handle, instance, upstream, the last two with their lengths.
+// The layout is kind, expiry, round, handle, instance, upstream. The last two are preceded by their
+// lengths.
 const fixed = 1 + 8 + 4 + 16
 
 func (s State) encode() ([]byte, error) {
@@ -38,9 +51,11 @@ func (s State) encode() ([]byte, error) {
 	case s.Kind < Wrap || s.Kind > Anew:
 		return nil, fmt.Errorf("state of kind %d", s.Kind)
 	case len(s.Upstream) > MaxUpstream:
-		return nil, fmt.Errorf("the server's state has %d bytes, more than %d", len(s.Upstream), MaxUpstream)
+		return nil, fmt.Errorf("the server's state has %d bytes, more than %d", len(s.Upstream),
+			MaxUpstream)
 	case len(s.Instance) > MaxInstance:
-		return nil, fmt.Errorf("the instance's name has %d bytes, more than %d", len(s.Instance), MaxInstance)
+		return nil, fmt.Errorf("the instance's name has %d bytes, more than %d", len(s.Instance),
+			MaxInstance)
 	}
 	out := make([]byte, 0, fixed+2*binary.MaxVarintLen32+len(s.Instance)+len(s.Upstream))
 	out = append(out, byte(s.Kind))
@@ -53,7 +68,8 @@ func (s State) encode() ([]byte, error) {
 	return append(out, s.Upstream...), nil
 }
 
-// decode reads what encode made. That something else was sealed with one of our keys is not expected, but no reason to crash.
+// decode reads the output of encode. It returns false for any other input, which would have to be
+// sealed with one of the host's keys.
 func decode(in []byte) (s State, ok bool) {
 	if len(in) < fixed {
 		return State{}, false
@@ -77,7 +93,7 @@ func decode(in []byte) (s State, ok bool) {
 	return s, true
 }
 
-// cut takes a part with its length off the front.
+// cut splits a part, which is preceded by its length, off the front.
 func cut(in []byte) (part, rest []byte, ok bool) {
 	n, size := binary.Uvarint(in)
 	if size <= 0 || n > uint64(len(in)-size) {

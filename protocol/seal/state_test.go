@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// What is no layout of ours is no state, though it was sealed with our key.
+// A text with another layout is not a state, even if it was sealed with the host's key.
 func FuzzDecode(f *testing.F) {
-	whole, err := State{Kind: Wrap, Upstream: []byte(`"s"`), Instance: "i", Expiry: time.UnixMilli(1)}.encode()
+	whole, err := State{Kind: Wrap, Upstream: []byte(`"s"`), Instance: "i",
+		Expiry: time.UnixMilli(1)}.encode()
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -26,7 +27,8 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		again, err := s.encode()
-		if second, ok := decode(again); err != nil || !ok || second.Round != s.Round || !second.Expiry.Equal(s.Expiry) || !bytes.Equal(second.Upstream, s.Upstream) {
+		if second, ok := decode(again); err != nil || !ok || second.Round != s.Round ||
+			!second.Expiry.Equal(s.Expiry) || !bytes.Equal(second.Upstream, s.Upstream) {
 			t.Fatalf("%x: got %+v, then %+v, %v", in, s, second, err)
 		}
 	})

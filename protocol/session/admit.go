@@ -7,11 +7,12 @@ import (
 	"mcpd/protocol"
 )
 
-// Admit decides on a message that came from the peer, by the phase alone. A refusal is a *protocol.Error and changes nothing. The effects
-// are those of a phase that the message itself ends.
+// Admit decides whether the current phase admits a message from the peer. A refusal is a
+// *protocol.Error and changes nothing. If the message ends the phase, Admit returns the effects of
+// that change.
 //
-// An admitted initialize does not change the phase: its owner negotiates and steps with Greet when that succeeded, so that a failed
-// handshake can be tried again (S0-58).
+// An admitted initialize does not change the phase. The owner first negotiates, and calls Step with
+// Greet if the negotiation succeeds. A failed handshake can therefore be repeated.
 func (l *Lifecycle) Admit(now time.Time, method string) ([]Effect, error) {
 	if l.side == protocol.Client {
 		return nil, l.admitFromServer(now, method)
@@ -58,8 +59,9 @@ func (l *Lifecycle) admitFromClient(now time.Time, method string) ([]Effect, err
 	return nil, nil
 }
 
-// admitFromServer is the view of a client: before its handshake is over a server should send nothing but ping and log messages
-// (2025-11-25 §basic/lifecycle), so its requests are refused and its notifications are let through.
+// admitFromServer decides for a client. Before the end of the handshake a server should send only
+// ping and log messages (2025-11-25 §basic/lifecycle). Other requests are refused; all
+// notifications are admitted.
 func (l *Lifecycle) admitFromServer(now time.Time, method string) error {
 	switch l.phase {
 	case Initialized:

@@ -1,6 +1,7 @@
-// Package session is the lifecycle of one legacy connection, 2024-11-05 to 2025-11-25 §basic/lifecycle, as two tables of phases: one for
-// each side. Which phase admits which message, what ends the handshake, and when it has taken too long is decided here.
+// Package session implements the lifecycle of one legacy connection (2024-11-05 to 2025-11-25
+// §basic/lifecycle). It is a table of phases for each side. The package decides which phase admits
+// which message, what ends the handshake, and when the handshake times out.
 //
-// It knows no clock, no transport and no peer: it is told the time and what happened, and returns what to do. Modern requests stand
-// alone and have no lifecycle.
+// The package knows no clock, transport or peer. Its caller tells it the time and the events, and
+// carries out the effects that it returns. Modern requests are stateless and have no lifecycle.
 package session

@@ -7,23 +7,23 @@ import (
 	"mcpd/protocol"
 )
 
-// ErrInitializationTimeout is why a connection closes whose handshake took too long (S4-49).
+// ErrInitializationTimeout is the reason of Close for a connection whose handshake timed out.
 var ErrInitializationTimeout = errors.New("initialization_timeout")
 
-// Do is what the owner of a connection is to do.
+// Do is the kind of an Effect.
 type Do uint8
 
-// What is to be done.
+// The kinds of effects.
 const (
-	Entered  Do = iota + 1 // nothing: Transition tells what happened, for events and metrics
-	Arm                    // set the one timer to At, and Step with Expire when it fires
-	Disarm                 // stop it
+	Entered  Do = iota + 1 // no action: Transition describes the change, for events and metrics
+	Arm                    // set the only timer to At, and call Step with Expire when it fires
+	Disarm                 // stop the timer
 	Announce               // send notifications/initialized
-	Drain                  // finish what is in flight, refuse the rest
-	Close                  // close the connection; Reason says why, nil for a normal end
+	Drain                  // finish the requests in flight, refuse new ones
+	Close                  // close the connection; Reason is nil for a normal end
 )
 
-// Effect is one thing to do.
+// Effect is one action for the owner of a connection.
 type Effect struct {
 	Do         Do
 	At         time.Time
@@ -37,19 +37,20 @@ type Transition struct {
 	At       time.Time
 }
 
-// Options of a lifecycle.
+// Options are the settings of a lifecycle.
 type Options struct {
-	// Timeout bounds the handshake; 0 for protocol.InitializeTimeout.
+	// Timeout bounds the handshake. 0 stands for protocol.InitializeTimeout, 30 seconds.
 	Timeout time.Duration
-	// Unordered says that the transport may deliver a request before the notification that was sent first, as HTTP does. Such a request
-	// counts as the notification.
+	// Unordered says that the transport, like HTTP, may deliver a request before an earlier
+	// notification. Such a request then counts as notifications/initialized.
 	Unordered bool
 }
 
-// maxHistory is the number of phases of the longest life; the tables have no cycle, so no life is longer.
+// maxHistory is the number of phases of the longest life. The tables have no cycles.
 const maxHistory = 5
 
-// Lifecycle is the state of one connection. It is made by NewClient or NewServer.
+// Lifecycle is the state of one connection. Create it with NewClient or NewServer. It is not safe
+// for concurrent use.
 type Lifecycle struct {
 	side      protocol.Side
 	phase     Phase
@@ -62,16 +63,18 @@ type Lifecycle struct {
 	callbacks map[Phase][]func(Transition)
 }
 
-// entry is one line of the history, small because there is one array of them for every connection.
+// entry is one entry of the history. It is small, because every connection has an array of them.
 type entry struct {
 	phase Phase
 	at    int64 // Unix nanoseconds
 }
 
-// NewClient begins the life of a connection to a server. Its timer starts with Start.
+// NewClient returns the lifecycle of a connection to a server. Its deadline starts with the event
+// Start.
 func NewClient(now time.Time, o Options) *Lifecycle { return begin(protocol.Client, now, o) }
 
-// NewServer begins the life of a connection from a client. The handshake has until Deadline: the owner arms its timer at once (S4-48).
+// NewServer returns the lifecycle of a connection from a client. The owner must set its timer to
+// Deadline at once.
 func NewServer(now time.Time, o Options) *Lifecycle {
 	l := begin(protocol.Server, now, o)
 	l.deadline = now.Add(l.timeout)
@@ -87,23 +90,24 @@ func begin(side protocol.Side, now time.Time, o Options) *Lifecycle {
 	return l
 }
 
-// Phase is where the connection is.
+// Phase is the current phase.
 func (l *Lifecycle) Phase() Phase { return l.phase }
 
-// Deadline is when the handshake must be over; zero when it is, or has not begun.
+// Deadline is the end of the time for the handshake. It is zero before and after the handshake.
 func (l *Lifecycle) Deadline() time.Time { return l.deadline }
 
-// Extend moves the end of the handshake by what it has waited for others than the peer. It changes nothing when the handshake is over.
+// Extend moves the deadline of the handshake by a time that the handshake waited for others than
+// the peer. It has no effect after the handshake.
 func (l *Lifecycle) Extend(by time.Duration) {
 	if !l.deadline.IsZero() {
 		l.deadline = l.deadline.Add(by)
 	}
 }
 
-// LastActivity is when the connection last changed its phase or admitted a message (S4-40).
+// LastActivity is the time of the last change of phase or admitted message.
 func (l *Lifecycle) LastActivity() time.Time { return l.active }
 
-// History lists the phases, the latest first, with the time each was entered (S4-37, S4-46).
+// History lists the changes of phase with their times, the latest first.
 func (l *Lifecycle) History() []Transition {
 	list := make([]Transition, 0, l.entries)
 	for i := int(l.entries) - 1; i >= 0; i-- {
@@ -116,7 +120,7 @@ func (l *Lifecycle) History() []Transition {
 	return list
 }
 
-// Entered is when the connection entered the phase, and whether it did.
+// Entered returns the time at which the connection entered the phase, and whether it did.
 func (l *Lifecycle) Entered(p Phase) (time.Time, bool) {
 	for _, e := range l.history[:l.entries] {
 		if e.phase == p {
@@ -126,7 +130,8 @@ func (l *Lifecycle) Entered(p Phase) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// OnPhase registers a callback that runs within the transition to that phase, after the state has changed (S4-38).
+// OnPhase registers a callback for the transition to that phase. The callback runs after the state
+// has changed.
 func (l *Lifecycle) OnPhase(p Phase, callback func(Transition)) {
 	if l.callbacks == nil {
 		l.callbacks = make(map[Phase][]func(Transition))
@@ -134,8 +139,9 @@ func (l *Lifecycle) OnPhase(p Phase, callback func(Transition)) {
 	l.callbacks[p] = append(l.callbacks[p], callback)
 }
 
-// TransitionPhase goes to a phase: it validates first, and on success sets the phase, adds to the history, notes the activity and runs the
-// callbacks. On failure nothing changes (S4-42).
+// TransitionPhase changes the phase without an event. It validates the transition, sets the phase,
+// extends the history, records the activity and runs the callbacks. An invalid transition yields a
+// *TransitionError and changes nothing.
 func (l *Lifecycle) TransitionPhase(now time.Time, to Phase) error {
 	if err := ValidatePhaseTransition(l.side, l.phase, to); err != nil {
 		return err
@@ -164,8 +170,8 @@ func (l *Lifecycle) enter(now time.Time, p Phase) {
 	l.entries++
 }
 
-// Step takes an event and returns what to do, in order. An event that does not belong in the phase is an *EventError and
-// changes nothing, except Expire, which is then late and ignored (S4-49).
+// Step takes an event and returns its effects, in order. An event that the phase does not allow
+// yields an *EventError and changes nothing. A late Expire is ignored.
 func (l *Lifecycle) Step(now time.Time, on Event) ([]Effect, error) {
 	for _, r := range lifecycles[l.side] {
 		if r.from != l.phase || r.on != on {
@@ -199,7 +205,7 @@ func (l *Lifecycle) effect(do Do, on Event) Effect {
 	return e
 }
 
-// EventError refuses an event that does not belong in the phase.
+// EventError is the error of an event that the phase does not allow.
 type EventError struct {
 	Phase Phase
 	Event Event

@@ -8,28 +8,30 @@ import (
 	"mcpd/protocol"
 )
 
-// Phase is where in its life a connection is.
+// Phase is a phase in the life of a connection.
 type Phase uint8
 
-// The phases of both sides, by the names of the design they come from.
+// The phases of both sides.
 const (
-	// Of a client (S4-34).
-	PreInitialization Phase = iota + 1 // nothing was sent
+	// Phases of a client.
+	PreInitialization Phase = iota + 1 // no message was sent
 	Initializing                       // initialize was sent
-	Initialized                        // client: the answer came, the notification was sent; server: the answer was sent
-	Failed                             // initialization failed
-	Closed                             // both sides: the connection is over
+	// Client: the result arrived and the notification was sent. Server: the result was sent.
+	Initialized
+	Failed // initialization failed
+	Closed // both sides: the connection is over
 
-	// Of a server (S4-43), with Initialized and Closed.
-	Initialization // waits for initialize
-	Ready          // notifications/initialized came
-	ShuttingDown   // takes no new requests
+	// Phases of a server, which also has Initialized and Closed.
+	Initialization // the server waits for initialize
+	Ready          // notifications/initialized arrived
+	ShuttingDown   // the server accepts no new requests
 
 	phaseCount = int(iota) + 1
 )
 
 var phaseNames = [phaseCount]string{
-	"", "pre_initialization", "initializing", "initialized", "error", "closed", "initialization", "ready", "shutting_down",
+	"", "pre_initialization", "initializing", "initialized", "error", "closed", "initialization",
+	"ready", "shutting_down",
 }
 
 // String is the phase in snake case.
@@ -40,18 +42,18 @@ func (p Phase) String() string {
 	return fmt.Sprintf("phase(%d)", uint8(p))
 }
 
-// Event is what happens to a connection.
+// Event is something that happens to a connection.
 type Event uint8
 
 // The events.
 const (
 	Start     Event = iota + 1 // client: initialize was sent
-	Answer                     // client: its result came and is acceptable
-	Refuse                     // client: an error came, or a revision it does not speak
-	Greet                      // server: initialize came and was answered with a result
-	Confirm                    // server: notifications/initialized came
-	Overtake                   // server: a request came first, over a transport that does not keep order
-	Shutdown                   // server: no new requests from now on
+	Answer                     // client: the result arrived and is acceptable
+	Refuse                     // client: an error or an unsupported revision arrived
+	Greet                      // server: initialize was answered with a result
+	Confirm                    // server: notifications/initialized arrived
+	Overtake                   // server: a request arrived before the notification, out of order
+	Shutdown                   // server: accept no new requests from now on
 	Expire                     // the deadline of the handshake passed
 	Stop                       // the connection is over
 	eventEnds = int(iota) + 1
@@ -69,7 +71,7 @@ func (e Event) String() string {
 	return fmt.Sprintf("event(%d)", uint8(e))
 }
 
-// row says that an event in one phase leads to another and what is to be done then.
+// row is one transition: an event in one phase leads to another phase, with these effects.
 type row struct {
 	from Phase
 	on   Event
@@ -77,7 +79,8 @@ type row struct {
 	do   []Do
 }
 
-// The two lifecycles. An event without a row for the phase is ignored if it is Expire (S4-49), and an error otherwise.
+// lifecycles holds the transitions of both sides. An event without a row is ignored if it is
+// Expire, and an error otherwise.
 var lifecycles = map[protocol.Side][]row{
 	protocol.Client: {
 		{PreInitialization, Start, Initializing, []Do{Arm}},
@@ -111,13 +114,13 @@ func phases(side protocol.Side) []Phase {
 	return []Phase{Initialization, Initialized, Ready, ShuttingDown, Closed}
 }
 
-// TransitionError refuses a transition: to a phase that does not follow, or from one that the side does not have.
+// TransitionError is the error of an invalid transition.
 type TransitionError struct {
 	From, To Phase
-	Unknown  bool // From is no phase of that side
+	Unknown  bool // From is not a phase of that side
 }
 
-// Error says which transition was refused and why, in the words of S4-41.
+// Error names the transition and the reason for the refusal.
 func (e *TransitionError) Error() string {
 	if e.Unknown {
 		return fmt.Sprintf("unknown_phase %v", e.From)
@@ -125,18 +128,21 @@ func (e *TransitionError) Error() string {
 	return fmt.Sprintf("invalid_transition from %v to %v", e.From, e.To)
 }
 
-// ValidatePhaseTransition reports why a side may not go from one phase to the other, as a *TransitionError (S4-41).
+// ValidatePhaseTransition returns a *TransitionError if a side may not go from one phase to the
+// other, and nil otherwise.
 func ValidatePhaseTransition(side protocol.Side, from, to Phase) error {
 	if !slices.Contains(phases(side), from) {
 		return &TransitionError{From: from, To: to, Unknown: true}
 	}
-	if !slices.ContainsFunc(lifecycles[side], func(r row) bool { return r.from == from && r.to == to }) {
+	if !slices.ContainsFunc(lifecycles[side], func(r row) bool {
+		return r.from == from && r.to == to
+	}) {
 		return &TransitionError{From: from, To: to}
 	}
 	return nil
 }
 
-// Mermaid draws the lifecycle of a side for the documentation.
+// Mermaid returns a diagram of the lifecycle of a side, for the documentation.
 func Mermaid(side protocol.Side) string {
 	var b strings.Builder
 	b.WriteString("stateDiagram-v2\n")

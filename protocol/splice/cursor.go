@@ -7,16 +7,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// cursor goes through the items of one object or array.
+// cursor iterates over the items of one object or array.
 type cursor struct {
 	raw    []byte
-	at     int // where the next item's bytes start; at the closing bracket once closed
+	at     int // start of the next item's bytes; the closing bracket once closed
 	object bool
-	any    bool // there was an item before
+	any    bool // an item came before
 	closed bool // the closing bracket was reached
 }
 
-// item is one member or element. Its bytes are those between the bracket or comma before it and the comma or bracket after it:
+// item is one member or element. Its bytes extend from the bracket or comma before it to the comma
+// or bracket after it:
 //
 //	start  from      value    end stop
 //	{      "name" :  12345        ,
@@ -28,7 +29,7 @@ func (it item) nameOf(raw []byte) jsontext.Value {
 
 func (it item) valueOf(raw []byte) jsontext.Value { return raw[it.value:it.end:it.end] }
 
-// cut is what to take away with the item: its bytes and one comma beside them.
+// cut returns the span to remove with the item: its bytes and one comma beside them.
 func (it item) cut(raw []byte) (from, to int) {
 	switch {
 	case raw[it.stop] == ',':
@@ -39,7 +40,7 @@ func (it item) cut(raw []byte) (from, to int) {
 	return it.start, it.stop
 }
 
-// open begins with the container whose bracket is at that place.
+// open starts an iteration over the container whose bracket is at that place.
 func open(raw []byte, at int) (cursor, bool) {
 	if at >= len(raw) || raw[at] != '{' && raw[at] != '[' {
 		return cursor{}, false
@@ -47,13 +48,14 @@ func open(raw []byte, at int) (cursor, bool) {
 	return cursor{raw: raw, at: at + 1, object: raw[at] == '{'}, true
 }
 
-// next passes over one item. It reports false at the closing bracket, and where the text is broken.
+// next skips one item. It returns false at the closing bracket, and where the text is broken.
 func (c *cursor) next() (it item, ok bool) {
 	it, ok = c.enter()
 	return it, ok && c.leave(&it)
 }
 
-// enter goes to the value of the next item, and not over it: where that is the one that was looked for, its end may be of no interest.
+// enter moves to the value of the next item, but not past the value. A caller that looks for that
+// item may not need the value's end.
 func (c *cursor) enter() (it item, ok bool) {
 	if c.closed {
 		return it, false
@@ -82,7 +84,7 @@ func (c *cursor) enter() (it item, ok bool) {
 	return it, it.value < len(raw)
 }
 
-// leave passes over the value of an item that was entered.
+// leave skips the value of an item that was entered.
 func (c *cursor) leave(it *item) (ok bool) {
 	raw := c.raw
 	if it.end, ok = skipValue(raw, it.value); !ok {
@@ -104,7 +106,8 @@ func (c *cursor) leave(it *item) (ok bool) {
 	return true
 }
 
-// find looks for the member of that name, or the element of that index, in the container at that place. It enters the item only.
+// find enters the member with that name, or the element with that index, in the container at that
+// place.
 func find(raw []byte, at int, name string) (it item, c cursor, ok bool) {
 	if c, ok = open(raw, at); !ok || c.object && lacks(raw[at:], name) {
 		return it, c, false
@@ -126,8 +129,9 @@ func find(raw []byte, at int, name string) (it item, c cursor, ok bool) {
 	}
 }
 
-// lacks reports at a glance, most times, that nothing in raw has the name: it is not there as it is, and nothing is there in other letters. Most
-// members that are looked for are not there, and to look for one in passing costs a tenth of going through all.
+// lacks reports quickly, in most cases, that raw has no member of that name: the name does not
+// occur, and no escape could spell it. Most members that callers look for are absent. This search
+// costs a tenth of an iteration over all members.
 func lacks(raw []byte, name string) bool {
 	return !bytes.Contains(raw, []byte(name)) && bytes.IndexByte(raw, '\\') < 0
 }
@@ -144,7 +148,7 @@ func skipSpace(raw []byte, i int) int {
 	return i
 }
 
-// skipString is the end of the string that begins at i.
+// skipString returns the end of the string that begins at i.
 func skipString(raw []byte, i int) (int, bool) {
 	if i >= len(raw) || raw[i] != '"' {
 		return i, false
@@ -166,7 +170,7 @@ func skipString(raw []byte, i int) (int, bool) {
 	}
 }
 
-// skipValue is the end of the value that begins at i.
+// skipValue returns the end of the value that begins at i.
 func skipValue(raw []byte, i int) (int, bool) {
 	for depth := 0; i < len(raw); {
 		switch raw[i] {
@@ -199,7 +203,7 @@ func skipValue(raw []byte, i int) (int, bool) {
 	return i, false
 }
 
-// skipWord is the end of the number, true, false or null that begins at i.
+// skipWord returns the end of the number, true, false or null that begins at i.
 func skipWord(raw []byte, i int) int {
 	for i++; i < len(raw); i++ {
 		switch raw[i] {

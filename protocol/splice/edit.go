@@ -2,31 +2,33 @@ package splice
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// Edit changes JSON in many places in one pass from front to back, and makes one copy; none when there is no change. Places are offsets
-// into the text that it began with.
+// Edit changes JSON in many places in one pass from front to back. It makes one copy, or none if
+// nothing changes. Offsets refer to the original text.
 type Edit struct {
 	raw    jsontext.Value
 	out    []byte
-	done   int  // raw[:done] is in out, or was left out of it
-	broken bool // raw turned out not to be JSON, so it stays as it is
+	done   int  // raw[:done] was copied to out or cut
+	broken bool // raw is not valid JSON, so the result is raw unchanged
 }
 
-// slack is room for what an edit usually adds, so that it is copied once.
+// slack is the usual growth of an edited text, in bytes. It avoids a second allocation.
 const slack = 128
 
-// NewEdit begins with raw, which it does not change.
+// NewEdit returns an edit of raw. It does not change raw.
 func NewEdit(raw jsontext.Value) Edit { return Edit{raw: raw} }
 
-// Start is the offset of the first byte that is not space; Raw[Start] tells what the value is.
+// Start is the offset of the first byte after leading space. Raw()[Start()] shows the type of the
+// value.
 func (e *Edit) Start() int { return skipSpace(e.raw, 0) }
 
-// Raw is the text that the edit began with.
+// Raw is the original text.
 func (e *Edit) Raw() jsontext.Value { return e.raw }
 
-// Value is the part of that text between two offsets.
+// Value is the part of the original text between two offsets.
 func (e *Edit) Value(from, to int) jsontext.Value { return e.raw[from:to:to] }
 
-// Cut leaves out the bytes of [from, to), which must not lie before an earlier change. What is Put next takes their place.
+// Cut removes the bytes of [from, to), which must not begin before an earlier change. The next Put
+// takes their place.
 func (e *Edit) Cut(from, to int) {
 	if e.out == nil {
 		e.out = make([]byte, 0, len(e.raw)+slack)
@@ -42,16 +44,17 @@ func (e *Edit) Put(parts ...string) {
 	}
 }
 
-// PutValue adds a value there.
+// PutValue adds a value at the place of the last change.
 func (e *Edit) PutValue(v jsontext.Value) { e.out = append(e.out, v...) }
 
-// Replace puts a value in the place of the bytes of [from, to).
+// Replace replaces the bytes of [from, to) with a value.
 func (e *Edit) Replace(from, to int, with jsontext.Value) {
 	e.Cut(from, to)
 	e.PutValue(with)
 }
 
-// Result is the text with all changes, or the one that it began with if there were none.
+// Result returns the text with all changes. It returns the original text if nothing changed or the
+// text is not valid JSON.
 func (e *Edit) Result() jsontext.Value {
 	if e.out == nil || e.broken {
 		return e.raw
@@ -59,13 +62,15 @@ func (e *Edit) Result() jsontext.Value {
 	return append(e.out, e.raw[e.done:]...)
 }
 
-// Walk goes through the object or array at that offset; through nothing if there is another value.
+// Walk starts an iteration over the object or array at that offset. The iteration is empty for any
+// other value.
 func (e *Edit) Walk(at int) Walk {
 	c, ok := open(e.raw, at)
 	return Walk{c: c, ok: ok}
 }
 
-// Walk is a way through the items of one container, on which they can be changed:
+// Walk is an iteration over the items of one object or array, during which the items can be
+// changed:
 //
 //	for w := e.Walk(at); e.Next(&w); {
 //		if w.Is("title") {
@@ -73,16 +78,16 @@ func (e *Edit) Walk(at int) Walk {
 //		}
 //	}
 //
-// It does not hold the edit, so that both can live on the stack.
+// A Walk holds no pointer to its Edit, so both can live on the stack.
 type Walk struct {
 	c    cursor
 	it   item
 	ok   bool
-	kept int  // items that stay, the current one included
-	gone bool // the current one was dropped
+	kept int  // items that stay, including the current one
+	gone bool // the current item was dropped
 }
 
-// Next goes on to the next item and reports whether there is one.
+// Next advances to the next item and reports whether there is one.
 func (e *Edit) Next(w *Walk) bool {
 	if !w.ok {
 		return false
@@ -98,7 +103,8 @@ func (e *Edit) Next(w *Walk) bool {
 	return true
 }
 
-// Name is the name of the current member, quoted, as it stands; an element has none.
+// Name is the quoted name of the current member, as it stands in the text. It is nil for an element
+// of an array.
 func (w *Walk) Name() jsontext.Value {
 	if !w.c.object {
 		return nil
@@ -106,21 +112,22 @@ func (w *Walk) Name() jsontext.Value {
 	return w.it.nameOf(w.c.raw)
 }
 
-// Is reports whether the current member has that name, however it is escaped.
+// Is reports whether the current member has that name, with or without escapes in the text.
 func (w *Walk) Is(name string) bool { return same(w.Name(), name) }
 
-// Value is the value of the current item as it was.
+// Value is the original value of the current item.
 func (w *Walk) Value() jsontext.Value { return w.it.valueOf(w.c.raw) }
 
-// Span is where that value stands.
+// Span returns the offsets of the current value.
 func (w *Walk) Span() (from, to int) { return w.it.value, w.it.end }
 
-// Drop takes the current item away, with one comma beside it.
+// Drop removes the current item, with one comma beside it.
 func (e *Edit) Drop(w *Walk) {
 	w.kept--
 	w.gone = true
 	switch {
-	case w.kept > 0: // the comma before it, which an item dropped before this one left standing
+	// The comma before the item goes too. An item that was dropped before it left that comma.
+	case w.kept > 0:
 		e.Cut(w.it.start-1, w.it.stop)
 	case w.c.raw[w.it.stop] == ',':
 		e.Cut(w.it.start, w.it.stop+1)
@@ -129,16 +136,16 @@ func (e *Edit) Drop(w *Walk) {
 	}
 }
 
-// Set gives the current item another value.
+// Set replaces the value of the current item.
 func (e *Edit) Set(w *Walk, value jsontext.Value) { e.Replace(w.it.value, w.it.end, value) }
 
-// Rename gives the current member another name. It comes before a change of its value.
+// Rename replaces the name of the current member. Call it before a change of the member's value.
 func (e *Edit) Rename(w *Walk, name string) { e.Replace(w.it.from, w.it.colon, Quote(name)) }
 
-// Turn cuts the whole item, name and all. What is Put next stands in its place.
+// Turn removes the current item with its name. The next Put takes its place.
 func (e *Edit) Turn(w *Walk) { e.Cut(w.it.from, w.it.end) }
 
-// Add puts a member after the last one. The walk must have ended.
+// Add adds a member after the last one. The walk must have ended.
 func (e *Edit) Add(w *Walk, name string, value jsontext.Value) {
 	if !e.Append(w) {
 		return
@@ -148,8 +155,9 @@ func (e *Edit) Add(w *Walk, name string, value jsontext.Value) {
 	e.PutValue(value)
 }
 
-// Append makes room for an element after the last one, to be Put next. The walk must have ended. Where there is neither object nor array
-// the whole edit comes to nothing.
+// Append prepares a place for an element after the last one; the next Put fills it. The walk must
+// have ended. If the value is neither an object nor an array, Append returns false and the edit has
+// no result but the original text.
 func (e *Edit) Append(w *Walk) bool {
 	if e.broken = e.broken || !w.c.closed; e.broken {
 		return false
@@ -158,7 +166,7 @@ func (e *Edit) Append(w *Walk) bool {
 	return true
 }
 
-// after goes to the place after the last item and counts one more there.
+// after moves to the place after the last item, and writes a comma if needed.
 func (e *Edit) after(w *Walk) {
 	at := w.c.at
 	if w.kept > 0 && !w.gone {
@@ -171,7 +179,7 @@ func (e *Edit) after(w *Walk) {
 	}
 }
 
-// Equal reports whether v is the JSON string of text, however it is escaped.
+// Equal reports whether v is the JSON string of text, with or without escapes.
 func Equal(v jsontext.Value, text string) bool {
 	return len(v) > 0 && v[0] == '"' && same(v, text)
 }

@@ -16,20 +16,34 @@ func TestEditChangesMembersInOnePass(t *testing.T) {
 		name, in, want string
 		do             func(e *splice.Edit)
 	}{
-		{"nothing", `{ "a" : 1 }`, `{ "a" : 1 }`, func(e *splice.Edit) { each(e, 0, func(e *splice.Edit, w *splice.Walk) {}) }},
-		{"set", `{"a": 1,"b":2}`, `{"a": 7,"b":2}`, func(e *splice.Edit) { each(e, 0, on("a", set("7"))) }},
-		{"drop first", `{"a":1, "b":2}`, `{ "b":2}`, func(e *splice.Edit) { each(e, 0, on("a", (*splice.Edit).Drop)) }},
-		{"drop last", `{"a":1 , "b":2 }`, `{"a":1 }`, func(e *splice.Edit) { each(e, 0, on("b", (*splice.Edit).Drop)) }},
+		{"nothing", `{ "a" : 1 }`, `{ "a" : 1 }`, func(e *splice.Edit) {
+			each(e, 0, func(e *splice.Edit, w *splice.Walk) {})
+		}},
+		{"set", `{"a": 1,"b":2}`, `{"a": 7,"b":2}`, func(e *splice.Edit) {
+			each(e, 0, on("a", set("7")))
+		}},
+		{"drop first", `{"a":1, "b":2}`, `{ "b":2}`, func(e *splice.Edit) {
+			each(e, 0, on("a", (*splice.Edit).Drop))
+		}},
+		{"drop last", `{"a":1 , "b":2 }`, `{"a":1 }`, func(e *splice.Edit) {
+			each(e, 0, on("b", (*splice.Edit).Drop))
+		}},
 		{"drop all", `{"a":1,"b":2}`, `{}`, func(e *splice.Edit) { each(e, 0, (*splice.Edit).Drop) }},
 		{"turn", `{"a":1,"b":2}`, `{"x":[],"y":0,"b":2}`, func(e *splice.Edit) {
-			each(e, 0, on("a", func(e *splice.Edit, w *splice.Walk) { e.Turn(w); e.Put(`"x":[],`, `"y":0`) }))
+			each(e, 0, on("a", func(e *splice.Edit, w *splice.Walk) {
+				e.Turn(w)
+				e.Put(`"x":[],`, `"y":0`)
+			}))
 		}},
 		{"add to empty", `{ }`, `{ "a\"":1,"b":2}`, func(e *splice.Edit) {
 			w := end(e, 0)
 			e.Add(&w, `a"`, jsontext.Value("1"))
 			e.Add(&w, "b", jsontext.Value("2"))
 		}},
-		{"add", `{"a":1 }`, `{"a":1,"b":2 }`, func(e *splice.Edit) { w := end(e, 0); e.Add(&w, "b", jsontext.Value("2")) }},
+		{"add", `{"a":1 }`, `{"a":1,"b":2 }`, func(e *splice.Edit) {
+			w := end(e, 0)
+			e.Add(&w, "b", jsontext.Value("2"))
+		}},
 		{"add after dropped", `{"a":1,"b":2 }`, `{"a":1,"c":3}`, func(e *splice.Edit) {
 			w := each(e, 0, on("b", (*splice.Edit).Drop))
 			e.Add(&w, "c", jsontext.Value("3"))
@@ -40,9 +54,19 @@ func TestEditChangesMembersInOnePass(t *testing.T) {
 				e.Put("2")
 			}
 		}},
-		{"add to a number", `1`, `1`, func(e *splice.Edit) { w := end(e, 0); e.Add(&w, "b", jsontext.Value("2")); e.Put("x") }},
-		{"add to a broken object", `{"a":1`, `{"a":1`, func(e *splice.Edit) { w := end(e, 0); e.Add(&w, "b", jsontext.Value("2")); e.Put("x") }},
-		{"escaped name", `{"\u0061":1}`, `{"\u0061":2}`, func(e *splice.Edit) { each(e, 0, on("a", set("2"))) }},
+		{"add to a number", `1`, `1`, func(e *splice.Edit) {
+			w := end(e, 0)
+			e.Add(&w, "b", jsontext.Value("2"))
+			e.Put("x")
+		}},
+		{"add to a broken object", `{"a":1`, `{"a":1`, func(e *splice.Edit) {
+			w := end(e, 0)
+			e.Add(&w, "b", jsontext.Value("2"))
+			e.Put("x")
+		}},
+		{"escaped name", `{"\u0061":1}`, `{"\u0061":2}`, func(e *splice.Edit) {
+			each(e, 0, on("a", set("2")))
+		}},
 	}
 	for _, test := range tests {
 		e := splice.NewEdit(jsontext.Value(test.in))
@@ -65,7 +89,8 @@ func TestElementsHaveNoName(t *testing.T) {
 }
 
 func TestEqualReadsEscapes(t *testing.T) {
-	for v, want := range map[string]bool{`"a"`: true, `"\u0061"`: true, `"b"`: false, `a`: false, ``: false, `{}`: false} {
+	for v, want := range map[string]bool{`"a"`: true, `"\u0061"`: true, `"b"`: false, `a`: false,
+		``: false, `{}`: false} {
 		if got := splice.Equal(jsontext.Value(v), "a"); got != want {
 			t.Errorf("%s: got %v, want %v", v, got, want)
 		}
@@ -83,7 +108,9 @@ func each(e *splice.Edit, at int, do func(e *splice.Edit, w *splice.Walk)) splic
 	return w
 }
 
-func end(e *splice.Edit, at int) splice.Walk { return each(e, at, func(*splice.Edit, *splice.Walk) {}) }
+func end(e *splice.Edit, at int) splice.Walk {
+	return each(e, at, func(*splice.Edit, *splice.Walk) {})
+}
 
 func on(name string, do func(e *splice.Edit, w *splice.Walk)) func(e *splice.Edit, w *splice.Walk) {
 	return func(e *splice.Edit, w *splice.Walk) {
@@ -97,7 +124,7 @@ func set(value string) func(e *splice.Edit, w *splice.Walk) {
 	return func(e *splice.Edit, w *splice.Walk) { e.Set(w, jsontext.Value(value)) }
 }
 
-// Any mixture of changes is what the same changes are when each is made on a list of members.
+// Any mixture of changes has the same result as the same changes on a list of members.
 func TestEditIsWhatItSays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 5).Draw(t, "members")

@@ -10,10 +10,11 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// FuzzEdit edits any JSON and holds the outcome against its definition: what was set is found again, what was deleted is not, the rest
-// keeps its bytes, and JSON stays JSON.
+// FuzzEdit edits arbitrary JSON and checks the result against the definition. A set value is found
+// again. A deleted value is not. The rest keeps its bytes, and JSON remains JSON.
 func FuzzEdit(f *testing.F) {
-	for _, in := range []string{tool, `{}`, `[1,2,{"a":[]}]`, `{"a":{"b":1e400}}`, `{"a" :1 , "b" : "\ud83d\ude00\\"}`, `"x"`, `{"a":"\\\""}`, `[`} {
+	for _, in := range []string{tool, `{}`, `[1,2,{"a":[]}]`, `{"a":{"b":1e400}}`,
+		`{"a" :1 , "b" : "\ud83d\ude00\\"}`, `"x"`, `{"a":"\\\""}`, `[`} {
 		f.Add([]byte(in), "a", "b", `{"new":0.10}`)
 	}
 	f.Add([]byte(`[ 1 , 2 ]`), "1", "", `null`)
@@ -60,7 +61,7 @@ func FuzzEdit(f *testing.F) {
 		if got, ok := splice.Get(set, path...); !ok || string(got) != value {
 			t.Fatalf("%q with %q at %q: got %q from %q", in, value, path, got, set)
 		}
-		if found { // everything around it is the same
+		if found { // all the rest is unchanged
 			at := bytes.Index(in, before)
 			for ; at >= 0; at = next(in, before, at) {
 				if bytes.Equal(set, append(append(bytes.Clone(in[:at]), value...), in[at+len(before):]...)) {
@@ -69,7 +70,7 @@ func FuzzEdit(f *testing.F) {
 			}
 			t.Fatalf("%q with %q at %q changed more than that: %q", in, value, path, set)
 		}
-		// Something was inserted in one place.
+		// Bytes were inserted in one place.
 		n := len(set) - len(in)
 		for i := range len(in) + 1 {
 			if bytes.Equal(set[:i], in[:i]) && bytes.Equal(set[i+n:], in[i:]) {

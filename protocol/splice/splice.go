@@ -1,12 +1,14 @@
-// Package splice reads and edits raw JSON in place of decoding it: what is not edited keeps its bytes, so numbers of any length, the
-// order of members and the sender's spacing survive.
+// Package splice reads and edits raw JSON without decoding it. Text that is not edited keeps its
+// bytes: numbers of any length, the order of members, and the sender's spacing.
 //
-// It does not know what the JSON means, and it does not check it: input that is not valid JSON (jsonrpc.Decode has refused it) is read
-// as far as it goes, never with a panic. Values that are handed out share memory with the input; no function changes its input.
+// The package does not know the meaning of the JSON, and does not validate it. It reads invalid
+// JSON, which jsonrpc.Decode refuses, up to the error and never panics. Returned values share
+// memory with the input. No function changes its input.
 //
-// Get, Set and their like do one thing at a time; an [Edit] does many in one pass.
+// Functions such as Get and Set do one operation each. An [Edit] does many in one pass.
 //
-// A path names members of objects, or elements of arrays by their decimal index: Get(raw, "tools", "0", "name").
+// A path consists of names of members, and of decimal indexes of elements of arrays: Get(raw,
+// "tools", "0", "name").
 package splice
 
 import (
@@ -18,7 +20,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Get finds the value at the path.
+// Get returns the value at the path, and whether there is one.
 func Get(raw jsontext.Value, path ...string) (jsontext.Value, bool) {
 	at, ok := place(raw, path)
 	if !ok {
@@ -31,7 +33,8 @@ func Get(raw jsontext.Value, path ...string) (jsontext.Value, bool) {
 	return raw[at:end:end], true
 }
 
-// Kind is the kind of the value at the path, which it does not read to its end; 0 where there is none.
+// Kind is the JSON type of the value at the path, or 0 if there is none. It does not read the value
+// to its end.
 func Kind(raw jsontext.Value, path ...string) jsontext.Kind {
 	at, ok := place(raw, path)
 	if !ok || at >= len(raw) {
@@ -40,7 +43,7 @@ func Kind(raw jsontext.Value, path ...string) jsontext.Kind {
 	return raw[at:].Kind()
 }
 
-// place is where the value at the path begins.
+// place returns the offset of the value at the path.
 func place(raw jsontext.Value, path []string) (at int, ok bool) {
 	at = skipSpace(raw, 0)
 	for _, name := range path {
@@ -53,7 +56,8 @@ func place(raw jsontext.Value, path []string) (at int, ok bool) {
 	return at, true
 }
 
-// GetString finds a string and gives it without quotes and escapes.
+// GetString returns the string at the path, without quotes and escapes. It returns false if there
+// is no string.
 func GetString(raw jsontext.Value, path ...string) (string, bool) {
 	v, ok := Get(raw, path...)
 	if !ok {
@@ -62,7 +66,7 @@ func GetString(raw jsontext.Value, path ...string) (string, bool) {
 	return Unquote(v)
 }
 
-// Unquote is the text of a JSON string; false for any other value.
+// Unquote returns the text of a JSON string. It returns false for any other value.
 func Unquote(v jsontext.Value) (string, bool) {
 	if len(v) < 2 || v[0] != '"' {
 		return "", false
@@ -74,14 +78,15 @@ func Unquote(v jsontext.Value) (string, bool) {
 	return string(text), err == nil
 }
 
-// Quote is the JSON string of text. Bytes that are not UTF-8 become U+FFFD.
+// Quote returns text as a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func Quote(text string) jsontext.Value {
 	v, _ := jsontext.AppendQuote(nil, text) // the error only reports the replacement
 	return v
 }
 
-// Set puts value at the path. Objects that the path needs are made; an empty raw counts as {}. It fails when the path leads through
-// something that is neither an object nor an existing element.
+// Set puts value at the path. It creates the objects that the path needs. An empty raw counts as
+// {}. Set returns an error if the path leads through a value that is neither an object nor an
+// existing element.
 func Set(raw, value jsontext.Value, path ...string) (jsontext.Value, error) {
 	if len(path) == 0 {
 		return value, nil
@@ -102,7 +107,7 @@ func Set(raw, value jsontext.Value, path ...string) (jsontext.Value, error) {
 	}
 }
 
-// SetString is Set of a string. Where the path leads to a value already, it makes one copy.
+// SetString is Set with a string. It makes only one copy if there is a value at the path already.
 func SetString(raw jsontext.Value, text string, path ...string) (jsontext.Value, error) {
 	at := skipSpace(raw, 0)
 	for i, name := range path {
@@ -112,17 +117,17 @@ func SetString(raw jsontext.Value, text string, path ...string) (jsontext.Value,
 		}
 		if at = it.value; i == len(path)-1 {
 			out := make([]byte, 0, len(raw)-(it.end-at)+len(text)+len(`""`))
-			out, _ = jsontext.AppendQuote(append(out, raw[:at]...), text) // as Quote does
+			out, _ = jsontext.AppendQuote(append(out, raw[:at]...), text) // quotes as Quote does
 			return append(out, raw[it.end:]...), nil
 		}
 	}
 	return Set(raw, Quote(text), path...)
 }
 
-// Elide is an object with an empty one in the place of the object of least bytes or more that it
-// has under that name, and what stood there. Where there is none it is raw itself, and nil. To
-// change the short one in several places and put the long member back with Set makes one copy of
-// that.
+// Elide replaces the object in the member with that name by {}, if it has at least least bytes. It
+// returns the shorter text and the elided value. Otherwise it returns raw and nil. A caller can
+// then make several changes to the short text, and restore the long member with Set, at the cost of
+// a single copy of it.
 func Elide(raw jsontext.Value, name string, least int) (short, long jsontext.Value) {
 	if len(raw) < least {
 		return raw, nil
@@ -135,7 +140,8 @@ func Elide(raw jsontext.Value, name string, least int) (short, long jsontext.Val
 }
 
 // insert adds a member for path[i:] to the object at that place.
-func insert(raw jsontext.Value, at int, value jsontext.Value, path []string, i int) (jsontext.Value, error) {
+func insert(raw jsontext.Value, at int, value jsontext.Value, path []string,
+	i int) (jsontext.Value, error) {
 	c, ok := open(raw, at)
 	if !ok || !c.object {
 		return nil, fmt.Errorf("no place for %q in %.64q", strings.Join(path[:i+1], "."), raw[at:])
@@ -157,7 +163,7 @@ func insert(raw jsontext.Value, at int, value jsontext.Value, path []string, i i
 	return replace(raw, end, end, nest(member, value, path[i+1:])), nil
 }
 
-// nest appends value within an object for each name of the path.
+// nest appends value, wrapped in an object for each name of the path.
 func nest(dst []byte, value jsontext.Value, path []string) []byte {
 	for _, name := range path {
 		dst = append(dst, '{')
@@ -171,7 +177,8 @@ func nest(dst []byte, value jsontext.Value, path []string) []byte {
 	return dst
 }
 
-// Delete takes the member or element at the path away, with one comma beside it. It reports whether there was one.
+// Delete removes the member or element at the path, with one comma beside it. It reports whether
+// there was one.
 func Delete(raw jsontext.Value, path ...string) (jsontext.Value, bool) {
 	at := skipSpace(raw, 0)
 	for i, name := range path {
@@ -188,7 +195,7 @@ func Delete(raw jsontext.Value, path ...string) (jsontext.Value, bool) {
 	return raw, false
 }
 
-// replace is raw with the bytes of [from, to) replaced.
+// replace returns raw with the bytes of [from, to) replaced.
 func replace(raw []byte, from, to int, with []byte) jsontext.Value {
 	out := make([]byte, 0, len(raw)-(to-from)+len(with))
 	out = append(out, raw[:from]...)
@@ -198,11 +205,11 @@ func replace(raw []byte, from, to int, with []byte) jsontext.Value {
 
 // Member is one member of an object.
 type Member struct {
-	Name  jsontext.Value // quoted, as it stands
+	Name  jsontext.Value // quoted, as it stands in the text
 	Value jsontext.Value
 }
 
-// Is reports whether the member has that name, however it is escaped.
+// Is reports whether the member has that name, with or without escapes in the text.
 func (m Member) Is(name string) bool { return same(m.Name, name) }
 
 // Key is the member's name without quotes and escapes.
@@ -211,7 +218,7 @@ func (m Member) Key() string {
 	return key
 }
 
-// Members goes through an object; nothing for any other value.
+// Members iterates over the members of an object. The iteration is empty for any other value.
 func Members(raw jsontext.Value) iter.Seq[Member] {
 	return func(yield func(Member) bool) {
 		c, ok := open(raw, skipSpace(raw, 0))
@@ -226,7 +233,7 @@ func Members(raw jsontext.Value) iter.Seq[Member] {
 	}
 }
 
-// Elements goes through an array; nothing for any other value.
+// Elements iterates over the elements of an array. The iteration is empty for any other value.
 func Elements(raw jsontext.Value) iter.Seq[jsontext.Value] {
 	return func(yield func(jsontext.Value) bool) {
 		c, ok := open(raw, skipSpace(raw, 0))
@@ -241,7 +248,7 @@ func Elements(raw jsontext.Value) iter.Seq[jsontext.Value] {
 	}
 }
 
-// Len is how many elements an array has; 0 for any other value.
+// Len is the number of elements of an array; 0 for any other value.
 func Len(raw jsontext.Value) int {
 	n := 0
 	for range Elements(raw) {
@@ -250,17 +257,20 @@ func Len(raw jsontext.Value) int {
 	return n
 }
 
-// MapMembers rewrites an object in one pass: f gives each member's new value, or false to take the member away. An object in which
-// nothing changes is returned as it is.
+// MapMembers rewrites an object in one pass. For each member, f returns its new value, or false to
+// remove it. MapMembers returns raw if nothing changes.
 func MapMembers(raw jsontext.Value, f func(Member) (jsontext.Value, bool)) jsontext.Value {
 	c, ok := open(raw, skipSpace(raw, 0))
 	if !ok || !c.object {
 		return raw
 	}
-	return rewrite(raw, c, func(it item) (jsontext.Value, bool) { return f(Member{it.nameOf(raw), it.valueOf(raw)}) })
+	return rewrite(raw, c, func(it item) (jsontext.Value, bool) {
+		return f(Member{it.nameOf(raw), it.valueOf(raw)})
+	})
 }
 
-// MapElements rewrites an array in the same way.
+// MapElements rewrites an array in one pass. For each element, f returns its new value, or false to
+// remove it. MapElements returns raw if nothing changes.
 func MapElements(raw jsontext.Value, f func(jsontext.Value) (jsontext.Value, bool)) jsontext.Value {
 	c, ok := open(raw, skipSpace(raw, 0))
 	if !ok || c.object {
@@ -269,7 +279,7 @@ func MapElements(raw jsontext.Value, f func(jsontext.Value) (jsontext.Value, boo
 	return rewrite(raw, c, func(it item) (jsontext.Value, bool) { return f(it.valueOf(raw)) })
 }
 
-// Without takes several members of an object away in one pass.
+// Without removes several members of an object in one pass.
 func Without(raw jsontext.Value, names ...string) jsontext.Value {
 	return MapMembers(raw, func(m Member) (jsontext.Value, bool) {
 		for _, name := range names {
@@ -281,10 +291,11 @@ func Without(raw jsontext.Value, names ...string) jsontext.Value {
 	})
 }
 
-// rewrite copies the container at c with what f makes of its items; without a change there is no copy.
+// rewrite copies the container at c with the results of f for its items. It makes no copy if
+// nothing changes.
 func rewrite(raw jsontext.Value, c cursor, f func(item) (jsontext.Value, bool)) jsontext.Value {
 	var out []byte
-	kept, stop := 0, c.at // stop is the end of what is kept, without the comma after it
+	kept, stop := 0, c.at // stop is the end of the unchanged items, without the comma after it
 	for it, ok := c.next(); ok; it, ok = c.next() {
 		value, keep := f(it)
 		if out == nil && keep && bytes.Equal(value, it.valueOf(raw)) {

@@ -13,12 +13,13 @@ import (
 
 const tool = ` { "name" : "add",  "n": 12345678901234567890.10 ,"list":[ 1 , {"a":2} ,"x]}" ], "_meta": {"a\/b":1, "c":null} } `
 
-// Set puts the member that Elide took out back in its place.
+// Set restores the member that Elide removed.
 func TestElide(t *testing.T) {
 	for _, c := range []struct{ raw, short, long string }{
-		{`{"name":"t","arguments":{"a":[1,2]},"x":1}`, `{"name":"t","arguments":{},"x":1}`, `{"a":[1,2]}`},
+		{`{"name":"t","arguments":{"a":[1,2]},"x":1}`, `{"name":"t","arguments":{},"x":1}`,
+			`{"a":[1,2]}`},
 		{`{"arguments" : {"a":[1,2]} }`, `{"arguments" : {} }`, `{"a":[1,2]}`},
-		{`{"arguments":{"a":1}}`, `{"arguments":{"a":1}}`, ``}, // short
+		{`{"arguments":{"a":1}}`, `{"arguments":{"a":1}}`, ``}, // too short to elide
 		{`{"arguments":"aaaaaaaaaaaaaaaaaa"}`, `{"arguments":"aaaaaaaaaaaaaaaaaa"}`, ``},
 		{`{"x":{"arguments":{"a":[1,2]}}}`, `{"x":{"arguments":{"a":[1,2]}}}`, ``},
 		{`["arguments",{"a":[1,2]}]`, `["arguments",{"a":[1,2]}]`, ``},
@@ -70,7 +71,8 @@ func TestGet(t *testing.T) {
 
 func TestStrings(t *testing.T) {
 	in := raw(`{"a":"x\ny","b":1,"c":"plain","\u0065\/":"escaped name"}`)
-	for path, want := range map[string]string{"a": "x\ny", "c": "plain", "b": "", "d": "", "e/": "escaped name"} {
+	for path, want := range map[string]string{"a": "x\ny", "c": "plain", "b": "", "d": "",
+		"e/": "escaped name"} {
 		if got, ok := splice.GetString(in, path); got != want || ok != (want != "") {
 			t.Errorf("%s: got %q, %v", path, got, ok)
 		}
@@ -109,7 +111,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// SetString is Set of what Quote makes of the text, and makes one object.
+// SetString equals Set of the quoted text, and allocates once.
 func TestSetString(t *testing.T) {
 	for in, path := range map[string]string{
 		`{"a":1}`: "a", `{ "a" : "x" , "b":2}`: "a", `{"b":[1,{"c":"x"}]}`: "b 1 c", `{}`: "a", ``: "a b",
@@ -200,9 +202,10 @@ func TestRewriteInOnePass(t *testing.T) {
 	if want := `[ {"name":"a"} , {"name":"c"} ]`; string(got) != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	got = splice.MapMembers(raw(`{"a":1, "b":2 , "c":3}`), func(m splice.Member) (jsontext.Value, bool) {
-		return raw(`"new"`), m.Is("b")
-	})
+	got = splice.MapMembers(raw(`{"a":1, "b":2 , "c":3}`),
+		func(m splice.Member) (jsontext.Value, bool) {
+			return raw(`"new"`), m.Is("b")
+		})
 	if want := `{ "b":"new" }`; string(got) != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -210,7 +213,9 @@ func TestRewriteInOnePass(t *testing.T) {
 		if got := splice.Without(raw(same), "b"); string(got) != same {
 			t.Errorf("got %s, want %s", got, same)
 		}
-		if got := splice.MapElements(raw(same), func(e jsontext.Value) (jsontext.Value, bool) { return e, true }); string(got) != same {
+		if got := splice.MapElements(raw(same), func(e jsontext.Value) (jsontext.Value, bool) {
+			return e, true
+		}); string(got) != same {
 			t.Errorf("got %s, want %s", got, same)
 		}
 	}
@@ -233,9 +238,10 @@ func TestUnchangedIsNotCopied(t *testing.T) {
 	}
 }
 
-// What is not JSON is read as far as it goes.
+// Invalid JSON is read up to the error.
 func TestBrokenInputEndsEarly(t *testing.T) {
-	for _, in := range []string{``, ` `, `{`, `{"a`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1 x`, `{"a":"`, `{"a":[`, `{"a":{]`, `{a:1}`, `{"a":,}`, `[`, `[1`, `[,]`, `}`, `]`, `{"a" 1}`, `{"":}`} {
+	for _, in := range []string{``, ` `, `{`, `{"a`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1 x`, `{"a":"`,
+		`{"a":[`, `{"a":{]`, `{a:1}`, `{"a":,}`, `[`, `[1`, `[,]`, `}`, `]`, `{"a" 1}`, `{"":}`} {
 		for _, path := range []string{"", "a", "a b", "0", "z"} {
 			names := strings.Fields(path)
 			splice.Get(raw(in), names...)
@@ -287,11 +293,14 @@ func BenchmarkGet(b *testing.B) {
 	}
 }
 
-// Kind tells of a value what it is, wherever it ends.
+// Kind returns the type of a value even if the value has no end.
 func TestKind(t *testing.T) {
 	object := jsontext.Value(`{"a":{"b":[1,true]},"c":null,"d":-1}`)
-	for path, want := range map[string]jsontext.Kind{"": '{', "a": '{', "a.b": '[', "a.b.0": '0', "a.b.1": 't', "c": 'n', "d": '0', "e": 0, "a.c": 0, "a.b.2": 0, "c.d": 0} {
-		if got := splice.Kind(object, strings.FieldsFunc(path, func(r rune) bool { return r == '.' })...); got != want {
+	for path, want := range map[string]jsontext.Kind{"": '{', "a": '{', "a.b": '[', "a.b.0": '0',
+		"a.b.1": 't', "c": 'n', "d": '0', "e": 0, "a.c": 0, "a.b.2": 0, "c.d": 0} {
+		if got := splice.Kind(object, strings.FieldsFunc(path, func(r rune) bool {
+			return r == '.'
+		})...); got != want {
 			t.Errorf("%q: got %q, want %q", path, got, want)
 		}
 	}

@@ -1,5 +1,6 @@
-// Package subscription knows who wants which notification: an index from topics to subscribers, and the bounded queue in front of it.
+// Package subscription records which subscriber receives which notification. [Table] is an index
+// from topics to subscribers. [Queue] is a bounded queue of notifications in front of it.
 //
-// It does not know what a subscriber is (a session, a function, a mailbox: any comparable value), it delivers nothing, and it does not
-// look into notifications.
+// A subscriber is any comparable value, for example a session, a function or a mailbox. The package
+// does not deliver notifications, and does not read their content.
 package subscription

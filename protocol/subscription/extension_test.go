@@ -9,7 +9,7 @@ import (
 	"mcpd/protocol/subscription"
 )
 
-// Filters of extensions are kept as they are, and have a name that is no URI.
+// Extension filters stay unchanged, and have a name that is not a URI.
 func TestFilterOfExtensions(t *testing.T) {
 	for params, want := range map[string]string{
 		`{"notifications":{}}`: "",

@@ -10,16 +10,22 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Filter is what subscriptions/listen asks for (2026-07-28 §basic/patterns/subscriptions).
+// Filter is the content of subscriptions/listen (2026-07-28 §basic/patterns/subscriptions).
 type Filter struct {
-	Tools, Prompts, Resources bool     // list_changed of each
-	URIs                      []string // resources whose updates are wanted
-	Tasks                     []string // tasks whose status is wanted, by the tasks extension
-	// Extensions is an object of the members that are not known here, which other extensions may know.
+	// Tools, Prompts and Resources request the list_changed notification of each.
+	Tools, Prompts, Resources bool
+	// URIs are the resources whose updates are requested.
+	URIs []string
+	// Tasks are the ids of the tasks whose status is requested, by the tasks extension.
+	Tasks []string
+	// Extensions is an object with the members that mcpd does not know and other extensions may
+	// define.
 	Extensions jsontext.Value
 }
 
-// ParseFilter reads the params of subscriptions/listen.
+// ParseFilter reads the params of subscriptions/listen. It returns a *protocol.Error with code
+// -32602 if notifications is missing, a member has the wrong type, or a list has more than
+// protocol.MaxSubscribedURIs entries.
 func ParseFilter(params jsontext.Value) (f Filter, err error) {
 	wanted, _ := splice.Get(params, "notifications")
 	if wanted.Kind() != '{' {
@@ -38,7 +44,8 @@ func ParseFilter(params jsontext.Value) (f Filter, err error) {
 		case "taskIds":
 			f.Tasks, err = names(m)
 		default:
-			f.Extensions, _ = splice.Set(f.Extensions, m.Value, m.Key()) // an empty value becomes an object
+			// An empty value becomes an object.
+			f.Extensions, _ = splice.Set(f.Extensions, m.Value, m.Key())
 		}
 		if err != nil {
 			return Filter{}, err
@@ -47,7 +54,7 @@ func ParseFilter(params jsontext.Value) (f Filter, err error) {
 	return f, nil
 }
 
-// choice reads a yes or a no.
+// choice reads a boolean member.
 func choice(m splice.Member) (yes bool, err error) {
 	switch m.Value.Kind() {
 	case 't':
@@ -58,7 +65,7 @@ func choice(m splice.Member) (yes bool, err error) {
 	return false, protocol.InvalidParams("notifications." + m.Key() + " is neither true nor false")
 }
 
-// names reads a bounded list of strings, without repetitions.
+// names reads a bounded list of strings, without duplicates.
 func names(m splice.Member) (list []string, err error) {
 	if m.Value.Kind() != '[' {
 		return nil, protocol.InvalidParams("notifications." + m.Key() + " is not an array")
@@ -66,21 +73,23 @@ func names(m splice.Member) (list []string, err error) {
 	for e := range splice.Elements(m.Value) {
 		name, ok := splice.Unquote(e)
 		if !ok {
-			return nil, protocol.InvalidParams("notifications." + m.Key() + " holds something other than strings")
+			return nil, protocol.InvalidParams("notifications." + m.Key() +
+				" holds something other than strings")
 		}
 		if slices.Contains(list, name) {
 			continue
 		}
 		if len(list) == protocol.MaxSubscribedURIs {
-			return nil, protocol.InvalidParams(fmt.Sprintf("notifications.%s holds more than %d", m.Key(), protocol.MaxSubscribedURIs))
+			return nil, protocol.InvalidParams(fmt.Sprintf("notifications.%s holds more than %d", m.Key(),
+				protocol.MaxSubscribedURIs))
 		}
 		list = append(list, name)
 	}
 	return list, nil
 }
 
-// Grant is the part of the filter that a server can honour by what it declared. The rest is left out without an error, and so is what is of
-// extensions, which nobody knows here.
+// Grant returns the part of the filter that a server with these capabilities can honour. It drops
+// the rest without an error. It also drops all extension members, because mcpd cannot grant them.
 func (f Filter) Grant(server protocol.ServerCapabilities) Filter {
 	f.Tools = f.Tools && server.Has("tools.listChanged")
 	f.Prompts = f.Prompts && server.Has("prompts.listChanged")
@@ -95,7 +104,7 @@ func (f Filter) Grant(server protocol.ServerCapabilities) Filter {
 	return f
 }
 
-// Topics lists the topics of the filter at one server, or at any if server is empty.
+// Topics lists the topics of the filter at one server, or at any server if server is empty.
 func (f Filter) Topics(server string) (topics []Topic) {
 	for _, row := range []struct {
 		wanted bool
@@ -118,14 +127,17 @@ func (f Filter) Topics(server string) (topics []Topic) {
 	return topics
 }
 
-// Notifications is the filter as JSON, as it stands in subscriptions/listen and in its acknowledgement.
+// Notifications returns the filter as JSON, in the form of subscriptions/listen and of its
+// acknowledgement.
 func (f Filter) Notifications() jsontext.Value {
 	d := jsontext.Value("{}")
-	set := func(name string, value jsontext.Value) { d, _ = splice.Set(d, value, name) } // d is an object
+	// d is an object, so Set cannot fail.
+	set := func(name string, value jsontext.Value) { d, _ = splice.Set(d, value, name) }
 	for _, row := range []struct {
 		wanted bool
 		name   string
-	}{{f.Tools, "toolsListChanged"}, {f.Prompts, "promptsListChanged"}, {f.Resources, "resourcesListChanged"}} {
+	}{{f.Tools, "toolsListChanged"}, {f.Prompts, "promptsListChanged"},
+		{f.Resources, "resourcesListChanged"}} {
 		if row.wanted {
 			set(row.name, jsontext.Value("true"))
 		}

@@ -10,44 +10,55 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Params is the filter as params of the subscriptions/listen that this host sends; protocol.Meta.Set completes them.
+// Params returns the params of a subscriptions/listen that the host sends. The caller completes
+// them with protocol.Meta.Set.
 func (f Filter) Params() jsontext.Value {
 	return append(append(jsontext.Value(`{"notifications":`), f.Notifications()...), '}')
 }
 
-// Acknowledged confirms what will be told. It is the first message of the subscription, whose id is that of the listen.
+// Acknowledged returns the notification that confirms the granted filter. It is the first message
+// of the subscription. Listen is the id of the subscriptions/listen request, which is also the id
+// of the subscription (2026-07-28 §basic/patterns/subscriptions).
 func (f Filter) Acknowledged(listen jsonrpc.ID) jsonrpc.Message {
 	return jsonrpc.Notification("notifications/subscriptions/acknowledged", Tag(f.Params(), listen))
 }
 
-// Tag puts the id of a subscription into the params of a notification: everything that is told on one carries it.
+// Tag puts the id of a subscription into the params of a notification. Every notification of a
+// subscription carries that id.
 func Tag(params jsontext.Value, listen jsonrpc.ID) jsontext.Value {
 	if params.Kind() != '{' {
 		params = jsontext.Value("{}")
 	}
 	id := jsontext.Value(listen.Raw())
 	tagged, err := splice.Set(params, id, "_meta", protocol.MetaSubscriptionID)
-	if err != nil { // _meta is no object: it gives way to one
+	// _meta is not an object: an object replaces it.
+	if err != nil {
 		params, _ = splice.Delete(params, "_meta")
 		tagged, _ = splice.Set(params, id, "_meta", protocol.MetaSubscriptionID)
 	}
 	return tagged
 }
 
-// Ended is the result that ends a subscription politely. Who ends it need not say who he is.
+// Ended returns the result that ends a subscription normally. Server may be zero, because
+// serverInfo is optional.
 func Ended(listen jsonrpc.ID, server protocol.Implementation) jsontext.Value {
-	out := append(jsontext.Value(`{"resultType":"complete","_meta":{"`+protocol.MetaSubscriptionID+`":`), listen.Raw()...)
+	out := append(jsontext.Value(`{"resultType":"complete","_meta":{"`+protocol.MetaSubscriptionID+
+		`":`), listen.Raw()...)
 	if server.Name != "" {
 		out = append(append(out, `,"`+protocol.MetaServerInfo+`":`...), server.Raw()...)
 	}
 	return append(out, "}}"...)
 }
 
-// EndedFor is Ended with the reason, which its client finds in _meta: in words, by the incident that
-// the log calls it, and when to listen again.
-func EndedFor(why *protocol.Error, listen jsonrpc.ID, server protocol.Implementation) jsontext.Value {
+// EndedFor is Ended with a reason for the client. The result's _meta holds the reason in words, the
+// id of the incident in the log, and the time to wait before the next subscriptions/listen.
+func EndedFor(why *protocol.Error, listen jsonrpc.ID,
+	server protocol.Implementation) jsontext.Value {
 	result := Ended(listen, server)
-	told := func(name string, value jsontext.Value) { result, _ = splice.Set(result, value, "_meta", name) } // both are objects
+	// The result and its _meta are objects, so Set cannot fail.
+	told := func(name string, value jsontext.Value) {
+		result, _ = splice.Set(result, value, "_meta", name)
+	}
 	told("mcpd/reason", splice.Quote(why.Message))
 	if incident, _ := splice.GetString(why.Data, "incident"); incident != "" {
 		told("mcpd/incident", splice.Quote(incident))
@@ -58,7 +69,7 @@ func EndedFor(why *protocol.Error, listen jsonrpc.ID, server protocol.Implementa
 	return result
 }
 
-// Wants reports whether the filter names the change of a list, by the method that tells it.
+// Wants reports whether the filter requests the list_changed notification with that method.
 func (f Filter) Wants(method string) bool {
 	switch method {
 	case "notifications/tools/list_changed":

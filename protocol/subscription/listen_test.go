@@ -9,7 +9,7 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// Everything on a subscription carries its id, as the client wrote it.
+// Every message of a subscription carries the subscription's id, in the client's spelling.
 func TestMessagesOfASubscription(t *testing.T) {
 	id, err := jsonrpc.ParseID(jsontext.Value(`"l-1"`))
 	if err != nil {
@@ -20,7 +20,10 @@ func TestMessagesOfASubscription(t *testing.T) {
 		t.Errorf("acknowledged: %+v, %v", back, err)
 	}
 	for _, tt := range []struct{ got, want string }{
-		{string(ack.Params), `{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/subscriptionId":"l-1"}}`},
+		{
+			string(ack.Params),
+			`{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/subscriptionId":"l-1"}}`,
+		},
 		{string(Tag(nil, id)), `{"_meta":{"io.modelcontextprotocol/subscriptionId":"l-1"}}`},
 		{string(Tag(jsontext.Value(`{"uri":"x","_meta":{"k":1}}`), id)),
 			`{"uri":"x","_meta":{"k":1,"io.modelcontextprotocol/subscriptionId":"l-1"}}`},

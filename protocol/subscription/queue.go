@@ -2,35 +2,39 @@ package subscription
 
 import "mcpd/protocol"
 
-// Queue holds notifications until they are dispatched, at most Limit of them (S4-65). The zero Queue is empty and ready.
+// Queue buffers notifications until they are dispatched. The zero Queue is empty and ready to use.
+// It is not safe for concurrent use.
 //
-// Two notifications of one connection that only say that something changed are one: the later takes the earlier's place. When the queue is
-// full they displace the oldest of the others, since a lost log line is a nuisance and a lost change a wrong list.
+// A queue deduplicates notifications that only announce a change of the same topic over the same
+// connection: a later one replaces the earlier one in its place. If the queue is full, a change
+// evicts the oldest notification that is not a change. Other notifications are dropped then. A lost
+// log message is tolerable, while a lost change leaves the client with an outdated list.
 type Queue[T any] struct {
-	Limit int         // 0 for protocol.MaxNotifications
-	Size  func(T) int // how many bytes one keeps; nil for none
+	Limit int         // maximal number of notifications; 0 for protocol.MaxNotifications, 1000
+	Size  func(T) int // bytes that a notification takes; nil to count no bytes
 
 	items   []item[T] // those before first are gone
 	first   int
-	base    int           // how many were ever before items[0]
-	live    int           // items that are still to come
-	changes map[Topic]int // place of each queued change, counted from the beginning
+	base    int           // number of items that were ever before items[0]
+	live    int           // items still to pop
+	changes map[Topic]int // position of each queued change, counted from the first item ever
 	dropped uint64
-	bytes   int // of those that are still to come
+	bytes   int // bytes of the items still to pop
 }
 
 type item[T any] struct {
 	about Topic
 	value T
-	gone  bool // displaced
+	gone  bool // evicted
 }
 
-// Change reports that a notification of that method only says that something changed, so that one of several is enough.
+// Change reports whether a notification with that method only announces a change, so that one of
+// several is enough.
 func Change(method string) bool {
 	return ListChanged(method) || method == updated || method == Quarantined
 }
 
-// Push adds a notification. It reports false when the queue is full and this one was dropped.
+// Push adds a notification. It returns false if the queue is full and dropped the notification.
 func (q *Queue[T]) Push(about Topic, value T) bool {
 	change := Change(about.Method)
 	if at, ok := q.changes[about]; ok {
@@ -58,7 +62,7 @@ func (q *Queue[T]) Push(about Topic, value T) bool {
 	return true
 }
 
-// displace drops the oldest notification that is not a change.
+// displace evicts the oldest notification that is not a change.
 func (q *Queue[T]) displace() bool {
 	for i := q.first; i < len(q.items); i++ {
 		if it := &q.items[i]; !it.gone && !Change(it.about.Method) {
@@ -72,7 +76,7 @@ func (q *Queue[T]) displace() bool {
 	return false
 }
 
-// Pop takes the oldest notification.
+// Pop removes and returns the oldest notification. It returns false if the queue is empty.
 func (q *Queue[T]) Pop() (about Topic, value T, ok bool) {
 	for q.first < len(q.items) {
 		it := q.items[q.first]
@@ -91,11 +95,11 @@ func (q *Queue[T]) Pop() (about Topic, value T, ok bool) {
 	return about, value, false
 }
 
-// queueKeep is how many items' room an empty queue keeps. What a flood has filled is given back; ordinary traffic, of which a few wait, does not
-// allocate.
+// queueKeep is the number of items whose capacity an empty queue keeps. Larger buffers, left by a
+// flood, are freed. With ordinary traffic the queue does not allocate.
 const queueKeep = 64
 
-// compact moves the rest down once half of the slice is gone.
+// compact moves the items to the front when more than half of the slice is unused.
 func (q *Queue[T]) compact() {
 	if q.first <= len(q.items)/2 {
 		return
@@ -117,11 +121,11 @@ func (q *Queue[T]) size(value T) int {
 	return q.Size(value)
 }
 
-// Bytes is how many bytes the notifications keep that are queued.
+// Bytes is the number of bytes of the queued notifications.
 func (q *Queue[T]) Bytes() int { return q.bytes }
 
-// Len is how many notifications are queued.
+// Len is the number of queued notifications.
 func (q *Queue[T]) Len() int { return q.live }
 
-// Dropped is how many were dropped so far.
+// Dropped is the number of notifications that were dropped or evicted so far.
 func (q *Queue[T]) Dropped() uint64 { return q.dropped }

@@ -7,7 +7,8 @@ import (
 	"mcpd/protocol"
 )
 
-// A queue that was full once holds no more, when it is empty again, than one in which few ever waited.
+// An empty queue frees the memory of a flood. Its capacity equals that of a queue with little
+// traffic.
 func TestQueueGivesBackWhatAFloodHasFilled(t *testing.T) {
 	var q Queue[int]
 	for round := range 3 {
@@ -21,7 +22,8 @@ func TestQueueGivesBackWhatAFloodHasFilled(t *testing.T) {
 			}
 		}
 		if _, _, ok := q.Pop(); ok || cap(q.items) > queueKeep || q.changes != nil {
-			t.Errorf("round %d: empty, %d items' room is kept, and changes: %t", round, cap(q.items), q.changes != nil)
+			t.Errorf("round %d: empty, %d items' room is kept, and changes: %t", round, cap(q.items),
+				q.changes != nil)
 		}
 	}
 	q.Push(Topic{Method: updated, URI: "a"}, 1)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What a crowd of subscribers took is given back with the last of them, and the table is as good as new.
+// The table frees the memory of many subscribers with the last of them, and is as good as new.
 func TestTableGivesBackWhatACrowdTook(t *testing.T) {
 	var table Table[string]
 	in := func() uint64 {

@@ -26,12 +26,14 @@ func matched(t *subscription.Table[string], about subscription.Topic) string {
 	return strings.Join(list, " ")
 }
 
-// S4-63, S4-64, S4-67, S4-68: exact and wildcard handlers, sessions with a scope, each told once.
+// S4-63, S4-64, S4-67, S4-68: exact and wildcard handlers, sessions with a scope. Each receives a
+// notification once.
 func TestMatch(t *testing.T) {
 	var table subscription.Table[string]
 	for who, topics := range map[string][]subscription.Topic{
-		"all":      {{Method: subscription.Any}},
-		"both":     {{Method: subscription.Any}, {Method: toolsChanged}, {Method: toolsChanged, Server: "files"}},
+		"all": {{Method: subscription.Any}},
+		"both": {{Method: subscription.Any}, {Method: toolsChanged},
+			{Method: toolsChanged, Server: "files"}},
 		"tools":    {{Method: toolsChanged}},
 		"files":    {{Method: toolsChanged, Server: "files"}},
 		"filesAny": {{Method: subscription.Any, Server: "files"}},
@@ -53,20 +55,28 @@ func TestMatch(t *testing.T) {
 		{subscription.Topic{Method: toolsChanged, Server: "search"}, "all both tools"},
 		{subscription.Topic{Method: toolsChanged}, "all both tools"},
 		{subscription.Topic{Method: message, Server: "files"}, "all both filesAny"},
-		{subscription.Topic{Method: updated, Server: "files", URI: "file:///srv/a"}, "all both filesAny folder resource"},
-		{subscription.Topic{Method: updated, Server: "files", URI: "file:///srv/a/b/c"}, "all both filesAny folder resource"},
-		{subscription.Topic{Method: updated, Server: "files", URI: "file:///srv/ab"}, "all both filesAny folder"},
+		{subscription.Topic{Method: updated, Server: "files", URI: "file:///srv/a"},
+			"all both filesAny folder resource"},
+		{subscription.Topic{Method: updated, Server: "files", URI: "file:///srv/a/b/c"},
+			"all both filesAny folder resource"},
+		{subscription.Topic{Method: updated, Server: "files", URI: "file:///srv/ab"},
+			"all both filesAny folder"},
 		{subscription.Topic{Method: updated, Server: "files", URI: "file:///srv"}, "all both filesAny"},
-		{subscription.Topic{Method: updated, Server: "search", URI: "config://system"}, "all both config"},
-		{subscription.Topic{Method: updated, Server: "search", URI: "config://system/x"}, "all both config"},
+		{subscription.Topic{Method: updated, Server: "search", URI: "config://system"},
+			"all both config"},
+		{subscription.Topic{Method: updated, Server: "search", URI: "config://system/x"},
+			"all both config"},
 		{subscription.Topic{Method: updated, Server: "search", URI: "config://"}, "all both"},
 		{subscription.Topic{Method: updated, Server: "search", URI: "plain"}, "all both"},
 		{subscription.Topic{Method: "notifications/tasks", URI: "file:///srv/a"}, "all both"},
-		{subscription.Topic{Method: message, Server: "files", Over: "mine"}, "all both filesAny overAll overOne"},
+		{subscription.Topic{Method: message, Server: "files", Over: "mine"},
+			"all both filesAny overAll overOne"},
 		{subscription.Topic{Method: message, Server: "search", Over: "mine"}, "all both overAll"},
 		{subscription.Topic{Method: message, Server: "search", Over: "yours"}, "all both"},
-		{subscription.Topic{Method: updated, Server: "search", URI: "plain", Over: "mine"}, "all both overAll"},
-		{subscription.Topic{Method: toolsChanged, Server: "files", Over: "mine"}, "all both files filesAny overOne tools"},
+		{subscription.Topic{Method: updated, Server: "search", URI: "plain", Over: "mine"},
+			"all both overAll"},
+		{subscription.Topic{Method: toolsChanged, Server: "files", Over: "mine"},
+			"all both files filesAny overOne tools"},
 		{subscription.Topic{Method: toolsChanged, Over: "mine"}, "all both overAll tools"},
 	} {
 		if got := matched(&table, tc.about); got != tc.want {
@@ -74,10 +84,12 @@ func TestMatch(t *testing.T) {
 		}
 	}
 	for range table.Match(subscription.Topic{Method: toolsChanged}) {
-		break // who looks for one stops there
+		break // a caller may stop at the first subscriber
 	}
-	// A URI that is all slashes costs a bounded number of look-ups.
-	if got := matched(&table, subscription.Topic{Method: updated, Server: "x", URI: "file:///srv/" + strings.Repeat("/", 1<<16)}); got != "all both" {
+	// The number of look-ups is bounded, even for a URI that consists of slashes.
+	if got := matched(&table,
+		subscription.Topic{Method: updated, Server: "x",
+			URI: "file:///srv/" + strings.Repeat("/", 1<<16)}); got != "all both" {
 		t.Errorf("got %s", got)
 	}
 }
@@ -86,10 +98,12 @@ func TestFirstAndLastAreReported(t *testing.T) {
 	var table subscription.Table[string]
 	a := subscription.Topic{Method: updated, URI: "x:a"}
 	b := subscription.Topic{Method: updated, URI: "x:b"}
-	if !table.Subscribe("one", a) || table.Subscribe("two", a) || table.Subscribe("one", a) || !table.Subscribe("two", b) {
+	if !table.Subscribe("one", a) || table.Subscribe("two", a) || table.Subscribe("one", a) ||
+		!table.Subscribe("two", b) {
 		t.Error("the first subscriber of a topic is reported, and no other")
 	}
-	if got := table.Topics("two"); !slices.Equal(got, []subscription.Topic{a, b}) || table.Topics("nobody") != nil {
+	if got := table.Topics("two"); !slices.Equal(got, []subscription.Topic{a, b}) ||
+		table.Topics("nobody") != nil {
 		t.Errorf("got %v", got)
 	}
 	wanted := make(map[subscription.Topic]int)
@@ -119,10 +133,12 @@ func TestFirstAndLastAreReported(t *testing.T) {
 	}
 }
 
-// Against a model: who is found is who subscribed, whatever came and went.
+// Compared with a model: Match yields exactly the current subscribers, after any sequence of
+// changes.
 func TestTableProperties(t *testing.T) {
 	topics := []subscription.Topic{
-		{Method: toolsChanged}, {Method: toolsChanged, Server: "a"}, {Method: toolsChanged, Server: "b"}, {Method: message, Server: "a"}, {Method: subscription.Any},
+		{Method: toolsChanged}, {Method: toolsChanged, Server: "a"}, {Method: toolsChanged, Server: "b"},
+		{Method: message, Server: "a"}, {Method: subscription.Any},
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		var table subscription.Table[int]
@@ -149,10 +165,13 @@ func TestTableProperties(t *testing.T) {
 				}
 				model[who][topic] = true
 			}
-			about := subscription.Topic{Method: toolsChanged, Server: rapid.SampledFrom([]string{"a", "b", ""}).Draw(t, "server")}
+			about := subscription.Topic{
+				Method: toolsChanged, Server: rapid.SampledFrom([]string{"a", "b", ""}).Draw(t, "server"),
+			}
 			var want []int
 			for w, wants := range model {
-				if wants[about] || wants[subscription.Topic{Method: toolsChanged}] || wants[subscription.Topic{Method: subscription.Any}] {
+				if wants[about] || wants[subscription.Topic{Method: toolsChanged}] ||
+					wants[subscription.Topic{Method: subscription.Any}] {
 					want = append(want, w)
 				}
 			}
@@ -166,7 +185,7 @@ func TestTableProperties(t *testing.T) {
 	})
 }
 
-// Ten thousand sessions that each want the three list changes are an ordinary day.
+// Ten thousand sessions with three list subscriptions each are normal operation.
 func TestManySessionsAreCheap(t *testing.T) {
 	const sessions = 10_000
 	var before, after runtime.MemStats
@@ -174,7 +193,8 @@ func TestManySessionsAreCheap(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	table := new(subscription.Table[int])
 	for who := range sessions {
-		for _, method := range []string{toolsChanged, "notifications/prompts/list_changed", "notifications/resources/list_changed"} {
+		for _, method := range []string{toolsChanged, "notifications/prompts/list_changed",
+			"notifications/resources/list_changed"} {
 			table.Subscribe(who, subscription.Topic{Method: method})
 		}
 	}
@@ -183,7 +203,8 @@ func TestManySessionsAreCheap(t *testing.T) {
 	if per := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) / sessions; per > 250 {
 		t.Errorf("got %d bytes for each session, want at most 250", per)
 	}
-	if got := len(slices.Collect(table.Match(subscription.Topic{Method: toolsChanged, Server: "files"}))); got != sessions {
+	if got := len(slices.Collect(table.Match(subscription.Topic{Method: toolsChanged,
+		Server: "files"}))); got != sessions {
 		t.Errorf("found %d", got)
 	}
 	for who := range sessions {
@@ -194,7 +215,7 @@ func TestManySessionsAreCheap(t *testing.T) {
 	}
 }
 
-// S4-65: at most 1000, what is dropped is counted.
+// S4-65: at most 1000, and dropped ones are counted.
 func TestQueueIsBounded(t *testing.T) {
 	var q subscription.Queue[int]
 	about := subscription.Topic{Method: message}
@@ -266,7 +287,8 @@ func TestChangesCoalesceAndComeThrough(t *testing.T) {
 	}
 }
 
-// Against a model: nothing but what was dropped is missing, changes are the latest, order is kept.
+// Compared with a model: no notification is missing unless it was dropped. Changes are the latest,
+// and the order is kept.
 func TestQueueProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := subscription.Queue[int]{Limit: 5}
@@ -288,7 +310,10 @@ func TestQueueProperties(t *testing.T) {
 				}
 				continue
 			}
-			about := subscription.Topic{Method: rapid.SampledFrom([]string{message, toolsChanged}).Draw(t, "method"), Server: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "server")}
+			about := subscription.Topic{
+				Method: rapid.SampledFrom([]string{message, toolsChanged}).Draw(t, "method"),
+				Server: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "server"),
+			}
 			pushed++
 			if q.Push(about, i) && about.Method == toolsChanged {
 				last[about.Server] = i
@@ -305,7 +330,8 @@ func TestQueueProperties(t *testing.T) {
 
 func TestFilter(t *testing.T) {
 	const wanted = `{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["a:1","a:2"],"taskIds":["t"]}`
-	f, err := subscription.ParseFilter(jsontext.Value(`{"notifications":` + strings.Replace(wanted, `"a:2"`, `"a:2","a:1"`, 1) + `}`))
+	f, err := subscription.ParseFilter(jsontext.Value(`{"notifications":` +
+		strings.Replace(wanted, `"a:2"`, `"a:2","a:1"`, 1) + `}`))
 	if err != nil || string(f.Notifications()) != wanted {
 		t.Errorf("got %s, %v; want %s", f.Notifications(), err, wanted)
 	}
@@ -353,7 +379,7 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// S4-126: dispatch below 100 µs; here with ten thousand sessions of which one wants it.
+// S4-126: dispatch takes less than 100 µs; here one of ten thousand sessions subscribed.
 func BenchmarkNotificationDispatch(b *testing.B) {
 	var table subscription.Table[int]
 	for who := range 10_000 {
@@ -377,10 +403,13 @@ func BenchmarkNotificationDispatch(b *testing.B) {
 
 func ExampleTable() {
 	var table subscription.Table[string]
-	table.Subscribe("session-1", subscription.Topic{Method: updated, Server: "files", URI: "file:///srv/a"})
+	table.Subscribe("session-1", subscription.Topic{
+		Method: updated, Server: "files", URI: "file:///srv/a",
+	})
 	table.Subscribe("metrics", subscription.Topic{Method: subscription.Any})
 
-	for who := range table.Match(subscription.Topic{Method: updated, Server: "files", URI: "file:///srv/a"}) {
+	for who := range table.Match(subscription.Topic{Method: updated, Server: "files",
+		URI: "file:///srv/a"}) {
 		fmt.Println(who)
 	}
 	fmt.Println(len(table.Drop("session-1")))
@@ -390,7 +419,7 @@ func ExampleTable() {
 	// 1
 }
 
-// Who goes through all subscribers, or all topics, does it in the same order each time.
+// An iteration over subscribers or topics has the same order each time.
 func TestOrderIsNotThatOfAMap(t *testing.T) {
 	var table subscription.Table[int]
 	for who := range 64 {

@@ -6,19 +6,21 @@ import (
 	"slices"
 )
 
-// Table says who wants what. S is a subscriber: the key of a session, or a handler (S4-64, S4-66). Its methods are for one goroutine at
-// a time. The zero Table is empty and ready.
+// Table records the subscriptions of all subscribers. S is a subscriber, for example the key of a
+// session or a handler. Table is not safe for concurrent use. The zero Table is empty and ready to
+// use.
 //
-// A subscriber costs its key, and 20 bytes for each of its topics, plus what slices and maps keep in reserve.
+// A subscriber takes the memory of its key and 20 bytes for each of its topics, plus the spare
+// capacity of slices and maps.
 type Table[S comparable] struct {
 	topics map[Topic]*topic
 	index  map[S]int32
 	slots  []slot[S]
 	free   []int32
-	round  uint32 // of Match, so that nobody is found twice in one
+	round  uint32 // number of the current Match, so that it yields no subscriber twice
 }
 
-// topic is a topic that has subscribers: the places of their slots, in no order.
+// topic is a topic that has subscribers. Members holds the indexes of their slots, in no order.
 type topic struct {
 	name    Topic
 	members []int32
@@ -27,18 +29,18 @@ type topic struct {
 // slot is a subscriber.
 type slot[S comparable] struct {
 	who  S
-	seen uint32 // the round in which it was found last
+	seen uint32 // the Match that last yielded the subscriber
 	refs []ref
 }
 
-// ref says where in a topic's members the subscriber stands.
+// ref is the position of the subscriber in the members of a topic.
 type ref struct {
 	topic *topic
 	at    int32
 }
 
-// Subscribe makes who hear about t; it is the register_handler of S4-67. It reports whether the topic had no subscriber before, which is
-// when a subscription must be made further up. Subscribing twice is subscribing once.
+// Subscribe subscribes who to the topic. It reports whether the topic had no subscriber before; the
+// caller then has to subscribe at the server. A repeated subscription has no effect.
 func (t *Table[S]) Subscribe(who S, to Topic) (first bool) {
 	at, ok := t.index[who]
 	if !ok {
@@ -77,7 +79,8 @@ func (t *Table[S]) add(who S) int32 {
 	return at
 }
 
-// Unsubscribe takes one subscription back. It reports whether there was one, and whether it was the topic's last.
+// Unsubscribe removes one subscription. It reports whether the subscription existed, and whether it
+// was the last of the topic.
 func (t *Table[S]) Unsubscribe(who S, from Topic) (was, last bool) {
 	at, ok := t.index[who]
 	if !ok {
@@ -96,7 +99,8 @@ func (t *Table[S]) Unsubscribe(who S, from Topic) (was, last bool) {
 	return true, last
 }
 
-// Drop takes all subscriptions of a subscriber back and returns the topics that nobody wants any more.
+// Drop removes all subscriptions of a subscriber. It returns the topics that have no subscriber any
+// more.
 func (t *Table[S]) Drop(who S) (unwanted []Topic) {
 	at, ok := t.index[who]
 	if !ok {
@@ -111,7 +115,7 @@ func (t *Table[S]) Drop(who S) (unwanted []Topic) {
 	return unwanted
 }
 
-// leave takes a member out of its topic. The last member moves to its place, and its reference with it.
+// leave removes a member from its topic. The last member takes its place, and its ref is updated.
 func (t *Table[S]) leave(r ref) (last bool) {
 	members := r.topic.members
 	end := int32(len(members) - 1)
@@ -129,7 +133,8 @@ func (t *Table[S]) leave(r ref) (last bool) {
 }
 
 func (t *Table[S]) remove(who S, at int32) {
-	if delete(t.index, who); len(t.index) == 0 { // maps and slices keep their room, which is given back with the last subscriber
+	// Maps and slices keep their capacity, so the last subscriber resets the table to free the memory.
+	if delete(t.index, who); len(t.index) == 0 {
 		*t = Table[S]{round: t.round}
 		return
 	}
@@ -139,7 +144,8 @@ func (t *Table[S]) remove(who S, at int32) {
 	t.free = append(t.free, at)
 }
 
-// All goes through the subscribers, in the order of their slots. The table must not change meanwhile.
+// All iterates over the subscribers, in the order of their slots. The table must not change during
+// the iteration.
 func (t *Table[S]) All() iter.Seq[S] {
 	return func(yield func(S) bool) {
 		for _, s := range t.slots {
@@ -150,12 +156,14 @@ func (t *Table[S]) All() iter.Seq[S] {
 	}
 }
 
-// Match goes through the subscribers of a notification, which may be about several topics, each once,
-// in no order. Its cost is that of those it finds. The table must not change meanwhile.
+// Match iterates over the subscribers of a notification, which may be about several topics. It
+// yields each subscriber once, in no order. Its cost is proportional to the subscribers found. The
+// table must not change during the iteration.
 func (t *Table[S]) Match(about Topic, several ...Topic) iter.Seq[S] {
 	return func(yield func(S) bool) {
 		t.round++
-		if t.round == 0 { // after 2^32 rounds: nobody may look as if seen
+		// After 2^32 rounds no subscriber may count as seen.
+		if t.round == 0 {
 			for i := range t.slots {
 				t.slots[i].seen = 0
 			}
@@ -172,8 +180,8 @@ func (t *Table[S]) Match(about Topic, several ...Topic) iter.Seq[S] {
 	}
 }
 
-// find goes through the subscribers of a topic that were not found in this round. It reports whether
-// to go on.
+// find yields the subscribers of a topic that this round has not yielded yet. It reports whether to
+// continue.
 func (t *Table[S]) find(about Topic, yield func(S) bool) bool {
 	for name := range about.covering() {
 		tp, ok := t.topics[name]
@@ -200,7 +208,7 @@ func (t *Table[S]) Has(who S) bool {
 	return has
 }
 
-// Topics lists what a subscriber wants, in the order in which it asked.
+// Topics lists the topics of a subscriber, in the order of its subscriptions.
 func (t *Table[S]) Topics(who S) []Topic {
 	at, ok := t.index[who]
 	if !ok {
@@ -213,7 +221,8 @@ func (t *Table[S]) Topics(who S) []Topic {
 	return list
 }
 
-// Wanted goes through the topics that have subscribers, in order, with how many: what to ask for again after a reconnect.
+// Wanted iterates over the topics that have subscribers, in order, with the number of subscribers.
+// A caller uses it to subscribe again after a reconnect.
 func (t *Table[S]) Wanted() iter.Seq2[Topic, int] {
 	return func(yield func(Topic, int) bool) {
 		for _, name := range slices.SortedFunc(maps.Keys(t.topics), Topic.Compare) {

@@ -9,52 +9,60 @@ import (
 // Any is the method of a topic that covers all methods.
 const Any = "*"
 
-// All is the method of a topic for whoever sees all servers as one. With Over it covers what any
-// server says over such a connection, so that one topic does for any number of servers. Of the
-// changes of lists it covers only those that name no server, which are told once for all servers.
+// All is the method of a topic for a subscriber that sees the merged list of all servers. Together
+// with Over, it covers the notifications of every server over such a connection, so that one topic
+// suffices for any number of servers. Of the list changes it covers only those without a server,
+// which are sent once for all servers.
 const All = "+"
 
-// Quarantined is the method that says that a server is quarantined. No client sees it.
+// Quarantined is the method of the internal notification that a server is quarantined. No client
+// receives it.
 const Quarantined = "mcpd/quarantined"
 
-// ListChanged reports whether a method says that a list has changed.
+// ListChanged reports whether the method announces a change of a list.
 func ListChanged(method string) bool { return strings.HasSuffix(method, "/list_changed") }
 
-// updated is the one notification that is about a resource.
+// updated is the only notification about a resource.
 const updated = "notifications/resources/updated"
 
-// Covers reports whether a subscription to a resource takes an update of another: the same, or one
-// below it (2025-11-25 §server/resources, ResourceUpdatedNotification).
+// Covers reports whether a subscription to one resource receives the updates of another: the same
+// resource, or one below it (2025-11-25 §server/resources, ResourceUpdatedNotification).
 func Covers(subscribed, updated string) bool {
 	return updated == subscribed ||
 		strings.HasPrefix(updated, strings.TrimSuffix(subscribed, "/")+"/")
 }
 
-// Topic is what one can subscribe to, and what a notification is about. As a subscription an empty Server means any server, an empty URI
-// any resource, and an empty Over any connection. As the subject of a notification they mean that it is about none in particular.
+// Topic is the object of a subscription, and the subject of a notification. In a subscription an
+// empty Server stands for any server, an empty URI for any resource, and an empty Over for any
+// connection. In a notification an empty member means that the notification is about no particular
+// one.
 type Topic struct {
 	Method string // of the notification, or Any, or All
-	Server string // that it comes from
-	URI    string // of the resource it is about
-	// Over names the connection to the server, since different ones may be for different subscribers.
+	Server string // the server that sent the notification
+	URI    string // the resource, or the id of a task
+	// Over names the connection to the server. Different subscribers may use different connections.
 	Over string
 }
 
 // Compare orders topics.
 func (t Topic) Compare(o Topic) int {
-	return cmp.Or(strings.Compare(t.Method, o.Method), strings.Compare(t.Server, o.Server), strings.Compare(t.URI, o.URI),
+	return cmp.Or(strings.Compare(t.Method, o.Method), strings.Compare(t.Server, o.Server),
+		strings.Compare(t.URI, o.URI),
 		strings.Compare(t.Over, o.Over))
 }
 
-// maxParents bounds how many levels of a URI are looked at for subscriptions to a parent. Deeper ones have theirs, up to here.
+// maxParents bounds the levels of a URI that are searched for subscriptions to a parent. Of a
+// deeper URI, only the levels nearest to the resource are searched.
 const maxParents = 64
 
-// covering goes through the topics whose subscribers want to hear about t. A subscription to a resource covers what is below it: the
-// server may name a sub-resource of what was subscribed to (2025-11-25 schema, ResourceUpdatedNotification).
+// covering iterates over the topics whose subscribers receive t. A subscription to a resource
+// covers the resources below it, because a server may send an update of a sub-resource (2025-11-25
+// schema, ResourceUpdatedNotification).
 func (t Topic) covering() iter.Seq[Topic] {
 	return func(yield func(Topic) bool) {
 		uri, root, level := t.URI, root(t.URI), 0
-		if t.Over != "" && (t.Server == "" || !ListChanged(t.Method)) && !yield(Topic{Method: All, Over: t.Over}) {
+		if t.Over != "" && (t.Server == "" || !ListChanged(t.Method)) &&
+			!yield(Topic{Method: All, Over: t.Over}) {
 			return
 		}
 		for {
@@ -80,7 +88,7 @@ func (t Topic) covering() iter.Seq[Topic] {
 	}
 }
 
-// root is the length of what a URI has before its path: scheme and authority's mark.
+// root is the length of the scheme of a URI with its "://".
 func root(uri string) int {
 	if i := strings.Index(uri, "://"); i >= 0 {
 		return i + len("://")
@@ -88,7 +96,8 @@ func root(uri string) int {
 	return 0
 }
 
-// parent is the next level up: "a/b" is below "a/", which is below "a". Above the root there is the empty URI.
+// parent returns the next level up: "a/b" is below "a/", which is below "a". Above the root it is
+// the empty URI.
 func parent(uri string, root int) string {
 	i := strings.LastIndexByte(uri[root:], '/')
 	switch {

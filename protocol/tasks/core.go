@@ -8,24 +8,25 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Between two ends that have tasks of 2025-11-25 a task passes as its server has it, but for its id:
-// how long it is kept, how often to ask for it, when it was made and changed, _meta of what the server
-// answers, and its notifications.
+// If both sides have tasks of 2025-11-25, the client receives the task as the server sends it,
+// except for its id: the ttl, the poll interval, the times of creation and change, the _meta of the
+// server's answers, and the notifications.
 
-// theirs is what the server of such a task says of it. The zero value is nothing.
+// theirs holds the server's data about such a task. The zero value holds none.
 type theirs struct {
 	known bool
-	ttl   jsontext.Value // a number, or null for no end
+	ttl   jsontext.Value // a number; null for no limit
 	poll  jsontext.Value // a number; empty for none
 	meta  jsontext.Value // of the last answer about the task; empty for none
-	// made and updated are when the task was, as JSON strings; empty when the host's own times count.
+	// made and updated are the task's times, as JSON strings. If empty, the host's own times apply.
 	made, updated jsontext.Value
 }
 
-// passes reports whether both ends have tasks of the core.
+// passes reports whether both sides have core tasks.
 func (t *Task) passes() bool { return t.o.Down == Core && t.o.Up == Core }
 
-// hear takes what an answer says of the task. The task is the answer itself, or a member of it.
+// hear stores the data of an answer about the task. The task is the answer itself or a member of
+// it.
 func (t *Task) hear(answer, task jsontext.Value) {
 	if !t.passes() {
 		return
@@ -34,25 +35,26 @@ func (t *Task) hear(answer, task jsontext.Value) {
 	t.hearTask(task, meta)
 }
 
-// hearTask takes what the server says of the task itself, and the _meta to go with it.
+// hearTask stores the server's data about the task, with the _meta that belongs to it.
 func (t *Task) hearTask(task, meta jsontext.Value) {
 	ttl, _ := splice.Get(task, "ttl")
 	poll, _ := splice.Get(task, "pollInterval")
-	if k := ttl.Kind(); k != '0' && k != 'n' { // which the schema does not allow
+	if k := ttl.Kind(); k != '0' && k != 'n' { // violates the schema
 		ttl = millis(t.ttl)
 	}
 	if poll.Kind() != '0' {
 		poll = nil
 	}
 	t.theirs = theirs{
-		true, ttl.Clone(), poll.Clone(), meta.Clone(), timeOf(task, "createdAt"), timeOf(task, "lastUpdatedAt"),
+		true, ttl.Clone(), poll.Clone(), meta.Clone(), timeOf(task, "createdAt"),
+		timeOf(task, "lastUpdatedAt"),
 	}
 }
 
-// maxTime bounds a time that a server writes, in bytes.
+// maxTime bounds a time in the server's spelling, in bytes.
 const maxTime = 64
 
-// timeOf is a time in a task; empty where there is none.
+// timeOf returns a time of a task; empty for none.
 func timeOf(task jsontext.Value, name string) jsontext.Value {
 	at, _ := splice.Get(task, name)
 	if at.Kind() != '"' || len(at) > maxTime {
@@ -61,8 +63,9 @@ func timeOf(task jsontext.Value, name string) jsontext.Value {
 	return at.Clone()
 }
 
-// notified takes a notification of the server about the task. The client gets it as it is, unless it
-// says that the task has another status: then the host first gets what belongs to that.
+// notified handles a notification of the server about the task. The client receives it with the
+// client's id of the task. If the notification reports another status, the host instead first
+// requests the data of that status from the server.
 func (t *Task) notified(params jsontext.Value) {
 	own, _ := splice.Get(params, "taskId")
 	if !t.passes() || t.status.Final() || len(t.own) == 0 || !bytes.Equal(own, t.own) {
@@ -80,7 +83,7 @@ func (t *Task) notified(params jsontext.Value) {
 	t.doing(params)
 }
 
-// withMeta is an answer to the client with the server's _meta.
+// withMeta returns an answer to the client with the server's _meta.
 func (t *Task) withMeta(answer jsontext.Value) jsontext.Value {
 	if t.theirs.meta.Kind() == '{' {
 		answer, _ = splice.Set(answer, t.theirs.meta, "_meta")

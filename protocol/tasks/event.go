@@ -8,64 +8,65 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// Op is what happens to a task.
+// Op is the kind of an Event.
 type Op uint8
 
-// The events.
+// The kinds of events.
 const (
-	Start    Op = iota + 1 // the client's tools/call, which comes first
+	Start    Op = iota + 1 // the client's tools/call; always the first event
 	Ask                    // a tasks/… request of the client
-	Leave                  // the client of a request waits no more
+	Leave                  // the client no longer waits for the answer to a request
 	Answered               // the server's answer to a Call
-	Inquire                // a request of the server for the client
-	Withdraw               // the server takes it back
+	Inquire                // a question of the server for the client
+	Withdraw               // the server withdraws a question
 	Reply                  // the client's answer to a Put
 	Expire                 // the timer fires
-	Resume                 // the task was loaded, and has a host again
-	Miss                   // the server's answer to a Call, which was lost in a crash
-	Notify                 // notifications/tasks/status of a server of the core
+	Resume                 // the task was loaded in a new host process
+	Miss                   // the server's answer to a Call was lost in a crash
+	Notify                 // notifications/tasks/status of a server with core tasks
 )
 
-// Event is one event. Which fields count is said with them.
+// Event is one input of a Task. The comment of each field names the events that use it.
 type Event struct {
 	Op      Op
-	Request uint64         // Start, Ask, Leave: the client's request, by the host's number of it
+	Request uint64         // Start, Ask, Leave: the host's number of the client's request
 	Method  string         // Ask, Inquire
 	Params  jsontext.Value // Ask, Inquire, Notify
-	Number  uint64         // Answered, Miss: of the Call; Reply: of the Put
+	Number  uint64         // Answered, Miss: number of the Call; Reply: number of the Put
 	Result  jsontext.Value // Answered, Reply
-	Err     error          // Answered, Reply; set for a failure; Miss: why
-	ID      jsonrpc.ID     // Inquire, Withdraw: the server's own
-	Lives   bool           // Resume: the server has not ended with the host of before
+	Err     error          // Answered, Reply: set for a failure; Miss: the reason
+	ID      jsonrpc.ID     // Inquire, Withdraw: the id of the server's request
+	Lives   bool           // Resume: the server did not end with the previous host process
 }
 
-// Do is what is to be done.
+// Do is the kind of an Effect.
 type Do uint8
 
-// The effects.
+// The kinds of effects.
 const (
 	Call    Do = iota + 1 // send the server a request
-	Recall                // cancel one
+	Recall                // cancel a request to the server
 	Answer                // answer a request of the server
-	Reject                // refuse one
+	Reject                // answer a request of the server with an error
 	Deliver               // answer a request of the client
-	Put                   // ask the client, on the stream of a request of its
-	Retract               // take that back
-	Tell                  // the task is not as it was; Params: how the server told it, if it did
-	Release               // the server is not needed any more
+	Put                   // send a question to the client, on the stream of one of its requests
+	Retract               // retract a question from the client
+	Tell                  // the task has changed; Params: the server's notification, if any
+	Release               // the server is no longer needed
 	Arm                   // set the timer
-	Forget                // the task is no more
+	Forget                // drop the task
 )
 
-// Effect is one effect.
+// Effect is one action for the caller of Step. The comment of each field names the effects that use
+// it.
 type Effect struct {
 	Do      Do
-	Number  uint64         // Call, Recall: of the request; Put, Retract: of the question
+	Number  uint64         // Call, Recall: number of the request; Put, Retract: number of the question
 	Method  string         // Call, Put
 	Params  jsontext.Value // Call, Put, Tell
 	Request uint64         // Deliver, Put: the client's request
 	ID      jsonrpc.ID     // Answer, Reject
 	Result  jsontext.Value // Answer, Deliver
 	Err     error          // Reject, Deliver: set for a failure
-	At      time.Time      // Arm; Call: when it is of no use any more
+	At      time.Time      // Arm; Call: time after which the request is pointless
 }

@@ -13,24 +13,25 @@ import (
 	"mcpd/protocol/rewrite"
 )
 
-// input is something that the server wants of the client and has no answer to.
+// input is a question of the server to the client that has no answer yet.
 type input struct {
 	number uint64
 	kind   mrtr.Kind
-	params jsontext.Value // in the client's words
-	key    string         // by which a client of the extension answers it
-	at     uint64         // the client's request on whose stream it was put; 0 for none
+	params jsontext.Value // translated to the client's revision
+	key    string         // the key for the answer of an extension client
+	at     uint64         // the client's request on whose stream the question was sent; 0 for none
 
 	id     jsonrpc.ID // of a legacy server's request
-	theirs string     // the key of a modern server's
-	first  bool       // it comes before there is a task: the answers go into the next tools/call
-	mute   error      // the client's revision has no words for it
+	theirs string     // the key of a modern server's question
+	first  bool       // the question precedes the task: the answers go into the next tools/call
+	mute   error      // set if the client's revision cannot express the question
 }
 
-// reply is an answer of such a first round.
+// reply is an answer to a question that precedes the task.
 type reply = mrtr.Response
 
-// inquire is a request of a legacy server. What cannot be asked is refused here.
+// inquire handles a question of a legacy server. It refuses a question that the client cannot
+// receive.
 func (t *Task) inquire(in Event) {
 	kind, known := mrtr.KindOf(in.Method)
 	params, err := rewrite.Question(in.Method, t.o.Server, t.o.Client, unrelated(in.Params), "")
@@ -52,9 +53,10 @@ func (t *Task) inquire(in Event) {
 	t.put()
 }
 
-// take is a question of a modern server. What the client's revision has no words for is answered in its place.
+// take accepts a question of a modern server. If the client's revision cannot express the question,
+// put later answers it in the client's place.
 func (t *Task) take(q mrtr.Input, first bool) {
-	kind, _ := mrtr.KindOf(q.Method) // Parse knows no other
+	kind, _ := mrtr.KindOf(q.Method) // Parse allows no other methods
 	in := input{kind: kind, theirs: q.Key, first: first}
 	id := fmt.Sprintf("mcpd-task-%d", t.numbers+1)
 	params, err := rewrite.Question(q.Method, t.o.Server, t.o.Client, q.Params, id)
@@ -72,7 +74,8 @@ func (t *Task) add(in input) {
 
 var errOver = protocol.InvalidParams("the task that this belongs to is over")
 
-// drop takes back questions that need no answer of the client any more. A server that has not taken back its own is told.
+// drop removes questions that need no answer of the client any more. If tell is set, it rejects the
+// requests of a legacy server.
 func (t *Task) drop(which func(input) bool, tell bool) {
 	t.inputs = slices.DeleteFunc(t.inputs, func(in input) bool {
 		if !which(in) {
@@ -89,7 +92,7 @@ func (t *Task) drop(which func(input) bool, tell bool) {
 	t.heed()
 }
 
-// heed gives a task that goes on its status: it waits for its client, or not.
+// heed sets the status of a running task: whether it waits for its client.
 func (t *Task) heed() {
 	switch {
 	case t.status.Final():
@@ -100,9 +103,10 @@ func (t *Task) heed() {
 	}
 }
 
-// put asks the client, if it has a request open on whose stream it can be: the one that is to make the task, or the last of those that
-// wait for the end, as the streams of the others may have been hung up without a word. What was put on one of them is taken back. A client
-// of the extension looks for itself once it knows of the task.
+// put sends the open questions to the client if there is an open request on whose stream they can
+// go. That is the request that creates the task, or the latest request that waits for the outcome.
+// The streams of earlier requests may have been closed silently, so questions there are retracted.
+// A client of the extension polls for questions once it knows the task.
 func (t *Task) put() {
 	for i := 0; i < len(t.inputs); i++ {
 		if err := t.inputs[i].mute; err != nil {
@@ -123,7 +127,8 @@ func (t *Task) put() {
 		if in.at == at {
 			continue
 		}
-		if in.at != 0 { // an answer that is under way to the old number is none to the new one
+		// A late answer to the old number must not count as an answer to the new one.
+		if in.at != 0 {
 			t.do(Effect{Do: Retract, Number: in.number})
 			t.numbers++
 			in.number = t.numbers
@@ -137,13 +142,13 @@ func (t *Task) put() {
 	}
 }
 
-// reply is the client's answer to a question that was put to it.
+// reply handles the client's answer to a question that was sent to it.
 func (t *Task) reply(in Event) {
 	i := slices.IndexFunc(t.inputs, func(q input) bool { return q.number == in.Number && q.at != 0 })
 	if i < 0 {
 		return
 	}
-	t.inputs[i].at = 0 // it is not open there any more
+	t.inputs[i].at = 0 // the question is no longer open there
 	t.replied(i, in.Result, in.Err)
 	t.heed()
 }
@@ -170,10 +175,13 @@ func (t *Task) replied(i int, result jsontext.Value, err error) {
 		result = in.kind.Bare(result)
 	} else if refusal, ok := in.kind.Refusal(); ok {
 		result = refusal
-	} else { // there is no word for a refusal, so the client ends the call by not coming back (2026-07-28 §basic/patterns/mrtr)
+	} else {
+		// Such a question cannot be refused. A client ends the call by not sending a retry (2026-07-28
+		// §basic/patterns/mrtr).
 		t.stop()
 		t.finish(nil, &protocol.Error{
-			Condition: protocol.ConditionInternal, Message: "the server needs " + in.kind.Method() + ", which was declined or failed", Cause: err,
+			Condition: protocol.ConditionInternal,
+			Message:   "the server needs " + in.kind.Method() + ", which was declined or failed", Cause: err,
 		})
 		return
 	}
@@ -188,7 +196,8 @@ func (t *Task) replied(i int, result jsontext.Value, err error) {
 	}
 }
 
-// update gives the task the answers of a client of the extension, or some of them: all or none. What is not asked is ignored.
+// update applies the answers of an extension client. It applies none of them if one is malformed.
+// The client may answer only some of the questions. Answers to unknown questions are ignored.
 func (t *Task) update(in Event) {
 	answers, err := mrtr.ParseRetry(in.Params)
 	for _, q := range t.inputs {

@@ -15,7 +15,7 @@ import (
 	"mcpd/protocol/tasks"
 )
 
-// ends are a client and a server with a task between them.
+// ends are the two sides of a task.
 type ends struct {
 	down, up       tasks.Dialect
 	client, server protocol.Version
@@ -29,45 +29,59 @@ var between = []ends{
 	{tasks.None, tasks.Extension, protocol.V20251125, protocol.V20260728},
 }
 
-// What a server may say, whatever it was asked.
+// said lists answers that the server may send to any request.
 var said = []string{
-	`{"content":[]}`, `{"resultType":"complete","content":[],"isError":true}`, `{}`, `{"task":{"taskId":"s","status":"working","ttl":9000}}`,
-	`{"task":{"taskId":7}}`, `{"resultType":"task","taskId":"s","status":"working","ttlMs":null}`, `{"taskId":"s","status":"completed"}`,
+	`{"content":[]}`, `{"resultType":"complete","content":[],"isError":true}`, `{}`,
+	`{"task":{"taskId":"s","status":"working","ttl":9000}}`,
+	`{"task":{"taskId":7}}`, `{"resultType":"task","taskId":"s","status":"working","ttlMs":null}`,
+	`{"taskId":"s","status":"completed"}`,
 	`{"resultType":"complete","taskId":"s","status":"completed","result":{"resultType":"complete","content":[]}}`,
-	`{"resultType":"complete","taskId":"s","status":"failed","error":{"code":-1,"message":"no"}}`, `{"taskId":"s","status":"failed"}`,
-	`{"resultType":"complete","taskId":"s","status":"cancelled"}`, `{"resultType":"complete","taskId":"s","status":"working","pollIntervalMs":1}`,
-	`{"resultType":"input_required","inputRequests":{"a":{"method":"roots/list"},"b":` + asksUser + `},"requestState":"x"}`,
-	`{"resultType":"complete","taskId":"s","status":"input_required","inputRequests":{"c":` + asksUser + `,"d":{"method":"roots/list"}}}`,
+	`{"resultType":"complete","taskId":"s","status":"failed","error":{"code":-1,"message":"no"}}`,
+	`{"taskId":"s","status":"failed"}`,
+	`{"resultType":"complete","taskId":"s","status":"cancelled"}`,
+	`{"resultType":"complete","taskId":"s","status":"working","pollIntervalMs":1}`,
+	`{"resultType":"input_required","inputRequests":{"a":{"method":"roots/list"},"b":` + asksUser +
+		`},"requestState":"x"}`,
+	`{"resultType":"complete","taskId":"s","status":"input_required","inputRequests":{"c":` +
+		asksUser + `,"d":{"method":"roots/list"}}}`,
 	`{"taskId":"s","status":"input_required"}`, `{"resultType":"input_required","requestState":"x"}`,
 }
 
 const asksUser = `{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}`
 
-// Whatever the two ends do, in any order: each request of the client that it does not withdraw is answered once, each question of a legacy
-// server that it does not take back as well, a final status stays, and when the time is over nothing is left.
+// For any behaviour of the two sides: each request of the client gets exactly one answer unless the
+// client cancels it. Each question of a legacy server gets one answer unless the server withdraws
+// it. A final status does not change. Nothing is left when the time is over.
 func TestTaskAgainstModel(t *testing.T) { check(t, false) }
 
-// The same with crashes in between: what was not done of a step is not done, and what the two ends were told before counts.
+// The same with crashes: the rest of an interrupted step is lost, while earlier messages remain
+// valid.
 func TestTaskThatRecoversAgainstModel(t *testing.T) { check(t, true) }
 
 func check(t *testing.T, crashes bool) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := rapid.SampledFrom(between).Draw(t, "ends")
 		w := &model{
-			T: t, crashes: crashes, now: start, open: map[uint64]bool{}, sent: map[uint64]bool{}, asked: map[string]bool{}, puts: map[uint64]uint64{},
+			T: t, crashes: crashes, now: start, open: map[uint64]bool{}, sent: map[uint64]bool{},
+			asked: map[string]bool{}, puts: map[uint64]uint64{},
 			task: tasks.New(start, tasks.Options{
-				ID: "T", Down: e.down, Up: e.up, Client: e.client, Server: e.server, Params: jsontext.Value(`{"name":"a"}`), TTL: time.Minute, Cancels: true,
+				ID: "T", Down: e.down, Up: e.up, Client: e.client, Server: e.server,
+				Params: jsontext.Value(`{"name":"a"}`), TTL: time.Minute, Cancels: true,
 			}),
 		}
 		w.request("")
 		methods := map[tasks.Dialect][]string{
-			tasks.Core: {"tasks/get", "tasks/result", "tasks/cancel"}, tasks.Extension: {"tasks/get", "tasks/update", "tasks/cancel"}, tasks.None: nil,
+			tasks.Core:      {"tasks/get", "tasks/result", "tasks/cancel"},
+			tasks.Extension: {"tasks/get", "tasks/update", "tasks/cancel"}, tasks.None: nil,
 		}[e.down]
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			switch rapid.IntRange(0, 7).Draw(t, "what") {
 			case 0, 1, 2:
 				if number, ok := w.any(w.sent, "call"); ok {
-					in := tasks.Event{Op: tasks.Answered, Number: number, Result: jsontext.Value(rapid.SampledFrom(said).Draw(t, "answer"))}
+					in := tasks.Event{
+						Op: tasks.Answered, Number: number,
+						Result: jsontext.Value(rapid.SampledFrom(said).Draw(t, "answer")),
+					}
 					if rapid.IntRange(0, 7).Draw(t, "fails") == 0 {
 						in.Result, in.Err = nil, &jsonrpc.Error{Code: -32602, Message: "no"}
 					}
@@ -79,8 +93,12 @@ func check(t *testing.T, crashes bool) {
 					w.questions++
 					id := jsonrpc.IntID(w.questions)
 					w.asked[id.Raw()] = true
-					method := rapid.SampledFrom([]string{"roots/list", "elicitation/create", "unknown"}).Draw(t, "method")
-					w.step(tasks.Event{Op: tasks.Inquire, ID: id, Method: method, Params: jsontext.Value(`{"message":"?","requestedSchema":{"type":"object","properties":{}}}`)})
+					method := rapid.SampledFrom([]string{"roots/list", "elicitation/create", "unknown"}).Draw(t,
+						"method")
+					w.step(tasks.Event{
+						Op: tasks.Inquire, ID: id, Method: method,
+						Params: jsontext.Value(`{"message":"?","requestedSchema":{"type":"object","properties":{}}}`),
+					})
 				}
 			case 4:
 				if len(methods) > 0 && !w.promised {
@@ -93,7 +111,11 @@ func check(t *testing.T, crashes bool) {
 				}
 			case 6:
 				for number := range w.puts {
-					in := tasks.Event{Op: tasks.Reply, Number: number, Result: jsontext.Value(rapid.SampledFrom([]string{`{"action":"decline"}`, `{"roots":[]}`, `7`}).Draw(t, "reply"))}
+					in := tasks.Event{
+						Op: tasks.Reply, Number: number,
+						Result: jsontext.Value(rapid.SampledFrom([]string{`{"action":"decline"}`, `{"roots":[]}`,
+							`7`}).Draw(t, "reply")),
+					}
 					if rapid.Bool().Draw(t, "refuses") {
 						in.Result, in.Err = nil, errors.New("no")
 					}
@@ -120,11 +142,11 @@ type model struct {
 	armed     time.Time
 	requests  uint64
 	questions uint64
-	promised  bool              // the client does not know of a task yet
-	open      map[uint64]bool   // requests of the client without answer
-	sent      map[uint64]bool   // ours at the server
-	asked     map[string]bool   // the server's
-	puts      map[uint64]uint64 // questions at the client, by the request that they are on
+	promised  bool              // the client does not know a task yet
+	open      map[uint64]bool   // client requests without answer
+	sent      map[uint64]bool   // requests to the server
+	asked     map[string]bool   // the server's requests
+	puts      map[uint64]uint64 // open questions at the client, with the request that carries them
 	forgotten bool
 }
 
@@ -148,10 +170,10 @@ func (w *model) any(of map[uint64]bool, label string) (n uint64, ok bool) {
 	return least, true
 }
 
-// request is a request of the client, the call when the method is empty.
+// request is a request of the client. An empty method stands for the tools/call.
 func (w *model) request(method string) {
 	if w.forgotten {
-		return // nobody finds it
+		return // the task is not found any more
 	}
 	w.requests++
 	w.open[w.requests] = true
@@ -160,7 +182,12 @@ func (w *model) request(method string) {
 		w.step(tasks.Event{Op: tasks.Start, Request: w.requests})
 		return
 	}
-	w.step(tasks.Event{Op: tasks.Ask, Request: w.requests, Method: method, Params: jsontext.Value(`{"inputResponses":{"elicit-1":{"action":"decline"},"roots-1":{"roots":[]}}}`)})
+	w.step(tasks.Event{
+		Op: tasks.Ask, Request: w.requests, Method: method,
+		Params: jsontext.Value(
+			`{"inputResponses":{"elicit-1":{"action":"decline"},"roots-1":{"roots":[]}}}`,
+		),
+	})
 }
 
 func (w *model) pass(d time.Duration) {
@@ -175,7 +202,7 @@ func (w *model) pass(d time.Duration) {
 func (w *model) step(in tasks.Event) {
 	if w.forgotten {
 		if in.Op == tasks.Inquire {
-			delete(w.asked, in.ID.Raw()) // it goes nowhere
+			delete(w.asked, in.ID.Raw()) // the question reaches no task
 		}
 		return
 	}
@@ -200,7 +227,7 @@ func (w *model) step(in tasks.Event) {
 	}
 }
 
-// recover goes on after a crash, with which an answer may have been lost, or a question of the server.
+// recover continues after a crash, which may have lost an answer or a question of the server.
 func (w *model) recover(in tasks.Event) {
 	if w.forgotten {
 		return
@@ -211,7 +238,9 @@ func (w *model) recover(in tasks.Event) {
 			delete(w.sent, number)
 		}
 	}
-	k := tasks.Known{Requests: slices.Collect(maps.Keys(w.open)), Calls: slices.Collect(maps.Keys(w.sent))}
+	k := tasks.Known{
+		Requests: slices.Collect(maps.Keys(w.open)), Calls: slices.Collect(maps.Keys(w.sent)),
+	}
 	for number, on := range w.puts {
 		if in.Op != tasks.Leave || in.Request != on {
 			k.Puts = append(k.Puts, number)
@@ -252,7 +281,7 @@ func (w *model) perform(effects []tasks.Effect) {
 			w.promised = w.promised && e.Request != 1
 			delete(w.open, e.Request)
 			for number, on := range w.puts {
-				if on == e.Request { // it ends with the request
+				if on == e.Request { // the question ends with the request
 					delete(w.puts, number)
 				}
 			}

@@ -7,20 +7,20 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Dialect is how one side speaks of tasks.
+// Dialect is the form of tasks that one side uses.
 type Dialect uint8
 
 // The dialects.
 const (
-	None      Dialect = iota // not at all: a call has one answer
+	None      Dialect = iota // no tasks: a call has one answer
 	Core                     // 2025-11-25 §basic/utilities/tasks
 	Extension                // SEP-2663
 )
 
-// Extended is the capability of the second dialect, on both sides.
+// Extended is the path of the capability of the Extension dialect, on both sides.
 const Extended = "extensions." + protocol.ExtensionTasks
 
-// DialectOf is what a server of that revision speaks that declared this.
+// DialectOf returns the dialect of a server with that revision and these capabilities.
 func DialectOf(v protocol.Version, declared protocol.ServerCapabilities) Dialect {
 	switch {
 	case v.Has(protocol.Tasks) && declared.Has("tasks.requests.tools.call"):
@@ -31,17 +31,17 @@ func DialectOf(v protocol.Version, declared protocol.ServerCapabilities) Dialect
 	return None
 }
 
-// Support is what a tool says of tasks (2025-11-25, execution.taskSupport).
+// Support is a tool's support for tasks (2025-11-25, execution.taskSupport).
 type Support uint8
 
 // The kinds of support.
 const (
-	Forbidden Support = iota // or nothing said
+	Forbidden Support = iota // also if the tool states nothing
 	Optional
 	Required
 )
 
-// SupportOf reads it from a tool as tools/list shows it.
+// SupportOf reads the support from a tool in the result of tools/list.
 func SupportOf(tool jsontext.Value) Support {
 	switch text, _ := splice.GetString(tool, "execution", "taskSupport"); text {
 	case "optional":
@@ -52,30 +52,33 @@ func SupportOf(tool jsontext.Value) Support {
 	return Forbidden
 }
 
-// Plan is what becomes of a tools/call.
+// Plan is the way in which the host runs a tools/call.
 type Plan uint8
 
 // The plans.
 const (
-	Direct Plan = iota // the server answers it, whatever it answers
-	Keep               // the host makes a task of it, which the client can follow
-	Await              // the host makes a task of it, and answers when that is over
+	Direct Plan = iota // pass the server's answer on, whatever it is
+	Keep               // run the call as a task that the client can follow
+	Await              // run the call as a task, and answer when the task is over
 )
 
-// Caller is what a client says of tasks with a call.
+// Caller holds the client's declarations about tasks for one call.
 type Caller struct {
 	Version protocol.Version
-	Asked   bool // params.task is there, and the client was offered tasks of the core
-	Follows bool // it declared the extension
+	Asked   bool // params.task is present, and the client was offered core tasks
+	Follows bool // the client declared the extension
 }
 
-// Decide says what becomes of a call to a tool. An error refuses it.
+// Decide returns the plan for a call to a tool. It returns a *protocol.Error if the call must be
+// refused.
 func Decide(c Caller, server Dialect, s Support) (Plan, error) {
 	switch {
 	case c.Asked && (server == Extension || server == Core && s != Forbidden):
 		return Keep, nil
 	case c.Asked: // 2025-11-25 §basic/utilities/tasks, "Tool-Level Negotiation"
-		return Direct, &protocol.Error{Condition: protocol.ConditionMethodNotFound, Message: "this tool is not run as a task"}
+		return Direct, &protocol.Error{
+			Condition: protocol.ConditionMethodNotFound, Message: "this tool is not run as a task",
+		}
 	case server != Core || s == Forbidden:
 		return Direct, nil
 	case c.Follows:
@@ -84,13 +87,15 @@ func Decide(c Caller, server Dialect, s Support) (Plan, error) {
 		return Direct, nil
 	case c.Version.Has(protocol.TasksExtension):
 		return Direct, protocol.CapabilityRequired(Extended)
-	case c.Version.Has(protocol.Tasks): // it could have asked for a task, and the server tells it so
+	// The client could have asked for a task. The server itself tells it so.
+	case c.Version.Has(protocol.Tasks):
 		return Direct, nil
 	}
 	return Await, nil
 }
 
-// Insists reports whether a server refuses a call because the client cannot follow tasks.
+// Insists reports whether a server refuses a call because the client did not declare the tasks
+// extension.
 func Insists(code int64, data jsontext.Value) bool {
 	_, named := splice.Get(data, "requiredCapabilities", "extensions", protocol.ExtensionTasks)
 	return named && code == protocol.CodeMissingCapability

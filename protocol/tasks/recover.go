@@ -10,17 +10,17 @@ import (
 	"mcpd/protocol/mrtr"
 )
 
-// Known is what the owner of a task has in hand after a crash.
+// Known is the owner's information about a task after a crash.
 type Known struct {
-	Requests []uint64     // the client's that have no answer
-	Calls    []uint64     // those to the server whose answer will come
-	Puts     []uint64     // the questions that the client has
-	Asked    []jsonrpc.ID // the server's requests that have no answer
+	Requests []uint64     // the client's requests without an answer
+	Calls    []uint64     // the host's requests to the server whose answers can still arrive
+	Puts     []uint64     // the questions that were sent to the client
+	Asked    []jsonrpc.ID // the server's requests without an answer
 }
 
 var errForgotten = errors.New("lost in a crash")
 
-// Broken is a task of which a crash has left no more than what it was made from: it has failed.
+// Broken returns a failed task in place of a task of which a crash has left only the options.
 func Broken(now time.Time, o Options) *Task {
 	t := New(now, o)
 	t.status = Failed
@@ -29,8 +29,9 @@ func Broken(now time.Time, o Options) *Task {
 	return t
 }
 
-// Recover goes on after a crash in the midst of a step. What the task and its owner agree on goes on; what only one of them knows is ended:
-// nobody is left waiting, and no request is made twice.
+// Recover restores a consistent state after a crash in the middle of a step. It continues the work
+// that both the task and its owner know, and ends all other work. No peer waits forever, and no
+// request is sent twice.
 func (t *Task) Recover(now time.Time, k Known) []Effect {
 	clear(t.effects)
 	t.effects, t.now, t.armed = t.effects[:0], now, time.Time{}
@@ -45,10 +46,11 @@ func (t *Task) Recover(now time.Time, k Known) []Effect {
 	return t.effects
 }
 
-// past is a time that may have been written down as now's clock counts it: as long ago as it says, and not later than now.
+// past converts a time that may come from another clock. The result is as long ago as at says, and
+// not later than now.
 func past(now, at time.Time) time.Time { return now.Add(-max(now.Sub(at), 0)) }
 
-// disown ends what the task knows nothing of.
+// disown ends the requests and questions that the task does not know.
 func (t *Task) disown(k Known) {
 	for _, r := range k.Requests {
 		if r != t.creator && !slices.Contains(t.waiters, r) {
@@ -72,7 +74,7 @@ func (t *Task) disown(k Known) {
 	}
 }
 
-// takeUp forgets what its owner knows nothing of, and sees to it that something is under way.
+// takeUp drops the requests that the owner does not know, and ensures that the task makes progress.
 func (t *Task) takeUp(k Known) {
 	unasked := func(r uint64) bool { return !slices.Contains(k.Requests, r) }
 	unsent := func(c uint64) bool { return !slices.Contains(k.Calls, c) }
@@ -96,7 +98,8 @@ func (t *Task) takeUp(k Known) {
 	begun := t.numbers > 0 || len(t.own) > 0 || t.status.Final()
 	asking := slices.ContainsFunc(t.inputs, func(in input) bool { return in.first })
 	switch {
-	case !begun, t.creator != creator, t.o.Down == None && len(t.waiters) == 0: // nobody knows of it
+	// No client knows the task.
+	case !begun, t.creator != creator, t.o.Down == None && len(t.waiters) == 0:
 		if t.stop(); !t.status.Final() {
 			t.end(Cancelled)
 		}
@@ -114,33 +117,35 @@ func (t *Task) takeUp(k Known) {
 	}
 }
 
-// missed takes an answer of the server that nobody can read any more. What only asks is asked again.
+// missed handles the loss of a server's answer in a crash. A request that only reads is sent again.
 func (t *Task) missed(in Event) {
 	switch {
 	case in.Number == t.calling && in.Number != 0:
 		t.calling = 0
 		t.fail(in.Err)
-	case in.Number == t.getting && in.Number != 0: // the next poll leads there again
+	case in.Number == t.getting && in.Number != 0: // the next poll requests the result again
 		t.getting = 0
 	default:
 		t.answered(in)
 	}
 }
 
-// fail ends a task whose work is lost track of.
+// fail ends a task whose work was lost.
 func (t *Task) fail(cause error) {
 	err := protocol.Forgotten(t.o.Name, cause)
 	t.message = err.Message
 	t.finish(nil, err)
 }
 
-// mendInputs drops questions that can go nowhere, and those that the client was not put are not put.
+// mendInputs drops the questions that cannot be answered. It marks the questions that did not reach
+// the client as not sent.
 func (t *Task) mendInputs(k Known) {
 	seen := map[uint64]bool{0: true}
 	t.inputs = slices.DeleteFunc(t.inputs, func(in input) bool {
 		again := seen[in.number]
 		seen[in.number] = true
-		return again || in.key == "" || in.kind < mrtr.Elicitation || in.kind > mrtr.Roots || in.theirs == "" && !slices.Contains(k.Asked, in.id)
+		return again || in.key == "" || in.kind < mrtr.Elicitation || in.kind > mrtr.Roots ||
+			in.theirs == "" && !slices.Contains(k.Asked, in.id)
 	})
 	for i := range t.inputs {
 		in := &t.inputs[i]

@@ -11,50 +11,56 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// MaxSaved bounds the result, or the data of the error, that is saved with a task, in bytes: a tenant may have a thousand of them.
+// MaxSaved bounds the result, or the error data, that is saved with a task, in bytes: 64 KiB. A
+// tenant may have a thousand tasks.
 const MaxSaved = 64 << 10
 
-// Saved is what another host needs to know of a task to go on with it. Questions are not among it: who is asked one, and where the answer
-// goes, ends with the host.
+// Saved is the state from which another host process can continue a task. Client and Server are
+// revisions. Open questions are not saved, because the requests that carry them end with the host
+// process.
 type Saved struct {
-	ID      string         `json:"id"`
-	Down    Dialect        `json:"down"`
-	Up      Dialect        `json:"up"`
-	Client  string         `json:"client"` // revisions
-	Server  string         `json:"server"`
-	Cancels bool           `json:"cancels,omitzero"`
-	Status  Status         `json:"status"`
-	Message string         `json:"message,omitzero"`
-	Created time.Time      `json:"created"`
-	Updated time.Time      `json:"updated"`
-	TTL     int64          `json:"ttl_ns"`
-	Poll    int64          `json:"poll_ns"`
-	Made    jsontext.Value `json:"made,omitzero"` // when, as the server writes it; empty for Created
-	Asked   [4]int         `json:"asked"`         // questions of each kind, because their keys are never used again
-	Own     jsontext.Value `json:"own,omitzero"`
-	Result  jsontext.Value `json:"result,omitzero"`
-	Error   *SavedError    `json:"error,omitzero"`
-	Size    int            `json:"size,omitzero"` // of an outcome that is larger than MaxSaved, and not here
+	ID      string    `json:"id"`
+	Down    Dialect   `json:"down"`
+	Up      Dialect   `json:"up"`
+	Client  string    `json:"client"`
+	Server  string    `json:"server"`
+	Cancels bool      `json:"cancels,omitzero"`
+	Status  Status    `json:"status"`
+	Message string    `json:"message,omitzero"`
+	Created time.Time `json:"created"`
+	Updated time.Time `json:"updated"`
+	TTL     int64     `json:"ttl_ns"`
+	Poll    int64     `json:"poll_ns"`
+	// Made is the creation time in the server's spelling; empty for Created.
+	Made   jsontext.Value `json:"made,omitzero"`
+	Asked  [4]int         `json:"asked"` // number of questions of each kind, for unique keys
+	Own    jsontext.Value `json:"own,omitzero"`
+	Result jsontext.Value `json:"result,omitzero"`
+	Error  *SavedError    `json:"error,omitzero"`
+	// Size is the size in bytes of an outcome that exceeds MaxSaved and was not saved.
+	Size int `json:"size,omitzero"`
 }
 
-// SavedError is the error of a task that failed, as its client is told it.
+// SavedError is the error of a failed task, as the client receives it.
 type SavedError struct {
 	Code    int64          `json:"code"`
 	Message string         `json:"message"`
 	Data    jsontext.Value `json:"data,omitzero"`
 }
 
-// Unsaved reports whether the client knows of the task, and what Save says of it is not what it said last.
+// Unsaved reports whether the client knows the task and the task has changed since the last Save.
 func (t *Task) Unsaved() bool {
 	return t.unsaved && t.creator == 0 && t.o.Down != None && !t.forgotten
 }
 
-// Save says what is to be known of the task when its host was killed.
+// Save returns the state to store, in case the host is killed.
 func (t *Task) Save() Saved {
 	t.unsaved = false
 	s := Saved{
-		ID: t.o.ID, Down: t.o.Down, Up: t.o.Up, Client: t.o.Client.String(), Server: t.o.Server.String(), Cancels: t.o.Cancels,
-		Status: t.status, Message: t.message, Created: t.created, Updated: t.updated, TTL: int64(t.ttl), Poll: int64(t.poll), Asked: t.kinds, Own: t.own,
+		ID: t.o.ID, Down: t.o.Down, Up: t.o.Up, Client: t.o.Client.String(), Server: t.o.Server.String(),
+		Cancels: t.o.Cancels,
+		Status:  t.status, Message: t.message, Created: t.created, Updated: t.updated, TTL: int64(t.ttl),
+		Poll: int64(t.poll), Asked: t.kinds, Own: t.own,
 		Made: t.theirs.made,
 	}
 	switch {
@@ -75,10 +81,13 @@ func (t *Task) Save() Saved {
 
 var errNoTask = errors.New("not a task that can be gone on with")
 
-// Load is a task that was saved, under a host that has just started: Resume is to be its first event. Name and Rewrite are as in Options.
-// What is no task of ours is an error.
+// Load returns a saved task in a new host process. The first event of the task must be Resume. Name
+// and rewrite are as in Options. Load returns an error if s is not a valid task.
 func Load(s Saved, name string, rewrite func(jsontext.Value) jsontext.Value) (*Task, error) {
-	o := Options{ID: s.ID, Name: name, Down: s.Down, Up: s.Up, TTL: time.Duration(s.TTL), Cancels: s.Cancels, Rewrite: rewrite}
+	o := Options{
+		ID: s.ID, Name: name, Down: s.Down, Up: s.Up, TTL: time.Duration(s.TTL), Cancels: s.Cancels,
+		Rewrite: rewrite,
+	}
 	var known [2]bool
 	o.Client, known[0] = protocol.ParseVersion(s.Client)
 	o.Server, known[1] = protocol.ParseVersion(s.Server)
@@ -118,17 +127,25 @@ func (d Dialect) in(v protocol.Version) bool {
 	return d == Core && v.Has(protocol.Tasks) || d == Extension && v.Has(protocol.TasksExtension)
 }
 
-// lost is a task whose outcome was too large to outlive its host. In the dialect in which a completed task shows its result it has failed.
+// lost handles a task whose outcome was too large to save. The status becomes Failed in the
+// extension, where a completed task must contain its result.
 func (t *Task) lost(size int) {
-	message := fmt.Sprintf("the task ended as %s, but its outcome of %d bytes is more than the %d that are kept when the host is restarted", t.status, size, MaxSaved)
-	t.err = &protocol.Error{Condition: protocol.ConditionInternal, Message: message, Data: jsontext.Value(`{"maybeExecuted":true,"retryable":false}`)}
+	message := fmt.Sprintf(
+		"the task ended as %s, but its outcome of %d bytes is more than the %d that are kept when the "+
+			"host is restarted", t.status, size, MaxSaved,
+	)
+	t.err = &protocol.Error{
+		Condition: protocol.ConditionInternal, Message: message,
+		Data: jsontext.Value(`{"maybeExecuted":true,"retryable":false}`),
+	}
 	if t.message = message; t.o.Down == Extension {
 		t.status = Failed
 	}
 }
 
-// resume goes on where the host of the task has ended. What it was doing itself, and what a server did that has ended with it, has no
-// outcome; another server is asked.
+// resume continues a task in a new host process. A task whose work was done by the old host
+// process, or by a server that ended together with that process, fails. Any other task is polled at
+// its server.
 func (t *Task) resume(lives bool) {
 	t.unsaved = true
 	switch {

@@ -13,8 +13,8 @@ import (
 const savedTask = `{"id":"T","down":1,"up":2,"client":"2025-11-25","server":"2026-07-28","cancels":true,"status":"input_required","message":"m",` +
 	`"created":"2026-11-20T12:00:00Z","updated":"2026-11-20T12:00:01Z","ttl_ns":60000000000,"poll_ns":1000000000,"asked":[1,0,2,0],"own":"s-1"}`
 
-// Whatever is stored, a task comes of it that can be gone on with, or nothing: it says of itself what was stored, answers its client, and is
-// forgotten in time.
+// A stored text yields either a consistent task or none. The task saves to the same state, answers
+// its client, and is dropped in time.
 func FuzzLoad(f *testing.F) {
 	f.Add(savedTask, true)
 	f.Add(`{"id":"T","down":2,"up":1,"client":"2026-07-28","server":"2025-11-25","status":"completed","created":"2026-11-20T12:00:00Z",`+
@@ -60,7 +60,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// A revision, a status, a dialect or an id that is none of ours is no task.
+// An unknown revision, status, dialect or id is not a task.
 func TestWhatIsNoTaskIsNotLoaded(t *testing.T) {
 	load := func(change func(s *tasks.Saved)) error {
 		var s tasks.Saved
@@ -75,11 +75,23 @@ func TestWhatIsNoTaskIsNotLoaded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(s *tasks.Saved){
-		"id": func(s *tasks.Saved) { s.ID = "" }, "client": func(s *tasks.Saved) { s.Client = "2031-01-01" }, "server": func(s *tasks.Saved) { s.Server = "" },
-		"dialect": func(s *tasks.Saved) { s.Down = tasks.Extension }, "no dialect": func(s *tasks.Saved) { s.Up = 9 },
-		"status": func(s *tasks.Saved) { s.Status = "sleeping" }, "no outcome": func(s *tasks.Saved) { s.Status = tasks.Completed },
-		"ttl": func(s *tasks.Saved) { s.TTL = int64(25 * time.Hour) }, "created": func(s *tasks.Saved) { s.Created = time.Time{} },
-		"own": func(s *tasks.Saved) { s.Own = jsontext.Value(`7`) }, "result": func(s *tasks.Saved) { s.Result = jsontext.Value(`[]`) },
+		"id": func(s *tasks.Saved) {
+			s.ID = ""
+		}, "client": func(s *tasks.Saved) {
+			s.Client = "2031-01-01"
+		}, "server": func(s *tasks.Saved) { s.Server = "" },
+		"dialect": func(s *tasks.Saved) {
+			s.Down = tasks.Extension
+		}, "no dialect": func(s *tasks.Saved) { s.Up = 9 },
+		"status": func(s *tasks.Saved) {
+			s.Status = "sleeping"
+		}, "no outcome": func(s *tasks.Saved) { s.Status = tasks.Completed },
+		"ttl": func(s *tasks.Saved) {
+			s.TTL = int64(25 * time.Hour)
+		}, "created": func(s *tasks.Saved) { s.Created = time.Time{} },
+		"own": func(s *tasks.Saved) {
+			s.Own = jsontext.Value(`7`)
+		}, "result": func(s *tasks.Saved) { s.Result = jsontext.Value(`[]`) },
 	} {
 		if load(change) == nil {
 			t.Errorf("%s: it is a task", name)

@@ -17,34 +17,36 @@ import (
 	"mcpd/protocol/tasks"
 )
 
-var update = flag.Bool("update", false, "rewrite the scenarios in testdata with what a task does now")
+var update = flag.Bool("update", false,
+	"rewrite the scenarios in testdata with what a task does now")
 
 var start = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// The scenarios are a task in text: what each side sent, and, indented, what the other saw. A file is a list of lines:
+// The scenarios describe a task in text: the messages that each side sent and, indented, the
+// messages that the other side received. A file is a list of lines:
 //
-//	# what it shows
-//	task core 2025-11-25 to extension 2026-07-28       the dialects and revisions of the client and of the server
+//	# the purpose of the scenario
+//	task core 2025-11-25 to extension 2026-07-28       dialects and revisions of client and server
 //	client calls a                                     a is the client's request
 //	client asks b tasks/get {…}
 //	client leaves b
 //	client answers 3 {…}                               3 is the question
 //	client refuses 3 -1 no
-//	server answers 1 {…}                               1 is our request
+//	server answers 1 {…}                               1 is the host's request
 //	server fails 1 -32602 no such task
 //	server asks 7 elicitation/create {…}               7 is the server's own id
 //	server withdraws 7
 //	server notifies {…}                                notifications/tasks/status
-//	host dies                                          what it has saved is another's; a server elsewhere lives on
+//	host dies                                          another host loads the task; the server lives
 //	host dies with its servers
 //	wait 1s
-//	  server > 1 …       what the server is asked; ~ 1 takes it back
-//	  server 7 < …       what it sees as the answer to its request 7
-//	  client a < …       what the client sees as the answer to a
-//	  client a ? 3 …     what it is asked on the stream of a; ~ 3 takes it back
-//	  task is …          what those hear who watch it
+//	  server > 1 …       a request to the server; ~ 1 cancels it
+//	  server 7 < …       the answer to the server's request 7
+//	  client a < …       the answer to the client's request a
+//	  client a ? 3 …     a question on the stream of a; ~ 3 retracts it
+//	  task is …          what watchers of the task receive
 //
-// The indented lines are rewritten by -update.
+// The flag -update rewrites the indented lines.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -74,7 +76,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// scene is a scenario that is being played.
+// scene is the state of a running scenario.
 type scene struct {
 	t      *testing.T
 	task   *tasks.Task
@@ -85,11 +87,13 @@ type scene struct {
 	script strings.Builder
 }
 
-var dialects = map[string]tasks.Dialect{"nothing": tasks.None, "core": tasks.Core, "extension": tasks.Extension}
+var dialects = map[string]tasks.Dialect{
+	"nothing": tasks.None, "core": tasks.Core, "extension": tasks.Extension,
+}
 
 func (s *scene) play(line string) {
 	if strings.HasPrefix(line, "  ") {
-		return // made anew
+		return // play writes these lines again
 	}
 	s.script.WriteString(line + "\n")
 	if line == "" || line[0] == '#' {
@@ -105,7 +109,9 @@ func (s *scene) play(line string) {
 		}
 		return n
 	}
-	rest := func(n int) jsontext.Value { return jsontext.Value(strings.TrimSpace(strings.Join(words[n:], " "))) }
+	rest := func(n int) jsontext.Value {
+		return jsontext.Value(strings.TrimSpace(strings.Join(words[n:], " ")))
+	}
 	failure := func() error {
 		e := &jsonrpc.Error{Message: words[4]}
 		if _, err := fmt.Sscan(words[3], &e.Code); err != nil {
@@ -118,7 +124,8 @@ func (s *scene) play(line string) {
 		up, version, _ := strings.Cut(words[4], " ")
 		s.client = s.version(words[2])
 		s.task = tasks.New(s.now, tasks.Options{
-			ID: "T", Name: "files", Down: dialects[words[1]], Up: dialects[up], Client: s.client, Server: s.version(version),
+			ID: "T", Name: "files", Down: dialects[words[1]], Up: dialects[up], Client: s.client,
+			Server: s.version(version),
 			Params: jsontext.Value(`{"name":"tool"}`), TTL: time.Minute, Cancels: true,
 		})
 	case "client calls":
@@ -138,7 +145,9 @@ func (s *scene) play(line string) {
 	case "server fails":
 		s.step(tasks.Event{Op: tasks.Answered, Number: number(), Err: failure()})
 	case "server asks":
-		s.step(tasks.Event{Op: tasks.Inquire, ID: jsonrpc.IntID(number()), Method: words[3], Params: rest(4)})
+		s.step(tasks.Event{
+			Op: tasks.Inquire, ID: jsonrpc.IntID(number()), Method: words[3], Params: rest(4),
+		})
 	case "server withdraws":
 		s.step(tasks.Event{Op: tasks.Withdraw, ID: jsonrpc.IntID(number())})
 	case "server notifies":
@@ -154,7 +163,7 @@ func (s *scene) play(line string) {
 	}
 }
 
-// restart makes another task of what is saved of this one.
+// restart replaces the task by one that is loaded from its saved state.
 func (s *scene) restart(lives bool) {
 	text, err := json.Marshal(s.task.Save())
 	if err != nil {
@@ -171,7 +180,7 @@ func (s *scene) restart(lives bool) {
 	s.step(tasks.Event{Op: tasks.Resume, Lives: lives})
 }
 
-// wait lets the timer fire whenever it is due.
+// wait advances the time by d, and fires the timer whenever it is due.
 func (s *scene) wait(d time.Duration) {
 	end := s.now.Add(d)
 	for !s.armed.IsZero() && !s.armed.After(end) {
@@ -210,7 +219,9 @@ func (s *scene) step(in tasks.Event) {
 	}
 }
 
-func (s *scene) print(format string, args ...any) { fmt.Fprintf(&s.script, "  "+format+"\n", args...) }
+func (s *scene) print(format string, args ...any) {
+	fmt.Fprintf(&s.script, "  "+format+"\n", args...)
+}
 
 func (s *scene) outcome(result jsontext.Value, err error, v protocol.Version) string {
 	if err == nil {

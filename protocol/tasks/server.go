@@ -16,7 +16,7 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// answered takes the server's answer to one of our requests.
+// answered handles the server's answer to a request of the host.
 func (t *Task) answered(in Event) {
 	if i := slices.Index(t.told, in.Number); i >= 0 {
 		if t.told = slices.Delete(t.told, i, i+1); t.status.Final() {
@@ -38,7 +38,7 @@ func (t *Task) answered(in Event) {
 	}
 }
 
-// called takes the answer to tools/call: a task, a question, or the outcome at once.
+// called handles the answer to tools/call: a task, a question, or the outcome.
 func (t *Task) called(in Event) {
 	if in.Err != nil {
 		t.finish(nil, in.Err)
@@ -77,17 +77,21 @@ func (t *Task) called(in Event) {
 	t.hear(in.Result, task)
 	t.pace(task)
 	t.create()
-	if status, _ := splice.GetString(task, "status"); t.o.Up == Extension && Status(status) != Working {
-		t.polling = t.call("tasks/get", t.about()) // what belongs to the status is told to who asks for it (SEP-2663)
+	if status, _ := splice.GetString(task, "status"); t.o.Up == Extension &&
+		Status(status) != Working {
+		// The data of the status are in the answer to tasks/get (SEP-2663).
+		t.polling = t.call("tasks/get", t.about())
 		return
 	}
 	t.doing(task)
 }
 
-// PollOf is how often the server of a task of the extension wants to be asked, within the bounds.
+// PollOf returns the interval at which the server of an extension task wants to be polled. It is
+// between MinPoll and MaxPoll; the default is DefaultPoll.
 func PollOf(task jsontext.Value) time.Duration { return pace(task, Extension, DefaultPoll) }
 
-// KeptFor is how long a server keeps a task of the extension at least, as far as it says.
+// KeptFor returns the least time for which a server keeps an extension task, at most MaxTTL. It
+// returns MaxTTL if the server names no time.
 func KeptFor(task jsontext.Value) time.Duration {
 	if ttl, ok := duration(task, names[Extension].ttl); ok {
 		return ttl
@@ -95,6 +99,7 @@ func KeptFor(task jsontext.Value) time.Duration {
 	return MaxTTL
 }
 
+// pace returns the server's poll interval within the bounds, or otherwise if the server names none.
 func pace(task jsontext.Value, d Dialect, otherwise time.Duration) time.Duration {
 	if poll, ok := duration(task, names[d].poll); ok {
 		return max(MinPoll, min(poll, MaxPoll))
@@ -102,18 +107,19 @@ func pace(task jsontext.Value, d Dialect, otherwise time.Duration) time.Duration
 	return otherwise
 }
 
-// pace takes how often the server wants to be asked.
+// pace stores the server's poll interval.
 func (t *Task) pace(task jsontext.Value) {
 	t.poll = pace(task, t.o.Up, t.poll)
 }
 
-// polled takes how the server says that the task is doing.
+// polled handles the answer to tasks/get.
 func (t *Task) polled(in Event) {
 	if in.Err != nil {
 		e := refusal(in.Err)
 		if t.misses++; t.misses >= MaxMisses || e != nil && e.Code == jsonrpc.CodeInvalidParams {
 			t.stop()
-			err := protocol.UpstreamLost(t.o.Name, true, in.Err) // it made the task, and may be another by now
+			// The server created the task, and may have been replaced since.
+			err := protocol.UpstreamLost(t.o.Name, true, in.Err)
 			t.message = err.Message
 			t.finish(nil, err)
 			return
@@ -127,12 +133,14 @@ func (t *Task) polled(in Event) {
 	t.doing(in.Result)
 }
 
-// doing takes the server's view of the task. A server of the core asks its questions, and gives the outcome, while tasks/result is open.
+// doing handles the server's state of the task. A core server sends its questions and the outcome
+// while tasks/result is open.
 func (t *Task) doing(task jsontext.Value) {
 	if message, _ := splice.GetString(task, "statusMessage"); message != t.message {
 		t.message, t.updated = message, t.now
-		if status, _ := splice.GetString(task, "status"); t.passes() && t.creator == 0 && Status(status) == t.status {
-			t.do(Effect{Do: Tell}) // as the server told it
+		if status, _ := splice.GetString(task, "status"); t.passes() && t.creator == 0 &&
+			Status(status) == t.status {
+			t.do(Effect{Do: Tell}) // as the server reported it
 		}
 	}
 	text, _ := splice.GetString(task, "status")
@@ -163,7 +171,7 @@ func (t *Task) doing(task jsontext.Value) {
 	}
 }
 
-// broken is the error in a task that failed.
+// broken returns the error in a failed task.
 func broken(failure jsontext.Value) error {
 	e := &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "the task failed"}
 	if code, _ := splice.Get(failure, "code"); code.Kind() == '0' {
@@ -180,7 +188,7 @@ func broken(failure jsontext.Value) error {
 	return e
 }
 
-// required takes a round of questions that the server wants answered before it goes on.
+// required handles a round of questions that precedes the task.
 func (t *Task) required(result jsontext.Value) {
 	r, err := mrtr.Parse(result)
 	if t.steps++; err == nil && t.steps > MaxSteps {
@@ -200,7 +208,8 @@ func (t *Task) required(result jsontext.Value) {
 	t.put()
 }
 
-// wanted takes the questions of a task of the extension. Each key is one question for as long as the task lasts.
+// wanted handles the questions of an extension task. A key identifies one question for the whole
+// life of the task.
 func (t *Task) wanted(task jsontext.Value) {
 	requests, _ := splice.Get(task, "inputRequests")
 	required, err := splice.Set(jsontext.Value(`{}`), requests, "inputRequests")
@@ -222,7 +231,7 @@ func (t *Task) wanted(task jsontext.Value) {
 	t.put()
 }
 
-// said is a result of the tool in the client's words.
+// said translates a result of the tool to the client's revision.
 func (t *Task) said(result jsontext.Value) (jsontext.Value, error) {
 	result = unrelated(result.Clone())
 	if t.o.Server.Has(protocol.ResultType) && len(result) > 0 {

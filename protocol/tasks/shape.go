@@ -11,10 +11,10 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Status is how a task is doing, in the one word that both dialects have for it.
+// Status is the status of a task. Both dialects use the same words.
 type Status string
 
-// The last three are final.
+// The statuses. The last three are final.
 const (
 	Working       Status = "working"
 	InputRequired Status = "input_required"
@@ -23,23 +23,24 @@ const (
 	Cancelled     Status = "cancelled"
 )
 
-// Final reports whether a task stays as it is.
+// Final reports whether the status never changes again.
 func (s Status) Final() bool { return s == Completed || s == Failed || s == Cancelled }
 
-// names are what the dialects call the same members.
+// names gives the dialects' names of the same members.
 var names = map[Dialect]struct{ ttl, poll string }{
 	Core:      {"ttl", "pollInterval"},
 	Extension: {"ttlMs", "pollIntervalMs"},
 }
 
-// Status is how the client sees the task doing.
+// Status is the status of the task as the client sees it.
 func (t *Task) Status() Status { return t.status }
 
-// Object is the task as the client's revision has it, without what came of it.
+// Object returns the task in the client's revision, without its outcome.
 func (t *Task) Object() jsontext.Value {
 	of := names[t.o.Down]
 	o := jsontext.Value("{}")
-	set := func(name string, value jsontext.Value) { o, _ = splice.Set(o, value, name) } // o is an object
+	// o is an object, so Set cannot fail.
+	set := func(name string, value jsontext.Value) { o, _ = splice.Set(o, value, name) }
 	set("taskId", splice.Quote(t.o.ID))
 	set("status", splice.Quote(string(t.status)))
 	if t.message != "" {
@@ -65,7 +66,7 @@ func (t *Task) Object() jsontext.Value {
 	return o
 }
 
-// Detail is the task with what belongs to its status, as the extension tells it.
+// Detail returns the task with the data of its status, as the extension requires.
 func (t *Task) Detail() jsontext.Value {
 	o := t.Object()
 	set := func(name string, value jsontext.Value) { o, _ = splice.Set(o, value, name) }
@@ -91,7 +92,7 @@ func (t *Task) Detail() jsontext.Value {
 	return o
 }
 
-// creation is what the client's call is answered with.
+// creation returns the answer to the client's tools/call.
 func (t *Task) creation() jsontext.Value {
 	if t.o.Down == Core {
 		o, _ := splice.Set(nil, t.Object(), "task")
@@ -103,7 +104,8 @@ func (t *Task) creation() jsontext.Value {
 
 var complete = jsontext.Value(`"complete"`)
 
-// related says of a message that it belongs to the task (2025-11-25 §basic/utilities/tasks, "Related Task Metadata").
+// related marks a message as belonging to the task (2025-11-25 §basic/utilities/tasks, "Related
+// Task Metadata").
 func (t *Task) related(message jsontext.Value) jsontext.Value {
 	id, _ := splice.Set(nil, splice.Quote(t.o.ID), "taskId")
 	if changed, err := splice.Set(message, id, "_meta", protocol.MetaRelatedTask); err == nil {
@@ -112,7 +114,7 @@ func (t *Task) related(message jsontext.Value) jsontext.Value {
 	return message
 }
 
-// unrelated is a message of the server without its own id of the task.
+// unrelated removes the server's id of the task from a message.
 func unrelated(message jsontext.Value) jsontext.Value {
 	message, gone := splice.Delete(message, "_meta", protocol.MetaRelatedTask)
 	if meta, _ := splice.Get(message, "_meta"); gone && splice.Len(meta) == 0 && string(meta) == "{}" {
@@ -121,14 +123,14 @@ func unrelated(message jsontext.Value) jsontext.Value {
 	return message
 }
 
-// moment is a time as both dialects write it (ISO 8601).
+// moment formats a time as both dialects require (ISO 8601).
 func moment(at time.Time) jsontext.Value {
 	return splice.Quote(at.UTC().Format("2006-01-02T15:04:05.000Z"))
 }
 
 func millis(d time.Duration) jsontext.Value { return strconv.AppendInt(nil, d.Milliseconds(), 10) }
 
-// duration reads milliseconds. What is no number of them, or null, is not there.
+// duration reads milliseconds. It returns false if the member is null, absent or not a number.
 func duration(o jsontext.Value, name string) (time.Duration, bool) {
 	raw, _ := splice.Get(o, name)
 	if raw.Kind() != '0' {
@@ -141,8 +143,9 @@ func duration(o jsontext.Value, name string) (time.Duration, bool) {
 	return time.Duration(min(n, float64(MaxTTL.Milliseconds()))) * time.Millisecond, true
 }
 
-// TTLOf is how long a client wants a task to be kept, within the bounds, by params.task of its call. An error names what is not as
-// 2025-11-25 has it (TaskMetadata).
+// TTLOf returns the time for which a client wants a task to be kept, from params.task of its call.
+// The default is DefaultTTL, the bound is MaxTTL. It returns a *protocol.Error if the params
+// violate 2025-11-25 (TaskMetadata).
 func TTLOf(task jsontext.Value) (time.Duration, error) {
 	if task.Kind() != '{' {
 		return 0, protocol.InvalidParams("params.task is not an object")

@@ -12,64 +12,69 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Options of a task.
+// Options are the settings of a task.
 type Options struct {
-	ID             string // by which the client knows it
-	Name           string // of the server, as the client is told it
+	ID             string // the client's id of the task
+	Name           string // the server's name in messages to the client
 	Down, Up       Dialect
-	Client, Server protocol.Version // what is spoken on either side
-	Params         jsontext.Value   // of the call, as the server is to have it, without what belongs to tasks
-	TTL            time.Duration
-	Cancels        bool // the server takes tasks/cancel
-	// Rewrite turns a result into what this client sees of names and URIs. Nil keeps it as it is.
+	Client, Server protocol.Version // the revisions on both sides
+	Params         jsontext.Value   // params of the call to the server, without members about tasks
+	// TTL is the time for which the task is kept, from its creation. It is at most MaxTTL, 24 hours.
+	TTL     time.Duration
+	Cancels bool // the server supports tasks/cancel
+	// Rewrite translates the names and URIs in a result for this client. Nil leaves the result
+	// unchanged.
 	Rewrite func(jsontext.Value) jsontext.Value
 }
 
-// Task is one task. It is made by New; its methods are for one goroutine at a time.
+// Task is the state machine of one task. Create it with New. It is not safe for concurrent use.
 type Task struct {
 	o       Options
-	now     time.Time // of the step
+	now     time.Time // time of the current step
 	effects []Effect
 
 	status           Status
 	message          string
 	created, updated time.Time
 	ttl, poll        time.Duration
-	result           jsontext.Value // Completed; Failed, where the tool says so itself
+	result           jsontext.Value // Completed; or Failed, if the tool itself reported the failure
 	err              error          // Failed
-	creator          uint64         // the client's call, while it has no answer; 0 then
-	waiters          []uint64       // its requests that wait for the end, oldest first
+	creator          uint64         // the client's tools/call until it is answered; then 0
+	waiters          []uint64       // the client's requests that wait for the outcome, oldest first
 
-	own     jsontext.Value // the server's id of it, a JSON string; empty before there is one
-	theirs  theirs         // what a server of the core says of it, for a client of the core
-	numbers uint64         // of calls and questions so far
-	calling uint64         // tools/call at the server; 0 for none, as the others
+	own     jsontext.Value // the server's id of the task, a JSON string; empty if there is none yet
+	theirs  theirs         // data of a server with core tasks, for a client with core tasks
+	numbers uint64         // number of calls and questions so far
+	calling uint64         // tools/call at the server; 0 for none, as in the next two fields
 	polling uint64         // tasks/get
 	getting uint64         // tasks/result
-	told    []uint64       // what nobody waits for
+	told    []uint64       // requests whose answers are ignored
 	misses  int
 	steps   int
 
 	inputs []input
-	seen   map[string]bool // the server's keys that were taken
-	kinds  [4]int          // so that keys differ
-	state  jsontext.Value  // of the server's round of questions, before it makes a task
-	round  []reply         // what was answered of it
+	seen   map[string]bool // the server's keys that were accepted
+	kinds  [4]int          // number of questions by kind, for unique keys
+	state  jsontext.Value  // of the server's questions that precede the task
+	round  []reply         // the answers to those questions
 
-	due, armed time.Time // the next poll; what the timer was last set to
+	due, armed time.Time // the next poll; the time to which the timer is set
 	forgotten  bool
-	unsaved    bool // it is not as it was saved
+	unsaved    bool // changed since the last Save
 }
 
-// New is a task whose call has not begun.
+// New returns a task whose call has not started.
 func New(now time.Time, o Options) *Task {
-	return &Task{o: o, status: Working, created: now, updated: now, ttl: min(o.TTL, MaxTTL), poll: DefaultPoll, seen: map[string]bool{}, unsaved: true}
+	return &Task{
+		o: o, status: Working, created: now, updated: now, ttl: min(o.TTL, MaxTTL), poll: DefaultPoll,
+		seen: map[string]bool{}, unsaved: true,
+	}
 }
 
-// Options are what the task was made from.
+// Options returns the settings of the task.
 func (t *Task) Options() Options { return t.o }
 
-// Kept is how many bytes the task keeps: its call, its questions and its result.
+// Kept is the number of bytes that the task holds: its call, its questions and its result.
 func (t *Task) Kept() int {
 	n := len(t.o.Params) + len(t.result) + len(t.state) + len(t.theirs.meta)
 	for i := range t.inputs {
@@ -78,13 +83,14 @@ func (t *Task) Kept() int {
 	return n
 }
 
-// Made is when the task began.
+// Made is the creation time of the task.
 func (t *Task) Made() time.Time { return t.created }
 
-// Ends is when the task is forgotten, whatever has become of it.
+// Ends is the time at which the task is dropped, in any state.
 func (t *Task) Ends() time.Time { return t.created.Add(t.ttl) }
 
-// Step takes an event and returns what to do, in order. The effects are valid until the next call.
+// Step takes an event and returns its effects, in order. The effects are valid until the next call
+// of Step.
 func (t *Task) Step(now time.Time, in Event) []Effect {
 	clear(t.effects)
 	t.effects, t.now = t.effects[:0], now
@@ -126,8 +132,8 @@ func (t *Task) refuse(request uint64, err error) {
 	t.do(Effect{Do: Deliver, Request: request, Err: err})
 }
 
-// start sends the call to the server. Where the server decides whether it makes a task, and the client is promised one, nobody waits for
-// that.
+// start sends the call to the server. If the client asked for a core task and the server decides
+// whether to create one, the client receives its task at once.
 func (t *Task) start(request uint64) {
 	params := t.o.Params
 	switch {
@@ -144,26 +150,28 @@ func (t *Task) start(request uint64) {
 	t.calling = t.call("tools/call", params)
 }
 
-// call sends the server a request.
+// call sends a request to the server.
 func (t *Task) call(method string, params jsontext.Value) uint64 {
 	t.numbers++
 	t.do(Effect{Do: Call, Number: t.numbers, Method: method, Params: params, At: t.Ends()})
 	return t.numbers
 }
 
-// about is the params of a request about the task.
+// about returns the params of a request about the task.
 func (t *Task) about() jsontext.Value {
 	params, _ := splice.Set(nil, t.own, "taskId")
 	return params
 }
 
-// expire ends what is over and polls what is due.
+// expire ends a task whose time is over, and polls if a poll is due.
 func (t *Task) expire() {
 	switch {
 	case t.forgotten:
 	case !t.now.Before(t.Ends()):
 		t.stop()
-		t.finish(nil, &protocol.Error{Condition: protocol.ConditionTimeout, Message: "the task was not done within its ttl"})
+		t.finish(nil, &protocol.Error{
+			Condition: protocol.ConditionTimeout, Message: "the task was not done within its ttl",
+		})
 		t.forget()
 	case !t.due.IsZero() && !t.now.Before(t.due):
 		t.due = time.Time{}
@@ -178,7 +186,7 @@ func (t *Task) forget() {
 	}
 }
 
-// arm sets the timer to the end, or to the next poll if that is before.
+// arm sets the timer to the end of the task, or to an earlier poll.
 func (t *Task) arm() {
 	at := t.Ends()
 	if !t.due.IsZero() && t.due.Before(at) {
@@ -214,7 +222,7 @@ func (t *Task) ask(in Event) {
 	}
 }
 
-// cancel ends the task for the client; the server is asked to stop, and may not.
+// cancel ends the task for the client. It asks the server to stop, which the server may ignore.
 func (t *Task) cancel(request uint64) {
 	if t.status.Final() && t.o.Down == Core {
 		t.refuse(request, protocol.InvalidParams("the task is "+string(t.status)+" already"))
@@ -231,12 +239,12 @@ func (t *Task) cancel(request uint64) {
 	t.do(Effect{Do: Deliver, Request: request, Result: result})
 }
 
-// stop takes back what the server is asked, and cancels its task.
+// stop recalls the requests to the server, and cancels the server's task.
 func (t *Task) stop() {
 	if t.status.Final() {
 		return
 	}
-	t.theirs.updated = nil // it ends otherwise than the server has said
+	t.theirs.updated = nil // the task ends in another way than the server reported
 	for _, number := range []uint64{t.calling, t.polling, t.getting} {
 		if number != 0 {
 			t.do(Effect{Do: Recall, Number: number})
@@ -247,12 +255,13 @@ func (t *Task) stop() {
 	}
 }
 
-// tell sends the server what is not waited for.
+// tell sends a request to the server whose answer is ignored.
 func (t *Task) tell(method string, params jsontext.Value) {
 	t.told = append(t.told, t.call(method, params))
 }
 
-// leave forgets a request of the client. One that was to make a task, or is the only one to hear of it, takes the task with it.
+// leave handles the cancellation of a client's request. It ends the task if that request would have
+// created the task, or is the only one that waits for the outcome.
 func (t *Task) leave(request uint64) {
 	sole := t.o.Down == None && !t.status.Final()
 	if request == t.creator || sole && slices.Contains(t.waiters, request) {
@@ -265,25 +274,26 @@ func (t *Task) leave(request uint64) {
 	t.waiters = slices.DeleteFunc(t.waiters, func(w uint64) bool { return w == request })
 	for i := range t.inputs {
 		if t.inputs[i].at == request {
-			t.inputs[i].at = 0 // it ended with the request that it was put on
+			t.inputs[i].at = 0 // the question ended with its request
 		}
 	}
 	t.put()
 }
 
-// turn gives the task another status.
+// turn changes the status of the task.
 func (t *Task) turn(s Status) {
 	if t.status == s {
 		return
 	}
 	t.status, t.updated, t.unsaved = s, t.now, true
-	if t.creator == 0 { // nobody knows of it before
+	if t.creator == 0 { // before that the client does not know the task
 		t.do(Effect{Do: Tell})
 	}
 }
 
-// finish is the outcome of the call, in the server's words. Where it comes instead of a task, a client of the extension has it as the
-// answer; one of the core was promised a task.
+// finish handles the outcome of the call, in the server's revision. If the outcome arrives in place
+// of a task, an extension client receives it as the answer. A core client receives a task, because
+// it asked for one.
 func (t *Task) finish(result jsontext.Value, err error) {
 	if t.status.Final() {
 		return
@@ -310,7 +320,7 @@ func (t *Task) finish(result jsontext.Value, err error) {
 	}
 }
 
-// create tells the client that there is a task.
+// create answers the client's call with the task.
 func (t *Task) create() {
 	if t.creator == 0 {
 		return
@@ -323,9 +333,11 @@ func (t *Task) create() {
 	}
 }
 
-var errCancelled = &protocol.Error{Condition: protocol.ConditionInternal, Message: "the task was cancelled"}
+var errCancelled = &protocol.Error{
+	Condition: protocol.ConditionInternal, Message: "the task was cancelled",
+}
 
-// end is where a task ends: its server is let go, and whoever waits for it answered.
+// end ends the task. It releases the server and answers the waiting requests.
 func (t *Task) end(s Status) {
 	t.due = time.Time{}
 	t.calling, t.polling, t.getting = 0, 0, 0
@@ -335,7 +347,7 @@ func (t *Task) end(s Status) {
 	t.deliver()
 }
 
-// deliver answers those who wait for the end.
+// deliver answers the requests that wait for the outcome.
 func (t *Task) deliver() {
 	for _, w := range t.waiters {
 		switch {
@@ -355,14 +367,14 @@ func (t *Task) deliver() {
 	}
 }
 
-// release lets the server go when it has nothing more to answer.
+// release releases the server if no answer of it is outstanding.
 func (t *Task) release() {
 	if t.status.Final() && len(t.told) == 0 {
 		t.do(Effect{Do: Release})
 	}
 }
 
-// refusal is the error that the server itself gave, if it is one.
+// refusal returns the error that the server itself sent; nil for any other error.
 func refusal(err error) *jsonrpc.Error {
 	var e *jsonrpc.Error
 	if errors.As(err, &e) {

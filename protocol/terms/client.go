@@ -12,22 +12,22 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Bounds of a declaration. A session keeps it for as long as it lasts.
+// The bounds of a declaration. A session keeps the declaration for its life.
 const (
-	// MaxNames is how many capabilities a client may declare; the interface itself knows six.
+	// MaxNames is the number of capabilities that a client may declare. The API itself uses six.
 	MaxNames = 64
-	// MaxName bounds one name.
+	// MaxName bounds one name, in bytes.
 	MaxName = 128
 )
 
-// Client is what a client declared. It is immutable, and safe to share.
+// Client is the declaration of a client. It is immutable and safe to share.
 type Client struct {
 	Info         protocol.Implementation
 	names        map[string]Detail
 	capabilities protocol.ClientCapabilities
 }
 
-// Detail is what a side says of one capability (S3-15).
+// Detail is a side's description of one capability.
 type Detail struct {
 	Name        string         `json:"name"`
 	Version     string         `json:"version"`
@@ -35,7 +35,7 @@ type Detail struct {
 	Parameters  jsontext.Value `json:"parameters,omitempty"`
 }
 
-// request is the body of a negotiation (S3-16).
+// request is the body of a negotiation.
 type request struct {
 	Name         *string                   `json:"client_name"`
 	Version      *string                   `json:"client_version"`
@@ -44,7 +44,7 @@ type request struct {
 	Extensions   map[string]jsontext.Value `json:"extensions"`
 }
 
-// detail is a Detail as it is read: all but its parameters is required (S3-15).
+// detail is a Detail as it is read. All members except parameters are required.
 type detail struct {
 	Name        *string        `json:"name"`
 	Version     *string        `json:"version"`
@@ -52,10 +52,13 @@ type detail struct {
 	Parameters  jsontext.Value `json:"parameters,omitempty"`
 }
 
-// ParseClient reads a declaration, and copies what it keeps. Its errors say what is wrong with it.
+// ParseClient reads a declaration, and copies the parts that it keeps. The error is a
+// *protocol.Error with ConditionInvalidParams that names the problem, also if body exceeds
+// protocol.MaxDeclaration bytes.
 func ParseClient(body []byte) (*Client, error) {
 	if len(body) > protocol.MaxDeclaration {
-		return nil, protocol.InvalidParams(fmt.Sprintf("the declaration is larger than %d bytes", protocol.MaxDeclaration))
+		return nil, protocol.InvalidParams(fmt.Sprintf("the declaration is larger than %d bytes",
+			protocol.MaxDeclaration))
 	}
 	var r request
 	if err := json.Unmarshal(body, &r); err != nil {
@@ -69,12 +72,17 @@ func ParseClient(body []byte) (*Client, error) {
 	case r.Capabilities == nil:
 		return nil, protocol.InvalidParams("supported_capabilities is missing")
 	case len(*r.Capabilities) > MaxNames:
-		return nil, protocol.InvalidParams(fmt.Sprintf("supported_capabilities has more than %d names", MaxNames))
+		return nil, protocol.InvalidParams(fmt.Sprintf("supported_capabilities has more than %d names",
+			MaxNames))
 	}
-	c := &Client{Info: protocol.Implementation{Name: *r.Name, Version: *r.Version}, names: map[string]Detail{}}
+	c := &Client{
+		Info: protocol.Implementation{Name: *r.Name, Version: *r.Version}, names: map[string]Detail{},
+	}
 	for _, name := range *r.Capabilities {
 		if !validName(name) {
-			return nil, protocol.InvalidParams("supported_capabilities has a name of other than letters, digits and ._-/: in it")
+			return nil, protocol.InvalidParams(
+				"supported_capabilities has a name of other than letters, digits and ._-/: in it",
+			)
 		}
 		c.names[name] = Detail{Name: name, Version: FirstVersion}
 	}
@@ -84,17 +92,19 @@ func ParseClient(body []byte) (*Client, error) {
 	return c, c.translate(r.Extensions)
 }
 
-// FirstVersion is that of a capability of which no version is told.
+// FirstVersion is the version of a capability whose version is not stated.
 const FirstVersion = "1.0"
 
-// detail adds what the client says of what it declared (S3-61, S3-62).
+// detail adds the details of the declared capabilities.
 func (c *Client) detail(details map[string]detail) error {
 	for _, name := range slices.Sorted(maps.Keys(details)) {
 		d, wrong := details[name], ""
 		_, declared := c.names[name]
 		switch {
 		case !declared:
-			return protocol.InvalidParams("capability_details has something that supported_capabilities has not")
+			return protocol.InvalidParams(
+				"capability_details has something that supported_capabilities has not",
+			)
 		case d.Name == nil:
 			wrong = "no name"
 		case *d.Name != name:
@@ -116,7 +126,8 @@ func (c *Client) detail(details map[string]detail) error {
 	return nil
 }
 
-// translate says in MCP's own words what servers are to hear. Tasks are left out: nobody could ask how they go through this interface.
+// translate converts the declaration into the MCP capabilities to declare to servers. It leaves out
+// tasks, because this API has no requests for them.
 func (c *Client) translate(extensions map[string]jsontext.Value) error {
 	var told protocol.ClientCapabilities
 	for _, name := range asked {
@@ -129,7 +140,8 @@ func (c *Client) translate(extensions map[string]jsontext.Value) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(extensions)) {
-		if settings := extensions[name]; settings.Kind() == '{' && name != "" && name != protocol.ExtensionTasks {
+		if settings := extensions[name]; settings.Kind() == '{' && name != "" &&
+			name != protocol.ExtensionTasks {
 			told = told.With("extensions."+name, settings)
 		}
 	}
@@ -138,7 +150,7 @@ func (c *Client) translate(extensions map[string]jsontext.Value) error {
 	return err
 }
 
-// Anonymous is a client that did not negotiate (S3-45).
+// Anonymous returns a client that did not negotiate.
 func Anonymous() *Client {
 	return &Client{
 		Info:  protocol.Implementation{Name: "anonymous", Version: "unknown"},
@@ -146,13 +158,13 @@ func Anonymous() *Client {
 	}
 }
 
-// Has reports whether the capability was declared (S3-22).
+// Has reports whether the client declared the capability.
 func (c *Client) Has(capability string) bool {
 	_, ok := c.names[capability]
 	return ok
 }
 
-// Meets reports whether the client declared what is needed, in a version that will do.
+// Meets reports whether the client declared the needed capability in a sufficient version.
 func (c *Client) Meets(n Need) bool {
 	if n.Capability == "" {
 		return true
@@ -161,13 +173,14 @@ func (c *Client) Meets(n Need) bool {
 	return ok && (n.Version == "" || atLeast(d.Version, n.Version))
 }
 
-// Names lists what was declared, sorted.
+// Names lists the declared capabilities in alphabetical order.
 func (c *Client) Names() []string { return slices.Sorted(maps.Keys(c.names)) }
 
-// Capabilities is what servers are told.
+// Capabilities returns the capabilities to declare to servers.
 func (c *Client) Capabilities() protocol.ClientCapabilities { return c.capabilities }
 
-// LogLevel is the least severe log line that the client wants of its calls, "" for none.
+// LogLevel is the minimum level of the log messages that the client wants of its calls; "" for
+// none.
 func (c *Client) LogLevel() string {
 	level, _ := splice.GetString(c.names[Notifications].Parameters, "level")
 	if !protocol.ValidLogLevel(level) {
@@ -176,7 +189,7 @@ func (c *Client) LogLevel() string {
 	return level
 }
 
-// validName asks for something that can be written into a configuration and a log line.
+// validName reports whether a name is safe in a configuration and in a log line.
 func validName(name string) bool {
 	if name == "" || len(name) > MaxName {
 		return false
@@ -192,7 +205,7 @@ func validName(name string) bool {
 	return true
 }
 
-// Declaration is what the client declared, so that ParseClient makes the same of it.
+// Declaration returns a declaration from which ParseClient creates an equal Client.
 func (c *Client) Declaration() jsontext.Value {
 	names := slices.Sorted(maps.Keys(c.names))
 	r := request{
@@ -208,7 +221,7 @@ func (c *Client) Declaration() jsontext.Value {
 	}
 	data, err := json.Marshal(r, json.Deterministic(true))
 	if err != nil {
-		panic(err) // all of it was parsed
+		panic(err) // all parts were parsed from JSON
 	}
 	return data
 }

@@ -28,7 +28,8 @@ func parse(t *testing.T, body string) *Client {
 	return c
 }
 
-// S3-13 to S3-16, S3-20, S3-22, S3-47, S3-60: what a client declares is kept, each name once; servers are told what MCP has a word for.
+// S3-13 to S3-16, S3-20, S3-22, S3-47, S3-60: a client's declaration is stored, each name once.
+// Servers receive the capabilities that MCP defines.
 func TestDeclarationIsKept(t *testing.T) {
 	c := parse(t, declared)
 	if got := c.Names(); !slices.Equal(got, []string{"acme.review", "notifications", "sampling"}) {
@@ -47,7 +48,7 @@ func TestDeclarationIsKept(t *testing.T) {
 	}
 }
 
-// S3-24: what is not of the right shape is refused, saying what is wrong.
+// S3-24: a malformed declaration is refused with the reason.
 func TestDeclarationIsChecked(t *testing.T) {
 	with := func(more string) string {
 		return `{"client_name":"a","client_version":"1","supported_capabilities":["x"],` + more + `}`
@@ -58,24 +59,44 @@ func TestDeclarationIsChecked(t *testing.T) {
 		`[]`:                  "right shape",
 		`{"client_name":1}`:   "right shape",
 		`{"client_name":"a",`: "right shape",
-		`{"client_name":"a","client_name":"b","client_version":"1","supported_capabilities":[]}`:      "right shape",
-		`{"client_version":"1","supported_capabilities":[]}`:                                          "client_name",
-		`{"client_name":"","client_version":"1","supported_capabilities":[]}`:                         "client_name",
-		`{"client_name":"a","supported_capabilities":[]}`:                                             "client_version",
-		`{"client_name":"a","client_version":"1"}`:                                                    "supported_capabilities",
-		`{"client_name":"a","client_version":"1","supported_capabilities":[` + many + `]}`:            "more than",
-		`{"client_name":"a","client_version":"1","supported_capabilities":["a b"]}`:                   "other than letters",
-		`{"client_name":"a","client_version":"1","supported_capabilities":[""]}`:                      "other than letters",
-		`{"client_name":"` + strings.Repeat("a", protocol.MaxDeclaration) + `"}`:                      "larger than",
-		with(`"capability_details":{"y":{"name":"y","version":"1","description":""}}`):                "supported_capabilities has not",
-		with(`"capability_details":{"x":{"name":"y","version":"1","description":""}}`):                "name of another",
-		with(`"capability_details":{"x":{"version":"1","description":""}}`):                           "no name",
-		with(`"capability_details":{"x":{"name":"x","description":""}}`):                              "no version",
-		with(`"capability_details":{"x":{"name":"x","version":"1"}}`):                                 "no description",
-		with(`"capability_details":{"x":null}`):                                                       "no name",
-		with(`"capability_details":{"x":{"name":"x","version":"new","description":""}}`):              "version",
-		with(`"capability_details":{"x":{"name":"x","version":"1.2.3.4.5","description":""}}`):        "version",
-		with(`"capability_details":{"x":{"name":"x","version":"1","description":"","parameters":7}}`): "parameters",
+		`{"client_name":"a","client_name":"b","client_version":"1","supported_capabilities":[]}`: "right shape",
+		`{"client_version":"1","supported_capabilities":[]}`:                                     "client_name",
+		`{"client_name":"","client_version":"1","supported_capabilities":[]}`:                    "client_name",
+		`{"client_name":"a","supported_capabilities":[]}`:                                        "client_version",
+		`{"client_name":"a","client_version":"1"}`:                                               "supported_capabilities",
+		`{"client_name":"a","client_version":"1","supported_capabilities":[` + many +
+			`]}`: "more than",
+		`{"client_name":"a","client_version":"1","supported_capabilities":["a b"]}`: "other than letters",
+		`{"client_name":"a","client_version":"1","supported_capabilities":[""]}`:    "other than letters",
+		`{"client_name":"` + strings.Repeat("a", protocol.MaxDeclaration) +
+			`"}`: "larger than",
+		with(
+			`"capability_details":{"y":{"name":"y","version":"1","description":""}}`,
+		): "supported_capabilities has not",
+		with(
+			`"capability_details":{"x":{"name":"y","version":"1","description":""}}`,
+		): "name of another",
+		with(
+			`"capability_details":{"x":{"version":"1","description":""}}`,
+		): "no name",
+		with(
+			`"capability_details":{"x":{"name":"x","description":""}}`,
+		): "no version",
+		with(
+			`"capability_details":{"x":{"name":"x","version":"1"}}`,
+		): "no description",
+		with(
+			`"capability_details":{"x":null}`,
+		): "no name",
+		with(
+			`"capability_details":{"x":{"name":"x","version":"new","description":""}}`,
+		): "version",
+		with(
+			`"capability_details":{"x":{"name":"x","version":"1.2.3.4.5","description":""}}`,
+		): "version",
+		with(
+			`"capability_details":{"x":{"name":"x","version":"1","description":"","parameters":7}}`,
+		): "parameters",
 		`{"client_name":"a","client_version":"1","supported_capabilities":["roots"],` +
 			`"capability_details":{"roots":{"name":"roots","version":"1","description":"","parameters":{"listChanged":"yes"}}}}`: "roots.listChanged",
 	} {
@@ -86,10 +107,11 @@ func TestDeclarationIsChecked(t *testing.T) {
 	}
 }
 
-// S3-45: an anonymous client can nothing but what everybody can.
+// S3-45: an anonymous client has only the basic capability.
 func TestAnonymousClient(t *testing.T) {
 	c := Anonymous()
-	if c.Info.Name != "anonymous" || c.Info.Version != "unknown" || !slices.Equal(c.Names(), []string{"basic"}) {
+	if c.Info.Name != "anonymous" || c.Info.Version != "unknown" ||
+		!slices.Equal(c.Names(), []string{"basic"}) {
 		t.Errorf("%q %q %v", c.Info.Name, c.Info.Version, c.Names())
 	}
 	if got := string(c.Capabilities().Raw()); got != "{}" {
@@ -99,7 +121,9 @@ func TestAnonymousClient(t *testing.T) {
 
 func FuzzDeclaration(f *testing.F) {
 	f.Add([]byte(declared))
-	f.Add([]byte(`{"client_name":"a","client_version":"","supported_capabilities":["roots"],"extensions":{"":{}}}`))
+	f.Add(
+		[]byte(`{"client_name":"a","client_version":"","supported_capabilities":["roots"],"extensions":{"":{}}}`),
+	)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		c, err := ParseClient(body)
 		if err != nil {
@@ -108,14 +132,17 @@ func FuzzDeclaration(f *testing.F) {
 			}
 			return
 		}
-		if _, err := protocol.ParseClientCapabilities(c.Capabilities().Raw()); err != nil || !c.Capabilities().Raw().IsValid() {
+		if _, err := protocol.ParseClientCapabilities(c.Capabilities().Raw()); err != nil ||
+			!c.Capabilities().Raw().IsValid() {
 			t.Errorf("servers are told %s: %v", c.Capabilities().Raw(), err)
 		}
 	})
 }
 
 func Example() {
-	c, err := ParseClient([]byte(`{"client_name":"probe","client_version":"1","supported_capabilities":["sampling"]}`))
+	c, err := ParseClient(
+		[]byte(`{"client_name":"probe","client_version":"1","supported_capabilities":["sampling"]}`),
+	)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Place is what a path of the negotiation API is for, where rules apply.
+// Place is a kind of path of the negotiation API, to which rules apply.
 type Place uint8
 
 // The places.
@@ -18,16 +18,19 @@ const (
 	placeCount = int(iota)
 )
 
-// Rules are what an operator decides about the negotiation API.
+// Rules are an operator's settings for the negotiation API.
 type Rules struct {
-	Required  bool             // a client has to negotiate first (S3-44)
-	Needs     [placeCount]Need // what a client that negotiated must have declared
-	Anonymous [placeCount]bool // where one may be that did not, unless Required
-	Idle      time.Duration    // a session that is not used for so long ends (S3-38)
+	Required bool             // a client must negotiate first
+	Needs    [placeCount]Need // capabilities that a client which negotiated must have declared
+	// Anonymous lists the places that a client may use without negotiation, unless Required is set.
+	Anonymous [placeCount]bool
+	// Idle is the time after which an unused session ends.
+	Idle time.Duration
 }
 
-// Allows reports whether a client may be somewhere; nil is one that did not negotiate. If not, need is what it would have to declare; the
-// zero Need says that it would have to negotiate.
+// Allows reports whether a client may use a place. A nil client is one that did not negotiate. If
+// the answer is false, need is the capability that the client has to declare. A zero need then
+// means that the client has to negotiate.
 func (r Rules) Allows(p Place, c *Client) (need Need, ok bool) {
 	switch {
 	case c == nil && r.Required:
@@ -38,16 +41,17 @@ func (r Rules) Allows(p Place, c *Client) (need Need, ok bool) {
 	return r.Needs[p], c.Meets(r.Needs[p])
 }
 
-// Need is a capability that is asked for, and the least version of it. The zero Need asks for nothing.
+// Need is a required capability with its minimum version. The zero Need requires nothing.
 type Need struct {
 	Capability string
-	Version    string // "" for any
+	Version    string // "" for any version
 }
 
-// None is how a configuration writes the zero Need.
+// None is the configuration value for the zero Need.
 const None = "none"
 
-// ParseNeed reads "capability", "capability@version" or "none".
+// ParseNeed reads "capability", "capability@version" or "none". It returns false for any other
+// text.
 func ParseNeed(text string) (n Need, ok bool) {
 	if text == None {
 		return Need{}, true
@@ -59,7 +63,7 @@ func ParseNeed(text string) (n Need, ok bool) {
 	return n, validName(n.Capability)
 }
 
-// String is the need as it is written.
+// String returns the need in the form that ParseNeed reads.
 func (n Need) String() string {
 	switch {
 	case n.Capability == "":
@@ -70,10 +74,10 @@ func (n Need) String() string {
 	return n.Capability + "@" + n.Version
 }
 
-// maxVersionParts is how many numbers a version may have: as in 1.2.3.4.
+// maxVersionParts bounds the numbers in a version, as in 1.2.3.4.
 const maxVersionParts = 4
 
-// validVersion asks for numbers between dots.
+// validVersion reports whether a version consists of numbers between dots.
 func validVersion(v string) bool {
 	parts := strings.Split(v, ".")
 	if len(parts) > maxVersionParts {
@@ -87,7 +91,7 @@ func validVersion(v string) bool {
 	return true
 }
 
-// atLeast compares two valid versions, number by number; one that is missing is 0.
+// atLeast compares two valid versions number by number. A missing number is 0.
 func atLeast(v, least string) bool {
 	have, want := strings.Split(v, "."), strings.Split(least, ".")
 	for i := range max(len(have), len(want)) {

@@ -10,7 +10,7 @@ import (
 	"mcpd/protocol"
 )
 
-// rules of S3-35, S3-36 and S3-45.
+// rules returns the rules of S3-35, S3-36 and S3-45.
 func rules() Rules {
 	var r Rules
 	r.Needs[Tool], r.Needs[Subscription] = Need{Capability: Sampling}, Need{Capability: Notifications}
@@ -18,8 +18,9 @@ func rules() Rules {
 	return r
 }
 
-// S3-35, S3-36, S3-44 to S3-46, S3-49: who has negotiated is asked for what the table says, who has not is let in where the other table
-// says, and nowhere when negotiation is required.
+// S3-35, S3-36, S3-44 to S3-46, S3-49: a client that negotiated needs the capabilities of the table
+// Needs. A client that did not may use the places of the table Anonymous, and none if negotiation
+// is required.
 func TestRules(t *testing.T) {
 	required := rules()
 	required.Required = true
@@ -51,11 +52,14 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// S3-61, S3-65: a rule may ask for a version of a capability of one's own; more will do.
+// S3-61, S3-65: a rule may require a version of a custom capability. A higher version is
+// sufficient.
 func TestVersions(t *testing.T) {
 	for need, ok := range map[string]bool{
-		"acme.review": true, "acme.review@2": true, "acme.review@2.1": true, "acme.review@2.1.0": true, "acme.review@2.2": false,
-		"acme.review@10": false, "acme.review@1.9": true, "none": true, "other": false, "sampling@1.0": true, "sampling@1.1": false,
+		"acme.review": true, "acme.review@2": true, "acme.review@2.1": true, "acme.review@2.1.0": true,
+		"acme.review@2.2": false,
+		"acme.review@10":  false, "acme.review@1.9": true, "none": true, "other": false,
+		"sampling@1.0": true, "sampling@1.1": false,
 	} {
 		n, valid := ParseNeed(need)
 		if got := parse(t, declared).Meets(n); !valid || got != ok || n.String() != need {
@@ -69,14 +73,18 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// S3-11, S3-12, S3-17, S3-27, S3-30: a client is told the names of what there is, and of capabilities those that do something here.
+// S3-11, S3-12, S3-17, S3-27, S3-30: a client receives the names of tools and resources, and the
+// capabilities that this API uses.
 func TestServerIsDescribed(t *testing.T) {
 	offered, err := protocol.ParseServerCapabilities(jsontext.Value(
 		`{"tools":{},"prompts":{},"resources":{"subscribe":true},"extensions":{"io.modelcontextprotocol/ui":{},"io.modelcontextprotocol/tasks":{}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := Server{Info: protocol.Implementation{Name: "host", Version: "3"}, Offered: offered, Tools: []string{"echo"}, Rules: rules()}
+	s := Server{
+		Info: protocol.Implementation{Name: "host", Version: "3"}, Offered: offered,
+		Tools: []string{"echo"}, Rules: rules(),
+	}
 	answer := func() (got map[string]any) {
 		body, err := s.Response()
 		if err != nil {
@@ -95,10 +103,12 @@ func TestServerIsDescribed(t *testing.T) {
 	}
 	got := answer()
 	names := texts(got["supported_capabilities"])
-	if !slices.Equal(names, []string{"tools", "resources", "subscriptions", "streaming", "notifications"}) {
+	if !slices.Equal(names, []string{"tools", "resources", "subscriptions", "streaming",
+		"notifications"}) {
 		t.Errorf("capabilities %v", names)
 	}
-	if got["server_name"] != "host" || got["server_version"] != "3" || !slices.Equal(texts(got["available_tools"]), []string{"echo"}) ||
+	if got["server_name"] != "host" || got["server_version"] != "3" ||
+		!slices.Equal(texts(got["available_tools"]), []string{"echo"}) ||
 		len(texts(got["available_resources"])) != 0 {
 		t.Errorf("%v", got)
 	}
@@ -113,11 +123,13 @@ func TestServerIsDescribed(t *testing.T) {
 	if tools["path"] != "tool/{name}" || tools["requires"] != "sampling" {
 		t.Errorf("tools: %v", tools)
 	}
-	if extensions := got["extensions"].(map[string]any); len(extensions) != 1 || extensions["io.modelcontextprotocol/ui"] == nil {
+	if extensions := got["extensions"].(map[string]any); len(extensions) != 1 ||
+		extensions["io.modelcontextprotocol/ui"] == nil {
 		t.Errorf("extensions %v", extensions)
 	}
 	s.Offered = protocol.ServerCapabilities{}
-	if got := answer(); slices.Contains(texts(got["supported_capabilities"]), "subscriptions") || got["extensions"] != nil {
+	if got := answer(); slices.Contains(texts(got["supported_capabilities"]), "subscriptions") ||
+		got["extensions"] != nil {
 		t.Errorf("without servers: %v", got)
 	}
 }

@@ -8,16 +8,16 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Server is what a client is told when it has negotiated.
+// Server is the information for a client that has negotiated.
 type Server struct {
 	Info      protocol.Implementation
-	Offered   protocol.ServerCapabilities // of the servers behind
+	Offered   protocol.ServerCapabilities // of the MCP servers
 	Tools     []string
-	Resources []string // URIs: what is named in a path
+	Resources []string // URIs, as they appear in paths
 	Rules     Rules
 }
 
-// response is the answer to a negotiation (S3-17).
+// response is the answer to a negotiation.
 type response struct {
 	Name         string            `json:"server_name"`
 	Version      string            `json:"server_version"`
@@ -28,16 +28,18 @@ type response struct {
 	Extensions   jsontext.Value    `json:"extensions,omitempty"`
 }
 
-// parameters say where a capability is used and what a client must have declared for it.
+// parameters give the path that uses a capability, and the capability that a client must declare
+// for it.
 type parameters struct {
 	Path     string `json:"path,omitzero"`
 	Requires string `json:"requires,omitzero"`
 }
 
-// Response is the answer as JSON.
+// Response returns the answer to a negotiation as JSON.
 func (s Server) Response() (jsontext.Value, error) {
 	r := response{
-		Name: s.Info.Name, Version: s.Info.Version, Tools: s.Tools, Resources: s.Resources, Details: map[string]Detail{},
+		Name: s.Info.Name, Version: s.Info.Version, Tools: s.Tools, Resources: s.Resources,
+		Details: map[string]Detail{},
 	}
 	for _, o := range offers {
 		if o.needs != "" && !s.Offered.Has(o.needs) {
@@ -49,13 +51,13 @@ func (s Server) Response() (jsontext.Value, error) {
 		}
 		d := Detail{Name: o.name, Version: FirstVersion, Description: o.description}
 		if p != (parameters{}) {
-			d.Parameters, _ = json.Marshal(p) // two texts
+			d.Parameters, _ = json.Marshal(p) // Marshal cannot fail for two strings
 		}
 		r.Capabilities = append(r.Capabilities, o.name)
 		r.Details[o.name] = d
 	}
 	if extensions, ok := s.Offered.Settings("extensions"); ok && extensions.Kind() == '{' {
-		r.Extensions, _ = splice.Delete(extensions, protocol.ExtensionTasks) // see Client
+		r.Extensions, _ = splice.Delete(extensions, protocol.ExtensionTasks) // see Client.translate
 	}
 	return json.Marshal(r, json.Deterministic(true))
 }
