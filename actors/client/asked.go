@@ -13,30 +13,34 @@ import (
 	"mcpd/transport"
 )
 
-// ask is a request that the host itself made.
+// ask is a request of the host itself.
 type ask struct {
 	then    func(result jsontext.Value, err error) error
 	timer   otp.Timer
 	timeout time.Duration
 }
 
-// request asks the server something on the host's own behalf. With no timeout somebody else sees
-// to it that it ends. After an error nothing was asked, and then is not called.
-func (c *Connection) request(method string, params jsontext.Value, timeout time.Duration, then func(jsontext.Value, error) error) error {
+// request asks the server something on the host's own behalf. A timeout of 0 is none: the caller
+// then has another way to end the request. After an error nothing was asked, and the function then
+// is not called.
+func (c *Connection) request(method string, params jsontext.Value, timeout time.Duration,
+	then func(jsontext.Value, error) error) error {
 	_, err := c.ask(method, params, timeout, then)
 	return err
 }
 
-// ask is request that tells its id.
+// ask is like request, and returns the request's id.
 func (c *Connection) ask(
-	method string, params jsontext.Value, timeout time.Duration, then func(jsontext.Value, error) error,
+	method string, params jsontext.Value, timeout time.Duration,
+	then func(jsontext.Value, error) error,
 ) (jsonrpc.ID, error) {
 	id, err := c.fresh()
 	if err != nil {
 		return id, err
 	}
 	if c.facts.Version.Has(protocol.PerRequestMeta) {
-		params = protocol.Meta{Version: c.facts.Version.String(), Capabilities: c.declared(), Info: c.o.Self}.Set(params)
+		params = protocol.Meta{Version: c.facts.Version.String(), Capabilities: c.declared(),
+			Info: c.o.Self}.Set(params)
 	}
 	a := ask{then: then, timeout: timeout}
 	if timeout > 0 {
@@ -44,7 +48,8 @@ func (c *Connection) ask(
 	}
 	c.asked[id] = a
 	c.p.Check()
-	if err := c.up.Send(c.p.Context(), jsonrpc.Request(id, method, params)); err != nil && !errors.Is(err, transport.ErrClosed) {
+	if err := c.up.Send(c.p.Context(), jsonrpc.Request(id, method, params)); err != nil &&
+		!errors.Is(err, transport.ErrClosed) {
 		delete(c.asked, id)
 		a.timer.Stop()
 		return id, fmt.Errorf("%s: %w", method, err)
@@ -53,7 +58,7 @@ func (c *Connection) ask(
 	return id, nil
 }
 
-// askExpired gives up on one thing the host asked.
+// askExpired gives up on one request of the host.
 func (c *Connection) askExpired(id jsonrpc.ID) error {
 	a, ok := c.asked[id]
 	if !ok {

@@ -7,10 +7,10 @@ import (
 	"mcpd/transport"
 )
 
-// begin starts from nothing: there is no server yet, and all that is known of one is what the heir holds.
+// begin starts from nothing: there is no server yet, and all that is known is in the carried state.
 func (c *Connection) begin(wait time.Duration) {
 	c.reset()
-	c.absence.is, c.absence.asking = false, false // it dials by itself
+	c.absence.is, c.absence.asking = false, false // the connection dials by itself
 	c.started = c.p.Now()
 	c.start = c.p.After(c.o.StartTimeout, startExpired{})
 	c.enter(Starting, nil)
@@ -23,7 +23,7 @@ func (c *Connection) begin(wait time.Duration) {
 	c.dial()
 }
 
-// restart begins anew with a server that is to be another: what waits for it goes to that.
+// restart replaces the server. Queued calls go to the next one.
 func (c *Connection) restart(why *Ending) {
 	c.endParked()
 	c.leave()
@@ -31,20 +31,20 @@ func (c *Connection) restart(why *Ending) {
 	c.begin(0)
 }
 
-// leave ends the transport, whose end is no news any more.
+// leave ends the transport. Its callers reset the server, so the transport's end is ignored.
 func (c *Connection) leave() {
 	if c.quit != nil {
 		c.quit()
 	}
 }
 
-// ended is how a transport ended, and at which attempt.
+// ended is the error with which a transport ended, and its attempt.
 type ended struct {
 	error
 	attempt uint64
 }
 
-// dial opens a transport.
+// dial opens a transport and reads from it, in a goroutine of the connection.
 func (c *Connection) dial() {
 	ctx, quit := context.WithCancel(c.p.Context())
 	c.quit = quit
@@ -55,7 +55,8 @@ func (c *Connection) dial() {
 	})
 }
 
-// read dials and reads until the transport ends. Whatever ends it, it is handed over for closing.
+// read dials and reads until the transport ends. It hands the transport over for closing in any
+// case.
 func (c *Connection) read(
 	ctx context.Context, attempt uint64, way *shortcut, lately *reading,
 ) error {
@@ -76,7 +77,7 @@ func (c *Connection) read(
 		if way.take(in) {
 			continue
 		}
-		number := way.next() // before the rest: no answer overtakes what rests
+		number := way.next() // before the pause: no answer overtakes a message that waits
 		if err := c.rest(ctx, lately, in); err != nil {
 			return err
 		}
@@ -86,8 +87,8 @@ func (c *Connection) read(
 	}
 }
 
-// bring gives the connection what was read. It waits until what is large was handled: the transport
-// counts it until the next message is asked for.
+// bring passes a message to the connection. If the message is large, bring waits until it was
+// handled: the transport counts it until the next message is asked for.
 func (c *Connection) bring(ctx context.Context, m inbound) error {
 	if m.in.Message.Size() < transport.Large {
 		return c.p.PostWait(ctx, m)

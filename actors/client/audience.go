@@ -9,16 +9,17 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// Much of what a server says names no call: log lines on a pipe, and whatever a program writes to its
-// standard error. Where several principals share the connection it may be about any of them. This
-// decides who may hear it. What has more than one possible owner is nobody's.
+// Much of what a server says names no call: log lines on a pipe, and everything that a program
+// writes to its standard error. If several principals share the connection, it may be about any of
+// them. This file decides who may receive it. A message with more than one possible owner goes to
+// nobody.
 
-// served is whose calls a server was given since it was started. What it says without naming a call
+// served records whose calls a server was given since it was started. A message that names no call
 // may be about any of them.
 type served struct {
 	any       bool
-	several   bool   // principals
-	principal string // the first
+	several   bool   // more than one principal
+	principal string // the first principal
 }
 
 func (s *served) add(principal string) {
@@ -32,8 +33,10 @@ func (s *served) add(principal string) {
 
 // Readers says who may read what a program wrote to its standard error. The zero value is nobody.
 type Readers struct {
-	Everybody bool   `json:"everybody,omitzero"` // it was given no call yet, or the operator says so
-	One       bool   `json:"one,omitzero"`       // Principal: the only one whose calls it was given
+	// Everybody says that everybody may: the program was given no call yet, or the operator allows it.
+	Everybody bool `json:"everybody,omitzero"`
+	// One says that only Principal may, the only principal whose calls the program was given.
+	One       bool   `json:"one,omitzero"`
 	Principal string `json:"principal,omitzero"`
 }
 
@@ -52,22 +55,22 @@ func (s served) readers(everybody bool) Readers {
 	return Readers{One: true, Principal: s.principal}
 }
 
-// audience is who may hear what a server says without naming a call. The zero value is nobody.
+// audience is who may receive a message that names no call. The zero value is nobody.
 type audience struct {
-	call *request.Exchange // during it, on its stream
-	// sharing is the sessions that share the connection: only this one, and only of that principal,
-	// where they are set.
+	call *request.Exchange // the client of this call, on its stream
+	// sharing is the sessions that share the connection: if session and principal are set, only that
+	// session, and only those of that principal.
 	sharing            bool
 	session, principal string
-	filter             string       // only of the sessions that listen with this filter of extensions
-	era                protocol.Era // only of the sessions of that era
+	filter             string       // only sessions that listen with this filter of extensions
+	era                protocol.Era // only sessions of that era
 }
 
-// everybody shares the connection.
+// everybody is all sessions that share the connection.
 var everybody = audience{sharing: true}
 
-// audienceOf decides by the calls in flight, or by those before when there are none. Calls that were
-// withdrawn lately count as in flight: the server may still work on them.
+// audienceOf decides by the calls in flight, or by earlier calls when there are none. Calls that
+// were withdrawn lately count as in flight: the server may still work on them.
 func audienceOf(calls []*request.Exchange, withdrawn, before served) audience {
 	sessions, principals := served{}, withdrawn
 	for _, x := range calls {
@@ -75,7 +78,7 @@ func audienceOf(calls []*request.Exchange, withdrawn, before served) audience {
 		principals.add(x.Principal)
 	}
 	switch {
-	case len(calls) == 0 && !before.any: // it speaks of itself
+	case len(calls) == 0 && !before.any: // the server speaks of itself
 		return everybody
 	case len(calls) == 0:
 		principals = before
@@ -83,7 +86,7 @@ func audienceOf(calls []*request.Exchange, withdrawn, before served) audience {
 	case len(calls) == 1:
 		return audience{call: calls[0]}
 	case !sessions.several && slices.ContainsFunc(calls, standsAlone):
-		return audience{} // several clients may be behind one peer, and each hears of its own call only
+		return audience{} // one peer may stand for several clients, each told only of its own call
 	case !sessions.several:
 		return audience{sharing: true, session: calls[0].Session, principal: calls[0].Principal}
 	}
@@ -95,16 +98,18 @@ func audienceOf(calls []*request.Exchange, withdrawn, before served) audience {
 
 func standsAlone(x *request.Exchange) bool { return x.Version.Has(protocol.PerRequestMeta) }
 
-// WithdrawnFor is how long a server may go on with a call that was withdrawn from it, and speak of it.
+// WithdrawnFor is how long a server may go on with a call that was withdrawn from it, and write
+// about it.
 const WithdrawnFor = 30 * time.Second
 
-// withdrawals is whose calls were withdrawn from a server, which speaks of them until then.
+// withdrawals records whose calls were withdrawn from a server. The server may write about these
+// calls until the time until.
 type withdrawals struct {
 	served
 	until time.Time
 }
 
-// at is whose calls those were of which it still speaks.
+// at returns whose withdrawn calls the server may still write about.
 func (w withdrawals) at(now time.Time) served {
 	if now.After(w.until) {
 		return served{}
@@ -112,13 +117,13 @@ func (w withdrawals) at(now time.Time) served {
 	return w.served
 }
 
-// withdrew notes that a server is told to give up a call.
+// withdrew records that a server is told to give up a call.
 func (c *Connection) withdrew(x *request.Exchange) {
 	c.withdrawals = withdrawals{c.withdrawals.at(c.p.Now()), c.p.Now().Add(WithdrawnFor)}
 	c.withdrawals.add(x.Principal)
 }
 
-// audience is who may hear a log line that came on the stream of a request, or on none.
+// audience returns who may receive a log line that came on the stream of a request, or on none.
 func (c *Connection) audience(related jsonrpc.ID) audience {
 	a := c.owner(related)
 	if a == (audience{}) && c.o.ShareLogs {
@@ -127,13 +132,13 @@ func (c *Connection) audience(related jsonrpc.ID) audience {
 	return a
 }
 
-// owner is whoever it may be about.
+// owner returns whom such a line may be about.
 func (c *Connection) owner(related jsonrpc.ID) audience {
 	if f := c.calls.get(related); f != nil {
 		return audience{call: f.x}
 	}
 	var calls []*request.Exchange
-	if related.IsZero() { // else it is a request of the host's own, or a call that is over
+	if related.IsZero() { // otherwise it is the host's own request, or a call that is over
 		for _, f := range c.calls.all() {
 			calls = append(calls, f.x)
 		}

@@ -16,18 +16,20 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// A server behind a URL may be away: no connection to it can be made, its stream has ended, or what
-// stands before it says that it is not there. The connection is in backoff then, and does not dial by
-// itself: the catalogue has one connection of all to the server dial at a time, and tells the others
-// when it is back. What is in flight goes on for as long as its own line holds.
+// A server behind a URL may be away: no connection to it can be made, its stream has ended, or a
+// gateway before it says that it is not there. The connection is then in backoff, and does not dial
+// by itself. The catalogue lets one connection to the server dial at a time, and tells the others
+// when the server is back. An in-flight request goes on for as long as its own network connection
+// holds.
 
 const (
 	// AwayGrace is how long calls wait for a server that is away: as long as a restart takes. Later
-	// ones are refused at once, and told when the server is dialled again.
+	// calls are refused at once, and their callers are told when the server is dialled again.
 	AwayGrace = 3 * time.Second
-	// AwayAlone is when a connection dials a server that is away although nobody has told it to.
+	// AwayAlone is how long a connection to an absent server waits to be told to dial. After that it
+	// dials by itself.
 	AwayAlone = 2 * time.Minute
-	// leastRetry is the least that a refused caller is told to wait.
+	// leastRetry is the shortest time that a refused caller is told to wait.
 	leastRetry = 100 * time.Millisecond
 )
 
@@ -38,24 +40,24 @@ type Redial struct{}
 // catalogue sends it.
 type Pause struct{ For time.Duration }
 
-// Check has a connection see whether its server is there, which another has not found. The catalogue
+// Check makes a connection probe its server, which another connection has not found. The catalogue
 // sends it.
 type Check struct{}
 
-// graceOver says that calls have waited for AwayGrace, and unled that nobody has told a connection to
-// dial for AwayAlone.
+// graceOver is the message that calls have waited for AwayGrace. unled is the message that nobody
+// has told a connection to dial for AwayAlone.
 type (
 	graceOver struct{}
 	unled     struct{ times uint64 }
 )
 
-// absence is how long the server has been away. It lasts until the connection is ready.
+// absence records how long the server has been away. It lasts until the connection is ready.
 type absence struct {
-	is     bool // away, as far as is known; false while all begins anew
-	asking bool // it is being asked for a sign
+	is     bool // away, as far as is known; false while the connection starts over
+	asking bool // it is being probed
 	since  time.Time
 	until  time.Time // when it is dialled again, as far as that is known
-	times  uint64    // that it was found away
+	times  uint64    // how often it was found away
 }
 
 // remote reports whether the server is behind a URL.
@@ -63,7 +65,7 @@ func (c *Connection) remote() bool {
 	return !c.piped() || c.o.Transport == tenant.HTTP.String() || c.o.Transport == tenant.SSE.String()
 }
 
-// absent reports whether an error says that nothing answers at a URL.
+// absent reports whether an error means that nothing answers at a URL.
 func absent(err error) bool {
 	if status, ok := errors.AsType[*streamable.StatusError](err); ok {
 		return status.Gateway()
@@ -71,16 +73,17 @@ func absent(err error) bool {
 	return transport.Unreached(err) || transport.Severed(err)
 }
 
-// unreached reports whether a request has failed because the server is away. Of one that is in use only
-// a refused connection says so: what was cut, or had no answer, may be the one request's own trouble.
+// unreached reports whether a request has failed because the server is away. While the server is in
+// use, only a refused connection shows that: a cut connection or a missing answer may concern this
+// one request alone.
 func (c *Connection) unreached(err error) bool {
 	return err != nil && c.remote() && (transport.Unreached(err) || c.state != Ready && absent(err))
 }
 
-// away goes into backoff, if it is not in it. Gone says that the transport has ended, and with it all
-// that was in flight.
+// away enters backoff, unless the connection is in backoff already. Gone says that the transport
+// has ended, and everything in flight with it.
 func (c *Connection) away(err error, gone bool) error {
-	if EndingOf(err).Permanent || c.removed && gone { // it is not dialled again
+	if EndingOf(err).Permanent || c.removed && gone { // a removed server is not dialled again
 		return otp.ShutdownWith(c.blame(err))
 	}
 	a := &c.absence
@@ -108,8 +111,8 @@ func (c *Connection) away(err error, gone bool) error {
 	return nil
 }
 
-// redialNow dials. A server with which there is a session is asked whether it knows that still: what it
-// keeps there is not to be lost for a moment in which nobody could reach it.
+// redialNow dials. If there is a session with the server, it first asks whether the server still
+// knows the session: a short outage must not lose what the server keeps in it.
 func (c *Connection) redialNow() error {
 	a := &c.absence
 	switch {
@@ -133,16 +136,16 @@ func (c *Connection) redialNow() error {
 			return c.away(err, false)
 		}
 		c.inUse()
-		c.gap = true // what the server has announced meanwhile was heard by nobody
+		c.gap = true // nobody heard what the server has announced meanwhile
 		c.missedAny()
 		return nil
 	})
 }
 
-// sign is a request that every server of the era that was agreed on answers.
+// sign returns a request that every server of the agreed era answers.
 func (c *Connection) sign() string { return era.Question(c.facts.Version.Era()) }
 
-// check asks the server for a sign. When it is away, that is found out on the way there.
+// check probes the server. If the server is away, the failed request shows it.
 func (c *Connection) check() error {
 	if c.state != Ready || !c.remote() {
 		return nil
@@ -155,19 +158,19 @@ func (c *Connection) check() error {
 	)
 }
 
-// pausedFor takes note of when the server is dialled again.
+// pausedFor records when the server is dialled again.
 func (c *Connection) pausedFor(wait time.Duration) {
 	c.absence.until = c.p.Now().Add(wait)
 	c.maybeRefuse()
 }
 
-// overdue reports whether calls do not wait for the server any longer.
+// overdue reports whether calls no longer wait for the server.
 func (c *Connection) overdue() bool {
 	return !c.absence.since.IsZero() && c.p.Now().Sub(c.absence.since) >= AwayGrace
 }
 
-// maybeRefuse refuses the calls that have waited for long enough, and grants the wishes: they are made
-// when the server is back.
+// maybeRefuse refuses the calls that have waited for long enough. It also grants the subscription
+// intents, which are carried out when the server is back.
 func (c *Connection) maybeRefuse() {
 	if !c.overdue() {
 		return
@@ -176,7 +179,7 @@ func (c *Connection) maybeRefuse() {
 	c.interested(interest.Event{Op: interest.GiveUp})
 }
 
-// refuseAll refuses all calls that wait.
+// refuseAll refuses all queued calls.
 func (c *Connection) refuseAll() {
 	for len(c.queue) > 0 {
 		c.refuseAway(c.pop())
@@ -194,7 +197,7 @@ func (c *Connection) refuseAway(x *request.Exchange) {
 	complete(x, nil, err)
 }
 
-// leads handles what the catalogue says of a server that is away.
+// leads handles what the catalogue says of a server that is away, and the timers of the absence.
 func (c *Connection) leads(msg any) (err error, handled bool) {
 	switch m := msg.(type) {
 	case Redial:
@@ -215,12 +218,12 @@ func (c *Connection) leads(msg any) (err error, handled bool) {
 	return nil, true
 }
 
-// Class lets what the catalogue says of an absence in however full the mailbox is: each is for one
-// Report.
+// Class returns otp.Owed (reserved), so a full mailbox does not refuse the message: there is one
+// for each Report.
 func (Redial) Class() otp.Class { return otp.Owed }
 
-// Class is that of Redial.
+// Class returns otp.Owed, as for Redial.
 func (Pause) Class() otp.Class { return otp.Owed }
 
-// Class is that of Redial.
+// Class returns otp.Owed, as for Redial.
 func (Check) Class() otp.Class { return otp.Owed }

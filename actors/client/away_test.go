@@ -18,7 +18,7 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// behind is a connection that goes to a URL.
+// behind is a connection to a URL.
 type behind struct{ transport.Upstream }
 
 func (behind) Info() transport.Info {
@@ -27,7 +27,7 @@ func (behind) Info() transport.Info {
 
 var errRefused = &net.OpError{Op: "dial", Err: errors.New("connection refused")}
 
-// remotely is a server behind a URL that is ready.
+// remotely returns a server behind a URL that is ready.
 func (r *rig) remotely() *mcptest.Peer {
 	r.T.Helper()
 	p := r.dialled()
@@ -52,7 +52,8 @@ func (r *rig) isAway() {
 	}
 }
 
-// A server that is back without its sessions is begun anew with, and is not away any more.
+// With a server that is back but has lost its sessions, the connection starts over and is not away
+// any more.
 func TestServerThatIsBackWithoutItsSessions(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.remotely()
@@ -69,8 +70,9 @@ func TestServerThatIsBackWithoutItsSessions(t *testing.T) {
 	})
 }
 
-// Calls wait for a server that refuses connections as long as a restart takes. Then they are refused with the
-// incident, and told when it is dialled again; later ones at once. In flight is what was.
+// Calls wait for a server that refuses connections as long as a restart takes. Then they are
+// refused with the incident and the time of the next dial, and later calls are refused at once.
+// Calls that were in flight stay in flight.
 func TestCallsWaitForAServerThatIsAway(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.remotely()
@@ -80,7 +82,7 @@ func TestCallsWaitForAServerThatIsAway(t *testing.T) {
 		first := r.call("one")
 		p.Send(failure(p.Expect("tools/call"), errRefused))
 		r.isAway()
-		r.send(client.Describe{}) // as a new catalogue asks
+		r.send(client.Describe{}) // as a new catalogue does
 		r.isAway()
 		waits := r.call("one")
 		p.Reply(inFlight, `{"content":[]}`)
@@ -97,15 +99,17 @@ func TestCallsWaitForAServerThatIsAway(t *testing.T) {
 		r.Rest()
 		late := r.call("one")
 		r.Rest()
-		for name, x := range map[string]error{"first": r.outcome(first).Err, "waits": r.outcome(waits).Err, "late": r.outcome(late).Err} {
+		for name, x := range map[string]error{"first": r.outcome(first).Err,
+			"waits": r.outcome(waits).Err, "late": r.outcome(late).Err} {
 			e, ok := errors.AsType[*protocol.Error](x)
-			if !ok || e.RetryAfter != 6*time.Second || !strings.Contains(string(e.Data), `"incident"`) || !strings.Contains(e.Message, "connection refused") {
+			if !ok || e.RetryAfter != 6*time.Second || !strings.Contains(string(e.Data), `"incident"`) ||
+				!strings.Contains(e.Message, "connection refused") {
 				t.Errorf("%s: %v", name, x)
 			}
 		}
 		r.send(client.Redial{})
 		p.Reply(p.Expect("ping"), "{}")
-		p.Expect("tools/list") // it may have changed meanwhile
+		p.Expect("tools/list") // the list may have changed meanwhile
 		r.Rest()
 		if got := r.report(); got.State != client.Ready {
 			t.Errorf("reported %+v", got)
@@ -118,7 +122,7 @@ func TestCallsWaitForAServerThatIsAway(t *testing.T) {
 	})
 }
 
-// Errors of a server in use and of one that starts say whether it is away.
+// Errors of a server in use, and of one that starts, show whether the server is away.
 func TestWhatSaysThatAServerIsAway(t *testing.T) {
 	gateway := &streamable.StatusError{Status: http.StatusBadGateway}
 	for _, tt := range []struct {
@@ -155,8 +159,9 @@ func TestWhatSaysThatAServerIsAway(t *testing.T) {
 	}
 }
 
-// A stream that cannot be dialled says it too, and so does the end of the one that HTTP+SSE has. Nobody but the
-// catalogue has it dialled, or the connection itself when that says nothing.
+// A stream that cannot be dialled shows it too, and so does the end of the stream of HTTP+SSE. Only
+// the catalogue makes the connection dial, or the connection itself when the catalogue says
+// nothing.
 func TestServerThatIsAwayIsDialledWhenItIsTime(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.remotely()
@@ -175,13 +180,14 @@ func TestServerThatIsAwayIsDialledWhenItIsTime(t *testing.T) {
 		r.attach("one")
 		r.call("one")
 		p.Expect("tools/call")
-		if starts := stage.Of[telemetry.UpstreamStarting](&r.Events); len(starts) != 2 || !starts[1].Routine {
+		if starts := stage.Of[telemetry.UpstreamStarting](&r.Events); len(starts) != 2 ||
+			!starts[1].Routine {
 			t.Errorf("told %+v", starts)
 		}
 	})
 }
 
-// Another connection has found the server away: this one sees for itself.
+// Another connection has found the server away: this one checks for itself.
 func TestConnectionChecksThatItsServerIsThere(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.remotely()
@@ -197,7 +203,8 @@ func TestConnectionChecksThatItsServerIsThere(t *testing.T) {
 	})
 }
 
-// A call in flight to a server that is quarantined is told so, and that it may have been executed.
+// The caller of a call in flight is told that the server was quarantined, and that the call may
+// have been executed.
 func TestCallHearsThatItsServerIsQuarantined(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watchable()
@@ -207,7 +214,8 @@ func TestCallHearsThatItsServerIsQuarantined(t *testing.T) {
 		r.send(client.Stop{Why: client.ByOperator(true, "abcdefgh")})
 		r.Rest()
 		err := r.outcome(x).Err
-		if err == nil || !strings.Contains(err.Error(), "is quarantined; it may have executed the request") ||
+		if err == nil || !strings.Contains(err.Error(),
+			"is quarantined; it may have executed the request") ||
 			!errors.Is(err, protocol.ConditionUpstreamQuarantined) {
 			t.Errorf("the call: %v", err)
 		}

@@ -11,15 +11,16 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// MaxAskers bounds the tools and prompts of which it is remembered that they ask their user.
+// MaxAskers bounds the tools and prompts that are remembered as asking their user.
 const MaxAskers = questions.MaxAskers
 
-// askersRetry is when a caller is told to try again that was refused because users are asked.
+// askersRetry is the retry delay of a caller that was refused because users are being asked.
 const askersRetry = 5 * time.Second
 
-// writeBeside writes the calls that wait for their turn beside a call whose user has been asked for
-// a while, here or on another instance. A call of which it is known that it asks its user goes on
-// waiting: its question would be refused.
+// writeBeside writes queued calls out of turn, while a call is in flight whose user has been asked
+// for at least Patience, here or on another instance. The other comments say that such calls are
+// written beside that call. A call that is known to ask its user waits on: its question would be
+// refused.
 func (c *Connection) writeBeside() {
 	for i := 0; i < len(c.queue) && c.state == Ready && !c.closing && !c.turns.stuffed &&
 		!c.interest.Holds() && !c.asksFirst(); {
@@ -42,14 +43,14 @@ func (c *Connection) writeBeside() {
 		case c.hand(x, to):
 			c.queue = slices.Delete(c.queue, i, i+1)
 		default:
-			c.instances.Asks(to, nil) // it has ended
+			c.instances.Asks(to, nil) // the instance has ended
 		}
 	}
 }
 
-// passableAt is the instance on which a call can be written beside one whose user is asked, and since
-// when the user is. The zero Ref is this connection, which comes first. A zero time is for no instance
-// at all.
+// passableAt returns the instance on which a call can be written beside one whose user is being
+// asked, and since when that user is. The zero Ref is this connection, which comes first. A zero
+// time means that there is no such instance.
 func (c *Connection) passableAt() (to otp.Ref, since time.Time) {
 	if since, ok := c.passable(); ok {
 		return to, since
@@ -57,12 +58,12 @@ func (c *Connection) passableAt() (to otp.Ref, since time.Time) {
 	return c.instances.Passable()
 }
 
-// mayGrow reports whether another instance can be had for a call that waits for its turn.
+// mayGrow reports whether another instance can be started for a call that waits for its turn.
 func (c *Connection) mayGrow(x *request.Exchange) bool {
 	return c.primary == (otp.Ref{}) && !x.Stays && c.instances.MayGrow(c.view())
 }
 
-// passable is since when calls can be written beside those in flight here.
+// passable returns since when calls can be written beside those in flight here.
 func (c *Connection) passable() (since time.Time, ok bool) {
 	return c.questions.Passable(func(yield func(questions.Call) bool) {
 		for _, f := range c.calls.all() {
@@ -73,7 +74,7 @@ func (c *Connection) passable() (since time.Time, ok bool) {
 	})
 }
 
-// unaddressed refuses a question that could be of several calls, or of none.
+// unaddressed returns the refusal of a question that could be of several calls, or of none.
 func (c *Connection) unaddressed() error {
 	if c.hasBeside() {
 		return &protocol.Error{
@@ -97,7 +98,7 @@ func (c *Connection) hasBeside() bool {
 	return false
 }
 
-// noteAsker remembers that calls such as x ask their user.
+// noteAsker remembers that the tool, prompt or resource of x asks its user.
 func (c *Connection) noteAsker(x *request.Exchange) {
 	if f := c.flightOf(x.ID); f != nil {
 		f.beside = false // others may be written beside it from now on
@@ -107,7 +108,7 @@ func (c *Connection) noteAsker(x *request.Exchange) {
 	}
 }
 
-// asker names the tool, prompt or resource of a call; empty when the name is too long to be
+// asker names the tool, prompt or resource of a call. It is empty if the name is too long to be
 // remembered.
 func asker(x *request.Exchange) string {
 	member := "name"
@@ -121,8 +122,9 @@ func asker(x *request.Exchange) string {
 	return x.Method + " " + name
 }
 
-// waitsBeside is the call of a question whose answer has to wait: the server would go on with the
-// call, and could ask again while others are written beside it. Nil where it need not.
+// waitsBeside returns the call of a question whose answer has to wait: with the answer, the server
+// would go on with the call, and could ask again while others are written beside it. It returns nil
+// if the answer need not wait.
 func (c *Connection) waitsBeside(o *open) *flight {
 	f := c.flightOf(o.Call)
 	if f == nil || o.Round > 0 || f.beside || !c.hasBeside() {
@@ -131,7 +133,7 @@ func (c *Connection) waitsBeside(o *open) *flight {
 	return f
 }
 
-// answerLate passes on the answers that waited for the end of the calls beside their own.
+// answerLate passes on the answers that waited until the calls beside their own had ended.
 func (c *Connection) answerLate() {
 	for _, o := range c.questions.All() {
 		if a := o.To.late; a != nil && c.waitsBeside(o) == nil {

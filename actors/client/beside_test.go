@@ -14,7 +14,7 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// asks has a session make a call, and the server ask its user during it.
+// asks makes a session call a tool, and the server ask its user during the call.
 func (r *rig) asks(p *mcptest.Peer) jsonrpc.Message {
 	r.T.Helper()
 	r.call("one")
@@ -27,9 +27,9 @@ func (r *rig) asks(p *mcptest.Peer) jsonrpc.Message {
 	return m
 }
 
-// A user who does not answer keeps nobody else from the server: where there is no other instance, calls
-// are written beside the one that waits. A question that could be of either is refused, and the answer
-// of the user waits until the server can mean only one again.
+// A user who does not answer keeps nobody else from the server. Where there is no other instance,
+// calls are written beside the one that waits. A question that could be of either call is refused.
+// The answer of the user waits until the server can mean only one call again.
 func TestCallsPassOneWhoseUserIsAsked(t *testing.T) {
 	run(t, declares(elicits), func(r *rig) {
 		p := r.program(r.dials)
@@ -45,7 +45,8 @@ func TestCallsPassOneWhoseUserIsAsked(t *testing.T) {
 		}
 		r.send(&client.Answer{Question: question, Result: jsontext.Value(`{"action":"decline"}`)})
 		p.ExpectNothing(time.Second)
-		third := r.forward("two", "tools/call", `{"name":"echo"}`) // waits until the first call has ended, or asks again
+		// This call waits until the first call has ended, or asks again.
+		third := r.forward("two", "tools/call", `{"name":"echo"}`)
 		p.Reply(m, `{"content":[]}`)
 		if a := p.ExpectAnswer(question); string(a.Result) != `{"action":"decline"}` {
 			t.Errorf("answered %s", a.Result)
@@ -66,8 +67,8 @@ func TestCallsPassOneWhoseUserIsAsked(t *testing.T) {
 	})
 }
 
-// Where all instances that there may be are in use, a call that is known to ask its user is refused
-// with the reason, and the others are not kept waiting by it.
+// When all instances that there may be are in use, a call that is known to ask its user is refused
+// with the reason. The other calls do not wait for it.
 func TestCallsThatAskAreRefusedWhileUsersAreAsked(t *testing.T) {
 	run(t, shared, func(r *rig) {
 		p := r.program(r.dials)
@@ -84,7 +85,8 @@ func TestCallsThatAskAreRefusedWhileUsersAreAsked(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		r.Rest()
 		var why *protocol.Error
-		if got := r.outcome(third); !errors.As(got.Err, &why) || why.Condition != protocol.ConditionTimeout || why.RetryAfter == 0 {
+		if got := r.outcome(third); !errors.As(got.Err, &why) ||
+			why.Condition != protocol.ConditionTimeout || why.RetryAfter == 0 {
 			t.Errorf("refused with %v", got.Err)
 		}
 		fourth := r.forward("two", "tools/call", `{"name":"echo"}`)
@@ -96,7 +98,7 @@ func TestCallsThatAskAreRefusedWhileUsersAreAsked(t *testing.T) {
 	})
 }
 
-// While another instance cannot be had, nobody waits for one.
+// While no other instance can be had, no call waits for one.
 func TestCallsPassWhileNoInstanceCanBeHad(t *testing.T) {
 	run(t, shared, func(r *rig) {
 		p := r.program(r.dials)
@@ -110,7 +112,8 @@ func TestCallsPassWhileNoInstanceCanBeHad(t *testing.T) {
 	})
 }
 
-// So many tools are remembered as asking their user, and no more: a further one is called.
+// The tools that are remembered as asking their user are bounded. A tool beyond the bound is
+// called.
 func TestAskersAreBounded(t *testing.T) {
 	run(t, declares(elicits), func(r *rig) {
 		p := r.program(r.dials)
@@ -129,7 +132,7 @@ func TestAskersAreBounded(t *testing.T) {
 		time.Sleep(client.Patience)
 		known := r.forward("two", "tools/call", `{"name":"t0"}`)
 		further := r.forward("two", "tools/call", `{"name":"a"}`)
-		p.Reply(p.Expect("tools/call"), `{"content":[]}`) // while the other waits
+		p.Reply(p.Expect("tools/call"), `{"content":[]}`) // while the other one waits
 		time.Sleep(protocol.QuestionWait + 2*time.Second)
 		r.Rest()
 		if a, b := r.outcome(known), r.outcome(further); a.Err == nil || b.Err != nil {

@@ -14,8 +14,8 @@ import (
 	"mcpd/transport"
 )
 
-// said is what a call says to this server, in its own revision and under an id of ours. It is the
-// params of the call where nothing in them is said otherwise. Large arguments are copied once.
+// said returns the params of a call in the server's own revision, with an id of ours. They are the
+// params of the call itself if nothing in them changes. Large arguments are copied once.
 func (c *Connection) said(x *request.Exchange, id jsonrpc.ID) (jsontext.Value, error) {
 	short, arguments := shortened(x)
 	params, err := rewrite.Request(x.Method, x.Version, c.facts.Version, short)
@@ -29,23 +29,23 @@ func (c *Connection) said(x *request.Exchange, id jsonrpc.ID) (jsontext.Value, e
 	return lengthened(params, arguments), nil
 }
 
-// shortened is the params of a call without its arguments, where these are large: nothing on the
+// shortened returns the params of a call without its arguments, if these are large: nothing on the
 // way to a server looks at them, and each change of the rest would copy them.
 func shortened(x *request.Exchange) (short, arguments jsontext.Value) {
 	return splice.Elide(x.Params, "arguments", transport.Large)
 }
 
-// lengthened puts them back.
+// lengthened puts the arguments back.
 func lengthened(short, arguments jsontext.Value) jsontext.Value {
 	if arguments == nil {
 		return short
 	}
-	params, _ := splice.Set(short, arguments, "arguments") // it is an object
+	params, _ := splice.Set(short, arguments, "arguments") // short is an object
 	return params
 }
 
-// addressed puts into the params of a call what belongs to the way to this server: our progress
-// token, and what a request that stands alone says of itself.
+// addressed adds to the params of a call what this server needs: our progress token, and the
+// metadata of a stateless request.
 func (c *Connection) addressed(
 	x *request.Exchange,
 	id jsonrpc.ID,
@@ -63,8 +63,8 @@ func (c *Connection) addressed(
 	return params
 }
 
-// onBehalf is who a request that stands alone says its client is: nobody else than the params say
-// already, and the host where nobody has said.
+// onBehalf returns the client that a stateless request is to name: the client of the call if the
+// exchange has one, none if the params name one already, and otherwise the host.
 func (c *Connection) onBehalf(x *request.Exchange, params jsontext.Value) protocol.Implementation {
 	_, said := splice.Get(params, "_meta", protocol.MetaClientInfo)
 	switch {
@@ -76,7 +76,7 @@ func (c *Connection) onBehalf(x *request.Exchange, params jsontext.Value) protoc
 	return c.o.Self
 }
 
-// logLevel is the least severe log line that the caller wants of this call: its own word, or that
+// logLevel returns the least severe log level that the caller wants for this call: its own, or that
 // of its session.
 func (c *Connection) logLevel(x *request.Exchange) string {
 	if x.Version.Has(protocol.PerRequestMeta) {
@@ -85,14 +85,14 @@ func (c *Connection) logLevel(x *request.Exchange) string {
 	return c.interest.Levels()[x.Session]
 }
 
-// sound says what is wrong with a result, whoever is to hear of it.
+// sound returns what is wrong with a result, whichever client it is for.
 func (c *Connection) sound(x *request.Exchange, m jsonrpc.Message) error {
 	if m.Result.Kind() == '{' &&
 		(!c.facts.Version.Has(protocol.ResultType) || mrtr.TypeOf(m.Outline()) == mrtr.Complete) {
 		return nil
 	}
 	if m.Result.Kind() == '{' && !protocol.Known(x.Method) {
-		// its extension says what types there are
+		// The extension defines the types of its results.
 		return nil
 	}
 	return mrtr.Check(
@@ -102,7 +102,7 @@ func (c *Connection) sound(x *request.Exchange, m jsonrpc.Message) error {
 	)
 }
 
-// heard is what a server answered to a call, as its client is told.
+// heard translates a server's answer to a call for the client of the call.
 func (c *Connection) heard(x *request.Exchange, m jsonrpc.Message) (jsontext.Value, error) {
 	if e := m.Error; e != nil && x.Visit != nil && e.Code == protocol.CodeURLElicitationRequired &&
 		c.facts.Version.Has(protocol.URLElicitationCode) {

@@ -18,24 +18,26 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// flight is one call that was handed to the transport.
+// flight is an in-flight request: one call that was handed to the transport.
 type flight struct {
 	x    *request.Exchange
 	id   jsonrpc.ID      // ours
 	at   time.Time       // when it was handed over
-	done func(err error) // what to settle here once the server has answered; nil for most
-	// reports is what its client hears of its progress; nil while the server has reported none.
+	done func(err error) // called once the server has answered; nil for most
+	// reports paces what the client is told of the call's progress; nil while the server has reported
+	// none.
 	reports *reports
-	last    *lastQuestion // that the server has asked during the call; nil for most
-	long    bool          // its answer goes by way of the connection: see shortcut
+	last    *lastQuestion // the last question asked during the call; nil for most
+	long    bool          // its answer must pass through the connection: see shortcut
 	// beside says that it was written out of turn, beside a call whose user is being asked.
 	beside bool
 }
 
-// flightOf is the call of an exchange that is at the server; nil for none.
+// flightOf returns the in-flight request of an exchange; nil for none.
 func (c *Connection) flightOf(exchange uint64) *flight { return c.calls.of(exchange) }
 
-// forward takes a call: writes it when the connection is ready and it has its turn, keeps it until then otherwise.
+// forward takes a call. It writes the call if the connection is ready and it is the call's turn,
+// and queues it otherwise.
 func (c *Connection) forward(x *request.Exchange) {
 	if c.handTool(x) {
 		return
@@ -45,7 +47,8 @@ func (c *Connection) forward(x *request.Exchange) {
 		return
 	}
 	c.tellRootsOf(x)
-	if c.state != Ready || c.closing || c.behind(x) || !c.free(x) || c.interest.Holds() || c.waitsFirst(x) {
+	if c.state != Ready || c.closing || c.behind(x) || !c.free(x) || c.interest.Holds() ||
+		c.waitsFirst(x) {
 		if c.full() {
 			complete(x, nil, protocol.Overloaded("queue of server "+c.o.Server, time.Second))
 			return
@@ -63,7 +66,7 @@ func (c *Connection) forward(x *request.Exchange) {
 
 // write sends one call under an id of ours.
 func (c *Connection) write(x *request.Exchange) {
-	if !x.Write() { // its withdrawal is on the way
+	if !x.Write() { // the message that withdraws it is on the way
 		c.settled(x)
 		return
 	}
@@ -114,14 +117,15 @@ func (c *Connection) write(x *request.Exchange) {
 // unsent settles a call of which no byte was written.
 func (c *Connection) unsent(id jsonrpc.ID, err error) {
 	f := c.calls.take(id)
-	if f == nil { // a server has answered what it was not asked
+	if f == nil { // a server has answered a request that it had not received
 		return
 	}
 	c.written.Remove(f.x)
 	f.x.Unwrite()
 	f.settle(err)
 	if errors.Is(err, transport.ErrClosed) {
-		c.queue = append(c.queue, f.x) // the end of the transport is on its way; the next incarnation sends it
+		// The end of the transport is on its way; the next incarnation sends the call.
+		c.queue = append(c.queue, f.x)
 		return
 	}
 	if errors.Is(err, transport.ErrSlowConsumer) && c.waitForRoom(f.x) {
@@ -131,7 +135,8 @@ func (c *Connection) unsent(id jsonrpc.ID, err error) {
 	complete(f.x, nil, protocol.Overloaded("input of server "+c.o.Server, time.Second))
 }
 
-// response settles the call or the question of ours that m answers. An id we never issued, or have settled, is dropped and counted.
+// response settles the call, or the request of the host, that m answers. An answer to an id that
+// was never issued, or is settled, is dropped and counted.
 func (c *Connection) response(m jsonrpc.Message) error {
 	if a, ok := c.asked[m.ID]; ok {
 		delete(c.asked, m.ID)
@@ -143,7 +148,9 @@ func (c *Connection) response(m jsonrpc.Message) error {
 	}
 	f := whose(c.calls, m.ID)
 	if f == nil || !c.calls.lengthen(f) { // it has its answer, perhaps just now
-		c.drops.Reply(c.p, c.o.Emit, telemetry.ReplyDropped{Where: c.where(), Reason: "unknown", Count: 1})
+		c.drops.Reply(c.p, c.o.Emit, telemetry.ReplyDropped{
+			Where: c.where(), Reason: "unknown", Count: 1,
+		})
 		return nil
 	}
 	if c.doubts(f, transport.Inbound{Message: m}) || c.mismatched(f, m) {
@@ -161,7 +168,7 @@ func (c *Connection) response(m jsonrpc.Message) error {
 	answer.Result, answer.Err = c.heard(f.x, m)
 	f.x.Answered(max(len(answer.Result), m.Error.Size()))
 	switch {
-	case f.done != nil && !c.respond(f.x, answer): // its client was told that it failed
+	case f.done != nil && !c.respond(f.x, answer): // its client was told that the call failed
 		f.settle(errLate)
 	case f.done != nil:
 		f.settle(answer.Err)
@@ -175,13 +182,13 @@ func (c *Connection) response(m jsonrpc.Message) error {
 	return nil
 }
 
-// errLate is what comes here of a call whose answer came too late for its client.
+// errLate says that the answer to a call came too late for its client.
 var errLate = errors.New("the answer came too late")
 
 // settled forgets a call that has its answer.
 func (c *carry) settled(x *request.Exchange) { c.written.Remove(x) }
 
-// settle is for the end of a call: what its client has yet to hear of its progress comes before that.
+// settle ends a call. Before that, the client gets the progress that still waits.
 func (f *flight) settle(err error) {
 	f.report()
 	f.last.stop()
@@ -260,20 +267,21 @@ func (c *Connection) obstructed(in transport.Inbound) bool {
 	return obstacle && !in.Written && c.state == Ready
 }
 
-// dialAgain begins anew after an obstacle. If the next handshake meets it too, it is no moment's
-// trouble, and the server is left alone.
+// dialAgain starts over after an obstacle. If the next handshake meets the obstacle too, it is not
+// a passing one, and the server is left alone.
 func (c *Connection) dialAgain(why error) {
 	c.leave()
 	c.renew(why)
 }
 
-// ending reports whether a call failed because its connection is about to end, so that the next incarnation can send it: a program tells so
-// of what it had not read, a remote server by knowing our session no more.
+// ending reports whether a call failed because its connection is about to end, so that the next
+// incarnation can send it. The transport of a program reports the requests that the program had not
+// read. A remote server no longer knows the session.
 func (c *Connection) ending(err error) bool {
 	return c.info().PID != 0 || errors.Is(err, streamable.ErrSessionLost)
 }
 
-// withdraw forgets a call that has ended without the server, and tells the server so.
+// withdraw forgets a call that has ended without the server, and tells the server.
 func (c *Connection) withdraw(m *request.Withdraw) {
 	for i, x := range c.queue {
 		if x.ID == m.ID {
@@ -300,7 +308,8 @@ func (c *Connection) withdraw(m *request.Withdraw) {
 		f.settle(context.Canceled)
 		c.withdrew(f.x)
 		c.send(jsonrpc.Notification("notifications/cancelled", cancelled(f.id, m.Reason)))
-		c.dropQuestionsOf(m.ID) // afterwards: it is not to go on with the call for want of an answer
+		// This comes last, so that the server does not go on with the call for want of an answer.
+		c.dropQuestionsOf(m.ID)
 		c.takeTurns()
 		return
 	}
@@ -309,13 +318,14 @@ func (c *Connection) withdraw(m *request.Withdraw) {
 	}
 }
 
-// complete gives a call its outcome, unless it has one: of a connection that was replaced because it
-// was stuck, everything has ended that it had in hand.
+// complete gives a call its outcome, unless it has one: when a connection was replaced because it
+// was stuck, the calls that it held have all ended.
 func complete(x *request.Exchange, result jsontext.Value, err error) {
 	x.Settle(request.Outcome{Result: result, Err: err})
 }
 
-// fresh is the next request id. Near the end of the numbers that peers can hold the connection is replaced: it ends, and starts at 1.
+// fresh returns the next request id. Near the largest number that peers can hold, the connection
+// ends once no call is in flight; its next incarnation starts at 1.
 func (c *Connection) fresh() (jsonrpc.ID, error) {
 	c.unanswered.Add(1)
 	id, level, err := c.ids.Next()
@@ -325,7 +335,8 @@ func (c *Connection) fresh() (jsonrpc.ID, error) {
 	return id, err
 }
 
-// send writes what is not a call. A server that does not read loses it; its calls are refused by then.
+// send writes a message that is not a call. It is lost if the server does not read; calls are
+// refused by then.
 func (c *Connection) send(m jsonrpc.Message) { _ = c.put(m) }
 
 func (c *Connection) put(m jsonrpc.Message) error {
@@ -336,9 +347,10 @@ func (c *Connection) put(m jsonrpc.Message) error {
 	return c.up.Send(c.p.Context(), m)
 }
 
-// cancelled is the params of notifications/cancelled.
+// cancelled returns the params of notifications/cancelled.
 func cancelled(id jsonrpc.ID, reason string) jsontext.Value {
-	params, _ := splice.Set(nil, jsontext.Value(id.Raw()), "requestId") // an empty value becomes an object
+	// An empty value becomes an object.
+	params, _ := splice.Set(nil, jsontext.Value(id.Raw()), "requestId")
 	params, _ = splice.Set(params, splice.Quote(reason), "reason")
 	return params
 }

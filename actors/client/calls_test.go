@@ -21,8 +21,8 @@ import (
 	"mcpd/transport"
 )
 
-// S4-36, I2: calls go out under ids of ours, whatever the clients' ids are, and each answer goes to its own exchange. An answer to an id
-// that is not in flight is dropped and counted.
+// S4-36, I2: calls go out under ids of ours, whatever the clients' ids are, and each answer goes to
+// its own exchange. An answer to an id that is not in flight is dropped and counted.
 func TestAnswersGoToTheirExchanges(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
@@ -41,13 +41,14 @@ func TestAnswersGoToTheirExchanges(t *testing.T) {
 		if got := r.outcome(b); string(got.Result) != `{"n":2}` || got.ToolError {
 			t.Errorf("b: %s", got.Result)
 		}
-		if dropped := stage.Of[telemetry.ReplyDropped](&r.Events); len(dropped) != 1 || dropped[0].Reason != "unknown" {
+		if dropped := stage.Of[telemetry.ReplyDropped](&r.Events); len(dropped) != 1 ||
+			dropped[0].Reason != "unknown" {
 			t.Errorf("dropped: %v", dropped)
 		}
 	})
 }
 
-// F21: however many answers are to no call, they are one event at first and one a second.
+// F21: answers to no call make one event at first and one a second, however many they are.
 func TestUnknownAnswersAreSummed(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
@@ -60,14 +61,15 @@ func TestUnknownAnswersAreSummed(t *testing.T) {
 		time.Sleep(drops.Every)
 		r.Rest()
 		dropped := stage.Of[telemetry.ReplyDropped](&r.Events)
-		if len(dropped) != 2 || dropped[0].Count != 1 || dropped[1].Count != 48 || dropped[1].Reason != "unknown" || dropped[1].Server != "files" {
+		if len(dropped) != 2 || dropped[0].Count != 1 || dropped[1].Count != 48 ||
+			dropped[1].Reason != "unknown" || dropped[1].Server != "files" {
 			t.Errorf("dropped: %+v", dropped)
 		}
 	})
 }
 
-// A call that ended while it waited for its server was said not to be executed, so that it is not written any more, however late its
-// withdrawal is.
+// The client of a call that ended while it waited for its server was told that it was not executed.
+// So it is no longer written, however late its withdrawal comes.
 func TestCallThatHasEndedIsNotWritten(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		ended, goes := r.call("one"), r.call("one")
@@ -90,27 +92,29 @@ func TestCallThatHasEndedIsNotWritten(t *testing.T) {
 	})
 }
 
-// A result says how it is to be counted, and may be rewritten for its client.
+// A result shows how it is to be counted, and may be rewritten for its client.
 func TestResultIsRewrittenAndCounted(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
 		r.next++
 		x := &request.Exchange{
-			ID: r.next, Session: "one", Owner: r.Ref("one"), Method: "tools/call", Params: jsontext.Value(`{}`), Sink: &stage.Sink{},
+			ID: r.next, Session: "one", Owner: r.Ref("one"), Method: "tools/call",
+			Params: jsontext.Value(`{}`), Sink: &stage.Sink{},
 			Rewrite: func(v jsontext.Value) jsontext.Value { return jsontext.Value(`{"rewritten":true}`) },
 		}
 		r.take(x)
 		r.send(&request.Forward{Exchange: x})
 		time.Sleep(time.Second)
 		p.Reply(p.Expect("tools/call"), `{"content":[],"isError":true}`)
-		if got := r.outcome(x); !got.ToolError || string(got.Result) != `{"rewritten":true}` || got.Waited != time.Second {
+		if got := r.outcome(x); !got.ToolError || string(got.Result) != `{"rewritten":true}` ||
+			got.Waited != time.Second {
 			t.Errorf("got %+v", got)
 		}
 	})
 }
 
-// I10, F35: progress reaches the call whose token it carries, under the client's own token, and starts the call's wait anew. Other
-// progress is dropped and counted.
+// I10, F35: progress reaches the call whose token it carries, under the client's own token, and
+// starts the call's time-out anew. Other progress is dropped and counted.
 func TestProgressReachesItsCall(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
@@ -131,15 +135,21 @@ func TestProgressReachesItsCall(t *testing.T) {
 			t.Errorf("the server was given the token %s", token)
 		}
 		time.Sleep(time.Second)
-		p.Notify(jsonrpc.ID{}, "notifications/progress", `{"progressToken":`+string(token)+`,"progress":1}`)
-		p.Notify(jsonrpc.ID{}, "notifications/progress", `{"progressToken":`+plain.ID.Raw()+`,"progress":2}`)
+		p.Notify(jsonrpc.ID{}, "notifications/progress",
+			`{"progressToken":`+string(token)+`,"progress":1}`)
+		p.Notify(jsonrpc.ID{}, "notifications/progress",
+			`{"progressToken":`+plain.ID.Raw()+`,"progress":2}`)
 		p.Notify(jsonrpc.ID{}, "notifications/progress", `{"progressToken":"unknown","progress":3}`)
 		p.Notify(jsonrpc.ID{}, "notifications/progress", `{"progress":4}`)
-		if sent := out.Sent(); len(sent) != 1 || string(sent[0].Params) != `{"progressToken":"mine","progress":1}` {
+		if sent := out.Sent(); len(sent) != 1 ||
+			string(sent[0].Params) != `{"progressToken":"mine","progress":1}` {
 			t.Errorf("sent %v", sent)
 		}
-		p.Notify(jsonrpc.ID{}, "notifications/progress", `{"progressToken":"0`+string(token)+`","progress":5}`) // as the TypeScript SDK reads it
-		if sent := out.Sent(); len(sent) != 2 || string(sent[1].Params) != `{"progressToken":"mine","progress":5}` {
+		// The TypeScript SDK reads such a string as a number.
+		p.Notify(jsonrpc.ID{}, "notifications/progress",
+			`{"progressToken":"0`+string(token)+`","progress":5}`)
+		if sent := out.Sent(); len(sent) != 2 ||
+			string(sent[1].Params) != `{"progressToken":"mine","progress":5}` {
 			t.Errorf("sent %v", sent)
 		}
 		if sent := quiet.Sink.(*stage.Sink).Sent(); len(sent) != 0 {
@@ -152,13 +162,15 @@ func TestProgressReachesItsCall(t *testing.T) {
 			t.Errorf("the deadline of the other is %v after it began", got)
 		}
 		time.Sleep(drops.Every)
-		if dropped := stage.Of[telemetry.NotificationDropped](&r.Events); len(dropped) != 2 || dropped[0].Count+dropped[1].Count != 3 {
+		if dropped := stage.Of[telemetry.NotificationDropped](&r.Events); len(dropped) != 2 ||
+			dropped[0].Count+dropped[1].Count != 3 {
 			t.Errorf("dropped: %v", dropped)
 		}
 	})
 }
 
-// S4-61, F29, F30: the server is told that a call was given up, once, under the id it knows; what it answers later is dropped.
+// S4-61, F29, F30: the server is told once that a call was given up, under the id that it knows.
+// Its later answer is dropped.
 func TestWithdrawnCallIsCancelledAtTheServer(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
@@ -181,8 +193,9 @@ func TestWithdrawnCallIsCancelledAtTheServer(t *testing.T) {
 	})
 }
 
-// F16, F25, I13: a server dies with calls in its hands and others on the way. What it had is answered at once: it may have been executed.
-// What changes nothing is sent to the next instance, once; what waits is sent there too, in order.
+// F16, F25, I13: a server dies with calls in flight and others queued. The calls in flight are
+// answered at once: they may have been executed. A call that changes nothing is sent to the next
+// instance, once. Queued calls are sent there too, in order.
 func TestServerDiesWithCallsInItsHands(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
@@ -193,7 +206,9 @@ func TestServerDiesWithCallsInItsHands(t *testing.T) {
 		r.Rest()
 		waiting := r.call("two")
 		got := r.outcome(x)
-		if !errors.Is(got.Err, protocol.ConditionUpstreamLost) || !strings.Contains(string(protocol.Translate(got.Err, protocol.V20251125).Data), `"maybeExecuted":true`) {
+		if !errors.Is(got.Err, protocol.ConditionUpstreamLost) ||
+			!strings.Contains(string(protocol.Translate(got.Err, protocol.V20251125).Data),
+				`"maybeExecuted":true`) {
 			t.Errorf("the one in its hands: %v", got.Err)
 		}
 		if !strings.Contains(string(protocol.Translate(got.Err, protocol.V20251125).Data), "last words") {
@@ -213,13 +228,15 @@ func TestServerDiesWithCallsInItsHands(t *testing.T) {
 			t.Errorf("incarnation %d", n)
 		}
 		exits := stage.Of[telemetry.UpstreamExited](&r.Events)
-		if len(exits) != 2 || exits[0].InFlight != 2 || exits[0].Cause != "killed" || exits[0].Stderr != "last words" {
+		if len(exits) != 2 || exits[0].InFlight != 2 || exits[0].Cause != "killed" ||
+			exits[0].Stderr != "last words" {
 			t.Errorf("events: %+v", exits)
 		}
 	})
 }
 
-// F01: the actor itself crashes. It is the same to its calls, and the server is not left running.
+// F01: the actor itself crashes. For its calls that is the same as the death of the server, and the
+// server does not go on running.
 func TestCrashOfTheConnection(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
@@ -239,7 +256,8 @@ func TestCrashOfTheConnection(t *testing.T) {
 	})
 }
 
-// Nothing is left without an outcome when the connection is stopped for good, and what may have been executed is told from what was not.
+// Every call has an outcome when the connection is stopped for good. Calls that may have been
+// executed are told apart from those that were not.
 func TestStopAnswersEveryCall(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
@@ -253,13 +271,14 @@ func TestStopAnswersEveryCall(t *testing.T) {
 		if err := r.Tree.Shutdown(r.T.Context()); err != nil {
 			t.Error(err)
 		}
-		if end := waiting.Sink.(*stage.Sink).End(); end.Error == nil || !strings.Contains(string(end.Error.Data), `"maybeExecuted":false`) {
+		if end := waiting.Sink.(*stage.Sink).End(); end.Error == nil ||
+			!strings.Contains(string(end.Error.Data), `"maybeExecuted":false`) {
 			t.Errorf("the one that waited: %v", end)
 		}
 	})
 }
 
-// F30: an answer that comes when its call has ended already is dropped and counted, with how late it is.
+// F30: an answer that comes after its call has ended is dropped and counted, with how late it is.
 func TestLateAnswerIsCounted(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
@@ -279,7 +298,8 @@ func TestLateAnswerIsCounted(t *testing.T) {
 	})
 }
 
-// What a transport says of single requests concerns only those: refused by it, or broken off.
+// An error that a transport reports for a single request concerns only that request: one that it
+// refused, or that broke off.
 func TestTransportThatCannotCarryOneCall(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
@@ -288,7 +308,8 @@ func TestTransportThatCannotCarryOneCall(t *testing.T) {
 		p.Send(transport.Inbound{Related: first.ID, Err: errors.New("http status 500"), Written: true})
 		p.Send(transport.Inbound{Related: jsonrpc.IntID(99), Err: errors.New("nothing of ours")})
 		p.Reply(second, `{}`)
-		if got := r.outcome(a); !strings.Contains(string(protocol.Translate(got.Err, protocol.V20251125).Data), `"maybeExecuted":true`) {
+		if got := r.outcome(a); !strings.Contains(string(protocol.Translate(got.Err,
+			protocol.V20251125).Data), `"maybeExecuted":true`) {
 			t.Errorf("a: %v", got.Err)
 		}
 		if got := r.outcome(b); got.Err != nil {
@@ -300,7 +321,7 @@ func TestTransportThatCannotCarryOneCall(t *testing.T) {
 	})
 }
 
-// The metrics are shown how far the ids are used up as they are given out.
+// The metrics show the share of the ids that were given out.
 func TestShareOfUsedIDsIsShown(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
@@ -325,8 +346,9 @@ func TestShareOfUsedIDsIsShown(t *testing.T) {
 	})
 }
 
-// F35: of a flood of progress a client hears some at once, and then the latest a few times a second; the last before the answer, which waits
-// for nothing. What regresses takes nobody's place.
+// F35: of a flood of progress a client is told some at once, and then the latest a few times a
+// second. It is told the last before the answer, which does not wait. Progress that regresses
+// replaces none.
 func TestProgressFloodIsPaced(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
@@ -337,7 +359,8 @@ func TestProgressFloodIsPaced(t *testing.T) {
 		m := p.Expect("tools/call")
 		n := 0
 		report := func(value int) {
-			p.Notify(m.ID, "notifications/progress", `{"progressToken":`+m.ID.Raw()+`,"progress":`+strconv.Itoa(value)+`}`)
+			p.Notify(m.ID, "notifications/progress",
+				`{"progressToken":`+m.ID.Raw()+`,"progress":`+strconv.Itoa(value)+`}`)
 		}
 		sent := func() []jsonrpc.Message { return x.Sink.(*stage.Sink).Sent() }
 		last := func(want int) {
@@ -361,14 +384,15 @@ func TestProgressFloodIsPaced(t *testing.T) {
 			report(1)
 			time.Sleep(time.Millisecond)
 		}
-		if got := len(sent()) - client.ProgressBurst; got < seconds*client.ProgressRate-1 || got > seconds*client.ProgressRate+1 {
+		if got := len(sent()) - client.ProgressBurst; got < seconds*client.ProgressRate-1 ||
+			got > seconds*client.ProgressRate+1 {
 			t.Errorf("of the flood it heard %d in %d s", got, seconds)
 		}
 		if got := time.Until(r.deadline(x)); got > 10*time.Second || got < 9*time.Second {
 			t.Errorf("its deadline is in %v", got)
 		}
 		time.Sleep(time.Second)
-		last(n) // though nothing follows
+		last(n) // although nothing follows
 		for range client.ProgressBurst + 5 {
 			n++
 			report(n)

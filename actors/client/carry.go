@@ -16,58 +16,60 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// carry is what a connection leaves to its next incarnation: the calls nobody has answered, what
-// clients had asked of the server, and who uses it. It is the heir of the connection's row, and
-// changed in place.
+// carry is the carried state of a connection: the calls that nobody has answered, what clients had
+// asked of the server, and who uses the connection. The connection's row keeps it for the next
+// incarnation. It is changed in place.
 type carry struct {
 	o Options
-	// queue holds calls of which no byte was written, because the connection is not ready or it is
-	// not their turn: they are safe to send to the next incarnation.
+	// queue holds calls of which no byte was written, because the connection is not ready or it is not
+	// their turn. The next incarnation can send them safely.
 	queue []*request.Exchange
-	// written holds calls whose bytes the server may have acted on: they die with the incarnation
-	// that wrote them.
+	// written holds calls whose bytes the server may have acted on. They end with the incarnation that
+	// wrote them.
 	written *request.List
-	// clients use this connection.
+	// clients are the users of this connection.
 	clients clients
-	// interest is what they want to hear of.
+	// interest holds the subscriptions and the log levels of the clients.
 	interest interest.Table
-	// earlyKept counts the questions that wait for the first session.
+	// earlyKept is the memory reservation of the questions that wait for the first session.
 	earlyKept *quota.Reservation
-	// served is whose calls the server was given.
+	// served records whose calls the server was given.
 	served served
-	// elicitations are the pages that sessions were asked to visit, and have not heard the end of.
+	// elicitations are the pages that sessions were asked to visit, and whose end they have not been
+	// told.
 	elicitations elicitation.Table[request.Owner]
 	// untold are notifications of clients that wait until the server is ready.
 	untold []*Tell
 	// listing is what the server lists.
 	listing listing
-	// factCuts are what exceeded the bounds of the handshake.
+	// factCuts are the facts of the handshake that exceeded their bounds.
 	factCuts []catalog.Cut
-	// instances are those that this connection hands calls; primary is who hands them to this one,
-	// if it is such an instance, and last how many those were.
+	// instances are the connections that this one hands calls to. If this connection is such an
+	// instance itself, primary is the connection that hands it calls, and last the number of calls
+	// handed so far.
 	instances instances.Table[otp.Ref]
 	primary   otp.Ref
 	last      uint64
-	// retired says that the server is declared otherwise now: this connection ends when it is not
-	// used any more.
+	// retired says that the declaration of the server has changed: this connection ends once it is
+	// unused.
 	retired bool
-	// removed says that the server is not declared any more: it is not started again.
+	// removed says that the server is no longer declared: it is not started again.
 	removed bool
-	// keptFor is the session for which this connection is kept although its client is away.
+	// keptFor is the session for which this connection is kept while its client is away.
 	keptFor otp.Ref
 	// parked is a session with the server that has no connection; nil for none.
 	parked *parked
-	// told is what the server was told that its clients can do.
+	// told are the client capabilities that the server was told.
 	told protocol.ClientCapabilities
-	// past is what the next handshake begins with.
+	// past is what the next handshake starts from.
 	past era.Past
-	// cause is how the last incarnation ended; incident is the one that lasts until the server is
-	// ready, empty while it is.
+	// cause is how the last incarnation ended. incident lasts from there until the server is ready,
+	// and is empty while it is.
 	cause    error
 	incident string
 	lostAt   time.Time
-	// quiet says that the incident is told already: all connections to a URL share it. readyAt is when
-	// the connection was made, or was ready last.
+	// quiet says that the incident was reported already, because all connections to a URL share it.
+	// readyAt is when the connection was last ready, or else when it was made.
 	quiet   bool
 	readyAt time.Time
 	fails   failures
@@ -86,20 +88,20 @@ func newCarry(o Options) *carry {
 	return c
 }
 
-// resume goes on after a crash.
+// resume prepares the state for an incarnation after a crash.
 func (c *carry) resume(o Options) {
 	c.o = o
 	c.instances.Resume()
 	c.listing.resume()
 }
 
-// modern reports whether callers speak a revision without handshake, in which the server is asked
-// first.
+// modern reports whether callers speak a revision without a handshake. The server is then asked in
+// such a revision first.
 func (c *carry) modern() bool {
 	return c.o.Key.Modern || c.o.Restore != nil && c.o.Restore.Modern
 }
 
-// pop takes the first call out of the queue, which keeps nothing of it: a call may be of megabytes.
+// pop takes the first call out of the queue, and clears its slot: a call may be of megabytes.
 func (c *carry) pop() *request.Exchange {
 	x := c.queue[0]
 	c.queue[0] = nil
@@ -112,7 +114,7 @@ func (c *carry) pop() *request.Exchange {
 // full reports whether no more calls may wait.
 func (c *carry) full() bool { return len(c.queue) >= c.o.Pending() }
 
-// Abandon answers everything: there will be no next incarnation.
+// Abandon answers everybody who waits: there will be no next incarnation.
 func (c *carry) Abandon(reason error) {
 	c.earlyKept.Release()
 	if c.cause == nil {
@@ -131,7 +133,7 @@ func (c *carry) Abandon(reason error) {
 	c.dropTells()
 	c.interest.Abandon(reason)
 	if c.clients.attached() > 0 && !errors.Is(reason, otp.ErrStuck) {
-		// what one knew that was stuck may be long ago: its sessions have been asked, by Forgotten
+		// Not for a stuck incarnation: its knowledge may be old, and Forgotten has asked its sessions.
 		left := &Left{
 			Server: c.o.Server, Key: c.o.Key, Declare: c.told, Self: c.o.Self,
 			URIs: c.interest.Resources(), Levels: c.interest.Levels(),
@@ -143,7 +145,7 @@ func (c *carry) Abandon(reason error) {
 	}
 }
 
-// regain takes back what this connection knew before its heir was given up.
+// regain restores what this connection knew before its carried state was given up.
 func (c *Connection) regain(left *Left) {
 	for _, ref := range c.clients.regain(left) {
 		c.p.Monitor(ref)

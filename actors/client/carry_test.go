@@ -8,7 +8,7 @@ import (
 	"mcpd/actors/request"
 )
 
-// A queue that is empty, or has lost its first calls, keeps nothing of them.
+// A queue that is empty, or whose first calls were taken, keeps nothing of them.
 func TestQueueKeepsNothingOfCallsThatWereTaken(t *testing.T) {
 	const calls = 10
 	c := &carry{}

@@ -11,31 +11,32 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// clients are the sessions and tasks that use a connection, by row. They survive a crash of it.
-// Each changes as a whole, by one assignment: a crash leaves it as it was, or as it is to be.
+// clients are the sessions and tasks that use a connection, by row. They survive a crash of the
+// connection. Each changes as a whole, by one assignment: a crash leaves it as it was or as it is
+// to be.
 type clients map[string]client
 
 type client struct {
 	User
-	uses  bool    // and not only as one whose calls another connection hands over
+	uses  bool    // it uses this connection itself, not only by calls that another one hands over
 	ref   otp.Ref // zero for a session that has ended before it could be restored
-	holds bool    // the server keeps something for it between its calls
-	task  taskID  // that it keeps: see tasks.go
+	holds bool    // the server keeps state for it between calls
+	task  taskID  // the server's task that it keeps: see tasks.go
 }
 
 // User is on whose behalf a session uses a connection.
 type User struct {
 	Principal string
-	Version   protocol.Version // that its client speaks; zero when it is not known
-	// Differs says that the server may be told something else than what this client can do, which
-	// is Declare, as far as it can be passed on.
+	Version   protocol.Version // spoken by its client; zero if unknown
+	// Differs says that the server may be told something else than what this client can do. Declare is
+	// what it can do, as far as that can be passed on.
 	Differs bool
 	Declare protocol.ClientCapabilities
-	// Presence tells whether its client is there; nil for what is always there.
+	// Presence tells whether the client is there; nil for a user that always is.
 	Presence Presence
 }
 
-// attach notes a session. One that was attached anew after a crash keeps what it had.
+// attach records a session. A session that was attached anew after a crash keeps what it had.
 func (all clients) attach(row string, ref otp.Ref, holds bool, user User) {
 	all[row] = client{user, true, ref, all[row].holds || holds, all[row].task}
 }
@@ -49,20 +50,20 @@ func (all clients) detach(ref otp.Ref) (rows []string) {
 	return rows
 }
 
-// of are the sessions of an actor.
+// of returns the sessions of an actor.
 func (all clients) of(ref otp.Ref) clients {
 	return all.those(func(c client) bool { return c.uses && c.ref == ref })
 }
 
-// here are the sessions that use the connection.
+// here returns the sessions that use the connection.
 func (all clients) here() clients { return all.those(using) }
 
 func using(c client) bool { return c.uses }
 
-// attached is how many sessions use the connection.
+// attached returns how many sessions use the connection.
 func (all clients) attached() int { return all.count(using) }
 
-// hold reports whether the server keeps something for any of them between its calls.
+// hold reports whether the server keeps state for any of them between calls.
 func (all clients) hold() bool { return all.count(func(c client) bool { return c.holds }) > 0 }
 
 func (all clients) count(are func(client) bool) (n int) {
@@ -84,7 +85,8 @@ func (all clients) those(are func(client) bool) clients {
 	return some
 }
 
-// handed notes on whose behalf another connection hands over a call, alone if it has no other.
+// handed records the user of a call that another connection hands over. If the call is alone, the
+// users of earlier such calls are forgotten.
 func (all clients) handed(row string, user User, alone bool) {
 	if alone {
 		maps.DeleteFunc(all, func(_ string, c client) bool { return !c.uses })
@@ -94,7 +96,7 @@ func (all clients) handed(row string, user User, alone bool) {
 	all[row] = c
 }
 
-// keeps notes the server's task that a session keeps.
+// keeps records the server's task that a session keeps.
 func (all clients) keeps(row string, task jsontext.Value) {
 	if c := all[row]; c.uses {
 		c.task = sha256.Sum256(task)
@@ -102,13 +104,13 @@ func (all clients) keeps(row string, task jsontext.Value) {
 	}
 }
 
-// keepers are those that keep a task.
+// keepers returns the sessions that keep a task.
 func (all clients) keepers(task jsontext.Value) clients {
 	sum := taskID(sha256.Sum256(task))
 	return all.those(func(c client) bool { return c.task == sum })
 }
 
-// leave puts them down for whoever gets them when the connection is given up.
+// leave stores the clients in left, with which the next connection of this key starts.
 func (all clients) leave(left *Left) {
 	left.Sessions, left.Holds, left.Users = map[string]otp.Ref{}, map[string]bool{}, map[string]User{}
 	for row, c := range all {
@@ -121,7 +123,7 @@ func (all clients) leave(left *Left) {
 	}
 }
 
-// regain adds those that were given up, and returns the actors that are back.
+// regain adds the clients of a connection that was given up, and returns the actors that it added.
 func (all clients) regain(left *Left) (back []otp.Ref) {
 	for row, ref := range order.Of(left.Sessions) {
 		c, known := all[row]

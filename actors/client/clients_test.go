@@ -13,7 +13,7 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// actors gives each name an actor.
+// actors makes an actor for each name.
 func actors(t *testing.T, use func(ref func(name string) otp.Ref)) {
 	synctest.Test(t, func(t *testing.T) {
 		system := otp.NewSystem(otp.Options{})
@@ -33,8 +33,9 @@ func actors(t *testing.T, use func(ref func(name string) otp.Ref)) {
 	})
 }
 
-// A session is known from when it is attached until its actor is gone. The lines are who does what,
-// and, indented, who is known then: "*" uses the connection, "+" is held for, "k" keeps task 1.
+// A session is known from when it is attached until its actor is gone. The lines of the story are
+// events, each with the sessions that are known then, indented: "*" uses the connection, "+" is
+// held for, "k" keeps task 1.
 func TestClients(t *testing.T) {
 	const story = `
 a attaches alice
@@ -73,7 +74,7 @@ host regains
 		for line := range strings.Lines(story) {
 			words := append(strings.Fields(line), "", "", "", "")
 			if strings.HasPrefix(line, "  ") {
-				continue // made anew
+				continue // written again below
 			}
 			got.WriteString(line)
 			who, arg, more := words[0], words[2], words[3]

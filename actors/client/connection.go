@@ -1,7 +1,20 @@
-// Package client holds the upstream connection: the actor that is an MCP client towards one server.
-// It dials, shakes hands, learns the server's lists, writes calls and reads their answers. It does
-// not know which programs or URLs there are, who may call, or how many servers make one list; a
-// dialer, the request manager and the catalogue do.
+// Package client holds the upstream connection: the actor that is an MCP client of one server. It
+// dials, shakes hands, fetches the server's lists, writes calls and reads their answers. It does
+// not know which programs or URLs exist, who may call, or how many servers are merged into one
+// list. The dialer, the request manager and the catalogue know that.
+//
+// # Words
+//
+//   - An exchange is one request of a client, which has exactly one outcome; see package request.
+//     The comments here also call it a call.
+//   - There are two eras. A legacy server begins with a handshake (initialize). A modern server
+//     (2026-07-28 and later) has none, and its requests are stateless.
+//   - A question is a request of the server to a client, for example elicitation/create.
+//   - Instances are connections to one server with the same key, for calls that must not be in
+//     flight together at one of them. The first one, the primary, hands calls to the others.
+//   - An incarnation is one run of the connection's actor between restarts. The carried state (the
+//     type carry) is what an incarnation hands over to the next.
+//   - A parked session is a session with a server that is kept without a connection.
 package client
 
 import (
@@ -25,29 +38,29 @@ type Connection struct {
 	p *otp.Process
 	*carry
 
-	self    *request.Hold // this incarnation, as who has calls in hand
-	attempt uint64        // counts the servers, so that what is late of one is told from the next
+	self    *request.Hold // this incarnation, as the holder of calls
+	attempt uint64        // number of the current server; messages of an earlier server are dropped
 	server
 	state    State
 	started  time.Time
-	peeked   *Ending // what a starting program has printed; nil for nothing
+	peeked   *Ending // what a starting program has printed; nil if nothing
 	ids      inflight.Counter
 	dialogs  questions.Dialogs
-	renewals renewals     // of sessions that the server forgot
-	absence  absence      // of a server behind a URL
-	identity era.Identity // of that server
+	renewals renewals     // paces new sessions after the server forgot one
+	absence  absence      // how long a server behind a URL has been unreachable
+	identity era.Identity // detects that another server is behind the URL
 	gaps     pace
 	turns    turns
-	until    time.Time   // the server is needed at least, because of what it did or holds
-	linger   otp.Timer   // while nobody uses the connection
-	closed   string      // why it was closed last, in a word
-	gaveUp   bool        // it ends, as one whose restart budget ran out
+	until    time.Time   // the server is needed at least until then, because of its work or state
+	linger   otp.Timer   // runs while nobody uses the connection
+	closed   string      // why it was closed last, in one word
+	gaveUp   bool        // it ends as if its restart budget had run out
 	asks     bool        // the server may ask its clients something
 	shown    Status      // what the tree shows
-	drops    drops.Drops // of what the server sent and nobody gets
+	drops    drops.Drops // counts messages of the server that nobody receives
 }
 
-// New makes one incarnation.
+// New returns one incarnation of a connection.
 func New(o Options) *Connection {
 	if o.Known == nil {
 		o.Known = &Known{}
@@ -58,7 +71,7 @@ func New(o Options) *Connection {
 	return &Connection{o: o, asks: o.Declare.Fingerprint().Asks()}
 }
 
-// Init answers what the previous incarnation had written and lost, and starts to dial.
+// Init settles the calls that the previous incarnation had written and lost, and starts to dial.
 func (c *Connection) Init(p *otp.Process) error {
 	c.p, c.self = p, &request.Hold{Ref: p.Self(), Incarnation: p.Incarnation()}
 	var ok bool
@@ -88,7 +101,7 @@ func (c *Connection) Init(p *otp.Process) error {
 	if c.primary != (otp.Ref{}) {
 		p.Monitor(c.primary)
 	}
-	if c.removed && p.Incarnation() > 1 { // it is not started again
+	if c.removed && p.Incarnation() > 1 { // a removed server is not started again
 		c.reset()
 		return p.Post(Stop{Why: Removed(nil)})
 	}
@@ -96,7 +109,7 @@ func (c *Connection) Init(p *otp.Process) error {
 	return nil
 }
 
-// Terminate is where every incarnation ends, and where it is remembered why.
+// Terminate releases what an incarnation holds and records why the incarnation ended.
 func (c *Connection) Terminate(_ *otp.Process, reason error) {
 	defer c.o.Known.isNot(c.p.Self())
 	defer c.closeAll()

@@ -8,14 +8,16 @@ import (
 	"mcpd/protocol"
 )
 
-// What is declared to a server is what its client declared and the host can pass on.
+// A server is told what its client declared and the host can pass on, and nothing else.
 func TestOnlyWhatIsCarriedIsDeclared(t *testing.T) {
 	for _, c := range []struct{ declared, want string }{
 		{`{}`, `{}`},
-		{`{"roots":{"listChanged":true},"sampling":{},"tasks":{"list":{}},"experimental":{"x":{}}}`, `{"roots":{"listChanged":true},"sampling":{},"experimental":{"x":{}}}`},
+		{`{"roots":{"listChanged":true},"sampling":{},"tasks":{"list":{}},"experimental":{"x":{}}}`,
+			`{"roots":{"listChanged":true},"sampling":{},"experimental":{"x":{}}}`},
 		{`{"elicitation":{}}`, `{"elicitation":{}}`},
 		{`{"elicitation":{"url":{},"later":{}}}`, `{"elicitation":{"url":{}}}`},
-		{`{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html"]},"other":{}}}`, `{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html"]},"other":{}}}`},
+		{`{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html"]},"other":{}}}`,
+			`{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html"]},"other":{}}}`},
 	} {
 		declared, err := protocol.ParseClientCapabilities(jsontext.Value(c.declared))
 		if err != nil {

@@ -8,18 +8,20 @@ import (
 	"mcpd/transport"
 )
 
-// Some servers send what they ask on the streams of all their sessions, and take the first answer. The
-// host has several sessions with one server, of which one has the client that is meant. So a connection
-// that would refuse a question waits while another has the same question open. Then it refuses it: the
-// server has had its answer and ignores a second, and a question that only looked the same is not left
-// without one. What comes on the stream of a call was sent to this session alone.
+// Some servers send a question on the streams of all their sessions, and take the first answer. The
+// host has several sessions with one server, and one of them has the client that is meant. So a
+// connection that would refuse a question waits while another has the same question open. Then it
+// refuses the question: the server has had its answer and ignores a second one, and a question that
+// only looked the same still gets an answer. A question on the stream of a call was sent to this
+// session alone.
 
 const (
 	// DeclineWait is how long a connection to a URL waits before it refuses a question, if it is not
-	// the only one, and how often it looks whether the question is still open at another.
+	// the only connection. It is also how often it checks whether the question is still open at
+	// another.
 	DeclineWait = time.Second
-	// AskedFor is how long a question counts as open at another connection, and MaxAsked how many of
-	// one server.
+	// AskedFor is how long a question counts as open at another connection. MaxAsked bounds the
+	// questions of one server that do.
 	AskedFor = 10 * time.Minute
 	MaxAsked = 256
 )
@@ -32,7 +34,7 @@ type declined struct {
 	attempt uint64
 }
 
-// sameQuestion is the same for a question that came over several connections.
+// sameQuestion returns a hash that is the same for a question that came over several connections.
 func sameQuestion(m jsonrpc.Message) [sha256.Size]byte {
 	return sha256.Sum256([]byte(m.Method + " " + m.ID.Raw() + " " + string(m.Params)))
 }
@@ -49,9 +51,9 @@ func (c *Connection) decline(in transport.Inbound, why error) {
 	c.p.After(DeclineWait, declined{m, same, why, c.attempt})
 }
 
-// declined refuses a question that is open at no other connection. One for roots is refused in any case:
-// it is asked at the begin of a session, by which several servers call it the same, and its answer was
-// there before, if there is one.
+// declined refuses a question that is open at no other connection. A question for roots is refused
+// in any case: several servers ask it at the start of each session, with the same id every time. If
+// another connection can answer it, it has answered by now.
 func (c *Connection) declined(d declined) {
 	switch {
 	case d.attempt != c.attempt:

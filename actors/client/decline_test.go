@@ -13,9 +13,9 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// A question that comes over two connections to a URL is answered by the one that has somebody to ask. The
-// other refuses it when it has that answer. A question that came over one alone is refused there, and at
-// once if it came on the stream of a call.
+// A question that comes over two connections to a URL is answered by the one that has a client to
+// ask. The other refuses it once the first has answered. A question that came over one connection
+// alone is refused there, and at once if it came on the stream of a call.
 func TestQuestionIsLeftToWhoCanAsk(t *testing.T) {
 	known := &client.Known{}
 	run(t, func(o *client.Options) {
@@ -42,10 +42,13 @@ func TestQuestionIsLeftToWhoCanAsk(t *testing.T) {
 		q.ExpectNothing(time.Minute / 2)
 		asked := time.Now()
 		q.Ask(jsonrpc.IntID(99), jsonrpc.StringID("call"), "sampling/createMessage", "{}")
-		if got := q.ExpectAnswer(jsonrpc.StringID("call")); got.Error == nil || time.Since(asked) >= client.DeclineWait {
+		if got := q.ExpectAnswer(jsonrpc.StringID("call")); got.Error == nil ||
+			time.Since(asked) >= client.DeclineWait {
 			t.Errorf("got %v after %s", got, time.Since(asked))
 		}
-		r.send(&client.Answer{Question: jsonrpc.StringID("q"), Result: jsontext.Value(`{"action":"decline"}`)})
+		r.send(&client.Answer{
+			Question: jsonrpc.StringID("q"), Result: jsontext.Value(`{"action":"decline"}`),
+		})
 		if got := p.ExpectAnswer(jsonrpc.StringID("q")); got.Error != nil {
 			t.Errorf("got %v", got)
 		}

@@ -12,12 +12,12 @@ import (
 	"mcpd/telemetry"
 )
 
-// A delayed call is one that waits for users who are asked something during other calls, because the
-// server has as many instances as it may. It does not wait for ever: abandoned questions are given up
-// for it, and after QuestionWait the call is refused with the reason.
+// A delayed call waits for users who are asked something during other calls, because the server has
+// as many instances as it may. It does not wait for ever: abandoned questions are given up for it,
+// and after QuestionWait the call is refused with the reason.
 
-// press logs once who waits for whom, has abandoned questions given up for delayed calls, and
-// refuses the calls that have waited for too long.
+// press logs once which calls wait for which users. It makes instances give up abandoned questions
+// for delayed calls, and refuses the calls that have waited for too long.
 func (c *Connection) press() {
 	delayed, dialogs := c.delayed()
 	now, ids := c.p.Now(), make([]uint64, len(delayed))
@@ -57,7 +57,7 @@ func (c *Connection) press() {
 	c.lookAgain(Patience)
 }
 
-// delayed are the delayed calls, and the dialogs that they wait for.
+// delayed returns the delayed calls, and the dialogs that they wait for.
 func (c *Connection) delayed() (calls []*request.Exchange, dialogs []questions.Dialog) {
 	if len(c.queue) == 0 || c.state != Ready || c.primary != (otp.Ref{}) || c.turns.stuffed {
 		return nil, nil
@@ -67,7 +67,7 @@ func (c *Connection) delayed() (calls []*request.Exchange, dialogs []questions.D
 	}
 	own := c.dialog() != nil
 	for _, x := range c.queue {
-		// a call that stays waits for this connection only
+		// A call that has to stay waits for this connection only.
 		if !c.free(x) && !c.mayGrow(x) && (own || !x.Stays) {
 			calls = append(calls, x)
 		}
@@ -75,7 +75,7 @@ func (c *Connection) delayed() (calls []*request.Exchange, dialogs []questions.D
 	return calls, dialogs
 }
 
-// usersAsked is the refusal of a call that was delayed for too long.
+// usersAsked returns the refusal of a call that was delayed for too long.
 func (c *Connection) usersAsked(waited time.Duration, dialogs []questions.Dialog) *protocol.Error {
 	return &protocol.Error{
 		Condition: protocol.ConditionTimeout, RetryAfter: askersRetry,
@@ -85,7 +85,7 @@ func (c *Connection) usersAsked(waited time.Duration, dialogs []questions.Dialog
 	}
 }
 
-// about is where a call belongs, for the log.
+// about returns where a call belongs, for the log.
 func (c *Connection) about(x *request.Exchange) telemetry.Where {
 	at := c.where()
 	at.Session = x.Session

@@ -13,20 +13,20 @@ import (
 
 // asking tells the first connection which dialog an instance has; nil for none. An instance sends
 // at most four for each question: when it is asked, when calls may pass it and when they may not,
-// and when it is closed. So its class is owed.
+// and when it is closed. So its class is reserved (`Owed`).
 type asking struct {
 	ref otp.Ref
 	has *questions.Dialog
 }
 
-// yield has an instance give up its abandoned questions, because calls wait. It is sent again while
-// they do, so it is sheddable.
+// yield asks an instance to give up its abandoned questions, because calls wait. It is sent again
+// while they do, so its class is best-effort (`Sheddable`).
 type yield struct{}
 
 func (asking) Class() otp.Class { return otp.Owed }
 func (yield) Class() otp.Class  { return otp.Sheddable }
 
-// dialog is the oldest dialog of this connection; nil for none.
+// dialog returns the oldest dialog of this connection; nil for none.
 func (c *Connection) dialog() (oldest *questions.Dialog) {
 	for _, o := range c.questions.During(c.inFlight) {
 		if d := c.dialogOf(o); oldest == nil || d.Since.Before(oldest.Since) {
@@ -48,7 +48,7 @@ func (c *Connection) dialogOf(o *open) questions.Dialog {
 	return o.Dialog(0)
 }
 
-// allDialogs are the dialogs of this connection and of all its instances.
+// allDialogs returns the dialogs of this connection and of all its instances.
 func (c *Connection) allDialogs() (all []questions.Dialog) {
 	if d := c.dialog(); d != nil {
 		all = append(all, *d)
@@ -59,8 +59,8 @@ func (c *Connection) allDialogs() (all []questions.Dialog) {
 	return all
 }
 
-// tellAsking tells the first connection and the tree of this connection's dialog when it is another
-// than before.
+// tellAsking tells this connection's dialog to the first connection and the tree, if it has
+// changed.
 func (c *Connection) tellAsking() {
 	if c.questions.Len() == 0 && c.dialogs.Shown() == nil {
 		return
@@ -75,7 +75,7 @@ func (c *Connection) tellAsking() {
 	c.showWaits()
 }
 
-// asksNow notes the dialog of an instance. Calls that wait may be able to pass it.
+// asksNow records the dialog of an instance. Calls that wait may now be able to pass it.
 func (c *Connection) asksNow(m asking) {
 	if c.instances.Asks(m.ref, m.has); m.has != nil {
 		c.dialogs.Note(m.has.Asker)
@@ -109,8 +109,8 @@ func (c *Connection) giveUp() {
 // maxWaiters bounds the sessions that the tree names as waiting.
 const maxWaiters = 3
 
-// waitsFor says for the tree which user is asked here, and whose calls wait for which users. It is
-// empty when there is no dialog.
+// waitsFor says for the tree which user is being asked here, and whose calls wait for which users.
+// It is empty when there is no dialog.
 func (c *Connection) waitsFor() string {
 	var parts []string
 	if d := c.dialogs.Shown(); d != nil {
@@ -124,7 +124,7 @@ func (c *Connection) waitsFor() string {
 	return strings.Join(parts, "; ")
 }
 
-// waiters are some of the sessions whose calls are delayed.
+// waiters returns some of the sessions whose calls are delayed.
 func (c *Connection) waiters() (rows []string) {
 	for _, x := range c.queue {
 		if _, waits := c.dialogs.Delayed(c.p.Now(), x.ID); waits {

@@ -21,8 +21,10 @@ type owner struct {
 	*presence
 }
 
-// dialogs have every instance of a server ask a user about a call of the tool "a". Call is that of p.
-func (r *rig) dialogs(who *presence, version protocol.Version) (p, q *mcptest.Peer, call jsonrpc.Message) {
+// dialogs make every instance of a server ask a user about a call of the tool "a". Call is that of
+// p.
+func (r *rig) dialogs(who *presence, version protocol.Version) (p, q *mcptest.Peer,
+	call jsonrpc.Message) {
 	r.T.Helper()
 	p = r.program(r.dials)
 	for _, session := range []string{"one", "two"} {
@@ -37,20 +39,21 @@ func (r *rig) dialogs(who *presence, version protocol.Version) (p, q *mcptest.Pe
 		if m := at.Expect("tools/call"); at == p {
 			call = m
 		}
-		at.Ask(jsonrpc.ID{}, question, "elicitation/create", `{"message":"?","requestedSchema":{"type":"object","properties":{}}}`)
+		at.Ask(jsonrpc.ID{}, question, "elicitation/create",
+			`{"message":"?","requestedSchema":{"type":"object","properties":{}}}`)
 		r.Rest()
 	}
 	return p, q, call
 }
 
-// status is what the tree shows of the connection.
+// status returns what the tree shows of the connection.
 func (r *rig) status() client.Status {
 	r.T.Helper()
 	return r.node().Extra.(client.Status)
 }
 
-// Where users are asked on all instances and their clients are gone, or silent for too long, a call that
-// would ask its user gets the place of one, and an operator reads why.
+// Users are asked on all instances, and their clients are gone or silent for too long. A call that
+// would ask its user then gets the place of one of them, and an operator reads why.
 func TestAbandonedQuestionsAreGivenUpForOthers(t *testing.T) {
 	for name, tt := range map[string]struct {
 		version protocol.Version
@@ -65,7 +68,7 @@ func TestAbandonedQuestionsAreGivenUpForOthers(t *testing.T) {
 			run(t, shared, func(r *rig) {
 				var who presence
 				p, q, call := r.dialogs(&who, tt.version)
-				time.Sleep(time.Minute) // while nobody else waits, both have their time
+				time.Sleep(time.Minute) // while nobody else waits, both may take their time
 				p.ExpectNothing(time.Second)
 				third := r.call("two")
 				if tt.left {
@@ -93,24 +96,27 @@ func TestAbandonedQuestionsAreGivenUpForOthers(t *testing.T) {
 	}
 }
 
-// The tree and the log say who waits for whom, and the log once for all who wait at a time. Each
-// call that has waited for too long is a line of its own: which tool of which server, whose, and
-// why.
+// The tree and the log show which calls wait for which users; the log has one line for all that
+// wait at a time. Each call that has waited for too long has a line of its own: which tool of which
+// server, of which session, and why.
 func TestTreeAndLogTellWhoWaits(t *testing.T) {
 	run(t, shared, func(r *rig) {
 		p, _, _ := r.dialogs(&presence{}, protocol.V20251125)
-		if got := r.status().Waits; !strings.HasPrefix(got, "asks session one since ") || strings.Contains(got, "wait for") {
+		if got := r.status().Waits; !strings.HasPrefix(got, "asks session one since ") ||
+			strings.Contains(got, "wait for") {
 			t.Errorf("the tree: %q", got)
 		}
 		r.call("two")
 		r.call("two")
 		time.Sleep(2 * client.Patience)
 		r.Rest()
-		if got := r.status().Waits; !strings.Contains(got, "calls of sessions two wait for the users of sessions one, two") {
+		if got := r.status().Waits; !strings.Contains(got,
+			"calls of sessions two wait for the users of sessions one, two") {
 			t.Errorf("the tree: %q", got)
 		}
 		told := stage.Of[telemetry.CallsWait](&r.Events)
-		if len(told) != 1 || told[0].Session != "two" || !strings.Contains(told[0].Cause, "session one is asked elicitation/create for ") {
+		if len(told) != 1 || told[0].Session != "two" ||
+			!strings.Contains(told[0].Cause, "session one is asked elicitation/create for ") {
 			t.Errorf("told %+v", told)
 		}
 		time.Sleep(protocol.QuestionWait + 2*time.Second)
@@ -128,7 +134,8 @@ func TestTreeAndLogTellWhoWaits(t *testing.T) {
 				t.Errorf("a refusal is told as %+v", e)
 			}
 		}
-		if len(stage.Of[telemetry.CallsWait](&r.Events)) != 1 || len(stage.Of[telemetry.QuestionGivenUp](&r.Events)) != 0 {
+		if len(stage.Of[telemetry.CallsWait](&r.Events)) != 1 ||
+			len(stage.Of[telemetry.QuestionGivenUp](&r.Events)) != 0 {
 			t.Error("told more than once, or given up")
 		}
 		p.ExpectNothing(time.Second)

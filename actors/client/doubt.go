@@ -12,17 +12,17 @@ import (
 	"mcpd/transport"
 )
 
-// Behind a URL there may be another server from one call to the next, of the other era or of an
-// older transport. It refuses whatever it is asked, and often in words that would be in order for
-// the server that was there. So such a refusal is looked into before it is passed on: the server is
-// asked what only one of the era that was agreed on answers. When it does not, all begins anew as
-// after a session that was forgotten, and what was refused is sent again, once.
+// From one call to the next there may be another server behind a URL, of the other era or of an
+// older transport. It refuses every request, often with an error that the former server might have
+// given too. So such a refusal is checked before it is passed on: the server is asked something
+// that only a server of the agreed era answers. If it does not answer, the connection starts over
+// as after a forgotten session, and the refused calls are sent again, once.
 
-// errEra is how a connection to such a server ends.
+// errEra ends the connection to a server that was found to be another.
 var errEra = errors.New("the server does not speak any more what it spoke")
 
-// doubts reports whether the answer to a call is kept until it is known whether the server is the
-// one that it was.
+// doubts reports whether the answer to a call is held until it is known whether the server is still
+// the same.
 func (c *Connection) doubts(f *flight, in transport.Inbound) bool {
 	err := in.Err
 	if in.Message.Error != nil {
@@ -47,8 +47,8 @@ func (c *Connection) doubts(f *flight, in transport.Inbound) bool {
 	return true
 }
 
-// questioned takes the answer to that question. What does not show whose it is leads to one that
-// only a modern server answers.
+// questioned handles the answer to the request that doubts has sent. If the answer decides nothing,
+// the server is asked something that only a modern server answers.
 func (c *Connection) questioned(result jsontext.Value, err error) error {
 	another, unsure := era.Check(c.facts.Version, result, err)
 	newest, may := c.o.Policy.Newest(protocol.Modern)
@@ -69,8 +69,8 @@ func (c *Connection) questioned(result jsontext.Value, err error) error {
 	return nil
 }
 
-// certain does with what was refused what is right now that it is known whether the server is
-// another.
+// certain settles the held refusals, now that it is known whether the server is another: it sends
+// the calls again, or passes the refusals on.
 func (c *Connection) certain(other bool) error {
 	refused := c.doubted
 	c.doubted = nil
@@ -102,17 +102,18 @@ func (c *Connection) certain(other bool) error {
 	return nil
 }
 
-// speaks is what is spoken to the server.
+// speaks returns the dialect that is spoken to the server.
 func (c *Connection) speaks() era.Dialect {
 	return era.Dialect{Era: c.facts.Version.Era(), Transport: c.up.Info().Transport}
 }
 
-// mismatched takes a call that a modern server refused because of the header fields that repeat its
-// arguments: the tool's schema is not the one that was listed. With the new one it is made again,
-// once (2026-07-28 §basic/transports/streamable-http).
+// mismatched handles a call that a modern server refused because of the header fields that repeat
+// its arguments: the tool's schema is not the one that was listed. The call is made again with the
+// new schema, once (2026-07-28 §basic/transports/streamable-http).
 func (c *Connection) mismatched(f *flight, m jsonrpc.Message) bool {
 	x := f.x
-	if m.Error == nil || m.Error.Code != protocol.CodeHeaderMismatch || x.Method != "tools/call" || c.piped() || x.Resent() ||
+	if m.Error == nil || m.Error.Code != protocol.CodeHeaderMismatch || x.Method != "tools/call" ||
+		c.piped() || x.Resent() ||
 		!c.facts.Offers(catalog.Tools) ||
 		c.state != Ready ||
 		c.drives[x.ID] != nil {
@@ -124,7 +125,7 @@ func (c *Connection) mismatched(f *flight, m jsonrpc.Message) bool {
 	return true
 }
 
-// refreshed makes such calls again, when the list is there.
+// refreshed makes the calls of mismatched again, once the new list of tools is there.
 func (c *Connection) refreshed() {
 	stale := c.stale
 	c.stale = nil

@@ -15,7 +15,8 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// legacily and modernRemote are servers behind the URL of the connection, of the one era and the other, that shake hands with it and list a tool.
+// legacily and modernRemote return servers of the one era and of the other behind the URL of the
+// connection, which shake hands with it and list a tool.
 func (r *rig) legacily() *mcptest.Peer {
 	r.T.Helper()
 	p := r.remote()
@@ -34,7 +35,7 @@ func (r *rig) modernRemote() *mcptest.Peer {
 	return p
 }
 
-// refuse is a server that refuses a request with a code, or an HTTP status.
+// refuse makes a server refuse a request with a code, or with an HTTP status.
 func refuse(code int64, why string) func(p *mcptest.Peer, m jsonrpc.Message) {
 	return func(p *mcptest.Peer, m jsonrpc.Message) {
 		if code > 0 {
@@ -45,7 +46,8 @@ func refuse(code int64, why string) func(p *mcptest.Peer, m jsonrpc.Message) {
 	}
 }
 
-// modernSince is a modern server that refuses initialize so, and legacySince a legacy one that refuses server/discover.
+// modernSince is a modern server that refuses initialize with a code. legacySince is a legacy
+// server that refuses server/discover.
 func modernSince(code int64) func(r *rig) *mcptest.Peer {
 	return func(r *rig) *mcptest.Peer {
 		p := r.remote()
@@ -64,14 +66,16 @@ func legacySince(r *rig) *mcptest.Peer {
 	return p
 }
 
-// Behind a URL there is a server of another era from now on, or one of HTTP+SSE. The connection finds that out by itself, and the calls that
-// were refused are made anew.
+// From now on there is a server of another era behind the URL, or one of HTTP+SSE. The connection
+// detects that by itself, and makes the refused calls anew.
 func TestServerThatBecameAnotherIsFoundOut(t *testing.T) {
-	unknown := func(then func(p *mcptest.Peer, m jsonrpc.Message)) func(p *mcptest.Peer, m jsonrpc.Message) {
+	unknown := func(then func(p *mcptest.Peer, m jsonrpc.Message)) func(p *mcptest.Peer,
+		m jsonrpc.Message) {
 		return func(p *mcptest.Peer, m jsonrpc.Message) {
 			p.Refuse(m, -32601, "ping was removed")
 			m = p.Expect("server/discover")
-			if meta, err := protocol.ParseMeta(m.Params); err != nil || meta.Version != protocol.Latest.String() {
+			if meta, err := protocol.ParseMeta(m.Params); err != nil ||
+				meta.Version != protocol.Latest.String() {
 				p.Refuse(m, -32602, "no modern request")
 				return
 			}
@@ -86,15 +90,19 @@ func TestServerThatBecameAnotherIsFoundOut(t *testing.T) {
 		no, not func(p *mcptest.Peer, m jsonrpc.Message) // to the calls and to the question
 		after   func(r *rig) *mcptest.Peer
 	}{
-		"modern, which misses meta":         {false, (*rig).legacily, "ping", refuse(-32602, ""), refuse(-32602, ""), modernSince(-32601)},
-		"modern, which misses its revision": {false, (*rig).legacily, "ping", refuse(-32022, ""), refuse(-32022, ""), modernSince(-32022)},
+		"modern, which misses meta": {false, (*rig).legacily, "ping", refuse(-32602, ""),
+			refuse(-32602, ""), modernSince(-32601)},
+		"modern, which misses its revision": {false, (*rig).legacily, "ping", refuse(-32022, ""),
+			refuse(-32022, ""), modernSince(-32022)},
 		"modern, which looks at methods first": {
 			false, (*rig).legacily, "ping", refuse(-32602, ""), unknown(discovers), modernSince(-32601),
 		},
 		"modern, which looks at methods first and misses its revision": {
-			false, (*rig).legacily, "ping", refuse(-32022, ""), unknown(refuse(-32022, "")), modernSince(-32601),
+			false, (*rig).legacily, "ping", refuse(-32022, ""), unknown(refuse(-32022, "")),
+			modernSince(-32601),
 		},
-		"legacy":   {true, (*rig).modernRemote, "server/discover", refuse(-32000, ""), refuse(-32000, ""), legacySince},
+		"legacy": {true, (*rig).modernRemote, "server/discover", refuse(-32000, ""), refuse(-32000, ""),
+			legacySince},
 		"HTTP+SSE": {false, (*rig).legacily, "ping", refuse(405, ""), refuse(405, ""), (*rig).legacily},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -125,7 +133,8 @@ func TestServerThatBecameAnotherIsFoundOut(t *testing.T) {
 	}
 }
 
-// A server may become another as soon as it has become one: each change is found out at the first refusal.
+// A server may be replaced by another right after it was replaced: each change is detected at the
+// first refusal.
 func TestServerThatBecomesAnotherAgainIsFoundOutAtOnce(t *testing.T) {
 	run(t, declares(elicits), func(r *rig) {
 		p := r.legacily()
@@ -155,7 +164,8 @@ func TestServerThatBecomesAnotherAgainIsFoundOutAtOnce(t *testing.T) {
 	})
 }
 
-// A refusal that the server means is told, and what the server is asked for it is asked more and more seldom.
+// A refusal that the server means is passed on, and the server is checked less and less often
+// because of such refusals.
 func TestRefusalThatIsMeantIsTold(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.legacily()
@@ -197,10 +207,12 @@ func TestRefusalThatIsMeantIsTold(t *testing.T) {
 	})
 }
 
-// However lately the server was asked because of refusals that it meant, it is asked at once when it refuses as only another server does.
+// A server is checked at once when it refuses as only another server does, however recently it was
+// checked because of refusals that it meant.
 func TestRefusalThatOnlyAnotherServerExplainsIsLookedIntoAtOnce(t *testing.T) {
 	for name, no := range map[string]func(p *mcptest.Peer, m jsonrpc.Message){
-		"revision": refuse(-32022, ""), "meta": refuse(-32602, "_meta is missing"), "status": refuse(405, ""),
+		"revision": refuse(-32022, ""), "meta": refuse(-32602, "_meta is missing"),
+		"status": refuse(405, ""),
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, nil, func(r *rig) {
@@ -221,8 +233,9 @@ func TestRefusalThatOnlyAnotherServerExplainsIsLookedIntoAtOnce(t *testing.T) {
 	}
 }
 
-// 2026-07-28 §basic/transports/streamable-http: header fields that are refused are made anew from the tool's schema as it is now. Refused
-// again, it is no error of the caller's.
+// 2026-07-28 §basic/transports/streamable-http: when header fields are refused, the call is made
+// again with those of the tool's schema as it is now. If they are refused again, it is no error of
+// the caller's.
 func TestToolWhoseSchemaChangedIsCalledAgain(t *testing.T) {
 	for name, again := range map[string]bool{"works": false, "does not": true} {
 		t.Run(name, func(t *testing.T) {
@@ -230,7 +243,8 @@ func TestToolWhoseSchemaChangedIsCalledAgain(t *testing.T) {
 				p := r.modernRemote()
 				x := r.standalone("one", "tools/call", `{"name":"a"}`)
 				p.Refuse(p.Expect("tools/call"), -32020, "Mcp-Param-Region is missing")
-				p.Reply(p.Expect("tools/list"), `{"resultType":"complete","tools":[{"name":"a","inputSchema":{"type":"object"}}]}`)
+				p.Reply(p.Expect("tools/list"),
+					`{"resultType":"complete","tools":[{"name":"a","inputSchema":{"type":"object"}}]}`)
 				m := p.Expect("tools/call")
 				if !again {
 					p.Reply(m, `{"resultType":"complete","content":[]}`)
@@ -240,7 +254,8 @@ func TestToolWhoseSchemaChangedIsCalledAgain(t *testing.T) {
 					return
 				}
 				p.Refuse(m, -32020, "Mcp-Param-Region is missing")
-				if got := protocol.Translate(r.outcome(x).Err, protocol.V20260728); got.Code != -32603 || !strings.Contains(got.Message, "Region") {
+				if got := protocol.Translate(r.outcome(x).Err, protocol.V20260728); got.Code != -32603 ||
+					!strings.Contains(got.Message, "Region") {
 					t.Errorf("got %+v", got)
 				}
 			})

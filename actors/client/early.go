@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// QuestionHold is how long a question waits for the first session of a connection. Servers that
-	// wait for the answer list nothing meanwhile, and the list of all servers waits for them.
+	// QuestionHold is how long a question waits for the first session of a connection. A server that
+	// waits for the answer lists nothing meanwhile, and the list of all servers waits for it.
 	QuestionHold = 5 * time.Second
 	// MaxEarly, FirstAnswersWait and FirstAnswersRest are bounds of package early.
 	MaxEarly         = early.Max
@@ -23,7 +23,7 @@ const (
 	FirstAnswersRest = early.Rest
 )
 
-// rootsChanged has a server ask for the roots of its client anew.
+// rootsChanged makes a server ask its client for roots again.
 const rootsChanged = "notifications/roots/list_changed"
 
 type (
@@ -32,18 +32,18 @@ type (
 		id      jsonrpc.ID
 		attempt uint64
 	}
-	// rootsDue says that it may be known by now who has the roots.
+	// rootsDue says that it may be known by now which client has the roots.
 	rootsDue struct{}
 	// firstDue says that calls may have waited for long enough.
 	firstDue struct{}
 )
 
-// Class lets it be heard however full the mailbox is: there is one for each time that calls wait,
-// and one for each answer.
+// Class returns otp.Owed (reserved), so a full mailbox does not refuse the message: there is one
+// for each time that calls wait, and one for each answer.
 func (firstDue) Class() otp.Class { return otp.Owed }
 
-// holdQuestion keeps a question for which there soon may be somebody to ask, and reports whether it
-// does: the first session, or the only one whose client is not gone, while it takes time to tell.
+// holdQuestion keeps a question if there may soon be a session to ask, and reports whether it does.
+// That is the first session, or the only one whose client is not gone, while it takes time to tell.
 func (c *Connection) holdQuestion(in transport.Inbound) bool {
 	defer c.tellEarly(c.early.WantsSession())
 	if _, soon := c.present(); c.clients.attached() > 0 && !soon || c.primary != (otp.Ref{}) ||
@@ -55,7 +55,8 @@ func (c *Connection) holdQuestion(in transport.Inbound) bool {
 	return true
 }
 
-// holdOver asks what has waited for long enough, or refuses it where there still is nobody to ask.
+// holdOver asks the question that has waited for long enough, or refuses it if there still is
+// nobody to ask.
 func (c *Connection) holdOver(m holdOver) {
 	if m.attempt != c.attempt {
 		return
@@ -74,11 +75,13 @@ func (c *Connection) holdOver(m holdOver) {
 	c.early.Refused(q.Method, true)
 	same := sameQuestion(q)
 	q.Params = nil
-	c.declined(declined{q, same, protocol.InvalidParams("no client uses this connection yet"), c.attempt})
+	c.declined(declined{
+		q, same, protocol.InvalidParams("no client uses this connection yet"), c.attempt,
+	})
 }
 
-// askEarly asks the first session what was held for it. Where a question for roots was refused because
-// there was no session, the server is told that there are others now.
+// askEarly asks the first session the questions that were held for it. If a question for roots was
+// refused because there was no session, the server is told that there are other roots now.
 func (c *Connection) askEarly() {
 	defer c.tellEarly(c.early.WantsSession())
 	held := c.early.Take()
@@ -89,8 +92,8 @@ func (c *Connection) askEarly() {
 	c.tellRoots()
 }
 
-// tellEarly tells the catalogue when the server does not want a session as before, so that a
-// session which only looks at lists comes to the connection too.
+// tellEarly tells the catalogue when the server begins to want a session, or no longer wants one. A
+// session that only looks at lists then comes to the connection too.
 func (c *Connection) tellEarly(before bool) {
 	if c.state == Ready && c.early.WantsSession() != before {
 		c.publish(nil, nil)
@@ -100,8 +103,8 @@ func (c *Connection) tellEarly(before bool) {
 // countEarly counts what waits, for the tenant.
 func (c *Connection) countEarly() { c.earlyKept.Resize(c.early.Bytes()) }
 
-// tellRoots has the server ask for roots anew, when it has not those of the session that would be
-// asked now.
+// tellRoots makes the server ask for roots again, if it does not have those of the session that
+// would be asked now.
 func (c *Connection) tellRoots() {
 	session, soon := c.present()
 	if soon {
@@ -112,8 +115,9 @@ func (c *Connection) tellRoots() {
 	}
 }
 
-// tellRootsOf does so for a call when the server was refused the roots of anybody, because it was
-// not known whose it meant: now there is one call that it can mean.
+// tellRootsOf makes the server ask for roots again before the call x, if it was refused roots
+// because they could have been those of any client. Now there is only one call that the server can
+// mean.
 func (c *Connection) tellRootsOf(x *request.Exchange) {
 	if c.early.WantsRootsSaid() && c.state == Ready && interactive(x.Method) &&
 		c.calls.len()+len(c.queue) == 0 {
@@ -121,7 +125,7 @@ func (c *Connection) tellRootsOf(x *request.Exchange) {
 	}
 }
 
-// tellOtherRoots has the server ask for roots anew, before its next call.
+// tellOtherRoots makes the server ask for roots again, before its next call.
 func (c *Connection) tellOtherRoots() {
 	c.early.ToldRoots()
 	if c.gate().Check(protocol.Client, rootsChanged, nil) == nil {
@@ -130,7 +134,7 @@ func (c *Connection) tellOtherRoots() {
 	}
 }
 
-// pingFirst has calls wait until it is known whether the server asks something first.
+// pingFirst makes calls wait until it is known whether the server asks something first.
 func (c *Connection) pingFirst() {
 	c.early.Ping()
 	heard := func(jsontext.Value, error) error {
@@ -142,8 +146,8 @@ func (c *Connection) pingFirst() {
 	}
 }
 
-// pingStart does so for a server that takes calls before it has answered anything since its
-// handshake, if it may ask for roots.
+// pingStart is pingFirst for a server that takes calls before it has answered anything since its
+// handshake, if the server may ask for roots.
 func (c *Connection) pingStart() {
 	if (c.o.Key.Instance > 0 || c.listing.busy()) && c.facts.Version.Era() == protocol.Legacy &&
 		c.gate().Check(protocol.Server, "roots/list", nil) == nil {
@@ -154,20 +158,21 @@ func (c *Connection) pingStart() {
 // asksFirst reports whether the server may wait for an answer before its first call.
 func (c *Connection) asksFirst() bool { return c.early.Asks(c.p.Now()) }
 
-// waitsFirst reports whether a call waits for such answers. Lists do not: no answer changes them.
+// waitsFirst reports whether a call waits for such answers. List requests do not: no answer changes
+// them.
 func (c *Connection) waitsFirst(x *request.Exchange) bool {
 	return interactive(x.Method) && c.asksFirst()
 }
 
-// holdFirst bounds how long the calls wait that are there.
+// holdFirst bounds how long the queued calls wait.
 func (c *Connection) holdFirst() {
 	if c.state == Ready && len(c.queue) > 0 && c.early.Queued(c.p.Now()) {
 		c.p.After(FirstAnswersWait, firstDue{})
 	}
 }
 
-// firstOver lets the calls go that have waited. It follows each message, because any may be the
-// end of a question.
+// firstOver lets the calls go that have waited. It runs after each message, because any message may
+// be the end of a question.
 func (c *Connection) firstOver() {
 	if c.early.Go(c.p.Now()) {
 		c.takeTurns()

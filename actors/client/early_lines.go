@@ -6,8 +6,8 @@ import (
 )
 
 // A server may write to its log before it has answered the handshake, and a client that is
-// connected to it directly reads that. Such lines are kept until it is known what the server
-// speaks, and then for the session that has caused the start, which comes to the connection at
+// connected to it directly reads that. Such lines are kept until the revision of the server is
+// known. Then they wait for the session that has caused the start, which comes to the connection at
 // about the same time.
 
 // earlyLinesOver says that such lines have waited for QuestionHold.
@@ -22,7 +22,7 @@ func (c *Connection) holdLine(in transport.Inbound) {
 	c.countEarly()
 }
 
-// tellLines passes on the lines that were kept, as soon as there is somebody to hear of them.
+// tellLines passes on the lines that were kept, as soon as there is a client for them.
 func (c *Connection) tellLines() {
 	if !c.early.Lines() || c.greeting() {
 		return
@@ -38,14 +38,14 @@ func (c *Connection) tellLines() {
 	}
 }
 
-// dropLines counts the lines that were kept and that nobody will hear of.
+// dropLines counts the lines that were kept and that no client will get.
 func (c *Connection) dropLines() {
 	for _, in := range c.early.TakeLines() {
 		c.undelivered(in.Message.Method, unowned)
 	}
 }
 
-// earlyLinesOver lets go of lines for which nobody has come.
+// earlyLinesOver drops lines for which no client has come.
 func (c *Connection) earlyLinesOver(m earlyLinesOver) {
 	if m.attempt == c.attempt {
 		c.dropLines()

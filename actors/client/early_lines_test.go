@@ -16,7 +16,7 @@ import (
 	"mcpd/transport"
 )
 
-// lines are the log lines that were handed to the dispatcher.
+// lines returns the log lines that were handed to the dispatcher.
 func (r *rig) lines() (list []string) {
 	for _, n := range stage.Of[*notification.Dispatch](&r.dispatcher.Log) {
 		if n.Method == "notifications/message" {
@@ -26,7 +26,7 @@ func (r *rig) lines() (list []string) {
 	return list
 }
 
-// dropped is how many log lines were counted as dropped.
+// dropped returns how many log lines were counted as dropped.
 func (r *rig) dropped() (n uint32) {
 	time.Sleep(time.Minute) // until they are counted
 	for _, e := range stage.Of[telemetry.NotificationDropped](&r.Events) {
@@ -38,7 +38,7 @@ func (r *rig) dropped() (n uint32) {
 }
 
 // Log lines that a server writes before it has answered the handshake go to the session that has
-// caused the start, a bounded few of them. Where there is none they are counted.
+// caused the start, a bounded few of them. If there is no session they are counted.
 func TestLinesBeforeTheHandshake(t *testing.T) {
 	const capabilities = `{"tools":{},"logging":{}}`
 	says := func(p *mcptest.Peer, n int) {
@@ -70,7 +70,7 @@ func TestLinesBeforeTheHandshake(t *testing.T) {
 			t.Errorf("passed on: %q, dropped: %d", got, r.dropped())
 		}
 	})
-	run(t, nil, func(r *rig) { // one that comes a moment later
+	run(t, nil, func(r *rig) { // a session that comes a moment later
 		begins(r, 1)
 		if got := r.lines(); len(got) != 0 {
 			t.Errorf("nobody is there, and is told %q", got)
@@ -81,7 +81,7 @@ func TestLinesBeforeTheHandshake(t *testing.T) {
 			t.Errorf("passed on: %q, dropped: %d", got, r.dropped())
 		}
 	})
-	run(t, nil, func(r *rig) { // none
+	run(t, nil, func(r *rig) { // no session
 		begins(r, 1)
 		time.Sleep(client.QuestionHold + time.Second)
 		r.attach("one")

@@ -17,7 +17,7 @@ import (
 
 const changes = `{"roots":{"listChanged":true}}`
 
-// uses has a session of a principal use the connection.
+// uses makes a session of a principal use the connection.
 func (r *rig) uses(session, principal string) {
 	r.T.Helper()
 	_, err := stage.Ask[client.AttachRequest, struct{}](r.Stage, "conn", client.AttachRequest{
@@ -29,8 +29,8 @@ func (r *rig) uses(session, principal string) {
 	r.Rest()
 }
 
-// The first session that uses a connection, and no other, is asked what its server asked as soon as it
-// was started.
+// A question that a server asks as soon as it was started goes to the first session that uses the
+// connection, and to no other.
 func TestQuestionBeforeAnySessionWaitsForTheFirst(t *testing.T) {
 	run(t, declares(changes), func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
@@ -39,7 +39,8 @@ func TestQuestionBeforeAnySessionWaitsForTheFirst(t *testing.T) {
 		r.attach("one")
 		r.attach("two")
 		got := asked(&r.one)
-		if len(got) != 1 || got[0].Method != "roots/list" || got[0].ID != question || got[0].Exchange != nil || len(asked(&r.two)) != 0 {
+		if len(got) != 1 || got[0].Method != "roots/list" || got[0].ID != question ||
+			got[0].Exchange != nil || len(asked(&r.two)) != 0 {
 			t.Fatalf("the first was asked %+v, the second %+v", got, asked(&r.two))
 		}
 		time.Sleep(client.QuestionHold)
@@ -52,15 +53,17 @@ func TestQuestionBeforeAnySessionWaitsForTheFirst(t *testing.T) {
 	})
 }
 
-// Without a session the question is refused. A server that has asked for roots is told when a session is
-// there, if the client behind it says that it tells of such a change, and may ask anew.
+// Without a session the question is refused. A server that has asked for roots is told when a
+// session is there, and may ask again. It is told only if the client of the session declares that
+// it announces changes of its roots.
 func TestQuestionThatNoSessionComesForIsRefused(t *testing.T) {
 	for _, declared := range []string{changes, `{"roots":{}}`} {
 		run(t, declares(declared), func(r *rig) {
 			p := r.ready(`{"tools":{}}`)
 			start := time.Now()
 			p.Ask(jsonrpc.ID{}, question, "roots/list", "")
-			if a := p.ExpectAnswer(question); a.Error == nil || a.Error.Code != -32602 || time.Since(start) != client.QuestionHold {
+			if a := p.ExpectAnswer(question); a.Error == nil || a.Error.Code != -32602 ||
+				time.Since(start) != client.QuestionHold {
 				t.Errorf("after %v: %s, %v", time.Since(start), a.Result, a.Error)
 			}
 			r.attach("one")
@@ -80,11 +83,13 @@ func TestQuestionThatNoSessionComesForIsRefused(t *testing.T) {
 	}
 }
 
-// Questions that wait are bounded, and forgotten when their server takes them back or is started anew.
+// Questions that wait are bounded. They are forgotten when their server takes them back or is
+// started anew.
 func TestQuestionsBeforeAnySessionAreBounded(t *testing.T) {
 	run(t, declares(`{"roots":{},"sampling":{}}`), func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
-		p.Ask(jsonrpc.ID{}, question, "sampling/createMessage", `{"messages":"`+strings.Repeat("x", 5000)+`"}`)
+		p.Ask(jsonrpc.ID{}, question, "sampling/createMessage",
+			`{"messages":"`+strings.Repeat("x", 5000)+`"}`)
 		if a := p.ExpectAnswer(question); a.Error == nil {
 			t.Errorf("a large one: %s", a.Result)
 		}
@@ -117,8 +122,8 @@ func TestQuestionsBeforeAnySessionAreBounded(t *testing.T) {
 	})
 }
 
-// A server that worked for one principal may ask because of that: its question is not another's, also
-// when that one's is the only session.
+// A server that worked for one principal may ask because of that. Its question does not go to
+// another principal, even if the only session is that of the other.
 func TestQuestionOutsideOfACallIsNoOtherPrincipals(t *testing.T) {
 	run(t, declares(`{"roots":{}}`), func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
@@ -141,7 +146,7 @@ func TestQuestionOutsideOfACallIsNoOtherPrincipals(t *testing.T) {
 	})
 }
 
-// presence is when a client left, as its session knows it; zero while it is there.
+// presence records when the client of a session left, nil while the client is there.
 type presence struct{ at atomic.Pointer[time.Time] }
 
 func (p *presence) Away(now time.Time) time.Duration {
@@ -156,7 +161,7 @@ func (p *presence) leave(at time.Time) { p.at.Store(&at) }
 
 func (p *presence) Unreached(now time.Time) time.Duration { return p.Away(now) }
 
-// is has a session with a client use the connection.
+// is makes a session with a client use the connection.
 func (r *rig) is(session string, p *presence) {
 	r.T.Helper()
 	_, err := stage.Ask[client.AttachRequest, struct{}](r.Stage, "conn", client.AttachRequest{
@@ -168,9 +173,9 @@ func (r *rig) is(session string, p *presence) {
 	r.Rest()
 }
 
-// A client that has left without ending its session is nobody to ask: the server hears that there are
-// other roots, and its question goes to the client that is there. One that comes while the first has
-// only just left waits until that is certain.
+// A client that has left without ending its session cannot be asked. The server is told that the
+// roots have changed, and its question goes to the client that is there. A question that comes when
+// the first client has only just left waits until that is certain.
 func TestSessionWhoseClientIsGoneIsNotAsked(t *testing.T) {
 	run(t, declares(changes), func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
@@ -210,8 +215,8 @@ func TestSessionWhoseClientIsGoneIsNotAsked(t *testing.T) {
 	})
 }
 
-// When the session ends whose roots a server has, and one is left, the server hears that there are other
-// roots.
+// When the session ends whose roots a server has, and one session is left, the server is told that
+// the roots have changed.
 func TestServerHearsOfOtherRootsWhenASessionEnds(t *testing.T) {
 	run(t, declares(changes), func(r *rig) {
 		p := r.ready(`{"tools":{}}`)

@@ -11,8 +11,8 @@ import (
 // completes is the method by which a server says that an elicitation is complete.
 const completes = "notifications/elicitation/complete"
 
-// elicits notes that a session is asked to visit a page. A client of a revision without elicitation
-// ids is never told of the end, so nothing is noted of it.
+// elicits records that a session is asked to visit a page. A client of a revision without
+// elicitation ids is never told of the end, so nothing is recorded for it.
 func (c *Connection) elicits(q *Question, o *open, session string) {
 	if o.Client != 0 && !o.Client.Has(protocol.ElicitationIDs) {
 		return
@@ -22,7 +22,7 @@ func (c *Connection) elicits(q *Question, o *open, session string) {
 	}
 }
 
-// elicitsByError notes the pages without which the server ended a call.
+// elicitsByError records the pages without which the server ended a call.
 func (c *Connection) elicitsByError(x *request.Exchange, e *jsonrpc.Error) {
 	if e.Code != protocol.CodeURLElicitationRequired || !x.Version.Has(protocol.ElicitationIDs) {
 		return
@@ -32,8 +32,8 @@ func (c *Connection) elicitsByError(x *request.Exchange, e *jsonrpc.Error) {
 	}
 }
 
-// noteElicitation remembers who is to hear of the end of an elicitation. Its server is kept for it as
-// for any answer of a user.
+// noteElicitation remembers who is to be told of the end of an elicitation. Its server is kept for
+// it as for any answer of a user.
 func (c *Connection) noteElicitation(id, session string, to request.Owner) {
 	c.elicitations.Add(id, session, to)
 	if c.o.Idle > 0 {
@@ -41,7 +41,7 @@ func (c *Connection) noteElicitation(id, session string, to request.Owner) {
 	}
 }
 
-// completed passes on that an elicitation is complete: to the sessions that were given its id. An id
+// completed tells the sessions that were given the id of an elicitation that it is complete. An id
 // that nobody was given is dropped and counted.
 func (c *Connection) completed(m jsonrpc.Message) {
 	if err := c.gate().Check(protocol.Server, m.Method, m.Params); err != nil {

@@ -19,7 +19,8 @@ import (
 	"mcpd/transport/stdio"
 )
 
-// F17: a program that is not there is not started again. Callers are told that to repeat it is no use.
+// F17: a program that does not exist is not started again. Callers are told that a repeat is no
+// use.
 func TestPermanentCauseIsNotTriedAgain(t *testing.T) {
 	for _, cause := range []string{stdio.CauseNotFound, stdio.CausePermission, stdio.CauseFormat} {
 		t.Run(cause, func(t *testing.T) {
@@ -41,7 +42,7 @@ func TestPermanentCauseIsNotTriedAgain(t *testing.T) {
 	}
 }
 
-// What is told of an ending is the same after it was stored.
+// An ending reads the same after it was stored.
 func TestEndingOutlivesTheHost(t *testing.T) {
 	exit := &transport.ExitError{Cause: stdio.CauseHandshake, Code: 3, Stderr: []byte("no licence\n")}
 	end := client.EndingOf(exit)
@@ -59,12 +60,14 @@ func TestEndingOutlivesTheHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, b := client.LostError("files", "", false, end), client.LostError("files", "", false, read)
-	if a.Message != b.Message || string(a.Data) != string(b.Data) || !strings.Contains(string(a.Data), `"retryable":false`) {
+	if a.Message != b.Message || string(a.Data) != string(b.Data) ||
+		!strings.Contains(string(a.Data), `"retryable":false`) {
 		t.Errorf("before %s %s, after %s %s", a.Message, a.Data, b.Message, b.Data)
 	}
 }
 
-// Whoever is failed by the end of a server is told by which incident the log calls it; it is the same for all of them.
+// Every error that the end of a server causes has the incident id of the log, the same for all of
+// them.
 func TestIncidentIsInTheLogAndInEachAnswer(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
@@ -91,7 +94,7 @@ func TestIncidentIsInTheLogAndInEachAnswer(t *testing.T) {
 	})
 }
 
-// A connection that crashes gives its calls the incident of the crash report.
+// The calls of a connection that crashes get the incident of the crash report.
 func TestIncidentOfACrashedConnection(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
@@ -102,20 +105,22 @@ func TestIncidentOfACrashedConnection(t *testing.T) {
 		r.Struck()
 		exited := stage.Of[telemetry.UpstreamExited](&r.Events)
 		data := protocol.Translate(r.outcome(x).Err, protocol.V20251125).Data
-		if id, _ := splice.GetString(data, "incident"); len(exited) != 1 || id == "" || id != exited[0].Incident {
+		if id, _ := splice.GetString(data, "incident"); len(exited) != 1 || id == "" ||
+			id != exited[0].Incident {
 			t.Errorf("told %+v, the call %s", exited, data)
 		}
 	})
 }
 
-// A ready connection that could not have a list says so, until it has it.
+// A ready connection that could not fetch a list says so, until it has the list.
 func TestReadyConnectionSaysWhatItLacks(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.server()
 		p.Handshake(`{"tools":{}}`)
 		p.Refuse(p.Expect("tools/list"), -32603, "out of order")
 		r.Rest()
-		if got := r.report(); got.State != client.Ready || !strings.Contains(got.Lacks, "tools/list: ") || !strings.Contains(got.Lacks, "out of order") {
+		if got := r.report(); got.State != client.Ready || !strings.Contains(got.Lacks, "tools/list: ") ||
+			!strings.Contains(got.Lacks, "out of order") {
 			t.Errorf("reported %s without %q", got.State, got.Lacks)
 		}
 		p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
@@ -126,7 +131,7 @@ func TestReadyConnectionSaysWhatItLacks(t *testing.T) {
 	})
 }
 
-// A program that ends during its handshake is told of in the same words, whether it had read the
+// A program that ends during its handshake is reported in the same words, whether it had read the
 // handshake or not.
 func TestEndDuringTheHandshakeHasOneText(t *testing.T) {
 	for name, end := range map[string]func(p *mcptest.Peer, m jsonrpc.Message, exit error){

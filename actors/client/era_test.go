@@ -32,7 +32,7 @@ func modern(raw string) setup {
 	}
 }
 
-// modernly is a server of the modern era that has been found out.
+// modernly returns a server of the modern era that was detected.
 func (r *rig) modernly(capabilities string) *mcptest.Peer {
 	r.T.Helper()
 	p := r.server()
@@ -42,13 +42,14 @@ func (r *rig) modernly(capabilities string) *mcptest.Peer {
 	return p
 }
 
-// S19, 2026-07-28 §basic/versioning: callers of a revision without handshake have the server asked for one first. Every request says what
-// the revision wants of it.
+// S19, 2026-07-28 §basic/versioning: if callers speak a revision without handshake, the server is
+// first asked for one. Every request has the metadata that the revision requires.
 func TestModernServerIsFoundOut(t *testing.T) {
 	run(t, modern(elicits), func(r *rig) {
 		p := r.server()
 		probe := p.Expect("server/discover")
-		if v, _ := splice.GetString(probe.Params, "_meta", protocol.MetaProtocolVersion); v != "2026-07-28" {
+		if v, _ := splice.GetString(probe.Params, "_meta",
+			protocol.MetaProtocolVersion); v != "2026-07-28" {
 			t.Errorf("probed with %s", probe.Params)
 		}
 		p.Reply(probe, discovered)
@@ -58,7 +59,8 @@ func TestModernServerIsFoundOut(t *testing.T) {
 		}
 		p.Reply(list, `{"resultType":"complete","tools":[{"name":"a"}]}`)
 		r.Rest()
-		if got := r.report(); got.State != client.Ready || got.Facts.Version != protocol.V20260728 || got.Facts.Server.Name != "new" {
+		if got := r.report(); got.State != client.Ready || got.Facts.Version != protocol.V20260728 ||
+			got.Facts.Server.Name != "new" {
 			t.Errorf("report: %+v", got)
 		}
 		x := r.call("one")
@@ -74,7 +76,8 @@ func TestModernServerIsFoundOut(t *testing.T) {
 	})
 }
 
-// A server that answers the probe in any other way, or not at all, is spoken to as of old; and in the end it was asked once.
+// A server that gives any other answer to the probe, or none, is spoken to in the legacy era. In
+// the end it was probed once.
 func TestProbeFallsBack(t *testing.T) {
 	refusal := func(code int64, data string) func(p *mcptest.Peer, m jsonrpc.Message) {
 		return func(p *mcptest.Peer, m jsonrpc.Message) { p.Refuse(m, code, data) }
@@ -87,8 +90,10 @@ func TestProbeFallsBack(t *testing.T) {
 		"legacy revisions only": func(p *mcptest.Peer, m jsonrpc.Message) {
 			p.Reply(m, `{"supportedVersions":["2025-11-25"],"capabilities":{}}`)
 		},
-		"a result that is none":   func(p *mcptest.Peer, m jsonrpc.Message) { p.Reply(m, `{}`) },
-		"a status of old servers": func(p *mcptest.Peer, m jsonrpc.Message) { p.Send(failure(m, &streamable.StatusError{Status: 400})) },
+		"a result that is none": func(p *mcptest.Peer, m jsonrpc.Message) { p.Reply(m, `{}`) },
+		"a status of old servers": func(p *mcptest.Peer, m jsonrpc.Message) {
+			p.Send(failure(m, &streamable.StatusError{Status: 400}))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, modern(elicits), func(r *rig) {
@@ -109,13 +114,20 @@ func TestProbeFallsBack(t *testing.T) {
 	}
 }
 
-// What says nothing about the era ends the attempt: trouble of the server, credentials, a server of this era that refuses.
+// An answer that says nothing about the era ends the attempt: trouble of the server, credentials, a
+// refusal of a modern server.
 func TestProbeThatDoesNotFallBack(t *testing.T) {
 	for name, answer := range map[string]func(p *mcptest.Peer, m jsonrpc.Message){
-		"status 503": func(p *mcptest.Peer, m jsonrpc.Message) { p.Send(failure(m, &streamable.StatusError{Status: 503})) },
-		"status 401": func(p *mcptest.Peer, m jsonrpc.Message) { p.Send(failure(m, &streamable.StatusError{Status: 401})) },
-		"no network": func(p *mcptest.Peer, m jsonrpc.Message) { p.Send(failure(m, errors.New("connection refused"))) },
-		"-32020":     func(p *mcptest.Peer, m jsonrpc.Message) { p.Refuse(m, -32020, "header") },
+		"status 503": func(p *mcptest.Peer, m jsonrpc.Message) {
+			p.Send(failure(m, &streamable.StatusError{Status: 503}))
+		},
+		"status 401": func(p *mcptest.Peer, m jsonrpc.Message) {
+			p.Send(failure(m, &streamable.StatusError{Status: 401}))
+		},
+		"no network": func(p *mcptest.Peer, m jsonrpc.Message) {
+			p.Send(failure(m, errors.New("connection refused")))
+		},
+		"-32020": func(p *mcptest.Peer, m jsonrpc.Message) { p.Refuse(m, -32020, "header") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, modern(elicits), func(r *rig) {
@@ -131,8 +143,9 @@ func TestProbeThatDoesNotFallBack(t *testing.T) {
 	}
 }
 
-// A program that ends when it is probed is started again, and greeted then: at once, uncounted, with the calls that wait for it. Other
-// connections to the same server do not probe it.
+// A program that ends when it is probed is started again at once and asked to initialize, without
+// counting as a restart, and gets the calls that wait for it. Other connections to the same server
+// do not probe it.
 func TestProgramThatDiesOfTheProbe(t *testing.T) {
 	known := &client.Known{}
 	run(t, func(o *client.Options) { modern(elicits)(o); o.Known = known }, func(r *rig) {
@@ -142,7 +155,8 @@ func TestProgramThatDiesOfTheProbe(t *testing.T) {
 		p.Close(errors.New("what?"))
 		p = r.ready(`{"tools":{}}`)
 		got := r.report()
-		if got.State != client.Ready || got.Facts.Version != protocol.V20251125 || got.Incarnation != 1 || slices.Contains(r.states(), client.Backoff) {
+		if got.State != client.Ready || got.Facts.Version != protocol.V20251125 || got.Incarnation != 1 ||
+			slices.Contains(r.states(), client.Backoff) {
 			t.Errorf("report: %+v after %v", got, r.states())
 		}
 		p.Reply(p.Expect("tools/call"), `{"content":[]}`)
@@ -150,7 +164,10 @@ func TestProgramThatDiesOfTheProbe(t *testing.T) {
 			t.Errorf("the call that waited: %v", got.Err)
 		}
 	})
-	run(t, func(o *client.Options) { modern(elicits)(o); o.Known = known }, func(r *rig) { r.ready(`{"tools":{}}`) })
+	run(t, func(o *client.Options) {
+		modern(elicits)(o)
+		o.Known = known
+	}, func(r *rig) { r.ready(`{"tools":{}}`) })
 	only := func(o *client.Options) { modern(elicits)(o); o.Policy.Floor = protocol.V20260728 }
 	run(t, only, func(r *rig) {
 		p := r.server()
@@ -163,11 +180,15 @@ func TestProgramThatDiesOfTheProbe(t *testing.T) {
 	})
 }
 
-// A server that refuses with the revision that it was asked for is asked once more, and no more than that.
+// A server that refuses the revision that it was asked in, but names it, is asked once more in it,
+// and not again.
 func TestProbeIsRepeatedForARevisionOfOurs(t *testing.T) {
 	refuse := func(p *mcptest.Peer, supported string) {
 		m := p.Expect("server/discover")
-		e := &jsonrpc.Error{Code: protocol.CodeUnsupportedVersion, Message: "unsupported", Data: []byte(`{"supported":` + supported + `}`)}
+		e := &jsonrpc.Error{
+			Code: protocol.CodeUnsupportedVersion, Message: "unsupported",
+			Data: []byte(`{"supported":` + supported + `}`),
+		}
 		p.Send(transport.Inbound{Message: jsonrpc.Failure(m.ID, e), Related: m.ID})
 	}
 	run(t, modern(elicits), func(r *rig) {
@@ -197,7 +218,8 @@ func TestProbeIsRepeatedForARevisionOfOurs(t *testing.T) {
 func TestHandshakeAnsweredWithAModernRevision(t *testing.T) {
 	run(t, declares(elicits), func(r *rig) {
 		p := r.server()
-		p.Reply(p.Expect("initialize"), `{"protocolVersion":"2026-07-28","capabilities":{"tools":{}},"serverInfo":{"name":"new","version":"2"}}`)
+		p.Reply(p.Expect("initialize"),
+			`{"protocolVersion":"2026-07-28","capabilities":{"tools":{}},"serverInfo":{"name":"new","version":"2"}}`)
 		p.Reply(p.Expect("server/discover"), discovered)
 		p.Reply(p.Expect("tools/list"), `{"resultType":"complete","tools":[]}`)
 		r.Rest()
@@ -207,7 +229,8 @@ func TestHandshakeAnsweredWithAModernRevision(t *testing.T) {
 	})
 }
 
-// A server without handshake is found out by callers that have one, and is not greeted again.
+// A server without handshake is detected by callers that have one, and is not asked to initialize
+// again.
 func TestServerWithoutHandshake(t *testing.T) {
 	run(t, declares(elicits), func(r *rig) {
 		p := r.server()
@@ -224,12 +247,12 @@ func TestServerWithoutHandshake(t *testing.T) {
 	})
 }
 
-// A server without handshake that is too slow for the probe is asked once more when it refuses a
-// handshake, no more than that, and may take as long as a start may.
+// A server without handshake that is too slow for the probe is probed once more when it refuses
+// initialize, and no more than that. It may then take as long as a start may.
 func TestSlowServerWithoutHandshake(t *testing.T) {
 	for name, tt := range map[string]struct {
-		code   int64         // of the error that initialize is answered with
-		after  time.Duration // the second answer to the probe comes, or the server is given up
+		code   int64         // of the error that answers initialize
+		after  time.Duration // when the second probe is answered, or the server given up
 		answer bool
 	}{
 		"it answers late":     {-32602, 4 * era.ProbeTimeout, true},
@@ -267,7 +290,7 @@ func TestSlowServerWithoutHandshake(t *testing.T) {
 	}
 }
 
-// A server that refuses both says why.
+// The error for a server that refuses both has both reasons.
 func TestServerOfNoEra(t *testing.T) {
 	run(t, declares(elicits), func(r *rig) {
 		p := r.server()
@@ -276,22 +299,30 @@ func TestServerOfNoEra(t *testing.T) {
 		p.ExpectClosed()
 		r.Rest()
 		all := r.reports()
-		if got := all[len(all)-2]; got.State != client.Backoff || !strings.Contains(got.Cause.Error(), "neither") {
+		if got := all[len(all)-2]; got.State != client.Backoff ||
+			!strings.Contains(got.Cause.Error(), "neither") {
 			t.Errorf("report: %v %v", got.State, got.Cause)
 		}
 	})
 }
 
-// 2025-11-25 -32042: a modern client is told which pages to visit by a result, and calls anew.
+// 2025-11-25 -32042: a modern client is told in a result which pages to visit, and calls again.
 func TestPagesToVisitBecomeAQuestion(t *testing.T) {
 	run(t, declares(`{"elicitation":{"url":{}}}`), func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
 		x := r.exchange("one", "tools/call", `{"name":"a"}`)
 		x.Version = protocol.V20260728
-		x.Visit = func(pages []mrtr.Input) (jsontext.Value, error) { return mrtr.Required{Inputs: pages}.Result(), nil }
+		x.Visit = func(pages []mrtr.Input) (jsontext.Value, error) {
+			return mrtr.Required{Inputs: pages}.Result(), nil
+		}
 		r.send(&request.Forward{Exchange: x})
 		m := p.Expect("tools/call")
-		p.Send(failed(m, -32042, `{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://a.example","message":"go"}]}`))
+		p.Send(
+			failed(
+				m, -32042,
+				`{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://a.example","message":"go"}]}`,
+			),
+		)
 		want := `{"resultType":"input_required","inputRequests":{"0":{"method":"elicitation/create","params":{"mode":"url","url":"https://a.example","message":"go"}}}}`
 		if got := r.outcome(x); string(got.Result) != want {
 			t.Errorf("got %s %v", got.Result, got.Err)
@@ -299,11 +330,12 @@ func TestPagesToVisitBecomeAQuestion(t *testing.T) {
 	})
 }
 
-// A call of a client without handshake is told in its own words.
+// A call of a client without handshake is answered in the client's own revision.
 func TestResultForAModernClient(t *testing.T) {
 	run(t, declares(elicits), func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
-		x := r.standalone("one", "tools/call", `{"name":"a","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","k":1}}`)
+		x := r.standalone("one", "tools/call",
+			`{"name":"a","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","k":1}}`)
 		m := p.Expect("tools/call")
 		if string(m.Params) != `{"name":"a","_meta":{"k":1}}` {
 			t.Errorf("the server is sent %s", m.Params)
@@ -321,7 +353,7 @@ func TestResultForAModernClient(t *testing.T) {
 	})
 }
 
-// standalone hands in a call of a client whose requests stand alone.
+// standalone hands in a stateless call, of a modern client.
 func (r *rig) standalone(session, method, params string) *request.Exchange {
 	r.T.Helper()
 	x := r.exchange(session, method, params)
@@ -330,7 +362,8 @@ func (r *rig) standalone(session, method, params string) *request.Exchange {
 	return x
 }
 
-// The operator may pin a server to an era, or to revisions of one: what is forbidden is neither tried nor accepted.
+// The operator may pin a server to an era, or to revisions of one. A revision that is forbidden is
+// neither tried nor accepted.
 func TestEraOfAServerMayBePinned(t *testing.T) {
 	legacy := func(o *client.Options) { modern(elicits)(o); o.Policy.Ceiling = protocol.V20250618 }
 	run(t, legacy, func(r *rig) {
@@ -339,7 +372,10 @@ func TestEraOfAServerMayBePinned(t *testing.T) {
 		if v, _ := splice.GetString(m.Params, "protocolVersion"); v != "2025-06-18" {
 			t.Errorf("asked for %s", v)
 		}
-		p.Reply(m, `{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"peer","version":"1"}}`)
+		p.Reply(
+			m,
+			`{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"peer","version":"1"}}`,
+		)
 		p.ExpectClosed()
 	})
 	run(t, legacy, func(r *rig) { // a refusal is no reason to ask for the other era

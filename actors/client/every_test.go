@@ -12,8 +12,9 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// Each of some thousand calls on one connection has exactly one outcome, its own result, in whatever order the server
-// answers: what is lost once in a thousand times is found here.
+// Each of some thousand calls on one connection has exactly one outcome, its own result, in
+// whatever order the server answers. The number is high enough to find a result that is lost once
+// in a thousand times.
 func TestEveryReplyOfThousandsArrives(t *testing.T) {
 	const batches, batch = 30, 100
 	run(t, nil, func(r *rig) {
@@ -52,8 +53,8 @@ func TestEveryReplyOfThousandsArrives(t *testing.T) {
 	})
 }
 
-// A session that ends while the connection has a wish of it leaves nothing behind: the call is answered, although
-// nobody waits for the answer.
+// A session that ends while the connection holds its subscription intent leaves nothing behind: the
+// call is answered, although nobody waits for the answer.
 func TestTheWishOfASessionThatEndsIsAnswered(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.server()
@@ -73,7 +74,7 @@ func TestTheWishOfASessionThatEndsIsAnswered(t *testing.T) {
 	})
 }
 
-// holdsNothing checks that the connection owes no reply.
+// holdsNothing checks that the connection has no pending replies.
 func (r *rig) holdsNothing() {
 	r.T.Helper()
 	r.Rest()

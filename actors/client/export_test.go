@@ -1,6 +1,6 @@
 package client
 
-// ReadyCount is how many connections count as ready.
+// ReadyCount returns how many connections count as ready.
 func (k *Known) ReadyCount() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -13,15 +13,16 @@ import (
 )
 
 // Extensions that a client and its server have both declared have methods of which this host knows
-// nothing. Calls of them are calls like others, and so is what a server asks; notifications name
-// nobody, and are here. Servers also send notifications that belong to nothing they declared, as
-// directly nobody minds: these pass between ends of one era.
+// nothing. Their calls are handled like other calls, and so are the server's questions. Their
+// notifications name no client, and are handled here. Servers also send notifications that belong
+// to nothing they declared, which nobody minds on a direct connection: these pass between ends of
+// one era.
 
 // MaxTells bounds the notifications of clients that wait until a server is ready.
 const MaxTells = 64
 
-// extended passes a notification that MCP does not know on to whoever it belongs to, as a log line.
-// One that may be about calls of several principals is dropped and counted.
+// extended passes a notification that MCP does not define on to its owner, as a log line. A
+// notification that may be about calls of several principals is dropped and counted.
 func (c *Connection) extended(in transport.Inbound) {
 	m := in.Message
 	if m.Params.Kind() == '[' {
@@ -36,7 +37,7 @@ func (c *Connection) extended(in transport.Inbound) {
 	if l == nil {
 		l = c.listens[in.Related]
 	}
-	if l != nil && strings.HasPrefix(l.uri, subscription.Mark) { // who listens hears it
+	if l != nil && strings.HasPrefix(l.uri, subscription.Mark) { // listeners receive it
 		c.dispatch(m, audience{sharing: true, filter: l.uri})
 		return
 	}
@@ -50,8 +51,8 @@ func (c *Connection) extended(in transport.Inbound) {
 	}
 }
 
-// undeclared passes on a notification that is of no extension which both ends declared. Its client
-// sees one server as it is, in the same era.
+// undeclared passes on a notification of no extension that both ends declared. It goes to clients
+// that see the server as it is and speak a revision of the same era.
 func (c *Connection) undeclared(in transport.Inbound) {
 	m, era := in.Message, c.facts.Version.Era()
 	switch to := c.owner(in.Related); {
@@ -92,8 +93,9 @@ func (c *Connection) several() bool {
 	return users.several
 }
 
-// tell passes a client's notification on, when the server can know it. One of an extension waits until
-// the server is ready; what else a client says is said anew to a server that starts.
+// tell passes a client's notification on, if the server can understand it. A notification of an
+// extension waits until the server is ready. Other announcements of a client are made anew to a
+// server that starts.
 func (c *Connection) tell(m *Tell) {
 	switch {
 	case c.state == Ready:
@@ -129,7 +131,7 @@ func (c *Connection) writeTell(m *Tell) {
 	}
 }
 
-// writeTells writes those that have waited for the server.
+// writeTells writes the notifications that have waited for the server.
 func (c *Connection) writeTells() {
 	all := c.untold
 	c.untold = nil
@@ -138,7 +140,7 @@ func (c *Connection) writeTells() {
 	}
 }
 
-// dropTells lets go of those that no server will get.
+// dropTells releases the notifications that no server will get.
 func (c *carry) dropTells() {
 	for _, m := range c.untold {
 		m.Kept.Release()

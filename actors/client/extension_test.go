@@ -12,12 +12,15 @@ import (
 	"mcpd/telemetry"
 )
 
-// Notifications of an extension wait until the server is ready, bounded and counted.
+// Notifications of an extension that wait until the server is ready are bounded and counted.
 func TestNotificationsThatWaitAreBounded(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		account := quota.NewLedger(nil).Of("acme")
 		tell := func() {
-			r.send(&client.Tell{Method: "notifications/things", Params: jsontext.Value(`{}`), From: protocol.V20251125, Kept: account.Hold(quota.Requests, 2)})
+			r.send(&client.Tell{
+				Method: "notifications/things", Params: jsontext.Value(`{}`), From: protocol.V20251125,
+				Kept: account.Hold(quota.Requests, 2),
+			})
 		}
 		r.attach("one")
 		for range client.MaxTells + 3 {

@@ -11,16 +11,18 @@ import (
 	"mcpd/telemetry"
 )
 
-// Instructions and capabilities of a server stay whole. Only the list of all servers cuts instructions and
-// capabilities, and only results to which the host adds serverInfo have less of that. The operator is
-// told what is cut.
+// The instructions and capabilities of a server are kept whole. They are cut only in the list of
+// all servers, and serverInfo is shortened only in results to which the host adds it. The operator
+// is told of the cuts.
 func TestServerThatSaysTooMuchOfItself(t *testing.T) {
 	huge := strings.Repeat("x", 1<<20)
 	run(t, nil, func(r *rig) {
 		p := r.server()
-		p.Reply(p.Expect("initialize"), `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true,"x":"`+huge+
-			`"},"resources":{"subscribe":true},"experimental":{"x":{"y":"`+huge+`"}}},"serverInfo":{"name":"peer","version":"1","title":"`+huge+
-			`"},"instructions":"`+huge+`"}`)
+		p.Reply(p.Expect("initialize"),
+			`{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true,"x":"`+huge+
+				`"},"resources":{"subscribe":true},"experimental":{"x":{"y":"`+huge+
+				`"}}},"serverInfo":{"name":"peer","version":"1","title":"`+huge+
+				`"},"instructions":"`+huge+`"}`)
 		p.Expect("notifications/initialized")
 		p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
 		p.Reply(p.Expect("resources/list"), `{"resources":[]}`)
@@ -54,7 +56,7 @@ func TestServerThatSaysTooMuchOfItself(t *testing.T) {
 	})
 }
 
-// A description within its bounds is not changed.
+// Facts within their bounds are not changed.
 func TestFactsWithinTheirBounds(t *testing.T) {
 	f := client.Facts{Instructions: strings.Repeat("x", catalog.MaxInstructions)}
 	if got, cuts := f.Bound(); !got.Same(f) || len(cuts) > 0 {

@@ -11,12 +11,14 @@ import (
 	"mcpd/transport/stdio"
 )
 
-// A program that exits at each start has one line of a start and one of a failure for all of them.
-// Each has its event, and the ending counts them.
+// The log has one line of a start and one of a failure for a program that exits at each start. Each
+// start still has its event, and the ending counts the starts.
 func TestFailedStartsAreToldOnce(t *testing.T) {
 	run(t, func(o *client.Options) { o.StartTimeout = time.Hour }, func(r *rig) {
 		fails := func(cause string) {
-			r.dials <- dial{err: &transport.ExitError{Cause: cause, Code: 1, Stderr: []byte("API_KEY is required\n")}}
+			r.dials <- dial{
+				err: &transport.ExitError{Cause: cause, Code: 1, Stderr: []byte("API_KEY is required\n")},
+			}
 			r.Rest()
 		}
 		told := func(starts, failures int) {
@@ -39,7 +41,8 @@ func TestFailedStartsAreToldOnce(t *testing.T) {
 			fails(stdio.CauseHandshake)
 		}
 		told(1, 1)
-		if all := stage.Of[telemetry.UpstreamStartFailed](&r.Events); len(all) != 3 || all[2].Starts != 3 || all[2].Incident != all[0].Incident {
+		if all := stage.Of[telemetry.UpstreamStartFailed](&r.Events); len(all) != 3 ||
+			all[2].Starts != 3 || all[2].Incident != all[0].Incident {
 			t.Errorf("the events are %+v", all)
 		}
 		for _, rep := range r.reports() {
@@ -50,7 +53,7 @@ func TestFailedStartsAreToldOnce(t *testing.T) {
 				t.Errorf("a report says %+v", end)
 			}
 		}
-		fails(stdio.CauseSignal) // another cause is news
+		fails(stdio.CauseSignal) // another cause is reported
 		told(1, 2)
 		time.Sleep(client.FailureEvery)
 		fails(stdio.CauseSignal)

@@ -17,7 +17,7 @@ import (
 
 const noRoots = `{"roots":[]}`
 
-// curious is a server that asks for roots as soon as it has shaken hands, before it lists anything.
+// curious returns a server that asks for roots right after its handshake, before it lists anything.
 func (r *rig) curious() *mcptest.Peer {
 	r.T.Helper()
 	p := r.server()
@@ -28,7 +28,7 @@ func (r *rig) curious() *mcptest.Peer {
 	return p
 }
 
-// takes has the server take a call, and checks how long that took.
+// takes makes the server take a call, and checks how long that took.
 func (r *rig) takes(p *mcptest.Peer, began time.Time, want time.Duration) {
 	r.T.Helper()
 	p.Reply(p.Expect("tools/call"), `{"content":[]}`)
@@ -38,11 +38,12 @@ func (r *rig) takes(p *mcptest.Peer, began time.Time, want time.Duration) {
 	r.Rest()
 }
 
-// A server has the answer to what it asked before its first call when it takes that, be it the call
-// for which it was started. It is the same with each next server, also when that is started by
-// itself.
+// When a server takes its first call, it has the answer to what it asked before, even if the server
+// was started for that call. The same is true for each next server, also one that is started
+// without a call.
 func TestCallWaitsForWhatItsServerAskedBefore(t *testing.T) {
-	for name, waiting := range map[string]bool{"that has it started": true, "that comes later": false} {
+	for name, waiting := range map[string]bool{"that has it started": true,
+		"that comes later": false} {
 		t.Run(name, func(t *testing.T) {
 			run(t, declares(changes), func(r *rig) {
 				r.attach("one")
@@ -74,7 +75,7 @@ func TestCallWaitsForWhatItsServerAskedBefore(t *testing.T) {
 	}
 }
 
-// Calls wait no longer than the question is open, and FirstAnswersWait at most. Nobody waits where
+// Calls wait no longer than the question is open, and FirstAnswersWait at most. No call waits where
 // nothing was asked.
 func TestCallWaitsNoLongerThanItsServerDoes(t *testing.T) {
 	refused := &client.Answer{Question: question, Err: &jsonrpc.Error{Code: -32601, Message: "no"}}
@@ -113,8 +114,8 @@ func TestCallWaitsNoLongerThanItsServerDoes(t *testing.T) {
 	})
 }
 
-// The wait ends with its server, and with the call that is cancelled. No other call is lost by
-// that, nor the answer.
+// The wait ends with its server, and with the call that is cancelled. Neither another call nor the
+// answer is lost by that.
 func TestWaitForTheFirstAnswersEnds(t *testing.T) {
 	run(t, declares(changes), func(r *rig) {
 		r.attach("one")
@@ -143,9 +144,9 @@ func TestWaitForTheFirstAnswersEnds(t *testing.T) {
 	})
 }
 
-// A server that was started before anybody used it has the answer before the first call: to what it
-// asked a moment before the first session came, and to what it asks when it hears that one is
-// there.
+// A server that was started before anybody used it has two answers before the first call. One is to
+// its question from a moment before the first session came, the other to its question after it was
+// told that a session is there.
 func TestCallWaitsForWhatWasAskedBeforeItsSession(t *testing.T) {
 	answer := func(r *rig, p *mcptest.Peer) {
 		r.send(&client.Answer{Question: question, Result: jsontext.Value(noRoots)})
@@ -186,8 +187,8 @@ func TestCallWaitsForWhatWasAskedBeforeItsSession(t *testing.T) {
 	}
 }
 
-// Another instance of a server, which lists nothing, has the answer before its first call too. One
-// that was started anew without a call has it before its next.
+// Another instance of a server lists nothing, and has the answer before its first call too. An
+// instance that was started anew without a call has it before its next call.
 func TestCallOfAnInstanceWaitsForWhatWasAskedBefore(t *testing.T) {
 	both := func(o *client.Options) {
 		declares(`{"elicitation":{},"roots":{"listChanged":true}}`)(o)
@@ -206,10 +207,13 @@ func TestCallOfAnInstanceWaitsForWhatWasAskedBefore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.wanted()[0].Reply(client.Instance{Ref: ref, Key: tenant.Key{Share: tenant.ByTenant, Instance: 1}})
+		r.wanted()[0].Reply(client.Instance{
+			Ref: ref, Key: tenant.Key{Share: tenant.ByTenant, Instance: 1},
+		})
 		answer := func(q *mcptest.Peer) {
 			q.ExpectNothing(time.Second)
-			if err := ref.Send(&client.Answer{Question: question, Result: jsontext.Value(noRoots)}); err != nil {
+			if err := ref.Send(&client.Answer{Question: question,
+				Result: jsontext.Value(noRoots)}); err != nil {
 				t.Fatal(err)
 			}
 			q.ExpectAnswer(question)
@@ -242,7 +246,8 @@ func TestCallOfAnInstanceWaitsForWhatWasAskedBefore(t *testing.T) {
 	})
 }
 
-// A client of 2026-07-28 is asked by the answer to its call, which goes on with the next.
+// A client of 2026-07-28 is asked in the answer to its call, which goes on with the client's next
+// request.
 func TestFirstQuestionToAClientWhoseCallsStandAlone(t *testing.T) {
 	run(t, declares(changes), func(r *rig) {
 		r.attach("one")
@@ -261,7 +266,7 @@ func TestFirstQuestionToAClientWhoseCallsStandAlone(t *testing.T) {
 }
 
 // When several sessions of one principal wait for a server, the first is asked for its roots.
-// Those of several principals are not asked.
+// Sessions of several principals are not asked.
 func TestFirstOfSeveralSessionsIsAskedForRoots(t *testing.T) {
 	for second, want := range map[string]int{"alice": 1, "bob": 0} {
 		run(t, declares(changes), func(r *rig) {
@@ -290,8 +295,8 @@ func TestFirstOfSeveralSessionsIsAskedForRoots(t *testing.T) {
 	}
 }
 
-// A server that was started anew while several sessions used it, none of which called, is told that
-// there are roots when one calls.
+// A server was started anew while several sessions used it, none of which called. It is told that
+// there are roots when one of them calls.
 func TestCallerIsAskedForRootsThatWereRefused(t *testing.T) {
 	run(t, declares(changes), func(r *rig) {
 		r.attach("one")

@@ -9,8 +9,9 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// flights are the calls at the server, by our id. The connection puts them there; who reads what the
-// server sends takes those out whose answers need nothing of the connection: see shortcut.
+// flights are the in-flight requests at the server, by our id. The connection puts them there. The
+// reader of the server's messages takes out those whose answers need nothing of the connection: see
+// shortcut.
 type flights struct {
 	mu sync.Mutex // guards by, and id and long of each flight in it
 	by map[jsonrpc.ID]*flight
@@ -18,14 +19,14 @@ type flights struct {
 
 func newFlights() *flights { return &flights{by: map[jsonrpc.ID]*flight{}} }
 
-// get is the call with that id, nil for none.
+// get returns the call with that id, nil for none.
 func (f *flights) get(id jsonrpc.ID) *flight {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.by[id]
 }
 
-// of is the call of an exchange, nil for none.
+// of returns the call of an exchange, nil for none.
 func (f *flights) of(exchange uint64) *flight {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -44,8 +45,8 @@ func (f *flights) put(id jsonrpc.ID, call *flight) {
 	call.id = id
 }
 
-// lengthen has the answer to a call go by way of the connection, and reports false when the call is
-// not at the server any more.
+// lengthen makes the answer to a call pass through the connection. It reports false if the call is
+// no longer at the server.
 func (f *flights) lengthen(call *flight) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -53,7 +54,8 @@ func (f *flights) lengthen(call *flight) bool {
 	return f.by[call.id] == call
 }
 
-// takePlain takes a call out, unless its answer is to go by way of the connection.
+// takePlain takes a call out, unless its answer has to pass through the connection. It reports
+// whether it did.
 func (f *flights) takePlain(call *flight) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -79,7 +81,7 @@ func (f *flights) len() int {
 	return len(f.by)
 }
 
-// all are the calls as they are now, in the order of their ids.
+// all returns the calls as they are now, in the order of their ids.
 func (f *flights) all() iter.Seq2[jsonrpc.ID, *flight] {
 	f.mu.Lock()
 	now := maps.Clone(f.by)

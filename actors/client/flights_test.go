@@ -7,7 +7,8 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// A call is either the connection's or of who reads its answer: whoever comes first has it.
+// Either the connection or the reader of the server's messages takes out a call, whichever comes
+// first.
 func TestFlightIsOneOnes(t *testing.T) {
 	x := &request.Exchange{ID: 7}
 	for name, tt := range map[string]struct {

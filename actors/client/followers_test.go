@@ -12,8 +12,9 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// Calls of clients that are not to wait run on another instance while a user is asked. What they change
-// there is announced to whoever has subscribed to it, before or after the instance was started.
+// Calls that are not to wait run on another instance while a user is asked. The sessions that have
+// subscribed to what these calls change are told, whether they subscribed before or after the
+// instance was started.
 func TestInstancesAreSubscribedToo(t *testing.T) {
 	run(t, shared, func(r *rig) {
 		p := r.program(r.dials)
@@ -48,7 +49,8 @@ func TestInstancesAreSubscribedToo(t *testing.T) {
 	})
 }
 
-// An instance that hung is replaced by one that knows nothing. It is told of all resources again.
+// An instance that hung is replaced by one that knows nothing, which is told of all resources
+// again.
 func TestInstanceThatHungIsSubscribedAgain(t *testing.T) {
 	run(t, shared, func(r *rig) {
 		p := r.program(r.dials)
@@ -71,8 +73,8 @@ func TestInstanceThatHungIsSubscribedAgain(t *testing.T) {
 	})
 }
 
-// An unasked message of an instance may be about a resource of somebody else than whose calls it was given.
-// Where several principals share the server, nobody is told.
+// An unsolicited message of an instance may be about a resource of another session than those whose
+// calls it was given. If several principals share the server, no session is told.
 func TestInstanceMaySpeakOfASubscription(t *testing.T) {
 	for name, follows := range map[string]bool{"subscribed": true, "not subscribed": false} {
 		t.Run(name, func(t *testing.T) {
@@ -107,8 +109,8 @@ func TestInstanceMaySpeakOfASubscription(t *testing.T) {
 	}
 }
 
-// A server that does not answer for a subscription holds up the calls of an instance for no longer
-// than those of a server that starts, whether it was subscribed before the instance or after.
+// A server that does not answer a subscription holds up the calls of an instance no longer than
+// those of a server that starts, whether the subscription was made before the instance or after.
 func TestCallsOfAnInstanceWaitForItsSubscriptionsBriefly(t *testing.T) {
 	run(t, shared, func(r *rig) {
 		p := r.program(r.dials)

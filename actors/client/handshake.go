@@ -21,10 +21,10 @@ type Facts = era.Facts
 // MaxStamp bounds the serverInfo that the host adds to every result, in bytes.
 const MaxStamp = era.MaxStamp
 
-// dialled starts the handshake: from here on there is somebody to talk to.
+// dialled starts the handshake on a new transport.
 func (c *Connection) dialled(up transport.Upstream) error {
 	c.up = up
-	if c.info().PID != 0 { // another process, which was given nothing yet
+	if c.info().PID != 0 { // a new process, which was given no call yet
 		c.served = served{}
 	}
 	c.tells(c.together())
@@ -41,7 +41,7 @@ func (c *Connection) dialled(up transport.Upstream) error {
 	}))
 }
 
-// greet does what the handshake says.
+// greet performs the next step of the handshake.
 func (c *Connection) greet(e era.Effect) error {
 	c.facts = Facts{}
 	switch e.Do {
@@ -65,14 +65,14 @@ func (c *Connection) greet(e era.Effect) error {
 	return e.Err
 }
 
-// greeted takes the server's answer.
+// greeted handles the server's answer to a step of the handshake.
 func (c *Connection) greeted(result jsontext.Value, err error) error {
 	return c.greet(c.handshake.Answered(c.p.Now(), era.Answer{
 		Result: result, Err: err, Own: c.own(), Stateless: c.info().Stateless,
 	}))
 }
 
-// own are the revisions that the clients speak on whose behalf the server is asked.
+// own returns the revisions of the clients on whose behalf the server is asked.
 func (c *Connection) own() (all []protocol.Version) {
 	if left := c.o.Restore; left != nil {
 		all = append(all, left.Version)
@@ -86,12 +86,12 @@ func (c *Connection) own() (all []protocol.Version) {
 	return all
 }
 
-// greeting reports whether the server has not agreed to anything yet.
+// greeting reports whether the server has not agreed to a revision yet.
 func (c *Connection) greeting() bool {
 	return c.state == Starting && (c.handshake.Probing() || c.facts.Version == 0)
 }
 
-// agreed takes note of what the server speaks and can do.
+// agreed records what the server speaks and can do.
 func (c *Connection) agreed(f Facts) {
 	c.facts, c.unheard = f, false
 	c.past.Spoken = f.Version
@@ -107,8 +107,8 @@ func (c *Connection) agreed(f Facts) {
 	c.tellLines()
 }
 
-// bounds is what is kept of the facts. An operator is told once of the same bounds that they
-// exceed.
+// bounds cuts the facts to their limits. An operator is told of an excess that the server did not
+// have at its last start.
 func (c *Connection) bounds(f Facts) Facts {
 	f, cuts := f.Bound()
 	for _, cut := range cuts {
@@ -129,14 +129,14 @@ func (c *Connection) startExpired() error {
 	if c.remote() {
 		return c.away(err, true)
 	}
-	if up, ok := transport.As[unready](c.up); ok { // the next of it would take as long
+	if up, ok := transport.As[unready](c.up); ok { // the next start would take as long
 		c.gaveUp = true
 		return otp.ShutdownWith(c.blame(up.Unready(c.o.StartTimeout)))
 	}
 	return err
 }
 
-// unready is a transport that can say what its server has done in the place of a handshake.
+// unready is a transport that can say what its server has done in place of a handshake.
 type unready interface {
 	Unready(within time.Duration) error
 }

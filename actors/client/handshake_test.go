@@ -20,8 +20,9 @@ import (
 	"mcpd/transport"
 )
 
-// S4-39, S4-51, S2-10, S4-104: dial, initialize, initialized, lists, ready, in this order, and everybody who should hears of it. What a
-// server does not declare is not asked for (S1-12).
+// S4-39, S4-51, S2-10, S4-104: dial, initialize, initialized, lists and ready follow in this order,
+// and everybody who should is told of them. A list that a server does not declare is not asked for
+// (S1-12).
 func TestHandshakeLearnsTheServer(t *testing.T) {
 	run(t, declares(`{"sampling":{}}`), func(r *rig) {
 		p := r.server()
@@ -41,7 +42,8 @@ func TestHandshakeLearnsTheServer(t *testing.T) {
 		p.Reply(next, `{"tools":[{"name":"b"}]}`)
 		r.Rest()
 		got := r.report()
-		if got.State != client.Ready || got.Facts.Version != protocol.V20251125 || got.Facts.Server.Name != "peer" || !got.Facts.Capabilities.Has("logging") {
+		if got.State != client.Ready || got.Facts.Version != protocol.V20251125 ||
+			got.Facts.Server.Name != "peer" || !got.Facts.Capabilities.Has("logging") {
 			t.Errorf("report: %+v", got)
 		}
 		if tools := got.Lists[catalog.Tools]; len(tools) != 2 || string(tools[1]) != `{"name":"b"}` {
@@ -50,31 +52,34 @@ func TestHandshakeLearnsTheServer(t *testing.T) {
 		if want := []client.State{client.Starting, client.Ready}; !slices.Equal(r.states(), want) {
 			t.Errorf("states %v, want %v", r.states(), want)
 		}
-		if ready := stage.Of[telemetry.UpstreamReady](&r.Events); len(ready) != 1 || ready[0].Revision != "2025-11-25" || ready[0].Incarnation != 1 {
+		if ready := stage.Of[telemetry.UpstreamReady](&r.Events); len(ready) != 1 ||
+			ready[0].Revision != "2025-11-25" || ready[0].Incarnation != 1 {
 			t.Errorf("events: %+v", ready)
 		}
 		p.ExpectNothing(time.Minute)
 	})
 }
 
-// F37: a server whose pages never end is listed as far as the bound goes.
+// F37: a server whose pages never end is listed up to the bound.
 func TestListIsBounded(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.server()
 		p.Handshake(`{"tools":{}}`)
 		for n := range client.MaxPages {
-			p.Reply(p.Expect("tools/list"), fmt.Sprintf(`{"tools":[{"name":"t%d"}],"nextCursor":"again"}`, n))
+			p.Reply(p.Expect("tools/list"),
+				fmt.Sprintf(`{"tools":[{"name":"t%d"}],"nextCursor":"again"}`, n))
 		}
 		p.ExpectNothing(time.Second)
-		if got := len(r.report().Lists[catalog.Tools]); got != client.MaxPages || r.report().State != client.Ready {
+		if got := len(r.report().Lists[catalog.Tools]); got != client.MaxPages ||
+			r.report().State != client.Ready {
 			t.Errorf("%d tools in state %s", got, r.report().State)
 		}
 		r.cuts(catalog.Cut{Reason: catalog.ManyPages})
 	})
 }
 
-// A page that comes again with the same cursor ends the list, which says so, and so does a cursor
-// that is empty, as most SDKs' clients read it.
+// A list ends, and is marked as cut, when a page comes again with the same cursor. An empty cursor
+// ends it too, as the clients of most SDKs read it.
 func TestListEndsWhereItBeginsAnew(t *testing.T) {
 	const a, b = `{"tools":[{"name":"a"}],"nextCursor":`, `{"tools":[{"name":"b"}],"nextCursor":`
 	for name, tt := range map[string]struct {
@@ -82,10 +87,14 @@ func TestListEndsWhereItBeginsAnew(t *testing.T) {
 		want  int
 		cuts  []catalog.Cut
 	}{
-		"an empty cursor":              {[]string{a + `""}`}, 1, nil},
-		"an empty cursor later":        {[]string{a + `"x"}`, b + `""}`}, 2, nil},
-		"the same again":               {[]string{a + `"x"}`, a + `"x"}`}, 1, []catalog.Cut{{Reason: catalog.Loop}}},
-		"the same after another":       {[]string{a + `"x"}`, b + `"y"}`, a + `"x"}`}, 2, []catalog.Cut{{Reason: catalog.Loop}}},
+		"an empty cursor":       {[]string{a + `""}`}, 1, nil},
+		"an empty cursor later": {[]string{a + `"x"}`, b + `""}`}, 2, nil},
+		"the same again": {[]string{a + `"x"}`, a + `"x"}`}, 1, []catalog.Cut{
+			{Reason: catalog.Loop},
+		}},
+		"the same after another": {[]string{a + `"x"}`, b + `"y"}`, a + `"x"}`}, 2, []catalog.Cut{
+			{Reason: catalog.Loop},
+		}},
 		"the same cursor, other items": {[]string{a + `"x"}`, b + `"x"}`, `{"tools":[]}`}, 2, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -109,7 +118,7 @@ func TestListEndsWhereItBeginsAnew(t *testing.T) {
 	}
 }
 
-// A list of 5,000 items in pages of 20 is read whole, and nothing of it is left out.
+// A list of 5,000 items in pages of 20 is read completely, and nothing of it is left out.
 func TestLongListIsReadToItsEnd(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.server()
@@ -133,7 +142,7 @@ func TestLongListIsReadToItsEnd(t *testing.T) {
 	})
 }
 
-// Nobody asks for more of a list than will be shown, nor holds more of it than a message may have.
+// No more of a list is asked for than will be shown, and no more is kept than a message may have.
 func TestListIsNotReadToItsEnd(t *testing.T) {
 	many := `{"name":"t"}` + strings.Repeat(`,{"name":"t"}`, catalog.MaxItems/2)
 	item := `{"name":"t","x":"` + strings.Repeat("x", catalog.MaxItem/2) + `"}`
@@ -155,7 +164,8 @@ func TestListIsNotReadToItsEnd(t *testing.T) {
 				}
 				p.ExpectNothing(time.Second)
 				got := r.report()
-				if n := len(got.Lists[catalog.Tools]); got.State != client.Ready || n < client.MaxList/len(item) || n > catalog.MaxItems {
+				if n := len(got.Lists[catalog.Tools]); got.State != client.Ready ||
+					n < client.MaxList/len(item) || n > catalog.MaxItems {
 					t.Errorf("%d tools in state %s", n, got.State)
 				}
 				r.cuts(tt.cut)
@@ -164,7 +174,7 @@ func TestListIsNotReadToItsEnd(t *testing.T) {
 	}
 }
 
-// cuts checks of which cut lists an operator was told.
+// cuts checks which cut lists an operator was told of.
 func (r *rig) cuts(want ...catalog.Cut) {
 	r.T.Helper()
 	var got []catalog.Cut
@@ -172,18 +182,22 @@ func (r *rig) cuts(want ...catalog.Cut) {
 		if e.Tenant != "acme" || e.Server != "files" || e.List != "tools" {
 			r.T.Errorf("told %+v", e)
 		}
-		got = append(got, catalog.Cut{Reason: catalog.Reason(e.Reason), Count: int(e.Count), First: e.First})
+		got = append(got, catalog.Cut{
+			Reason: catalog.Reason(e.Reason), Count: int(e.Count), First: e.First,
+		})
 	}
 	if !slices.Equal(got, want) {
 		r.T.Errorf("told of %+v, want %+v", got, want)
 	}
 }
 
-// A tool that says too much is cut or left out, for those who see many servers as one. Those who see
-// this one as it is get it as it is. The operator is told once, and again when it is another.
+// A tool that says too much is cut or left out for clients that see many servers as one. Clients
+// that see this server as it is get the tool as it is. The operator is told once, and again when
+// the tool changes.
 func TestToolsThatSayTooMuch(t *testing.T) {
 	tools := func(n int) string {
-		long := fmt.Sprintf(`{"description":%q,"name":"long"}`, strings.Repeat("é", catalog.MaxDescription/2+1))
+		long := fmt.Sprintf(`{"description":%q,"name":"long"}`,
+			strings.Repeat("é", catalog.MaxDescription/2+1))
 		huge := `{"name":"huge","inputSchema":{"x":"` + strings.Repeat("x", catalog.MaxSchema) + `"}}`
 		return `{"tools":[{"name":"ok" }` + strings.Repeat(","+long, n) + `,` + huge + `]}`
 	}
@@ -192,9 +206,12 @@ func TestToolsThatSayTooMuch(t *testing.T) {
 		p.Handshake(`{"tools":{}}`)
 		p.Reply(p.Expect("tools/list"), tools(1))
 		r.Rest()
-		long, huge := catalog.Cut{Reason: catalog.LongDescription, Count: 1, First: "long"}, catalog.Cut{Reason: catalog.LargeSchema, Count: 1, First: "huge"}
+		long, huge := catalog.Cut{Reason: catalog.LongDescription, Count: 1, First: "long"}, catalog.Cut{
+			Reason: catalog.LargeSchema, Count: 1, First: "huge",
+		}
 		list := r.report().Lists[catalog.Tools]
-		if len(list) != 2 || string(list[0]) != `{"name":"ok" }` || !strings.HasSuffix(string(list[1]), `é…","name":"long"}`) {
+		if len(list) != 2 || string(list[0]) != `{"name":"ok" }` ||
+			!strings.HasSuffix(string(list[1]), `é…","name":"long"}`) {
 			t.Errorf("listed %.100s", list)
 		}
 		r.cuts(long, huge)
@@ -212,7 +229,7 @@ func TestToolsThatSayTooMuch(t *testing.T) {
 	})
 }
 
-// A list that the server refuses, or never sends, leaves it usable without (S2-3, S4-5).
+// A server that refuses a list, or never sends it, can be used without it (S2-3, S4-5).
 func TestServerWithoutItsListIsReady(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.server()
@@ -229,25 +246,29 @@ func TestServerWithoutItsListIsReady(t *testing.T) {
 		if got := r.report().State; got != client.Ready {
 			t.Errorf("state %s, want ready when the lists had their time", got)
 		}
-		p.Reply(p.Expect("tools/list"), `{"tools":[]}`) // it is asked for once more
+		p.Reply(p.Expect("tools/list"), `{"tools":[]}`) // the list is asked for once more
 		p.ExpectNothing(49*time.Second - time.Millisecond)
 		time.Sleep(time.Millisecond)
 		p.Expect("notifications/cancelled")
 		r.Rest()
 		short := r.report().Short
-		if got := short[catalog.Prompts]; got.State != client.Failed || !strings.Contains(got.Words, "prompts/list: ") {
+		if got := short[catalog.Prompts]; got.State != client.Failed ||
+			!strings.Contains(got.Words, "prompts/list: ") {
 			t.Errorf("then %+v", got)
 		}
 	})
 }
 
-// A result that is no list is told as the failure that it is, and not as an empty list.
+// A result that is no list is reported as a failure, and not as an empty list.
 func TestResultThatIsNoList(t *testing.T) {
 	for result, want := range map[string]string{
-		`{}`: `tools/list: the result has no array "tools"`, `[]`: `tools/list: the result has no array "tools"`,
-		`{"tools":"a"}`: `tools/list: "tools" of the result is not an array`, `{"tools":{"a":{}}}`: `tools/list: "tools" of the result is not an array`,
-		`{"tools":null}`: `tools/list: "tools" of the result is not an array`, `{"tools":{}}`: `tools/list: "tools" of the result is not an array`,
-		`{"tools":[]}`: "",
+		`{}`:                 `tools/list: the result has no array "tools"`,
+		`[]`:                 `tools/list: the result has no array "tools"`,
+		`{"tools":"a"}`:      `tools/list: "tools" of the result is not an array`,
+		`{"tools":{"a":{}}}`: `tools/list: "tools" of the result is not an array`,
+		`{"tools":null}`:     `tools/list: "tools" of the result is not an array`,
+		`{"tools":{}}`:       `tools/list: "tools" of the result is not an array`,
+		`{"tools":[]}`:       "",
 	} {
 		run(t, nil, func(r *rig) {
 			p := r.server()
@@ -262,8 +283,8 @@ func TestResultThatIsNoList(t *testing.T) {
 	}
 }
 
-// A list that takes 7 s appears: calls are taken meanwhile, what is known is told, and the list is
-// announced when it is there.
+// A list that takes 7 s appears: calls are taken meanwhile, the lists that are known are reported,
+// and the late list is announced when it is there.
 func TestLateListIsAnnounced(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.server()
@@ -273,8 +294,10 @@ func TestLateListIsAnnounced(t *testing.T) {
 		time.Sleep(client.ListGrace)
 		r.Rest()
 		got := r.report()
-		if got.State != client.Ready || len(got.Lists[catalog.Prompts]) != 1 || got.Short[catalog.Tools].State != client.Waiting ||
-			!strings.Contains(got.Lacks, "tools/list: no answer yet") || got.Short[catalog.Prompts].State != client.Complete {
+		if got.State != client.Ready || len(got.Lists[catalog.Prompts]) != 1 ||
+			got.Short[catalog.Tools].State != client.Waiting ||
+			!strings.Contains(got.Lacks, "tools/list: no answer yet") ||
+			got.Short[catalog.Prompts].State != client.Complete {
 			t.Errorf("state %s, lacks %q, prompts %s", got.State, got.Lacks, got.Lists[catalog.Prompts])
 		}
 		x := r.call("one")
@@ -286,7 +309,8 @@ func TestLateListIsAnnounced(t *testing.T) {
 		p.Reply(late, `{"tools":[{"name":"a"}]}`)
 		r.Rest()
 		got = r.report()
-		if len(got.Lists[catalog.Tools]) != 1 || got.Short != ([client.Kinds]client.Shortfall{}) || got.Lacks != "" ||
+		if len(got.Lists[catalog.Tools]) != 1 || got.Short != ([client.Kinds]client.Shortfall{}) ||
+			got.Lacks != "" ||
 			!slices.Equal(got.Changed, []catalog.Kind{catalog.Tools}) {
 			t.Errorf("tools %s, short %+v, changed %v", got.Lists[catalog.Tools], got.Short, got.Changed)
 		}
@@ -294,16 +318,23 @@ func TestLateListIsAnnounced(t *testing.T) {
 	})
 }
 
-// F17, S4-49: the ways in which a start fails. Each is told with its cause, and tried again.
+// F17, S4-49: the ways in which a start fails. Each is reported with its cause, and the start is
+// repeated.
 func TestStartThatFailsIsTriedAgain(t *testing.T) {
-	exit := &transport.ExitError{Cause: "exited before handshake", Code: 3, Stderr: []byte("no licence\n")}
+	exit := &transport.ExitError{
+		Cause: "exited before handshake", Code: 3, Stderr: []byte("no licence\n"),
+	}
 	for name, tt := range map[string]struct {
 		play  func(r *rig)
 		state client.State
 		says  string
 	}{
-		"dial":             {func(r *rig) { r.dials <- dial{err: errors.New("connection refused")} }, client.Backoff, "connection refused"},
-		"dial without end": {func(*rig) { time.Sleep(time.Minute) }, client.Backoff, "not ready within 1m0s"},
+		"dial": {func(r *rig) {
+			r.dials <- dial{err: errors.New("connection refused")}
+		}, client.Backoff, "connection refused"},
+		"dial without end": {func(*rig) {
+			time.Sleep(time.Minute)
+		}, client.Backoff, "not ready within 1m0s"},
 		"exit": {func(r *rig) {
 			p := r.server()
 			p.Expect("initialize")
@@ -329,7 +360,9 @@ func TestStartThatFailsIsTriedAgain(t *testing.T) {
 				}
 				told := false
 				for _, p := range stage.Of[*client.Report](&r.catalog.Log) {
-					told = told || p.State == tt.state && (tt.says == "" || p.Cause != nil && strings.Contains(client.EndingOf(p.Cause).Text+client.EndingOf(p.Cause).Stderr, tt.says))
+					told = told || p.State == tt.state &&
+						(tt.says == "" || p.Cause != nil &&
+							strings.Contains(client.EndingOf(p.Cause).Text+client.EndingOf(p.Cause).Stderr, tt.says))
 				}
 				if !told {
 					t.Errorf("no report of %s that says %q", tt.state, tt.says)
@@ -343,13 +376,15 @@ func TestStartThatFailsIsTriedAgain(t *testing.T) {
 	}
 }
 
-// Calls that come while the server starts wait for it, in order, and those given up meanwhile are not sent.
+// Calls that come while the server starts wait for it, in order. Those given up meanwhile are not
+// sent.
 func TestCallsWaitForTheServer(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		first, second, third := r.call("one"), r.call("one"), r.call("two")
 		r.send(&request.Withdraw{ID: second.ID, Reason: "timeout"})
 		r.Rest()
-		if why := first.WaitsFor(); why == nil || !strings.Contains(string(why.Data), `"cause":"starting"`) {
+		if why := first.WaitsFor(); why == nil ||
+			!strings.Contains(string(why.Data), `"cause":"starting"`) {
 			t.Errorf("a call that times out meanwhile is told %+v", why)
 		}
 		p := r.ready(`{"tools":{}}`)
@@ -368,7 +403,7 @@ func TestCallsWaitForTheServer(t *testing.T) {
 	})
 }
 
-// What waits for a server is bounded.
+// The number of calls that wait for a server is bounded.
 func TestQueueIsBounded(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		for range pending {
@@ -384,7 +419,8 @@ func TestQueueIsBounded(t *testing.T) {
 	})
 }
 
-// The connection's own transport is closed whatever ends it, also when it ends before there is one.
+// The connection's own transport is closed for whatever reason the connection ends, also when it
+// ends before there is a transport.
 func TestTransportIsHandedOverForClosing(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.ready(`{"tools":{}}`)

@@ -9,8 +9,8 @@ import (
 	"mcpd/protocol/rewrite"
 )
 
-// hearing is what has to be known of a server to put its results into the words of clients. It is
-// never changed.
+// hearing is what must be known of a server to translate its results for clients. It is never
+// changed.
 type hearing struct {
 	server  string
 	version protocol.Version
@@ -21,7 +21,7 @@ func (c *Connection) hearing() *hearing {
 	return &hearing{server: c.o.Server, version: c.facts.Version, stamp: c.facts.Stamp()}
 }
 
-// result is a sound result of the server, as the client of a call is told.
+// result translates a sound result of the server for the client of a call.
 func (h *hearing) result(x *request.Exchange, result jsontext.Value) (jsontext.Value, error) {
 	if x.Names != nil {
 		result = x.Names.Result(result)

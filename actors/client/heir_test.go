@@ -7,7 +7,8 @@ import (
 	"mcpd/actors/internal/stage"
 )
 
-// A connection that goes on without its heir gets back from the catalogue what it left there.
+// A connection that goes on without its carried state gets back from the catalogue what it left
+// there.
 func TestConnectionRegainsWhatItLeft(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()

@@ -14,7 +14,7 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// inbound handles one thing the transport read.
+// inbound handles one thing that the transport has read.
 func (c *Connection) inbound(in transport.Inbound) error {
 	if in.Err != nil {
 		return c.failed(in)
@@ -36,10 +36,12 @@ func (c *Connection) inbound(in transport.Inbound) error {
 	return nil
 }
 
-// unowned is why a message of a server is dropped that is nobody's, or may be one of several callers'.
+// unowned is the reason for dropping a message of a server that belongs to nobody, or may belong to
+// one of several callers.
 const unowned = "unowned"
 
-// notified routes one notification: to the call it belongs to when there is one, to whoever subscribed otherwise.
+// notified routes one notification: to the call that it belongs to if there is one, to subscribers
+// otherwise.
 func (c *Connection) notified(in transport.Inbound) {
 	m := in.Message
 	switch m.Method {
@@ -49,7 +51,8 @@ func (c *Connection) notified(in transport.Inbound) {
 		c.withdrawn(m)
 	case "notifications/tasks/status":
 		c.taskStatus(m.Params)
-	case "notifications/tasks": // under ids that no client knows: whoever keeps a task asks after it
+	// Its ids are unknown to clients, and the actor that keeps a task asks for its status.
+	case "notifications/tasks":
 	case "notifications/subscriptions/acknowledged":
 		c.acknowledged(m)
 	case completes:
@@ -73,9 +76,9 @@ func (c *Connection) notified(in transport.Inbound) {
 	}
 }
 
-// awaits reports whether an update is of a resource that the server was asked over this
-// connection to tell of, or of one below it. Some servers tell each of their sessions of every
-// resource: whoever wants to hear of it does so over the connection that is subscribed.
+// awaits reports whether an update is of a resource that the server was asked over this connection
+// to announce, or of a resource below one. Some servers announce every resource to each of their
+// sessions: clients that want to be told are told over the connection that is subscribed.
 func (c *Connection) awaits(m jsonrpc.Message) bool {
 	if m.Method != "notifications/resources/updated" || c.facts.Version.Has(protocol.Listen) {
 		return true
@@ -84,8 +87,8 @@ func (c *Connection) awaits(m jsonrpc.Message) bool {
 	return c.interest.Awaits(uri)
 }
 
-// logged passes on a log line to whoever it belongs to. One that may be about calls of several
-// principals is dropped and counted.
+// logged passes a log line on to its owner. A line that may be about calls of several principals is
+// dropped and counted.
 func (c *Connection) logged(in transport.Inbound) {
 	m := in.Message
 	if c.greeting() {
@@ -108,17 +111,18 @@ func (c *Connection) logged(in transport.Inbound) {
 	}
 }
 
-// dispatch hands a notification to the tenant's dispatcher, when the server had declared that it would
-// send such (S1-16).
+// dispatch hands a notification to the tenant's dispatcher, if the server had declared that it
+// would send such notifications (S1-16).
 func (c *Connection) dispatch(m jsonrpc.Message, to audience) {
 	if err := c.gate().Check(protocol.Server, m.Method, m.Params); err != nil {
 		c.undelivered(m.Method, "undeclared")
 		return
 	}
 	params := m.Params
-	if c.facts.Version.Era() == protocol.Modern { // whoever hears of it has a subscription of its own
+	if c.facts.Version.Era() == protocol.Modern { // listeners have subscriptions of their own
 		var err error
-		if params, err = rewrite.Notification(m.Method, c.facts.Version, protocol.LatestLegacy, params); err != nil {
+		if params, err = rewrite.Notification(m.Method, c.facts.Version, protocol.LatestLegacy,
+			params); err != nil {
 			return
 		}
 	}
@@ -139,7 +143,8 @@ func (c *Connection) notice(m jsonrpc.Message, params jsontext.Value, to audienc
 	}
 }
 
-// number is that of this instance for the dispatcher, from 1, and 0 where there is no other.
+// number returns the number of this instance for the dispatcher, from 1, or 0 if there is no other
+// instance.
 func (c *Connection) number() uint8 {
 	if c.o.Key.Instance == 0 && c.instances.Len() == 0 {
 		return 0
@@ -147,13 +152,13 @@ func (c *Connection) number() uint8 {
 	return c.o.Key.Instance + 1
 }
 
-// gate is what was agreed with this server.
+// gate returns what was agreed with this server: the revision, and the capabilities of both sides.
 func (c *Connection) gate() protocol.Gate {
 	return protocol.Gate{Version: c.facts.Version, Client: c.told, Server: c.facts.Capabilities}
 }
 
-// wantsLog filters by the level that was asked for. A session that asked for none gets what the server sends, a request that stands alone
-// gets nothing then.
+// wantsLog filters log lines by the level that was asked for. A session that asked for none gets
+// what the server sends; a stateless request that asked for none gets nothing.
 func (c *Connection) wantsLog(x *request.Exchange, params jsontext.Value) bool {
 	if f, ok := x.Sink.(interface{ Filters() bool }); ok && f.Filters() {
 		return true
@@ -166,7 +171,7 @@ func (c *Connection) wantsLog(x *request.Exchange, params jsontext.Value) bool {
 	return protocol.AtLeast(level, want)
 }
 
-// control handles news of the transport itself.
+// control handles what the transport says of itself.
 func (c *Connection) control(in transport.Inbound) error {
 	switch m := in.Control.(type) {
 	case transport.CloseStream:

@@ -17,8 +17,8 @@ import (
 	"mcpd/telemetry"
 )
 
-// F36: however often a server says that a list has changed, one fetch is under way and at most one more is to come. Clients hear of it
-// when the new list is there.
+// F36: however often a server announces that a list has changed, one fetch is under way and at most
+// one more is to come. Clients are told when the new list is there.
 func TestChangedListIsFetchedAgain(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.ready(`{"tools":{"listChanged":true}}`)
@@ -32,15 +32,18 @@ func TestChangedListIsFetchedAgain(t *testing.T) {
 		p.Reply(p.Expect("tools/list"), `{"tools":[{"name":"new"}]}`)
 		p.ExpectNothing(time.Second)
 		got := r.report()
-		if len(got.Lists[catalog.Tools]) != 1 || string(got.Lists[catalog.Tools][0]) != `{"name":"new"}` || !slices.Equal(got.Changed, []catalog.Kind{catalog.Tools}) {
+		if len(got.Lists[catalog.Tools]) != 1 ||
+			string(got.Lists[catalog.Tools][0]) != `{"name":"new"}` ||
+			!slices.Equal(got.Changed, []catalog.Kind{catalog.Tools}) {
 			t.Errorf("report: %s, changed %v", got.Lists[catalog.Tools], got.Changed)
 		}
-		p.Notify(jsonrpc.ID{}, "notifications/prompts/list_changed", "") // which it does not have
+		p.Notify(jsonrpc.ID{}, "notifications/prompts/list_changed", "") // a list that it does not have
 		p.ExpectNothing(time.Second)
 	})
 }
 
-// What a server says to have changed clients hear of once it is fetched, though it be the same; of resources and their templates once.
+// Clients are told that a list has changed once the announced list is fetched, even if it is the
+// same. Of resources and their templates they are told once.
 func TestAnnouncedListMayBeTheSame(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.server()
@@ -72,7 +75,7 @@ func TestAnnouncedListMayBeTheSame(t *testing.T) {
 	})
 }
 
-// The last list that was good is kept when the next cannot be had.
+// The last good list is kept when the next cannot be fetched.
 func TestListThatCannotBeHadAgainStays(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.ready(`{"tools":{"listChanged":true}}`)
@@ -88,12 +91,14 @@ func TestListThatCannotBeHadAgainStays(t *testing.T) {
 		p.Refuse(p.Expect("tools/list"), -32603, "busy")
 		r.Rest()
 		if got := r.report(); got.State != client.Ready || len(got.Lists[catalog.Tools]) != 2 {
-			t.Errorf("after a restart: %s in state %s, want the two it had", got.Lists[catalog.Tools], got.State)
+			t.Errorf("after a restart: %s in state %s, want the two it had",
+				got.Lists[catalog.Tools], got.State)
 		}
 	})
 }
 
-// A server that says with every list it sends that the list has changed is ready with the first, and is asked less and less often.
+// A server that announces a change with every list that it sends is ready with the first list, and
+// is asked less and less often.
 func TestServerThatAlwaysAnnouncesIsReady(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.server()
@@ -123,8 +128,8 @@ func TestServerThatAlwaysAnnouncesIsReady(t *testing.T) {
 	})
 }
 
-// The change of a list is told within about a second, however often the list has changed before. A
-// large list is fetched less often.
+// Clients are told of a changed list within about a second, however often the list has changed
+// before. A large list is fetched less often.
 func TestChangesOfListsAreToldSoon(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -144,7 +149,8 @@ func TestChangesOfListsAreToldSoon(t *testing.T) {
 					p.Notify(jsonrpc.ID{}, "notifications/tools/list_changed", "")
 					m := p.Expect("tools/list")
 					longest = max(longest, time.Since(start))
-					p.Reply(m, `{"tools":[{"name":"a","_meta":{"x":"`+strings.Repeat("x", tt.bytes)+strconv.Itoa(i)+`"}}]}`)
+					p.Reply(m, `{"tools":[{"name":"a","_meta":{"x":"`+strings.Repeat("x", tt.bytes)+
+						strconv.Itoa(i)+`"}}]}`)
 					r.Rest()
 				}
 				if longest > tt.most || longest < tt.most/2 {
@@ -155,8 +161,9 @@ func TestChangesOfListsAreToldSoon(t *testing.T) {
 	}
 }
 
-// A first list that cannot be had is asked for again, while the server works without it; clients hear of it when it is there. A server that
-// does not know the method is not asked again.
+// A first list that cannot be fetched is asked for again, while the server works without it.
+// Clients are told when the list is there. A server that does not know the method is not asked
+// again.
 func TestFirstListThatCannotBeHadIsFetchedLater(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.server()
@@ -173,14 +180,16 @@ func TestFirstListThatCannotBeHadIsFetchedLater(t *testing.T) {
 		p.Expect("notifications/cancelled")
 		p.Reply(p.Expect("tools/list"), `{"tools":[{"name":"a"}]}`)
 		r.Rest()
-		if got := r.report(); len(got.Lists[catalog.Tools]) != 1 || !slices.Equal(got.Changed, []catalog.Kind{catalog.Tools}) {
+		if got := r.report(); len(got.Lists[catalog.Tools]) != 1 ||
+			!slices.Equal(got.Changed, []catalog.Kind{catalog.Tools}) {
 			t.Errorf("tools %s, changed %v", got.Lists[catalog.Tools], got.Changed)
 		}
 		p.ExpectNothing(time.Hour)
 	})
 }
 
-// F39: what a restarted server lists differently is told as changed; what is the same is not.
+// F39: a list that differs after a restart of the server is announced as changed; one that is the
+// same is not.
 func TestRestartTellsWhatIsDifferent(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		r.ready(`{"tools":{}}`).Close(nil)
@@ -192,14 +201,15 @@ func TestRestartTellsWhatIsDifferent(t *testing.T) {
 		p.Handshake(`{"logging":{},"prompts":{}}`)
 		p.Reply(p.Expect("prompts/list"), `{"prompts":[]}`)
 		r.Rest()
-		if got := r.report(); !slices.Equal(got.Changed, []catalog.Kind{catalog.Tools}) || len(got.Lists[catalog.Tools]) != 0 {
+		if got := r.report(); !slices.Equal(got.Changed, []catalog.Kind{catalog.Tools}) ||
+			len(got.Lists[catalog.Tools]) != 0 {
 			t.Errorf("no list any more: changed %v", got.Changed)
 		}
 	})
 }
 
-// S4-63, S1-14, S1-16: what a server announces goes to the dispatcher, with the resource it is about, unless the server had not declared
-// that it would send such.
+// S4-63, S1-14, S1-16: an announcement of a server goes to the dispatcher, with the resource that
+// it is about, unless the server had not declared that it would send such.
 func TestAnnouncementsGoToTheDispatcher(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.ready(`{"tools":{},"resources":{"subscribe":true}}`)
@@ -212,17 +222,20 @@ func TestAnnouncementsGoToTheDispatcher(t *testing.T) {
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
 		p.Notify(jsonrpc.ID{}, "notifications/resources/updated", `{"uri":"test://x"}`)
 		got := stage.Of[*notification.Dispatch](&r.dispatcher.Log)
-		if len(got) != 1 || got[0].URI != "test://x" || got[0].Server != "files" || got[0].Method != "notifications/resources/updated" {
+		if len(got) != 1 || got[0].URI != "test://x" || got[0].Server != "files" ||
+			got[0].Method != "notifications/resources/updated" {
 			t.Errorf("dispatched %+v", got)
 		}
-		if dropped := stage.Of[telemetry.NotificationDropped](&r.Events); len(dropped) != 1 || dropped[0].Reason != "undeclared" {
+		if dropped := stage.Of[telemetry.NotificationDropped](&r.Events); len(dropped) != 1 ||
+			dropped[0].Reason != "undeclared" {
 			t.Errorf("dropped %+v", dropped)
 		}
 	})
 }
 
-// Some servers tell each of their sessions of every resource that changes. Over a connection that
-// is not subscribed to it the change would be told once more to whoever hears of it over another.
+// Some servers announce every resource that changes to each of their sessions. Over a connection
+// without a subscription to the resource the change would be told a second time to the clients of
+// another.
 func TestUpdatesNeedASubscriptionOfTheirConnection(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.ready(`{"tools":{},"resources":{"subscribe":true}}`)
@@ -252,14 +265,15 @@ func TestUpdatesNeedASubscriptionOfTheirConnection(t *testing.T) {
 		r.forward("one", "resources/unsubscribe", `{"uri":"test://x"}`)
 		p.Reply(p.Expect("resources/unsubscribe"), `{}`)
 		tells()
-		if dropped := stage.Of[telemetry.NotificationDropped](&r.Events); len(dropped) == 0 || dropped[0].Reason != "unsubscribed" {
+		if dropped := stage.Of[telemetry.NotificationDropped](&r.Events); len(dropped) == 0 ||
+			dropped[0].Reason != "unsubscribed" {
 			t.Errorf("dropped %+v", dropped)
 		}
 	})
 }
 
-// F21: however many announcements nobody gets, they are one event at first and one a second, and none is left out, also when the connection
-// ends or crashes meanwhile.
+// F21: announcements that nobody gets make one event at first and one a second, however many they
+// are. None is left out, also when the connection ends or crashes meanwhile.
 func TestDroppedAnnouncementsAreSummed(t *testing.T) {
 	const flood = 500
 	for _, tt := range []struct {
@@ -307,8 +321,9 @@ func TestDroppedAnnouncementsAreSummed(t *testing.T) {
 	}
 }
 
-// S1-11, S2-23: a log line belongs to the call on whose stream it came, or to the only one in flight, and that call's session may want
-// less. With several calls in flight it is everybody's.
+// S1-11, S2-23: a log line belongs to the call on whose stream it came, or to the only call in
+// flight, and that call's session may want fewer lines. With several calls in flight it goes to
+// everybody.
 func TestLogLinesFindTheirCall(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.ready(`{"tools":{},"logging":{}}`)
@@ -320,19 +335,22 @@ func TestLogLinesFindTheirCall(t *testing.T) {
 		p.Notify(jsonrpc.ID{}, "notifications/message", `{"level":"error","data":1}`)
 		p.Notify(jsonrpc.ID{}, "notifications/message", `{"level":"debug","data":2}`)
 		p.Notify(m.ID, "notifications/message", `{"level":"warning","data":3}`)
-		if sent := x.Sink.(*stage.Sink).Sent(); len(sent) != 2 || string(sent[1].Params) != `{"level":"warning","data":3}` {
+		if sent := x.Sink.(*stage.Sink).Sent(); len(sent) != 2 ||
+			string(sent[1].Params) != `{"level":"warning","data":3}` {
 			t.Errorf("its own: %v", sent)
 		}
 		r.call("two")
 		p.Expect("tools/call")
 		p.Notify(jsonrpc.ID{}, "notifications/message", `{"level":"info","data":4}`)
-		if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 1 || got[0].Method != "notifications/message" {
+		if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 1 ||
+			got[0].Method != "notifications/message" {
 			t.Errorf("everybody's: %v", got)
 		}
 	})
 }
 
-// News of a server's tasks is under the server's own ids, which are nobody's: no session hears of it.
+// The status of a server's tasks is under the server's own ids, which nobody else knows: no session
+// is told of it.
 func TestNewsOfTasksIsNotPassedOn(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.ready(`{"tools":{},"tasks":{"list":{}},"logging":{}}`)

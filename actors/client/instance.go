@@ -11,12 +11,12 @@ import (
 )
 
 // Another asks the catalogue for one more instance of a connection's server. A connection makes
-// this call. The answer may come before the instance is ready: it keeps what it is handed until
-// then.
+// this call. The answer may come before the new instance is ready: the instance then queues the
+// calls that it is handed.
 type Another = otp.Call[AnotherRequest, Instance]
 
-// AnotherRequest says which connection wants another instance, and what its clients can be asked.
-// Most bounds the instances there are, the connection among them.
+// AnotherRequest names the connection that wants another instance, and the capabilities that the
+// server is told. Most bounds the number of instances, including that connection.
 type AnotherRequest struct {
 	Server  string
 	Key     tenant.Key
@@ -24,13 +24,13 @@ type AnotherRequest struct {
 	Most    int
 }
 
-// Instance is a connection of the same key but for its number.
+// Instance is a connection with the same key except for the instance number.
 type Instance struct {
 	Ref otp.Ref
 	Key tenant.Key
 }
 
-// Messages that only the first connection sends itself.
+// Messages that the first connection sends to itself.
 type (
 	impatient struct{}
 	regrow    struct{}
@@ -41,28 +41,29 @@ type (
 	rested struct{ ref otp.Ref }
 )
 
-// Messages between the instances of a server. Classes: handed is ordinary; adopt, vacant and
-// offers are owed, one for each instance, one for each call and one for each list that was fetched.
+// Messages between the instances of a server. handed has the ordinary message class. The others are
+// reserved (`Owed`): there is one adopt for each instance, one vacant for each call and one offers
+// for each list that was fetched.
 type (
-	// adopt says who hands an instance its calls, and how many that were so far.
+	// adopt tells an instance which connection hands it calls, and how many it was handed so far.
 	adopt struct {
 		by   otp.Ref
 		last uint64
 	}
-	// handed is a call, the log level that its session asked for and on whose behalf that is, and
-	// its number among those that the instance was handed.
+	// handed carries a call to an instance, with the log level that the call's session asked for, the
+	// user of that session, and the number of the call among those that the instance was handed.
 	handed struct {
 		*request.Forward
 		level  string
 		user   User
 		number uint64
 	}
-	// vacant says that an instance has no calls, the last that it was handed included.
+	// vacant says that an instance has no calls left, including the last that it was handed.
 	vacant struct {
 		Instance
 		last uint64
 	}
-	// offers is what tools an instance has, once it has said that they have changed.
+	// offers lists the tools of an instance, once its server has announced that they changed.
 	offers struct {
 		ref   otp.Ref
 		tools map[string]bool
@@ -73,7 +74,7 @@ func (offers) Class() otp.Class { return otp.Owed }
 func (adopt) Class() otp.Class  { return otp.Owed }
 func (vacant) Class() otp.Class { return otp.Owed }
 
-// adopted hears who hands this instance its calls.
+// adopted takes note of the connection that hands this instance its calls (the primary).
 func (c *Connection) adopted(m adopt) {
 	c.primary, c.last = m.by, m.last
 	c.p.Monitor(m.by)
@@ -81,12 +82,13 @@ func (c *Connection) adopted(m adopt) {
 	c.vacate()
 }
 
-// handed takes a call of another connection, whose session's log level is the server's until the
-// next, or until the most verbose of several has ended.
+// handed takes a call from another connection. The log level of the call's session becomes the
+// server's level. While calls of several sessions overlap, the most verbose of their levels holds;
+// the next call that comes alone replaces it.
 func (c *Connection) handed(m *handed) {
 	m.Exchange.Take(c.self)
 	c.last = m.number
-	alone := c.calls.len()+len(c.queue) == 0 // else it is written beside another
+	alone := c.calls.len()+len(c.queue) == 0 // otherwise it is written beside other calls
 	c.clients.handed(m.Exchange.Session, m.user, alone)
 	c.interested(interest.Event{
 		Op: interest.Level, Session: m.Exchange.Session, Level: m.level, Alone: alone,
@@ -94,8 +96,8 @@ func (c *Connection) handed(m *handed) {
 	c.forward(m.Exchange)
 }
 
-// vacate tells who hands this instance its calls that it has none. Without anybody who does, it
-// ends when that lasts.
+// vacate tells the primary that this instance has no calls. An instance whose primary is gone ends
+// if it stays without one.
 func (c *Connection) vacate() {
 	if c.primary == (otp.Ref{}) || c.state != Ready || len(c.queue)+c.calls.len() > 0 {
 		return
@@ -106,14 +108,14 @@ func (c *Connection) vacate() {
 	}
 }
 
-// tellTools tells who hands this instance its calls what tools it has.
+// tellTools tells the primary which tools this instance has.
 func (c *Connection) tellTools() {
 	if c.o.Key.Instance > 0 && c.primary != (otp.Ref{}) && c.listing.had[catalog.Tools] {
 		_ = c.p.Send(c.primary, offers{c.p.Self(), c.tools()})
 	}
 }
 
-// tools are the names of the tools that this connection has listed.
+// tools returns the names of the tools that this connection has listed.
 func (c *Connection) tools() map[string]bool {
 	names := map[string]bool{}
 	for _, item := range c.listing.lists[catalog.Tools] {

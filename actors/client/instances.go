@@ -14,18 +14,18 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// Bounds of the instances of a server.
+// Limits for the instances of a server, from package instances.
 const (
 	Patience      = instances.Patience
 	InstanceRetry = instances.RetryAfter
 	InstanceRest  = instances.Rest
 )
 
-// spread hands calls that wait for their turn to instances that have nothing to do, once what they
-// wait for has lasted. If none has, another is started.
+// spread hands calls that wait for their turn to idle instances, once the calls that they wait for
+// have lasted long enough. If no instance is idle, another one is started.
 //
-// Calls that no instance can take are written beside a call whose user is being asked. Calls behind
-// those that have gone elsewhere may have their turn here.
+// Calls that no instance can take are written beside a call whose user is being asked. The calls
+// that were queued behind calls handed over may have their turn here.
 func (c *Connection) spread() {
 	if c.handOut() {
 		c.writeFree()
@@ -34,7 +34,7 @@ func (c *Connection) spread() {
 	c.press()
 }
 
-// handOut hands calls to instances that have nothing to do, and reports whether there were any.
+// handOut hands waiting calls to idle instances, and reports whether it handed over any.
 func (c *Connection) handOut() (some bool) {
 	for n := c.waits(); n >= 0; n = c.waits() {
 		e := c.instances.Place(c.view(), c.since())
@@ -52,7 +52,7 @@ func (c *Connection) handOut() (some bool) {
 	return some
 }
 
-// instanced does what follows of what happened to the other instances.
+// instanced performs the effects of an event that concerns the other instances.
 func (c *Connection) instanced(effects []instances.Effect[otp.Ref]) {
 	for _, e := range effects {
 		switch e.Do {
@@ -80,7 +80,7 @@ func (c *Connection) instanced(effects []instances.Effect[otp.Ref]) {
 	}
 }
 
-// view is what is known of the server, for decisions about its instances.
+// view returns what package instances needs to know of the server for a decision.
 func (c *Connection) view() instances.Server {
 	return instances.Server{
 		Now: c.p.Now(), Program: c.program(), Bound: c.o.Instances,
@@ -88,7 +88,7 @@ func (c *Connection) view() instances.Server {
 	}
 }
 
-// hand hands a call to an instance. It reports false for one that is gone.
+// hand hands a call to an instance. It reports false if the instance is gone.
 func (c *Connection) hand(x *request.Exchange, to otp.Ref) bool {
 	call := &handed{
 		Forward: &request.Forward{Exchange: x},
@@ -105,7 +105,7 @@ func (c *Connection) hand(x *request.Exchange, to otp.Ref) bool {
 	return true
 }
 
-// handTool hands a call of a tool that only another instance has to that instance.
+// handTool hands over a call of a tool that only another instance has, and reports whether it did.
 func (c *Connection) handTool(x *request.Exchange) bool {
 	if x.Method != "tools/call" || !c.instances.Offer() {
 		return false
@@ -118,8 +118,8 @@ func (c *Connection) handTool(x *request.Exchange) bool {
 	return ok && c.hand(x, to)
 }
 
-// waits is the first in the queue that waits for its turn here, and not for the server, and that
-// another instance may take; -1 for none.
+// waits returns the index of the first queued call that another instance may take, if the queue
+// waits for its turn here rather than for the server; -1 for none.
 func (c *Connection) waits() int {
 	if c.state != Ready || len(c.queue) == 0 || c.primary != (otp.Ref{}) || c.o.Instances <= 1 ||
 		c.free(c.queue[0]) {
@@ -131,7 +131,7 @@ func (c *Connection) waits() int {
 // program reports whether an instance is a process.
 func (c *Connection) program() bool { return c.info().PID != 0 }
 
-// since is when the oldest of the calls was written that others wait for.
+// since returns when the oldest call was written that the queued calls wait for.
 func (c *Connection) since() time.Time {
 	first := c.p.Now()
 	for _, f := range c.calls.all() {
@@ -142,7 +142,7 @@ func (c *Connection) since() time.Time {
 	return first
 }
 
-// lookAgain has somebody who waits looked at again after a while.
+// lookAgain schedules another look at the waiting calls, unless one is scheduled already.
 func (c *Connection) lookAgain(wait time.Duration) {
 	if !c.turns.patient {
 		c.turns.patient = true
@@ -150,7 +150,7 @@ func (c *Connection) lookAgain(wait time.Duration) {
 	}
 }
 
-// joined takes another instance into use.
+// joined starts to use another instance, or notes that none could be had.
 func (c *Connection) joined(m another) {
 	if m.err == nil {
 		m.err = c.p.Send(m.i.Ref, adopt{c.p.Self(), 0})
@@ -163,8 +163,8 @@ func (c *Connection) joined(m another) {
 	c.spread()
 }
 
-// instanceDown hears that an instance has ended, or who hands this one its calls, and reports
-// whether it was one of them.
+// instanceDown handles the end of another instance or of the primary. It reports whether the
+// process was one of them.
 func (c *Connection) instanceDown(m otp.Down) bool {
 	if m.Ref == c.primary && m.Ref != (otp.Ref{}) { // its next incarnation may not know of this one
 		c.p.Monitor(m.Ref)
@@ -179,8 +179,9 @@ func (c *Connection) instanceDown(m otp.Down) bool {
 	return known
 }
 
-// stuckWith ends the calls that an instance had in hand when it was replaced because it was stuck,
-// and knows nothing any more. One that it had not looked at is its successor's.
+// stuckWith ends the calls that an instance held when it was replaced because it was stuck: its
+// replacement knows nothing of them. A call that the instance had not looked at yet goes to the
+// replacement.
 func (c *Connection) stuckWith(held request.Hold, why error) {
 	for _, call := range c.instances.Calls(held.Ref) {
 		x := call.Exchange
@@ -193,7 +194,7 @@ func (c *Connection) stuckWith(held request.Hold, why error) {
 	}
 }
 
-// amongInstances handles what concerns the other instances of the server.
+// amongInstances handles the messages between the instances of the server.
 func (c *Connection) amongInstances(msg any) {
 	switch m := msg.(type) {
 	case *handed:

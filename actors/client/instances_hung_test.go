@@ -13,7 +13,8 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// What an instance has in hand that hangs ends as soon as it is replaced, and what had not come to it is its successor's, which is handed the next.
+// The calls that an instance holds when it hangs end as soon as it is replaced. A call that had not
+// come to it goes to its replacement, which is handed the next calls.
 func TestCallOfAnInstanceThatHungEnds(t *testing.T) {
 	for kind, taken := range map[string]bool{"client.inbound": true, "*client.Tell": false} {
 		run(t, shared, func(r *rig) {
@@ -31,7 +32,8 @@ func TestCallOfAnInstanceThatHungEnds(t *testing.T) {
 				r.Rest()
 				r.Send("other", &client.Tell{Method: "notifications/roots/list_changed"})
 				x = r.call("two")
-				if got := (request.Hold{Ref: r.Ref("other")}); x.Held() != got { // it waits there, whatever becomes of who has handed it over
+				// The call waits there, whatever becomes of the connection that has handed it over.
+				if got := (request.Hold{Ref: r.Ref("other")}); x.Held() != got {
 					t.Errorf("held by %+v", x.Held())
 				}
 			}
@@ -41,7 +43,8 @@ func TestCallOfAnInstanceThatHungEnds(t *testing.T) {
 				next.Reply(next.Expect("tools/call"), `{"content":[]}`)
 			}
 			r.Rest()
-			if got := r.outcome(x); taken != errors.Is(got.Err, protocol.ConditionUpstreamLost) || !taken && got.Err != nil {
+			if got := r.outcome(x); taken != errors.Is(got.Err, protocol.ConditionUpstreamLost) ||
+				!taken && got.Err != nil {
 				t.Errorf("%s: %v", kind, got.Err)
 			}
 			letGo()
@@ -56,8 +59,8 @@ func TestCallOfAnInstanceThatHungEnds(t *testing.T) {
 	}
 }
 
-// A first connection that hangs takes nothing along of what other instances have in hand: that goes on there. They are ended when they have nothing to do, because
-// the next incarnation knows nothing of them.
+// When a first connection hangs, the calls that other instances hold go on there. These instances
+// are ended when they have nothing to do, because the next incarnation does not know them.
 func TestInstancesOutliveAFirstConnectionThatHung(t *testing.T) {
 	for kind, busy := range map[string]bool{"with a call": true, "idle": false} {
 		t.Run(kind, func(t *testing.T) {
@@ -68,7 +71,8 @@ func TestInstancesOutliveAFirstConnectionThatHung(t *testing.T) {
 				p.Expect("tools/call")
 				q := r.grow()
 				m := q.Expect("tools/call")
-				if got := (request.Hold{Ref: r.Ref("other"), Incarnation: 1}); x.Held() != got || mine.Held().Ref != r.Ref("conn") {
+				if got := (request.Hold{Ref: r.Ref("other"), Incarnation: 1}); x.Held() != got ||
+					mine.Held().Ref != r.Ref("conn") {
 					t.Errorf("held by %+v and %+v", x.Held(), mine.Held())
 				}
 				if !busy {
@@ -91,7 +95,8 @@ func TestInstancesOutliveAFirstConnectionThatHung(t *testing.T) {
 				if got := r.outcome(x); got.Err != nil {
 					t.Error(got.Err)
 				}
-				if unused := stage.Of[*client.Unused](&r.catalog.Log); len(unused) == 0 || unused[0].From != r.Ref("other") || unused[0].Key.Instance != 1 {
+				if unused := stage.Of[*client.Unused](&r.catalog.Log); len(unused) == 0 ||
+					unused[0].From != r.Ref("other") || unused[0].Key.Instance != 1 {
 					t.Errorf("unused %+v", unused)
 				}
 			})
@@ -99,7 +104,9 @@ func TestInstancesOutliveAFirstConnectionThatHung(t *testing.T) {
 	}
 }
 
-// That an instance has nothing to do is old news once it has been handed a call: it is not ended as idle while it works on that, nor does it lose it when it hangs.
+// A message that an instance has nothing to do is out of date once the instance was handed a call.
+// The instance is not ended as idle while it works on the call, and the call is not lost when the
+// instance hangs.
 func TestInstanceThatWasVacantIsBusy(t *testing.T) {
 	run(t, shared, func(r *rig) {
 		p := r.program(r.dials)
@@ -108,17 +115,20 @@ func TestInstanceThatWasVacantIsBusy(t *testing.T) {
 		p.Expect("tools/call")
 		time.Sleep(client.Patience)
 		r.Rest()
-		r.send(&request.Withdraw{ID: waits.ID}) // so that it is handed nothing at first
+		r.send(&request.Withdraw{ID: waits.ID}) // so that the instance is handed nothing at first
 		ref, err := otp.StartChild(r.T.Context(), r.Tree.Ref(), r.other())
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.wanted()[0].Reply(client.Instance{Ref: ref, Key: tenant.Key{Share: tenant.ByTenant, Instance: 1}})
+		r.wanted()[0].Reply(client.Instance{
+			Ref: ref, Key: tenant.Key{Share: tenant.ByTenant, Instance: 1},
+		})
 		r.Rest()
 		letGo := r.Stalls.Arm("conn", "*client.Tell")
 		r.send(&client.Tell{Method: "notifications/roots/list_changed"})
 		x := r.call("two")
-		q := r.program(r.others) // it says that it has nothing to do, behind the call
+		// The instance says that it has nothing to do, behind the call.
+		q := r.program(r.others)
 		letGo()
 		m := q.Expect("tools/call")
 		time.Sleep(2 * time.Minute)
@@ -133,7 +143,7 @@ func TestInstanceThatWasVacantIsBusy(t *testing.T) {
 	})
 }
 
-// An instance that crashes of a call that it was handed has nothing to do when it is back.
+// An instance that crashes on a call that it was handed has nothing to do when it is back.
 func TestInstanceThatCrashedOfACallIsVacant(t *testing.T) {
 	run(t, shared, func(r *rig) {
 		p := r.program(r.dials)

@@ -19,13 +19,14 @@ import (
 	"mcpd/transport"
 )
 
-// shared is a connection to a program that may ask its clients something, and of which there may be two.
+// shared is a connection to a program that may ask its clients something, and that may have two
+// instances.
 func shared(o *client.Options) {
 	declares(elicits)(o)
 	o.Instances, o.Linger = 2, time.Minute
 }
 
-// program is a program that has shaken hands, as the server of the next dial of these.
+// program returns a program after its handshake, as the server of the next of these dials.
 func (r *rig) program(dials chan dial) *mcptest.Peer {
 	r.T.Helper()
 	p, up := mcptest.NewPeer(r.T)
@@ -38,16 +39,17 @@ func (r *rig) program(dials chan dial) *mcptest.Peer {
 	return p
 }
 
-// wanted are the other instances that the catalogue was asked for.
+// wanted returns the requests for another instance that the catalogue got.
 func (r *rig) wanted() []*client.Another { return stage.Of[*client.Another](&r.catalog.Log) }
 
-// grow gives the connection the other instance it has asked for.
+// grow gives the connection the other instance that it has asked for.
 func (r *rig) grow() *mcptest.Peer {
 	r.T.Helper()
 	time.Sleep(client.Patience)
 	r.Rest()
 	asked := r.wanted()
-	if len(asked) != 1 || asked[0].Req.Server != "files" || asked[0].Req.Declare.Fingerprint() != protocol.CanElicitForm {
+	if len(asked) != 1 || asked[0].Req.Server != "files" ||
+		asked[0].Req.Declare.Fingerprint() != protocol.CanElicitForm {
 		r.T.Fatalf("asked for %+v", asked)
 	}
 	ref, err := otp.StartChild(r.T.Context(), r.Tree.Ref(), r.other())
@@ -58,8 +60,9 @@ func (r *rig) grow() *mcptest.Peer {
 	return r.program(r.others)
 }
 
-// Calls of two sessions are never in flight at once at a program that may ask their users, so that there is no doubt whom it means from its
-// first question on. The one that waits gets an instance of its own before long, and what either server asks reaches the right user.
+// Calls of two sessions are never in flight at once at a program that may ask their users, so that
+// it is certain whom its questions mean, from the first on. The call that waits gets an instance of
+// its own before long, and the questions of either instance reach the right user.
 func TestCallThatWaitsGetsAnInstance(t *testing.T) {
 	run(t, shared, func(r *rig) {
 		p := r.program(r.dials)
@@ -90,7 +93,8 @@ func TestCallThatWaitsGetsAnInstance(t *testing.T) {
 				t.Errorf("asked %v", got)
 			}
 		}
-		if a, b := asked(&r.one)[0], asked(&r.two)[0]; a.Exchange != first || b.Exchange != second || a.From == b.From {
+		if a, b := asked(&r.one)[0], asked(&r.two)[0]; a.Exchange != first || b.Exchange != second ||
+			a.From == b.From {
 			t.Errorf("asked %+v and %+v", a, b)
 		}
 		q.Reply(m, `{"content":[]}`)
@@ -104,7 +108,8 @@ func TestCallThatWaitsGetsAnInstance(t *testing.T) {
 	})
 }
 
-// The next that waits gets the instance that has nothing to do at once; when all have, it waits for the first that has not.
+// The next call that waits gets an idle instance at once. When all instances are busy, the call
+// waits for the first that is not.
 func TestInstanceTakesTheNext(t *testing.T) {
 	run(t, shared, func(r *rig) {
 		p := r.program(r.dials)
@@ -132,7 +137,7 @@ func TestInstanceTakesTheNext(t *testing.T) {
 	})
 }
 
-// A call that an instance has is withdrawn there.
+// A call that an instance holds is withdrawn there.
 func TestCallOfAnInstanceIsWithdrawn(t *testing.T) {
 	run(t, shared, func(r *rig) {
 		p := r.program(r.dials)
@@ -147,7 +152,8 @@ func TestCallOfAnInstanceIsWithdrawn(t *testing.T) {
 	})
 }
 
-// An instance without calls is ended before long. One that crashed takes the next call when it is back; one that is gone is not waited for.
+// An instance without calls is ended before long. An instance that crashed takes the next call when
+// it is back; an instance that is gone is not waited for.
 func TestInstanceEnds(t *testing.T) {
 	run(t, shared, func(r *rig) {
 		p := r.program(r.dials)
@@ -179,8 +185,8 @@ func TestInstanceEnds(t *testing.T) {
 	})
 }
 
-// An instance that has nothing to do ends within seconds, of a program or a URL. While a user is
-// asked on the first connection it stays, because calls cannot go there.
+// An idle instance ends within seconds, that of a program or of a URL. It stays while a user is
+// asked on the first connection, because calls cannot go there.
 func TestIdleInstanceEndsUnlessAQuestionIsOpen(t *testing.T) {
 	run(t, shared, func(r *rig) {
 		p := r.program(r.dials)
@@ -223,7 +229,9 @@ func TestIdleInstanceEndsUnlessAQuestionIsOpen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.wanted()[0].Reply(client.Instance{Ref: ref, Key: tenant.Key{Share: tenant.ByTenant, Instance: 1}})
+		r.wanted()[0].Reply(client.Instance{
+			Ref: ref, Key: tenant.Key{Share: tenant.ByTenant, Instance: 1},
+		})
 		q, up := mcptest.NewPeer(r.T)
 		r.others <- dial{up: remote{up}}
 		q.Handshake(`{"tools":{}}`)
@@ -256,7 +264,8 @@ func TestInstanceCannotBeHad(t *testing.T) {
 	})
 }
 
-// A server that asks while it starts means those who wait for it, when they are one.
+// A question of a server that starts is for the client that waits for the server, if there is only
+// one.
 func TestQuestionDuringTheStart(t *testing.T) {
 	run(t, declares(`{"roots":{}}`), func(r *rig) {
 		x := r.call("one")
@@ -275,8 +284,9 @@ func TestQuestionDuringTheStart(t *testing.T) {
 	})
 }
 
-// A remote server could name the call of a question and need not. It has one more session for each call that would wait, without delay, and is
-// asked for its lists only when it says that they have changed.
+// A remote server could name the call of a question, and need not. It gets one more session for
+// each call that would wait, without delay. Such a session is asked for its lists only when it
+// announces a change.
 func TestRemoteServerHasASessionForEachCall(t *testing.T) {
 	run(t, shared, func(r *rig) {
 		p, up := mcptest.NewPeer(r.T)
@@ -291,7 +301,9 @@ func TestRemoteServerHasASessionForEachCall(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.wanted()[0].Reply(client.Instance{Ref: ref, Key: tenant.Key{Share: tenant.ByTenant, Instance: 1}})
+		r.wanted()[0].Reply(client.Instance{
+			Ref: ref, Key: tenant.Key{Share: tenant.ByTenant, Instance: 1},
+		})
 		q, up := mcptest.NewPeer(r.T)
 		r.others <- dial{up: remote{up}}
 		q.Handshake(`{"tools":{}}`)
@@ -314,15 +326,19 @@ func (unmindful) Info() transport.Info {
 	return transport.Info{Transport: "streamable", Stateless: true}
 }
 
-// A server that answers initialize and keeps no session can neither ask nor tell anything in the legacy era. It is spoken to in the modern
-// one, if it knows that.
+// A server that answers initialize and keeps no session can neither ask nor announce anything in
+// the legacy era. It is spoken to in the modern era, if it knows that.
 func TestServerWithoutSessionsIsProbed(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer func(p *mcptest.Peer, m jsonrpc.Message)
 		want   protocol.Version
 	}{
-		"knows":    {func(p *mcptest.Peer, m jsonrpc.Message) { p.Reply(m, discovered) }, protocol.V20260728},
-		"does not": {func(p *mcptest.Peer, m jsonrpc.Message) { p.Refuse(m, -32601, "what?") }, protocol.V20251125},
+		"knows": {func(p *mcptest.Peer, m jsonrpc.Message) {
+			p.Reply(m, discovered)
+		}, protocol.V20260728},
+		"does not": {func(p *mcptest.Peer, m jsonrpc.Message) {
+			p.Refuse(m, -32601, "what?")
+		}, protocol.V20251125},
 		"trouble": {func(p *mcptest.Peer, m jsonrpc.Message) {
 			p.Send(transport.Inbound{Related: m.ID, Err: transport.ErrClosed})
 		}, protocol.V20251125},
@@ -331,7 +347,8 @@ func TestServerWithoutSessionsIsProbed(t *testing.T) {
 			run(t, nil, func(r *rig) {
 				p, up := mcptest.NewPeer(r.T)
 				r.dials <- dial{up: unmindful{up}}
-				p.Reply(p.Expect("initialize"), `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"}}`)
+				p.Reply(p.Expect("initialize"),
+					`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"}}`)
 				tt.answer(p, p.Expect("server/discover"))
 				if tt.want == protocol.V20251125 {
 					p.Expect("notifications/initialized")
@@ -350,7 +367,8 @@ func TestServerWithoutSessionsIsProbed(t *testing.T) {
 	}
 }
 
-// A call that is asked about later waits for its turn: another instance would know nothing of it.
+// A call whose result is asked about later waits for its turn: another instance would know nothing
+// of it.
 func TestCallThatStaysGetsNoInstance(t *testing.T) {
 	run(t, shared, func(r *rig) {
 		p := r.program(r.dials)
@@ -370,7 +388,7 @@ func TestCallThatStaysGetsNoInstance(t *testing.T) {
 	})
 }
 
-// Whoever says that it needs the connection no more does not keep it.
+// A session that says that it no longer needs the connection does not keep it.
 func TestDetachedConnectionEnds(t *testing.T) {
 	run(t, shared, func(r *rig) {
 		r.program(r.dials)
@@ -387,8 +405,8 @@ func TestDetachedConnectionEnds(t *testing.T) {
 	})
 }
 
-// A tool that a call has added to another instance is listed as that instance says, and calls of it go
-// there, whoever makes them.
+// A tool that a call has added to another instance is listed as by that instance. Calls of the tool
+// go there, whichever session makes them.
 func TestToolAddedToAnInstance(t *testing.T) {
 	run(t, shared, func(r *rig) {
 		p := r.program(r.dials)
@@ -400,8 +418,10 @@ func TestToolAddedToAnInstance(t *testing.T) {
 		q.Reply(q.Expect("tools/list"), `{"tools":[{"name":"a"},{"name":"added"}]}`)
 		r.Rest()
 		got := r.report()
-		if got.Key.Instance != 1 || len(got.Lists[catalog.Tools]) != 2 || !slices.Equal(got.Changed, []catalog.Kind{catalog.Tools}) {
-			t.Errorf("instance %d reports %s, changed %v", got.Key.Instance, got.Lists[catalog.Tools], got.Changed)
+		if got.Key.Instance != 1 || len(got.Lists[catalog.Tools]) != 2 ||
+			!slices.Equal(got.Changed, []catalog.Kind{catalog.Tools}) {
+			t.Errorf("instance %d reports %s, changed %v", got.Key.Instance, got.Lists[catalog.Tools],
+				got.Changed)
 		}
 		added := r.forward("one", "tools/call", `{"name":"added"}`)
 		q.Reply(two, `{"content":[]}`)

@@ -18,7 +18,7 @@ func (r *rig) stays(row, method, params string) {
 	r.send(&request.Forward{Exchange: x})
 }
 
-// statuses are the notifications about tasks that an actor got.
+// statuses returns the task notifications that an actor got.
 func statuses(box *stage.Box) (params []string) {
 	for _, m := range stage.Of[*client.TaskStatus](&box.Log) {
 		params = append(params, string(m.Params))
@@ -26,8 +26,8 @@ func statuses(box *stage.Box) (params []string) {
 	return params
 }
 
-// News of a task reach the actor that keeps the task and nobody else. After a restart of
-// the connection the actor is known again from its next question.
+// Notifications about a task reach the actor that keeps the task and nobody else. After a restart
+// of the connection the actor is known again from its next poll.
 func TestStatusOfATaskReachesItsKeeper(t *testing.T) {
 	const working = `{"taskId":"t-1","status":"working"}`
 	run(t, nil, func(r *rig) {
@@ -46,7 +46,8 @@ func TestStatusOfATaskReachesItsKeeper(t *testing.T) {
 		p.Reply(p.Expect("tools/call"), `{"task":{"taskId":"t-2"}}`)
 		r.Rest()
 		says()
-		if one, two := statuses(&r.one), statuses(&r.two); !slices.Equal(one, []string{working}) || len(two) != 0 {
+		if one, two := statuses(&r.one), statuses(&r.two); !slices.Equal(one, []string{working}) ||
+			len(two) != 0 {
 			t.Errorf("told %v and %v", one, two)
 		}
 		p.Close(nil)

@@ -15,7 +15,7 @@ import (
 	"mcpd/transport"
 )
 
-// keeping has the connection count for a tenant that may keep so many bytes.
+// keeping makes the connection count for a tenant that may keep at most most bytes.
 func keeping(declared string, most int64) (*quota.Account, setup) {
 	l := quota.NewLedger(nil)
 	l.Bound(quota.Bounds{Tenants: 1, Total: most})
@@ -26,7 +26,7 @@ func keeping(declared string, most int64) (*quota.Account, setup) {
 	}
 }
 
-// Questions that wait for the first session count for the tenant, and no longer when they do not wait.
+// Questions that wait for the first session count for the tenant, as long as they wait.
 func TestEarlyQuestionsAreCounted(t *testing.T) {
 	account, change := keeping(`{"roots":{},"sampling":{}}`, 10_000)
 	bytes := func() int64 { return account.Holding().Kinds[quota.Questions] }
@@ -56,9 +56,13 @@ func TestEarlyQuestionsAreCounted(t *testing.T) {
 		t.Errorf("%d bytes count after the end of the connection", bytes())
 	}
 	for name, end := range map[string]func(r *rig){
-		"nobody came":            func(*rig) { time.Sleep(client.QuestionHold) },
-		"a session came":         func(r *rig) { r.attach("one") },
-		"the connection crashed": func(r *rig) { r.Break("conn", "client.Describe"); r.send(client.Describe{}); time.Sleep(time.Second) },
+		"nobody came":    func(*rig) { time.Sleep(client.QuestionHold) },
+		"a session came": func(r *rig) { r.attach("one") },
+		"the connection crashed": func(r *rig) {
+			r.Break("conn", "client.Describe")
+			r.send(client.Describe{})
+			time.Sleep(time.Second)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, change, func(r *rig) {
@@ -76,8 +80,8 @@ func TestEarlyQuestionsAreCounted(t *testing.T) {
 	}
 }
 
-// Subscriptions and filters of extensions that a connection remembers count for the tenant, also when
-// the connection crashes.
+// Subscriptions and filters of extensions that a connection remembers count for the tenant, also
+// when the connection crashes.
 func TestRememberedSubscriptionsAreCounted(t *testing.T) {
 	account, change := keeping(`{}`, 10_000)
 	bytes := func() int64 { return account.Holding().Kinds[quota.Subscriptions] }
@@ -86,7 +90,8 @@ func TestRememberedSubscriptionsAreCounted(t *testing.T) {
 	run(t, change, func(r *rig) {
 		p := r.ready(`{"tools":{},"resources":{"subscribe":true}}`)
 		for _, list := range []string{"resources", "resourceTemplates"} {
-			m := p.Expect(map[string]string{"resources": "resources/list", "resourceTemplates": "resources/templates/list"}[list])
+			m := p.Expect(map[string]string{"resources": "resources/list",
+				"resourceTemplates": "resources/templates/list"}[list])
 			p.Reply(m, `{"`+list+`":[]}`)
 		}
 		r.attach("one")
@@ -119,10 +124,13 @@ func TestRememberedSubscriptionsAreCounted(t *testing.T) {
 }
 
 // Large answers of clients count until the server has them: in the mailbox of the connection, and
-// with their call while they wait for others. They do not when they crash it, or come too late.
+// with their call while they wait for others. They no longer count when the connection crashes on
+// them, or they come too late.
 func TestAnswersOfClientsCount(t *testing.T) {
-	large := jsontext.Value(`{"action":"accept","content":{"x":"` + strings.Repeat("x", transport.Large) + `"}}`)
-	for name, ends := range map[string]func(r *rig, p *mcptest.Peer, give func(jsonrpc.ID), counts func() bool){
+	large := jsontext.Value(`{"action":"accept","content":{"x":"` +
+		strings.Repeat("x", transport.Large) + `"}}`)
+	for name, ends := range map[string]func(r *rig, p *mcptest.Peer, give func(jsonrpc.ID),
+		counts func() bool){
 		"the server has it": func(_ *rig, p *mcptest.Peer, give func(jsonrpc.ID), counts func() bool) {
 			if give(question); counts() {
 				t.Error("it counts although the server has it")
@@ -138,7 +146,9 @@ func TestAnswersOfClientsCount(t *testing.T) {
 			p.Reply(m, `{"content":[]}`)
 			p.ExpectAnswer(question)
 		},
-		"it is late": func(_ *rig, _ *mcptest.Peer, give func(jsonrpc.ID), _ func() bool) { give(jsonrpc.StringID("other")) },
+		"it is late": func(_ *rig, _ *mcptest.Peer, give func(jsonrpc.ID), _ func() bool) {
+			give(jsonrpc.StringID("other"))
+		},
 		"it crashes the connection": func(r *rig, _ *mcptest.Peer, give func(jsonrpc.ID), _ func() bool) {
 			r.Break("conn", "*client.Answer")
 			give(question)
@@ -171,9 +181,10 @@ func TestAnswersOfClientsCount(t *testing.T) {
 	}
 }
 
-// Each answer that waits for the same call counts.
+// Every answer that waits for the same call counts.
 func TestAnswersThatWaitCountTogether(t *testing.T) {
-	large := jsontext.Value(`{"action":"accept","content":{"x":"` + strings.Repeat("x", transport.Large) + `"}}`)
+	large := jsontext.Value(`{"action":"accept","content":{"x":"` +
+		strings.Repeat("x", transport.Large) + `"}}`)
 	account, change := keeping(elicits, 10<<20)
 	run(t, change, func(r *rig) {
 		p := r.program(r.dials)
@@ -181,7 +192,9 @@ func TestAnswersThatWaitCountTogether(t *testing.T) {
 		x.Count(account.Hold(quota.Requests, 0))
 		r.send(&request.Forward{Exchange: x})
 		p.Expect("tools/call")
-		questions := []jsonrpc.ID{jsonrpc.StringID("first"), jsonrpc.StringID("second"), jsonrpc.StringID("third")}
+		questions := []jsonrpc.ID{
+			jsonrpc.StringID("first"), jsonrpc.StringID("second"), jsonrpc.StringID("third"),
+		}
 		for _, id := range questions {
 			p.Ask(jsonrpc.ID{}, id, "elicitation/create", `{}`)
 		}
@@ -207,7 +220,7 @@ func TestAnswersThatWaitCountTogether(t *testing.T) {
 	})
 }
 
-// A notification of a client that a connection does not come to, because it ends, counts no more.
+// A notification that a connection never handles, because the connection ends, no longer counts.
 func TestNotificationsThatNobodyHandlesCountNoMore(t *testing.T) {
 	account, change := keeping(elicits, 10<<20)
 	run(t, change, func(r *rig) {

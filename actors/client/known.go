@@ -13,25 +13,26 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// Known is what the connections to one server know of it from each other. The zero value is that
+// Known is what the connections to one server know about it from each other. The zero value is that
 // nothing is known.
 type Known struct {
-	dies    atomic.Bool // it ended when it was probed
+	dies    atomic.Bool // the server ended when it was probed
 	retries quota.Retries
 
-	mu      sync.Mutex       // guards what follows, none of which is held while somebody is waited for
-	ready   map[otp.Ref]bool // connections that are
+	mu      sync.Mutex       // guards the fields below; never held during a wait
+	ready   map[otp.Ref]bool // connections that are ready
 	starts  map[otp.Ref]bool // connections that are being started
 	trouble trouble
-	asked   map[[sha256.Size]byte]time.Time // open questions, and when they were asked
+	asked   map[[sha256.Size]byte]time.Time // open questions, and when each was asked
 }
 
-// Records yields the server itself, its connections that are ready, and its open questions.
+// Records yields how many there are: the server itself, its ready connections, its open questions.
 func (k *Known) Records(yield func(kind string, n int) bool) {
 	k.mu.Lock()
 	ready, asked := len(k.ready), len(k.asked)
 	k.mu.Unlock()
-	_ = yield("known_servers", 1) && yield("ready_connections", ready) && yield("open_questions", asked)
+	_ = yield("known_servers", 1) && yield("ready_connections", ready) &&
+		yield("open_questions", asked)
 }
 
 // alone reports whether no more than one connection is ready.
@@ -41,11 +42,13 @@ func (k *Known) alone() bool {
 	return len(k.ready) <= 1
 }
 
-// ask notes that a question was passed on. At the bound the oldest is forgotten.
+// ask records that a question was passed on. At MaxAsked the oldest is forgotten.
 func (k *Known) ask(question [sha256.Size]byte, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	maps.DeleteFunc(k.asked, func(_ [sha256.Size]byte, at time.Time) bool { return now.Sub(at) > AskedFor })
+	maps.DeleteFunc(k.asked, func(_ [sha256.Size]byte, at time.Time) bool {
+		return now.Sub(at) > AskedFor
+	})
 	if len(k.asked) >= MaxAsked {
 		oldest, first := now, [sha256.Size]byte{}
 		for q, at := range k.asked {
@@ -61,7 +64,7 @@ func (k *Known) ask(question [sha256.Size]byte, now time.Time) {
 	k.asked[question] = now
 }
 
-// settle notes that a question is not open any more.
+// settle records that a question is no longer open.
 func (k *Known) settle(question [sha256.Size]byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -76,21 +79,20 @@ func (k *Known) isAsked(question [sha256.Size]byte, now time.Time) bool {
 	return is && now.Sub(at) <= AskedFor
 }
 
-// trouble is the incident of a server behind a URL, which all connections to it share: what happens to
-// the server happens to each of them, and is one story.
+// trouble is the incident of a server behind a URL. All connections to the server share it, because
+// whatever happens to the server happens to each of them.
 type trouble struct {
 	incident string
 	at       time.Time // when it began
 	over     bool      // some connection has been ready since
-	// told are the statuses that the server has answered with, each of which is told once; 0 is for
-	// no answer.
+	// told are the statuses of the server that were reported, each of them once; 0 is for no answer.
 	told map[int]bool
 }
 
-// MaxTrouble bounds the statuses of one incident that are told.
+// MaxTrouble bounds the statuses of one incident that are reported.
 const MaxTrouble = 8
 
-// isNews reports whether a status has not been told of this incident.
+// isNews reports whether a status was not reported yet in this incident, and records it.
 func (k *Known) isNews(status int) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -105,8 +107,8 @@ func (k *Known) isNews(status int) bool {
 	return true
 }
 
-// troubleOf is the status with which a server has answered that cannot be used; 0 when nothing, or
-// only what stands before it, has answered.
+// troubleOf returns the status of an answer of the server that cannot be used. It is 0 when nothing
+// has answered, or only a gateway before the server has.
 func troubleOf(end *Ending) int {
 	var status *streamable.StatusError
 	if errors.As(end, &status) && !status.Gateway() {
@@ -115,8 +117,9 @@ func troubleOf(end *Ending) int {
 	return 0
 }
 
-// began is the incident of an end, and whether it is the first connection that it ended. Since is when the
-// connection was ready last, or was made: what was in use before the trouble began is in the same.
+// began returns the incident of an end, and whether this is the first connection that the incident
+// ended. Since is when the connection was last ready, or was made: a connection that was in use
+// before the trouble began belongs to the same incident.
 func (k *Known) began(since, now time.Time, fresh string) (incident string, first bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -128,7 +131,7 @@ func (k *Known) began(since, now time.Time, fresh string) (incident string, firs
 	return fresh, true
 }
 
-// is notes that a connection is ready, and reports whether it is the first that is. That ends the
+// is records that a connection is ready, and reports whether it is the first that is. That ends the
 // trouble.
 func (k *Known) is(connection otp.Ref) (first bool) {
 	k.mu.Lock()
@@ -142,8 +145,8 @@ func (k *Known) is(connection otp.Ref) (first bool) {
 	return first
 }
 
-// begins notes that a connection is being started, and reports whether that is news: it is routine when
-// another is ready or being started, or the server is in trouble.
+// begins records that a connection is being started, and reports whether that is to be reported. It
+// is routine when another connection is ready or being started, or the server is in trouble.
 func (k *Known) begins(connection otp.Ref) (news bool) {
 	news = !k.routine()
 	k.mu.Lock()
@@ -156,7 +159,7 @@ func (k *Known) begins(connection otp.Ref) (news bool) {
 	return news
 }
 
-// isNot notes that a connection is neither ready nor being started.
+// isNot records that a connection is neither ready nor being started.
 func (k *Known) isNot(connection otp.Ref) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -164,8 +167,8 @@ func (k *Known) isNot(connection otp.Ref) {
 	delete(k.starts, connection)
 }
 
-// routine reports whether the start of a connection is no news: another is ready, or the server is in
-// trouble and is tried again.
+// routine reports whether the start of a connection needs no report: another connection is ready,
+// or the server is in trouble and is tried again.
 func (k *Known) routine() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -8,8 +8,9 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// Connections to one URL share an incident: what was in use when it began is in it, whenever that is
-// found out. What was ready since is in another.
+// Connections to one URL share an incident. A connection that was in use when it began belongs to
+// it, whenever its loss is detected. A connection that was ready since then belongs to another
+// incident.
 func TestConnectionsToAURLShareAnIncident(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(1000+int64(s), 0) }
 	k := &Known{}
@@ -39,7 +40,8 @@ func TestConnectionsToAURLShareAnIncident(t *testing.T) {
 	}
 }
 
-// The start of a connection is news unless another is ready, or the server is in trouble already.
+// The start of a connection is reported unless another is ready, or the server is in trouble
+// already.
 func TestRoutineStarts(t *testing.T) {
 	k := &Known{}
 	if k.routine() {
@@ -93,7 +95,8 @@ func TestAskedQuestionsAreBounded(t *testing.T) {
 	}
 }
 
-// Each status of a server in trouble is news once, until there are too many or the trouble is over.
+// Each status of a server in trouble is reported once, until there are too many or the trouble is
+// over.
 func TestEachStatusOfATroubleIsToldOnce(t *testing.T) {
 	var k Known
 	now := time.Now()

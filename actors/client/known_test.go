@@ -7,8 +7,8 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// A connection that has ended is not ready, however it ended: else one row would be kept for each
-// session with a connection of its own, and the next start would be no news.
+// A connection that has ended is not ready, however it ended. Otherwise one row would be kept for
+// each session with a connection of its own, and the next start would not be reported.
 func TestEndedConnectionIsNotReady(t *testing.T) {
 	known := &client.Known{}
 	run(t, func(o *client.Options) { o.Known = known }, func(r *rig) {

@@ -10,10 +10,10 @@ import (
 	"mcpd/telemetry"
 )
 
-// LineWait is how long the answer to a call that wants log lines waits for those that its server
-// writes to another stream. The official TypeScript SDK (1.x) writes them to the standing GET
-// stream, which the answer to the POST may overtake; a client of 2026-07-28 hears of them on the
-// stream of its request, and not any more after its answer.
+// LineWait is how long the answer to a call that wants log lines waits for the lines that its
+// server writes to another stream. The official TypeScript SDK (1.x) writes them to the standing
+// GET stream, which the answer to the POST may overtake. A client of 2026-07-28 gets log lines on
+// the stream of its request, and no more after its answer.
 const LineWait = 50 * time.Millisecond
 
 // linesDue says that the answer to a call has waited for log lines.
@@ -22,7 +22,7 @@ type linesDue struct{ id jsonrpc.ID }
 // lateLines are the answers that wait for log lines. The zero value is ready to use.
 type lateLines struct {
 	apart    bool // the server announces on a stream of its own
-	together bool // it writes log lines to the streams of requests
+	together bool // the server writes log lines to the streams of requests
 	answers  map[jsonrpc.ID]late
 }
 
@@ -32,7 +32,7 @@ type late struct {
 	request.Outcome
 }
 
-// awaitsLines keeps the answer to a call back, and reports whether it does.
+// awaitsLines holds the answer to a call back for log lines, and reports whether it does.
 func (c *Connection) awaitsLines(id jsonrpc.ID, f *flight, a request.Outcome) bool {
 	l := &c.lines
 	if !l.apart || l.together || !standsAlone(f.x) || f.x.Level == "" ||
@@ -47,7 +47,7 @@ func (c *Connection) awaitsLines(id jsonrpc.ID, f *flight, a request.Outcome) bo
 	return true
 }
 
-// awaiting are the calls whose answers wait for log lines.
+// awaiting returns the calls whose answers wait for log lines.
 func (l *lateLines) awaiting() (calls []*request.Exchange) {
 	for _, a := range order.By(l.answers, jsonrpc.ID.Compare) {
 		calls = append(calls, a.x)
@@ -63,15 +63,15 @@ func (c *Connection) linesOver(id jsonrpc.ID) {
 	}
 }
 
-// linesEnd passes on all answers that wait: nothing more is heard of the server.
+// linesEnd passes on all answers that wait: the server will say nothing more.
 func (c *Connection) linesEnd() {
 	for id := range order.By(c.lines.answers, jsonrpc.ID.Compare) {
 		c.linesOver(id)
 	}
 }
 
-// respond gives a call the answer of its server, and reports whether it is its outcome. One that comes
-// too late is counted.
+// respond gives a call the answer of its server, and reports whether that is the call's outcome. An
+// answer that comes too late is counted.
 func (c *Connection) respond(x *request.Exchange, a request.Outcome) (first bool) {
 	if first = x.Settle(a); !first {
 		c.drops.Reply(c.p, c.o.Emit, telemetry.ReplyDropped{

@@ -15,15 +15,17 @@ import (
 )
 
 // A log line on the standing stream of a legacy server may come behind the answer to its call. A
-// client of 2026-07-28 that wants log lines hears of it before the answer.
+// client of 2026-07-28 that wants log lines gets it before the answer.
 func TestLogLinesBehindTheAnswer(t *testing.T) {
 	const line = `{"level":"warning","data":1}`
-	say := func(p *mcptest.Peer, related jsonrpc.ID) { p.Notify(related, "notifications/message", line) }
+	say := func(p *mcptest.Peer, related jsonrpc.ID) {
+		p.Notify(related, "notifications/message", line)
+	}
 	for _, tt := range []struct {
 		name  string
 		level string
 		open  bool // the server has a standing stream
-		first bool // and has written a log line to that of a request
+		first bool // and has written a log line to the stream of a request
 		then  func(r *rig, p *mcptest.Peer)
 		heard int
 		wait  time.Duration // before the answer
@@ -33,12 +35,16 @@ func TestLogLinesBehindTheAnswer(t *testing.T) {
 		{name: "not asked for", open: true},
 		{name: "without a stream", level: "info"},
 		{name: "on the stream of the call", level: "info", open: true, first: true, heard: 1},
-		{name: "the server ends", level: "info", open: true, heard: 1, then: func(_ *rig, p *mcptest.Peer) { p.Close(nil) }},
-		{name: "the connection crashes", level: "info", open: true, heard: 1, then: func(r *rig, _ *mcptest.Peer) {
-			r.Break("conn", "client.Describe")
-			r.Send("conn", client.Describe{})
-			r.Struck()
-		}},
+		{name: "the server ends", level: "info", open: true, heard: 1,
+			then: func(_ *rig, p *mcptest.Peer) {
+				p.Close(nil)
+			}},
+		{name: "the connection crashes", level: "info", open: true, heard: 1,
+			then: func(r *rig, _ *mcptest.Peer) {
+				r.Break("conn", "client.Describe")
+				r.Send("conn", client.Describe{})
+				r.Struck()
+			}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			run(t, nil, func(r *rig) {

@@ -8,8 +8,9 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// maybeLinger sees to it that a connection which nobody uses does not last: one of a single session
-// only as long as a crash of that session takes, a shared one for Linger, if that is not zero.
+// maybeLinger bounds how long a connection lasts that nobody uses. A connection of a single session
+// lasts for Reattach, the time in which a crashed session comes back. A shared connection lasts for
+// Options.Linger, if that is not zero.
 func (c *Connection) maybeLinger() {
 	after := c.lingers()
 	if c.clients.attached() > 0 || after == 0 || c.primary != (otp.Ref{}) || c.keptForAway() {
@@ -32,13 +33,13 @@ func (c *Connection) lingers() time.Duration {
 	return c.o.Linger
 }
 
-// RetirePause is how long a connection whose server is declared otherwise now is kept without a
-// session and without calls: a session may be on its way, and it is looked at so often whether
-// calls are.
+// RetirePause is how long a connection whose server is declared differently now is kept without a
+// session and without calls: a session may be on its way. It is also how often the connection is
+// checked for calls.
 const RetirePause = 100 * time.Millisecond
 
-// retire lets the connection end as soon as nobody uses it, and before it the instances that it
-// hands calls.
+// retire lets the connection end as soon as nobody uses it. The instances that it hands calls end
+// first.
 func (c *Connection) retire(removed bool) {
 	c.retired, c.removed = true, c.removed || removed
 	if c.removed && c.state == Backoff {
@@ -48,9 +49,9 @@ func (c *Connection) retire(removed bool) {
 	c.maybeLinger()
 }
 
-// idle tells the catalogue that nobody uses this connection. Only the catalogue can end it: it
-// knows whom it has just sent here. Before that, the dispatcher is asked about a connection to
-// which sessions may listen that do not use it.
+// idle tells the catalogue that nobody uses this connection. Only the catalogue can end it: the
+// catalogue knows whom it has just sent here. If sessions that do not use the connection may listen
+// to it, the dispatcher is asked first.
 func (c *Connection) idle() {
 	switch {
 	case c.clients.attached() > 0 || c.keptForAway():

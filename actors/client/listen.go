@@ -17,30 +17,33 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// MaxListens bounds the subscriptions of one connection to a modern server: one for its lists, and one for each resource. Over HTTP each
-// holds a response open.
+// MaxListens bounds the subscriptions of one connection to a modern server: one for its lists, and
+// one for each resource. Over HTTP each holds a response open.
 const MaxListens = 129
 
-// Pauses before a subscription is opened again that the server has ended.
+// Pauses before a subscription that the server has ended is opened again.
 const (
 	FirstListen = 100 * time.Millisecond
 	LastListen  = 30 * time.Second
 )
 
-// LeaveTime is how long a server on a pipe is given to answer a subscription that was ended. One that keeps to the specification never
-// does; one that does not is not done with it before (see renewLists).
+// LeaveTime is how long a server on a pipe has to answer a subscription that was ended from here. A
+// server that follows the specification never answers it. A server that answers all the same is
+// done with the subscription only then (see renewLists).
 const LeaveTime = time.Second
 
-// listen is a subscription of ours to a modern server (2026-07-28 §basic/patterns/subscriptions). There is one for the lists and one for
-// each resource, which never have anything in common: some servers take a second subscription to the same for a replacement.
+// listen is a subscription of ours to a modern server (2026-07-28 §basic/patterns/subscriptions).
+// There is one for the lists and one for each resource. They never have anything in common, because
+// some servers take a second subscription to the same thing for a replacement of the first.
 type listen struct {
-	id      jsonrpc.ID          // ours, while it is in Connection.listens
-	uri     string              // of the resource, or the name of a filter of extensions; empty for the lists
-	filter  subscription.Filter // asked for
+	id jsonrpc.ID // ours, while it is in Connection.listens
+	// uri is that of the resource, or the name of a filter of extensions; empty for the lists.
+	uri     string
+	filter  subscription.Filter // the filter that is asked for
 	acked   bool
-	missed  bool          // it was in force before, and nobody was told what changed since
-	leaving bool          // it was ended from here, and the server may not be done with it
-	then    []func(error) // are told once whether the server agreed
+	missed  bool          // it was in force before, and clients were not told what changed since
+	leaving bool          // ended from here, and the server may not be done with it
+	then    []func(error) // called once with nil, or why the server did not agree
 	timer   otp.Timer
 	pace    pace
 }
@@ -48,10 +51,10 @@ type listen struct {
 // relisten says that the pause before a subscription is opened again is over.
 type relisten struct {
 	l       *listen
-	attempt uint64 // the server it was made to
+	attempt uint64 // of the server that it was made to
 }
 
-// lateAck says that a server has not confirmed a subscription in time, or its end.
+// lateAck says that a server has not confirmed a subscription, or its end, in time.
 type lateAck struct{ id jsonrpc.ID }
 
 // listenLists subscribes to the changes of every list that the server announces.
@@ -66,7 +69,8 @@ func newListen(uri string, f subscription.Filter) *listen {
 	return &listen{uri: uri, filter: f, pace: pace{first: FirstListen, last: LastListen}}
 }
 
-// listenTo subscribes to a resource, when an earlier subscription to it is over. Then is told what the server thinks of it.
+// listenTo subscribes to a resource. If an earlier subscription to it is being opened or ended, the
+// new one waits for that. Then is called with nil, or with the reason why the server did not agree.
 func (c *Connection) listenTo(uri string, then func(error)) {
 	for _, l := range order.By(c.listens, jsonrpc.ID.Compare) {
 		if l.uri == uri && !l.acked {
@@ -94,10 +98,11 @@ func (c *Connection) listenTo(uri string, then func(error)) {
 // openListen sends one subscription.
 func (c *Connection) openListen(l *listen) {
 	l.acked = false
-	id, err := c.ask("subscriptions/listen", l.filter.Params(), 0, func(_ jsontext.Value, err error) error {
-		c.listenEnded(l, err)
-		return nil
-	})
+	id, err := c.ask("subscriptions/listen", l.filter.Params(), 0,
+		func(_ jsontext.Value, err error) error {
+			c.listenEnded(l, err)
+			return nil
+		})
 	if err != nil {
 		c.settleListen(l, err)
 		return
@@ -106,7 +111,7 @@ func (c *Connection) openListen(l *listen) {
 	l.timer = c.p.After(c.o.RequestTimeout(), lateAck{id})
 }
 
-// acknowledged takes what a server agreed to.
+// acknowledged handles what a server has agreed to.
 func (c *Connection) acknowledged(m jsonrpc.Message) {
 	l := c.listens[subscriptionOf(m.Params)]
 	if l == nil || l.leaving {
@@ -130,7 +135,7 @@ func (c *Connection) acknowledged(m jsonrpc.Message) {
 }
 
 // notGranted stops offering the changes of lists that the server was asked to announce and did not
-// grant: nothing would be heard of them, as from a legacy server without a stream (see standing).
+// grant: clients would be told of none, as with a legacy server without a stream (see standing).
 func (c *Connection) notGranted(l *listen, granted subscription.Filter) {
 	var unheard []string
 	for _, list := range []struct {
@@ -154,10 +159,10 @@ func (c *Connection) notGranted(l *listen, granted subscription.Filter) {
 	}
 }
 
-// subscriptionOf is the subscription that a notification came on.
+// subscriptionOf returns the id of the subscription that a notification came on.
 func subscriptionOf(params jsontext.Value) jsonrpc.ID {
 	raw, _ := splice.Get(params, "_meta", protocol.MetaSubscriptionID)
-	id, _ := jsonrpc.ParseID(raw) // none is no subscription's
+	id, _ := jsonrpc.ParseID(raw) // an invalid id is no subscription's
 	return id
 }
 
@@ -169,8 +174,9 @@ func (c *Connection) settleListen(l *listen, err error) {
 	}
 }
 
-// listenEnded opens a subscription again that ended without our doing. What changed meanwhile was not told, so it counts as changed. A
-// server that does not know the method, or refused what it was asked, is left alone.
+// listenEnded opens a subscription again that ended without our doing. Changes in between were not
+// announced, so everything counts as changed. A server that does not know the method, or has
+// refused, is not asked again.
 func (c *Connection) listenEnded(l *listen, err error) {
 	if l.leaving {
 		c.left(l)
@@ -194,7 +200,7 @@ func (c *Connection) listenEnded(l *listen, err error) {
 	c.listenLater(l)
 }
 
-// listenLater opens a subscription again when it is time.
+// listenLater opens a subscription again after its pause.
 func (c *Connection) listenLater(l *listen) {
 	wait := l.pace.next(c.p.Now())
 	l.pace.did(c.p.Now().Add(wait))
@@ -215,7 +221,7 @@ func (c *Connection) lateAck(l *listen) {
 }
 
 // listenAgain opens a subscription after its pause, if its server is still there and nobody has
-// subscribed to the same meanwhile.
+// subscribed to the same thing meanwhile.
 func (c *Connection) listenAgain(m relisten) {
 	l := m.l
 	if m.attempt != c.attempt || c.state != Ready || l.uri != "" && !c.interest.Agreed(l.uri) ||
@@ -235,7 +241,7 @@ func (c *Connection) listensTo(uri string) bool {
 	return false
 }
 
-// missed tells what may have changed while a subscription was not in force.
+// missed tells clients what may have changed while a subscription was not in force.
 func (c *Connection) missed(l *listen) {
 	l.missed = false
 	if l.uri != "" {
@@ -249,8 +255,8 @@ func (c *Connection) missed(l *listen) {
 	}
 }
 
-// missedOn tells of what may have changed while a resource was not subscribed to: once the
-// subscription is in force, when that is yet to come.
+// missedOn tells clients that a resource may have changed while it was not subscribed to. If its
+// subscription is not in force yet, they are told once it is.
 func (c *Connection) missedOn(e interest.Effect) {
 	for _, l := range c.listens {
 		if l.uri == e.URI && !l.acked {
@@ -263,17 +269,18 @@ func (c *Connection) missedOn(e interest.Effect) {
 	}
 }
 
-// updated tells those who want to hear of a resource that it may have changed.
+// updated tells the sessions that want to be told of a resource that it may have changed.
 func (c *Connection) updated(uri string) { c.updatedTo(uri, "") }
 
 // updatedTo is updated for one session; empty is for all.
 func (c *Connection) updatedTo(uri, session string) {
-	if _, ok := subscription.Named(uri); ok { // what it tells of is not known here
+	if _, ok := subscription.Named(uri); ok { // the meaning of the filter is not known here
 		return
 	}
 	params, _ := splice.Set(nil, splice.Quote(uri), "uri") // an empty value becomes an object
 	_ = c.p.Send(c.o.Dispatcher, &notification.Dispatch{
-		Server: c.o.Server, Key: c.o.Key.First(), Method: "notifications/resources/updated", URI: uri, Session: session, Params: params,
+		Server: c.o.Server, Key: c.o.Key.First(), Method: "notifications/resources/updated", URI: uri,
+		Session: session, Params: params,
 	})
 }
 
@@ -281,13 +288,13 @@ func (c *Connection) updatedTo(uri, session string) {
 func (c *Connection) unlistenTo(uri string) {
 	for _, l := range order.By(c.listens, jsonrpc.ID.Compare) {
 		if l.uri == uri && uri != "" {
-			c.settleListen(l, nil) // whoever waited has let go
+			c.settleListen(l, nil) // the sessions that waited have given it up
 			c.unlisten(l)
 		}
 	}
 }
 
-// unlisten ends a subscription from here.
+// unlisten ends a subscription from our side.
 func (c *Connection) unlisten(l *listen) {
 	if c.listens[l.id] != l || l.leaving {
 		return
@@ -302,7 +309,8 @@ func (c *Connection) unlisten(l *listen) {
 	}
 }
 
-// left goes on after the end of a subscription from here. Lists are listened for again, and a resource that somebody wants meanwhile.
+// left handles the end of a subscription that was ended from here. It opens the subscription to
+// lists again, and one to a resource that a session wants meanwhile.
 func (c *Connection) left(l *listen) {
 	c.forgetListen(l)
 	c.renewLists(l)
@@ -314,8 +322,9 @@ func (c *Connection) left(l *listen) {
 	}
 }
 
-// renewLists opens the subscription to lists anew after one to a resource has ended on a pipe. A server of the Go SDK (1.8.0) has one
-// subscription to lists in a session, which on a pipe is all there is, and forgets it with whichever subscription ends first.
+// renewLists opens the subscription to lists anew after a subscription to a resource has ended on a
+// pipe. A server of the Go SDK (1.8.0) has one subscription to lists in a session, and a pipe is
+// one session. It forgets that subscription when any subscription ends.
 func (c *Connection) renewLists(ended *listen) {
 	if ended.uri == "" || !c.piped() {
 		return
@@ -327,7 +336,7 @@ func (c *Connection) renewLists(ended *listen) {
 	}
 }
 
-// piped reports whether the server takes everything for one session.
+// piped reports whether the server is on a pipe, where everything belongs to one session.
 func (c *Connection) piped() bool { return c.info().URL == "" }
 
 func (c *Connection) forgetListen(l *listen) {

@@ -18,14 +18,15 @@ import (
 
 const announces = `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`
 
-// announcing is a modern server that announces, and its subscription to lists.
+// announcing returns a modern server that announces changes, and its subscription to lists.
 func (r *rig) announcing() (p *mcptest.Peer, lists jsonrpc.Message) {
 	r.T.Helper()
 	p = r.server()
 	return p, announced(p)
 }
 
-// announced is the subscription to the lists of such a server, which is asked for its lists first.
+// announced returns the subscription to the lists of such a server, which is asked for its lists
+// first.
 func announced(p *mcptest.Peer) jsonrpc.Message {
 	p.Reply(p.Expect("server/discover"), strings.Replace(discovered, `{"tools":{}}`, announces, 1))
 	for range 3 {
@@ -44,10 +45,12 @@ func announced(p *mcptest.Peer) jsonrpc.Message {
 
 func acknowledge(p *mcptest.Peer, listen jsonrpc.Message, filter string) {
 	p.Notify(jsonrpc.ID{}, "notifications/subscriptions/acknowledged",
-		`{"notifications":`+filter+`,"_meta":{"io.modelcontextprotocol/subscriptionId":`+listen.ID.Raw()+`}}`)
+		`{"notifications":`+filter+`,"_meta":{"io.modelcontextprotocol/subscriptionId":`+
+			listen.ID.Raw()+`}}`)
 }
 
-// Protocol-matrix 10.8: the host listens for the lists of a modern server, once, and fetches what has changed.
+// Protocol-matrix 10.8: the host listens for changes of a modern server's lists, once, and fetches
+// the lists that have changed.
 func TestListsOfAModernServerAreListenedFor(t *testing.T) {
 	run(t, modern(elicits), func(r *rig) {
 		p, lists := r.announcing()
@@ -55,7 +58,8 @@ func TestListsOfAModernServerAreListenedFor(t *testing.T) {
 			t.Errorf("listens for %s", lists.Params)
 		}
 		acknowledge(p, lists, `{"toolsListChanged":true}`)
-		p.Notify(lists.ID, "notifications/tools/list_changed", `{"_meta":{"io.modelcontextprotocol/subscriptionId":`+lists.ID.Raw()+`}}`)
+		p.Notify(lists.ID, "notifications/tools/list_changed",
+			`{"_meta":{"io.modelcontextprotocol/subscriptionId":`+lists.ID.Raw()+`}}`)
 		p.Reply(p.Expect("tools/list"), `{"resultType":"complete","tools":[{"name":"a"},{"name":"b"}]}`)
 		r.Rest()
 		if got := len(r.report().Lists[catalog.Tools]); got != 2 {
@@ -65,8 +69,8 @@ func TestListsOfAModernServerAreListenedFor(t *testing.T) {
 	})
 }
 
-// A client is not offered announcements that the server did not agree to send: as of a legacy server
-// without a stream, nothing would be heard of them.
+// A client is not offered announcements that the server did not agree to send: none would arrive,
+// as with a legacy server without a stream.
 func TestListsThatAreNotAnnouncedAreNotOffered(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -76,7 +80,9 @@ func TestListsThatAreNotAnnouncedAreNotOffered(t *testing.T) {
 		{"agrees", func(p *mcptest.Peer, lists jsonrpc.Message) {
 			acknowledge(p, lists, `{"toolsListChanged":true}`)
 		}, true},
-		{"agrees to nothing", func(p *mcptest.Peer, lists jsonrpc.Message) { acknowledge(p, lists, `{}`) }, false},
+		{"agrees to nothing", func(p *mcptest.Peer, lists jsonrpc.Message) {
+			acknowledge(p, lists, `{}`)
+		}, false},
 		{"ends it at once", func(p *mcptest.Peer, lists jsonrpc.Message) {
 			p.Reply(lists, `{"resultType":"complete","_meta":{}}`)
 		}, false},
@@ -105,7 +111,8 @@ func TestListsThatAreNotAnnouncedAreNotOffered(t *testing.T) {
 	}
 }
 
-// A subscription that its server ends is opened again, and what was not told meanwhile counts as changed.
+// A subscription that its server ends is opened again. Lists count as changed, because changes in
+// between were not announced.
 func TestListenIsOpenedAgain(t *testing.T) {
 	run(t, modern(elicits), func(r *rig) {
 		p, lists := r.announcing()
@@ -128,8 +135,8 @@ func TestListenIsOpenedAgain(t *testing.T) {
 	})
 }
 
-// The pause before a subscription is opened again is one server's: the next server is listened to once,
-// when it is ready.
+// The pause before a subscription is opened again belongs to one server. The next server is
+// listened to once, when it is ready.
 func TestNextServerIsListenedToOnce(t *testing.T) {
 	run(t, modern(elicits), func(r *rig) {
 		p := r.remote()
@@ -153,7 +160,7 @@ func TestNextServerIsListenedToOnce(t *testing.T) {
 	})
 }
 
-// A resource that is let go of and wanted again during that pause is listened to once.
+// A resource that is given up and wanted again during that pause is listened to once.
 func TestResourceIsListenedToOnceAfterAPause(t *testing.T) {
 	run(t, modern(elicits), func(r *rig) {
 		p := r.remote()
@@ -174,8 +181,9 @@ func TestResourceIsListenedToOnceAfterAPause(t *testing.T) {
 	})
 }
 
-// Protocol-matrix 10.9: a subscription of a legacy client becomes one of ours, with one to a resource however many want it; what is told
-// has lost the id, and the last to let go ends it.
+// Protocol-matrix 10.9: subscriptions of legacy clients become subscriptions of ours, one to a
+// resource however many want it. Announcements are passed on without the id. The subscription ends
+// with its last client.
 func TestResourceOfAModernServer(t *testing.T) {
 	run(t, modern(elicits), func(r *rig) {
 		p, lists := r.announcing()
@@ -184,7 +192,8 @@ func TestResourceOfAModernServer(t *testing.T) {
 		r.attach("two")
 		first := r.forward("one", "resources/subscribe", `{"uri":"a:1"}`)
 		listen := p.Expect("subscriptions/listen")
-		if f, _ := splice.Get(listen.Params, "notifications"); string(f) != `{"resourceSubscriptions":["a:1"]}` {
+		if f, _ := splice.Get(listen.Params,
+			"notifications"); string(f) != `{"resourceSubscriptions":["a:1"]}` {
 			t.Errorf("listens for %s", listen.Params)
 		}
 		r.Rest()
@@ -202,7 +211,8 @@ func TestResourceOfAModernServer(t *testing.T) {
 			`{"uri":"a:1","_meta":{"io.modelcontextprotocol/subscriptionId":`+listen.ID.Raw()+`}}`)
 		r.Rest()
 		told := stage.Of[*notification.Dispatch](&r.dispatcher.Log)
-		if len(told) != 1 || told[0].URI != "a:1" || strings.Contains(string(told[0].Params), "subscriptionId") {
+		if len(told) != 1 || told[0].URI != "a:1" ||
+			strings.Contains(string(told[0].Params), "subscriptionId") {
 			t.Errorf("told %+v", told)
 		}
 		r.forward("one", "resources/unsubscribe", `{"uri":"a:1"}`)
@@ -215,8 +225,9 @@ func TestResourceOfAModernServer(t *testing.T) {
 	})
 }
 
-// A server on a pipe may forget whom it tells of its lists when a subscription to a resource ends, and is done with that when it has
-// answered. Its lists are listened for anew then, and the same resource not before.
+// When a subscription to a resource ends, a server on a pipe may forget the subscription to its
+// lists. It is done with that when it has answered. Then its lists are listened to anew, and the
+// same resource not before.
 func TestEndOfASubscriptionOnAPipe(t *testing.T) {
 	run(t, modern(elicits), func(r *rig) {
 		p, lists := r.announcing()
@@ -228,7 +239,8 @@ func TestEndOfASubscriptionOnAPipe(t *testing.T) {
 		r.Rest()
 		ended := func(listen jsonrpc.Message) {
 			t.Helper()
-			if id, _ := splice.Get(p.Expect("notifications/cancelled").Params, "requestId"); string(id) != listen.ID.Raw() {
+			if id, _ := splice.Get(p.Expect("notifications/cancelled").Params,
+				"requestId"); string(id) != listen.ID.Raw() {
 				t.Errorf("ended %s, want %s", id, listen.ID.Raw())
 			}
 		}
@@ -245,7 +257,7 @@ func TestEndOfASubscriptionOnAPipe(t *testing.T) {
 			t.Error(got.Err)
 		}
 		p.ExpectNothing(client.LeaveTime / 2)
-		time.Sleep(client.LeaveTime / 2) // without an answer it is taken for done
+		time.Sleep(client.LeaveTime / 2) // without an answer, the server counts as done
 		lists = p.Expect("subscriptions/listen")
 		if f, _ := splice.Get(lists.Params, "notifications"); string(f) != `{"toolsListChanged":true}` {
 			t.Errorf("listens for %s", f)
@@ -257,7 +269,8 @@ func TestEndOfASubscriptionOnAPipe(t *testing.T) {
 	})
 }
 
-// A resource that the server leaves out of its agreement, or is silent about, is an error of the one who asked.
+// If the server leaves a resource out of its agreement, or says nothing about it, the client that
+// asked gets an error.
 func TestResourceThatIsNotGranted(t *testing.T) {
 	for name, answer := range map[string]func(p *mcptest.Peer, m jsonrpc.Message){
 		"left out": func(p *mcptest.Peer, m jsonrpc.Message) { acknowledge(p, m, `{}`) },
@@ -283,7 +296,8 @@ func TestResourceThatIsNotGranted(t *testing.T) {
 						t.Errorf("got %v %s", told, told.Data)
 					}
 				}
-				r.forward("one", "resources/subscribe", `{"uri":"a:1"}`) // it is not remembered as one
+				// The failed subscription is not remembered.
+				r.forward("one", "resources/subscribe", `{"uri":"a:1"}`)
 				for m := p.Next(); m.Method != "subscriptions/listen"; m = p.Next() {
 				}
 			})
@@ -330,7 +344,7 @@ func TestListensAreRestored(t *testing.T) {
 	})
 }
 
-// Log levels are said with each request, and to nobody else.
+// The log level is sent with each request, and in no request of its own.
 func TestLogLevelOfARequestThatStandsAlone(t *testing.T) {
 	run(t, modern(elicits), func(r *rig) {
 		p := r.modernly(`{"tools":{},"logging":{}}`)

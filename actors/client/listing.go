@@ -14,24 +14,25 @@ import (
 // survives a crash of the connection: a list is replaced as a whole, when all of it is there.
 type listing struct {
 	lists    Lists                // what the server listed last
-	had      [Kinds]bool          // which of them it ever listed to the end
-	ever     bool                 // a connection was ready with them
-	unusable []string             // tools that are left out, by name
-	cuts     [Kinds][]catalog.Cut // what exceeded the bounds of each
-	fetching [Kinds]fetching      // how far each is with this server
-	news     []catalog.Kind       // lists that are not what they were, of which nobody has heard
+	had      [Kinds]bool          // the lists that the server has ever listed to the end
+	ever     bool                 // a connection was ready with these lists
+	unusable []string             // names of the tools that are left out
+	cuts     [Kinds][]catalog.Cut // what exceeded the bounds of each list
+	fetching [Kinds]fetching      // the progress of each list with this server
+	news     []catalog.Kind       // lists that have changed, and of which no client was told
 }
 
-// fetching is how far one list is. It is fetched once at a time, and at most one more time is to
-// come.
+// fetching is the progress of one list. One fetch runs at a time, and at most one more is to come.
 type fetching struct {
-	busy  bool  // it is being fetched
-	again bool  // and then once more; or, before the server is ready, as soon as it is
-	due   bool  // it is going to be, after a pause
-	told  bool  // the server said that it has changed, and its clients have not heard of it
-	why   error // it could not be had when it was asked for last; nil when it could
+	busy bool // it is being fetched
+	// again says that one more fetch follows. Before the server is ready, that fetch starts when it
+	// is.
+	again bool
+	due   bool  // it is going to be fetched, after a pause
+	told  bool  // the server has announced a change, and its clients were not told
+	why   error // why the last fetch failed; nil if it did not
 	pace  pace
-	items []jsontext.Value // so far
+	items []jsontext.Value // fetched so far
 	pages *protocol.Pages
 }
 
@@ -56,17 +57,17 @@ type listEffect struct {
 type listDo uint8
 
 const (
-	askPage   listDo = iota + 1 // ask for the page of kind at cursor; page comes back
-	pauseList                   // due comes after wait
-	cutList                     // an operator is told of cut
-	leaveOut                    // an operator is told of tools that are left out
-	knowList                    // kind is known; it is in news if clients are to hear of it
-	refresh                     // calls that wait for the list of tools go on
+	askPage   listDo = iota + 1 // ask for the page of kind at cursor; its answer goes to page
+	pauseList                   // call due after wait
+	cutList                     // tell an operator of cut
+	leaveOut                    // tell an operator of tools that are left out
+	knowList                    // kind is known; it is in news if clients are to be told
+	refresh                     // let the calls go on that wait for the list of tools
 )
 
 func (s *listStep) do(e listEffect) { s.effects = append(s.effects, e) }
 
-// reset forgets how far the lists are: the next server was asked for none.
+// reset forgets the progress of the lists: the next server was asked for none.
 func (l *listing) reset() {
 	l.news, l.fetching = nil, [Kinds]fetching{}
 	for k := range l.fetching {
@@ -74,7 +75,7 @@ func (l *listing) reset() {
 	}
 }
 
-// resume goes on after a crash: lists that were being fetched for the first time are not known.
+// resume goes on after a crash. Lists that were being fetched for the first time count as unknown.
 func (l *listing) resume() {
 	if !l.ever {
 		l.lists, l.had, l.unusable = Lists{}, [Kinds]bool{}, nil
@@ -97,7 +98,7 @@ func (s *listStep) all() {
 	}
 }
 
-// fetch lists one kind, page by page.
+// fetch fetches one list, page by page.
 func (s *listStep) fetch(k catalog.Kind) {
 	f := &s.fetching[k]
 	f.busy, f.again, f.items, f.pages = true, false, nil, &protocol.Pages{}
@@ -108,7 +109,8 @@ func (s *listStep) fetch(k catalog.Kind) {
 func (s *listStep) fetched(k catalog.Kind, items []jsontext.Value) {
 	f := &s.fetching[k]
 	f.busy, f.items, f.pages = false, nil, nil
-	if f.again || s.ready { // what changes after the first list is fetched at once
+	// The first fetch does not count, so that a change after it is fetched at once.
+	if f.again || s.ready {
 		f.pace.did(s.now)
 	}
 	s.learn(k, items)
@@ -121,8 +123,8 @@ func (s *listStep) fetched(k catalog.Kind, items []jsontext.Value) {
 	}
 }
 
-// learn takes note of a list, and of whether the server said that it has changed or it is not what
-// it listed last, be it in an earlier incarnation.
+// learn records a list. It is news if the server has announced a change, or if it differs from the
+// list before, even one of an earlier incarnation.
 func (s *listStep) learn(k catalog.Kind, items []jsontext.Value) {
 	f := &s.fetching[k]
 	changed := s.ever && catalog.Diff(k, s.lists[k], items).Any()

@@ -14,8 +14,8 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// The lists of a server in text: what it did, and, indented, what followed. A list is known with
-// its items, and in news when clients are to hear of it.
+// The lists of a server in text: the server's actions, and, indented, the effects. A list is known
+// with its items, and is in news when clients are to be told.
 func TestListing(t *testing.T) {
 	for name, story := range map[string]string{
 		"pages": `
@@ -128,7 +128,9 @@ server lists b
 }
 
 func playLists(t *testing.T, story string) string {
-	capabilities, err := protocol.ParseServerCapabilities(jsontext.Value(`{"tools":{"listChanged":true}}`))
+	capabilities, err := protocol.ParseServerCapabilities(
+		jsontext.Value(`{"tools":{"listChanged":true}}`),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,10 +138,13 @@ func playLists(t *testing.T, story string) string {
 	now, ready := time.Unix(1_800_000_000, 0), false
 	for line := range strings.Lines(story) {
 		if strings.HasPrefix(line, "  ") {
-			continue // made anew
+			continue // written again below
 		}
 		got.WriteString(line)
-		s := listStep{listing: l, now: now, ready: ready, facts: Facts{Version: protocol.V20251125, Capabilities: capabilities}}
+		s := listStep{
+			listing: l, now: now, ready: ready,
+			facts: Facts{Version: protocol.V20251125, Capabilities: capabilities},
+		}
 		words := append(strings.Fields(line), "", "")
 		switch words[0] + " " + words[1] {
 		case "server starts":
@@ -179,7 +184,8 @@ func playLists(t *testing.T, story string) string {
 		for _, e := range s.effects {
 			switch e.do {
 			case askPage:
-				fmt.Fprintln(&got, strings.TrimSuffix(fmt.Sprintf("  server < %s %s", e.kind.Method(), e.cursor), " null"))
+				fmt.Fprintln(&got, strings.TrimSuffix(fmt.Sprintf("  server < %s %s", e.kind.Method(),
+					e.cursor), " null"))
 			case pauseList:
 				due = now.Add(e.wait)
 				fmt.Fprintf(&got, "  %s wait %v\n", e.kind, e.wait)
@@ -195,7 +201,8 @@ func playLists(t *testing.T, story string) string {
 					text += ", news"
 				}
 				if short := l.short(s.facts)[e.kind].State; short.Lacks() {
-					text += ", " + map[Completeness]string{Older: "older", Waiting: "waiting", Failed: "failed"}[short]
+					text += ", " + map[Completeness]string{Older: "older", Waiting: "waiting",
+						Failed: "failed"}[short]
 				}
 				fmt.Fprintln(&got, "  "+text)
 				l.news = nil

@@ -10,9 +10,9 @@ import (
 	"mcpd/telemetry"
 )
 
-// ListGrace is how long a connection that has shaken hands waits for its server's lists before it
-// takes calls. A list that comes later is announced. Most come within milliseconds, and then calls
-// find the schemas of their tools.
+// ListGrace is how long a connection waits after the handshake for its server's lists before it
+// takes calls. Most lists come within milliseconds, and then calls find the schemas of their tools.
+// A list that comes later is announced.
 const ListGrace = time.Second
 
 // listsLate says that ListGrace is over.
@@ -21,7 +21,7 @@ type listsLate struct{ attempt uint64 }
 // refetch says that the pause before a list is fetched again is over.
 type refetch struct{ kind catalog.Kind }
 
-// listed handles an event of the lists, and does what follows.
+// listed handles an event of the lists, and performs its effects.
 func (c *Connection) listed(event func(*listStep)) error {
 	s := listStep{listing: &c.listing, now: c.p.Now(), ready: c.state == Ready, facts: c.facts}
 	event(&s)
@@ -38,7 +38,8 @@ func (c *Connection) listed(event func(*listStep)) error {
 			})
 		case leaveOut:
 			c.o.Emit(telemetry.ToolsInvalid{
-				Where: c.where(), Count: uint32(e.cut.Count), First: telemetry.Clean(e.cut.First, telemetry.MaxValue),
+				Where: c.where(), Count: uint32(e.cut.Count),
+				First:  telemetry.Clean(e.cut.First, telemetry.MaxValue),
 				Reason: telemetry.Clean(string(e.cut.Reason), telemetry.MaxValue),
 			})
 		case knowList:

@@ -17,9 +17,10 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// LostError is what any caller may be told of a server that is gone, or cannot be started: how it
-// ended, and what it last wrote to its standard error where that cannot be about somebody else's
-// call. The method is that of their request, empty where there is none yet.
+// LostError returns the error for any caller of a server that is gone or cannot be started. The
+// error says how the server ended. It includes the end of the server's standard error unless that
+// may be about somebody else's call. The method is that of the caller's request, empty if there is
+// none yet.
 func LostError(server, method string, maybeExecuted bool, cause error) *protocol.Error {
 	return LostTo("", server, method, maybeExecuted, cause)
 }
@@ -40,7 +41,8 @@ func LostTo(principal, server, method string, maybeExecuted bool, cause error) *
 	return tellsOf(e.Repeating(method), principal, end)
 }
 
-// PutAwayTo is what a caller of that principal is told of a server that is quarantined for a cause.
+// PutAwayTo returns the error for a caller of that principal, for a server that is quarantined for
+// a cause.
 func PutAwayTo(principal, server string, cause error) *protocol.Error {
 	return tellsOf(protocol.UpstreamQuarantined(server, false, cause), principal, EndingOf(cause))
 }
@@ -52,7 +54,8 @@ func tellsOf(e *protocol.Error, principal string, end *Ending) *protocol.Error {
 	if end.Withheld(principal) {
 		stderr = ""
 	}
-	for _, part := range [][2]string{{"cause", end.Cause}, {"stderr", stderr}, {"incident", end.Incident}} {
+	for _, part := range [][2]string{{"cause", end.Cause}, {"stderr", stderr},
+		{"incident", end.Incident}} {
 		if part[1] != "" {
 			e.Data, _ = splice.Set(e.Data, splice.Quote(part[1]), part[0]) // e.Data is an object
 		}
@@ -63,32 +66,34 @@ func tellsOf(e *protocol.Error, principal string, end *Ending) *protocol.Error {
 	return e
 }
 
-// withholding counts callers who are not told what their server last wrote, because it may be about
-// another's call.
+// withholding counts callers who are not told what their server last wrote to its standard error,
+// because it may be about another's call.
 type withholding struct{ n uint32 }
 
-// lost is what the caller of x is told.
-func (w *withholding) lost(server string, x *request.Exchange, maybeExecuted bool, cause error) error {
+// lost returns the error for the caller of x, and counts it if output of the server was withheld.
+func (w *withholding) lost(server string, x *request.Exchange, maybeExecuted bool,
+	cause error) error {
 	if cause != nil && EndingOf(cause).Withheld(x.Principal) {
 		w.n++
 	}
 	return LostTo(x.Principal, server, x.Method, maybeExecuted, cause)
 }
 
-// tell has them counted.
+// tell reports the count.
 func (w withholding) tell(o Options) {
 	if w.n > 0 {
 		o.Emit(StderrWithheld(telemetry.Where{Tenant: o.Tenant, Server: o.Server}, w.n))
 	}
 }
 
-// StderrWithheld says that so many callers were not told what their server last wrote.
+// StderrWithheld says that n callers were not told what their server last wrote.
 func StderrWithheld(at telemetry.Where, n uint32) telemetry.NotificationDropped {
 	return telemetry.NotificationDropped{Where: at, Method: "stderr", Reason: unowned, Count: n}
 }
 
-// blame is what is remembered of an end and told to callers: of a URL also its host, because an address alone says little. Endings that follow
-// one another without the server having been ready are one incident.
+// blame turns the reason of an end into the ending that is remembered and told to callers. For a
+// URL it names the host, because an address alone says little. Endings that follow one another
+// without the server having been ready are one incident.
 func (c *Connection) blame(reason error) *Ending {
 	var known *Ending
 	if errors.As(reason, &known) {
@@ -97,7 +102,9 @@ func (c *Connection) blame(reason error) *Ending {
 	var crash *otp.CrashReport
 	if errors.As(reason, &crash) { // the rest is for the host's own log
 		c.incident = crash.Incident()
-		return &Ending{Cause: causeCrashed, Text: "the connection crashed", Incident: c.incident, err: reason}
+		return &Ending{
+			Cause: causeCrashed, Text: "the connection crashed", Incident: c.incident, err: reason,
+		}
 	}
 	if c.incident == "" {
 		c.incident = otp.IncidentID(c.p.Path(), c.p.Now())
@@ -110,12 +117,12 @@ func (c *Connection) blame(reason error) *Ending {
 	end := *EndingOf(c.hosted(reason))
 	end.Incident, end.Readers = c.incident, c.served.readers(c.o.ShareLogs)
 	if end.Starts = c.fails.n; c.state == Starting {
-		end.Starts++ // this one
+		end.Starts++ // the current start
 	}
 	return &end
 }
 
-// hosted names the host of a URL that an error is about.
+// hosted adds the host of the URL to an error.
 func (c *Connection) hosted(err error) error {
 	if u, e := url.Parse(c.info().URL); e == nil && u.Host != "" {
 		return fmt.Errorf("%s: %w", u.Host, err)
@@ -123,7 +130,8 @@ func (c *Connection) hosted(err error) error {
 	return err
 }
 
-// lostError is what the caller of x is told of an end that is not blamed on anything yet.
+// lostError returns the error for the caller of x after an end, also after one that blame has not
+// seen yet.
 func (c *Connection) lostError(x *request.Exchange, maybeExecuted bool, cause error) error {
 	end := *EndingOf(cause)
 	if c.removed {
@@ -138,14 +146,16 @@ func (c *Connection) lostError(x *request.Exchange, maybeExecuted bool, cause er
 	return err
 }
 
-// broken is what the caller is told of a call that the transport could not carry to its end while the server lives on: that it was not
-// reached, that the line was cut, that it refused, or what was wrong with its answer.
+// broken returns the error for a call that the transport could not carry to its end while the
+// server lives on. It says that the server was not reached, that the line was cut, that the server
+// refused, or what was wrong with its answer.
 func (c *Connection) broken(x *request.Exchange, in transport.Inbound) error {
 	var status *streamable.StatusError
 	cause := c.hosted(in.Err)
 	answered := errors.As(in.Err, &status)
 	_, obstacle := streamable.ObstacleOf(in.Err)
-	if obstacle && !in.Written || answered && status.Gateway() || !answered && (!in.Written || transport.Severed(in.Err)) {
+	if obstacle && !in.Written || answered && status.Gateway() ||
+		!answered && (!in.Written || transport.Severed(in.Err)) {
 		return c.lostError(x, in.Written, cause)
 	}
 	e := protocol.UpstreamInvalid(c.o.Server, cause)
@@ -156,6 +166,7 @@ func (c *Connection) broken(x *request.Exchange, in transport.Inbound) error {
 		e.Message = "server " + strconv.Quote(c.o.Server) + " refused the request"
 	}
 	e.Message += ": " + telemetry.Clean(cause.Error(), protocol.MaxDetail)
-	e.Data, _ = splice.Set(e.Data, jsontext.Value(strconv.FormatBool(in.Written)), "maybeExecuted") // e.Data is an object
+	// e.Data is an object.
+	e.Data, _ = splice.Set(e.Data, jsontext.Value(strconv.FormatBool(in.Written)), "maybeExecuted")
 	return e
 }

@@ -16,22 +16,25 @@ import (
 	"mcpd/transport"
 )
 
-// A connection receives request.Forward and request.Withdraw from the request manager, and these.
+// A connection receives request.Forward and request.Withdraw from the request manager, and the
+// messages below.
 
-// The classes:
+// The message classes. Reserved (`Owed`) messages are always accepted, because their number is
+// bounded as noted here. Best-effort (`Sheddable`) messages are dropped first.
 //
-//	Question            ordinary: one that is refused is answered by the connection
-//	Tell, Completed, TaskStatus  sheddable: notifications
-//	Attach, Want        owed: one for each request for which a session waits
-//	Retire              owed: one for each reload
-//	Stop, Restart       owed: one for each command of an operator
-//	Redial, Pause, Check  owed: one for each report of a server that is away
-//	Answer, Withdrawn   owed: one for each Question
-//	Detach              owed: one for each Attach
-//	Forgotten           owed: one for each such end of a connection
-//	Describe            owed: one for each start of the connection or the catalogue
-//	Report              owed: one for each state, and for each list that was asked for again
-//	Unused, Left        owed: one for each end of use, and of the connection
+//	Question                      ordinary: the connection answers a question that is refused
+//	Tell, Completed, TaskStatus   best-effort: notifications
+//	Attach, Want                  reserved: one for each request for which a session waits
+//	Retire                        reserved: one for each reload
+//	Stop, Restart                 reserved: one for each command of an operator
+//	Redial, Pause, Check          reserved: one for each report of an unreachable server
+//	Answer, Withdrawn             reserved: one for each Question
+//	Detach                        reserved: one for each Attach
+//	Forgotten                     reserved: one for each connection that lost its carried state
+//	Describe                      reserved: one for each start of the connection or the catalogue
+//	Report                        reserved: one for each state, and for each list fetched again
+//	Unused, Left                  reserved: one for each end of use, and of the connection
+
 func (Wish) Class() otp.Class          { return otp.Owed }
 func (*Tell) Class() otp.Class         { return otp.Sheddable }
 func (*Completed) Class() otp.Class    { return otp.Sheddable }
@@ -49,53 +52,60 @@ func (*Report) Class() otp.Class       { return otp.Owed }
 func (*Unused) Class() otp.Class       { return otp.Owed }
 func (*Left) Class() otp.Class         { return otp.Owed }
 
-// Attach tells the connection that a session uses it. The catalogue makes this call when it hands the connection out, so that it knows
-// who is still on the way. A connection that serves one session ends with it; a shared one ends when it has had no session for Linger:
-// see Unused.
+// Attach tells the connection that a session uses it. The catalogue makes this call when it hands
+// the connection out, so the catalogue knows which sessions are still on the way. A connection that
+// serves one session ends with that session. A shared connection ends when it has had no session
+// for Options.Linger: see Unused.
 type Attach = otp.Call[AttachRequest, struct{}]
 
 // AttachRequest names the session.
 type AttachRequest struct {
 	Session string // the session's row
 	Ref     otp.Ref
-	Holds   bool // the server keeps something for it between its calls, and may not sleep
+	Holds   bool // the server keeps state for it between calls, and may not sleep
 	User
 }
 
-// Detach tells the connection that one who used it needs it no more, and has no call on the way there. The end of a session says the same.
+// Detach tells the connection that one of its users needs it no longer and has no call on the way
+// to it. The end of a session has the same effect.
 type Detach struct{ Ref otp.Ref }
 
-// Retire tells the connection that its server is declared otherwise now, or not at all. It goes on until its sessions have left and its calls
-// have ended, and then is Unused. The catalogue sends it, and again after a crash of its own.
+// Retire tells the connection that the declaration of its server has changed or is gone. The
+// connection goes on until its sessions have left and its calls have ended, and then sends Unused.
+// The catalogue sends Retire, and sends it again after a crash of the catalogue.
 type Retire struct {
-	// Removed says that the server is not declared any more. It is not started again for anybody.
+	// Removed says that the server is no longer declared. It is not started again for anybody.
 	Removed bool
 }
 
-// Stop ends the connection for a reason that is told to whoever waits for it. The catalogue sends it when an operator says so.
+// Stop ends the connection for a reason that is told to everyone who waits for it. The catalogue
+// sends it on the command of an operator.
 type Stop struct{ Why *Ending }
 
-// Forgotten tells a session that a connection does not know any more who uses it, and what they want of its server: it was replaced because it hung, or
-// could not live with what it was left. A session that uses it says both again.
+// Forgotten tells a session that a connection no longer knows its users and what they want from its
+// server. The connection was replaced because it hung, or could not run with its carried state. A
+// session that uses the connection sends both again.
 type Forgotten struct {
 	Server string
 	From   otp.Ref
 }
 
-// Restart replaces the server: what it has in hand ends for a reason that is told, and what waits for it goes to the next. The catalogue sends it
-// when an operator says so.
+// Restart replaces the server. Calls in flight end with the given reason; queued calls go to the
+// next server. The catalogue sends it on the command of an operator.
 type Restart struct{ Why *Ending }
 
-// Unused is what a connection that nobody uses tells the catalogue, which ends it unless an Attach is on the way.
+// Unused tells the catalogue that nobody uses the connection. The catalogue ends the connection,
+// unless an Attach is on the way.
 type Unused struct {
 	Server string
 	Key    tenant.Key
 	From   otp.Ref
-	Why    string // in a word, for the log
+	Why    string // in one word, for the log
 }
 
-// Left is what the catalogue gets of a connection that was given up while sessions used it: who they are and what they had asked the server
-// for. The next connection of this key starts with it; one that goes on without its heir gets it back.
+// Left tells the catalogue that a connection was given up while sessions used it: which sessions
+// they are and what they had asked of the server. The next connection with this key starts with it.
+// A connection that goes on without its carried state gets it back.
 type Left struct {
 	Server   string
 	Key      tenant.Key
@@ -104,17 +114,18 @@ type Left struct {
 	Sessions map[string]otp.Ref
 	URIs     map[string]map[string]bool // subscribed resources, and the sessions that want each
 	Levels   map[string]string          // log level by session
-	Holds    map[string]bool            // sessions for which the server keeps something
-	Users    map[string]User            // on whose behalf they are
-	Modern   bool                       // the era in which the server is spoken to first has no handshake
-	Version  protocol.Version           // of whoever has the connection opened; zero when it is not known
-	Bytes    int                        // what the catalogue keeps of it until there is another
+	Holds    map[string]bool            // sessions for which the server keeps state
+	Users    map[string]User            // on whose behalf the sessions act
+	Modern   bool                       // the server is spoken to first in the era without a handshake
+	// Version is that of the client for which the connection is opened; zero if unknown.
+	Version protocol.Version
+	Bytes   int // size of what the catalogue keeps until the next connection
 }
 
-// leftRow is what a session takes in each list of a Left, beside the URIs there.
+// leftRow is the size in bytes that a session counts in each list of a Left, beside the URIs there.
 const leftRow = 64
 
-// size is how many bytes it keeps.
+// size returns how many bytes l keeps.
 func (l *Left) size() int {
 	n := (len(l.Sessions) + len(l.Levels) + len(l.Holds) + len(l.Users)) * leftRow
 	for uri, who := range l.URIs {
@@ -123,80 +134,95 @@ func (l *Left) size() int {
 	return n
 }
 
-// Answer carries the client's answer to a Question back to the connection. The session sends it, once per question.
+// Answer carries the client's answer to a Question back to the connection. The session sends it,
+// once for each question.
 type Answer struct {
 	Question jsonrpc.ID // the server's own id
 	Result   jsontext.Value
 	Err      *jsonrpc.Error
-	To       otp.Ref // who asked, so that it can be told of an answer that it crashed on; zero for nobody
+	To       otp.Ref // the sender of the question, for Fail; zero for nobody
 
-	kept *quota.Reservation // of a large one, until the connection has passed it on
+	kept *quota.Reservation // of a large answer, until the connection has passed it on
 }
 
 func (a *Answer) size() int { return len(a.Result) + a.Err.Size() }
 
-// Count has a large answer count for its tenant until the connection has passed it on, or will not.
+// Count charges a large answer to its tenant until the connection has passed it on or drops it.
 func (a *Answer) Count(kept *quota.Account) {
 	if n := a.size(); n >= transport.Large {
 		a.kept = kept.Hold(quota.Requests, n)
 	}
 }
 
-// Give counts the answer and sends it to whoever asked.
+// Give counts the answer and sends it to the connection that asked.
 func (a *Answer) Give(p *otp.Process, to otp.Ref, kept *quota.Account) {
 	if a.Count(kept); p.Send(to, a) != nil {
 		a.kept.Release()
 	}
 }
 
-// Fail gives who asked an error in the place of an answer that crashed it, once.
+// Fail sends the connection that asked an error in place of an answer on which it crashed, once.
 func (a *Answer) Fail(err error) {
 	a.kept.Release()
 	if a.To != (otp.Ref{}) && !errors.Is(err, otp.ErrNoProc) {
-		_ = a.To.Send(&Answer{Question: a.Question, Err: protocol.Translate(protocol.InternalError(err), protocol.V20251125)})
+		_ = a.To.Send(&Answer{
+			Question: a.Question, Err: protocol.Translate(protocol.InternalError(err), protocol.V20251125),
+		})
 	}
 }
 
 // Describe asks for a Report. The catalogue sends it when it may have missed one.
 type Describe struct{}
 
-// Want tells the connection what a session wants of the server beside its calls. The answer comes when the server has answered what had
-// to be asked of it for that; it is the server's own error when it refused the log level.
+// Want tells the connection what a session wants from the server besides its calls. The reply comes
+// when the server has answered the requests that this takes. It is the server's own error if the
+// server refused the log level.
 type Want = otp.Call[Wish, struct{}]
 
-// Wish is all that a session wants to hear of unasked. It may be sent again and again: it adds to what the connection knows, and takes
-// nothing back. To unsubscribe is a call.
+// Wish is the subscription intent of a session: everything it wants to be told unasked. It can be
+// sent again and again: it adds to what the connection knows, and takes nothing back. Unsubscribing
+// is a call.
 type Wish struct {
 	Session string
-	Level   string   // that it asked for, if any; the server is asked for the most verbose of all sessions'
-	URIs    []string // of resources it has subscribed to, as the server names them
-	Missed  bool     // it had let go of these resources, and is told that they may have changed
+	// Level is the log level that the session asked for, if any. The server is asked for the most
+	// verbose level of all sessions.
+	Level string
+	URIs  []string // of resources it has subscribed to, as the server names them
+	// Missed says that the session had given up these resources, and is told that they may have
+	// changed.
+	Missed bool
 }
 
-// Tell passes a notification of a client on to the server (roots/list_changed, progress on a question, one of an extension). Nothing
-// comes back. One of an extension waits until the server is ready.
+// Tell passes a notification of a client on to the server (roots/list_changed, progress on a
+// question, a notification of an extension). There is no reply. A notification of an extension
+// waits until the server is ready.
 type Tell struct {
 	Method string
 	Params jsontext.Value
-	From   protocol.Version   // of the client; zero for what is the same in every revision that has it
-	Kept   *quota.Reservation // of the memory that it takes; whoever is done with it releases it
+	From   protocol.Version   // of the client; zero if the same in every revision
+	Kept   *quota.Reservation // of the memory that it takes; its last user releases it
 }
 
-// Fail lets go of one that nobody handles.
+// Fail releases the memory of a notification that nobody handles.
 func (m *Tell) Fail(error) { m.Kept.Release() }
 
-// Question is what the connection sends to a session when the server asks its client something. Answer comes back.
+// Question is what the connection sends to a session when the server asks its client something. An
+// Answer comes back.
 type Question struct {
-	From     otp.Ref
-	Server   string
-	ID       jsonrpc.ID        // the server's own id
-	Exchange *request.Exchange // the call it belongs to; nil when that is not known, or the server asked outside of any
-	On       *request.Exchange // of no Exchange: another call of the same client, on whose stream it hears of it
-	Method   string
-	Params   jsontext.Value
+	From   otp.Ref
+	Server string
+	ID     jsonrpc.ID // the server's own id
+	// Exchange is the call that the question belongs to. It is nil if that is unknown, or the server
+	// asked outside of any call.
+	Exchange *request.Exchange
+	// On is set if Exchange is nil: another call of the same client, on whose stream the client hears
+	// the question.
+	On     *request.Exchange
+	Method string
+	Params jsontext.Value
 }
 
-// Fail refuses the question when the session could not handle it, so that the server does not wait.
+// Fail refuses a question that the session could not handle, so that the server does not wait.
 func (q *Question) Fail(err error) {
 	q.From.Send(&Answer{Question: q.ID, Err: protocol.Translate(err, protocol.V20251125)})
 }
@@ -208,25 +234,26 @@ type Withdrawn struct {
 	Call     uint64 // the exchange it belonged to; 0 when none
 }
 
-// Completed tells whoever was given an elicitation that it is complete. A connection sends it to the
-// session, or to the task, that the elicitation was put to, and to nobody else.
+// Completed tells a session or a task that an elicitation is complete. A connection sends it to the
+// one that the elicitation was put to, and to nobody else.
 type Completed struct {
 	Server string
 	ID     string         // of the elicitation
 	Params jsontext.Value // of the notification, as the server wrote them
 }
 
-// TaskStatus is what a server of 2025-11-25 says unasked of a task. A connection sends it to the actor
-// that keeps the task.
+// TaskStatus is an unsolicited status of a task, from a server of 2025-11-25. A connection sends it
+// to the actor that keeps the task.
 type TaskStatus struct{ Params jsontext.Value }
 
-// Lists holds what a server listed, by catalog.Kind, item by item as it wrote them. A nil list was not fetched, or the server offers none.
+// Lists holds what a server listed, by catalog.Kind, each item as the server wrote it. A list is
+// nil if it was not fetched or the server offers none.
 type Lists [Kinds][]jsontext.Value
 
 // Kinds is how many lists a server has.
 const Kinds = 4
 
-// State says how far a connection is, in the words an operator reads in the tree.
+// State is the state of a connection, in the words that an operator reads in the tree.
 type State string
 
 // The states of an upstream.
@@ -234,35 +261,37 @@ const (
 	Idle        State = "idle"        // nobody has asked for it yet
 	Starting    State = "starting"    // dialling, or in its handshake
 	Ready       State = "ready"       // handshake done, lists known, subscriptions restored
-	Degraded    State = "degraded"    // ready, but for some connections, or without a list that could not be had
+	Degraded    State = "degraded"    // ready, but some connections are not, or a list is missing
 	Backoff     State = "backoff"     // failed, and being started again
-	CrashLoop   State = "crash_loop"  // its restart budget ran out; started again after a pause, when somebody asks
-	Quarantined State = "quarantined" // not started again but for a rare probe: its cause is permanent, or an operator said so
-	Stopped     State = "stopped"     // it ran, and ended because nobody used it or nothing needed it; started again when somebody asks
+	CrashLoop   State = "crash_loop"  // restart budget ran out; started again on demand, after a pause
+	Quarantined State = "quarantined" // permanent cause, or by operator; only rarely probed
+	Stopped     State = "stopped"     // ended because it was not needed; started again on demand
 )
 
-// States are all of them, as they follow one another when a server does badly.
+// States returns all states, in the order in which they follow when a server does badly.
 func States() []State {
 	return []State{Idle, Starting, Ready, Degraded, Backoff, CrashLoop, Quarantined, Stopped}
 }
 
-// Report is what a connection tells the catalogue: its state, and when it is ready everything that was learnt.
+// Report tells the catalogue the state of a connection and, when it is ready, everything that was
+// learnt about the server.
 type Report struct {
 	Server      string
 	Key         tenant.Key
 	From        otp.Ref
 	Incarnation uint64
 	State       State
-	Cause       error  // of Backoff and Quarantined: an *Ending, when a connection says it
-	Away        bool   // of Backoff: nothing answers at its URL, and it waits for Redial
-	GaveUp      bool   // of Backoff: it ends, as one whose restart budget ran out
+	Cause       error  // for Backoff and Quarantined: an *Ending, when a connection says it
+	Away        bool   // for Backoff: nothing answers at its URL, and it waits for Redial
+	GaveUp      bool   // for Backoff: it ends as if its restart budget had run out
 	Channel     bool   // its server speaks HTTP+SSE
 	Early       bool   // its server wants to ask the first session something
-	Closed      string // of Stopped: why, in a word
-	Lacks       string // of Ready: which lists could not be had, and why; empty when there are all
+	Closed      string // for Stopped: why, in one word
+	Lacks       string // for Ready: the lists that could not be fetched, and why; empty for none
 	At          time.Time
-	Facts       Facts // of Ready
-	Lists       Lists // of Ready
+	Facts       Facts // for Ready
+	Lists       Lists // for Ready
 	Short       [Kinds]Shortfall
-	Changed     []catalog.Kind // lists that are new since the last report, or of which the server says so
+	// Changed are the lists that differ from the last report, or that the server announced as changed.
+	Changed []catalog.Kind
 }

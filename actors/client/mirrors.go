@@ -11,17 +11,17 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// mirroring is a transport that repeats arguments of tools where others on the way can read them.
+// mirroring is a transport that repeats arguments of tools in headers, where proxies can read them.
 type mirroring interface {
 	Mirror(lookup func(tool string) []headers.Mirror)
 }
 
-// mirrors are the arguments of a tool that its schema wants repeated. They are looked up by the
-// transport while this sends.
+// mirrors returns the arguments of a tool that its schema wants repeated. The transport looks them
+// up while this actor sends.
 func (c *Connection) mirrors(tool string) []headers.Mirror {
 	for _, item := range c.listing.lists[catalog.Tools] {
 		if name, _ := splice.GetString(item, "name"); name == tool {
-			found, _ := mirrorsOf(item) // a tool whose schema is wrong in this is not listed
+			found, _ := mirrorsOf(item) // tools whose schemas are wrong here are not listed
 			return found
 		}
 	}
@@ -33,9 +33,9 @@ func mirrorsOf(tool jsontext.Value) ([]headers.Mirror, error) {
 	return headers.Mirrors(schema)
 }
 
-// usable is a list without the tools of a modern server whose schemas want arguments repeated that
-// cannot be: whoever speaks to it over HTTP must do without those (2026-07-28
-// §basic/transports/streamable-http). An operator is told once of the same ones.
+// usable returns a list without the tools of a modern server whose schemas want arguments repeated
+// that cannot be: a client over HTTP must do without those (2026-07-28
+// §basic/transports/streamable-http). An operator is told once of the same tools.
 func (s *listStep) usable(k catalog.Kind, items []jsontext.Value) (good []jsontext.Value) {
 	if k != catalog.Tools || s.facts.Version.Era() != protocol.Modern {
 		return items
@@ -60,8 +60,8 @@ func (s *listStep) usable(k catalog.Kind, items []jsontext.Value) (good []jsonte
 	return good
 }
 
-// usablePage is the result of a list request without the same tools, for a client that sees this
-// server as it is. Nothing else is left out or shortened.
+// usablePage returns the result of a list request without the same tools, for a client that sees
+// this server as it is. Nothing else is left out or shortened.
 func (c *Connection) usablePage(method string, page jsontext.Value) jsontext.Value {
 	if k, is := catalog.Listed(method); !is || k != catalog.Tools ||
 		c.facts.Version.Era() != protocol.Modern {

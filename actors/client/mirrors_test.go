@@ -10,12 +10,15 @@ import (
 	"mcpd/telemetry"
 )
 
-// Protocol-matrix 4.5, 10.3: a tool whose schema wants an argument repeated that cannot be is left out of a modern server's list, and an
-// operator hears of it once. To a legacy server the same says nothing.
+// Protocol-matrix 4.5, 10.3: a tool whose schema wants an argument repeated that cannot be is left
+// out of a modern server's list, and an operator is told once. For a legacy server the same schema
+// means nothing.
 func TestToolsWithInvalidMirrorsAreNotListed(t *testing.T) {
 	const tools = `"tools":[{"name":"good","inputSchema":{"type":"object","properties":{"n":{"type":"string","x-mcp-header":"N"}}}},` +
 		`{"name":"bad","inputSchema":{"type":"object","properties":{"n":{"type":"number","x-mcp-header":"N"}}}}]`
-	events := func(r *rig) []telemetry.ToolsInvalid { return stage.Of[telemetry.ToolsInvalid](&r.Events) }
+	events := func(r *rig) []telemetry.ToolsInvalid {
+		return stage.Of[telemetry.ToolsInvalid](&r.Events)
+	}
 	t.Run("modern", func(t *testing.T) {
 		run(t, modern(elicits), func(r *rig) {
 			p := r.server()
@@ -35,10 +38,12 @@ func TestToolsWithInvalidMirrorsAreNotListed(t *testing.T) {
 			}
 			x := r.forward("one", "tools/list", `{}`)
 			p.Reply(p.Expect("tools/list"), `{"resultType":"complete",`+tools+`}`)
-			if got := r.outcome(x); got.Err != nil || strings.Contains(string(got.Result), `"bad"`) || !strings.Contains(string(got.Result), `"good"`) {
+			if got := r.outcome(x); got.Err != nil || strings.Contains(string(got.Result), `"bad"`) ||
+				!strings.Contains(string(got.Result), `"good"`) {
 				t.Errorf("a client that sees this server as it is gets %s, %v", got.Result, got.Err)
 			}
-			if got := events(r); len(got) != 1 || got[0].Count != 1 || got[0].First != "bad" || got[0].Reason == "" {
+			if got := events(r); len(got) != 1 || got[0].Count != 1 || got[0].First != "bad" ||
+				got[0].Reason == "" {
 				t.Errorf("told %+v", got)
 			}
 		})

@@ -10,19 +10,25 @@ import (
 	"mcpd/transport"
 )
 
-// How fast what a server says unasked is read. One that says more waits, as for any slow reader: what it floods its tenant with would
-// else take all cores, and then the runtime looks only every 10 ms for who has written to the host. Progress is of one call each, and the most of it is
-// superseded before it is passed on.
+// Unsolicited messages of a server are rate-limited when they are read. A server that sends more
+// waits, as for any slow reader. Otherwise a flood would take all cores, and the Go runtime then
+// looks only every 10 ms for what others have sent to the host. Progress notifications have a
+// higher rate: each concerns one call, and most are superseded before they are passed on.
 const (
-	NewsRate         = 5000 // notifications, questions and answers to nothing, of one connection in a second,
-	NewsBurst        = 1000 // beyond so many at once
+	// NewsRate is how many notifications, questions and unexpected answers of one connection are read
+	// in a second.
+	NewsRate = 5000
+	// NewsBurst is how many of them beyond NewsRate are read at once.
+	NewsBurst = 1000
+	// ProgressReadRate is how many progress notifications of one connection are read in a second.
 	ProgressReadRate = 4 * NewsRate
 )
 
 const (
-	// newsRest is how long the reader rests when it has read enough: long enough for others to have their turn.
+	// newsRest is how long the reader rests when it has read enough, so that others have their turn.
 	newsRest = 10 * time.Millisecond
-	// heldTold is how long a server has waited in all when that is told: what is over sooner nobody needs to look at.
+	// heldTold is the total time for which a server has waited when that is reported: a shorter wait
+	// needs no attention.
 	heldTold = time.Second
 )
 
@@ -31,14 +37,15 @@ var (
 	progressPace = quota.Rate{Every: time.Second / ProgressReadRate, Burst: 4 * NewsBurst}
 )
 
-// reading is what was read of it lately.
+// reading is what was read of a server lately, for the rate limits.
 type reading struct {
 	any, progress quota.Bucket
 	asked         *atomic.Int64 // requests that were sent and have no answer yet
-	held          time.Duration // how long its server waited, of which nothing is told yet
+	held          time.Duration // how long the server has waited since that was last reported
 }
 
-// take is how long to wait before a message is passed on; 0 means that it counts as read.
+// take returns how long to wait before a message is passed on; 0 means that the message counts as
+// read.
 func (r *reading) take(m jsonrpc.Message, now time.Time) time.Duration {
 	switch {
 	case m.Method == "notifications/progress":
@@ -52,7 +59,7 @@ func (r *reading) take(m jsonrpc.Message, now time.Time) time.Duration {
 	return r.any.Take(now, newsPace)
 }
 
-// rest waits until a message may be passed on. What the transport says of itself may at once.
+// rest waits until a message may be passed on. Reports of the transport itself may at once.
 func (c *Connection) rest(ctx context.Context, r *reading, in transport.Inbound) error {
 	if in.Control != nil {
 		return nil

@@ -14,8 +14,9 @@ import (
 	"mcpd/telemetry/drops"
 )
 
-// flood has a server say all that at once, and then one line for its log. It returns how many lines of the log were read by now,
-// with those that the dispatcher's mailbox did not take and of which that is told.
+// flood makes a server send all that at once, and then one log line. It returns a function that
+// counts the log lines that were read by now, including those that the dispatcher's mailbox did not
+// take and that were reported.
 func (r *rig) flood(n int, say func(p *mcptest.Peer, i int)) (heard func() int) {
 	p := r.ready(`{"tools":{},"logging":{}}`)
 	go func() { // owner: the peer, which ends with the test
@@ -36,7 +37,8 @@ func (r *rig) flood(n int, say func(p *mcptest.Peer, i int)) (heard func() int) 
 	}
 }
 
-// F21: a server that logs without pause is read no faster than at the pace, and nothing that it said is lost.
+// F21: a server that logs without pause is read no faster than its rate, and none of its messages
+// is lost.
 func TestFloodOfNewsIsReadAtItsPace(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		heard := r.flood(client.NewsBurst+client.NewsRate, func(p *mcptest.Peer, i int) {
@@ -46,28 +48,31 @@ func TestFloodOfNewsIsReadAtItsPace(t *testing.T) {
 			t.Errorf("%d lines were read at once, want %d", got, client.NewsBurst)
 		}
 		time.Sleep(time.Second / 2) // virtual
-		if got, want := heard(), client.NewsBurst+client.NewsRate/2; got < want*19/20 || got > want*21/20 {
+		if got, want := heard(), client.NewsBurst+client.NewsRate/2; got < want*19/20 ||
+			got > want*21/20 {
 			t.Errorf("%d lines were read in half a second, want %d", got, want)
 		}
 		time.Sleep(time.Second/2 + 50*time.Millisecond + drops.Every)
 		if got, want := heard(), client.NewsBurst+client.NewsRate+1; got != want {
 			t.Errorf("%d lines were read in the end, want %d", got, want)
 		}
-		if told := stage.Of[telemetry.UpstreamPaced](&r.Events); len(told) != 1 || told[0].Server != "files" || told[0].For != time.Second {
+		if told := stage.Of[telemetry.UpstreamPaced](&r.Events); len(told) != 1 ||
+			told[0].Server != "files" || told[0].For != time.Second {
 			t.Errorf("told of %v", told)
 		}
 	})
 }
 
-// F35: what a server says of the progress of calls holds up what comes behind it for less. What it answers without having been asked has the pace of
-// news, what it was asked none.
+// F35: a progress notification holds up the messages behind it for less time. An answer to nothing
+// has the rate of other unsolicited messages; an answer to a request has none.
 func TestFloodHasItsPace(t *testing.T) {
 	for name, tc := range map[string]struct {
 		n   int
 		say func(p *mcptest.Peer, i int)
 	}{
 		"progress": {4*client.NewsBurst + client.ProgressReadRate, func(p *mcptest.Peer, i int) {
-			p.Notify(jsonrpc.ID{}, "notifications/progress", `{"progressToken":"of no call","progress":`+strconv.Itoa(i)+`}`)
+			p.Notify(jsonrpc.ID{}, "notifications/progress",
+				`{"progressToken":"of no call","progress":`+strconv.Itoa(i)+`}`)
 		}},
 		"answers": {client.NewsBurst + client.NewsRate, func(p *mcptest.Peer, i int) {
 			p.Reply(jsonrpc.Request(jsonrpc.IntID(uint64(1e6+i)), "", nil), `{}`)

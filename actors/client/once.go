@@ -8,8 +8,8 @@ import (
 	"mcpd/transport"
 )
 
-// once sends a call, on the goroutine of its client where that is possible. With the tag
-// broken_once it is sent twice: experiments must find that out.
+// once sends a call, on the goroutine of its client where that is possible. Built with the tag
+// broken_once, it sends the call twice: experiments must detect that.
 func (c *Connection) once(x *request.Exchange, m jsonrpc.Message) error {
 	c.p.Check()
 	by, lends := x.Sink.(transport.Lender)

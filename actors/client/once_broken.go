@@ -7,7 +7,8 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// once is broken on purpose: it sends each call once more, under another id, as somebody does who tries again what may have been done.
+// once is broken on purpose: it sends each tool call a second time, under another id, like a retry
+// of a call that may have been executed.
 func (c *Connection) once(_ *request.Exchange, m jsonrpc.Message) error {
 	c.p.Check()
 	if err := c.up.Send(c.p.Context(), m); err != nil {

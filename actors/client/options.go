@@ -17,60 +17,62 @@ import (
 // take as long as ctx allows.
 type Dial func(ctx context.Context, self otp.Ref) (transport.Upstream, error)
 
-// Options are what a connection is made from. They stay the same over its incarnations.
+// Options configure a connection. They stay the same over its incarnations.
 type Options struct {
 	Tenant string
 	Server string
 	Key    tenant.Key
-	// what the server may ask its client; part of Key by its fingerprint
+	// Declare is what the server may ask its clients. Its fingerprint is part of Key.
 	Declare           protocol.ClientCapabilities
 	Dial              Dial
 	Policy            protocol.Negotiation // which revisions are spoken to the server; zero for all
 	Transport, Target string               // for the log
-	// Close takes over a transport that is to be closed, so that a server which is slow to end
-	// delays nobody.
+	// Close takes over a transport that is to be closed, so that a server which ends slowly delays
+	// nobody.
 	Close func(transport.Upstream)
 
-	// Intensity is how often all is begun anew at once with a server that was ready and has
-	// forgotten its session: as often as one that is a program is started again. Zero is never.
+	// Intensity bounds how often the connection starts over at once with a server that was ready and
+	// has forgotten its session. It is the bound for restarts of a program, too. The zero value allows
+	// none at once.
 	Intensity      tenant.Intensity
 	StartTimeout   time.Duration        // from dialling to ready
-	RequestTimeout func() time.Duration // of each thing the host itself asks the server, but lists
+	RequestTimeout func() time.Duration // of each request of the host itself, except those for lists
 	ListTimeout    func() time.Duration // of each page of a list that the host asks for
 	// QuestionWait is how long calls wait for users who are asked something during other calls.
 	QuestionWait func() time.Duration
 	// Pending bounds the calls that wait for the server. It is the request manager's own bound, so
-	// that what that has admitted is not refused here.
+	// that a call that the request manager has admitted is not refused here.
 	Pending func() int
-	Waited  *water.Mark // how many ever did
-	// Kept is the account of the tenant, for what outlives the messages that brought it.
+	Waited  *water.Mark // high-water mark of the calls that wait
+	// Kept is the account of the tenant, for memory that outlives the message that brought it.
 	Kept   *quota.Account
 	Linger time.Duration // a shared connection without a session ends after this; 0 keeps it
 	// Listened keeps a shared connection without a session as long as sessions listen to it: its
 	// server may announce changes although nobody calls it.
 	Listened bool
-	// a server that nothing needs for so long is ended though it has sessions, and dialled again
-	// when something does; 0 is never
+	// Idle is how long nothing may need the server before it is ended although it has sessions. It is
+	// dialled again when something needs it. 0 is never.
 	Idle time.Duration
-	// Instances bounds how many instances of the server take calls that have to wait for each
-	// other; 0 is 1.
+	// Instances bounds the instances of the server that take calls which have to wait for each other;
+	// 0 is 1.
 	Instances int
-	// ShareLogs has whoever shares the connection hear log lines that may be about another's call,
-	// and read what the program last wrote to its standard error.
+	// ShareLogs lets everyone who shares the connection receive log lines that may be about another's
+	// call, and read what the program last wrote to its standard error.
 	ShareLogs bool
-	// which tool calls are sent once more when the server died on them, as in package tenant; empty
-	// for none
+	// Replay selects the tool calls that are sent once more when the server died on them, as in
+	// package tenant; empty for none.
 	Replay string
 
 	Dispatcher otp.Ref // the tenant's notification dispatcher
 	Catalog    otp.Ref // told every change of state
 	Emit       telemetry.Sink
-	Self       protocol.Implementation // who the server is told that its client is
-	// shared by the connections to this server; nil is one of its own
+	Self       protocol.Implementation // told to the server as its client
+	// Known is shared by the connections to this server. Nil gives the connection one of its own.
 	Known *Known
-	// what an earlier connection of this key had left; nil for nothing
+	// Restore is what an earlier connection of this key has left; nil for nothing.
 	Restore *Left
-	// Forgot is called by an incarnation, with its address, that does not know who used those
-	// before it, so that every session is sent a Forgotten. Nil asks nobody.
+	// Forgot is called with its own address by an incarnation that has lost the carried state, and so
+	// does not know the users of those before it. Every session is then sent a Forgotten. Nil asks
+	// nobody.
 	Forgot func(from otp.Ref)
 }

@@ -7,15 +7,16 @@ import (
 	"mcpd/gateway/tenant"
 )
 
-// pace spaces what a server makes the host do again. The first time is at once; each one that follows closely waits twice as long as the one
-// before, up to last. After twice the wait without any it begins anew.
+// pace spaces what a server makes the host do again. The first time is at once. Each time that
+// follows closely waits twice as long as the one before, up to last. After twice the wait without
+// any, it begins anew.
 type pace struct {
 	first, last time.Duration
 	gap         time.Duration // the wait for the next
 	at          time.Time     // when it was done last
 }
 
-// next is how long to wait before it is done again.
+// next returns how long to wait before it is done again.
 func (p *pace) next(now time.Time) (wait time.Duration) {
 	if p.gap == 0 || now.Sub(p.at) >= 2*p.gap {
 		p.gap = p.first
@@ -27,8 +28,8 @@ func (p *pace) next(now time.Time) (wait time.Duration) {
 	return wait
 }
 
-// afterFailure is how long to wait before it is done again where the last time was of no use. How
-// long that took does not matter.
+// afterFailure returns how long to wait before it is done again if the last time was useless.
+// Unlike in next, the time since then does not matter.
 func (p *pace) afterFailure() (wait time.Duration) {
 	if p.gap == 0 {
 		p.gap = p.first
@@ -42,11 +43,11 @@ func (p *pace) afterFailure() (wait time.Duration) {
 // atMost shortens the wait for the next.
 func (p *pace) atMost(wait time.Duration) { p.gap = min(p.gap, wait) }
 
-// did says when it was done.
+// did records when it was done.
 func (p *pace) did(now time.Time) { p.at = now }
 
-// allowance is how often something may be done at once: as often as a supervisor restarts a program, in a window that slides. The zero value
-// allows nothing.
+// allowance is how often something may be done at once, in a sliding window: as often as a
+// supervisor restarts a program. The zero value allows nothing.
 type allowance struct {
 	of    tenant.Intensity
 	times []time.Time // within the window, of.Restarts at most

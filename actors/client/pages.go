@@ -13,17 +13,17 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// MaxPages bounds the pages of one list, so that a server whose cursor never ends cannot hold its
+// MaxPages bounds the pages of one list, so that a server whose cursor never ends cannot occupy its
 // connection for ever.
 const MaxPages = 1000
 
-// MaxList bounds the bytes of one list, over which no further page of it is asked for: what one
-// message may have.
+// MaxList bounds the bytes of one list: when it is exceeded, no further page is asked for. It is
+// what one message may have.
 const MaxList = protocol.MaxUpstreamMessage
 
-// page takes one page behind the items that are there. A list that cannot be had stays what it was,
-// or, when it was never listed, is as long as it came: the server works without it, and is asked
-// again later.
+// page adds one page to the items that are there. A list that cannot be fetched stays as it was. A
+// list that was never fetched is as long as the part that came: the server works without the rest,
+// and is asked again later.
 func (s *listStep) page(k catalog.Kind, result jsontext.Value, err error) {
 	f := &s.fetching[k]
 	var list jsontext.Value
@@ -51,7 +51,7 @@ func (s *listStep) page(k catalog.Kind, result jsontext.Value, err error) {
 		cuts = []catalog.Cut{{Reason: catalog.ManyPages}}
 	case size > MaxList:
 		cuts = []catalog.Cut{{Reason: catalog.ManyBytes}}
-	case len(f.items) <= catalog.MaxItems: // else there are enough
+	case len(f.items) <= catalog.MaxItems: // otherwise there are enough
 		s.do(listEffect{do: askPage, kind: k, cursor: next})
 		return
 	}
@@ -59,7 +59,7 @@ func (s *listStep) page(k catalog.Kind, result jsontext.Value, err error) {
 	s.fetched(k, s.usable(k, s.bounded(k, cuts)))
 }
 
-// array is the items of a page. Null and an empty object are no array: a client with a direct
+// array returns the items of a page. Null and an empty object are no array: a client with a direct
 // connection refuses them too.
 func array(result jsontext.Value, name string) (jsontext.Value, error) {
 	list, ok := splice.Get(result, name)
@@ -72,8 +72,8 @@ func array(result jsontext.Value, name string) (jsontext.Value, error) {
 	return nil, fmt.Errorf("the result has no array %q", name)
 }
 
-// unlisted makes do without a list that could not be had. A server that does not know the method,
-// or has not declared the list, is not asked again.
+// unlisted goes on without a list that could not be fetched. A server that does not know the
+// method, or has not declared the list, is not asked again.
 func (s *listStep) unlisted(k catalog.Kind, err error) {
 	var refusal *jsonrpc.Error
 	none := errors.As(err, &refusal) && refusal.Code == jsonrpc.CodeMethodNotFound ||
@@ -85,12 +85,13 @@ func (s *listStep) unlisted(k catalog.Kind, err error) {
 		s.fetched(k, s.lists[k])
 		return
 	}
-	s.had[k] = none // an empty list is all that it has
+	s.had[k] = none // without the method, an empty list is all of it
 	s.fetched(k, s.usable(k, s.bounded(k, nil)))
 }
 
-// bounded is the list within its bounds, without the rest of the message that it came in. An
-// operator is told once of the same things that exceed them; cuts are those of its end.
+// bounded returns the list within its bounds, without the rest of the message that it came in. An
+// operator is told only of an excess that was not there before. The cuts are those at the list's
+// end.
 func (s *listStep) bounded(k catalog.Kind, cuts []catalog.Cut) []jsontext.Value {
 	within, more := catalog.Bound(k, s.fetching[k].items)
 	cuts = append(cuts, more...)

@@ -10,17 +10,18 @@ import (
 	"mcpd/transport"
 )
 
-// A session whose client is gone, or says nothing for long, lets go of its servers. A connection that
-// several share loses one of those who use it. The connection of that session alone ends, unless its
-// server keeps state for the session: then the session with the server is parked. Nothing is left of
-// it but its id, until the client is back or its session ends. Clients lose nothing, because the next
-// connection goes on with the server's session.
+// A session whose client is gone, or silent for long, releases its servers. A shared connection
+// loses one of its users. A connection of that session alone ends, unless its server keeps state
+// for the session: then the session with the server is parked. Only its id is kept, until the
+// client is back or its session ends. Clients lose nothing, because the next connection resumes the
+// server's session.
 
-// Release tells the connection that a session whose client says nothing needs it no more. Attach
-// takes it back. The catalogue sends it.
+// Release tells the connection that a session whose client is silent needs it no longer. Attach
+// takes that back. The catalogue sends it.
 type Release struct{ Ref otp.Ref }
 
-// Class lets it in however full the mailbox is: it is one for each time that a client is silent.
+// Class returns otp.Owed (reserved), so a full mailbox does not refuse the message: there is one
+// for each time that a client falls silent.
 func (Release) Class() otp.Class { return otp.Owed }
 
 // parked is a session with a server that has no connection.
@@ -29,11 +30,11 @@ type parked struct {
 	facts   Facts
 }
 
-// parkRetry is when it is looked again whether a connection can be closed that has something in hand,
-// such as the end of its subscriptions.
+// parkRetry is how often a connection is checked that cannot be closed yet because it has work in
+// progress, such as the end of its subscriptions.
 const parkRetry = 5 * time.Second
 
-// Why a connection was closed that was in order, as operators read it.
+// Reasons for closing a connection that was in order, as operators read them.
 const (
 	closedIdle     = "idle_stop"     // nothing needed it
 	closedReleased = "idle_release"  // it served one session, whose client is away
@@ -41,7 +42,7 @@ const (
 	closedInstance = "idle_instance" // an instance beyond the first had no call
 )
 
-// parkDue says that it is.
+// parkDue says that the connection is to be checked again.
 type parkDue struct{}
 
 // sessions is the part of a transport whose sessions outlive its connections.
@@ -51,7 +52,7 @@ type sessions interface {
 	Resume(session string)
 }
 
-// letGo lets go of a session, with what it has subscribed to.
+// letGo releases a session and its subscriptions.
 func (c *Connection) letGo(ref otp.Ref) {
 	keeps := c.o.Key.Share == tenant.BySession && c.keepsSession()
 	c.detach(ref)
@@ -62,7 +63,8 @@ func (c *Connection) letGo(ref otp.Ref) {
 	}
 }
 
-// keepsSession reports whether the server keeps state for the session that uses this connection, as far as can be known.
+// keepsSession reports whether the server keeps state for the session that uses this connection, as
+// far as that is known.
 func (c *Connection) keepsSession() bool {
 	return c.parked != nil || c.clients.hold() ||
 		c.state == Ready && c.facts.Version.Era() == protocol.Legacy && !c.info().Stateless
@@ -71,8 +73,8 @@ func (c *Connection) keepsSession() bool {
 // keptForAway reports whether the connection is kept for a session whose client is away.
 func (c *Connection) keptForAway() bool { return c.keptFor != (otp.Ref{}) && !c.retired }
 
-// park closes the connection for a session whose client is away as soon as it has nothing in hand.
-// One of HTTP+SSE stays, because its session would end with it.
+// park closes the connection for a session whose client is away, as soon as no work is in progress.
+// A connection over HTTP+SSE stays, because its session would end with it.
 func (c *Connection) park() {
 	c.parking.Stop()
 	if !c.keptForAway() || c.state != Ready || c.info().Transport == transport.SSE {
@@ -88,7 +90,8 @@ func (c *Connection) park() {
 	c.sleep(closedReleased)
 }
 
-// sleep closes the connection to a server that nothing needs. A session that outlives it is parked.
+// sleep closes the connection to a server that nothing needs. It parks a session that outlives the
+// connection.
 func (c *Connection) sleep(why string) {
 	if c.closed = why; why == closedIdle {
 		c.tellAsleep()
@@ -108,7 +111,7 @@ func (c *Connection) sleep(why string) {
 	c.enter(Stopped, nil)
 }
 
-// goOn goes on with the session that was parked. It reports false when there is none.
+// goOn resumes the parked session. It reports false if there is none.
 func (c *Connection) goOn() bool {
 	p := c.parked
 	c.parked = nil
@@ -122,14 +125,14 @@ func (c *Connection) goOn() bool {
 	return true
 }
 
-// endParked ends a session that was parked, at its server too.
+// endParked ends a parked session, at its server too.
 func (c *Connection) endParked() {
 	p := c.parked
 	c.parked = nil
 	if p == nil {
 		return
 	}
-	up, err := c.o.Dial(context.WithoutCancel(c.p.Context()), c.p.Self()) // which sends nothing yet
+	up, err := c.o.Dial(context.WithoutCancel(c.p.Context()), c.p.Self()) // this sends nothing yet
 	if err != nil {
 		return
 	}

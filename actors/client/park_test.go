@@ -30,7 +30,7 @@ func (s sessionful) Take(id string) { *s.taken = id }
 
 func (s sessionful) Resume(id string) { *s.taken = "=" + id }
 
-// parking is a connection of one session alone to such a server.
+// parking is a connection to such a server, of one session alone.
 type parking struct {
 	*rig
 	left, taken string
@@ -47,7 +47,7 @@ func (r *parking) dial() *mcptest.Peer {
 	return p
 }
 
-// ready is the server after its handshake, with a session that is subscribed to a resource.
+// ready returns the server after its handshake, with a session that is subscribed to a resource.
 func (r *parking) ready() *mcptest.Peer {
 	r.T.Helper()
 	p := r.dial()
@@ -60,7 +60,7 @@ func (r *parking) ready() *mcptest.Peer {
 	return p
 }
 
-// lists answers what such a server is asked for when it is connected to.
+// lists answers the list requests that such a server gets when it is connected to.
 func (r *parking) lists(p *mcptest.Peer) {
 	r.T.Helper()
 	p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
@@ -69,7 +69,7 @@ func (r *parking) lists(p *mcptest.Peer) {
 	r.Rest()
 }
 
-// records are the numbers of records by kind.
+// records returns the numbers of records by kind.
 func records(of telemetry.RecordHolder) map[string]int {
 	all := map[string]int{}
 	of.Records(func(kind string, n int) bool { all[kind] += n; return true })
@@ -86,7 +86,7 @@ func updates(r *rig) (of []*notification.Dispatch) {
 }
 
 // The connection of a session whose client is silent is closed, and its subscriptions end. When the
-// client is back the next connection goes on with the server's session, without a handshake. The client
+// client is back, the next connection resumes the server's session without a handshake. The client
 // is told what may have changed.
 func TestSessionOfASilentClientIsParked(t *testing.T) {
 	run(t, own, func(rig *rig) {
@@ -96,13 +96,15 @@ func TestSessionOfASilentClientIsParked(t *testing.T) {
 		p.Reply(p.Expect("resources/unsubscribe"), `{}`)
 		time.Sleep(time.Minute)
 		p.ExpectClosed()
-		if got := r.report(); got.State != client.Stopped || got.Closed != "idle_release" || r.left != "secret" {
+		if got := r.report(); got.State != client.Stopped || got.Closed != "idle_release" ||
+			r.left != "secret" {
 			t.Fatalf("report: %+v, left %q", got, r.left)
 		}
 		if got := records(r.status()); got["parked_sessions"] != 1 {
 			t.Errorf("counted %v", got)
 		}
-		if got := stage.Of[telemetry.UpstreamClosed](&r.Events); len(got) != 1 || got[0].Cause != "idle_release" {
+		if got := stage.Of[telemetry.UpstreamClosed](&r.Events); len(got) != 1 ||
+			got[0].Cause != "idle_release" {
 			t.Errorf("told %+v", got)
 		}
 		time.Sleep(24 * time.Hour)
@@ -133,7 +135,7 @@ func TestSessionOfASilentClientIsParked(t *testing.T) {
 	})
 }
 
-// A server that has not kept the session is greeted anew, and nothing is told as an end.
+// A server that has not kept the session is asked to initialize anew, and no end is reported.
 func TestParkedSessionThatIsForgotten(t *testing.T) {
 	run(t, own, func(rig *rig) {
 		r := &parking{rig: rig}
@@ -160,7 +162,7 @@ func TestParkedSessionThatIsForgotten(t *testing.T) {
 	})
 }
 
-// An operator who has the connection begin anew ends the session that was parked, and gets another.
+// When an operator restarts the connection, the parked session ends, and another begins.
 func TestRestartEndsAParkedSession(t *testing.T) {
 	run(t, own, func(rig *rig) {
 		r := &parking{rig: rig}
@@ -195,7 +197,7 @@ func TestParkedSessionEnds(t *testing.T) {
 		if got := stage.Of[*client.Unused](&r.catalog.Log); len(got) == 0 {
 			t.Fatal("nobody uses it, and nobody hears of that")
 		}
-		p = r.dial() // taken by whoever ends the session
+		p = r.dial() // taken by the goroutine that ends the session
 		_ = r.Tree.Shutdown(r.T.Context())
 		if len(r.closed) != before+1 || r.taken != "secret" {
 			t.Errorf("%d closed, went on with %q", len(r.closed)-before, r.taken)
@@ -204,14 +206,16 @@ func TestParkedSessionEnds(t *testing.T) {
 	})
 }
 
-// Connections of a silent session that are not parked: one without state has nothing to go on with, a
-// session of HTTP+SSE would end with its connection, and others use a shared one.
+// Connections of a silent session that are not parked. A server without state has nothing to
+// resume, a session of HTTP+SSE would end with its connection, and a shared connection has other
+// users.
 func TestReleaseWithoutParking(t *testing.T) {
 	unused := func(r *rig) int { return len(stage.Of[*client.Unused](&r.catalog.Log)) }
 	run(t, own, func(r *rig) {
 		p, up := mcptest.NewPeer(r.T)
 		r.dials <- dial{up: unmindful{up}}
-		p.Reply(p.Expect("initialize"), `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"}}`)
+		p.Reply(p.Expect("initialize"),
+			`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"}}`)
 		p.Refuse(p.Expect("server/discover"), -32601, "what?")
 		p.Expect("notifications/initialized")
 		p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
@@ -284,7 +288,7 @@ func TestConnectionStaysForThoseWhoListen(t *testing.T) {
 	})
 }
 
-// The server behind a URL sleeps by idle_stop too, and the call that wakes it goes on with its session.
+// A server behind a URL sleeps by idle_stop too, and the call that wakes it resumes its session.
 func TestRemoteServerThatNothingNeedsSleeps(t *testing.T) {
 	run(t, sleepy, func(rig *rig) {
 		r := &parking{rig: rig}

@@ -7,23 +7,24 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// A question that names no call is for the only session that uses the connection. Clients of published
-// SDKs end without saying so, and their sessions last for hours: a session whose client is gone is nobody
-// to ask.
+// A question that names no call is for the only session that uses the connection. Clients of
+// published SDKs end without saying so, and their sessions last for hours. A session whose client
+// is gone cannot be asked.
 
 // GoneAfter is how long a client may have neither a request nor a stream before it counts as gone.
 const GoneAfter = questions.GoneAfter
 
 // Presence tells whether the client of a session is there.
 type Presence interface {
-	// Away is how long the client has had neither a request in flight nor a stream open, 0 while it has.
+	// Away returns how long the client has had neither a request in flight nor a stream open, 0 while
+	// it has.
 	Away(now time.Time) time.Duration
-	// Unreached is how long the client has had no stream open on which it could be asked something, 0
-	// while it has.
+	// Unreached returns how long the client has had no stream open on which it could be asked
+	// something, 0 while it has.
 	Unreached(now time.Time) time.Duration
 }
 
-// away is how long the client of a session has been away, as far as that is known.
+// away returns how long the client of a session has been away, as far as that is known.
 func (u User) away(now time.Time) time.Duration {
 	if u.Presence == nil {
 		return 0
@@ -31,7 +32,8 @@ func (u User) away(now time.Time) time.Duration {
 	return u.Presence.Away(now)
 }
 
-// present is the only session whose client is there, or soon when that takes time to tell.
+// present returns the only session whose client is there. It reports soon if that takes time to
+// tell.
 func (c *Connection) present() (session string, soon bool) {
 	away := map[string]time.Duration{}
 	for row, u := range c.clients.here() {
@@ -40,8 +42,8 @@ func (c *Connection) present() (session string, soon bool) {
 	return questions.Only(away)
 }
 
-// onlySession is the one session to ask what names no call. It has no claim to that when the server
-// was given calls of another principal.
+// onlySession returns the one session that is asked a question which names no call. The session has
+// no claim to the question if the server was given calls of another principal.
 func (c *Connection) onlySession() (session string, ref otp.Ref, ok bool) {
 	if session, _ = c.present(); session == "" {
 		return "", otp.Ref{}, false

@@ -12,7 +12,8 @@ import (
 	"mcpd/telemetry"
 )
 
-// The client of a call hears of its progress ProgressBurst times one right after the other, and beyond those ProgressRate times a second.
+// The client of a call is told of its progress ProgressBurst times in direct succession, and
+// ProgressRate times a second beyond that.
 const (
 	ProgressBurst = 20
 	ProgressRate  = 20
@@ -20,14 +21,16 @@ const (
 
 var progressRate = quota.Rate{Every: time.Second / ProgressRate, Burst: ProgressBurst}
 
-// reports paces what the client of one call hears of its progress. What comes too fast waits, and the next one takes its place.
+// reports rate-limits the progress of one call. A report that comes too fast waits, and the next
+// one replaces it.
 type reports struct {
 	bucket  quota.Bucket
 	latest  jsonrpc.Message
 	waiting bool
 }
 
-// add takes a report. It says whether the one before it is superseded, or else how long the report has to wait; 0 is for not at all.
+// add takes a report. It says whether the report replaces one that waits, or else how long the
+// report has to wait; 0 means not at all.
 func (r *reports) add(m jsonrpc.Message, now time.Time) (wait time.Duration, superseded bool) {
 	superseded, r.latest, r.waiting = r.waiting, m, true
 	if !superseded {
@@ -36,17 +39,17 @@ func (r *reports) add(m jsonrpc.Message, now time.Time) (wait time.Duration, sup
 	return wait, superseded
 }
 
-// take is the report that waits, if one does.
+// take returns the report that waits, if there is one.
 func (r *reports) take() (m jsonrpc.Message, ok bool) {
 	m, ok = r.latest, r.waiting
 	r.latest, r.waiting = jsonrpc.Message{}, false
 	return m, ok
 }
 
-// reportDue says that the client of a call may hear of its progress again.
+// reportDue says that the client of a call may be told of its progress again.
 type reportDue struct{ f *flight }
 
-// progress delivers to the call whose token it carries, under the client's own token.
+// progress delivers a report to the call whose token it carries, under the client's own token.
 func (c *Connection) progress(m jsonrpc.Message) {
 	f := c.byToken(m.Params)
 	if f == nil || len(f.x.Token) == 0 {
@@ -57,8 +60,8 @@ func (c *Connection) progress(m jsonrpc.Message) {
 	c.relay(f, m.Params)
 }
 
-// relay tells the client of a call how far it is, under the client's own token. Each attempt of a call counts from its own beginning, but to
-// the client they are one.
+// relay tells the client of a call how far the call is, under the client's own token. Each attempt
+// of a call counts from its own beginning, but to the client they are one call.
 func (c *Connection) relay(f *flight, params jsontext.Value) {
 	const method = "notifications/progress"
 	x := f.x
@@ -87,7 +90,7 @@ func (c *Connection) relay(f *flight, params jsontext.Value) {
 	}
 }
 
-// due tells the client of a call what has waited, unless the call has ended meanwhile.
+// due tells the client of a call the waiting progress, unless the call has ended meanwhile.
 func (c *Connection) due(f *flight) {
 	if f.reports.waiting {
 		f.reports.bucket.Take(c.p.Now(), progressRate)
@@ -95,14 +98,14 @@ func (c *Connection) due(f *flight) {
 	}
 }
 
-// pass passes on what waits of a call's progress, and starts the call's wait anew.
+// pass sends the waiting progress of a call, and starts the call's time-out anew.
 func (c *Connection) pass(f *flight) {
 	c.p.Check()
 	f.report()
 	f.x.Progressed(c.p.Now())
 }
 
-// report passes on what waits of a call's progress.
+// report sends the waiting progress of a call.
 func (f *flight) report() {
 	if f.reports == nil {
 		return
@@ -114,7 +117,9 @@ func (f *flight) report() {
 
 // undelivered counts a notification that no client gets.
 func (c *Connection) undelivered(method, reason string) {
-	c.drops.Drop(c.p, c.o.Emit, telemetry.NotificationDropped{Where: c.where(), Method: method, Reason: reason, Count: 1})
+	c.drops.Drop(c.p, c.o.Emit, telemetry.NotificationDropped{
+		Where: c.where(), Method: method, Reason: reason, Count: 1,
+	})
 }
 
 func (c *Connection) byToken(params jsontext.Value) *flight {

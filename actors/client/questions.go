@@ -18,13 +18,13 @@ import (
 	"mcpd/transport"
 )
 
-// MaxQuestions bounds what one server may ask its clients at the same time.
+// MaxQuestions bounds the questions of one server that are open at the same time.
 const MaxQuestions = questions.Max
 
 // open is a question of the server that a client is answering.
 type open = questions.Question[answerer]
 
-// answerer is whoever is asked, with an answer that waits until the server can be told it.
+// answerer is the client that is asked, and an answer of it that the server cannot be given yet.
 type answerer struct {
 	request.Owner
 	late *Answer
@@ -99,7 +99,7 @@ func (c *Connection) question(in transport.Inbound) {
 	}
 }
 
-// mayAsk holds the server to what was declared to it.
+// mayAsk checks a question against what was declared to the server, and against the bounds.
 func (c *Connection) mayAsk(m jsonrpc.Message) error {
 	if err := c.gate().Check(protocol.Server, m.Method, m.Params); err != nil {
 		return err
@@ -116,7 +116,7 @@ func (c *Connection) answer(a *Answer) {
 	}
 	if f := c.waitsBeside(o); f != nil {
 		o.To.late, o.Late = a, max(a.size(), 1)
-		f.x.Answered(c.questions.LateBytes(o.Call)) // they count until their call is over
+		f.x.Answered(c.questions.LateBytes(o.Call)) // the bytes count until their call is over
 		return
 	}
 	first := c.close(a.Question.Raw())
@@ -142,7 +142,8 @@ func (c *Connection) answer(a *Answer) {
 	}
 }
 
-// worded puts a question into the words of the revision of whoever is asked. What that has no words for is refused.
+// worded puts a question into the words of the revision of the client that is asked. A question
+// that the revision has no words for is refused.
 func (c *Connection) worded(q *Question, o *open) error {
 	if o.Client == 0 || !protocol.Known(q.Method) {
 		return nil
@@ -167,14 +168,15 @@ func (c *Connection) withdrawn(m jsonrpc.Message) {
 		c.dropQuestion(string(raw))
 		return
 	}
-	id, _ := jsonrpc.ParseID(raw)     // what is no id is nobody's
-	if l := c.listens[id]; l != nil { // a subscription that the server ends (2026-07-28 §basic/patterns/cancellation)
+	id, _ := jsonrpc.ParseID(raw) // an invalid id is nobody's
+	// A subscription that the server ends (2026-07-28 §basic/patterns/cancellation).
+	if l := c.listens[id]; l != nil {
 		delete(c.asked, id)
 		c.listenEnded(l, nil)
 	}
 }
 
-// dropQuestion tells the session that nobody waits for its answer.
+// dropQuestion closes a question, and tells the session that nobody waits for its answer.
 func (c *Connection) dropQuestion(id string) {
 	o := c.questions.Get(id)
 	c.close(id)
@@ -182,7 +184,7 @@ func (c *Connection) dropQuestion(id string) {
 }
 
 // close forgets an open question, and reports whether calls may have waited for it. Other
-// connections need not leave it to this one any more.
+// connections no longer leave the question to this one.
 func (c *Connection) close(id string) (first bool) {
 	if o := c.questions.Take(id); o != nil && o.Same != ([sha256.Size]byte{}) {
 		c.o.Known.settle(o.Same)
@@ -198,18 +200,18 @@ func (c *Connection) closeAll() {
 }
 
 // dropQuestionsOf ends the questions of a call that its client has withdrawn. The server is told
-// that too: a request has an answer, and one that waits for it would wait for ever.
+// too: every request has an answer, and a server that waits for one would wait for ever.
 func (c *Connection) dropQuestionsOf(call uint64) {
 	c.endQuestions("has been withdrawn", func(o *open) bool { return o.Call == call })
 }
 
-// closeQuestionsOf ends the questions of a call that the server has answered without waiting for them,
-// where the client can answer during that call only. A client with a session answers all the same.
+// closeQuestionsOf ends the questions of a call that the server has answered without waiting for
+// them, if the client can answer during that call only. A client with a session can still answer.
 func (c *Connection) closeQuestionsOf(call uint64) {
 	c.endQuestions("has ended", func(o *open) bool { return o.Call == call && o.Bound })
 }
 
-// endQuestions ends those that it is the end of, at their client and at the server.
+// endQuestions ends the matching questions, at their client and at the server.
 func (c *Connection) endQuestions(how string, of func(*open) bool) {
 	for id, o := range c.questions.All() {
 		if of(o) {
@@ -223,9 +225,11 @@ func (c *Connection) refuse(id jsonrpc.ID, method string, err error) {
 	c.reply(method, jsonrpc.Failure(id, protocol.Translate(err, c.facts.Version)))
 }
 
-// reply answers what the server has asked by that method.
+// reply answers a request of the server that had that method.
 func (c *Connection) reply(method string, m jsonrpc.Message) {
 	if errors.Is(c.put(m), transport.ErrSlowConsumer) {
-		c.drops.Reply(c.p, c.o.Emit, telemetry.ReplyDropped{Where: c.where(), Method: method, Reason: "queue_full", Count: 1})
+		c.drops.Reply(c.p, c.o.Emit, telemetry.ReplyDropped{
+			Where: c.where(), Method: method, Reason: "queue_full", Count: 1,
+		})
 	}
 }

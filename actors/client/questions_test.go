@@ -22,11 +22,11 @@ const elicits = `{"elicitation":{}}`
 
 var question = jsonrpc.StringID("q")
 
-// asked are the questions that a session was sent.
+// asked returns the questions that a session was sent.
 func asked(b *stage.Box) []*client.Question { return stage.Of[*client.Question](&b.Log) }
 
-// S1-6, S1-13, F38: a server asks the client whose call it works on: on the call's stream, or during the only call that can be meant. The
-// answer goes back under the server's own id, once.
+// S1-6, S1-13, F38: a server asks the client whose call it works on: on the call's stream, or
+// during the only call that can be meant. The answer goes back under the server's own id, once.
 func TestQuestionReachesTheClientOfItsCall(t *testing.T) {
 	run(t, declares(elicits), func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
@@ -37,7 +37,8 @@ func TestQuestionReachesTheClientOfItsCall(t *testing.T) {
 		for _, related := range []jsonrpc.ID{m.ID, {}} {
 			p.Ask(related, question, "elicitation/create", `{"message":"name?"}`)
 			got := asked(&r.one)
-			if len(got) != 1 || got[0].Exchange != x || got[0].Method != "elicitation/create" || got[0].ID != question {
+			if len(got) != 1 || got[0].Exchange != x || got[0].Method != "elicitation/create" ||
+				got[0].ID != question {
 				t.Fatalf("related to %q: asked %+v", related.Raw(), got)
 			}
 			r.send(&client.Answer{Question: question, Result: jsontext.Value(`{"action":"decline"}`)})
@@ -54,7 +55,7 @@ func TestQuestionReachesTheClientOfItsCall(t *testing.T) {
 	})
 }
 
-// A client's refusal reaches the server as one.
+// A client's refusal reaches the server as a refusal.
 func TestRefusalReachesTheServer(t *testing.T) {
 	run(t, declares(elicits), func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
@@ -69,7 +70,7 @@ func TestRefusalReachesTheServer(t *testing.T) {
 	})
 }
 
-// A server that does not read loses answers to what it asks, and it is told what that was.
+// A server that does not read loses answers to its questions. The loss is reported with the method.
 func TestAnswersThatAServerDoesNotReadAreTold(t *testing.T) {
 	run(t, declares(elicits), func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
@@ -91,7 +92,8 @@ func TestAnswersThatAServerDoesNotReadAreTold(t *testing.T) {
 	})
 }
 
-// S1-20, S2-12, F38: questions that nobody may ask, or nobody can answer, are refused here and reach no client.
+// S1-20, S2-12, F38: questions that the server may not ask, or nobody can answer, are refused here
+// and reach no client.
 func TestQuestionsThatAreRefused(t *testing.T) {
 	run(t, declares(elicits), func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
@@ -129,8 +131,8 @@ func TestQuestionsThatAreRefused(t *testing.T) {
 	})
 }
 
-// At a program, calls of different sessions during which it could ask take turns, so that there is never a doubt whom it means; other requests
-// do not wait.
+// At a program, calls of different sessions during which it could ask take turns, so that it is
+// always certain whom it means. Other requests do not wait.
 func TestAskingServerHasOneClientAtATime(t *testing.T) {
 	run(t, declares(elicits), func(r *rig) {
 		p := r.program(r.dials)
@@ -150,7 +152,8 @@ func TestAskingServerHasOneClientAtATime(t *testing.T) {
 	})
 }
 
-// With calls of several clients in flight a question that names none is refused: it may be no one else's business.
+// With calls of several clients in flight a question that names none is refused: it might reach the
+// wrong client.
 func TestQuestionWithoutAnAddressReachesNobody(t *testing.T) {
 	run(t, declares(elicits), func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
@@ -173,8 +176,9 @@ type gone struct{ transport.Sink }
 
 func (gone) Left() bool { return true }
 
-// A question of one client's calls is put where the client reads: not on the stream of a call
-// that it has given up without saying so, as clients do by ending a request of HTTP.
+// A question during several calls of one client is put where the client reads. It is not put on the
+// stream of a call that the client has given up without saying so, as clients do by ending an HTTP
+// request.
 func TestQuestionIsPutWhereTheClientReads(t *testing.T) {
 	run(t, declares(elicits), func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
@@ -206,7 +210,8 @@ func TestQuestionIsPutWhereTheClientReads(t *testing.T) {
 	})
 }
 
-// A question ends when its server takes it back, when its call ends, and when the server is gone. Its client hears of each.
+// A question ends when its server takes it back, when its call ends, and when the server is gone.
+// Its client is told in each case.
 func TestQuestionIsWithdrawn(t *testing.T) {
 	for name, end := range map[string]func(r *rig, p *mcptest.Peer, x *request.Exchange){
 		"by the server": func(_ *rig, p *mcptest.Peer, _ *request.Exchange) {
@@ -225,7 +230,8 @@ func TestQuestionIsWithdrawn(t *testing.T) {
 				p.Ask(m.ID, question, "elicitation/create", `{}`)
 				r.Rest()
 				end(r, p, x)
-				if got := stage.Of[*client.Withdrawn](&r.one.Log); len(got) != 1 || got[0].Question != question || got[0].From != r.Ref("conn") {
+				if got := stage.Of[*client.Withdrawn](&r.one.Log); len(got) != 1 ||
+					got[0].Question != question || got[0].From != r.Ref("conn") {
 					t.Errorf("withdrawn: %v", got)
 				}
 			})
@@ -233,8 +239,9 @@ func TestQuestionIsWithdrawn(t *testing.T) {
 	}
 }
 
-// F49: a server that waits for the answer to a question is told that there will be none when its call is withdrawn, after it is told that: it is
-// not to go on with the call for want of an answer.
+// F49: a server that waits for the answer to a question gets a refusal when the call of the
+// question is withdrawn. It gets that after the withdrawal, so that it does not go on with the call
+// for want of an answer.
 func TestQuestionOfAWithdrawnCallIsAnswered(t *testing.T) {
 	run(t, declares(elicits), func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
@@ -244,7 +251,8 @@ func TestQuestionOfAWithdrawnCallIsAnswered(t *testing.T) {
 		r.Rest()
 		r.send(&request.Withdraw{ID: x.ID, Reason: "client"})
 		p.Expect("notifications/cancelled")
-		if a := p.ExpectAnswer(question); a.Error == nil || a.Error.Message != "the call during which this was asked has been withdrawn" {
+		if a := p.ExpectAnswer(question); a.Error == nil ||
+			a.Error.Message != "the call during which this was asked has been withdrawn" {
 			t.Errorf("answered %s", a.Append(nil))
 		}
 		r.send(&client.Answer{Question: question, Result: jsontext.Value(`{"action":"decline"}`)})
@@ -252,8 +260,9 @@ func TestQuestionOfAWithdrawnCallIsAnswered(t *testing.T) {
 	})
 }
 
-// A server that asks without waiting and answers the call gets the answer of a client with a session
-// later. A client whose requests stand alone cannot give one any more, so the server is told that.
+// A server that asks without waiting and answers the call gets the answer of a client with a
+// session later. A client whose requests are stateless can no longer answer, so the server gets a
+// refusal.
 func TestAnswerEndsItsQuestions(t *testing.T) {
 	for name, tt := range map[string]struct {
 		version protocol.Version
@@ -276,7 +285,8 @@ func TestAnswerEndsItsQuestions(t *testing.T) {
 				if tt.onCall {
 					related = m.ID
 				}
-				p.Ask(related, question, "elicitation/create", `{"message":"name?","requestedSchema":{"type":"object","properties":{}}}`)
+				p.Ask(related, question, "elicitation/create",
+					`{"message":"name?","requestedSchema":{"type":"object","properties":{}}}`)
 				r.Rest()
 				p.Reply(m, `{"content":[]}`)
 				r.Rest()
@@ -294,20 +304,25 @@ func TestAnswerEndsItsQuestions(t *testing.T) {
 	}
 }
 
-// What a client tells about its roots, or of its progress on a question, is passed on to a server that is there.
+// Notifications of a client about its roots, or about its progress on a question, are passed on to
+// a server that is there.
 func TestClientsNotificationsArePassedOn(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		r.send(&client.Tell{Method: "notifications/roots/list_changed"})
 		p := r.ready(`{"tools":{}}`)
 		p.ExpectNothing(time.Second)
-		r.send(&client.Tell{Method: "notifications/progress", Params: jsontext.Value(`{"progressToken":1,"progress":2}`)})
-		if m := p.Expect("notifications/progress"); string(m.Params) != `{"progressToken":1,"progress":2}` {
+		r.send(&client.Tell{
+			Method: "notifications/progress", Params: jsontext.Value(`{"progressToken":1,"progress":2}`),
+		})
+		if m := p.Expect("notifications/progress"); string(m.Params) !=
+			`{"progressToken":1,"progress":2}` {
 			t.Errorf("got %s", m.Params)
 		}
 	})
 }
 
-// A question that names a task belongs to whoever waits for that, whichever calls are in flight.
+// A question that names a task belongs to the client that waits for the task, whichever calls are
+// in flight.
 func TestQuestionOfATaskReachesWhoWaitsForIt(t *testing.T) {
 	run(t, declares(elicits), func(r *rig) {
 		p := r.ready(`{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}`)
@@ -317,7 +332,8 @@ func TestQuestionOfATaskReachesWhoWaitsForIt(t *testing.T) {
 		p.Expect("tools/call")
 		x := r.forward("one", "tasks/result", `{"taskId":"t"}`)
 		p.Expect("tasks/result")
-		p.Ask(jsonrpc.ID{}, question, "elicitation/create", `{"message":"name?","_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t"}}}`)
+		p.Ask(jsonrpc.ID{}, question, "elicitation/create",
+			`{"message":"name?","_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t"}}}`)
 		if got := asked(&r.one); len(got) != 1 || got[0].Exchange != x {
 			t.Errorf("who waits was asked %+v", got)
 		}

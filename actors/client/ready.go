@@ -9,7 +9,7 @@ import (
 
 // learnAll fetches every list that the server has.
 func (c *Connection) learnAll() error {
-	if c.o.Key.Instance > 0 { // the lists are those of the first
+	if c.o.Key.Instance > 0 { // further instances use the lists of the first
 		return c.maybeReady()
 	}
 	_ = c.listed((*listStep).all)
@@ -17,7 +17,8 @@ func (c *Connection) learnAll() error {
 	return c.maybeReady()
 }
 
-// maybeReady opens the connection to calls once every list is known, or ListGrace is over.
+// maybeReady opens the connection to calls once every list is known. After ListGrace, listsLate
+// does.
 func (c *Connection) maybeReady() error {
 	if c.state == Starting && !c.listing.busy() {
 		c.takeCalls()
@@ -25,7 +26,7 @@ func (c *Connection) maybeReady() error {
 	return nil
 }
 
-// listsLate opens the connection to calls without the lists that are still to come.
+// listsLate opens the connection to calls without the lists that have not arrived.
 func (c *Connection) listsLate(m listsLate) {
 	if m.attempt == c.attempt && c.state == Starting {
 		c.takeCalls()

@@ -15,7 +15,7 @@ import (
 	"mcpd/transport"
 )
 
-// Messages that only this connection sends itself.
+// Messages that a connection sends to itself only.
 type (
 	dialled struct {
 		up      transport.Upstream
@@ -24,14 +24,14 @@ type (
 	inbound struct {
 		in      transport.Inbound
 		attempt uint64
-		number  uint64        // what its shortcut calls it
-		handled chan struct{} // closed when it was; nil where nobody waits for that
+		number  uint64        // its number in the shortcut
+		handled chan struct{} // closed once it was handled; nil where nobody waits for that
 	}
 	startExpired struct{}
 	redial       struct{ attempt uint64 }
 	askExpired   struct{ id jsonrpc.ID }
 	exhausted    struct{}
-	heldUp       struct{ wait time.Duration } // its server, by how fast it is read
+	heldUp       struct{ wait time.Duration } // how long the pace of the reader has held up its server
 	lingered     struct{}
 )
 

@@ -14,13 +14,14 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// speaks makes a session whose client speaks a revision have the connection opened.
+// speaks makes a session whose client speaks that revision have the connection opened.
 func speaks(v protocol.Version) setup {
 	return func(o *client.Options) { o.Restore = &client.Left{Version: v} }
 }
 
 // initializes expects initialize in a revision and answers it with a refusal.
-func initializes(t *testing.T, p *mcptest.Peer, v protocol.Version, refusal func(m jsonrpc.Message) transport.Inbound) {
+func initializes(t *testing.T, p *mcptest.Peer, v protocol.Version,
+	refusal func(m jsonrpc.Message) transport.Inbound) {
 	t.Helper()
 	m := p.Expect("initialize")
 	if got, _ := splice.GetString(m.Params, "protocolVersion"); got != v.String() {
@@ -30,13 +31,14 @@ func initializes(t *testing.T, p *mcptest.Peer, v protocol.Version, refusal func
 		p.Send(refusal(m))
 		return
 	}
-	p.Reply(m, `{"protocolVersion":"`+v.String()+`","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"}}`)
+	p.Reply(m, `{"protocolVersion":"`+v.String()+
+		`","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"}}`)
 	p.Expect("notifications/initialized")
 	p.Reply(p.Expect("tools/list"), `{"tools":[{"name":"a"}]}`)
 }
 
 // A server that refuses the newest revision is asked again in the newest common one that it names,
-// wherever it names it, else in that of the client.
+// wherever it names it, and otherwise in that of the client.
 func TestServerThatRefusesARevisionIsAskedInAnother(t *testing.T) {
 	says := func(code int64, message, data string) func(m jsonrpc.Message) transport.Inbound {
 		return func(m jsonrpc.Message) transport.Inbound {
@@ -55,14 +57,24 @@ func TestServerThatRefusesARevisionIsAskedInAnother(t *testing.T) {
 		own     protocol.Version
 		want    protocol.Version
 	}{
-		{"as the specification has it", says(-32602, "Unsupported protocol version", `{"supported":["2024-11-05"],"requested":"2025-11-25"}`), 0, protocol.V20241105},
-		{"several", says(-32602, "no", `{"supported":["2024-11-05","2025-06-18","2025-03-26"]}`), protocol.V20241105, protocol.V20250618},
-		{"under another name", says(-32000, "no", `{"versions":{"min":"2024-11-05","max":"2025-03-26"}}`), 0, protocol.V20250326},
-		{"in words", says(-32603, "Unsupported protocol version: 2025-11-25 (supported: 2025-06-18, 2025-03-26)", ``), 0, protocol.V20250618},
-		{"in an HTTP body", status(400, `{"error":"Unsupported protocol version: 2025-11-25 - supported versions: 2025-03-26,2024-11-05"}`), 0, protocol.V20250326},
-		{"as a modern server", says(-32022, "no", `{"supported":["2027-01-01","2025-06-18"],"requested":"2025-11-25"}`), 0, protocol.V20250618},
-		{"without a name", says(-32602, "Unsupported protocol version", ``), protocol.V20250326, protocol.V20250326},
-		{"with names of none of ours", says(-32602, "no", `{"supported":["2024-10-07"]}`), protocol.V20241105, protocol.V20241105},
+		{"as the specification has it",
+			says(-32602, "Unsupported protocol version",
+				`{"supported":["2024-11-05"],"requested":"2025-11-25"}`), 0, protocol.V20241105},
+		{"several", says(-32602, "no", `{"supported":["2024-11-05","2025-06-18","2025-03-26"]}`),
+			protocol.V20241105, protocol.V20250618},
+		{"under another name", says(-32000, "no", `{"versions":{"min":"2024-11-05","max":"2025-03-26"}}`),
+			0, protocol.V20250326},
+		{"in words", says(-32603,
+			"Unsupported protocol version: 2025-11-25 (supported: 2025-06-18, 2025-03-26)",
+			``), 0, protocol.V20250618},
+		{"in an HTTP body", status(400,
+			`{"error":"Unsupported protocol version: 2025-11-25 - supported versions: 2025-03-26,2024-11-05"}`), 0, protocol.V20250326},
+		{"as a modern server", says(-32022, "no",
+			`{"supported":["2027-01-01","2025-06-18"],"requested":"2025-11-25"}`), 0, protocol.V20250618},
+		{"without a name", says(-32602, "Unsupported protocol version", ``), protocol.V20250326,
+			protocol.V20250326},
+		{"with names of none of ours", says(-32602, "no", `{"supported":["2024-10-07"]}`),
+			protocol.V20241105, protocol.V20241105},
 		{"with a status alone", status(400, ``), protocol.V20250618, protocol.V20250618},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -71,7 +83,8 @@ func TestServerThatRefusesARevisionIsAskedInAnother(t *testing.T) {
 				initializes(t, p, protocol.V20251125, c.refusal)
 				initializes(t, p, c.want, nil)
 				r.Rest()
-				if got := r.report(); got.State != client.Ready || got.Facts.Version != c.want || got.Incarnation != 1 {
+				if got := r.report(); got.State != client.Ready || got.Facts.Version != c.want ||
+					got.Incarnation != 1 {
 					t.Errorf("report: %+v", got)
 				}
 			})
@@ -79,12 +92,13 @@ func TestServerThatRefusesARevisionIsAskedInAnother(t *testing.T) {
 	}
 }
 
-// A server that refuses every revision is asked once in each, and its last words are the cause.
+// A server that refuses every revision is asked once in each. Its last refusal is the cause.
 func TestServerThatRefusesEveryRevision(t *testing.T) {
 	only := func(o *client.Options) { o.Policy.Ceiling = protocol.V20251125 }
 	run(t, only, func(r *rig) {
 		p := r.server()
-		for _, v := range []protocol.Version{protocol.V20251125, protocol.V20250618, protocol.V20250326, protocol.V20241105} {
+		for _, v := range []protocol.Version{protocol.V20251125, protocol.V20250618, protocol.V20250326,
+			protocol.V20241105} {
 			initializes(t, p, v, func(m jsonrpc.Message) transport.Inbound {
 				return failed(m, -32602, `{"supported":["2025-06-18","2025-03-26","2024-11-05"]}`)
 			})
@@ -105,10 +119,15 @@ func TestRefusalThatIsAboutSomethingElse(t *testing.T) {
 		"network":    errors.New("no route to 2024-11-05"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			only := func(o *client.Options) { speaks(protocol.V20241105)(o); o.Policy.Ceiling = protocol.V20251125 }
+			only := func(o *client.Options) {
+				speaks(protocol.V20241105)(o)
+				o.Policy.Ceiling = protocol.V20251125
+			}
 			run(t, only, func(r *rig) {
 				p := r.server()
-				initializes(t, p, protocol.V20251125, func(m jsonrpc.Message) transport.Inbound { return failure(m, err) })
+				initializes(t, p, protocol.V20251125, func(m jsonrpc.Message) transport.Inbound {
+					return failure(m, err)
+				})
 				p.ExpectClosed()
 			})
 		})
@@ -126,27 +145,30 @@ func TestProgramThatEndsWithItsRefusal(t *testing.T) {
 		p.Close(errors.New("exit status 1"))
 		initializes(t, r.server(), protocol.V20250618, nil)
 		r.Rest()
-		if got := r.report(); got.State != client.Ready || got.Facts.Version != protocol.V20250618 || got.Incarnation != 1 {
+		if got := r.report(); got.State != client.Ready || got.Facts.Version != protocol.V20250618 ||
+			got.Incarnation != 1 {
 			t.Errorf("report: %+v", got)
 		}
 	})
 }
 
-// A session says which revision its client speaks, and calls that wait do too.
+// The revision of a client is known from its session, and from its calls that wait.
 func TestRevisionOfAClientIsThatOfItsCalls(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		x := r.exchange("one", "tools/call", `{"name":"a"}`)
 		x.Version = protocol.V20250618
 		r.send(&request.Forward{Exchange: x})
 		p := r.server()
-		initializes(t, p, protocol.V20251125, func(m jsonrpc.Message) transport.Inbound { return failed(m, -32602, `{}`) })
+		initializes(t, p, protocol.V20251125, func(m jsonrpc.Message) transport.Inbound {
+			return failed(m, -32602, `{}`)
+		})
 		initializes(t, p, protocol.V20250618, nil)
 		p.Expect("tools/call")
 	})
 }
 
-// Each server that speaks one revision without handshake is found out, whichever of ours it is: a
-// build with a sixth revision must not lose those of the fifth.
+// Each server that speaks a single revision without handshake is detected, whichever of ours it is:
+// a build that adds a sixth revision must not lose the servers of the fifth.
 func TestServerOfOneModernRevisionIsFoundOut(t *testing.T) {
 	modernOnes := protocol.Negotiation{}.Offered(protocol.Modern)
 	for _, speaks := range modernOnes {
@@ -155,11 +177,14 @@ func TestServerOfOneModernRevisionIsFoundOut(t *testing.T) {
 				p := r.server()
 				for {
 					m := p.Expect("server/discover")
-					if v, _ := splice.GetString(m.Params, "_meta", protocol.MetaProtocolVersion); v == speaks.String() {
-						p.Reply(m, `{"resultType":"complete","supportedVersions":["`+v+`"],"capabilities":{"tools":{}}}`)
+					if v, _ := splice.GetString(m.Params, "_meta",
+						protocol.MetaProtocolVersion); v == speaks.String() {
+						p.Reply(m, `{"resultType":"complete","supportedVersions":["`+v+
+							`"],"capabilities":{"tools":{}}}`)
 						break
 					}
-					p.Send(failed(m, protocol.CodeUnsupportedVersion, `{"supported":["`+speaks.String()+`"],"requested":"x"}`))
+					p.Send(failed(m, protocol.CodeUnsupportedVersion,
+						`{"supported":["`+speaks.String()+`"],"requested":"x"}`))
 				}
 				p.Reply(p.Expect("tools/list"), `{"resultType":"complete","tools":[{"name":"a"}]}`)
 				r.Rest()

@@ -12,36 +12,38 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// A server may refuse the answer to what it has asked: one without sessions takes each request for
-// a client's first, and knows of no question (mcp-go answers 400). It goes on waiting for the
-// answer, and its caller would wait with it until the time-out of the call.
+// A server may refuse the answer to its own question. A server without sessions takes each request
+// for a client's first, and knows of no question (mcp-go answers 400). It goes on waiting for the
+// answer, and its caller would wait with it until the call times out.
 
 // RefusedAnswerWait is how long a call goes on after its server has refused the answer to a
-// question, or could not be reached with it. A server that does not need the answer any more,
-// because it has stopped waiting for it, answers the call or says something during it meanwhile.
+// question, or could not be reached with it. A server that no longer waits for the answer answers
+// the call, or says something during it, in that time.
 const RefusedAnswerWait = 5 * time.Second
 
 // refusedAnswerDue says that a call may have gone on for that long.
 type refusedAnswerDue struct{ id jsonrpc.ID }
 
-// lastQuestion is what a server has asked last during a call. It does not need the answer to what
-// it has asked before, or hears that there is none from the answer to this.
+// lastQuestion is the last question that a server has asked during a call. The server no longer
+// needs the answers to its earlier questions, or learns from the answer to this one that there are
+// none.
 type lastQuestion struct {
 	id      jsonrpc.ID
 	method  string
-	refused error     // why the server has not taken the answer; nil unless that is known
-	at      time.Time // when that was known, or the server has said something during the call since
-	due     otp.Timer // of refusedAnswerDue
+	refused error // why the server has refused the answer; nil unless that is known
+	// at is when that was known, or when the server last said something during the call after that.
+	at  time.Time
+	due otp.Timer // timer of refusedAnswerDue
 }
 
-// stop prevents that the call ends because of it. Nil is no question.
+// stop keeps the question from ending the call. The question may be nil.
 func (q *lastQuestion) stop() {
 	if q != nil {
 		q.due.Stop()
 	}
 }
 
-// asksDuring remembers what a server asks during a call.
+// asksDuring remembers a question that a server asks during a call.
 func (c *Connection) asksDuring(f *flight, m jsonrpc.Message) {
 	if f != nil && c.remote() {
 		c.calls.lengthen(f)
@@ -50,7 +52,7 @@ func (c *Connection) asksDuring(f *flight, m jsonrpc.Message) {
 	}
 }
 
-// answerRefused hears that an answer of ours has not arrived.
+// answerRefused handles an answer of ours that has not arrived.
 func (c *Connection) answerRefused(u streamable.Undelivered) {
 	if u.ID.IsZero() || u.Written || errors.Is(u.Err, streamable.ErrSessionLost) {
 		return
@@ -69,15 +71,16 @@ func (c *Connection) answerRefused(u streamable.Undelivered) {
 	}
 }
 
-// showsLife hears that the server says something during a call: on its stream, or by its token. Nil
-// is none.
+// showsLife records that the server says something during a call: on its stream, or by its token.
+// The call may be nil.
 func (c *Connection) showsLife(f *flight) {
 	if f != nil && f.last != nil {
 		f.last.at = c.p.Now()
 	}
 }
 
-// endRefused ends a call that waits in vain, here and at the server.
+// endRefused ends a call that waits in vain, here and at the server. It waits longer for a server
+// that has said something during the call.
 func (c *Connection) endRefused(m refusedAnswerDue) {
 	f := c.calls.get(m.id)
 	if f == nil {
@@ -99,14 +102,16 @@ func (c *Connection) endRefused(m refusedAnswerDue) {
 	c.takeTurns()
 }
 
-// refusedAnswerError is what the caller is told. A second call would end as the first.
+// refusedAnswerError returns the error for the caller. A second call would end in the same way.
 func (c *Connection) refusedAnswerError(q *lastQuestion) error {
 	cause := c.hosted(q.refused)
 	e := protocol.UpstreamInvalid(c.o.Server, cause)
 	e.Message = "server " + strconv.Quote(c.o.Server) + " asked " + q.method +
-		" during the call, and did not take the answer: " + telemetry.Clean(cause.Error(), protocol.MaxDetail)
+		" during the call, and did not take the answer: " +
+		telemetry.Clean(cause.Error(), protocol.MaxDetail)
 	return e
 }
 
-// Class lets it be heard however full the mailbox is: there is one for each call in flight.
+// Class returns otp.Owed (reserved), so a full mailbox does not refuse the message: there is one
+// for each call in flight.
 func (refusedAnswerDue) Class() otp.Class { return otp.Owed }

@@ -21,7 +21,7 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// refusedAnswer has a remote server ask something during a call, and refuse the answer.
+// refusedAnswer makes a remote server ask something during a call, and refuse the answer.
 func (r *rig) refusedAnswer(p *mcptest.Peer, during jsonrpc.ID, u streamable.Undelivered) {
 	r.T.Helper()
 	p.Ask(during, question, "elicitation/create", `{"message":"name?"}`)
@@ -43,13 +43,15 @@ func (r *rig) readyRemote() *mcptest.Peer {
 	return p
 }
 
-var noSession = &streamable.StatusError{Status: 400, Body: "Missing session ID for sampling response"}
+var noSession = &streamable.StatusError{
+	Status: 400, Body: "Missing session ID for sampling response",
+}
 
-// A server without sessions refuses the answer to what it has asked, and waits for it all the
-// same. Its caller is told soon, and it is told that nobody waits.
+// A server without sessions refuses the answer to its own question, and waits for it all the same.
+// Its caller gets an error soon, and the server is told that nobody waits.
 func TestCallWhoseAnswerIsRefusedEnds(t *testing.T) {
 	for name, tt := range map[string]struct {
-		related bool // it asked on the stream of the call
+		related bool // the server asked on the stream of the call
 		err     error
 	}{
 		"on its stream":    {true, noSession},
@@ -67,7 +69,8 @@ func TestCallWhoseAnswerIsRefusedEnds(t *testing.T) {
 				}
 				r.refusedAnswer(p, during, streamable.Undelivered{Err: tt.err})
 				p.ExpectNothing(client.RefusedAnswerWait - time.Second)
-				if got := stage.Of[telemetry.ReplyDropped](&r.Events); len(got) != 1 || got[0].Reason != "refused" ||
+				if got := stage.Of[telemetry.ReplyDropped](&r.Events); len(got) != 1 ||
+					got[0].Reason != "refused" ||
 					got[0].Method != "elicitation/create" {
 					t.Errorf("told of %+v", got)
 				}
@@ -90,7 +93,7 @@ func TestCallWhoseAnswerIsRefusedEnds(t *testing.T) {
 	}
 }
 
-// A question that nobody can be asked is refused, and a server may refuse that answer too.
+// A question that no client can be asked is refused, and a server may refuse that answer too.
 func TestCallWhoseRefusalIsRefusedEnds(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.readyRemote()
@@ -106,7 +109,7 @@ func TestCallWhoseRefusalIsRefusedEnds(t *testing.T) {
 	})
 }
 
-// A server that asks again and again, and refuses each answer, costs its call one timer.
+// A server that asks again and again, and refuses each answer, takes one timer for its call.
 func TestRefusedAnswersShareATimer(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.readyRemote()
@@ -133,7 +136,7 @@ func TestRefusedAnswersShareATimer(t *testing.T) {
 	})
 }
 
-// timers is how many of the connection have not fired.
+// timers returns how many timers of the connection have not fired.
 func (r *rig) timers() int { r.T.Helper(); return r.node().Holds.Timers }
 
 // A server that has asked something else goes on with the call once it has the answer to that.
@@ -142,7 +145,8 @@ func TestCallThatAsksSomethingElseGoesOn(t *testing.T) {
 		p := r.readyRemote()
 		x := r.call("one")
 		m := p.Expect("tools/call")
-		for _, late := range []bool{false, true} { // whether the first answer is refused behind the next question
+		// If late, the first answer is refused behind the next question.
+		for _, late := range []bool{false, true} {
 			first, next := jsonrpc.StringID("first"), jsonrpc.StringID("next")
 			ask := func(id jsonrpc.ID) { p.Ask(m.ID, id, "elicitation/create", `{"message":"name?"}`) }
 			answer := func(id jsonrpc.ID) {
@@ -150,7 +154,9 @@ func TestCallThatAsksSomethingElseGoesOn(t *testing.T) {
 				r.send(&client.Answer{Question: id, Result: jsontext.Value(`{"action":"decline"}`)})
 				p.ExpectAnswer(id)
 			}
-			refuse := func() { p.Send(transport.Inbound{Control: streamable.Undelivered{ID: first, Err: noSession}}) }
+			refuse := func() {
+				p.Send(transport.Inbound{Control: streamable.Undelivered{ID: first, Err: noSession}})
+			}
 			ask(first)
 			answer(first)
 			if !late {
@@ -173,17 +179,21 @@ func TestCallThatAsksSomethingElseGoesOn(t *testing.T) {
 }
 
 // A server that has stopped waiting for the answer, and refuses it because it comes late, goes on
-// with the call. Neither is one ended whose answer may have arrived.
+// with the call. A call whose answer may have arrived does not end either.
 func TestCallWhoseServerGoesOnGoesOn(t *testing.T) {
 	for name, tt := range map[string]struct {
 		u     streamable.Undelivered
 		lasts time.Duration
 		signs bool
 	}{
-		"it answers":              {streamable.Undelivered{Err: noSession}, client.RefusedAnswerWait / 2, false},
-		"it says something":       {streamable.Undelivered{Err: noSession}, 3 * client.RefusedAnswerWait, true},
-		"it may have the answer":  {streamable.Undelivered{Err: io.ErrUnexpectedEOF, Written: true}, 3 * client.RefusedAnswerWait, false},
-		"a notification was lost": {streamable.Undelivered{Method: "x", Err: noSession}, 3 * client.RefusedAnswerWait, false},
+		"it answers": {streamable.Undelivered{Err: noSession},
+			client.RefusedAnswerWait / 2, false},
+		"it says something": {streamable.Undelivered{Err: noSession},
+			3 * client.RefusedAnswerWait, true},
+		"it may have the answer": {streamable.Undelivered{Err: io.ErrUnexpectedEOF, Written: true},
+			3 * client.RefusedAnswerWait, false},
+		"a notification was lost": {streamable.Undelivered{Method: "x", Err: noSession},
+			3 * client.RefusedAnswerWait, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, declares(elicits), func(r *rig) {
@@ -211,8 +221,8 @@ func TestCallWhoseServerGoesOnGoesOn(t *testing.T) {
 	}
 }
 
-// Progress names its call by a token: a server that reports it on another stream, as one that has
-// asked there does, goes on with the call.
+// Progress names its call by a token. A server may report it on another stream, as one that has
+// asked there does. The call then goes on, because the server still works on it.
 func TestCallOfWhichProgressIsReportedGoesOn(t *testing.T) {
 	run(t, declares(elicits), func(r *rig) {
 		p := r.readyRemote()

@@ -8,18 +8,20 @@ import (
 	"mcpd/gateway/catalog"
 )
 
-// Pauses before a list is fetched again, because the server said that it has changed, or because it
-// could not be had. One that says so with every answer is asked twice a minute in the end. A list
-// that did change is fetched again sooner: clients wait for the news, which they would have had at
-// once from the server itself.
+// Pauses before a list is fetched again, because the server has announced a change or the list
+// could not be fetched. A server that announces a change with every answer is asked twice a minute
+// in the end. A list that did change is fetched again sooner: clients wait for the news, which the
+// server itself would have given them at once.
 const (
-	FirstRelist   = 100 * time.Millisecond
-	LastRelist    = 30 * time.Second
-	ChangedRelist = time.Second // at most for a list that did change, and one more
-	RelistBytes   = 64 << 10    // for each so many bytes of the list
+	FirstRelist = 100 * time.Millisecond
+	LastRelist  = 30 * time.Second
+	// ChangedRelist is the longest pause for a list that did change. It grows by as much again for
+	// every RelistBytes of the list, up to LastRelist.
+	ChangedRelist = time.Second
+	RelistBytes   = 64 << 10
 )
 
-// changedPause is the longest pause after a fetch that found these items new.
+// changedPause returns the longest pause after a fetch that found these items changed.
 func changedPause(items []jsontext.Value) time.Duration {
 	size := 0
 	for _, item := range items {
@@ -28,9 +30,9 @@ func changedPause(items []jsontext.Value) time.Duration {
 	return min(ChangedRelist+ChangedRelist*time.Duration(size)/RelistBytes, LastRelist)
 }
 
-// announced fetches the lists of which the server says that they have changed. Clients hear of it
-// when the new list is known, even if that is the same; of several lists that have an announcement
-// in common, with the first.
+// announced fetches the lists that the server announces as changed. Clients are told when the new
+// list is known, even if it is the same. If several lists share an announcement, clients are told
+// with the first.
 func (s *listStep) announced(lists []catalog.Kind) {
 	for i, k := range lists {
 		s.fetching[k].told = s.fetching[k].told || i == 0
@@ -38,7 +40,7 @@ func (s *listStep) announced(lists []catalog.Kind) {
 	}
 }
 
-// fetchNow fetches a list, unless that is being done.
+// fetchNow fetches a list, unless it is being fetched.
 func (s *listStep) fetchNow(k catalog.Kind) {
 	if !s.fetching[k].busy {
 		s.fetch(k)
@@ -57,7 +59,8 @@ func (s *listStep) changed(k catalog.Kind) {
 	}
 }
 
-// resume fetches what was announced as changed, or could not be had, before the server was ready.
+// resume fetches the lists that were announced as changed, or could not be fetched, before the
+// server was ready.
 func (s *listStep) resume() {
 	for _, k := range catalog.Kinds() {
 		if f := &s.fetching[k]; f.again && !f.busy {
@@ -66,7 +69,7 @@ func (s *listStep) resume() {
 	}
 }
 
-// later fetches a list when it is time.
+// later fetches a list after its pause.
 func (s *listStep) later(k catalog.Kind) {
 	f := &s.fetching[k]
 	wait := f.pace.next(s.now)
@@ -78,8 +81,8 @@ func (s *listStep) later(k catalog.Kind) {
 	s.do(listEffect{do: pauseList, kind: k, wait: wait})
 }
 
-// due fetches a list after its pause, unless the session has changed meanwhile, with which every
-// list was fetched anew.
+// due fetches a list after its pause, unless the session was replaced meanwhile: then every list
+// was fetched anew.
 func (s *listStep) due(k catalog.Kind) {
 	if f := &s.fetching[k]; f.due {
 		f.due = false

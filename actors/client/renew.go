@@ -10,17 +10,19 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// Pauses before all is begun anew with a server that has forgotten its session or is another, more
-// often than Options.Intensity says. One that forgets each session before it was of use is not
-// asked any more when the last is reached: the connection ends then, which is counted.
+// Pauses before the connection starts over with a server that has forgotten its session or is
+// another, more often than Options.Intensity allows. A server that forgets each session before it
+// was of use is given up when the last pause is reached: the connection ends, and its supervisor
+// counts that.
 const (
 	FirstRenewal = 50 * time.Millisecond
 	LastRenewal  = time.Second
 )
 
-// over turns the end of the transport into the reason this incarnation exits with. A session that
-// the server has forgotten is no reason: there is a server, and it takes another. Nor is the end of
-// a program that was probed: it is started once more and greeted.
+// over turns the end of the transport into the reason for which this incarnation exits. A session
+// that the server has forgotten is no reason: the server is there, and takes another session.
+// Neither is the end of a program that was probed: it is started once more, and asked to
+// initialize.
 func (c *Connection) over(err error) error {
 	if c.handshake.Died() {
 		c.o.Known.dies.Store(true)
@@ -28,7 +30,7 @@ func (c *Connection) over(err error) error {
 		c.begin(0)
 		return nil
 	}
-	if c.resumed && errors.Is(err, streamable.ErrSessionLost) { // the server has not kept it
+	if c.resumed && errors.Is(err, streamable.ErrSessionLost) { // the server has not kept the session
 		c.begin(0)
 		return nil
 	}
@@ -49,9 +51,9 @@ func (c *Connection) over(err error) error {
 	return nil
 }
 
-// final is the reason for which this incarnation exits with an error: one whose cause is permanent is
-// not started again. A server behind a URL that answers, but not so that it can be used, is dialled
-// again at growing pauses, as one that does not answer.
+// final returns the reason for which this incarnation exits with an error. A server whose end has a
+// permanent cause is not started again. A server behind a URL that answers, but not so that it can
+// be used, is dialled again at growing pauses, like one that does not answer.
 func (c *Connection) final(err error) error {
 	if err != nil && !otp.IsNormal(err) && c.greeting() {
 		err = atStart{err}
@@ -67,13 +69,14 @@ func (c *Connection) final(err error) error {
 	return err
 }
 
-// renewals says when all is begun anew.
+// renewals decides when the connection starts over.
 type renewals struct {
 	pace
 	atOnce allowance
 }
 
-// wait is how long it takes until then, where the last time was of use or not.
+// wait returns the pause before the connection starts over. The last session was useful if the
+// server was ready with it.
 func (r *renewals) wait(now time.Time, useful bool) (wait time.Duration) {
 	switch {
 	case !useful:
@@ -87,16 +90,16 @@ func (r *renewals) wait(now time.Time, useful bool) (wait time.Duration) {
 	return wait
 }
 
-// renew begins anew with a server that has forgotten everything, or is another: at once, as a
-// program that died is started again, or less and less at once when it was of no use or that
-// happens too often.
+// renew starts over with a server that has forgotten everything, or is another. It does so at once,
+// as a program that died is started again. It backs off when the last session was of no use, or
+// when that happens too often.
 func (c *Connection) renew(why error) {
 	wait := c.renewals.wait(c.p.Now(), c.state == Ready)
 	c.abandon(c.blame(why))
 	c.begin(wait)
 }
 
-// ends remembers and tells how a server was lost.
+// ends records and reports how a server was lost.
 func (c *Connection) ends(cause *Ending) {
 	c.cause = cause
 	c.tellEnded(cause)
@@ -105,9 +108,9 @@ func (c *Connection) ends(cause *Ending) {
 	}
 }
 
-// abandon settles what was under way with a server that is no more, and remembers why.
+// abandon settles what was under way with a server that is gone, and records why.
 func (c *Connection) abandon(cause *Ending) {
-	if !c.absence.is { // else it was told
+	if !c.absence.is { // otherwise it was reported
 		c.ends(cause)
 	}
 	for _, a := range c.asked {

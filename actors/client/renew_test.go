@@ -36,7 +36,7 @@ func (r *rig) remote() *mcptest.Peer {
 	return p
 }
 
-// forgotten is a server that says that it has no such session.
+// forgotten makes a server say that it does not know the session.
 func forgotten(p *mcptest.Peer, calls ...jsonrpc.Message) {
 	for _, m := range calls {
 		p.Send(transport.Inbound{Related: m.ID, Err: streamable.ErrSessionLost})
@@ -44,8 +44,9 @@ func forgotten(p *mcptest.Peer, calls ...jsonrpc.Message) {
 	p.Close(streamable.ErrSessionLost)
 }
 
-// A server that has forgotten its session gets another one from the same incarnation, which is told all that clients had asked for. What it
-// refused was not executed and is sent again, once; what it had taken may have been.
+// A server that has forgotten its session gets another one from the same incarnation, with
+// everything that clients had asked for. A call that it refused was not executed and is sent again,
+// once. A call that it had taken may have been executed.
 func TestForgottenSessionIsRenewedInPlace(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()
@@ -58,7 +59,9 @@ func TestForgottenSessionIsRenewedInPlace(t *testing.T) {
 		refused := r.call("one")
 		forgotten(p, p.Expect("tools/call"))
 		r.Rest()
-		if got := r.outcome(taken); !errors.Is(got.Err, protocol.ConditionUpstreamLost) || !strings.Contains(string(protocol.Translate(got.Err, protocol.V20251125).Data), `"maybeExecuted":true`) {
+		if got := r.outcome(taken); !errors.Is(got.Err, protocol.ConditionUpstreamLost) ||
+			!strings.Contains(string(protocol.Translate(got.Err, protocol.V20251125).Data),
+				`"maybeExecuted":true`) {
 			t.Errorf("the one it had taken: %v", got.Err)
 		}
 		late := r.call("one")
@@ -88,15 +91,16 @@ func TestForgottenSessionIsRenewedInPlace(t *testing.T) {
 		if n := r.Ref("conn").Incarnation(); n != 1 {
 			t.Errorf("incarnation %d", n)
 		}
-		if want := []client.State{client.Starting, client.Ready, client.Starting, client.Ready, client.Starting, client.Ready}; !slices.Equal(r.states(), want) {
+		if want := []client.State{client.Starting, client.Ready, client.Starting, client.Ready,
+			client.Starting, client.Ready}; !slices.Equal(r.states(), want) {
 			t.Errorf("states %v, want %v", r.states(), want)
 		}
 	})
 }
 
-// A call that a server refuses since it has forgotten the session waits for the next one: the
-// server is not asked again on the connection that is about to end, where nobody could tell what
-// it has done.
+// A call that a server refuses because it has forgotten the session waits for the next session. It
+// is not sent again on the connection that is about to end, where nobody could tell what the server
+// has done.
 func TestRefusedCallWaitsForTheNextSession(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()
@@ -116,11 +120,14 @@ func TestRefusedCallWaitsForTheNextSession(t *testing.T) {
 	})
 }
 
-// A server that dies again and again is there again at once each time, as a program is: as often as its intensity says, in any window, whatever it
-// had to wait before. What was of no use is not served so.
+// A server that dies again and again is started again at once each time, like a program: as often
+// as the intensity allows, in any window, whatever pauses came before. That does not apply to a
+// session that was of no use.
 func TestRenewalsAfterServiceAreAtOnce(t *testing.T) {
 	const restarts, within = 5, 30 * time.Second
-	intensity := func(o *client.Options) { o.Intensity = tenant.Intensity{Restarts: restarts, Within: within} }
+	intensity := func(o *client.Options) {
+		o.Intensity = tenant.Intensity{Restarts: restarts, Within: within}
+	}
 	run(t, intensity, func(r *rig) {
 		serve := func() (waited time.Duration) {
 			begun := time.Now()
@@ -143,7 +150,7 @@ func TestRenewalsAfterServiceAreAtOnce(t *testing.T) {
 					t.Errorf("round %d: it was begun anew for the %d. time after %v", round, n, waited)
 				}
 			}
-			for serve() < client.LastRenewal/2 { // more than that is spaced
+			for serve() < client.LastRenewal/2 { // a longer time is spaced
 			}
 			time.Sleep(within)
 		}
@@ -162,7 +169,8 @@ func TestRenewalsAfterServiceAreAtOnce(t *testing.T) {
 	})
 }
 
-// A server that forgets every session at once is asked less and less often, and not for ever when it is of no use meanwhile.
+// A server that forgets every session at once is asked less and less often. It is given up if no
+// session is of use.
 func TestRenewalsAreSpaced(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		start := time.Now()
@@ -170,7 +178,8 @@ func TestRenewalsAreSpaced(t *testing.T) {
 			forgotten(r.ready(`{"tools":{}}`))
 		}
 		r.ready(`{"tools":{}}`)
-		if got, want := time.Since(start), (1+2+4+8+16)*client.FirstRenewal+2*client.LastRenewal; got != want {
+		if got, want := time.Since(start), (1+2+4+8+16)*client.FirstRenewal+
+			2*client.LastRenewal; got != want {
 			t.Errorf("took %v, want %v", got, want)
 		}
 		if got := r.Ref("conn").Incarnation(); got != 1 {
@@ -190,8 +199,8 @@ func TestRenewalsAreSpaced(t *testing.T) {
 	})
 }
 
-// However long a server takes until it forgets its session, it is asked less and less often while
-// that is of no use.
+// A server whose sessions are of no use is asked less and less often, however long it takes until
+// it forgets each.
 func TestRenewalsOfASlowServerAreSpaced(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		const slow = 3 * client.FirstRenewal
@@ -210,7 +219,8 @@ func TestRenewalsOfASlowServerAreSpaced(t *testing.T) {
 	})
 }
 
-// However a connection ends, it is remembered why: callers are told, and so is the tree.
+// The reason for the end of a connection is remembered, whatever it is, and told to callers and in
+// the tree.
 func TestCallerIsToldWhyAServerCannotBeReached(t *testing.T) {
 	refused := errors.New("dial tcp: connect: connection refused")
 	for name, play := range map[string]struct {
@@ -243,7 +253,8 @@ func TestCallerIsToldWhyAServerCannotBeReached(t *testing.T) {
 				if err := r.Tree.Shutdown(r.T.Context()); err != nil {
 					t.Error(err)
 				}
-				if got := fmt.Sprint(x.Sink.(*stage.Sink).End().Error); !strings.Contains(got, play.says) || strings.Contains(got, "secret") {
+				if got := fmt.Sprint(x.Sink.(*stage.Sink).End().Error); !strings.Contains(got, play.says) ||
+					strings.Contains(got, "secret") {
 					t.Errorf("the call: %s, want %q", got, play.says)
 				}
 			})
@@ -251,7 +262,8 @@ func TestCallerIsToldWhyAServerCannotBeReached(t *testing.T) {
 				play.do(r)
 				r.Rest()
 				told := slices.ContainsFunc(r.reports(), func(p *client.Report) bool {
-					return p.State == client.Backoff && p.Cause != nil && strings.Contains(p.Cause.Error(), play.says)
+					return p.State == client.Backoff && p.Cause != nil &&
+						strings.Contains(p.Cause.Error(), play.says)
 				})
 				if !told {
 					t.Errorf("the catalogue was not told %q", play.says)
@@ -261,23 +273,43 @@ func TestCallerIsToldWhyAServerCannotBeReached(t *testing.T) {
 	}
 }
 
-// An answer that is broken is an error of the server's, and says what is wrong; a call that did not reach it is told from one that may have
-// been executed.
+// A broken answer is an error of the server, and says what is wrong. A call that did not reach the
+// server is told apart from one that may have been executed.
 func TestBrokenAnswerSaysWhatIsWrong(t *testing.T) {
 	for name, tt := range map[string]struct {
 		in   transport.Inbound
 		code int64
 		says []string
 	}{
-		"unreadable": {transport.Inbound{Err: errors.New("the answer is of type \"text/html\""), Written: true}, -32603, []string{"text/html", `"maybeExecuted":true`, `"retryable":false`, "upstream_invalid"}},
-		"refused":    {transport.Inbound{Err: &streamable.StatusError{Status: 401}}, -32603, []string{"refused the request", "401 Unauthorized", `"maybeExecuted":false`, `"retryable":false`}},
-		"failed":     {transport.Inbound{Err: &streamable.StatusError{Status: 500}, Written: true}, -32603, []string{"500 Internal", `"maybeExecuted":true`, `"retryable":false`, "upstream_invalid"}},
-		"too often":  {transport.Inbound{Err: &streamable.StatusError{Status: 429, RetryAfter: 7 * time.Second}}, protocol.CodeRateLimited, []string{"429 Too Many", `"maybeExecuted":false`, `"retryable":true`, `"retryAfterMs":7000`, "upstream_unavailable"}},
-		"not now":    {transport.Inbound{Err: &streamable.StatusError{Status: 503, RetryAfter: 3 * time.Second}}, protocol.CodeRateLimited, []string{"503 Service", `"maybeExecuted":false`, `"retryable":true`, `"retryAfterMs":3000`, "upstream_unavailable"}},
-		"gateway":    {transport.Inbound{Err: &streamable.StatusError{Status: 502}, Written: true}, protocol.CodeTransport, []string{"502 Bad Gateway", `"maybeExecuted":true`, `"retryable":false`, "upstream_lost"}},
-		"cut":        {transport.Inbound{Err: &net.OpError{Op: "read", Err: syscall.ECONNRESET}, Written: true}, protocol.CodeTransport, []string{"connection reset", `"maybeExecuted":true`, "upstream_lost"}},
-		"cut short":  {transport.Inbound{Err: fmt.Errorf("the stream: %w", io.ErrUnexpectedEOF), Written: true}, protocol.CodeTransport, []string{"unexpected EOF", `"maybeExecuted":true`, "upstream_lost"}},
-		"unreached":  {transport.Inbound{Err: errors.New("connection refused")}, protocol.CodeTransport, []string{"connection refused", `"maybeExecuted":false`}},
+		"unreadable": {transport.Inbound{Err: errors.New("the answer is of type \"text/html\""),
+			Written: true}, -32603, []string{"text/html", `"maybeExecuted":true`, `"retryable":false`,
+			"upstream_invalid"}},
+		"refused": {transport.Inbound{Err: &streamable.StatusError{Status: 401}}, -32603, []string{
+			"refused the request", "401 Unauthorized", `"maybeExecuted":false`, `"retryable":false`,
+		}},
+		"failed": {transport.Inbound{Err: &streamable.StatusError{Status: 500}, Written: true}, -32603,
+			[]string{"500 Internal", `"maybeExecuted":true`, `"retryable":false`, "upstream_invalid"}},
+		"too often": {transport.Inbound{Err: &streamable.StatusError{Status: 429,
+			RetryAfter: 7 * time.Second}}, protocol.CodeRateLimited, []string{
+			"429 Too Many", `"maybeExecuted":false`, `"retryable":true`, `"retryAfterMs":7000`,
+			"upstream_unavailable",
+		}},
+		"not now": {transport.Inbound{Err: &streamable.StatusError{Status: 503,
+			RetryAfter: 3 * time.Second}}, protocol.CodeRateLimited, []string{
+			"503 Service", `"maybeExecuted":false`, `"retryable":true`, `"retryAfterMs":3000`,
+			"upstream_unavailable",
+		}},
+		"gateway": {transport.Inbound{Err: &streamable.StatusError{Status: 502}, Written: true},
+			protocol.CodeTransport,
+			[]string{"502 Bad Gateway", `"maybeExecuted":true`, `"retryable":false`, "upstream_lost"}},
+		"cut": {transport.Inbound{Err: &net.OpError{Op: "read", Err: syscall.ECONNRESET},
+			Written: true}, protocol.CodeTransport, []string{"connection reset", `"maybeExecuted":true`,
+			"upstream_lost"}},
+		"cut short": {transport.Inbound{Err: fmt.Errorf("the stream: %w", io.ErrUnexpectedEOF),
+			Written: true}, protocol.CodeTransport, []string{"unexpected EOF", `"maybeExecuted":true`,
+			"upstream_lost"}},
+		"unreached": {transport.Inbound{Err: errors.New("connection refused")}, protocol.CodeTransport,
+			[]string{"connection refused", `"maybeExecuted":false`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, nil, func(r *rig) {
@@ -299,7 +331,7 @@ func TestBrokenAnswerSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// updates are the resources of which clients were told that they have changed.
+// updates returns the resources of which clients were told that they have changed.
 func (r *rig) updates() (uris []string) {
 	for _, n := range stage.Of[*notification.Dispatch](&r.dispatcher.Log) {
 		if n.Method == "notifications/resources/updated" {

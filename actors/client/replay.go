@@ -10,8 +10,9 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// lost settles every call that was written to a connection that is no more. What may be sent again is, once, to the next, as far as the
-// server's budget goes; for anything else there is one answer: it may have been executed.
+// lost settles every call that was written to a connection that is gone. A call that may be sent
+// again is sent to the next connection, once, within the server's retry budget. Any other call is
+// answered: it may have been executed.
 func (c *carry) lost(server string, now time.Time) {
 	withheld := withholding{}
 	for _, x := range c.written.All() {
@@ -26,10 +27,12 @@ func (c *carry) lost(server string, now time.Time) {
 	withheld.tell(c.o)
 }
 
-// repeatable reports whether a request does no harm a second time, as far as its method says or a tool that the operator believes
-// (2025-11-25 §schema, ToolAnnotations: hints of an untrusted server are nothing to go by).
+// repeatable reports whether a request does no harm a second time. That depends on its method, or
+// on the hints of a tool if the operator believes them (2025-11-25 §schema, ToolAnnotations: hints
+// of an untrusted server are nothing to go by).
 func (c *carry) repeatable(x *request.Exchange) bool {
-	if x.Method != "tools/call" || c.o.Replay != tenant.ReplayReadOnly && c.o.Replay != tenant.ReplayIdempotent {
+	if x.Method != "tools/call" ||
+		c.o.Replay != tenant.ReplayReadOnly && c.o.Replay != tenant.ReplayIdempotent {
 		return protocol.OnlyReads(x.Method)
 	}
 	name, _ := splice.GetString(x.Params, "name")
@@ -38,7 +41,8 @@ func (c *carry) repeatable(x *request.Exchange) bool {
 			continue
 		}
 		hints, _ := splice.Get(tool, "annotations")
-		return holds(hints, "readOnlyHint") || c.o.Replay == tenant.ReplayIdempotent && holds(hints, "idempotentHint")
+		return holds(hints, "readOnlyHint") ||
+			c.o.Replay == tenant.ReplayIdempotent && holds(hints, "idempotentHint")
 	}
 	return false
 }

@@ -18,8 +18,8 @@ import (
 const hinted = `{"tools":[{"name":"reads","annotations":{"readOnlyHint":true}},{"name":"sets","annotations":{"idempotentHint":true}},` +
 	`{"name":"adds","annotations":{"readOnlyHint":false,"idempotentHint":"true"}},{"name":"bare"}]}`
 
-// I13: a tool call is sent a second time only when the operator lets the tool's own word count, and never a third time. Otherwise the client is
-// told that it may have been executed.
+// I13: a tool call is sent a second time only if the operator lets the tool's own hints count, and
+// never a third time. Otherwise the client is told that it may have been executed.
 func TestToolCallIsReplayedAsConfigured(t *testing.T) {
 	for policy, again := range map[string]map[string]bool{
 		"":                      {},
@@ -59,9 +59,10 @@ func TestToolCallIsReplayedAsConfigured(t *testing.T) {
 	}
 }
 
-// Of very many calls at which a server died it gets only some again, because it may have died of them; and of those that come after, a tenth.
+// When a server dies with very many calls in flight, only some are sent again, because it may have
+// died of them. Of the calls after that, a tenth may be sent again.
 func TestReplaysAreBounded(t *testing.T) {
-	known := &client.Known{} // as of all connections to a server
+	known := &client.Known{} // as for all connections to a server
 	run(t, func(o *client.Options) { o.Known = known }, func(r *rig) {
 		again, answered := 0, 0
 		for death, want := range []int{quota.LeastRetries, 2} {
@@ -85,7 +86,8 @@ func TestReplaysAreBounded(t *testing.T) {
 	})
 }
 
-// A call that was sent again and did not reach the next server either may still have been executed by the first.
+// A call that was sent again, and did not reach the next server, may still have been executed by
+// the first.
 func TestReplayThatIsNotSentMayHaveBeenExecuted(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
@@ -94,12 +96,14 @@ func TestReplayThatIsNotSentMayHaveBeenExecuted(t *testing.T) {
 		p.Close(nil)
 		r.Rest()
 		top := r.Tree.Ref()
-		if err := errors.Join(otp.TerminateChild(r.T.Context(), top, "conn"), otp.DeleteChild(r.T.Context(), top, "conn")); err != nil {
+		if err := errors.Join(otp.TerminateChild(r.T.Context(), top, "conn"),
+			otp.DeleteChild(r.T.Context(), top, "conn")); err != nil {
 			t.Fatal(err)
 		}
 		r.Rest()
 		got := r.outcome(x)
-		if data := protocol.Translate(got.Err, protocol.V20251125).Data; !strings.Contains(string(data), `"maybeExecuted":true`) {
+		if data := protocol.Translate(got.Err, protocol.V20251125).Data; !strings.Contains(string(data),
+			`"maybeExecuted":true`) {
 			t.Errorf("told %s", data)
 		}
 	})

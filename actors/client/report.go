@@ -19,7 +19,7 @@ type Status struct {
 	parked   bool
 }
 
-// Records yields the session with the server that is parked, if one is.
+// Records yields how many sessions with the server are parked, 0 or 1.
 func (s Status) Records(yield func(kind string, n int) bool) {
 	n := 0
 	if s.parked {
@@ -28,21 +28,23 @@ func (s Status) Records(yield func(kind string, n int) bool) {
 	yield("parked_sessions", n)
 }
 
-// RequestIDUsage is the share of the ids of requests that this connection has given out, from 0 to 1.
+// RequestIDUsage returns the share of the request ids that this connection has given out, from 0 to
+// 1.
 func (s Status) RequestIDUsage() float64 { return s.ids.Usage() }
 
-// publish tells the tree and the catalogue how things stand.
+// publish tells the tree and the catalogue the state of the connection.
 func (c *Connection) publish(cause error, changed []catalog.Kind) {
 	s := Status{
 		UpstreamStatus: telemetry.UpstreamStatus{
-			Tenant: c.o.Tenant, Server: c.o.Server, State: string(c.state), PID: c.info().PID, Waits: c.waitsFor(),
+			Tenant: c.o.Tenant, Server: c.o.Server, State: string(c.state), PID: c.info().PID,
+			Waits: c.waitsFor(),
 		},
 		Sessions: c.clients.attached(), InFlight: c.calls.len(), ids: &c.ids, parked: c.parked != nil,
 	}
 	if c.facts.Version != 0 {
 		s.Revision = c.facts.Version.String()
 	}
-	if cause == nil && c.state == Backoff { // asked again, or by news of a list: it is the same absence
+	if cause == nil && c.state == Backoff { // a repeated report: it is the same absence
 		cause = c.cause
 	}
 	facts, closed := c.facts, ""
@@ -66,11 +68,14 @@ func (c *Connection) publish(cause error, changed []catalog.Kind) {
 	c.p.SetStatus(s)
 	_ = c.p.Send(c.o.Catalog, &Report{
 		Server: c.o.Server, Key: c.o.Key, From: c.p.Self(), Incarnation: c.p.Incarnation(),
-		State: c.state, Cause: cause, Away: c.absence.is, GaveUp: c.gaveUp, Channel: c.info().Transport == transport.SSE, Early: c.early.WantsSession(), Lacks: lacks, Closed: closed, At: c.started, Facts: facts, Lists: c.listing.lists, Short: short, Changed: changed,
+		State: c.state, Cause: cause, Away: c.absence.is, GaveUp: c.gaveUp,
+		Channel: c.info().Transport == transport.SSE, Early: c.early.WantsSession(), Lacks: lacks,
+		Closed: closed, At: c.started, Facts: facts, Lists: c.listing.lists, Short: short,
+		Changed: changed,
 	})
 }
 
-// showWaits has the tree show who waits for whom now.
+// showWaits updates in the tree which sessions wait for which.
 func (c *Connection) showWaits() {
 	c.shown.Waits = c.waitsFor()
 	c.p.SetStatus(c.shown)
@@ -87,10 +92,10 @@ func (c *Connection) where() telemetry.Where {
 	return telemetry.Where{Tenant: c.o.Tenant, Server: c.o.Server, Path: c.p.Path()}
 }
 
-// tellStarting, tellReady and tellEnded are the story of a connection, as an operator reads it.
+// tellStarting, tellReady and tellEnded report the life of a connection to operators.
 func (c *Connection) tellStarting() {
 	at := c.where()
-	at.Routine = !c.o.Known.begins(c.p.Self()) || c.fails.n > 0 // begins counts it
+	at.Routine = !c.o.Known.begins(c.p.Self()) || c.fails.n > 0 // begins also counts it
 	c.o.Emit(telemetry.UpstreamStarting{
 		Where: at, Transport: c.o.Transport, Target: c.o.Target, Incarnation: c.p.Incarnation(),
 	})
@@ -110,44 +115,47 @@ func (c *Connection) tellReady() {
 	c.o.Emit(e)
 }
 
-// toldEnd is an error that a connection ends with. Terminate tells of it, with its cause, so that the
+// toldEnd is an error that a connection ends with. Terminate reports it with its cause, so that the
 // supervision tree need not.
 type toldEnd struct{ error }
 
 func (e toldEnd) Unwrap() error { return e.error }
 
-// Told says that an event of the row's own tells of this end.
+// Told says that an event of the row itself reports this end.
 func (toldEnd) Told() bool { return true }
 
 func (c *Connection) tellAsleep() {
 	c.o.Emit(telemetry.UpstreamAsleep{Where: c.where(), PID: c.info().PID, Idle: c.o.Idle})
 }
 
-// tellReleased is debug: many sessions may be left alone at the same time.
+// tellReleased emits a debug event: many sessions may fall silent at the same time.
 func (c *Connection) tellReleased() {
 	c.o.Emit(telemetry.UpstreamClosed{Where: c.where(), Cause: c.closed})
 }
 
 func (c *Connection) tellEnded(end *Ending) {
-	if c.asleep() { // it was told
+	if c.asleep() { // that was reported
 		return
 	}
 	at := c.where()
 	news := c.remote() && c.o.Known.isNews(troubleOf(end))
 	known := c.quiet && !news
-	at.Incident, at.Routine = end.Incident, known || end.Cause == causeOperator // whose command is told
+	// The command of an operator was reported already.
+	at.Incident, at.Routine = end.Incident, known || end.Cause == causeOperator
 	c.quiet = c.remote()
 	if c.state != Ready {
 		news := c.fails.add(end.Cause, c.p.Now())
 		at.Routine = at.Routine || !news && !c.remote() // all connections to a URL share an incident
 		c.o.Emit(telemetry.UpstreamStartFailed{
-			Where: at, Cause: end.Cause, Class: end.Class(), Reason: end.Text, Stderr: end.Stderr, Starts: c.fails.n,
+			Where: at, Cause: end.Cause, Class: end.Class(), Reason: end.Text, Stderr: end.Stderr,
+			Starts: c.fails.n,
 		})
 		return
 	}
 	e := telemetry.UpstreamExited{
-		Where: at, PID: c.info().PID, Cause: end.Cause, Class: end.Class(), Incarnation: c.p.Incarnation(),
-		InFlight: uint32(c.written.Len()), Stderr: end.Stderr,
+		Where: at, PID: c.info().PID, Cause: end.Cause, Class: end.Class(),
+		Incarnation: c.p.Incarnation(),
+		InFlight:    uint32(c.written.Len()), Stderr: end.Stderr,
 	}
 	var exit *transport.ExitError
 	if errors.As(end, &exit) {

@@ -17,9 +17,9 @@ import (
 	"mcpd/transport/stdio"
 )
 
-// After a restart comes, in this order: the handshake, in which the server hears again what its client can do, then its lists; then what
-// clients had asked for, the log level and resources; then it is ready, and what waited is written. That a list is another is told once, and
-// not at all when none is.
+// After a restart come, in this order: the handshake, in which the server is told again what its
+// client can do; its lists; the log level and resources that clients had asked for; ready; the
+// calls that waited. A changed list is announced once, and an unchanged one not at all.
 func TestReadyAfterARestartIsTrue(t *testing.T) {
 	declare := func(o *client.Options) {
 		o.Declare, _ = protocol.ParseClientCapabilities([]byte(`{"roots":{"listChanged":true}}`))
@@ -34,7 +34,10 @@ func TestReadyAfterARestartIsTrue(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, declare, func(r *rig) {
-				lists := map[string]string{"tools/list": `{"tools":[{"name":"a"}]}`, "resources/list": `{"resources":[]}`, "resources/templates/list": `{"resourceTemplates":[]}`}
+				lists := map[string]string{
+					"tools/list": `{"tools":[{"name":"a"}]}`, "resources/list": `{"resources":[]}`,
+					"resources/templates/list": `{"resourceTemplates":[]}`,
+				}
 				p := r.server()
 				p.Handshake(caps)
 				for range 3 {
@@ -57,7 +60,8 @@ func TestReadyAfterARestartIsTrue(t *testing.T) {
 				r.call("one")
 				lists["tools/list"] = tt.tools
 				p = r.server()
-				if params := p.Handshake(caps); !strings.Contains(string(params), `"roots":{"listChanged":true}`) {
+				if params := p.Handshake(caps); !strings.Contains(string(params),
+					`"roots":{"listChanged":true}`) {
 					t.Errorf("the handshake says %s", params)
 				}
 				var order []string
@@ -70,7 +74,8 @@ func TestReadyAfterARestartIsTrue(t *testing.T) {
 					p.Reply(m, lists[m.Method])
 				}
 				slices.Sort(order)
-				if want := []string{"resources/list", "resources/templates/list", "tools/list"}; !slices.Equal(order, want) {
+				if want := []string{"resources/list", "resources/templates/list",
+					"tools/list"}; !slices.Equal(order, want) {
 					t.Errorf("asked for %v", order)
 				}
 				p.Expect("logging/setLevel")
@@ -88,7 +93,8 @@ func TestReadyAfterARestartIsTrue(t *testing.T) {
 	}
 }
 
-// Whether a server lives is seen by its end, and asked by nothing: one that is busy with a call for minutes is left alone.
+// A server is not asked whether it lives; only its end shows that it does not. A server that is
+// busy with a call for minutes is left alone.
 func TestBusyServerIsLeftAlone(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
@@ -109,8 +115,9 @@ func TestBusyServerIsLeftAlone(t *testing.T) {
 	})
 }
 
-// A server that is restarted takes with it what it has in hand; what waits for it goes to the next, whether it was ready or starting, and what the
-// first still says is nothing to that. It is the same incarnation, and no failure.
+// A restart of a server ends the calls that it holds. Queued calls go to the next server, whether
+// the first was ready or starting, and later messages of the first are ignored. The incarnation
+// stays the same, and it counts as no failure.
 func TestRestartOfAServerCarriesOverWhatWaits(t *testing.T) {
 	why := client.ByOperator(false, "incident")
 	for name, inHand := range map[string]bool{"starting": false, "ready": true} {
@@ -144,7 +151,8 @@ func TestRestartOfAServerCarriesOverWhatWaits(t *testing.T) {
 			}
 			if inHand {
 				got := protocol.Translate(r.outcome(written).Err, protocol.V20251125)
-				if data := string(got.Data); !strings.Contains(data, `"maybeExecuted":true`) || !strings.Contains(data, `"cause":"operator"`) {
+				if data := string(got.Data); !strings.Contains(data, `"maybeExecuted":true`) ||
+					!strings.Contains(data, `"cause":"operator"`) {
 					t.Errorf("%s: what was written: %s", name, data)
 				}
 			}

@@ -10,9 +10,9 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// A call that has a server started comes to it when the server has what its client wants of it:
-// the log level, and the resources that it watches. A server may handle what comes after the
-// other together.
+// A call that has a server started is written when the server has answered what its client wants of
+// it: the log level, and the resources that the client watches. A server may handle messages at the
+// same time.
 func TestCallWaitsForWhatItsClientWants(t *testing.T) {
 	for name, answered := range map[string]bool{"answered": true, "not answered": false} {
 		t.Run(name, func(t *testing.T) {
@@ -20,17 +20,17 @@ func TestCallWaitsForWhatItsClientWants(t *testing.T) {
 				r.attach("one")
 				granted := r.wish(client.Wish{Session: "one", Level: "info", URIs: []string{"test://x"}})
 				x := r.call("one")
-				p := r.watched() // what it expects comes in this order, after notifications/initialized
+				p := r.watched() // its requests come in this order, after notifications/initialized
 				level, uri := p.Expect("logging/setLevel"), p.Expect("resources/subscribe")
 				began := time.Now()
 				if answered {
 					p.ExpectNothing(time.Second)
 					p.Reply(uri, `{}`)
 					p.ExpectNothing(time.Second / 2)
-					p.Refuse(level, -32602, "not that") // which is an answer too
+					p.Refuse(level, -32602, "not that") // a refusal is an answer too
 					<-granted
 				}
-				late := r.call("one") // it does not overtake the other
+				late := r.call("one") // it does not overtake the other call
 				for range 2 {
 					p.Reply(p.Expect("tools/call"), `{"content":[]}`)
 				}
@@ -49,8 +49,8 @@ func TestCallWaitsForWhatItsClientWants(t *testing.T) {
 	}
 }
 
-// The same is so after each end of a server: calls that waited for the next come after what it is
-// asked for again.
+// The same is true after each end of a server: calls that waited for the next server come after the
+// requests that restore what clients wanted.
 func TestCallWaitsForWhatIsRestored(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()
@@ -70,7 +70,7 @@ func TestCallWaitsForWhatIsRestored(t *testing.T) {
 	})
 }
 
-// An instance takes the level of each session whose calls it gets before the call.
+// An instance is asked for the log level of each session whose call it gets, before the call.
 func TestInstanceHasTheLevelBeforeTheCall(t *testing.T) {
 	run(t, shared, func(r *rig) {
 		p := r.program(r.dials)
@@ -97,8 +97,8 @@ func TestInstanceHasTheLevelBeforeTheCall(t *testing.T) {
 	})
 }
 
-// A resource that there is no room to ask for at once is asked for when there is: nobody would hear
-// of its changes any more.
+// A subscription for which there is no room at once is sent when there is. Otherwise its session
+// would be told of no change any more.
 func TestSubscriptionsAreRestoredWhenThereIsRoom(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()
@@ -122,8 +122,8 @@ func TestSubscriptionsAreRestoredWhenThereIsRoom(t *testing.T) {
 	})
 }
 
-// Many resources are asked for a part at a time, so that there is room for calls. The wish of a
-// session is granted behind the last.
+// Many resources are subscribed to in parts, so that there is room for calls. The subscription
+// intent of a session is granted after the last.
 func TestSubscriptionsAreAskedForAPartAtATime(t *testing.T) {
 	const all, part = 200, 32
 	wish := client.Wish{Session: "one"}

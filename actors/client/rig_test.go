@@ -21,7 +21,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// rig is a connection with scripted servers at its other end, one for each time it dials, and boxes in the places of its neighbours.
+// rig is a connection with scripted servers at its other end, one for each dial, and boxes in place
+// of its neighbours.
 type rig struct {
 	*stage.Stage
 	dispatcher, catalog stage.Box
@@ -34,7 +35,7 @@ type rig struct {
 	table               *request.Table
 }
 
-// dial is what comes of dialling once.
+// dial is the result of one dial.
 type dial struct {
 	up  transport.Upstream
 	err error
@@ -46,7 +47,7 @@ const pending = 1500
 // setup changes the options of the connection.
 type setup func(o *client.Options)
 
-// declares is what clients of the connection can be asked.
+// declares sets what clients of the connection can be asked.
 func declares(raw string) setup {
 	return func(o *client.Options) {
 		o.Declare, _ = protocol.ParseClientCapabilities(jsontext.Value(raw))
@@ -56,14 +57,20 @@ func declares(raw string) setup {
 func run(t *testing.T, change setup, test func(r *rig)) {
 	t.Helper()
 	r := &rig{}
-	r.table = request.NewTable(request.Options{Pending: func() int { return 1 << 20 }, Meter: &r.books})
+	r.table = request.NewTable(request.Options{Pending: func() int {
+		return 1 << 20
+	}, Meter: &r.books})
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
-		r.Stage, r.dials, r.others, r.closed = s, make(chan dial, 10), make(chan dial, 10), make(chan transport.Upstream, 100)
+		r.Stage, r.dials, r.others, r.closed = s, make(chan dial, 10), make(chan dial,
+			10), make(chan transport.Upstream, 100)
 		connection := func(instance uint8, dials chan dial) otp.Behaviour {
 			o := client.Options{
-				Tenant: "acme", Server: "files", Key: tenant.Key{Share: tenant.ByTenant}, Transport: "pipe", Target: "files",
-				Self: protocol.Implementation{Name: "mcpd", Version: "1"}, Emit: s.Events.Emit,
-				Pending: func() int { return pending }, StartTimeout: time.Minute, RequestTimeout: func() time.Duration { return 5 * time.Second },
+				Tenant: "acme", Server: "files", Key: tenant.Key{Share: tenant.ByTenant}, Transport: "pipe",
+				Target: "files",
+				Self:   protocol.Implementation{Name: "mcpd", Version: "1"}, Emit: s.Events.Emit,
+				Pending: func() int {
+					return pending
+				}, StartTimeout: time.Minute, RequestTimeout: func() time.Duration { return 5 * time.Second },
 				ListTimeout: func() time.Duration { return 50 * time.Second },
 				Dispatcher:  r.Ref("dispatcher"), Catalog: r.Ref("catalog"),
 				Close: func(up transport.Upstream) {
@@ -86,16 +93,22 @@ func run(t *testing.T, change setup, test func(r *rig)) {
 			return client.New(o)
 		}
 		r.other = func() otp.Child {
-			return otp.Child{ID: "other", Restart: otp.Transient, Start: r.Stalls.Worker("other", func() otp.Behaviour { return connection(1, r.others) })}
+			return otp.Child{ID: "other", Restart: otp.Transient,
+				Start: r.Stalls.Worker("other", func() otp.Behaviour {
+					return connection(1, r.others)
+				})}
 		}
 		return []otp.Child{
-			r.dispatcher.Child("dispatcher"), r.catalog.Child("catalog"), r.one.Child("one"), r.two.Child("two"),
-			{ID: "conn", Restart: otp.Transient, Start: otp.Worker(func() otp.Behaviour { return s.Stalls.Behaviour("conn", connection(0, r.dials)) })},
+			r.dispatcher.Child("dispatcher"), r.catalog.Child("catalog"), r.one.Child("one"),
+			r.two.Child("two"),
+			{ID: "conn", Restart: otp.Transient, Start: otp.Worker(func() otp.Behaviour {
+				return s.Stalls.Behaviour("conn", connection(0, r.dials))
+			})},
 		}
 	}, func(*stage.Stage) { test(r) })
 }
 
-// server is the other end of the next dial.
+// server returns the other end of the next dial.
 func (r *rig) server() *mcptest.Peer {
 	r.T.Helper()
 	p, up := mcptest.NewPeer(r.T)
@@ -103,7 +116,7 @@ func (r *rig) server() *mcptest.Peer {
 	return p
 }
 
-// ready is a server that has shaken hands and listed nothing but two tools.
+// ready returns a server after its handshake that has listed nothing but two tools.
 func (r *rig) ready(capabilities string) *mcptest.Peer {
 	r.T.Helper()
 	p := r.server()
@@ -115,7 +128,7 @@ func (r *rig) ready(capabilities string) *mcptest.Peer {
 
 func (r *rig) send(msg any) { r.T.Helper(); r.Send("conn", msg) }
 
-// node is the connection as the tree shows it.
+// node returns the connection as the tree shows it.
 func (r *rig) node() otp.Node {
 	r.T.Helper()
 	for _, n := range r.Tree.Snapshot().Children {
@@ -136,13 +149,14 @@ func (r *rig) attach(session string) {
 // attachAs makes the session that has this row for its actor use the connection.
 func (r *rig) attachAs(session, row string) {
 	r.T.Helper()
-	if _, err := stage.Ask[client.AttachRequest, struct{}](r.Stage, "conn", client.AttachRequest{Session: session, Ref: r.Ref(row)}); err != nil {
+	if _, err := stage.Ask[client.AttachRequest, struct{}](r.Stage, "conn",
+		client.AttachRequest{Session: session, Ref: r.Ref(row)}); err != nil {
 		r.T.Fatal(err)
 	}
 	r.Rest()
 }
 
-// wish tells the connection what a session wants. The answer, when there is one, is in what it returns.
+// wish tells the connection what a session wants. The channel that it returns gets the answer.
 func (r *rig) wish(w client.Wish) <-chan error {
 	r.T.Helper()
 	granted := make(chan error, 1)
@@ -171,12 +185,14 @@ func (r *rig) exchange(session, method, params string) *request.Exchange {
 func (r *rig) untaken(session, method, params string) *request.Exchange {
 	r.next++
 	return &request.Exchange{
-		ID: r.next, Session: session, Owner: r.Ref(session), Version: protocol.V20251125, Downstream: jsonrpc.IntID(1),
-		Server: "files", Upstream: r.Ref("conn"), Method: method, Params: jsontext.Value(params), Sink: &stage.Sink{},
+		ID: r.next, Session: session, Owner: r.Ref(session), Version: protocol.V20251125,
+		Downstream: jsonrpc.IntID(1),
+		Server:     "files", Upstream: r.Ref("conn"), Method: method, Params: jsontext.Value(params),
+		Sink: &stage.Sink{},
 	}
 }
 
-// deadline is how long an exchange may still take.
+// deadline returns how long an exchange may still take.
 func (r *rig) deadline(x *request.Exchange) time.Time {
 	r.T.Helper()
 	r.Rest()
@@ -196,14 +212,19 @@ func (r *rig) take(x *request.Exchange) {
 	}
 }
 
-// failure is the news that a request did not reach the server.
+// failure is the message that a request did not reach the server.
 func failure(m jsonrpc.Message, err error) transport.Inbound {
 	return transport.Inbound{Related: m.ID, Err: err}
 }
 
 // failed is an error with data.
 func failed(m jsonrpc.Message, code int64, data string) transport.Inbound {
-	return transport.Inbound{Related: m.ID, Message: jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: code, Message: "refused", Data: jsontext.Value(data)})}
+	return transport.Inbound{
+		Related: m.ID,
+		Message: jsonrpc.Failure(m.ID, &jsonrpc.Error{
+			Code: code, Message: "refused", Data: jsontext.Value(data),
+		}),
+	}
 }
 
 func (r *rig) call(session string) *request.Exchange {
@@ -218,17 +239,17 @@ type ended struct {
 	Exchange *request.Exchange
 }
 
-// books notes the outcomes of exchanges.
+// books records the outcomes of exchanges.
 type books struct{ stage.Log }
 
 func (b *books) Begin(*request.Exchange) {}
 
 func (b *books) End(x *request.Exchange, o request.Outcome) { b.Add(&ended{o, x.ID, x}) }
 
-// outcomes are those of the exchanges that have ended, in order.
+// outcomes returns the exchanges that have ended, in order.
 func (r *rig) outcomes() []*ended { return stage.Of[*ended](&r.books.Log) }
 
-// outcome is that of one exchange: exactly one.
+// outcome returns the outcome of one exchange, of which there must be exactly one.
 func (r *rig) outcome(x *request.Exchange) *ended {
 	r.T.Helper()
 	var found []*ended
@@ -243,7 +264,7 @@ func (r *rig) outcome(x *request.Exchange) *ended {
 	return found[0]
 }
 
-// report is what the catalogue was told last.
+// report returns the last report to the catalogue.
 func (r *rig) report() *client.Report {
 	r.T.Helper()
 	all := r.reports()
@@ -253,10 +274,10 @@ func (r *rig) report() *client.Report {
 	return all[len(all)-1]
 }
 
-// reports are what the catalogue was told.
+// reports returns the reports to the catalogue.
 func (r *rig) reports() []*client.Report { return stage.Of[*client.Report](&r.catalog.Log) }
 
-// states are what it was told in turn, each change once.
+// states returns the states that the catalogue was told, each change once.
 func (r *rig) states() (list []client.State) {
 	for _, p := range r.reports() {
 		if len(list) == 0 || list[len(list)-1] != p.State {

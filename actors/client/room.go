@@ -8,15 +8,15 @@ import (
 	"mcpd/transport"
 )
 
-// roomTime is how long after a call found no room in the server's input it is tried again, if no answer came before: a server that reads and
-// thinks has room without having answered.
+// roomTime is the delay before a call that found no room in the server's input is tried again, if
+// no answer comes before. A server that reads and thinks has room without having answered.
 const roomTime = 50 * time.Millisecond
 
 // roomy says that there may be room again.
 type roomy struct{}
 
 // noRoom reports whether the server's input has no room for a large call, before the call is copied
-// for it.
+// for the input.
 func (c *Connection) noRoom(x *request.Exchange) bool {
 	if len(x.Params) < transport.Large {
 		return false
@@ -25,8 +25,9 @@ func (c *Connection) noRoom(x *request.Exchange) bool {
 	return ok && !input.Fits(len(x.Params))
 }
 
-// waitForRoom keeps a call that found no room, at its place, and reports whether it did. Where nothing is in flight the server reads nothing, and nobody can
-// tell for how long.
+// waitForRoom puts a call that found no room back at the head of the queue, and reports whether it
+// did. If nothing is in flight it does not: the server reads nothing then, and nobody can tell for
+// how long.
 func (c *Connection) waitForRoom(x *request.Exchange) bool {
 	if c.calls.len() == 0 || c.full() {
 		return false
@@ -41,7 +42,7 @@ func (c *Connection) waitForRoom(x *request.Exchange) bool {
 	return true
 }
 
-// retry tries what was held.
+// retry tries again the call that found no room.
 func (c *Connection) retry() {
 	if c.turns.trying = false; c.turns.stuffed {
 		c.takeTurns()

@@ -15,14 +15,15 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// drive is a call of a legacy client whose modern server asks it something: the client is asked in requests, and the server is called again
-// with the answers. What and when is decided by package rounds; this performs it.
+// drive is a call of a legacy client whose modern server asks it something. The client is asked in
+// requests, and the server is called again with the answers. Package rounds decides what to do and
+// when; this performs it.
 type drive struct {
 	*rounds.Drive
 	f *flight
-	// arguments are those of the call where they are large: the drive does not have them.
+	// arguments are the arguments of the call if they are large: rounds.Drive does not have them.
 	arguments jsontext.Value
-	answers   int        // bytes of those that the client has given, which count for its call
+	answers   int        // bytes of the client's answers, which count for its call
 	id        jsonrpc.ID // of the call that is at the server; zero while the client is asked
 	timer     otp.Timer
 }
@@ -30,21 +31,24 @@ type drive struct {
 // driveDue says that something of a drive is due.
 type driveDue struct{ exchange uint64 }
 
-// interrupted takes a result that asks the client something, and reports whether it was one that is answered here.
+// interrupted takes a result that asks the client something, and reports whether it is answered
+// here.
 func (c *Connection) interrupted(f *flight, m jsonrpc.Message) bool {
 	d := c.drives[f.x.ID]
 	if d == nil {
-		asks := m.Error == nil && c.facts.Version.Has(protocol.MultiRoundTrip) && mrtr.TypeOf(m.Outline()) == mrtr.InputRequired
+		asks := m.Error == nil && c.facts.Version.Has(protocol.MultiRoundTrip) &&
+			mrtr.TypeOf(m.Outline()) == mrtr.InputRequired
 		if !asks || f.x.Version.Has(protocol.MultiRoundTrip) || !mrtr.MayAsk(f.x.Method) {
 			return false
 		}
 		short, arguments := shortened(f.x)
 		params, err := rewrite.Request(f.x.Method, f.x.Version, c.facts.Version, short)
-		if err != nil { // it was said before
+		if err != nil { // it was possible when the call was written
 			return false
 		}
 		d = &drive{f: f, arguments: arguments, Drive: rounds.NewDrive(c.p.Now(), params, rounds.Options{
-			Server: c.o.Server, Version: c.facts.Version, Client: c.declaredBy(f.x), ElicitationID: "mcpd-" + strconv.FormatUint(f.x.ID, 36) + "-",
+			Server: c.o.Server, Version: c.facts.Version, Client: c.declaredBy(f.x),
+			ElicitationID: "mcpd-" + strconv.FormatUint(f.x.ID, 36) + "-",
 		})}
 		c.drives[f.x.ID] = d
 		d.Step(c.p.Now(), rounds.Event{Op: rounds.Start}) // the first call is the one that was answered
@@ -58,7 +62,7 @@ func (c *Connection) interrupted(f *flight, m jsonrpc.Message) bool {
 	return true
 }
 
-// drive takes an event and does what comes of it.
+// drive takes an event and performs its effects.
 func (c *Connection) drive(d *drive, in rounds.Event) {
 	x := d.f.x
 	for _, e := range d.Step(c.p.Now(), in) {
@@ -68,7 +72,8 @@ func (c *Connection) drive(d *drive, in rounds.Event) {
 		case rounds.Stop:
 			if !d.id.IsZero() {
 				c.calls.take(d.id)
-				c.send(jsonrpc.Notification("notifications/cancelled", cancelled(d.id, "cancelled by the client")))
+				c.send(jsonrpc.Notification("notifications/cancelled",
+					cancelled(d.id, "cancelled by the client")))
 			}
 		case rounds.Ask:
 			c.inquire(d, e)
@@ -77,7 +82,8 @@ func (c *Connection) drive(d *drive, in rounds.Event) {
 				c.dropQuestion(id.Raw())
 			}
 		case rounds.Complete:
-			params, _ := splice.Set(nil, splice.Quote(e.ElicitationID), "elicitationId") // an empty value becomes an object
+			// An empty value becomes an object.
+			params, _ := splice.Set(nil, splice.Quote(e.ElicitationID), "elicitationId")
 			c.p.Check()
 			_ = x.Sink.Send(jsonrpc.Notification("notifications/elicitation/complete", params))
 		case rounds.Deliver:
@@ -93,7 +99,7 @@ func (c *Connection) drive(d *drive, in rounds.Event) {
 	}
 }
 
-// recall calls the server again, under an id of its own. What cannot be sent ends the call.
+// recall calls the server again, under a new id. If that cannot be sent, the call ends.
 func (c *Connection) recall(d *drive, params jsontext.Value) {
 	x := d.f.x
 	id, err := c.fresh()
@@ -101,7 +107,8 @@ func (c *Connection) recall(d *drive, params jsontext.Value) {
 		c.p.Check()
 		d.id = id
 		c.calls.put(id, d.f)
-		err = c.up.Send(c.p.Context(), jsonrpc.Request(id, x.Method, lengthened(c.addressed(x, id, params), d.arguments)))
+		err = c.up.Send(c.p.Context(),
+			jsonrpc.Request(id, x.Method, lengthened(c.addressed(x, id, params), d.arguments)))
 		c.watch()
 	}
 	if err != nil {
@@ -110,21 +117,25 @@ func (c *Connection) recall(d *drive, params jsontext.Value) {
 	}
 }
 
-// driveFailed ends a drive that cannot go on. It is not an event of its own making: a step does not step itself.
+// driveFailed ends a drive that cannot go on. It is a message because a step must not step its own
+// drive.
 type driveFailed struct {
 	exchange uint64
 	err      error
 }
 
-// questionID is the id of a question that this connection asks in its server's name.
+// questionID returns the id of a question that this connection asks in its server's name.
 func questionID(x *request.Exchange, number int) jsonrpc.ID {
 	return jsonrpc.StringID("round-" + strconv.FormatUint(x.ID, 10) + "-" + strconv.Itoa(number))
 }
 
-// inquire asks the client. What its revision has no words for is refused in its place.
+// inquire asks the client. A question that its revision has no words for is refused in its place.
 func (c *Connection) inquire(d *drive, e rounds.Effect) {
 	x := d.f.x
-	q := &Question{From: c.p.Self(), Server: c.o.Server, ID: questionID(x, e.Question), Method: e.Method, Params: e.Params, Exchange: x}
+	q := &Question{
+		From: c.p.Self(), Server: c.o.Server, ID: questionID(x, e.Question), Method: e.Method,
+		Params: e.Params, Exchange: x,
+	}
 	params, err := rewrite.Question(e.Method, c.facts.Version, x.Version, e.Params, e.ElicitationID)
 	if err == nil {
 		q.Params = params

@@ -22,7 +22,7 @@ import (
 const asksName = `{"resultType":"input_required","inputRequests":{"who":{"method":"elicitation/create","params":{"message":"name?",` +
 	`"requestedSchema":{"type":"object","properties":{}}}}},"requestState":"s-1"}`
 
-// asking is a modern server that has a call of a legacy client and asks for more.
+// asking returns a modern server that has a call of a legacy client and asks for more.
 func asking(r *rig) (p *mcptest.Peer, x *request.Exchange, q *client.Question) {
 	r.T.Helper()
 	p = r.modernly(`{"tools":{}}`)
@@ -38,21 +38,26 @@ func asking(r *rig) (p *mcptest.Peer, x *request.Exchange, q *client.Question) {
 	return p, x, got[0]
 }
 
-// S19, protocol-matrix 10.10: a modern server's question reaches a legacy client within its call, and the answer the server, with its state
-// and a new id. Nobody else hears of the rounds.
+// S19, protocol-matrix 10.10: a modern server's question reaches a legacy client within its call,
+// and the answer reaches the server, with the server's state and a new id. No other client is told
+// of the round trips.
 func TestModernServerAsksALegacyClient(t *testing.T) {
 	run(t, modern(elicits), func(r *rig) {
 		p, x, q := asking(r)
 		if strings.Contains(string(q.Params), "mode") {
 			t.Errorf("asked %s", q.Params)
 		}
-		r.send(&client.Answer{Question: q.ID, Result: jsontext.Value(`{"action":"accept","content":{"name":"Ada"},"_meta":{"x":1}}`)})
+		r.send(&client.Answer{
+			Question: q.ID,
+			Result:   jsontext.Value(`{"action":"accept","content":{"name":"Ada"},"_meta":{"x":1}}`),
+		})
 		r.send(&client.Answer{Question: q.ID, Result: jsontext.Value(`{"action":"decline"}`)})
 		again := p.Expect("tools/call")
 		answers, _ := splice.Get(again.Params, "inputResponses")
 		state, _ := splice.GetString(again.Params, "requestState")
 		n, _ := splice.Get(again.Params, "arguments", "n")
-		if string(answers) != `{"who":{"action":"accept","content":{"name":"Ada"}}}` || state != "s-1" || string(n) != "12345678901234567890" {
+		if string(answers) != `{"who":{"action":"accept","content":{"name":"Ada"}}}` || state != "s-1" ||
+			string(n) != "12345678901234567890" {
 			t.Errorf("called again with %s", again.Params)
 		}
 		if len(r.outcomes()) != 0 {
@@ -71,8 +76,8 @@ func TestModernServerAsksALegacyClient(t *testing.T) {
 	})
 }
 
-// To the client the rounds are one call: what it hears of its progress increases, wherever each round begins to count. What is no progress
-// is not told.
+// To the client the round trips are one call: the progress that it is told increases, wherever each
+// round trip begins to count. Progress that does not increase is not passed on.
 func TestProgressGoesOnInTheNextRound(t *testing.T) {
 	run(t, modern(elicits), func(r *rig) {
 		p := r.modernly(`{"tools":{}}`)
@@ -81,7 +86,8 @@ func TestProgressGoesOnInTheNextRound(t *testing.T) {
 		r.send(&request.Forward{Exchange: x})
 		report := func(call jsonrpc.Message, values ...string) {
 			for _, v := range values {
-				p.Notify(call.ID, "notifications/progress", `{"progressToken":`+call.ID.Raw()+`,"progress":`+v+`}`)
+				p.Notify(call.ID, "notifications/progress",
+					`{"progressToken":`+call.ID.Raw()+`,"progress":`+v+`}`)
 			}
 		}
 		first := p.Expect("tools/call")
@@ -102,8 +108,8 @@ func TestProgressGoesOnInTheNextRound(t *testing.T) {
 	})
 }
 
-// S31 of the attack checklist: a modern client that did not declare what its server asks for hears of no question, but of a server that
-// is wrong.
+// S31 of the attack checklist: a client that did not declare what its modern server asks for gets
+// no question, but an error that the server is wrong.
 func TestModernServerAsksWhatWasNotDeclared(t *testing.T) {
 	for name, test := range map[string]struct {
 		change setup
@@ -117,7 +123,8 @@ func TestModernServerAsksWhatWasNotDeclared(t *testing.T) {
 				r.send(&request.Forward{Exchange: x})
 				p.Reply(p.Expect("tools/call"), asksName)
 				got := r.outcome(x)
-				if asked := got.Err == nil && strings.Contains(string(got.Result), "inputRequests"); asked != test.asked {
+				if asked := got.Err == nil &&
+					strings.Contains(string(got.Result), "inputRequests"); asked != test.asked {
 					t.Errorf("got %s, %v", got.Result, got.Err)
 				}
 			})
@@ -125,13 +132,15 @@ func TestModernServerAsksWhatWasNotDeclared(t *testing.T) {
 	}
 }
 
-// A question that the client refuses is answered for it, or ends the call, by its kind; an error of the server passes.
+// A question that the client refuses is answered for the client, or ends the call, depending on its
+// kind. An error of the server is passed on.
 func TestRoundsThatFail(t *testing.T) {
 	run(t, modern(elicits), func(r *rig) {
 		p, _, q := asking(r)
 		r.send(&client.Answer{Question: q.ID, Err: &jsonrpc.Error{Code: -1, Message: "no"}})
 		again := p.Expect("tools/call")
-		if answers, _ := splice.Get(again.Params, "inputResponses"); string(answers) != `{"who":{"action":"cancel"}}` {
+		if answers, _ := splice.Get(again.Params,
+			"inputResponses"); string(answers) != `{"who":{"action":"cancel"}}` {
 			t.Errorf("called again with %s", again.Params)
 		}
 		p.Refuse(again, -32602, "no such name")
@@ -142,7 +151,8 @@ func TestRoundsThatFail(t *testing.T) {
 	})
 }
 
-// A call that is cancelled while its client is asked ends at once: the question is withdrawn, and the server is not called again.
+// A call that is cancelled while its client is asked ends at once: the question is withdrawn, and
+// the server is not called again.
 func TestCancelledWhileAsked(t *testing.T) {
 	run(t, modern(elicits), func(r *rig) {
 		p, x, q := asking(r)
@@ -159,7 +169,8 @@ func TestCancelledWhileAsked(t *testing.T) {
 	})
 }
 
-// One that is cancelled while the server works on the answers is cancelled there, under the id of the last attempt.
+// A call that is cancelled while the server works on the answers is cancelled there, under the id
+// of the last attempt.
 func TestCancelledWhileCalledAgain(t *testing.T) {
 	run(t, modern(elicits), func(r *rig) {
 		p, x, q := asking(r)
@@ -193,7 +204,7 @@ func TestServerEndsWhileItAsks(t *testing.T) {
 	})
 }
 
-// A server that wants nothing but to be called again is, after a pause.
+// A server that wants nothing but to be called again is called again, after a pause.
 func TestServerWantsToBeCalledAgain(t *testing.T) {
 	run(t, modern(elicits), func(r *rig) {
 		p := r.modernly(`{"tools":{}}`)
@@ -211,7 +222,7 @@ func TestServerWantsToBeCalledAgain(t *testing.T) {
 	})
 }
 
-// A modern client is told the type of a result of which its server does not say any.
+// A result without a type is given one for a modern client.
 func TestResultWithoutATypeIsComplete(t *testing.T) {
 	run(t, modern(elicits), func(r *rig) {
 		p := r.modernly(`{"tools":{}}`)
@@ -225,7 +236,7 @@ func TestResultWithoutATypeIsComplete(t *testing.T) {
 	})
 }
 
-// What asks a client that was not declared, or is broken, is the server's mistake.
+// A result that asks for something undeclared, or is broken, is the server's mistake.
 func TestRoundsOfAServerThatBreaksTheRules(t *testing.T) {
 	for name, result := range map[string]string{
 		"undeclared": `{"resultType":"input_required","inputRequests":{"k":{"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}}}`,
@@ -246,7 +257,8 @@ func TestRoundsOfAServerThatBreaksTheRules(t *testing.T) {
 					x.Version = v
 					r.send(&request.Forward{Exchange: x})
 					p.Reply(p.Expect("tools/call"), result)
-					if got := r.outcome(x); got.Err == nil || protocol.Translate(got.Err, x.Version).Code != -32603 {
+					if got := r.outcome(x); got.Err == nil ||
+						protocol.Translate(got.Err, x.Version).Code != -32603 {
 						t.Errorf("%v got %s %v", v, got.Result, got.Err)
 					}
 					if len(asked(&r.one)) != 0 {

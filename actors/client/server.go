@@ -12,38 +12,37 @@ import (
 	"mcpd/transport"
 )
 
-// server is what there is of one server, and ends with it: with its transport, its session or its
-// process. The next begins with nothing but what carry and Connection hold.
+// server is the state that belongs to one server. It ends with the server's transport, session or
+// process. The next server starts with what carry and Connection hold, and nothing else.
 type server struct {
 	up        transport.Upstream
 	quit      context.CancelFunc // of the transport; nil while there is none
 	handshake era.Handshake
 	facts     Facts
-	unheard   bool      // it has no stream to announce anything on
-	resumed   bool      // it goes on with a session that was parked, and is not ready yet
-	closing   bool      // its pipe is broken or it lost the session: the end is on its way
-	gap       bool      // announcements may have been missed, which is going to be told
-	start     otp.Timer // it may take so long
-	drowsy    otp.Timer // when it is looked at whether it may sleep
-	parking   otp.Timer // when it is looked at whether its session can be parked
-	watching  watching  // whether it was stopped
+	unheard   bool      // it has no stream for announcements
+	resumed   bool      // a parked session is being resumed, and is not ready yet
+	closing   bool      // its pipe broke or it lost the session: the end is on its way
+	gap       bool      // announcements may have been missed; clients are told soon
+	start     otp.Timer // limits how long the start may take
+	drowsy    otp.Timer // idle timer: when to check whether it may sleep
+	parking   otp.Timer // when to check whether its session can be parked
+	watching  watching  // checks whether its process was stopped
 
 	calls       *flights           // written or queued in the transport, by our id
-	way         *shortcut          // of answers that need nothing here
-	asked       map[jsonrpc.ID]ask // what the host itself asked, by our id
-	unanswered  *atomic.Int64      // requests that its reader has seen no answer to
+	way         *shortcut          // short way for answers that need nothing here
+	asked       map[jsonrpc.ID]ask // requests of the host itself, by our id
+	unanswered  *atomic.Int64      // requests to which its reader has seen no answer
 	drives      map[uint64]*drive
 	listens     map[jsonrpc.ID]*listen // subscriptions to a modern server, by our id
 	early       early.Early
-	questions   questions.Table[answerer] // that clients have not answered
+	questions   questions.Table[answerer] // questions that clients have not answered
 	lines       lateLines                 // answers that wait for log lines
-	doubted     []transport.Inbound       // answers that wait until it is known whether it is another
-	stale       []jsonrpc.ID              // calls that wait for the list of tools
+	doubted     []transport.Inbound       // answers held until the identity check is over
+	stale       []jsonrpc.ID              // calls that wait for a new list of tools
 	withdrawals withdrawals
 }
 
-// reset forgets everything about a server. What is still on its way from there is dropped when it
-// comes.
+// reset forgets everything about a server. Messages of it that arrive later are dropped.
 func (c *Connection) reset() {
 	c.attempt++
 	c.linesEnd()

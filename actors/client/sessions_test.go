@@ -18,7 +18,7 @@ import (
 
 const watches = `{"tools":{},"logging":{},"resources":{"subscribe":true}}`
 
-// watched is a server that has resources and logs.
+// watched returns a server that has resources and logs.
 func (r *rig) watched() *mcptest.Peer {
 	r.T.Helper()
 	p := r.ready(watches)
@@ -28,8 +28,8 @@ func (r *rig) watched() *mcptest.Peer {
 	return p
 }
 
-// S1-8, S2-22: several sessions subscribe to one resource and the server hears of the first and of the last only. It is not told of a
-// subscription that it refused.
+// S1-8, S2-22: several sessions subscribe to one resource, and the server is sent the first
+// subscription and the last end only. The end of a subscription that it refused is not sent.
 func TestSubscriptionsAreShared(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()
@@ -55,14 +55,15 @@ func TestSubscriptionsAreShared(t *testing.T) {
 		p.ExpectNothing(time.Second)
 		r.forward("two", "resources/unsubscribe", uri)
 		p.Reply(p.Expect("resources/unsubscribe"), `{}`)
-		r.forward("two", "resources/subscribe", `{}`) // which the server says is wrong
+		r.forward("two", "resources/subscribe", `{}`) // an error, as the server says
 		p.Refuse(p.Expect("resources/subscribe"), -32602, "no uri")
 		r.forward("two", "resources/unsubscribe", `{}`)
 		p.Refuse(p.Expect("resources/unsubscribe"), -32602, "no uri")
 	})
 }
 
-// S1-11: the server is asked for the most verbose of the levels its sessions want, and again when that changes.
+// S1-11: the server is asked for the most verbose of the levels that its sessions want, and again
+// when that changes.
 func TestLogLevelIsTheMostVerbose(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()
@@ -87,8 +88,8 @@ func TestLogLevelIsTheMostVerbose(t *testing.T) {
 	})
 }
 
-// S39 of the attack checklist: a client that changes its mind without end has its server asked no faster than that answers, and in the end
-// for what it wanted last.
+// S39 of the attack checklist: a client changes its mind without end. Its server is asked no faster
+// than it answers, and in the end for what the client wanted last.
 func TestLevelsThatChangeWithoutEnd(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()
@@ -108,7 +109,8 @@ func TestLevelsThatChangeWithoutEnd(t *testing.T) {
 	})
 }
 
-// S4-104 and architecture of the host: after a restart the server is asked for all that clients had asked of the one before.
+// S4-104 and architecture of the host: after a restart the server is asked for everything that
+// clients had asked of the one before.
 func TestRestartRestoresWhatClientsWanted(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()
@@ -130,7 +132,8 @@ func TestRestartRestoresWhatClientsWanted(t *testing.T) {
 	})
 }
 
-// A session that ends lets go of what only it had wanted. One whose actor crashed is waited for, and keeps it when it is back.
+// When a session ends, what only that session had wanted is given up. A session whose actor crashed
+// is waited for, and keeps it when it is back.
 func TestSessionThatEndsLetsGo(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()
@@ -151,7 +154,8 @@ func TestSessionThatEndsLetsGo(t *testing.T) {
 	})
 }
 
-// A connection that crashes on the news that a session has ended lets go of what it had wanted all the same.
+// A connection that crashes on the message that a session has ended still gives up what the session
+// had wanted.
 func TestSessionEndsWhileItsConnectionIsDown(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()
@@ -170,8 +174,8 @@ func TestSessionEndsWhileItsConnectionIsDown(t *testing.T) {
 	})
 }
 
-// A resource that is let go of and wanted again at once is wanted: the second request waits for the answer to the first, which it could
-// overtake over HTTP.
+// A resource that is given up and wanted again at once stays wanted: the second request waits for
+// the answer to the first, which it could overtake over HTTP.
 func TestResourceIsLetGoOfAndWantedInOrder(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()
@@ -204,15 +208,18 @@ func TestResourceIsLetGoOfAndWantedInOrder(t *testing.T) {
 	})
 }
 
-// A connection that nobody uses says so after its time, again and again, and never while a call is under way; the catalogue ends it.
+// A connection that nobody uses says so after its time, again and again, and never while a call is
+// under way. The catalogue ends it.
 func TestConnectionThatNobodyUsesSaysSo(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change setup
 		after  time.Duration
 	}{
-		"shared":  {func(o *client.Options) { o.Linger = 5 * time.Minute }, 5 * time.Minute},
-		"private": {func(o *client.Options) { o.Key = tenant.Key{Share: tenant.BySession, Session: "one"} }, client.Reattach},
-		"kept":    {func(o *client.Options) { o.Linger = 0 }, 0},
+		"shared": {func(o *client.Options) { o.Linger = 5 * time.Minute }, 5 * time.Minute},
+		"private": {func(o *client.Options) {
+			o.Key = tenant.Key{Share: tenant.BySession, Session: "one"}
+		}, client.Reattach},
+		"kept": {func(o *client.Options) { o.Linger = 0 }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, tt.change, func(r *rig) {
@@ -249,7 +256,8 @@ func TestConnectionThatNobodyUsesSaysSo(t *testing.T) {
 	}
 }
 
-// What a connection leaves behind when it is given up goes to the catalogue, and from there to the next one.
+// The state that a connection leaves behind when it is given up goes to the catalogue, and from
+// there to the next connection.
 func TestNextConnectionCarriesOn(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()
@@ -267,7 +275,8 @@ func TestNextConnectionCarriesOn(t *testing.T) {
 			r.T.Fatal(err)
 		}
 		left := stage.Of[*client.Left](&r.catalog.Log)
-		if len(left) != 1 || left[0].Server != "files" || left[0].Levels["one"] != "notice" || !left[0].URIs["test://x"]["one"] || left[0].Sessions["one"] != r.Ref("one") {
+		if len(left) != 1 || left[0].Server != "files" || left[0].Levels["one"] != "notice" ||
+			!left[0].URIs["test://x"]["one"] || left[0].Sessions["one"] != r.Ref("one") {
 			t.Fatalf("left: %+v", left)
 		}
 	})
@@ -283,7 +292,7 @@ func TestNextConnectionCarriesOn(t *testing.T) {
 	})
 }
 
-// The catalogue may ask how things stand.
+// The catalogue may ask for the state of a connection.
 func TestDescribeIsAnsweredWithAReport(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		r.ready(`{"tools":{}}`)
@@ -295,7 +304,8 @@ func TestDescribeIsAnsweredWithAReport(t *testing.T) {
 	})
 }
 
-// A subscription that is on its way to the server is not taken away by another session that lets go of the same resource.
+// A subscription that is on its way to the server is not ended when another session gives up the
+// same resource.
 func TestSubscriptionOnItsWayIsNotTakenAway(t *testing.T) {
 	const uri = `{"uri":"test://x"}`
 	run(t, nil, func(r *rig) {
@@ -323,7 +333,8 @@ func TestSubscriptionOnItsWayIsNotTakenAway(t *testing.T) {
 	})
 }
 
-// A session's wish is its whole wish, may come again, and is granted when the server has answered all that it took.
+// A session's subscription intent is everything that the session wants, and may be sent again. It
+// is granted when the server has answered all requests that it took.
 func TestWishIsGrantedWhenTheServerHasAnswered(t *testing.T) {
 	open := func(granted <-chan error) bool {
 		select {
@@ -349,7 +360,7 @@ func TestWishIsGrantedWhenTheServerHasAnswered(t *testing.T) {
 		if r.Rest(); !open(granted) {
 			t.Error("granted before the server had answered for the resource")
 		}
-		p.Refuse(uri, -32002, "not there") // which is no error of the level
+		p.Refuse(uri, -32002, "not there") // this is no error of the level
 		r.Rest()
 		if err := <-granted; err != nil {
 			t.Errorf("granted with %v", err)
@@ -367,8 +378,8 @@ func TestWishIsGrantedWhenTheServerHasAnswered(t *testing.T) {
 	})
 }
 
-// What a server was asked for wishes and did not answer before it forgot the session is asked of the next session, so a wish waits for that
-// answer and no other.
+// A request for a subscription intent that the server did not answer before it forgot the session
+// is sent in the next session. The intent waits for that answer and no other.
 func TestWishOutlivesTheSessionItWasAskedIn(t *testing.T) {
 	for name, refused := range map[string]bool{"not answered": false, "not taken": true} {
 		t.Run(name, func(t *testing.T) {
@@ -397,8 +408,8 @@ func TestWishOutlivesTheSessionItWasAskedIn(t *testing.T) {
 	}
 }
 
-// A connection that begins with what a session has asked for that has ended meanwhile lets go of
-// it, once the session can not be attached anew.
+// A connection starts with what a session has asked for that has ended meanwhile. It gives that up
+// once the session can no longer be attached anew.
 func TestRestoredSessionThatHasEndedIsLetGoOf(t *testing.T) {
 	gone := &client.Left{
 		Sessions: map[string]otp.Ref{"gone": {}},
@@ -419,7 +430,8 @@ func TestRestoredSessionThatHasEndedIsLetGoOf(t *testing.T) {
 	})
 }
 
-// A subscription to which the server agrees when its client was told already that it failed is nobody's.
+// A subscription belongs to no session if the server agrees to it after its client was told that it
+// failed.
 func TestSubscriptionThatIsAgreedTooLateIsNone(t *testing.T) {
 	account, change := keeping(`{}`, 10<<20)
 	run(t, change, func(r *rig) {

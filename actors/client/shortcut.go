@@ -15,10 +15,10 @@ import (
 	"mcpd/transport"
 )
 
-// shortcut is the short way of an answer: who has read it gives it to the client, and the actor is
-// spared a message. It is for answers with which the actor would do nothing else, and only while
-// everything is handled that was read before: what a server has said before an answer arrives before
-// it. There is one for each transport.
+// shortcut is a short way for answers: the goroutine that has read an answer gives it to the
+// client, without a message to the actor. It takes only answers with which the actor would do
+// nothing else. It takes them only while the actor has handled everything that was read before, so
+// that an answer does not overtake earlier messages of its server. There is one for each transport.
 type shortcut struct {
 	p       *otp.Process
 	calls   *flights
@@ -27,11 +27,11 @@ type shortcut struct {
 	begun   time.Time
 
 	read      atomic.Uint64           // how many messages were handed to the actor
-	handled   atomic.Uint64           // the last of them that it has handled
-	hears     atomic.Pointer[hearing] // nil: nothing may be taken
+	handled   atomic.Uint64           // the last of them that the actor has handled
+	hears     atomic.Pointer[hearing] // nil while nothing may be taken
 	attentive atomic.Bool             // the actor waits for calls to end
-	told      atomic.Bool             // it is going to hear that some have
-	used      atomic.Int64            // how long after begun it was used last
+	told      atomic.Bool             // the actor is going to be told that some have
+	used      atomic.Int64            // how long after begun it was last used
 }
 
 // spared tells the actor of a call that has ended without it.
@@ -39,23 +39,23 @@ type spared struct {
 	late *telemetry.ReplyDropped // its answer, which came too late; nil for most
 }
 
-// Class lets it be heard however full the mailbox is: there is one for calls that ended meanwhile, and
-// one for each whose answer is late.
+// Class returns otp.Owed (reserved), so a full mailbox does not refuse the message: there is one
+// for calls that ended meanwhile, and one for each late answer.
 func (spared) Class() otp.Class { return otp.Owed }
 
 func newShortcut(c *Connection) *shortcut {
 	return &shortcut{p: c.p, calls: c.calls, written: c.written, asked: c.unanswered, begun: c.p.Now()}
 }
 
-// plain reports whether the actor has nothing to do with the answer to a call but pass it on: the
-// call keeps nobody waiting, nothing but its result depends on what the server says, and no progress
-// of it has to be told before.
+// plain reports whether the actor only passes on the answer to a call. Three things must hold: no
+// other call waits for this one to end, the answer affects only the result of this call, and no
+// progress has to be sent before.
 func (c *Connection) plain(x *request.Exchange) bool {
 	_, list := catalog.Listed(x.Method)
 	return !list && !x.Stays && len(x.Token) == 0 && x.Level == "" && !c.exclusive()
 }
 
-// take gives an answer to its client, and reports whether it did. Otherwise it is the actor's.
+// take gives an answer to its client, and reports whether it did. The actor handles the others.
 func (s *shortcut) take(in transport.Inbound) bool {
 	h, m := s.hears.Load(), in.Message
 	if h == nil || in.Err != nil || in.Control != nil || m.Method != "" || m.Error != nil ||
@@ -69,7 +69,9 @@ func (s *shortcut) take(in transport.Inbound) bool {
 		return false
 	}
 	now := s.p.Now()
-	s.used.Store(int64(now.Sub(s.begun))) // before: who finds no call finds that there was one
+	// This comes before the call is taken out, so that code which finds no call in flight sees when
+	// the last one was.
+	s.used.Store(int64(now.Sub(s.begun)))
 	if !s.calls.takePlain(f) {
 		return false
 	}
@@ -89,24 +91,24 @@ func (s *shortcut) take(in transport.Inbound) bool {
 	return true
 }
 
-// next is the number of a message that the actor gets.
+// next returns the number of a message that the actor gets.
 func (s *shortcut) next() uint64 { return s.read.Add(1) }
 
-// reached notes that the actor has handled a message.
+// reached records that the actor has handled a message.
 func (s *shortcut) reached(number uint64) { s.handled.Store(number) }
 
-// shut closes the way: nothing that is read from now on is taken. Nil is none.
+// shut closes the shortcut: nothing that is read from now on is taken. The shortcut may be nil.
 func (s *shortcut) shut() {
 	if s != nil {
 		s.hears.Store(nil)
 	}
 }
 
-// usedLast is when an answer was taken last, or when the way was made.
+// usedLast returns when an answer was last taken, or else when the shortcut was made.
 func (s *shortcut) usedLast() time.Time { return s.begun.Add(time.Duration(s.used.Load())) }
 
-// attend says whether somebody here waits for calls to end. Those that have ended just before that
-// was known are looked at once more.
+// attend tells the shortcut whether something here waits for calls to end. It looks once more for
+// calls that have ended just before.
 func (c *Connection) attend() {
 	waits := len(c.queue) > 0 || c.instances.Len() > 0 || c.primary != (otp.Ref{}) ||
 		c.early.Waiting()
@@ -118,7 +120,7 @@ func (c *Connection) attend() {
 	}
 }
 
-// spared does what is done at the end of each call.
+// spared does what follows the end of each call.
 func (c *Connection) spared(m spared) {
 	c.way.told.Store(false)
 	if m.late != nil {
@@ -128,7 +130,7 @@ func (c *Connection) spared(m spared) {
 	c.takeTurns()
 }
 
-// answerOf is the outcome of a call that its server has answered, as far as the answer says it.
+// answerOf returns the outcome of a call that its server has answered, without its result or error.
 func answerOf(f *flight, m jsonrpc.Message, now time.Time) request.Outcome {
 	failed := m.May("isError") && splice.Kind(m.Outline(), "isError") == 't'
 	return request.Outcome{Waited: now.Sub(f.at), ToolError: failed}

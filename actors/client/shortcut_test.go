@@ -11,8 +11,8 @@ import (
 	"mcpd/telemetry"
 )
 
-// An answer does not wait for its connection, which may be at something else. One with which the
-// connection has something to do does.
+// An answer does not wait for its connection, which may be busy, unless the connection has
+// something to do with the answer.
 func TestPlainAnswerTakesTheShortWay(t *testing.T) {
 	const content = `{"content":[]}`
 	for name, tt := range map[string]struct {
@@ -69,7 +69,7 @@ func TestPlainAnswerTakesTheShortWay(t *testing.T) {
 	}
 }
 
-// An answer overtakes nothing that its server has said before it.
+// An answer overtakes no earlier message of its server.
 func TestShortWayOvertakesNothing(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.ready(`{"tools":{},"logging":{}}`)
@@ -91,7 +91,7 @@ func TestShortWayOvertakesNothing(t *testing.T) {
 	})
 }
 
-// An answer to a call that is over is counted, as on the long way.
+// A late answer that took the shortcut is counted, like one that passed through the connection.
 func TestLateAnswerOnTheShortWayIsCounted(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
@@ -109,8 +109,8 @@ func TestLateAnswerOnTheShortWayIsCounted(t *testing.T) {
 	})
 }
 
-// A program that stays awake for an hour after its last call counts those whose answers came by the
-// short way.
+// The last call, after which a program stays awake for an hour, may be one whose answer took the
+// shortcut.
 func TestShortWayKeepsTheServerAwake(t *testing.T) {
 	const idle = time.Hour
 	run(t, func(o *client.Options) { o.Idle = idle }, func(r *rig) {

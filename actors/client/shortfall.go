@@ -8,8 +8,8 @@ import (
 	"mcpd/telemetry"
 )
 
-// Shortfall says how a list is less than what its server has, and why. The zero Shortfall is of a
-// list that is all of it.
+// Shortfall says what a list lacks of what its server has, and why. The zero Shortfall is of a
+// complete list.
 type Shortfall struct {
 	State Completeness
 	Words string // what is missing and why, for clients and operators
@@ -21,22 +21,22 @@ type Completeness uint8
 // The states of a list.
 const (
 	Complete  Completeness = iota
-	Older                  // it could not be had anew: it is what the server listed before
+	Older                  // it could not be fetched again: this is what the server listed before
 	Shortened              // a bound left something out
-	Waiting                // it was asked for and never answered yet
-	Failed                 // it could not be had, and never was
+	Waiting                // it was asked for and was never answered yet
+	Failed                 // it could not be fetched, and never was
 )
 
-// Lacks reports whether a list could not be had.
+// Lacks reports whether a list could not be fetched.
 func (c Completeness) Lacks() bool { return c == Older || c >= Waiting }
 
-// Provisional reports whether a list is shown that is to be another as soon as the server answers.
+// Provisional reports whether the list that is shown changes as soon as the server answers.
 func (c Completeness) Provisional() bool { return c >= Waiting }
 
 // Own reports whether the list can stand for the answer of its server.
 func (c Completeness) Own() bool { return c <= Older }
 
-// short says what is wrong with each list of a server.
+// short returns what is wrong with each list of a server.
 func (l *listing) short(facts Facts) (all [Kinds]Shortfall) {
 	for k := range all {
 		f, kind := &l.fetching[k], catalog.Kind(k)
@@ -55,7 +55,7 @@ func (l *listing) short(facts Facts) (all [Kinds]Shortfall) {
 	return all
 }
 
-// lacks says which lists could not be had, and why; empty when there are all.
+// lacks says which lists could not be fetched, and why; empty when there are all.
 func lacks(short [Kinds]Shortfall) string {
 	var list []string
 	for _, s := range short {

@@ -10,32 +10,32 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// A server that nothing needs may sleep: its transport is closed, and dialled again by the next
-// call. Who uses the connection notices nothing but the time that takes. What clients had asked for
-// is asked for again, as after any other end of a server, its lists are compared with those
-// from before, and the session of a server behind a URL is gone on with: see park.
+// A server that nothing needs may sleep: its transport is closed, and the next call dials it again.
+// The users of the connection notice only the time that this takes. Everything that clients had
+// asked for is asked for again, as after any other end of a server. The lists are compared with
+// those from before, and the session of a server behind a URL is resumed: see park.
 
 // AnswerTime is how long a server that asked a client something, by a result, is kept for the
-// answer: what it asked may refer to what it has in memory.
+// answer: the question may refer to what the server has in memory.
 const AnswerTime = 5 * time.Minute
 
-// drowsed says that it is to be looked at whether the server may sleep.
+// drowsed says that it is time to check whether the server may sleep (the idle timer).
 type drowsed struct{}
 
 func (c *Connection) asleep() bool { return c.state == Stopped }
 
-// staysAwake sees to it that the server does not sleep for so long.
+// staysAwake keeps the server from sleeping for d from now on.
 func (c *Connection) staysAwake(d time.Duration) { c.staysAwakeAfter(c.p.Now(), d) }
 
-// staysAwakeAfter does so from a moment on.
+// staysAwakeAfter keeps the server from sleeping for d after a given moment.
 func (c *Connection) staysAwakeAfter(from time.Time, d time.Duration) {
 	if until := from.Add(d); c.until.Before(until) {
 		c.until = until
 	}
 }
 
-// needs takes note of an answer: the server is in use, and a task that it has begun, or a question,
-// needs it for longer.
+// needs takes note of an answer: the server is in use. A task that it has begun, or a question,
+// needs the server for longer.
 func (c *Connection) needs(result jsontext.Value) {
 	if c.o.Idle == 0 {
 		return
@@ -49,18 +49,18 @@ func (c *Connection) needs(result jsontext.Value) {
 	}
 }
 
-// needed reports whether the server has something in hand, or is to tell of something. Lists are no
-// such thing: a server that sleeps does not change them, and what another program changed is seen
-// when it is back.
+// needed reports whether the server has work in progress or something to announce. Lists do not
+// count: a server that sleeps does not change them, and the changes of another program are seen
+// when the server is back.
 func (c *Connection) needed() bool {
 	inHand := c.calls.len() + len(c.queue) + len(c.drives) + c.questions.Len() + c.instances.Len() +
 		len(c.doubted) + len(c.untold)
-	// the host itself asks something, which no listen is
+	// The last condition is a request of the host itself that is not a listen.
 	return inHand > 0 || c.clients.hold() || !c.interest.Idle() || len(c.asked) > len(c.listens)
 }
 
-// maybeSleep ends a server that nothing needs. Those which another connection hands its calls are
-// ended by that.
+// maybeSleep ends a server that nothing needs. Instances are ended by the connection that hands
+// them calls.
 func (c *Connection) maybeSleep() {
 	if c.o.Idle == 0 || c.state != Ready || c.primary != (otp.Ref{}) {
 		return
@@ -76,7 +76,7 @@ func (c *Connection) maybeSleep() {
 	c.sleep(closedIdle)
 }
 
-// wake begins anew with a server that sleeps.
+// wake starts a sleeping server again.
 func (c *Connection) wake() {
 	if c.asleep() {
 		c.begin(0)

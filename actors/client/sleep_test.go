@@ -23,14 +23,15 @@ func (r *rig) awake() bool {
 	return r.report().State == client.Ready && len(r.closed) == 0
 }
 
-// callsModernly hands in a call of a client whose requests stand alone.
+// callsModernly hands in a stateless call, of a modern client.
 func (r *rig) callsModernly() {
 	x := r.exchange("one", "tools/call", `{"name":"a"}`)
 	x.Version = protocol.Latest
 	r.send(&request.Forward{Exchange: x})
 }
 
-// A server that nothing needs is ended though a session uses it, and is there for the next call, with the log level that it had.
+// A server that nothing needs is ended although a session uses it. It is there for the next call,
+// with the log level that it had.
 func TestServerThatNothingNeedsSleeps(t *testing.T) {
 	run(t, sleepy, func(r *rig) {
 		p := r.watched()
@@ -50,7 +51,8 @@ func TestServerThatNothingNeedsSleeps(t *testing.T) {
 		if got := r.report(); got.State != client.Stopped || len(r.closed) != 1 {
 			t.Fatalf("report: %+v", got)
 		}
-		if got := stage.Of[telemetry.UpstreamAsleep](&r.Events); len(got) != 1 || got[0].Server != "files" || got[0].Idle != time.Minute {
+		if got := stage.Of[telemetry.UpstreamAsleep](&r.Events); len(got) != 1 ||
+			got[0].Server != "files" || got[0].Idle != time.Minute {
 			t.Errorf("told %v", got)
 		}
 		if got := stage.Of[telemetry.UpstreamExited](&r.Events); len(got) != 0 {
@@ -79,7 +81,7 @@ func TestServerThatNothingNeedsSleeps(t *testing.T) {
 	})
 }
 
-// Lists that are another when it is back are told of.
+// Clients are told of lists that differ when the server is back.
 func TestListsAreComparedAfterSleep(t *testing.T) {
 	run(t, sleepy, func(r *rig) {
 		r.ready(`{"tools":{}}`)
@@ -95,7 +97,7 @@ func TestListsAreComparedAfterSleep(t *testing.T) {
 	})
 }
 
-// What has something in hand, or is to tell of something, does not sleep.
+// A server that has work in progress, or something to announce, does not sleep.
 func TestServerThatIsNeededDoesNotSleep(t *testing.T) {
 	const extension = `{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`
 	for name, need := range map[string]func(r *rig) (over func()){
@@ -118,7 +120,8 @@ func TestServerThatIsNeededDoesNotSleep(t *testing.T) {
 		},
 		"kept task": func(r *rig) func() {
 			r.ready(`{"tools":{}}`)
-			if _, err := stage.Ask[client.AttachRequest, struct{}](r.Stage, "conn", client.AttachRequest{Session: "two", Ref: r.Ref("two"), Holds: true}); err != nil {
+			if _, err := stage.Ask[client.AttachRequest, struct{}](r.Stage, "conn",
+				client.AttachRequest{Session: "two", Ref: r.Ref("two"), Holds: true}); err != nil {
 				r.T.Fatal(err)
 			}
 			r.attach("one")
@@ -128,7 +131,8 @@ func TestServerThatIsNeededDoesNotSleep(t *testing.T) {
 			p := r.modernly(extension)
 			r.attach("one")
 			r.callsModernly()
-			p.Reply(p.Expect("tools/call"), `{"resultType":"task","taskId":"1","status":"working","ttlMs":1200000,"createdAt":"2026-07-28T00:00:00Z","lastUpdatedAt":"2026-07-28T00:00:00Z"}`)
+			p.Reply(p.Expect("tools/call"),
+				`{"resultType":"task","taskId":"1","status":"working","ttlMs":1200000,"createdAt":"2026-07-28T00:00:00Z","lastUpdatedAt":"2026-07-28T00:00:00Z"}`)
 			return func() { time.Sleep(10 * time.Minute) }
 		},
 		"answer": func(r *rig) func() {
@@ -167,7 +171,8 @@ func TestServerThatIsNeededDoesNotSleep(t *testing.T) {
 	}
 }
 
-// Nothing sleeps without a wish for that, and a connection that nobody uses ends, asleep or not.
+// No server sleeps unless that is configured, and a connection that nobody uses ends, asleep or
+// not.
 func TestSleepIsForServersInUse(t *testing.T) {
 	run(t, func(o *client.Options) { o.Linger = time.Hour }, func(r *rig) {
 		r.ready(`{"tools":{}}`)

@@ -11,8 +11,8 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// slow has the first connection work on a call of the session "one", and the other instance ask the
-// user of the session "two" during a call of the tool "a". Call is that of the other instance.
+// slow makes the first connection work on a call of the session "one", and the other instance ask
+// the user of the session "two" during a call of the tool "a". Call is that of the other instance.
 func (r *rig) slow(who *presence) (p, q *mcptest.Peer, call jsonrpc.Message) {
 	r.T.Helper()
 	p = r.program(r.dials)
@@ -28,7 +28,7 @@ func (r *rig) slow(who *presence) (p, q *mcptest.Peer, call jsonrpc.Message) {
 	return p, q, call
 }
 
-// other is a call of a third session.
+// third hands in a call of a third session.
 func (r *rig) third(params string) *request.Exchange {
 	r.T.Helper()
 	x := r.exchange("two", "tools/call", params)
@@ -37,11 +37,12 @@ func (r *rig) third(params string) *request.Exchange {
 	return x
 }
 
-// A call does not wait for a slow one while a user is asked on another instance: it is written there.
+// A call does not wait for a slow one while a user is asked on another instance: it is written
+// there.
 func TestCallPassesAUserWhoIsAskedOnAnotherInstance(t *testing.T) {
 	run(t, shared, func(r *rig) {
 		p, q, held := r.slow(&presence{})
-		asks := r.third(`{"name":"a"}`) // which would ask its user too
+		asks := r.third(`{"name":"a"}`) // this would ask its user too
 		echo := r.third(`{"name":"echo"}`)
 		time.Sleep(2 * client.Patience)
 		m := q.Expect("tools/call")
@@ -63,8 +64,8 @@ func TestCallPassesAUserWhoIsAskedOnAnotherInstance(t *testing.T) {
 	})
 }
 
-// A call that would ask its user gets the place of a question whose client is gone, although the first
-// connection works on a slow call.
+// A call that would ask its user gets the place of a question whose client is gone, although the
+// first connection works on a slow call.
 func TestAbandonedQuestionOfAnotherInstanceIsGivenUp(t *testing.T) {
 	run(t, shared, func(r *rig) {
 		var who presence
@@ -85,7 +86,8 @@ func TestAbandonedQuestionOfAnotherInstanceIsGivenUp(t *testing.T) {
 	})
 }
 
-// A call of whom the slow one is need not wait for it when the calls before it have gone elsewhere.
+// A call of the session that has the slow call need not wait for it once the calls before it have
+// gone elsewhere.
 func TestCallGoesOnWhenThoseBeforeItHaveGoneElsewhere(t *testing.T) {
 	run(t, shared, func(r *rig) {
 		p := r.program(r.dials)
@@ -98,7 +100,8 @@ func TestCallGoesOnWhenThoseBeforeItHaveGoneElsewhere(t *testing.T) {
 	})
 }
 
-// A call that has to stay at the first connection does not keep those behind it from other instances.
+// A call that has to stay on the first connection does not keep those behind it from other
+// instances.
 func TestCallThatStaysKeepsNobody(t *testing.T) {
 	run(t, shared, func(r *rig) {
 		p := r.program(r.dials)

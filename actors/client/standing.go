@@ -8,21 +8,25 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// Pauses before it is told again that announcements of a server may have been missed. One whose stream breaks off all the time makes its
-// clients look twice a minute in the end.
+// Pauses before clients are told again that announcements of a server may have been missed. A
+// server whose stream breaks off all the time makes its clients look twice a minute in the end.
 const (
 	FirstGap = time.Second
 	LastGap  = 30 * time.Second
 )
 
-// announcements are what a server declares to tell unasked. Without a standing stream nothing of it is heard.
-var announcements = []string{"tools.listChanged", "prompts.listChanged", "resources.listChanged", "resources.subscribe"}
+// announcements are what a server declares to announce unasked. Without a standing stream none of
+// it arrives.
+var announcements = []string{
+	"tools.listChanged", "prompts.listChanged", "resources.listChanged", "resources.subscribe",
+}
 
-// gapTold says that the pause is over before what may have been missed is told.
+// gapTold says that the pause is over before clients are told what they may have missed.
 type gapTold struct{}
 
-// standing hears what became of the stream on which a server announces what nobody has asked for. Of one that has none (2025-11-25
-// §basic/transports, "Listening for Messages from the Server") nothing is offered that would have to come that way.
+// standing handles the state of the stream on which a server sends unsolicited notifications. If a
+// server has none (2025-11-25 §basic/transports, "Listening for Messages from the Server"),
+// nothing is offered that would have to come that way.
 func (c *Connection) standing(s streamable.Standing) {
 	if s.Gap && !c.gap {
 		c.gap = true
@@ -38,9 +42,9 @@ func (c *Connection) standing(s streamable.Standing) {
 	}
 }
 
-// missedAny counts everything as changed that a server may have announced while nobody heard.
+// missedAny treats everything as changed that a server may have announced while nobody listened.
 func (c *Connection) missedAny() {
-	if !c.gap { // the session is another, with which everything was asked for anew
+	if !c.gap { // there is a new session, with which everything was asked for anew
 		return
 	}
 	c.gap = false

@@ -15,7 +15,7 @@ import (
 
 const watched = `{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true}}`
 
-// watchable is a legacy server that announces what changes.
+// watchable returns a legacy server that announces changes.
 func (r *rig) watchable() *mcptest.Peer {
 	r.T.Helper()
 	p := r.server()
@@ -23,26 +23,30 @@ func (r *rig) watchable() *mcptest.Peer {
 	for range 3 {
 		m := p.Next()
 		p.Reply(m, map[string]string{
-			"tools/list": `{"tools":[{"name":"a"}]}`, "resources/list": `{"resources":[]}`, "resources/templates/list": `{"resourceTemplates":[]}`,
+			"tools/list": `{"tools":[{"name":"a"}]}`, "resources/list": `{"resources":[]}`,
+			"resources/templates/list": `{"resourceTemplates":[]}`,
 		}[m.Method])
 	}
 	r.Rest()
 	return p
 }
 
-// Protocol-matrix 10.8: where a server has no stream to announce anything on, nothing is offered that would come that way.
+// Protocol-matrix 10.8: if a server has no stream for announcements, nothing is offered that would
+// come that way.
 func TestNothingIsOfferedThatCannotBeHeard(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watchable()
 		if got := string(r.report().Facts.Capabilities.Raw()); got != watched {
 			t.Fatalf("offered %s", got)
 		}
-		for _, c := range []transport.Inbound{{Control: streamable.Standing{Open: true}}, {Control: streamable.Standing{}}} {
+		for _, c := range []transport.Inbound{{Control: streamable.Standing{Open: true}},
+			{Control: streamable.Standing{}}} {
 			p.Send(c)
 			r.Rest()
 			open := c.Control.(streamable.Standing).Open
 			got := r.report().Facts.Capabilities
-			for _, path := range []string{"tools.listChanged", "resources.listChanged", "resources.subscribe"} {
+			for _, path := range []string{"tools.listChanged", "resources.listChanged",
+				"resources.subscribe"} {
 				if got.Has(path) != open {
 					t.Errorf("%+v: offered %s", c.Control, got.Raw())
 				}
@@ -60,8 +64,9 @@ func TestNothingIsOfferedThatCannotBeHeard(t *testing.T) {
 	})
 }
 
-// After a gap in what a server announces its lists are fetched again, and what is subscribed to may have changed. A stream that breaks off
-// all the time does not make clients look all the time.
+// After a gap in the announcements of a server, its lists are fetched again, and subscribed
+// resources may have changed. A stream that breaks off all the time does not make clients look all
+// the time.
 func TestGapInTheStandingStream(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watchable()
@@ -75,11 +80,13 @@ func TestGapInTheStandingStream(t *testing.T) {
 			m := p.Next()
 			asked = append(asked, m.Method)
 			p.Reply(m, map[string]string{
-				"tools/list": `{"tools":[{"name":"b"}]}`, "resources/list": `{"resources":[]}`, "resources/templates/list": `{"resourceTemplates":[]}`,
+				"tools/list": `{"tools":[{"name":"b"}]}`, "resources/list": `{"resources":[]}`,
+				"resources/templates/list": `{"resourceTemplates":[]}`,
 			}[m.Method])
 		}
 		slices.Sort(asked)
-		if want := []string{"resources/list", "resources/templates/list", "tools/list"}; !slices.Equal(asked, want) {
+		if want := []string{"resources/list", "resources/templates/list",
+			"tools/list"}; !slices.Equal(asked, want) {
 			t.Errorf("asked for %v", asked)
 		}
 		r.Rest()

@@ -12,12 +12,12 @@ import (
 	"mcpd/transport"
 )
 
-// A program that prints something in the place of a handshake, as an HTTP server does that is
-// configured as a program, is still starting until start_timeout is over. What it printed is shown
-// before that, to operators and to callers who stop waiting.
+// A program may print something in place of a handshake, as an HTTP server does that is configured
+// as a program. It counts as starting until start_timeout is over. Before that, operators and
+// callers who stop waiting are shown what it printed.
 
-// FirstPeek is when it is looked at first what a starting program has printed. Later looks follow at
-// twice the time each.
+// FirstPeek is the delay before the first look at what a starting program has printed. Each later
+// delay is twice as long.
 const FirstPeek = 500 * time.Millisecond
 
 // peekDue says that it is time to look.
@@ -26,20 +26,21 @@ type peekDue struct {
 	last    time.Duration
 }
 
-// prints is a transport that knows what its server has printed that is no message.
+// prints is a transport that knows what its server has printed that is not a message.
 type prints interface {
-	// Printed says so in words; nil for nothing. Stderr is the last of the standard error.
+	// Printed describes that output; said is nil for none. The stderr is the end of the standard
+	// error.
 	Printed() (stderr []byte, said error)
 }
 
-// peekLater has it looked at what the program has printed.
+// peekLater schedules a look at what the program has printed.
 func (c *Connection) peekLater(last time.Duration) {
 	if _, can := transport.As[prints](c.up); can {
 		c.p.After(max(last, FirstPeek), peekDue{c.attempt, max(last, FirstPeek)})
 	}
 }
 
-// peek shows what a program has printed that is still starting.
+// peek shows what a starting program has printed.
 func (c *Connection) peek(m peekDue) {
 	up, can := transport.As[prints](c.up)
 	if m.attempt != c.attempt || c.state != Starting || !can {
@@ -62,8 +63,8 @@ func (c *Connection) peek(m peekDue) {
 	c.peekLater(2 * m.last)
 }
 
-// tellStart has the caller of a call that waits for the start told so, and what the program has printed,
-// if the caller's time is over first.
+// tellStart sets what the caller of a waiting call is told if the caller's time is over first: that
+// the server is still starting, and what the program has printed.
 func (c *Connection) tellStart(x *request.Exchange) {
 	if c.state != Starting {
 		return
@@ -75,7 +76,8 @@ func (c *Connection) tellStart(x *request.Exchange) {
 	x.Waits(tellsOf(&protocol.Error{Data: jsontext.Value("{}")}, x.Principal, why))
 }
 
-// tellStarts does so for all calls that wait. Once the server has started they wait for other reasons.
+// tellStarts is tellStart for all queued calls. Once the server has started they wait for other
+// reasons.
 func (c *Connection) tellStarts() {
 	for _, x := range c.queue {
 		x.Waits(nil)
@@ -83,5 +85,6 @@ func (c *Connection) tellStarts() {
 	}
 }
 
-// Class lets a look in however full the mailbox is: there is one at a time.
+// Class returns otp.Owed (reserved), so a full mailbox does not refuse the message: there is one
+// look at a time.
 func (peekDue) Class() otp.Class { return otp.Owed }

@@ -18,11 +18,12 @@ import (
 )
 
 // RestoreWait is how long calls wait for a server that has just been started to answer what it was
-// asked for clients.
+// asked on behalf of clients.
 const RestoreWait = interest.HoldTime
 
-// interested takes note of what happened to what sessions want to hear, and does what follows. A
-// call that it is about is written when there is somebody to tell of its answer.
+// interested handles an event that concerns what sessions want to be told, and performs its
+// effects. If answered is not nil, the event's call is to be written, and answered called with the
+// answer.
 func (c *Connection) interested(in interest.Event) (answered func(error)) {
 	to := interest.Server{
 		Ready: c.state == Ready, Asleep: c.asleep(),
@@ -72,7 +73,7 @@ func (c *Connection) interested(in interest.Event) (answered func(error)) {
 	return answered
 }
 
-// onAnswer is what to do with the answer to a request about what sessions want.
+// onAnswer returns the handler of the answer to a request about what sessions want.
 func (c *Connection) onAnswer(a interest.Ask, call *request.Exchange) func(error) {
 	return func(err error) {
 		c.interested(interest.Event{
@@ -100,15 +101,16 @@ func (c *Connection) askAside(a interest.Ask) {
 	}
 }
 
-// interestDue says that time is up. Owed: there is one for each Pause and each Hold.
+// interestDue says that time is up. It is reserved (`Owed`): there is one for each Pause and each
+// Hold.
 type interestDue struct{ op interest.Op }
 
 func (interestDue) Class() otp.Class { return otp.Owed }
 
-// alsoFollow tells an instance that somebody wants to hear of a resource, or nobody any more. A
-// call may run on any instance of a server, and change a resource there, and each announces
-// changes to its own subscribers only. Owed: it is sent once to each instance for each such
-// change.
+// alsoFollow tells an instance that somebody wants to be told of a resource, or nobody any more. A
+// call may run on any instance of a server and change a resource there, and each instance announces
+// changes to its own subscribers only. It is reserved: it is sent once to each instance for each
+// such change.
 type alsoFollow struct {
 	op  interest.Op // Follow or Unfollow
 	uri string
@@ -117,14 +119,15 @@ type alsoFollow struct {
 
 func (alsoFollow) Class() otp.Class { return otp.Owed }
 
-// followAll tells a new instance of all resources. The end of one that is gone is on its way here.
+// followAll tells a new instance of all resources. If the instance is gone, its end is on its way
+// here.
 func (c *Connection) followAll(to otp.Ref) {
 	for uri, who := range order.Of(c.interest.Resources()) {
 		_ = c.p.Send(to, alsoFollow{interest.Follow, uri, slices.Min(slices.Collect(maps.Keys(who)))})
 	}
 }
 
-// want takes note of what a session wants, which is granted when the server has answered.
+// want records what a session wants. That is granted when the server has answered.
 func (c *Connection) want(m *Want) {
 	w := m.Req
 	if len(w.URIs) > 0 {
@@ -135,18 +138,21 @@ func (c *Connection) want(m *Want) {
 	})
 }
 
-// about is the event of a call that changes what a server sends unasked, because several sessions
-// may share the connection. It reports false for a call that names no resource.
+// about returns the event of a call that subscribes to a resource or unsubscribes. Such a call is
+// not just passed on, because several sessions may share the connection. It reports false, with a
+// zero event for any other call, and with the event if the call names no resource.
 func about(x *request.Exchange) (in interest.Event, ok bool) {
 	if x.Method != "resources/subscribe" && x.Method != "resources/unsubscribe" {
 		return in, false
 	}
 	uri, ok := splice.GetString(x.Params, "uri")
-	return interest.Event{Op: interest.Call, Call: x, Ask: interest.Ask{Method: x.Method, Value: uri}}, ok
+	return interest.Event{Op: interest.Call, Call: x,
+		Ask: interest.Ask{Method: x.Method, Value: uri}}, ok
 }
 
-// subscribes takes a call that is never written: any to a modern server, which has subscriptions of
-// another kind, and one for a resource of which the server is being told that it is not wanted.
+// subscribes takes a call that is never written, and reports whether it did. One kind is any
+// subscription call to a modern server, which has subscriptions of another kind. The other is a
+// subscription to a resource while another request about that resource is open.
 func (c *Connection) subscribes(x *request.Exchange) (taken bool) {
 	in, ok := about(x)
 	again := x.Method == "resources/subscribe" && c.interest.Asking(in.Ask.Value)
@@ -161,8 +167,8 @@ func (c *Connection) subscribes(x *request.Exchange) (taken bool) {
 	return true
 }
 
-// intercept reports written when the server is to hear of a call. Done, if any, is told of its
-// answer.
+// intercept reports written if the server is to receive a call. If done is not nil, it is called
+// with the server's answer.
 func (c *Connection) intercept(x *request.Exchange) (done func(error), written bool) {
 	in, ok := about(x)
 	if !ok { // the server says what is wrong
@@ -172,9 +178,9 @@ func (c *Connection) intercept(x *request.Exchange) (done func(error), written b
 	return done, done != nil
 }
 
-// servesSubscriber notes on whose behalf the server is subscribed to a resource: what it says
-// without naming a call may be about that. An instance does not know the sessions of the first
-// one, and where several principals share that, it may be about any of them.
+// servesSubscriber records on whose behalf the server is subscribed to a resource: a message that
+// names no call may be about that. An instance does not know the sessions of the first connection.
+// If several principals share that connection, the message may be about any of them.
 func (c *Connection) servesSubscriber(row string) {
 	user, known := c.clients[row]
 	switch {

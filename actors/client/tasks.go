@@ -12,36 +12,39 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// ofTask is the request that waits for the task which a question says that it belongs to
-// (2025-11-25 §basic/utilities/tasks, "Related Task Metadata"); nil when it says none, or nobody
-// waits for that.
+// ofTask returns the request that waits for the task to which a question says that it belongs
+// (2025-11-25 §basic/utilities/tasks, "Related Task Metadata"). It is nil if the question names no
+// task, or nobody waits for that task.
 func (c *Connection) ofTask(question jsontext.Value) *request.Exchange {
 	task, ok := splice.Get(question, "_meta", protocol.MetaRelatedTask, "taskId")
 	if !ok {
 		return nil
 	}
 	for _, f := range c.calls.all() {
-		if waits, _ := splice.Get(f.x.Params, "taskId"); f.x.Method == "tasks/result" && bytes.Equal(waits, task) {
+		if waits, _ := splice.Get(f.x.Params, "taskId"); f.x.Method == "tasks/result" &&
+			bytes.Equal(waits, task) {
 			return f.x
 		}
 	}
 	return nil
 }
 
-// A keeper is the actor of a task. It uses the connection as a session does, and learns how its
-// task is by asking for it. A server of 2025-11-25 may also say so unasked; the connection passes
-// that on to the keeper. A keeper is known from the call that made the task, and after a restart of
-// the connection from its next question.
+// A keeper is the actor of a task. It uses the connection as a session does, and polls the state of
+// its task. A server of 2025-11-25 may also send the state unasked; the connection passes that on
+// to the keeper. A keeper is known from the call that made the task, and after a restart of the
+// connection from its next poll.
 
-// taskID is the hash of a server's id of a task, which may be long.
+// taskID is the hash of a server's task id, which may be long.
 type taskID [sha256.Size]byte
 
-// noteMade notes the task that a call has made, and noteAsked the one that a keeper asks for.
+// noteMade records the task that a call has made, and noteAsked the task that a keeper asks for.
 func (c *Connection) noteMade(x *request.Exchange, result jsontext.Value) {
 	c.noteTask(x, "tools/call", result, "task", "taskId")
 }
 
-func (c *Connection) noteAsked(x *request.Exchange) { c.noteTask(x, "tasks/get", x.Params, "taskId") }
+func (c *Connection) noteAsked(x *request.Exchange) {
+	c.noteTask(x, "tasks/get", x.Params, "taskId")
+}
 
 func (c *Connection) noteTask(x *request.Exchange, by string, in jsontext.Value, at ...string) {
 	if !x.Stays || x.Method != by {
@@ -52,8 +55,8 @@ func (c *Connection) noteTask(x *request.Exchange, by string, in jsontext.Value,
 	}
 }
 
-// taskStatus passes on what the server says of a task. Nobody keeps most tasks whose status is told
-// late: they have ended.
+// taskStatus passes on the status of a task. Most tasks whose status comes late have no keeper:
+// they have ended.
 func (c *Connection) taskStatus(params jsontext.Value) {
 	id, ok := splice.Get(params, "taskId")
 	if !ok {

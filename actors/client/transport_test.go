@@ -16,13 +16,13 @@ import (
 	"mcpd/transport"
 )
 
-// wire is a transport whose writing fails when a test says so, and that has a process id.
+// wire is a transport with a process id, whose writing fails when a test says so.
 type wire struct {
 	transport.Upstream
 	pid  int
 	fail error        // of every tools/call
 	full atomic.Value // a method of which no message can be queued
-	bomb bool         // the next tools/call crashes whoever sends it
+	bomb bool         // the next tools/call crashes the actor that sends it
 }
 
 func (w *wire) Send(ctx context.Context, m jsonrpc.Message) error {
@@ -38,7 +38,7 @@ func (w *wire) Send(ctx context.Context, m jsonrpc.Message) error {
 	return w.Upstream.Send(ctx, m)
 }
 
-// wired is a server behind such a transport.
+// wired returns a server behind such a transport.
 func (r *rig) wired(fail error) *mcptest.Peer {
 	r.T.Helper()
 	p, up := mcptest.NewPeer(r.T)
@@ -48,7 +48,8 @@ func (r *rig) wired(fail error) *mcptest.Peer {
 
 func (w *wire) Info() transport.Info { return transport.Info{Transport: "stdio", PID: w.pid} }
 
-// A server that does not read its input refuses calls at once. They were not executed, and others go on.
+// A server that does not read its input has calls refused at once. They were not executed, and
+// others go on.
 func TestCallThatCannotBeWrittenIsRefused(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.wired(transport.ErrSlowConsumer)
@@ -66,7 +67,8 @@ func TestCallThatCannotBeWrittenIsRefused(t *testing.T) {
 	})
 }
 
-// A call that finds no room in the input of a server which has calls in hand waits for it, in its turn: until one of them is answered, or a while.
+// If a server has calls in flight, a call that finds no room in its input waits for room, in its
+// turn: until one of those calls is answered, or for a while.
 func TestCallWaitsForRoomInTheInputOfAServerThatReads(t *testing.T) {
 	for name, room := range map[string]func(p *mcptest.Peer, first jsonrpc.Message){
 		"an answer": func(p *mcptest.Peer, first jsonrpc.Message) { p.Reply(first, `{}`) },
@@ -106,7 +108,8 @@ func TestCallWaitsForRoomInTheInputOfAServerThatReads(t *testing.T) {
 	}
 }
 
-// A call that waits for room is refused when nothing is in flight any more: the server does not read.
+// A call that waits for room is refused when nothing is in flight any more: the server does not
+// read.
 func TestCallThatWaitsForRoomIsRefusedWhenNothingIsInFlight(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p, up := mcptest.NewPeer(r.T)
@@ -130,8 +133,8 @@ func TestCallThatWaitsForRoomIsRefusedWhenNothingIsInFlight(t *testing.T) {
 	})
 }
 
-// A list that could not be asked for is given up once: it is not given up again when its time is over, and nothing is cancelled that the
-// server never heard of.
+// A list that could not be asked for is given up once. It is not given up again when its time is
+// over, and no request is cancelled that the server never got.
 func TestRequestThatCannotBeWrittenEndsOnce(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p, up := mcptest.NewPeer(r.T)
@@ -152,7 +155,8 @@ func TestRequestThatCannotBeWrittenEndsOnce(t *testing.T) {
 	})
 }
 
-// A subscription that could not be written holds nothing: the next one who lets go of the resource is the last.
+// A subscription that could not be written holds nothing: the next session that gives up the
+// resource is the last.
 func TestSubscriptionThatCannotBeWrittenHoldsNothing(t *testing.T) {
 	const uri = `{"uri":"test://x"}`
 	run(t, nil, func(r *rig) {
@@ -175,7 +179,7 @@ func TestSubscriptionThatCannotBeWrittenHoldsNothing(t *testing.T) {
 	})
 }
 
-// A crash on one of the calls that waited for the server takes that one and not those behind it.
+// A crash on one of the calls that waited for the server loses that call, and not those behind it.
 func TestCrashOnACallThatWaitedLosesNoOther(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		hit, behind := r.call("one"), r.call("one")
@@ -194,9 +198,11 @@ func TestCrashOnACallThatWaitedLosesNoOther(t *testing.T) {
 	})
 }
 
-// F16: a call that meets the end of its server unread is sent to the next one. It was never executed.
+// F16: a call that meets the end of its server unread is sent to the next one. It was never
+// executed.
 func TestCallThatWasNotReadIsSentToTheNextServer(t *testing.T) {
-	for name, written := range map[string]bool{"closed before it is written": false, "not read by the program": true} {
+	for name, written := range map[string]bool{"closed before it is written": false,
+		"not read by the program": true} {
 		t.Run(name, func(t *testing.T) {
 			run(t, nil, func(r *rig) {
 				var fail error
@@ -211,7 +217,7 @@ func TestCallThatWasNotReadIsSentToTheNextServer(t *testing.T) {
 				if written {
 					p.Send(transport.Inbound{Related: p.Expect("tools/call").ID, Err: errors.New("broken pipe")})
 					r.Rest()
-					p.ExpectNothing(time.Second) // nothing more is written to one that is about to end
+					p.ExpectNothing(time.Second) // nothing more is sent to a server that ends
 				}
 				p.Close(nil)
 				p = r.ready(`{"tools":{}}`)
@@ -224,7 +230,7 @@ func TestCallThatWasNotReadIsSentToTheNextServer(t *testing.T) {
 	}
 }
 
-// A request of the host's own that the transport could not carry ends as one that was refused.
+// A request of the host itself that the transport could not carry ends like one that was refused.
 func TestHandshakeThatCannotBeCarried(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.server()
@@ -250,9 +256,13 @@ func TestClosedStreamIsPassedOn(t *testing.T) {
 		p := r.ready(`{"tools":{}}`)
 		out := &stream{}
 		r.next++
-		x := &request.Exchange{ID: r.next, Session: "one", Owner: r.Ref("one"), Method: "tools/call", Sink: out}
+		x := &request.Exchange{
+			ID: r.next, Session: "one", Owner: r.Ref("one"), Method: "tools/call", Sink: out,
+		}
 		r.send(&request.Forward{Exchange: x})
-		p.Send(transport.Inbound{Related: p.Expect("tools/call").ID, Control: transport.CloseStream{Retry: time.Second}})
+		p.Send(transport.Inbound{
+			Related: p.Expect("tools/call").ID, Control: transport.CloseStream{Retry: time.Second},
+		})
 		r.Rest()
 		if out.retry != time.Second {
 			t.Errorf("retry %v", out.retry)

@@ -8,15 +8,15 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// turns is what calls wait for that wait for their turn.
+// turns is the state of the queue of calls that wait for their turn.
 type turns struct {
-	patient bool // they are going to be looked at
+	patient bool // another look at the calls is scheduled
 	stuffed bool // the first found no room in the server's input
-	trying  bool // it is going to be tried again
+	trying  bool // another attempt is scheduled
 }
 
-// interactive reports whether a server may ask its client something during a request (2025-11-25 §client/sampling, §client/elicitation).
-// One of an extension may be such a request.
+// interactive reports whether a server may ask its client something during a request (2025-11-25
+// §client/sampling, §client/elicitation). A request of an extension may be such a request.
 func interactive(method string) bool {
 	switch method {
 	case "tools/call", "prompts/get", "resources/read":
@@ -25,8 +25,9 @@ func interactive(method string) bool {
 	return !protocol.Known(method)
 }
 
-// exclusive reports whether a question of the server might be anybody's, if calls of several clients were in flight: it may ask, and need
-// not say during which call. Over Streamable HTTP it can, and published servers do not always.
+// exclusive reports whether a question of the server could be for any client, if calls of several
+// clients were in flight: the server may ask, and need not say during which call. Over Streamable
+// HTTP it can say so, but published servers do not always.
 func (c *Connection) exclusive() bool {
 	if !c.asks || c.facts.Version.Era() != protocol.Legacy {
 		return false
@@ -35,26 +36,29 @@ func (c *Connection) exclusive() bool {
 	return !up.Correlates && !up.Stateless
 }
 
-// free reports whether a call may be written beside those in flight: where a question could be anybody's, they must all be one client's. A
-// request that stands alone does not say whose it is, so that it has the server for itself.
+// free reports whether a call may be written beside those in flight. Where a question could be for
+// any client, all of them must be calls of one client. A stateless request does not say which
+// client it comes from, so it has the server to itself.
 func (c *Connection) free(x *request.Exchange) bool {
 	if !interactive(x.Method) || !c.exclusive() {
 		return true
 	}
 	for _, f := range c.calls.all() {
-		if interactive(f.x.Method) && (f.x.Session != x.Session || x.Version.Has(protocol.MultiRoundTrip)) {
+		if interactive(f.x.Method) &&
+			(f.x.Session != x.Session || x.Version.Has(protocol.MultiRoundTrip)) {
 			return false
 		}
 	}
 	return true
 }
 
-// behind reports whether others wait for their turn, or for room, already, who were here first.
+// behind reports whether a call has to queue behind others, which wait for their turn or for room.
 func (c *Connection) behind(x *request.Exchange) bool {
 	return len(c.queue) > 0 && (c.turns.stuffed || interactive(x.Method) && c.exclusive())
 }
 
-// takeTurns writes what waited for its turn and has it now, in the order of arrival. What still waits goes to other instances.
+// takeTurns writes the queued calls that have their turn now, in the order of arrival. The calls
+// that still wait go to other instances.
 func (c *Connection) takeTurns() {
 	c.turns.stuffed = false
 	c.answerLate()
@@ -72,8 +76,8 @@ func (c *Connection) writeFree() {
 	c.holdFirst()
 }
 
-// during are the calls in which the server may have asked something that names none. Before it takes calls, it can only mean those who wait
-// for it.
+// during returns the calls in which the server may have asked a question that names no call. Before
+// the server takes calls, such a question can only concern the calls that wait for the server.
 func (c *Connection) during() (calls []*request.Exchange) {
 	for _, f := range c.calls.all() {
 		if interactive(f.x.Method) {
@@ -91,8 +95,9 @@ func (c *Connection) during() (calls []*request.Exchange) {
 	return calls
 }
 
-// read is the newest of one client's calls whose stream the client still reads, or else the newest.
-// Clients give calls up by ending their request of HTTP, which cancels nothing in legacy revisions.
+// read returns the newest of one client's calls whose stream the client still reads, or else the
+// newest. Clients give up calls by ending their HTTP request, which cancels nothing in legacy
+// revisions.
 func read(calls []*request.Exchange) *request.Exchange {
 	for _, x := range slices.Backward(calls) {
 		if l, ok := x.Sink.(interface{ Left() bool }); !ok || !l.Left() {
@@ -102,10 +107,12 @@ func read(calls []*request.Exchange) *request.Exchange {
 	return calls[len(calls)-1]
 }
 
-// address says whom a question is for, and which session's row that is. One that came on a call's stream, or names a task, belongs to that,
-// any other to the only call during which it can have been asked. When there are several they must be one client's, which hears of it on the
-// stream of any of them.
-func (c *Connection) address(q *Question, related jsonrpc.ID) (to request.Owner, session string, ok bool) {
+// address returns the client that a question is for, and the row of its session. A question that
+// came on a call's stream, or names a task, belongs to that call or task. Any other belongs to the
+// only call during which it can have been asked. If there are several such calls they must be of
+// one client, which is asked on the stream of any of them.
+func (c *Connection) address(q *Question, related jsonrpc.ID) (to request.Owner,
+	session string, ok bool) {
 	if f := c.calls.get(related); f != nil {
 		q.Exchange = f.x
 		return f.x.Owner, f.x.Session, true
@@ -135,10 +142,10 @@ func (c *Connection) address(q *Question, related jsonrpc.ID) (to request.Owner,
 	return ref, session, ok
 }
 
-// beforeCalls reports whether a question for roots is no part of the calls that wait for its
-// answer: the session that uses the connection can answer it also when its call is cancelled, and
-// the server needs it for the next. When several sessions of one principal wait, the first is
-// asked: they share one process, which has no roots otherwise.
+// beforeCalls reports whether a question for roots is independent of the calls that wait for its
+// answer. The session that uses the connection can answer it even when its call is cancelled, and
+// the server needs the answer for the next call. When several sessions of one principal wait, the
+// first is asked: they share one process, which gets no roots otherwise.
 func (c *Connection) beforeCalls(q *Question, waiting []*request.Exchange) bool {
 	return q.Method == "roots/list" && !slices.ContainsFunc(waiting, func(x *request.Exchange) bool {
 		return c.flightOf(x.ID) != nil || c.clients[x.Session].ref != x.Owner ||

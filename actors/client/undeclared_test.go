@@ -9,7 +9,7 @@ import (
 )
 
 // A server that declares no list is asked for all of them, as clients do that do not look at
-// capabilities. What it refuses it does not have, and is not asked for again.
+// capabilities. A list that it refuses does not exist, and is not asked for again.
 func TestServerThatDeclaresNothingIsAsked(t *testing.T) {
 	for _, declared := range []string{`{}`, `null`, `{"logging":{}}`} {
 		run(t, nil, func(r *rig) {
@@ -24,16 +24,18 @@ func TestServerThatDeclaresNothingIsAsked(t *testing.T) {
 			}
 			r.Rest()
 			got := r.report()
-			if got.State != client.Ready || len(got.Lists[catalog.Tools]) != 1 || got.Short != [client.Kinds]client.Shortfall{} {
-				t.Errorf("%s: state %s, tools %s, short %v", declared, got.State, got.Lists[catalog.Tools], got.Short)
+			if got.State != client.Ready || len(got.Lists[catalog.Tools]) != 1 ||
+				got.Short != [client.Kinds]client.Shortfall{} {
+				t.Errorf("%s: state %s, tools %s, short %v", declared, got.State,
+					got.Lists[catalog.Tools], got.Short)
 			}
 			p.ExpectNothing(10 * time.Minute)
 		})
 	}
 }
 
-// A list that was never declared keeps nobody waiting, and its failure is not told: a server that does
-// not answer to it works.
+// No call waits for a list that was never declared, and its failure is not reported: a server that
+// does not answer the request works.
 func TestUndeclaredListIsNotMissed(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.server()

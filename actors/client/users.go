@@ -7,7 +7,7 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// attach takes note of a session that uses this connection. One that was attached anew after a
+// attach records a session that uses this connection. A session that was attached anew after a
 // crash keeps what it had asked for.
 func (c *Connection) attach(m *Attach) {
 	c.p.Monitor(m.Req.Ref)
@@ -22,11 +22,11 @@ func (c *Connection) attach(m *Attach) {
 	c.tellLines()
 }
 
-// Reattach is how long a session whose actor crashed is waited for before the server is told that
-// it is gone.
+// Reattach is how long the connection waits for a session whose actor crashed, before the server is
+// told that the session is gone.
 const Reattach = 5 * time.Second
 
-// down hears that a session's actor has ended.
+// down handles the end of an actor: another instance, the primary, or the actor of a session.
 func (c *Connection) down(m otp.Down) {
 	if c.instanceDown(m) {
 		return
@@ -41,7 +41,7 @@ func (c *Connection) down(m otp.Down) {
 	c.p.After(Reattach, Detach{m.Ref})
 }
 
-// detach forgets a session, and lets go of what only it had wanted.
+// detach forgets a session, and gives up what only that session had wanted.
 func (c *Connection) detach(ref otp.Ref) {
 	if c.keptFor == ref {
 		c.keptFor = otp.Ref{}

@@ -8,10 +8,10 @@ import (
 	"mcpd/transport/stdio"
 )
 
-// looker is a transport that can tell of a silent server that it will not answer, and then ends.
+// looker is a transport that can find out that a silent server will not answer, and then ends.
 type looker interface{ Look() }
 
-// looked is when to look.
+// looked says that it is time to look.
 type looked struct{}
 
 // watching is the wait for the next look; the zero watching is none.
@@ -25,8 +25,8 @@ func (w *watching) stop() {
 	w.on = false
 }
 
-// watch sees to it that the server is looked at for as long as something waits for it, from stdio.Quiet on: whoever calls a program that
-// was stopped would wait for its whole deadline, and so would the next.
+// watch looks at the server for as long as something waits for it, from stdio.Quiet on. A caller of
+// a program that was stopped would wait for its whole deadline, and so would the next caller.
 func (c *Connection) watch() { c.watchAfter(stdio.Quiet) }
 
 func (c *Connection) watchAfter(d time.Duration) {
@@ -41,7 +41,8 @@ func (c *Connection) watchAfter(d time.Duration) {
 
 func (c *Connection) look() {
 	c.watching.on = false
-	if up, can := transport.As[looker](c.up); can && c.calls.len()+len(c.asked) > len(c.listens) { // a listen is not to be answered soon
+	// A listen is not going to be answered soon.
+	if up, can := transport.As[looker](c.up); can && c.calls.len()+len(c.asked) > len(c.listens) {
 		up.Look()
 		c.watchAfter(stdio.LookEvery)
 	}

@@ -14,7 +14,8 @@ import (
 	"mcpd/transport/stdio"
 )
 
-// halting is a transport that notes when it is looked at, and ends at the second look if its server is stopped.
+// halting is a transport that records each look at it. At the second look it ends if its server is
+// stopped.
 type halting struct {
 	transport.Upstream
 	end   func()
@@ -42,7 +43,8 @@ func (r *rig) halting(stopped bool) (*mcptest.Peer, *halting) {
 	return p, h
 }
 
-// F18: a call that a stopped server has been sent is lost at once and not at its deadline, and the next goes to another.
+// F18: a call that was sent to a stopped server is lost at once and not at its deadline, and the
+// next goes to another server.
 func TestCallToAStoppedServerIsLost(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p, _ := r.halting(true)
@@ -53,7 +55,8 @@ func TestCallToAStoppedServerIsLost(t *testing.T) {
 		synctest.Wait()
 		got := r.outcome(x)
 		data := string(protocol.Translate(got.Err, protocol.V20251125).Data)
-		if !errors.Is(got.Err, protocol.ConditionUpstreamLost) || !strings.Contains(data, `"maybeExecuted":true`) || !strings.Contains(data, stdio.CauseStopped) {
+		if !errors.Is(got.Err, protocol.ConditionUpstreamLost) ||
+			!strings.Contains(data, `"maybeExecuted":true`) || !strings.Contains(data, stdio.CauseStopped) {
 			t.Errorf("got %v", got.Err)
 		}
 		if took := time.Since(began); took > stdio.Quiet+2*stdio.LookEvery {
@@ -71,7 +74,8 @@ func TestCallToAStoppedServerIsLost(t *testing.T) {
 	})
 }
 
-// A server is looked at from Quiet on, once per LookEvery, while something waits for it, however many calls do, and not at all otherwise.
+// While something waits for a server, the server is looked at from Quiet on, once per LookEvery,
+// however many calls wait. Otherwise it is not looked at.
 func TestServerIsLookedAtWhileSomethingWaits(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p, h := r.halting(false)

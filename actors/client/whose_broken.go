@@ -4,8 +4,8 @@ package client
 
 import "mcpd/protocol/jsonrpc"
 
-// whose is broken on purpose: it goes by the ids that clients have given, which are all the same, so
-// that another call takes the reply when there is one.
+// whose is broken on purpose: it matches by the ids that clients have given, which are all the
+// same, so that another call takes the reply when there is one.
 func whose(calls *flights, id jsonrpc.ID) *flight {
 	f := calls.get(id)
 	for other, g := range calls.all() {

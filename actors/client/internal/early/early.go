@@ -9,7 +9,7 @@ import (
 const (
 	// Max bounds the questions of one server that wait, and likewise its log lines.
 	Max = 8
-	// most bounds each of them, in bytes.
+	// most bounds the params of each of them, in bytes.
 	most = 4 << 10
 )
 
@@ -29,18 +29,19 @@ func (e *Early) Hold(in transport.Inbound) bool {
 	if len(*held) >= Max || len(in.Message.Params) > most || e.at(in.Message.ID.Raw()) >= 0 {
 		return false
 	}
-	in.Message.Params = slices.Clone(in.Message.Params) // a part of what was read would keep all of it
+	// A slice of what was read would keep all of it.
+	in.Message.Params = slices.Clone(in.Message.Params)
 	*held = append(*held, in)
 	return true
 }
 
-// Take takes out all questions.
+// Take removes and returns all questions.
 func (e *Early) Take() (all []transport.Inbound) {
 	all, e.questions = e.questions, nil
 	return all
 }
 
-// TakeOne takes out the question with this id, if it is there.
+// TakeOne removes and returns the question with this id, if it is there.
 func (e *Early) TakeOne(id string) (in transport.Inbound, ok bool) {
 	i := e.at(id)
 	if i < 0 {
@@ -52,19 +53,21 @@ func (e *Early) TakeOne(id string) (in transport.Inbound, ok bool) {
 }
 
 func (e *Early) at(id string) int {
-	return slices.IndexFunc(e.questions, func(in transport.Inbound) bool { return in.Message.ID.Raw() == id })
+	return slices.IndexFunc(e.questions, func(in transport.Inbound) bool {
+		return in.Message.ID.Raw() == id
+	})
 }
 
 // Lines reports whether log lines wait.
 func (e *Early) Lines() bool { return len(e.lines) > 0 }
 
-// TakeLines takes out all log lines.
+// TakeLines removes and returns all log lines.
 func (e *Early) TakeLines() (all []transport.Inbound) {
 	all, e.lines = e.lines, nil
 	return all
 }
 
-// Bytes are those of the questions and log lines.
+// Bytes returns the size of the questions and log lines.
 func (e *Early) Bytes() (n int) {
 	for _, in := range slices.Concat(e.questions, e.lines) {
 		n += Size(in)
@@ -72,7 +75,7 @@ func (e *Early) Bytes() (n int) {
 	return n
 }
 
-// Size is how many bytes of a message are kept.
+// Size returns how many bytes of a message are kept.
 func Size(in transport.Inbound) int {
 	return len(in.Message.ID.Raw()) + len(in.Message.Method) + len(in.Message.Params)
 }

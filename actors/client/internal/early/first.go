@@ -5,21 +5,21 @@ import "time"
 const (
 	// Wait is how long calls wait for the answers to what their server asked before them.
 	Wait = 2 * time.Second
-	// Rest is how much of that a server has to act on the last answer: servers do not handle messages
-	// in turn, so that a call right behind the answer would overtake it.
+	// Rest is how much of that a server has to act on the last answer. Servers do not handle messages
+	// in order, so that a call right behind the answer would overtake it.
 	Rest = 100 * time.Millisecond
 )
 
-// first is whether calls wait for answers.
+// first decides whether calls wait for answers.
 type first struct {
-	asked   map[string]bool // questions that were passed on before the first call, and are unanswered
-	given   bool            // the server was given a call, or need not answer before its next
-	pinging bool            // it is not known yet whether it asks something before
-	rests   time.Time       // it has so long to act on the answers
-	until   time.Time       // calls wait so long; zero while none does
+	asked   map[string]bool // unanswered questions that were passed on before the first call
+	given   bool            // the server was given a call, or calls wait no longer
+	pinging bool            // it is not known yet whether the server asks something first
+	rests   time.Time       // the server has until then to act on the answers
+	until   time.Time       // calls wait until then; zero while none does
 }
 
-// Passed says that a question was passed on to a client, outside of any call in flight.
+// Passed records that a question was passed on to a client, outside of any call in flight.
 func (e *Early) Passed(id string) {
 	if !e.given {
 		if e.asked == nil {
@@ -29,15 +29,15 @@ func (e *Early) Passed(id string) {
 	}
 }
 
-// Over says that a question is over, and reports whether calls may have waited for it.
+// Over records that a question is over, and reports whether calls may have waited for it.
 func (e *Early) Over(id string) bool {
 	was := e.asked[id]
 	delete(e.asked, id)
 	return was
 }
 
-// Answered gives the server time for the answer to a question that calls may have waited for. It
-// reports whether it does, for Rest.
+// Answered gives the server the time Rest to act on the answer to a question, if calls may have
+// waited for the question. It reports whether it does.
 func (e *Early) Answered(now time.Time) bool {
 	if !e.given {
 		e.rests = now.Add(Rest)
@@ -45,14 +45,14 @@ func (e *Early) Answered(now time.Time) bool {
 	return !e.given
 }
 
-// Given says that the server is given a call.
+// Given records that the server is given a call.
 func (e *Early) Given() { e.given = true }
 
-// Ping has calls wait until it is known whether the server asks something because of what it was
-// told just now: it does so before it answers a ping.
+// Ping makes calls wait until it is known whether the server asks something because of what it was
+// just told. The server asks before it answers a ping.
 func (e *Early) Ping() { e.given, e.pinging = false, true }
 
-// Pong says that the ping is answered, or was not sent.
+// Pong records that the ping is answered, or was not sent.
 func (e *Early) Pong() { e.pinging = false }
 
 // Asks reports whether something is unanswered that the server asked before its first call, or may
@@ -62,8 +62,8 @@ func (e *Early) Asks(now time.Time) bool {
 		(e.pinging || len(e.questions) > 0 || now.Before(e.rests) || len(e.asked) > 0)
 }
 
-// Queued says that a call waits, and reports whether it is the first to wait for answers, for
-// Wait at most.
+// Queued records that a call waits, and reports whether it is the first that waits for answers. It
+// waits for Wait at most.
 func (e *Early) Queued(now time.Time) bool {
 	if e.Waiting() || !e.Asks(now) {
 		return false
@@ -75,7 +75,7 @@ func (e *Early) Queued(now time.Time) bool {
 // Waiting reports whether calls wait for answers.
 func (e *Early) Waiting() bool { return !e.until.IsZero() }
 
-// Go lets the calls go that wait, once there is nothing to wait for, or they have waited for long
+// Go lets the waiting calls go, once there is nothing to wait for or they have waited for long
 // enough. It reports whether it does.
 func (e *Early) Go(now time.Time) bool {
 	asks := e.Asks(now)

@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the scenarios in testdata with what is done now")
 
-// The scenarios are the begin of a server in text: what happens, and, indented, what comes of it. A
-// file is a list of lines:
+// The scenarios are the start of a server in text: events, and, indented, their effects. A file is
+// a list of lines:
 //
 //	# what it shows
 //	server starts
@@ -27,12 +27,12 @@ var update = flag.Bool("update", false, "rewrite the scenarios in testdata with 
 //	server logs hello            before its handshake is over
 //	server takes back 1
 //	host asks 1 roots/list a     a question is passed on to session a, outside of a call
-//	host refuses roots/list      for want of a session
-//	host cannot tell roots/list  whom it is for
-//	host takes out 1, or all     of what was held
+//	host refuses roots/list      because there is no session
+//	host cannot tell roots/list  which session it is for
+//	host takes out 1, or all     of the held questions
 //	host pings
 //	host hears pong
-//	session a comes              and is asked what was held
+//	session a comes              and is asked the held questions
 //	session a is there           and would be asked now
 //	session answers 1
 //	call waits, call goes        in the queue, to the server
@@ -78,7 +78,7 @@ type scene struct {
 
 func (s *scene) play(line string) {
 	if strings.HasPrefix(line, "  ") {
-		return // made anew
+		return // written again by changes
 	}
 	s.script.WriteString(line + "\n")
 	if line == "" || line[0] == '#' {
@@ -147,7 +147,7 @@ func (s *scene) there(session string) {
 
 func message(id, method, params string) transport.Inbound {
 	m := jsonrpc.Message{Method: method, Params: jsontext.Value(params)}
-	if n, _, _ := strings.Cut(params, "*"); n != params { // "4096*" is so many bytes
+	if n, _, _ := strings.Cut(params, "*"); n != params { // "4096*" is a size in bytes
 		size := 0
 		fmt.Sscan(n, &size)
 		m.Params = make(jsontext.Value, size)
@@ -179,7 +179,7 @@ func (s *scene) takes(what string) {
 	}
 }
 
-// changes tells what is another than before.
+// changes prints what differs from before.
 func (s *scene) changes() {
 	if s.e.Go(s.now) {
 		s.print("calls go")

@@ -30,7 +30,7 @@ func (h *Handshake) initialize(v protocol.Version) Effect {
 	return Effect{Do: Initialize, Version: v}
 }
 
-// initialized takes the server's answer to the handshake. A server that speaks no revision of ours
+// initialized handles the server's answer to initialize. A server that speaks no revision of ours
 // ends the connection for good.
 func (h *Handshake) initialized(now time.Time, a Answer) Effect {
 	var init protocol.InitializeResult
@@ -56,12 +56,12 @@ func (h *Handshake) initialized(now time.Time, a Answer) Effect {
 	return h.agree(now, facts)
 }
 
-// refusedBy goes on after a handshake that did not come about: with an error, or a version that may
-// not be spoken, which the server said.
+// refusedBy goes on after a failed handshake. The server has answered with an error, or has said a
+// version that may not be spoken.
 func (h *Handshake) refusedBy(now time.Time, err error, version string, said bool) Effect {
 	_, _ = h.life.Step(now, session.Refuse)
 	h.greeted = err
-	if _, exit := errors.AsType[*transport.ExitError](err); !exit { // that says it by itself
+	if _, exit := errors.AsType[*transport.ExitError](err); !exit { // an ExitError says so by itself
 		h.greeted = fmt.Errorf("initialize: %w", err)
 	}
 	switch {
@@ -80,9 +80,9 @@ func (h *Handshake) agree(now time.Time, f Facts) Effect {
 	return Effect{Do: Agree, Facts: f}
 }
 
-// modernOnly reports whether initialize was answered, with a revision or an error, as by a server
-// that has no handshake. It has no one way to say so, as a legacy server has none to refuse a
-// probe.
+// modernOnly reports whether initialize got an answer, with a revision or an error, that a server
+// without a handshake may give. Such a server has no single way to say so, and a legacy server has
+// no single way to refuse a probe.
 func modernOnly(version string, err error) bool {
 	var answer *jsonrpc.Error
 	var status *streamable.StatusError
@@ -92,7 +92,8 @@ func modernOnly(version string, err error) bool {
 }
 
 // handshakeless reports whether the answer to initialize is an error about the method or the
-// revision. Any other may be of a legacy server that cannot be used, and says nothing to a probe.
+// revision. Any other error may be that of a legacy server that cannot be used, and does not answer
+// a probe.
 func handshakeless(err error) bool {
 	answer, ok := errors.AsType[*jsonrpc.Error](err)
 	return ok && slices.Contains([]int64{
@@ -100,8 +101,8 @@ func handshakeless(err error) bool {
 	}, answer.Code)
 }
 
-// Unspoken is the error of a server that has answered the handshake, and not in a revision that
-// may be spoken to it. It would answer the same again.
+// Unspoken is the error of a server that has answered the handshake, but not in a revision that may
+// be spoken to it. It would give the same answer again.
 type Unspoken struct {
 	error
 	ours []string
@@ -109,10 +110,10 @@ type Unspoken struct {
 
 func (e Unspoken) Unwrap() error { return e.error }
 
-// Do says what to do.
+// Do says what an operator can do about it.
 func (e Unspoken) Do() string {
 	return "use a version of the server that speaks one of " + strings.Join(e.ours, ", ")
 }
 
-// unspoken adds to an error what may be spoken.
+// unspoken adds to an error the revisions that may be spoken.
 func (h *Handshake) unspoken(err error) error { return Unspoken{err, h.o.Policy.Names()} }

@@ -12,24 +12,24 @@ import (
 	"mcpd/protocol/session"
 )
 
-// ProbeTimeout is how long a server may take to answer server/discover before it is taken for one
-// that does not know it (2026-07-28 §basic/transports/stdio). A legacy server on a pipe may say
-// nothing at all to what it does not know.
+// ProbeTimeout is how long a server may take to answer server/discover before it counts as a server
+// that does not know it (2026-07-28 §basic/transports/stdio). A legacy server on a pipe may not
+// answer an unknown request at all.
 const ProbeTimeout = 5 * time.Second
 
 // Past is what is known of a server from its earlier starts.
 type Past struct {
 	Spoken protocol.Version // the revision that was agreed on last; 0 for none
-	// Greets is the revision in which a program is asked for a session that ended when it had refused
-	// another; 0 for the newest.
+	// Greets is the revision for the next initialize of a program that refused another revision and
+	// then ended; 0 for the newest.
 	Greets protocol.Version
 }
 
-// Options of the start of a server.
+// Options are the options of the start of a server.
 type Options struct {
 	Past
 	Policy  protocol.Negotiation
-	Modern  bool          // its callers speak a revision without handshake, so that is tried first
+	Modern  bool          // callers speak a revision without handshake, which is tried first
 	Dies    bool          // it ended when it was probed, and is not probed again
 	OneEra  bool          // its transport, HTTP+SSE, is older than the revisions without handshake
 	Piped   bool          // it is a program on a pipe
@@ -40,48 +40,49 @@ type Options struct {
 // Do is what to do next.
 type Do uint8
 
-// The things to do, each with the members of Effect that say more.
+// The things to do, each with the members of Effect that it uses.
 const (
-	Fail       Do = iota + 1 // end the start: Err
-	Discover                 // ask the server for server/discover: Version, Within
-	Initialize               // ask it for a session: Version
-	Agree                    // go on with what it speaks and can do: Facts; a legacy one is sent notifications/initialized
+	Fail       Do = iota + 1 // end the start with Err
+	Discover                 // send server/discover: Version, Within
+	Initialize               // send initialize: Version
+	Agree                    // agreed on Facts; a legacy server is sent notifications/initialized
 )
 
 // Effect is the one thing to do next.
 type Effect struct {
 	Do      Do
 	Version protocol.Version
-	Within  time.Duration // without an answer it counts as silent; 0 for the end of the start
+	Within  time.Duration // without an answer the server counts as silent; 0 for the end of the start
 	Facts   Facts
 	Err     error
 }
 
-// Answer is what the server answered, or that it did not.
+// Answer is what the server answered, or the error in place of an answer.
 type Answer struct {
 	Result    jsontext.Value
 	Err       error
-	Own       []protocol.Version // that the clients speak on whose behalf it is asked
-	Stateless bool               // it has given no session to what came over HTTP
+	Own       []protocol.Version // revisions of the clients on whose behalf it is asked
+	Stateless bool               // it has given no session over HTTP
 }
 
-// Handshake is that of one start. The zero Handshake is of a server that is not there yet.
+// Handshake is the handshake of one start. The zero Handshake is of a server that is not there yet.
 type Handshake struct {
 	o        Options
 	life     *session.Lifecycle // of initialize; nil while that was not asked
 	probing  bool               // server/discover was asked, and is not answered
-	probed   bool               // it was asked
-	silent   bool               // it was not answered, by a server that may be slow
-	insisted bool               // it was asked twice in a revision that was refused and named
-	asked    protocol.Version   // in which it was asked last, by either
+	probed   bool               // server/discover was asked
+	silent   bool               // server/discover was not answered; the server may be slow
+	insisted bool               // it was asked twice in a revision that it refused and named
+	asked    protocol.Version   // revision of the last request, of either method
 	refused  []protocol.Version
-	greeted  error  // how initialize was refused; nil if it was not
-	answered *Facts // how it was answered, by a server that is probed beside; nil for none
+	greeted  error  // the refusal of initialize; nil for none
+	answered *Facts // the answer to initialize of a server that is probed too; nil for none
 }
 
-// Begin asks a server that is there first. The era that callers speak is tried first, so that what
-// passes between a client and a server of the same era passes as it is; which one it was in the end
-// is in the next Past. An era that the operator has forbidden is never tried.
+// Begin returns the first request to a server that is there. The era that callers speak is tried
+// first, so that messages between a client and a server of the same era pass unchanged. The next
+// Past has the era that was agreed on in the end. An era that the operator has forbidden is never
+// tried.
 func (h *Handshake) Begin(now time.Time, o Options) Effect {
 	*h = Handshake{o: o}
 	modern := o.Modern
@@ -94,7 +95,7 @@ func (h *Handshake) Begin(now time.Time, o Options) Effect {
 	return h.greet(now)
 }
 
-// Answered goes on with what the server answered to what it was asked last.
+// Answered goes on with the server's answer to the last request.
 func (h *Handshake) Answered(now time.Time, a Answer) Effect {
 	if h.probing {
 		h.probing = false
@@ -106,19 +107,20 @@ func (h *Handshake) Answered(now time.Time, a Answer) Effect {
 // Probing reports whether the server was asked for server/discover, and has not answered.
 func (h *Handshake) Probing() bool { return h.probing }
 
-// Died reports whether a server that has ended can have done so because it was probed.
+// Died reports whether a server that has ended may have ended because it was probed.
 func (h *Handshake) Died() bool {
 	return h.probing && h.greeted == nil && h.answered == nil && h.may(protocol.Legacy)
 }
 
-// Again reports whether a program that has ended is asked again in another revision, and which: it
-// refused one, and ended before it answered in the next. Some end with the refusal.
+// Again reports whether a program that has ended is to be asked again in another revision, and
+// returns that revision. The program refused one, and ended before it answered in the next. Some
+// programs end with the refusal.
 func (h *Handshake) Again() (protocol.Version, bool) {
 	refused := h.waits() && !h.probing && slices.Contains(h.refused, h.newest(protocol.Legacy))
 	return h.asked, refused && h.o.Piped && h.o.Greets != h.asked
 }
 
-// Late is the error of a start that has taken longer than it may.
+// Late returns the error of a start that has taken too long.
 func (h *Handshake) Late(now time.Time, timeout time.Duration) error {
 	if h.waits() {
 		_, _ = h.life.Step(now, session.Expire)
@@ -134,10 +136,11 @@ func (h *Handshake) waits() bool {
 	return h.life != nil && h.life.Phase() == session.Initializing
 }
 
-// may reports whether the policy has a revision of an era.
+// may reports whether the policy allows a revision of an era.
 func (h *Handshake) may(era protocol.Era) bool { return len(h.o.Policy.Offered(era)) > 0 }
 
-// newest is the newest revision of an era that may be spoken to the server, which has one.
+// newest returns the newest revision of an era that may be spoken to the server. There has to be
+// one.
 func (h *Handshake) newest(era protocol.Era) protocol.Version {
 	v, _ := h.o.Policy.Newest(era)
 	return v

@@ -11,31 +11,31 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// Identity says when a server behind a URL is asked whether it is another. Of a server that was
-// found to be another it knows what it spoke, until one is there that speaks something else. The
-// zero Identity is of a server of which nothing is known.
+// Identity decides when a server behind a URL is asked whether it is another one. When the server
+// was found to be another, Identity knows what the former one spoke, until a server is there that
+// speaks something else. The zero Identity is of a server of which nothing is known.
 type Identity struct {
-	pauses [signs]pause // before that is asked again
+	pauses [signs]pause // before the server is asked again
 	former Dialect
 }
 
-// Dialect is what tells a server that is another from the one that it was. The zero Dialect is
-// that of none.
+// Dialect is what tells a server from the one that was there before. The zero Dialect is that of
+// none.
 type Dialect struct {
 	Era       protocol.Era
 	Transport string
 }
 
-// Due reports whether a server that refused something with that sign is to be asked.
+// Due reports whether a server that refused something with that sign is to be asked now.
 func (i *Identity) Due(now time.Time, s Sign) bool { return s != None && i.pauses[s].over(now) }
 
-// Asked says that it was.
+// Asked records that the server was asked.
 func (i *Identity) Asked(now time.Time, s Sign) { i.pauses[s].grow(now) }
 
-// Another says that the server was found to be another, and what it had spoken.
+// Another records that the server was found to be another, and what the former one spoke.
 func (i *Identity) Another(spoke Dialect) { i.former = spoke }
 
-// Agreed says what the server speaks now.
+// Agreed records what the server speaks now.
 func (i *Identity) Agreed(speaks Dialect) {
 	if i.former != (Dialect{}) && i.former != speaks {
 		*i = Identity{}
@@ -43,8 +43,8 @@ func (i *Identity) Agreed(speaks Dialect) {
 }
 
 // Check reads the answer to Question of a server that spoke v, and reports whether it is another. A
-// server that has trouble of its own has not shown that. One that does not know ping may be a
-// modern one, or a legacy one that is not as it should be: it is unsure until CheckModern.
+// server that has trouble of its own has not shown that. A server that does not know ping may be a
+// modern one, or a faulty legacy one: Check is unsure then, and CheckModern decides.
 func Check(v protocol.Version, result jsontext.Value, err error) (another, unsure bool) {
 	if v.Era() == protocol.Legacy {
 		if e, ok := errors.AsType[*jsonrpc.Error](err); ok && e.Code == jsonrpc.CodeMethodNotFound {
@@ -57,7 +57,7 @@ func Check(v protocol.Version, result jsontext.Value, err error) (another, unsur
 	return err != nil && SignOf(v.Era(), err) != None, false
 }
 
-// CheckModern reads what a server of which Check was unsure answered to server/discover.
+// CheckModern reads the answer to server/discover of a server of which Check was unsure.
 func CheckModern(policy protocol.Negotiation, result jsontext.Value, err error) (another bool) {
 	if err != nil {
 		answer, ok := errors.AsType[*jsonrpc.Error](err)
@@ -68,7 +68,7 @@ func CheckModern(policy protocol.Negotiation, result jsontext.Value, err error) 
 	return err == nil && ours
 }
 
-// Question is a request that every server of an era answers.
+// Question returns a request that every server of an era answers.
 func Question(era protocol.Era) string {
 	if era == protocol.Modern {
 		return "server/discover"

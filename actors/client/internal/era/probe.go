@@ -13,9 +13,9 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// probe asks a server whether it speaks a revision without handshake, in one that may be spoken.
-// One that has refused a handshake as only a server without one does may take as long as a start
-// may.
+// probe asks a server whether it speaks a revision without handshake, in a revision that may be
+// spoken. A server may take as long as a start may if it has refused initialize in a way that only
+// a server without a handshake does.
 func (h *Handshake) probe(v protocol.Version) Effect {
 	h.probing, h.probed, h.silent, h.asked = true, true, false, v
 	within := min(ProbeTimeout, h.o.Timeout/2)
@@ -25,8 +25,8 @@ func (h *Handshake) probe(v protocol.Version) Effect {
 	return Effect{Do: Discover, Version: v, Within: within}
 }
 
-// discovered takes the answer to the probe (2026-07-28 §basic/versioning, "Era Detection"). No one
-// code means that a server is legacy: any answer does that only a legacy server can give.
+// discovered handles the answer to the probe (2026-07-28 §basic/versioning, "Era Detection"). No
+// single code means that a server is legacy: any answer does that only a legacy server can give.
 func (h *Handshake) discovered(now time.Time, a Answer) Effect {
 	if a.Err == nil {
 		return h.described(now, a)
@@ -62,13 +62,13 @@ func (h *Handshake) discovered(now time.Time, a Answer) Effect {
 	return h.fallBack(now, why)
 }
 
-// described takes a result of server/discover.
+// described handles a result of server/discover.
 func (h *Handshake) described(now time.Time, a Answer) Effect {
 	r, err := protocol.ParseDiscover(a.Result)
 	if err == nil {
 		if v, ok := h.o.Policy.Choose(r.Versions); ok {
 			if h.answered != nil {
-				_, _ = h.life.Step(now, session.Refuse) // the handshake is not gone on with
+				_, _ = h.life.Step(now, session.Refuse) // the handshake is given up
 			}
 			return Effect{Do: Agree, Facts: Facts{v, r.Capabilities, r.Info, r.Instructions}}
 		}
@@ -77,7 +77,7 @@ func (h *Handshake) described(now time.Time, a Answer) Effect {
 	return h.fallBack(now, h.unspoken(fmt.Errorf("server/discover: %w", err)))
 }
 
-// fallBack goes on with the other era, unless that was tried before or is forbidden.
+// fallBack tries the other era, unless that was tried before or is forbidden.
 func (h *Handshake) fallBack(now time.Time, why error) Effect {
 	switch {
 	case h.answered != nil:
@@ -88,15 +88,14 @@ func (h *Handshake) fallBack(now time.Time, why error) Effect {
 	return h.greet(now)
 }
 
-// fail ends the start, for how both eras were refused.
+// fail ends the start with the refusals of both eras.
 func (h *Handshake) fail(why error) Effect {
 	return Effect{Do: Fail, Err: errors.Join(h.greeted, why)}
 }
 
-// another is the revision of an era in which a server is asked once more, after it has refused
-// the one that it was asked in: the newest that it has named, or that a client of ours speaks.
-// Only a refusal that may be about the revision counts. Each revision is tried once, so this
-// ends.
+// another returns the revision of an era in which a server is asked once more after it has refused
+// one: the newest that the server has named, or that a client of ours speaks. Only a refusal that
+// may be about the revision counts. Each revision is tried once, so this ends.
 func (h *Handshake) another(era protocol.Era, a Answer) (protocol.Version, bool) {
 	var answer *jsonrpc.Error
 	var status *streamable.StatusError
@@ -120,7 +119,7 @@ func (h *Handshake) another(era protocol.Era, a Answer) (protocol.Version, bool)
 	return h.o.Policy.Again(era, named, own, h.refused)
 }
 
-// supported are the revisions that an error names which only a server of the modern era sends.
+// supported returns the revisions named by an error that only a server of the modern era sends.
 func supported(e *jsonrpc.Error) (names []string) {
 	if e.Code != protocol.CodeUnsupportedVersion {
 		return nil

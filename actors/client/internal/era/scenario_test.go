@@ -18,12 +18,13 @@ import (
 	"mcpd/transport/streamable"
 )
 
-var update = flag.Bool("update", false, "rewrite the scenarios in testdata with what a handshake does now")
+var update = flag.Bool("update", false,
+	"rewrite the scenarios in testdata with what a handshake does now")
 
 var start = time.Unix(1_800_000_000, 0)
 
-// The scenarios are a handshake in text: what the server does, and, indented, what it is asked
-// next. A file is a list of lines:
+// The scenarios are a handshake in text: the server's actions, and, indented, what the server is
+// asked next. A file is a list of lines:
 //
 //	# what it shows
 //	begin                    with the words modern, dies, sse, piped, and spoken, greets, floor and
@@ -35,14 +36,14 @@ var start = time.Unix(1_800_000_000, 0)
 //	server has status 400 and its body
 //	server is silent
 //	server is unreachable
-//	server ends              what the next start has to know
+//	server ends              and what the next start has to know
 //	host is out of time      the start has taken as long as it may
-//	server speaks 2025-11-25 http    it was agreed on, over a transport
+//	server speaks 2025-11-25 http    as agreed, over a transport
 //	call is refused -32602 words
 //	call has status 404 body
 //	check answers {…}        the answer to the question whether it is the same server
 //	check is refused -32601 words
-//	more answers {…}         the answer to the question that follows where that leaves it open
+//	more answers {…}         the answer to the second question, when the first decided nothing
 //	more is refused -32601 words
 //	wait 100ms
 //	  is asked …             the method and revision, and for how long at most
@@ -89,7 +90,7 @@ type scene struct {
 
 func (s *scene) play(line string) {
 	if strings.HasPrefix(line, "  ") {
-		return // made anew
+		return // written again by done
 	}
 	s.script.WriteString(line + "\n")
 	if line == "" || line[0] == '#' {
@@ -175,7 +176,7 @@ func status(text string) error {
 	return e
 }
 
-// refused has a call be refused.
+// refused makes a call be refused.
 func (s *scene) refused(err error) {
 	sign := era.SignOf(s.speaks.Era(), err)
 	switch {

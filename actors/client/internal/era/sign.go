@@ -10,18 +10,18 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// Sign is how much a refusal says that the server is not of the era that was agreed on.
+// Sign is how strongly a refusal suggests that the server is not of the era that was agreed on.
 type Sign uint8
 
-// The signs.
+// The signs, from the weakest on.
 const (
 	None  Sign = iota
-	weak       // a server of either era may refuse so
-	plain      // a server of that era does not
+	weak       // a server of either era may refuse like this
+	plain      // a server of the agreed era does not
 	signs
 )
 
-// SignOf reads a refusal by a server that was of an era.
+// SignOf returns the sign in a refusal by a server that was of an era.
 func SignOf(era protocol.Era, err error) Sign {
 	var answer *jsonrpc.Error
 	var status *streamable.StatusError
@@ -38,11 +38,12 @@ func SignOf(era protocol.Era, err error) Sign {
 	return weak
 }
 
-// signToLegacy: a modern server misses what a request has to say about itself before it looks at
-// anything else, and many say where (2026-07-28 §basic).
+// signToLegacy reads the refusal of a legacy request. A modern server looks first for the metadata
+// of a request, and many name it in the error (2026-07-28 §basic).
 func signToLegacy(e *jsonrpc.Error) Sign {
 	switch {
-	case protocol.SpecCode(e.Code), e.Code == jsonrpc.CodeInvalidParams && strings.Contains(e.Message, "_meta"):
+	case protocol.SpecCode(e.Code),
+		e.Code == jsonrpc.CodeInvalidParams && strings.Contains(e.Message, "_meta"):
 		return plain
 	case e.Code == jsonrpc.CodeInvalidParams, e.Code == codeNoSession:
 		return weak
@@ -54,14 +55,15 @@ func signToModern(e *jsonrpc.Error) Sign {
 	switch e.Code {
 	case protocol.CodeUnsupportedVersion:
 		return plain
-	case codeNotBegun, jsonrpc.CodeInvalidRequest, jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams:
+	case codeNotBegun, jsonrpc.CodeInvalidRequest, jsonrpc.CodeMethodNotFound,
+		jsonrpc.CodeInvalidParams:
 		return weak
 	}
 	return None
 }
 
-// Codes of no specification: what servers of TypeScript say to a request without a session, and
-// with one that they do not know.
+// Codes of no specification. Servers of the TypeScript SDK send them for a request without a
+// session, and for one with a session that they do not know.
 const (
 	codeNotBegun  = -32000
 	codeNoSession = -32001
@@ -74,7 +76,7 @@ const (
 	LastDoubt  = 10 * time.Second
 )
 
-// pause is such a time. The zero pause is over.
+// pause is such a pause. The zero pause is over.
 type pause struct {
 	length time.Duration
 	until  time.Time

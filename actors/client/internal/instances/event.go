@@ -8,30 +8,30 @@ import (
 
 const (
 	// Patience is how long a call of a program may last before those that wait for it go elsewhere.
-	// Starting another takes as long; and what is done soon is better done where the rest was done. A
-	// remote server only has one more session, so that nobody waits.
+	// Starting another instance takes as long, and short calls are better run where the others ran.
+	// Another instance of a remote server is only one more session, so calls do not wait there.
 	Patience = 500 * time.Millisecond
-	// MaxRemote bounds the sessions with a remote server in which the calls of one principal overlap;
-	// those of programs are bounded by configuration.
+	// MaxRemote bounds the sessions with a remote server in which the calls of one principal overlap.
+	// Instances of programs are bounded by the configuration.
 	MaxRemote = 64
-	// RetryAfter is how long none is started after one could not be.
+	// RetryAfter is how long no instance is started after one could not be.
 	RetryAfter = 10 * time.Second
-	// Rest is how long one is kept that has nothing to do: calls come in bursts, and to start a
-	// program takes longer than most of them.
+	// Rest is how long an instance is kept that has nothing to do: calls come in bursts, and starting
+	// a program takes longer than most calls.
 	Rest = 10 * time.Second
 )
 
-// Server is what is known of the server while something is decided.
+// Server is what is known of the server when something is decided.
 type Server struct {
 	Now     time.Time
-	Program bool          // an instance is a process, which is dear
+	Program bool          // an instance is a process, which is expensive
 	Bound   int           // of instances, as configured
-	Asked   bool          // the first has a question open
-	Retired bool          // it is declared otherwise now
+	Asked   bool          // the first instance has a question open
+	Retired bool          // the server is declared differently now
 	Lingers time.Duration // how long a connection is kept that has no sessions
 }
 
-// Most is how many instances there may be, the first among them.
+// Most returns how many instances there may be, including the first.
 func (s Server) Most() int {
 	if s.Program || s.Bound <= 1 {
 		return s.Bound
@@ -53,13 +53,13 @@ type Do uint8
 
 // The effects.
 const (
-	Hand  Do = iota + 1 // To is handed the call: Handed, or Forget if it is gone
-	Again               // Place is asked again after Wait
-	Start               // one more instance is asked for: Joined, or Denied
-	Retry               // after Wait, Retried
-	Adopt               // To is told who hands it calls, and that Last were handed over so far
-	Watch               // Down comes when To ends; it is told what sessions want to hear of
-	Look                // after Wait, Rested
-	End                 // To, of Key, is ended
+	Hand  Do = iota + 1 // hand the call to To: Handed, or Forget if it is gone
+	Again               // ask Place again after Wait
+	Start               // ask for one more instance: Joined, or Denied
+	Retry               // call Retried after Wait
+	Adopt               // tell To who hands it calls, and that Last were handed over so far
+	Watch               // call Down when To ends; tell To what sessions want to be told
+	Look                // call Rested after Wait
+	End                 // end To, of Key
 	Turns               // calls may have their turn
 )

@@ -17,26 +17,27 @@ import (
 	"mcpd/internal/order"
 )
 
-var update = flag.Bool("update", false, "rewrite the scenarios in testdata with what a table does now")
+var update = flag.Bool("update", false,
+	"rewrite the scenarios in testdata with what a table does now")
 
-// The scenarios are the instances of a server in text: what happens, and, indented, what the first
-// one's connection does. A file is a list of lines:
+// The scenarios are the instances of a server in text: events, and, indented, what the connection
+// of the first instance does. A file is a list of lines:
 //
 //	# what it shows
-//	program 2                  of which there may be two; or "remote 2"
+//	program 2                  with at most two instances; or "remote 2"
 //	calls wait                 for their turn, behind one that has just begun
 //	calls wait 600ms           behind one that has lasted for so long
 //	one joins                  as it was asked to
-//	none joins                 it could not be had
+//	none joins                 no instance could be had
 //	one is done                with its call; "is done 1" with the first only
 //	one is gone                or back, after a crash
-//	one lists a                after it has said that its tools have changed
+//	one lists a                after it has announced that its tools changed
 //	tool a                     is called
 //	one asks                   its user; "one asks nothing"
 //	one may be passed          since now
 //	host asks                  a user of the first; or "host asks nothing"
 //	host retires
-//	host crashes               and takes up what was left
+//	host crashes               and goes on with its carried state
 //	wait 50ms
 //
 // The indented lines are rewritten by -update.
@@ -78,7 +79,7 @@ type scene struct {
 
 func (s *scene) play(line string) {
 	if strings.HasPrefix(line, "  ") {
-		return // made anew
+		return // written again by do
 	}
 	s.script.WriteString(line + "\n")
 	if line == "" || line[0] == '#' {

@@ -7,8 +7,8 @@ import (
 	"mcpd/gateway/tenant"
 )
 
-// Place says what becomes of a call that waits for its turn since the calls began that are in
-// flight: Hand, Again or Start, or nothing for now.
+// Place decides what becomes of a call that waits for its turn: Hand, Again or Start, or nothing
+// for now. Since is when the calls that are in flight began.
 func (t *Table[Ref]) Place(s Server, since time.Time) (e Effect[Ref]) {
 	if wait := Patience - s.Now.Sub(since); wait > 0 && s.Program {
 		return Effect[Ref]{Do: Again, Wait: wait}
@@ -23,30 +23,30 @@ func (t *Table[Ref]) Place(s Server, since time.Time) (e Effect[Ref]) {
 	return Effect[Ref]{Do: Start}
 }
 
-// MayGrow reports whether another can be had.
+// MayGrow reports whether another instance can be had.
 func (t *Table[Ref]) MayGrow(s Server) bool { return s.Bound > 1 && !t.denied && t.room(s) }
 
 func (t *Table[Ref]) room(s Server) bool { return len(t.all)+1 < s.Most() }
 
-// Joined takes another into use.
+// Joined takes a new instance into use.
 func (t *Table[Ref]) Joined(s Server, ref Ref, key tenant.Key) []Effect[Ref] {
 	t.growing = false
 	t.all = append(t.all, &instance[Ref]{ref: ref, key: key})
 	return append([]Effect[Ref]{{Do: Watch, To: ref}}, t.Vacant(s, ref, key, 0)...)
 }
 
-// Denied says that another could not be had.
+// Denied records that another instance could not be had.
 func (t *Table[Ref]) Denied() []Effect[Ref] {
 	t.denied = true
 	return []Effect[Ref]{{Do: Retry, Wait: RetryAfter}}
 }
 
-// Retried says that another may be asked for again.
+// Retried records that another instance may be asked for again.
 func (t *Table[Ref]) Retried() { t.growing, t.denied = false, false }
 
-// Vacant hears that one has no calls, the last of those it was handed included. It is old news if
-// there was another since. One that nobody knows any more was handed its calls by an incarnation
-// that hung.
+// Vacant records that an instance has no calls, including the last of those it was handed. The
+// message is out of date if the instance was handed another since. An instance that nobody knows
+// any more was handed its calls by an incarnation that hung.
 func (t *Table[Ref]) Vacant(s Server, ref Ref, key tenant.Key, last uint64) []Effect[Ref] {
 	i := t.of(ref)
 	switch {
@@ -59,7 +59,7 @@ func (t *Table[Ref]) Vacant(s Server, ref Ref, key tenant.Key, last uint64) []Ef
 	return []Effect[Ref]{{Do: Look, To: ref, Wait: i.rests(s)}, {Do: Turns}}
 }
 
-// Retired says that the server is declared otherwise now: those that have nothing to do end sooner.
+// Retired makes idle instances end sooner, because the server is declared differently now.
 func (t *Table[Ref]) Retired(s Server) (all []Effect[Ref]) {
 	for _, i := range t.all {
 		if !i.busy {
@@ -69,9 +69,9 @@ func (t *Table[Ref]) Retired(s Server) (all []Effect[Ref]) {
 	return all
 }
 
-// Rested ends one that has had nothing to do for as long as it is kept, which is not handed
-// anything from here on. While a user is being asked, calls may have to go elsewhere at any time, so
-// that it stays and is looked at again.
+// Rested ends an instance that has had nothing to do for as long as it is kept. The instance is not
+// handed anything from here on. While a user is being asked, calls may have to go elsewhere at any
+// time, so the instance stays and is looked at again.
 func (t *Table[Ref]) Rested(s Server, ref Ref) []Effect[Ref] {
 	i := t.of(ref)
 	switch {
@@ -84,8 +84,9 @@ func (t *Table[Ref]) Rested(s Server, ref Ref) []Effect[Ref] {
 	return []Effect[Ref]{{Do: End, To: ref, Key: i.key}}
 }
 
-// Down hears that one has ended, and reports whether it is one. Unless it is gone it is on its way
-// back: it may have ended of the call that it was handed last, and know nothing of it.
+// Down handles the end of an instance, and reports whether it is one. Unless it is gone it comes
+// back: it may have ended because of the call that it was handed last, and know nothing of that
+// call.
 func (t *Table[Ref]) Down(ref Ref, gone bool) (effects []Effect[Ref], known bool) {
 	i := t.of(ref)
 	switch {
@@ -99,8 +100,8 @@ func (t *Table[Ref]) Down(ref Ref, gone bool) (effects []Effect[Ref], known bool
 	return []Effect[Ref]{{Do: Adopt, To: ref, Last: i.last}, {Do: Watch, To: ref}}, true
 }
 
-// rests is how long it is kept. One that has changed its tools is kept as long as a connection
-// without sessions: no other instance may have those tools.
+// rests returns how long an idle instance is kept. One that has changed its tools is kept as long
+// as a connection without sessions: no other instance may have those tools.
 func (i *instance[Ref]) rests(s Server) time.Duration {
 	switch {
 	case s.Retired:

@@ -10,22 +10,23 @@ import (
 	"mcpd/gateway/tenant"
 )
 
-// Table is the instances beyond the first. It survives a crash of the first one's connection.
+// Table holds the instances beyond the first. It survives a crash of the first one's connection.
 type Table[Ref comparable] struct {
 	all     []*instance[Ref]
-	growing bool // another was asked for, or is not for a while
-	denied  bool // none could be had
+	growing bool // another was asked for, or none may be for a while
+	denied  bool // the last request for one failed
 }
 
 type instance[Ref comparable] struct {
 	ref  Ref
 	key  tenant.Key
-	busy bool              // it has calls
-	idle time.Time         // since when it has none
-	has  []Call            // what it was handed, while it is busy, without most that have ended
-	last uint64            // how many it was handed
+	busy bool      // it has calls
+	idle time.Time // since when it has none
+	// has holds the calls that it was handed while it is busy. Most that have ended are left out.
+	has  []Call
+	last uint64            // how many calls it was handed
 	asks *questions.Dialog // what it is asking a user; nil for nothing
-	// tools are what it listed after it had said that its tools have changed.
+	// tools are those that it listed after it had announced that its tools changed.
 	tools map[string]bool
 }
 
@@ -35,10 +36,10 @@ type Call struct {
 	Number uint64
 }
 
-// Len is how many there are.
+// Len returns the number of instances.
 func (t *Table[Ref]) Len() int { return len(t.all) }
 
-// All goes through them.
+// All iterates over the instances.
 func (t *Table[Ref]) All() iter.Seq[Ref] {
 	return func(yield func(Ref) bool) {
 		for _, i := range t.all {
@@ -49,7 +50,7 @@ func (t *Table[Ref]) All() iter.Seq[Ref] {
 	}
 }
 
-// Calls are those that an instance has in hand.
+// Calls returns the calls that an instance holds.
 func (t *Table[Ref]) Calls(of Ref) []Call {
 	if i := t.of(of); i != nil {
 		return i.has
@@ -57,7 +58,7 @@ func (t *Table[Ref]) Calls(of Ref) []Call {
 	return nil
 }
 
-// Handed notes that one was handed a call.
+// Handed records that an instance was handed a call.
 func (t *Table[Ref]) Handed(to Ref, x *request.Exchange) {
 	i := t.of(to)
 	i.has = slices.DeleteFunc(i.has, func(c Call) bool { return c.Ended() })
@@ -65,27 +66,27 @@ func (t *Table[Ref]) Handed(to Ref, x *request.Exchange) {
 	i.has = append(i.has, Call{x, i.last})
 }
 
-// Next is the number of the next call of an instance.
+// Next returns the number of the next call of an instance.
 func (t *Table[Ref]) Next(of Ref) uint64 { return t.of(of).last + 1 }
 
-// Forget forgets one that is gone.
+// Forget removes an instance that is gone.
 func (t *Table[Ref]) Forget(ref Ref) {
 	t.all = slices.DeleteFunc(t.all, func(i *instance[Ref]) bool { return i.ref == ref })
 }
 
-// Offers notes what tools one has, once it has said that they have changed.
+// Offers records which tools an instance has, once it has announced that they changed.
 func (t *Table[Ref]) Offers(of Ref, tools map[string]bool) {
 	if i := t.of(of); i != nil {
 		i.tools = tools
 	}
 }
 
-// Offer reports whether any has said that.
+// Offer reports whether any instance has announced that.
 func (t *Table[Ref]) Offer() bool {
 	return slices.ContainsFunc(t.all, func(i *instance[Ref]) bool { return len(i.tools) > 0 })
 }
 
-// With is the first that has a tool.
+// With returns the first instance that has a tool.
 func (t *Table[Ref]) With(tool string) (to Ref, ok bool) {
 	n := slices.IndexFunc(t.all, func(i *instance[Ref]) bool { return i.tools[tool] })
 	if n < 0 {
@@ -94,14 +95,14 @@ func (t *Table[Ref]) With(tool string) (to Ref, ok bool) {
 	return t.all[n].ref, true
 }
 
-// Asks notes what one is asking a user; nil for nothing.
+// Asks records what an instance is asking a user; nil for nothing.
 func (t *Table[Ref]) Asks(of Ref, has *questions.Dialog) {
 	if i := t.of(of); i != nil {
 		i.asks = has
 	}
 }
 
-// Asking goes through those that ask a user something.
+// Asking iterates over the instances that ask a user something.
 func (t *Table[Ref]) Asking() iter.Seq2[Ref, *questions.Dialog] {
 	return func(yield func(Ref, *questions.Dialog) bool) {
 		for _, i := range t.all {
@@ -112,8 +113,8 @@ func (t *Table[Ref]) Asking() iter.Seq2[Ref, *questions.Dialog] {
 	}
 }
 
-// Passable is the one on which a call can be written beside one whose user is asked, and since when
-// the user is. A zero time is for none.
+// Passable returns the instance on which a call can be written beside one whose user is being
+// asked, and since when that user is. A zero time is for none.
 func (t *Table[Ref]) Passable() (to Ref, since time.Time) {
 	for ref, d := range t.Asking() {
 		if !d.Passable.IsZero() && (since.IsZero() || d.Passable.Before(since)) {
@@ -123,7 +124,7 @@ func (t *Table[Ref]) Passable() (to Ref, since time.Time) {
 	return to, since
 }
 
-// Resume goes on after a crash: nobody has asked for another instance any more.
+// Resume goes on after a crash: no request for another instance is open any more.
 func (t *Table[Ref]) Resume() { t.growing, t.denied = false, false }
 
 func (t *Table[Ref]) of(ref Ref) *instance[Ref] {

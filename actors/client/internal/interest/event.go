@@ -20,9 +20,9 @@ type Event struct {
 	Call      *request.Exchange
 	URI       string
 	URIs      []string
-	Level     string // none for no wish
-	Missed    bool   // Wish: URIs may have changed while the session had let go of them
-	Alone     bool   // Level: the levels of other sessions do not count any more
+	Level     string // empty for no wish
+	Missed    bool   // Wish: URIs may have changed after the session had given them up
+	Alone     bool   // Level: the levels of other sessions no longer count
 	Late      bool   // Answered: too late for the client
 	Waiter    Waiter
 	Ask       Ask
@@ -36,16 +36,16 @@ type Op uint8
 
 // The events.
 const (
-	Wish     Op = iota + 1 // Session wants to hear of URIs, from Level on; Waiter is told when it can
-	Call                   // Call asks Ask, which is about a resource
+	Wish     Op = iota + 1 // Session wants URIs, and log lines from Level on; Waiter gets the outcome
+	Call                   // Call is a client's call of Ask, about a resource
 	Leave                  // Session wants nothing any more
-	Follow                 // another connection wants URI for Session,
-	Unfollow               // or does not any more
-	Level                  // another connection has handed over a call of Session, which wants Level
+	Follow                 // another connection wants URI for Session
+	Unfollow               // another connection does not any more
+	Level                  // another connection handed over a call of Session, which wants Level
 	Regain                 // Resources and Levels were given up, and are known again
 	Restore                // the server is new, and about to be ready
 	Answered               // the server has answered Ask, which may be that of Call
-	Crowded                // there was no room for Ask
+	Crowded                // the server had no room for Ask
 	Retry                  // there may be room again
 	Expire                 // Hold is over
 	Settle                 // the server is ready
@@ -55,7 +55,7 @@ const (
 // Ask is a request to the server about a log level or a resource.
 type Ask struct{ Method, Value string }
 
-// Waiter is told what became of a wish.
+// Waiter is told the outcome of a wish.
 type Waiter interface {
 	Reply(struct{}) (first bool)
 	Fail(error)
@@ -77,17 +77,17 @@ type Effect struct {
 // Do says what to do.
 type Do uint8
 
-// The effects. Answered comes back of Listen and Write.
+// The effects. The event Answered follows Listen and Write.
 const (
 	Listen    Do = iota + 1 // open a stream for URI, and Call if there is one
-	Unlisten                // end it
+	Unlisten                // end that stream
 	Write                   // Call itself asks the server
 	Keep                    // Call waits for Answer
 	Answer                  // Call has its outcome: Err, or an empty result
 	Grant                   // Waiter has its outcome: Err, or none
-	Instances               // the other instances of the server are told of URI, and of the first Session for it
-	Serve                   // what the server says may be about Session
-	Missed                  // Session, or all where it is empty, hear that URI may have changed
+	Instances               // tell the other instances of URI, and of the first Session for it
+	Serve                   // messages that name no call may be about Session
+	Missed                  // tell Session, or all where it is empty, that URI may have changed
 	Pause                   // Retry comes after a while
 	Hold                    // calls wait until Release; Expire comes At
 	Release                 // calls go on

@@ -2,7 +2,7 @@ package interest
 
 import "mcpd/protocol/subscription"
 
-// The requests.
+// The methods of the requests.
 const (
 	setLevel    = "logging/setLevel"
 	subscribe   = "resources/subscribe"
@@ -10,7 +10,7 @@ const (
 	listen      = "subscriptions/listen"
 )
 
-// hold notes that a session wants to hear of a resource.
+// hold records that a session wants to be told of a resource.
 func (s *step) hold(uri, session string, agreed bool) {
 	who := s.uris[uri]
 	if who == nil {
@@ -22,7 +22,8 @@ func (s *step) hold(uri, session string, agreed bool) {
 	who[session] = who[session] || agreed
 }
 
-// letGo notes that a session does not, and reports whether no session does any more.
+// letGo records that a session no longer wants a resource, and reports whether no session wants it
+// any more.
 func (s *step) letGo(uri, session string) (last bool) {
 	who := s.uris[uri]
 	if delete(who, session); len(who) > 0 {
@@ -45,8 +46,8 @@ func (s *step) count(more int) {
 	s.kept.Resize(s.bytes)
 }
 
-// call has the server asked by the call itself, unless that was done, is being done, or is somebody
-// else's to do.
+// call lets the call itself ask the server. It need not if the server has agreed already, is being
+// asked, or another session still wants the resource.
 func (s *step) call(in Event) {
 	uri, from := in.Ask.Value, in.Call.Session
 	waiting, asked := s.asking[uri]
@@ -76,7 +77,7 @@ func (s *step) call(in Event) {
 	s.do(e)
 }
 
-// answered takes what the server says to a request, or to a call.
+// answered handles the server's answer to a request, or to a call.
 func (s *step) answered(in Event) {
 	about, asked := in.Ask.Value, in.Call == nil
 	if asked {
@@ -101,10 +102,10 @@ func (s *step) answered(in Event) {
 	}
 }
 
-// subscribed takes what the server says to a subscription for a call.
+// subscribed handles the server's answer to a subscription for a call.
 func (s *step) subscribed(uri string, in Event) {
 	switch agreed, wants := s.uris[uri][in.Call.Session]; {
-	case !wants: // it has let go meanwhile
+	case !wants: // the session has given it up meanwhile
 	case in.Err == nil:
 		s.uris[uri][in.Call.Session] = true
 	case !agreed:
@@ -114,8 +115,8 @@ func (s *step) subscribed(uri string, in Event) {
 	}
 }
 
-// follow asks the server to tell of a resource, or not any more, on behalf of sessions that do not
-// wait for it themselves. It reports whether the server is asked by a request.
+// follow asks the server to announce a resource, or to stop, on behalf of sessions that do not wait
+// for it themselves. It reports whether the server is asked by a request.
 func (s *step) follow(uri string, wanted, missed bool) (asked bool) {
 	_, ofExtensions := subscription.Named(uri)
 	switch {
@@ -143,7 +144,7 @@ func (s *step) follow(uri string, wanted, missed bool) (asked bool) {
 	return true
 }
 
-// followed goes on when the server has answered: meanwhile it may be that the contrary is wanted.
+// followed goes on when the server has answered. By then the opposite may be wanted.
 func (s *step) followed(uri string, wanted bool, err error) {
 	waiting, wants := s.asking[uri], len(s.uris[uri]) > 0
 	delete(s.asking, uri)
@@ -164,8 +165,8 @@ func (s *step) followed(uri string, wanted bool, err error) {
 	}
 }
 
-// missed tells a session that a resource may have changed while it was not subscribed to it, once
-// it is again.
+// missed tells a session that a resource may have changed while the session was not subscribed to
+// it. The session is told once it is subscribed again.
 func (s *step) missed(uri, session string) {
 	switch waiting, asked := s.asking[uri]; {
 	case !s.to.Ready: // see restore
@@ -177,8 +178,8 @@ func (s *step) missed(uri, session string) {
 	}
 }
 
-// followToo wants what the connection wants that hands this one its calls. Calls wait for it,
-// because they may change the resource.
+// followToo follows the resources of the connection that hands this one its calls. Calls wait for
+// the server's answer, because they may change the resource.
 func (s *step) followToo(in Event) {
 	wanted := in.Op == Follow
 	switch known := s.uris[in.URI] != nil; {

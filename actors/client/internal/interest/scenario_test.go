@@ -16,33 +16,34 @@ import (
 	"mcpd/gateway/quota"
 )
 
-var update = flag.Bool("update", false, "rewrite the scenarios in testdata with what a table does now")
+var update = flag.Bool("update", false,
+	"rewrite the scenarios in testdata with what a table does now")
 
-// The scenarios are sessions and a server in text: what each did, and, indented, what the others
-// saw. A file is a list of lines:
+// The scenarios are sessions and a server in text: the actions of each, and, indented, what the
+// others see. A file is a list of lines:
 //
 //	# what it shows
 //	one wishes info a b            a level, - for none, and resources
-//	one misses - a                 the same, of resources that it had let go of
+//	one misses - a                 the same, of resources that it had given up
 //	one subscribes a               by a call
 //	one unsubscribes a
 //	one leaves
-//	another wants a                the connection that hands this one its calls, for its session another
+//	another wants a                the connection that hands this one its calls, for its session
 //	another leaves a
-//	another calls info             its session's level; "alone" where no other has a call
-//	server starts                  it is about to be ready; "modern" for one whose subscriptions are streams
+//	another calls info             its session's level; "alone" if no other has a call
+//	server starts                  is about to be ready; "modern" if its subscriptions are streams
 //	server is ready                or away, or asleep
 //	server answers a               the oldest request about it
 //	server refuses a
 //	server crowds                  it has no room from here on, until it
 //	server drains
-//	host crashes                   and takes up what was left
+//	host crashes                   and goes on with its carried state
 //	host gives up
 //	wait 50ms
 //	  server < …                   a request
 //	  server ~ …                   a stream begins or ends, or a call is written as it is
 //	  one < …                      the outcome of its wish or call
-//	  one ~ …                      what it hears besides
+//	  one ~ …                      what else it is told
 //	  calls …                      wait or go on
 //	  a is wanted …                what the other instances of the server are told
 //
@@ -89,7 +90,7 @@ func play(t *testing.T, text string) string {
 	s.table = interest.New(s.account.Hold(quota.Subscriptions, 0), nil, nil)
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "  ") {
-			continue // made anew
+			continue // written again below
 		}
 		s.script.WriteString(line)
 		if words := strings.Fields(line); len(words) > 0 && words[0] != "#" {
@@ -168,7 +169,7 @@ func (s *scene) wait(who, does string) {
 	}
 }
 
-// answer is the server's answer to the oldest request about something.
+// answer gives the server's answer to the oldest request about something.
 func (s *scene) answer(about string, err error) {
 	i := slices.IndexFunc(s.out, func(e interest.Event) bool { return e.Ask.Value == about })
 	if i < 0 {
@@ -180,7 +181,7 @@ func (s *scene) answer(about string, err error) {
 	s.step(e)
 }
 
-// waiter is a session that is told what became of its wish.
+// waiter is a session that is told the outcome of its subscription intent.
 type waiter struct {
 	s   *scene
 	who string
@@ -195,7 +196,8 @@ func (s *scene) step(in interest.Event) {
 		case interest.Pause:
 			s.print("server ~ has no room")
 		case interest.Listen:
-			s.print("server ~ stream of %s%s", e.URI, map[bool]string{true: ", which may have changed"}[e.Missed])
+			s.print("server ~ stream of %s%s", e.URI,
+				map[bool]string{true: ", which may have changed"}[e.Missed])
 			s.asked(interest.Ask{Method: "subscriptions/listen", Value: e.URI}, e.Call)
 		case interest.Unlisten:
 			s.print("server ~ no stream of %s", e.URI)
@@ -213,7 +215,9 @@ func (s *scene) step(in interest.Event) {
 				e.Waiter.Reply(struct{}{})
 			}
 		case interest.Instances:
-			s.print("%s is %s", e.URI, map[interest.Op]string{interest.Follow: "wanted by " + e.Session, interest.Unfollow: "not wanted"}[e.Op])
+			s.print("%s is %s", e.URI,
+				map[interest.Op]string{interest.Follow: "wanted by " + e.Session,
+					interest.Unfollow: "not wanted"}[e.Op])
 		case interest.Serve:
 			s.print("%s ~ is served", e.Session)
 		case interest.Missed:

@@ -10,12 +10,13 @@ import (
 )
 
 const (
-	// AtOnce is how many requests the server has to answer at the same time. There may be thousands,
-	// of all sessions that share a server which is started again: more than may wait for it at once.
+	// AtOnce bounds the requests that the server has to answer at the same time. When a shared server
+	// is started again there may be thousands, of all its sessions: more than may wait for it at once.
 	AtOnce = 32
-	// HoldTime is how long calls wait for what a new server is asked first. A client of the server
-	// itself would make its first call when it has those answers: a server may handle requests out
-	// of turn, so that the log lines and the updates of a call right behind them would be lost.
+	// HoldTime is how long calls wait for the answers to what a new server is asked first. A direct
+	// client of the server would make its first call when it has those answers. A server may handle
+	// requests out of order, so that the log lines and the updates of a call right behind them would
+	// be lost.
 	HoldTime = 2 * time.Second
 )
 
@@ -27,7 +28,7 @@ type step struct {
 	effects []Effect
 }
 
-// Step takes an event and returns what to do, in order. The requests of Next come after that.
+// Step handles an event and returns what to do, in order. The requests of Next come after that.
 func (t *Table) Step(now time.Time, to Server, in Event) []Effect {
 	s := step{Table: t, now: now, to: to}
 	switch in.Op {
@@ -73,7 +74,7 @@ func (t *Table) Step(now time.Time, to Server, in Event) []Effect {
 
 func (s *step) do(e Effect) { s.effects = append(s.effects, e) }
 
-// Next is the next request to the server, if one may be sent now: Answered comes back, or Crowded
+// Next returns the next request to the server, if one may be sent now. Answered follows, or Crowded
 // at once.
 func (t *Table) Next() (a Ask, ok bool) {
 	if len(t.queue) == 0 || t.out >= AtOnce || t.crowded {
@@ -84,7 +85,8 @@ func (t *Table) Next() (a Ask, ok bool) {
 	return a, true
 }
 
-// wish takes note of what a session wants. The wish before says nothing that this one does not.
+// wish records what a session wants. An earlier wish of the session that still waits is granted at
+// once, because the new wish includes it.
 func (s *step) wish(in Event) {
 	if before, waits := s.wishes[in.Session]; waits {
 		s.do(Effect{Do: Grant, Waiter: before.from})
@@ -117,8 +119,8 @@ func (s *step) grant(refused error) {
 	}
 }
 
-// leave lets go of what only this session had wanted. Nobody waits for its wish any more, but a
-// call counts as owed until it is answered.
+// leave gives up what only this session had wanted. Nobody waits for its wish any more, but a call
+// is a pending reply until it is answered.
 func (s *step) leave(session string) {
 	if w, waits := s.wishes[session]; waits {
 		delete(s.wishes, session)
@@ -132,7 +134,7 @@ func (s *step) leave(session string) {
 	}
 }
 
-// regain takes back what was wanted before the table was given up.
+// regain restores what was wanted before the table was given up.
 func (s *step) regain(in Event) {
 	for uri, who := range order.Of(in.Resources) {
 		for session, agreed := range order.Of(who) {
@@ -152,9 +154,9 @@ func (s *step) regain(in Event) {
 	}
 }
 
-// restore asks a new server for what clients had asked of the old one. Subscriptions to which the
-// old one had not agreed were calls, and have failed with it or come again. Of a resource that was
-// subscribed to before, nobody knows whether it has changed meanwhile: that counts as a change.
+// restore asks a new server for what clients had asked of the old one. Subscriptions that the old
+// one had not agreed to were calls, and have failed with it or come again. Nobody knows whether a
+// resource that was subscribed to before has changed meanwhile: that counts as a change.
 func (s *step) restore() {
 	s.askLevel(s.verbose())
 	for uri, who := range order.Of(s.uris) {
@@ -171,7 +173,7 @@ func (s *step) restore() {
 	s.wait()
 }
 
-// wait has calls wait until the server has answered what it is asked beside them.
+// wait makes calls wait until the server has answered what it is asked beside them.
 func (s *step) wait() {
 	if s.pending() > 0 && !s.Holds() {
 		s.until = s.now.Add(HoldTime)
@@ -186,7 +188,8 @@ func (s *step) release() {
 	}
 }
 
-// level notes the level that a session wants, and reports whether another is wanted of the server.
+// level records the level that a session wants, and reports whether the server is to be asked for
+// another.
 func (s *step) level(session, level string, alone bool) (another bool) {
 	before := s.verbose()
 	if alone {

@@ -11,11 +11,12 @@ import (
 	"mcpd/protocol/subscription"
 )
 
-// Table is all that is wanted. It survives a crash of its connection: Step changes it before any
-// effect is done, so that the next incarnation does what an effect has crashed on. See Reset.
+// Table is everything that is wanted. It survives a crash of its connection: Step changes it before
+// any effect is performed, so that the next incarnation performs an effect that has crashed. See
+// Reset.
 type Table struct {
-	// uris lists the resources and the sessions that want each. False is a subscription to which the
-	// server has not agreed yet. bytes are those of the URIs, and kept counts them.
+	// uris are the resources, and the sessions that want each. False is a subscription that the server
+	// has not agreed to yet. bytes is the size of the URIs, and kept counts it.
 	uris   map[string]map[string]bool
 	bytes  int
 	kept   *quota.Reservation
@@ -26,32 +27,38 @@ type Table struct {
 
 // server is what one server was asked, and has answered.
 type server struct {
-	before   map[string]bool     // resources of an earlier one; true for those whose news was missed
-	asking   map[string][]waiter // who waits for the answer about a resource; there for each that is asked about
-	leveling bool                // it is being asked for a level
-	refused  error               // its answer to the last
-	queue    []Ask               // not sent yet
-	crowded  bool                // there was no room for the first, until Answered or Retry
-	out      int                 // what it has not answered
-	until    time.Time           // calls wait; zero when they do not
+	before map[string]bool // resources of an earlier server; true if their changes were missed
+	// asking has an entry for each resource that the server is being asked about, with those who wait
+	// for the answer.
+	asking   map[string][]waiter
+	leveling bool      // it is being asked for a level
+	refused  error     // its refusal of the last level
+	queue    []Ask     // not sent yet
+	crowded  bool      // the server had no room for the first, until Answered or Retry
+	out      int       // how many requests the server has not answered
+	until    time.Time // calls wait until then; zero when they do not
 }
 
 type wish struct {
 	session string
-	level   bool // it was about that too
+	level   bool // it asked for a level too
 	from    Waiter
 }
 
-// waiter is a call that waits for a subscription, or else a session that hears of the resource
-// then.
+// waiter is a call that waits for a subscription, or else a session that is told then that the
+// resource may have changed.
 type waiter struct {
 	call    *request.Exchange
 	session string
 }
 
-// New begins with what is known already. Its bytes count with kept, which is the table's from here.
+// New starts with what is known already. The bytes of the table count with kept, which the table
+// owns from here on.
 func New(kept *quota.Reservation, uris map[string]map[string]bool, levels map[string]string) Table {
-	t := Table{uris: map[string]map[string]bool{}, levels: map[string]string{}, wishes: map[string]wish{}, kept: kept}
+	t := Table{
+		uris: map[string]map[string]bool{}, levels: map[string]string{}, wishes: map[string]wish{},
+		kept: kept,
+	}
 	maps.Copy(t.uris, uris)
 	maps.Copy(t.levels, levels)
 	for uri := range t.uris {
@@ -70,7 +77,7 @@ func (t *Table) Reset() {
 	}
 }
 
-// Abandon gives up what is wanted. Whoever waits is told why.
+// Abandon gives up what is wanted. Everyone who waits is told why.
 func (t *Table) Abandon(why error) {
 	t.kept.Release()
 	for _, w := range order.Of(t.wishes) {
@@ -78,13 +85,14 @@ func (t *Table) Abandon(why error) {
 	}
 }
 
-// Resources are the resources that are wanted, and by whom; false is without the server's word yet.
+// Resources returns the resources that are wanted, and the sessions that want each. False means
+// that the server has not agreed yet.
 func (t *Table) Resources() map[string]map[string]bool { return t.uris }
 
-// Levels are the log levels that sessions asked for.
+// Levels returns the log levels that sessions asked for.
 func (t *Table) Levels() map[string]string { return t.levels }
 
-// Agreed reports whether the server has agreed to tell of a resource.
+// Agreed reports whether the server has agreed to announce changes of a resource.
 func (t *Table) Agreed(uri string) bool {
 	for _, agreed := range t.uris[uri] {
 		if agreed {
@@ -94,7 +102,8 @@ func (t *Table) Agreed(uri string) bool {
 	return false
 }
 
-// Awaits reports whether news of a resource is wanted: of itself, or of one above it.
+// Awaits reports whether updates of a resource are wanted: as updates of itself, or of one above
+// it.
 func (t *Table) Awaits(uri string) bool {
 	if _, exactly := t.uris[uri]; exactly {
 		return true
@@ -116,13 +125,13 @@ func (t *Table) Asking(uri string) bool {
 // Holds reports whether calls wait although the server is ready.
 func (t *Table) Holds() bool { return !t.until.IsZero() }
 
-// Idle reports whether nothing is wanted of the server but log lines.
+// Idle reports whether nothing is wanted of the server except log lines.
 func (t *Table) Idle() bool { return len(t.uris)+len(t.wishes)+t.pending() == 0 }
 
-// pending is what the server was, or is going to be, asked and has not answered.
+// pending counts the requests that the server has not answered, sent or not.
 func (t *Table) pending() int { return len(t.queue) + t.out }
 
-// verbose is the lowest level that any session asked for, empty when none did.
+// verbose returns the most verbose level that any session asked for, empty when none did.
 func (t *Table) verbose() (least string) {
 	for _, l := range t.levels {
 		if least == "" || protocol.AtLeast(least, l) {

@@ -12,16 +12,17 @@ type Dialog struct {
 	Method string
 	Since  time.Time
 	// Away is how long the client has had no stream on which it could be told anything. It is zero for
-	// a client of 2026-07-28: that answers by another request, and until then nobody knows whether it
+	// a client of 2026-07-28: that answers in another request, and until then nobody knows whether it
 	// is there.
 	Away   time.Duration
 	Modern bool
 	// Passable is since when other calls may be written beside the one that asks; zero when they may
-	// not. It is set in the dialog of a connection only.
+	// not. It is set only in the dialog of a connection.
 	Passable time.Time
 }
 
-// Dialog is what the question looks like to others, whose client has been away for so long.
+// Dialog returns what others see of the question. The argument says how long its client has been
+// away.
 func (q *Question[To]) Dialog(away time.Duration) Dialog {
 	d := Dialog{Caller: q.Of, Method: q.Method, Since: q.Since, Modern: q.Bound}
 	if !d.Modern {
@@ -30,7 +31,7 @@ func (q *Question[To]) Dialog(away time.Duration) Dialog {
 	return d
 }
 
-// Abandoned says why the user is not waited for any longer once other calls need the server. It is
+// Abandoned returns why the user is no longer waited for once other calls need the server. It is
 // empty while the user may still answer.
 func (d Dialog) Abandoned(now time.Time, wait time.Duration) string {
 	switch silent := now.Sub(d.Since); {
@@ -42,7 +43,7 @@ func (d Dialog) Abandoned(now time.Time, wait time.Duration) string {
 	return ""
 }
 
-// Same reports whether two connections' dialogs look the same from outside. Nil is no dialog.
+// Same reports whether two dialogs look the same from outside. Nil is no dialog.
 func (d *Dialog) Same(other *Dialog) bool {
 	if d == nil || other == nil {
 		return d == other

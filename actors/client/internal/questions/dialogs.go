@@ -3,24 +3,23 @@ package questions
 import "time"
 
 const (
-	// MaxAskers bounds the tools and prompts of which it is remembered that they ask their user.
+	// MaxAskers bounds the tools and prompts that are remembered as asking their user.
 	MaxAskers = 256
 	// MaxName is the longest name that is remembered, in bytes.
 	MaxName = 256
-	// Grace is how long a call whose question was given up may take to end, before calls that wait for
-	// it are refused.
+	// Grace is how long a call whose question was given up may take to end, before the calls that wait
+	// for it are refused.
 	Grace = time.Second
 )
 
-// Dialogs is who asks users, and who waits for them. The zero Dialogs is of nobody.
+// Dialogs records which calls ask users, and which calls wait for them. The zero Dialogs has none.
 type Dialogs struct {
 	askers  map[string]bool
 	delayed map[uint64]time.Time // since when calls wait, by exchange
 	shown   *Dialog              // of the connection, as the tree and the first connection know it
 }
 
-// Note remembers that a tool, prompt or resource asks its user. One without a name is not
-// remembered.
+// Note remembers that a tool, prompt or resource asks its user. An empty name is not remembered.
 func (d *Dialogs) Note(asker string) {
 	if asker == "" || len(d.askers) >= MaxAskers {
 		return
@@ -31,11 +30,11 @@ func (d *Dialogs) Note(asker string) {
 	d.askers[asker] = true
 }
 
-// Asks reports whether it is remembered.
+// Asks reports whether an asker is remembered.
 func (d *Dialogs) Asks(asker string) bool { return d.askers[asker] }
 
-// Delay says which calls wait now. It reports whether none did before, and whether they are more or
-// fewer.
+// Delay records which calls wait now. It reports whether none did before, and whether their number
+// has changed.
 func (d *Dialogs) Delay(now time.Time, calls []uint64) (begins, changed bool) {
 	before := d.delayed
 	if d.delayed = nil; len(calls) > 0 {
@@ -53,14 +52,14 @@ func (d *Dialogs) Delay(now time.Time, calls []uint64) (begins, changed bool) {
 // Delays reports whether calls wait.
 func (d *Dialogs) Delays() bool { return len(d.delayed) > 0 }
 
-// Delayed is how long a call waits, and whether it does.
+// Delayed returns how long a call has waited, and whether it waits.
 func (d *Dialogs) Delayed(now time.Time, call uint64) (time.Duration, bool) {
 	since, ok := d.delayed[call]
 	return now.Sub(since), ok
 }
 
-// Show takes note of the oldest dialog of a connection, nil for none. It reports whether it looks
-// another than before from outside.
+// Show records the oldest dialog of a connection, nil for none. It reports whether that looks
+// different from outside than the one before.
 func (d *Dialogs) Show(oldest *Dialog) bool {
 	if oldest.Same(d.shown) {
 		return false
@@ -69,5 +68,5 @@ func (d *Dialogs) Show(oldest *Dialog) bool {
 	return true
 }
 
-// Shown is that dialog.
+// Shown returns that dialog.
 func (d *Dialogs) Shown() *Dialog { return d.shown }

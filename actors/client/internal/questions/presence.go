@@ -2,15 +2,15 @@ package questions
 
 import "time"
 
-// GoneAfter is how long a client may have neither a request nor a stream before it counts as
-// gone. A client that opens its stream anew is back sooner. It is less than QuestionHold, so that
-// a question which comes between the end of one client and the start of the next still finds the
+// GoneAfter is how long a client may have neither a request nor a stream before it counts as gone.
+// A client that opens its stream anew is back sooner. The time is less than QuestionHold, so that a
+// question which comes between the end of one client and the start of the next still finds the
 // next.
 const GoneAfter = 4 * time.Second
 
-// Only finds the one session whose client is there. It reports soon when it takes time to tell: one
-// client is there, and all others have left, but some of them too lately to count as gone. With a
-// single session there is nobody else to ask, wherever its client is.
+// Only returns the one session whose client is there. It reports soon if that takes time to tell:
+// one client is there, and all others have left, but some of them too lately to count as gone. A
+// single session is returned wherever its client is, because there is nobody else to ask.
 func Only(away map[string]time.Duration) (session string, soon bool) {
 	if len(away) == 1 {
 		for session = range away {

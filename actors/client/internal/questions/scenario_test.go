@@ -20,8 +20,8 @@ var update = flag.Bool("update", false, "rewrite the scenarios in testdata with 
 
 var start = time.Unix(1_800_000_000, 0)
 
-// The scenarios are what a server asks in text: what happens, and, indented, what comes of it. A
-// file is a list of lines:
+// The scenarios are the questions of a server in text: events, and, indented, their effects. A file
+// is a list of lines:
 //
 //	# what it shows
 //	server starts
@@ -32,10 +32,10 @@ var start = time.Unix(1_800_000_000, 0)
 //	host asks 1 during 7 a       in a round trip
 //	server takes back 1
 //	user answers 1
-//	user answers 1 late          the server cannot be told it yet
+//	user answers 1 late          the server cannot be given the answer yet
 //	calls wait 8 9               for the users who are asked
 //	host notes a                 that tool a asks its user
-//	users are away for 4s        with nothing to be told on
+//	users are away for 4s        without a stream on which they could be told anything
 //	wait 50ms
 //
 // The indented lines are rewritten by -update.
@@ -78,7 +78,7 @@ type scene struct {
 
 func (s *scene) play(line string) {
 	if strings.HasPrefix(line, "  ") {
-		return // made anew
+		return // written again by changes
 	}
 	s.script.WriteString(line + "\n")
 	if line == "" || line[0] == '#' {
@@ -112,7 +112,9 @@ func (s *scene) play(line string) {
 		case w[0] == "call" && w[2] == "goes":
 			s.calls = append(s.calls, questions.Call{Exchange: number(w[1]), Beside: w[3] == "beside"})
 		case w[0] == "call" && w[2] == "ends":
-			s.calls = slices.DeleteFunc(s.calls, func(c questions.Call) bool { return c.Exchange == number(w[1]) })
+			s.calls = slices.DeleteFunc(s.calls, func(c questions.Call) bool {
+				return c.Exchange == number(w[1])
+			})
 		case w[0] == "wait":
 			s.now = s.now.Add(s.duration(w[1]))
 		default:
@@ -128,7 +130,9 @@ func (s *scene) ask(w []string) {
 		s.print("it cannot be asked: %v", err)
 		return
 	}
-	q := &questions.Question[string]{ID: id, Method: "elicitation/create", Call: number(w[4]), To: w[5]}
+	q := &questions.Question[string]{
+		ID: id, Method: "elicitation/create", Call: number(w[4]), To: w[5],
+	}
 	if w[0] == "host" {
 		q.Round = 1
 	} else {
@@ -151,7 +155,7 @@ func (s *scene) delay(names []string) {
 	}
 }
 
-// changes tells what the dialog looks like when it is another than before, and which are abandoned.
+// changes prints how the dialog looks if it has changed, and which dialogs are abandoned.
 func (s *scene) changes() {
 	var all []questions.Dialog
 	inFlight := func(exchange uint64) bool {

@@ -10,40 +10,42 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// Max bounds what one server may ask its clients at the same time.
+// Max bounds the questions of one server that are open at the same time.
 const Max = 64
 
-// Question is one that a client is answering.
+// Question is a question that a client is answering.
 type Question[To any] struct {
 	ID     jsonrpc.ID // the server's own
 	Method string
-	To     To                // whoever is asked
-	Client protocol.Version  // of whoever is asked; 0 when that is not known
-	Call   uint64            // the exchange it belongs to; 0 when none
-	Of     Caller            // of that
-	Bound  bool              // nobody can answer it after the end of that exchange
-	Round  int               // its number where the host asks it in a round trip; 0 for a request of the server
-	Since  time.Time         // when it was asked; zero for one of a round trip
-	Same   [sha256.Size]byte // by which other connections know it; zero when they need not
-	Late   int               // bytes of the answer that waits until the server can be told it; 0 for none
+	To     To               // the client that is asked
+	Client protocol.Version // of the client that is asked; 0 when that is not known
+	Call   uint64           // the exchange it belongs to; 0 when none
+	Of     Caller           // of that exchange
+	Bound  bool             // nobody can answer it after the end of that exchange
+	// Round is the number of a question that a modern server asks in a result, and that the host then
+	// asks a legacy client by a request (see package rounds). It is 0 for a request of the server.
+	Round int
+	Since time.Time         // when it was asked; zero for one of a round trip
+	Same  [sha256.Size]byte // by which other connections know it; zero when they need not
+	Late  int               // bytes of an answer that the server cannot be given yet; 0 for none
 }
 
-// Caller says of a call what is told of it while it asks its user.
+// Caller is what is told of a call while it asks its user.
 type Caller struct {
 	Session string
 	Asker   string // the tool, prompt or resource that asks
 }
 
-// Call is one in flight during which a server may ask its client something.
+// Call is a call in flight during which a server may ask its client something.
 type Call struct {
 	Exchange uint64
-	Beside   bool // it was written out of turn, beside one whose user is being asked
+	Beside   bool // it was written out of turn, beside a call whose user is being asked
 }
 
-// Table is the questions that are open. The zero Table is empty.
+// Table holds the open questions. The zero Table is empty.
 type Table[To any] struct{ open map[string]*Question[To] }
 
-// Room reports why a question cannot be asked: there are too many, or one with its id.
+// Room returns why a question cannot be asked: there are too many, or one with its id is open.
 func (t *Table[To]) Room(id jsonrpc.ID) error {
 	if len(t.open) >= Max {
 		return protocol.Overloaded("client", 0)
@@ -62,23 +64,23 @@ func (t *Table[To]) Add(q *Question[To]) {
 	t.open[q.ID.Raw()] = q
 }
 
-// Get is the question with this id, nil for none.
+// Get returns the question with this id, nil for none.
 func (t *Table[To]) Get(id string) *Question[To] { return t.open[id] }
 
-// Take takes out the question with this id and returns it, nil for none.
+// Take removes and returns the question with this id, nil for none.
 func (t *Table[To]) Take(id string) *Question[To] {
 	q := t.open[id]
 	delete(t.open, id)
 	return q
 }
 
-// Len is how many are open.
+// Len returns how many are open.
 func (t *Table[To]) Len() int { return len(t.open) }
 
-// All goes through the questions by their ids. One that is taken out meanwhile is left out.
+// All iterates over the questions by their ids. A question that is taken out meanwhile is left out.
 func (t *Table[To]) All() iter.Seq2[string, *Question[To]] { return order.Of(t.open) }
 
-// During goes through those that a user is asked during one of the calls in flight.
+// During iterates over the questions that a user is asked during one of the calls in flight.
 func (t *Table[To]) During(inFlight func(exchange uint64) bool) iter.Seq2[string, *Question[To]] {
 	return func(yield func(string, *Question[To]) bool) {
 		for id, q := range order.Of(t.open) {
@@ -89,7 +91,8 @@ func (t *Table[To]) During(inFlight func(exchange uint64) bool) iter.Seq2[string
 	}
 }
 
-// LateBytes are those of the answers to questions of a call that wait.
+// LateBytes returns the size of the answers to questions of a call that the server cannot be given
+// yet.
 func (t *Table[To]) LateBytes(call uint64) (n int) {
 	for _, q := range t.open {
 		if q.Call == call {
@@ -99,9 +102,9 @@ func (t *Table[To]) LateBytes(call uint64) (n int) {
 	return n
 }
 
-// Passable is since when other calls may be written beside those in flight: when the newest
-// question was asked that one of them waits for. It reports false unless all of them either wait
-// for their user or were themselves written beside one that does.
+// Passable returns since when other calls may be written beside those in flight: when the newest
+// question was asked that one of them waits for. It reports false unless each of them waits for its
+// user, or was itself written beside one that does.
 func (t *Table[To]) Passable(calls iter.Seq[Call]) (since time.Time, ok bool) {
 	asked := map[uint64]time.Time{}
 	for _, q := range t.open {
