@@ -27,8 +27,12 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// classes is every message that actors send one another, and how full a mailbox may be for it. Ordinary ones can be refused, and whoever
-// sends one can bear it: a call hears of it, a request is answered.
+// classes lists every message that actors send one another with its class, which says how full the
+// receiving mailbox may be. Ordinary messages can be refused, and their senders handle that: a call
+// returns the error, a request gets an error response.
+//
+// Reserved (`Owed`) messages are always accepted. BestEffort (`Sheddable`) ones are refused once
+// the mailbox is half full.
 var classes = map[string]struct {
 	msg  any
 	want otp.Class
@@ -147,7 +151,8 @@ func TestEveryMessageHasTheClassMeant(t *testing.T) {
 	}
 }
 
-// received lists what the actors' type switches over a message called msg take from others: the exported types among their cases.
+// received lists the exported types that an actor's type switches over a message called msg handle:
+// those are sent by other actors.
 func received(t *testing.T) (names []string) {
 	t.Helper()
 	files, err := filepath.Glob("*/*.go")
@@ -174,10 +179,12 @@ func received(t *testing.T) (names []string) {
 		})
 	}
 	slices.Sort(names)
-	return slices.DeleteFunc(slices.Compact(names), func(n string) bool { return n == "" || strings.HasPrefix(n, "otp.") })
+	return slices.DeleteFunc(slices.Compact(names), func(n string) bool {
+		return n == "" || strings.HasPrefix(n, "otp.")
+	})
 }
 
-// subject is the variable that a type switch is over.
+// subject returns the variable of a type switch.
 func subject(s *ast.TypeSwitchStmt) string {
 	a, ok := s.Assign.(*ast.AssignStmt)
 	if !ok {

@@ -10,8 +10,8 @@ import (
 	"mcpd/protocol"
 )
 
-// Every method by which a server can say something in any revision has a row in the table of who may
-// hear it, and the row names a test that there is.
+// Every method of a message that a server can send in any revision has a row in the table of
+// recipients (docs/ARCHITECTURE.md), and the row names an existing test.
 func TestEveryKindHasAnAudience(t *testing.T) {
 	text, err := os.ReadFile("../docs/ARCHITECTURE.md")
 	if err != nil {
@@ -25,7 +25,8 @@ func TestEveryKindHasAnAudience(t *testing.T) {
 		if len(cells) != 5 || strings.HasPrefix(cells[1], "---") || strings.HasPrefix(cells[1], " what") {
 			continue
 		}
-		for _, m := range regexp.MustCompile("`([a-z]+(/[a-zA-Z_]+)*)`").FindAllStringSubmatch(cells[1], -1) {
+		for _, m := range regexp.MustCompile("`([a-z]+(/[a-zA-Z_]+)*)`").FindAllStringSubmatch(cells[1],
+			-1) {
 			kinds[m[1]] = true
 		}
 		if test := strings.Trim(cells[3], " `"); !exists(test) {

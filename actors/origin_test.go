@@ -12,11 +12,13 @@ import (
 	"testing"
 )
 
-// shared are the packages of the rows below core.
-var shared = []string{"capability", "configuration", "memory", "process", "session", "storage", "tenancy", "version"}
+// shared lists the packages of the rows below core.
+var shared = []string{
+	"capability", "configuration", "memory", "process", "session", "storage", "tenancy", "version",
+}
 
-// nobody is every message of a shared row that is of no tenant, and why. A crash on it is charged to
-// the row. All others name their tenant: see otp.Attributed.
+// nobody lists every message of a shared row that belongs to no tenant, with the reason. A crash on
+// it is charged to the row. All other messages name their tenant: see otp.Attributed.
 var nobody = map[string]string{
 	"capability.Query":       "it asks for what all revisions know",
 	"capability.Notify":      "the host's own, of what all tenants share",
@@ -47,9 +49,10 @@ var nobody = map[string]string{
 	"session.depart":  "of several tenants; each session is looked at on behalf of its own",
 
 	"storage.Collect": "it only says that there is something",
-	"storage.write":   "of several tenants; what is collected is kept on behalf of its own, and the disk knows none",
-	"storage.flush":   "the disk's",
-	"storage.verify":  "the disk's",
+	"storage.write": "of several tenants; what is collected is kept on behalf of its own, and the " +
+		"disk knows none",
+	"storage.flush":  "the disk's",
+	"storage.verify": "the disk's",
 
 	"tenancy.Operate":      "an operator's",
 	"tenancy.written":      "an operator's",
@@ -62,8 +65,9 @@ var nobody = map[string]string{
 	"version.Negotiated": "it asks for what all tenants share",
 }
 
-// A crash of a shared row on a message is charged to the tenant that has caused it. So every message
-// that one of them receives says whose it is, or is listed with why it is nobody's.
+// A crash of a shared row on a message is charged to the tenant that caused the message. So every
+// message that a shared row receives names its tenant, or is listed with the reason why it has
+// none.
 func TestEveryMessageOfASharedRowHasAnOrigin(t *testing.T) {
 	seen := map[string]bool{}
 	for _, pkg := range shared {
@@ -76,7 +80,9 @@ func TestEveryMessageOfASharedRowHasAnOrigin(t *testing.T) {
 			if of, is := calls[name]; is {
 				req = of
 			}
-			has := attributed[req] || slices.ContainsFunc(embeds[req], func(e string) bool { return attributed[e] })
+			has := attributed[req] || slices.ContainsFunc(embeds[req], func(e string) bool {
+				return attributed[e]
+			})
 			switch _, listed := nobody[full]; {
 			case has && listed:
 				t.Errorf("%s names its tenant and is listed as nobody's", full)
@@ -92,21 +98,23 @@ func TestEveryMessageOfASharedRowHasAnOrigin(t *testing.T) {
 	}
 }
 
-// noTenant are the functions that write something down, or have a goroutine of a shared row run, for
-// no tenant in particular.
+// noTenant lists the functions that store records, or start a goroutine of a shared row, for no
+// tenant in particular.
 var noTenant = map[string]string{
 	"actors/configuration/applied.go write": "which configuration applies",
 	"actors/configuration/manager.go begin": "an operator's reload",
 	"actors/memory/manager.go collect":      "the memory of all",
-	"actors/tenancy/manager.go write":       "an operator's, who is to be heard whatever the tenant does",
-	"actors/storage/storage.go Receive":     "the disk's",
+	"actors/tenancy/manager.go write": "an operator's, who is to be heard whatever the tenant " +
+		"does",
+	"actors/storage/storage.go Receive": "the disk's",
 }
 
 // Stored records and goroutines of shared rows name their tenant too.
 func TestStoredChangesAndGoroutinesHaveAnOrigin(t *testing.T) {
 	used := map[string]bool{}
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") ||
+			strings.HasSuffix(path, "_test.go") {
 			return err
 		}
 		path = filepath.ToSlash(path)
@@ -134,7 +142,8 @@ func TestStoredChangesAndGoroutinesHaveAnOrigin(t *testing.T) {
 						}
 					}
 				case *ast.CallExpr:
-					if s, ok := n.Fun.(*ast.SelectorExpr); ok && s.Sel.Name == "Go" && len(n.Args) == 2 && slices.Contains(shared, f.Name.Name) {
+					if s, ok := n.Fun.(*ast.SelectorExpr); ok && s.Sel.Name == "Go" && len(n.Args) == 2 &&
+						slices.Contains(shared, f.Name.Name) {
 						what = "Go"
 					}
 				}
@@ -159,7 +168,7 @@ func TestStoredChangesAndGoroutinesHaveAnOrigin(t *testing.T) {
 	}
 }
 
-// parsed are the files of a package, without tests.
+// parsed returns the files of a package, without tests.
 func parsed(t *testing.T, pkg string) (files []*ast.File) {
 	t.Helper()
 	names, err := filepath.Glob(pkg + "/*.go")
@@ -179,9 +188,10 @@ func parsed(t *testing.T, pkg string) (files []*ast.File) {
 	return files
 }
 
-// origins are the types that have an Origin, the requests of the calls that have a name, and the types
-// that others embed.
-func origins(files []*ast.File) (attributed map[string]bool, calls map[string]string, embeds map[string][]string) {
+// origins returns the types that have an Origin, the request types of the named calls, and the
+// types that others embed.
+func origins(files []*ast.File) (attributed map[string]bool, calls map[string]string,
+	embeds map[string][]string) {
 	attributed, calls, embeds = map[string]bool{}, map[string]string{}, map[string][]string{}
 	for _, f := range files {
 		ast.Inspect(f, func(n ast.Node) bool {
@@ -208,8 +218,8 @@ func origins(files []*ast.File) (attributed map[string]bool, calls map[string]st
 	return attributed, calls, embeds
 }
 
-// cases are the types that the type switches over a message called msg, or what it is called in them,
-// have; those of package otp have their origins from it.
+// cases returns the types in type switches over a message called msg, or over the name that it has
+// there. Types of package otp are left out, because it gives them their origins.
 func cases(files []*ast.File) (names []string) {
 	for _, f := range files {
 		ast.Inspect(f, func(n ast.Node) bool {
@@ -229,7 +239,7 @@ func cases(files []*ast.File) (names []string) {
 	return slices.Compact(names)
 }
 
-// over is the variable that a type switch is over, whether its cases name it anew or not.
+// over returns the variable of a type switch, whether or not its cases rename it.
 func over(s *ast.TypeSwitchStmt) string {
 	if x, ok := s.Assign.(*ast.ExprStmt); ok {
 		return text(x.X.(*ast.TypeAssertExpr).X)
@@ -237,7 +247,7 @@ func over(s *ast.TypeSwitchStmt) string {
 	return subject(s)
 }
 
-// text is a type as it is written, without its star.
+// text returns a type as written, without its star.
 func text(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.StarExpr:

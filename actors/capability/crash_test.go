@@ -11,12 +11,14 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// S4-102: all that the registry knows survives its crash: declarations, switches, experimental features and subscribers. Queries of the
-// gap wait in its mailbox.
+// S4-102: all state of the registry survives its crash: declarations, switches, experimental
+// features and subscribers. Queries made meanwhile wait in its mailbox.
 func TestRegistryRemembersOverACrash(t *testing.T) {
 	box := &stage.Box{}
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
-		return []otp.Child{{ID: "registry", Start: otp.Worker(func() otp.Behaviour { return capability.New() })}, box.Child("box")}
+		return []otp.Child{{ID: "registry", Start: otp.Worker(func() otp.Behaviour {
+			return capability.New()
+		})}, box.Child("box")}
 	}, func(s *stage.Stage) {
 		ask := func(what string, err error) {
 			t.Helper()
@@ -24,13 +26,20 @@ func TestRegistryRemembersOverACrash(t *testing.T) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		_, err := stage.Ask[capability.SubscribeRequest, capability.State](s, "registry", capability.SubscribeRequest{Ref: s.Ref("box")})
+		_, err := stage.Ask[capability.SubscribeRequest, capability.State](s, "registry",
+			capability.SubscribeRequest{Ref: s.Ref("box")})
 		ask("subscribe", err)
-		_, err = stage.Ask[capability.NotifyRequest, struct{}](s, "registry", capability.NotifyRequest{Name: "logging"})
+		_, err = stage.Ask[capability.NotifyRequest, struct{}](s, "registry", capability.NotifyRequest{
+			Name: "logging",
+		})
 		ask("notify", err)
-		_, err = stage.Ask[capability.Experimental, struct{}](s, "registry", capability.Experimental{Name: "x", Settings: jsontext.Value(`{}`)})
+		_, err = stage.Ask[capability.Experimental, struct{}](s, "registry", capability.Experimental{
+			Name: "x", Settings: jsontext.Value(`{}`),
+		})
 		ask("register", err)
-		s.Send("registry", &capability.Declared{Tenant: "acme", Server: "files", Capabilities: jsontext.Value(`{"tools":{}}`)})
+		s.Send("registry", &capability.Declared{
+			Tenant: "acme", Server: "files", Capabilities: jsontext.Value(`{"tools":{}}`),
+		})
 		box.Forget()
 
 		s.Break("registry", "*otp.Call[string,mcpd/actors/capability.Info]")
@@ -38,24 +47,32 @@ func TestRegistryRemembersOverACrash(t *testing.T) {
 			t.Error("the query that crashed it succeeded")
 		}
 		s.Struck()
-		if info, err := stage.Ask[string, capability.Info](s, "registry", "logging"); err != nil || info.Enabled {
+		if info, err := stage.Ask[string, capability.Info](s, "registry", "logging"); err != nil ||
+			info.Enabled {
 			t.Errorf("logging: %+v, %v, want disabled as before", info, err)
 		}
-		if caps, err := stage.Ask[capability.DiscoverRequest, jsontext.Value](s, "registry", capability.DiscoverRequest{Tenant: "acme", Server: "files"}); err != nil || string(caps) != `{"tools":{}}` {
+		if caps, err := stage.Ask[capability.DiscoverRequest, jsontext.Value](s, "registry",
+			capability.DiscoverRequest{Tenant: "acme", Server: "files"}); err != nil ||
+			string(caps) != `{"tools":{}}` {
 			t.Errorf("files: %s, %v", caps, err)
 		}
-		if list, err := stage.Ask[capability.ExperimentsRequest, []capability.Experimental](s, "registry", capability.ExperimentsRequest{}); err != nil || len(list) != 1 {
+		if list, err := stage.Ask[capability.ExperimentsRequest, []capability.Experimental](s, "registry",
+			capability.ExperimentsRequest{}); err != nil || len(list) != 1 {
 			t.Errorf("experimental: %v, %v", list, err)
 		}
-		_, err = stage.Ask[capability.NotifyRequest, struct{}](s, "registry", capability.NotifyRequest{Name: "logging", Enabled: true})
+		_, err = stage.Ask[capability.NotifyRequest, struct{}](s, "registry", capability.NotifyRequest{
+			Name: "logging", Enabled: true,
+		})
 		ask("notify again", err)
-		if heard := stage.Of[capability.Changed](&box.Log); len(heard) != 1 || heard[0].Name != "logging" || !heard[0].Enabled {
+		if heard := stage.Of[capability.Changed](&box.Log); len(heard) != 1 ||
+			heard[0].Name != "logging" || !heard[0].Enabled {
 			t.Errorf("the subscriber heard %v", heard)
 		}
 
-		// A subscriber that has gone is forgotten: its place is free.
+		// A subscriber that is gone is removed: its place is free.
 		s.Send("box", otp.Normal)
-		if _, err := stage.Ask[capability.NotifyRequest, struct{}](s, "registry", capability.NotifyRequest{Name: "nothing"}); !errors.Is(err, capability.ErrNotFound) {
+		if _, err := stage.Ask[capability.NotifyRequest, struct{}](s, "registry",
+			capability.NotifyRequest{Name: "nothing"}); !errors.Is(err, capability.ErrNotFound) {
 			t.Errorf("unknown capability: %v", err)
 		}
 	})

@@ -6,27 +6,28 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// Info describes one capability the host knows of (S4-21).
+// Info describes one capability that the host knows (S4-21).
 type Info struct {
 	Name         string
 	Version      string   // of the capability itself, not of the protocol (S0-55)
-	Side         string   // "client" or "server": who declares it
+	Side         string   // "client" or "server": the side that declares it
 	Since        string   // first revision of the protocol that has it
 	Required     bool     // a peer without it cannot be served
-	Dependencies []string // capabilities it makes no sense without
+	Dependencies []string // capabilities without which it has no use
 	Description  string
-	Flags        []string // its members that switch something on, as "listChanged"
+	Flags        []string // its boolean members, such as "listChanged"
 	Enabled      bool
 }
 
-// The calls that the registry answers.
+// The calls to the registry.
 type (
-	// Discover asks for what a server declared last (S4-22). The answer is its capabilities as it wrote them, or ErrNotFound.
+	// Discover asks for the last declaration of a server (S4-22). The reply is its capabilities as the
+	// server wrote them, or ErrNotFound.
 	Discover = otp.Call[DiscoverRequest, jsontext.Value]
 	// Query asks for one capability by name (S4-23); ErrNotFound when it is unknown.
 	Query = otp.Call[string, Info]
-	// Subscribe has every change sent to a row as Changed, until the row is gone (S4-24). For monitoring; a session's own
-	// capabilities never change (S4-33). The answer is how things stand.
+	// Subscribe has every change sent to a row as Changed, until the row is gone (S4-24). It is for
+	// monitoring; a session's own capabilities never change (S4-33). The reply is the current state.
 	Subscribe = otp.Call[SubscribeRequest, State]
 	// Notify enables or disables a capability and tells the subscribers (S4-25).
 	Notify = otp.Call[NotifyRequest, struct{}]
@@ -39,9 +40,9 @@ type (
 // DiscoverRequest names a server of a tenant.
 type DiscoverRequest struct{ Tenant, Server string }
 
-// SubscribeRequest names the row that wants to hear of changes.
+// SubscribeRequest names the row that subscribes.
 type SubscribeRequest struct {
-	Tenant string // whose row it is; empty for the host's
+	Tenant string // tenant of the row; empty for the host's own
 	Ref    otp.Ref
 }
 
@@ -54,28 +55,30 @@ type NotifyRequest struct {
 // ExperimentsRequest has no fields.
 type ExperimentsRequest struct{}
 
-// Experimental is a feature outside of every revision: its settings are passed to clients as they are.
+// Experimental is a feature outside of every revision. Its settings are passed to clients
+// unchanged.
 type Experimental struct {
 	Name     string
 	Settings jsontext.Value // an object
 }
 
-// Declared is what a tenant's catalogue tells the registry when a server has declared its capabilities.
+// Declared is sent by a tenant's catalogue when a server has declared its capabilities.
 type Declared struct {
 	Tenant, Server string
 	Capabilities   jsontext.Value
 }
 
-// State is what of the registry differs from the protocol's own tables: what new sessions are to be offered less, or more.
+// State is the difference between the registry and the protocol's own tables: capabilities that new
+// sessions are not offered, and features that they are offered in addition.
 type State struct {
 	Disabled     []string
 	Experimental []Experimental
 }
 
-// Changed is what a subscriber receives.
+// Changed is the message to subscribers.
 type Changed struct {
 	Name    string
 	Enabled bool
-	// Settings are those of an experimental feature; empty for anything else.
+	// Settings are those of an experimental feature; empty for a capability.
 	Settings jsontext.Value
 }

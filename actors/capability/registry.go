@@ -1,5 +1,6 @@
-// Package capability holds the capability registry: what each server declared, which capabilities the host knows, the experimental
-// features it was told of, and who wants to hear of changes. It negotiates nothing; package protocol does.
+// Package capability holds the capability registry. It knows what each server declared, the
+// capabilities that the host knows, the experimental features registered with it, and the
+// subscribers to changes. It negotiates nothing; package protocol does.
 package capability
 
 import (
@@ -21,14 +22,15 @@ var (
 	ErrTooMany  = errors.New("too many")
 )
 
-// Bounds of what the registry keeps. Names come from operators and servers; each bound is far above what either has use for.
+// Bounds of the registry's state. Names come from operators and servers; each bound is far above
+// their needs.
 const (
 	MaxExperimental = 256
 	MaxSubscribers  = 1024
 	MaxDeclared     = 16384 // servers of all tenants
 )
 
-// kept is the registry's heir.
+// kept is the carried state of the registry.
 type kept struct {
 	declared     map[DiscoverRequest]jsontext.Value
 	known        map[string]Info
@@ -46,7 +48,7 @@ type Registry struct {
 // New makes one incarnation.
 func New() *Registry { return &Registry{} }
 
-// Init takes over what the previous incarnation knew.
+// Init restores the state of the previous incarnation.
 func (r *Registry) Init(p *otp.Process) error {
 	r.p = p
 	var heir bool
@@ -63,7 +65,8 @@ func (r *Registry) Init(p *otp.Process) error {
 	return nil
 }
 
-// known is the registry's first content: every capability that some revision of the protocol names.
+// known returns the initial content of the registry: every capability that some revision of the
+// protocol names.
 func known() map[string]Info {
 	m := map[string]Info{}
 	for _, c := range capabilities {
@@ -162,7 +165,7 @@ func (r *Registry) experiments() []Experimental {
 	return list
 }
 
-// declare takes note of a server's capabilities. Declaring the same again changes nothing.
+// declare stores a server's capabilities. Declaring the same again changes nothing.
 func (r *Registry) declare(m *Declared) {
 	key := DiscoverRequest{m.Tenant, m.Server}
 	before, had := r.declared[key]
@@ -173,7 +176,8 @@ func (r *Registry) declare(m *Declared) {
 	r.tell(Changed{Name: m.Tenant + "/" + m.Server, Enabled: true})
 }
 
-// tell sends a change to every subscriber. One whose mailbox is full misses it: it is monitoring, not negotiation.
+// tell sends a change to every subscriber. A subscriber with a full mailbox misses it: this is
+// monitoring, not negotiation.
 func (r *Registry) tell(c Changed) {
 	for s := range order.By(r.subscribers, otp.Ref.Compare) {
 		_ = r.p.Send(s, c)

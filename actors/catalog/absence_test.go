@@ -19,7 +19,7 @@ import (
 
 var errAway = &client.Ending{Cause: "unreachable", Text: "connection refused", Incident: "abcdefgh"}
 
-// takes is what connections were told since the last time, without the pauses.
+// takes is what connections were told since the last call, without the pauses.
 func (r *rig) takes() (all []string) {
 	r.T.Helper()
 	r.Rest()
@@ -31,12 +31,13 @@ func (r *rig) takes() (all []string) {
 		}
 	}
 	r.led = nil
-	slices.Sort(all) // connections note it in any order
+	slices.Sort(all) // connections record it in any order
 	return all
 }
 
-// A server that is away is dialled by one connection of all at a time, at growing pauses. Callers without a
-// connection are told when it is dialled next. When it is back, all others dial at once.
+// Of all connections to an unreachable server one at a time dials, with growing pauses. Callers
+// without a connection are told when the next dial is. When the server is back, all others dial at
+// once.
 func TestServerThatIsAwayIsDialledByOne(t *testing.T) {
 	const bobs = "search/principal=bob"
 	run(t, func(r *rig) {
@@ -52,19 +53,21 @@ func TestServerThatIsAwayIsDialledByOne(t *testing.T) {
 			t.Fatalf("told %s", got)
 		}
 		r.reports(bobs, report{state: client.Backoff, cause: errAway, away: true})
-		if rec := r.record("search"); rec.State != client.Backoff || rec.Ending.Incident != errAway.Incident {
+		if rec := r.record("search"); rec.State != client.Backoff ||
+			rec.Ending.Incident != errAway.Incident {
 			t.Errorf("record: %+v", rec)
 		}
 		_, err := r.connects(r.caller("new", ""), "search")
 		var told *protocol.Error
-		if !errors.As(err, &told) || told.RetryAfter < catalog.FirstDial || !strings.Contains(string(told.Data), errAway.Incident) {
+		if !errors.As(err, &told) || told.RetryAfter < catalog.FirstDial ||
+			!strings.Contains(string(told.Data), errAway.Incident) {
 			t.Errorf("a new caller is told %v", err)
 		}
 		var dials []time.Duration
 		for time.Since(began) < 10*time.Minute {
 			time.Sleep(10 * time.Millisecond)
 			for _, dial := range r.takes() {
-				if dial != "bob client.Redial" { // the first of those that wait
+				if dial != "bob client.Redial" { // the first connection that waits
 					t.Fatalf("told %s", dial)
 				}
 				dials = append(dials, time.Since(began))
@@ -99,7 +102,7 @@ func TestServerThatIsAwayIsDialledByOne(t *testing.T) {
 	})
 }
 
-// The end of the connection that dials leaves that to another.
+// When the connection that dials ends, another one dials.
 func TestProbeThatEndsIsFollowedByAnother(t *testing.T) {
 	run(t, func(r *rig) {
 		for _, who := range []string{"ci", "bob"} {
@@ -123,7 +126,7 @@ func TestProbeThatEndsIsFollowedByAnother(t *testing.T) {
 	})
 }
 
-// A server that is back for moments only is dialled less and less often too.
+// A server that is back only for moments is dialled ever more rarely too.
 func TestServerThatIsBackForMomentsOnly(t *testing.T) {
 	run(t, func(r *rig) {
 		if _, err := r.connects(r.caller("ci", ""), "search"); err != nil {
@@ -146,8 +149,9 @@ func TestServerThatIsBackForMomentsOnly(t *testing.T) {
 	})
 }
 
-// A program that does not come to its handshake is given up each time, with pauses that double, and
-// quarantined in the end. Nobody has it started but who calls it, and who had it do something that goes on.
+// A program that does not complete its handshake is given up each time, with pauses that double,
+// and finally quarantined. It is started only for a caller, or for a session that has
+// subscriptions.
 func TestProgramThatDoesNotShakeHandsIsGivenUp(t *testing.T) {
 	unready := &transport.ExitError{Cause: stdio.CauseUnready, Code: -1}
 	run(t, func(r *rig) {
@@ -163,7 +167,9 @@ func TestProgramThatDoesNotShakeHandsIsGivenUp(t *testing.T) {
 			}
 			r.Send("client_sup/"+search+"/connection", otp.ShutdownWith(client.EndingOf(unready)))
 			key := tenant.NewKey(tenant.ByPrincipal, "ci", "", 0)
-			left := &client.Left{Server: "search", Key: key, Sessions: map[string]otp.Ref{"s-ci": r.Ref("session")}}
+			left := &client.Left{
+				Server: "search", Key: key, Sessions: map[string]otp.Ref{"s-ci": r.Ref("session")},
+			}
 			subscribed := round == 1
 			if subscribed {
 				left.URIs = map[string]map[string]bool{"x:y": {"s-ci": true}}
@@ -171,7 +177,8 @@ func TestProgramThatDoesNotShakeHandsIsGivenUp(t *testing.T) {
 			r.Send("catalog", left)
 			rec := r.record("search")
 			pause := time.Until(rec.Retry)
-			if pause < catalog.FirstPause/2 || round < catalog.MaxGivenUp-1 && pause > catalog.FirstPause<<round {
+			if pause < catalog.FirstPause/2 ||
+				round < catalog.MaxGivenUp-1 && pause > catalog.FirstPause<<round {
 				t.Errorf("round %d: a pause of %v", round, pause)
 			}
 			time.Sleep(pause + time.Second)
@@ -180,7 +187,8 @@ func TestProgramThatDoesNotShakeHandsIsGivenUp(t *testing.T) {
 				t.Errorf("round %d: started %v", round, there)
 			}
 		}
-		if rec := r.record("search"); rec.State != client.Quarantined || rec.Ending.Class != client.Permanent {
+		if rec := r.record("search"); rec.State != client.Quarantined ||
+			rec.Ending.Class != client.Permanent {
 			t.Errorf("record: %+v", rec)
 		}
 	})

@@ -2,14 +2,14 @@ package catalog
 
 import "mcpd/actors/client"
 
-// absent is a server that has listed nothing to a caller, and why, as far as it is known.
+// absent is a server that has listed nothing to a caller, with the reason as far as it is known.
 type absent struct {
 	server, text, incident string
-	quarantined            bool // until an operator releases it or a probe finds it well
-	operator               bool // an operator has put it away
+	quarantined            bool // until an operator releases it or a probe succeeds
+	operator               bool // an operator has quarantined it
 }
 
-// words are what a list says of it.
+// words is the explanation that a list gives.
 func (a absent) words() string {
 	words := "it has not listed anything yet"
 	switch {
@@ -26,7 +26,7 @@ func (a absent) words() string {
 	return words
 }
 
-// absent are the servers that have listed nothing to a caller, in configuration order.
+// absent returns the servers that have listed nothing to a caller, in configuration order.
 func (c *Catalog) absent(caller Caller) (all []absent) {
 	for _, name := range c.scope(caller) {
 		s := c.servers[name]
@@ -37,8 +37,9 @@ func (c *Catalog) absent(caller Caller) (all []absent) {
 	return all
 }
 
-// absent is why a server has listed nothing to a caller: the cause that a call is refused with.
-// The output of a program is left out, because a list is kept for all who see the same.
+// absent explains why a server has listed nothing to a caller. The reason is the one for which a
+// call would be refused. It omits the output of a program, because callers that see the same share
+// one list.
 func (s *server) absent(caller Caller) absent {
 	a := absent{server: s.config.Name}
 	if why := s.whyUnlisted(caller); why != nil {
@@ -48,8 +49,8 @@ func (s *server) absent(caller Caller) absent {
 	return a
 }
 
-// whyUnlisted is how the connection ended that a caller's lists come from; nil if it has not. Where
-// there was none, nobody may have reached the server.
+// whyUnlisted returns how the connection for a caller's lists ended, or else why the server is
+// unreachable. It returns nil if neither is the case.
 func (s *server) whyUnlisted(caller Caller) *client.Ending {
 	key := s.at(ListKey(s.config, caller))
 	if why := s.recovery.Why(key); why != nil {

@@ -15,7 +15,7 @@ import (
 	"mcpd/transport/stdio"
 )
 
-// absent is what the list of tools of all servers says that it lacks of one.
+// absent is the explanation that the aggregate's list of tools gives for the absence of a server.
 func (r *rig) absent(principal, server string) string {
 	r.T.Helper()
 	v := <-r.looks(r.caller(principal, ""))
@@ -30,9 +30,12 @@ func (r *rig) absent(principal, server string) string {
 	return why
 }
 
-// A list of all servers says of each that has never listed why not, as a call to it does.
+// The aggregate's list explains for each server that has never listed why it is absent, in the same
+// words as a refused call.
 func TestListSaysWhyAServerIsAbsent(t *testing.T) {
-	boom := &client.Ending{Cause: stdio.CauseHandshake, Text: "exited before handshake", Stderr: "s3cr3t", Incident: "0a1b"}
+	boom := &client.Ending{
+		Cause: stdio.CauseHandshake, Text: "exited before handshake", Stderr: "s3cr3t", Incident: "0a1b",
+	}
 	refused := &client.Ending{Text: "127.0.0.1:1: connection refused", Incident: "2c3d"}
 	tests := map[string]struct {
 		happens func(r *rig)
@@ -50,11 +53,14 @@ func TestListSaysWhyAServerIsAbsent(t *testing.T) {
 			"it has not listed anything yet: exited before handshake (incident 0a1b)"},
 		"backing off": {func(r *rig) { r.reports(search, report{state: client.Backoff, cause: boom}) },
 			"it has not listed anything yet: exited before handshake (incident 0a1b)"},
-		"away": {func(r *rig) { r.reports(search, report{state: client.Backoff, cause: refused, away: true}) },
+		"away": {func(r *rig) {
+			r.reports(search, report{state: client.Backoff, cause: refused, away: true})
+		},
 			"it has not listed anything yet: 127.0.0.1:1: connection refused (incident 2c3d)"},
 		"operator": {func(r *rig) {
 			verb := catalog.OperateRequest{Server: "search", Verb: catalog.Quarantine}
-			if _, err := stage.Ask[catalog.OperateRequest, catalog.Record](r.Stage, "catalog", verb); err != nil {
+			if _, err := stage.Ask[catalog.OperateRequest, catalog.Record](r.Stage, "catalog",
+				verb); err != nil {
 				r.T.Fatal(err)
 			}
 		}, "an operator has quarantined it (incident ID)"},

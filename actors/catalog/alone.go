@@ -10,9 +10,9 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// answers reports whether the server that a caller sees alone can be asked for its lists now: the
-// caller's connection is ready. Before a session has one of its own, that is the one which its lists
-// come from.
+// answers reports whether the one server of a transparent endpoint can be asked for its lists now,
+// because the caller's connection is ready. While a session has no connection of its own, the
+// connection that its lists come from counts.
 func (s *server) answers(caller Caller) bool {
 	key := s.at(s.key(caller))
 	if s.conns[key] == nil {
@@ -22,23 +22,26 @@ func (s *server) answers(caller Caller) bool {
 	return conn != nil && conn.report.State == client.Ready
 }
 
-// Stands reports whether the list of the server that is seen alone, as it is known, can stand for
-// the server's own answer. The empty list of a server that has not declared it says nothing.
+// Stands reports whether the known list of the one server can be given in place of the server's own
+// answer. An empty list cannot, if the server has not declared the capability.
 func (v *View) Stands(kind merge.Kind) bool {
 	return v.short[kind].State.Own() && (len(v.own[kind]) > 0 || v.Servers[0].Facts.Offers(kind))
 }
 
-// Asks reports whether the server that is seen alone is to be asked for a list. Where a call has added
-// something to another instance of it, the connection that would be asked does not have the whole list.
+// Asks reports whether the one server must be asked for a list: if it can be asked now, or if the
+// known list does not stand for its answer (see Stands). A list that does is preferred if a call
+// has added an item at another instance, because the connection that would be asked lacks that
+// item.
 func (v *View) Asks(kind merge.Kind) bool { return v.Answers && !v.added[kind] || !v.Stands(kind) }
 
-// Unasked reports whether nobody knows if the server that is seen alone has the list: it has not
-// declared it, and cannot be asked without being started.
+// Unasked reports whether it is unknown if the one server has the list: the server has not declared
+// the list, and would have to be started to be asked.
 func (v *View) Unasked(kind merge.Kind) bool {
 	return !v.Answers && len(v.Servers) > 0 && !v.Servers[0].Facts.Asks(kind)
 }
 
-// Page is a list of the server that is seen alone, in full and under the server's own names, as the server would answer a client of a revision.
+// Page is a complete list of the one server under its own names, in the form for a client of the
+// given revision.
 func (v *View) Page(kind merge.Kind, version protocol.Version) (jsontext.Value, error) {
 	facts := v.Servers[0].Facts
 	items := []byte{'['}
@@ -49,8 +52,12 @@ func (v *View) Page(kind merge.Kind, version protocol.Version) (jsontext.Value, 
 		items = append(items, rewrite.Item(rewritten[kind], facts.Version, version, item)...)
 	}
 	page, err := splice.Set(nil, jsontext.Value("[]"), kind.String())
-	if err == nil { // what a modern list says beside its items is the host's word: the server's was of its time
-		page, err = rewrite.Result(kind.Method(), protocol.LatestLegacy, version, page, rewrite.Options{Server: facts.Stamp()})
+	// The members of a modern list other than its items come from the host, because the server's may
+	// be outdated.
+	if err == nil {
+		page, err = rewrite.Result(kind.Method(), protocol.LatestLegacy, version, page, rewrite.Options{
+			Server: facts.Stamp(),
+		})
 	}
 	if err == nil {
 		page, err = splice.Set(page, append(items, ']'), kind.String())

@@ -12,13 +12,13 @@ import (
 	"mcpd/telemetry"
 )
 
-// newsDue says that the time of a change may have come.
+// newsDue is the timer message: a batch of changes may be due.
 type newsDue struct{}
 
-// change is one changed list of a server, as those hear of it who see the server alone.
+// change is one changed list of a server, for sessions on the server's transparent endpoint.
 type change struct {
 	server, method string
-	key            tenant.Key // of the connection that says so
+	key            tenant.Key // of the connection that reported it
 	source         notification.Source
 }
 
@@ -28,10 +28,10 @@ func (c change) notice() *notification.Dispatch {
 	}
 }
 
-// announce tells sessions that lists of a server have changed, once of those that have an
-// announcement in common. Those that see this server alone hear of it at once, unless the server has
-// several instances, which may all say the same. Those that see all servers as one hear of it when
-// the burst is over.
+// announce tells sessions that lists of a server have changed. Lists that share a notification
+// method are announced once. Sessions on the transparent endpoint are told at once, unless the
+// server has several instances, which may all report the same change. Sessions on the aggregate
+// endpoint are told when the burst of changes is over.
 func (c *Catalog) announce(r *client.Report, lists []merge.Kind) {
 	told, source := map[string]bool{}, c.source(r)
 	for _, k := range lists {
@@ -54,20 +54,21 @@ func (c *Catalog) announce(r *client.Report, lists []merge.Kind) {
 	c.announceLater()
 }
 
-// hasInstances reports whether a connection to a server hands calls to other instances of the server.
+// hasInstances reports whether a connection shares its calls with other instances of the server.
 func (c *Catalog) hasInstances(server string, key tenant.Key) bool {
 	s := c.servers[server]
 	return s != nil && len(s.instances(key.First())) > 0
 }
 
-// gatherAlone takes note of a change of a server with several instances. Each server, connection and
-// list is a burst of its own.
+// gatherAlone notes a change of a server with several instances. Changes are batched for each
+// server, connection and list.
 func (c *Catalog) gatherAlone(one change) {
 	c.alone.Note(one.method+" "+one.server+" "+one.key.String(), one, c.p.Now())
 }
 
-// source is where lists have changed. A change of what all sessions of a principal are shown names
-// the server: those with connections of their own hear the same over these, or did already.
+// source is where lists have changed. A change in the shared lists of a principal names the server.
+// Sessions with their own connections to that server ignore it, because they are told of the same
+// change over their own connections.
 func (c *Catalog) source(r *client.Report) notification.Source {
 	source := notification.Source{Key: anyRevision(r.Key)}
 	s := c.servers[r.Server]
@@ -77,8 +78,8 @@ func (c *Catalog) source(r *client.Report) notification.Source {
 	return source
 }
 
-// perSession reports whether sessions have connections of their own to a server. One that was found to
-// speak HTTP+SSE is shared by a principal's sessions unless the configuration says otherwise.
+// perSession reports whether each session has its own connection to a server. By default, a server
+// that turned out to speak HTTP+SSE is shared by a principal's sessions.
 func (s *server) perSession() bool {
 	if s.channel && s.config.Share == tenant.ByDefault {
 		return false
@@ -86,11 +87,11 @@ func (s *server) perSession() bool {
 	return s.config.Share.Applied(s.config.Link()) == tenant.BySession
 }
 
-// maxSources bounds the servers that one change in the list of all servers names.
+// maxSources bounds the servers that one change of the aggregate's list names.
 const maxSources = 64
 
-// gather takes note of a change for those who see all servers as one. When many servers have changed
-// they are not named any more, so that everybody is told.
+// gather notes a change for sessions on the aggregate endpoint. Sources beyond maxSources name no
+// server, so that all sessions are told.
 func (c *Catalog) gather(method string, source notification.Source) {
 	if c.changes.Len(method) >= maxSources {
 		source.Server = ""
@@ -98,15 +99,16 @@ func (c *Catalog) gather(method string, source notification.Source) {
 	c.changes.Note(method, source, c.p.Now())
 }
 
-// announceLater sees to it that changes are announced in their time.
+// announceLater starts the timer for announcements, unless it runs.
 func (c *Catalog) announceLater() {
 	if !c.announcing {
 		c.announceAll()
 	}
 }
 
-// announceAll announces the changes whose time has come, each once to whoever uses any of the
-// connections it came over. One that the dispatcher has no room for is announced later.
+// announceAll announces the changes that are due. Each is announced once to the sessions that use
+// any of the connections on which it was reported. If the dispatcher is overloaded, a change is
+// announced later.
 func (c *Catalog) announceAll() {
 	now := c.p.Now()
 	due, wait := c.changes.Due(now, notification.Source.Compare)

@@ -15,7 +15,7 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// announced are the changes that those were told who see a server alone, and those who see all as one.
+// announced are the changes announced on transparent endpoints, and on the aggregate endpoint.
 func (r *rig) announced() (alone, all []string) {
 	r.Rest()
 	for _, n := range stage.Of[*notification.Dispatch](&r.dispatcher.Log) {
@@ -28,8 +28,8 @@ func (r *rig) announced() (alone, all []string) {
 	return alone, all
 }
 
-// A thousand servers that change together are announced once to those who see all of them as one,
-// within a second, and once each to those who see one alone.
+// If a thousand servers change together, one change is announced on the aggregate endpoint, within
+// a second, and one on each transparent endpoint.
 func TestThousandServersAreAnnouncedOnce(t *testing.T) {
 	const servers = 1000
 	r := &rig{configure: func(t *tenant.Tenant) {
@@ -44,7 +44,9 @@ func TestThousandServersAreAnnouncedOnce(t *testing.T) {
 	r.run(t, func(r *rig) {
 		answer := r.looks(r.caller("ci", ""))
 		report1 := func(i int, tool string) {
-			r.reports(fmt.Sprintf("s%d/tenant", i), report{state: client.Ready, tools: []string{"all", "the", "while", tool}})
+			r.reports(fmt.Sprintf("s%d/tenant", i), report{
+				state: client.Ready, tools: []string{"all", "the", "while", tool},
+			})
 		}
 		for i := range servers {
 			report1(i, "a")
@@ -70,7 +72,7 @@ func TestThousandServersAreAnnouncedOnce(t *testing.T) {
 	})
 }
 
-// pagesGoOn lists everything while servers change what they have between any two pages.
+// pagesGoOn reads all pages of a list while a server changes between any two pages.
 func (r *rig) pagesGoOn(servers int, change func(n int)) {
 	r.T.Helper()
 	seen, cursor := map[string]int{}, ""
@@ -97,7 +99,7 @@ func (r *rig) pagesGoOn(servers int, change func(n int)) {
 	}
 }
 
-// A burst is announced though the catalogue crashes in its midst.
+// A burst is announced although the catalogue crashes during it.
 func TestBurstOutlivesTheCatalogue(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()

@@ -11,8 +11,8 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// boot starts the supervisor of every server that has none, in configuration order, unless it is on
-// its way.
+// boot starts the supervisor of every server that has none and whose supervisor is not being
+// started, in configuration order.
 func (c *Catalog) boot() {
 	c.booting = false
 	for _, config := range c.tenant.Servers {
@@ -22,11 +22,11 @@ func (c *Catalog) boot() {
 	}
 }
 
-// EarlyBoot is how long the catalogue waits before it looks for its pool again: the pool starts
+// EarlyBoot is how long the catalogue waits before it looks for its pool again. The pool starts
 // after the catalogue.
 const EarlyBoot = 5 * time.Millisecond
 
-// bootLater looks for the pool again. One timer serves all servers.
+// bootLater schedules boot, once for all servers.
 func (c *Catalog) bootLater() {
 	if !c.booting {
 		c.booting = true
@@ -63,7 +63,7 @@ func (c *Catalog) supervised(m supervised) {
 	c.forget(s)
 }
 
-// down hears of the end of a supervisor or a connection.
+// down handles the end of a supervisor or a connection.
 func (c *Catalog) down(m otp.Down) {
 	at, ok := c.places[m.Ref]
 	if !ok {
@@ -95,7 +95,8 @@ func (c *Catalog) down(m otp.Down) {
 	c.flush()
 }
 
-// orphaned starts a server's supervisor again, which ends with its pool, or by a bug.
+// orphaned starts a server's supervisor again. The supervisor ends with its pool, or because of a
+// bug.
 func (c *Catalog) orphaned(s *server) {
 	delete(c.places, s.sup)
 	s.sup = otp.Ref{}

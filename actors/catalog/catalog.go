@@ -1,5 +1,6 @@
-// Package catalog holds a tenant's catalogue: which servers there are, how each is doing, the connections to them, and their lists as
-// one. It starts connections and hands out their addresses; it writes nothing to a server and knows no session's state.
+// Package catalog holds the catalogue of one tenant: its servers and their states, the connections
+// to them, and their merged lists. It starts connections and hands out their addresses. It writes
+// nothing to a server and knows nothing of the state of sessions.
 package catalog
 
 import (
@@ -25,39 +26,43 @@ import (
 	"mcpd/telemetry"
 )
 
-// MaxWaiting bounds the requests that wait for servers to start; each holds a client's exchange.
+// MaxWaiting bounds the requests that wait for servers to start. Each holds a client's exchange.
 const MaxWaiting = 1000
 
-// Options are what a catalogue is made from.
+// Options are the settings and dependencies of a catalogue.
 type Options struct {
-	// Tenant is the tenant as it is configured now.
+	// Tenant returns the current configuration of the tenant.
 	Tenant func() *tenant.Tenant
-	// Waited is how many lists ever waited.
+	// Waited is the high-water mark of waiting list requests.
 	Waited *water.Mark
 	// Upstreams is the pool under which each server has its supervisor.
 	Upstreams func() (otp.Ref, bool)
-	// Connection is the child spec of one connection, under a supervisor of its own: client.Supervised. Self is who it says it is, the host
-	// when that is zero.
+	// Connection is the child spec of one connection, under a supervisor of its own:
+	// client.Supervised. The argument self is the implementation that the server is told of; the zero
+	// value stands for the host.
 	Connection func(
-		s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, self protocol.Implementation, left *client.Left, catalog otp.Ref,
+		s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, self protocol.Implementation,
+		left *client.Left, catalog otp.Ref,
 	) otp.Child
-	Dispatcher otp.Ref // the tenant's notification dispatcher: sessions hear of changed lists through it
-	Registry   otp.Ref // core/capabilities: told what servers declare
+	Dispatcher otp.Ref // The tenant's notification dispatcher tells sessions of changed lists.
+	Registry   otp.Ref // core/capabilities, which is told what servers declare
 	Emit       telemetry.Sink
-	Kept       *quota.Account // what the tenant keeps
-	// Storage is who writes down what servers listed, so that the next host knows it at once; Stored is what an earlier one has written of this
-	// tenant. Nil for none.
+	Kept       *quota.Account // quota account of the tenant
+	// Storage is the actor that stores the servers' lists, so that the next host knows them at once.
+	// Stored yields the lists that an earlier host stored for this tenant. Nil means none.
 	Storage func() otp.Ref
 	Stored  func() iter.Seq2[string, jsontext.Value]
-	// Quarantined is what an earlier host has written of the servers of all tenants that were quarantined. Nil for none.
+	// Quarantined yields the quarantined servers of all tenants, as an earlier host stored them. Nil
+	// means none.
 	Quarantined func() iter.Seq2[string, jsontext.Value]
-	// Records reads both; nil sets no record aside.
+	// Records reads the records of Stored and Quarantined, and sets aside those that crash their
+	// reader. If it is nil, no record is set aside.
 	Records *storage.Restorer
-	// Principals are those who may call.
+	// Principals are the principals that may call.
 	Principals func() []string
-	// Connections bounds those to one server on behalf of one principal; 0 is MaxConnections.
+	// Connections bounds the connections to one server for one principal; 0 means MaxConnections.
 	Connections int
-	// Draw is a time from 0 to below n, by which pauses differ; nil is math/rand.
+	// Draw returns a random duration from 0 to below n, which varies the pauses; nil means math/rand.
 	Draw func(n time.Duration) time.Duration
 }
 
@@ -65,21 +70,22 @@ type Options struct {
 type Catalog struct {
 	o      Options
 	p      *otp.Process
-	tenant *tenant.Tenant // as it was configured when it was looked at last
+	tenant *tenant.Tenant // the configuration that was applied last
 	*kept
 	places map[otp.Ref]place // of supervisors and connections
-	rows   map[string]int    // the servers' places in the configuration
+	rows   map[string]int    // positions of the servers in the configuration
 	names  []string          // of the servers, in that order
 	status Status
-	listed int // bytes of lists that count for the tenant
-	left   int // and of what connections have left behind
-	// edition changes with whatever may change why servers are absent.
+	listed int // bytes of lists charged to the tenant
+	left   int // bytes of the carried states of connections
+	// edition changes with every event that may change the reason why a server is absent.
 	edition uint64
-	booting bool // boot is on its way
-	// announcing says that newsDue is on its way.
+	booting bool // a boot message is on its way
+	// announcing says that a newsDue message is on its way.
 	announcing bool
 	drops      drops.Drops
-	// disabled and experimental are what the capability registry says beside the servers: what new sessions are offered less, and more.
+	// disabled and experimental come from the capability registry. They remove capabilities from, and
+	// add features to, the offer to new sessions.
 	disabled     map[string]bool
 	experimental map[string]jsontext.Value
 }
@@ -93,7 +99,7 @@ func New(o Options) *Catalog {
 	return &Catalog{o: o}
 }
 
-// Messages that only the catalogue sends itself.
+// Messages that the catalogue sends to itself.
 type (
 	boot    struct{}
 	arrived struct {
@@ -123,21 +129,27 @@ type (
 	}
 )
 
-// Init takes over what was known and makes sure that every server has its supervisor.
+// Init restores the carried state and makes sure that every server has its supervisor.
 func (c *Catalog) Init(p *otp.Process) error {
 	c.p = p
 	c.disabled, c.experimental = map[string]bool{}, map[string]jsontext.Value{}
 	c.places = map[otp.Ref]place{}
-	otp.CallAsync(p, c.o.Registry, capability.SubscribeRequest{Tenant: c.o.Tenant().Name, Ref: p.Self()}, func(s capability.State, err error) any { return subscribed{s, err} })
+	otp.CallAsync(p, c.o.Registry,
+		capability.SubscribeRequest{Tenant: c.o.Tenant().Name, Ref: p.Self()},
+		func(s capability.State, err error) any {
+			return subscribed{s, err}
+		})
 	var heir bool
 	if c.kept, heir = p.Heir().(*kept); !heir {
 		c.kept = &kept{servers: map[string]*server{}, views: &views{}}
 		p.SetHeir(c.kept)
 	}
 	if c.references == nil {
-		c.references = merge.NewReferences(c.o.Kept.Spare, func(n int) { c.o.Kept.Add(quota.References, n) })
+		c.references = merge.NewReferences(c.o.Kept.Spare, func(n int) {
+			c.o.Kept.Add(quota.References, n)
+		})
 	}
-	c.views.outlive() // what crashed may have been made of them
+	c.views.outlive() // the crash may have been caused by a view
 	c.o.Kept.Cached(quota.Views, c.views.clear)
 	for name, s := range order.Of(c.servers) {
 		if s.sup != (otp.Ref{}) {
@@ -157,7 +169,8 @@ func (c *Catalog) Init(p *otp.Process) error {
 			}
 			_ = p.Send(conn.ref, client.Describe{})
 		}
-		for key := range order.By(s.opening, tenant.Key.Compare) { // the answer was lost with the last incarnation, and so may be a report
+		for key := range order.By(s.opening, tenant.Key.Compare) {
+			// The answer went to the previous incarnation, and a report may be lost too.
 			s.held[key.Principal]++
 			c.open(s, key)
 		}
@@ -179,7 +192,7 @@ func (c *Catalog) Init(p *otp.Process) error {
 		c.recall()
 		c.requarantine()
 	}
-	for _, s := range c.servers { // their order does not matter for a sum
+	for _, s := range c.servers { // the order does not matter for a sum
 		c.countLists(s)
 	}
 	c.announceLater()
@@ -196,7 +209,8 @@ func (c *Catalog) Receive(p *otp.Process, msg any) error {
 		c.flush()
 		return nil
 	}
-	c.edition++ // for views that it makes, and at its end for those that it has made
+	// Once now, and again at the end: a view that is made in between may be outdated by the end.
+	c.edition++
 	defer func() { c.edition++ }()
 	switch m := msg.(type) {
 	case *Connect:
@@ -240,7 +254,7 @@ func (c *Catalog) Receive(p *otp.Process, msg any) error {
 	return nil
 }
 
-// Terminate tells of the announcements that were dropped.
+// Terminate reports the dropped announcements.
 func (c *Catalog) Terminate(_ *otp.Process, reason error) {
 	c.drops.End(c.o.Emit)
 	if otp.IsNormal(reason) {
@@ -252,7 +266,7 @@ func (c *Catalog) Terminate(_ *otp.Process, reason error) {
 	}
 }
 
-// changed handles what changes how servers are doing.
+// changed handles messages that may change the states of servers.
 func (c *Catalog) changed(msg any) {
 	switch m := msg.(type) {
 	case *client.Report:

@@ -8,8 +8,9 @@ import (
 	"mcpd/gateway/tenant"
 )
 
-// The sessions of a principal share the connection that their lists come from, when a URL without
-// `share` is found to speak HTTP+SSE: some such servers take one connection at a time. Another principal has another connection.
+// If a URL without `share` turns out to speak HTTP+SSE, the sessions of a principal share the
+// connection from which their lists come, because some such servers accept one connection at a
+// time. Another principal has another connection.
 func TestServerFoundToSpeakHTTPSSEIsSharedByPrincipal(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -23,7 +24,8 @@ func TestServerFoundToSpeakHTTPSSEIsSharedByPrincipal(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			configure := func(tn *tenant.Tenant) {
-				tn.Servers[1].Command, tn.Servers[1].URL, tn.Servers[1].Share = tenant.Secret{}, tenant.NewSecret("http://search"), tt.share
+				tn.Servers[1].Command, tn.Servers[1].URL, tn.Servers[1].Share = tenant.Secret{},
+					tenant.NewSecret("http://search"), tt.share
 			}
 			(&rig{configure: configure}).run(t, func(r *rig) {
 				early := r.kind("ci", `{}`, false)

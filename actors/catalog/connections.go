@@ -13,7 +13,7 @@ import (
 	"mcpd/telemetry"
 )
 
-// connect hands out a connection, starting it when there is none and there may be another.
+// connect hands out a connection. It starts one if there is none and there may be another.
 func (c *Catalog) connect(s *server, key tenant.Key, w pending) {
 	key = c.fit(s, key)
 	c.hears(s, key, w.caller)
@@ -25,7 +25,8 @@ func (c *Catalog) connect(s *server, key tenant.Key, w pending) {
 		w.reply(otp.Ref{}, c.unavailable(s, w.caller, cause, wait))
 		return
 	}
-	if conn := s.conns[key]; conn != nil && conn.report.GaveUp { // it ends, and takes nothing more
+	// The connection is ending, and accepts nothing more.
+	if conn := s.conns[key]; conn != nil && conn.report.GaveUp {
 		w.reply(otp.Ref{}, c.unavailable(s, w.caller, conn.report.Cause, recovery.FirstPause))
 		return
 	}
@@ -42,7 +43,7 @@ func (c *Catalog) connect(s *server, key tenant.Key, w pending) {
 	c.await(s, key, w)
 }
 
-// another has one more instance of a connection's server started. Its first instance alone asks for that.
+// another starts one more instance of a connection's server. Only the first instance asks for that.
 func (c *Catalog) another(call *client.Another) {
 	s, key := c.servers[call.Req.Server], call.Req.Key
 	if s == nil || s.conns[key] == nil {
@@ -69,10 +70,12 @@ func (c *Catalog) another(call *client.Another) {
 	call.Fail(protocol.Overloaded("instances of server "+s.config.Name, time.Minute))
 }
 
-// unavailable tells a caller that a server cannot be used now, why, and when it may be again.
+// unavailable is the error for a caller whose server cannot be used now: with the reason, and the
+// time to retry.
 func (c *Catalog) unavailable(s *server, to Caller, cause error, retry time.Duration) error {
 	if cause != nil && client.EndingOf(cause).Withheld(to.Principal) {
-		c.drops.Drop(c.p, c.o.Emit, client.StderrWithheld(telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name}, 1))
+		c.drops.Drop(c.p, c.o.Emit,
+			client.StderrWithheld(telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name}, 1))
 	}
 	e := client.LostTo(to.Principal, s.config.Name, "", false, cause)
 	if cause != nil && s.recovery.Quarantined(s.at(s.key(to))) {
@@ -82,17 +85,23 @@ func (c *Catalog) unavailable(s *server, to Caller, cause error, retry time.Dura
 	return e
 }
 
-// use tells a connection that a session uses it, and takes note that it is on its way there until the connection has it, crashed on it or is
-// gone. What the catalogue opens for its lists has no session.
+// use tells a connection that a session uses it. The session is noted as arriving until the
+// connection has confirmed it or is gone. Connections that the catalogue opens for its lists have
+// no session.
 func (c *Catalog) use(s *server, key tenant.Key, conn *conn, caller Caller) {
 	if caller.Session == "" {
 		return
 	}
-	user := client.User{Principal: caller.Principal, Presence: caller.Presence, Version: caller.Version}
-	if key.Share != tenant.BySession && key.Fingerprint != shown(s.config, caller.fingerprint()) || s.config.Instances == 1 {
+	user := client.User{
+		Principal: caller.Principal, Presence: caller.Presence, Version: caller.Version,
+	}
+	if key.Share != tenant.BySession && key.Fingerprint != shown(s.config, caller.fingerprint()) ||
+		s.config.Instances == 1 {
 		user.Differs, user.Declare = true, declared(s.config, caller.Told())
 	}
-	session := &client.AttachRequest{Session: caller.Session, Ref: caller.Ref, Holds: caller.Holds, User: user}
+	session := &client.AttachRequest{
+		Session: caller.Session, Ref: caller.Ref, Holds: caller.Holds, User: user,
+	}
 	conn.arriving = append(conn.arriving, session)
 	c.attach(conn, session)
 }
@@ -103,24 +112,29 @@ func (c *Catalog) attach(conn *conn, session *client.AttachRequest) {
 	})
 }
 
-// arrived hears that a connection knows of a session, or does not. One that crashed on it is told
-// again, as by the next incarnation if this one misses the answer: it would never hear that the
-// session ends. Restart budgets bound how often.
+// arrived handles the connection's answer to use. A connection that crashed on the message is told
+// again. The next incarnation of the catalogue also tells it again if this one misses the answer. A
+// connection that does not know the session would never be told that it ends. Restart budgets bound
+// the repetitions.
 func (c *Catalog) arrived(m arrived) {
 	if m.err != nil && m.conn.ref.Alive() {
 		c.attach(m.conn, m.session)
 		return
 	}
-	m.conn.arriving = slices.DeleteFunc(m.conn.arriving, func(s *client.AttachRequest) bool { return s == m.session })
+	m.conn.arriving = slices.DeleteFunc(m.conn.arriving, func(s *client.AttachRequest) bool {
+		return s == m.session
+	})
 }
 
-// leave keeps what a connection left behind until there is another. When its supervisor runs, that is now.
+// leave keeps the carried state of a connection that has ended until there is a new connection. The
+// new one is started now, if the server's supervisor runs and nothing holds the connection back.
 func (c *Catalog) leave(m *client.Left) {
 	s, ok := c.servers[m.Server]
-	if !ok || !s.current(m.Key) { // its sessions know that there is another
+	if !ok || !s.current(m.Key) { // the sessions know that they get another connection
 		return
 	}
-	if conn := s.conns[m.Key]; conn != nil && c.p.Send(conn.ref, m) == nil { // it goes on, and knows nothing of them
+	// A connection that goes on without its carried state gets the state back.
+	if conn := s.conns[m.Key]; conn != nil && c.p.Send(conn.ref, m) == nil {
 		return
 	}
 	c.keepLeft(s, m)
@@ -129,8 +143,8 @@ func (c *Catalog) leave(m *client.Left) {
 	}
 }
 
-// restore starts a connection for sessions that had one, so that what they had asked for goes on.
-// The connection lets go of those that have ended, as of any that ends while it runs.
+// restore starts a connection for sessions that had one, so that their subscriptions and held calls
+// go on. The connection releases sessions that have ended meanwhile, as it does while it runs.
 func (c *Catalog) restore(s *server, key tenant.Key) {
 	left := s.left[key]
 	alive := false
@@ -142,25 +156,27 @@ func (c *Catalog) restore(s *server, key tenant.Key) {
 		return
 	}
 	if s.conns[key] == nil && len(s.opening[key]) == 0 && !s.retiring[key] {
-		if to := s.conns[c.fit(s, key)]; to != nil { // there is no room for it any more
+		if to := s.conns[c.fit(s, key)]; to != nil { // there is no longer room for it
 			c.dropLeft(s, key)
 			c.moved(s, s.instead[key], to, left)
 			return
 		}
 		c.await(s, key, pending{nil, Caller{
-			Principal: key.Principal, Capabilities: left.Declare, Info: left.Self, Modern: left.Modern || key.Modern,
+			Principal: key.Principal, Capabilities: left.Declare, Info: left.Self,
+			Modern: left.Modern || key.Modern,
 		}})
 	}
 }
 
-// keepLeft keeps what a connection left behind, and counts it for the tenant.
+// keepLeft keeps the carried state of a connection, and charges it to the tenant.
 func (c *Catalog) keepLeft(s *server, m *client.Left) {
 	c.dropLeft(s, m.Key)
 	s.left[m.Key] = m
 	c.countLeft(m.Bytes)
 }
 
-// dropLeft forgets it: there is another connection, or nobody who used the last.
+// dropLeft drops the carried state of a connection: there is another connection, or no session used
+// the last one.
 func (c *Catalog) dropLeft(s *server, key tenant.Key) {
 	if m := s.left[key]; m != nil {
 		delete(s.left, key)
@@ -168,7 +184,8 @@ func (c *Catalog) dropLeft(s *server, key tenant.Key) {
 	}
 }
 
-// dropAllLeft forgets all of a server: no sessions use it as it was.
+// dropAllLeft drops all carried states of a server, because no session uses the server under its
+// old declaration.
 func (c *Catalog) dropAllLeft(s *server) {
 	for key := range s.left {
 		c.dropLeft(s, key)

@@ -12,7 +12,8 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// Lists are served from what was known before a crash, connections stay, and only the message that crashed it is lost.
+// After a crash the lists are served as before, connections stay, and only the message that caused
+// the crash is lost.
 func TestCatalogOutlivesItsCrash(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
@@ -36,7 +37,7 @@ func TestCatalogOutlivesItsCrash(t *testing.T) {
 		if got := r.record("files"); got.State != client.Ready || got.Open != 1 {
 			t.Errorf("record: %+v", got)
 		}
-		// it still hears of ends
+		// it still monitors connections
 		r.Send("client_sup/"+files+"/connection", otp.Normal)
 		if got := r.record("files"); got.Open != 0 || got.State != client.Stopped {
 			t.Errorf("after the connection's end: %+v", got)
@@ -44,13 +45,14 @@ func TestCatalogOutlivesItsCrash(t *testing.T) {
 	})
 }
 
-// Who waits for a first list, or for a connection, still does after a crash, and gets it.
+// A caller that waits for a first list, or for a connection, gets it after a crash.
 func TestWaitingOutlivesACrash(t *testing.T) {
-	for _, kind := range []string{"catalog.opened", "catalog.overdue", "*client.Report", "catalog.boot"} {
+	for _, kind := range []string{"catalog.opened", "catalog.overdue", "*client.Report",
+		"catalog.boot"} {
 		t.Run(kind, func(t *testing.T) {
 			run(t, func(r *rig) {
 				r.Break("catalog", kind)
-				if kind == "catalog.boot" { // which it sends itself at its start
+				if kind == "catalog.boot" { // which the catalogue sends itself when it starts
 					r.Break("catalog", "struct {}")
 					_ = r.Ref("catalog").Send(struct{}{})
 				}
@@ -77,7 +79,7 @@ func TestWaitingOutlivesACrash(t *testing.T) {
 	}
 }
 
-// A report that crashes the catalogue is not missed: it asks again.
+// A report that crashes the catalogue is not lost: the next incarnation asks for it again.
 func TestReportThatIsLostIsAskedForAgain(t *testing.T) {
 	run(t, func(r *rig) {
 		answer := r.looks(r.caller("ci", ""))
@@ -94,7 +96,8 @@ func TestReportThatIsLostIsAskedForAgain(t *testing.T) {
 	})
 }
 
-// A session that is on its way to its connection keeps it, but not for ever: one whose arrival crashed it is not waited for.
+// A session that is arriving at a connection keeps the connection open only until the connection
+// has confirmed it, even if the connection crashed on the session at first.
 func TestSessionThatDidNotArriveKeepsNoConnection(t *testing.T) {
 	const attach = "*otp.Call[mcpd/actors/client.AttachRequest,struct {}]"
 	run(t, func(r *rig) {
@@ -105,7 +108,9 @@ func TestSessionThatDidNotArriveKeepsNoConnection(t *testing.T) {
 			r.T.Fatal(err)
 		}
 		r.Struck()
-		r.Send("catalog", &client.Unused{Server: "files", Key: tenant.Key{Share: tenant.ByTenant}, From: ref})
+		r.Send("catalog", &client.Unused{
+			Server: "files", Key: tenant.Key{Share: tenant.ByTenant}, From: ref,
+		})
 		if got := r.record("files").Open; got != 0 {
 			t.Errorf("%d connections, want none", got)
 		}
@@ -131,8 +136,8 @@ func TestSessionThatDidNotArriveKeepsNoConnection(t *testing.T) {
 	})
 }
 
-// A connection that crashed on a session is told of it again also when the catalogue crashes on its
-// answer, or misses it: the connection would never hear that the session ends.
+// A connection that crashed on a session is told of it again, even if the catalogue crashes on its
+// answer or misses it. Otherwise the connection would never be told that the session ends.
 func TestSessionArrivesWhereBothEndsCrash(t *testing.T) {
 	const attach = "*otp.Call[mcpd/actors/client.AttachRequest,struct {}]"
 	arrives := func(t *testing.T, r *rig, connect func()) {
@@ -144,7 +149,9 @@ func TestSessionArrivesWhereBothEndsCrash(t *testing.T) {
 			t.Errorf("the connection knows of %q", r.attached)
 		}
 		key := tenant.Key{Share: tenant.ByTenant}
-		r.Send("catalog", &client.Unused{Server: "files", Key: key, From: r.Ref("client_sup/" + files + "/connection")})
+		r.Send("catalog", &client.Unused{
+			Server: "files", Key: key, From: r.Ref("client_sup/" + files + "/connection"),
+		})
 		if got := r.record("files").Open; got != 0 {
 			t.Errorf("%d connections when it has been there, want none", got)
 		}
@@ -169,14 +176,14 @@ func TestSessionArrivesWhereBothEndsCrash(t *testing.T) {
 			r.late = false
 			r.Break("catalog", "*client.Unused")
 			r.Send("catalog", &client.Unused{Server: "files"})
-			r.attaches[0].Fail(otp.ErrNoProc) // as if it had crashed on it
+			r.attaches[0].Fail(otp.ErrNoProc) // as if the connection had crashed on it
 			r.Rest()
 		})
 	})
 }
 
-// A connection that says that nobody uses it is ended, unless somebody is on the way there. Sessions that had used one which was given up
-// get another, with what they had asked for.
+// A connection that reports that it is unused is ended, unless a session is arriving. Sessions of a
+// connection that was given up get another one, with their subscriptions.
 func TestConnectionsComeAndGo(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
@@ -200,12 +207,16 @@ func TestConnectionsComeAndGo(t *testing.T) {
 		}
 		r.Send("catalog", &client.Unused{Server: "nothing", Key: key, From: ref})
 
-		r.Send("catalog", &client.Left{Server: "files", Key: key, Sessions: map[string]otp.Ref{"s-ci": r.Ref("session")}})
+		r.Send("catalog", &client.Left{
+			Server: "files", Key: key, Sessions: map[string]otp.Ref{"s-ci": r.Ref("session")},
+		})
 		if got := r.record("files").Open; got != 1 {
 			t.Errorf("what a session had used: %d connections", got)
 		}
 		r.Send("client_sup/"+files+"/connection", otp.Normal)
-		r.Send("catalog", &client.Left{Server: "files", Key: key, Sessions: map[string]otp.Ref{"s-ci": {}}})
+		r.Send("catalog", &client.Left{
+			Server: "files", Key: key, Sessions: map[string]otp.Ref{"s-ci": {}},
+		})
 		if got := r.record("files").Open; got != 0 {
 			t.Errorf("what a session had used that is gone: %d connections", got)
 		}
@@ -215,11 +226,15 @@ func TestConnectionsComeAndGo(t *testing.T) {
 	})
 }
 
-// A connection that has given up its heir and goes on gets back what it had left with the catalogue.
+// A connection that dropped its carried state and goes on gets back the state that it left with the
+// catalogue.
 func TestConnectionThatGoesOnGetsBackWhatItLeft(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
-		left := &client.Left{Server: "files", Key: tenant.Key{Share: tenant.ByTenant}, Sessions: map[string]otp.Ref{"s-ci": r.Ref("session")}}
+		left := &client.Left{
+			Server: "files", Key: tenant.Key{Share: tenant.ByTenant},
+			Sessions: map[string]otp.Ref{"s-ci": r.Ref("session")},
+		}
 		r.Send("catalog", left)
 		if len(r.regained) != 1 || r.regained[0] != left || r.record("files").Open != 1 {
 			t.Errorf("got back %v", r.regained)

@@ -13,7 +13,8 @@ import (
 	"mcpd/telemetry"
 )
 
-// S4-65, S4-132: announcements that the dispatcher does not take are told of, and many as one.
+// S4-65, S4-132: announcements that the dispatcher refuses are reported, and many are summed up in
+// one report.
 func TestAnnouncementsThatAreNotTakenAreSummed(t *testing.T) {
 	const changes = 5
 	for _, tt := range []struct {
@@ -38,7 +39,8 @@ func TestAnnouncementsThatAreNotTakenAreSummed(t *testing.T) {
 				tt.then(r)
 				var got []uint32
 				for _, e := range stage.Of[telemetry.NotificationDropped](&r.Events) {
-					if e.Tenant == "" || e.Server != "files" || e.Reason != "queue_full" || e.Method != "notifications/tools/list_changed" {
+					if e.Tenant == "" || e.Server != "files" || e.Reason != "queue_full" ||
+						e.Method != "notifications/tools/list_changed" {
 						t.Errorf("told of %+v", e)
 					}
 					got = append(got, e.Count)

@@ -10,11 +10,13 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// MaxEager bounds the connections to one server that are opened before anybody asks. Each is likely to be a process.
+// MaxEager bounds the connections to one server that are opened before anyone asks for them. Each
+// may be a process.
 const MaxEager = 16
 
-// eager sees to it that a server which is to run whether or not somebody asks has connections. For principals without any, those are opened
-// that their clients had before, or else one on behalf of a client that can be asked nothing.
+// eager opens connections to a server with eager start. For a principal without any connection, it
+// opens those that the principal's clients had before. If there were none, it opens one for a
+// client without capabilities.
 func (c *Catalog) eager(s *server) {
 	if s.config.Start != tenant.StartEager || s.gone || s.sup == (otp.Ref{}) {
 		return
@@ -31,14 +33,16 @@ func (c *Catalog) eager(s *server) {
 			wanted[key] = protocol.ClientCapabilities{}
 		}
 	}
-	keys := slices.SortedFunc(maps.Keys(wanted), func(a, b tenant.Key) int { return cmp.Compare(a.String(), b.String()) })
+	keys := slices.SortedFunc(maps.Keys(wanted), func(a, b tenant.Key) int {
+		return cmp.Compare(a.String(), b.String())
+	})
 	keys = slices.DeleteFunc(keys, func(key tenant.Key) bool { return s.serves(key.Principal) })
 	for _, key := range keys[:min(len(keys), MaxEager)] {
 		c.connect(s, s.at(key), pending{nil, Caller{Principal: key.Principal, Capabilities: wanted[key]}})
 	}
 }
 
-// serves reports whether there is a connection to a server for whoever uses those of a principal, or is going to be.
+// serves reports whether a shared connection of a principal exists or is being opened.
 func (s *server) serves(principal string) bool {
 	for key := range s.conns {
 		if s.shared(key, principal) {
@@ -54,10 +58,12 @@ func (s *server) serves(principal string) bool {
 }
 
 func (s *server) shared(key tenant.Key, principal string) bool {
-	return key.Principal == principal && key.Share != tenant.BySession && key.Instance == 0 && s.current(key)
+	return key.Principal == principal && key.Share != tenant.BySession && key.Instance == 0 &&
+		s.current(key)
 }
 
-// stays reports whether a connection that nobody uses is kept: the last one of a principal to a server that is to run all the time.
+// stays reports whether an unused connection is kept. That is so for the last one of a principal to
+// a server with eager start.
 func (s *server) stays(key tenant.Key) bool {
 	if s.config.Start != tenant.StartEager || !s.shared(key, key.Principal) {
 		return false

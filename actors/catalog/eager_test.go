@@ -14,14 +14,14 @@ import (
 	"mcpd/protocol"
 )
 
-// eagerly makes both servers eager.
+// eagerly sets both servers to eager start.
 func eagerly(tn *tenant.Tenant) {
 	for i := range tn.Servers {
 		tn.Servers[i].Start = tenant.StartEager
 	}
 }
 
-// runs reports which connections there are.
+// runs reports how many of the connections exist.
 func (r *rig) runs(paths ...string) (running int) {
 	r.T.Helper()
 	r.Rest()
@@ -35,8 +35,9 @@ func (r *rig) runs(paths ...string) (running int) {
 
 const searchForAnother = "search/principal=cd"
 
-// An eager server runs before anybody asks: once for all, or for each principal. The first list finds it there. It is kept though nobody
-// uses it, and an end of it is not the last word.
+// An eager server runs before any request: once for all principals, or once for each, as it is
+// shared. The first list finds it ready. It is kept although no session uses it, and it is started
+// again after it was given up.
 func TestEagerServerRunsBeforeAnybodyAsks(t *testing.T) {
 	r := &rig{configure: eagerly}
 	r.run(t, func(r *rig) {
@@ -50,7 +51,9 @@ func TestEagerServerRunsBeforeAnybodyAsks(t *testing.T) {
 			t.Errorf("got %+v, %v", v.View, v.err)
 		}
 		conn := r.Ref("client_sup/" + files + "/connection")
-		r.Send("catalog", &client.Unused{Server: "files", Key: tenant.Key{Share: tenant.ByTenant}, From: conn})
+		r.Send("catalog", &client.Unused{
+			Server: "files", Key: tenant.Key{Share: tenant.ByTenant}, From: conn,
+		})
 		if got := r.runs(files); got != 1 {
 			t.Error("it was ended because nobody uses it")
 		}
@@ -65,11 +68,13 @@ func TestEagerServerRunsBeforeAnybodyAsks(t *testing.T) {
 	})
 }
 
-// In the next host it is what its clients had, and what is not needed of that ends.
+// The next host starts the connections that the clients had, and ends those that are not needed.
 func TestEagerServerComesBackForTheSameClients(t *testing.T) {
 	first := &rig{configure: eagerly}
 	asks := catalog.Caller{Session: "s", Principal: "ci", Server: "search"}
-	asks.Capabilities, _ = protocol.ParseClientCapabilities(jsontext.Value(`{"sampling":{},"roots":{}}`))
+	asks.Capabilities, _ = protocol.ParseClientCapabilities(
+		jsontext.Value(`{"sampling":{},"roots":{}}`),
+	)
 	const searchAsking = search + ",caps=03"
 	first.run(t, func(r *rig) {
 		asks.Ref = r.Ref("session")
@@ -87,19 +92,23 @@ func TestEagerServerComesBackForTheSameClients(t *testing.T) {
 			t.Fatalf("%d connections", got)
 		}
 		key := tenant.Key{Share: tenant.ByPrincipal, Principal: "ci"}
-		r.Send("catalog", &client.Unused{Server: "search", Key: key, From: r.Ref("client_sup/" + search + "/connection")})
+		r.Send("catalog", &client.Unused{
+			Server: "search", Key: key, From: r.Ref("client_sup/" + search + "/connection"),
+		})
 		if r.runs(search) != 0 || r.runs(searchAsking) != 1 {
 			t.Error("one of two that nobody uses is to end, and to stay ended")
 		}
 		key.Fingerprint = protocol.CanRoots | protocol.CanSample
-		r.Send("catalog", &client.Unused{Server: "search", Key: key, From: r.Ref("client_sup/" + searchAsking + "/connection")})
+		r.Send("catalog", &client.Unused{
+			Server: "search", Key: key, From: r.Ref("client_sup/" + searchAsking + "/connection"),
+		})
 		if r.runs(searchAsking) != 1 {
 			t.Error("the last one was ended")
 		}
 	})
 }
 
-// A reload starts what is eager from then on.
+// A reload starts servers that are eager from then on.
 func TestReloadStartsEagerServers(t *testing.T) {
 	run(t, func(r *rig) {
 		if got := r.runs(files, search); got != 0 {
@@ -107,7 +116,8 @@ func TestReloadStartsEagerServers(t *testing.T) {
 		}
 		r.tenant.Servers = append([]tenant.Server{}, r.tenant.Servers...)
 		eagerly(&r.tenant)
-		if _, err := stage.Ask[catalog.ReloadRequest, struct{}](r.Stage, "catalog", catalog.ReloadRequest{}); err != nil {
+		if _, err := stage.Ask[catalog.ReloadRequest, struct{}](r.Stage, "catalog",
+			catalog.ReloadRequest{}); err != nil {
 			t.Fatal(err)
 		}
 		if got := r.runs(files+",revision=2", search+",revision=3", search+",revision=2"); got != 2 {
@@ -116,14 +126,16 @@ func TestReloadStartsEagerServers(t *testing.T) {
 	})
 }
 
-// What was written down of a client that declared something else than its key says is not believed.
+// A stored listing is rejected if its client's declaration does not match its key.
 func TestStoredClientIsChecked(t *testing.T) {
 	stored := earlier(t)
 	const was, is = `"client":{}`, `"client":{"sampling":{}}`
 	if !strings.Contains(string(stored["search principal=ci"]), was) {
 		t.Fatalf("stored %s", stored["search principal=ci"])
 	}
-	stored["search principal=ci"] = jsontext.Value(strings.Replace(string(stored["search principal=ci"]), was, is, 1))
+	stored["search principal=ci"] = jsontext.Value(
+		strings.Replace(string(stored["search principal=ci"]), was, is, 1),
+	)
 	r := &rig{stored: stored}
 	r.run(t, func(r *rig) {
 		if got := r.record("search"); got.Tools != 0 {

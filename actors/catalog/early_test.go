@@ -9,8 +9,9 @@ import (
 	merge "mcpd/gateway/catalog"
 )
 
-// A session that looks at lists is sent to a connection whose server wants to ask its client something.
-// No look before it can answer does that, and none of a client whose requests stand alone.
+// A session that looks at lists gets the connection of a server that wants to ask its client
+// something. It does not get the connection before the server can answer, and a modern client never
+// gets it.
 func TestLookMeetsServerThatAsks(t *testing.T) {
 	for _, early := range []bool{false, true} {
 		run(t, func(r *rig) {
@@ -38,11 +39,14 @@ func TestLookMeetsServerThatAsks(t *testing.T) {
 	}
 }
 
-// A look that waits for the server meets it as well, as soon as the server is ready.
+// A session whose look waits for the server gets the connection too, as soon as the server is
+// ready.
 func TestLookThatWaitsMeetsServerThatAsks(t *testing.T) {
 	run(t, func(r *rig) {
 		r.late = true
-		answer := r.look(catalog.LookRequest{Caller: r.caller("ci", ""), Wait: 10 * time.Second, Lists: []merge.Kind{merge.Tools}})
+		answer := r.look(catalog.LookRequest{
+			Caller: r.caller("ci", ""), Wait: 10 * time.Second, Lists: []merge.Kind{merge.Tools},
+		})
 		r.reports(files, report{state: client.Ready})
 		r.reports(search, report{state: client.Ready, early: true})
 		if len(r.attaches) != 1 {

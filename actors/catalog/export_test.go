@@ -2,7 +2,7 @@ package catalog
 
 import "mcpd/actors/catalog/internal/recovery"
 
-// What the tests outside this package compare with.
+// Constants for tests outside this package.
 const (
 	FirstPause = recovery.FirstPause
 	LastPause  = recovery.LastPause

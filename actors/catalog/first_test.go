@@ -20,7 +20,7 @@ import (
 	"mcpd/protocol"
 )
 
-// The first list waits for servers that are starting, and for no longer than it takes them.
+// The first list waits for servers that are starting, for no longer than they take.
 func TestFirstListWaitsForServersThatAreStarting(t *testing.T) {
 	run(t, func(r *rig) {
 		start := time.Now()
@@ -33,7 +33,8 @@ func TestFirstListWaitsForServersThatAreStarting(t *testing.T) {
 		time.Sleep(time.Second)
 		r.reports(search, report{state: client.Ready, tools: []string{"find"}})
 		v := <-answer
-		if v.err != nil || len(v.Servers) != 2 || len(v.Missing) != 0 || v.at.Sub(start) != 4*time.Second {
+		if v.err != nil || len(v.Servers) != 2 || len(v.Missing) != 0 ||
+			v.at.Sub(start) != 4*time.Second {
 			t.Errorf("got %+v, %v after %v", v.View, v.err, v.at.Sub(start))
 		}
 		if v := <-r.looks(r.caller("ci", "")); v.at.Sub(start) != 4*time.Second {
@@ -45,14 +46,16 @@ func TestFirstListWaitsForServersThatAreStarting(t *testing.T) {
 	})
 }
 
-// S4-5: a server that never answers delays the first list by at most ListWait and no other. Clients hear of its tools when it has them.
+// S4-5: a server that never answers delays the first list by at most ListWait, and no other list.
+// Clients are told of its tools when it has listed them.
 func TestServerThatNeverAnswersIsMissing(t *testing.T) {
 	run(t, func(r *rig) {
 		start := time.Now()
 		answer := r.looks(r.caller("ci", ""))
 		r.reports(files, report{state: client.Ready, tools: []string{"read"}})
 		v := <-answer
-		if v.err != nil || !slices.Equal(v.Missing, []string{"search"}) || len(v.Servers) != 1 || v.at.Sub(start) != 10*time.Second {
+		if v.err != nil || !slices.Equal(v.Missing, []string{"search"}) || len(v.Servers) != 1 ||
+			v.at.Sub(start) != 10*time.Second {
 			t.Errorf("got %+v, %v after %v", v.View, v.err, v.at.Sub(start))
 		}
 		if v := <-r.looks(r.caller("ci", "")); v.at.Sub(start) != 10*time.Second || len(v.Missing) != 1 {
@@ -60,7 +63,8 @@ func TestServerThatNeverAnswersIsMissing(t *testing.T) {
 		}
 		r.reports(search, report{state: client.Ready, tools: []string{"find"}})
 		got := stage.Of[*notification.Dispatch](&r.dispatcher.Log)
-		if len(got) != 1 || got[0].Server != "search" || got[0].Method != "notifications/tools/list_changed" {
+		if len(got) != 1 || got[0].Server != "search" ||
+			got[0].Method != "notifications/tools/list_changed" {
 			t.Errorf("announced %v", got)
 		}
 		if v := <-r.looks(r.caller("ci", "")); len(v.Missing) != 0 {
@@ -69,7 +73,8 @@ func TestServerThatNeverAnswersIsMissing(t *testing.T) {
 	})
 }
 
-// F17: nobody waits for a server that has failed already, and who wants only that one is told why.
+// F17: no caller waits for a server that has already failed. A caller at that server's endpoint is
+// told the reason.
 func TestFailedServerIsNotWaitedFor(t *testing.T) {
 	run(t, func(r *rig) {
 		start := time.Now()
@@ -79,16 +84,18 @@ func TestFailedServerIsNotWaitedFor(t *testing.T) {
 		if v := <-all; v.err != nil || !slices.Equal(v.Missing, []string{"search"}) || v.at != start {
 			t.Errorf("all: %+v, %v after %v", v.View, v.err, v.at.Sub(start))
 		}
-		if v := <-one; !errors.Is(v.err, protocol.ConditionUpstreamLost) || !strings.Contains(v.err.Error(), "the disk is full") {
+		if v := <-one; !errors.Is(v.err, protocol.ConditionUpstreamLost) ||
+			!strings.Contains(v.err.Error(), "the disk is full") {
 			t.Errorf("one: %v", v.err)
 		}
-		if v := <-r.looks(r.caller("ci", "nothing")); !errors.Is(v.err, protocol.ConditionEndpointNotFound) {
+		if v := <-r.looks(r.caller("ci", "nothing")); !errors.Is(v.err,
+			protocol.ConditionEndpointNotFound) {
 			t.Errorf("no such server: %v", v.err)
 		}
 	})
 }
 
-// What waits is bounded.
+// The number of waiting callers is bounded.
 func TestWaitingListsAreBounded(t *testing.T) {
 	run(t, func(r *rig) {
 		answers := make([]<-chan view, catalog.MaxWaiting)
@@ -108,8 +115,9 @@ func TestWaitingListsAreBounded(t *testing.T) {
 	})
 }
 
-// S1-9, S1-14, F36: clients hear of a change in what they were given, once, and not of lists that are the same, nor of those that nobody
-// was given. What the server itself announces they hear of in any case, and of resources and their templates together.
+// S1-9, S1-14, F36: clients are told once of a change in the lists that they were given. They are
+// not told of equal lists, nor of lists that no client was given. Announcements of the server
+// itself are always passed on. Resources and their templates are announced together.
 func TestChangesAreAnnouncedToWhoWasServed(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
@@ -127,7 +135,10 @@ func TestChangesAreAnnouncedToWhoWasServed(t *testing.T) {
 		if before.View == after.View || len(after.Servers) != 2 {
 			t.Error("the view is the same")
 		}
-		same := report{state: client.Ready, tools: []string{"read", "write"}, told: []merge.Kind{merge.Tools, merge.Resources, merge.Templates}}
+		same := report{
+			state: client.Ready, tools: []string{"read", "write"},
+			told: []merge.Kind{merge.Tools, merge.Resources, merge.Templates},
+		}
 		r.reports(files, same)
 		if got := announced(); got != 3 {
 			t.Errorf("the server announced two: announced %d", got-1)
@@ -138,7 +149,8 @@ func TestChangesAreAnnouncedToWhoWasServed(t *testing.T) {
 	})
 }
 
-// Callers who share a connection get the same; others get their own. A server that is not there is no one's.
+// Callers that share a connection get the same one; others get their own. Nobody gets a connection
+// to a server that does not exist.
 func TestConnectionsAreShared(t *testing.T) {
 	run(t, func(r *rig) {
 		get := func(principal, server string) string {
@@ -155,7 +167,8 @@ func TestConnectionsAreShared(t *testing.T) {
 		if a, b := get("ci", "search"), get("dev", "search"); a == b || a != get("ci", "search") {
 			t.Errorf("by principal: %s and %s", a, b)
 		}
-		if _, err := r.connects(r.caller("ci", ""), "nothing"); !errors.Is(err, protocol.ConditionEndpointNotFound) {
+		if _, err := r.connects(r.caller("ci", ""), "nothing"); !errors.Is(err,
+			protocol.ConditionEndpointNotFound) {
 			t.Errorf("no such server: %v", err)
 		}
 		if got := r.record("search").Open; got != 2 {
@@ -164,17 +177,19 @@ func TestConnectionsAreShared(t *testing.T) {
 	})
 }
 
-// A session's own connection is opened by its first call; what it sees of the server comes from the principal's.
+// A session's own connection is opened by its first call. The lists that it sees come from its
+// principal's connection.
 func TestListsOfAPrivateServerAreThePrincipals(t *testing.T) {
 	caller := catalog.Caller{Session: "s", Principal: "ci"}
 	server := tenant.Server{Name: "x", Command: tenant.NewSecret("x"), Share: tenant.BySession}
-	if call, list := catalog.Key(server, caller), catalog.ListKey(server, caller); call.Share != tenant.BySession || list.Share != tenant.ByPrincipal {
+	if call, list := catalog.Key(server, caller), catalog.ListKey(server,
+		caller); call.Share != tenant.BySession || list.Share != tenant.ByPrincipal {
 		t.Errorf("calls by %v, lists by %v", call, list)
 	}
 }
 
-// A view is put together once, and again when what it shows has changed: not because another principal's server was listed, or because
-// the registry heard what some server declares.
+// A view is made once, and again when its contents have changed: not when another principal's
+// server was listed, nor when the registry learnt a server's declaration.
 func TestViewStaysWhileWhatItShowsDoes(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
@@ -189,7 +204,9 @@ func TestViewStaysWhileWhatItShowsDoes(t *testing.T) {
 		answer := r.looks(r.caller("bob", ""))
 		r.reports("search/principal=bob", report{state: client.Ready, tools: []string{"find", "keep"}})
 		<-answer
-		r.Send("registry", &capability.Declared{Tenant: "other", Server: "s", Capabilities: jsontext.Value(`{"tools":{}}`)})
+		r.Send("registry", &capability.Declared{
+			Tenant: "other", Server: "s", Capabilities: jsontext.Value(`{"tools":{}}`),
+		})
 		if see("ci") != before {
 			t.Error("made anew though nothing in it has changed")
 		}
@@ -200,12 +217,15 @@ func TestViewStaysWhileWhatItShowsDoes(t *testing.T) {
 	})
 }
 
-// Header fields are checked by the schema that the client sees: a modern server's own, and neither that of a legacy server, in which the
-// annotation means nothing, nor that in the list of all servers.
+// Header fields are checked by the schema that the client sees. That is a modern server's own
+// schema. The annotation means nothing in a legacy server's schema, nor in a schema of the
+// aggregate's list.
 func TestMirrorsAreThoseThatClientsSee(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
-		items := []jsontext.Value{jsontext.Value(`{"name":"find","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}`)}
+		items := []jsontext.Value{
+			jsontext.Value(`{"name":"find","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}`),
+		}
 		for _, test := range []struct {
 			speaks       protocol.Version
 			server, tool string
@@ -217,19 +237,24 @@ func TestMirrorsAreThoseThatClientsSee(t *testing.T) {
 			{protocol.Latest, "", "files__find", 0},
 			{protocol.Latest, "", "find", 0},
 		} {
-			r.reports(files, report{state: client.Ready, items: items, speak: test.speaks, caps: fmt.Sprintf(`{"tools":{"for":%q}}`, test.speaks)})
+			r.reports(files, report{
+				state: client.Ready, items: items, speak: test.speaks,
+				caps: fmt.Sprintf(`{"tools":{"for":%q}}`, test.speaks),
+			})
 			v := <-r.looks(r.caller("ci", test.server))
 			if v.err != nil {
 				t.Fatal(v.err)
 			}
 			if got := len(v.Mirrors(test.tool)); got != test.want {
-				t.Errorf("server of %s, endpoint %q: %d arguments of %s are mirrored, want %d", test.speaks, test.server, got, test.tool, test.want)
+				t.Errorf("server of %s, endpoint %q: %d arguments of %s are mirrored, want %d", test.speaks,
+					test.server, got, test.tool, test.want)
 			}
 		}
 	})
 }
 
-// What a server can be heard to announce may turn out after it is ready. Who looks then is offered no more than that.
+// It may turn out only after a server is ready which notifications it can send. A client that looks
+// then is offered no more than that.
 func TestOfferFollowsWhatAServerDeclares(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
@@ -242,11 +267,13 @@ func TestOfferFollowsWhatAServerDeclares(t *testing.T) {
 			return v.Offer(protocol.Latest)
 		}
 		for _, server := range []string{"files", ""} {
-			if got := offer(`{"tools":{"listChanged":true},"resources":{"subscribe":true}}`, server); !got.Has("resources.subscribe") {
+			if got := offer(`{"tools":{"listChanged":true},"resources":{"subscribe":true}}`,
+				server); !got.Has("resources.subscribe") {
 				t.Fatalf("endpoint %q: offered %s", server, got.Raw())
 			}
 			got := offer(`{"tools":{},"resources":{}}`, server)
-			if got.Has("resources.subscribe") || got.Has("tools.listChanged") != (server == "") { // the list of all servers is the host's own
+			// the aggregate's list is the host's own
+			if got.Has("resources.subscribe") || got.Has("tools.listChanged") != (server == "") {
 				t.Errorf("endpoint %q: offered %s", server, got.Raw())
 			}
 		}

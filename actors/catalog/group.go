@@ -5,19 +5,19 @@ import (
 	"mcpd/protocol"
 )
 
-// group is the callers who see the same.
+// group identifies callers that see the same view.
 type group struct {
 	principal, server string
 	fingerprint       protocol.Fingerprint
 	modern            bool
 	withheld          string // see Catalog.withheld
 	answers           bool   // see server.answers
-	pending           string // the first server that may have URIs which nobody knows; see mayOwn
-	own               string // the session that has lists of its own: see Catalog.ownLists
+	pending           string // first server that may own unknown URIs; see mayOwn
+	own               string // session with lists of its own: see Catalog.ownLists
 }
 
-// mayOwn reports whether a server has not told a caller its resources yet, and may still do so. One
-// that is quarantined may not: nothing brings it back but an operator or a rare probe.
+// mayOwn reports whether a server has not yet listed its resources to a caller, but may still do
+// so. A quarantined server may not: only an operator or a rare probe brings it back.
 func (c *Catalog) mayOwn(s *server, caller Caller) bool {
 	key := s.listed(caller)
 	if s.recovery.Quarantined(s.at(key)) {
@@ -27,14 +27,15 @@ func (c *Catalog) mayOwn(s *server, caller Caller) bool {
 	return l == nil || !l.known || l.owesResources()
 }
 
-// withheld reports whether the policy of a server keeps a list from clients that cannot do what the
-// caller cannot. Who sees the server alone is refused; in the list of all, what it has is left out.
+// withheld reports whether the policy of a server hides a list from the caller, because its client
+// lacks a required capability. On a transparent endpoint the request is refused instead; on the
+// aggregate endpoint the server's items are left out.
 func (c *Catalog) withheld(caller Caller, name string, k merge.Kind) bool {
 	needs, ok := c.servers[name].config.Require[k.Method()]
 	return ok && caller.Server == "" && !caller.Capabilities.Has(needs)
 }
 
-// group is whose view a caller sees.
+// group finds the group of a caller.
 func (c *Catalog) group(caller Caller) group {
 	g := group{
 		principal: caller.Principal, server: caller.Server, fingerprint: caller.fingerprint(),
@@ -59,7 +60,8 @@ func (c *Catalog) group(caller Caller) group {
 	return g
 }
 
-// scope is the servers a caller sees, in configuration order. It must not be changed.
+// scope lists the servers that a caller sees, in configuration order. The caller of scope must not
+// change the slice.
 func (c *Catalog) scope(caller Caller) []string {
 	if caller.Server != "" {
 		return []string{caller.Server}

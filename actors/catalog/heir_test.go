@@ -7,7 +7,8 @@ import (
 	"mcpd/gateway/tenant"
 )
 
-// A catalogue that cannot live with what it was left starts without: who waited is answered, and it learns anew what there is.
+// A catalogue that crashes on its carried state starts without it. Waiting callers are answered,
+// and it learns the lists again.
 func TestCatalogueStartsWithoutWhatItCannotLiveWith(t *testing.T) {
 	run(t, func(r *rig) {
 		waiting := r.looks(r.caller("ci", ""))

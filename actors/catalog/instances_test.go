@@ -20,17 +20,20 @@ import (
 // another asks for one more instance of the server "search" for a principal.
 func (r *rig) another(principal string) (client.Instance, error) {
 	key := tenant.Key{Share: tenant.ByPrincipal, Principal: principal}
-	return stage.Ask[client.AnotherRequest, client.Instance](r.Stage, "catalog", client.AnotherRequest{Server: "search", Key: key, Most: 3})
+	return stage.Ask[client.AnotherRequest, client.Instance](r.Stage, "catalog", client.AnotherRequest{
+		Server: "search", Key: key, Most: 3,
+	})
 }
 
-// A connection gets more instances of its server up to their bound, and one that has ended makes room.
-// Tools that only a further instance lists are listed until that instance ends.
+// A connection gets more instances of its server up to the bound, and one that has ended makes
+// room. Tools that only a further instance lists are listed until that instance ends.
 func TestInstancesOfAServer(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
 		for n, want := range []string{search + ",instance=2", search + ",instance=3"} {
 			i, err := r.another("ci")
-			if err != nil || i.Ref.Path() != "top/client_sup/"+want+"/connection" || int(i.Key.Instance) != n+1 {
+			if err != nil || i.Ref.Path() != "top/client_sup/"+want+"/connection" ||
+				int(i.Key.Instance) != n+1 {
 				t.Fatalf("got %s, %+v, %v", i.Ref.Path(), i.Key, err)
 			}
 		}
@@ -41,15 +44,20 @@ func TestInstancesOfAServer(t *testing.T) {
 			t.Error("an instance of a connection that is not there")
 		}
 		r.dispatcher.Forget()
-		r.reports(search+",instance=2", report{state: client.Ready, tools: []string{"other", "find"}, told: []merge.Kind{merge.Tools}})
+		r.reports(search+",instance=2", report{
+			state: client.Ready, tools: []string{"other", "find"}, told: []merge.Kind{merge.Tools},
+		})
 		for _, endpoint := range []string{"search", ""} {
-			if v := <-r.looks(r.caller("ci", endpoint)); v.err != nil || !strings.Contains(listed(v, merge.Tools), "other") || strings.Count(listed(v, merge.Tools), "find") != 1 {
+			if v := <-r.looks(r.caller("ci", endpoint)); v.err != nil ||
+				!strings.Contains(listed(v, merge.Tools), "other") ||
+				strings.Count(listed(v, merge.Tools), "find") != 1 {
 				t.Errorf("view: %s, %v", listed(v, merge.Tools), v.err)
 			}
 		}
-		time.Sleep(merge.ChangesQuiet) // another instance may say the same
+		time.Sleep(merge.ChangesQuiet) // another instance may report the same change
 		r.Rest()
-		if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 2 || got[1].Server != "search" ||
+		if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 2 ||
+			got[1].Server != "search" ||
 			got[1].Key.Instance != 0 || got[1].Method != "notifications/tools/list_changed" {
 			t.Errorf("announced %+v", got)
 		}
@@ -57,12 +65,17 @@ func TestInstancesOfAServer(t *testing.T) {
 			t.Errorf("%d connections", got.Open)
 		}
 		second := r.Ref("client_sup/" + search + ",instance=2/connection")
-		r.Send("catalog", &client.Unused{Server: "search", Key: tenant.Key{Share: tenant.ByPrincipal, Principal: "ci", Instance: 1}, From: second})
+		r.Send("catalog", &client.Unused{
+			Server: "search", Key: tenant.Key{Share: tenant.ByPrincipal, Principal: "ci", Instance: 1},
+			From: second,
+		})
 		if second.Alive() {
 			t.Error("an instance that nobody uses lives on")
 		}
-		if v := <-r.looks(r.caller("ci", "")); v.err != nil || strings.Contains(listed(v, merge.Tools), "other") {
-			t.Errorf("the tool of an instance that has ended is listed: %s, %v", listed(v, merge.Tools), v.err)
+		if v := <-r.looks(r.caller("ci", "")); v.err != nil ||
+			strings.Contains(listed(v, merge.Tools), "other") {
+			t.Errorf("the tool of an instance that has ended is listed: %s, %v",
+				listed(v, merge.Tools), v.err)
 		}
 		if i, err := r.another("ci"); err != nil || i.Key.Instance != 1 {
 			t.Errorf("got %+v, %v", i.Key, err)
@@ -70,7 +83,8 @@ func TestInstancesOfAServer(t *testing.T) {
 	})
 }
 
-// A server that may ask clients nothing is told of nothing that it could ask for, and is shared whatever they declare.
+// A server that may send no requests to clients is told of no capability for them, and is shared
+// whatever the clients declare.
 func TestMuteServerIsSharedByAll(t *testing.T) {
 	asks, err := protocol.ParseClientCapabilities(jsontext.Value(`{"elicitation":{},"roots":{}}`))
 	if err != nil {
@@ -79,27 +93,35 @@ func TestMuteServerIsSharedByAll(t *testing.T) {
 	for mute, want := range map[bool]string{true: "principal=ci", false: "principal=ci,caps=11"} {
 		s := tenant.Server{Name: "files", Command: tenant.NewSecret("files"), Mute: mute}
 		c := catalog.Caller{Principal: "ci", Session: "s", Capabilities: asks}
-		if own, lists := catalog.Key(s, c).String(), catalog.ListKey(s, c).String(); own != want || lists != want {
+		if own, lists := catalog.Key(s, c).String(), catalog.ListKey(s, c).String(); own != want ||
+			lists != want {
 			t.Errorf("mute %t: connections %s and %s, want %s", mute, own, lists, want)
 		}
 	}
 }
 
-// A connection is keyed by what its server is told, and a server is told nothing that is withheld. A
-// client without a session uses the connection that its lists come from, also where each session has
-// its own.
+// A connection is keyed by what its server is told, which excludes withheld capabilities. A client
+// without a session uses the connection from which its lists come, even if each session has its
+// own.
 func TestConnectionsAreKeyedByWhatServersAreTold(t *testing.T) {
-	asks, err := protocol.ParseClientCapabilities(jsontext.Value(`{"elicitation":{},"roots":{},"sampling":{}}`))
+	asks, err := protocol.ParseClientCapabilities(
+		jsontext.Value(`{"elicitation":{},"roots":{},"sampling":{}}`),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := catalog.Caller{Principal: "ci", Session: "s", Capabilities: asks, Withheld: protocol.CanSample | protocol.CanElicitForm}
+	c := catalog.Caller{
+		Principal: "ci", Session: "s", Capabilities: asks,
+		Withheld: protocol.CanSample | protocol.CanElicitForm,
+	}
 	s := tenant.Server{Name: "files", Command: tenant.NewSecret("files")}
-	if got := catalog.Key(s, c).String(); got != "principal=ci,caps=01" || string(c.Told().Raw()) != `{"roots":{}}` {
+	if got := catalog.Key(s, c).String(); got != "principal=ci,caps=01" ||
+		string(c.Told().Raw()) != `{"roots":{}}` {
 		t.Errorf("connection %s, of which the server is told %s", got, c.Told().Raw())
 	}
 	s.Share, c.Peer, c.Modern = tenant.BySession, true, true
-	if own, lists := catalog.Key(s, c), catalog.ListKey(s, c); own != lists || own.String() != "principal=ci,caps=01,modern" {
+	if own, lists := catalog.Key(s, c), catalog.ListKey(s, c); own != lists ||
+		own.String() != "principal=ci,caps=01,modern" {
 		t.Errorf("connections %s and %s", own, lists)
 	}
 }

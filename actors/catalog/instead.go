@@ -10,12 +10,13 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// Programs are bounded: those who share a server have max_instances processes of it at most,
-// whatever their clients declare and whichever era they speak. A caller for whom there may be no
-// other process uses the connection that suits best. What the server asks there beyond what the
-// caller declared is refused.
+// The number of programs is bounded: callers that share a server have at most max_instances
+// processes of it, whatever their clients declare and whichever era they speak. At the bound, a
+// caller uses the existing connection that fits best. If the server asks something there that this
+// caller's client has not declared, the question is refused.
 
-// group are the connections that exist or are being opened for those who share the server with key.
+// group returns the keys of the connections, existing or being opened, of the callers that share
+// the server with key.
 func (s *server) group(key tenant.Key) map[tenant.Key]bool {
 	all := map[tenant.Key]bool{}
 	for other := range s.conns {
@@ -28,21 +29,21 @@ func (s *server) group(key tenant.Key) map[tenant.Key]bool {
 	return all
 }
 
-// full reports whether those who share the server with key may have no more processes of it.
+// full reports whether the callers that share the server with key may have no more processes of it.
 func (s *server) full(key tenant.Key) bool {
 	return s.config.Link() == tenant.Stdio && s.config.Instances > 0 &&
 		key.Share != tenant.BySession && len(s.group(key)) >= s.config.Instances
 }
 
-// fit returns the key of the connection that a caller uses: its own, or that of another as long as
-// there may be no more.
+// fit returns the key of the connection that a caller uses: its own, or the existing one that fits
+// best while the bound allows no more.
 func (c *Catalog) fit(s *server, key tenant.Key) tenant.Key {
 	if s.conns[key] != nil || len(s.opening[key]) > 0 || !s.full(key) {
 		return key
 	}
 	best, least := key, -1
 	for other := range order.By(s.group(key), tenant.Key.Compare) {
-		if other.Instance > 0 { // which takes calls of the first only
+		if other.Instance > 0 { // it takes calls from the first instance only
 			continue
 		}
 		if misfit := misfit(other, key); least < 0 || misfit < least {
@@ -56,28 +57,32 @@ func (c *Catalog) fit(s *server, key tenant.Key) tenant.Key {
 	return best
 }
 
-// misfit is how badly a connection suits a caller with another key: the server may ask what the
-// caller cannot be asked, or does not know that it may ask, or the era is another.
+// misfit is how badly a connection fits a caller with another key. It adds 4 for each capability
+// that the server may use but the caller lacks, 2 for each that the caller has but the server does
+// not know of, and 1 for a different era.
 func misfit(connection, caller tenant.Key) int {
-	n := 4*(connection.Fingerprint&^caller.Fingerprint).Size() + 2*(caller.Fingerprint&^connection.Fingerprint).Size()
+	n := 4*(connection.Fingerprint&^caller.Fingerprint).Size() +
+		2*(caller.Fingerprint&^connection.Fingerprint).Size()
 	if connection.Modern != caller.Modern {
 		n++
 	}
 	return n
 }
 
-// makeRoom hears that a connection is no more: callers who used another in its group may have their
-// own from now on.
+// makeRoom handles the end of a connection. Callers that used another connection of its group may
+// now get their own.
 func (c *Catalog) makeRoom(s *server, key tenant.Key) {
 	before := len(s.instead)
-	maps.DeleteFunc(s.instead, func(wanted, _ tenant.Key) bool { return wanted.Group() == key.Group() })
+	maps.DeleteFunc(s.instead, func(wanted, _ tenant.Key) bool {
+		return wanted.Group() == key.Group()
+	})
 	if len(s.instead) < before {
 		c.views.clear()
 	}
 }
 
-// hears has a caller hear what is announced over a connection that is not its own. It has asked to
-// hear of its own itself.
+// hears registers a caller for notifications over a connection that is not its own. A session
+// registers for its own connections itself.
 func (c *Catalog) hears(s *server, key tenant.Key, caller Caller) {
 	key = anyRevision(key)
 	if len(s.instead) == 0 || caller.Ref == (otp.Ref{}) || key == Key(s.config, caller) ||
@@ -87,8 +92,8 @@ func (c *Catalog) hears(s *server, key tenant.Key, caller Caller) {
 	c.register(s, key, caller.Ref)
 }
 
-// register has a session hear what a server says over a connection, and of changes of the lists of
-// all servers that are announced over it. Each session takes those that it sees: see
+// register registers a session for notifications of a server over a connection, and for changes of
+// the aggregate's lists over it. The session ignores those that do not concern it: see
 // Session.notice.
 func (c *Catalog) register(s *server, key tenant.Key, session otp.Ref) {
 	for _, server := range []string{s.config.Name, ""} {
@@ -99,7 +104,7 @@ func (c *Catalog) register(s *server, key tenant.Key, session otp.Ref) {
 	}
 }
 
-// moved hands the sessions that had used a connection, and what they want, to another one.
+// moved hands the sessions of an ended connection, and their subscriptions, to another connection.
 func (c *Catalog) moved(s *server, key tenant.Key, to *conn, left *client.Left) {
 	for _, ref := range order.Of(left.Sessions) {
 		c.register(s, key, ref)

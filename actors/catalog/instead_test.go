@@ -18,7 +18,7 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// kind is a caller whose client declares that, of one era or the other.
+// kind is a caller whose client declares the capabilities and is of one era.
 func (r *rig) kind(principal, capabilities string, modern bool) catalog.Caller {
 	c := r.caller(principal, "")
 	c.Session, c.Modern = fmt.Sprint("s-", principal, capabilities, modern), modern
@@ -36,9 +36,9 @@ func (r *rig) at(c catalog.Caller, server string) string {
 	return path.Base(path.Dir(ref.Path()))
 }
 
-// max_instances bounds the processes of those who share a server, whatever they declare and whichever
-// era they speak. Who comes when there are so many uses the one that suits best, hears of it, and sees
-// what it lists; when there is room he has his own.
+// max_instances bounds the processes of those who share a server, whatever they declare and
+// whichever era they speak. At the bound a caller uses the connection that fits best, gets its
+// notifications, and sees its lists. When there is room the caller gets a connection of its own.
 func TestProcessesOfThoseWhoShareAreBounded(t *testing.T) {
 	configure := func(tn *tenant.Tenant) { tn.Servers[1].Instances = 2 }
 	(&rig{configure: configure}).run(t, func(r *rig) {
@@ -58,16 +58,20 @@ func TestProcessesOfThoseWhoShareAreBounded(t *testing.T) {
 			}
 		}
 		key := tenant.Key{Share: tenant.ByPrincipal, Principal: "ci", Fingerprint: protocol.CanElicitForm}
-		if _, err := stage.Ask[client.AnotherRequest, client.Instance](r.Stage, "catalog", client.AnotherRequest{Server: "search", Key: key, Most: 2}); err == nil {
+		if _, err := stage.Ask[client.AnotherRequest, client.Instance](r.Stage, "catalog",
+			client.AnotherRequest{Server: "search", Key: key, Most: 2}); err == nil {
 			t.Error("there is another instance, beyond the bound")
 		}
 		if got := r.record("search"); got.Open != 3 {
 			t.Errorf("%d processes, want 2 of ci and 1 of bob", got.Open)
 		}
 		modern := r.kind("ci", `{"elicitation":{}}`, true)
-		heard := slices.ContainsFunc(stage.Of[*notification.Register](&r.dispatcher.Log), func(m *notification.Register) bool {
-			return m.Key == key && m.Server == "search" && m.Handler == notification.Mailbox{Ref: modern.Ref}
-		})
+		heard := slices.ContainsFunc(stage.Of[*notification.Register](&r.dispatcher.Log),
+			func(m *notification.Register) bool {
+				return m.Key == key && m.Server == "search" && m.Handler == notification.Mailbox{
+					Ref: modern.Ref,
+				}
+			})
 		if !heard {
 			t.Error("who uses the connection of another kind does not hear of it")
 		}
@@ -80,25 +84,33 @@ func TestProcessesOfThoseWhoShareAreBounded(t *testing.T) {
 		}
 
 		end := r.Ref("client_sup/search/principal=ci,caps=01/connection")
-		r.Send("catalog", &client.Unused{Server: "search", Key: tenant.Key{Share: tenant.ByPrincipal, Principal: "ci", Fingerprint: protocol.CanRoots}, From: end})
+		r.Send("catalog", &client.Unused{
+			Server: "search",
+			Key:    tenant.Key{Share: tenant.ByPrincipal, Principal: "ci", Fingerprint: protocol.CanRoots},
+			From:   end,
+		})
 		if got := r.at(modern, "search"); got != "principal=ci,caps=10,modern" {
 			t.Errorf("when there is room it uses %s", got)
 		}
 	})
 }
 
-// A connection that was given up makes way for another; what its sessions wanted goes on over one
-// that there is.
+// A connection that was given up makes room for another. The subscriptions of its sessions continue
+// over an existing connection.
 func TestWhatIsLeftGoesOnElsewhere(t *testing.T) {
 	configure := func(tn *tenant.Tenant) { tn.Servers[1].Instances = 2 }
 	(&rig{configure: configure}).run(t, func(r *rig) {
-		first, second, third := r.kind("ci", `{}`, false), r.kind("ci", `{"roots":{}}`, false), r.kind("ci", `{"sampling":{}}`, false)
+		first, second, third := r.kind("ci", `{}`, false), r.kind("ci", `{"roots":{}}`,
+			false), r.kind("ci", `{"sampling":{}}`, false)
 		for _, c := range []catalog.Caller{first, second} {
 			r.at(c, "search")
 		}
 		r.fails("search/principal=ci", errDisk)
 		r.at(third, "search") // there is room
-		left := &client.Left{Server: "search", Key: tenant.Key{Share: tenant.ByPrincipal, Principal: "ci"}, Sessions: map[string]otp.Ref{"s-ci": r.Ref("session")}}
+		left := &client.Left{
+			Server: "search", Key: tenant.Key{Share: tenant.ByPrincipal, Principal: "ci"},
+			Sessions: map[string]otp.Ref{"s-ci": r.Ref("session")},
+		}
 		r.Send("catalog", left)
 		time.Sleep(time.Minute)
 		r.Rest()

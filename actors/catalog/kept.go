@@ -8,23 +8,24 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// kept is the heir: what is known about every server, the connections to it, and who waits for an
-// answer.
+// kept is the carried state: everything known of the servers, the connections to them, and the
+// callers that wait for an answer.
 type kept struct {
 	servers map[string]*server
 	waiting []*waiter
 	views   *views
-	// references are the URIs that servers have given to clients beside their lists.
+	// references are the URIs that servers have given to clients outside their lists.
 	references *merge.References
-	// changes are what those are to hear who see all servers as one.
+	// changes are pending announcements for sessions on the aggregate endpoint.
 	changes merge.Changes[notification.Source]
-	// alone are what those are to hear who see one server that has several instances.
+	// alone are pending announcements for sessions on the transparent endpoint of a server with
+	// several instances.
 	alone merge.Changes[change]
-	// revisions counts the declarations of servers that took the place of another.
+	// revisions counts the replaced declarations of servers.
 	revisions uint32
 }
 
-// Abandon answers everyone who waits: there will be no other catalogue.
+// Abandon fails all waiting callers, because there will be no other catalogue.
 func (k *kept) Abandon(reason error) {
 	k.views.clear()
 	k.references.Clear()

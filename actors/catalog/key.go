@@ -8,8 +8,9 @@ import (
 	"mcpd/protocol"
 )
 
-// Key is the connection that a caller's requests to a server go through, whatever the revision of
-// its declaration. Who listens to the connections of a server listens to those of every revision.
+// Key returns the key of the connection that carries a caller's requests to a server. The key omits
+// the revision of the server's declaration, because a session listens to the connections of every
+// revision.
 func Key(s tenant.Server, c Caller) tenant.Key {
 	if c.Peer {
 		return ListKey(s, c)
@@ -19,8 +20,8 @@ func Key(s tenant.Server, c Caller) tenant.Key {
 	return s.Shared(k)
 }
 
-// shown is the fingerprint of what a server may know of a client's capabilities, and declared are
-// these.
+// shown is the fingerprint of the client capabilities that a server may know of, and declared
+// returns these capabilities.
 func shown(s tenant.Server, f protocol.Fingerprint) protocol.Fingerprint {
 	if s.Mute {
 		return f.Unasked()
@@ -35,8 +36,9 @@ func declared(s tenant.Server, c protocol.ClientCapabilities) protocol.ClientCap
 	return client.Carried(c)
 }
 
-// ListKey is the connection that what a caller sees of a server comes from. A session's own
-// connection is opened by its first call, not to look what there is.
+// ListKey returns the key of the connection that a caller's lists of a server come from. It is
+// never a session's own connection, which is opened by its first call and not by a look at the
+// lists.
 func ListKey(s tenant.Server, c Caller) tenant.Key {
 	return listKey(s, c.Principal, c.fingerprint(), c.Modern)
 }
@@ -53,10 +55,11 @@ func listKey(
 	return s.Shared(k)
 }
 
-// Keys are the connections that a caller hears of: the ones that its requests go through, and the
-// ones that its lists come from. There are few of them, however many servers there are.
+// Keys returns the keys of the connections to which a caller listens: those that carry its
+// requests, and those that its lists come from. There are few distinct keys, however many servers
+// there are.
 func Keys(servers []tenant.Server, c Caller) (keys []tenant.Key) {
-	// kind is all of a server that its keys depend on.
+	// kind has the settings of a server that decide its keys.
 	type kind struct {
 		share     tenant.Share
 		mute, one bool

@@ -13,8 +13,8 @@ import (
 	"mcpd/telemetry"
 )
 
-// learn stores what a server listed, and announces to clients what is different from what they were
-// given, or said to be by the server.
+// learn stores the lists that a server reported. It announces the lists that differ from what
+// clients were given, or that the server says have changed.
 func (c *Catalog) learn(s *server, r *client.Report) {
 	key := anyRevision(r.Key)
 	l := c.listing(s, key)
@@ -34,7 +34,8 @@ func (c *Catalog) learn(s *server, r *client.Report) {
 	if l.served {
 		c.announce(r, news)
 	}
-	if declared := !l.known || !bytes.Equal(l.facts.Capabilities.Raw(), r.Facts.Capabilities.Raw()); declared {
+	if declared := !l.known ||
+		!bytes.Equal(l.facts.Capabilities.Raw(), r.Facts.Capabilities.Raw()); declared {
 		c.declare(r.Server, r.Facts)
 	}
 	another := !l.known || !l.facts.Same(r.Facts)
@@ -56,8 +57,8 @@ func (c *Catalog) learn(s *server, r *client.Report) {
 	}
 }
 
-// merge is what is known of the lists after a report. One that the server owes its new connection
-// is shown as it was before, unless that was another program's.
+// merge combines the known lists with a report. A list that the new connection has not delivered
+// yet keeps its previous contents, unless those are from another program.
 func (l *listing) merge(r *client.Report) (client.Lists, [client.Kinds]client.Shortfall) {
 	lists, short := r.Lists, r.Short
 	for k := range lists {
@@ -75,16 +76,17 @@ func (l *listing) merge(r *client.Report) (client.Lists, [client.Kinds]client.Sh
 	return lists, short
 }
 
-// frees reports whether servers behind one that has listed for the first time have resources, which
-// may have kept their own URIs from no client because of it.
+// frees reports whether servers behind s in the configuration have resources. Until s has listed
+// its resources for the first time, it might own their URIs, and these may have been listed in
+// another form.
 func (c *Catalog) frees(s *server, r *client.Report) bool {
 	if len(r.Lists[merge.Resources])+len(r.Lists[merge.Templates]) > 0 {
-		return false // that is told anyway
+		return false // a change of resources is announced anyway
 	}
 	return c.haveBehind(s)
 }
 
-// haveBehind reports whether servers behind one have resources.
+// haveBehind reports whether servers behind s in the configuration have resources.
 func (c *Catalog) haveBehind(s *server) bool {
 	is := func(t tenant.Server) bool { return t.Name == s.config.Name }
 	at := slices.IndexFunc(c.tenant.Servers, is)
@@ -97,8 +99,8 @@ func (c *Catalog) haveBehind(s *server) bool {
 	return false
 }
 
-// tellBehind announces that the URIs of servers behind one are listed otherwise: it has never
-// listed its own, and a quarantine of these connections to it begins or ends.
+// tellBehind announces that the URIs of the servers behind s are listed in another form: s has
+// never listed its own resources, and a quarantine of these connections to it begins or ends.
 func (c *Catalog) tellBehind(s *server, keys []tenant.Key) {
 	if !c.haveBehind(s) {
 		return
@@ -112,7 +114,7 @@ func (c *Catalog) tellBehind(s *server, keys []tenant.Key) {
 	c.announceLater()
 }
 
-// outdate forgets the views of those who see what is listed over a kind of connection.
+// outdate forgets the views with lists from one kind of connection.
 func (c *Catalog) outdate(s *server, key tenant.Key) {
 	c.views.forget(func(g group) bool {
 		return (g.server == "" || g.server == s.config.Name) &&
@@ -120,8 +122,8 @@ func (c *Catalog) outdate(s *server, key tenant.Key) {
 	})
 }
 
-// noteOdd takes note of which items of a server the list of all servers repairs or leaves out, and
-// tells an operator, once of the same ones.
+// noteOdd finds the items of a server that the aggregate's list repairs or omits. It logs a finding
+// that is not among those of the last time.
 func (c *Catalog) noteOdd(s *server, facts client.Facts, lists *client.Lists) {
 	for _, k := range merge.Kinds() {
 		odd := merge.Odd(k, facts.Version.Era() == protocol.Legacy, lists[k])

@@ -12,8 +12,8 @@ import (
 	"mcpd/transport/stdio"
 )
 
-// Subscriptions count for the tenant while their server is paused, also when the catalogue crashes.
-// They do not when the server runs again, or when nobody is there who wants them.
+// Subscriptions are charged to the tenant while their server is paused, even if the catalogue
+// crashes. They are not when the server runs again, or when no session wants them any more.
 func TestWhatConnectionsLeaveCounts(t *testing.T) {
 	for name, ends := range map[string]func(r *rig){
 		"it runs again": func(*rig) { time.Sleep(time.Minute) },
@@ -35,10 +35,11 @@ func TestWhatConnectionsLeaveCounts(t *testing.T) {
 				unready := &transport.ExitError{Cause: stdio.CauseUnready, Code: -1}
 				r.reports(search, report{state: client.Backoff, cause: unready, over: true})
 				r.Send("client_sup/"+search+"/connection", otp.ShutdownWith(client.EndingOf(unready)))
-				for n := range 3 { // one takes the place of the other
+				for n := range 3 { // each replaces the one before
 					r.Send("catalog", &client.Left{
-						Server: "search", Key: key, Bytes: 1000 * (n + 1), Sessions: map[string]otp.Ref{"s-ci": r.Ref("session")},
-						URIs: map[string]map[string]bool{"x:y": {"s-ci": true}},
+						Server: "search", Key: key, Bytes: 1000 * (n + 1),
+						Sessions: map[string]otp.Ref{"s-ci": r.Ref("session")},
+						URIs:     map[string]map[string]bool{"x:y": {"s-ci": true}},
 					})
 					if want := int64(1000 * (n + 1)); counts() != want {
 						t.Fatalf("%d bytes count, want %d", counts(), want)
@@ -58,8 +59,8 @@ func TestWhatConnectionsLeaveCounts(t *testing.T) {
 	}
 }
 
-// A connection that is started again is told of all sessions that had asked for something, also of
-// those that have ended since: it would never let go of what it does not know to be anybody's.
+// A restarted connection is told of all sessions that had subscriptions, including those that have
+// ended since. Otherwise it would never release a subscription whose session it does not know.
 func TestWhatIsRestoredIsSomebodys(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()

@@ -12,17 +12,17 @@ import (
 	"mcpd/protocol/tasks"
 )
 
-// rewritten are the kinds of items by the lists they stand in.
+// rewritten maps lists to the kinds of their items.
 var rewritten = map[merge.Kind]rewrite.Kind{
 	merge.Tools: rewrite.Tool, merge.Prompts: rewrite.Prompt, merge.Resources: rewrite.Resource,
 	merge.Templates: rewrite.Template,
 }
 
-// Listed is a page of a list as clients of a revision see it; see merge.List.Page. Servers of
-// several revisions stand in one list: an item is taken for one of the era that the client is not
-// of, so that all is left out which the client's own revision has no place for, and items are
-// repaired, or left out where that revision has no form for them. A page is made each time: it
-// costs what it holds, and kept pages would be one for each revision of each view.
+// Listed is a page of a list in the form for clients of a revision; see merge.List.Page. Servers of
+// several revisions share one list. So every item is treated as one of the other era than the
+// client's, and loses everything that the client's revision does not define. Items are repaired, or
+// omitted if the revision has no form for them. Pages are not cached: a page costs no more than its
+// items, and there would be one for each revision of each view.
 func (v *View) Listed(
 	kind merge.Kind, version protocol.Version, scope, cursor string,
 ) (jsontext.Value, error) {
@@ -30,7 +30,7 @@ func (v *View) Listed(
 	if !legacy {
 		from = protocol.LatestLegacy
 	}
-	var of string // the server of the item before
+	var of string // server of the previous item
 	var dialect tasks.Dialect
 	var facts client.Facts
 	page, err := v.List(kind).
@@ -55,8 +55,8 @@ func (v *View) Listed(
 	return merge.WithIncomplete(page, v.incomplete[kind]), nil
 }
 
-// unwrapped is a tool of a legacy server without a schema that would be wrapped: the server's results
-// pass as they are.
+// unwrapped removes the output schema of a legacy server's tool if it would have to be wrapped,
+// because the server's results are passed on unchanged.
 func unwrapped(tool jsontext.Value) jsontext.Value {
 	if schema, ok := splice.Get(tool, "outputSchema"); ok && rewrite.Wraps(schema) {
 		tool, _ = splice.Delete(tool, "outputSchema")
@@ -64,7 +64,7 @@ func unwrapped(tool jsontext.Value) jsontext.Value {
 	return tool
 }
 
-// Dialect is how a server speaks of tasks, as far as it is known.
+// Dialect is the task dialect of a server, as far as it is known.
 func (v *View) Dialect(server string) (tasks.Dialect, client.Facts) {
 	for _, known := range v.Servers {
 		if known.Name == server {
@@ -74,10 +74,10 @@ func (v *View) Dialect(server string) (tasks.Dialect, client.Facts) {
 	return tasks.None, client.Facts{}
 }
 
-// owned is a tool by its server and that server's own name of it.
+// owned identifies a tool by its server and the server's name for it.
 type owned struct{ server, name string }
 
-// Support is what a tool says of tasks, by the name that its server has for it.
+// Support is the declared task support of a tool. The argument tool is the server's own name.
 func (v *View) Support(server, tool string) tasks.Support {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -94,8 +94,8 @@ func (v *View) Support(server, tool string) tasks.Support {
 	return v.supports[owned{server, tool}]
 }
 
-// tasked is a tool as clients of 2025-11-25 see it. When its server has tasks of the extension, any
-// call may become one. When its server has none, the tool cannot say that a call may.
+// tasked is a tool in the form for clients of 2025-11-25. If its server uses the tasks extension,
+// any call may become a task. If its server has no tasks, the tool must not declare task support.
 func tasked(tool jsontext.Value, dialect tasks.Dialect) jsontext.Value {
 	switch dialect {
 	case tasks.Extension:
@@ -108,7 +108,8 @@ func tasked(tool jsontext.Value, dialect tasks.Dialect) jsontext.Value {
 	return tool
 }
 
-// Tasked makes a page of tools of one server into what such clients see. It does not keep the view.
+// Tasked returns a function that converts a page of one server's tools to the form for clients of
+// 2025-11-25. The function does not keep the view alive.
 func (v *View) Tasked(server string) func(page jsontext.Value) jsontext.Value {
 	dialect, _ := v.Dialect(server)
 	return func(page jsontext.Value) jsontext.Value {
@@ -123,9 +124,9 @@ func (v *View) Tasked(server string) func(page jsontext.Value) jsontext.Value {
 	}
 }
 
-// Mirrors are the arguments of a tool which its schema, as modern clients see it, wants repeated in
-// header fields. That is so of a modern server's own tools, and not in the list of all servers. A
-// schema that asks for it in a way that cannot be is taken for one that does not ask.
+// Mirrors are the arguments of a tool that must be repeated in header fields, according to the
+// schema that modern clients see. Only a modern server's own tools have them, not those of the
+// aggregate. An invalid declaration counts as none.
 func (v *View) Mirrors(tool string) []headers.Mirror {
 	v.mu.Lock()
 	defer v.mu.Unlock()

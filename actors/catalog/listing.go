@@ -11,28 +11,30 @@ import (
 	"mcpd/protocol"
 )
 
-// MaxListings bounds the lists kept of one server: one for each way of asking it.
+// MaxListings bounds the listings kept of one server: one for each kind of connection.
 const MaxListings = 256
 
-// listing is what a server listed last over one kind of connection. It outlives the connection.
+// listing is the last known lists of a server over one kind of connection. It outlives the
+// connection.
 type listing struct {
-	declare protocol.ClientCapabilities // by those who see it
+	declare protocol.ClientCapabilities // capabilities of the clients that see it
 	facts   client.Facts
 	lists   client.Lists
-	short   [client.Kinds]client.Shortfall // how each of the lists is less than what the server has
-	known   bool                           // there are facts, and lists but for what is short
-	// it is what the server listed before it was declared otherwise
+	short   [client.Kinds]client.Shortfall // how each list falls short of what the server has
+	// facts and lists are set, except for the lists that short marks
+	known bool
+	// from before the server's declaration changed
 	stale bool
-	// it is that of another program, and is shown until then; zero when it is not
+	// from another program, and shown until this time; zero otherwise
 	until  time.Time
-	stored bool // it is what the server listed to an earlier host
-	saved  bool // it was written down as it is
-	// a client was given a view while this one was as it is, or not yet known
+	stored bool // from an earlier host
+	saved  bool // the stored copy is up to date
+	// a client was given a view with this listing in its current state, known or not
 	served bool
-	since  time.Time // when it was first waited for
+	since  time.Time // when a caller first waited for it
 }
 
-// sizeOf is how many bytes lists keep.
+// sizeOf is the size of lists in bytes.
 func sizeOf(lists *client.Lists) (n int) {
 	for _, items := range lists {
 		for _, item := range items {
@@ -42,7 +44,7 @@ func sizeOf(lists *client.Lists) (n int) {
 	return n
 }
 
-// beside is how many bytes a connection keeps beside the listing that came from it, if any.
+// beside is how many bytes a connection keeps in addition to the listing that came from it, if any.
 func (c *conn) beside(l *listing) int {
 	for k, items := range c.report.Lists {
 		if len(items) > 0 && (l == nil || len(l.lists[k]) == 0 || &l.lists[k][0] != &items[0]) {
@@ -52,8 +54,8 @@ func (c *conn) beside(l *listing) int {
 	return c.report.Facts.Size()
 }
 
-// countLists counts the lists of a server, and what else it has said of itself. One that is not
-// configured any more keeps nothing.
+// countLists charges the lists and facts of a server to the tenant. A server that is no longer
+// configured counts nothing.
 func (c *Catalog) countLists(s *server) {
 	n := 0
 	if c.servers[s.config.Name] == s {
@@ -69,21 +71,21 @@ func (c *Catalog) countLists(s *server) {
 	c.o.Kept.Set(quota.Lists, c.listed)
 }
 
-// due reports whether a look is reason enough to ask the server. What a program listed to an
-// earlier host is believed until somebody needs the program: it is dear. Whatever else there is
-// costs next to nothing.
+// due reports whether a look at the lists should ask the server again. A program is expensive to
+// start, so its stored lists are believed until a caller needs the program. Other servers cost next
+// to nothing.
 func (l *listing) due(s tenant.Server) bool {
 	return !l.known || l.stale || l.stored && s.Link() != tenant.Stdio
 }
 
-// owesResources reports whether the server has never said which resources it has: it has not
-// answered yet, or could not list them.
+// owesResources reports whether it is unknown which resources the server has: it has not answered
+// yet, or could not list them.
 func (l *listing) owesResources() bool {
 	return l.short[merge.Resources].State.Provisional() ||
 		l.short[merge.Templates].State.Provisional()
 }
 
-// listing is what a server has listed over a kind of connection.
+// listing finds or makes the listing of a server for a kind of connection.
 func (c *Catalog) listing(s *server, key tenant.Key) *listing {
 	if l := s.lists[key]; l != nil {
 		return l
@@ -97,12 +99,12 @@ func (c *Catalog) listing(s *server, key tenant.Key) *listing {
 	}
 	l := &listing{since: c.p.Now()}
 	s.lists[key] = l
-	c.p.After(c.tenant.Limits.ListWait, overdue{}) // nobody waits for it any longer
+	c.p.After(c.tenant.Limits.ListWait, overdue{}) // no caller waits for it after that
 	return l
 }
 
-// eldest is the listing that makes room for another of a principal: the one that was learnt first
-// of its own, if it has any.
+// eldest is the listing to drop for another one of a principal: the oldest of that principal, or of
+// all if it has none.
 func (s *server) eldest(principal string) (found tenant.Key) {
 	var first *listing
 	for k, l := range order.By(s.lists, tenant.Key.Compare) {

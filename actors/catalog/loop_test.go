@@ -20,26 +20,29 @@ import (
 	"mcpd/transport"
 )
 
-// F11, F17: a server whose budget ran out is in a crash loop, with its cause. Calls are refused at once and told when it may be tried
-// again; after the pause it is.
+// F11, F17: a server whose restart budget ran out is in a crash loop, with its cause. Calls are
+// refused at once, with the time to retry. After the pause the server is tried again.
 func TestServerThatGaveUpIsTriedAgainAfterAPause(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
 		r.fails(files, errDisk)
 		rec := r.record("files")
-		if rec.State != client.CrashLoop || !strings.Contains(rec.Ending.Cause, "the disk is full") || rec.Retry.IsZero() || rec.Open != 0 {
+		if rec.State != client.CrashLoop || !strings.Contains(rec.Ending.Cause, "the disk is full") ||
+			rec.Retry.IsZero() || rec.Open != 0 {
 			t.Errorf("record: %+v", rec)
 		}
 		start := time.Now()
 		_, err := r.connects(r.caller("ci", ""), "files")
 		var e *protocol.Error
-		if !errors.As(err, &e) || !errors.Is(err, protocol.ConditionUpstreamLost) || e.RetryAfter != rec.Retry.Sub(start) || time.Now() != start {
+		if !errors.As(err, &e) || !errors.Is(err, protocol.ConditionUpstreamLost) ||
+			e.RetryAfter != rec.Retry.Sub(start) || time.Now() != start {
 			t.Errorf("refused with %v (retry %v)", err, e.RetryAfter)
 		}
 		if _, err := r.connects(r.caller("ci", ""), "search"); err != nil {
 			t.Errorf("the other server: %v", err)
 		}
-		if told := stage.Of[telemetry.UpstreamCrashLoop](&r.Events); len(told) != 1 || told[0].Retry != rec.Retry.Sub(start) || told[0].Cause == "" {
+		if told := stage.Of[telemetry.UpstreamCrashLoop](&r.Events); len(told) != 1 ||
+			told[0].Retry != rec.Retry.Sub(start) || told[0].Cause == "" {
 			t.Errorf("events: %+v", told)
 		}
 		time.Sleep(rec.Retry.Sub(start))
@@ -56,7 +59,8 @@ func TestServerThatGaveUpIsTriedAgainAfterAPause(t *testing.T) {
 	})
 }
 
-// F10: pauses double, up to a bound, with jitter; and begin anew after the server was well for a while.
+// F10: pauses double, up to a bound, with jitter. They start from the beginning after the server
+// was ready for a while.
 func TestPausesDouble(t *testing.T) {
 	run(t, func(r *rig) {
 		want := catalog.FirstPause
@@ -85,7 +89,8 @@ func TestPausesDouble(t *testing.T) {
 	})
 }
 
-// A server in its pause is not started sooner because another one's supervisor ended, or because the catalogue crashed.
+// A paused server is not started sooner because the supervisor of another server ended, or because
+// the catalogue crashed.
 func TestPauseIsKept(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
@@ -95,7 +100,8 @@ func TestPauseIsKept(t *testing.T) {
 		_ = r.Ref("catalog").Send(struct{}{})
 		r.Struck()
 		time.Sleep(time.Until(due) - time.Millisecond)
-		if _, err := r.connects(r.caller("ci", ""), "files"); !errors.Is(err, protocol.ConditionUpstreamLost) {
+		if _, err := r.connects(r.caller("ci", ""), "files"); !errors.Is(err,
+			protocol.ConditionUpstreamLost) {
 			t.Errorf("before its time: %v", err)
 		}
 		if _, there := r.System.Whereis("top/client_sup/" + files); there {
@@ -109,8 +115,8 @@ func TestPauseIsKept(t *testing.T) {
 	})
 }
 
-// A connection that is given up takes nobody else's with it: neither another principal's, nor what has other capabilities. How it ended is
-// told to those who use it, and to nobody else.
+// A connection that is given up affects no other: neither another principal's, nor one with other
+// capabilities. The cause is told to its users, and to nobody else.
 func TestConnectionThatIsGivenUpIsNobodyElsesAffair(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
@@ -119,12 +125,16 @@ func TestConnectionThatIsGivenUpIsNobodyElsesAffair(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.reports("search/principal=bob", report{state: client.Ready, tools: []string{"find"}})
-		r.fails(search, &transport.ExitError{Cause: "crashed", Code: 1, Stderr: []byte("the key of ci is wrong")})
+		r.fails(search, &transport.ExitError{
+			Cause: "crashed", Code: 1, Stderr: []byte("the key of ci is wrong"),
+		})
 		_, own := r.connects(r.caller("ci", ""), "search")
-		if text := string(protocol.Translate(own, protocol.V20251125).Data); !strings.Contains(text, "the key of ci") || strings.Contains(own.Error(), "client_sup") {
+		if text := string(protocol.Translate(own, protocol.V20251125).Data); !strings.Contains(text,
+			"the key of ci") || strings.Contains(own.Error(), "client_sup") {
 			t.Errorf("ci is told %v %s", own, text)
 		}
-		if still, err := r.connects(r.caller("bob", ""), "search"); err != nil || still != theirs || still.Incarnation() != 1 {
+		if still, err := r.connects(r.caller("bob", ""), "search"); err != nil || still != theirs ||
+			still.Incarnation() != 1 {
 			t.Errorf("bob's connection: %v, %v", still, err)
 		}
 		if got := r.record("search"); got.State != client.Degraded || got.Open != 1 {
@@ -136,16 +146,19 @@ func TestConnectionThatIsGivenUpIsNobodyElsesAffair(t *testing.T) {
 			t.Errorf("ci with another client is told %v", err)
 		}
 		r.fails("search/principal=bob", errDisk)
-		if _, err := r.connects(r.caller("bob", ""), "search"); err == nil || !strings.Contains(err.Error(), "disk") {
+		if _, err := r.connects(r.caller("bob", ""), "search"); err == nil ||
+			!strings.Contains(err.Error(), "disk") {
 			t.Errorf("bob is told %v", err)
 		}
-		if look := <-r.looks(r.caller("eve", "search")); look.err != nil && strings.Contains(look.err.Error(), "crashed") {
+		if look := <-r.looks(r.caller("eve", "search")); look.err != nil &&
+			strings.Contains(look.err.Error(), "crashed") {
 			t.Errorf("eve's list: %v", look.err)
 		}
 	})
 }
 
-// What a connection had left of sessions that use it still is one of its principal's.
+// The carried state of a connection whose sessions still run counts as a connection of its
+// principal.
 func TestConnectionThatIsRestoredCountsForItsPrincipal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSmall(t, tenant.BySession, 0)
@@ -153,7 +166,8 @@ func TestConnectionThatIsRestoredCountsForItsPrincipal(t *testing.T) {
 		catalog, _ := s.system.Whereis("top/catalog")
 		for i := range most - 1 {
 			key := tenant.Key{Share: tenant.BySession, Principal: "ci", Session: strconv.Itoa(i)}
-			if err := catalog.Send(&client.Left{Server: "files", Key: key, Sessions: map[string]otp.Ref{"s": alive}}); err != nil {
+			if err := catalog.Send(&client.Left{Server: "files", Key: key,
+				Sessions: map[string]otp.Ref{"s": alive}}); err != nil {
 				t.Fatal(err)
 			}
 		}

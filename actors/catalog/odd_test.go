@@ -12,11 +12,12 @@ import (
 	"mcpd/telemetry"
 )
 
-// Odd items are kept as they are, over the end of the host too. Clients of the list of all servers get
-// them repaired, or not at all; an operator is told once of the same ones, and sees them at the server.
+// Odd items are kept unchanged, also across a restart of the host. Clients of the aggregate's list
+// get them repaired, or not at all. Each oddity is logged once, and shown in the server's record.
 func TestOddItemsAreToldOnce(t *testing.T) {
 	odd := []jsontext.Value{
-		jsontext.Value(`{"name":"read","inputSchema":{"type":"object"}}`), jsontext.Value(`"write"`), jsontext.Value(`{"name":"stat","title":null}`),
+		jsontext.Value(`{"name":"read","inputSchema":{"type":"object"}}`), jsontext.Value(`"write"`),
+		jsontext.Value(`{"name":"stat","title":null}`),
 	}
 	const told = `tools: 1 left out (tool is not an object), 1 repaired (stat)`
 	check := func(r *rig, events int) {
@@ -39,7 +40,10 @@ func TestOddItemsAreToldOnce(t *testing.T) {
 		r.ready()
 		r.reports(files, report{state: client.Ready, items: odd})
 		check(r, 4)
-		r.reports(files, report{state: client.Ready, items: append(odd, jsontext.Value(`{"name":"new","inputSchema":{"type":"object"}}`))})
+		r.reports(files, report{
+			state: client.Ready,
+			items: append(odd, jsontext.Value(`{"name":"new","inputSchema":{"type":"object"}}`)),
+		})
 		r.Rest()
 		r.reports(files, report{state: client.Ready, items: odd})
 		check(r, 4)

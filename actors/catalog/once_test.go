@@ -9,7 +9,7 @@ import (
 	merge "mcpd/gateway/catalog"
 )
 
-// instances makes the server "search" run in three instances that list one tool.
+// instances starts the server "search" in three instances that list one tool.
 func (r *rig) instances() (paths []string) {
 	r.T.Helper()
 	r.ready()
@@ -26,8 +26,8 @@ func (r *rig) instances() (paths []string) {
 	return paths
 }
 
-// A server that sees a change in each of its instances, as one that watches a file, has it announced
-// once, in whichever order its instances say so.
+// If each instance of a server reports the same change, as when they watch one file, it is
+// announced once, in whichever order the instances report it.
 func TestChangeInAllInstancesIsAnnouncedOnce(t *testing.T) {
 	for name, order := range map[string][]int{"first first": {0, 1, 2}, "first last": {2, 1, 0}} {
 		t.Run(name, func(t *testing.T) {
@@ -51,8 +51,8 @@ func TestChangeInAllInstancesIsAnnouncedOnce(t *testing.T) {
 	}
 }
 
-// An instance that says late what the first has listed already changes nothing that is shown. What it
-// alone lists does, also by its end.
+// An instance that reports a tool which the first has already listed changes nothing that is shown.
+// A tool that it alone lists does, and so does its end.
 func TestInstanceThatListsWhatIsShownAnnouncesNothing(t *testing.T) {
 	run(t, func(r *rig) {
 		paths := r.instances()

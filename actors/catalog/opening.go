@@ -12,7 +12,7 @@ import (
 
 // pending is a caller that waits for a connection to be started.
 type pending struct {
-	answer func(otp.Ref, error) // nil when the catalogue itself wants the connection, for its lists
+	answer func(otp.Ref, error) // nil when the catalogue itself needs the connection, for its lists
 	caller Caller
 }
 
@@ -22,7 +22,7 @@ func (w pending) reply(ref otp.Ref, err error) {
 	}
 }
 
-// answering answers a session's call.
+// answering returns the function that answers a session's call.
 func answering(call *Connect) func(otp.Ref, error) {
 	return func(ref otp.Ref, err error) {
 		if err != nil {
@@ -33,7 +33,7 @@ func answering(call *Connect) func(otp.Ref, error) {
 	}
 }
 
-// await adds to those who wait for a connection. For the first of them it is started.
+// await queues a caller for a connection. The first caller starts the connection.
 func (c *Catalog) await(s *server, key tenant.Key, w pending) {
 	s.opening[key] = append(s.opening[key], w)
 	if len(s.opening[key]) == 1 {
@@ -43,7 +43,7 @@ func (c *Catalog) await(s *server, key tenant.Key, w pending) {
 	}
 }
 
-// started turns the start of what runs already into a success.
+// started treats a child that already runs as a successful start.
 func started(ref otp.Ref, err error) (otp.Ref, error) {
 	var running otp.ErrAlreadyStarted
 	if errors.As(err, &running) {
@@ -52,11 +52,12 @@ func started(ref otp.Ref, err error) (otp.Ref, error) {
 	return ref, err
 }
 
-// introduce has a session that looks at lists use its connection to a server that wants to ask its
-// client something, as which roots it has. Otherwise the session would come with its first call, for which
-// that is too late.
+// introduce gives a session that looks at lists its connection to a server that wants to ask its
+// client something, such as its roots. The session would otherwise connect with its first call,
+// which is too late for the question.
 func (c *Catalog) introduce(s *server, r LookRequest) {
-	if len(r.Lists) == 0 || r.Caller.Modern || r.Caller.Peer || r.Caller.Server != "" && r.Caller.Server != s.config.Name {
+	if len(r.Lists) == 0 || r.Caller.Modern || r.Caller.Peer ||
+		r.Caller.Server != "" && r.Caller.Server != s.config.Name {
 		return
 	}
 	key := s.at(s.key(r.Caller))
@@ -66,7 +67,8 @@ func (c *Catalog) introduce(s *server, r LookRequest) {
 	}
 }
 
-// open starts a connection for those who wait for it, unless its supervisor or its row is to be waited for first.
+// open starts a connection for the waiting callers. While the supervisor does not run yet, or the
+// row of an earlier connection is being removed, it does nothing. It is called again after that.
 func (c *Catalog) open(s *server, key tenant.Key) {
 	waiting := s.opening[key]
 	if len(waiting) == 0 || s.sup == (otp.Ref{}) || s.retiring[key] {
@@ -91,8 +93,9 @@ func (c *Catalog) open(s *server, key tenant.Key) {
 	})
 }
 
-// introduced is who a server is told that its client is: the client where the connection is its own, and the host, which is the zero value,
-// where others may use it too.
+// introduced is the client implementation that a server is told of. It is the client's own if only
+// one session uses the connection. If others may use it too, it is the zero value, which stands for
+// the host.
 func introduced(key tenant.Key, client protocol.Implementation) protocol.Implementation {
 	if key.Share == tenant.BySession {
 		return client
@@ -107,14 +110,15 @@ func (c *Catalog) opened(m opened) {
 		return
 	}
 	waiting := s.opening[m.key]
-	if len(waiting) == 0 { // it was asked for twice, and they have their answer
-		if s.conns[m.key] == nil && (!s.current(m.key) || s.recovery.Whole() != nil) { // or what they wait for is another by now
+	if len(waiting) == 0 { // it was started twice, and the callers have their answer
+		// Or the callers now wait for another connection.
+		if s.conns[m.key] == nil && (!s.current(m.key) || s.recovery.Whole() != nil) {
 			c.retire(s, m.key)
 		}
 		return
 	}
 	m.ref, m.err = started(m.ref, m.err)
-	if errors.Is(m.err, otp.ErrAlreadyPresent) { // it ended while nobody looked
+	if errors.Is(m.err, otp.ErrAlreadyPresent) { // the child ended unnoticed
 		c.retire(s, m.key)
 		return
 	}
@@ -126,18 +130,23 @@ func (c *Catalog) opened(m opened) {
 	}
 	delete(s.opening, m.key)
 	s.release(m.key.Principal)
-	conn := &conn{sup: m.ref, ref: m.ref.Child(client.Row), declare: waiting[0].caller.Told(), info: waiting[0].caller.Info, modern: waiting[0].caller.Modern}
+	conn := &conn{
+		sup: m.ref, ref: m.ref.Child(client.Row), declare: waiting[0].caller.Told(),
+		info: waiting[0].caller.Info, modern: waiting[0].caller.Modern,
+	}
 	c.add(s, m.key, conn)
 	c.show(s)
 	c.dropLeft(s, m.key)
-	_ = c.p.Send(conn.ref, client.Describe{}) // what it has reported so far came before it was known here
+	// The connection's earlier reports came before it was known here.
+	_ = c.p.Send(conn.ref, client.Describe{})
 	for _, w := range waiting {
 		c.use(s, m.key, conn, w.caller)
 		w.reply(conn.ref, nil)
 	}
 }
 
-// refuse tells everyone who waits for a connection that there is none now. Why it could not be started is the host's own affair.
+// refuse tells all callers that wait for a connection that there is none now. The reason why the
+// start failed is internal to the host.
 func (c *Catalog) refuse(s *server, key tenant.Key, retry time.Duration) {
 	c.makeRoom(s, key)
 	waiting := s.opening[key]

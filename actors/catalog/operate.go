@@ -15,29 +15,34 @@ import (
 	"mcpd/telemetry"
 )
 
-// Verb is what an operator does to a server.
+// Verb is an operator's command for a server.
 type Verb string
 
 // The verbs.
 const (
-	Restart    Verb = "restart"    // its connections begin anew, with what waits for them; pauses are forgotten. ErrPutAway refuses it
-	Quarantine Verb = "quarantine" // its connections end, and none is started until it is released
-	Release    Verb = "release"    // pauses and quarantine are forgotten: the next call starts it
+	// Restart restarts all connections; waiting calls are kept, and pauses are forgotten. A server
+	// that an operator has quarantined is refused with ErrPutAway.
+	Restart Verb = "restart"
+	// Quarantine ends all connections. None is started until the server is released.
+	Quarantine Verb = "quarantine"
+	// Release ends pauses and quarantine. The next call starts the server.
+	Release Verb = "release"
 )
 
-// Verbs are all of them.
+// Verbs lists all verbs.
 func Verbs() []Verb { return []Verb{Restart, Quarantine, Release} }
 
-// ErrPutAway refuses the restart of a server that an operator has quarantined: whoever did that meant it to stay so until he says otherwise.
+// ErrPutAway refuses the restart of a server that an operator has quarantined. Only a release ends
+// that quarantine.
 var ErrPutAway = errors.New("an operator has quarantined it")
 
-// written says that a decision is in the store, or why it is not.
+// written is the result of storing a decision.
 type written struct {
 	call *Operate
 	err  error
 }
 
-// operate does what an operator wants.
+// operate applies an operator's command.
 func (c *Catalog) operate(m *Operate) {
 	s := c.servers[m.Req.Server]
 	if s == nil || s.gone || !slices.Contains(Verbs(), m.Req.Verb) {
@@ -48,7 +53,10 @@ func (c *Catalog) operate(m *Operate) {
 		m.Fail(ErrPutAway)
 		return
 	}
-	at := telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name, Incident: otp.IncidentID(c.p.Path()+"/"+s.config.Name, c.p.Now())}
+	at := telemetry.Where{
+		Tenant: c.tenant.Name, Server: s.config.Name,
+		Incident: otp.IncidentID(c.p.Path()+"/"+s.config.Name, c.p.Now()),
+	}
 	switch was := s.recovery.Forgive(); {
 	case m.Req.Verb == Quarantine:
 		c.putAway(s, at)
@@ -73,7 +81,10 @@ func (c *Catalog) operate(m *Operate) {
 	}
 	to := c.noted(s)
 	s.noted = to.Value != nil
-	otp.CallAsync(c.p, c.o.Storage(), storage.PutRequest{Tenant: c.tenant.Name, Change: to}, func(_ struct{}, err error) any { return written{m, err} })
+	otp.CallAsync(c.p, c.o.Storage(), storage.PutRequest{Tenant: c.tenant.Name, Change: to},
+		func(_ struct{}, err error) any {
+			return written{m, err}
+		})
 }
 
 // written answers an operator.
@@ -97,13 +108,15 @@ func (c *Catalog) putAway(s *server, at telemetry.Where) {
 	for key, conn := range order.By(s.conns, tenant.Key.Compare) {
 		c.stop(s, key, conn, why)
 	}
-	for key := range order.By(s.opening, tenant.Key.Compare) { // what is started all the same ends when it has
+	// A connection that starts nevertheless is ended when it has started.
+	for key := range order.By(s.opening, tenant.Key.Compare) {
 		c.refuse(s, key, 0)
 	}
 	c.o.Emit(telemetry.UpstreamQuarantined{Where: at, Class: why.Class(), Cause: why.Text})
 }
 
-// restart has all connections to a server begin anew, each with its users and with what waits for it. Those of an earlier declaration end.
+// restart restarts all connections to a server, each with its users and waiting calls. Connections
+// of an earlier declaration end.
 func (c *Catalog) restart(s *server, incident string) {
 	why := client.ByOperator(false, incident)
 	for key, conn := range order.By(s.conns, tenant.Key.Compare) {
@@ -111,20 +124,20 @@ func (c *Catalog) restart(s *server, incident string) {
 			c.stop(s, key, conn, why)
 			continue
 		}
-		_ = c.p.Send(conn.ref, client.Restart{Why: why}) // one that is gone is gone
+		_ = c.p.Send(conn.ref, client.Restart{Why: why}) // a connection that is gone needs no restart
 		begun := conn.report
 		begun.Key, begun.State, begun.Cause = key, client.Starting, nil
 		s.took(conn, &begun, c.p.Now())
 	}
 }
 
-// stopTime is how long a connection has to end by itself. Were it ended from outside at once, its
-// callers might not be told why.
+// stopTime is how long a connection may take to end by itself. If it were terminated at once, its
+// callers might not be told the reason.
 const stopTime = 50 * time.Millisecond
 
-// stop ends a connection at once.
+// stop ends a connection now.
 func (c *Catalog) stop(s *server, key tenant.Key, conn *conn, why *client.Ending) {
-	_ = c.p.Send(conn.ref, client.Stop{Why: why}) // one that is gone is gone
+	_ = c.p.Send(conn.ref, client.Stop{Why: why}) // a connection that is gone has ended
 	c.drop(s, key)
 	s.retiring[key] = true
 	c.p.After(stopTime, ending{retiring{s.config.Name, key, s.sup}})

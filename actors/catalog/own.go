@@ -11,11 +11,11 @@ import (
 	"mcpd/gateway/tenant"
 )
 
-// Instances of one server may list different things: a call has added a tool to one of them. What a
-// session's own connection lists is shown to that session. What an instance that shares the calls
-// of a connection lists beside that is shown to all who share it.
+// Instances of one server may have different lists, because a call can add a tool to one of them.
+// The lists of a session's own connection are shown to that session. Items that a further instance
+// of a shared connection adds are shown to all who share the connection.
 
-// differs reports whether what a session's own connection lists is not what is shown.
+// differs reports whether the lists of a session's own connection differ from the shared ones.
 func (conn *conn) differs(l *listing) bool {
 	if conn.report.State != client.Ready || l == nil || !l.known {
 		return false
@@ -29,8 +29,8 @@ func (conn *conn) differs(l *listing) bool {
 	return false
 }
 
-// ownLists takes note of whether the session of a connection has lists of its own, after that or
-// what others are shown has changed.
+// ownLists updates whether the session of a connection has lists of its own. It is called when its
+// lists or the shared lists have changed.
 func (c *Catalog) ownLists(s *server, key tenant.Key, conn *conn) {
 	if key.Share != tenant.BySession || !s.current(key) {
 		return
@@ -42,8 +42,8 @@ func (c *Catalog) ownLists(s *server, key tenant.Key, conn *conn) {
 	}
 }
 
-// ownListsBeside does so for all sessions of a principal, which is empty for all principals. Their
-// order does not matter.
+// ownListsBeside calls ownLists for all sessions of a principal; an empty principal means all
+// sessions. The order does not matter.
 func (c *Catalog) ownListsBeside(s *server, principal string) {
 	for key, conn := range s.conns {
 		if principal == "" || key.Principal == principal {
@@ -52,14 +52,14 @@ func (c *Catalog) ownListsBeside(s *server, principal string) {
 	}
 }
 
-// shownTo is where the lists come from that the session of a connection is shown otherwise.
+// shownTo is the key of the shared lists for the session of a connection.
 func (c *Catalog) shownTo(s *server, key tenant.Key, conn *conn) tenant.Key {
 	return s.listed(Caller{
 		Principal: key.Principal, Capabilities: conn.declare, Info: conn.info, Modern: conn.modern,
 	})
 }
 
-// owns is the caller's connection to a server, if it has lists of its own.
+// owns is the caller's own connection to a server, if that has lists of its own.
 func (s *server) owns(caller Caller) *conn {
 	if caller.Session == "" || s.config.Share.Applied(s.config.Link()) != tenant.BySession {
 		return nil
@@ -70,7 +70,7 @@ func (s *server) owns(caller Caller) *conn {
 	return nil
 }
 
-// unlistOwn forgets what a connection listed that has ended.
+// unlistOwn forgets the lists of a connection that has ended.
 func (c *Catalog) unlistOwn(s *server, key tenant.Key, conn *conn) {
 	switch {
 	case conn.own:
@@ -80,7 +80,7 @@ func (c *Catalog) unlistOwn(s *server, key tenant.Key, conn *conn) {
 	}
 }
 
-// listedBy are the lists that an instance has said anything of.
+// listedBy are the lists in which an instance has items.
 func listedBy(conn *conn) (kinds []merge.Kind) {
 	for _, k := range merge.Kinds() {
 		if len(conn.report.Lists[k]) > 0 {
@@ -90,10 +90,11 @@ func listedBy(conn *conn) (kinds []merge.Kind) {
 	return kinds
 }
 
-// instanceLists tells those who share a connection that another instance of it lists something
-// else, if that changes what they are shown. Instances that watch the same thing change alike, and
-// the change is announced once.
-func (c *Catalog) instanceLists(s *server, key tenant.Key, changed []merge.Kind, before, after client.Lists) {
+// instanceLists announces a changed list of a further instance of a connection to those who share
+// the connection, if it changes what they see. Instances with the same change cause one
+// announcement.
+func (c *Catalog) instanceLists(s *server, key tenant.Key, changed []merge.Kind,
+	before, after client.Lists) {
 	if len(changed) == 0 || !s.current(key) {
 		return
 	}
@@ -106,7 +107,7 @@ func (c *Catalog) instanceLists(s *server, key tenant.Key, changed []merge.Kind,
 	c.announce(&client.Report{Server: s.config.Name, Key: first}, changed)
 }
 
-// without is what is listed over a connection and its instances, but for one of these.
+// without is the combined list of a connection and its further instances, except one of these.
 func (s *server) without(instance tenant.Key, k merge.Kind) (items []jsontext.Value) {
 	first := instance.First()
 	if l := s.lists[anyRevision(first)]; l != nil {
@@ -120,7 +121,7 @@ func (s *server) without(instance tenant.Key, k merge.Kind) (items []jsontext.Va
 	return items
 }
 
-// instances are the other instances of a connection, in order.
+// instances are the further instances of a connection, in order.
 func (s *server) instances(first tenant.Key) (list []*conn) {
 	for key, conn := range s.conns {
 		if key.Instance > 0 && key.First() == first && conn.report.State == client.Ready {
@@ -133,8 +134,8 @@ func (s *server) instances(first tenant.Key) (list []*conn) {
 	return list
 }
 
-// seen is what a caller is shown of a server that has listed something. Shared says that these are
-// the lists of the listing.
+// seen returns the lists of a server for a caller. The result shared says that they are exactly
+// those of the listing.
 func (s *server) seen(caller Caller, l *listing) (
 	lists client.Lists, short [client.Kinds]client.Shortfall, shared bool,
 ) {
@@ -157,7 +158,7 @@ func (s *server) seen(caller Caller, l *listing) (
 	return lists, short, false
 }
 
-// hasOwn reports whether a caller has lists of its own of some server.
+// hasOwn reports whether a caller has lists of its own from any server.
 func (c *Catalog) hasOwn(caller Caller) bool {
 	return slices.ContainsFunc(c.scope(caller), func(name string) bool {
 		return c.servers[name].owns(caller) != nil

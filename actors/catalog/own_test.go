@@ -11,8 +11,9 @@ import (
 	"mcpd/gateway/tenant"
 )
 
-// A tool that a call has added to a session's own instance of a server is listed and announced to that
-// session, alone and in the list of all servers, and to nobody else. It is gone with the instance.
+// A tool that a call has added to a session's own instance of a server is listed and announced to
+// that session only, on the transparent and on the aggregate endpoint. It disappears with the
+// instance.
 func TestSessionSeesWhatItsOwnInstanceLists(t *testing.T) {
 	r := &rig{configure: func(t *tenant.Tenant) { t.Servers[0].Share = tenant.BySession }}
 	r.run(t, func(r *rig) {
@@ -35,13 +36,17 @@ func TestSessionSeesWhatItsOwnInstanceLists(t *testing.T) {
 			return strings.Contains(listed(v, merge.Tools), "added")
 		}
 		r.dispatcher.Forget()
-		r.reports(path, report{state: client.Ready, tools: []string{"read", "added"}, told: []merge.Kind{merge.Tools}})
+		r.reports(path, report{
+			state: client.Ready, tools: []string{"read", "added"}, told: []merge.Kind{merge.Tools},
+		})
 		for _, endpoint := range []string{"files", ""} {
 			if !sees("s-ci", endpoint) || sees("s-other", endpoint) {
-				t.Errorf("at %q: seen by its session %v, by another %v", endpoint, sees("s-ci", endpoint), sees("s-other", endpoint))
+				t.Errorf("at %q: seen by its session %v, by another %v", endpoint, sees("s-ci", endpoint),
+					sees("s-other", endpoint))
 			}
 		}
-		if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 1 || got[0].Key != own {
+		if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 1 ||
+			got[0].Key != own {
 			t.Errorf("announced %+v", got)
 		}
 		r.reports("files/principal=ci", report{state: client.Ready, tools: []string{"read", "added"}})
@@ -52,7 +57,9 @@ func TestSessionSeesWhatItsOwnInstanceLists(t *testing.T) {
 		if sees("s-other", "") || !sees("s-ci", "") {
 			t.Error("a tool that is the session's own again is not")
 		}
-		r.Send("catalog", &client.Unused{Server: "files", Key: own, From: r.Ref("client_sup/" + path + "/connection")})
+		r.Send("catalog", &client.Unused{
+			Server: "files", Key: own, From: r.Ref("client_sup/" + path + "/connection"),
+		})
 		if sees("s-ci", "") {
 			t.Error("the tool of an instance that has ended is listed")
 		}

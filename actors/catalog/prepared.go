@@ -5,14 +5,14 @@ import (
 	"mcpd/gateway/quota"
 )
 
-// preparation is what one listing becomes in the list of all servers, and what that counts for the
-// tenant; nil before it is counted.
+// preparation is a listing in its form for the aggregate's list, with its quota reservation; the
+// reservation is nil before it is counted.
 type preparation struct {
 	made    *merge.Prepared
 	counted *quota.Reservation
 }
 
-// prepare is what a listing becomes in the list of all servers, made with the first of these.
+// prepare returns the prepared form of a listing, which is made on first use.
 func (vs *views) prepare(l *listing) *merge.Prepared {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
@@ -27,7 +27,8 @@ func (vs *views) prepare(l *listing) *merge.Prepared {
 	return p.made
 }
 
-// keepPrepared counts what was prepared for a view, and forgets what there is no room for.
+// keepPrepared charges the prepared forms of a new view to the tenant, and forgets those for which
+// there is no room.
 func (vs *views) keepPrepared(account *quota.Account) {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
@@ -42,7 +43,7 @@ func (vs *views) keepPrepared(account *quota.Account) {
 	}
 }
 
-// unprepare forgets what a listing became that is another now.
+// unprepare forgets the prepared form of a listing that has changed.
 func (vs *views) unprepare(l *listing) {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
@@ -52,10 +53,10 @@ func (vs *views) unprepare(l *listing) {
 	}
 }
 
-// dropPrepared forgets all with the mutex held.
+// dropPrepared forgets all prepared forms. The caller holds the mutex.
 func (vs *views) dropPrepared() {
 	for _, p := range vs.prepared {
-		if p != nil { // after a crash it may be
+		if p != nil { // possible after a crash
 			p.counted.Release()
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"mcpd/telemetry"
 )
 
-// quarantined makes known that a connection, or all of a server, is quarantined.
+// quarantined reports that a connection, or a whole server, is quarantined.
 func (c *Catalog) quarantined(s *server, e recovery.Effect) {
 	keys, connection := []tenant.Key{e.Key}, e.Key.String()
 	if e.Key == (tenant.Key{}) {
@@ -25,35 +25,40 @@ func (c *Catalog) quarantined(s *server, e recovery.Effect) {
 		c.tellQuarantined(s, keys, e.Ending, e.Wait)
 	}
 	c.o.Emit(telemetry.UpstreamQuarantined{
-		Where:      telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name, Incident: e.Ending.Incident},
-		Connection: connection, Class: e.Ending.Class(), Cause: e.Ending.Text, Stderr: e.Ending.Stderr, Retry: e.Wait,
+		Where: telemetry.Where{
+			Tenant: c.tenant.Name, Server: s.config.Name, Incident: e.Ending.Incident,
+		},
+		Connection: connection, Class: e.Ending.Class(), Cause: e.Ending.Text, Stderr: e.Ending.Stderr,
+		Retry: e.Wait,
 	})
 	c.note(s)
 }
 
-// By what a quarantine ends.
+// Causes of the end of a quarantine.
 const (
 	byProbe    = "probe"
 	byReload   = "reload"
 	byOperator = "operator"
 )
 
-// released tells that a quarantine is over, and starts what sessions had used.
+// released reports the end of a quarantine, and restores the connections of sessions.
 func (c *Catalog) released(s *server, by string) {
-	c.o.Emit(telemetry.UpstreamReleased{Where: telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name}, By: by})
+	c.o.Emit(telemetry.UpstreamReleased{
+		Where: telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name}, By: by,
+	})
 	c.tellBehind(s, s.keys())
 	c.allowed(s)
 }
 
-// allowed stores that a server may be started, and starts what sessions had used.
+// allowed stores that a server may be started, and restores the connections of sessions.
 func (c *Catalog) allowed(s *server) {
 	c.note(s)
 	c.resume(s)
 }
 
-// tellQuarantined tells the sessions that use some connections to a server that it is quarantined, why
-// and, unless an operator has to release it, when it is tried again. They are told once, when the
-// quarantine begins.
+// tellQuarantined tells the sessions on some connections that the server is quarantined, with the
+// cause. It also tells when the server is tried again, unless an operator has to release it. They
+// are told once, when the quarantine begins.
 func (c *Catalog) tellQuarantined(
 	s *server, keys []tenant.Key, cause *client.Ending, retry time.Duration,
 ) {
@@ -76,7 +81,7 @@ func (c *Catalog) tellQuarantined(
 	c.tellBehind(s, keys)
 }
 
-// keys are all connections to a server that sessions may listen to, in order.
+// keys are all connections to a server to which sessions may listen, in order.
 func (s *server) keys() []tenant.Key {
 	all := map[tenant.Key]bool{}
 	for key := range s.conns {
@@ -91,10 +96,10 @@ func (s *server) keys() []tenant.Key {
 	return slices.SortedFunc(maps.Keys(all), tenant.Key.Compare)
 }
 
-// place is where a server's quarantine is in the store.
+// place is the key of a server's quarantine in the store.
 func (c *Catalog) place(name string) string { return c.tenant.Name + "/" + name }
 
-// noted is what is stored of a server; a nil value is for nothing.
+// noted is the stored quarantine state of a server; a nil value deletes it.
 func (c *Catalog) noted(s *server) store.Change {
 	change := store.Change{Bucket: store.Quarantines, Key: c.place(s.config.Name)}
 	if !s.gone {
@@ -103,7 +108,7 @@ func (c *Catalog) noted(s *server) store.Change {
 	return change
 }
 
-// note has it written down, without waiting.
+// note stores the quarantine state, without waiting.
 func (c *Catalog) note(s *server) {
 	if to := c.noted(s); to.Value != nil || s.noted {
 		s.noted = to.Value != nil
@@ -113,11 +118,13 @@ func (c *Catalog) note(s *server) {
 
 func (c *Catalog) change(to store.Change) {
 	if c.o.Storage != nil {
-		_ = c.p.Send(c.o.Storage(), &storage.Keep{Tenant: c.tenant.Name, Change: to}) // where there is no storage nothing survives
+		// without a storage actor nothing survives the host
+		_ = c.p.Send(c.o.Storage(), &storage.Keep{Tenant: c.tenant.Name, Change: to})
 	}
 }
 
-// requarantine takes over what an earlier host has stored. What is not readable, or of a server that is declared otherwise now, is forgotten.
+// requarantine restores the quarantines that an earlier host stored. An unreadable record, or one
+// of a server whose declaration has changed, is deleted.
 func (c *Catalog) requarantine() {
 	if c.o.Quarantined == nil {
 		return
@@ -128,7 +135,8 @@ func (c *Catalog) requarantine() {
 			continue
 		}
 		c.read("quarantine", store.Change{Bucket: store.Quarantines, Key: key, Value: value}, func() {
-			if s := c.servers[name]; s == nil || s.recovery.Recall(s.config.Identity(), value, c.p.Now()) != nil {
+			if s := c.servers[name]; s == nil ||
+				s.recovery.Recall(s.config.Identity(), value, c.p.Now()) != nil {
 				c.change(store.Change{Bucket: store.Quarantines, Key: key})
 			} else {
 				s.noted = true

@@ -24,29 +24,31 @@ import (
 
 var errMissing = &transport.ExitError{Cause: stdio.CauseNotFound, Code: -1}
 
-// missing makes the connection of a server end as one whose program is not there.
+// missing ends the connection of a server as if its program did not exist.
 func (r *rig) missing(path string) {
 	r.T.Helper()
 	r.reports(path, report{state: client.Quarantined, cause: errMissing})
 	r.Send("client_sup/"+path+"/connection", otp.ShutdownWith(errMissing))
 }
 
-// refusal is what a caller is told who asks for a connection to files, and when.
+// refusal is the error data and the time to retry for a caller that asks for a connection to files.
 func (r *rig) refusal(principal string) (data string, retry time.Duration) {
 	r.T.Helper()
 	start := time.Now()
 	_, err := r.connects(r.caller(principal, ""), "files")
 	var e *protocol.Error
-	if !errors.As(err, &e) || !errors.Is(err, protocol.ConditionUpstreamQuarantined) || !strings.Contains(err.Error(), "is quarantined") || time.Now() != start {
+	if !errors.As(err, &e) || !errors.Is(err, protocol.ConditionUpstreamQuarantined) ||
+		!strings.Contains(err.Error(), "is quarantined") || time.Now() != start {
 		r.T.Fatalf("%s is told %v after %v", principal, err, time.Since(start))
 	}
 	return string(protocol.Translate(err, protocol.V20251125).Data), e.RetryAfter
 }
 
-// operates does something to files.
+// operates sends an operator's command for files.
 func (r *rig) operates(verb catalog.Verb) catalog.Record {
 	r.T.Helper()
-	rec, err := stage.Ask[catalog.OperateRequest, catalog.Record](r.Stage, "catalog", catalog.OperateRequest{Server: "files", Verb: verb})
+	rec, err := stage.Ask[catalog.OperateRequest, catalog.Record](r.Stage, "catalog",
+		catalog.OperateRequest{Server: "files", Verb: verb})
 	if err != nil {
 		r.T.Fatalf("%s: %v", verb, err)
 	}
@@ -54,8 +56,9 @@ func (r *rig) operates(verb catalog.Verb) catalog.Record {
 	return rec
 }
 
-// F17: a program that is not there is quarantined at its first failure, for everybody. Whoever comes first after the pause tries it once more;
-// pauses grow. When it is there, it is a server like any other.
+// F17: a server whose program does not exist is quarantined for everybody at the first failure. The
+// first caller after the pause tries it once more. Pauses grow. When the program exists, the server
+// is like any other.
 func TestServerThatCannotWorkIsQuarantined(t *testing.T) {
 	run(t, func(r *rig) {
 		want := catalog.FirstProbe
@@ -63,7 +66,7 @@ func TestServerThatCannotWorkIsQuarantined(t *testing.T) {
 			if _, err := r.connects(r.caller("ci", ""), "files"); err != nil {
 				t.Fatalf("round %d: %v", round, err)
 			}
-			if round > 0 { // a probe is under way
+			if round > 0 { // a probe is in progress
 				if _, retry := r.refusal("bob"); retry != catalog.ProbeWait {
 					t.Errorf("round %d: bob may come back after %v", round, retry)
 				}
@@ -71,10 +74,12 @@ func TestServerThatCannotWorkIsQuarantined(t *testing.T) {
 			r.missing(files)
 			rec := r.record("files")
 			pause := time.Until(rec.Retry)
-			if rec.State != client.Quarantined || rec.Ending.Class != client.Permanent || rec.Open != 0 || pause < catalog.FirstProbe/2 || pause > want {
+			if rec.State != client.Quarantined || rec.Ending.Class != client.Permanent || rec.Open != 0 ||
+				pause < catalog.FirstProbe/2 || pause > want {
 				t.Errorf("round %d: %+v, want a pause of at most %v", round, rec, want)
 			}
-			if data, retry := r.refusal("bob"); !strings.Contains(data, `"retryable":false`) || !strings.Contains(data, "not found") || retry != pause {
+			if data, retry := r.refusal("bob"); !strings.Contains(data, `"retryable":false`) ||
+				!strings.Contains(data, "not found") || retry != pause {
 				t.Errorf("round %d: bob is told %s, retry %v", round, data, retry)
 			}
 			want = min(2*want, catalog.LastProbe)
@@ -96,7 +101,8 @@ func TestServerThatCannotWorkIsQuarantined(t *testing.T) {
 	})
 }
 
-// §B5: a connection that is given up ten times in a row is quarantined, alone. One failure of a probe is enough, and so is one success.
+// §B5: a connection that is given up ten times in a row is quarantined, alone. One failed probe
+// continues the quarantine, and one success ends it.
 func TestConnectionThatIsGivenUpTooOftenIsQuarantined(t *testing.T) {
 	run(t, func(r *rig) {
 		exits := &transport.ExitError{Cause: stdio.CauseHandshake, Code: 3, Stderr: []byte("boom")}
@@ -111,10 +117,12 @@ func TestConnectionThatIsGivenUpTooOftenIsQuarantined(t *testing.T) {
 			time.Sleep(time.Until(r.record("search").Retry))
 		}
 		rec := r.record("search")
-		if rec.State != client.Quarantined || rec.Ending.Class != client.Permanent || rec.Ending.Stderr != "boom" {
+		if rec.State != client.Quarantined || rec.Ending.Class != client.Permanent ||
+			rec.Ending.Stderr != "boom" {
 			t.Fatalf("record: %+v", rec)
 		}
-		if told := stage.Of[telemetry.UpstreamQuarantined](&r.Events); len(told) != 1 || told[0].Connection != "principal=ci" || told[0].Retry < catalog.FirstProbe/2 {
+		if told := stage.Of[telemetry.UpstreamQuarantined](&r.Events); len(told) != 1 ||
+			told[0].Connection != "principal=ci" || told[0].Retry < catalog.FirstProbe/2 {
 			t.Errorf("told %+v", told)
 		}
 		if _, err := r.connects(r.caller("bob", ""), "search"); err != nil {
@@ -124,7 +132,8 @@ func TestConnectionThatIsGivenUpTooOftenIsQuarantined(t *testing.T) {
 			t.Fatalf("the probe: %v", err)
 		}
 		r.reports(search, report{state: client.Backoff, cause: exits})
-		if _, err := r.connects(r.caller("ci", ""), "search"); err == nil || !strings.Contains(err.Error(), "exited before handshake") {
+		if _, err := r.connects(r.caller("ci", ""), "search"); err == nil ||
+			!strings.Contains(err.Error(), "exited before handshake") {
 			t.Errorf("after the probe ci is told %v", err)
 		}
 		if _, there := r.System.Whereis("top/client_sup/" + search); there {
@@ -141,7 +150,8 @@ func TestConnectionThatIsGivenUpTooOftenIsQuarantined(t *testing.T) {
 	})
 }
 
-// An operator puts a server away: what runs ends, and nothing is started until he releases it. A restart ends and starts what others share.
+// When an operator quarantines a server, its connections end, and none is started until the
+// operator releases it. A restart restarts the shared connections.
 func TestOperatorHasTheLastWord(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
@@ -149,18 +159,21 @@ func TestOperatorHasTheLastWord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := r.operates(catalog.Quarantine); got.State != client.Quarantined || !got.Operator || !got.Retry.IsZero() || got.Open != 0 {
+		if got := r.operates(catalog.Quarantine); got.State != client.Quarantined || !got.Operator ||
+			!got.Retry.IsZero() || got.Open != 0 {
 			t.Errorf("quarantined: %+v", got)
 		}
 		if conn.Alive() {
 			t.Error("its connection lives on")
 		}
 		time.Sleep(24 * time.Hour)
-		if data, retry := r.refusal("ci"); !strings.Contains(data, `"retryable":false`) || !strings.Contains(data, `"cause":"operator"`) || retry != 0 {
+		if data, retry := r.refusal("ci"); !strings.Contains(data, `"retryable":false`) ||
+			!strings.Contains(data, `"cause":"operator"`) || retry != 0 {
 			t.Errorf("ci is told %s, retry %v", data, retry)
 		}
 		restart := catalog.OperateRequest{Server: "files", Verb: catalog.Restart}
-		if _, err := stage.Ask[catalog.OperateRequest, catalog.Record](r.Stage, "catalog", restart); !errors.Is(err, catalog.ErrPutAway) || !r.record("files").Operator {
+		if _, err := stage.Ask[catalog.OperateRequest, catalog.Record](r.Stage, "catalog",
+			restart); !errors.Is(err, catalog.ErrPutAway) || !r.record("files").Operator {
 			t.Errorf("a restart: %v, %+v", err, r.record("files"))
 		}
 		if v := <-r.looks(r.caller("ci", "")); v.err != nil || len(v.Servers) != 2 {
@@ -183,21 +196,24 @@ func TestOperatorHasTheLastWord(t *testing.T) {
 		if got := r.record("files"); got.State != client.Ready || got.Open != 1 {
 			t.Errorf("after the restart: %+v", got)
 		}
-		_, err = stage.Ask[catalog.OperateRequest, catalog.Record](r.Stage, "catalog", catalog.OperateRequest{Server: "nothing", Verb: catalog.Release})
+		_, err = stage.Ask[catalog.OperateRequest, catalog.Record](r.Stage, "catalog",
+			catalog.OperateRequest{Server: "nothing", Verb: catalog.Release})
 		if !errors.Is(err, protocol.ConditionEndpointNotFound) {
 			t.Errorf("no such server: %v", err)
 		}
 	})
 }
 
-// A reload that changes the server gives it another try; one that does not, does not.
+// A reload that changes the server ends its quarantine; another reload does not.
 func TestReloadEndsTheQuarantineOfWhatItChanges(t *testing.T) {
 	run(t, func(r *rig) {
 		if _, err := r.connects(r.caller("ci", ""), "files"); err != nil {
 			t.Fatal(err)
 		}
 		r.missing(files)
-		r.reload(func(servers []tenant.Server) []tenant.Server { return append(servers, tenant.Server{Name: "more"}) })
+		r.reload(func(servers []tenant.Server) []tenant.Server {
+			return append(servers, tenant.Server{Name: "more"})
+		})
 		r.refusal("ci")
 		r.reload(rewrite)
 		if got := r.record("files"); got.State != client.Idle {
@@ -209,7 +225,8 @@ func TestReloadEndsTheQuarantineOfWhatItChanges(t *testing.T) {
 	})
 }
 
-// I12: a quarantine outlives the host, in the words in which it was told, unless the server is declared otherwise by then.
+// I12: a quarantine survives the host, with the same explanation, unless the declaration of the
+// server has changed.
 func TestQuarantineOutlivesTheHost(t *testing.T) {
 	stored := map[string]jsontext.Value{}
 	remember := func(r *rig) {
@@ -263,8 +280,12 @@ func TestQuarantineOutlivesTheHost(t *testing.T) {
 			t.Errorf("stored %s", stored)
 		}
 	})
-	for _, damaged := range []string{`{`, `[]`, `{"identity":"x"}`, `{"identity":1}`, `{"whole":{}}`, never} {
-		stored = map[string]jsontext.Value{"acme/files": jsontext.Value(damaged), "acme/gone": jsontext.Value(`{}`), "other/files": jsontext.Value(`{}`)}
+	for _, damaged := range []string{`{`, `[]`, `{"identity":"x"}`, `{"identity":1}`,
+		`{"whole":{}}`, never} {
+		stored = map[string]jsontext.Value{
+			"acme/files": jsontext.Value(damaged), "acme/gone": jsontext.Value(`{}`),
+			"other/files": jsontext.Value(`{}`),
+		}
 		(&rig{quarantined: maps.Clone(stored)}).run(t, func(r *rig) {
 			if _, err := r.connects(r.caller("ci", ""), "files"); err != nil {
 				t.Errorf("%s: %v", damaged, err)
@@ -276,11 +297,12 @@ func TestQuarantineOutlivesTheHost(t *testing.T) {
 	}
 }
 
-// The answer to an operator waits until what he has decided would survive the host.
+// The operator is answered when the decision is stored.
 func TestOperatorHearsWhetherItIsStored(t *testing.T) {
 	run(t, func(r *rig) {
 		r.full = errDisk
-		_, err := stage.Ask[catalog.OperateRequest, catalog.Record](r.Stage, "catalog", catalog.OperateRequest{Server: "files", Verb: catalog.Quarantine})
+		_, err := stage.Ask[catalog.OperateRequest, catalog.Record](r.Stage, "catalog",
+			catalog.OperateRequest{Server: "files", Verb: catalog.Quarantine})
 		if !errors.Is(err, errDisk) || !strings.Contains(err.Error(), "would not survive") {
 			t.Errorf("got %v", err)
 		}

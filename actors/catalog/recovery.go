@@ -11,10 +11,10 @@ import (
 	"mcpd/telemetry"
 )
 
-// LastDial is the longest pause between two dials of a server behind a URL that is away.
+// LastDial is the longest pause between two dials of an unreachable URL.
 const LastDial = recovery.LastDial
 
-// Messages that only the catalogue sends itself: pauses are over.
+// Timer messages of the catalogue: pauses are over.
 type (
 	retry struct {
 		server string
@@ -26,7 +26,7 @@ type (
 	}
 )
 
-// follow does what is to be done because of something that happened to a connection.
+// follow passes an event of a connection to the recovery table, and performs the effects.
 func (c *Catalog) follow(s *server, in recovery.Event) {
 	name := s.config.Name
 	for _, e := range s.recovery.Step(c.p.Now(), c.o.Draw, in) {
@@ -57,7 +57,8 @@ func (c *Catalog) follow(s *server, in recovery.Event) {
 	}
 }
 
-// lead tells connections what to do about a server that is away. One that is gone is gone.
+// lead tells connections how to deal with an unreachable server. Connections that are gone are
+// skipped.
 func (c *Catalog) lead(s *server, e recovery.Effect) {
 	for key, conn := range order.By(s.conns, tenant.Key.Compare) {
 		away, other := conn.report.Away, key != e.Key
@@ -69,15 +70,15 @@ func (c *Catalog) lead(s *server, e recovery.Effect) {
 		case e.Do == recovery.Redial && other && away:
 			_ = c.p.Send(conn.ref, client.Redial{})
 		case e.Do == recovery.Dial && away && c.p.Send(conn.ref, client.Redial{}) == nil:
-			s.recovery.Dials(key) // without any the next that is opened does
+			s.recovery.Dials(key) // if there is no such connection, the next that is opened dials
 			return
 		}
 	}
 }
 
-// again lets a connection be started after its pause: at once for sessions that had used it, and
-// else when somebody asks for it. Until then its server is still seen as it was, unless the
-// connection was that of a session which may be gone.
+// again allows the start of a connection after its pause. It is started at once if sessions had
+// used it, and otherwise when a caller asks for it. Until then the server keeps its state, unless
+// the connection belonged to one session, which may be gone.
 func (c *Catalog) again(m retry) {
 	s := c.servers[m.server]
 	if s == nil {
@@ -90,10 +91,10 @@ func (c *Catalog) again(m retry) {
 	c.show(s)
 }
 
-// resume starts the connections that sessions had used, and those that are to be there in any case,
-// as far as they may be: of what is quarantined as a whole one, which is the probe. A program that
-// never came to its handshake, and has nothing to go on with for its sessions, is started again when
-// one of them calls.
+// resume starts the connections that sessions had used, and those with eager start, as far as they
+// may be started. Of a server that is quarantined as a whole, one connection is started, as the
+// probe. A program that never completed its handshake, and has no subscriptions or held calls to
+// restore, is started again only by a call.
 func (c *Catalog) resume(s *server) {
 	if s.sup == (otp.Ref{}) {
 		return
@@ -107,12 +108,12 @@ func (c *Catalog) resume(s *server) {
 	c.eager(s)
 }
 
-// closed reports whether a connection is not to be started.
+// closed reports whether a connection must not be started.
 func (s *server) closed(key tenant.Key, now time.Time) bool {
 	return s.recovery.Closed(key, s.is(key), now)
 }
 
-// is is what is known of a connection while something is decided about it.
+// is describes a connection to the recovery table.
 func (s *server) is(key tenant.Key) recovery.Seen {
 	conn, opening := s.conns[key], len(s.opening[key]) > 0
 	return recovery.Seen{
@@ -121,9 +122,9 @@ func (s *server) is(key tenant.Key) recovery.Seen {
 	}
 }
 
-// why is what may be told a caller of a server's failure: why it cannot work for anybody; or how its
-// own connection ended, or that of its lists, either of which may hold what the server wrote on its
-// behalf.
+// why is the reason of a server's failure that a caller may be told. It is the cause that affects
+// everyone, or else the end of the caller's own connection or of that of its lists. Either of these
+// may contain output that the server wrote on the caller's behalf.
 func (s *server) why(caller Caller) error {
 	if why := s.recovery.Why(s.at(s.key(caller)), s.at(ListKey(s.config, caller))); why != nil {
 		return why

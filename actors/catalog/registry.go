@@ -12,7 +12,8 @@ import (
 	"mcpd/protocol/tasks"
 )
 
-// subscribed takes how the capability registry stands. A registry that has no room for another subscriber is done without.
+// subscribed stores the state of the capability registry. If the registry has no room for another
+// subscriber, the catalogue works without.
 func (c *Catalog) subscribed(m subscribed) {
 	for _, name := range m.state.Disabled {
 		c.disabled[name] = true
@@ -20,15 +21,16 @@ func (c *Catalog) subscribed(m subscribed) {
 	for _, e := range m.state.Experimental {
 		c.experimental[e.Name] = e.Settings
 	}
-	c.views.outlive() // sessions that have one were offered what it says
+	c.views.outlive() // sessions with a view were offered what it says
 }
 
-// registered takes one change. It reaches new sessions: what an open one was offered stays (S4-29).
+// registered applies one change of the registry. It affects new sessions only: the offer to an open
+// session stays (S4-29).
 func (c *Catalog) registered(m capability.Changed) {
 	switch {
 	case len(m.Settings) > 0:
 		c.experimental[m.Name] = m.Settings
-	case m.Enabled == !c.disabled[m.Name]: // such as what some server declared
+	case m.Enabled == !c.disabled[m.Name]: // no change here, such as the declaration of a server
 		return
 	case m.Enabled:
 		delete(c.disabled, m.Name)
@@ -38,9 +40,10 @@ func (c *Catalog) registered(m capability.Changed) {
 	c.views.clear()
 }
 
-// Offer is what a client of revision version can be offered of these servers: what they declare, one of them alone or all as one, without
-// what is disabled here and with the experimental features of the host. Tasks are offered in the client's dialect when any server has
-// either: the host keeps those that are not the client's. It is put together once for all who see the same.
+// Offer is the set of capabilities offered to a client of a revision: those of the one server or of
+// all servers, without the disabled ones and with the host's experimental features. Tasks are
+// offered in the client's dialect if any server has tasks, because the host keeps tasks of the
+// other dialect itself. The offer is cached for all that see the same view.
 func (v *View) Offer(version protocol.Version) protocol.ServerCapabilities {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -58,7 +61,7 @@ func (v *View) Offer(version protocol.Version) protocol.ServerCapabilities {
 	if v.alone && len(known) == 1 {
 		all = known[0]
 		for _, list := range []string{"tools", "prompts", "resources"} {
-			if !v.Answers && all.Has(list) { // what is shown may be another when the server is there
+			if !v.Answers && all.Has(list) { // the lists may differ once the server runs
 				all = all.With(list+".listChanged", jsontext.Value("true"))
 			}
 		}
@@ -66,7 +69,9 @@ func (v *View) Offer(version protocol.Version) protocol.ServerCapabilities {
 	all = all.Without("tasks", tasks.Extended)
 	switch follow := slices.ContainsFunc(v.Servers, follows); {
 	case follow && version.Has(protocol.Tasks):
-		all = all.With("tasks", jsontext.Value(`{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}`))
+		all = all.With(
+			"tasks", jsontext.Value(`{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}`),
+		)
 	case follow && version.Has(protocol.TasksExtension):
 		all = all.With(tasks.Extended, jsontext.Value("{}"))
 	}
@@ -84,18 +89,20 @@ func (v *View) Offer(version protocol.Version) protocol.ServerCapabilities {
 	return offer
 }
 
-// Withheld are the capabilities that are disabled here, whatever servers declare.
+// Withheld are the capabilities that are disabled on this host, whatever servers declare.
 func (v *View) Withheld() []string { return v.disabled }
 
-// follows reports whether a server has tasks of any kind.
+// follows reports whether a server has tasks of any dialect.
 func follows(s Known) bool {
 	return tasks.DialectOf(s.Facts.Version, s.Facts.Capabilities) != tasks.None
 }
 
-// extras puts what the registry says into a view.
+// extras adds the registry's settings to a view.
 func (c *Catalog) extras(v *View) {
 	v.disabled = slices.Sorted(maps.Keys(c.disabled))
 	for _, name := range slices.Sorted(maps.Keys(c.experimental)) {
-		v.experimental = append(v.experimental, capability.Experimental{Name: name, Settings: c.experimental[name]})
+		v.experimental = append(v.experimental, capability.Experimental{
+			Name: name, Settings: c.experimental[name],
+		})
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// Messages that only the catalogue sends itself: a connection that was to end when it is not used any more has had its time, and the
-// supervisor of a server that is configured no more is to end, or has.
+// Messages that the catalogue sends to itself: an old connection has used up its time, and the
+// supervisor of a removed server has ended or is to be ended.
 type (
 	overstayed struct {
 		server string
@@ -26,10 +26,11 @@ type (
 	outlast struct{ server string } // the lists of an earlier program have been shown long enough
 )
 
-// configure makes the servers those that the tenant has now. One that is declared as before keeps all it has. The connections of one that is
-// not, or that is gone, end when they are not used any more; those who ask from here on get new ones.
+// configure applies the tenant's current configuration. A server with the same declaration keeps
+// everything. The old connections of a changed or removed server end when they are no longer used.
+// Callers that ask from here on get new ones.
 func (c *Catalog) configure() {
-	reloaded := c.tenant != nil // and not begun anew
+	reloaded := c.tenant != nil // and not a new incarnation
 	c.tenant = c.o.Tenant()
 	c.rows, c.names = map[string]int{}, nil
 	c.status = Status{records: make([]atomic.Pointer[Record], len(c.tenant.Servers))}
@@ -65,9 +66,10 @@ func (c *Catalog) configure() {
 	c.flush()
 }
 
-// redeclare gives a server another declaration. What it listed is shown until it has listed anew, and that of
-// another program no longer than a list may take; those who wait for a connection wait for one
-// of the new kind; and where there was one that others share, there is to be another, so that its lists are learnt.
+// redeclare changes the declaration of a server. Its old lists are shown until it has listed again;
+// those of another program are shown no longer than a list request may take. Callers that wait for
+// a connection wait for a new one. A shared connection is replaced by a new one now, to learn its
+// lists.
 func (c *Catalog) redeclare(s *server, config tenant.Server) {
 	c.revisions++
 	another := s.config.Another(config)
@@ -102,7 +104,9 @@ func (c *Catalog) redeclare(s *server, config tenant.Server) {
 	}
 	for key, conn := range order.By(s.conns, tenant.Key.Compare) {
 		if key.Instance == 0 && key.Share != tenant.BySession {
-			caller := Caller{Principal: key.Principal, Capabilities: conn.declare, Info: conn.info, Modern: conn.modern}
+			caller := Caller{
+				Principal: key.Principal, Capabilities: conn.declare, Info: conn.info, Modern: conn.modern,
+			}
 			if again := s.at(ListKey(config, caller)); s.conns[again] == nil && len(s.opening[again]) == 0 {
 				c.connect(s, again, pending{nil, caller})
 			}
@@ -110,7 +114,8 @@ func (c *Catalog) redeclare(s *server, config tenant.Server) {
 	}
 }
 
-// outlast forgets what another program listed when its time has come, and comes again for the rest.
+// outlast forgets the lists of another program when their time is over, and schedules itself for
+// the rest.
 func (c *Catalog) outlast(s *server) {
 	now := c.p.Now()
 	var next time.Time
@@ -130,7 +135,8 @@ func (c *Catalog) outlast(s *server) {
 	}
 }
 
-// unlist forgets a list, and says so to those who saw it. A server that is still starting has had its time: nobody waits for it again.
+// unlist forgets a listing, and announces it to those who saw it. A server that is still starting
+// has used up its time, and is not waited for again.
 func (c *Catalog) unlist(s *server, key tenant.Key, l *listing) {
 	c.outdate(s, key)
 	c.unsave(s, key)
@@ -155,7 +161,7 @@ func (c *Catalog) unlist(s *server, key tenant.Key, l *listing) {
 	c.show(s)
 }
 
-// undeclare lets a server go that is configured no more.
+// undeclare removes a server that is no longer configured.
 func (c *Catalog) undeclare(s *server) {
 	s.gone = true
 	opening := s.opening
@@ -173,7 +179,8 @@ func (c *Catalog) undeclare(s *server) {
 	c.note(s)
 }
 
-// dismiss has a connection of an earlier declaration end when it is not used any more, or when no call can last any longer.
+// dismiss tells a connection of an earlier declaration to end when it is no longer used. It is
+// ended at the latest when no call can last any longer.
 func (c *Catalog) dismiss(s *server, key tenant.Key, conn *conn) {
 	if s.current(key) || conn.dismissed && (conn.removed || !s.gone) {
 		return
@@ -201,7 +208,7 @@ func (c *Catalog) overstayed(m overstayed) {
 	c.show(s)
 }
 
-// unknown is what those are told who ask for a server that is not configured.
+// unknown is the error for a server that is not configured.
 func (c *Catalog) unknown(server string) error {
 	if c.tenant.WasRemoved(server) {
 		return protocol.UpstreamRemoved(server, false, nil)
@@ -209,7 +216,7 @@ func (c *Catalog) unknown(server string) error {
 	return protocol.EndpointNotFound()
 }
 
-// forget removes a server that is configured no more, once its last connection has ended.
+// forget removes a server that is no longer configured, once its last connection has ended.
 func (c *Catalog) forget(s *server) {
 	if !s.gone || s.starting || s.removing || len(s.conns)+len(s.opening)+len(s.retiring) > 0 {
 		return
@@ -230,7 +237,8 @@ func (c *Catalog) forget(s *server) {
 	})
 }
 
-// removed hears that the supervisor of a server has ended. Meanwhile it may have been declared again.
+// removed handles the end of a server's supervisor. The server may have been declared again
+// meanwhile.
 func (c *Catalog) removed(m removed) {
 	s := m.server
 	delete(c.places, s.sup)
@@ -244,7 +252,7 @@ func (c *Catalog) removed(m removed) {
 	c.bootLater()
 }
 
-// reloading handles what comes of a reload later.
+// reloading handles the messages that follow a reload.
 func (c *Catalog) reloading(msg any) {
 	switch m := msg.(type) {
 	case overstayed:
@@ -265,7 +273,8 @@ func (c *Catalog) reloading(msg any) {
 	}
 }
 
-// at is the key of the connection to the server as it is declared now that callers use whose key is this.
+// at returns the key of the connection that callers with this key use under the server's current
+// declaration.
 func (s *server) at(key tenant.Key) tenant.Key {
 	key.Revision = s.revision
 	if instead, ok := s.instead[key]; ok {
@@ -274,15 +283,15 @@ func (s *server) at(key tenant.Key) tenant.Key {
 	return key
 }
 
-// listed is the key of the connection that what a caller sees comes from, whatever the declaration.
+// listed is the key of the connection from which a caller's lists come, without the revision.
 func (s *server) listed(caller Caller) tenant.Key {
 	return anyRevision(s.at(ListKey(s.config, caller)))
 }
 
-// current reports whether a key is of that declaration.
+// current reports whether a key belongs to the server's current declaration.
 func (s *server) current(key tenant.Key) bool { return !s.gone && key.Revision == s.revision }
 
-// anyRevision is what a key is whatever the declaration: lists outlive it.
+// anyRevision removes the revision from a key, because lists outlive a declaration.
 func anyRevision(key tenant.Key) tenant.Key {
 	key.Revision = 0
 	return key

@@ -20,7 +20,8 @@ import (
 func (r *rig) reload(change func(servers []tenant.Server) []tenant.Server) {
 	r.T.Helper()
 	r.tenant.Servers = change(slices.Clone(r.tenant.Servers))
-	if _, err := stage.Ask[catalog.ReloadRequest, struct{}](r.Stage, "catalog", catalog.ReloadRequest{}); err != nil {
+	if _, err := stage.Ask[catalog.ReloadRequest, struct{}](r.Stage, "catalog",
+		catalog.ReloadRequest{}); err != nil {
 		r.T.Fatal(err)
 	}
 	r.Rest()
@@ -32,13 +33,15 @@ func rewrite(servers []tenant.Server) []tenant.Server {
 	return servers
 }
 
-// without takes files away.
+// without removes files.
 func without(servers []tenant.Server) []tenant.Server { return servers[1:] }
 
-// unused says that nobody uses a connection of files.
+// unused reports a connection of files as unused.
 func (r *rig) unused(ref otp.Ref, revision uint32) {
 	r.T.Helper()
-	r.Send("catalog", &client.Unused{Server: "files", Key: tenant.Key{Share: tenant.ByTenant, Revision: revision}, From: ref})
+	r.Send("catalog", &client.Unused{
+		Server: "files", Key: tenant.Key{Share: tenant.ByTenant, Revision: revision}, From: ref,
+	})
 }
 
 func (r *rig) mustConnect(server string) otp.Ref {
@@ -51,8 +54,9 @@ func (r *rig) mustConnect(server string) otp.Ref {
 	return ref
 }
 
-// A server that is declared otherwise gets new connections, and the one that it had ends when nobody uses it. The one beside it notices
-// nothing. Clients see what was listed until there is other news, and hear of it once.
+// A server with a changed declaration gets new connections, and its old one ends when it is unused.
+// The other server is not affected. Clients see the old lists until there are new ones, and are
+// told once.
 func TestChangedServerGetsAnotherConnection(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
@@ -63,7 +67,8 @@ func TestChangedServerGetsAnotherConnection(t *testing.T) {
 			t.Errorf("told to end: %v, want %v", r.retired, old)
 		}
 		start := time.Now()
-		if v := <-r.looks(r.caller("ci", "")); v.err != nil || len(v.Missing) != 0 || v.at != start || !strings.Contains(listed(v, merge.Tools), "read") {
+		if v := <-r.looks(r.caller("ci", "")); v.err != nil || len(v.Missing) != 0 || v.at != start ||
+			!strings.Contains(listed(v, merge.Tools), "read") {
 			t.Errorf("while it starts: %+v, %v after %v", v.View, v.err, v.at.Sub(start))
 		}
 		now := r.mustConnect("files")
@@ -73,9 +78,10 @@ func TestChangedServerGetsAnotherConnection(t *testing.T) {
 		if same := r.mustConnect("search"); same != beside || !beside.Alive() {
 			t.Errorf("the other server's connection is %v, was %v", same, beside)
 		}
-		r.Send(under(old), report{state: client.Ready, tools: []string{"late"}}) // is news of the past
+		r.Send(under(old), report{state: client.Ready, tools: []string{"late"}}) // an outdated report
 		r.Send(under(now), report{state: client.Ready, tools: []string{"read", "write"}})
-		if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 1 || got[0].Method != "notifications/tools/list_changed" {
+		if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 1 ||
+			got[0].Method != "notifications/tools/list_changed" {
 			t.Errorf("announced %v", got)
 		}
 		r.unused(old, 0)
@@ -96,10 +102,10 @@ func listed(v view, k merge.Kind) string {
 	return all.String()
 }
 
-// under is a row's path as the stage knows it.
+// under is the path of a row below "top".
 func under(ref otp.Ref) string { return strings.TrimPrefix(ref.Path(), "top/") }
 
-// What is not about connections replaces none.
+// A change that does not concern connections replaces none.
 func TestOtherChangesReplaceNothing(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
@@ -114,19 +120,22 @@ func TestOtherChangesReplaceNothing(t *testing.T) {
 	})
 }
 
-// A server that is gone is refused at once and shown to nobody. It ends when its calls have, and can come back at any time.
+// A removed server is refused at once and not shown. It ends when its calls have ended, and can be
+// configured again at any time.
 func TestRemovedServerEndsWhenItIsNotUsed(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
 		old := r.mustConnect("files")
 		r.reload(without)
-		if _, err := r.connects(r.caller("ci", ""), "files"); protocol.ConditionOf(err) != protocol.ConditionOf(protocol.EndpointNotFound()) {
+		if _, err := r.connects(r.caller("ci", ""),
+			"files"); protocol.ConditionOf(err) != protocol.ConditionOf(protocol.EndpointNotFound()) {
 			t.Errorf("connect: %v", err)
 		}
 		if v := <-r.looks(r.caller("ci", "files")); v.err == nil {
 			t.Error("its own endpoint has a list")
 		}
-		if v := <-r.looks(r.caller("ci", "")); v.err != nil || len(v.Servers) != 1 || strings.Contains(listed(v, merge.Tools), "read") {
+		if v := <-r.looks(r.caller("ci", "")); v.err != nil || len(v.Servers) != 1 ||
+			strings.Contains(listed(v, merge.Tools), "read") {
 			t.Errorf("view: %+v, %v", v.View, v.err)
 		}
 		if !old.Alive() {
@@ -137,7 +146,10 @@ func TestRemovedServerEndsWhenItIsNotUsed(t *testing.T) {
 			t.Error("its supervisor runs")
 		}
 		r.reload(func(servers []tenant.Server) []tenant.Server {
-			return append(servers, tenant.Server{Name: "files", Command: tenant.NewSecret("files"), Share: tenant.ByTenant, Intensity: tenant.Intensity{Restarts: 2, Within: time.Minute}})
+			return append(servers, tenant.Server{
+				Name: "files", Command: tenant.NewSecret("files"), Share: tenant.ByTenant,
+				Intensity: tenant.Intensity{Restarts: 2, Within: time.Minute},
+			})
 		})
 		time.Sleep(catalog.EarlyBoot)
 		if now := r.mustConnect("files"); !now.Alive() {
@@ -149,7 +161,7 @@ func TestRemovedServerEndsWhenItIsNotUsed(t *testing.T) {
 	})
 }
 
-// A server that comes back before it has ended has other connections than before.
+// A server that is configured again before it has ended gets new connections.
 func TestServerThatComesBackAtOnce(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
@@ -168,7 +180,8 @@ func TestServerThatComesBackAtOnce(t *testing.T) {
 	})
 }
 
-// Who waits for a connection while its server is declared otherwise gets one of the new kind, and of none that there is no such server.
+// A caller that waits for a connection while its server's declaration changes gets a new
+// connection. If the server is removed, the caller is told so.
 func TestWhoWaitsGetsTheNewConnection(t *testing.T) {
 	for _, what := range []string{"changed", "removed"} {
 		t.Run(what, func(t *testing.T) {
@@ -176,13 +189,14 @@ func TestWhoWaitsGetsTheNewConnection(t *testing.T) {
 				r.gate = make(chan struct{})
 				answer := make(chan error, 1)
 				var got otp.Ref
-				go func() { // ends with its answer
+				go func() { // it ends with its answer
 					var err error
 					got, err = r.connects(r.caller("ci", ""), "files")
 					answer <- err
 				}()
 				r.Rest()
-				change := map[string]func([]tenant.Server) []tenant.Server{"changed": rewrite, "removed": without}[what]
+				change := map[string]func([]tenant.Server) []tenant.Server{"changed": rewrite,
+					"removed": without}[what]
 				r.reload(change)
 				close(r.gate)
 				if err := <-answer; (err != nil) != (what == "removed") {
@@ -196,7 +210,7 @@ func TestWhoWaitsGetsTheNewConnection(t *testing.T) {
 	}
 }
 
-// A connection that never ends is ended when no call can last any longer.
+// A connection that does not end is terminated when no call can last any longer.
 func TestConnectionThatStaysTooLongIsEnded(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
@@ -215,17 +229,20 @@ func TestConnectionThatStaysTooLongIsEnded(t *testing.T) {
 	})
 }
 
-// A crash in the midst of a reload loses nothing of it: the next incarnation looks at the configuration too, and tells connections again.
+// A crash during a reload loses no part of it. The next incarnation reads the configuration too,
+// and tells the connections again.
 func TestReloadOutlivesACrash(t *testing.T) {
 	for _, what := range []string{"changed", "removed"} {
 		t.Run(what, func(t *testing.T) {
 			run(t, func(r *rig) {
 				r.ready()
 				old := r.mustConnect("files")
-				change := map[string]func([]tenant.Server) []tenant.Server{"changed": rewrite, "removed": without}[what]
+				change := map[string]func([]tenant.Server) []tenant.Server{"changed": rewrite,
+					"removed": without}[what]
 				r.tenant.Servers = change(slices.Clone(r.tenant.Servers))
 				r.Break("catalog", "")
-				if _, err := stage.Ask[catalog.ReloadRequest, struct{}](r.Stage, "catalog", catalog.ReloadRequest{}); err == nil {
+				if _, err := stage.Ask[catalog.ReloadRequest, struct{}](r.Stage, "catalog",
+					catalog.ReloadRequest{}); err == nil {
 					t.Error("the message that crashed it was answered")
 				}
 				r.Struck()
@@ -250,7 +267,7 @@ func TestReloadOutlivesACrash(t *testing.T) {
 	}
 }
 
-// A server in a crash loop is tried at once when it is declared otherwise.
+// A server in a crash loop is started at once when its declaration changes.
 func TestChangeEndsACrashLoop(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
@@ -266,8 +283,8 @@ func TestChangeEndsACrashLoop(t *testing.T) {
 	})
 }
 
-// What a server listed is not shown for longer than a list may take when another program is declared in its place and lists nothing. It does not
-// matter that the catalogue crashes meanwhile.
+// If another program takes the place of a server and lists nothing, the old list is shown no longer
+// than a list request may take, even if the catalogue crashes meanwhile.
 func TestListOfAnotherProgramIsForgotten(t *testing.T) {
 	for _, crash := range []bool{false, true} {
 		run(t, func(r *rig) {
@@ -281,18 +298,21 @@ func TestListOfAnotherProgramIsForgotten(t *testing.T) {
 				<-r.looks(r.caller("ci", ""))
 				r.Struck()
 			}
-			if v := <-r.looks(r.caller("ci", "")); v.err != nil || !strings.Contains(listed(v, merge.Tools), "read") {
+			if v := <-r.looks(r.caller("ci", "")); v.err != nil ||
+				!strings.Contains(listed(v, merge.Tools), "read") {
 				t.Errorf("while it may start: %+v, %v", v.View, v.err)
 			}
 			time.Sleep(6 * time.Second)
 			r.Rest()
 			alone, all := r.announced()
-			if want := []string{"notifications/tools/list_changed"}; !slices.Equal(alone, want) || !slices.Equal(all, want) {
+			if want := []string{"notifications/tools/list_changed"}; !slices.Equal(alone, want) ||
+				!slices.Equal(all, want) {
 				t.Errorf("announced %v, and of all servers %v", alone, all)
 			}
 			start := time.Now()
 			v := <-r.looks(r.caller("ci", ""))
-			if v.err != nil || !slices.Equal(v.Missing, []string{"files"}) || strings.Contains(listed(v, merge.Tools), "read") || v.at != start {
+			if v.err != nil || !slices.Equal(v.Missing, []string{"files"}) ||
+				strings.Contains(listed(v, merge.Tools), "read") || v.at != start {
 				t.Errorf("later: %+v, %v after %v", v.View, v.err, v.at.Sub(start))
 			}
 			if got := r.record("files"); got.Tools != 0 {
@@ -302,7 +322,7 @@ func TestListOfAnotherProgramIsForgotten(t *testing.T) {
 	}
 }
 
-// The same program under other settings has what it had.
+// The same program with other settings keeps its list.
 func TestListOfTheSameProgramStays(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
@@ -312,7 +332,8 @@ func TestListOfTheSameProgramStays(t *testing.T) {
 			return servers
 		})
 		time.Sleep(time.Minute)
-		if v := <-r.looks(r.caller("ci", "")); v.err != nil || !strings.Contains(listed(v, merge.Tools), "read") {
+		if v := <-r.looks(r.caller("ci", "")); v.err != nil ||
+			!strings.Contains(listed(v, merge.Tools), "read") {
 			t.Errorf("later: %+v, %v", v.View, v.err)
 		}
 	})

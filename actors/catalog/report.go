@@ -8,7 +8,7 @@ import (
 	"mcpd/gateway/tenant"
 )
 
-// report takes what a connection says about itself and its server.
+// report handles what a connection reports about itself and its server.
 func (c *Catalog) report(r *client.Report) {
 	s, ok := c.servers[r.Server]
 	if !ok {
@@ -19,11 +19,11 @@ func (c *Catalog) report(r *client.Report) {
 	if conn != nil {
 		before = conn.report.Lists
 		if conn.report.Incarnation > r.Incarnation {
-			return // late news of an incarnation that is gone
+			return // late report of an earlier incarnation
 		}
 		steady = s.took(conn, r, c.p.Now())
 	}
-	defer c.countLists(s) // once it is learnt
+	defer c.countLists(s) // once the report is learnt
 	if !s.current(r.Key) {
 		return
 	}
@@ -43,7 +43,7 @@ func (c *Catalog) report(r *client.Report) {
 			if conn != nil {
 				c.ownLists(s, r.Key, conn)
 			}
-			c.announce(r, r.Changed) // what one session's own connection lists concerns nobody else
+			c.announce(r, r.Changed) // a list of one session's own connection concerns no other session
 		default:
 			c.learn(s, r)
 		}
@@ -59,6 +59,9 @@ func (c *Catalog) report(r *client.Report) {
 
 // declare tells the capability registry what a server offers.
 func (c *Catalog) declare(server string, facts client.Facts) {
-	within := facts.Capabilities.Within(merge.MaxCapabilities) // the registry's memory is nobody's
-	_ = c.p.Send(c.o.Registry, &capability.Declared{Tenant: c.tenant.Name, Server: server, Capabilities: within.Raw()})
+	// the registry's memory is not charged to a tenant
+	within := facts.Capabilities.Within(merge.MaxCapabilities)
+	_ = c.p.Send(c.o.Registry, &capability.Declared{
+		Tenant: c.tenant.Name, Server: server, Capabilities: within.Raw(),
+	})
 }

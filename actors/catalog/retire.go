@@ -17,8 +17,8 @@ type retiring struct {
 	sup    otp.Ref
 }
 
-// Messages that only the catalogue sends itself: the row's worker is to end, it is surely gone, and the row is; and that a supervisor was
-// too busy to be asked.
+// Messages of the catalogue to itself while it removes a row: the worker must end, the worker has
+// ended, the row is gone. The message busy repeats a request because the supervisor was overloaded.
 type (
 	ending  struct{ retiring }
 	rested  struct{ retiring }
@@ -26,16 +26,18 @@ type (
 	busy    struct{ then any }
 )
 
-// unused ends a connection that nobody uses, unless somebody is on the way there.
+// unused ends a connection that no session uses, unless a session is arriving.
 func (c *Catalog) unused(m *client.Unused) {
 	s, ok := c.servers[m.Server]
 	if !ok {
 		return
 	}
-	if conn := s.conns[m.Key]; conn != nil && conn.ref == m.From && len(conn.arriving) == 0 && !s.stays(m.Key) {
+	if conn := s.conns[m.Key]; conn != nil && conn.ref == m.From && len(conn.arriving) == 0 &&
+		!s.stays(m.Key) {
 		if m.Why != "" {
 			c.o.Emit(telemetry.UpstreamClosed{
-				Where: telemetry.Where{Tenant: c.tenant.Name, Server: m.Server, Path: conn.ref.Path()}, Cause: m.Why,
+				Where: telemetry.Where{Tenant: c.tenant.Name, Server: m.Server, Path: conn.ref.Path()},
+				Cause: m.Why,
 			})
 		}
 		s.unneeded = m.Why
@@ -45,17 +47,20 @@ func (c *Catalog) unused(m *client.Unused) {
 	}
 }
 
-// retire removes the row of a connection that has ended for good. A transient child leaves its row behind, under which no other of the
-// same key could be started. The end is waited for first: its Down may be here before its supervisor has heard of it.
+// retire removes the row of a connection that has ended for good. A transient child leaves its row
+// behind, which prevents the start of another child with the same key. The end of the worker is
+// awaited first, because its Down may arrive here before its supervisor handles it.
 func (c *Catalog) retire(s *server, key tenant.Key) {
 	s.retiring[key] = true
 	c.ending(ending{retiring{s.config.Name, key, s.sup}})
 }
 
-// busyRetry is when a supervisor with a full mailbox is asked again: it works off some hundred requests in that time.
+// busyRetry is the pause before an overloaded supervisor is asked again. It handles some hundred
+// requests in that time.
 const busyRetry = 5 * time.Millisecond
 
-// ending ends the worker. When many sessions end at once their connections do, and more requests come than a supervisor keeps.
+// ending ends the worker. When many sessions end at once so do their connections, and the requests
+// can exceed the supervisor's mailbox.
 func (c *Catalog) ending(m ending) {
 	otp.TerminateChildAsync(c.p, m.sup, m.key.String(), func(err error) any {
 		if errors.Is(err, otp.ErrOverloaded) {
@@ -65,7 +70,8 @@ func (c *Catalog) ending(m ending) {
 	})
 }
 
-// rested deletes the row. When that fails there is none, or its supervisor is gone and with it all its rows.
+// rested deletes the row. If that fails there is no row, or the supervisor is gone with all its
+// rows.
 func (c *Catalog) rested(m rested) {
 	otp.DeleteChildAsync(c.p, m.sup, m.key.String(), func(err error) any {
 		if errors.Is(err, otp.ErrOverloaded) {
@@ -75,7 +81,7 @@ func (c *Catalog) rested(m rested) {
 	})
 }
 
-// retired starts a new connection for those who have asked for one meanwhile.
+// retired starts a new connection for callers that asked for one meanwhile.
 func (c *Catalog) retired(m retired) {
 	s := c.servers[m.server]
 	if s == nil {

@@ -16,10 +16,10 @@ import (
 	"mcpd/telemetry"
 )
 
-// end makes a fake connection end as one does that nobody has used for long, or that has broken.
+// end makes a fake connection end, as if unused for long, or broken.
 type end struct{ why error }
 
-// link is a connection that does nothing but end when it is told to.
+// link is a connection that only ends when it is told to.
 type link struct{ otp.Base }
 
 func (link) Receive(_ *otp.Process, msg any) error {
@@ -38,28 +38,39 @@ type small struct {
 	system *otp.System
 }
 
-// most is how many connections one principal may have in it.
+// most is the bound on the connections of one principal.
 const most = 200
 
-// newSmall starts it. The server's supervisor keeps as many requests as mailbox says; 0 is the default.
+// newSmall starts it. The mailbox of the server's supervisor has the given size; 0 means the
+// default.
 func newSmall(t *testing.T, share tenant.Share, mailbox int) small {
 	t.Helper()
 	system := otp.NewSystem(otp.Options{})
-	t.Cleanup(func() { system.Close(); time.Sleep(time.Second) }) // what lives a moment longer has that moment
+	// gives the remaining goroutines time to end
+	t.Cleanup(func() { system.Close(); time.Sleep(time.Second) })
 	server := tenant.Server{Name: "files", Command: tenant.NewSecret("files"), Share: share}
 	o := catalog.Options{
-		Tenant:    func() *tenant.Tenant { return &tenant.Tenant{Name: "acme", Servers: []tenant.Server{server}} },
+		Tenant: func() *tenant.Tenant {
+			return &tenant.Tenant{Name: "acme", Servers: []tenant.Server{server}}
+		},
 		Upstreams: func() (otp.Ref, bool) { return system.Whereis("top/client_sup") },
-		Connection: func(_ tenant.Server, k tenant.Key, _ protocol.ClientCapabilities, _ protocol.Implementation, _ *client.Left, _ otp.Ref) otp.Child {
-			return client.Supervised(k, tenant.Intensity{}, otp.Child{Start: otp.Worker(func() otp.Behaviour { return link{} })})
+		Connection: func(_ tenant.Server, k tenant.Key, _ protocol.ClientCapabilities,
+			_ protocol.Implementation, _ *client.Left, _ otp.Ref) otp.Child {
+			return client.Supervised(k, tenant.Intensity{},
+				otp.Child{Start: otp.Worker(func() otp.Behaviour {
+					return link{}
+				})})
 		},
 		Emit: func(telemetry.Event) {}, Connections: most,
 	}
 	_, err := system.Start(t.Context(), "top", otp.Spec{Children: []otp.Child{
 		{ID: "catalog", Start: otp.Worker(func() otp.Behaviour { return catalog.New(o) })},
-		{ID: "client_sup", Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne, Children: []otp.Child{{
-			Restart: otp.Transient, Mailbox: mailbox, Start: otp.SupervisorWith(func(any) otp.Spec { return otp.Spec{} }),
-		}}})},
+		{ID: "client_sup", Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne,
+			Children: []otp.Child{{
+				Restart: otp.Transient, Mailbox: mailbox, Start: otp.SupervisorWith(func(any) otp.Spec {
+					return otp.Spec{}
+				}),
+			}}})},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -82,11 +93,13 @@ func (s small) try(principal, session string) (otp.Ref, error) {
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
 	defer cancel()
 	caller := catalog.Caller{Session: session, Principal: principal}
-	return otp.Do[catalog.ConnectRequest, otp.Ref](ctx, ref, catalog.ConnectRequest{Caller: caller, Server: "files"})
+	return otp.Do[catalog.ConnectRequest, otp.Ref](ctx, ref, catalog.ConnectRequest{
+		Caller: caller, Server: "files",
+	})
 }
 
-// A connection that nobody used for long ends for good. The next caller gets a new one under the same key, and rows of old ones do
-// not pile up.
+// A connection that was unused for long ends for good. The next caller gets a new one under the
+// same key, and old rows do not accumulate.
 func TestConnectionThatEndedIsOpenedAgainAndLeavesNoRow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSmall(t, tenant.ByDefault, 0)
@@ -101,14 +114,16 @@ func TestConnectionThatEndedIsOpenedAgainAndLeavesNoRow(t *testing.T) {
 			}
 			next := s.connect("two")
 			if next.Path() != first.Path() || !next.Alive() {
-				t.Errorf("after %v: got %s, alive %t, want a new connection at %s", why, next.Path(), next.Alive(), first.Path())
+				t.Errorf("after %v: got %s, alive %t, want a new connection at %s", why, next.Path(),
+					next.Alive(), first.Path())
 			}
 			first = next
 		}
 	})
 }
 
-// Sessions that end together end their connections together, which is more than a supervisor takes requests for. None is left behind.
+// Sessions that end together end their connections together, with more requests than a supervisor's
+// mailbox holds. No row is left behind.
 func TestConnectionsThatEndTogetherLeaveNoRow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSmall(t, tenant.BySession, 1)
@@ -121,7 +136,7 @@ func TestConnectionsThatEndTogetherLeaveNoRow(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		time.Sleep(time.Minute) // far longer than a busy supervisor is waited for
+		time.Sleep(time.Minute) // far longer than the retries for a busy supervisor take
 		left := 0
 		for _, conn := range all {
 			if _, there := s.system.Whereis(conn.Path()); there {
@@ -134,7 +149,8 @@ func TestConnectionsThatEndTogetherLeaveNoRow(t *testing.T) {
 	})
 }
 
-// One principal cannot have any number of connections to a server. Others have theirs, and what ends makes room.
+// The connections of one principal to a server are bounded. Other principals are not affected, and
+// a connection that ends makes room.
 func TestConnectionsOfAPrincipalAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSmall(t, tenant.BySession, 0)
@@ -158,15 +174,15 @@ func TestConnectionsOfAPrincipalAreBounded(t *testing.T) {
 	})
 }
 
-// Sessions whose first calls come together get their connections, which is more than a supervisor takes requests for; but no principal more
-// than it may have.
+// Sessions whose first calls come together all get their connections, although these are more
+// requests than a supervisor's mailbox holds. The bound of the principal still holds.
 func TestConnectionsThatAreAskedForTogetherAreOpened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const over = 50
 		s := newSmall(t, tenant.BySession, 1)
 		outcomes := make(chan error, most+over)
 		for i := range most + over {
-			go func() { // ends with its answer
+			go func() { // it ends with its answer
 				_, err := s.try("ci", strconv.Itoa(i))
 				outcomes <- err
 			}()
@@ -188,7 +204,8 @@ func TestConnectionsThatAreAskedForTogetherAreOpened(t *testing.T) {
 	})
 }
 
-// Who waits for a connection to a server that gives up is told so, and when it is tried again, as who asks for one then.
+// A caller that waits for a connection to a server that is given up is told so, with the time to
+// retry, like a caller that asks afterwards.
 func TestServerThatGivesUpKeepsNobodyWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const all = most - 1
@@ -196,12 +213,13 @@ func TestServerThatGivesUpKeepsNobodyWaiting(t *testing.T) {
 		first, start := s.connect("first"), time.Now()
 		outcomes := make(chan error, all)
 		for i := range all {
-			go func() { // ends with its answer
+			go func() { // it ends with its answer
 				_, err := s.try("ci", strconv.Itoa(i))
 				outcomes <- err
 			}()
 		}
-		for synctest.Wait(); first.Send(end{errDisk}) == nil; { // most wait for their supervisor, which was too busy
+		// most of them wait for the supervisor, which was overloaded
+		for synctest.Wait(); first.Send(end{errDisk}) == nil; {
 			synctest.Wait()
 		}
 		for range all {

@@ -28,30 +28,32 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// rig is a catalogue of two servers, "files" and "search", whose connections report what a test makes them report.
+// rig is a catalogue of two servers, "files" and "search". Their connections send the reports that
+// a test chooses.
 type rig struct {
-	restored atomic.Pointer[client.Left] // what the last connection began with
+	restored atomic.Pointer[client.Left] // carried state with which the last connection began
 	*stage.Stage
-	tenant              tenant.Tenant // as it is configured now
+	tenant              tenant.Tenant // current configuration
 	dispatcher, session stage.Box
-	noting              sync.Mutex     // guards retired, while connections are told
-	retired             []otp.Ref      // connections that were told to end when they are not used any more
-	regained            []*client.Left // what connections got back
-	led                 []led          // what connections were told about a server that is away
+	noting              sync.Mutex     // guards retired, led and attached
+	retired             []otp.Ref      // connections that were told to end when unused
+	regained            []*client.Left // carried states that running connections got back
+	led                 []led          // messages to connections about an unreachable server
 	storage             stage.Box
-	configure           func(*tenant.Tenant)      // before the start; nil for the two as they are
-	stored              map[string]jsontext.Value // by an earlier host
-	late                bool                      // connections let sessions wait that attach
-	attaches            []*client.Attach
-	attached            []string      // sessions that a connection has taken note of
-	gate                chan struct{} // connections begin when it is closed; nil for at once
+	// applied before the start; nil for the default servers
+	configure func(*tenant.Tenant)
+	stored    map[string]jsontext.Value // by an earlier host
+	late      bool                      // connections do not answer sessions that attach
+	attaches  []*client.Attach
+	attached  []string      // sessions that a connection has confirmed
+	gate      chan struct{} // connections start when it is closed; nil means at once
 
-	kept        quota.Ledger              // what the tenant keeps
-	full        error                     // what the storage answers
+	kept        quota.Ledger              // quotas of the tenants
+	full        error                     // error of the storage, nil for none
 	quarantined map[string]jsontext.Value // by an earlier host
 }
 
-// led is what the connection of a principal was told about a server that is away.
+// led is a message to the connection of a principal about an unreachable server.
 type led struct {
 	principal string
 	msg       any
@@ -66,21 +68,21 @@ type report struct {
 	state client.State
 	cause error
 	tools []string
-	items []jsontext.Value // tools, in full
+	items []jsontext.Value // complete tools
 	caps  string
 	speak protocol.Version // zero is 2025-11-25
-	told  []merge.Kind     // of which the server says that they have changed
+	told  []merge.Kind     // lists that the server says have changed
 	sse   bool             // the server speaks HTTP+SSE
 	early bool             // it wants to ask the first session something
-	away  bool             // nothing answers at its URL
+	away  bool             // its URL is unreachable
 	over  bool             // it gave up by itself
 }
 
-// place is the place of a connection.
+// place stands for a connection.
 type place struct {
 	otp.Base
 	r    *rig
-	o    func() client.Report // server, key
+	o    func() client.Report // with server and key set
 	cat  otp.Ref
 	last client.Report
 }
@@ -131,7 +133,8 @@ func (x *place) Receive(p *otp.Process, msg any) error {
 
 func (x *place) tell(p *otp.Process, m report) {
 	r := x.o()
-	r.From, r.Incarnation, r.State, r.Cause, r.At = p.Self(), p.Incarnation(), m.state, m.cause, p.Now()
+	r.From, r.Incarnation, r.State, r.Cause, r.At = p.Self(), p.Incarnation(), m.state,
+		m.cause, p.Now()
 	if m.caps == "" {
 		m.caps = `{"tools":{"listChanged":true}}`
 	}
@@ -139,7 +142,10 @@ func (x *place) tell(p *otp.Process, m report) {
 	if err != nil {
 		panic(err)
 	}
-	r.Facts = client.Facts{Version: cmp.Or(m.speak, protocol.V20251125), Capabilities: caps, Server: protocol.Implementation{Name: r.Server, Version: "1"}}
+	r.Facts = client.Facts{
+		Version: cmp.Or(m.speak, protocol.V20251125), Capabilities: caps,
+		Server: protocol.Implementation{Name: r.Server, Version: "1"},
+	}
 	for _, name := range m.tools {
 		r.Lists[merge.Tools] = append(r.Lists[merge.Tools], jsontext.Value(`{"name":"`+name+`"}`))
 	}
@@ -172,10 +178,15 @@ func (r *rig) run(t *testing.T, test func(r *rig)) {
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
 		r.Stage = s
 		servers := []tenant.Server{
-			{Name: "files", Command: tenant.NewSecret("files"), Share: tenant.ByTenant, Intensity: tenant.Intensity{Restarts: 2, Within: 30 * time.Second}},
-			{Name: "search", Command: tenant.NewSecret("search"), Share: tenant.ByPrincipal, Intensity: tenant.Intensity{Restarts: 2, Within: 30 * time.Second}},
+			{Name: "files", Command: tenant.NewSecret("files"), Share: tenant.ByTenant,
+				Intensity: tenant.Intensity{Restarts: 2, Within: 30 * time.Second}},
+			{Name: "search", Command: tenant.NewSecret("search"), Share: tenant.ByPrincipal,
+				Intensity: tenant.Intensity{Restarts: 2, Within: 30 * time.Second}},
 		}
-		r.tenant = tenant.Tenant{Name: "acme", Servers: servers, Limits: tenant.Limits{ListWait: 10 * time.Second, CallTimeoutMax: time.Minute}}
+		r.tenant = tenant.Tenant{
+			Name: "acme", Servers: servers,
+			Limits: tenant.Limits{ListWait: 10 * time.Second, CallTimeoutMax: time.Minute},
+		}
 		if r.configure != nil {
 			r.configure(&r.tenant)
 		}
@@ -183,7 +194,8 @@ func (r *rig) run(t *testing.T, test func(r *rig)) {
 			return catalog.New(catalog.Options{
 				Tenant:     func() *tenant.Tenant { return &r.tenant },
 				Upstreams:  func() (otp.Ref, bool) { return s.System.Whereis("top/client_sup") },
-				Connection: r.connection, Dispatcher: s.Ref("dispatcher"), Registry: s.Ref("registry"), Emit: s.Events.Emit,
+				Connection: r.connection, Dispatcher: s.Ref("dispatcher"), Registry: s.Ref("registry"),
+				Emit:        s.Events.Emit,
 				Storage:     func() otp.Ref { return s.Ref("storage") },
 				Stored:      func() iter.Seq2[string, jsontext.Value] { return maps.All(r.stored) },
 				Quarantined: func() iter.Seq2[string, jsontext.Value] { return maps.All(r.quarantined) },
@@ -195,12 +207,13 @@ func (r *rig) run(t *testing.T, test func(r *rig)) {
 			r.dispatcher.Child("dispatcher"), r.session.Child("session"), r.storage.Child("storage"),
 			{ID: "registry", Start: otp.Worker(func() otp.Behaviour { return capability.New() })},
 			{ID: "catalog", Mailbox: 4096, Start: s.Heirs.Worker(make)},
-			{ID: "client_sup", Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne, Children: []otp.Child{{
-				Restart: otp.Transient, Start: otp.SupervisorWith(func(args any) otp.Spec {
-					i := args.(tenant.Server).Intensity
-					return otp.Spec{Intensity: otp.Intensity{Restarts: i.Restarts, Within: i.Within}}
-				}),
-			}}})},
+			{ID: "client_sup", Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne,
+				Children: []otp.Child{{
+					Restart: otp.Transient, Start: otp.SupervisorWith(func(args any) otp.Spec {
+						i := args.(tenant.Server).Intensity
+						return otp.Spec{Intensity: otp.Intensity{Restarts: i.Restarts, Within: i.Within}}
+					}),
+				}}})},
 		}
 	}, func(*stage.Stage) {
 		time.Sleep(time.Second) // the pool starts after the catalogue
@@ -209,18 +222,23 @@ func (r *rig) run(t *testing.T, test func(r *rig)) {
 	})
 }
 
-func (r *rig) connection(s tenant.Server, k tenant.Key, _ protocol.ClientCapabilities, _ protocol.Implementation, left *client.Left, cat otp.Ref) otp.Child {
+func (r *rig) connection(s tenant.Server, k tenant.Key, _ protocol.ClientCapabilities,
+	_ protocol.Implementation, left *client.Left, cat otp.Ref) otp.Child {
 	r.restored.Store(left)
 	o := func() client.Report { return client.Report{Server: s.Name, Key: k} }
-	return client.Supervised(k, s.Intensity, otp.Child{Start: otp.Worker(func() otp.Behaviour { return &place{r: r, o: o, cat: cat} })})
+	return client.Supervised(k, s.Intensity, otp.Child{Start: otp.Worker(func() otp.Behaviour {
+		return &place{r: r, o: o, cat: cat}
+	})})
 }
 
-// caller is who asks in these tests.
+// caller is the caller in these tests.
 func (r *rig) caller(principal, server string) catalog.Caller {
-	return catalog.Caller{Session: "s-" + principal, Ref: r.Ref("session"), Principal: principal, Server: server}
+	return catalog.Caller{
+		Session: "s-" + principal, Ref: r.Ref("session"), Principal: principal, Server: server,
+	}
 }
 
-// looks asks for what a caller sees, and returns at once; the answer comes out of the channel.
+// looks asks for a caller's view, and returns at once. The answer comes on the channel.
 func (r *rig) looks(c catalog.Caller) <-chan view { return r.looksFor(c, 10*time.Second) }
 
 func (r *rig) looksFor(c catalog.Caller, wait time.Duration) <-chan view {
@@ -230,7 +248,7 @@ func (r *rig) looksFor(c catalog.Caller, wait time.Duration) <-chan view {
 func (r *rig) look(req catalog.LookRequest) <-chan view {
 	answer := make(chan view, 1)
 	ref := r.Ref("catalog")
-	go func() { // ends with its answer, which every test waits for
+	go func() { // it ends with its answer, which every test waits for
 		v, err := otp.Do[catalog.LookRequest, *catalog.View](context.Background(), ref, req)
 		answer <- view{v, err, time.Now()}
 	}()
@@ -248,10 +266,12 @@ type view struct {
 func (r *rig) connects(c catalog.Caller, server string) (otp.Ref, error) {
 	ctx, cancel := context.WithTimeout(r.T.Context(), time.Hour)
 	defer cancel()
-	return otp.Do[catalog.ConnectRequest, otp.Ref](ctx, r.Ref("catalog"), catalog.ConnectRequest{Caller: c, Server: server})
+	return otp.Do[catalog.ConnectRequest, otp.Ref](ctx, r.Ref("catalog"), catalog.ConnectRequest{
+		Caller: c, Server: server,
+	})
 }
 
-// reports makes the connections of a server report.
+// reports makes a connection of a server report.
 func (r *rig) reports(path string, m report) {
 	r.T.Helper()
 	r.Send("client_sup/"+path+"/connection", m)
@@ -263,7 +283,7 @@ const (
 	search = "search/principal=ci"
 )
 
-// ready makes both servers ready with a tool each.
+// ready makes both servers ready with one tool each.
 func (r *rig) ready() {
 	r.T.Helper()
 	answer := r.looks(r.caller("ci", ""))
@@ -274,11 +294,12 @@ func (r *rig) ready() {
 	}
 }
 
-// record is what the catalogue holds about a server.
+// record is the catalogue's record of a server.
 func (r *rig) record(server string) catalog.Record {
 	r.T.Helper()
 	r.Rest()
-	list, err := stage.Ask[catalog.ServersRequest, []catalog.Record](r.Stage, "catalog", catalog.ServersRequest{})
+	list, err := stage.Ask[catalog.ServersRequest, []catalog.Record](r.Stage, "catalog",
+		catalog.ServersRequest{})
 	if err != nil {
 		r.T.Fatal(err)
 	}
@@ -291,7 +312,7 @@ func (r *rig) record(server string) catalog.Record {
 	return catalog.Record{}
 }
 
-// fails makes a server exceed its budget.
+// fails makes a server exceed its restart budget.
 func (r *rig) fails(path string, cause error) {
 	r.T.Helper()
 	for range 3 {

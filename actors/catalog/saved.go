@@ -17,10 +17,12 @@ import (
 	"mcpd/telemetry"
 )
 
-// MaxSaved bounds what is written down of one listing: some thousand tools. A longer one is learnt anew by each host.
+// MaxSaved bounds the stored size in bytes of one listing: some thousand tools. Each host learns a
+// longer listing from its server.
 const MaxSaved = 2 << 20
 
-// saved is a listing in the store. One without a revision was waited for in vain.
+// saved is the stored form of a listing. A listing without a revision is one for which callers have
+// timed out.
 type saved struct {
 	Server       string               `json:"server"`
 	Identity     string               `json:"identity"` // see tenant.Server
@@ -28,20 +30,21 @@ type saved struct {
 	Principal    string               `json:"principal,omitzero"`
 	Fingerprint  protocol.Fingerprint `json:"capabilities,omitzero"` // of the client
 	Modern       bool                 `json:"modern,omitzero"`
-	Client       jsontext.Value       `json:"client,omitzero"` // what it declared
+	Client       jsontext.Value       `json:"client,omitzero"` // capabilities that it declared
 	Version      string               `json:"version,omitzero"`
 	Capabilities jsontext.Value       `json:"declared,omitzero"`
 	Info         jsontext.Value       `json:"info,omitzero"`
 	Instructions string               `json:"instructions,omitzero"`
-	// Lists has each list that the server ever listed to the end, by what the protocol calls it, and
-	// Short what a bound left out of it, in words.
+	// Lists are the lists that the server has completed at some time, by their names in the protocol.
+	// Short explains in words what a bound left out of a list.
 	Lists map[string][]jsontext.Value `json:"lists,omitzero"`
 	Short map[string]string           `json:"short,omitzero"`
 }
 
 func savedAs(server string, key tenant.Key) string { return server + " " + key.String() }
 
-// save writes down what a server has listed. What cannot be written is not kept at all, rather than as it was.
+// save stores a listing. If that is impossible, the stored copy is deleted rather than left
+// outdated.
 func (c *Catalog) save(s *server, key tenant.Key, l *listing) {
 	if c.o.Storage == nil {
 		return
@@ -49,12 +52,14 @@ func (c *Catalog) save(s *server, key tenant.Key, l *listing) {
 	l.saved = true
 	value, err := encode(s, key, l)
 	if err != nil {
-		c.o.Emit(telemetry.Rejected{Where: telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name}, Reason: "state"})
+		c.o.Emit(telemetry.Rejected{
+			Where: telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name}, Reason: "state",
+		})
 	}
 	c.keep(savedAs(s.config.Name, key), value)
 }
 
-// unsave takes back what was written down.
+// unsave deletes the stored copy.
 func (c *Catalog) unsave(s *server, key tenant.Key) {
 	if l := s.lists[key]; l.saved {
 		l.saved = false
@@ -64,7 +69,10 @@ func (c *Catalog) unsave(s *server, key tenant.Key) {
 
 func (c *Catalog) keep(key string, value jsontext.Value) {
 	if ref := c.o.Storage(); ref != (otp.Ref{}) {
-		_ = c.p.Send(ref, &storage.Keep{Tenant: c.tenant.Name, Change: store.Change{Bucket: store.Lists(c.tenant.Name), Key: key, Value: value}})
+		_ = c.p.Send(ref, &storage.Keep{
+			Tenant: c.tenant.Name,
+			Change: store.Change{Bucket: store.Lists(c.tenant.Name), Key: key, Value: value},
+		})
 	}
 }
 
@@ -75,7 +83,8 @@ func encode(s *server, key tenant.Key, l *listing) (jsontext.Value, error) {
 		Client: l.declare.Raw(),
 	}
 	if l.known {
-		v.Version, v.Instructions, v.Lists = l.facts.Version.String(), l.facts.Instructions, map[string][]jsontext.Value{}
+		v.Version, v.Instructions, v.Lists = l.facts.Version.String(), l.facts.Instructions,
+			map[string][]jsontext.Value{}
 		v.Capabilities, v.Info = l.facts.Capabilities.Raw(), l.facts.Server.Raw()
 		v.Short = map[string]string{}
 	}
@@ -98,24 +107,26 @@ func encode(s *server, key tenant.Key, l *listing) (jsontext.Value, error) {
 	return value, nil
 }
 
-// errAnother is said of a listing that is whole, and of a server that there is not.
+// errAnother marks a valid listing of a server that no longer exists in that form.
 var errAnother = errors.New("of a server that is not configured, or otherwise")
 
-// recall takes over what servers have listed to an earlier host. What cannot be read, or is of no server as it is configured now, is
-// deleted.
+// recall restores the lists that an earlier host stored. An unreadable listing, or one of a server
+// that is not configured in that form, is deleted.
 func (c *Catalog) recall() {
 	if c.o.Stored == nil {
 		return
 	}
 	for name, value := range c.o.Stored() {
-		c.read("list", store.Change{Bucket: store.Lists(c.tenant.Name), Key: name, Value: value}, func() { c.recallOne(name, value) })
+		c.read("list", store.Change{Bucket: store.Lists(c.tenant.Name), Key: name, Value: value}, func() {
+			c.recallOne(name, value)
+		})
 	}
 	for _, s := range c.servers {
-		s.vain = s.vain && s.last == nil // to whom it has listed since it was ready
+		s.vain = s.vain && s.last == nil // to some callers it has listed something
 	}
 }
 
-// recallOne takes over one listing.
+// recallOne restores one listing.
 func (c *Catalog) recallOne(name string, value jsontext.Value) {
 	s, key, l, err := c.decode(value)
 	if err == nil && (savedAs(s.config.Name, key) != name || len(s.lists) >= MaxListings) {
@@ -124,7 +135,8 @@ func (c *Catalog) recallOne(name string, value jsontext.Value) {
 	if err != nil {
 		if !errors.Is(err, errAnother) {
 			c.o.Emit(telemetry.StateLost{
-				Where: telemetry.Where{Tenant: c.tenant.Name, Path: c.p.Path()}, Reason: fmt.Sprintf("what a server had listed: %v", err),
+				Where:  telemetry.Where{Tenant: c.tenant.Name, Path: c.p.Path()},
+				Reason: fmt.Sprintf("what a server had listed: %v", err),
 			})
 		}
 		c.keep(name, nil)
@@ -140,7 +152,7 @@ func (c *Catalog) recallOne(name string, value jsontext.Value) {
 	}
 }
 
-// read has a stored record of the tenant read.
+// read reads a stored record on behalf of the tenant.
 func (c *Catalog) read(kind string, of store.Change, read func()) {
 	if c.o.Storage == nil {
 		read()
@@ -157,9 +169,12 @@ func (c *Catalog) decode(value jsontext.Value) (*server, tenant.Key, *listing, e
 	if err := json.Unmarshal(value, &v); err != nil {
 		return nil, tenant.Key{}, nil, err
 	}
-	key := tenant.Key{Share: v.Share, Principal: v.Principal, Fingerprint: v.Fingerprint, Modern: v.Modern}
+	key := tenant.Key{
+		Share: v.Share, Principal: v.Principal, Fingerprint: v.Fingerprint, Modern: v.Modern,
+	}
 	s := c.servers[v.Server]
-	if s == nil || s.config.Identity() != v.Identity || listKey(s.config, key.Principal, key.Fingerprint, key.Modern) != key {
+	if s == nil || s.config.Identity() != v.Identity ||
+		listKey(s.config, key.Principal, key.Fingerprint, key.Modern) != key {
 		return nil, key, nil, errAnother
 	}
 	declare, err := protocol.ParseClientCapabilities(v.Client)
@@ -182,7 +197,9 @@ func (c *Catalog) decode(value jsontext.Value) (*server, tenant.Key, *listing, e
 	for _, k := range merge.Kinds() {
 		var listed bool
 		if l.lists[k], listed = v.Lists[k.String()]; !listed && l.facts.Offers(k) {
-			l.short[k] = client.Shortfall{State: client.Failed, Words: k.Method() + ": it had no answer when it was asked last"}
+			l.short[k] = client.Shortfall{
+				State: client.Failed, Words: k.Method() + ": it had no answer when it was asked last",
+			}
 		} else if words := v.Short[k.String()]; words != "" {
 			l.short[k] = client.Shortfall{State: client.Shortened, Words: words}
 		}

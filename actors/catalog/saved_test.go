@@ -21,7 +21,8 @@ import (
 	"mcpd/telemetry"
 )
 
-// written is what the store holds when it held the stored values before, and how often it was written.
+// written is the contents of the store, which started with the stored values, and the number of
+// writes.
 func (r *rig) written() (values map[string]jsontext.Value, times int) {
 	r.T.Helper()
 	if values = maps.Clone(r.stored); values == nil {
@@ -38,7 +39,7 @@ func (r *rig) written() (values map[string]jsontext.Value, times int) {
 	return values, times
 }
 
-// earlier is what a host leaves behind whose servers have listed a tool each.
+// earlier is the store of a host whose servers have listed one tool each.
 func earlier(t *testing.T) (stored map[string]jsontext.Value) {
 	t.Helper()
 	run(t, func(r *rig) {
@@ -51,32 +52,38 @@ func earlier(t *testing.T) (stored map[string]jsontext.Value) {
 	return stored
 }
 
-// Lists are there at once in the next host, though no server runs, and are marked. They are nobody else's.
+// The next host has the lists at once, although no server runs, and marks them as stale. They are
+// not shown to other principals.
 func TestListsOfAnEarlierHostAreServedAtOnce(t *testing.T) {
 	r := &rig{stored: earlier(t)}
 	r.run(t, func(r *rig) {
 		start := time.Now()
 		v := <-r.looks(r.caller("ci", ""))
-		if v.err != nil || len(v.Servers) != 2 || len(v.Missing) != 0 || v.at != start || len(v.List(merge.Tools).Items()) != 2 {
+		if v.err != nil || len(v.Servers) != 2 || len(v.Missing) != 0 || v.at != start ||
+			len(v.List(merge.Tools).Items()) != 2 {
 			t.Fatalf("got %+v, %v after %v", v.View, v.err, v.at.Sub(start))
 		}
-		if f := v.Servers[0].Facts; f.Version != protocol.V20251125 || f.Server.Name != "files" || !f.Capabilities.Has("tools.listChanged") {
+		if f := v.Servers[0].Facts; f.Version != protocol.V20251125 || f.Server.Name != "files" ||
+			!f.Capabilities.Has("tools.listChanged") {
 			t.Errorf("facts %+v", f)
 		}
 		for _, name := range []string{"files", "search"} {
-			if rec := r.record(name); !rec.Stale || rec.State != client.Idle || rec.Tools != 1 || rec.Open != 0 {
+			if rec := r.record(name); !rec.Stale || rec.State != client.Idle || rec.Tools != 1 ||
+				rec.Open != 0 {
 				t.Errorf("%s is %+v", name, rec)
 			}
 		}
 		answer := r.looks(r.caller("other", "search"))
 		r.reports("search/principal=other", report{state: client.Ready, tools: []string{"hers"}})
-		if v := <-answer; v.err != nil || len(v.List(merge.Tools).Items()) != 1 || !strings.Contains(string(v.List(merge.Tools).Items()[0]), "hers") {
+		if v := <-answer; v.err != nil || len(v.List(merge.Tools).Items()) != 1 ||
+			!strings.Contains(string(v.List(merge.Tools).Items()[0]), "hers") {
 			t.Errorf("another principal got %+v, %v", v.View, v.err)
 		}
 	})
 }
 
-// A server that was waited for in vain delays nobody in the next host, and is shown when it has listed.
+// A server for which callers have timed out delays no caller in the next host, and is shown when it
+// has listed.
 func TestServerThatNeverAnsweredIsNotWaitedForAgain(t *testing.T) {
 	first := &rig{}
 	first.run(t, func(r *rig) {
@@ -94,14 +101,16 @@ func TestServerThatNeverAnsweredIsNotWaitedForAgain(t *testing.T) {
 	r := &rig{stored: first.stored}
 	r.run(t, func(r *rig) {
 		start := time.Now()
-		if v := <-r.looks(r.caller("ci", "")); v.err != nil || v.at != start || len(v.Servers) != 1 || len(v.Missing) != 1 {
+		if v := <-r.looks(r.caller("ci", "")); v.err != nil || v.at != start || len(v.Servers) != 1 ||
+			len(v.Missing) != 1 {
 			t.Errorf("got %+v, %v after %v", v.View, v.err, v.at.Sub(start))
 		}
 		if rec := r.record("search"); rec.Stale || rec.Open != 1 {
 			t.Errorf("search is %+v", rec)
 		}
 		r.reports(search, report{state: client.Ready, tools: []string{"find"}})
-		if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 1 || got[0].Server != "search" {
+		if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 1 ||
+			got[0].Server != "search" {
 			t.Errorf("announced %v", got)
 		}
 		if v := <-r.looks(r.caller("ci", "")); len(v.Servers) != 2 {
@@ -110,7 +119,8 @@ func TestServerThatNeverAnsweredIsNotWaitedForAgain(t *testing.T) {
 	})
 }
 
-// What a server lists after all is told once if it is something else, and not at all if it is not. It is written down only then.
+// If a server lists something else than what was stored, it is announced once and stored. If it
+// lists the same, nothing is announced or stored.
 func TestListsOfAnEarlierHostAreRefreshed(t *testing.T) {
 	stored := earlier(t)
 	for _, tools := range [][]string{{"read"}, {"read", "write"}} {
@@ -139,7 +149,7 @@ func TestListsOfAnEarlierHostAreRefreshed(t *testing.T) {
 	}
 }
 
-// A remote server costs no process: it is asked again as soon as somebody looks, who does not wait for it.
+// A remote server costs no process, so the first look asks it again, without waiting for it.
 func TestRemoteServerIsAskedAgainByTheFirstLook(t *testing.T) {
 	remote := func(tn *tenant.Tenant) {
 		tn.Servers[0].Command, tn.Servers[0].URL = tenant.Secret{}, tenant.NewSecret("http://files")
@@ -163,7 +173,8 @@ func TestRemoteServerIsAskedAgainByTheFirstLook(t *testing.T) {
 	})
 }
 
-// A server that is another now does not get what the old one listed, and what no server is behind any more is deleted.
+// A server that has been replaced does not get the lists of the old one. Lists of a server that is
+// not configured are deleted.
 func TestListsOfAnotherServerAreForgotten(t *testing.T) {
 	r := &rig{stored: earlier(t), configure: func(tn *tenant.Tenant) {
 		tn.Servers[0].Args = []tenant.Secret{tenant.NewSecret("--other")}
@@ -182,12 +193,13 @@ func TestListsOfAnotherServerAreForgotten(t *testing.T) {
 	})
 }
 
-// With a reload too.
+// A reload that removes a server deletes its lists.
 func TestListsOfAServerThatIsConfiguredNoMoreAreDeleted(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
 		r.tenant.Servers = r.tenant.Servers[1:]
-		if _, err := stage.Ask[catalog.ReloadRequest, struct{}](r.Stage, "catalog", catalog.ReloadRequest{}); err != nil {
+		if _, err := stage.Ask[catalog.ReloadRequest, struct{}](r.Stage, "catalog",
+			catalog.ReloadRequest{}); err != nil {
 			t.Fatal(err)
 		}
 		r.Rest()
@@ -197,7 +209,7 @@ func TestListsOfAServerThatIsConfiguredNoMoreAreDeleted(t *testing.T) {
 	})
 }
 
-// What cannot be read is deleted and reported, and costs nothing else.
+// An unreadable list is deleted and reported, and has no other effect.
 func TestBrokenListsAreForgotten(t *testing.T) {
 	whole := earlier(t)
 	good := string(whole["files tenant"])
@@ -218,7 +230,8 @@ func TestBrokenListsAreForgotten(t *testing.T) {
 		}
 		r := &rig{stored: stored}
 		r.run(t, func(r *rig) {
-			if left, _ := r.written(); len(left) != 1 || r.record("search").Tools != 1 || r.record("files").Tools != 0 {
+			if left, _ := r.written(); len(left) != 1 || r.record("search").Tools != 1 ||
+				r.record("files").Tools != 0 {
 				t.Errorf("%s: left are %v, files is %+v", name, left, r.record("files"))
 			}
 			reported := len(stage.Of[telemetry.StateLost](&r.Events)) == 1
@@ -229,11 +242,12 @@ func TestBrokenListsAreForgotten(t *testing.T) {
 	}
 }
 
-// A list that is too long to be kept is not kept as it was before either.
+// If a list is too long to be stored, its earlier stored copy is deleted too.
 func TestListThatIsTooLongIsNotKept(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
-		long := jsontext.Value(`{"name":"read","description":"` + strings.Repeat("x", catalog.MaxSaved) + `"}`)
+		long := jsontext.Value(`{"name":"read","description":"` +
+			strings.Repeat("x", catalog.MaxSaved) + `"}`)
 		r.reports(files, report{state: client.Ready, items: []jsontext.Value{long}})
 		if left, _ := r.written(); len(left) != 1 || left["files tenant"] != nil {
 			t.Errorf("%d are left", len(left))
@@ -244,11 +258,12 @@ func TestListThatIsTooLongIsNotKept(t *testing.T) {
 	})
 }
 
-// What is known from an earlier host is known to the registry too.
+// The registry is told of servers that are known from an earlier host.
 func TestRegistryHearsOfStoredServers(t *testing.T) {
 	r := &rig{stored: earlier(t)}
 	r.run(t, func(r *rig) {
-		got, err := stage.Ask[capability.DiscoverRequest, jsontext.Value](r.Stage, "registry", capability.DiscoverRequest{Tenant: "acme", Server: "files"})
+		got, err := stage.Ask[capability.DiscoverRequest, jsontext.Value](r.Stage, "registry",
+			capability.DiscoverRequest{Tenant: "acme", Server: "files"})
 		if err != nil || !strings.Contains(string(got), "listChanged") {
 			t.Errorf("the registry has %s, %v", got, err)
 		}

@@ -12,42 +12,43 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// MaxConnections bounds the connections to one server on behalf of one principal. It is above what a machine's ports and memory bear, so
-// that it is met only by one who never ends a session; it keeps others from paying for that.
+// MaxConnections bounds the connections to one server for one principal. It is more than the ports
+// and memory of a machine serve in normal use, so only a principal that never ends its sessions
+// reaches it. It protects the others from such a principal.
 const MaxConnections = 1 << 14
 
 // server is what the catalogue knows about one server.
 type server struct {
 	config   tenant.Server
 	revision uint32 // of config; 0 is the first
-	gone     bool   // it is configured no more, and ends when nobody uses it
+	gone     bool   // no longer configured; it ends when no session uses it
 	removing bool   // its supervisor is being stopped
 	sup      otp.Ref
-	starting bool // the supervisor is on its way
+	starting bool // the supervisor is being started
 	state    client.State
-	unneeded string // why a connection was closed last that was in order, in a word
+	unneeded string // short reason why a healthy connection was closed last
 	since    time.Time
 	ran      bool // some connection was ready
-	channel  bool // it was found to speak HTTP+SSE
-	vain     bool // a caller has waited for it as long as any may, and no connection was ready since
+	channel  bool // it speaks HTTP+SSE
+	vain     bool // a caller has timed out waiting for it, and no connection was ready since
 	recovery recovery.Table
-	noted    bool // there is something of it among what is stored of quarantines
+	noted    bool // the store has a quarantine record of it
 	conns    map[tenant.Key]*conn
 	lists    map[tenant.Key]*listing
 	last     *listing                     // the one that was learnt last
-	odd      [client.Kinds][]merge.Oddity // of its items in the list of all servers
+	odd      [client.Kinds][]merge.Oddity // oddities of its items in the aggregate's list
 	opening  map[tenant.Key][]pending
 	// retiring are the connections that have ended for good and whose rows are being removed.
 	retiring map[tenant.Key]bool
-	left     map[tenant.Key]*client.Left // of connections that were given up
-	// instead are the connections that callers use for whom there may be no other, by their keys.
+	left     map[tenant.Key]*client.Left // carried states of ended connections
+	// instead maps the keys of callers to the connections that they use instead of their own.
 	instead map[tenant.Key]tenant.Key
 
-	// What follows is counted from the fields above by each incarnation anew.
-	in    map[client.State]int  // connections, by what they reported last
-	lacks map[tenant.Key]string // which lists those that are ready could not have
-	held  map[string]int        // connections that are or are being opened, by the principal they are for
-	// counted is how many bytes its lists count for the tenant.
+	// The fields below are derived from those above, by each new incarnation.
+	in    map[client.State]int  // number of connections by their last reported state
+	lacks map[tenant.Key]string // lists that ready connections could not get
+	held  map[string]int        // number of connections, open or being opened, by principal
+	// counted is the number of bytes charged to the tenant for its lists.
 	counted int
 }
 
@@ -55,7 +56,8 @@ func newServer(config tenant.Server, now time.Time) *server {
 	return &server{
 		config: config, state: client.Idle, since: now,
 		recovery: recovery.New(), conns: map[tenant.Key]*conn{}, lists: map[tenant.Key]*listing{},
-		opening: map[tenant.Key][]pending{}, retiring: map[tenant.Key]bool{}, left: map[tenant.Key]*client.Left{},
+		opening: map[tenant.Key][]pending{}, retiring: map[tenant.Key]bool{},
+		left:    map[tenant.Key]*client.Left{},
 		instead: map[tenant.Key]tenant.Key{},
 		in:      map[client.State]int{}, lacks: map[tenant.Key]string{}, held: map[string]int{},
 	}
@@ -63,28 +65,28 @@ func newServer(config tenant.Server, now time.Time) *server {
 
 // conn is one connection.
 type conn struct {
-	sup       otp.Ref // its own
+	sup       otp.Ref // its own supervisor
 	ref       otp.Ref
-	declare   protocol.ClientCapabilities // what its clients can be asked
-	info      protocol.Implementation     // and who they are
+	declare   protocol.ClientCapabilities // capabilities of its clients
+	info      protocol.Implementation     // implementation of its clients
 	modern    bool                        // their revision has no handshake
-	dismissed bool                        // it was told to end when it is not used any more
-	removed   bool                        // and that its server is configured no more
+	dismissed bool                        // it was told to end when it is no longer used
+	removed   bool                        // it was told that its server is no longer configured
 	report    client.Report
 	said      int       // bytes of its lists and facts
 	since     time.Time // when it became ready
-	own       bool      // it is one session's, which is shown what this one lists: see ownLists
-	// arriving are the sessions that were sent there, and of which it has not said that they are.
+	own       bool      // it belongs to one session, which sees its lists: see ownLists
+	// arriving are the sessions that were sent to it, and that it has not confirmed.
 	arriving []*client.AttachRequest
 }
 
-// place is where a connection's supervisor or, without a key, a server's is kept.
+// place locates the supervisor of a connection or, without a key, of a server.
 type place struct {
 	server string
 	key    *tenant.Key
 }
 
-// add keeps a connection.
+// add stores a connection.
 func (c *Catalog) add(s *server, key tenant.Key, conn *conn) {
 	s.conns[key] = conn
 	c.count(s, key, conn)
@@ -118,7 +120,8 @@ func (s *server) release(principal string) {
 	}
 }
 
-// took takes note of what a connection reported last, and reports whether it was ready for a while until now.
+// took stores the last report of a connection. It returns true if the report ends a ready time of
+// at least recovery.Steady.
 func (s *server) took(conn *conn, r *client.Report, now time.Time) (steady bool) {
 	before := conn.report.State
 	conn.report, conn.said = *r, r.Facts.Size()+sizeOf(&r.Lists)
@@ -141,21 +144,23 @@ func (s *server) took(conn *conn, r *client.Report, now time.Time) (steady bool)
 	return false
 }
 
-// key is the connection that a caller's requests go through. Where nobody has said how a URL is shared
-// and its server is found to speak HTTP+SSE, that is shared as one that is configured so: the stream that
-// the lists came on may be all that such a server can serve.
+// key is the connection that carries a caller's requests. If the configuration does not say how a
+// URL is shared, and its server speaks HTTP+SSE, it is treated as shared by principal. Such a
+// server may be able to serve only one stream: the one that its lists came on.
 func (s *server) key(caller Caller) tenant.Key {
 	key := Key(s.config, caller)
-	if key.Share != tenant.BySession || s.config.Share != tenant.ByDefault || !s.channel || s.conns[s.at(key)] != nil {
+	if key.Share != tenant.BySession || s.config.Share != tenant.ByDefault || !s.channel ||
+		s.conns[s.at(key)] != nil {
 		return key
 	}
 	return ListKey(s.config, caller)
 }
 
-// Status is what the catalogue publishes about itself in the tree: a record for each server, each replaced when it changes.
+// Status is what the catalogue publishes about itself in the tree. It has a record for each server,
+// which is replaced when it changes.
 type Status struct{ records []atomic.Pointer[Record] }
 
-// Records is how the servers are doing, in configuration order. Safe for concurrent use.
+// Records are the states of the servers, in configuration order. Safe for concurrent use.
 func (s Status) Records() []Record {
 	list := make([]Record, len(s.records))
 	for i := range s.records {

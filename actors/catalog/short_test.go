@@ -14,13 +14,15 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// A list that a server has not answered yet does not take the place of one that it listed before. One
-// that could not be had is shown as it was before, and is marked.
+// A list that a server has not delivered yet does not replace its earlier list. If the server fails
+// to deliver the list, the earlier one is shown and marked.
 func TestListThatIsOwedLeavesTheOneBefore(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
 		for _, state := range []client.Completeness{client.Waiting, client.Failed} {
-			r.reports(files, report{state: client.Ready, short: client.Shortfall{State: state, Words: "tools/list: no"}})
+			r.reports(files, report{
+				state: client.Ready, short: client.Shortfall{State: state, Words: "tools/list: no"},
+			})
 			r.Rest()
 			v := r.mustLook("ci")
 			if got := len(v.List(merge.Tools).Items()); got != 2 {
@@ -33,10 +35,11 @@ func TestListThatIsOwedLeavesTheOneBefore(t *testing.T) {
 	})
 }
 
-// A list that a host never had, or that a bound has shortened, is not taken for the answer of its
+// A list that a host never got, or that a bound has shortened, is not used as the answer of its
 // server: not by that host, and not by the next.
 func TestShortListsDoNotStandForTheirServer(t *testing.T) {
-	for state, tools := range map[client.Completeness][]string{client.Waiting: nil, client.Failed: nil, client.Shortened: {"read"}, client.Complete: {"read"}} {
+	for state, tools := range map[client.Completeness][]string{client.Waiting: nil, client.Failed: nil,
+		client.Shortened: {"read"}, client.Complete: {"read"}} {
 		first := &rig{}
 		see := func(r *rig) *view {
 			v := <-r.look(lookAlone(r))
@@ -47,7 +50,10 @@ func TestShortListsDoNotStandForTheirServer(t *testing.T) {
 		}
 		first.run(t, func(r *rig) {
 			answer := r.looks(r.caller("ci", ""))
-			r.reports(files, report{state: client.Ready, caps: `{"tools":{},"prompts":{}}`, tools: tools, short: client.Shortfall{State: state, Words: "why"}})
+			r.reports(files, report{
+				state: client.Ready, caps: `{"tools":{},"prompts":{}}`, tools: tools,
+				short: client.Shortfall{State: state, Words: "why"},
+			})
 			r.reports(search, report{state: client.Ready})
 			time.Sleep(time.Minute)
 			<-answer
@@ -58,15 +64,17 @@ func TestShortListsDoNotStandForTheirServer(t *testing.T) {
 		})
 		next := &rig{stored: first.stored}
 		next.run(t, func(r *rig) {
-			if v := see(r); v.Stands(merge.Tools) != (state == client.Complete) || v.Answers || !v.Stands(merge.Prompts) {
-				t.Errorf("state %d, in the next host: stands %v, answers %v", state, v.Stands(merge.Tools), v.Answers)
+			if v := see(r); v.Stands(merge.Tools) != (state == client.Complete) || v.Answers ||
+				!v.Stands(merge.Prompts) {
+				t.Errorf("state %d, in the next host: stands %v, answers %v", state,
+					v.Stands(merge.Tools), v.Answers)
 			}
 		})
 	}
 }
 
 // The lists of a server that does not run may change when it starts. So listChanged is declared,
-// and only of lists that the server has.
+// but only for lists that the server has.
 func TestProvisionalListsDeclareThatTheyChange(t *testing.T) {
 	first := &rig{}
 	first.run(t, func(r *rig) {
@@ -92,13 +100,14 @@ func TestProvisionalListsDeclareThatTheyChange(t *testing.T) {
 	})
 }
 
-// lookAlone asks for what a client sees of "files" alone.
+// lookAlone looks at "files" on its transparent endpoint.
 func lookAlone(r *rig) catalog.LookRequest {
 	return catalog.LookRequest{Caller: r.caller("ci", "files")}
 }
 
-// A URI without a server's name is never first that of one server and then of another: as long as a
-// server owes its resources, or cannot list them, those behind it are listed under their names.
+// A plain URI, without a server's name, never changes its owner. While a server has not listed its
+// resources, or cannot, the resources of the servers behind it are listed under URIs with their
+// server's name.
 func TestServerThatCannotListMayOwnURIs(t *testing.T) {
 	const caps = `{"resources":{"listChanged":true}}`
 	for _, state := range []client.Completeness{client.Waiting, client.Failed} {
@@ -119,7 +128,7 @@ func TestServerThatCannotListMayOwnURIs(t *testing.T) {
 			if got, want := uris(), []string{"mcpd://search/x%3A1"}; !slices.Equal(got, want) {
 				t.Errorf("state %d: listed %q, want %q", state, got, want)
 			}
-			r.reports(files, report{state: client.Ready, caps: caps, owes: owes}) // again in vain
+			r.reports(files, report{state: client.Ready, caps: caps, owes: owes}) // it fails again
 			r.Rest()
 			if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 0 {
 				t.Errorf("state %d: announced %v", state, got)
@@ -136,8 +145,8 @@ func TestServerThatCannotListMayOwnURIs(t *testing.T) {
 	}
 }
 
-// A server that is quarantined keeps no URIs from those behind it, whether it has never listed its
-// resources or cannot. Clients are told when that begins, and when it ends.
+// A quarantined server does not reserve URIs from the servers behind it, whether it has never
+// listed its resources or cannot. Clients are told when that begins and ends.
 func TestQuarantinedServerKeepsNoURIs(t *testing.T) {
 	const caps, under, plain = `{"resources":{"listChanged":true}}`, "mcpd://search/x%3A1", "x:1"
 	for _, state := range []client.State{client.Starting, client.Ready} {
@@ -171,7 +180,7 @@ func TestQuarantinedServerKeepsNoURIs(t *testing.T) {
 	}
 }
 
-// uris are those that a principal sees.
+// uris are the resource URIs that a principal sees.
 func (r *rig) uris(principal string) (all []string) {
 	r.T.Helper()
 	for _, item := range r.mustLook(principal).List(merge.Resources).Items() {

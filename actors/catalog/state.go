@@ -10,9 +10,9 @@ import (
 	"mcpd/telemetry"
 )
 
-// states say when a server is in which state: the first whose condition holds. Some may be ready
-// for it and others not, because a connection has its own budget and its own pauses; so the best of
-// them counts, and what is wrong with the others makes it degraded.
+// states defines the state of a server: the first row whose condition holds. Connections have
+// separate restart budgets and pauses, so the server may be ready for some callers and not for
+// others. The best connection decides; problems of the others make the server degraded.
 var states = []struct {
 	state client.State
 	is    string
@@ -30,7 +30,8 @@ var states = []struct {
 	},
 	{
 		client.Degraded,
-		"a connection is ready, and another is given up or none can be started, or a list could not be had and an older or shorter one is shown",
+		"a connection is ready, and another is given up or none can be started, or a list could not be " +
+			"had and an older or shorter one is shown",
 		func(s *server) bool { return s.ready() && (s.recovery.Down() != nil || len(s.lacks) > 0) },
 	},
 	{
@@ -49,12 +50,14 @@ var states = []struct {
 		func(s *server) bool { p := s.recovery.Down(); return p != nil && p.Quarantined() }},
 	{
 		client.CrashLoop,
-		"a connection was given up; after its pause it is started again for whoever asks, or at once for sessions that had used it",
+		"a connection was given up; after its pause it is started again for whoever asks, or at once " +
+			"for sessions that had used it",
 		func(s *server) bool { return s.recovery.Down() != nil },
 	},
 	{
 		client.Stopped,
-		"it ran, and ended because nobody used it, or nothing needed it for `idle_stop`; the cause says which",
+		"it ran, and ended because nobody used it, or nothing needed it for `idle_stop`; the cause " +
+			"says which",
 		func(s *server) bool { return s.ran },
 	},
 	{client.Idle, "nobody has asked for it yet",
@@ -63,7 +66,7 @@ var states = []struct {
 
 func (s *server) ready() bool { return s.in[client.Ready] > 0 }
 
-// judged is the state that a server is in.
+// judged computes the state of a server.
 func (s *server) judged() client.State {
 	for _, row := range states {
 		if row.holds(s) {
@@ -73,8 +76,8 @@ func (s *server) judged() client.State {
 	panic("the last row holds always")
 }
 
-// show moves a server to the state that it is in, and publishes how it is doing. One that is not
-// configured any more has nowhere to be shown.
+// show updates the state of a server, and publishes it. A server that is no longer configured is
+// not shown.
 func (c *Catalog) show(s *server) {
 	if s.gone {
 		return
@@ -87,8 +90,10 @@ func (c *Catalog) show(s *server) {
 	r := s.record(now)
 	if s.state != before {
 		c.o.Emit(telemetry.UpstreamStateChanged{
-			Where: telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name, Incident: r.Ending.Incident},
-			From:  string(before), To: string(s.state), Cause: r.Ending.Cause, Class: r.Ending.Class,
+			Where: telemetry.Where{
+				Tenant: c.tenant.Name, Server: s.config.Name, Incident: r.Ending.Incident,
+			},
+			From: string(before), To: string(s.state), Cause: r.Ending.Cause, Class: r.Ending.Class,
 		})
 	}
 	c.status.records[c.rows[s.config.Name]].Store(&r)

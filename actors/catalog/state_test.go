@@ -22,21 +22,28 @@ var update = flag.Bool("update", false, "rewrite the generated page")
 
 const page = "../../docs/upstream-states.gen.md"
 
-// The page is the table, so that it says what is done.
+// The page is generated from the table, so that the two agree.
 func TestStatesAreDocumented(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# States of a server\n\n" +
-		"Written from the table in actors/catalog/state.go by `go generate ./actors/catalog`. `mcpd tree`, `/admin/v1/servers`, the event\n" +
-		"`upstream_state_changed` and the metric `mcpd_upstream_state` tell them. The first row that holds is the state.\n\n" +
+		"Written from the table in actors/catalog/state.go by `go generate ./actors/catalog`. `mcpd " +
+		"tree`, `/admin/v1/servers`, the event\n" +
+		"`upstream_state_changed` and the metric `mcpd_upstream_state` tell them. The first row that " +
+		"holds is the state.\n\n" +
 		"| state | when |\n|---|---|\n")
 	for _, row := range states {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", row.state, row.is)
 	}
-	fmt.Fprintf(&b, "\nBeside its state a server that is not ready has a cause with a class, the last of its standard error, and the incident by which\n"+
-		"the log and the callers it failed know of it. The class is `%s` for a program that is not there, may not be executed or is none, and\n"+
-		"for one that exits before its handshake whenever it is started, %d times given up in a row; it is `%s` for everything else.\n\n"+
-		"A connection that was given up is left alone for %v at first and %v at most, with full jitter; one that is quarantined for %v at first and %v\n"+
-		"at most. Whoever calls then is the probe: one failure closes the connection again, and one success ends the quarantine. So does a reload\n"+
+	fmt.Fprintf(&b, "\nBeside its state a server that is not ready has a cause with a class, the "+
+		"last of its standard error, and the incident by which\n"+
+		"the log and the callers it failed know of it. The class is `%s` for a program that is not "+
+		"there, may not be executed or is none, and\n"+
+		"for one that exits before its handshake whenever it is started, %d times given up in a row; "+
+		"it is `%s` for everything else.\n\n"+
+		"A connection that was given up is left alone for %v at first and %v at most, with full "+
+		"jitter; one that is quarantined for %v at first and %v\n"+
+		"at most. Whoever calls then is the probe: one failure closes the connection again, and one "+
+		"success ends the quarantine. So does a reload\n"+
 		"that changes the server, or `mcpd server release`. A quarantine survives the host.\n",
 		client.Permanent, MaxGivenUp, client.Transient, FirstPause, LastPause, FirstProbe, LastProbe)
 	if *update {
@@ -53,10 +60,13 @@ func TestStatesAreDocumented(t *testing.T) {
 	}
 }
 
-// Each row of the table is what a server is seen as of which it is true, and no state is without a row.
+// Each row of the table is the state of a server for which its condition holds first, and every
+// state has a row.
 func TestStateIsThatOfTheTable(t *testing.T) {
 	now := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-	key, other := tenant.Key{Share: tenant.ByPrincipal, Principal: "ci"}, tenant.Key{Share: tenant.ByPrincipal, Principal: "bob"}
+	key, other := tenant.Key{Share: tenant.ByPrincipal, Principal: "ci"}, tenant.Key{
+		Share: tenant.ByPrincipal, Principal: "bob",
+	}
 	in := func(state client.State, lacks string) func(s *server) {
 		return func(s *server) {
 			c := &conn{}
@@ -77,7 +87,8 @@ func TestStateIsThatOfTheTable(t *testing.T) {
 	whole := func(operator bool) func(s *server) {
 		return func(s *server) {
 			why := &client.Ending{Text: "whole"}
-			if in := (recovery.Event{Op: recovery.Report, Key: key, State: client.Quarantined, Ending: why}); !operator {
+			if in := (recovery.Event{Op: recovery.Report, Key: key, State: client.Quarantined,
+				Ending: why}); !operator {
 				s.recovery.Step(now, rand.N[time.Duration], in)
 			} else {
 				s.recovery.PutAwayFor(why, now)
@@ -92,24 +103,35 @@ func TestStateIsThatOfTheTable(t *testing.T) {
 		state client.State
 		cause string
 	}{
-		"new":                               {nil, client.Idle, ""},
-		"asked for":                         {[]func(*server){asked}, client.Starting, ""},
-		"dialling":                          {[]func(*server){in(client.Starting, "")}, client.Starting, ""},
-		"ready":                             {[]func(*server){in(client.Ready, "")}, client.Ready, ""},
-		"ready, another asked for":          {[]func(*server){in(client.Ready, ""), asked}, client.Ready, ""},
-		"ready without a list":              {[]func(*server){in(client.Ready, "tools/list: no")}, client.Degraded, "tools/list: no"},
-		"ready, another given up":           {[]func(*server){in(client.Ready, ""), given(1)}, client.Degraded, "down"},
-		"ready, another quarantined":        {[]func(*server){in(client.Ready, ""), given(MaxGivenUp)}, client.Degraded, "down"},
-		"ready, and no program any more":    {[]func(*server){in(client.Ready, ""), whole(false)}, client.Degraded, "whole"},
-		"failed":                            {[]func(*server){in(client.Backoff, "")}, client.Backoff, ""},
-		"given up":                          {[]func(*server){ran, given(1)}, client.CrashLoop, "down"},
-		"given up, another starting":        {[]func(*server){given(1), in(client.Starting, "")}, client.Starting, "down"},
-		"given up too often":                {[]func(*server){given(MaxGivenUp)}, client.Quarantined, "down"},
-		"no program":                        {[]func(*server){whole(false)}, client.Quarantined, "whole"},
-		"no program, and it is tried again": {[]func(*server){whole(false), in(client.Starting, "")}, client.Quarantined, "whole"},
-		"put away":                          {[]func(*server){whole(true)}, client.Quarantined, "whole"},
-		"put away, still ending":            {[]func(*server){whole(true), in(client.Ready, "")}, client.Quarantined, "whole"},
-		"ran and is not used":               {[]func(*server){ran}, client.Stopped, ""},
+		"new":       {nil, client.Idle, ""},
+		"asked for": {[]func(*server){asked}, client.Starting, ""},
+		"dialling": {[]func(*server){in(client.Starting, "")},
+			client.Starting, ""},
+		"ready": {[]func(*server){in(client.Ready, "")}, client.Ready, ""},
+		"ready, another asked for": {[]func(*server){in(client.Ready, ""), asked},
+			client.Ready, ""},
+		"ready without a list": {[]func(*server){in(client.Ready, "tools/list: no")},
+			client.Degraded, "tools/list: no"},
+		"ready, another given up": {[]func(*server){in(client.Ready, ""), given(1)},
+			client.Degraded, "down"},
+		"ready, another quarantined": {[]func(*server){in(client.Ready, ""), given(MaxGivenUp)},
+			client.Degraded, "down"},
+		"ready, and no program any more": {[]func(*server){in(client.Ready, ""), whole(false)},
+			client.Degraded, "whole"},
+		"failed": {[]func(*server){in(client.Backoff, "")},
+			client.Backoff, ""},
+		"given up": {[]func(*server){ran, given(1)}, client.CrashLoop, "down"},
+		"given up, another starting": {[]func(*server){given(1), in(client.Starting, "")},
+			client.Starting, "down"},
+		"given up too often": {[]func(*server){given(MaxGivenUp)},
+			client.Quarantined, "down"},
+		"no program": {[]func(*server){whole(false)}, client.Quarantined, "whole"},
+		"no program, and it is tried again": {[]func(*server){whole(false), in(client.Starting, "")},
+			client.Quarantined, "whole"},
+		"put away": {[]func(*server){whole(true)}, client.Quarantined, "whole"},
+		"put away, still ending": {[]func(*server){whole(true), in(client.Ready, "")},
+			client.Quarantined, "whole"},
+		"ran and is not used": {[]func(*server){ran}, client.Stopped, ""},
 	} {
 		s := newServer(tenant.Server{Name: "files", Command: tenant.NewSecret("x")}, now)
 		for _, is := range tt.is {
@@ -118,7 +140,8 @@ func TestStateIsThatOfTheTable(t *testing.T) {
 		s.state = s.judged()
 		seen[s.state] = true
 		if got := s.record(now); got.State != tt.state || got.Ending.Cause != tt.cause {
-			t.Errorf("%s: %s because %q, want %s because %q", name, got.State, got.Ending.Cause, tt.state, tt.cause)
+			t.Errorf("%s: %s because %q, want %s because %q", name, got.State, got.Ending.Cause,
+				tt.state, tt.cause)
 		}
 	}
 	var shown []string

@@ -10,7 +10,7 @@ import (
 	"mcpd/protocol"
 )
 
-// waited is for how long a caller waits for its list, and how many servers are missing from it.
+// waited is how long a caller waits for its list, and how many servers are missing in it.
 func (r *rig) waited(c catalog.Caller) (time.Duration, int) {
 	r.T.Helper()
 	start := time.Now()
@@ -21,13 +21,13 @@ func (r *rig) waited(c catalog.Caller) (time.Duration, int) {
 	return v.at.Sub(start), len(v.Missing)
 }
 
-// elsewhere gives search another place to run in.
+// elsewhere gives search another working directory.
 func elsewhere(servers []tenant.Server) []tenant.Server {
 	servers[0].Cwd = tenant.NewSecret("elsewhere")
 	return servers
 }
 
-// stuck is a host with no server but "search", for which one principal has waited in vain.
+// stuck is a host whose only server is "search", for which one principal has timed out.
 func stuck(t *testing.T, test func(r *rig)) {
 	t.Helper()
 	r := &rig{configure: func(tn *tenant.Tenant) { tn.Servers = tn.Servers[1:] }}
@@ -39,13 +39,15 @@ func stuck(t *testing.T, test func(r *rig)) {
 	})
 }
 
-// A server that one principal has waited for in vain delays no other, whatever their clients can do and of whichever era they are.
+// A server for which one principal has timed out delays no other, whatever their clients declare
+// and whichever era they are of.
 func TestServerThatNeverAnswersDelaysOnePrincipal(t *testing.T) {
 	stuck(t, func(r *rig) {
 		able, modern := r.caller("ci", ""), r.caller("cd", "")
 		able.Capabilities, _ = protocol.ParseClientCapabilities([]byte(`{"roots":{}}`))
 		modern.Modern = true
-		for name, c := range map[string]catalog.Caller{"another principal": r.caller("cd", ""), "another client": able, "another era": modern} {
+		for name, c := range map[string]catalog.Caller{"another principal": r.caller("cd", ""),
+			"another client": able, "another era": modern} {
 			if took, missing := r.waited(c); took != 0 || missing == 0 {
 				t.Errorf("%s waited %v, %d are missing", name, took, missing)
 			}
@@ -53,10 +55,13 @@ func TestServerThatNeverAnswersDelaysOnePrincipal(t *testing.T) {
 	})
 }
 
-// That is forgotten when it is ready for somebody, and when it is declared otherwise: then it is worth waiting for again.
+// That ends when the server is ready for some caller, or its declaration changes. Then callers wait
+// for it again.
 func TestServerIsWaitedForAgainWhenItWasReady(t *testing.T) {
 	for name, better := range map[string]func(r *rig){
-		"ready":    func(r *rig) { r.reports(search, report{state: client.Ready, tools: []string{"find"}}) },
+		"ready": func(r *rig) {
+			r.reports(search, report{state: client.Ready, tools: []string{"find"}})
+		},
 		"declared": func(r *rig) { r.reload(elsewhere) },
 	} {
 		stuck(t, func(r *rig) {
@@ -68,7 +73,8 @@ func TestServerIsWaitedForAgainWhenItWasReady(t *testing.T) {
 	}
 }
 
-// A short wait, as that of initialize, is no wait in vain; the list after it waits for what is left.
+// A short wait, like that of initialize, does not count as a time-out. The next list waits for the
+// rest of the time.
 func TestWaitsForAServerAddUp(t *testing.T) {
 	run(t, func(r *rig) {
 		start := time.Now()

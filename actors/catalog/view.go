@@ -8,8 +8,8 @@ import (
 	"mcpd/protocol"
 )
 
-// view is what the caller sees now. It is made once for all who see the same, and again after a
-// change.
+// view returns the caller's current view. It is made once for all callers of a group, and again
+// after a change.
 func (c *Catalog) view(caller Caller) *View {
 	g := c.group(caller)
 	v := c.views.get(g)
@@ -21,14 +21,14 @@ func (c *Catalog) view(caller Caller) *View {
 	case v != nil && slices.Equal(v.absent, absent):
 		v.edition = c.edition
 		return v
-	case v != nil: // it tells why servers were absent before
+	case v != nil: // its reasons for absent servers are outdated
 		c.views.forget(func(other group) bool { return other == g })
 	}
 	v = &View{
 		absent: absent, edition: c.edition, Answers: g.answers, alone: caller.Server != "",
 		account: c.o.Kept, References: c.references,
 	}
-	var words [client.Kinds]map[string]string // of lists that are less than what their servers have
+	var words [client.Kinds]map[string]string // explanations of incomplete lists
 	told := func(k merge.Kind, name, text string) {
 		if words[k] == nil {
 			words[k] = map[string]string{}

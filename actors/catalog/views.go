@@ -8,24 +8,25 @@ import (
 	"mcpd/gateway/quota"
 )
 
-// views are what callers were shown and may be shown again, by who sees the same. They are kept for
-// convenience: one that is not there is made anew. The catalogue fills them, and anybody may clear
-// them where the memory is needed for something else.
+// views is a cache of the views that callers were shown, by group. A missing view is made again.
+// The catalogue fills the cache. Any goroutine may clear it when the memory is needed for something
+// else.
 type views struct {
 	mu sync.Mutex
 	by map[group]*View
-	// old are those of an incarnation that crashed. They are shown to nobody, but sessions that
-	// have them need not wait for the next one.
+	// old are the views of a crashed incarnation. They are not shown to new callers, but sessions that
+	// use them need not wait for the next view.
 	old map[group]*View
-	// prepared is what listings become in the list of all servers, which many views share.
+	// prepared are the prepared forms of listings, which many views share.
 	prepared map[*listing]*preparation
 }
 
-// Handle leads to a view for as long as the catalogue keeps it. Sessions remember the handle
-// between their requests and not the view: after a change of the lists each would keep another one.
+// Handle finds a view for as long as the catalogue keeps it. Between their requests, sessions keep
+// a handle instead of the view. Otherwise each session would hold an outdated view after a change
+// of the lists.
 type Handle struct{ view atomic.Pointer[View] }
 
-// View is nil once the catalogue has let go of it.
+// View returns the view, or nil once the catalogue has dropped it.
 func (h *Handle) View() *View {
 	if h == nil {
 		return nil
@@ -33,17 +34,18 @@ func (h *Handle) View() *View {
 	return h.view.Load()
 }
 
-// Handle is what a session remembers of the view.
+// Handle returns the handle that a session keeps instead of the view.
 func (v *View) Handle() *Handle { return v.handle }
 
-// get is the view of those who see the same; nil if there is none.
+// get returns the view of a group, nil if there is none.
 func (vs *views) get(g group) *View {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
 	return vs.by[g]
 }
 
-// put keeps a view. Where the tenant has no room for it, or there are too many, the others go.
+// put stores a view. If the tenant has no room for it, or there are too many, all others are
+// dropped.
 func (vs *views) put(g group, v *View) {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
@@ -62,12 +64,12 @@ func (vs *views) put(g group, v *View) {
 	}
 }
 
-// outlive keeps the views of an incarnation that crashed for those who have them.
+// outlive keeps the views of a crashed incarnation for the sessions that use them.
 func (vs *views) outlive() {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
 	for g, v := range vs.by {
-		if v == nil { // after a crash it may be
+		if v == nil { // possible after a crash
 			continue
 		}
 		if vs.old == nil {
@@ -82,21 +84,21 @@ func (vs *views) outlive() {
 	vs.dropPrepared()
 }
 
-// forget lets go of those that which says.
+// forget drops the views of the matching groups.
 func (vs *views) forget(which func(group) bool) {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
 	vs.drop(which)
 }
 
-// drop is forget with the mutex held.
+// drop does the same as forget. The caller holds the mutex.
 func (vs *views) drop(which func(group) bool) {
 	for _, kept := range []map[group]*View{vs.by, vs.old} {
 		maps.DeleteFunc(kept, func(g group, v *View) bool {
 			if !which(g) {
 				return false
 			}
-			if v != nil { // after a crash it may be
+			if v != nil { // possible after a crash
 				v.forget()
 			}
 			return true
@@ -104,7 +106,7 @@ func (vs *views) drop(which func(group) bool) {
 	}
 }
 
-// clear lets go of all.
+// clear drops all views.
 func (vs *views) clear() {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
@@ -112,20 +114,20 @@ func (vs *views) clear() {
 	vs.dropPrepared()
 }
 
-// size is how many bytes the view keeps beside the lists that it was made of.
+// size is how many bytes the view keeps in addition to the lists from which it was made.
 func (v *View) size() int { return v.Catalog.Size() }
 
-// keep counts a new view for its tenant until it is forgotten.
+// keep charges a new view to its tenant until it is forgotten.
 func (v *View) keep() {
 	v.counted, v.handle = v.account.Hold(quota.Views, v.size()), &Handle{}
 	v.handle.view.Store(v)
 }
 
-// forget lets go of what the view counts. A request that has it still may use it. The mutex of the
-// view is not waited for: whoever has it may be slow.
+// forget releases the view's reservation. A request that still has the view may use it. forget does
+// not lock the view's mutex, because the holder of the mutex may be slow.
 func (v *View) forget() {
 	v.counted.Release()
-	if v.handle != nil { // after a crash it may be
+	if v.handle != nil { // possible after a crash
 		v.handle.view.Store(nil)
 	}
 }

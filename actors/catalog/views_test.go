@@ -13,7 +13,7 @@ import (
 	"mcpd/protocol"
 )
 
-// viewed is how many bytes count for what callers were shown.
+// viewed is the number of bytes charged for views.
 func (r *rig) viewed() int { return int(r.kept.Of("acme").Holding().Kinds[quota.Views]) }
 
 func (r *rig) mustLook(principal string) view {
@@ -25,17 +25,18 @@ func (r *rig) mustLook(principal string) view {
 	return v
 }
 
-// titled is a tool of which older revisions are shown less.
-var titled = jsontext.Value(`{"name":"write","title":"` + strings.Repeat("x", 1000) + `","inputSchema":{"type":"object"}}`)
+// titled is a tool of which older revisions show less.
+var titled = jsontext.Value(`{"name":"write","title":"` + strings.Repeat("x", 1000) +
+	`","inputSchema":{"type":"object"}}`)
 
-// Views count for their tenant, with the lists that are made of them for a revision, until they are
-// forgotten: because the lists have changed, by a crash, and at the end.
+// Views are charged to their tenant, with their lists for a revision, until they are dropped:
+// because the lists have changed, after a crash, or at the end.
 func TestViewsAreCounted(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
 		r.reports(files, report{state: client.Ready, items: []jsontext.Value{titled}})
 		r.Rest()
-		const least = 100 // bytes of what has not changed
+		const least = 100 // bytes for unchanged parts
 		if got := r.viewed(); got > least {
 			t.Errorf("%d bytes count once the lists have changed", got)
 		}
@@ -51,7 +52,7 @@ func TestViewsAreCounted(t *testing.T) {
 			t.Errorf("%d bytes count once a revision has been shown a page", r.viewed())
 		}
 		r.mustLook("cd")
-		r.Rest() // what its look has started has reported
+		r.Rest() // the servers that its look started have reported
 		if r.mustLook("cd"); r.viewed() < alone {
 			t.Errorf("%d bytes count with another view", r.viewed())
 		}
@@ -78,7 +79,7 @@ func TestViewsAreCounted(t *testing.T) {
 	})
 }
 
-// A view that has no room takes the place of the others.
+// A view for which there is no room replaces the others.
 func TestViewsWithoutRoom(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
@@ -86,10 +87,11 @@ func TestViewsWithoutRoom(t *testing.T) {
 		r.Rest()
 		r.mustLook("ci")
 		room := int64(r.kept.Of("acme").Kept()) + 10
-		r.kept.Of("other").Add(quota.Requests, int(3*room)) // its share, and all that is free
+		r.kept.Of("other").Add(quota.Requests, int(3*room)) // its share, and all of the free part
 		r.kept.Bound(quota.Bounds{Tenants: 2, Total: 4 * room})
 		if other := r.mustLook("cd"); r.viewed() != other.Size() {
-			t.Errorf("%d bytes count with another view in place of the first, want %d", r.viewed(), other.Size())
+			t.Errorf("%d bytes count with another view in place of the first, want %d", r.viewed(),
+				other.Size())
 		}
 	})
 }
@@ -118,13 +120,14 @@ func TestViewsMakeRoomForCalls(t *testing.T) {
 	})
 }
 
-// A server's description of itself counts, with its list and for its connection.
+// A server's description of itself is charged, both with its listing and for its connection.
 func TestFactsAreCounted(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
 		listed := func() int64 { r.Rest(); return r.kept.Of("acme").Holding().Kinds[quota.Lists] }
 		before := listed()
-		caps := `{"tools":{"listChanged":true},"experimental":{"x":{"y":"` + strings.Repeat("x", 10000) + `"}}}`
+		caps := `{"tools":{"listChanged":true},"experimental":{"x":{"y":"` +
+			strings.Repeat("x", 10000) + `"}}}`
 		r.reports(files, report{state: client.Ready, caps: caps})
 		if got := listed(); got < before+2*10000 { // the listing, and the connection
 			t.Errorf("%d bytes count, %d before", got, before)

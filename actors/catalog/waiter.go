@@ -10,14 +10,14 @@ import (
 	"mcpd/protocol"
 )
 
-// waiter is a call that waits for servers that were never listed and are starting.
+// waiter is a call that waits for servers that are starting and have never listed anything.
 type waiter struct {
 	call     *Look
 	deadline time.Time
-	at       int // place of the server that it was found to wait for last
+	at       int // position of the server that it waits for
 }
 
-// look answers with what is known of the caller's servers. It sees to it that those which are not known are being started.
+// look answers with the caller's view. It starts servers whose lists are not known.
 func (c *Catalog) look(call *Look) {
 	call.Req.Caller = call.Req.Caller.known()
 	caller := call.Req.Caller
@@ -44,13 +44,14 @@ func (c *Catalog) look(call *Look) {
 	}
 }
 
-// unserved reports whether a caller sees a single server that is not configured.
+// unserved reports whether a caller is at the endpoint of a server that is not configured.
 func (c *Catalog) unserved(caller Caller) bool {
 	s := c.servers[caller.Server]
 	return caller.Server != "" && (s == nil || s.gone)
 }
 
-// discover starts the connection that a server's lists come from, unless they are known, and as new as the caller wants, or it is there.
+// discover starts the connection from which a server's lists come. It does nothing if the lists are
+// known and fresh enough for the caller, or the connection exists.
 func (c *Catalog) discover(name string, r LookRequest) {
 	s, caller := c.servers[name], r.Caller
 	key := s.listed(caller)
@@ -60,14 +61,14 @@ func (c *Catalog) discover(name string, r LookRequest) {
 		return
 	}
 	l.declare = declared(s.config, caller.Told())
-	caller.Session = "" // to look is no reason to keep the server for this session
+	caller.Session = "" // a look is no reason to keep the server for this session
 	c.connect(s, s.at(key), pending{nil, caller})
 }
 
-// mustWait reports whether some server is still worth waiting for: never listed, starting, and not
-// waited for in vain, by whomever. Who sees one server alone has nothing else to wait for. The search
-// begins at the server that was found last, so that a burst of servers costs a waiter each of them
-// once.
+// mustWait reports whether any server is still worth waiting for: it is starting, has never listed
+// anything, and no caller has timed out waiting for it. On a transparent endpoint the last
+// condition does not apply. The search starts at the server found last, so that a waiter examines
+// each of many servers only once.
 func (c *Catalog) mustWait(w *waiter) bool {
 	now, caller := c.p.Now(), w.call.Req.Caller
 	if !now.Before(w.deadline) || c.unserved(caller) {
@@ -96,17 +97,20 @@ func (c *Catalog) awaits(r LookRequest, name string, now time.Time) bool {
 		(r.Caller.Server != "" || !s.vain && now.Sub(l.since) < c.tenant.Limits.ListWait)
 }
 
-// owes reports whether a server is on its way to what a request is answered with; again counts one
-// that has failed and is being started again.
+// owes reports whether a server is still to deliver what the request needs. With again, a server
+// that has failed and is being restarted counts too.
 func (s *server) owes(key tenant.Key, r LookRequest, again bool) bool {
 	l := s.lists[key]
 	if !l.known {
 		return s.startingUp(s.at(key), again)
 	}
-	return s.conns[s.at(key)] != nil && slices.ContainsFunc(r.Lists, func(k merge.Kind) bool { return l.short[k].State == client.Waiting })
+	return s.conns[s.at(key)] != nil && slices.ContainsFunc(r.Lists, func(k merge.Kind) bool {
+		return l.short[k].State == client.Waiting
+	})
 }
 
-// startingUp reports whether a connection is on its way to its first list; again counts one that has failed and is being started again.
+// startingUp reports whether a connection is being started, and has not delivered its first list.
+// With again, a connection that has failed and is being restarted counts too.
 func (s *server) startingUp(key tenant.Key, again bool) bool {
 	if len(s.opening[key]) > 0 {
 		return true
@@ -119,7 +123,7 @@ func (s *server) startingUp(key tenant.Key, again bool) bool {
 	return state == client.Starting || state == "" || again && state == client.Backoff
 }
 
-// flush answers whoever need not wait any longer.
+// flush answers every waiter that need not wait any longer.
 func (c *Catalog) flush() {
 	still := c.waiting[:0]
 	for _, w := range c.waiting {
@@ -133,10 +137,11 @@ func (c *Catalog) flush() {
 	c.waiting = still
 }
 
-// answer gives a caller what is known. One who sees a single server that is not known is told why.
+// answer replies with the current view. A caller at the endpoint of one unknown server is told why
+// it is unknown.
 func (c *Catalog) answer(w *waiter) {
 	caller := w.call.Req.Caller
-	if c.unserved(caller) { // it was configured when they asked
+	if c.unserved(caller) { // it was configured when the caller asked
 		w.call.Fail(c.unknown(caller.Server))
 		return
 	}
@@ -153,8 +158,9 @@ func (c *Catalog) answer(w *waiter) {
 	w.call.Reply(v)
 }
 
-// gaveUpOn takes note of which servers have been waited for in vain, so that they delay nobody else's first list, and writes it down for the
-// next host. A server that is ready for somebody is not in vain for others.
+// gaveUpOn notes the servers on which a caller has timed out, so that they delay no other caller's
+// first list. The note is stored for the next host. A server that is ready for some callers does
+// not count as timed out for others.
 func (c *Catalog) gaveUpOn(w *waiter) {
 	for _, name := range c.scope(w.call.Req.Caller) {
 		s := c.servers[name]

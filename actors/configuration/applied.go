@@ -13,14 +13,14 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// Applied is which configuration applies, and since when. It survives the host.
+// Applied identifies the configuration that applies, and since when. It survives the host.
 type Applied struct {
-	Generation uint32    `json:"generation"` // one more whenever another applies than before
+	Generation uint32    `json:"generation"` // incremented when another configuration applies
 	Digest     string    `json:"digest"`     // see config.Config.Digest
 	At         time.Time `json:"at"`
 }
 
-// Next is what applies once a configuration with that digest does.
+// Next returns the Applied for a configuration with that digest.
 func (a Applied) Next(now time.Time, digest string) Applied {
 	if a.Digest == digest {
 		return a
@@ -28,21 +28,21 @@ func (a Applied) Next(now time.Time, digest string) Applied {
 	return Applied{Generation: a.Generation + 1, Digest: digest, At: now}
 }
 
-// appliedKey is the name of what is stored.
+// appliedKey is the key of the stored value.
 const appliedKey = "applied"
 
-// Change is it as a change of the store.
+// Change returns the change that stores it.
 func (a Applied) Change() store.Change {
 	value, err := json.Marshal(a, json.Deterministic(true))
 	if err != nil {
-		panic(err) // a number, hexadecimal digits and the time of a clock
+		panic(err) // cannot fail: a number, hexadecimal digits and a time
 	}
 	return store.Change{Bucket: store.Configuration, Key: appliedKey, Value: value}
 }
 
 var errApplied = errors.New("not a generation of a configuration")
 
-// ParseApplied reads what is stored. Nothing is the generation before the first.
+// ParseApplied parses the stored value. No value means generation zero, before the first.
 func ParseApplied(value jsontext.Value) (a Applied, err error) {
 	if value == nil {
 		return a, nil
@@ -56,13 +56,14 @@ func ParseApplied(value jsontext.Value) (a Applied, err error) {
 	return a, nil
 }
 
-// Stored is what an earlier host has stored of it.
+// Stored returns the value that an earlier host has stored.
 func Stored(get func(b store.Bucket, key string) jsontext.Value) (Applied, error) {
 	return ParseApplied(get(store.Configuration, appliedKey))
 }
 
-// write stores what applies, if it is another than before, and goes on when that is with the kernel: whoever is told of a generation finds it
-// or a later one after a crash. A disk that is slower than storage.WriteWait is not waited for.
+// write stores the Applied of this reload, if it has changed, and continues when it is with the
+// kernel: a caller that was told a generation finds it, or a later one, after a crash. A disk
+// slower than storage.WriteWait is not waited for.
 func (m *Manager) write() {
 	r := m.run
 	if r.was == r.report.Applied || m.o.Storage == nil || m.o.Storage() == (otp.Ref{}) {
@@ -70,5 +71,8 @@ func (m *Manager) write() {
 		return
 	}
 	m.p.After(storage.WriteWait, written{r})
-	otp.CallAsync(m.p, m.o.Storage(), storage.PutRequest{Change: r.report.Change()}, func(struct{}, error) any { return written{r} })
+	otp.CallAsync(m.p, m.o.Storage(), storage.PutRequest{Change: r.report.Change()},
+		func(struct{}, error) any {
+			return written{r}
+		})
 }

@@ -11,12 +11,12 @@ import (
 	"mcpd/store"
 )
 
-// log is a store that keeps what was applied last.
+// log is a store that keeps the last value.
 type log struct {
 	mu    sync.Mutex // guards what follows
 	value jsontext.Value
 	times int
-	stuck chan struct{} // when it is set, nothing is written before it is closed
+	stuck chan struct{} // if set, writes wait until it is closed
 }
 
 func (l *log) Apply(changes []store.Change) error {
@@ -41,7 +41,8 @@ func (l *log) get(store.Bucket, string) jsontext.Value {
 	return l.value
 }
 
-// I12: the generation that a reload answers with is stored by then, unless the disk is stuck; a reload that changes nothing has none of its own.
+// I12: the generation that a reload replies with is stored by then, unless the disk hangs. A reload
+// that changes nothing gets no new generation.
 func TestGenerationIsStored(t *testing.T) {
 	run(t, file("acme"), func(r *rig) {
 		for _, text := range []string{file("acme", "beta"), file("acme", "beta"), file("acme")} {
@@ -50,7 +51,8 @@ func TestGenerationIsStored(t *testing.T) {
 				t.Fatal(err)
 			}
 			stored, err := configuration.Stored(r.log.get)
-			if now := *r.applied.Load(); err != nil || stored.Generation != now.Generation || stored.Digest != now.Digest || !stored.At.Equal(now.At) || got.Applied != now {
+			if now := *r.applied.Load(); err != nil || stored.Generation != now.Generation ||
+				stored.Digest != now.Digest || !stored.At.Equal(now.At) || got.Applied != now {
 				t.Errorf("stored %+v, %v; applied %+v", stored, err, now)
 			}
 		}
@@ -60,13 +62,14 @@ func TestGenerationIsStored(t *testing.T) {
 		r.log.stuck = make(chan struct{})
 		defer close(r.log.stuck)
 		begun := time.Now()
-		if got, err := r.reload(file("acme", "gamma")); err != nil || got.Generation != 4 || time.Since(begun) > time.Second {
+		if got, err := r.reload(file("acme", "gamma")); err != nil || got.Generation != 4 ||
+			time.Since(begun) > time.Second {
 			t.Errorf("with a disk that is stuck: %+v, %v", got, err)
 		}
 	})
 }
 
-// The generation goes on over hosts, and counts what is another.
+// The generation continues over hosts, and counts changes of the configuration.
 func TestGenerationGoesOn(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0).UTC()
 	first := configuration.Applied{}.Next(now, "a")
@@ -77,7 +80,8 @@ func TestGenerationGoesOn(t *testing.T) {
 	if same := stored.Next(now.Add(time.Hour), "a"); same != first {
 		t.Errorf("the same is %+v", same)
 	}
-	if other := stored.Next(now.Add(time.Hour), "b"); other.Generation != 2 || !other.At.Equal(now.Add(time.Hour)) {
+	if other := stored.Next(now.Add(time.Hour), "b"); other.Generation != 2 ||
+		!other.At.Equal(now.Add(time.Hour)) {
 		t.Errorf("another is %+v", other)
 	}
 	if none, err := configuration.ParseApplied(nil); err != nil || none != (configuration.Applied{}) {
@@ -85,10 +89,12 @@ func TestGenerationGoesOn(t *testing.T) {
 	}
 }
 
-// What is stored is whole or refused, and never crashes.
+// A stored value is parsed completely or refused, and never causes a crash.
 func FuzzParseApplied(f *testing.F) {
 	f.Add(`{"generation":3,"digest":"a","at":"2026-11-20T12:00:00Z"}`)
-	for _, text := range []string{`7`, `{}`, `{"generation":0,"digest":"a","at":"2026-11-20T12:00:00Z"}`, `{"generation":4294967295,"digest":"a","at":"2026-11-20T12:00:00Z"}`} {
+	for _, text := range []string{`7`, `{}`,
+		`{"generation":0,"digest":"a","at":"2026-11-20T12:00:00Z"}`,
+		`{"generation":4294967295,"digest":"a","at":"2026-11-20T12:00:00Z"}`} {
 		if a, err := configuration.ParseApplied(jsontext.Value(text)); err == nil {
 			f.Errorf("%s is %+v", text, a)
 		}
@@ -99,7 +105,8 @@ func FuzzParseApplied(f *testing.F) {
 		if err != nil || text == "" {
 			return
 		}
-		if again, err := configuration.ParseApplied(a.Change().Value); err != nil || again.Generation != a.Generation || !again.At.Equal(a.At) {
+		if again, err := configuration.ParseApplied(a.Change().Value); err != nil ||
+			again.Generation != a.Generation || !again.At.Equal(a.At) {
 			t.Errorf("%s is %+v and then %+v, %v", text, a, again, err)
 		}
 	})

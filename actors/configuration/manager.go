@@ -1,5 +1,6 @@
-// Package configuration holds the actor that applies configurations, one at a time and each as a whole. What a change means is decided in
-// package config, before anything is done; it knows no file, and does not look into tenants.
+// Package configuration holds the actor that applies configurations, one at a time and each as a
+// whole. Package config decides beforehand what a change means. This package knows no file, and
+// does not look into tenants.
 package configuration
 
 import (
@@ -16,26 +17,30 @@ import (
 	"mcpd/telemetry"
 )
 
-// MaxWaiting is how many reloads may wait for the one that is under way. Each reads the file anew, so that more say nothing new.
+// MaxWaiting is how many reloads may wait for the one in progress. Each reads the file again, so
+// more of them have no use.
 const MaxWaiting = 16
 
-// LoadTime bounds the reading of the file. It takes milliseconds, where its file system answers.
+// LoadTime bounds the reading of the file. It takes milliseconds if the file system responds.
 const LoadTime = 10 * time.Second
 
-// Options are what the manager is made from.
+// Options configure a Manager.
 type Options struct {
-	// Load reads the next configuration and says where it came from. It may take as long as a file system does.
+	// Load reads the next configuration and returns its origin. It may take as long as a file system
+	// does.
 	Load func() (next *config.Config, source string, err error)
-	// Now is the configuration that applies and which that is, and Apply makes another apply for everyone who reads it. It cannot fail.
+	// Now returns the current configuration and its Applied. Apply makes another configuration current
+	// for all its readers; it cannot fail.
 	Now   func() (*config.Config, Applied)
 	Apply func(next *config.Config, a Applied)
-	// Storage is who writes down which applies; nil, or zero, for nobody.
+	// Storage returns the actor that stores the Applied; nil, or a zero result, for none.
 	Storage func() otp.Ref
-	// Tenants is the supervisor of the tenants, Tenant the child spec of one, and Catalog its catalogue.
+	// Tenants is the supervisor of the tenants, Tenant the child spec of one, and Catalog its
+	// catalogue.
 	Tenants func() otp.Ref
 	Tenant  func(name string) otp.Child
 	Catalog func(name string) otp.Ref
-	// Sessions is the session manager, and Open says how many sessions a tenant has.
+	// Sessions is the session manager, and Open returns how many sessions a tenant has.
 	Sessions func() otp.Ref
 	Open     func(tenant string) int
 	Emit     telemetry.Sink
@@ -47,19 +52,21 @@ type Manager struct {
 	o Options
 	p *otp.Process
 	*kept
-	run     *run // the reload under way
-	looking bool // a look at the tenants that leave is on its way
+	run     *run // the reload in progress
+	looking bool // a look message is on its way
 }
 
-// kept is the heir: who waits for a reload, the first of them for the one under way, and the tenants that are configured no more.
+// kept is the carried state: the waiting reloads, of which the first is in progress, and the
+// tenants that are no longer configured.
 type kept struct {
 	queue   []*Reload
 	leaving map[string]*leaving
-	// unsure says that a reload was under way in an incarnation that crashed: some of those it concerns may not have heard of it.
+	// unsure says that a reload was in progress in an incarnation that crashed: some of the actors
+	// concerned may not have been told of it.
 	unsure bool
 }
 
-// Abandon answers everyone who waits: there will be no other manager.
+// Abandon fails all waiting reloads, because there will be no other manager.
 func (k *kept) Abandon(reason error) {
 	for _, call := range k.queue {
 		call.Fail(reason)
@@ -70,15 +77,15 @@ func (k *kept) Abandon(reason error) {
 type run struct {
 	timer   otp.Timer
 	report  *Report
-	was     Applied         // which applied before
-	changed map[string]bool // tenants whose servers are not what they were
-	waiting int             // answers to come before the sessions are told
+	was     Applied         // the one before the reload
+	changed map[string]bool // tenants whose servers have changed
+	waiting int             // pending replies before the sessions are told
 }
 
 // New makes one incarnation.
 func New(o Options) *Manager { return &Manager{o: o} }
 
-// Messages that only the manager sends itself.
+// Messages that the manager sends to itself.
 type (
 	loaded struct {
 		run    *run
@@ -92,7 +99,7 @@ type (
 	written struct{ run *run }
 )
 
-// Init takes over from an incarnation that crashed: its reload begins anew.
+// Init takes over from an incarnation that crashed: its reload begins again.
 func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
 	var heir bool
@@ -101,7 +108,7 @@ func (m *Manager) Init(p *otp.Process) error {
 		p.SetHeir(m.kept)
 	}
 	for _, l := range m.leaving {
-		l.ending = false // the answer went to the previous incarnation
+		l.ending = false // the reply went to the previous incarnation
 	}
 	m.lookAgain()
 	if len(m.queue) > 0 {
@@ -156,7 +163,7 @@ func (m *Manager) Receive(_ *otp.Process, msg any) error {
 	return nil
 }
 
-// begin reads the file for the first who waits.
+// begin reads the file for the first waiting reload.
 func (m *Manager) begin() {
 	r := &run{changed: map[string]bool{}}
 	m.run = r
@@ -168,8 +175,8 @@ func (m *Manager) begin() {
 	})
 }
 
-// loaded decides what there is to do. From here on nothing can fail: the configuration applies at once, and those are told who hold more than
-// a view of it.
+// loaded applies the configuration and tells the actors that hold more than a view of it. Once the
+// plan is made, no step can fail.
 func (m *Manager) loaded(l loaded) {
 	m.run.timer.Stop()
 	if l.err != nil {
@@ -183,7 +190,9 @@ func (m *Manager) loaded(l loaded) {
 		return
 	}
 	m.run.was = was
-	m.run.report = &Report{Source: l.source, Applied: was.Next(m.p.Now(), plan.Config.Digest()), Changes: plan.Changes}
+	m.run.report = &Report{
+		Source: l.source, Applied: was.Next(m.p.Now(), plan.Config.Digest()), Changes: plan.Changes,
+	}
 	m.o.Apply(plan.Config, m.run.report.Applied)
 	changed := plan.Servers
 	if m.unsure {
@@ -212,23 +221,30 @@ func (m *Manager) loaded(l loaded) {
 	m.settled()
 }
 
-// tell has a tenant's catalogue look at the configuration. One that does not run does so when it starts.
+// tell makes a tenant's catalogue read the configuration. A catalogue that does not run reads it
+// when it starts.
 func (m *Manager) tell(tenant string) {
 	r := m.run
 	r.waiting++
-	otp.CallAsync(m.p, m.o.Catalog(tenant), catalog.ReloadRequest{}, func(struct{}, error) any { return settled{r} })
+	otp.CallAsync(m.p, m.o.Catalog(tenant), catalog.ReloadRequest{}, func(struct{}, error) any {
+		return settled{r}
+	})
 }
 
-// settled goes on when all who are concerned have heard of it: only then sessions look for new connections.
+// settled continues when all catalogues concerned have been told: only then sessions look for new
+// connections.
 func (m *Manager) settled() {
 	if m.run.waiting--; m.run.waiting > 0 {
 		return
 	}
 	r := m.run
-	otp.CallAsync(m.p, m.o.Sessions(), session.ReloadRequest{Changed: r.changed}, func(struct{}, error) any { return told{r} })
+	otp.CallAsync(m.p, m.o.Sessions(), session.ReloadRequest{Changed: r.changed},
+		func(struct{}, error) any {
+			return told{r}
+		})
 }
 
-// finish answers who asked, and goes on with the next.
+// finish replies to the caller, and continues with the next reload.
 func (m *Manager) finish() {
 	m.unsure = false
 	report := m.run.report
@@ -236,18 +252,21 @@ func (m *Manager) finish() {
 	for i, c := range report.Changes {
 		changes[i] = c.String()
 	}
-	m.o.Emit(telemetry.ConfigLoaded{Source: report.Source, Generation: report.Generation, At: uint64(m.p.Now().Unix()), Changes: strings.Join(changes, "; ")})
+	m.o.Emit(telemetry.ConfigLoaded{
+		Source: report.Source, Generation: report.Generation, At: uint64(m.p.Now().Unix()),
+		Changes: strings.Join(changes, "; "),
+	})
 	m.next().Reply(report)
 }
 
-// reject says why nothing has changed.
+// reject fails a reload that has changed nothing.
 func (m *Manager) reject(source string, why error) {
 	_, now := m.o.Now()
 	m.o.Emit(telemetry.ConfigRejected{Source: source, Generation: now.Generation, Reason: why.Error()})
 	m.next().Fail(why)
 }
 
-// next takes who waited for the reload that is over, and begins another for who waits behind.
+// next takes the finished reload from the queue, and begins the next one.
 func (m *Manager) next() *Reload {
 	call := m.queue[0]
 	m.queue[0] = nil
@@ -258,10 +277,11 @@ func (m *Manager) next() *Reload {
 	return call
 }
 
-// busyRetry is when a supervisor with a full mailbox is asked again.
+// busyRetry is the pause before a supervisor with a full mailbox is asked again.
 const busyRetry = 5 * time.Millisecond
 
-// or is what comes of a request to a supervisor: that it is made once more, if that was too busy, or then.
+// or returns the message that follows a request to a supervisor: a pause before a retry if the
+// supervisor was overloaded, else then.
 func or(err error, ask func(), then any) any {
 	if errors.Is(err, otp.ErrOverloaded) {
 		return pause{ask}

@@ -24,7 +24,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// rig is a host of which only the configuration is real: tenants, their catalogues and the session manager write down what they are told.
+// rig is a host of which only the configuration manager is real: tenants, their catalogues and the
+// session manager record their messages.
 type rig struct {
 	*stage.Stage
 	catalog, sessions stage.Box
@@ -34,7 +35,7 @@ type rig struct {
 	open              atomic.Int32           // sessions of each tenant
 	loads             atomic.Int32
 	log               log
-	slow              chan struct{} // when set, the file cannot be read before it is closed
+	slow              chan struct{} // if set, the file is read only after it is closed
 }
 
 func (r *rig) load() (*config.Config, string, error) {
@@ -64,21 +65,31 @@ func run(t *testing.T, text string, test func(r *rig)) {
 		r.now.Store(c)
 		r.applied.Store(&configuration.Applied{Generation: 1, Digest: c.Digest(), At: time.Now()})
 		tenant := func(name string) otp.Child {
-			return otp.Child{ID: name, Start: otp.Supervisor(otp.Spec{Children: []otp.Child{r.catalog.Child("catalog")}})}
+			return otp.Child{
+				ID: name, Start: otp.Supervisor(otp.Spec{Children: []otp.Child{r.catalog.Child("catalog")}}),
+			}
 		}
 		at := func(row string) otp.Ref { ref, _ := s.System.Whereis("top/" + row); return ref }
 		o := configuration.Options{
-			Load:    r.load,
-			Now:     func() (*config.Config, configuration.Applied) { return r.now.Load(), *r.applied.Load() },
+			Load: r.load,
+			Now: func() (*config.Config, configuration.Applied) {
+				return r.now.Load(), *r.applied.Load()
+			},
 			Apply:   func(c *config.Config, a configuration.Applied) { r.now.Store(c); r.applied.Store(&a) },
 			Storage: func() otp.Ref { return at("storage") },
 			Tenants: func() otp.Ref { return at("tenants") }, Tenant: tenant,
-			Catalog:  func(name string) otp.Ref { return at("tenants/" + name + "/catalog") },
-			Sessions: func() otp.Ref { return at("sessions") }, Open: func(string) int { return int(r.open.Load()) }, Emit: s.Events.Emit,
+			Catalog: func(name string) otp.Ref { return at("tenants/" + name + "/catalog") },
+			Sessions: func() otp.Ref {
+				return at("sessions")
+			}, Open: func(string) int { return int(r.open.Load()) }, Emit: s.Events.Emit,
 		}
 		return []otp.Child{
-			{ID: "storage", Start: otp.Worker(func() otp.Behaviour { return storage.New(storage.Options{Store: &r.log, Emit: s.Events.Emit}) })},
-			r.sessions.Child("sessions"), {ID: "configuration", Start: otp.Worker(func() otp.Behaviour { return configuration.New(o) })},
+			{ID: "storage", Start: otp.Worker(func() otp.Behaviour {
+				return storage.New(storage.Options{Store: &r.log, Emit: s.Events.Emit})
+			})},
+			r.sessions.Child("sessions"), {ID: "configuration", Start: otp.Worker(func() otp.Behaviour {
+				return configuration.New(o)
+			})},
 			{ID: "tenants", Start: otp.SupervisorFunc(func() otp.Spec {
 				spec := otp.Spec{}
 				for _, t := range r.now.Load().Tenants {
@@ -111,7 +122,8 @@ func file(tenants ...string) string {
 func (r *rig) reload(text string) (*configuration.Report, error) {
 	r.T.Helper()
 	r.text.Store(&text)
-	return stage.Ask[configuration.ReloadRequest, *configuration.Report](r.Stage, "configuration", configuration.ReloadRequest{})
+	return stage.Ask[configuration.ReloadRequest, *configuration.Report](r.Stage, "configuration",
+		configuration.ReloadRequest{})
 }
 
 func (r *rig) runs(tenant string) bool {
@@ -119,18 +131,22 @@ func (r *rig) runs(tenant string) bool {
 	return ok && ref.Alive()
 }
 
-// Tenants come, and go when their sessions have. Catalogues hear of it before sessions do, and those alone whose servers changed.
+// Tenants are added, and removed when their sessions have ended. Catalogues are told before
+// sessions are, and only those whose servers changed.
 func TestReloadAppliesAsAWhole(t *testing.T) {
 	run(t, file("acme", "beta"), func(r *rig) {
 		r.open.Store(1)
-		got, err := r.reload(file("acme", "gamma") + "  beta: {servers: {demo: {builtin: demo}, more: {builtin: demo}}}\nlimits: {call_timeout: 10s}\n")
+		got, err := r.reload(file("acme", "gamma") +
+			"  beta: {servers: {demo: {builtin: demo}, more: {builtin: demo}}}\nlimits: {call_timeout: " +
+			"10s}\n")
 		if err != nil || got.Generation != 2 || len(got.Changes) != 3 {
 			t.Fatalf("report: %+v, %v", got, err)
 		}
 		if !r.runs("gamma") {
 			t.Error("the new tenant does not run")
 		}
-		if told := stage.Of[*session.Reload](&r.sessions.Log); len(told) != 1 || len(told[0].Req.Changed) != 1 || !told[0].Req.Changed["beta"] {
+		if told := stage.Of[*session.Reload](&r.sessions.Log); len(told) != 1 ||
+			len(told[0].Req.Changed) != 1 || !told[0].Req.Changed["beta"] {
 			t.Errorf("sessions were told %d times", len(told))
 		}
 		if told := stage.Of[*catalog.Reload](&r.catalog.Log); len(told) != 1 {
@@ -151,13 +167,15 @@ func TestReloadAppliesAsAWhole(t *testing.T) {
 			t.Errorf("runs: gamma %v, beta %v", r.runs("gamma"), r.runs("beta"))
 		}
 		loaded := stage.Of[telemetry.ConfigLoaded](&r.Events)
-		if len(loaded) != 2 || loaded[1].Generation != 3 || !strings.Contains(loaded[1].Changes, "tenants.gamma: removed") {
+		if len(loaded) != 2 || loaded[1].Generation != 3 ||
+			!strings.Contains(loaded[1].Changes, "tenants.gamma: removed") {
 			t.Errorf("events: %+v", loaded)
 		}
 	})
 }
 
-// A tenant that comes back before it is gone stays, with its sessions; one that is being stopped is started anew.
+// A tenant that is configured again before it is gone stays, with its sessions. One that is being
+// stopped is started again.
 func TestTenantThatComesBack(t *testing.T) {
 	run(t, file("acme", "beta"), func(r *rig) {
 		before, _ := r.System.Whereis("top/tenants/beta/catalog")
@@ -183,7 +201,7 @@ func TestTenantThatComesBack(t *testing.T) {
 	})
 }
 
-// What is wrong with a file is said, and nothing else happens.
+// A mistake in a file is reported, and nothing else happens.
 func TestMistakeChangesNothing(t *testing.T) {
 	run(t, file("acme"), func(r *rig) {
 		before := r.now.Load()
@@ -192,10 +210,12 @@ func TestMistakeChangesNothing(t *testing.T) {
 		if !errors.As(err, &wrong) || !strings.HasPrefix(err.Error(), "file.yaml:1:") {
 			t.Errorf("error: %v", err)
 		}
-		if r.now.Load() != before || r.applied.Load().Generation != 1 || len(stage.Of[*session.Reload](&r.sessions.Log)) != 0 {
+		if r.now.Load() != before || r.applied.Load().Generation != 1 ||
+			len(stage.Of[*session.Reload](&r.sessions.Log)) != 0 {
 			t.Error("something has changed")
 		}
-		if e := stage.Of[telemetry.ConfigRejected](&r.Events); len(e) != 1 || e[0].Generation != 1 || !strings.Contains(e[0].Reason, "serverz") {
+		if e := stage.Of[telemetry.ConfigRejected](&r.Events); len(e) != 1 || e[0].Generation != 1 ||
+			!strings.Contains(e[0].Reason, "serverz") {
 			t.Errorf("events: %+v", e)
 		}
 		if _, err := r.reload(file("acme", "beta")); err != nil {
@@ -204,15 +224,17 @@ func TestMistakeChangesNothing(t *testing.T) {
 	})
 }
 
-// Reloads that come together are made one after the other, so many of them. A file that cannot be read ends in time.
+// Concurrent reloads run one after the other, up to a bound. A file that cannot be read ends its
+// reload in time.
 func TestReloadsAreMadeOneAfterTheOther(t *testing.T) {
 	run(t, file("acme"), func(r *rig) {
 		r.slow = make(chan struct{})
 		ref := r.Ref("configuration")
 		answers := make(chan string, 100)
 		for range configuration.MaxWaiting + 2 {
-			go func() { // ends with its answer
-				got, err := otp.Do[configuration.ReloadRequest, *configuration.Report](context.Background(), ref, configuration.ReloadRequest{})
+			go func() { // ends with its reply
+				got, err := otp.Do[configuration.ReloadRequest, *configuration.Report](context.Background(),
+					ref, configuration.ReloadRequest{})
 				if err != nil {
 					answers <- "refused"
 					return
@@ -241,13 +263,15 @@ func TestReloadsAreMadeOneAfterTheOther(t *testing.T) {
 	})
 }
 
-// A crash in the midst of a reload makes it once more, and everybody is told.
+// A reload that a crash interrupts is made again, and all actors are told.
 func TestReloadOutlivesACrash(t *testing.T) {
-	for _, kind := range []string{"configuration.loaded", "configuration.settled", "configuration.told"} {
+	for _, kind := range []string{"configuration.loaded", "configuration.settled",
+		"configuration.told"} {
 		t.Run(kind, func(t *testing.T) {
 			run(t, file("acme"), func(r *rig) {
 				r.Break("configuration", kind)
-				got, err := r.reload("tenants: {acme: {servers: {demo: {builtin: demo}, more: {builtin: demo}}}, beta: {servers: {demo: {builtin: demo}}}}")
+				got, err := r.reload("tenants: {acme: {servers: {demo: {builtin: demo}, more: {builtin: " +
+					"demo}}}, beta: {servers: {demo: {builtin: demo}}}}")
 				r.Struck()
 				if err != nil || !r.runs("beta") || len(r.now.Load().Tenants) != 2 {
 					t.Fatalf("report: %+v, %v", got, err)

@@ -5,16 +5,16 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// Reload asks for the file to be read and applied. The answer comes when it applies: who asks anything from then on is answered accordingly.
-// An error says why nothing has changed.
+// Reload asks for the file to be read and applied. The reply comes when the configuration applies:
+// later requests see it. An error says why nothing has changed.
 type Reload = otp.Call[ReloadRequest, *Report]
 
 // ReloadRequest has no fields.
 type ReloadRequest struct{}
 
-// Report is what a reload did.
+// Report describes the result of a reload.
 type Report struct {
-	Source string // where the configuration came from
+	Source string // the origin of the configuration
 	Applied
 	Changes []config.Change
 }

@@ -7,13 +7,14 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// leaving is a tenant that is configured no more. Its sessions end when their requests have, or when the time is up.
+// leaving is a tenant that is no longer configured. It is stopped when its sessions have ended, or
+// when the time is up.
 type leaving struct {
 	until  time.Time
 	ending bool // its rows are being stopped and removed
 }
 
-// Messages that only the manager sends itself.
+// Messages that the manager sends to itself.
 type (
 	look    struct{}
 	ended   struct{ tenant string }
@@ -22,28 +23,31 @@ type (
 	again   struct{ again func() }
 )
 
-// lookEvery is how often a tenant that leaves is looked at, whether it still has sessions.
+// lookEvery is the interval at which the sessions of a leaving tenant are counted.
 const lookEvery = 50 * time.Millisecond
 
-// parting is what the sessions of a tenant get beyond the time in which they are ended, to have ended.
+// parting is the time that the sessions of a tenant have to end after the end of the drain.
 const parting = time.Second
 
-// start starts the rows of a tenant. R is the reload that waits until they are there, nil when none does.
+// start starts the rows of a tenant. R is the reload that waits for them, nil when none does.
 func (m *Manager) start(tenant string, r *run) {
 	var ask func()
 	ask = func() {
-		otp.StartChildAsync(m.p, m.o.Tenants(), m.o.Tenant(tenant), func(_ otp.Ref, err error) any { return or(err, ask, settled{r}) })
+		otp.StartChildAsync(m.p, m.o.Tenants(), m.o.Tenant(tenant), func(_ otp.Ref, err error) any {
+			return or(err, ask, settled{r})
+		})
 	}
 	ask()
 }
 
-// leave has a tenant end when it has no sessions any more.
+// leave makes a tenant end when it has no more sessions.
 func (m *Manager) leave(tenant string, until time.Time) {
 	m.leaving[tenant] = &leaving{until: until.Add(parting)}
 	m.lookAgain()
 }
 
-// stay reports whether a tenant that is configured has rows still, or again as soon as they are gone.
+// stay reports whether a tenant that is configured again still has rows, or gets them again once
+// the old ones are gone.
 func (m *Manager) stay(tenant string) bool {
 	l := m.leaving[tenant]
 	if l != nil && !l.ending {
@@ -59,7 +63,7 @@ func (m *Manager) lookAgain() {
 	}
 }
 
-// look stops the tenants that have no sessions any more.
+// look stops the leaving tenants that have no more sessions.
 func (m *Manager) look() {
 	waiting := false
 	for tenant, l := range order.Of(m.leaving) {
@@ -89,7 +93,8 @@ func (m *Manager) ended(tenant string) {
 	})
 }
 
-// deleted hears that the rows of a tenant are gone. Meanwhile it may have been configured again.
+// deleted handles the removal of a tenant's rows. Meanwhile the tenant may have been configured
+// again.
 func (m *Manager) deleted(tenant string) {
 	delete(m.leaving, tenant)
 	now, _ := m.o.Now()

@@ -14,29 +14,33 @@ import (
 	"mcpd/protocol/rewrite"
 )
 
-// input is something that a tool or prompt wants from the client.
+// input is something that a tool or prompt needs from the client.
 type input struct {
-	key    string // unique within the tool, as 2026-07-28 wants it within the request, or the task
+	key    string // unique within the tool; 2026-07-28 requires this within the request or the task
 	kind   mrtr.Kind
 	params func(k *call) object
 }
 
-// capabilityFor is what a client must have declared to be asked.
+// capabilityFor maps a kind of input to the capability that a client must have declared to be asked
+// for it.
 var capabilityFor = map[mrtr.Kind]string{
 	mrtr.Elicitation: "elicitation.form",
 	mrtr.Sampling:    "sampling",
 	mrtr.Roots:       "roots",
 }
 
-// ask wants inputs from the client and goes on when it has them all. In a legacy call it sends requests and waits. A modern call it ends,
-// with the inputs that are missing; the client calls again and brings them, so that the steps before are done again, of which there are
-// only such as may be (2026-07-28 §basic/patterns/mrtr). A task shows what it waits for to those who look at it.
+// ask requests inputs from the client and goes on when it has them all. A legacy call sends
+// requests and waits. A modern call ends with the missing inputs. The client calls again and brings
+// them, and the earlier steps are repeated, so only repeatable steps may come before an ask
+// (2026-07-28 §basic/patterns/mrtr). A task shows the inputs that it waits for to the clients that
+// look at it.
 //
-// A client that did not declare the capability for an input is not asked: the call then ends with an error.
+// If the client did not declare the capability for an input, it is not asked, and the call ends
+// with an error.
 type ask struct {
 	inputs []input
-	sealed bool // a modern client has to bring back a state with its answers
-	some   bool // an input for which the capability is missing is done without
+	sealed bool // a modern client must return a state with its answers
+	some   bool // an input is omitted if its capability is missing
 }
 
 func (a ask) do(c *core, k *call) ([]effect, bool) {
@@ -45,7 +49,8 @@ func (a ask) do(c *core, k *call) ([]effect, bool) {
 		capability := capabilityFor[in.kind]
 		switch err := k.refused[in.key]; {
 		case err != nil:
-			return c.excuse(k, fmt.Sprintf("the client refused %s: %v", in.kind.Method(), err), protocol.UserRejected()), false
+			return c.excuse(k, fmt.Sprintf("the client refused %s: %v", in.kind.Method(), err),
+				protocol.UserRejected()), false
 		case k.answers[in.key] != nil:
 		case k.client.Has(capability) && k.expressible(in):
 			missing = append(missing, in)
@@ -65,9 +70,11 @@ func (a ask) do(c *core, k *call) ([]effect, bool) {
 	return c.question(k, missing, k.id), false
 }
 
-// worded is the question for an input in the client's revision, which may have none for it.
+// worded is the question for an input in the form of the client's revision. Some revisions have no
+// form for it.
 func (k *call) worded(in input) (jsontext.Value, error) {
-	return rewrite.Question(in.kind.Method(), protocol.LatestLegacy, k.version, encode(in.params(k)), "")
+	return rewrite.Question(in.kind.Method(), protocol.LatestLegacy, k.version,
+		encode(in.params(k)), "")
 }
 
 func (k *call) expressible(in input) bool {
@@ -75,12 +82,13 @@ func (k *call) expressible(in input) bool {
 	return k.version.Has(protocol.MultiRoundTrip) || err == nil
 }
 
-// question sends the client a request for each input, on the stream of that request of its.
+// question sends the client a request for each input. The requests go on the stream of one of the
+// client's requests, which has the id that is passed as on.
 func (c *core) question(k *call, missing []input, on jsonrpc.ID) (effects []effect) {
 	for _, in := range missing {
-		params, _ := k.worded(in) // it was found to have words
+		params, _ := k.worded(in) // expressible has checked that this succeeds
 		c.questions++
-		// A string, so that it cannot be mistaken for one of the client's own ids, which are mostly numbers.
+		// A string cannot be confused with the client's own ids, which are mostly numbers.
 		q := question{jsonrpc.StringID("demo-" + strconv.FormatUint(c.questions, 10)), in.key, on}
 		if k.task != nil {
 			params = k.task.related(params)
@@ -91,7 +99,7 @@ func (c *core) question(k *call, missing []input, on jsonrpc.ID) (effects []effe
 	return append(effects, k.wait(protocol.ParkTimeout))
 }
 
-// reply takes an answer to one of our requests. One that nobody waits for is late, and ignored.
+// reply takes an answer to one of the server's requests. It ignores an answer that comes too late.
 func (c *core) reply(m jsonrpc.Message) []effect {
 	k := c.asked[m.ID]
 	if k == nil {
@@ -118,7 +126,7 @@ func (c *core) reply(m jsonrpc.Message) []effect {
 	return append(effects, c.run(k)...)
 }
 
-// require ends a modern call with the inputs that it needs.
+// require ends a modern call with a request for the inputs that it needs.
 func (c *core) require(k *call, a ask, missing []input) []effect {
 	required := mrtr.Required{Inputs: wanted(k, missing)}
 	if a.sealed {
@@ -131,7 +139,7 @@ func (c *core) require(k *call, a ask, missing []input) []effect {
 	return append(c.forget(k), send{jsonrpc.Response(k.id, c.signed(required.Result())), k.id})
 }
 
-// wanted are inputs as a modern client sees them.
+// wanted converts inputs to the form for a modern client.
 func wanted(k *call, missing []input) []mrtr.Input {
 	inputs := make([]mrtr.Input, len(missing))
 	for i, in := range missing {
@@ -140,8 +148,9 @@ func wanted(k *call, missing []input) []mrtr.Input {
 	return inputs
 }
 
-// resume gives a modern call what the client brings from earlier rounds. Answers to what was not asked are ignored, and so are those that
-// should have come with a state and did not: the client is then asked again.
+// resume takes from a modern call the answers of earlier rounds. Answers to questions that were not
+// asked are ignored. Answers that should have come with a state and did not are ignored too, so
+// that the client is asked again.
 func (c *core) resume(k *call) error {
 	if !k.version.Has(protocol.MultiRoundTrip) {
 		return nil
@@ -166,8 +175,8 @@ func (c *core) resume(k *call) error {
 	return nil
 }
 
-// maxKept bounds what a client sends and the server keeps, an answer or the arguments of a task: many may be kept at a time, and what is
-// sent may be megabytes. Forms and texts fit.
+// maxKept bounds in bytes an answer, or the arguments of a task, which the server keeps. A message
+// may be megabytes, and many may be kept at a time. Forms and texts fit.
 const maxKept = 64 << 10
 
 // accept takes the answers to inputs, all or none.
@@ -177,7 +186,8 @@ func (k *call) accept(retry mrtr.Retry, inputs []input) error {
 		switch answer, ok := retry.Get(in.key); {
 		case !ok:
 		case !in.kind.Fits(answer):
-			return protocol.InvalidParams(fmt.Sprintf("inputResponses.%s is not an answer to %s", in.key, in.kind.Method()))
+			return protocol.InvalidParams(fmt.Sprintf("inputResponses.%s is not an answer to %s", in.key,
+				in.kind.Method()))
 		case len(answer) > maxKept:
 			return protocol.TooLarge("inputResponses."+in.key, maxKept)
 		default:

@@ -11,31 +11,35 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// What tools ask the client, and what they make of its answers.
+// This file has the questions of the tools to the client, and the use of the answers.
 
-// form asks the user with a form. The mode is left out: a form is what a client without modes takes it for.
+// form asks the user with a form. It omits the mode, because form is the default.
 func form(key, message string, schema jsontext.Value) input {
-	return input{key, mrtr.Elicitation, func(*call) object { return object{"message": message, "requestedSchema": schema} }}
+	return input{key, mrtr.Elicitation, func(*call) object {
+		return object{"message": message, "requestedSchema": schema}
+	}}
 }
 
-// formOf is a form whose message mentions an argument of the call.
+// formOf is a form whose message contains an argument of the call.
 func formOf(key, format, argument string, schema jsontext.Value) input {
 	return input{key, mrtr.Elicitation, func(k *call) object {
 		return object{"message": fmt.Sprintf(format, k.arg(argument)), "requestedSchema": schema}
 	}}
 }
 
-// sampleTokens is the length of the texts that are asked for, as the fixtures have it.
+// sampleTokens is the maximum length of sampled texts, as the fixtures require it.
 const sampleTokens = 100
 
-// sample asks the model.
+// sample asks the client's model.
 func sample(key, prompt string, tokens int) input {
 	return input{key, mrtr.Sampling, func(*call) object { return sampleParams(prompt, tokens) }}
 }
 
-// sampleOf asks the model an argument of the call.
+// sampleOf asks the client's model an argument of the call.
 func sampleOf(key, argument string) input {
-	return input{key, mrtr.Sampling, func(k *call) object { return sampleParams(k.arg(argument), sampleTokens) }}
+	return input{key, mrtr.Sampling, func(k *call) object {
+		return sampleParams(k.arg(argument), sampleTokens)
+	}}
 }
 
 func sampleParams(prompt string, tokens int) object {
@@ -47,7 +51,7 @@ func listRoots(key string) input {
 	return input{key, mrtr.Roots, func(*call) object { return object{} }}
 }
 
-// said is what the model said.
+// said is the text that the model answered.
 func (k *call) said(key string) string {
 	for _, block := range blocks(k.answers[key]) {
 		if t, ok := splice.GetString(block, "text"); ok {
@@ -57,7 +61,7 @@ func (k *call) said(key string) string {
 	return "(no text)"
 }
 
-// blocks are the content blocks of a sampling result: one, or since 2025-11-25 an array of them.
+// blocks are the content blocks of a sampling result: one block, or since 2025-11-25 an array.
 func blocks(result jsontext.Value) []jsontext.Value {
 	content, _ := splice.Get(result, "content")
 	if content.Kind() == '[' {
@@ -66,7 +70,8 @@ func blocks(result jsontext.Value) []jsontext.Value {
 	return []jsontext.Value{content}
 }
 
-// entered is what the user entered into the field of a form, or what was done instead.
+// entered is the value that the user entered into a field of a form, or else the action that the
+// user chose.
 func (k *call) entered(key, field string) string {
 	if value, ok := splice.Get(k.answers[key], "content", field); ok {
 		if text, ok := splice.Unquote(value); ok {
@@ -78,7 +83,7 @@ func (k *call) entered(key, field string) string {
 	return "(" + action + ")"
 }
 
-// elicited answers with what the user did and entered, after a heading.
+// elicited answers with the user's action and input, after a heading.
 func elicited(heading, key string) answer {
 	return func(k *call) object {
 		action, _ := splice.GetString(k.answers[key], "action")
@@ -90,7 +95,7 @@ func elicited(heading, key string) answer {
 	}
 }
 
-// listed is the list of roots in a text.
+// listed is the list of roots as a text.
 func (k *call) listed(key string) string {
 	list, _ := splice.Get(k.answers[key], "roots")
 	var uris []string
@@ -101,7 +106,7 @@ func (k *call) listed(key string) string {
 	return strings.Join(uris, ", ")
 }
 
-// mentions answers with a text and what the call knows for its verbs.
+// mentions answers with a text. Each function in known gives the value of one verb in format.
 func mentions(format string, known ...func(k *call) string) answer {
 	return func(k *call) object {
 		values := make([]any, len(known))
@@ -117,4 +122,6 @@ func said(key string) func(k *call) string { return func(k *call) string { retur
 func entered(key, field string) func(k *call) string {
 	return func(k *call) string { return k.entered(key, field) }
 }
-func rootsOf(key string) func(k *call) string { return func(k *call) string { return k.listed(key) } }
+func rootsOf(key string) func(k *call) string {
+	return func(k *call) string { return k.listed(key) }
+}

@@ -17,10 +17,11 @@ import (
 
 var noon = time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC)
 
-// all declares everything that the server asks for.
+// all declares every capability for which the server asks.
 var all = func() protocol.ClientCapabilities {
 	c, err := protocol.ParseClientCapabilities(encode(object{
-		"elicitation": object{}, "sampling": object{}, "roots": object{}, "extensions": object{protocol.ExtensionTasks: object{}},
+		"elicitation": object{}, "sampling": object{}, "roots": object{},
+		"extensions": object{protocol.ExtensionTasks: object{}},
 	}))
 	if err != nil {
 		panic(err)
@@ -28,13 +29,14 @@ var all = func() protocol.ClientCapabilities {
 	return c
 }()
 
-// send1 sends a modern request of a client that can everything and returns what the server says at once.
+// send1 sends a modern request of a client with all capabilities, and returns the immediate
+// effects.
 func send1(c *core, id uint64, method, params string) []effect {
 	meta := protocol.Meta{Version: protocol.Latest.String(), Capabilities: all}
 	return c.Step(noon, jsonrpc.Request(jsonrpc.IntID(id), method, meta.Set(jsontext.Value(params))))
 }
 
-// failure is the condition that the first effect tells, "" if it tells none.
+// failure is the error condition in the first effect, "" if there is none.
 func failure(effects []effect) string {
 	first, _ := effects[0].(send)
 	if first.message.Error == nil {
@@ -44,7 +46,7 @@ func failure(effects []effect) string {
 	return reason
 }
 
-// More at once than the server keeps is refused, not queued.
+// Work beyond a bound is refused, not queued.
 func TestWhatIsKeptIsBounded(t *testing.T) {
 	tests := []struct {
 		what, method, params string
@@ -73,18 +75,25 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	}
 }
 
-// Large things are taken, but not kept.
+// Large inputs are accepted, but not kept.
 func TestLargeThingsAreNotKept(t *testing.T) {
 	large, larger := strings.Repeat("a", maxState), strings.Repeat("a", maxKept)
-	named := func(name string) string { return `{"user_name":{"action":"accept","content":{"name":"` + name + `"}}}` }
+	named := func(name string) string {
+		return `{"user_name":{"action":"accept","content":{"name":"` + name + `"}}}`
+	}
 	c := fresh(t)
 	tests := []struct{ what, params, want string }{
-		{"answer", `{"name":"test_input_required_result_elicitation","inputResponses":` + named(large) + `}`, ""},
-		{"larger answer", `{"name":"test_input_required_result_elicitation","inputResponses":` + named(larger) + `}`, "too_large"},
-		{"arguments of a task", `{"name":"slow_compute","arguments":{"seconds":1,"label":"` + large + `"}}`, ""},
-		{"larger arguments of a task", `{"name":"slow_compute","arguments":{"seconds":1,"label":"` + larger + `"}}`, "too_large"},
+		{"answer", `{"name":"test_input_required_result_elicitation","inputResponses":` +
+			named(large) + `}`, ""},
+		{"larger answer", `{"name":"test_input_required_result_elicitation","inputResponses":` +
+			named(larger) + `}`, "too_large"},
+		{"arguments of a task", `{"name":"slow_compute","arguments":{"seconds":1,"label":"` +
+			large + `"}}`, ""},
+		{"larger arguments of a task",
+			`{"name":"slow_compute","arguments":{"seconds":1,"label":"` + larger + `"}}`, "too_large"},
 		{"arguments of a call", `{"name":"greet","arguments":{"name":"` + larger + `"}}`, ""},
-		{"state", `{"name":"test_input_required_result_multiple_inputs","requestState":"` + larger + `"}`, "state_invalid"},
+		{"state", `{"name":"test_input_required_result_multiple_inputs","requestState":"` + larger + `"}`,
+			"state_invalid"},
 	}
 	for i, test := range tests {
 		if got := failure(send1(c, uint64(i), "tools/call", test.params)); got != test.want {
@@ -93,13 +102,16 @@ func TestLargeThingsAreNotKept(t *testing.T) {
 	}
 	first := send1(c, 10, "tools/call", `{"name":"test_input_required_result_multiple_inputs"}`)
 	state, _ := splice.Get(first[0].(send).message.Result, "requestState")
-	params := fmt.Sprintf(`{"name":"test_input_required_result_multiple_inputs","inputResponses":%s,"requestState":%s}`, named(large), state)
+	params := fmt.Sprintf(
+		`{"name":"test_input_required_result_multiple_inputs","inputResponses":%s,"requestState":%s}`,
+		named(large), state,
+	)
 	if got := failure(send1(c, 11, "tools/call", params)); got != "invalid_params" {
 		t.Errorf("more than a state holds: %q", got)
 	}
 }
 
-// Without randomness for an id there is no task.
+// Without randomness for an id no task is created.
 func TestTaskNeedsRandomness(t *testing.T) {
 	c, err := newCore("1.2.3", bytes.NewReader(make([]byte, len(sealer{}.key))))
 	if err != nil {
@@ -110,7 +122,7 @@ func TestTaskNeedsRandomness(t *testing.T) {
 	}
 }
 
-// A state opens with the key that sealed it, and not when anything about it is different.
+// A state opens only with the key that sealed it, and only if it is unchanged.
 func TestStatesCannotBeForged(t *testing.T) {
 	ours, theirs := fresh(t).seals, sealer{}
 	rapid.Check(t, func(t *rapid.T) {

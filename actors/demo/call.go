@@ -10,35 +10,35 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// call is a tools/call or prompts/get under way: steps that are done in order. The client waits for its end, or, when it has become a
-// task, looks how it is getting on.
+// call is a tools/call or prompts/get in progress: steps that run in order. The client waits for
+// its end. If the call has become a task, the client polls its state instead.
 type call struct {
 	request
 	number uint64 // in order of arrival; unlike the client's id it is never reused
 	name   string // of the tool or prompt
 	steps  []step
 	args   jsontext.Value // an object, or empty
-	token  jsontext.Value // of progress; nil for none
-	stage  int            // the step that is done next, or is waiting
-	now    time.Time      // of the step
-	task   *task          // nil while the client waits
+	token  jsontext.Value // progress token; nil for none
+	stage  int            // step that runs next, or waits
+	now    time.Time      // time of the step
+	task   *task          // nil while the client waits for the result
 	wanted bool           // the client asked for a task
 
-	waiting bool // for time to pass or, at most so long, for the client
+	waiting bool // for time to pass, or for the client with a time-out
 	open    []question
 	answers map[string]jsontext.Value // of the client, by the key of the input
-	refused map[string]*jsonrpc.Error // what it refused, by the same
-	touched int                       // the version of the watched resource that the call made
+	refused map[string]*jsonrpc.Error // inputs that the client refused, by key
+	touched int                       // version of the watched resource that the call made
 }
 
-// question is a request of ours that the client has not answered.
+// question is a request of the server that the client has not answered.
 type question struct {
 	id  jsonrpc.ID
 	key string     // of the input
-	on  jsonrpc.ID // the request on whose stream it is
+	on  jsonrpc.ID // request on whose stream it was sent
 }
 
-// begin takes a request that is done in steps.
+// begin starts a call from a request.
 func (c *core) begin(r request, name string, steps []step, args jsontext.Value) (*call, error) {
 	if c.byID[r.id] != nil || c.listening(r.id) {
 		return nil, protocol.RequestIDConflict(r.id)
@@ -59,7 +59,7 @@ func (c *core) begin(r request, name string, steps []step, args jsontext.Value) 
 	return k, nil
 }
 
-// run does the steps of a call until one waits or ends it.
+// run runs the steps of a call until one waits or ends it.
 func (c *core) run(k *call) []effect {
 	k.now = c.now
 	var all []effect
@@ -91,7 +91,8 @@ func (c *core) fail(k *call, err error) []effect {
 	return append(effects, k.failure(err))
 }
 
-// excuse ends a call that cannot be done. A tool says so in its result, for the model to read; a prompt has no result for that.
+// excuse ends a call that cannot be done. A tool says so in its result, for the model to read. A
+// prompt has no such result, so it fails with err.
 func (c *core) excuse(k *call, reason string, err error) []effect {
 	if k.method == "prompts/get" {
 		return c.fail(k, err)
@@ -99,11 +100,13 @@ func (c *core) excuse(k *call, reason string, err error) []effect {
 	return c.finish(k, failed(reason))
 }
 
-// giveUp withdraws the questions that a call waits for.
+// giveUp withdraws the open questions of a call.
 func (c *core) giveUp(k *call, reason string) (effects []effect) {
 	for _, q := range k.open {
 		params := object{"requestId": jsontext.Value(q.id.Raw()), "reason": reason}
-		effects = append(effects, send{jsonrpc.Notification("notifications/cancelled", encode(params)), q.on})
+		effects = append(effects, send{
+			jsonrpc.Notification("notifications/cancelled", encode(params)), q.on,
+		})
 	}
 	return effects
 }
@@ -123,7 +126,7 @@ func (c *core) forget(k *call) []effect {
 	return []effect{rest{k.number}}
 }
 
-// arg is an argument that was found to be a string, or "" for an optional one that is absent.
+// arg is an argument that was checked to be a string, or "" for an optional one that is absent.
 func (k *call) arg(name string) string {
 	s, _ := splice.GetString(k.args, name)
 	return s

@@ -12,7 +12,8 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// checkParams checks that the parameters are there and are what they should be. What the schema does not name is allowed by it.
+// checkParams checks that the required parameters are present and have the right types. Additional
+// members are allowed, as the schema allows them.
 func checkParams(args jsontext.Value, params []param) string {
 	for _, p := range params {
 		value, given := splice.Get(args, p.name)
@@ -46,7 +47,7 @@ func (p param) check(value jsontext.Value) string {
 	return ""
 }
 
-// number reads an integer, in any form that JSON has for it, as 1.0 and 1e2.
+// number reads an integer in any form that JSON allows, such as 1.0 and 1e2.
 func number(value jsontext.Value) (int, bool) {
 	if value.Kind() != '0' {
 		return 0, false

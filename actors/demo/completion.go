@@ -11,14 +11,17 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// complete proposes values for an argument of a prompt or the variable of a template (2025-11-25 §server/utilities/completion). What
-// has no proposals answers with none; the tables are far below the hundred values that a result may have.
+// complete proposes values for an argument of a prompt or the variable of a template (2025-11-25
+// §server/utilities/completion). Without proposals the result is empty. The tables are far below
+// the limit of a hundred values per result.
 func complete(c *core, r request) (any, error) {
 	params := r.params
 	name, ok1 := splice.GetString(params, "argument", "name")
 	begun, ok2 := splice.GetString(params, "argument", "value")
 	if !ok1 || !ok2 {
-		return nil, protocol.InvalidParams("params.argument: want an object with the strings name and value")
+		return nil, protocol.InvalidParams(
+			"params.argument: want an object with the strings name and value",
+		)
 	}
 	proposals, err := c.proposed(params, name)
 	if err != nil {
@@ -33,7 +36,7 @@ func complete(c *core, r request) (any, error) {
 	return object{"completion": object{"values": values, "total": len(values), "hasMore": false}}, nil
 }
 
-// proposed are all values for the argument of what ref names.
+// proposed are all values for the argument of the prompt or template in ref.
 func (c *core) proposed(params jsontext.Value, name string) ([]string, error) {
 	kind, _ := splice.GetString(params, "ref", "type")
 	switch kind {
@@ -45,7 +48,9 @@ func (c *core) proposed(params jsontext.Value, name string) ([]string, error) {
 		}
 		i := slices.IndexFunc(p.args, func(a argument) bool { return a.name == name })
 		if i < 0 {
-			return nil, protocol.InvalidParams(fmt.Sprintf("params.argument.name: prompt %s has no argument %q", p.name, name))
+			return nil, protocol.InvalidParams(
+				fmt.Sprintf("params.argument.name: prompt %s has no argument %q", p.name, name),
+			)
 		}
 		return p.args[i].values, nil
 	case "ref/resource":
@@ -56,9 +61,13 @@ func (c *core) proposed(params jsontext.Value, name string) ([]string, error) {
 		}
 		t := templates[i]
 		if name != t.variable {
-			return nil, protocol.InvalidParams(fmt.Sprintf("params.argument.name: template %s has no variable %q", t.uriTemplate(), name))
+			return nil, protocol.InvalidParams(
+				fmt.Sprintf("params.argument.name: template %s has no variable %q", t.uriTemplate(), name),
+			)
 		}
 		return t.values, nil
 	}
-	return nil, protocol.InvalidParams(fmt.Sprintf("params.ref.type: %q, want ref/prompt or ref/resource", kind))
+	return nil, protocol.InvalidParams(
+		fmt.Sprintf("params.ref.type: %q, want ref/prompt or ref/resource", kind),
+	)
 }

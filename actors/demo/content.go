@@ -1,6 +1,6 @@
 package demo
 
-// The smallest files that are what they say: a red pixel, and a millisecond of silence.
+// The smallest valid files of their types: a red pixel, and a millisecond of silence.
 const (
 	pixelPNG   = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR42mP4z8AAAAMBAQD3A0FDAAAAAElFTkSuQmCC"
 	silenceWAV = "UklGRiwAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQgAAACAgICAgICAgA=="
@@ -38,7 +38,8 @@ func content(blocks ...object) object { return object{"content": blocks} }
 
 func text(s string) object { return content(textBlock(s)) }
 
-// failed is a result that says that the tool did not do it, which is not a protocol error (2025-11-25 §server/tools "Error Handling").
+// failed is a result that reports the failure of a tool, which is not a protocol error (2025-11-25
+// §server/tools "Error Handling").
 func failed(reason string) object {
 	return object{"content": []object{textBlock(reason)}, "isError": true}
 }

@@ -9,30 +9,30 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// core is the server without its process: messages and moments in, effects out. It serves one connection, on which requests of both eras
-// may come.
+// core is the server without its process: messages and times in, effects out. It serves one
+// connection, which may carry requests of both eras.
 type core struct {
 	info    protocol.Implementation
-	random  io.Reader // of task ids
+	random  io.Reader // source of task ids
 	policy  protocol.Negotiation
 	pending int // most calls in flight
 	seals   sealer
-	now     time.Time // of the event under way
+	now     time.Time // time of the current event
 
 	session session
 	touched int             // how often the watched resource was changed
-	changed map[string]bool // "tools" and "prompts": whether the list has what comes and goes
+	changed map[string]bool // for "tools" and "prompts": whether the list contains its changing row
 
 	served    uint64 // calls so far
-	questions uint64 // our requests so far
+	questions uint64 // requests of the server so far
 	calls     map[uint64]*call
-	byID      map[jsonrpc.ID]*call // those that the client waits for, by its id
-	asked     map[jsonrpc.ID]*call // those that wait for the client, by the id of our request
+	byID      map[jsonrpc.ID]*call // calls that the client waits for, by its id
+	asked     map[jsonrpc.ID]*call // calls that wait for the client, by the id of the server's request
 	tasks     []*task              // oldest first
 	listens   []listen             // oldest first
 }
 
-// session is what initialize agreed on and the legacy requests after it build upon. Modern requests do not see it.
+// session is the terms of initialize, for later legacy requests. Modern requests do not use it.
 type session struct {
 	version protocol.Version // 0 before initialize
 	client  protocol.ClientCapabilities
@@ -40,9 +40,12 @@ type session struct {
 	watched map[string]bool // resources that the client subscribed to
 }
 
-// newCore makes a server that calls itself version build. It takes its key, and later the ids of tasks, from random.
+// newCore makes a server that reports build as its version. It reads its key, and later the ids of
+// tasks, from random.
 func newCore(build string, random io.Reader) (*core, error) {
-	info, err := protocol.ParseImplementation(encode(object{"name": "demo", "title": "Demo", "version": build}))
+	info, err := protocol.ParseImplementation(encode(object{
+		"name": "demo", "title": "Demo", "version": build,
+	}))
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +58,8 @@ func newCore(build string, random io.Reader) (*core, error) {
 		random:  random,
 		pending: protocol.MaxPending,
 		seals:   seals,
-		session: session{level: "info", watched: map[string]bool{}}, // until setLevel comes the server decides
+		// before setLevel the server chooses the level
+		session: session{level: "info", watched: map[string]bool{}},
 		changed: map[string]bool{},
 		calls:   map[uint64]*call{},
 		byID:    map[jsonrpc.ID]*call{},
@@ -63,7 +67,7 @@ func newCore(build string, random io.Reader) (*core, error) {
 	}, nil
 }
 
-// Step takes one message of the client.
+// Step handles one message of the client.
 func (c *core) Step(now time.Time, m jsonrpc.Message) []effect {
 	c.now = now
 	effects := c.expire()
@@ -75,10 +79,10 @@ func (c *core) Step(now time.Time, m jsonrpc.Message) []effect {
 	case jsonrpc.KindResult, jsonrpc.KindFailure:
 		return append(effects, c.reply(m)...)
 	}
-	return effects // the transport lets nothing else through
+	return effects // the transport passes no other kind
 }
 
-// Wake goes on with the call that waited. A wait that the call is past is ignored.
+// Wake resumes the call that waited. It ignores a wait that the call has already passed.
 func (c *core) Wake(now time.Time, w wake) []effect {
 	c.now = now
 	k := c.calls[w.call]
@@ -106,7 +110,8 @@ func (c *core) request(m jsonrpc.Message) []effect {
 	return []effect{r.failure(err)}
 }
 
-// notified takes a notification. Only one changes anything; the rest, known or not, is nothing to a server that keeps no roots.
+// notified handles a notification. Only the cancellation has an effect. A server that keeps no
+// roots can ignore all others.
 func (c *core) notified(m jsonrpc.Message) []effect {
 	if m.Method != "notifications/cancelled" {
 		return nil
@@ -114,7 +119,8 @@ func (c *core) notified(m jsonrpc.Message) []effect {
 	raw, _ := splice.Get(m.Params, "requestId")
 	id, err := jsonrpc.ParseID(raw)
 	if err != nil {
-		return nil // malformed: ignored (2025-11-25 §basic/utilities/cancellation "Error Handling")
+		// malformed: ignored (2025-11-25 §basic/utilities/cancellation "Error Handling")
+		return nil
 	}
 	c.unlisten(id)
 	c.unwait(id)
@@ -126,5 +132,5 @@ func (c *core) notified(m jsonrpc.Message) []effect {
 	return append(effects, c.forget(k)...)
 }
 
-// End says good-bye to those who listen, when the server is to stop.
+// End tells the listening clients that the server stops.
 func (c *core) End() []effect { return c.endListens() }

@@ -1,9 +1,11 @@
-// Package demo is the built-in server: a small MCP server inside the host that a newcomer can call at once and in which the official
-// conformance suite finds its fixtures. It does not know that there is a gateway around it: it speaks as any server would.
+// Package demo is the built-in server: a small MCP server inside the host. A new user can call it
+// at once, and it has the fixtures of the official conformance suite. It knows nothing of the
+// gateway around it, and behaves as any other server.
 //
-// The core takes messages and moments and returns effects; what it can do stands in four tables (tools, resources, templates, prompts).
-// Each request comes in the revision that it names, or that initialize agreed on: a row of a table serves all of them. The actor around
-// the core owns one connection, performs the effects and never waits.
+// The core takes messages and times, and returns effects. Its features are the rows of four tables:
+// tools, resources, templates and prompts. A request is handled in the revision that it names, or
+// that initialize agreed on; each row serves all revisions. The actor around the core owns one
+// connection, performs the effects and never blocks.
 package demo
 
 import (
@@ -19,23 +21,26 @@ import (
 	"mcpd/transport/pipe"
 )
 
-// Options say whom a server serves.
+// Options are the settings of a server.
 type Options struct {
 	Conn  pipe.Server
-	Build string // the version that serverInfo tells, which is that of the host
-	// Random is where the key for what clients keep, and the ids of tasks, come from; nil is crypto/rand.
+	Build string // version in serverInfo, which is the host's version
+	// Random is the source of the key for sealed states, and of task ids. Nil means crypto/rand.
 	Random io.Reader
-	// Pending bounds the calls in flight. It should be what the host in front admits, so that it is never met; 0 is protocol.MaxPending.
+	// Pending bounds the calls in flight. It should be the host's own bound, so that it is never
+	// reached. 0 means protocol.MaxPending.
 	Pending int
-	// Policy says which revisions are served; the zero value serves all.
+	// Policy selects the revisions that are served. The zero value serves all.
 	Policy protocol.Negotiation
 }
 
-// New is the server of one connection. It ends normally when the client is gone, and closes the connection whenever it ends: what was
-// agreed in it is lost with the incarnation, so the row should be Temporary.
+// New makes the server of one connection. It ends normally when the client is gone. However it
+// ends, it closes the connection. The terms of the connection are lost with the incarnation, so the
+// row should be Temporary.
 func New(o Options) otp.Behaviour { return &server{Options: o} }
 
-// server is the actor. Its goroutine "read" brings it the client's messages; what it sends waits in the connection.
+// server is the actor. Its goroutine "read" receives the client's messages. Outgoing messages are
+// buffered in the connection.
 type server struct {
 	Options
 	core   *core
@@ -102,7 +107,8 @@ func (s *server) perform(p *otp.Process, effects []effect) error {
 				return err
 			}
 		case breakStream:
-			if err := s.Conn.Offer(transport.Inbound{Related: e.related, Control: transport.CloseStream{Retry: e.retry}}); err != nil {
+			if err := s.Conn.Offer(transport.Inbound{Related: e.related,
+				Control: transport.CloseStream{Retry: e.retry}}); err != nil {
 				return err
 			}
 		case wait:
@@ -120,8 +126,8 @@ func (s *server) rest(call uint64) {
 	delete(s.timers, call)
 }
 
-// Terminate closes the connection with the reason, so that the other end can tell a host that stops from a server that crashed. Those who
-// listen are told first, unless it crashed.
+// Terminate closes the connection with the reason, so that the other end can tell a host that stops
+// from a server that crashed. Unless the server crashed, the listening clients are told first.
 func (s *server) Terminate(p *otp.Process, reason error) {
 	if s.core != nil && otp.IsNormal(reason) {
 		_ = s.perform(p, s.core.End()) // the client may be gone

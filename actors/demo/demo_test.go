@@ -25,13 +25,16 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// start runs the actor under a supervisor and returns the client's end of its connection, and the tree.
+// start runs the actor under a supervisor. It returns the client's end of the connection, and the
+// tree.
 func start(t *testing.T, o otp.Options) (pipe.Client, *otp.Tree) {
 	t.Helper()
 	client, server := pipe.Pair(0)
 	system := otp.NewSystem(o)
 	tree, err := system.Start(t.Context(), "test", otp.Spec{Children: []otp.Child{{
-		ID: "demo", Restart: otp.Temporary, Start: otp.Worker(func() otp.Behaviour { return New(Options{Conn: server, Build: "1.2.3"}) }),
+		ID: "demo", Restart: otp.Temporary, Start: otp.Worker(func() otp.Behaviour {
+			return New(Options{Conn: server, Build: "1.2.3"})
+		}),
 	}}})
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +55,7 @@ func post(t *testing.T, c pipe.Client, text string) {
 	}
 }
 
-// receive takes the next thing from the server.
+// receive takes the next message from the server.
 func receive(t *testing.T, c pipe.Client) transport.Inbound {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -66,14 +69,17 @@ func receive(t *testing.T, c pipe.Client) transport.Inbound {
 
 func greet(t *testing.T, c pipe.Client) {
 	t.Helper()
-	post(t, c, `{"id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}}`)
+	post(
+		t, c,
+		`{"id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}}`,
+	)
 	if in := receive(t, c); in.Message.Kind() != jsonrpc.KindResult {
 		t.Fatalf("initialize: %s", in.Message.Append(nil))
 	}
 	post(t, c, `{"method":"notifications/initialized"}`)
 }
 
-// A slow call takes its time and delays nothing.
+// A slow call takes its time and delays no other.
 func TestCallsDoNotWaitForOneAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := start(t, otp.Options{})
@@ -102,7 +108,8 @@ func TestStreamIsClosedDuringTheCall(t *testing.T) {
 		greet(t, c)
 		post(t, c, `{"id":7,"method":"tools/call","params":{"name":"test_reconnection"}}`)
 		in := receive(t, c)
-		if want := (transport.CloseStream{Retry: 2 * beat}); in.Control != want || in.Related != jsonrpc.IntID(7) {
+		if want := (transport.CloseStream{Retry: 2 * beat}); in.Control != want ||
+			in.Related != jsonrpc.IntID(7) {
 			t.Errorf("got %+v, want control %v of 7", in, want)
 		}
 		if in = receive(t, c); in.Message.Kind() != jsonrpc.KindResult {
@@ -111,7 +118,7 @@ func TestStreamIsClosedDuringTheCall(t *testing.T) {
 	})
 }
 
-// A cancelled call's timer is gone: nothing more is heard of it.
+// The timer of a cancelled call is stopped: the call sends nothing more.
 func TestCancelledCallIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := start(t, otp.Options{})
@@ -158,15 +165,16 @@ func TestServerLeavesWithItsClient(t *testing.T) {
 	})
 }
 
-// S4-103: a crash drops the one connection, and its client is told at once.
+// S4-103: a crash drops only one connection, and its client is told at once.
 func TestCrashEndsTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		faults := fault.New(clock.System)
 		c, tree := start(t, otp.Options{Faults: faults})
 		greet(t, c)
-		synctest.Wait() // the last of that is handled, and is not what it crashes on
+		synctest.Wait() // all of that must be handled before the crash is armed
 		point := fault.Point{Path: "test/demo"}
-		if _, err := faults.Arm(fault.Fault{Action: fault.Panic, Point: point, Count: 1, Lease: time.Minute}); err != nil {
+		if _, err := faults.Arm(fault.Fault{Action: fault.Panic, Point: point, Count: 1,
+			Lease: time.Minute}); err != nil {
 			t.Fatal(err)
 		}
 		post(t, c, `{"id":1,"method":"ping"}`)
@@ -196,31 +204,36 @@ func TestShutdownIsAnOrdinaryEnd(t *testing.T) {
 	})
 }
 
-// modern is a modern request as it stands on the wire.
+// modern is a modern request in its encoded form.
 func modern(id, method, params string) string {
-	m := jsonrpc.Request(jsonrpc.StringID(id), method, protocol.Meta{Version: protocol.Latest.String()}.Set(jsontext.Value(params)))
+	m := jsonrpc.Request(jsonrpc.StringID(id), method,
+		protocol.Meta{Version: protocol.Latest.String()}.Set(jsontext.Value(params)))
 	return strings.Replace(string(m.Append(nil)), `"jsonrpc":"2.0",`, "", 1)
 }
 
-// Those who listen are told that the server stops, before the connection ends; those who call are not.
+// Clients with a subscription are told that the server stops, before the connection ends. Clients
+// with a call are not.
 func TestShutdownEndsListens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, tree := start(t, otp.Options{})
-		if err := c.Send(t.Context(), jsonrpc.Message{}); err != nil { // what the transport would not let through changes nothing
+		if err := c.Send(t.Context(), jsonrpc.Message{}); err != nil { // an invalid message has no effect
 			t.Fatal(err)
 		}
 		post(t, c, modern("a", "subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`))
 		post(t, c, modern("b", "tools/call", `{"name":"test_tool_with_progress"}`))
-		if in := receive(t, c); in.Message.Method != "notifications/subscriptions/acknowledged" || in.Related != jsonrpc.StringID("a") {
+		if in := receive(t, c); in.Message.Method != "notifications/subscriptions/acknowledged" ||
+			in.Related != jsonrpc.StringID("a") {
 			t.Errorf("got %s on %s", in.Message.Append(nil), in.Related)
 		}
 		if err := otp.TerminateChild(t.Context(), tree.Ref(), "demo"); err != nil {
 			t.Fatal(err)
 		}
-		if in := receive(t, c); in.Message.Kind() != jsonrpc.KindResult || in.Message.ID != jsonrpc.StringID("a") {
+		if in := receive(t, c); in.Message.Kind() != jsonrpc.KindResult ||
+			in.Message.ID != jsonrpc.StringID("a") {
 			t.Errorf("got %s, want the result", in.Message.Append(nil))
 		}
-		if in := receive(t, c); in.Message.Method != "notifications/cancelled" || in.Related != jsonrpc.StringID("a") {
+		if in := receive(t, c); in.Message.Method != "notifications/cancelled" ||
+			in.Related != jsonrpc.StringID("a") {
 			t.Errorf("got %s, want it cancelled", in.Message.Append(nil))
 		}
 		if _, err := c.Recv(t.Context()); !otp.IsNormal(err) {
@@ -236,19 +249,23 @@ func TestServerNeedsRandomness(t *testing.T) {
 	defer system.Close()
 	_, err := system.Start(t.Context(), "test", otp.Spec{Children: []otp.Child{{
 		ID: "demo", Restart: otp.Temporary,
-		Start: otp.Worker(func() otp.Behaviour { return New(Options{Conn: end, Random: bytes.NewReader(nil)}) }),
+		Start: otp.Worker(func() otp.Behaviour {
+			return New(Options{Conn: end, Random: bytes.NewReader(nil)})
+		}),
 	}}})
 	if !errors.Is(err, io.EOF) {
 		t.Errorf("error = %v, want %v", err, io.EOF)
 	}
 }
 
-// A client that sends and never reads is cut off when the bound is reached, and does not grow the host.
+// A client that sends but never reads is disconnected at the bound, so that the host's memory does
+// not grow.
 func TestClientThatNeverReadsIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := start(t, otp.Options{})
 		for i := range 3 * pipe.DefaultBuffer {
-			if err := c.Send(t.Context(), jsonrpc.Request(jsonrpc.IntID(uint64(i)), "ping", nil)); err != nil {
+			if err := c.Send(t.Context(),
+				jsonrpc.Request(jsonrpc.IntID(uint64(i)), "ping", nil)); err != nil {
 				break
 			}
 			synctest.Wait()
@@ -265,15 +282,17 @@ func TestClientThatNeverReadsIsCutOff(t *testing.T) {
 	})
 }
 
-// Example is what a newcomer does first.
+// Example is a first call to the demo server.
 func Example() {
 	core, _ := newCore("1.0", noise())
 	ask := func(id uint64, method, params string) {
-		for _, e := range core.Step(time.Time{}, jsonrpc.Request(jsonrpc.IntID(id), method, jsontext.Value(params))) {
+		for _, e := range core.Step(time.Time{},
+			jsonrpc.Request(jsonrpc.IntID(id), method, jsontext.Value(params))) {
 			fmt.Println(string(e.(send).message.Result))
 		}
 	}
-	core.Step(time.Time{}, jsonrpc.Request(jsonrpc.IntID(0), "initialize", jsontext.Value(`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`)))
+	core.Step(time.Time{}, jsonrpc.Request(jsonrpc.IntID(0), "initialize",
+		jsontext.Value(`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`)))
 	ask(1, "tools/call", `{"name":"echo","arguments":{"message":"hello"}}`)
 	// Output: {"content":[{"text":"hello","type":"text"}]}
 }

@@ -6,31 +6,34 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// effect is what the core wants done. The actor does it.
+// effect is an action that the core requests and the actor performs.
 type effect interface{ effect() }
 
-// send puts a message on the wire. Related is the client's request it belongs to, zero for none.
+// send sends a message. Related is the client's request to which the message belongs, zero for
+// none.
 type send struct {
 	message jsonrpc.Message
 	related jsonrpc.ID
 }
 
-// breakStream asks the transport to close the stream of a request while the call goes on; the client is to come back after retry.
+// breakStream asks the transport to close the stream of a request while the call goes on. The
+// client should reconnect after retry.
 type breakStream struct {
 	related jsonrpc.ID
 	retry   time.Duration
 }
 
-// wait calls Wake with w after d. A call waits for one thing at a time: a new wait replaces the one before.
+// wait calls Wake with w after d. A call waits for one thing at a time, so a new wait replaces the
+// previous one.
 type wait struct {
 	w wake
 	d time.Duration
 }
 
-// rest says that a call waits no more.
+// rest says that a call no longer waits.
 type rest struct{ call uint64 }
 
-// wake names the call, and the point it had reached, that a wait was for.
+// wake identifies a call, and the step at which it waited.
 type wake struct {
 	call  uint64
 	stage int

@@ -12,22 +12,28 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Whatever the client sends, each request that it does not cancel is answered once, nothing is said about those that it does, and after
-// the longest wait nothing of them is left. Modern requests are asked nothing in between.
+// Each request is answered exactly once, whatever the client sends, unless the client cancels it. A
+// cancelled request gets no more messages. After the longest wait no state is left. A modern client
+// is sent no requests during a call.
 func TestEveryRequestIsAnsweredOnce(t *testing.T) {
 	var names []string
 	for _, row := range tools {
 		names = append(names, row.name)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		w := world{t: t, now: noon, due: map[uint64]moment{}, version: map[jsonrpc.ID]protocol.Version{}, answers: map[jsonrpc.ID]int{}, gone: map[jsonrpc.ID]bool{}}
+		w := world{
+			t: t, now: noon, due: map[uint64]moment{}, version: map[jsonrpc.ID]protocol.Version{},
+			answers: map[jsonrpc.ID]int{}, gone: map[jsonrpc.ID]bool{},
+		}
 		w.core, _ = newCore("1", noise())
-		hello := `{"protocolVersion":"2025-11-25","capabilities":` + string(all.Raw()) + `,"clientInfo":{"name":"a","version":"1"}}`
+		hello := `{"protocolVersion":"2025-11-25","capabilities":` + string(all.Raw()) +
+			`,"clientInfo":{"name":"a","version":"1"}}`
 		w.request(protocol.LatestLegacy, "initialize", hello)
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			switch rapid.IntRange(0, 9).Draw(t, "what") {
 			case 0, 1, 2:
-				version := rapid.SampledFrom([]protocol.Version{protocol.LatestLegacy, protocol.Latest}).Draw(t, "version")
+				version := rapid.SampledFrom([]protocol.Version{protocol.LatestLegacy, protocol.Latest}).Draw(t,
+					"version")
 				name := rapid.SampledFrom(names).Draw(t, "tool")
 				args := anyArguments().Draw(t, "arguments")
 				params := object{"name": name, "arguments": args}
@@ -36,10 +42,12 @@ func TestEveryRequestIsAnsweredOnce(t *testing.T) {
 				}
 				w.request(version, "tools/call", string(encode(params)))
 			case 3:
-				w.request(protocol.Latest, "subscriptions/listen", `{"notifications":{"toolsListChanged":true,"taskIds":["a"]}}`)
+				w.request(protocol.Latest, "subscriptions/listen",
+					`{"notifications":{"toolsListChanged":true,"taskIds":["a"]}}`)
 			case 4:
 				if len(w.asked) > 0 {
-					w.do(w.core.Step(w.now, jsonrpc.Response(w.asked[0], jsontext.Value(`{"action":"accept","content":{"name":"a"}}`))))
+					w.do(w.core.Step(w.now, jsonrpc.Response(w.asked[0],
+						jsontext.Value(`{"action":"accept","content":{"name":"a"}}`))))
 					w.asked = w.asked[1:]
 				}
 			case 5:
@@ -53,16 +61,20 @@ func TestEveryRequestIsAnsweredOnce(t *testing.T) {
 				w.do(w.core.Step(w.now, jsonrpc.Notification("notifications/cancelled", params)))
 			case 7:
 				if len(w.tasks) > 0 {
-					method := rapid.SampledFrom([]string{"tasks/get", "tasks/cancel", "tasks/update"}).Draw(t, "method")
+					method := rapid.SampledFrom([]string{"tasks/get", "tasks/cancel", "tasks/update"}).Draw(t,
+						"method")
 					task := rapid.SampledFrom(w.tasks).Draw(t, "task")
-					w.request(protocol.Latest, method, `{"taskId":"`+task+`","inputResponses":{"first":{"action":"decline"},"confirm_delete":{"action":"decline"}}}`)
+					w.request(protocol.Latest, method,
+						`{"taskId":"`+task+`","inputResponses":{"first":{"action":"decline"},"confirm_delete":{"action":"decline"}}}`)
 				}
 			case 8:
 				w.do(w.core.End())
 			case 9:
 				if len(w.legacy) > 0 {
-					method := rapid.SampledFrom([]string{"tasks/get", "tasks/result", "tasks/result", "tasks/cancel"}).Draw(t, "method")
-					w.request(protocol.LatestLegacy, method, `{"taskId":"`+rapid.SampledFrom(w.legacy).Draw(t, "task")+`"}`)
+					method := rapid.SampledFrom([]string{"tasks/get", "tasks/result", "tasks/result",
+						"tasks/cancel"}).Draw(t, "method")
+					w.request(protocol.LatestLegacy, method,
+						`{"taskId":"`+rapid.SampledFrom(w.legacy).Draw(t, "task")+`"}`)
 				}
 			}
 		}
@@ -75,7 +87,8 @@ func TestEveryRequestIsAnsweredOnce(t *testing.T) {
 			}
 		}
 		c := w.core
-		if left := len(c.calls) + len(c.byID) + len(c.asked) + len(c.tasks) + len(c.listens) + len(w.due); left != 0 {
+		if left := len(c.calls) + len(c.byID) + len(c.asked) + len(c.tasks) + len(c.listens) +
+			len(w.due); left != 0 {
 			t.Fatalf("left: %+v", c)
 		}
 	})
@@ -121,7 +134,8 @@ func (w *world) do(effects []effect) {
 
 func (w *world) took(e send) {
 	m := e.message
-	if w.gone[e.related] && !(m.Method == "notifications/cancelled" && w.version[e.related].Era() == protocol.Legacy) {
+	if w.gone[e.related] && !(m.Method == "notifications/cancelled" &&
+		w.version[e.related].Era() == protocol.Legacy) {
 		w.t.Fatalf("%s about a cancelled request", m.Append(nil))
 	}
 	switch m.Kind() {
@@ -146,20 +160,22 @@ func (w *world) took(e send) {
 		if w.answers[e.related] > 0 && !ended {
 			w.t.Fatalf("%s after the answer", m.Append(nil))
 		}
-		if listens := m.Method != "notifications/progress" && m.Method != "notifications/message"; !e.related.IsZero() &&
+		if listens := m.Method != "notifications/progress" &&
+			m.Method != "notifications/message"; !e.related.IsZero() &&
 			w.version[e.related].Era() == protocol.Modern && tagged != listens {
 			w.t.Fatalf("%s: tagged = %t", m.Append(nil), tagged)
 		}
 	}
 }
 
-// pass lets time pass, from one wait that ends to the next.
+// pass advances the time, from the end of one wait to the next.
 func (w *world) pass(d time.Duration) {
 	until := w.now.Add(d)
 	for {
 		var next *moment
 		for _, m := range w.due {
-			if !m.at.After(until) && (next == nil || m.at.Before(next.at) || m.at.Equal(next.at) && m.w.call < next.w.call) {
+			if !m.at.After(until) && (next == nil || m.at.Before(next.at) ||
+				m.at.Equal(next.at) && m.w.call < next.w.call) {
 				next = &m
 			}
 		}
@@ -173,7 +189,7 @@ func (w *world) pass(d time.Duration) {
 	}
 }
 
-// Foreign bytes never break the server, before or after initialize.
+// Arbitrary input never breaks the server, before or after initialize.
 func FuzzStep(f *testing.F) {
 	for _, seed := range []string{
 		`{"id":1,"method":"tools/call","params":{"name":"test_x_mcp_header","arguments":{"region":"a","count":1e5}}}`,
@@ -184,7 +200,8 @@ func FuzzStep(f *testing.F) {
 	} {
 		f.Add([]byte(`{"jsonrpc":"2.0",` + seed[1:]))
 	}
-	hello := jsonrpc.Request(jsonrpc.StringID("i"), "initialize", jsontext.Value(`{"protocolVersion":"2025-11-25","capabilities":`+string(all.Raw())+`}`))
+	hello := jsonrpc.Request(jsonrpc.StringID("i"), "initialize",
+		jsontext.Value(`{"protocolVersion":"2025-11-25","capabilities":`+string(all.Raw())+`}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := jsonrpc.Decode(data, jsonrpc.Limits{})
 		if err != nil {
@@ -193,7 +210,8 @@ func FuzzStep(f *testing.F) {
 		c := fresh(t)
 		c.Step(noon, m)
 		c.Step(noon, hello)
-		c.Step(noon, jsonrpc.Request(jsonrpc.IntID(2), "tools/call", jsontext.Value(`{"name":"multi_input"}`)))
+		c.Step(noon, jsonrpc.Request(jsonrpc.IntID(2), "tools/call",
+			jsontext.Value(`{"name":"multi_input"}`)))
 		c.Step(noon.Add(time.Minute), m)
 		c.Wake(noon.Add(time.Hour), wake{1, 1})
 		for _, e := range c.Step(noon.Add(time.Hour), m) {

@@ -9,21 +9,24 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// capabilities is what is declared: what the table of methods answers and what is announced, and nothing that never comes.
+// capabilities are the declared capabilities: exactly those for which the server answers methods or
+// sends notifications.
 var capabilities = encode(object{
 	"completions": object{},
 	"logging":     object{},
 	"prompts":     object{"listChanged": true},
 	"resources":   object{"subscribe": true},
-	"tasks":       object{"list": object{}, "cancel": object{}, "requests": object{"tools": object{"call": object{}}}},
-	"tools":       object{"listChanged": true},
+	"tasks": object{
+		"list": object{}, "cancel": object{}, "requests": object{"tools": object{"call": object{}}},
+	},
+	"tools": object{"listChanged": true},
 })
 
-// declared is what is declared in each revision. Each request is held against it.
+// declared are the declared capabilities in each revision. Each request is checked against them.
 var declared = sync.OnceValue(func() map[protocol.Version]protocol.ServerCapabilities {
 	all, err := protocol.ParseServerCapabilities(capabilities)
 	if err != nil {
-		panic(err) // the table above
+		panic(err) // the table above is wrong
 	}
 	in := map[protocol.Version]protocol.ServerCapabilities{}
 	for _, v := range protocol.Versions() {
@@ -37,7 +40,8 @@ var declared = sync.OnceValue(func() map[protocol.Version]protocol.ServerCapabil
 func offered(v protocol.Version) protocol.ServerCapabilities { return declared()[v] }
 
 // instructions are for the model behind the client.
-const instructions = "A server to try mcpd with. time, echo and greet are for people; the others are for checkers, as the conformance suite."
+const instructions = "A server to try mcpd with. time, echo and greet are for people; the others " +
+	"are for checkers, as the conformance suite."
 
 func initialize(c *core, r request) (any, error) {
 	if c.session.version != 0 {
@@ -51,10 +55,11 @@ func initialize(c *core, r request) (any, error) {
 	return h.Result(c.info, instructions), nil
 }
 
-// discover names the revisions with initialize too, which the same connection takes.
+// discover also names the revisions with initialize, which the same connection serves.
 func discover(c *core, r request) ([]effect, error) {
 	result := protocol.DiscoverResult{
-		Versions: c.policy.Names(), Capabilities: offered(r.version), Info: c.info, Instructions: instructions,
+		Versions: c.policy.Names(), Capabilities: offered(r.version), Info: c.info,
+		Instructions: instructions,
 	}
 	return []effect{send{jsonrpc.Response(r.id, result.Result()), r.id}}, nil
 }

@@ -14,7 +14,7 @@ import (
 	"mcpd/transport"
 )
 
-// The official SDK's client finds everything it knows how to ask for, in each revision.
+// The official SDK's client can use everything that it supports, in each revision.
 func TestWithTheOfficialClient(t *testing.T) {
 	for _, v := range protocol.Versions() {
 		t.Run(v.String(), func(t *testing.T) {
@@ -23,14 +23,20 @@ func TestWithTheOfficialClient(t *testing.T) {
 			updated, changed := make(chan string, 1), make(chan bool, 1)
 			s := mcptest.ConnectOver(t, c, v.String(), &mcp.ClientOptions{
 				//lint:ignore SA1019 deprecated by the newest revision
-				CreateMessageHandler: func(_ context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+				CreateMessageHandler: func(
+					_ context.Context, r *mcp.CreateMessageRequest,
 					//lint:ignore SA1019 likewise
-					return &mcp.CreateMessageResult{Role: "assistant", Model: "m", Content: &mcp.TextContent{Text: "hello"}}, nil
+				) (*mcp.CreateMessageResult, error) {
+					//lint:ignore SA1019 likewise
+					return &mcp.CreateMessageResult{Role: "assistant", Model: "m",
+						Content: &mcp.TextContent{Text: "hello"}}, nil
 				},
 				ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 					return &mcp.ElicitResult{Action: "accept", Content: filledIn(r.Params.RequestedSchema)}, nil
 				},
-				ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { updated <- r.Params.URI },
+				ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
+					updated <- r.Params.URI
+				},
 				ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- true },
 			}, func(transport.Inbound) {})
 			if got := s.InitializeResult().ProtocolVersion; got != v.String() {
@@ -53,7 +59,7 @@ func TestWithTheOfficialClient(t *testing.T) {
 	}
 }
 
-// filledIn is what a user enters into a form that has required fields.
+// filledIn is a user's input for a form with required fields.
 func filledIn(schema any) map[string]any {
 	form, _ := schema.(map[string]any)
 	required, _ := form["required"].([]any)
@@ -67,15 +73,20 @@ func filledIn(schema any) map[string]any {
 	return content
 }
 
-// failing are the tools that say that they failed; the SDK does not know tasks.
-var failing = map[string]bool{"test_error_handling": true, "failing_job": true, "protocol_error_job": true}
+// failing are the tools that report a failure; the SDK does not know tasks.
+var failing = map[string]bool{
+	"test_error_handling": true, "failing_job": true, "protocol_error_job": true,
+}
 
-// asksInVain reports whether a step cannot do without something that a client of that revision cannot be asked.
+// asksInVain reports whether a step needs an input for which a client of that revision cannot be
+// asked.
 func asksInVain(steps []step, v protocol.Version) bool {
 	k := &call{request: request{version: v}}
 	return slices.ContainsFunc(steps, func(s step) bool {
 		a, ok := s.(ask)
-		return ok && !a.some && slices.ContainsFunc(a.inputs, func(in input) bool { return !k.expressible(in) })
+		return ok && !a.some && slices.ContainsFunc(a.inputs, func(in input) bool {
+			return !k.expressible(in)
+		})
 	})
 }
 
@@ -107,20 +118,21 @@ func checkTools(t *testing.T, s *mcp.ClientSession) {
 			t.Errorf("%s: %+v, %v", listed.Name, r, err)
 		}
 	}
-	if want := len(tools) - 1; found != want { // one comes and goes
+	if want := len(tools) - 1; found != want { // one tool is not listed at first
 		t.Errorf("listed %d tools, want %d", found, want)
 	}
 }
 
 func checkRest(t *testing.T, s *mcp.ClientSession) {
 	t.Helper()
-	for _, uri := range []string{"test://static-text", "test://static-binary", watchedURI, "test://template/123/data"} {
+	for _, uri := range []string{"test://static-text", "test://static-binary", watchedURI,
+		"test://template/123/data"} {
 		r, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
 		if err != nil || len(r.Contents) != 1 || r.Contents[0].URI != uri {
 			t.Errorf("read %s: %+v, %v", uri, r, err)
 		}
 	}
-	for _, row := range prompts { // the one that comes and goes has come
+	for _, row := range prompts { // by now the changing prompt is listed
 		args := map[string]string{}
 		for _, a := range row.args {
 			args[a.name] = a.values[0]

@@ -5,7 +5,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// object is a JSON object that this package writes. Members come out sorted by name, so that equal objects have equal bytes.
+// object is a JSON object that this package writes. Its members are sorted by name, so that equal
+// objects have equal bytes.
 type object map[string]any
 
 // encode writes a value made of objects, strings, numbers, booleans, slices of these and raw JSON.
@@ -15,15 +16,15 @@ func encode(v any) jsontext.Value {
 	}
 	raw, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {
-		panic(err) // a table of this package holds something that is not JSON
+		panic(err) // a table of this package contains something that is not JSON
 	}
 	return raw
 }
 
-// isObject reports whether raw is an object, or absent and so an empty one.
+// isObject reports whether raw is an object, or absent, which counts as an empty object.
 func isObject(raw jsontext.Value) bool { return len(raw) == 0 || raw.Kind() == '{' }
 
-// kindOf names what a value is, as error texts do.
+// kindOf is the JSON type of a value, for error texts.
 func kindOf(raw jsontext.Value) string {
 	switch raw.Kind() {
 	case 'n':

@@ -10,18 +10,20 @@ import (
 	"mcpd/protocol/subscription"
 )
 
-// maxListens bounds the listens of a connection, which each change costs a message. One that shares the connection needs one.
+// maxListens bounds the subscriptions of a connection. Each of them costs a message for each
+// change, and a client needs only one.
 const maxListens = 64
 
-// listen is a subscriptions/listen that has not ended.
+// listen is an open subscriptions/listen.
 type listen struct {
 	id      jsonrpc.ID
 	version protocol.Version
 	topics  []subscription.Topic
 }
 
-// beginListen acknowledges what of the filter can be honoured: what is declared, of resources those that are listed, since what a
-// template makes never changes, and of tasks those that there are (2026-07-28 §basic/patterns/subscriptions).
+// beginListen acknowledges the part of the filter that the server can honour: declared
+// notifications, listed resources, and existing tasks (2026-07-28 §basic/patterns/subscriptions).
+// Resources made from a template are excluded, because they never change.
 func beginListen(c *core, r request) ([]effect, error) {
 	filter, err := subscription.ParseFilter(r.params)
 	switch {
@@ -44,17 +46,19 @@ func beginListen(c *core, r request) ([]effect, error) {
 	})
 	l := listen{r.id, r.version, filter.Topics("")}
 	c.listens = append(c.listens, l)
-	return []effect{l.tell("notifications/subscriptions/acknowledged", object{"notifications": filter.Notifications()})}, nil
+	return []effect{l.tell("notifications/subscriptions/acknowledged",
+		object{"notifications": filter.Notifications()})}, nil
 }
 
-// announce tells everybody who wants to know: each listen that covers the topic and, if it subscribed in its own way, the legacy session.
+// announce sends a notification to each listen that covers the topic. If session is true, it also
+// sends it to the legacy session.
 func (c *core) announce(topic subscription.Topic, params object, session bool) (effects []effect) {
 	if session {
 		var raw jsontext.Value
 		if params != nil {
 			raw = encode(params)
 		}
-		// Not tied to a call: the session is older and lasts longer.
+		// not related to a call: the session outlives every call
 		effects = append(effects, send{message: jsonrpc.Notification(topic.Method, raw)})
 	}
 	for _, l := range c.listens {
@@ -65,7 +69,7 @@ func (c *core) announce(topic subscription.Topic, params object, session bool) (
 	return effects
 }
 
-// tell makes a notification of the listen, by whose id the client knows what it is for.
+// tell makes a notification of the listen, tagged with its id.
 func (l listen) tell(method string, params object) effect {
 	tagged := set(encode(params), l.id.Raw(), "_meta", protocol.MetaSubscriptionID)
 	return send{jsonrpc.Notification(method, tagged), l.id}
@@ -75,19 +79,23 @@ func (c *core) listening(id jsonrpc.ID) bool {
 	return slices.ContainsFunc(c.listens, func(l listen) bool { return l.id == id })
 }
 
-// unlisten ends a listen that the client cancelled. Nothing more may be said about it.
+// unlisten ends a listen that the client cancelled. No more messages may be sent for it.
 func (c *core) unlisten(id jsonrpc.ID) {
 	c.listens = slices.DeleteFunc(c.listens, func(l listen) bool { return l.id == id })
 }
 
-// endListens ends all of them in good order: with the result that §basic/patterns/subscriptions wants, and the notification that
-// §basic/patterns/cancellation wants where there is no stream to close.
+// endListens ends all of them properly: with the result that §basic/patterns/subscriptions
+// requires, and the notification that §basic/patterns/cancellation requires where there is no
+// stream to close.
 func (c *core) endListens() (effects []effect) {
 	for _, l := range c.listens {
-		result := c.signed(set(jsontext.Value(`{"resultType":"complete"}`), l.id.Raw(), "_meta", protocol.MetaSubscriptionID))
+		result := c.signed(set(jsontext.Value(`{"resultType":"complete"}`), l.id.Raw(), "_meta",
+			protocol.MetaSubscriptionID))
 		effects = append(effects,
 			send{jsonrpc.Response(l.id, result), l.id},
-			l.tell("notifications/cancelled", object{"requestId": jsontext.Value(l.id.Raw()), "reason": "the server stops"}))
+			l.tell("notifications/cancelled", object{
+				"requestId": jsontext.Value(l.id.Raw()), "reason": "the server stops",
+			}))
 	}
 	c.listens = nil
 	return effects

@@ -16,11 +16,11 @@ type method struct {
 	handle handler
 }
 
-// handler does what a request asks for, or says why not.
+// handler handles a request, or returns the reason why it cannot.
 type handler = func(c *core, r request) ([]effect, error)
 
-// methods is what the server answers, in the revisions that have the method. Lists fit one page: a cursor that a client sends was not ours
-// and is refused.
+// methods are the methods that the server answers, in the revisions that have them. Every list fits
+// on one page, so the server issues no cursor, and refuses any.
 var methods = map[string]method{
 	"initialize":               {true, answers(initialize)},
 	"ping":                     {true, answers(ping)},
@@ -67,14 +67,14 @@ func setLevel(c *core, r request) (any, error) {
 	return object{}, nil
 }
 
-// row is what a list consists of.
+// row is an entry of a list.
 type row interface {
-	listed(tasks bool) object // as revisions show it with tasks of the core, or all others
-	changing() bool           // whether it comes and goes
+	listed(tasks bool) object // with tasks: the form for revisions with tasks in the core
+	changing() bool           // whether it is added and removed at run time
 }
 
-// listOf answers with a whole table, or with what is there of it at the moment. All are written once: every connection begins with these
-// lists.
+// listOf answers with a whole table, or with the rows that are present at the moment. Each variant
+// is encoded only once, because every connection begins with these lists.
 func listOf[T row](member string, rows []T) func(c *core, r request) (any, error) {
 	write := func(changed, tasks bool) func() jsontext.Value {
 		return sync.OnceValue(func() jsontext.Value {
@@ -145,7 +145,8 @@ func getPrompt(c *core, r request) ([]effect, error) {
 	}
 	for _, a := range p.args {
 		if _, ok := splice.GetString(args, a.name); !ok {
-			return nil, protocol.InvalidParams(fmt.Sprintf("params.arguments.%s: missing or not a string", a.name))
+			return nil, protocol.InvalidParams(fmt.Sprintf("params.arguments.%s: missing or not a string",
+				a.name))
 		}
 	}
 	k, err := c.begin(r, p.name, p.steps(), args)
@@ -155,7 +156,7 @@ func getPrompt(c *core, r request) ([]effect, error) {
 	return c.run(k), nil
 }
 
-// arguments are those of a tool or prompt: an object, or nothing.
+// arguments are the arguments of a tool or prompt: an object, or absent.
 func arguments(params jsontext.Value) (jsontext.Value, error) {
 	args, _ := splice.Get(params, "arguments")
 	if !isObject(args) {
@@ -176,7 +177,8 @@ func read(c *core, r request) (any, error) {
 	return object{"contents": []object{contents}}, nil
 }
 
-// subscribe takes the listed resources only: there is no end to what a template names, and none of it changes.
+// subscribe accepts only listed resources. A template stands for any number of resources, and none
+// of them changes.
 func subscribe(c *core, r request) (any, error) {
 	uri, err := subscribable(r.params)
 	if err != nil {
@@ -206,7 +208,7 @@ func subscribable(params jsontext.Value) (string, error) {
 	return uri, nil
 }
 
-// required reads a string that the params must have.
+// required reads a string that must be in params.
 func required(params jsontext.Value, name string) (string, error) {
 	s, ok := splice.GetString(params, name)
 	if !ok {

@@ -11,26 +11,28 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// request is a request of the client with what is known about its sender: from initialize for a legacy one, and for a modern one from
-// its own _meta and from nothing before it.
+// request is a request of the client with the properties of its sender. Those of a legacy sender
+// come from initialize. Those of a modern sender come from the request's own _meta only.
 type request struct {
 	id      jsonrpc.ID
 	method  string
 	params  jsontext.Value
 	version protocol.Version // 0 before initialize
 	client  protocol.ClientCapabilities
-	level   string // the least of the log lines that are wanted; empty for none
+	level   string // lowest level of the log lines that it wants; empty for none
 }
 
-// failure is the error as the sender's revision has it.
+// failure is the error in the form of the sender's revision.
 func (r request) failure(err error) effect {
 	return send{jsonrpc.Failure(r.id, protocol.Translate(err, r.version)), r.id}
 }
 
-// admit finds out who sends a request, and refuses what may not come: a method that the revision lacks, one that needs a capability
-// that was not declared, or a legacy one before initialize.
+// admit identifies the sender of a request. It refuses a method that the revision lacks, a method
+// of a capability that was not declared, and a legacy request before initialize.
 func (c *core) admit(m jsonrpc.Message) (request, error) {
-	class, err := c.policy.Classify(protocol.Arrival{Method: m.Method, Params: m.Params, Session: c.session.version})
+	class, err := c.policy.Classify(protocol.Arrival{
+		Method: m.Method, Params: m.Params, Session: c.session.version,
+	})
 	r := request{m.ID, m.Method, m.Params, class.Version, c.session.client, c.session.level}
 	if err != nil {
 		return r, err
@@ -53,9 +55,11 @@ func (c *core) admit(m jsonrpc.Message) (request, error) {
 	return r, gate.Check(protocol.Client, m.Method, m.Params)
 }
 
-// hints says how long a result may be cached, where 2026-07-28 §server/utilities/caching wants that said; server/discover has its own. No
-// result depends on who asks. What never changes is good for as long as the specification's examples say. Lists that change are announced,
-// so that the time is only for those who do not listen. A resource may have changed with the next call.
+// hints is how long a result may be cached, for results for which 2026-07-28
+// §server/utilities/caching requires it; server/discover has its own. No result depends on the
+// sender. Constant results use the times of the specification's examples. Changes of a list are
+// announced, so its time matters only to clients that do not listen. A resource may change with the
+// next call.
 var hints = map[string]time.Duration{
 	"tools/list":               time.Minute,
 	"prompts/list":             time.Minute,
@@ -64,13 +68,14 @@ var hints = map[string]time.Duration{
 	"resources/read":           0,
 }
 
-// complete is the answer to a request, with what its revision wants on every result.
+// complete is the answer to a request, with the members that its revision requires of every result.
 func (c *core) complete(r request, result jsontext.Value) effect {
 	if r.version.Has(protocol.ResultType) {
 		result = c.signed(set(result, `"complete"`, "resultType"))
 	}
 	if r.version != 0 && r.version.Era() == protocol.Legacy {
-		if older, err := rewrite.Result(r.method, protocol.LatestLegacy, r.version, result, rewrite.Options{}); err == nil {
+		if older, err := rewrite.Result(r.method, protocol.LatestLegacy, r.version, result,
+			rewrite.Options{}); err == nil {
 			result = older
 		}
 	}
@@ -81,16 +86,16 @@ func (c *core) complete(r request, result jsontext.Value) effect {
 	return send{jsonrpc.Response(r.id, result), r.id}
 }
 
-// signed is a modern result with the name of this server (2026-07-28 schema, ResultMetaObject).
+// signed adds the name of this server to a modern result (2026-07-28 schema, ResultMetaObject).
 func (c *core) signed(result jsontext.Value) jsontext.Value {
 	return set(result, c.info.Raw(), "_meta", protocol.MetaServerInfo)
 }
 
-// set is raw, an object of ours, with a member more.
+// set adds a member to raw, which is an object of this package.
 func set[V string | jsontext.Value](raw jsontext.Value, value V, path ...string) jsontext.Value {
 	changed, err := splice.Set(raw, jsontext.Value(value), path...)
 	if err != nil {
-		panic(err) // the path leads through something that is no object
+		panic(err) // the path leads through a value that is not an object
 	}
 	return changed
 }

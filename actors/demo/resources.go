@@ -17,30 +17,36 @@ type resource struct {
 	read func(r resource, touched int) object
 }
 
-// resources is what resources/list shows, in this order. The first is a plain text: checkers read it.
+// resources are the resources in the order of resources/list. The first is a plain text, because
+// conformance checkers read it.
 var resources = []resource{
 	{"test://static-text", "static-text", "Static text", "A text that never changes.", "text/plain",
 		func(r resource, _ int) object {
 			return textContents(r.uri, r.mimeType, "This is the content of the static text resource.")
 		}},
-	{"test://static-binary", "static-binary", "Static binary", "An image that never changes.", "image/png",
+	{"test://static-binary", "static-binary", "Static binary", "An image that never changes.",
+		"image/png",
 		func(r resource, _ int) object { return blobContents(r.uri, r.mimeType, pixelPNG) }},
-	{watchedURI, "watched-resource", "Watched resource", "A text that changes when the tool touch_watched_resource is called.", "text/plain",
+	{watchedURI, "watched-resource", "Watched resource",
+		"A text that changes when the tool touch_watched_resource is called.", "text/plain",
 		func(r resource, touched int) object {
-			return textContents(r.uri, r.mimeType, fmt.Sprintf("Version %d of the watched resource.", touched))
+			return textContents(r.uri, r.mimeType,
+				fmt.Sprintf("Version %d of the watched resource.", touched))
 		}},
 }
 
-// template is a row of the table of resource templates. The variable stands between prefix and suffix, as one path segment.
+// template is a row of the table of resource templates. The variable is one path segment between
+// prefix and suffix.
 type template struct {
 	prefix, variable, suffix           string
 	name, title, description, mimeType string
-	values                             []string // what completion/complete proposes for the variable
+	values                             []string // proposals of completion/complete for the variable
 	read                               func(t template, uri, value string) object
 }
 
 var templates = []template{
-	{"test://template/", "id", "/data", "template-data", "Data by id", "Data for the id in its URI.", "application/json", []string{"1", "12", "123"},
+	{"test://template/", "id", "/data", "template-data", "Data by id", "Data for the id in its URI.",
+		"application/json", []string{"1", "12", "123"},
 		func(t template, uri, id string) object {
 			data := encode(object{"id": id, "templateTest": true, "data": "Data for ID: " + id})
 			return textContents(uri, t.mimeType, string(data))
@@ -68,14 +74,20 @@ func (t template) match(uri string) (string, bool) {
 }
 
 func (r resource) listed(bool) object {
-	return object{"uri": r.uri, "name": r.name, "title": r.title, "description": r.description, "mimeType": r.mimeType}
+	return object{
+		"uri": r.uri, "name": r.name, "title": r.title, "description": r.description,
+		"mimeType": r.mimeType,
+	}
 }
 
 func (t template) listed(bool) object {
-	return object{"uriTemplate": t.uriTemplate(), "name": t.name, "title": t.title, "description": t.description, "mimeType": t.mimeType}
+	return object{
+		"uriTemplate": t.uriTemplate(), "name": t.name, "title": t.title, "description": t.description,
+		"mimeType": t.mimeType,
+	}
 }
 
-// readResource returns the contents of a resource, listed or by template.
+// readResource returns the contents of a resource, listed or made from a template.
 func readResource(uri string, touched int) (object, bool) {
 	if r, ok := findResource(uri); ok {
 		return r.read(r, touched), true

@@ -19,25 +19,26 @@ import (
 	"mcpd/protocol/splice"
 )
 
-var update = flag.Bool("update", false, "rewrite the scenarios in testdata with what the core does now")
+var update = flag.Bool("update", false,
+	"rewrite the scenarios in testdata with what the core does now")
 
-// The scenarios are the core's behaviour in text. A file is a list of lines:
+// A scenario describes the core's behaviour in text. These are the lines of a file:
 //
-//	# what it shows
+//	# comment
 //	hello 2025-11-25 {"sampling":{}}    the handshake, with the client's capabilities
-//	> {…}                               the client sends; "jsonrpc" is left out
-//	as {"sampling":{}}                  the capabilities that modern requests declare from now on
-//	>> {…}                              the client sends a modern request; what _meta must have is left out
+//	> {…}                               the client sends; "jsonrpc" is omitted
+//	as {"sampling":{}}                  capabilities that later modern requests declare
+//	>> {…}                              a modern request of the client, without the required _meta
 //	~ 50ms                              time passes
 //	stop                                the server is stopped
-//	< {…}                               the server sends, answers without more
-//	< on 3: {…}                         and what is no answer with the request it belongs to, if it does
-//	. waits 50ms                        the call waits at most so long
+//	< {…}                               the server sends an answer
+//	< on 3: {…}                         another message, on the stream of request 3
+//	. waits 50ms                        the call waits, at most so long
 //	. closes the stream of 3, retry 100ms
 //
-// The last four are what the core does, and are rewritten by -update. In all lines $demo is the member of _meta in which
-// the server describes itself, and $state1,
-// $task1 and so on are the request states and tasks in the order in which the server made them.
+// The last four are outputs of the core, and are rewritten by -update. In all lines, $demo is the
+// member of _meta in which the server describes itself. The names $state1, $task1 and so on are the
+// request states and tasks in their order of creation.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -63,7 +64,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// scene is a scenario that is being played.
+// scene plays one scenario.
 type scene struct {
 	t       testing.TB
 	core    *core
@@ -74,7 +75,7 @@ type scene struct {
 
 	declared string              // by modern requests
 	requests map[string]exchange // of the client, by id
-	names    []string            // names and what they stand for, in turn
+	names    []string            // names and their values, alternating
 	counts   map[string]int      // of the names of each kind
 }
 
@@ -84,17 +85,18 @@ type moment struct {
 	w  wake
 }
 
-// exchange is a message of the server, with the method of the client's request that it answers, and the revision of that.
+// exchange is a message of the server. If it is an answer, answers is the method of the client's
+// request. The field version is the revision of that request.
 type exchange struct {
 	version protocol.Version
 	message jsonrpc.Message
 	answers string
 }
 
-// noise is randomness that is always the same.
+// noise is a deterministic random source.
 func noise() *rand.ChaCha8 { return rand.NewChaCha8([32]byte{}) }
 
-// fresh is a core as the scenarios have it.
+// fresh is a core for a scenario.
 func fresh(t testing.TB) *core {
 	t.Helper()
 	c, err := newCore("1.2.3", noise())
@@ -104,7 +106,7 @@ func fresh(t testing.TB) *core {
 	return c
 }
 
-// play runs the input lines of a scenario and returns it with the output lines that belong to it.
+// play runs the input lines of a scenario. It returns the scenario with its output lines.
 func play(t testing.TB, script string) *scene {
 	t.Helper()
 	s := &scene{
@@ -147,7 +149,8 @@ func play(t testing.TB, script string) *scene {
 func (s *scene) hello(rest string) {
 	s.t.Helper()
 	version, capabilities, _ := strings.Cut(rest, " ")
-	m := decode(s.t, `{"id":"hello","method":"initialize","params":{"protocolVersion":"`+version+`","capabilities":`+capabilities+
+	m := decode(s.t, `{"id":"hello","method":"initialize","params":{"protocolVersion":"`+version+
+		`","capabilities":`+capabilities+
 		`,"clientInfo":{"name":"scenario","version":"1"}}}`)
 	s.core.Step(s.now, m)
 	s.core.Step(s.now, decode(s.t, `{"method":"notifications/initialized"}`))
@@ -158,14 +161,15 @@ func (s *scene) hello(rest string) {
 
 func decode(t testing.TB, text string) jsonrpc.Message {
 	t.Helper()
-	m, err := jsonrpc.Decode([]byte(`{"jsonrpc":"2.0",`+strings.TrimPrefix(text, "{")), jsonrpc.Limits{})
+	m, err := jsonrpc.Decode([]byte(`{"jsonrpc":"2.0",`+strings.TrimPrefix(text, "{")),
+		jsonrpc.Limits{})
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
 	return m
 }
 
-// modern is a request with the _meta that a modern one must have, before what it has there itself.
+// modern adds the required _meta of a modern request to a message.
 func (s *scene) modern(text string) string {
 	s.t.Helper()
 	m := decode(s.t, text)
@@ -173,7 +177,8 @@ func (s *scene) modern(text string) string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	m.Params = protocol.Meta{Version: protocol.Latest.String(), Capabilities: capabilities}.Set(m.Params)
+	m.Params = protocol.Meta{Version: protocol.Latest.String(),
+		Capabilities: capabilities}.Set(m.Params)
 	return strings.Replace(string(m.Append(nil)), `"jsonrpc":"2.0",`, "", 1)
 }
 
@@ -185,14 +190,14 @@ func (s *scene) step(text string) {
 		if protocol.IsModern(m.Params) {
 			version = protocol.Latest
 		}
-		if _, used := s.requests[m.ID.Raw()]; !used { // a second one is refused, and changes nothing
+		if _, used := s.requests[m.ID.Raw()]; !used { // a second one is refused, and has no effect
 			s.requests[m.ID.Raw()] = exchange{version: version, answers: m.Method}
 		}
 	}
 	s.show(s.core.Step(s.now, m))
 }
 
-// spell replaces the names in a text by what they stand for, or the other way round.
+// spell replaces the names in a text by their values, or the values by the names.
 func (s *scene) spell(text string, names bool) string {
 	for i := len(s.names) - 2; i >= 0; i -= 2 { // $state12 before $state1
 		from, to := s.names[i], s.names[i+1]
@@ -204,7 +209,7 @@ func (s *scene) spell(text string, names bool) string {
 	return text
 }
 
-// name gives a name to what the server made, the first time it is seen.
+// name gives a name to a state or task when it is first seen.
 func (s *scene) name(kind, value string) {
 	if value == "" || slices.Contains(s.names, value) {
 		return
@@ -213,7 +218,7 @@ func (s *scene) name(kind, value string) {
 	s.names = append(s.names, fmt.Sprintf("$%s%d", kind, s.counts[kind]), value)
 }
 
-// pass lets time pass, from one wait that ends to the next.
+// pass advances the time, from the end of one wait to the next.
 func (s *scene) pass(d time.Duration) {
 	until := s.now.Add(d)
 	for {

@@ -19,8 +19,8 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// definitions name the types that the published schemas have for what the server sends: results by the method they answer, requests and
-// notifications by their own.
+// definitions are the types of the server's messages in the published schemas: results by the
+// method they answer, requests and notifications by their own method.
 var definitions = map[protocol.Version]map[string]string{
 	protocol.LatestLegacy: {
 		"initialize":               "InitializeResult",
@@ -78,7 +78,7 @@ var definitions = map[protocol.Version]map[string]string{
 	},
 }
 
-// definition is the type of a message, with the value that it is the type of and the name under which the table has it.
+// definition is the type of a message, with the value to validate and the key in definitions.
 func definition(x exchange) (name, definition string, value jsontext.Value) {
 	table := definitions[x.version]
 	switch x.message.Kind() {
@@ -86,7 +86,8 @@ func definition(x exchange) (name, definition string, value jsontext.Value) {
 		return x.message.Method, table[x.message.Method], x.message.Append(nil)
 	case jsonrpc.KindFailure:
 		code := map[int64]string{
-			protocol.CodeMissingCapability: "MissingRequiredClientCapabilityError", protocol.CodeUnsupportedVersion: "UnsupportedProtocolVersionError",
+			protocol.CodeMissingCapability:  "MissingRequiredClientCapabilityError",
+			protocol.CodeUnsupportedVersion: "UnsupportedProtocolVersionError",
 		}
 		if specific := code[x.message.Error.Code]; specific != "" {
 			return "", specific, x.message.Append(nil)
@@ -105,7 +106,8 @@ func definition(x exchange) (name, definition string, value jsontext.Value) {
 	return x.answers, table[x.answers], x.message.Result
 }
 
-// Whatever the server says in any scenario is what the revision allows, and the scenarios show everything that it can say.
+// Every message of the server in a scenario conforms to its revision, and the scenarios contain
+// every message that the server can send.
 func TestEveryMessageKeepsThePublishedSchema(t *testing.T) {
 	unseen := map[protocol.Version]map[string]bool{}
 	schemas := map[protocol.Version]*mcptest.Schemas{}
@@ -153,7 +155,8 @@ func TestEveryMessageKeepsThePublishedSchema(t *testing.T) {
 	}
 }
 
-// taskSchema is Task of SEP-2663, which is not among the published schemas. Detail is what goes with each status.
+// taskSchema is Task of SEP-2663, which is not in the published schemas. The members of each status
+// are in taskDetails.
 var taskSchema = jsontext.Value(`{
 	"type": "object",
 	"properties": {
@@ -174,10 +177,12 @@ var taskSchema = jsontext.Value(`{
 	"additionalProperties": false
 }`)
 
-// taskDetails are the members that a task of each status has, and that no other has.
-var taskDetails = map[string]string{"input_required": "inputRequests", "completed": "result", "failed": "error"}
+// taskDetails are the members that a task has in exactly one status.
+var taskDetails = map[string]string{
+	"input_required": "inputRequests", "completed": "result", "failed": "error",
+}
 
-// checkTask checks what is or has a task, and what stands within it.
+// checkTask checks a message that is a task or contains one, and the contents of the task.
 func checkTask(t *testing.T, schemas *mcptest.Schemas, name string, m jsonrpc.Message) {
 	t.Helper()
 	task := m.Result
@@ -186,7 +191,7 @@ func checkTask(t *testing.T, schemas *mcptest.Schemas, name string, m jsonrpc.Me
 		task = m.Params
 	case "tasks/get", "task":
 		_, core := splice.Get(m.Result, "ttl")
-		if _, made := splice.Get(m.Result, "task"); core || made { // its schema was checked
+		if _, made := splice.Get(m.Result, "task"); core || made { // already checked against its schema
 			return
 		}
 	default:
@@ -235,8 +240,8 @@ func compile(t testing.TB, raw jsontext.Value) *jsonschema.Schema {
 	return schema
 }
 
-// The checks are written by hand, so that the host needs no validator for a demonstration; this shows that they say what the schemas
-// that clients see say.
+// The checks are written by hand, so that the host needs no validator for a demo server. This test
+// shows that they agree with the schemas that clients see.
 func TestChecksAgreeWithTheSchemas(t *testing.T) {
 	for _, row := range tools {
 		t.Run(row.name, func(t *testing.T) {
@@ -256,10 +261,12 @@ func TestChecksAgreeWithTheSchemas(t *testing.T) {
 	}
 }
 
-// anyArguments draws an object of the members that the tools know, and one that none knows, with values right and wrong.
+// anyArguments draws an object with members that the tools know, and one that none knows, with
+// valid and invalid values.
 func anyArguments() *rapid.Generator[jsontext.Value] {
 	anything := []any{
-		"phone", "email", "fax", "", 7, 7.5, -1, 120, 121, 1001, jsontext.Value("1e2"), jsontext.Value("7.0"), jsontext.Value("1e400"),
+		"phone", "email", "fax", "", 7, 7.5, -1, 120, 121, 1001, jsontext.Value("1e2"),
+		jsontext.Value("7.0"), jsontext.Value("1e400"),
 		nil, true, []any{}, object{}, object{"street": "a"}, object{"city": 1}, object{"x": 1},
 	}
 	names := []string{"other"}
@@ -288,13 +295,14 @@ func anyArguments() *rapid.Generator[jsontext.Value] {
 	})
 }
 
-// The structured output of a tool is what its output schema says.
+// The structured output of a tool conforms to its output schema.
 func TestStructuredContentKeepsItsSchema(t *testing.T) {
 	for _, row := range tools {
 		if row.output == nil {
 			continue
 		}
-		s := play(t, "hello 2025-11-25 {}\n> "+`{"id":1,"method":"tools/call","params":{"name":"`+row.name+`","arguments":{}}}`)
+		s := play(t, "hello 2025-11-25 {}\n> "+`{"id":1,"method":"tools/call","params":{"name":"`+
+			row.name+`","arguments":{}}}`)
 		structured, ok := splice.Get(s.sent[0].message.Result, "structuredContent")
 		if !ok {
 			t.Errorf("%s: no structuredContent", row.name)

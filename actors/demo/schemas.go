@@ -2,16 +2,16 @@ package demo
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// Schemas and forms that the fixtures prescribe to the letter.
+// The fixtures prescribe these schemas and forms exactly.
 
-// timeSchema is the structured output of time.
+// timeSchema is the output schema of the tool time.
 var timeSchema = jsontext.Value(`{
 	"type": "object",
 	"properties": {"time": {"type": "string", "format": "date-time", "description": "UTC, to the second."}},
 	"required": ["time"]
 }`)
 
-// contactSchema is the input of json_schema_2020_12_tool (SEP-1613, SEP-2106).
+// contactSchema is the input schema of json_schema_2020_12_tool (SEP-1613, SEP-2106).
 var contactSchema = jsontext.Value(`{
 	"$schema": "https://json-schema.org/draft/2020-12/schema",
 	"type": "object",
@@ -36,7 +36,7 @@ var contactSchema = jsontext.Value(`{
 	"additionalProperties": false
 }`)
 
-// contactForm is what test_elicitation asks.
+// contactForm is the form of test_elicitation.
 var contactForm = jsontext.Value(`{
 	"type": "object",
 	"properties": {
@@ -92,7 +92,7 @@ var enumsForm = jsontext.Value(`{
 	"required": []
 }`)
 
-// The forms of one field that the fixtures for input in rounds have.
+// Forms with one field, for the fixtures with input in rounds.
 var (
 	nameForm    = field("name", "string")
 	colorForm   = field("color", "string")
@@ -102,5 +102,7 @@ var (
 )
 
 func field(name, kind string) jsontext.Value {
-	return encode(object{"type": "object", "properties": object{name: object{"type": kind}}, "required": []string{name}})
+	return encode(object{
+		"type": "object", "properties": object{name: object{"type": kind}}, "required": []string{name},
+	})
 }

@@ -17,17 +17,21 @@ import (
 )
 
 const (
-	// stateTTL is how long a client may keep a state: as long as a legacy one may take for an answer.
+	// stateTTL is how long a client may keep a state: as long as a legacy client may take for an
+	// answer.
 	stateTTL = protocol.ParkTimeout
-	// maxState bounds a state, which goes back and forth and may have to fit into what stands between. Forms and short texts fit.
+	// maxState bounds a state in bytes. It is sent back and forth, and intermediaries may limit its
+	// size. Forms and short texts fit.
 	maxState = 16 << 10
 )
 
-// sealer protects what a client keeps for the server (2026-07-28 §basic/patterns/mrtr "Server Requirements"). What it seals can be read,
-// and is nothing but the client's own answers, but not changed.
+// sealer authenticates the states that a client keeps for the server (2026-07-28
+// §basic/patterns/mrtr "Server Requirements"). A client can read a sealed state, which contains
+// only its own answers, but cannot change it.
 type sealer struct{ key [sha256.Size]byte }
 
-// newSealer takes a key from random. It is gone with the connection, and with it everything that was sealed.
+// newSealer reads a key from random. The key is lost with the connection, which invalidates all
+// sealed states.
 func newSealer(random io.Reader) (s sealer, err error) {
 	_, err = io.ReadFull(random, s.key[:])
 	return s, err
@@ -40,7 +44,8 @@ func (s sealer) seal(text []byte) string {
 }
 
 func (s sealer) open(sealed string) (text []byte, ok bool) {
-	if len(sealed) > maxState || strings.ContainsAny(sealed, "\r\n") { // line breaks are skipped by the decoder
+	// the decoder ignores line breaks
+	if len(sealed) > maxState || strings.ContainsAny(sealed, "\r\n") {
 		return nil, false
 	}
 	raw, err := stateCode.DecodeString(sealed)
@@ -64,7 +69,8 @@ func (c *core) stateOf(k *call) (jsontext.Value, error) {
 		answers[key] = value
 	}
 	state := c.seals.seal(encode(object{
-		"answers": answers, "request": k.digest(), "until": c.now.Add(stateTTL).UTC().Format(time.RFC3339),
+		"answers": answers, "request": k.digest(),
+		"until": c.now.Add(stateTTL).UTC().Format(time.RFC3339),
 	}))
 	if len(state) > maxState {
 		return nil, protocol.InvalidParams("inputResponses is more than a requestState can hold")
@@ -72,7 +78,8 @@ func (c *core) stateOf(k *call) (jsontext.Value, error) {
 	return splice.Quote(state), nil
 }
 
-// readState takes the answers of earlier rounds from a state that this request was given, and refuses any other.
+// readState takes the answers of earlier rounds from a state. It refuses a state that was not made
+// for this request.
 func (c *core) readState(k *call, raw jsontext.Value) error {
 	sealed, _ := splice.Unquote(raw)
 	state, ok := c.seals.open(sealed)
@@ -92,7 +99,7 @@ func (c *core) readState(k *call, raw jsontext.Value) error {
 	return nil
 }
 
-// digest tells a request, and its retries, from all others.
+// digest distinguishes a request, and its retries, from all others.
 func (k *call) digest() string {
 	d := seal.DigestOf(k.method, k.params)
 	return stateCode.EncodeToString(d[:])

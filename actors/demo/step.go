@@ -8,15 +8,16 @@ import (
 	"mcpd/protocol/subscription"
 )
 
-// step is one thing that a tool does. It reports whether the call goes on at once; if not, it waits, or it is over.
+// step is one action of a tool. The result on says that the call goes on at once. Otherwise the
+// call waits, or has ended.
 type step interface {
 	do(c *core, k *call) (effects []effect, on bool)
 }
 
-// answer ends the call with a result made from what the call has come to know.
+// answer ends the call with a result that is made from the call's inputs.
 type answer func(k *call) object
 
-// says ends the call with a result that is always the same.
+// says ends the call with a constant result.
 func says(result object) answer { return func(*call) object { return result } }
 
 func (a answer) do(c *core, k *call) ([]effect, bool) { return c.finish(k, a(k)), false }
@@ -28,8 +29,9 @@ func (b breaks) do(c *core, k *call) ([]effect, bool) {
 	return c.fail(k, &protocol.Error{Condition: protocol.ConditionInternal, Message: string(b)}), false
 }
 
-// needs ends the call of a client that did not declare the capability. A modern one is told which in a form that it understands
-// (2026-07-28 §basic "Error Codes"); for the others there is none (2025-11-25 §basic/lifecycle "Operation").
+// needs ends the call if the client did not declare the capability. A modern client gets an error
+// code for that (2026-07-28 §basic "Error Codes"). Older revisions define none (2025-11-25
+// §basic/lifecycle "Operation").
 type needs string
 
 func (n needs) do(c *core, k *call) ([]effect, bool) {
@@ -47,14 +49,14 @@ func undeclared(capability string) string {
 	return "this tool needs a client with the capability " + capability
 }
 
-// pause lets time pass.
+// pause waits for a fixed time.
 type pause time.Duration
 
 func (p pause) do(_ *core, k *call) ([]effect, bool) {
 	return []effect{k.wait(time.Duration(p))}, false
 }
 
-// seconds lets as many pass as the argument of that name says.
+// seconds waits for the number of seconds in the argument of that name.
 type seconds string
 
 func (s seconds) do(_ *core, k *call) ([]effect, bool) {
@@ -74,7 +76,8 @@ func (l logs) do(_ *core, k *call) ([]effect, bool) {
 	return []effect{notify(k, "notifications/message", params)}, true
 }
 
-// progress reports how far the call is, if the client gave a token for that (2025-11-25 §basic/utilities/progress).
+// progress reports the progress of the call, if the client gave a progress token (2025-11-25
+// §basic/utilities/progress).
 type progress struct{ done, total float64 }
 
 func (p progress) do(_ *core, k *call) ([]effect, bool) {
@@ -85,8 +88,8 @@ func (p progress) do(_ *core, k *call) ([]effect, bool) {
 	return []effect{notify(k, "notifications/progress", params)}, true
 }
 
-// closeStream has the stream of the call closed. The client is to come back after this time (2025-11-25 §basic/transports, SEP-1699),
-// which only that revision knows how to.
+// closeStream closes the stream of the call. The client should reconnect after this time
+// (2025-11-25 §basic/transports, SEP-1699). Only clients of that revision know how to reconnect.
 type closeStream time.Duration
 
 func (s closeStream) do(_ *core, k *call) ([]effect, bool) {
@@ -106,7 +109,7 @@ func (t touch) do(c *core, k *call) ([]effect, bool) {
 	return c.announce(topic, object{"uri": string(t)}, c.session.watched[string(t)]), true
 }
 
-// change puts into a list, "tools" or "prompts", what comes and goes, or takes it out.
+// change adds the changing row to a list, "tools" or "prompts", or removes it.
 type change string
 
 func (l change) do(c *core, _ *call) ([]effect, bool) {
@@ -115,8 +118,8 @@ func (l change) do(c *core, _ *call) ([]effect, bool) {
 	return c.announce(topic, nil, c.session.version != 0), true
 }
 
-// inTask goes on in a task, if the client can follow one (2026-07-28, SEP-2663) or asks for one (2025-11-25); any other client waits for
-// the end.
+// inTask continues the call as a task, if the client can follow tasks (2026-07-28, SEP-2663) or
+// asks for one (2025-11-25). Any other client waits for the end.
 type inTask struct{}
 
 func (inTask) do(c *core, k *call) ([]effect, bool) {

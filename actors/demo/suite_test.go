@@ -32,12 +32,14 @@ const (
 	suiteTime    = 5 * time.Minute
 )
 
-// routed are the scenarios about the headers that repeat what stands in the body (SEP-2243). Whoever speaks HTTP compares them, which in
-// mcpd is the host and not a server behind a pipe.
-var routed = []string{"http-header-validation", "http-custom-header-server-validation", "tasks-request-headers"}
+// routed are the scenarios about the headers that repeat parts of the body (SEP-2243). The HTTP
+// endpoint compares them. In mcpd that is the host, and not a server behind a pipe.
+var routed = []string{
+	"http-header-validation", "http-custom-header-server-validation", "tasks-request-headers",
+}
 
-// The built-in server meets the scenarios of 2026-07-28 by itself, behind as little HTTP as they need. The host in front of it is tested in
-// internal/conformance.
+// The built-in server passes the scenarios of 2026-07-28 by itself, behind a minimal HTTP front.
+// The tests of the host are in internal/conformance.
 func TestServerPassesTheOfficialSuite(t *testing.T) {
 	if os.Getenv("MCPD_CONFORMANCE") == "" {
 		t.Skip("runs only with MCPD_CONFORMANCE set: it needs Node and downloads the suite")
@@ -48,8 +50,10 @@ func TestServerPassesTheOfficialSuite(t *testing.T) {
 	defer cancel()
 	dir := t.TempDir()
 	command := exec.CommandContext(ctx, "npx", "-y", "-p", nodePackage, "-p", suitePackage,
-		"conformance", "server", "--url", front.URL+"/mcp", "--requirements", protocol.Latest.String(), "-o", dir)
-	command.WaitDelay = 10 * time.Second // for grandchildren of npx that keep the pipe open after it was killed
+		"conformance", "server", "--url", front.URL+"/mcp", "--requirements", protocol.Latest.String(),
+		"-o", dir)
+	// for grandchildren of npx that keep the pipe open after it was killed
+	command.WaitDelay = 10 * time.Second
 	output, _ := command.CombinedOutput()
 	files, _ := filepath.Glob(filepath.Join(dir, "*", "checks.json"))
 	if len(files) == 0 {
@@ -82,8 +86,9 @@ func TestServerPassesTheOfficialSuite(t *testing.T) {
 	}
 }
 
-// front is the least that makes a server behind a pipe one of Streamable HTTP as 2026-07-28 has it: a POST for each request, JSON or a
-// stream for its answer. It gives each request an id of its own, since they come from clients that know nothing of one another.
+// front is a minimal Streamable HTTP server of 2026-07-28 in front of a server behind a pipe: a
+// POST for each request, and JSON or a stream for its answer. It gives each request a new id,
+// because its clients are independent.
 type front struct {
 	*httptest.Server
 	client pipe.Client
@@ -121,7 +126,7 @@ func newFront(t *testing.T, client pipe.Client) *front {
 	return f
 }
 
-// atOnce is more messages than any request of the suite leads to.
+// atOnce is more messages than any request of the suite causes.
 const atOnce = 100
 
 func (f *front) open() (jsonrpc.ID, chan jsonrpc.Message) {
@@ -142,7 +147,9 @@ func (f *front) shut(id jsonrpc.ID) {
 }
 
 func (f *front) serve(w http.ResponseWriter, r *http.Request) {
-	if local := regexp.MustCompile(`^(https?://)?(localhost|127\.0\.0\.1)(:\d+)?$`); !local.MatchString(r.Host) ||
+	if local := regexp.MustCompile(
+		`^(https?://)?(localhost|127\.0\.0\.1)(:\d+)?$`,
+	); !local.MatchString(r.Host) ||
 		r.Header.Get("Origin") != "" && !local.MatchString(r.Header.Get("Origin")) {
 		w.WriteHeader(http.StatusForbidden)
 		return
@@ -162,7 +169,8 @@ func (f *front) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	class, err := protocol.Negotiation{}.Classify(protocol.Arrival{
-		Method: m.Method, Params: m.Params, HTTP: true, Header: strings.TrimSpace(r.Header.Get("MCP-Protocol-Version")),
+		Method: m.Method, Params: m.Params, HTTP: true,
+		Header: strings.TrimSpace(r.Header.Get("MCP-Protocol-Version")),
 	})
 	if err != nil || class.Era != protocol.Modern {
 		refuse(w, m.ID, err)
@@ -177,7 +185,8 @@ func refuse(w http.ResponseWriter, id jsonrpc.ID, err error) {
 	_, _ = w.Write(jsonrpc.Failure(id, protocol.Translate(err, protocol.Latest)).Append(nil))
 }
 
-// forward brings a request to the server and what it says back, until it has answered or the client is gone.
+// forward sends a request to the server, and its messages to the client, until the server has
+// answered or the client is gone.
 func (f *front) forward(w http.ResponseWriter, r *http.Request, m jsonrpc.Message) {
 	theirs := m.ID
 	id, post := f.open()

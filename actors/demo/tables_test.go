@@ -9,13 +9,14 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// toolName is what 2025-11-25 §server/tools and the conformance suite allow.
+// toolName is the form of names that 2025-11-25 §server/tools and the conformance suite allow.
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_./-]{1,64}$`)
 
 func TestTablesKeepTheirPromises(t *testing.T) {
 	names := map[string]bool{}
 	for _, row := range tools {
-		if !toolName.MatchString(row.name) || names[row.name] || row.description == "" || row.title == "" {
+		if !toolName.MatchString(row.name) || names[row.name] || row.description == "" ||
+			row.title == "" {
 			t.Errorf("tool %q: bad or repeated name, or no title or description", row.name)
 		}
 		names[row.name] = true
@@ -49,14 +50,16 @@ func TestTablesKeepTheirPromises(t *testing.T) {
 			t.Errorf("prompt %s: no description", row.name)
 		}
 	}
-	first := play(t, "hello 2025-11-25 {}\n> "+`{"id":1,"method":"tools/call","params":{"name":"`+tools[0].name+`","arguments":{}}}`)
+	first := play(t, "hello 2025-11-25 {}\n> "+`{"id":1,"method":"tools/call","params":{"name":"`+
+		tools[0].name+`","arguments":{}}}`)
 	if _, failed := splice.Get(first.sent[0].message.Result, "isError"); failed {
 		t.Errorf("the first tool, %s, does not succeed without arguments", tools[0].name)
 	}
 }
 
-// checkSteps checks that a list of steps ends the call; that before a question there is nothing that a second round must not repeat,
-// unless it is asked in a task; and that no two inputs have the same key.
+// checkSteps checks that the steps end the call, and that no two inputs have the same key. Before a
+// question there must be no step with an effect, because a second round repeats it; questions in a
+// task are exempt.
 func checkSteps(t *testing.T, name string, steps []step) {
 	t.Helper()
 	switch steps[len(steps)-1].(type) {
@@ -90,17 +93,20 @@ func checkSteps(t *testing.T, name string, steps []step) {
 	}
 }
 
-// headerName is what may follow Mcp-Param- (SEP-2243).
+// headerName is the form of a name after Mcp-Param- (SEP-2243).
 var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9a-z-]+$")
 
-// S1-17: what is declared is answered or announced, and what is answered is declared, in each revision.
+// S1-17: in each revision, every declared capability is answered or announced, and every answered
+// method is declared.
 func TestCapabilitiesAreTheMethods(t *testing.T) {
 	needs := map[string]string{
 		"logging/setLevel": "logging", "completion/complete": "completions",
 		"tools/list": "tools", "tools/call": "tools", "prompts/list": "prompts", "prompts/get": "prompts",
-		"resources/list": "resources", "resources/templates/list": "resources", "resources/read": "resources",
+		"resources/list": "resources", "resources/templates/list": "resources",
+		"resources/read":      "resources",
 		"resources/subscribe": "resources.subscribe", "resources/unsubscribe": "resources.subscribe",
-		"tasks/get": tasksCapability, "tasks/update": tasksCapability, "tasks/cancel": tasksCapability, "tasks/result": "tasks", "tasks/list": "tasks.list",
+		"tasks/get": tasksCapability, "tasks/update": tasksCapability, "tasks/cancel": tasksCapability,
+		"tasks/result": "tasks", "tasks/list": "tasks.list",
 	}
 	for _, v := range protocol.Versions() {
 		for name := range methods {

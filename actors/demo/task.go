@@ -16,18 +16,19 @@ import (
 )
 
 const (
-	// maxTasks bounds the tasks of a connection, finished ones included: each keeps its result for its time.
+	// maxTasks bounds the tasks of a connection, including finished tasks, which keep their results
+	// for some time.
 	maxTasks = 256
-	// taskTTL is how long a task is kept from its creation on, whatever has become of it. The slowest tool is done in a fraction of it,
-	// and people answer in minutes.
+	// taskTTL is how long a task is kept after its creation, in any state. The slowest tool takes a
+	// fraction of it, and people answer within minutes.
 	taskTTL = 10 * time.Minute
-	// taskPoll is how often a client should look.
+	// taskPoll is how often a client should poll.
 	taskPoll = 500 * time.Millisecond
-	// taskIDBytes make an id that nobody guesses, which is its only guard.
+	// taskIDBytes make an id that cannot be guessed, because the id is the only protection.
 	taskIDBytes = 16
 )
 
-// tasksCapability is what a client declares that can follow a task.
+// tasksCapability is the capability of a client that can follow tasks.
 const tasksCapability = "extensions." + protocol.ExtensionTasks
 
 // status is the status of a task (SEP-2663 "Task Status").
@@ -38,8 +39,9 @@ const (
 	working       status = "working"
 	inputRequired status = "input_required"
 	completed     status = "completed"
-	broken        status = "failed" // by a protocol error; a tool that failed has completed
-	cancelled     status = "cancelled"
+	// by a protocol error; a tool that reports its own failure has completed
+	broken    status = "failed"
+	cancelled status = "cancelled"
 )
 
 func (s status) final() bool { return s == completed || s == broken || s == cancelled }
@@ -47,19 +49,19 @@ func (s status) final() bool { return s == completed || s == broken || s == canc
 // task is a call that goes on after its request was answered.
 type task struct {
 	id               string
-	core             bool  // of 2025-11-25; of the extension otherwise
-	call             *call // nil when it is over
+	core             bool  // of 2025-11-25; otherwise of the extension
+	call             *call // nil when it has ended
 	created, updated time.Time
 	status           status
-	pending          []input        // that the task waits for, while input is required
-	result           jsontext.Value // when completed; when broken, where the tool says so itself
-	err              *jsonrpc.Error // when broken
+	pending          []input        // inputs that the task waits for, while input is required
+	result           jsontext.Value // set when completed, or when the tool itself reports its failure
+	err              *jsonrpc.Error // set when broken
 	ttl              time.Duration
-	waiters          []request // tasks/result without an answer
+	waiters          []request // tasks/result requests without an answer
 }
 
-// newTask makes a task of a call, and the answer that says so. From now on the call has no request, and hence neither progress nor log
-// lines (SEP-2663 "Task Status Notifications").
+// newTask makes a task of a call, and the answer that says so. From then on the call has no
+// request, so it sends neither progress nor log lines (SEP-2663 "Task Status Notifications").
 func (c *core) newTask(k *call) (effect, error) {
 	if len(c.tasks) >= maxTasks {
 		return nil, protocol.Overloaded("server demo", 0)
@@ -71,11 +73,14 @@ func (c *core) newTask(k *call) (effect, error) {
 	if _, err := io.ReadFull(c.random, id); err != nil {
 		return nil, protocol.InternalError(err)
 	}
-	t := &task{id: hex.EncodeToString(id), core: k.wanted, call: k, created: c.now, updated: c.now, status: working, ttl: ttlOf(k)}
+	t := &task{
+		id: hex.EncodeToString(id), core: k.wanted, call: k, created: c.now, updated: c.now,
+		status: working, ttl: ttlOf(k),
+	}
 	c.tasks = append(c.tasks, t)
 	delete(c.byID, k.id)
 	k.task, k.token, k.level = t, nil, ""
-	k.args, k.params = slices.Clone(k.args), nil // the message they stand in can go
+	k.args, k.params = slices.Clone(k.args), nil // the message that contains them can be freed
 	created := t.object()
 	if t.core {
 		return send{jsonrpc.Response(k.id, encode(object{"task": created})), k.id}, nil
@@ -84,20 +89,22 @@ func (c *core) newTask(k *call) (effect, error) {
 	return send{jsonrpc.Response(k.id, c.signed(encode(created))), k.id}, nil
 }
 
-// turn gives a task another status and tells those who listen.
+// turn changes the status of a task and tells the listening clients.
 func (c *core) turn(t *task, to status) []effect {
 	t.status, t.updated = to, c.now
 	if to.final() {
 		t.call, t.pending = nil, nil
 	}
 	if t.core {
-		effects := []effect{send{message: jsonrpc.Notification("notifications/tasks/status", encode(t.object()))}}
+		effects := []effect{
+			send{message: jsonrpc.Notification("notifications/tasks/status", encode(t.object()))},
+		}
 		return append(effects, c.settle(t)...)
 	}
 	return c.announce(subscription.Topic{Method: "notifications/tasks", URI: t.id}, t.detail(), false)
 }
 
-// object is the task as CreateTaskResult has it.
+// object is the task in the form of CreateTaskResult.
 func (t *task) object() object {
 	ttl, poll := "ttlMs", "pollIntervalMs"
 	if t.core {
@@ -113,12 +120,14 @@ func (t *task) object() object {
 	}
 }
 
-// detail is the task with what belongs to its status, as tasks/get and notifications/tasks have it.
+// detail is the task with the members of its status, in the form of tasks/get and
+// notifications/tasks.
 func (t *task) detail() object {
 	o := t.object()
 	switch t.status {
 	case inputRequired:
-		o["inputRequests"], _ = splice.Get(mrtr.Required{Inputs: wanted(t.call, t.pending)}.Result(), "inputRequests")
+		o["inputRequests"], _ = splice.Get(mrtr.Required{Inputs: wanted(t.call, t.pending)}.Result(),
+			"inputRequests")
 	case completed:
 		o["result"] = t.result
 	case broken:
@@ -137,7 +146,8 @@ func (c *core) expire() (effects []effect) {
 	for _, t := range c.tasks {
 		if over(t) && !t.status.final() {
 			effects = append(effects, c.forget(t.call)...)
-			t.err, t.status = protocol.Translate(protocol.StateInvalid("taskId"), protocol.LatestLegacy), broken
+			t.err, t.status = protocol.Translate(protocol.StateInvalid("taskId"),
+				protocol.LatestLegacy), broken
 			effects = append(effects, c.settle(t)...)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// The methods of tasks: of the extension (SEP-2663), whose client declared it, and of 2025-11-25, where that is for the server to do.
+// This file has the methods of tasks: of the extension (SEP-2663), if the client declared it, and
+// of 2025-11-25, as far as they concern the server.
 
 func getTask(c *core, r request) (any, error) {
 	t, err := c.task(r)
@@ -23,7 +24,7 @@ func getTask(c *core, r request) (any, error) {
 	return t.detail(), nil
 }
 
-// updateTask gives a task the inputs that it waits for, or some of them. What it does not wait for is ignored.
+// updateTask gives a task some or all of the inputs that it waits for. Other inputs are ignored.
 func updateTask(c *core, r request) ([]effect, error) {
 	t, err := c.task(r)
 	if err != nil {
@@ -44,7 +45,9 @@ func updateTask(c *core, r request) ([]effect, error) {
 	if err := t.call.accept(responses, t.pending); err != nil {
 		return nil, err
 	}
-	t.pending = slices.DeleteFunc(slices.Clone(t.pending), func(in input) bool { return t.call.answers[in.key] != nil })
+	t.pending = slices.DeleteFunc(slices.Clone(t.pending), func(in input) bool {
+		return t.call.answers[in.key] != nil
+	})
 	switch {
 	case len(t.pending) == before:
 		return effects, nil
@@ -55,7 +58,8 @@ func updateTask(c *core, r request) ([]effect, error) {
 	return append(effects, c.run(t.call)...), nil
 }
 
-// cancelTask stops a task. One that has ended stays as it is, which is no error.
+// cancelTask stops a task. A task that has ended stays as it is. That is an error only for tasks of
+// 2025-11-25.
 func cancelTask(c *core, r request) ([]effect, error) {
 	t, err := c.task(r)
 	if err != nil {
@@ -79,13 +83,15 @@ func cancelTask(c *core, r request) ([]effect, error) {
 	return effects, nil
 }
 
-// task is the task that a request names. One of the other kind is not there.
+// task finds the task that a request names. It finds only tasks of the request's own dialect.
 func (c *core) task(r request) (*task, error) {
 	id, err := required(r.params, "taskId")
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(c.tasks, func(t *task) bool { return t.id == id && t.core == r.version.Has(protocol.Tasks) })
+	i := slices.IndexFunc(c.tasks, func(t *task) bool {
+		return t.id == id && t.core == r.version.Has(protocol.Tasks)
+	})
 	if i < 0 {
 		return nil, protocol.StateInvalid("task")
 	}

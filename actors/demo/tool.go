@@ -10,25 +10,27 @@ import (
 type tool struct {
 	name, title, description string
 	params                   []param
-	// schema and check replace params where a fixture prescribes the schema. check returns what is wrong, or "".
+	// schema and check replace params if a fixture prescribes the schema. The function check returns
+	// an error text, or "".
 	schema jsontext.Value
 	check  func(args jsontext.Value) string
 	// output is the schema of structuredContent, for tools that have it.
 	output   jsontext.Value
 	readOnly bool
-	// comesAndGoes says that it is listed only between one test_trigger_tool_change and the next.
+	// comesAndGoes says that the tool is listed only between one test_trigger_tool_change and the
+	// next.
 	comesAndGoes bool
-	// steps are done in order. The last one ends the call.
+	// steps are executed in order. The last step ends the call.
 	steps []step
 }
 
-// param is an argument of a tool: a string unless it says otherwise.
+// param is an argument of a tool. It is a string unless kind says otherwise.
 type param struct {
 	name, description string
 	kind              jsonType
 	max               int // of an integer, which is not negative
 	optional          bool
-	header            string // what x-mcp-header says; empty for none
+	header            string // value of x-mcp-header; empty for none
 }
 
 // jsonType is the type of an argument.
@@ -43,7 +45,9 @@ func (t tool) changing() bool { return t.comesAndGoes }
 
 // listed is the tool as tools/list shows it.
 func (t tool) listed(tasks bool) object {
-	o := object{"name": t.name, "title": t.title, "description": t.description, "inputSchema": t.inputSchema()}
+	o := object{
+		"name": t.name, "title": t.title, "description": t.description, "inputSchema": t.inputSchema(),
+	}
 	if t.output != nil {
 		o["outputSchema"] = t.output
 	}
@@ -88,8 +92,9 @@ func (p param) schema() object {
 	return o
 }
 
-// invalid says what is wrong with the arguments, in one sentence, or returns "". It is an answer to the model, which can correct its
-// call, and hence a result and not a protocol error (2025-11-25 §server/tools "Error Handling", SEP-1303).
+// invalid describes in one sentence what is wrong with the arguments, or returns "". The model can
+// correct its call, so the description is a result and not a protocol error (2025-11-25
+// §server/tools "Error Handling", SEP-1303).
 func (t tool) invalid(args jsontext.Value) string {
 	var wrong string
 	if t.check != nil {

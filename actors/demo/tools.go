@@ -6,16 +6,19 @@ import (
 	"time"
 )
 
-// beat is the pause that the fixtures make between two messages, long enough to see that they are not collected and sent together.
+// beat is the pause of the fixtures between two messages. It is long enough to show that the
+// messages are not batched.
 const beat = 50 * time.Millisecond
 
-// tools is what tools/list shows, in this order. The first must succeed without arguments: checkers call it so. Those named test_… and
-// json_schema_… and the jobs are the fixtures of the official conformance suite, whose texts and forms are given.
+// tools are the tools in the order of tools/list. The first must succeed without arguments, because
+// conformance checkers call it that way. The jobs and the tools named test_… and json_schema_…
+// are the fixtures of the official conformance suite, which prescribes their texts and forms.
 var tools = slices.Concat(plain, rounds, jobs)
 
-// plain are the tools that answer without asking anybody.
+// plain are the tools that answer without asking the client.
 var plain = []tool{
-	{name: "time", title: "Time", description: "Tells the time of the server.", readOnly: true, output: timeSchema,
+	{name: "time", title: "Time", description: "Tells the time of the server.", readOnly: true,
+		output: timeSchema,
 		steps: []step{answer(func(k *call) object {
 			now := k.now.UTC().Format(time.RFC3339)
 			return object{"content": []object{textBlock(now)}, "structuredContent": object{"time": now}}
@@ -35,37 +38,51 @@ var plain = []tool{
 		steps: []step{says(content(imageBlock()))}},
 	{name: "test_audio_content", title: "Audio", description: "Answers with a sound.", readOnly: true,
 		steps: []step{says(content(audioBlock()))}},
-	{name: "test_embedded_resource", title: "Embedded resource", description: "Answers with a resource.", readOnly: true,
-		steps: []step{says(content(resourceBlock("test://embedded-resource", "text/plain", "This is an embedded resource content.")))}},
-	{name: "test_multiple_content_types", title: "Mixed content", description: "Answers with a text, an image and a resource.", readOnly: true,
+	{name: "test_embedded_resource", title: "Embedded resource",
+		description: "Answers with a resource.", readOnly: true,
+		steps: []step{
+			says(content(resourceBlock("test://embedded-resource", "text/plain",
+				"This is an embedded resource content."))),
+		}},
+	{name: "test_multiple_content_types", title: "Mixed content",
+		description: "Answers with a text, an image and a resource.", readOnly: true,
 		steps: []step{says(content(
 			textBlock("Multiple content types test:"),
 			imageBlock(),
-			resourceBlock("test://mixed-content-resource", "application/json", `{"test":"data","value":123}`),
+			resourceBlock("test://mixed-content-resource", "application/json",
+				`{"test":"data","value":123}`),
 		))}},
-	{name: "test_tool_with_logging", title: "Logging", description: "Logs three lines, then answers.", readOnly: true,
+	{name: "test_tool_with_logging", title: "Logging", description: "Logs three lines, then answers.",
+		readOnly: true,
 		steps: []step{
 			logs("Tool execution started"), pause(beat),
 			logs("Tool processing data"), pause(beat),
 			logs("Tool execution completed"),
 			says(text("Tool with logging executed successfully")),
 		}},
-	{name: "test_tool_with_progress", title: "Progress", description: "Reports its progress three times, then answers.", readOnly: true,
+	{name: "test_tool_with_progress", title: "Progress",
+		description: "Reports its progress three times, then answers.", readOnly: true,
 		steps: []step{
 			progress{0, 100}, pause(beat),
 			progress{50, 100}, pause(beat),
 			progress{100, 100},
 			says(text("Tool with progress executed successfully")),
 		}},
-	{name: "test_error_handling", title: "Error", description: "Answers that it failed.", readOnly: true,
-		steps: []step{says(failed("This tool intentionally returns an error for testing"))}},
-	{name: "test_logging_tool", title: "One log line", description: "Logs a line, then answers.", readOnly: true,
-		steps: []step{logs("Logging tool called"), says(text("Logging tool executed successfully"))}},
+	{name: "test_error_handling", title: "Error", description: "Answers that it failed.",
+		readOnly: true,
+		steps:    []step{says(failed("This tool intentionally returns an error for testing"))}},
+	{name: "test_logging_tool", title: "One log line", description: "Logs a line, then answers.",
+		readOnly: true,
+		steps:    []step{logs("Logging tool called"), says(text("Logging tool executed successfully"))}},
 	{name: "test_reconnection", title: "Reconnection",
-		description: "Has its stream closed during the call. The answer waits for the client that comes back.", readOnly: true,
+		description: "Has its stream closed during the call. The answer waits for the client that " +
+			"comes back.", readOnly: true,
 		steps: []step{
 			closeStream(2 * beat), pause(2 * beat),
-			says(text("Reconnection test completed successfully. If you received this, the client properly reconnected after stream closure.")),
+			says(
+				text("Reconnection test completed successfully. If you received this, the client properly " +
+					"reconnected after stream closure."),
+			),
 		}},
 	{name: "json_schema_2020_12_tool", title: "JSON Schema 2020-12",
 		description: "Has a schema of many keywords, which must arrive unchanged.", readOnly: true,
@@ -73,24 +90,32 @@ var plain = []tool{
 		steps: []step{answer(func(k *call) object {
 			return text(fmt.Sprintf("JSON Schema 2020-12 tool called with: %s", k.args))
 		})}},
-	{name: "test_x_mcp_header", title: "Arguments as headers", description: "Has arguments that are repeated in HTTP headers (SEP-2243).", readOnly: true,
+	{name: "test_x_mcp_header", title: "Arguments as headers",
+		description: "Has arguments that are repeated in HTTP headers (SEP-2243).", readOnly: true,
 		params: []param{
 			{name: "region", description: "Any text.", header: "Region"},
-			{name: "count", description: "A number.", kind: integer, max: 1000, optional: true, header: "Count"},
+			{name: "count", description: "A number.", kind: integer, max: 1000, optional: true,
+				header: "Count"},
 			{name: "dry", description: "Yes or no.", kind: boolean, optional: true, header: "Dry-Run"},
 		},
 		steps: []step{mentions("The region is %s.", arg("region"))}},
-	{name: "test_trigger_tool_change", title: "Change the tools", description: "Adds test_changing_tool to the tools or takes it away.",
-		steps: []step{change("tools"), says(text("The list of tools has changed."))}},
-	{name: "test_trigger_prompt_change", title: "Change the prompts", description: "Adds test_changing_prompt to the prompts or takes it away.",
-		steps: []step{change("prompts"), says(text("The list of prompts has changed."))}},
-	{name: "test_changing_tool", title: "Changing tool", description: "Comes and goes.", readOnly: true, comesAndGoes: true,
+	{name: "test_trigger_tool_change", title: "Change the tools",
+		description: "Adds test_changing_tool to the tools or takes it away.",
+		steps:       []step{change("tools"), says(text("The list of tools has changed."))}},
+	{name: "test_trigger_prompt_change", title: "Change the prompts",
+		description: "Adds test_changing_prompt to the prompts or takes it away.",
+		steps:       []step{change("prompts"), says(text("The list of prompts has changed."))}},
+	{name: "test_changing_tool", title: "Changing tool", description: "Comes and goes.",
+		readOnly: true, comesAndGoes: true,
 		steps: []step{says(text("This tool will go."))}},
 }
 
-// findTool finds a row by name, unless it is gone at the moment. Some forty rows are searched as fast as hashed.
+// findTool finds a row by name, unless it is absent at the moment. A linear search over some forty
+// rows is as fast as a map.
 func (c *core) findTool(name string) (tool, bool) {
-	i := slices.IndexFunc(tools, func(t tool) bool { return t.name == name && (!t.comesAndGoes || c.changed["tools"]) })
+	i := slices.IndexFunc(tools, func(t tool) bool {
+		return t.name == name && (!t.comesAndGoes || c.changed["tools"])
+	})
 	if i < 0 {
 		return tool{}, false
 	}

@@ -12,10 +12,12 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// What tasks of 2025-11-25 have of their own (§basic/utilities/tasks): the client asks for one, waits for the end in a request, and is
-// asked on the stream of that.
+// This file has the features of tasks that only 2025-11-25 has (§basic/utilities/tasks): the
+// client asks for a task, waits for its end with a request, and is asked for input on the stream of
+// that request.
 
-// support is what a tool says of tasks: those that go on in one may, and one that needs a client that follows it must.
+// support is the declared task support of a tool. A tool with the step inTask may run as a task. A
+// tool that needs a client with tasks must run as one.
 func (t tool) support() string {
 	support := ""
 	for _, s := range t.steps {
@@ -31,7 +33,7 @@ func (t tool) support() string {
 	return support
 }
 
-// wanted reports whether the client wants a task of a call, which the tool may forbid or insist on.
+// wanted reports whether the client asks for a task. The tool may forbid or require it.
 func (t tool) wanted(r request) (bool, error) {
 	if !r.version.Has(protocol.Tasks) {
 		return false, nil
@@ -39,14 +41,18 @@ func (t tool) wanted(r request) (bool, error) {
 	_, asked := splice.Get(r.params, "task")
 	switch support := t.support(); {
 	case asked && support == "":
-		return false, &protocol.Error{Condition: protocol.ConditionMethodNotFound, Message: t.name + " is not run as a task"}
+		return false, &protocol.Error{
+			Condition: protocol.ConditionMethodNotFound, Message: t.name + " is not run as a task",
+		}
 	case !asked && support == "required":
-		return false, &protocol.Error{Condition: protocol.ConditionMethodNotFound, Message: t.name + " is run as a task only"}
+		return false, &protocol.Error{
+			Condition: protocol.ConditionMethodNotFound, Message: t.name + " is run as a task only",
+		}
 	}
 	return asked, nil
 }
 
-// ttlOf is how long a task is kept: as long as the client wishes, if that is not longer than usual.
+// ttlOf is how long a task is kept: as long as the client wishes, up to the default.
 func ttlOf(k *call) time.Duration {
 	raw, _ := splice.Get(k.request.params, "task", "ttl")
 	if n, err := strconv.ParseUint(string(raw), 10, 32); err == nil && k.wanted && n > 0 {
@@ -55,7 +61,8 @@ func ttlOf(k *call) time.Duration {
 	return taskTTL
 }
 
-// outcome is the result of the tool in a task: what the client would have had without one, but for its sender.
+// outcome ends a task with the result of its tool. The result is the same as without a task, except
+// for the server's name in it.
 func (c *core) outcome(t *task, result jsontext.Value) []effect {
 	if !t.core {
 		t.result = set(result, `"complete"`, "resultType")
@@ -68,7 +75,7 @@ func (c *core) outcome(t *task, result jsontext.Value) []effect {
 	return c.turn(t, completed)
 }
 
-// related says of a message that it belongs to the task.
+// related marks a message as belonging to the task.
 func (t *task) related(message jsontext.Value) jsontext.Value {
 	if !t.core {
 		return message
@@ -76,7 +83,7 @@ func (t *task) related(message jsontext.Value) jsontext.Value {
 	return set(message, encode(object{"taskId": t.id}), "_meta", protocol.MetaRelatedTask)
 }
 
-// listTasks lists the tasks of the client. They fit one page.
+// listTasks lists the tasks of the client. They fit on one page.
 func listTasks(c *core, r request) (any, error) {
 	if _, given := splice.Get(r.params, "cursor"); given {
 		return nil, protocol.StateInvalid("cursor")
@@ -93,7 +100,7 @@ func listTasks(c *core, r request) (any, error) {
 // maxWaiters bounds the requests that wait for the end of one task.
 const maxWaiters = 16
 
-// resultOfTask answers when the task has ended. Meanwhile the client can be asked.
+// resultOfTask answers when the task has ended. Until then, the client can be asked on its stream.
 func resultOfTask(c *core, r request) ([]effect, error) {
 	t, err := c.task(r)
 	switch {
@@ -109,7 +116,7 @@ func resultOfTask(c *core, r request) ([]effect, error) {
 	return c.askOn(t), nil
 }
 
-// settle answers those who wait for the end of a task that has ended.
+// settle answers the requests that wait for the end of a task, if it has ended.
 func (c *core) settle(t *task) (effects []effect) {
 	if !t.status.final() {
 		return nil
@@ -128,7 +135,8 @@ func (c *core) settle(t *task) (effects []effect) {
 	return effects
 }
 
-// askOn asks the client what a task waits for, once it has a request open on whose stream that can be.
+// askOn asks the client for the inputs of a task, once the client has an open request on whose
+// stream that is possible.
 func (c *core) askOn(t *task) []effect {
 	if !t.core || t.status != inputRequired || len(t.waiters) == 0 || len(t.call.open) > 0 {
 		return nil
@@ -136,11 +144,14 @@ func (c *core) askOn(t *task) []effect {
 	return c.question(t.call, t.pending, t.waiters[0].id)
 }
 
-// unwait forgets a request that waits for the end of a task, with what was asked on its stream; that is asked again on the next one.
+// unwait forgets a request that waits for the end of a task, with the questions on its stream. They
+// are asked again on the next one.
 func (c *core) unwait(id jsonrpc.ID) {
 	for _, t := range c.tasks {
 		n := len(t.waiters)
-		if t.waiters = slices.DeleteFunc(t.waiters, func(r request) bool { return r.id == id }); len(t.waiters) == n || t.call == nil {
+		if t.waiters = slices.DeleteFunc(t.waiters, func(r request) bool {
+			return r.id == id
+		}); len(t.waiters) == n || t.call == nil {
 			continue
 		}
 		t.call.open = slices.DeleteFunc(t.call.open, func(q question) bool {

@@ -1,6 +1,7 @@
-// Package held holds the actor of one call that a legacy server interrupts with a question for its client, while that client can be asked
-// nothing but by a result (2026-07-28 §basic/patterns/mrtr). It keeps the server's question open until the client has come back. When and
-// how is decided by package protocol/held; this performs it.
+// Package held holds the actor of one call that a legacy server interrupts with a question for its
+// client, when the client can be asked only by a result (2026-07-28 §basic/patterns/mrtr). The
+// actor keeps the server's question open until the client has come back. Package protocol/held
+// makes the decisions; this package executes them.
 package held
 
 import (
@@ -25,7 +26,7 @@ type Call struct {
 	otp.Base
 	p     *otp.Process
 	timer otp.Timer
-	over  bool // a crash has left nothing of it
+	over  bool // a crash has dropped its carried state
 	*estate
 }
 
@@ -37,17 +38,18 @@ const grace = time.Second
 // New makes the actor of a call.
 func New(o *Options, a Args) *Call { return &Call{estate: newEstate(o, a)} }
 
-// errOver is why there is no actor for a call that has its outcome, or an actor already.
+// errOver is the error for a call that has its outcome, or an actor already.
 var errOver = errors.New("the call is over")
 
-// Init takes the call over from its relay, or goes on after a crash.
+// Init takes the call over from its relay, or continues after a crash.
 func (c *Call) Init(p *otp.Process) error {
 	c.p = p
 	if e, ok := p.Heir().(*estate); ok {
 		c.estate = e
 		return c.goOn()
 	}
-	if p.Incarnation() > 1 { // whoever waited was answered when its heir was given up
+	// Without carried state, everyone who waited got an error when that state was dropped.
+	if p.Incarnation() > 1 {
 		c.over = true
 		return p.Post(expired{})
 	}
@@ -100,7 +102,8 @@ func (c *Call) Receive(_ *otp.Process, msg any) error {
 	return nil
 }
 
-// relayed takes what the server says during the call. Log lines reach the request that is open, if it wants them, and nobody else.
+// relayed handles a notification of the server during the call. Log lines go to the open request,
+// if it wants them, and to no other.
 func (c *Call) relayed(m jsonrpc.Message) error {
 	if m.Method == "notifications/progress" {
 		return c.step(held.Event{Op: held.Progress, Params: m.Params})
@@ -114,7 +117,8 @@ func (c *Call) relayed(m jsonrpc.Message) error {
 	return nil
 }
 
-// finished takes the outcome of the call. None at all is that of a call whose client has gone before there was an actor to be told.
+// finished handles the outcome of the call. An empty outcome is that of a call whose client left
+// before the actor could be told.
 func (c *Call) finished(m *finished) error {
 	in := held.Event{Op: held.Finish}
 	switch {
@@ -124,7 +128,7 @@ func (c *Call) finished(m *finished) error {
 		in.Err = m.m.Error
 	case m.m.Result != nil:
 		in.Result = m.m.Result
-		if c.call.Phase() == held.Published { // otherwise it is handed over, and not kept
+		if c.call.Phase() == held.Published { // otherwise it is delivered, and not kept
 			if full := c.o.Kept.Keeps(len(in.Result)); full != nil {
 				in.Result, in.Err = nil, unkept(full, c.a.Exchange.Server)
 			}
@@ -138,25 +142,25 @@ func (c *Call) finished(m *finished) error {
 	return c.step(in)
 }
 
-// unkept is the outcome of a call whose result was not kept for its client.
+// unkept is the outcome of a call whose result could not be kept for its client.
 func unkept(full *quota.Refusal, server string) error {
 	err := full.Told()
 	err.Message = "the server has answered, and there was no room to keep its result: " + err.Message
 	return err.Unanswered(server, true)
 }
 
-// left cancels the call: the client of its open request has gone.
+// left cancels the call: the client of its open request has left.
 func (c *Call) left(sink held.Sink) error {
 	c.finish(sink, nil, nil)
 	return c.step(held.Event{Op: held.Cancel, Request: held.Request{Sink: sink}})
 }
 
-// retry is the client coming back. The request manager counts the time again from here.
+// retry handles the return of the client. The request manager's time-out runs again from here.
 func (c *Call) retry(m *Retry) error {
 	c.sinks++
 	sink, d := c.sinks, m.Deliver
 	token, asks := protocol.ProgressToken(d.Message.Params)
-	token = token.Clone() // a part of the request would keep all of it
+	token = token.Clone() // the request would keep all its bytes in memory
 	level, _ := splice.GetString(d.Message.Params, "_meta", protocol.MetaLogLevel)
 	c.mu.Lock()
 	c.open[sink] = &open{out: d.Out, id: d.Message.ID, token: token, level: level, calls: m.Calls}
@@ -166,15 +170,15 @@ func (c *Call) retry(m *Retry) error {
 		Op: held.Retry, Round: m.Round, Answers: m.Answers,
 		Request: held.Request{Sink: sink, Capabilities: m.Capabilities, Progress: asks},
 	})
-	if c.open[sink] != nil { // it was taken, and nothing else is asked yet
+	if c.open[sink] != nil { // it was accepted, and nothing else is asked yet
 		c.unpark()
 	}
 	return err
 }
 
-// park tells the request manager that the call waits for its user, for that long from now.
+// park tells the request manager that the call waits for its user, for d from now on.
 func (c *Call) park(d time.Duration) {
-	c.unpark() // it counts
+	c.unpark() // parks are counted
 	c.parks = c.p.Send(c.o.Requests, &request.Park{ID: c.a.Exchange.ID, For: d + grace}) == nil
 }
 
@@ -185,15 +189,16 @@ func (c *Call) unpark() {
 	}
 }
 
-// step takes an event and does what comes of it.
+// step passes an event to the state machine and performs the effects.
 func (c *Call) step(in held.Event) error {
 	err := c.perform(c.call.Step(c.p.Now(), in))
 	c.count()
 	return err
 }
 
-// Terminate lets go of everything when the call is over. A server that has answered the call has left
-// its questions open; they are closed. Any other end leaves that to the next incarnation, or to Abandon.
+// Terminate cleans up when the call is over. A server that has answered the call may have left its
+// questions open, so they are closed. After any other end the next incarnation does this, or
+// Abandon.
 func (c *Call) Terminate(p *otp.Process, reason error) {
 	c.mu.Lock()
 	settled := len(c.open) == 0
@@ -206,7 +211,9 @@ func (c *Call) Terminate(p *otp.Process, reason error) {
 }
 
 func (c *Call) perform(effects []held.Effect) error {
-	var over error // Forget need not be the last: who comes back as the time is up is refused behind it
+	// Effects may follow Forget: a client that comes back just when the time is up is refused after
+	// it.
+	var over error
 	for _, e := range effects {
 		switch e.Do {
 		case held.Publish:
@@ -230,7 +237,7 @@ func (c *Call) perform(effects []held.Effect) error {
 		case held.Reassure:
 			for _, q := range order.By(c.questions, jsonrpc.ID.Compare) {
 				_ = c.p.Send(q.From, &client.Tell{Method: "notifications/progress", Params: e.Params})
-				break // all are of one server, which knows its tokens apart
+				break // all are of one server, which knows its tokens
 			}
 		case held.Recall:
 			_ = c.p.Send(c.o.Requests, request.NewCancel(c.o.Requests, c.a.Exchange.ID))
@@ -244,10 +251,12 @@ func (c *Call) perform(effects []held.Effect) error {
 	return over
 }
 
-// publish answers the open request with what the client is asked, under a state that is good for this call and round alone.
+// publish answers the open request with the questions for the client, under a state that is valid
+// only for this call and round.
 func (c *Call) publish(e held.Effect) {
 	token, err := c.o.Ring.Seal(c.a.Relay.binding(), seal.State{
-		Kind: seal.Held, Instance: c.o.Instance, Handle: handle(c.a.Exchange.ID), Round: e.Round, Expiry: e.At,
+		Kind: seal.Held, Instance: c.o.Instance, Handle: handle(c.a.Exchange.ID), Round: e.Round,
+		Expiry: e.At,
 	})
 	if err != nil {
 		c.finish(e.Sink, nil, protocol.InternalError(err))

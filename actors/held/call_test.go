@@ -12,8 +12,9 @@ import (
 	"mcpd/protocol/mrtr"
 )
 
-// The client is asked by the result of its request, and answers by another; the server's question is open meanwhile, and the call waits
-// longer than it otherwise would. The outcome goes to the second request, under its own id.
+// The client is asked by the result of its request, and answers by another request. The server's
+// question is open meanwhile, and the call may last longer than otherwise. The outcome goes to the
+// second request, under its own id.
 func TestQuestionBecomesAResult(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ask(1, "elicitation/create", form)
@@ -26,14 +27,16 @@ func TestQuestionBecomesAResult(t *testing.T) {
 		if err != nil || len(required.Inputs) != 2 || r.out.End().ID != jsonrpc.StringID("a") {
 			t.Fatalf("asked %v: %v", r.out.All(), err)
 		}
-		if got := stage.Of[*request.Park](&r.requests.Log); len(got) != 1 || got[0].ID != 7 || got[0].For <= park {
+		if got := stage.Of[*request.Park](&r.requests.Log); len(got) != 1 || got[0].ID != 7 ||
+			got[0].For <= park {
 			t.Errorf("parked %v", got)
 		}
 		if len(r.answers()) != 0 {
 			t.Errorf("the server was answered %v", r.answers())
 		}
 		out := r.retry(r.state(r.out), `{"elicit-1":`+yes+`,"roots-1":{"roots":[]}}`, `{}`)
-		if got := r.answers(); len(got) != 2 || got[0].Question != jsonrpc.IntID(1) || string(got[0].Result) != yes || string(got[1].Result) != `{"roots":[]}` {
+		if got := r.answers(); len(got) != 2 || got[0].Question != jsonrpc.IntID(1) ||
+			string(got[0].Result) != yes || string(got[1].Result) != `{"roots":[]}` {
 			t.Errorf("the server was answered %v", got)
 		}
 		if got := stage.Of[*request.Unpark](&r.requests.Log); len(got) != 1 {
@@ -43,19 +46,22 @@ func TestQuestionBecomesAResult(t *testing.T) {
 			t.Errorf("whose client leaves is found: %d, %t", id, ok)
 		}
 		r.finish(done)
-		if m := out.End(); len(out.All()) != 1 || string(m.Result) != `{"content":[]}` || m.ID != jsonrpc.IntID(1) || len(r.out.All()) != 1 {
+		if m := out.End(); len(out.All()) != 1 || string(m.Result) != `{"content":[]}` ||
+			m.ID != jsonrpc.IntID(1) || len(r.out.All()) != 1 {
 			t.Errorf("the outcome: %v", out.All())
 		}
 		if r.calls.Busy() || r.there() {
 			t.Error("the call is over, and something is remembered")
 		}
-		if replay := r.retry(r.state(r.out), `{"elicit-1":`+yes+`}`, `{}`); replay.Word() != int64(-32602) || len(r.answers()) != 2 {
+		if replay := r.retry(r.state(r.out), `{"elicit-1":`+yes+`}`,
+			`{}`); replay.Word() != int64(-32602) || len(r.answers()) != 2 {
 			t.Errorf("a replay: %v, the server %v", replay.All(), r.answers())
 		}
 	})
 }
 
-// What the client leaves out is asked for again, under another state, and the call waits anew. In between it counted as waiting once.
+// Answers that the client leaves out are asked for again, under another state, and the call waits
+// anew. In between it counted as waiting once.
 func TestMissingAnswersAreAskedForAgain(t *testing.T) {
 	run(t, func(r *rig) {
 		first := r.asked()
@@ -88,8 +94,9 @@ func TestMissingAnswersAreAskedForAgain(t *testing.T) {
 	})
 }
 
-// A state is good once: while its answers are worked on, and afterwards, a replay is refused and changes nothing. That its client leaves
-// does not either; that the client of the request which is worked on leaves ends the call.
+// A state is valid once: while its answers are processed, and afterwards, a replay is refused and
+// changes nothing. The leaving of the replay's client changes nothing either. The leaving of the
+// client whose request is processed ends the call.
 func TestStateIsGoodOnce(t *testing.T) {
 	run(t, func(r *rig) {
 		token := r.asked()
@@ -119,24 +126,28 @@ func TestStateIsGoodOnce(t *testing.T) {
 	})
 }
 
-// An answer that is none is refused, and the state stays good.
+// A malformed answer is refused, and the state stays valid.
 func TestMalformedAnswerIsRefused(t *testing.T) {
 	run(t, func(r *rig) {
 		token := r.asked()
-		if out := r.retry(token, `{"elicit-1":12345}`, `{}`); out.Word() != int64(-32602) || len(r.answers()) != 0 {
+		if out := r.retry(token, `{"elicit-1":12345}`, `{}`); out.Word() != int64(-32602) ||
+			len(r.answers()) != 0 {
 			t.Errorf("got %v, the server %v", out.All(), r.answers())
 		}
-		if out := r.retry(token, `{"elicit-1":`+yes+`}`, `{}`); out.Word() != "none" || len(r.answers()) != 1 {
+		if out := r.retry(token, `{"elicit-1":`+yes+`}`, `{}`); out.Word() != "none" ||
+			len(r.answers()) != 1 {
 			t.Errorf("then %v, the server %v", out.All(), r.answers())
 		}
 	})
 }
 
-// Who declares less when it comes back has declined the rest, and is not asked such things again.
+// A client that declares fewer capabilities when it comes back has declined those questions, and is
+// not asked such questions again.
 func TestCapabilityThatIsGoneIsADecline(t *testing.T) {
 	run(t, func(r *rig) {
 		out := r.retryAs(r.asked(), `{}`, `{}`, `{}`)
-		if got := r.answers(); len(got) != 1 || string(got[0].Result) != `{"action":"decline"}` || out.Word() != "none" {
+		if got := r.answers(); len(got) != 1 || string(got[0].Result) != `{"action":"decline"}` ||
+			out.Word() != "none" {
 			t.Errorf("the server %v, the client %v", got, out.All())
 		}
 		r.ask(2, "elicitation/create", form)
@@ -146,13 +157,15 @@ func TestCapabilityThatIsGoneIsADecline(t *testing.T) {
 	})
 }
 
-// A client that leaves while its request is open cancels the call: its server is told, and what it asked is answered.
+// A client that leaves while its request is open cancels the call: the server is told, and its
+// question gets an error.
 func TestClientThatLeavesCancels(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ask(1, "elicitation/create", form)
 		r.ask(2, "sampling/createMessage", `{"messages":[],"maxTokens":1}`)
 		r.send(&held.Gone{Out: r.out})
-		if got := r.answers(); len(got) != 2 || string(got[0].Result) != `{"action":"cancel"}` || got[1].Err == nil || got[1].Err.Code != -1 {
+		if got := r.answers(); len(got) != 2 || string(got[0].Result) != `{"action":"cancel"}` ||
+			got[1].Err == nil || got[1].Err.Code != -1 {
 			t.Errorf("the server was answered %v", got)
 		}
 		if r.out.Word() != "cancelled" || r.cancelled() == 0 || r.there() {
@@ -161,7 +174,8 @@ func TestClientThatLeavesCancels(t *testing.T) {
 	})
 }
 
-// Between its rounds a call cannot be cancelled: no request is open. Only its time ends it.
+// Between its rounds a call cannot be cancelled, because no request is open. Only its time-out ends
+// it.
 func TestClientThatDoesNotComeBackEndsTheCall(t *testing.T) {
 	run(t, func(r *rig) {
 		token := r.asked()
@@ -171,7 +185,8 @@ func TestClientThatDoesNotComeBackEndsTheCall(t *testing.T) {
 			t.Errorf("withdrawn %d times, answered %v", r.cancelled(), r.answers())
 		}
 		time.Sleep(2 * time.Second)
-		if got := r.answers(); len(got) != 1 || string(got[0].Result) != `{"action":"cancel"}` || r.cancelled() == 0 || r.there() {
+		if got := r.answers(); len(got) != 1 || string(got[0].Result) != `{"action":"cancel"}` ||
+			r.cancelled() == 0 || r.there() {
 			t.Errorf("answered %v, withdrawn %d times, there %t", got, r.cancelled(), r.there())
 		}
 		err := r.actor.Send(coming)
@@ -181,15 +196,18 @@ func TestClientThatDoesNotComeBackEndsTheCall(t *testing.T) {
 	})
 }
 
-// What the server answers meanwhile, or how it ends, is kept for the client, once.
+// An outcome that comes meanwhile, from the server or from its end, is kept for the client and
+// delivered once.
 func TestOutcomeWaitsForTheClient(t *testing.T) {
 	for name, tt := range map[string]struct {
 		m    jsonrpc.Message
 		want any
 	}{
 		"result": {done, "result"},
-		"error":  {jsonrpc.Failure(jsonrpc.IntID(99), &jsonrpc.Error{Code: -5, Message: "no"}), int64(-5)},
-		"lost":   {request.Failure(jsonrpc.IntID(99), protocol.UpstreamLost("files", true, nil), protocol.V20260728), int64(-32603)},
+		"error": {jsonrpc.Failure(jsonrpc.IntID(99), &jsonrpc.Error{Code: -5, Message: "no"}),
+			int64(-5)},
+		"lost": {request.Failure(jsonrpc.IntID(99), protocol.UpstreamLost("files", true, nil),
+			protocol.V20260728), int64(-32603)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(r *rig) {
@@ -213,7 +231,8 @@ func TestOutcomeWaitsForTheClient(t *testing.T) {
 	}
 }
 
-// A question that the server takes back is not asked; when it was, its answer is nobody's.
+// A question that the server withdraws is not asked. If it was asked already, its answer is
+// dropped.
 func TestQuestionIsTakenBack(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ask(1, "elicitation/create", form)
@@ -225,19 +244,20 @@ func TestQuestionIsTakenBack(t *testing.T) {
 		time.Sleep(time.Second)
 		token := r.state(r.out)
 		r.send(withdrawn(r, 2))
-		if out := r.retry(token, `{"elicit-2":`+yes+`}`, `{}`); out.Word() != "none" || len(r.answers()) != 0 {
+		if out := r.retry(token, `{"elicit-2":`+yes+`}`, `{}`); out.Word() != "none" ||
+			len(r.answers()) != 0 {
 			t.Errorf("got %v, the server %v", out.All(), r.answers())
 		}
 	})
 }
 
-// A call asks for so much at a time; what is more is refused.
+// The number of open questions of a call is bounded; further ones are refused.
 func TestQuestionsAreBounded(t *testing.T) {
 	run(t, func(r *rig) {
 		for n := range uint64(mrtr.MaxInputs) {
 			r.ask(n, "elicitation/create", form)
 		}
-		required, err := mrtr.Parse(r.out.End().Result) // so many are not waited with
+		required, err := mrtr.Parse(r.out.End().Result) // with so many it does not wait for more
 		if err != nil || len(required.Inputs) != mrtr.MaxInputs {
 			t.Errorf("asked %d: %v", len(required.Inputs), err)
 		}
@@ -254,18 +274,19 @@ func TestQuestionsAreBounded(t *testing.T) {
 	})
 }
 
-// A server that wants progress of its question hears that somebody is at it.
+// A server that asked for progress of its question gets some.
 func TestServerIsReassured(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ask(1, "elicitation/create", `{"message":"m","requestedSchema":{},"_meta":{"progressToken":5}}`)
 		time.Sleep(40 * time.Second)
-		if got := tells(r); len(got) != 2 || got[1].Method != "notifications/progress" || string(got[1].Params) != `{"progressToken":5,"progress":2}` {
+		if got := tells(r); len(got) != 2 || got[1].Method != "notifications/progress" ||
+			string(got[1].Params) != `{"progressToken":5,"progress":2}` {
 			t.Errorf("heard %v", got)
 		}
 	})
 }
 
-// A state that cannot be made is an error of this host, and no question.
+// A state that cannot be made is an error of this host, and no question is asked.
 func TestStateThatCannotBeMade(t *testing.T) {
 	standWith(t, empty{}, func(r *rig) {
 		r.start()

@@ -18,17 +18,20 @@ import (
 	"mcpd/transport"
 )
 
-// estate is what outlives the actor of a call: all that it knows.
+// estate is the carried state of the actor of a call: all that it knows.
 type estate struct {
 	o     *Options
 	a     Args
 	call  *held.Call
-	sinks held.Sink // how many requests of the client there were
-	parks bool      // the request manager was told that the call waits for its user
+	sinks held.Sink // the number of the client's requests so far
+	parks bool      // the request manager was told to park the call
 	kept  *quota.Reservation
 
-	mu        sync.Mutex          // guards what follows; an actor that hangs is abandoned while it runs
-	open      map[held.Sink]*open // the client's requests without outcome: one at most, and a second while it is being looked at
+	// mu guards what follows: a hanging actor is abandoned while it still runs.
+	mu sync.Mutex
+	// open holds the client's requests without outcome: one at most, and a second while that is being
+	// checked.
+	open      map[held.Sink]*open
 	questions map[jsonrpc.ID]*client.Question
 }
 
@@ -38,17 +41,23 @@ type open struct {
 	id    jsonrpc.ID
 	token jsontext.Value // of progress; empty for none
 	level string         // of log lines; empty for none
-	calls *session.Calls // where it is known that the client came back with it; nil for its first request
+	// calls is the session that knows of this request, for a retry; nil for the client's first
+	// request.
+	calls *session.Calls
 }
 
 func newEstate(o *Options, a Args) *estate {
-	return &estate{o: o, a: a, kept: o.Kept.Hold(quota.HeldCalls, 0), open: map[held.Sink]*open{}, questions: map[jsonrpc.ID]*client.Question{}}
+	return &estate{
+		o: o, a: a, kept: o.Kept.Hold(quota.HeldCalls, 0), open: map[held.Sink]*open{},
+		questions: map[jsonrpc.ID]*client.Question{},
+	}
 }
 
-// goOn takes the call up after a crash, where that has left it.
+// goOn continues the call after a crash, in the state that the crash has left.
 func (c *Call) goOn() error {
 	err := c.perform(c.call.Recover(c.p.Now(), held.Known{
-		Server: c.a.Exchange.Server, Sinks: slices.Sorted(maps.Keys(c.open)), Asked: slices.SortedFunc(maps.Keys(c.questions), jsonrpc.ID.Compare),
+		Server: c.a.Exchange.Server, Sinks: slices.Sorted(maps.Keys(c.open)),
+		Asked: slices.SortedFunc(maps.Keys(c.questions), jsonrpc.ID.Compare),
 	}))
 	switch until, waits := c.call.Waits(); {
 	case err != nil:
@@ -62,7 +71,8 @@ func (c *Call) goOn() error {
 	return nil
 }
 
-// finish gives a request of the client its outcome: err when it is set, result otherwise, and none at all when its client has gone.
+// finish gives a request of the client its outcome: err when it is set, result otherwise, and
+// nothing when its client has left.
 func (e *estate) finish(sink held.Sink, result jsontext.Value, err error) {
 	o := e.take(sink)
 	if o == nil { // it has one: the actor hung, and was abandoned
@@ -95,7 +105,7 @@ func (e *estate) put(q *client.Question) {
 	e.questions[q.ID] = q
 }
 
-// close forgets a question and returns it; nil when there is none.
+// close removes a question and returns it; nil when there is none.
 func (e *estate) close(id jsonrpc.ID) *client.Question {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -106,7 +116,8 @@ func (e *estate) close(id jsonrpc.ID) *client.Question {
 
 var errGone = errors.New("the call that the server asked for is gone")
 
-// count counts what the call keeps: its questions, and once its exchange is over its request and result too.
+// count counts the bytes that the call keeps: its questions, and once its exchange is over its
+// request and result too.
 func (e *estate) count() {
 	n := e.call.Kept()
 	e.mu.Lock()
@@ -120,7 +131,7 @@ func (e *estate) count() {
 	e.kept.Resize(n)
 }
 
-// end closes what questions there are, and lets go of what the call keeps.
+// end closes the remaining questions, and releases the reservation of the call.
 func (e *estate) end() {
 	e.mu.Lock()
 	questions := maps.Clone(e.questions)
@@ -132,7 +143,8 @@ func (e *estate) end() {
 	e.kept.Release()
 }
 
-// Abandon settles what an actor that is no more has left: its client and its server are answered, and the call is withdrawn.
+// Abandon ends the call of an actor that is gone: its client and its server get errors, and the
+// call is withdrawn.
 func (e *estate) Abandon(reason error) {
 	e.mu.Lock()
 	open := maps.Clone(e.open)

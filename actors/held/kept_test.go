@@ -10,8 +10,8 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// A held call counts the bytes it keeps for its tenant, and none once it is over, also after a crash.
-// A question that finds no room is refused, and a result is replaced by the reason.
+// A held call counts the bytes that it keeps for its tenant, and none once it is over, also after a
+// crash. A question that finds no room is refused, and such a result is replaced by the reason.
 func TestCallCountsWhatItKeeps(t *testing.T) {
 	run(t, func(r *rig) {
 		r.kept.Bound(quota.Bounds{Tenants: 1, Total: 2000})
@@ -27,7 +27,8 @@ func TestCallCountsWhatItKeeps(t *testing.T) {
 		if got := account.Kept(); got != asked {
 			t.Errorf("%d bytes after a crash, want %d", got, asked)
 		}
-		r.finish(jsonrpc.Response(jsonrpc.IntID(99), jsontext.Value(`{"content":"`+strings.Repeat("x", 900)+`"}`)))
+		r.finish(jsonrpc.Response(jsonrpc.IntID(99),
+			jsontext.Value(`{"content":"`+strings.Repeat("x", 900)+`"}`)))
 		if got := account.Kept(); got < 900 || got > 1000 {
 			t.Errorf("%d bytes with its result", got)
 		}
@@ -40,12 +41,16 @@ func TestCallCountsWhatItKeeps(t *testing.T) {
 		token := r.asked()
 		r.kept.Of("acme").Add(quota.Tasks, 1900)
 		r.ask(2, "elicitation/create", form+strings.Repeat(" ", 100))
-		if got := r.answers(); len(got) != 1 || got[0].Err == nil || !strings.Contains(got[0].Err.Message, "tenant acme is overloaded") {
+		if got := r.answers(); len(got) != 1 || got[0].Err == nil ||
+			!strings.Contains(got[0].Err.Message, "tenant acme is overloaded") {
 			t.Errorf("the server was answered %v", got)
 		}
-		r.finish(jsonrpc.Response(jsonrpc.IntID(99), jsontext.Value(`{"content":"`+strings.Repeat("x", 900)+`"}`)))
+		r.finish(jsonrpc.Response(jsonrpc.IntID(99),
+			jsontext.Value(`{"content":"`+strings.Repeat("x", 900)+`"}`)))
 		out := r.retry(token, `{}`, `{}`)
-		if why := out.End().Error; why == nil || !strings.Contains(why.Message, "there was no room to keep its result") || !strings.Contains(string(why.Data), `"maybeExecuted":true`) {
+		if why := out.End().Error; why == nil ||
+			!strings.Contains(why.Message, "there was no room to keep its result") ||
+			!strings.Contains(string(why.Data), `"maybeExecuted":true`) {
 			t.Errorf("the client was told %v", out.All())
 		}
 		if got := r.kept.Of("acme").Kept(); got != 1900 {
@@ -54,7 +59,7 @@ func TestCallCountsWhatItKeeps(t *testing.T) {
 	})
 }
 
-// An actor that is given up lets go of what its call kept.
+// An actor that is abandoned releases the bytes of its call.
 func TestCallThatIsGivenUpKeepsNothing(t *testing.T) {
 	run(t, func(r *rig) {
 		r.asked()

@@ -17,16 +17,16 @@ import (
 	"mcpd/transport"
 )
 
-// Options are what the held calls of one tenant share.
+// Options are shared by the held calls of one tenant.
 type Options struct {
 	Ring     *seal.Ring
 	Instance string               // of this host, as its tokens name it
 	Park     func() time.Duration // how long a client may take to come back
 	Requests otp.Ref              // the tenant's request manager
-	Kept     *quota.Account       // what the tenant keeps
+	Kept     *quota.Account       // byte budget of the tenant
 }
 
-// Args are what the actor of a call is started with.
+// Args are the arguments for the start of a call's actor.
 type Args struct {
 	Exchange     *request.Exchange
 	Relay        *Relay
@@ -36,29 +36,33 @@ type Args struct {
 // Row is the id of a call's row.
 func Row(exchange uint64) string { return strconv.FormatUint(exchange, 10) }
 
-// handle is a call in a token.
+// handle returns the number of a call as tokens contain it.
 func handle(exchange uint64) (h [16]byte) {
 	binary.BigEndian.PutUint64(h[8:], exchange)
 	return h
 }
 
-// CallOf is the exchange that a token is for, and RowOf the row of its actor.
+// CallOf returns the exchange that a token is for.
 func CallOf(s seal.State) uint64 { return binary.BigEndian.Uint64(s.Handle[8:]) }
-func RowOf(s seal.State) string  { return Row(CallOf(s)) }
 
-// The actor receives client.Question and client.Withdrawn of the call's server, and these. The classes:
+// RowOf returns the row of the actor that a token is for.
+func RowOf(s seal.State) string { return Row(CallOf(s)) }
+
+// The actor receives client.Question and client.Withdrawn of the call's server, and the messages
+// below. The classes:
 //
-//	Retry               ordinary: one that is refused is answered by its Fail
-//	Gone, finished      owed: one for each request of the client, and one for the call
-//	relayed             sheddable: progress and log lines
+//	Retry               ordinary: a refused one is answered by its Fail
+//	Gone, finished      reserved (`Owed`): one for each request of the client, and one for the call
+//	relayed             best effort (`Sheddable`): progress and log lines
 func (*Gone) Class() otp.Class     { return otp.Owed }
 func (*finished) Class() otp.Class { return otp.Owed }
 func (*relayed) Class() otp.Class  { return otp.Sheddable }
 
-// Retry is the client coming back with what it was asked for.
+// Retry is the return of the client with its answers.
 type Retry struct {
-	Deliver      *session.Deliver
-	Calls        *session.Calls // of the session that it came to, which need not be the one that made the call
+	Deliver *session.Deliver
+	// Calls is that of the session to which it came, which need not be the session that made the call.
+	Calls        *session.Calls
 	Capabilities protocol.ClientCapabilities
 	Round        uint32
 	Answers      mrtr.Retry
@@ -66,7 +70,7 @@ type Retry struct {
 	taken bool // the call has it, and answers it before it ends
 }
 
-// Fail answers the retry when the call is gone, has too much to do, or crashed on it.
+// Fail answers the retry when the call is gone or overloaded, or crashed on it.
 func (r *Retry) Fail(err error) {
 	if r.taken && err == otp.Normal { // the call ended with it
 		return
@@ -75,17 +79,18 @@ func (r *Retry) Fail(err error) {
 	switch {
 	case errors.Is(err, otp.ErrOverloaded):
 		why = protocol.Overloaded("call", time.Second)
-	case err != otp.Normal && !errors.Is(err, otp.ErrNoProc): // the actor crashed on it; the state is as good as before
+	// The actor crashed on the retry; the state stays valid.
+	case err != otp.Normal && !errors.Is(err, otp.ErrNoProc):
 		why = protocol.InternalError(err)
 	}
 	r.Calls.Answered(r.Deliver.Out)
 	r.Deliver.Out.Finish(request.Failure(r.Deliver.Message.ID, why, r.Deliver.Version))
 }
 
-// Gone says that the client of a request has gone, which cancels the call if it is the one that is open.
+// Gone says that the client of a request has left, which cancels the call if that request is open.
 type Gone struct{ Out transport.Sink }
 
-// What the relay passes on.
+// Messages from the relay.
 type (
 	relayed  struct{ m jsonrpc.Message }
 	finished struct {

@@ -23,12 +23,14 @@ func withdrawn(r *rig, id uint64) *client.Withdrawn {
 	return &client.Withdrawn{From: r.Ref("conn"), Question: jsonrpc.IntID(id), Call: r.x.ID}
 }
 
-// Progress is reported under the token of the client's latest request, if that has one. What came in between is told then, the latest of it.
+// Progress is reported under the token of the client's latest request, if that has one. Of the
+// progress in between, the latest is reported then.
 func TestProgressFollowsTheClient(t *testing.T) {
 	run(t, func(r *rig) {
 		const method = "notifications/progress"
 		r.say(method, `{"progressToken":"t","progress":1}`)
-		if got := r.out.Sent(); len(got) != 1 || string(got[0].Params) != `{"progressToken":"t","progress":1}` {
+		if got := r.out.Sent(); len(got) != 1 ||
+			string(got[0].Params) != `{"progressToken":"t","progress":1}` {
 			t.Errorf("heard %v", got)
 		}
 		token := r.asked()
@@ -36,7 +38,9 @@ func TestProgressFollowsTheClient(t *testing.T) {
 		r.say(method, `{"progressToken":"t","progress":3}`)
 		second := r.retry(token, `{"elicit-1":`+yes+`}`, `{"progressToken":"u"}`)
 		r.say(method, `{"progressToken":"t","progress":4}`)
-		if got := second.Sent(); len(got) != 2 || string(got[0].Params) != `{"progressToken":"u","progress":3}` || string(got[1].Params) != `{"progressToken":"u","progress":4}` {
+		if got := second.Sent(); len(got) != 2 ||
+			string(got[0].Params) != `{"progressToken":"u","progress":3}` ||
+			string(got[1].Params) != `{"progressToken":"u","progress":4}` {
 			t.Errorf("then heard %v", got)
 		}
 		r.ask(2, "elicitation/create", form)
@@ -49,10 +53,11 @@ func TestProgressFollowsTheClient(t *testing.T) {
 	})
 }
 
-// Log lines reach the request that is open, at the level that it asked for.
+// Log lines reach the open request, at the level that it asked for.
 func TestLogFollowsTheClient(t *testing.T) {
 	run(t, func(r *rig) {
-		const method, info, failure = "notifications/message", `{"level":"info","data":1}`, `{"level":"error","data":2}`
+		const method, info, failure = "notifications/message", `{"level":"info","data":1}`,
+			`{"level":"error","data":2}`
 		if !r.relay.Filters() {
 			t.Error("who reads the log does not know that it is looked through here")
 		}
@@ -71,10 +76,11 @@ func TestLogFollowsTheClient(t *testing.T) {
 	})
 }
 
-// S4-61: a message that crashes the actor fails alone. The call goes on: its client is asked, and its server has its answer and its question
-// open as before.
+// S4-61: a message that crashes the actor fails alone. The call continues: its client is asked, and
+// its server gets its answer and has its question open as before.
 func TestCrashCostsOneMessage(t *testing.T) {
-	for _, kind := range []string{"*client.Question", "*client.Withdrawn", "*held.relayed", "held.expired"} {
+	for _, kind := range []string{"*client.Question", "*client.Withdrawn", "*held.relayed",
+		"held.expired"} {
 		t.Run(kind, func(t *testing.T) {
 			run(t, func(r *rig) {
 				r.ask(1, "elicitation/create", form)
@@ -93,7 +99,8 @@ func TestCrashCostsOneMessage(t *testing.T) {
 				if kind == "*client.Question" {
 					refused = 1
 				}
-				if got := r.answers(); len(got) != refused || refused > 0 && (got[0].Question != jsonrpc.IntID(2) || got[0].Err == nil) {
+				if got := r.answers(); len(got) != refused ||
+					refused > 0 && (got[0].Question != jsonrpc.IntID(2) || got[0].Err == nil) {
 					t.Errorf("the server was answered %v", got)
 				}
 				out := r.retry(r.state(r.out), `{"elicit-1":`+yes+`}`, `{}`)
@@ -101,7 +108,8 @@ func TestCrashCostsOneMessage(t *testing.T) {
 					t.Errorf("the server was answered %v", got)
 				}
 				r.finish(done)
-				if out.Word() != "result" || len(r.out.All()) != 1 || len(out.All()) != 1 || r.cancelled() != 0 {
+				if out.Word() != "result" || len(r.out.All()) != 1 || len(out.All()) != 1 ||
+					r.cancelled() != 0 {
 					t.Errorf("got %v, withdrawn %d times", out.All(), r.cancelled())
 				}
 			})
@@ -109,14 +117,15 @@ func TestCrashCostsOneMessage(t *testing.T) {
 	}
 }
 
-// A crash on a retry answers it and nobody else. The state is as good as before, the call's time is counted on, and when its client does not
-// come back it ends.
+// A crash on a retry fails that retry and nothing else. The state stays valid and the call's
+// time-out runs on. If the client does not come back, the call ends.
 func TestCrashOnARetry(t *testing.T) {
 	run(t, func(r *rig) {
 		token := r.asked()
 		for range 2 {
 			r.Break("held_sup/*", "*held.Retry")
-			if out := r.retry(token, `{"elicit-1":`+yes+`}`, `{}`); out.Word() != int64(-32603) || len(out.All()) != 1 || r.calls.Busy() {
+			if out := r.retry(token, `{"elicit-1":`+yes+`}`, `{}`); out.Word() != int64(-32603) ||
+				len(out.All()) != 1 || r.calls.Busy() {
 				t.Errorf("got %v", out.All())
 			}
 			r.Struck()
@@ -139,7 +148,7 @@ func TestCrashOnARetry(t *testing.T) {
 	})
 }
 
-// An outcome that crashes the actor is told as one that nobody knows, also to a client that comes back later.
+// An outcome that crashes the actor is reported as lost, also to a client that comes back later.
 func TestCrashOnTheOutcome(t *testing.T) {
 	for _, later := range []bool{false, true} {
 		run(t, func(r *rig) {
@@ -154,14 +163,16 @@ func TestCrashOnTheOutcome(t *testing.T) {
 			if later {
 				out = r.retry(token, `{}`, `{}`)
 			}
-			if why := out.End().Error; why == nil || !strings.Contains(string(why.Data), `"maybeExecuted":true`) || len(out.All()) != 1 {
+			if why := out.End().Error; why == nil ||
+				!strings.Contains(string(why.Data), `"maybeExecuted":true`) || len(out.All()) != 1 {
 				t.Errorf("got %v", out.All())
 			}
 		})
 	}
 }
 
-// One that crashes again and again is given up, and nobody else with it: whoever waits is answered, and the call is withdrawn.
+// An actor that crashes repeatedly is abandoned, and no other with it: all waiting parties get an
+// error, and the call is withdrawn.
 func TestCrashesWithoutEnd(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ask(1, "elicitation/create", form)
@@ -193,7 +204,8 @@ func TestCrashesWithoutEnd(t *testing.T) {
 func TestRetryThatCannotBeTaken(t *testing.T) {
 	run(t, func(r *rig) {
 		m, out := r.coming(r.asked(), `{}`, `{}`, every)
-		if m.Fail(otp.ErrOverloaded); out.Word() != int64(-32603) && out.Word() != int64(-32010) || r.calls.Busy() {
+		if m.Fail(otp.ErrOverloaded); out.Word() != int64(-32603) && out.Word() != int64(-32010) ||
+			r.calls.Busy() {
 			t.Errorf("got %v", out.All())
 		}
 	})

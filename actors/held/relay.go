@@ -9,38 +9,42 @@ import (
 	"mcpd/transport"
 )
 
-// Relay is the sink of a call during which a legacy server may ask its modern client something. Until it does, everything passes to the
-// sink of the client's request; from then on to the actor of the call, because the client's requests come and go.
+// Relay is the sink of a call during which a legacy server may ask its modern client a question.
+// Until it does, all messages go to the sink of the client's request. From then on they go to the
+// actor of the call, because the client's requests come and go.
 type Relay struct {
 	binding func() seal.Binding
 	sink    transport.Sink // of the client's first request
 
 	mu       sync.Mutex // guards what follows
-	holding  bool       // an actor is on its way, or there
+	holding  bool       // an actor is being started, or runs
 	actor    otp.Ref
 	attached bool
-	outcome  *jsonrpc.Message // that came while the actor was on its way
+	outcome  *jsonrpc.Message // that came while the actor was being started
 	done     bool
 }
 
 var _ transport.Sink = (*Relay)(nil)
 
-// NewRelay is the sink of a call for the client's first request. Binding is what its states are bound to.
+// NewRelay makes the sink of a call for the client's first request. The states of the call are
+// bound to the result of binding.
 func NewRelay(sink transport.Sink, binding func() seal.Binding) *Relay {
 	return &Relay{sink: sink, binding: binding}
 }
 
-// Carries reports whether this is the sink of the client's first request out.
+// Carries reports whether out is the sink of the client's first request.
 func (r *Relay) Carries(out transport.Sink) bool { return r.sink == out }
 
-// Filters reports whether log lines of every level are wanted here: the actor knows what the client's latest request wants.
+// Filters reports whether the relay wants log lines of every level: the actor knows the level of
+// the client's latest request.
 func (r *Relay) Filters() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.attached
 }
 
-// Hold keeps what comes for the actor that is being started. It reports false when the call has its outcome.
+// Hold keeps the outcome for the actor that is being started. It reports false when the call has
+// its outcome.
 func (r *Relay) Hold() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -51,8 +55,8 @@ func (r *Relay) Hold() bool {
 	return true
 }
 
-// attach gives everything to the actor from now on, and what has come meanwhile. The sink is the actor's from here. It reports false when
-// the sink has its outcome, or another actor.
+// attach sends all messages to the actor from now on, and an outcome that has come meanwhile. The
+// actor owns the sink from here. It reports false when the sink has its outcome, or another actor.
 func (r *Relay) attach(actor otp.Ref) (transport.Sink, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,21 +85,22 @@ func (r *Relay) Release() {
 	}
 }
 
-// Held reports whether the server has asked something during the call.
+// Held reports whether the server has asked a question during the call.
 func (r *Relay) Held() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.holding
 }
 
-// Actor is the actor of the call, once it was asked something.
+// Actor returns the actor of the call, if one is attached.
 func (r *Relay) Actor() (otp.Ref, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.actor, r.attached
 }
 
-// Send implements transport.Sink. While the actor is on its way, news is lost: it is progress and log lines.
+// Send implements transport.Sink. Progress and log lines are dropped while the actor is being
+// started.
 func (r *Relay) Send(m jsonrpc.Message) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

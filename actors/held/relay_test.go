@@ -11,10 +11,11 @@ import (
 	"mcpd/transport"
 )
 
-// Without an actor everything passes to the client.
+// Without an actor all messages go to the client.
 func TestRelayPassesOn(t *testing.T) {
 	stand(t, func(r *rig) {
-		if _, ok := r.relay.Actor(); ok || r.relay.Filters() || !r.relay.Carries(r.out) || r.relay.Carries(&stage.Sink{}) {
+		if _, ok := r.relay.Actor(); ok || r.relay.Filters() || !r.relay.Carries(r.out) ||
+			r.relay.Carries(&stage.Sink{}) {
 			t.Error("it has an actor, or is another request's")
 		}
 		r.say("notifications/progress", `{}`)
@@ -23,7 +24,8 @@ func TestRelayPassesOn(t *testing.T) {
 		if len(r.out.Sent()) != 1 || len(r.out.All()) != 1 {
 			t.Errorf("got %v and %v", r.out.Sent(), r.out.All())
 		}
-		if err := r.relay.Send(jsonrpc.Notification("notifications/progress", nil)); !errors.Is(err, transport.ErrClosed) {
+		if err := r.relay.Send(jsonrpc.Notification("notifications/progress", nil)); !errors.Is(err,
+			transport.ErrClosed) {
 			t.Errorf("after the end: %v", err)
 		}
 		if r.relay.Hold() {
@@ -35,7 +37,8 @@ func TestRelayPassesOn(t *testing.T) {
 	})
 }
 
-// What comes while the actor is on its way is the actor's. When there will be none, the outcome is the client's.
+// An outcome that comes while the actor is being started goes to the actor. If no actor starts, it
+// goes to the client.
 func TestOutcomeWaitsForTheActor(t *testing.T) {
 	stand(t, func(r *rig) {
 		r.relay.Hold()
@@ -50,7 +53,7 @@ func TestOutcomeWaitsForTheActor(t *testing.T) {
 		if r.Rest(); r.out.Word() != "result" || r.there() {
 			t.Errorf("got %v, there %t", r.out.All(), r.there())
 		}
-		r.relay.Release() // too late to mean anything
+		r.relay.Release() // too late to have an effect
 	})
 	stand(t, func(r *rig) {
 		r.relay.Hold()
@@ -65,7 +68,7 @@ func TestOutcomeWaitsForTheActor(t *testing.T) {
 	})
 }
 
-// A client that left while the actor was on its way is sent nothing, and the actor goes.
+// A client that left while the actor was being started is sent nothing, and the actor ends.
 func TestClientLeavesBeforeTheActor(t *testing.T) {
 	stand(t, func(r *rig) {
 		r.relay.Hold()
@@ -79,7 +82,7 @@ func TestClientLeavesBeforeTheActor(t *testing.T) {
 	})
 }
 
-// A call that is called off between its rounds, by nobody who waits for it, answers its server.
+// A call that is cancelled between its rounds, while no client waits, answers its server.
 func TestCallIsCalledOffBetweenRounds(t *testing.T) {
 	run(t, func(r *rig) {
 		token := r.asked()
@@ -93,7 +96,7 @@ func TestCallIsCalledOffBetweenRounds(t *testing.T) {
 	})
 }
 
-// Whichever comes first of the actor, the outcome and a start that fails, the client gets one outcome.
+// In whatever order the actor, the outcome and a failed start come, the client gets one outcome.
 func TestRelayRaces(t *testing.T) {
 	for range 50 {
 		stand(t, func(r *rig) {
@@ -110,7 +113,7 @@ func TestRelayRaces(t *testing.T) {
 			}
 			group.Wait()
 			time.Sleep(time.Second)
-			if len(r.out.All()) == 0 { // held anew after the failure, and nobody comes
+			if len(r.out.All()) == 0 { // held anew after the failure, and no actor comes
 				r.relay.Release()
 			}
 			if len(r.out.All()) != 1 || r.out.Word() != "result" || r.there() {

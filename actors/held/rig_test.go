@@ -32,7 +32,7 @@ const (
 	every = `{"elicitation":{},"sampling":{},"roots":{}}`
 )
 
-// rig is one call, with boxes in the places of the request manager and of the connection to the server.
+// rig is one call, with boxes in place of the request manager and of the connection to the server.
 type rig struct {
 	kept quota.Ledger
 	*stage.Stage
@@ -48,10 +48,13 @@ type rig struct {
 	retries  uint64
 }
 
-// binding is what the states are bound to.
-var binding = seal.Binding{Tenant: "acme", Principal: "ci", Upstream: "files", Method: "tools/call", Params: seal.DigestOf("tools/call", nil)}
+// binding is that of the states.
+var binding = seal.Binding{
+	Tenant: "acme", Principal: "ci", Upstream: "files", Method: "tools/call",
+	Params: seal.DigestOf("tools/call", nil),
+}
 
-// stand sets the stage for a call that no server has asked anything in.
+// stand sets the stage for a call without questions.
 func stand(t *testing.T, test func(r *rig)) { standWith(t, rand.Reader, test) }
 
 func standWith(t *testing.T, random io.Reader, test func(r *rig)) {
@@ -66,25 +69,32 @@ func standWith(t *testing.T, random io.Reader, test func(r *rig)) {
 		template := held.Supervised(otp.Intensity{}, nil)
 		template.Start = otp.SupervisorWith(func(args any) otp.Spec {
 			spec := held.Spec(otp.Intensity{Restarts: 5, Within: 30 * time.Second}, nil, held.Args{})
-			spec.Children[0].Start = otp.Worker(func() otp.Behaviour { return held.New(r.o, args.(held.Args)) })
+			spec.Children[0].Start = otp.Worker(func() otp.Behaviour {
+				return held.New(r.o, args.(held.Args))
+			})
 			return spec
 		})
 		return []otp.Child{
 			r.requests.Child("requests"), r.conn.Child("conn"),
-			{ID: "held_sup", Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne, Children: []otp.Child{template}})},
+			{ID: "held_sup", Start: otp.Supervisor(otp.Spec{
+				Strategy: otp.SimpleOneForOne, Children: []otp.Child{template},
+			})},
 		}
 	}
 	stage.Run(t, children, func(s *stage.Stage) {
-		r.o = &held.Options{Ring: r.ring, Instance: "here", Park: func() time.Duration { return park }, Requests: s.Ref("requests"), Kept: r.kept.Of("acme")}
+		r.o = &held.Options{Ring: r.ring, Instance: "here", Park: func() time.Duration {
+			return park
+		}, Requests: s.Ref("requests"), Kept: r.kept.Of("acme")}
 		r.relay = held.NewRelay(r.out, func() seal.Binding { return binding })
 		r.x = &request.Exchange{
-			ID: 7, Version: protocol.V20260728, Downstream: jsonrpc.StringID("a"), Method: "tools/call", Sink: r.relay, Token: jsontext.Value(`"t"`),
+			ID: 7, Version: protocol.V20260728, Downstream: jsonrpc.StringID("a"), Method: "tools/call",
+			Sink: r.relay, Token: jsontext.Value(`"t"`),
 		}
 		test(r)
 	})
 }
 
-// run sets the stage for a call whose actor is there.
+// run sets the stage for a call with an actor.
 func run(t *testing.T, test func(r *rig)) {
 	t.Helper()
 	stand(t, func(r *rig) {
@@ -105,7 +115,9 @@ func (r *rig) start() {
 }
 
 func (r *rig) attach() (otp.Ref, error) {
-	ref, err := otp.StartChildArgs(r.T.Context(), r.Ref("held_sup"), held.Row(r.x.ID), held.Args{Exchange: r.x, Relay: r.relay, Capabilities: able(every)})
+	ref, err := otp.StartChildArgs(r.T.Context(), r.Ref("held_sup"), held.Row(r.x.ID), held.Args{
+		Exchange: r.x, Relay: r.relay, Capabilities: able(every),
+	})
 	return ref.Child(held.Child), err
 }
 
@@ -128,11 +140,14 @@ func (r *rig) send(msg any) {
 // ask makes the server ask.
 func (r *rig) ask(id uint64, method, params string) {
 	r.T.Helper()
-	q := &client.Question{From: r.Ref("conn"), Server: "files", ID: jsonrpc.IntID(id), Exchange: r.x, Method: method, Params: jsontext.Value(params)}
+	q := &client.Question{
+		From: r.Ref("conn"), Server: "files", ID: jsonrpc.IntID(id), Exchange: r.x, Method: method,
+		Params: jsontext.Value(params),
+	}
 	r.send(q)
 }
 
-// asked makes the server ask for a name, and returns the state that the client was given.
+// asked makes the server ask for a name, and returns the state that the client gets.
 func (r *rig) asked() string {
 	r.T.Helper()
 	r.ask(1, "elicitation/create", form)
@@ -140,7 +155,7 @@ func (r *rig) asked() string {
 	return r.state(r.out)
 }
 
-// state is that of a result which asks the client something.
+// state returns the state in a result that asks the client.
 func (r *rig) state(out *stage.Sink) string {
 	r.T.Helper()
 	m := out.End()
@@ -151,7 +166,7 @@ func (r *rig) state(out *stage.Sink) string {
 	return token
 }
 
-// retry is the client coming back with answers under a state.
+// retry lets the client come back with answers under a state.
 func (r *rig) retry(token, answers, meta string) *stage.Sink {
 	r.T.Helper()
 	return r.retryAs(token, answers, meta, every)
@@ -160,7 +175,7 @@ func (r *rig) retry(token, answers, meta string) *stage.Sink {
 func (r *rig) retryAs(token, answers, meta, capabilities string) *stage.Sink {
 	r.T.Helper()
 	m, out := r.coming(token, answers, meta, capabilities)
-	if err := r.actor.Send(m); err != nil { // as a session that finds no actor
+	if err := r.actor.Send(m); err != nil { // as a session does that finds no actor
 		m.Fail(err)
 	}
 	r.Rest()
@@ -183,28 +198,30 @@ func (r *rig) coming(token, answers, meta, capabilities string) (*held.Retry, *s
 	r.retries++
 	out := &stage.Sink{}
 	d := &session.Deliver{
-		Message: jsonrpc.Request(jsonrpc.IntID(r.retries), "tools/call", jsontext.Value(`{"_meta":`+meta+`}`)), Out: out, Version: protocol.V20260728,
+		Message: jsonrpc.Request(jsonrpc.IntID(r.retries), "tools/call",
+			jsontext.Value(`{"_meta":`+meta+`}`)), Out: out, Version: protocol.V20260728,
 	}
 	r.calls.Return(out, r.x.ID)
-	return &held.Retry{Deliver: d, Calls: &r.calls, Capabilities: able(capabilities), Round: state.Round, Answers: again}, out
+	return &held.Retry{Deliver: d, Calls: &r.calls, Capabilities: able(capabilities),
+		Round: state.Round, Answers: again}, out
 }
 
-// finish is the outcome of the call, as the request manager gives it.
+// finish gives the call its outcome, as the request manager does.
 func (r *rig) finish(m jsonrpc.Message) {
 	r.relay.Finish(m)
 	r.Rest()
 }
 
-// say is news of the server during the call.
+// say sends a notification of the server during the call.
 func (r *rig) say(method, params string) {
 	_ = r.relay.Send(jsonrpc.Notification(method, jsontext.Value(params)))
 	r.Rest()
 }
 
-// answers are what the server was answered, in order.
+// answers returns the answers that the server got, in order.
 func (r *rig) answers() []*client.Answer { return stage.Of[*client.Answer](&r.conn.Log) }
 
-// cancelled reports how often the request manager was told to withdraw the call.
+// cancelled returns how often the request manager was told to withdraw the call.
 func (r *rig) cancelled() int { return len(stage.Of[*request.Cancel](&r.requests.Log)) }
 
 // there reports whether the call still has its actor.

@@ -8,21 +8,23 @@ import (
 )
 
 const (
-	// LatelyRefused is how long a tenant counts as refused after it was.
+	// LatelyRefused is how long a tenant counts as refused after its last refusal.
 	LatelyRefused = 5 * time.Second
-	// ToldEvery is how often the log says that a tenant is refused because of what it keeps.
+	// ToldEvery is the shortest time between two log records about refusals of one tenant for its
+	// memory.
 	ToldEvery = 10 * time.Second
 )
 
-// refusals are those of one tenant, because of what it keeps.
+// refusals counts the refusals of one tenant for its memory.
 type refusals struct {
-	seen   uint64    // how many there were when they were counted last
+	seen   uint64    // number at the last count
 	at     time.Time // when the last one was noticed
-	logged uint64    // how many the log was told of
-	told   time.Time // when
+	logged uint64    // number reported to the log
+	told   time.Time // time of that report
 }
 
-// holdings is who keeps the most, and who was refused lately; the log is told of the latter.
+// holdings returns the tenant that keeps the most bytes, and the tenants that were refused lately.
+// It reports refusals to the log.
 func (m *Manager) holdings() (most quota.Holding, refused []quota.Holding) {
 	if m.o.Holdings == nil {
 		return most, nil
@@ -41,7 +43,8 @@ func (m *Manager) holdings() (most quota.Holding, refused []quota.Holding) {
 		}
 		if r.seen > r.logged && now.Sub(r.told) >= ToldEvery {
 			m.o.Emit(telemetry.TenantRefused{
-				Where: telemetry.Where{Tenant: h.Tenant}, Kept: uint64(h.Kept), Limit: uint64(h.Limit), Kinds: h.Parts(), Count: r.seen - r.logged,
+				Where: telemetry.Where{Tenant: h.Tenant}, Kept: uint64(h.Kept), Limit: uint64(h.Limit),
+				Kinds: h.Parts(), Count: r.seen - r.logged,
 			})
 			r.logged, r.told = r.seen, now
 		}

@@ -12,8 +12,9 @@ import (
 	"mcpd/telemetry"
 )
 
-// The log is told who is refused because of what it keeps, now and then, and who keeps the most when
-// the level changes. The status names whoever was refused lately, and nobody later.
+// The log names the tenants that are refused for their memory, at a bounded rate, and the tenant
+// that keeps the most when the level changes. The status names the tenants refused lately, and no
+// others.
 func TestManagerNamesWhoKeepsTooMuch(t *testing.T) {
 	run(t, func(h *host) {
 		h.kept.Bound(quota.Bounds{Tenants: 2, Total: 400})
@@ -28,14 +29,16 @@ func TestManagerNamesWhoKeepsTooMuch(t *testing.T) {
 		}
 		h.has(900, time.Second)
 		told := stage.Of[telemetry.TenantRefused](&h.Events)
-		if len(told) != 2 || told[0].Tenant != "acme" || told[0].Kept != 300 || told[0].Kinds == "" || told[0].Count+told[1].Count < 30 {
+		if len(told) != 2 || told[0].Tenant != "acme" || told[0].Kept != 300 || told[0].Kinds == "" ||
+			told[0].Count+told[1].Count < 30 {
 			t.Errorf("the log was told %+v", told)
 		}
 		levels := stage.Of[telemetry.MemoryLevel](&h.Events)
 		if len(levels) != 1 || !strings.HasPrefix(levels[0].Most, "acme keeps ") {
 			t.Errorf("levels: %+v", levels)
 		}
-		if s := h.status(); len(s.Refused) != 1 || s.Refused[0].Tenant != "acme" || s.Most.Tenant != "acme" {
+		if s := h.status(); len(s.Refused) != 1 || s.Refused[0].Tenant != "acme" ||
+			s.Most.Tenant != "acme" {
 			t.Errorf("the status is %+v", s)
 		}
 		if h.has(900, memory.LatelyRefused+time.Second); len(h.status().Refused) != 0 {

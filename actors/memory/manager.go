@@ -1,5 +1,6 @@
-// Package memory holds the actor that watches how much of its memory the host has in use, and says with a level what may begin. It
-// refuses nothing itself, and does not know who looks at the level.
+// Package memory holds the actor that watches how much of its memory the host uses, and sets a
+// level that says which work may begin. It refuses nothing itself, and does not know the users of
+// the level.
 package memory
 
 import (
@@ -15,66 +16,71 @@ import (
 const (
 	// SampleEvery is how long a change of level may go unnoticed.
 	SampleEvery = 250 * time.Millisecond
-	// CollectEvery is how long a level may rest on the same collection. What was let go of since counts only then, and an idle runtime
-	// collects every two minutes.
+	// CollectEvery is how long a level may rest on the same garbage collection. Memory released since
+	// then counts only after the next one, and an idle runtime collects every two minutes.
 	CollectEvery = 2 * time.Second
 	// RefusedFor is how long tenants above their share are refused, once a collection has found no
-	// memory left, before the collection begins that has everybody refused if it finds the same.
+	// memory left, before the next collection begins. If that one finds no memory either, everybody is
+	// refused.
 	RefusedFor = SampleEvery
 )
 
-// Options are what a manager is made from.
+// Options configure a Manager.
 type Options struct {
-	// Limit is the memory that there is, in bytes; 0 is no limit, and the level stays.
+	// Limit is the available memory, in bytes; 0 is no limit, and the level never changes.
 	Limit uint64
-	// Use measures what is in use.
+	// Use measures the memory in use.
 	Use func() Use
-	// Collect collects the garbage, and returns when it has.
+	// Collect runs a garbage collection, and returns when it is done.
 	Collect func()
-	// Pace sets by how many percent the heap may grow until the next collection. Nil leaves it to the runtime.
+	// Pace sets by how many percent the heap may grow until the next collection. Nil leaves that to
+	// the runtime.
 	Pace func(percent int)
-	// Level is what is in force. It outlives the manager, which crashes, if ever, when it is needed: meanwhile the last level applies, and
-	// the next incarnation measures at once.
+	// Level is the current level. It outlives the manager, which is most likely to crash when it is
+	// needed: meanwhile the last level applies, and the next incarnation measures at once.
 	Level *quota.Memory
-	// Relieve lets go of what the level does not keep. It is called with every sample above quota.Normal.
+	// Relieve releases memory that the level does not permit. It is called with every sample above
+	// quota.Normal.
 	Relieve func(quota.Level)
-	// Holdings is what tenants keep; nil is nothing.
+	// Holdings returns the bytes that tenants keep; nil is none.
 	Holdings func() []quota.Holding
 	Emit     telemetry.Sink
-	// Faults may have memory taken; nil is none.
+	// Faults may allocate memory; nil is none.
 	Faults *fault.Registry
 }
 
 // Manager is the behaviour of core/memory.
 type Manager struct {
 	otp.Base
-	o          Options
-	p          *otp.Process
-	seen       uint64    // the collection that the last sample rests on
-	since      time.Time // when that was first seen
-	percent    int       // of the pace that was set last
-	full       time.Time // since when collections find no memory left; zero if the last one found some
-	judging    bool      // the collection has begun that decides whether everybody is refused
-	judged     bool      // and has ended
+	o       Options
+	p       *otp.Process
+	seen    uint64    // number of the collection that the last sample rests on
+	since   time.Time // when that collection was first seen
+	percent int       // the pace that was set last
+	// full is since when collections find no memory left; zero if the last one found some.
+	full time.Time
+	// judging says that the collection has begun that decides whether everybody is refused.
+	judging    bool
+	judged     bool // that collection has ended
 	collecting bool
-	ballast    []byte              // that a fault has had taken
+	ballast    []byte              // allocated for a fault
 	refused    map[string]refusals // by tenant
 }
 
 // New makes one incarnation.
 func New(o Options) *Manager { return &Manager{o: o, refused: map[string]refusals{}} }
 
-// Status is what the tree shows, and readiness looks at.
+// Status is shown in the tree, and checked for readiness.
 type Status struct {
 	Level      quota.Level
 	Use, Limit uint64 // bytes
-	// Most is the tenant that keeps the most, and Refused are those that were refused lately because
-	// of what they keep.
+	// Most is the tenant that keeps the most bytes, and Refused are the tenants that were refused
+	// lately for their memory.
 	Most    quota.Holding
 	Refused []quota.Holding
 }
 
-// sample is the timer.
+// sample is the message of the timer.
 type sample struct{}
 
 // Init measures at once.
@@ -107,7 +113,10 @@ func (m *Manager) sample() {
 	most, refused := m.holdings()
 	m.p.SetStatus(Status{level, use.Bytes, m.o.Limit, most, refused})
 	if level != last {
-		e := telemetry.MemoryLevel{Level: level.String(), Last: last.String(), Step: uint32(level), Use: use.Bytes, Limit: m.o.Limit}
+		e := telemetry.MemoryLevel{
+			Level: level.String(), Last: last.String(), Step: uint32(level), Use: use.Bytes,
+			Limit: m.o.Limit,
+		}
 		if most.Kept > 0 {
 			e.Most = most.String()
 		}
@@ -125,11 +134,11 @@ func (m *Manager) sample() {
 	}
 }
 
-// next is the level after last. A collection counts as alive what was allocated while it went on, so
-// one that comes amid bursts of some tenants may find far more than is kept. Tenants above their
-// share are refused from then on. Everybody is refused only when a second collection finds no
-// memory left: it begins when those tenants have been refused for RefusedFor, so that it has no
-// burst of theirs to count.
+// next returns the level after last. A collection counts as alive the objects that are allocated
+// while it runs. So a collection amid bursts of some tenants may find far more than is kept.
+// Tenants above their share are refused from then on. Everybody is refused only when a second
+// collection finds no memory left. That one begins when those tenants have been refused for
+// RefusedFor, so that it counts no burst of theirs.
 func (m *Manager) next(last quota.Level, use Use) quota.Level {
 	level, full := last.Next(use.Bytes, m.o.Limit), m.o.Limit > 0 && use.Bytes >= m.o.Limit
 	switch {
@@ -150,7 +159,7 @@ func (m *Manager) next(last quota.Level, use Use) quota.Level {
 	return level
 }
 
-// pace has the next collection come when it is worth it.
+// pace sets the growth after which the next collection is worth its cost.
 func (m *Manager) pace(use Use) {
 	if percent := Pace(use.Live, m.o.Limit); m.o.Pace != nil && percent != m.percent {
 		m.percent = percent
@@ -165,7 +174,8 @@ func (m *Manager) collect() {
 	}
 }
 
-// fill takes as much memory as a fault says that is to be in use, and lets go of it when there is none. Either counts with the next collection.
+// fill allocates memory up to the percentage of a fault, and releases it when the fault is over.
+// Both count with the next collection.
 func (m *Manager) fill(use Use) {
 	percent := m.o.Faults.Fill()
 	if (percent > 0) == (m.ballast != nil) {
@@ -173,7 +183,7 @@ func (m *Manager) fill(use Use) {
 	}
 	m.ballast = nil
 	if want := uint64(percent / 100 * float64(m.o.Limit)); want > use.Bytes {
-		const page = 4096 // it is not there until something is written to it
+		const page = 4096 // it is not mapped until it is written to
 		m.ballast = make([]byte, want-use.Bytes)
 		for at := 0; at < len(m.ballast); at += page {
 			m.ballast[at] = 1

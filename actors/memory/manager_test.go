@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// host is a manager of 1000 bytes and what it measures.
+// host is a manager of 1000 bytes with simulated measurements.
 type host struct {
 	*stage.Stage
 	bytes, collections atomic.Uint64 // in use, and so far
@@ -36,7 +36,9 @@ func run(t *testing.T, test func(h *host)) {
 		return []otp.Child{{ID: "memory", Start: otp.Worker(func() otp.Behaviour {
 			return memory.New(memory.Options{
 				Limit: 1000, Level: &h.level, Emit: s.Events.Emit, Holdings: h.kept.Snapshot, Faults: s.Faults,
-				Use:     func() memory.Use { return memory.Use{Bytes: h.bytes.Load(), Collections: h.collections.Load()} },
+				Use: func() memory.Use {
+					return memory.Use{Bytes: h.bytes.Load(), Collections: h.collections.Load()}
+				},
 				Collect: func() { h.collections.Add(1) },
 				Relieve: func(l quota.Level) { h.relieved.Add(l) },
 			})
@@ -44,7 +46,7 @@ func run(t *testing.T, test func(h *host)) {
 	}, func(*stage.Stage) { test(h) })
 }
 
-// has lets some time go by with so much in use.
+// has lets some time pass with so many bytes in use.
 func (h *host) has(use uint64, while time.Duration) {
 	h.bytes.Store(use)
 	time.Sleep(while) // virtual
@@ -58,7 +60,8 @@ func (h *host) levels() (said []string) {
 	return said
 }
 
-// Each change of level is told once, and what a level does not keep is let go of for as long as it lasts.
+// Each change of level is reported once. Memory that a level does not permit is released repeatedly
+// while the level lasts.
 func TestManagerFollowsWhatIsInUse(t *testing.T) {
 	run(t, func(h *host) {
 		h.has(500, time.Minute)
@@ -68,29 +71,31 @@ func TestManagerFollowsWhatIsInUse(t *testing.T) {
 			t.Errorf("the level is %v, want %v", got, quota.Critical)
 		}
 		h.has(100, time.Second)
-		if got, want := h.levels(), []string{"normal elevated", "elevated critical", "critical normal"}; !slices.Equal(got, want) {
+		if got, want := h.levels(), []string{"normal elevated", "elevated critical",
+			"critical normal"}; !slices.Equal(got, want) {
 			t.Errorf("said %q, want %q", got, want)
 		}
-		if got, want := slices.Compact(stage.Of[quota.Level](&h.relieved)), []quota.Level{quota.Elevated, quota.Critical}; !slices.Equal(got, want) || h.level.Level() != quota.Normal {
+		if got, want := slices.Compact(stage.Of[quota.Level](&h.relieved)), []quota.Level{quota.Elevated,
+			quota.Critical}; !slices.Equal(got, want) || h.level.Level() != quota.Normal {
 			t.Errorf("let go at %v, want at %v", got, want)
 		}
 	})
 }
 
-// Collections amid bursts do not have everybody refused: the one has to find no memory left that
-// begins when those above their share were refused for a while.
+// Collections amid bursts do not make everybody refused. Only a collection does that begins after
+// tenants above their share have been refused for a while, and finds no memory left.
 func TestEverybodyIsRefusedOnlyAfterASecondCollection(t *testing.T) {
 	run(t, func(h *host) {
 		h.has(500, time.Minute)
 		h.has(1200, memory.SampleEvery+time.Millisecond)
-		for range 5 { // of the runtime's own, while what was let in before is in hand
+		for range 5 { // by the runtime, with earlier messages in memory
 			h.collections.Add(1)
 			h.has(1200, memory.RefusedFor/10)
 		}
 		if got := h.level.Level(); got != quota.Critical {
 			t.Errorf("with the first such collections the level is %v, want %v", got, quota.Critical)
 		}
-		h.has(990, memory.SampleEvery) // which is critical, and not full
+		h.has(990, memory.SampleEvery) // critical, and not full
 		h.has(1200, memory.SampleEvery+memory.RefusedFor)
 		if got := h.level.Level(); got != quota.Critical {
 			t.Errorf("with two more after a better one the level is %v, want %v", got, quota.Critical)
@@ -106,7 +111,8 @@ func TestEverybodyIsRefusedOnlyAfterASecondCollection(t *testing.T) {
 	})
 }
 
-// What was let go of since the last collection counts only with the next, which an idle runtime has no need of.
+// Memory released since the last collection counts only with the next one, which an idle runtime
+// does not need.
 func TestManagerCollectsWhatItHasNotSeen(t *testing.T) {
 	run(t, func(h *host) {
 		h.has(500, time.Hour)
@@ -120,11 +126,14 @@ func TestManagerCollectsWhatItHasNotSeen(t *testing.T) {
 	})
 }
 
-// A fault takes what is missing, once, and lets go of it when it has ended. The garbage is collected at either end, since it counts only then.
+// A fault allocates the missing memory, once, and releases it when it has ended. A garbage
+// collection runs at both times, because the change counts only then.
 func TestMemoryThatIsFullIsAFault(t *testing.T) {
 	run(t, func(h *host) {
 		h.has(100, time.Minute)
-		id, err := h.Faults.Arm(fault.Fault{Action: fault.Fill, Point: fault.Point{Place: fault.Memory}, Percent: 90, Lease: time.Minute})
+		id, err := h.Faults.Arm(fault.Fault{
+			Action: fault.Fill, Point: fault.Point{Place: fault.Memory}, Percent: 90, Lease: time.Minute,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,17 +149,21 @@ func TestMemoryThatIsFullIsAFault(t *testing.T) {
 	})
 }
 
-// The block is as large as what is missing.
+// The allocated block is as large as the missing memory.
 func TestMemoryIsFilled(t *testing.T) {
 	const limit = 96 << 20
 	faults, measure := fault.New(nil), memory.Measured()
 	var level quota.Memory
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
 		return []otp.Child{{ID: "memory", Start: otp.Worker(func() otp.Behaviour {
-			return memory.New(memory.Options{Limit: limit, Level: &level, Emit: s.Events.Emit, Use: measure, Collect: runtime.GC, Relieve: func(quota.Level) {}, Faults: faults})
+			return memory.New(memory.Options{
+				Limit: limit, Level: &level, Emit: s.Events.Emit, Use: measure, Collect: runtime.GC,
+				Relieve: func(quota.Level) {}, Faults: faults,
+			})
 		})}}
 	}, func(*stage.Stage) {
-		if _, err := faults.Arm(fault.Fault{Action: fault.Fill, Point: fault.Point{Place: fault.Memory}, Percent: 90, Lease: time.Minute}); err != nil {
+		if _, err := faults.Arm(fault.Fault{Action: fault.Fill, Point: fault.Point{Place: fault.Memory},
+			Percent: 90, Lease: time.Minute}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
@@ -165,7 +178,7 @@ func TestMemoryIsFilled(t *testing.T) {
 	})
 }
 
-// A crash leaves the level as it was, and the next incarnation measures at once.
+// A crash leaves the level unchanged, and the next incarnation measures at once.
 func TestManagerCrashesWithItsLevelInForce(t *testing.T) {
 	run(t, func(h *host) {
 		h.has(990, time.Second)
@@ -175,13 +188,14 @@ func TestManagerCrashesWithItsLevelInForce(t *testing.T) {
 		if got := h.level.Level(); got != quota.Normal {
 			t.Errorf("after its restart the level is %v", got)
 		}
-		if got, want := h.levels(), []string{"normal critical", "critical normal"}; !slices.Equal(got, want) {
+		if got, want := h.levels(), []string{"normal critical",
+			"critical normal"}; !slices.Equal(got, want) {
 			t.Errorf("said %q, want %q", got, want)
 		}
 	})
 }
 
-// The runtime's own figures follow what is held, and what is let go of with the next collection.
+// The runtime's figures follow the memory held, and memory released after the next collection.
 func TestMeasuredFollowsWhatIsHeld(t *testing.T) {
 	const held = 64 << 20
 	measure := memory.Measured()
@@ -194,7 +208,8 @@ func TestMeasuredFollowsWhatIsHeld(t *testing.T) {
 	block = nil
 	runtime.GC()
 	after := measure()
-	if with.Bytes < before.Bytes+held*9/10 || after.Bytes > before.Bytes+held/10 || after.Collections <= with.Collections {
+	if with.Bytes < before.Bytes+held*9/10 || after.Bytes > before.Bytes+held/10 ||
+		after.Collections <= with.Collections {
 		t.Errorf("measured %v, with %d bytes held %v, and after that %v", before, held, with, after)
 	}
 }

@@ -37,14 +37,16 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// The pace follows what lives, without a limit too, and is set when it changes.
+// The pace follows the live bytes, without a limit too, and is set when it changes.
 func TestManagerSetsThePace(t *testing.T) {
 	var live atomic.Uint64
 	var set stage.Log
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
 		return []otp.Child{{ID: "memory", Start: otp.Worker(func() otp.Behaviour {
 			return memory.New(memory.Options{
-				Level: &quota.Memory{}, Emit: s.Events.Emit, Faults: s.Faults, Pace: func(percent int) { set.Add(percent) },
+				Level: &quota.Memory{}, Emit: s.Events.Emit, Faults: s.Faults, Pace: func(percent int) {
+					set.Add(percent)
+				},
 				Use: func() memory.Use { return memory.Use{Live: live.Load()} },
 			})
 		})}}
@@ -60,7 +62,8 @@ func TestManagerSetsThePace(t *testing.T) {
 	})
 }
 
-// With the pace of little that lives, the runtime collects when the room is used up, and not before. GOGC has the last word.
+// With the pace for few live bytes, the runtime collects when the room is used up, and not before.
+// GOGC takes precedence.
 func TestPacerHoldsTheRuntimeToTheRoom(t *testing.T) {
 	t.Setenv("GOGC", "100")
 	if memory.Pacer() != nil {

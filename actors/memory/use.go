@@ -2,18 +2,21 @@ package memory
 
 import "runtime/metrics"
 
-// Use is what the process holds of its memory.
+// Use is the memory that the process uses.
 type Use struct {
-	// Bytes is what would be left were the garbage collected: it counts what the last collection found alive and what is no heap. What was
-	// allocated since counts with the next collection, which comes before the memory is full.
+	// Bytes is what would remain after a garbage collection: the bytes that the last collection found
+	// alive, and memory outside the heap. Bytes allocated since count with the next collection, which
+	// comes before the memory is full.
 	Bytes uint64
-	// Live is what of it is the heap that the last collection found alive.
+	// Live is the part of Bytes on the heap that the last collection found alive.
 	Live uint64
-	// Collections tells one measurement of Bytes from the next.
+	// Collections is the number of collections so far. It tells one measurement of Bytes from the
+	// next.
 	Collections uint64
 }
 
-// The runtime's own figures: all that is mapped, and what of it is no loss.
+// The indexes of the runtime's figures: all mapped memory, and those that tell which part of it is
+// not in use.
 const (
 	total = iota
 	released
@@ -23,7 +26,8 @@ const (
 	cycles
 )
 
-// Measured is the Use of this process. Reading it stops nothing and takes microseconds. It is for one goroutine at a time.
+// Measured returns a function that measures this process. It stops nothing and takes microseconds.
+// It is for one goroutine at a time.
 func Measured() func() Use {
 	figures := []metrics.Sample{
 		total:    {Name: "/memory/classes/total:bytes"},

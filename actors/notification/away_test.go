@@ -11,7 +11,7 @@ import (
 	"mcpd/telemetry"
 )
 
-// counted checks how many records of a kind the dispatcher says that it keeps.
+// counted checks how many records of a kind the dispatcher reports in its status.
 func (r *rig) counted(kind string, want int) {
 	r.t.Helper()
 	synctest.Wait()
@@ -32,17 +32,18 @@ func (r *rig) counted(kind string, want int) {
 	}
 }
 
-// A change that two instances tell of reaches a listener once, and is remembered only for as long as
-// the others may tell of it.
+// A change that two instances report reaches a listener once, and is remembered only for as long as
+// the other instances may report it.
 func TestChangeOfInstancesIsToldOnce(t *testing.T) {
 	run(t, func(r *rig) {
 		box, _ := r.system.Whereis("top/box")
 		r.send(&notification.Register{Method: notification.Any, Handler: notification.Mailbox{Ref: box}})
 		for instance := range uint8(2) {
 			r.send(&notification.Dispatch{
-				Server: "files", Method: "notifications/resources/updated", URI: "test://x", Instance: instance + 1,
+				Server: "files", Method: "notifications/resources/updated", URI: "test://x",
+				Instance: instance + 1,
 			})
-			synctest.Wait() // two that wait are one
+			synctest.Wait() // two that wait are merged
 		}
 		r.counted("told_changes", 1)
 		if len(r.heard) != 1 {
@@ -53,7 +54,7 @@ func TestChangeOfInstancesIsToldOnce(t *testing.T) {
 	})
 }
 
-// A listener that is away is counted until it registers again, is forgotten or ends.
+// A listener that is away is counted until it registers again, is removed or ends.
 func TestListenersThatAreAwayAreCounted(t *testing.T) {
 	run(t, func(r *rig) {
 		key := tenant.Key{Share: tenant.ByPrincipal, Principal: "ci"}
@@ -61,9 +62,10 @@ func TestListenersThatAreAwayAreCounted(t *testing.T) {
 		to := notification.Mailbox{Ref: box}
 		counted := func(want int) { t.Helper(); r.counted("away_listeners", want) }
 		for _, ends := range []any{
-			&notification.Register{Method: notification.All, Key: key, Handler: to}, &notification.Forget{Handler: to},
+			&notification.Register{Method: notification.All, Key: key, Handler: to},
+			&notification.Forget{Handler: to},
 		} {
-			r.send(&notification.Away{Handler: notification.Mailbox{}}) // listens to nothing
+			r.send(&notification.Away{Handler: notification.Mailbox{}}) // it has no registrations
 			r.send(&notification.Register{Method: notification.All, Key: key, Handler: to})
 			r.send(&notification.Away{Handler: to})
 			counted(1)
@@ -73,15 +75,18 @@ func TestListenersThatAreAwayAreCounted(t *testing.T) {
 	})
 }
 
-// A connection is kept for those who listen to it, whether to all servers or to one, unless they are
-// away. Who is away still hears of what there is, and counts again from the next registration on.
+// A connection is kept for its listeners, to all servers or to one, unless they are away. A
+// listener that is away still gets notifications, and counts again from its next registration on.
 func TestWhoIsAwayKeepsNoConnection(t *testing.T) {
 	run(t, func(r *rig) {
-		key, other := tenant.Key{Share: tenant.ByPrincipal, Principal: "ci"}, tenant.Key{Share: tenant.ByPrincipal, Principal: "me"}
+		key, other := tenant.Key{Share: tenant.ByPrincipal, Principal: "ci"}, tenant.Key{
+			Share: tenant.ByPrincipal, Principal: "me",
+		}
 		box, _ := r.system.Whereis("top/box")
 		heard := func(k tenant.Key) bool {
 			t.Helper()
-			is, err := otp.Do[notification.HeardRequest, bool](r.t.Context(), r.ref, notification.HeardRequest{Server: "files", Key: k})
+			is, err := otp.Do[notification.HeardRequest, bool](r.t.Context(), r.ref,
+				notification.HeardRequest{Server: "files", Key: k})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -16,15 +16,20 @@ func onStage(t *testing.T, test func(s *stage.Stage, box *stage.Box)) {
 	box := &stage.Box{}
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
 		o := notification.Options{Tenant: "acme", Emit: s.Events.Emit}
-		return []otp.Child{{ID: "dispatcher", Start: otp.Worker(func() otp.Behaviour { return notification.New(o) })}, box.Child("box")}
+		return []otp.Child{{ID: "dispatcher", Start: otp.Worker(func() otp.Behaviour {
+			return notification.New(o)
+		})}, box.Child("box")}
 	}, func(s *stage.Stage) {
-		s.Send("dispatcher", &notification.Register{Method: notification.Any, Handler: notification.Mailbox{Ref: s.Ref("box")}})
+		s.Send("dispatcher", &notification.Register{
+			Method: notification.Any, Handler: notification.Mailbox{Ref: s.Ref("box")},
+		})
 		test(s, box)
 	})
 }
 
-// S4-101, S4-119: whatever the dispatcher crashes on, what is queued is delivered by its next incarnation, in order. Only a notification
-// that is itself the message it crashed on is lost, and counted.
+// S4-101, S4-119: on whatever message the dispatcher crashes, its next incarnation delivers the
+// queue, in order. Only a notification that is itself the message of the crash is lost, and
+// counted.
 func TestQueueOutlivesACrash(t *testing.T) {
 	for _, tt := range []struct {
 		kind string
@@ -39,7 +44,8 @@ func TestQueueOutlivesACrash(t *testing.T) {
 				s.Break("dispatcher", tt.kind)
 				dispatcher := s.Ref("dispatcher")
 				for n := range sent {
-					if err := dispatcher.Send(&notification.Dispatch{Server: "files", Method: "notifications/message", URI: strconv.Itoa(n)}); err != nil {
+					if err := dispatcher.Send(&notification.Dispatch{Server: "files",
+						Method: "notifications/message", URI: strconv.Itoa(n)}); err != nil {
 						s.T.Fatal(err)
 					}
 				}
@@ -56,8 +62,10 @@ func TestQueueOutlivesACrash(t *testing.T) {
 				if len(heard) != sent-tt.lost {
 					t.Errorf("%d came, want %d", len(heard), sent-tt.lost)
 				}
-				c, err := stage.Ask[notification.StatsRequest, notification.Counts](s, "dispatcher", notification.StatsRequest{})
-				if err != nil || c.Dropped != uint64(tt.lost) || c.Queued != 0 || c.Delivered != uint64(len(heard)) {
+				c, err := stage.Ask[notification.StatsRequest, notification.Counts](s, "dispatcher",
+					notification.StatsRequest{})
+				if err != nil || c.Dropped != uint64(tt.lost) || c.Queued != 0 ||
+					c.Delivered != uint64(len(heard)) {
 					t.Errorf("counts %+v, %v", c, err)
 				}
 				if told := stage.Of[telemetry.NotificationDropped](&s.Events); len(told) != tt.lost {
@@ -68,15 +76,16 @@ func TestQueueOutlivesACrash(t *testing.T) {
 	}
 }
 
-// A mailbox that is gone is forgotten, also when it went after a crash of the dispatcher; one that is full misses the notification, and
-// that is counted.
+// A mailbox that is gone is removed, also when it went after a crash of the dispatcher. A full
+// mailbox misses the notification, and the loss is counted.
 func TestMailboxThatIsGoneIsForgotten(t *testing.T) {
 	onStage(t, func(s *stage.Stage, box *stage.Box) {
 		s.Break("dispatcher", "*notification.Dispatch")
 		s.Send("dispatcher", &notification.Dispatch{Method: "notifications/message"})
 		s.Struck()
 		handlers := func() int {
-			c, err := stage.Ask[notification.StatsRequest, notification.Counts](s, "dispatcher", notification.StatsRequest{})
+			c, err := stage.Ask[notification.StatsRequest, notification.Counts](s, "dispatcher",
+				notification.StatsRequest{})
 			if err != nil {
 				t.Error(err)
 			}

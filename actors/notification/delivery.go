@@ -8,17 +8,19 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// keepRoom is how many handlers' room an idle dispatcher keeps for the next delivery.
+// keepRoom is the capacity for handlers that an idle dispatcher keeps for the next delivery.
 const keepRoom = 1024
 
-// delivery is one notification on its way to everybody who wanted it when its turn came. It is a
-// part of the heir, so that after a crash in the middle nobody is told twice and nobody is left
-// out.
+// delivery is one notification on its way to all handlers that were registered for it when its turn
+// came. It is part of the carried state, so that after a crash in its middle no handler gets it
+// twice and none is left out.
 type delivery struct {
 	notice *Notice // nil when there is none
 	to     []Handler
-	at     int  // how many of them had their turn
-	busy   bool // the last of those is being told; after a crash it is still set, because of that handler
+	at     int // how many of the handlers had their turn
+	// busy says that the last of those is being called. After a crash it is still set, because that
+	// handler caused the crash.
+	busy bool
 }
 
 func (v *delivery) begin(n *Notice, to iter.Seq[Handler]) {
@@ -26,7 +28,7 @@ func (v *delivery) begin(n *Notice, to iter.Seq[Handler]) {
 	v.notice, v.to = n, slices.AppendSeq(v.to, to)
 }
 
-// next is whose turn it is.
+// next returns the handler whose turn it is.
 func (v *delivery) next() Handler {
 	h := v.to[v.at]
 	v.at, v.busy = v.at+1, true
@@ -35,10 +37,10 @@ func (v *delivery) next() Handler {
 
 func (v *delivery) done() { v.busy = false }
 
-// over reports whether everybody had a turn.
+// over reports whether every handler had its turn.
 func (v *delivery) over() bool { return v.at >= len(v.to) }
 
-// end lets go of the notification and of the handlers.
+// end drops the notification and the handlers.
 func (v *delivery) end() {
 	clear(v.to)
 	*v = delivery{to: v.to[:0]}
@@ -47,7 +49,7 @@ func (v *delivery) end() {
 	}
 }
 
-// interrupted is the handler that was being told when an incarnation crashed.
+// interrupted returns the handler that was being called when an incarnation crashed.
 func (v *delivery) interrupted() (h Handler, was bool) {
 	if !v.busy {
 		return nil, false
@@ -56,11 +58,11 @@ func (v *delivery) interrupted() (h Handler, was bool) {
 	return v.to[v.at-1], true
 }
 
-// errPoison is what a careful call returns instead of a panic.
+// errPoison is what a careful call returns when the handler panics.
 var errPoison = errors.New("the handler panics")
 
 // suspect notes that a handler has crashed an incarnation. From then on its panics are caught, and
-// the next one is its last.
+// the next one removes it.
 func (k *kept) suspect(h Handler) {
 	if k.poison == nil {
 		k.poison = map[Handler]bool{}
@@ -71,7 +73,7 @@ func (k *kept) suspect(h Handler) {
 }
 
 // careful calls a handler that has crashed an incarnation before. A handler that panics each time
-// would use up the restarts of everybody else.
+// would use up the restarts that other handlers need.
 func careful(h Handler) func(p *otp.Process, n *Notice) error {
 	return func(p *otp.Process, n *Notice) (err error) {
 		defer func() {

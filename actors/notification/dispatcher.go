@@ -1,5 +1,5 @@
-// Package notification holds the notification dispatcher: the actor through which what servers
-// announce reaches whoever wants to hear it. It does not look into notifications, and knows no
+// Package notification holds the notification dispatcher: the actor that distributes the
+// notifications of servers to their listeners. It does not look into notifications, and knows no
 // session's state.
 package notification
 
@@ -17,23 +17,23 @@ import (
 )
 
 // Bounds of one turn, which is the handling of one message. A registration, a stop or the watch for
-// stuck actors waits no longer than that.
+// stuck actors waits for one turn at most.
 const (
 	// Burst is how many queued notifications are begun in one turn.
 	Burst = 64
-	// MaxDeliveries is how many handlers are told something in one turn, whatever the number of
-	// listeners: some milliseconds of work.
+	// MaxDeliveries is how many handlers are called in one turn, whatever the number of listeners:
+	// some milliseconds of work.
 	MaxDeliveries = 1024
 )
 
-// Options are what a dispatcher is made from.
+// Options configure a Dispatcher.
 type Options struct {
 	Tenant string
 	Emit   telemetry.Sink
-	Most   *water.Mark    // of the notifications that wait
-	Kept   *quota.Account // what the tenant keeps
-	// Forgot is called by an incarnation that does not know what those before it were asked for, so
-	// that everybody asks again. Nil asks nobody.
+	Most   *water.Mark    // high-water mark of waiting notifications
+	Kept   *quota.Account // byte budget of the tenant
+	// Forgot is called by an incarnation that has lost the registrations of its predecessors, so that
+	// the listeners register again. It may be nil.
 	Forgot func()
 }
 
@@ -45,37 +45,39 @@ type Dispatcher struct {
 	drops    drops.Drops
 	shown    Status
 	echoes   echoes
-	timed    bool // echoes are looked at again
+	timed    bool // the timer for echoes is set
 	*kept
 }
 
-// kept is the heir: who wants what, and what was not delivered yet.
+// kept is the carried state: the registrations and the notifications that are not delivered yet.
 type kept struct {
-	table     subscription.Table[Handler]
-	queue     subscription.Queue[*Notice]
-	current   delivery         // of the notification that was begun last; the next incarnation goes on with it
+	table subscription.Table[Handler]
+	queue subscription.Queue[*Notice]
+	// current is the delivery of the notification begun last; the next incarnation continues it.
+	current   delivery
 	poison    map[Handler]bool // handlers that have crashed an incarnation
 	away      map[Handler]bool // handlers for which no connection is kept
 	delivered uint64
 	poisonous uint64
 }
 
-// drain is what the dispatcher sends itself while something is queued: one at a time, so that there
-// is always room for it.
+// drain is a message of the dispatcher to itself while notifications are queued: one at a time, so
+// that there is always space for it.
 type drain struct{}
 
-// Class says that a drain is owed: without it the queue would stand still until the next
-// notification.
+// Class says that a drain is reserved (`Owed`): without it the queue would stand still until the
+// next notification.
 func (drain) Class() otp.Class { return otp.Owed }
 
-// dispatch is the type of the one message that is lost when the dispatcher crashes on it.
+// dispatch is the type of the only message that is lost when the dispatcher crashes on it.
 var dispatch = reflect.TypeFor[*Dispatch]()
 
 // New makes one incarnation.
 func New(o Options) *Dispatcher { return &Dispatcher{o: o} }
 
-// Init takes over the subscriptions and the queue. The handler that was being told something when
-// the previous incarnation crashed is not told it again. The delivery goes on with the next one.
+// Init restores the registrations and the queue. The handler that was being called when the
+// previous incarnation crashed does not get that notification again. The delivery continues with
+// the next handler.
 func (d *Dispatcher) Init(p *otp.Process) error {
 	d.p = p
 	var heir bool
@@ -104,10 +106,11 @@ func (d *Dispatcher) Init(p *otp.Process) error {
 	return nil
 }
 
-// Status is what the tree shows of a dispatcher.
+// Status is the state that the tree shows of a dispatcher.
 type Status struct{ away, echoes int }
 
-// Records yields the listeners that are away, and the changes of which instances may tell again.
+// Records yields the number of listeners that are away, and of changes that other instances may
+// report again.
 func (s Status) Records(yield func(kind string, n int) bool) {
 	_ = yield("away_listeners", s.away) && yield("told_changes", s.echoes)
 }
@@ -131,7 +134,9 @@ func (d *Dispatcher) receive(msg any) {
 		if echo {
 			return
 		}
-		full := !subscription.Change(n.Method) && !d.o.Kept.Fits(n.size()) // a change says little, and would be missed
+		// A notification of a change is accepted even so: it is small, and its loss would leave clients
+		// with old state.
+		full := !subscription.Change(n.Method) && !d.o.Kept.Fits(n.size())
 		if full || !d.queue.Push(n.place(), n) {
 			d.dropped(n, "queue_full")
 			return
@@ -141,7 +146,9 @@ func (d *Dispatcher) receive(msg any) {
 		d.wake()
 	case *Register:
 		delete(d.away, m.Handler)
-		d.table.Subscribe(m.Handler, subscription.Topic{Method: m.Method, Server: m.Server, Over: over(m.Key)})
+		d.table.Subscribe(m.Handler, subscription.Topic{
+			Method: m.Method, Server: m.Server, Over: over(m.Key),
+		})
 		if box, ok := m.Handler.(Mailbox); ok {
 			d.p.Monitor(box.Ref)
 		}
@@ -166,12 +173,14 @@ func (d *Dispatcher) receive(msg any) {
 		d.drops.Due(d.p, d.o.Emit)
 	case *Stats:
 		m.Reply(Counts{
-			Handlers: d.table.Len(), Queued: d.queued(), Delivered: d.delivered, Dropped: d.queue.Dropped() + d.poisonous,
+			Handlers: d.table.Len(), Queued: d.queued(), Delivered: d.delivered,
+			Dropped: d.queue.Dropped() + d.poisonous,
 		})
 	}
 }
 
-// forgetEchoes has what is remembered of instances forgotten when its time is over.
+// forgetEchoes starts the timer after which old echoes are dropped, unless it runs or there are
+// none.
 func (d *Dispatcher) forgetEchoes() {
 	if !d.timed && len(d.echoes.by) > 0 {
 		d.timed = true
@@ -179,8 +188,8 @@ func (d *Dispatcher) forgetEchoes() {
 	}
 }
 
-// Terminate counts the notification that the dispatcher crashed on before it was queued, and tells
-// of all that were dropped.
+// Terminate counts the notification on which the dispatcher crashed before it was queued, and
+// reports all drops.
 func (d *Dispatcher) Terminate(_ *otp.Process, reason error) {
 	var crash *otp.CrashReport
 	if errors.As(reason, &crash) && crash.Message == dispatch {
@@ -192,7 +201,7 @@ func (d *Dispatcher) Terminate(_ *otp.Process, reason error) {
 	}
 }
 
-// count counts what is queued, and the one that is being delivered.
+// count sets the bytes of the queue, and of the notification being delivered, in the byte budget.
 func (d *Dispatcher) count() {
 	n := d.queue.Bytes()
 	if d.current.notice != nil {
@@ -201,7 +210,7 @@ func (d *Dispatcher) count() {
 	d.o.Kept.Set(quota.Notices, n)
 }
 
-// wake makes sure that the queue is being worked off.
+// wake makes sure that the queue is being drained.
 func (d *Dispatcher) wake() {
 	if d.draining || d.queued() == 0 {
 		return
@@ -209,7 +218,7 @@ func (d *Dispatcher) wake() {
 	d.draining = d.p.Post(drain{}) == nil
 }
 
-// queued is how many notifications have not reached everybody yet.
+// queued returns how many notifications have not reached all their listeners yet.
 func (k *kept) queued() int {
 	n := k.queue.Len()
 	if k.current.notice != nil {
@@ -242,8 +251,8 @@ func (d *Dispatcher) drain() {
 	d.wake()
 }
 
-// tell hands the current notification to one handler, unless that was forgotten since the delivery
-// began.
+// tell passes the current notification to one handler, unless the handler was removed since the
+// delivery began.
 func (d *Dispatcher) tell(h Handler) {
 	if !d.table.Has(h) {
 		return
@@ -271,9 +280,9 @@ func (d *Dispatcher) forget(h Handler) {
 	delete(d.away, h)
 }
 
-// heard reports whether a connection is kept for somebody.
+// heard reports whether a connection is kept for a listener.
 func (d *Dispatcher) heard(r HeardRequest) bool {
-	// any method will do that is no change of a list, which covers other topics: see subscription.All
+	// Any method will do, except a change of a list, which covers other topics: see subscription.All.
 	about := subscription.Topic{Method: "notifications/message", Server: r.Server, Over: over(r.Key)}
 	for h := range d.table.Match(about) {
 		if !d.away[h] {
@@ -291,6 +300,7 @@ func (d *Dispatcher) poisoned(n *Notice) {
 
 func (d *Dispatcher) dropped(n *Notice, reason string) {
 	d.drops.Drop(d.p, d.o.Emit, telemetry.NotificationDropped{
-		Where: telemetry.Where{Tenant: d.o.Tenant, Server: n.Server}, Method: n.Method, Reason: reason, Count: 1,
+		Where: telemetry.Where{Tenant: d.o.Tenant, Server: n.Server}, Method: n.Method, Reason: reason,
+		Count: 1,
 	})
 }

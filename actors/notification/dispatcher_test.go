@@ -15,7 +15,7 @@ import (
 	"mcpd/telemetry"
 )
 
-// listener is a row that takes notices.
+// listener is a row that records notices.
 type listener struct {
 	otp.Base
 	heard *[]string
@@ -32,19 +32,27 @@ type rig struct {
 	t      *testing.T
 	system *otp.System
 	ref    otp.Ref
-	events []telemetry.Event // written by the dispatcher, read when everything rests
-	heard  []string          // by the mailbox
+	// events are written by the dispatcher, and read when all goroutines are blocked.
+	events []telemetry.Event
+	heard  []string // written by the mailbox
 }
 
-// run starts a dispatcher in a bubble, in which everything rests when synctest.Wait returns.
+// run starts a dispatcher in a bubble, in which all goroutines are blocked when synctest.Wait
+// returns.
 func run(t *testing.T, test func(r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r := &rig{t: t, system: otp.NewSystem(otp.Options{})}
-		defer func() { r.system.Close(); time.Sleep(time.Second) }() // what lives a moment longer has that moment
-		o := notification.Options{Tenant: "acme", Emit: func(e telemetry.Event) { r.events = append(r.events, e) }}
+		// The pause lets goroutines end that live a moment longer.
+		defer func() { r.system.Close(); time.Sleep(time.Second) }()
+		o := notification.Options{Tenant: "acme", Emit: func(e telemetry.Event) {
+			r.events = append(r.events, e)
+		}}
 		tree, err := r.system.Start(t.Context(), "top", otp.Spec{Children: []otp.Child{
-			{ID: "dispatcher", Mailbox: 4 * protocol.MaxNotifications, Start: otp.Worker(func() otp.Behaviour { return notification.New(o) })},
+			{ID: "dispatcher", Mailbox: 4 * protocol.MaxNotifications,
+				Start: otp.Worker(func() otp.Behaviour {
+					return notification.New(o)
+				})},
 			{ID: "box", Start: otp.Worker(func() otp.Behaviour { return listener{heard: &r.heard} })},
 		}})
 		if err != nil {
@@ -65,21 +73,27 @@ func (r *rig) send(msg any) {
 
 func (r *rig) counts() notification.Counts {
 	r.t.Helper()
-	c, err := otp.Do[notification.StatsRequest, notification.Counts](r.t.Context(), r.ref, notification.StatsRequest{})
+	c, err := otp.Do[notification.StatsRequest, notification.Counts](r.t.Context(), r.ref,
+		notification.StatsRequest{})
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	return c
 }
 
-// S4-63, S4-64, S4-66 to S4-68: callbacks and mailboxes, for one method or for any, of one server or of all, each told in order and once.
+// S4-63, S4-64, S4-66 to S4-68: callbacks and mailboxes, registered for one method or any, of one
+// server or all, each called in order and once.
 func TestHandlersHearWhatTheyRegisteredFor(t *testing.T) {
 	run(t, func(r *rig) {
 		var called []string
-		f := &notification.Function{Name: "tools", Call: func(n *notification.Notice) { called = append(called, n.Server+" "+n.Method) }}
+		f := &notification.Function{Name: "tools", Call: func(n *notification.Notice) {
+			called = append(called, n.Server+" "+n.Method)
+		}}
 		box, _ := r.system.Whereis("top/box")
 		r.send(&notification.Register{Method: "notifications/tools/list_changed", Handler: f})
-		r.send(&notification.Register{Method: notification.Any, Server: "files", Handler: notification.Mailbox{Ref: box}})
+		r.send(&notification.Register{
+			Method: notification.Any, Server: "files", Handler: notification.Mailbox{Ref: box},
+		})
 		for _, n := range []notification.Dispatch{
 			{Server: "files", Method: "notifications/tools/list_changed"},
 			{Server: "files", Method: "notifications/message"},
@@ -89,33 +103,37 @@ func TestHandlersHearWhatTheyRegisteredFor(t *testing.T) {
 			r.send(&n)
 		}
 		synctest.Wait()
-		if want := []string{"files notifications/tools/list_changed", "search notifications/tools/list_changed"}; !slices.Equal(called, want) {
+		if want := []string{"files notifications/tools/list_changed",
+			"search notifications/tools/list_changed"}; !slices.Equal(called, want) {
 			t.Errorf("the callback heard %q, want %q", called, want)
 		}
-		if want := []string{"files notifications/tools/list_changed", "files notifications/message"}; !slices.Equal(r.heard, want) {
+		if want := []string{"files notifications/tools/list_changed",
+			"files notifications/message"}; !slices.Equal(r.heard, want) {
 			t.Errorf("the mailbox heard %q, want %q", r.heard, want)
 		}
 		r.send(&notification.Forget{Handler: f})
 		r.send(&notification.Dispatch{Server: "search", Method: "notifications/tools/list_changed"})
-		if got := r.counts(); len(called) != 2 || got.Handlers != 1 || got.Delivered != 4 || got.Dropped != 0 {
+		if got := r.counts(); len(called) != 2 || got.Handlers != 1 || got.Delivered != 4 ||
+			got.Dropped != 0 {
 			t.Errorf("after Forget: heard %d, counts %+v", len(called), got)
 		}
 	})
 }
 
-// S4-65, S4-132: beyond its bound the queue drops, counts and tells.
+// S4-65, S4-132: beyond its bound the queue drops, counts and reports.
 func TestQueueThatIsFullDropsAndCounts(t *testing.T) {
 	run(t, func(r *rig) {
 		const more = 10
 		stuck, free := make(chan struct{}), make(chan struct{})
 		first := true
-		r.send(&notification.Register{Method: notification.Any, Handler: &notification.Function{Name: "slow", Call: func(*notification.Notice) {
-			if first {
-				first = false
-				close(stuck)
-				<-free
-			}
-		}}})
+		r.send(&notification.Register{Method: notification.Any,
+			Handler: &notification.Function{Name: "slow", Call: func(*notification.Notice) {
+				if first {
+					first = false
+					close(stuck)
+					<-free
+				}
+			}}})
 		r.send(&notification.Dispatch{Method: "notifications/message"})
 		<-stuck
 		for i := range protocol.MaxNotifications + more {
@@ -141,15 +159,16 @@ func TestQueueThatIsFullDropsAndCounts(t *testing.T) {
 	})
 }
 
-// A dispatcher that hung in one callback and was replaced calls no other when it goes on.
+// A dispatcher that hung in one callback and was replaced calls no other when it continues.
 func TestWhoHungInACallbackCallsNoOther(t *testing.T) {
 	run(t, func(r *rig) {
 		gate, called := make(chan struct{}), 0
 		for _, name := range []string{"one", "other"} {
-			r.send(&notification.Register{Method: notification.Any, Handler: &notification.Function{Name: name, Call: func(*notification.Notice) {
-				called++
-				<-gate
-			}}})
+			r.send(&notification.Register{Method: notification.Any,
+				Handler: &notification.Function{Name: name, Call: func(*notification.Notice) {
+					called++
+					<-gate
+				}}})
 		}
 		r.send(&notification.Dispatch{Method: "notifications/message"})
 		time.Sleep(otp.DefaultHard + 2*time.Second)
@@ -162,16 +181,18 @@ func TestWhoHungInACallbackCallsNoOther(t *testing.T) {
 	})
 }
 
-// S4-101, S4-119: a notification that crashes the dispatcher is dropped and counted; all others are delivered in order.
+// S4-101, S4-119: a notification that crashes the dispatcher is dropped and counted; all others are
+// delivered in order.
 func TestPoisonousNotificationIsDroppedAlone(t *testing.T) {
 	run(t, func(r *rig) {
 		var heard []string
-		r.send(&notification.Register{Method: notification.Any, Handler: &notification.Function{Name: "picky", Call: func(n *notification.Notice) {
-			if n.URI == "2" {
-				panic("poison")
-			}
-			heard = append(heard, n.URI)
-		}}})
+		r.send(&notification.Register{Method: notification.Any,
+			Handler: &notification.Function{Name: "picky", Call: func(n *notification.Notice) {
+				if n.URI == "2" {
+					panic("poison")
+				}
+				heard = append(heard, n.URI)
+			}}})
 		for _, uri := range []string{"1", "2", "3"} {
 			r.send(&notification.Dispatch{Method: "notifications/resources/updated", URI: uri})
 		}
@@ -180,7 +201,10 @@ func TestPoisonousNotificationIsDroppedAlone(t *testing.T) {
 			t.Errorf("heard %q, want %q", heard, want)
 		}
 		if got := r.counts(); got.Dropped != 1 || got.Handlers != 1 || r.ref.Incarnation() != 2 {
-			t.Errorf("counts %+v in incarnation %d, want 1 dropped, the handler kept, the second incarnation", got, r.ref.Incarnation())
+			t.Errorf(
+				"counts %+v in incarnation %d, want 1 dropped, the handler kept, the second incarnation", got,
+				r.ref.Incarnation(),
+			)
 		}
 	})
 }

@@ -6,38 +6,39 @@ import (
 )
 
 const (
-	// EchoTime is how long the instances of a server have to tell of the same change of a resource.
+	// EchoTime is how long the instances of a server have to report the same change of a resource.
 	EchoTime = 200 * time.Millisecond
-	// MaxEchoes is how many resources are remembered for that, at most. Beyond it a change may be told
-	// more than once.
+	// MaxEchoes is how many resources are remembered for that, at most. Beyond it a change may be
+	// delivered more than once.
 	MaxEchoes = 512
 )
 
 const resourceUpdated = "notifications/resources/updated"
 
-// echoes finds what several instances of a server tell of one change. All of them are subscribed for
-// whoever is, as each may be the only one that notices a change.
+// echoes deduplicates the reports of one change by several instances of a server. All instances
+// hold the subscriptions of all clients, because each may be the only one that notices a change.
 type echoes struct {
 	by map[changed]*told
 }
 
-// changed is a resource that a server with instances tells of: a digest, since servers choose how long
-// their URIs are.
+// changed identifies a resource of a server with instances. It is a digest, because servers choose
+// the length of their URIs.
 type changed [sha256.Size]byte
 
 func changedOf(n *Notice) changed {
 	return sha256.Sum256([]byte(n.Server + "\x00" + over(n.Key) + "\x00" + n.URI))
 }
 
-// told is how often each instance has told of it since the first did.
+// told counts the reports of a change by instance, since the first.
 type told struct {
 	since time.Time
-	most  int // by one instance, which is how often clients were told
-	by    map[uint8]int
+	// most is the highest number of reports by one instance, which is how often clients were told.
+	most int
+	by   map[uint8]int
 }
 
-// echo reports whether a notice repeats what another instance has told. The second change that one
-// instance tells of within the time is no echo.
+// echo reports whether a notice repeats a report of another instance. The second report of one
+// instance within EchoTime is no echo.
 func (e *echoes) echo(n *Notice, now time.Time) bool {
 	if n.Instance == 0 || n.Method != resourceUpdated {
 		return false
@@ -59,7 +60,7 @@ func (e *echoes) echo(n *Notice, now time.Time) bool {
 	return false
 }
 
-// forget forgets what is old.
+// forget drops old entries.
 func (e *echoes) forget(now time.Time) {
 	if e.by == nil {
 		e.by = map[changed]*told{}
@@ -71,5 +72,5 @@ func (e *echoes) forget(now time.Time) {
 	}
 }
 
-// echoesDue says that the time is over in which instances tell of the same change.
+// echoesDue says that EchoTime is over for some entries.
 type echoesDue struct{}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Several instances tell of one change: clients hear it once, and each further change again.
+// Several instances report one change: clients get it once, and get each further change again.
 func TestEchoesOfInstances(t *testing.T) {
 	const updated, listed = resourceUpdated, "notifications/tools/list_changed"
 	notice := func(instance uint8, method, uri string) *Notice {
@@ -18,8 +18,8 @@ func TestEchoesOfInstances(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		told []*Notice
-		at   []time.Duration // of each
-		want string          // t is told, e is an echo
+		at   []time.Duration // time of each
+		want string          // t for a delivered one, e for an echo
 	}{
 		{
 			"one instance", []*Notice{notice(1, updated, "a"), notice(1, updated, "a")},
@@ -31,7 +31,8 @@ func TestEchoesOfInstances(t *testing.T) {
 		},
 		{
 			"two of two changes", []*Notice{
-				notice(1, updated, "a"), notice(2, updated, "a"), notice(2, updated, "a"), notice(1, updated, "a"),
+				notice(1, updated, "a"), notice(2, updated, "a"), notice(2, updated, "a"),
+				notice(1, updated, "a"),
 			}, []time.Duration{0, 1, 2, 3}, "tete",
 		},
 		{
@@ -66,7 +67,7 @@ func TestEchoesOfInstances(t *testing.T) {
 	}
 }
 
-// Digests of resources are remembered, so many at most, and forgotten when they are old.
+// The number of remembered resources is bounded, and old ones are dropped.
 func TestEchoesAreBounded(t *testing.T) {
 	var e echoes
 	now := time.Unix(0, 0)

@@ -20,13 +20,15 @@ import (
 
 var full = flag.Bool("full", false, "measure in full and hold the goals")
 
-// function is a callback for everything.
+// function registers a callback for everything.
 func function(name string, call func(*notification.Notice)) *notification.Register {
-	return &notification.Register{Method: notification.Any, Handler: &notification.Function{Name: name, Call: call}}
+	return &notification.Register{
+		Method: notification.Any, Handler: &notification.Function{Name: name, Call: call},
+	}
 }
 
-// A message that arrives while a notification is delivered to very many listeners waits for a bounded
-// number of deliveries only.
+// A message that arrives while a notification is delivered to very many listeners waits for a
+// bounded number of deliveries only.
 func TestDeliveriesOfOneTurnAreBounded(t *testing.T) {
 	run(t, func(r *rig) {
 		const listeners = 3 * notification.MaxDeliveries
@@ -42,8 +44,13 @@ func TestDeliveriesOfOneTurnAreBounded(t *testing.T) {
 		r.send(last)
 		r.send(&notification.Dispatch{Method: "notifications/message"})
 		synctest.Wait()
-		if slices.ContainsFunc(heard[:listeners-1], func(n int) bool { return n != 1 }) || heard[listeners-1] != 0 {
-			t.Errorf("the last one, who was forgotten meanwhile, heard it %d times; or one of the others not once", heard[listeners-1])
+		if slices.ContainsFunc(heard[:listeners-1], func(n int) bool {
+			return n != 1
+		}) || heard[listeners-1] != 0 {
+			t.Errorf(
+				"the last one, who was forgotten meanwhile, heard it %d times; or one of the others not once",
+				heard[listeners-1],
+			)
 		}
 		if c := r.counts(); c.Delivered != listeners-1 || c.Queued != 0 || c.Handlers != listeners-1 {
 			t.Errorf("counts %+v", c)
@@ -51,7 +58,8 @@ func TestDeliveriesOfOneTurnAreBounded(t *testing.T) {
 	})
 }
 
-// A crash between two turns of one delivery has nobody told twice and leaves nobody out.
+// After a crash between two turns of one delivery, no listener gets the notification twice and none
+// is left out.
 func TestDeliveryGoesOnAfterACrash(t *testing.T) {
 	onStage(t, func(s *stage.Stage, box *stage.Box) {
 		const listeners, sent = 2*notification.MaxDeliveries + 10, 3
@@ -64,7 +72,9 @@ func TestDeliveryGoesOnAfterACrash(t *testing.T) {
 			}))
 		}
 		for n := range sent {
-			_ = s.Ref("dispatcher").Send(&notification.Dispatch{Method: "notifications/message", URI: strconv.Itoa(n)})
+			_ = s.Ref("dispatcher").Send(&notification.Dispatch{
+				Method: "notifications/message", URI: strconv.Itoa(n),
+			})
 		}
 		s.Struck()
 		for i, got := range heard {
@@ -72,7 +82,8 @@ func TestDeliveryGoesOnAfterACrash(t *testing.T) {
 				t.Fatalf("listener %d heard %q", i, got)
 			}
 		}
-		if got := stage.Of[*notification.Notice](&box.Log); len(got) != sent || s.Ref("dispatcher").Incarnation() != 2 {
+		if got := stage.Of[*notification.Notice](&box.Log); len(got) != sent ||
+			s.Ref("dispatcher").Incarnation() != 2 {
 			t.Errorf("the mailbox heard %d, incarnation %d", len(got), s.Ref("dispatcher").Incarnation())
 		}
 		if told := stage.Of[telemetry.NotificationDropped](&s.Events); len(told) != 0 {
@@ -81,8 +92,8 @@ func TestDeliveryGoesOnAfterACrash(t *testing.T) {
 	})
 }
 
-// A listener that panics at each notification costs itself: one restart, and then its subscription.
-// All others hear everything, in order and once.
+// A listener that panics at each notification causes one restart, and then loses its registration.
+// All others get everything, in order and once.
 func TestPoisonousListenerCostsItself(t *testing.T) {
 	run(t, func(r *rig) {
 		const listeners, sent = notification.MaxDeliveries + 100, 5
@@ -104,8 +115,10 @@ func TestPoisonousListenerCostsItself(t *testing.T) {
 				t.Fatalf("listener %d heard %q", i, got)
 			}
 		}
-		if c := r.counts(); len(heard[50]) != 2 || c.Handlers != listeners-1 || c.Dropped != 2 || r.ref.Incarnation() != 2 {
-			t.Errorf("the poisonous one was told %d times, counts %+v, incarnation %d", len(heard[50]), c, r.ref.Incarnation())
+		if c := r.counts(); len(heard[50]) != 2 || c.Handlers != listeners-1 || c.Dropped != 2 ||
+			r.ref.Incarnation() != 2 {
+			t.Errorf("the poisonous one was told %d times, counts %+v, incarnation %d", len(heard[50]), c,
+				r.ref.Incarnation())
 		}
 	})
 }
@@ -129,9 +142,9 @@ func (l *reader) Receive(_ *otp.Process, msg any) error {
 	return nil
 }
 
-// Busy is not stuck: with 100,000 listeners that read, 64 announcements that differ reach all of
-// them, in order, and nobody is taken for stuck. The short form has fewer listeners, and a
-// dispatcher with less patience for it.
+// A busy dispatcher is not taken for stuck: with 100,000 listeners that read, 64 different
+// notifications reach all of them, in order. The short form has fewer listeners, and a shorter
+// limit for the dispatcher.
 func TestManyListenersHearEveryAnnouncement(t *testing.T) {
 	listeners, hard := 10_000, 300*time.Millisecond
 	if *full {
@@ -147,10 +160,15 @@ func TestManyListenersHearEveryAnnouncement(t *testing.T) {
 	defer system.Close()
 	o := notification.Options{Tenant: "acme", Emit: func(telemetry.Event) {}}
 	_, err := system.Start(t.Context(), "top", otp.Spec{Children: []otp.Child{
-		{ID: "dispatcher", Hard: hard, Start: otp.Worker(func() otp.Behaviour { return notification.New(o) })},
-		{ID: "readers", Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne, Children: []otp.Child{
-			{Restart: otp.Temporary, Start: otp.WorkerWith(func(any) otp.Behaviour { return &reader{heard: &heard, wrong: &wrong, last: -1} })},
-		}})},
+		{ID: "dispatcher", Hard: hard, Start: otp.Worker(func() otp.Behaviour {
+			return notification.New(o)
+		})},
+		{ID: "readers", Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne,
+			Children: []otp.Child{
+				{Restart: otp.Temporary, Start: otp.WorkerWith(func(any) otp.Behaviour {
+					return &reader{heard: &heard, wrong: &wrong, last: -1}
+				})},
+			}})},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -162,39 +180,48 @@ func TestManyListenersHearEveryAnnouncement(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := dispatcher.Send(&notification.Register{Method: notification.Any, Handler: notification.Mailbox{Ref: ref}}); err != nil {
+		if err := dispatcher.Send(&notification.Register{Method: notification.Any,
+			Handler: notification.Mailbox{Ref: ref}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	begun := time.Now()
 	for n := range announcements {
-		if err := dispatcher.Send(&notification.Dispatch{Method: "notifications/message", URI: strconv.Itoa(n)}); err != nil {
+		if err := dispatcher.Send(&notification.Dispatch{Method: "notifications/message",
+			URI: strconv.Itoa(n)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	want := int64(listeners * announcements)
-	for end := time.Now().Add(5 * time.Minute); heard.Load() < want && dispatcher.Incarnation() == 1 && time.Now().Before(end); {
+	for end := time.Now().Add(5 * time.Minute); heard.Load() < want && dispatcher.Incarnation() == 1 &&
+		time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	t.Logf("%d delivered in %s", heard.Load(), time.Since(begun))
-	c, err := otp.Do[notification.StatsRequest, notification.Counts](t.Context(), dispatcher, notification.StatsRequest{})
-	if err != nil || heard.Load() != want || wrong.Load() != 0 || c.Delivered != uint64(want) || c.Dropped != 0 {
-		t.Errorf("%d of %d heard, %d in the wrong order, counts %+v, %v", heard.Load(), want, wrong.Load(), c, err)
+	c, err := otp.Do[notification.StatsRequest, notification.Counts](t.Context(), dispatcher,
+		notification.StatsRequest{})
+	if err != nil || heard.Load() != want || wrong.Load() != 0 || c.Delivered != uint64(want) ||
+		c.Dropped != 0 {
+		t.Errorf("%d of %d heard, %d in the wrong order, counts %+v, %v", heard.Load(), want,
+			wrong.Load(), c, err)
 	}
 	if stuck.Load() != 0 || system.Hung() != 0 || dispatcher.Incarnation() != 1 {
-		t.Errorf("%d told of as stuck, %d hung, incarnation %d", stuck.Load(), system.Hung(), dispatcher.Incarnation())
+		t.Errorf("%d told of as stuck, %d hung, incarnation %d", stuck.Load(), system.Hung(),
+			dispatcher.Incarnation())
 	}
 }
 
-// Four thousand sessions that see a thousand servers as one hear once that lists of them have
-// changed; one that sees a server alone hears of that.
+// Four thousand sessions that see a thousand servers as one are told once that lists of these have
+// changed. A session that sees one server alone is told of that.
 func TestChangedListsOfAllServersAreToldOnce(t *testing.T) {
 	const servers, sessions = 1000, 4000
 	run(t, func(r *rig) {
 		key := tenant.Key{Share: tenant.ByPrincipal, Principal: "ci"}
 		heard := make([]int, sessions+1)
 		hears := func(i int) *notification.Function {
-			return &notification.Function{Name: fmt.Sprint(i), Call: func(*notification.Notice) { heard[i]++ }}
+			return &notification.Function{Name: fmt.Sprint(i), Call: func(*notification.Notice) {
+				heard[i]++
+			}}
 		}
 		for i := range sessions {
 			f := hears(i)
@@ -203,9 +230,13 @@ func TestChangedListsOfAllServersAreToldOnce(t *testing.T) {
 			}
 			r.send(&notification.Register{Method: notification.All, Key: key, Handler: f})
 		}
-		r.send(&notification.Register{Method: notification.Any, Server: "1", Key: key, Handler: hears(sessions)})
+		r.send(&notification.Register{
+			Method: notification.Any, Server: "1", Key: key, Handler: hears(sessions),
+		})
 		for s := range servers {
-			r.send(&notification.Dispatch{Server: fmt.Sprint(s), Key: key, Method: "notifications/tools/list_changed"})
+			r.send(&notification.Dispatch{
+				Server: fmt.Sprint(s), Key: key, Method: "notifications/tools/list_changed",
+			})
 			if s%500 == 0 {
 				synctest.Wait()
 			}

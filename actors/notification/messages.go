@@ -16,27 +16,27 @@ import (
 // Any is the method of a registration that takes every notification (S4-64).
 const Any = subscription.Any
 
-// All is the method of a registration for a session that sees all servers as one: with a Key and
-// without a Server it takes what any server says over that connection, and of lists only the changes
-// that name no server.
+// All is the method of a registration for a session that sees all servers as one. With a Key and
+// without a Server it takes all notifications of any server over that connection, but of list
+// changes only those that name no server.
 const All = subscription.All
 
-// Quarantined is the method of a notice that a server is quarantined. Sessions tell their clients in
-// the words of the clients' revisions.
+// Quarantined is the method of a notice that a server is quarantined. Sessions translate it to
+// their clients' revisions.
 const Quarantined = subscription.Quarantined
 
-// The classes: a notification may be lost, who wants which may not.
+// The classes. A notification may be lost, a registration may not:
 //
-//	Dispatch, Notice   sheddable
-//	Register           owed: a few for each session that is opened, or attached anew
-//	Forget, Away       owed: one for each of those
+//	Dispatch, Notice   best effort (`Sheddable`)
+//	Register           reserved (`Owed`): a few for each session that is opened, or attached anew
+//	Forget, Away       reserved: one for each of those
 func (*Dispatch) Class() otp.Class { return otp.Sheddable }
 func (*Notice) Class() otp.Class   { return otp.Sheddable }
 func (*Register) Class() otp.Class { return otp.Owed }
 func (*Forget) Class() otp.Class   { return otp.Owed }
 func (*Away) Class() otp.Class     { return otp.Owed }
 
-// Handler is who hears of a notification: a Mailbox or a *Function (S4-66).
+// Handler is the receiver of notifications: a Mailbox or a *Function (S4-66).
 type Handler interface {
 	take(p *otp.Process, n *Notice) error
 }
@@ -44,8 +44,8 @@ type Handler interface {
 // Mailbox is an actor that receives notifications as *Notice.
 type Mailbox struct{ Ref otp.Ref }
 
-// Function is a callback under a name. It runs in the dispatcher and must return at once; when it panics the dispatcher is restarted
-// and that notification is dropped.
+// Function is a callback under a name. It runs in the dispatcher and must return at once. If it
+// panics, the dispatcher is restarted and that notification is dropped.
 type Function struct {
 	Name string
 	Call func(*Notice)
@@ -54,8 +54,9 @@ type Function struct {
 func (h Mailbox) take(p *otp.Process, n *Notice) error   { return p.Send(h.Ref, n) }
 func (h *Function) take(p *otp.Process, n *Notice) error { p.Check(); h.Call(n); return nil }
 
-// Register makes a handler hear of a method, or of Any, from one server or, when Server is empty, from all (S4-67). With a Key it is only
-// what comes over that connection to the server. Nothing comes back.
+// Register registers a handler for a method, or for Any, from one server or, when Server is empty,
+// from all (S4-67). With a Key it covers only notifications over that connection to the server.
+// There is no reply.
 type Register struct {
 	Method  string
 	Server  string
@@ -63,10 +64,11 @@ type Register struct {
 	Handler Handler
 }
 
-// Forget takes back everything a handler has registered.
+// Forget removes all registrations of a handler.
 type Forget struct{ Handler Handler }
 
-// over is the connection that a topic names; empty for any. One that took the place of another after a reload is the same to who listens.
+// over names the connection of a topic; empty for any. A connection that replaced another after a
+// reload has the same name.
 func over(k tenant.Key) string {
 	if k.Revision = 0; k == (tenant.Key{}) {
 		return ""
@@ -74,11 +76,11 @@ func over(k tenant.Key) string {
 	return k.String()
 }
 
-// Away says that a handler does not need to hear of anything for now. It is told of what there is,
-// and no connection is kept for it, until it registers again. Nothing comes back.
+// Away says that a handler needs no notifications for now. It still gets those that come, but no
+// connection is kept for it until it registers again. There is no reply.
 type Away struct{ Handler Handler }
 
-// Heard asks whether anybody who is not away listens to a connection to a server.
+// Heard asks whether a connection to a server has listeners that are not away.
 type Heard = otp.Call[HeardRequest, bool]
 
 // HeardRequest names the connection.
@@ -87,27 +89,31 @@ type HeardRequest struct {
 	Key    tenant.Key
 }
 
-// Dispatch hands a notification of a server to the dispatcher (S4-68). Nothing comes back: one that cannot be kept is dropped and counted.
+// Dispatch hands a notification of a server to the dispatcher (S4-68). There is no reply: a
+// notification that cannot be kept is dropped and counted.
 type Dispatch Notice
 
-// Notice is what handlers receive. It is shared by all of them and must not be changed.
+// Notice is a notification as handlers receive it. All handlers share it, so it must not be
+// changed.
 type Notice struct {
 	Server string
-	Key    tenant.Key // of the connection it came over; zero when it is about the server as such
-	// Sources are in place of Key, when it is about several connections, and beside it, when it is
-	// about lists. Whoever listens to more than one of them is told once.
+	// Key is the connection over which the notification came; zero when it concerns the server as
+	// such.
+	Key tenant.Key
+	// Sources replace Key when the notification concerns several connections, and come with Key when
+	// it concerns lists. A listener to more than one of the sources is told once.
 	Sources []Source
 	Method  string
-	URI     string // of the resource it is about, if it is about one
-	// Principal is the only one whose sessions may hear of it, and Session the row of the only session
-	// that may. Empty is for all.
+	URI     string // of the resource that it is about, if any
+	// Principal is the only principal whose sessions may get it, and Session the row of the only
+	// session that may. Empty is for all.
 	Principal, Session string
-	// Instance is the instance of the server that tells of it, from 1. Zero is for the host itself, and
-	// for a server that has no other instance.
+	// Instance is the instance of the server that reports it, from 1. Zero is for the host itself, and
+	// for a server with one instance.
 	Instance uint8
-	// Why says of Quarantined what its clients are told.
+	// Why is the error for clients in a notice with the method Quarantined; nil in all others.
 	Why *protocol.Error
-	// Era is the only era whose sessions may hear of it. Zero is for all.
+	// Era is the only era whose sessions may get it. Zero is for all.
 	Era    protocol.Era
 	Params jsontext.Value
 }
@@ -115,8 +121,8 @@ type Notice struct {
 // Source is a connection over which lists have changed.
 type Source struct {
 	Key tenant.Key
-	// Server is the one whose lists have changed, if sessions may have connections of their own to it.
-	// A session that has one hears of the change over that.
+	// Server is the server whose lists have changed, if sessions may have connections of their own to
+	// it. A session with its own connection gets the change over that.
 	Server string
 }
 
@@ -125,17 +131,17 @@ func (s Source) Compare(o Source) int {
 	return cmp.Or(s.Key.Compare(o.Key), strings.Compare(s.Server, o.Server))
 }
 
-// size is how many bytes it keeps.
+// size returns how many bytes it keeps.
 func (n *Notice) size() int {
 	return len(n.Params) + len(n.URI) + len(n.Sources)*int(reflect.TypeFor[Source]().Size())
 }
 
-// about is what a notice is about, as it is matched with what listeners want.
+// about returns the topic of a notice, which is matched with registrations.
 func (n *Notice) about() subscription.Topic {
 	return subscription.Topic{Method: n.Method, Server: n.Server, URI: n.URI, Over: over(n.Key)}
 }
 
-// several are what a notice about several connections is about.
+// several returns the topics of a notice about several connections.
 func (n *Notice) several() (all []subscription.Topic) {
 	for _, source := range n.Sources {
 		about := n.about()
@@ -145,7 +151,7 @@ func (n *Notice) several() (all []subscription.Topic) {
 	return all
 }
 
-// place is what one notice has in common with another that may take its place in the queue.
+// place returns the key under which a newer notice may replace this one in the queue.
 func (n *Notice) place() subscription.Topic {
 	about := n.about()
 	for _, source := range n.Sources {
@@ -160,7 +166,7 @@ type Stats = otp.Call[StatsRequest, Counts]
 // StatsRequest has no fields.
 type StatsRequest struct{}
 
-// Counts are since the tenant was started.
+// Counts count since the start of the tenant.
 type Counts struct {
 	Handlers  int
 	Queued    int

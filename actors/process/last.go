@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Last closes transports that no manager closes, because it crashed on them or is gone. Whoever made
-// it stops it when everything else has stopped.
+// Last closes transports that no manager closes, because the manager crashed on them or is gone.
+// Its creator stops it after everything else has stopped.
 type Last struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -14,15 +14,15 @@ type Last struct {
 	inline bool
 }
 
-// NewLast makes one that has nothing to do yet. One that is inline closes a transport before it
-// returns, for a simulation, in which nothing runs beside its schedule.
+// NewLast makes a Last with nothing to do. If inline is set, it closes a transport before it
+// returns. That is for a simulation, in which nothing runs outside its schedule.
 func NewLast(inline bool) *Last {
 	l := &Last{inline: inline}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
 }
 
-// end gives stop its time and no more.
+// end runs stop in the background, within CloseTimeout.
 func (l *Last) end(stop func(context.Context) error) {
 	run := l.ends.Go
 	if l.inline {
@@ -35,7 +35,7 @@ func (l *Last) end(stop func(context.Context) error) {
 	})
 }
 
-// Stop hurries what is still ending, and waits for it.
+// Stop cancels the closings that still run, and waits for them.
 func (l *Last) Stop() {
 	l.cancel()
 	l.ends.Wait()

@@ -1,5 +1,6 @@
-// Package process holds the process manager: the one owner of every child process. It starts them, knows for whom they run, and sees
-// to it that nothing of them is left when their time is over. What they say is for whoever asked for them.
+// Package process holds the process manager, the only owner of child processes. It starts them,
+// knows for whom they run, and makes sure that no process is left when a child is no longer needed.
+// It does not read their output: the connection that asked for a child does.
 package process
 
 import (
@@ -19,34 +20,37 @@ import (
 	"mcpd/transport/stdio"
 )
 
-// CloseTimeout bounds the closing of one transport: the ladder's six seconds for a program, and a DELETE for a remote server.
+// CloseTimeout bounds the closing of one transport: the six seconds of the ladder for a program,
+// and a DELETE for a remote server.
 const CloseTimeout = 8 * time.Second
 
-// maxTries is how many incarnations begin a start before it fails: it may be what they crash on.
+// maxTries is how many incarnations begin a start before it fails: the start may be the cause of
+// their crashes.
 const maxTries = 3
 
 var errTries = errors.New("the start was broken off too often")
 
-// child is one running program and its place in the books.
+// child is one running program as the manager records it.
 type child struct {
 	*stdio.Child
 	info   Info
 	owner  otp.Ref
-	number uint64 // its place in the order of all starts
+	number uint64 // its number among children and starts, by age
 }
 
-// starting is a program on its way.
+// starting is a program that is being started.
 type starting struct {
 	call   *Start
-	number uint64        // its place in the order of all starts
-	tries  int           // incarnations that have begun it, this one included
-	taken  atomic.Bool   // somebody has taken charge of the child, or ended it
-	done   chan struct{} // closed when the fields below are set
-	child  *stdio.Child
-	err    error
+	number uint64 // its number among children and starts, by age
+	tries  int    // incarnations that have begun it, including this one
+	// taken is set by the goroutine that takes charge of the child, or ends it.
+	taken atomic.Bool
+	done  chan struct{} // closed when the fields below are set
+	child *stdio.Child
+	err   error
 }
 
-// running reports whether the start has come to its end, and well.
+// running reports whether the start has succeeded.
 func (s *starting) running() bool {
 	select {
 	case <-s.done:
@@ -56,14 +60,15 @@ func (s *starting) running() bool {
 	}
 }
 
-// kept is the heir: the children outlive their manager's crash and notice nothing of it, and so do those that are being started.
+// kept is the carried state. Children outlive a crash of their manager and do not notice it, and so
+// do those that are being started.
 //
-// A manager that hangs can lose its heir to the next incarnation at any moment: it changes the heir
-// within change alone, which does not go on then.
+// A manager that hangs can lose its carried state to the next incarnation at any moment. So it
+// changes that state only within change, which exits if the state is lost.
 type kept struct {
 	mu       sync.Mutex // held by changes, and by Fence
 	last     *Last
-	numbers  uint64 // how many numbers were given out
+	numbers  uint64 // the last number given out
 	children map[*stdio.Child]*child
 	starts   map[*starting]bool
 	releases map[transport.Upstream]closing
@@ -71,19 +76,21 @@ type kept struct {
 
 // closing is a transport that is being closed.
 type closing struct {
-	number uint64 // its place in the order of all releases
+	number uint64 // its number among releases, by age
 	tenant string
 }
 
-// number is the next number. What is done for all children, starts or releases is done in the order of their numbers, so that the order of a map
-// decides nothing.
+// number returns the next number. Children, starts and releases are iterated in the order of their
+// numbers, so that the order of a map never matters.
 func (k *kept) number() uint64 {
 	k.numbers++
 	return k.numbers
 }
 
 func (k *kept) running() iter.Seq2[*stdio.Child, *child] {
-	return order.By(k.children, func(a, b *stdio.Child) int { return cmp.Compare(k.children[a].number, k.children[b].number) })
+	return order.By(k.children, func(a, b *stdio.Child) int {
+		return cmp.Compare(k.children[a].number, k.children[b].number)
+	})
 }
 
 func (k *kept) begun() iter.Seq2[*starting, bool] {
@@ -91,12 +98,14 @@ func (k *kept) begun() iter.Seq2[*starting, bool] {
 }
 
 func (k *kept) closing() iter.Seq2[transport.Upstream, closing] {
-	return order.By(k.releases, func(a, b transport.Upstream) int { return cmp.Compare(k.releases[a].number, k.releases[b].number) })
+	return order.By(k.releases, func(a, b transport.Upstream) int {
+		return cmp.Compare(k.releases[a].number, k.releases[b].number)
+	})
 }
 
-// Fence takes the children from a manager that is stuck; see otp.Fenced.
+// Fence takes the children from a stuck manager; see otp.Fenced.
 func (k *kept) Fence() any {
-	if !k.mu.TryLock() { // it is in the middle of a change
+	if !k.mu.TryLock() { // the stuck manager is amid a change
 		return nil
 	}
 	defer k.mu.Unlock()
@@ -106,7 +115,7 @@ func (k *kept) Fence() any {
 	}
 }
 
-// change changes the heir, unless this incarnation has lost it.
+// change changes the carried state, unless this incarnation has lost it.
 func (m *Manager) change(f func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -114,8 +123,8 @@ func (m *Manager) change(f func()) {
 	f()
 }
 
-// Abandon answers who waits for a start, ends the programs and closes what was to be closed: nobody will know of them any more. Those for
-// whom they ran have them started anew.
+// Abandon fails the waiting starts, ends the programs and closes the released transports, because
+// no manager will know of them any more. The owners of the programs start them again.
 func (k *kept) Abandon(reason error) {
 	for s := range k.begun() {
 		s.call.Fail(reason)
@@ -139,10 +148,12 @@ type Manager struct {
 	*kept
 }
 
-// New makes one incarnation. The spawner outlives it, and so does what ends the rest after the last one.
-func New(spawner *stdio.Spawner, last *Last) *Manager { return &Manager{spawner: spawner, last: last} }
+// New makes one incarnation. The spawner and last outlive it.
+func New(spawner *stdio.Spawner, last *Last) *Manager {
+	return &Manager{spawner: spawner, last: last}
+}
 
-// Messages that only the manager sends itself.
+// Messages that the manager sends to itself.
 type (
 	begun struct{ *starting }
 	gone  struct {
@@ -153,23 +164,26 @@ type (
 		up     transport.Upstream
 		tenant string
 	}
-	// resume is what a new incarnation has to do for a tenant.
+	// resume carries work of a new incarnation for one tenant.
 	resume struct {
 		tenant string
 		do     func()
 	}
 )
 
-// Class says that it is owed: there is one for each program, start and transport.
+// Class says that it is reserved (`Owed`): there is one for each program, start and transport.
 func (resume) Class() otp.Class { return otp.Owed }
 
-// Init takes over the children of the previous incarnation and waits for their ends again. It does so by
-// messages to itself, so that a crash on one of them is charged to the tenant whose it is.
+// Init restores the children of the previous incarnation and waits for their ends again. It does so
+// by messages to itself, so that a crash on one of them is charged to the tenant of that child.
 func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
 	var heir bool
 	if m.kept, heir = p.Heir().(*kept); !heir {
-		m.kept = &kept{last: m.last, children: map[*stdio.Child]*child{}, starts: map[*starting]bool{}, releases: map[transport.Upstream]closing{}}
+		m.kept = &kept{
+			last: m.last, children: map[*stdio.Child]*child{}, starts: map[*starting]bool{},
+			releases: map[transport.Upstream]closing{},
+		}
 		p.SetHeir(m.kept)
 	}
 	for _, c := range m.running() {
@@ -184,7 +198,7 @@ func (m *Manager) Init(p *otp.Process) error {
 	return nil
 }
 
-// again goes on with a start that the incarnation before had begun.
+// again continues a start that the previous incarnation had begun.
 func (m *Manager) again(s *starting) {
 	if !m.starts[s] {
 		return
@@ -224,13 +238,15 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 	return nil
 }
 
-// start begins a start. It runs in a goroutine of the manager, because a start may wait for its turn.
+// start begins a start. The start runs in a goroutine of the manager, because it may wait for its
+// turn.
 func (m *Manager) start(call *Start) {
 	m.orphaned(call.Req.Owner)
 	m.begin(call, 0)
 }
 
-// begin starts a program for as long as somebody waits for it and this incarnation lasts. The next one begins again.
+// begin starts a program. The start is cancelled when the caller gives up or this incarnation ends;
+// the next incarnation begins again.
 func (m *Manager) begin(call *Start, tries int) {
 	s := &starting{call: call, tries: tries + 1, done: make(chan struct{})}
 	m.change(func() {
@@ -244,14 +260,15 @@ func (m *Manager) begin(call *Start, tries int) {
 		s.child, s.err = m.spawner.Start(wanted, call.Req.Spec)
 		close(s.done)
 		err := m.p.PostWait(ctx, begun{s})
-		if errors.Is(context.Cause(ctx), otp.ErrStuck) && s.child != nil && s.taken.CompareAndSwap(false, true) {
-			m.last.end(s.child.Stop) // the next incarnation has begun the start anew
+		if errors.Is(context.Cause(ctx), otp.ErrStuck) && s.child != nil &&
+			s.taken.CompareAndSwap(false, true) {
+			m.last.end(s.child.Stop) // the next incarnation has begun the start again
 		}
 		return err
 	})
 }
 
-// refuse ends a start whose program nobody will get.
+// refuse fails a start and ends its program.
 func (s *starting) refuse(ctx context.Context, reason error) {
 	s.call.Fail(reason)
 	select {
@@ -264,7 +281,7 @@ func (s *starting) refuse(ctx context.Context, reason error) {
 	}
 }
 
-// enter enters a child into the books and hands it out. One that nobody waits for any more is ended.
+// enter records a child and replies with it. A child whose caller has given up is ended.
 func (m *Manager) enter(s *starting) {
 	m.change(func() { delete(m.starts, s) })
 	if s.err != nil {
@@ -284,7 +301,7 @@ func (m *Manager) enter(s *starting) {
 	s.call.Reply(s.child)
 }
 
-// follow waits for the end of a child, and of whoever it runs for.
+// follow waits for the end of a child, and of its owner.
 func (m *Manager) follow(c *child) {
 	m.p.Monitor(c.owner)
 	m.p.GoFor(c.info.Tenant, "child "+c.info.Server, func(ctx context.Context) error {
@@ -311,7 +328,7 @@ func (m *Manager) forget(key *stdio.Child) {
 	m.p.Demonitor(c.owner)
 }
 
-// orphaned ends the children of an owner that is gone or wants another.
+// orphaned ends the children of an owner that is gone, or that starts another.
 func (m *Manager) orphaned(owner otp.Ref) {
 	for _, c := range m.running() {
 		if c.owner == owner {
@@ -328,7 +345,7 @@ func (m *Manager) stop(c *child) {
 	})
 }
 
-// release closes a transport without anybody waiting for it.
+// release closes a transport in the background.
 func (m *Manager) release(up transport.Upstream, tenant string) {
 	m.p.GoFor(tenant, "close", func(ctx context.Context) error {
 		closing, cancel := context.WithTimeout(ctx, CloseTimeout)
@@ -348,7 +365,8 @@ func (m *Manager) list() []Info {
 	return list
 }
 
-// Terminate ends every child when the manager stops for good. After a crash the next incarnation keeps them.
+// Terminate ends every child when the manager stops for good. After a crash the next incarnation
+// keeps them.
 func (m *Manager) Terminate(_ *otp.Process, reason error) {
 	if !otp.IsNormal(reason) {
 		return

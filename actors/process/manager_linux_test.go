@@ -20,11 +20,12 @@ import (
 	"mcpd/transport/stdio"
 )
 
-// A program runs for its owner, is listed while it does, and ends when the owner does.
+// A program runs for its owner, is listed while it runs, and ends when the owner does.
 func TestProgramEndsWithItsOwner(t *testing.T) {
 	r := start(t)
 	c := r.must("one")
-	if got := r.list(); len(got) != 1 || got[0] != (process.Info{PID: c.Pid(), Tenant: "acme", Server: "one", Owner: "top/one"}) {
+	if got := r.list(); len(got) != 1 ||
+		got[0] != (process.Info{PID: c.Pid(), Tenant: "acme", Server: "one", Owner: "top/one"}) {
 		t.Errorf("list: %v", got)
 	}
 	other := r.must("two")
@@ -37,18 +38,22 @@ func TestProgramEndsWithItsOwner(t *testing.T) {
 	}
 }
 
-// An owner that starts another program, because it was restarted itself, has no use for the first.
+// An owner that starts another program, because it was restarted itself, does not need the first,
+// which is ended.
 func TestOwnerHasOneProgram(t *testing.T) {
 	r := start(t)
 	first := r.must("one")
 	second := r.must("one")
-	r.eventually("down to one", func() bool { l := r.list(); return len(l) == 1 && l[0].PID == second.Pid() })
+	r.eventually("down to one", func() bool {
+		l := r.list()
+		return len(l) == 1 && l[0].PID == second.Pid()
+	})
 	if there(first.Pid()) || !there(second.Pid()) {
 		t.Errorf("first there: %t, second there: %t", there(first.Pid()), there(second.Pid()))
 	}
 }
 
-// A program that cannot be started is an error at once, and one that nobody waits for any more does not stay.
+// A failed start returns an error at once. A program whose caller has given up does not stay.
 func TestStartThatFails(t *testing.T) {
 	r := start(t)
 	if _, err := r.run(t.Context(), "one", "/nonexistent/program"); err == nil {
@@ -62,16 +67,19 @@ func TestStartThatFails(t *testing.T) {
 	r.eventually("empty", func() bool { return len(r.list()) == 0 })
 }
 
-// F15: no program notices that its manager crashed, and its end is noticed by the next one.
+// F15: no program notices the crash of its manager, and the next incarnation notices the end of a
+// program.
 func TestProgramsOutliveTheirManager(t *testing.T) {
 	r := start(t)
 	a, b := r.must("one"), r.must("two")
 	before := r.list()
 	r.breaks("")
-	if _, err := otp.Do[process.ListRequest, []process.Info](t.Context(), r.ref("manager"), process.ListRequest{}); err == nil {
+	if _, err := otp.Do[process.ListRequest, []process.Info](t.Context(), r.ref("manager"),
+		process.ListRequest{}); err == nil {
 		t.Error("the message that crashed it was answered")
 	}
-	if got := r.list(); len(got) != 2 || got[0] != before[0] || got[1] != before[1] || r.ref("manager").Incarnation() != 2 {
+	if got := r.list(); len(got) != 2 || got[0] != before[0] || got[1] != before[1] ||
+		r.ref("manager").Incarnation() != 2 {
 		t.Errorf("list: %v, want %v", got, before)
 	}
 	if err := syscall.Kill(a.Pid(), syscall.SIGKILL); err != nil {
@@ -84,25 +92,32 @@ func TestProgramsOutliveTheirManager(t *testing.T) {
 	r.eventually("ended with its owner", func() bool { return len(r.list()) == 0 && !there(b.Pid()) })
 }
 
-// A manager that crashes again and again on what it knows starts anew without. No program is left of which nobody knows.
+// A manager that crashes repeatedly on its carried state starts without it. No unknown program is
+// left running.
 func TestNoProgramIsLeftUnknown(t *testing.T) {
 	r := start(t)
 	a, b := r.must("one"), r.must("two")
-	f := fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "top/manager", Kind: "process.gone"}, Count: 4, Lease: time.Minute}
+	f := fault.Fault{
+		Action: fault.Panic, Point: fault.Point{Path: "top/manager", Kind: "process.gone"}, Count: 4,
+		Lease: time.Minute,
+	}
 	if _, err := r.faults.Arm(f); err != nil {
 		t.Fatal(err)
 	}
 	if err := syscall.Kill(a.Pid(), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	r.eventually("without what it knew", func() bool { return r.ref("manager").Incarnation() == 5 && len(r.list()) == 0 })
+	r.eventually("without what it knew", func() bool {
+		return r.ref("manager").Incarnation() == 5 && len(r.list()) == 0
+	})
 	r.eventually("gone", func() bool { return !there(b.Pid()) })
 	if c := r.must("two"); len(r.list()) != 1 || !there(c.Pid()) {
 		t.Errorf("afterwards: %v", r.list())
 	}
 }
 
-// Programs that are on their way when the manager crashes arrive all the same: none is started for nobody, and no caller waits for ever.
+// Programs that are being started when the manager crashes are delivered all the same. None is
+// started without an owner, and no caller waits for ever.
 func TestStartsOutliveTheManager(t *testing.T) {
 	for kind, lost := range map[string]int32{
 		"process.begun": 0,
@@ -131,9 +146,9 @@ func TestStartsOutliveTheManager(t *testing.T) {
 	}
 }
 
-// A start that three incarnations have begun and none has ended fails: it may be what they crash on. One
-// that is begun for the third time succeeds. A start waits here for as long as another program has the
-// only place of those that start.
+// A start that three incarnations have begun and none has completed fails, because it may be the
+// cause of the crashes. A start that is begun for the third time succeeds. Here a start waits while
+// another program occupies the only place for starting programs.
 func TestStartIsBegunThreeTimesAtMost(t *testing.T) {
 	for crashes, ok := range map[int]bool{2: true, 3: false} {
 		t.Run(fmt.Sprint(crashes, " crashes"), func(t *testing.T) {
@@ -141,7 +156,8 @@ func TestStartIsBegunThreeTimesAtMost(t *testing.T) {
 			r.must("one")
 			result := make(chan error, 1)
 			manager := r.ref("manager")
-			go func() { // owner: the test, which waits for the result
+			// owner: the test, which waits for the result
+			go func() {
 				_, err := r.cat(t.Context(), "two")
 				result <- err
 			}()
@@ -149,7 +165,9 @@ func TestStartIsBegunThreeTimesAtMost(t *testing.T) {
 				r.eventually("begun", func() bool { waiting, _ := r.spawns.Waiting(); return waiting == 1 })
 				r.breaks("string")
 				_ = manager.Send("crash")
-				r.eventually("restarted", func() bool { return manager.Incarnation() == uint64(n+2) && len(r.list()) == 1 })
+				r.eventually("restarted", func() bool {
+					return manager.Incarnation() == uint64(n+2) && len(r.list()) == 1
+				})
 			}
 			switch err := <-result; {
 			case ok && err != nil:
@@ -166,7 +184,7 @@ func TestStartIsBegunThreeTimesAtMost(t *testing.T) {
 	}
 }
 
-// I7: nothing is left when the manager stops for good.
+// I7: no program is left when the manager stops for good.
 func TestStopEndsEveryProgram(t *testing.T) {
 	r := start(t)
 	a, b := r.must("one"), r.must("two")
@@ -178,11 +196,11 @@ func TestStopEndsEveryProgram(t *testing.T) {
 	}
 }
 
-// slow is a transport that takes its time to close.
+// slow is a transport that takes long to close.
 type slow struct {
 	transport.Upstream
 	closes  chan struct{} // one for each Close that began
-	release chan struct{} // closed to let them end
+	release chan struct{} // closed to let them return
 	closed  atomic.Bool
 }
 
@@ -200,7 +218,7 @@ func (s *slow) Close(ctx context.Context) error {
 func (*slow) Send(context.Context, jsonrpc.Message) error { return nil }
 func (*slow) Negotiated(protocol.Version)                 {}
 
-// What is handed over for closing is closed, also when the manager crashes meanwhile, and nobody waits for it.
+// A released transport is closed in the background, also when the manager crashes meanwhile.
 func TestTransportIsClosedOverACrash(t *testing.T) {
 	r := start(t)
 	up := &slow{closes: make(chan struct{}, 10), release: make(chan struct{})}
@@ -216,7 +234,7 @@ func TestTransportIsClosedOverACrash(t *testing.T) {
 	r.list()
 }
 
-// What the manager crashes on, or cannot take, is closed as well.
+// A transport on which the manager crashes, or that the manager cannot take, is closed as well.
 func TestTransportIsClosedWithoutAManager(t *testing.T) {
 	up := func() *slow {
 		s := &slow{closes: make(chan struct{}, 10), release: make(chan struct{})}
@@ -232,7 +250,8 @@ func TestTransportIsClosedWithoutAManager(t *testing.T) {
 	r.eventually("closed after the crash", crashes.closed.Load)
 	r.list()
 
-	held := &slow{closes: make(chan struct{}, 1000), release: make(chan struct{})} // one that takes its time
+	// This one takes long to close.
+	held := &slow{closes: make(chan struct{}, 1000), release: make(chan struct{})}
 	if err := r.ref("manager").Send(&process.Release{Upstream: held, Last: r.last}); err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +269,8 @@ func TestTransportIsClosedWithoutAManager(t *testing.T) {
 	r.eventually("closed when there was none", late.Upstream.(*slow).closed.Load)
 }
 
-// A program that ends while there is no manager, or whose end is what the manager crashes on, is taken out of the books all the same.
+// A program that ends while there is no manager, or on whose end the manager crashes, is removed
+// from the list all the same.
 func TestEndInTheGapIsSeen(t *testing.T) {
 	r := start(t)
 	a, b := r.must("one"), r.must("two")

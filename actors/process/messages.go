@@ -6,11 +6,12 @@ import (
 	"mcpd/transport/stdio"
 )
 
-// Start asks for a program to be started. The answer is the running child, or why there is none. The child stays the manager's: whoever
-// asked uses its pipes, and says Release in the end.
+// Start asks for a program to be started. The reply is the running child, or the error. The manager
+// still owns the child: the caller uses its pipes, and sends Release in the end.
 type Start = otp.Call[StartRequest, *stdio.Child]
 
-// StartRequest says which program, and for whom. An owner has one child at a time: an older one of the same owner is ended.
+// StartRequest names the program and its owner. An owner has one child at a time: its older child
+// is ended.
 type StartRequest struct {
 	Spec   stdio.Spec
 	Owner  otp.Ref
@@ -18,20 +19,22 @@ type StartRequest struct {
 	Server string
 }
 
-// Release hands over a transport that nobody uses any more. The manager closes it, politely first; nothing comes back.
+// Release hands over a transport that is not used any more. The manager closes it, politely first;
+// there is no reply.
 type Release struct {
 	Tenant   string
 	Upstream transport.Upstream
 	Last     *Last // closes it when the manager cannot
 }
 
-// Class says that it is owed: there is one for each transport that was opened.
+// Class says that it is reserved (`Owed`): there is one for each transport that was opened.
 func (*Release) Class() otp.Class { return otp.Owed }
 
-// Fail closes the transport all the same when the manager could not: it has crashed on it, is too busy, or is gone.
+// Fail closes the transport when the manager could not: it has crashed on the message, is
+// overloaded, or is gone.
 func (r *Release) Fail(error) { r.Last.end(r.Upstream.Close) }
 
-// List asks for every child that has not gone yet.
+// List asks for every child that still exists.
 type List = otp.Call[ListRequest, []Info]
 
 // ListRequest has no fields.

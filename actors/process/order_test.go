@@ -8,12 +8,15 @@ import (
 	"mcpd/transport/stdio"
 )
 
-// The manager goes through its children, starts and releases in the order in which they came.
+// The manager iterates over its children, starts and releases in the order of their age.
 func TestTheBooksAreGoneThroughInOrder(t *testing.T) {
-	k := &kept{children: map[*stdio.Child]*child{}, starts: map[*starting]bool{}, releases: map[transport.Upstream]closing{}}
+	k := &kept{
+		children: map[*stdio.Child]*child{}, starts: map[*starting]bool{},
+		releases: map[transport.Upstream]closing{},
+	}
 	type closer struct {
 		transport.Upstream
-		_ int // so that no two have the same address
+		_ int // makes every address different
 	}
 	for range 64 {
 		key := &stdio.Child{}
@@ -31,7 +34,8 @@ func TestTheBooksAreGoneThroughInOrder(t *testing.T) {
 	for _, c := range k.closing() {
 		releases = append(releases, c.number)
 	}
-	for name, numbers := range map[string][]uint64{"children": children, "starts": starts, "releases": releases} {
+	for name, numbers := range map[string][]uint64{"children": children, "starts": starts,
+		"releases": releases} {
 		if len(numbers) != 64 || !slices.IsSorted(numbers) {
 			t.Errorf("%s: %v", name, numbers)
 		}

@@ -1,6 +1,6 @@
 package process
 
-// Origin is the tenant, to which a crash on the message is charged.
+// Origin is the tenant to which a crash on the message is charged.
 func (r StartRequest) Origin() string { return r.Tenant }
 func (r *Release) Origin() string     { return r.Tenant }
 func (b begun) Origin() string        { return b.call.Req.Tenant }

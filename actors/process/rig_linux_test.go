@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// rig is a process manager with two rows that programs run for. The programs are real, and so is time.
+// rig is a process manager with two rows that own programs. The programs and the time are real.
 type rig struct {
 	t      *testing.T
 	system *otp.System
@@ -41,10 +41,13 @@ func startWith(t *testing.T, o stdio.SpawnerOptions) *rig {
 	spawner := stdio.NewSpawner(o)
 	r.last, r.spawns = process.NewLast(false), spawner
 	var err error
-	r.tree, err = r.system.Start(t.Context(), "top", otp.Spec{Intensity: otp.Intensity{Restarts: 100, Within: time.Second}, Children: []otp.Child{
-		{ID: "manager", Shutdown: 10 * time.Second, Start: otp.Worker(func() otp.Behaviour { return process.New(spawner, r.last) })},
-		new(stage.Box).Child("one"), new(stage.Box).Child("two"),
-	}})
+	r.tree, err = r.system.Start(t.Context(), "top",
+		otp.Spec{Intensity: otp.Intensity{Restarts: 100, Within: time.Second}, Children: []otp.Child{
+			{ID: "manager", Shutdown: 10 * time.Second, Start: otp.Worker(func() otp.Behaviour {
+				return process.New(spawner, r.last)
+			})},
+			new(stage.Box).Child("one"), new(stage.Box).Child("two"),
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +93,8 @@ func (r *rig) must(owner string) *stdio.Child {
 
 func (r *rig) list() []process.Info {
 	r.t.Helper()
-	list, err := otp.Do[process.ListRequest, []process.Info](r.t.Context(), r.ref("manager"), process.ListRequest{})
+	list, err := otp.Do[process.ListRequest, []process.Info](r.t.Context(), r.ref("manager"),
+		process.ListRequest{})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -99,7 +103,10 @@ func (r *rig) list() []process.Info {
 
 func (r *rig) breaks(kind string) {
 	r.t.Helper()
-	f := fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "top/manager", Kind: kind}, Count: 1, Lease: time.Minute}
+	f := fault.Fault{
+		Action: fault.Panic, Point: fault.Point{Path: "top/manager", Kind: kind}, Count: 1,
+		Lease: time.Minute,
+	}
 	if _, err := r.faults.Arm(f); err != nil {
 		r.t.Fatal(err)
 	}
@@ -108,15 +115,19 @@ func (r *rig) breaks(kind string) {
 // giveUp makes the manager end for good, with a crash.
 func (r *rig) giveUp() {
 	r.t.Helper()
-	f := fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "top/manager"}, Count: 1000, Lease: time.Minute}
+	f := fault.Fault{
+		Action: fault.Panic, Point: fault.Point{Path: "top/manager"}, Count: 1000, Lease: time.Minute,
+	}
 	if _, err := r.faults.Arm(f); err != nil {
 		r.t.Fatal(err)
 	}
 	manager := r.ref("manager")
-	r.eventually("without a manager", func() bool { return manager.Send(struct{}{}) != nil && !manager.Alive() })
+	r.eventually("without a manager", func() bool {
+		return manager.Send(struct{}{}) != nil && !manager.Alive()
+	})
 }
 
-// eventually waits for something that takes as long as the kernel needs.
+// eventually waits for a condition that takes as long as the kernel needs.
 func (r *rig) eventually(what string, ok func() bool) {
 	r.t.Helper()
 	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {

@@ -7,17 +7,21 @@ import (
 	"mcpd/actors/request"
 )
 
-// Whoever loses his outcome to a crash of the manager is told what everybody is whose request has no answer: by which server it may have been
-// executed, and whether to repeat it is safe.
+// A client that loses its outcome to a crash of the manager gets the same error data as for any
+// other request without a response: the server that may have executed the request, and whether a
+// retry is safe.
 func TestCrashSaysWhetherTheRequestWasWritten(t *testing.T) {
 	for _, c := range []struct {
 		kind, method string
 		queued       bool
 		want         string
 	}{
-		{"*request.Submit", "tools/call", true, `"server":"files","maybeExecuted":false,"retryable":true`},
-		{"*request.Submit", "tools/call", false, `"server":"files","maybeExecuted":true,"retryable":false`},
-		{"*request.Submit", "tools/list", false, `"server":"files","maybeExecuted":true,"retryable":true`},
+		{"*request.Submit", "tools/call", true,
+			`"server":"files","maybeExecuted":false,"retryable":true`},
+		{"*request.Submit", "tools/call", false,
+			`"server":"files","maybeExecuted":true,"retryable":false`},
+		{"*request.Submit", "tools/list", false,
+			`"server":"files","maybeExecuted":true,"retryable":true`},
 	} {
 		run(t, func(r *rig) {
 			r.method, r.queues = c.method, c.queued
@@ -34,13 +38,13 @@ func TestCrashSaysWhetherTheRequestWasWritten(t *testing.T) {
 	}
 }
 
-// The same is true where the crash left a result without a way to its client. Nothing of the exchange
-// stays behind, and its session hears of its end.
+// The same holds when the crash loses a result. The exchange leaves nothing behind, and its session
+// is told of its end.
 func TestLostResultSaysThatTheRequestWasWritten(t *testing.T) {
 	run(t, func(r *rig) {
 		x, _ := r.submit("s")
 		brittle := &fragile{}
-		x.Sink = brittle // it crashes whoever has the result in hand
+		x.Sink = brittle // crashes the actor that delivers the result
 		crashed := func() (crashed any) {
 			defer func() { crashed = recover() }()
 			r.complete(x, `{}`)
@@ -54,8 +58,10 @@ func TestLostResultSaysThatTheRequestWasWritten(t *testing.T) {
 			!strings.Contains(string(all[0].Error.Data), `"maybeExecuted":true,"retryable":false`) {
 			t.Errorf("got %v", all)
 		}
-		if len(r.done()) != 1 || len(r.pending(request.PendingQuery{})) != 0 || r.inFlight() != 0 || r.reserved() != 0 {
-			t.Errorf("done %v, %v in flight, %v counted, %d bytes", r.done(), r.pending(request.PendingQuery{}), r.inFlight(), r.reserved())
+		if len(r.done()) != 1 || len(r.pending(request.PendingQuery{})) != 0 || r.inFlight() != 0 ||
+			r.reserved() != 0 {
+			t.Errorf("done %v, %v in flight, %v counted, %d bytes", r.done(),
+				r.pending(request.PendingQuery{}), r.inFlight(), r.reserved())
 		}
 	})
 }

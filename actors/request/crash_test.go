@@ -14,8 +14,8 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// S4-100, S4-118: over a crash of the manager exchanges go on with their deadlines, also the one whose
-// message crashed it, and their outcomes reach their clients.
+// S4-100, S4-118: exchanges survive a crash of the manager with their deadlines, also the one whose
+// message caused the crash, and their outcomes reach their clients.
 func TestCrashTakesNoExchange(t *testing.T) {
 	run(t, func(r *rig) {
 		hit, hitOut := r.submit("s")
@@ -44,13 +44,15 @@ func TestCrashTakesNoExchange(t *testing.T) {
 	})
 }
 
-// A request that the manager never took charge of is answered at once, and its session is told that it is over, so that it does not count
-// against the session's bound for ever.
+// A request that crashes the manager before the manager has accepted it gets an error at once. Its
+// session is told of the end, so that the request does not count against the session's bound for
+// ever.
 func TestCrashOnARequestAnswersIt(t *testing.T) {
 	run(t, func(r *rig) {
 		r.Break("manager", "*request.Submit")
 		x, out := r.submit("s")
-		if out.Word() != int64(-32603) || len(r.done()) != 1 || r.done()[0] != x.ID || len(r.written()) != 0 {
+		if out.Word() != int64(-32603) || len(r.done()) != 1 || r.done()[0] != x.ID ||
+			len(r.written()) != 0 {
 			t.Errorf("got %v, done %v, forwarded %v", out.All(), r.done(), r.written())
 		}
 		if _, out := r.submit("s"); out.Word() != "none" || len(r.written()) != 1 {
@@ -59,8 +61,8 @@ func TestCrashOnARequestAnswersIt(t *testing.T) {
 	})
 }
 
-// What ends an exchange and is said once is not lost with the manager that crashes on it: the next one does it. One message crashes two of them at
-// most.
+// A message that ends an exchange is sent only once, and is not lost when the manager crashes on
+// it: the next incarnation handles it. One message crashes two incarnations at most.
 func TestWhatEndsAnExchangeOutlivesACrash(t *testing.T) {
 	for kind, say := range map[string]func(r *rig, x *request.Exchange) error{
 		"*request.Cancel": func(r *rig, x *request.Exchange) error {
@@ -88,7 +90,8 @@ func TestWhatEndsAnExchangeOutlivesACrash(t *testing.T) {
 				if r.Rest(); kind == "*request.Unpark" {
 					time.Sleep(11 * time.Second)
 				}
-				if ended := out.Word() != "none"; ended != (crashes == 1) || len(r.done()) != map[bool]int{true: 1}[ended] {
+				if ended := out.Word() != "none"; ended != (crashes == 1) ||
+					len(r.done()) != map[bool]int{true: 1}[ended] {
 					t.Errorf("%s, %d crashes: got %v, done %v", kind, crashes, out.All(), r.done())
 				}
 				if got := r.Ref("manager").Incarnation(); got != uint64(1+min(crashes, 2)) {
@@ -99,7 +102,8 @@ func TestWhatEndsAnExchangeOutlivesACrash(t *testing.T) {
 	}
 }
 
-// A request that the manager crashes on, or hangs at, before it is in charge of it does not count as in flight for ever.
+// A request on which the manager crashes or hangs before accepting it does not count as in flight
+// for ever.
 func TestCrashBeforeARequestIsTakenCountsNothing(t *testing.T) {
 	run(t, func(r *rig) {
 		stall := make(chan struct{})
@@ -136,7 +140,7 @@ func TestDeadlineOutlivesItsTimer(t *testing.T) {
 	})
 }
 
-// fragile is the sink of a client that crashes whoever gives it its outcome, once.
+// fragile is a sink that crashes the first goroutine that delivers an outcome.
 type fragile struct {
 	stage.Sink
 	crashed bool
@@ -150,14 +154,17 @@ func (s *fragile) Finish(m jsonrpc.Message) bool {
 	return s.Sink.Finish(m)
 }
 
-// Several exchanges are due at once, and the manager crashes on the first of them: all get their outcome, and their session hears of each.
+// Several exchanges are due at once, and the manager crashes on the first of them. All get their
+// outcome, and their session is told of each.
 func TestCrashAmongSeveralEndsLosesNone(t *testing.T) {
 	run(t, func(r *rig) {
 		brittle := &fragile{}
 		r.next++
 		r.send(&request.Submit{Exchange: &request.Exchange{
-			ID: r.next, Session: "s", Owner: r.Ref("owner"), Version: protocol.V20251125, Downstream: jsonrpc.IntID(1), Server: "files",
-			Upstream: r.Ref("conn"), Method: "tools/call", Arrived: time.Now(), Timeout: 10 * time.Second, Sink: brittle,
+			ID: r.next, Session: "s", Owner: r.Ref("owner"), Version: protocol.V20251125,
+			Downstream: jsonrpc.IntID(1), Server: "files",
+			Upstream: r.Ref("conn"), Method: "tools/call", Arrived: time.Now(), Timeout: 10 * time.Second,
+			Sink: brittle,
 		}})
 		_, second := r.submit("s")
 		_, third := r.submit("s")
@@ -185,12 +192,15 @@ type client struct{ stage.Log }
 
 func (c *client) Send(msg any) error { c.Add(msg); return nil }
 
-// Exchanges that end with their manager have ended for their session and in the metrics too: they count as in flight nowhere any more.
+// Exchanges that end with their manager end for their session and in the metrics too: none still
+// counts as in flight.
 func TestEndOfTheManagerEndsItsExchanges(t *testing.T) {
 	for name, end := range map[string]func(r *rig){
 		"stopped": func(r *rig) { _ = r.Tree.Shutdown(r.T.Context()) },
 		"past its budget": func(r *rig) {
-			f := fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "top/manager"}, Count: 2000, Lease: time.Minute}
+			f := fault.Fault{
+				Action: fault.Panic, Point: fault.Point{Path: "top/manager"}, Count: 2000, Lease: time.Minute,
+			}
 			if _, err := r.Faults.Arm(f); err != nil {
 				r.T.Fatal(err)
 			}
@@ -204,8 +214,10 @@ func TestEndOfTheManagerEndsItsExchanges(t *testing.T) {
 				owner, outs := &client{}, []*stage.Sink{{}, {}}
 				for i, out := range outs {
 					r.send(&request.Submit{Exchange: &request.Exchange{
-						ID: uint64(i), Session: "s", Owner: owner, Version: protocol.V20251125, Downstream: jsonrpc.IntID(1), Server: "files",
-						Upstream: r.Ref("conn"), Method: "tools/call", Arrived: time.Now(), Timeout: 10 * time.Second, Sink: out,
+						ID: uint64(i), Session: "s", Owner: owner, Version: protocol.V20251125,
+						Downstream: jsonrpc.IntID(1), Server: "files",
+						Upstream: r.Ref("conn"), Method: "tools/call", Arrived: time.Now(), Timeout: 10 * time.Second,
+						Sink: out,
 					}})
 				}
 				end(r)
@@ -225,8 +237,8 @@ func TestEndOfTheManagerEndsItsExchanges(t *testing.T) {
 	}
 }
 
-// A manager that cannot live with what it was left starts without: every exchange has its outcome, which says that it may have been executed,
-// and the next one finds nothing of them.
+// A manager that crashes on its carried state starts without it. Every exchange has got an outcome
+// that says that it may have been executed, and the new incarnation starts empty.
 func TestManagerStartsWithoutExchangesItCannotLiveWith(t *testing.T) {
 	run(t, func(r *rig) {
 		_, first := r.submit("s")
@@ -238,7 +250,8 @@ func TestManagerStartsWithoutExchangesItCannotLiveWith(t *testing.T) {
 			}
 		}
 		if len(r.done()) != 2 || len(r.pending(request.PendingQuery{})) != 0 || r.inFlight() != 0 {
-			t.Errorf("%d done, %v in flight, %v counted", len(r.done()), r.pending(request.PendingQuery{}), r.inFlight())
+			t.Errorf("%d done, %v in flight, %v counted", len(r.done()), r.pending(request.PendingQuery{}),
+				r.inFlight())
 		}
 		x, out := r.submit("s")
 		if r.complete(x, `{}`); out.Word() != "result" {
@@ -247,7 +260,7 @@ func TestManagerStartsWithoutExchangesItCannotLiveWith(t *testing.T) {
 	})
 }
 
-// hopeless is a sink, and a renamer, that crashes whoever uses it.
+// hopeless is a sink, and a renamer, that crashes every caller.
 type hopeless struct {
 	stage.Sink
 }
@@ -257,8 +270,8 @@ func (*hopeless) Error(jsontext.Value) jsontext.Value { panic("asked to") }
 
 func (*hopeless) Result(result jsontext.Value) jsontext.Value { return result }
 
-// An exchange whose outcome cannot be told, or not be put into the client's words, leaves nothing
-// behind, and its client hears what can be told.
+// An exchange whose outcome cannot be delivered, or not be translated for the client, leaves
+// nothing behind. Its client gets the part that can be delivered.
 func TestOutcomeThatCrashesLeavesNothing(t *testing.T) {
 	for name, sound := range map[string]bool{"its words": true, "its sink": false} {
 		t.Run(name, func(t *testing.T) {
@@ -276,7 +289,9 @@ func TestOutcomeThatCrashesLeavesNothing(t *testing.T) {
 				r.Rest()
 				func() {
 					defer func() { _ = recover() }()
-					x.Settle(request.Outcome{Err: &jsonrpc.Error{Code: 1, Message: "no", Data: jsontext.Value(`{}`)}})
+					x.Settle(request.Outcome{
+						Err: &jsonrpc.Error{Code: 1, Message: "no", Data: jsontext.Value(`{}`)},
+					})
 				}()
 				if r.Rest(); len(r.pending(request.PendingQuery{})) != 0 || len(r.done()) != 1 {
 					t.Errorf("%v in flight, %d told", r.pending(request.PendingQuery{}), len(r.done()))

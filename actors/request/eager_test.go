@@ -13,8 +13,9 @@ import (
 	"mcpd/telemetry"
 )
 
-// eager is a scheduler under which whoever is sent a message, and is at nothing, handles it before its sender goes on: as if the machine ran it at once. So
-// what must be before a message is sent is seen to be, or not to be, each time.
+// eager is a scheduler that lets an idle receiver of a message handle it before the sender
+// continues, as if the machine ran the receiver at once. So a test sees every time whether a state
+// was set before the message was sent.
 type eager struct{}
 
 func (eager) Schedule(f func())                           { f() }
@@ -27,7 +28,7 @@ func (eager) Wait(ready func() bool) {
 	}
 }
 
-// upstream is a connection that looks at an exchange as it is told to forget it.
+// upstream is a connection that inspects an exchange when it is told to withdraw it.
 type upstream struct {
 	otp.Base
 	x     *request.Exchange
@@ -41,8 +42,9 @@ func (u *upstream) Receive(_ *otp.Process, msg any) error {
 	return nil
 }
 
-// An exchange is over before its upstream is told so: an upstream that crashes of that, and comes back before the manager goes on, sees by it that there is nothing
-// to go on with.
+// An exchange is marked as over before its upstream is told so. If the upstream crashes on that
+// message and restarts before the manager continues, the mark tells it not to continue the
+// exchange.
 func TestAnExchangeIsOverBeforeItsUpstreamIsTold(t *testing.T) {
 	sys := otp.NewSystem(otp.Options{Scheduler: eager{}})
 	defer sys.Close()
@@ -52,7 +54,9 @@ func TestAnExchangeIsOverBeforeItsUpstreamIsTold(t *testing.T) {
 	meter := request.NewMeters(func(server, method string) *telemetry.Requests {
 		return metrics.Requests("acme", server, method)
 	}, time.Now)
-	o := request.Options{Tenant: "acme", Meter: meter, Pending: func() int { return 3 }, Emit: func(telemetry.Event) {}}
+	o := request.Options{Tenant: "acme", Meter: meter, Pending: func() int {
+		return 3
+	}, Emit: func(telemetry.Event) {}}
 	tree, err := sys.Start(t.Context(), "top", otp.Spec{Children: []otp.Child{
 		{ID: "manager", Start: otp.Worker(func() otp.Behaviour { return request.New(o) })},
 		{ID: "conn", Start: otp.Worker(func() otp.Behaviour { return u })}, owner.Child("owner"),
@@ -62,8 +66,10 @@ func TestAnExchangeIsOverBeforeItsUpstreamIsTold(t *testing.T) {
 	}
 	top := tree.Ref()
 	u.x = &request.Exchange{
-		ID: 1, Session: "s", Owner: top.Child("owner"), Version: protocol.V20251125, Downstream: jsonrpc.IntID(1), Server: "files",
-		Upstream: top.Child("conn"), Method: "tools/call", Arrived: time.Now(), Timeout: time.Hour, MaxTimeout: time.Hour, Sink: &stage.Sink{},
+		ID: 1, Session: "s", Owner: top.Child("owner"), Version: protocol.V20251125,
+		Downstream: jsonrpc.IntID(1), Server: "files",
+		Upstream: top.Child("conn"), Method: "tools/call", Arrived: time.Now(), Timeout: time.Hour,
+		MaxTimeout: time.Hour, Sink: &stage.Sink{},
 	}
 	manager := top.Child("manager")
 	if err := manager.Send(&request.Submit{Exchange: u.x}); err != nil {

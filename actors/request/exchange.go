@@ -16,154 +16,168 @@ import (
 	"mcpd/transport"
 )
 
-// Owner is who an exchange belongs to, behind an address that stays good.
+// Owner is the session or the task that an exchange belongs to, behind an address that stays valid.
 type Owner interface{ Send(msg any) error }
 
-// Listener is an Owner that is not sent Done, but called: what it has to do for most exchanges is no
-// message worth. Ended must not wait.
+// Listener is an Owner that is called instead of being sent Done: for most exchanges it has too
+// little to do for a message. Ended must not wait.
 type Listener interface {
 	Ended(x *Exchange, failed bool)
 }
 
 // Tenant is the tenant of an exchange.
 type Tenant interface {
-	// Down is why it does not run, and nil while it does.
+	// Down returns why the tenant does not run, nil while it does.
 	Down() *protocol.Error
 }
 
-// Renamer gives what a server says the names by which the client knows it.
+// Renamer replaces names in a server's output by the names that the client knows.
 type Renamer interface {
 	Result(result jsontext.Value) jsontext.Value
-	Error(data jsontext.Value) jsontext.Value // of an error
+	Error(data jsontext.Value) jsontext.Value // of the data of an error
 }
 
-// Exchange is one downstream request from its arrival to its single outcome. The session that received the request makes it, and
-// nobody changes it afterwards, so every actor on its way may read it. The outcome goes to Sink, which takes one and no more.
+// Exchange is one downstream request from its arrival to its single outcome. The session that
+// received the request makes it; a task makes its own. The exported fields, except Progress, do not
+// change afterwards, so every actor on its way may read them. Sink takes the one outcome.
 type Exchange struct {
-	// ID is unique in this daemon and is what every actor calls the exchange by: clients reuse their own ids.
+	// ID is unique in this daemon, and identifies the exchange to every actor: clients reuse their own
+	// ids.
 	ID uint64
-	// Session is the row of the session in the tree, for cancellation by owner and for the log. It is not the session's secret id.
+	// Session is the row of the session in the tree, for cancellation by session and for the log. It
+	// is not the session's secret id.
 	Session string
-	// Principal is on whose behalf it is asked.
+	// Principal is the authenticated user of the request.
 	Principal string
-	// Tenant says why the tenant does not run; nil is for one that always runs.
+	// Tenant reports why the tenant does not run; nil is for one that always runs.
 	Tenant Tenant
-	// Owner is told Done when the exchange has ended, and is sent what the server asks the client meanwhile. It outlives the session's actor.
+	// Owner is sent Done when the exchange has ended, unless it is a Listener. Before that it is sent
+	// the server's requests to the client. Its address outlives the actor behind it.
 	Owner Owner
-	// Client is who the client says it is, where the params do not say so; nil where that is not known.
+	// Client is the client's description of itself, if the params do not contain it; nil if it is not
+	// known.
 	Client *protocol.Implementation
-	// Downstream is the client's own id, restored on the outcome byte for byte.
+	// Downstream is the client's own id, which the outcome carries byte for byte.
 	Downstream jsonrpc.ID
 
-	// Server is the configured key of the upstream, and Upstream the connection that was chosen for it.
+	// Server is the configured key of the upstream, and Upstream the connection chosen for it.
 	Server   string
 	Upstream otp.Ref
-	// Method and Params are what the upstream is sent; names and URIs are its own already.
+	// Method and Params are sent to the upstream; names and URIs are the upstream's own already.
 	Method string
 	Params jsontext.Value
-	// Beside is how many bytes are kept with it until its outcome, beside Params.
+	// Beside is how many bytes the exchange keeps until its outcome, in addition to Params.
 	Beside int
-	// Level is the least severe log line that a request which stands alone wants, empty for none.
+	// Level is the least severe log level that a stateless request wants, empty for none.
 	Level string
-	// Token is the client's progress token as it wrote it, empty when it asked for no progress.
+	// Token is the client's progress token as the client wrote it, empty when it asked for no
+	// progress.
 	Token jsontext.Value
 
 	Arrived time.Time
-	// Timeout bounds the wait for the outcome in the request manager. Progress starts it anew, within MaxTimeout of the arrival.
+	// Timeout bounds the wait for the outcome in the request manager. Progress restarts it, up to
+	// MaxTimeout after the arrival.
 	Timeout    time.Duration
 	MaxTimeout time.Duration
 
 	Sink transport.Sink
-	// Names gives URIs of the upstream the names of the aggregate, in a result before it is put into
-	// the words of the client's revision: an older one has links as texts. Nil keeps them.
+	// Names replaces the upstream's URIs by the names of the aggregate, in a result before it is
+	// translated to the client's revision, because older revisions have links as texts. Nil keeps
+	// them.
 	Names Renamer
-	// Rewrite turns the result into what this client sees. Nil keeps it as it is.
+	// Rewrite translates the result for this client. Nil keeps it as it is.
 	Rewrite func(jsontext.Value) jsontext.Value
-	// Visit makes the result that sends the client's user to the pages without which an upstream ended the call (2025-11-25
-	// §client/elicitation, -32042). Nil is for a client that is told of that by an error.
+	// Visit makes the result that asks the client's user to visit the pages without which an upstream
+	// has ended the call (2025-11-25 §client/elicitation, -32042). Nil is for a client that gets an
+	// error instead.
 	Visit func(pages []mrtr.Input) (jsontext.Value, error)
 
-	// Version is the revision the client speaks; it decides the shape of errors.
+	// Version is the client's revision; it decides the shape of errors.
 	Version protocol.Version
-	// Uncounted says that the host asks it for a task, and that it is not one of its principal's
-	// requests in flight: the task counts.
+	// Uncounted says that the host sends the request for a task, and that it does not count as one of
+	// its principal's requests in flight: the task counts.
 	Uncounted bool
-	// Stays says that what the request begins at the server is asked about later, over the same
-	// connection to it.
+	// Stays says that the request begins something at the server that is asked about later, over the
+	// same connection.
 	Stays bool
-	// Extended says that during the call the client may be sent what its server says of an extension.
+	// Extended says that the client may be sent the server's extension messages during the call.
 	Extended bool
-	// Transparent says that the client sees this one server as it is, so that notifications which
-	// nobody declared are passed on too if the revisions of both ends are of one era.
+	// Transparent says that the client sees this one server unchanged. Then undeclared notifications
+	// are passed on too, if the revisions of both ends are of one era.
 	Transparent bool
 
-	// Progress is how far the client knows the upstream to be. It is for the connection that the exchange is at.
+	// Progress is the last progress that the client was told. Only the connection that holds the
+	// exchange uses it.
 	Progress protocol.Progress
-	// fate is what has become of it: its bits are below. That one of them was set first is what makes
-	// its outcome the only one.
+	// fate holds the state bits below. The caller that sets the settled bit first delivers the only
+	// outcome.
 	fate atomic.Uint32
-	// counted says that it counts as in flight, and meter is where, as soon as Meters has looked.
+	// counted says that the exchange counts as in flight. meter is the meter that counts it, once
+	// Meters.Begin has run.
 	counted atomic.Bool
 	meter   atomic.Pointer[telemetry.Requests]
-	// held is who has looked at it last; nil: it waits in the mailbox of Upstream.
+	// held is the connection that handled it last; nil while it waits in the mailbox of Upstream.
 	held atomic.Pointer[Hold]
-	// waits is why it was not written yet; nil where that is not known.
+	// waits is the reason why it was not written yet; nil if that is not known.
 	waits atomic.Pointer[protocol.Error]
-	// table is who counts it; nil before the manager has seen it.
+	// table is the table that counts it; nil before the manager has seen it.
 	table atomic.Pointer[Table]
-	// watch is how long it may still take. It is the table's.
+	// watch is the time that it has left. It belongs to the table.
 	watch watch
-	// submit and forward are the messages by which it is handed on: each is sent once, and lasts as
+	// submit and forward are the messages that hand the exchange on. Each is sent once, and lasts as
 	// long as the exchange does.
 	submit  Submit
 	forward Forward
-	// links are its places in lists, each of which has the lock for its own.
+	// links are its places in lists. Each is guarded by the lock of its list.
 	links [lists]links
-	// kept is what it counts for its tenant, until it has its outcome; nil before the manager has seen
-	// it, unless its session counted it before.
+	// kept is the exchange's reservation in its tenant's byte budget, until the outcome. It is nil
+	// before the manager has seen the exchange, unless the session has counted it earlier.
 	kept atomic.Pointer[quota.Reservation]
-	own  quota.Reservation // what kept is where the manager counts it
+	own  quota.Reservation // the value of kept if the manager reserves
 }
 
-// size is how many bytes the exchange keeps.
+// size returns how many bytes the exchange keeps.
 func (x *Exchange) size() int { return len(x.Params) + x.Beside }
 
-// Count makes what a request has counted for its tenant while it waited the exchange's own, which the
-// manager does not count again. It is for whoever submits the exchange.
+// Count adopts the reservation that the request has made for its tenant while it waited. The
+// manager then makes none of its own. It is called before the exchange is submitted.
 func (x *Exchange) Count(r *quota.Reservation) {
 	r.Resize(x.size())
 	x.kept.Store(r)
 }
 
-// Answered counts an answer of n bytes until the client has it.
+// Answered adds a response of n bytes to the reservation, until the client has it. A response of
+// less than transport.Large bytes is not counted.
 func (x *Exchange) Answered(n int) {
 	if n >= transport.Large {
 		x.kept.Load().Resize(x.size() + n)
 	}
 }
 
-// The bits of an exchange's fate.
+// The bits of Exchange.fate.
 const (
-	written   = 1 << iota // its server may have it
-	over                  // it is going to have its outcome, and is not written any more
+	written   = 1 << iota // its server may have received it
+	over                  // it will get its outcome, and must not be written any more
 	settled               // it has its outcome
-	answered              // which was an answer of its server
-	failed                // and its server has not done what it was asked
+	answered              // the outcome came from its server
+	failed                // its server has not executed the request successfully
 	cancelled             // its client has cancelled it
-	resent                // it was sent a second time
-	executed              // a server that died since may have executed it
+	resent                // it was retried
+	executed              // a server that has died since may have executed it
 )
 
-// Hold is an incarnation of a connection, which has exchanges in hand. With Incarnation 0 they wait in the mailbox, which outlives whoever is stuck.
+// Hold is an incarnation of a connection that has exchanges in hand. With Incarnation 0 they wait
+// in the connection's mailbox, which outlives a stuck incarnation.
 type Hold struct {
 	Ref         otp.Ref
 	Incarnation uint64
 }
 
-// Take is called by the incarnation of a connection that looks at the exchange for the first time, and by one that hands it on.
+// Take sets the holder. The incarnation of a connection that handles the exchange for the first
+// time calls it, and so does one that hands it on.
 func (x *Exchange) Take(h *Hold) { x.held.Store(h) }
 
-// Held is who has the exchange in hand: its connection, or one that this has handed it to.
+// Held returns the holder of the exchange: its connection, or another one that it was handed to.
 func (x *Exchange) Held() Hold {
 	if h := x.held.Load(); h != nil {
 		return *h
@@ -171,8 +185,9 @@ func (x *Exchange) Held() Hold {
 	return Hold{Ref: x.Upstream}
 }
 
-// Write claims the exchange for its connection, which is about to write it. It reports false when the exchange has ended: then it must not be
-// written any more, because its caller may have been told that it was not.
+// Write claims the exchange for its connection, which is about to write it. It reports false when
+// the exchange has ended. Then it must not be written any more, because its caller may have been
+// told that it was not.
 func (x *Exchange) Write() bool {
 	for {
 		switch fate := x.fate.Load(); {
@@ -184,37 +199,39 @@ func (x *Exchange) Write() bool {
 	}
 }
 
-// Waits says why the exchange was not written yet, which its client is told if it ends before it is.
+// Waits records why the exchange was not written yet. Its client is told the reason if the exchange
+// ends before it is written.
 func (x *Exchange) Waits(why *protocol.Error) { x.waits.Store(why) }
 
-// WaitsFor is what Waits has said last; nil for nothing.
+// WaitsFor returns the reason that Waits recorded last; nil for none.
 func (x *Exchange) WaitsFor() *protocol.Error { return x.waits.Load() }
 
-// Unwrite takes the claim back: no byte of the exchange was written, unless to a server that died.
+// Unwrite takes the claim back: no byte of the exchange was written, except to a server that died.
 func (x *Exchange) Unwrite() {
 	if !x.Executed() {
 		x.fate.And(^uint32(written))
 	}
 }
 
-// Resend notes that it is sent a second time. It is sent no third time.
+// Resend records that the exchange is retried. It is retried once at most.
 func (x *Exchange) Resend() { x.fate.Or(resent) }
 
-// Resent reports whether it was sent a second time.
+// Resent reports whether it was retried.
 func (x *Exchange) Resent() bool { return x.fate.Load()&resent != 0 }
 
-// Outlive notes that it is sent a second time because the server died that may have executed it.
+// Outlive records that it is retried because its server, which may have executed it, has died.
 func (x *Exchange) Outlive() { x.fate.Or(resent | executed) }
 
 // Executed reports whether a server that died may have executed it.
 func (x *Exchange) Executed() bool { return x.fate.Load()&executed != 0 }
 
-// Over claims the exchange for its end, and reports whether it was claimed for its connection before: then its server may have executed it,
-// otherwise it never will.
+// Over marks the exchange as ending, and reports whether a connection had claimed it before. If so,
+// its server may have executed it; otherwise no server ever will.
 func (x *Exchange) Over() (maybeExecuted bool) { return x.fate.Or(over)&written != 0 }
 
-// Broken ends the exchange, whose outcome a crash has taken, and is what its client is told: as of every other end without an answer, whether its
-// server may have executed it.
+// Broken ends an exchange whose outcome was lost to a crash, and returns the error for its client.
+// As for every end without a response, the error says whether the server may have executed the
+// request.
 func (x *Exchange) Broken(why error) error {
 	if down := x.down(); down != nil && otp.IsGone(why) {
 		return down.Cut(x.Server, x.Over()).Repeating(x.Method)
@@ -229,8 +246,9 @@ func (x *Exchange) down() *protocol.Error {
 	return x.Tenant.Down()
 }
 
-// Explain says what the client is told of an error: that its tenant is down, where it has lost its
-// server because of that.
+// Explain returns the error for the client. If err says that the exchange has lost its server, and
+// the tenant is down, Explain returns an error that says that the tenant is down. Otherwise it
+// returns err.
 func (x *Exchange) Explain(err error) error {
 	if err == nil || protocol.ConditionOf(err) != protocol.ConditionUpstreamLost {
 		return err
@@ -241,15 +259,15 @@ func (x *Exchange) Explain(err error) error {
 	return err
 }
 
-// Ended reports whether it was claimed for its end.
+// Ended reports whether Over was called.
 func (x *Exchange) Ended() bool { return x.fate.Load()&over != 0 }
 
-// Failed reports whether its server has not done what it was asked. It means something once the
+// Failed reports whether its server did not execute the request successfully. It is valid once the
 // exchange is settled.
 func (x *Exchange) Failed() bool { return x.fate.Load()&failed != 0 }
 
-// Cancel notes that its client has cancelled it, and reports whether this is the first time. A client
-// may say so as often as it likes.
+// Cancel records that its client has cancelled it, and reports whether this is the first time. A
+// client may cancel repeatedly.
 func (x *Exchange) Cancel() bool { return x.fate.Or(cancelled)&cancelled == 0 }
 
 // Cancelled reports whether its client has cancelled it.
@@ -258,24 +276,25 @@ func (x *Exchange) Cancelled() bool { return x.fate.Load()&cancelled != 0 }
 // Settled reports whether it has its outcome.
 func (x *Exchange) Settled() bool { return x.fate.Load()&settled != 0 }
 
-// finish gives the client the outcome: err when it is set, result otherwise.
+// finish sends the client the outcome: err when it is set, result otherwise.
 func (x *Exchange) finish(result jsontext.Value, err error) bool {
 	if err == nil {
 		return x.Sink.Finish(jsonrpc.Response(x.Downstream, result))
 	}
 	m := Failure(x.Downstream, x.Explain(err), x.Version)
 	if x.Names != nil && len(m.Error.Data) > 0 {
-		told := *m.Error // the server's own may be in the log
+		told := *m.Error // the log may hold the server's own
 		told.Data = x.Names.Error(told.Data)
 		m.Error = &told
 	}
 	return x.Sink.Finish(m)
 }
 
-// Failure is the error response for err as a client of revision v expects it. An error that a server answered with passes as it is, unless
-// it is only the cause of one of ours: why its server could not be used.
+// Failure returns the error response for err, as a client of revision v expects it. A server's own
+// error passes unchanged, unless it is only the cause of an error of the host: the reason why the
+// server could not be used.
 func Failure(id jsonrpc.ID, err error, v protocol.Version) jsonrpc.Message {
-	if own, ok := err.(*protocol.Error); ok { // as most are: there is nothing to search
+	if own, ok := err.(*protocol.Error); ok { // the usual case: no chain to search
 		return jsonrpc.Failure(id, protocol.Translate(own, v))
 	}
 	var own *protocol.Error

@@ -8,8 +8,9 @@ import (
 	"mcpd/actors/request"
 )
 
-// Whoever gets no answer is told the truth: a request that its connection had not written was not executed, and is not written afterwards;
-// one that was written may have been. What only reads may be repeated either way.
+// A client without a response gets a true error. A request that its connection had not written was
+// not executed, and is not written afterwards; a written one may have been executed. A read-only
+// request may be retried in both cases.
 func TestEndsSayWhetherTheRequestWasWritten(t *testing.T) {
 	ends := map[string]func(r *rig){
 		"deadline":         func(r *rig) { time.Sleep(10 * time.Second) },
@@ -47,7 +48,8 @@ func TestEndsSayWhetherTheRequestWasWritten(t *testing.T) {
 	}
 }
 
-// A connection that wrote nothing after all gives its claim back; an exchange that has ended takes none.
+// A connection that has written nothing after all takes its claim back. An exchange that has ended
+// cannot be claimed.
 func TestClaimsOfAnExchange(t *testing.T) {
 	var x request.Exchange
 	for range 2 {

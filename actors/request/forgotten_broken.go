@@ -4,7 +4,7 @@ package request
 
 import "sync"
 
-// kept is broken on purpose: it keeps 64 KiB for every request there ever was.
+// kept is broken on purpose: it keeps 64 KiB for every request ever made.
 var (
 	mu   sync.Mutex
 	kept [][]byte

@@ -5,11 +5,12 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// estate is what a manager leaves to its next incarnation: the table, whose methods are each complete
-// in themselves, so that there is nothing to mend, and nothing to take from a manager that is stuck.
+// estate is the carried state of a manager: the table. Each method of the table is atomic and safe
+// for concurrent use. So the next incarnation has nothing to repair, and may use the table while a
+// stuck manager still has it.
 type estate struct{ table *Table }
 
-// inherit takes over the exchanges in flight.
+// inherit restores the exchanges in flight.
 func (m *Manager) inherit(p *otp.Process) bool {
 	e, ok := p.Heir().(*estate)
 	if ok {
@@ -21,7 +22,7 @@ func (m *Manager) inherit(p *otp.Process) bool {
 // Fence implements otp.Fenced.
 func (e *estate) Fence() any { return e }
 
-// Abandon ends every exchange: there is nobody left to be in charge of them.
+// Abandon ends every exchange: no manager is left to be in charge of them.
 func (e *estate) Abandon(reason error) {
 	e.table.shut()
 	for _, x := range e.table.Such(all) {

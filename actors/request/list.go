@@ -6,18 +6,18 @@ import (
 	"sync"
 )
 
-// Of is whose list it is. An exchange is in one list of each at most.
+// Of is the kind of a list. An exchange is in at most one list of each kind.
 type Of uint8
 
 // The lists.
 const (
-	OfSession    Of = iota // what a client waits for
-	OfConnection           // what a server may be executing
+	OfSession    Of = iota // the exchanges that a client waits for
+	OfConnection           // the exchanges that a server may be executing
 	lists
 )
 
-// List is some exchanges of a table. It takes no memory of its own, and is safe for concurrent use.
-// The zero List is empty, ready, and one of a session.
+// List is a set of exchanges of a table. It needs no memory besides the exchanges, and is safe for
+// concurrent use. The zero List is empty, ready, and of kind OfSession.
 type List struct {
 	Of Of
 
@@ -26,13 +26,13 @@ type List struct {
 	n     int
 }
 
-// links are the place of an exchange in its list.
+// links is the place of an exchange in its list.
 type links struct {
 	in         *List
 	prev, next *Exchange
 }
 
-// Add puts an exchange into the list, unless it is there. It must be in no other of the same kind.
+// Add puts an exchange into the list, unless it is there. It must be in no other list of this kind.
 func (l *List) Add(x *Exchange) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,17 +75,17 @@ func (l *List) Has(x *Exchange) bool {
 	return x.links[l.Of].in == l
 }
 
-// All are those in the list, in the order in which they came.
+// All returns the exchanges in the list, oldest first.
 func (l *List) All() []*Exchange { return l.Such(all) }
 
-// Len is how many there are.
+// Len returns the number of exchanges.
 func (l *List) Len() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.n
 }
 
-// Find is one that is such, nil for none.
+// Find returns an exchange for which such is true, nil for none.
 func (l *List) Find(such func(*Exchange) bool) *Exchange {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,7 +97,7 @@ func (l *List) Find(such func(*Exchange) bool) *Exchange {
 	return nil
 }
 
-// Such are those that are such, in the order in which they came.
+// Such returns the exchanges for which such is true, oldest first.
 func (l *List) Such(such func(*Exchange) bool) (list []*Exchange) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// A list has what was added and not removed, in the order of ids, whatever was done before, and
-// leaves nothing in an exchange that it has let go. The lists of sessions and connections do not
-// disturb each other.
+// A list contains the exchanges that were added and not removed, in the order of their ids, in any
+// history. A removed exchange has no links left. The lists of sessions and of connections are
+// independent.
 func TestListHasWhatWasAdded(t *testing.T) {
 	draw := rand.New(rand.NewPCG(1, 2))
 	lists := []*List{{Of: OfSession}, {Of: OfConnection}}
@@ -46,7 +46,9 @@ func TestListHasWhatWasAdded(t *testing.T) {
 		for _, x := range l.All() {
 			l.Remove(x)
 		}
-		if l.first != nil || slices.ContainsFunc(all, func(x *Exchange) bool { return x.links[at] != links{} }) {
+		if l.first != nil || slices.ContainsFunc(all, func(x *Exchange) bool {
+			return x.links[at] != links{}
+		}) {
 			t.Errorf("list %d keeps something", at)
 		}
 	}

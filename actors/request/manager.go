@@ -1,5 +1,6 @@
-// Package request holds the request manager: the actor that is in charge of every exchange of one tenant from its admission to its one
-// outcome. It knows who asked and until when; it does not know what a request means, and writes to no server itself.
+// Package request holds the request manager: the actor that is in charge of every exchange of one
+// tenant, from its admission to its one outcome. It knows who sent a request and its deadline. It
+// does not know what a request means, and writes to no server itself.
 package request
 
 import (
@@ -15,23 +16,24 @@ import (
 	"mcpd/telemetry"
 )
 
-// Options are what a manager is made from.
+// Options configure a Manager.
 type Options struct {
 	Tenant string
-	// Pending bounds the exchanges in flight (S4-57), as it is configured now.
+	// Pending bounds the exchanges in flight (S4-57), as currently configured.
 	Pending func() int
-	Most    *water.Mark // of them
-	// OfPrincipal bounds those of one principal; nil, or 0, is no bound.
+	Most    *water.Mark // high-water mark of the exchanges in flight
+	// OfPrincipal bounds the exchanges of one principal; nil, or 0, is no bound.
 	OfPrincipal func() int
-	// Kept is what the tenant keeps, which bounds the params of the exchanges in flight. Nil does not.
+	// Kept is the byte budget of the tenant, which bounds the params of the exchanges in flight. Nil
+	// is no bound.
 	Kept  *quota.Account
 	Meter Meter
-	// Failed counts an error that a client is sent, by its code. Nil counts none.
+	// Failed counts an error sent to a client, by its code. Nil counts none.
 	Failed func(code int64)
 	Emit   telemetry.Sink
 }
 
-// whole is the options with what may be left out.
+// whole returns the options with defaults for the optional fields.
 func (o Options) whole() Options {
 	if o.Failed == nil {
 		o.Failed = func(int64) {}
@@ -42,25 +44,25 @@ func (o Options) whole() Options {
 	return o
 }
 
-// Manager is the behaviour of tenants/<t>/request_manager. Its table is its heir: exchanges go on with
-// their deadlines when it crashes.
+// Manager is the behaviour of tenants/<t>/request_manager. Its table is its carried state:
+// exchanges continue with their deadlines after a crash.
 type Manager struct {
 	o     Options
 	p     *otp.Process
 	table *Table
 	timer otp.Timer
-	armed time.Time // when the timer fires; zero while it is not set
+	armed time.Time // when the timer fires; zero while none is set
 }
 
 // New makes one incarnation.
 func New(o Options) *Manager { return &Manager{o: o.whole()} }
 
-// expire is the one timer.
+// expire is the message of the timer.
 type expire struct{}
 
 func all(*Exchange) bool { return true }
 
-// Init takes over the exchanges in flight.
+// Init restores the exchanges in flight.
 func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
 	if !m.inherit(p) {
@@ -104,8 +106,8 @@ func (m *Manager) Receive(_ *otp.Process, msg any) error {
 	return nil
 }
 
-// Terminate ends what is in flight when the manager stops for good. After a crash the next
-// incarnation goes on with it.
+// Terminate ends the exchanges in flight when the manager stops for good. After a crash the next
+// incarnation continues them.
 func (m *Manager) Terminate(p *otp.Process, reason error) {
 	if otp.IsNormal(reason) {
 		(&estate{m.table}).Abandon(reason)
@@ -113,7 +115,7 @@ func (m *Manager) Terminate(p *otp.Process, reason error) {
 	}
 }
 
-// submit takes an exchange on and hands it to its connection.
+// submit accepts an exchange and hands it to its connection.
 func (m *Manager) submit(x *Exchange) {
 	until, err := m.table.Take(m.p.Now(), x)
 	if err != nil {
@@ -131,7 +133,7 @@ func (m *Manager) submit(x *Exchange) {
 	}
 }
 
-// untaken says why a connection did not take an exchange: it has too much to do, or is gone.
+// untaken returns why a connection did not take an exchange: it is overloaded, or gone.
 func untaken(x *Exchange, err error) error {
 	if errors.Is(err, otp.ErrOverloaded) {
 		return protocol.Overloaded("connection to server "+x.Server, time.Second)
@@ -139,8 +141,9 @@ func untaken(x *Exchange, err error) error {
 	return protocol.UpstreamLost(x.Server, false, err)
 }
 
-// arm sets the timer when it is not set, or set too late. One that is set too early is left: it
-// fires, finds nothing due, and is set anew, which is cheaper than to move it with every outcome.
+// arm sets the timer if none is set, or it is set too late. A timer that is set too early stays:
+// when it fires nothing is due, and it is set again. This is cheaper than to move it with every
+// outcome.
 func (m *Manager) arm(at time.Time) {
 	if !m.armed.IsZero() && !at.Before(m.armed) {
 		return
@@ -150,14 +153,14 @@ func (m *Manager) arm(at time.Time) {
 	m.timer = m.p.After(at.Sub(m.p.Now()), expire{})
 }
 
-// extend changes how long an exchange may still take.
+// extend changes the deadline of an exchange.
 func (m *Manager) extend(id uint64, change func(*watch)) {
 	if at, ok := m.table.extend(id, change); ok {
 		m.arm(at)
 	}
 }
 
-// expire ends what is due.
+// expire ends the exchanges that are due.
 func (m *Manager) expire() {
 	now := m.p.Now()
 	for _, x := range m.table.Due(now) {
@@ -175,14 +178,15 @@ func (m *Manager) expire() {
 	}
 }
 
-// withdraw has whoever has an exchange in hand forget it. It is claimed for its end first: whoever
-// crashes of this and comes back sees by it that there is nothing to go on with.
+// withdraw tells the holder of an exchange to drop it. The exchange is marked as over first: a
+// holder that crashes on the message and restarts then sees that there is nothing to continue.
 func (m *Manager) withdraw(x *Exchange, reason string) {
 	x.Over()
 	_ = m.p.Send(x.Held().Ref, &Withdraw{ID: x.ID, Reason: reason})
 }
 
-// cancel ends such exchanges, and says of each whether it may have been executed.
+// cancel ends the matching exchanges, and tells each client whether its request may have been
+// executed.
 func (m *Manager) cancel(such func(*Exchange) bool, why func(*Exchange) *protocol.Error) {
 	for _, x := range m.table.Such(such) {
 		err := why(x)
@@ -191,8 +195,8 @@ func (m *Manager) cancel(such func(*Exchange) bool, why func(*Exchange) *protoco
 	}
 }
 
-// sessionGone is why an exchange ends with its session, which also ends without its client, as with
-// its tenant.
+// sessionGone returns the error of an exchange that ends with its session. A session may end before
+// its client leaves, for example with its tenant.
 func sessionGone(x *Exchange) *protocol.Error {
 	return protocol.SessionGone().Unanswered(x.Server, x.Over()).Repeating(x.Method)
 }
@@ -201,11 +205,12 @@ func stopping(x *Exchange) *protocol.Error {
 	return protocol.Stopping(x.Server, x.Over()).Repeating(x.Method)
 }
 
-// stuck ends what a connection had in hand that was replaced because it is stuck: what it knew is
-// given up with it, as it may come back and change it. What its successor has taken meanwhile is not
-// its, nor is what it had handed to others: with it goes whoever would have heard of their ends, so
-// that is the manager from now on. Any other end the connection tells itself, or its next incarnation
-// does.
+// stuck ends the exchanges held by a connection that was replaced because it is stuck. The stuck
+// incarnation may return and change its own state, so that state is dropped. Exchanges that the
+// successor has taken meanwhile continue. Exchanges that the stuck incarnation had handed to other
+// connections continue too. That incarnation would have been told if those connections end; now the
+// manager monitors them instead. For any other end of a connection, the connection or its next
+// incarnation settles the exchanges itself.
 func (m *Manager) stuck(d otp.Down) {
 	if !errors.Is(d.Reason, otp.ErrStuck) {
 		return
@@ -222,7 +227,9 @@ func (m *Manager) stuck(d otp.Down) {
 
 // pending describes the exchanges in flight, oldest first.
 func (m *Manager) pending(q PendingQuery) []Info {
-	list := m.table.Pending(func(x *Exchange) bool { return q.Session == "" || q.Session == x.Session })
+	list := m.table.Pending(func(x *Exchange) bool {
+		return q.Session == "" || q.Session == x.Session
+	})
 	slices.SortStableFunc(list, func(a, b Info) int { return a.Started.Compare(b.Started) })
 	return list
 }

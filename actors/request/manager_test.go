@@ -14,8 +14,8 @@ import (
 	"mcpd/telemetry"
 )
 
-// S4-59, S4-60, S4-69: an exchange is forwarded, and its answer goes to its own sink under the client's own id. The second answer is
-// dropped and counted.
+// S4-59, S4-60, S4-69: an exchange is forwarded, and its response goes to its own sink under the
+// client's own id. A second response is dropped and counted.
 func TestExchangeHasOneOutcome(t *testing.T) {
 	run(t, func(r *rig) {
 		x, out := r.submit("s")
@@ -28,7 +28,8 @@ func TestExchangeHasOneOutcome(t *testing.T) {
 		if r.complete(x, `{"which":"second"}`) || x.Lateness() != "duplicate" {
 			t.Errorf("a second outcome is taken, or called %q", x.Lateness())
 		}
-		if len(out.All()) != 1 || string(out.All()[0].Result) != `{"which":"first"}` || out.All()[0].ID != jsonrpc.IntID(1) {
+		if len(out.All()) != 1 || string(out.All()[0].Result) != `{"which":"first"}` ||
+			out.All()[0].ID != jsonrpc.IntID(1) {
 			t.Errorf("outcome: %v", out.All())
 		}
 		if len(otherOut.All()) != 1 || string(otherOut.All()[0].Result) != `{"which":"other"}` {
@@ -40,7 +41,8 @@ func TestExchangeHasOneOutcome(t *testing.T) {
 	})
 }
 
-// S4-60: an error that a server answered with passes as it is, and one of ours is translated for the client's revision.
+// S4-60: an error from a server passes unchanged, and one of the host is translated for the
+// client's revision.
 func TestErrorsReachTheClient(t *testing.T) {
 	run(t, func(r *rig) {
 		answered := &jsonrpc.Error{Code: -32042, Message: "theirs"}
@@ -51,7 +53,8 @@ func TestErrorsReachTheClient(t *testing.T) {
 		if out.Word() != int64(-32042) || out.All()[0].Error.Message != "theirs" {
 			t.Errorf("theirs: %v", out.All())
 		}
-		if own.Word() != int64(-32008) || !strings.Contains(string(own.All()[0].Error.Data), `"maybeExecuted":true`) {
+		if own.Word() != int64(-32008) ||
+			!strings.Contains(string(own.All()[0].Error.Data), `"maybeExecuted":true`) {
 			t.Errorf("ours: %v", own.All())
 		}
 		if first, second := <-r.codes, <-r.codes; first != -32042 || second != -32008 {
@@ -60,7 +63,8 @@ func TestErrorsReachTheClient(t *testing.T) {
 	})
 }
 
-// S4-54 to S4-56, S4-79: who gets no answer in time gets an error then, the server is told, and an answer that comes later is dropped.
+// S4-54 to S4-56, S4-79: a client that gets no response in time gets an error. The server is told,
+// and a later response is dropped.
 func TestDeadlineEndsAnExchange(t *testing.T) {
 	run(t, func(r *rig) {
 		x, out := r.submit("s")
@@ -69,10 +73,12 @@ func TestDeadlineEndsAnExchange(t *testing.T) {
 			r.T.Fatalf("before its deadline: %v", out.All())
 		}
 		time.Sleep(time.Millisecond)
-		if out.Word() != int64(-32009) || !strings.Contains(string(out.All()[0].Error.Data), `"maybeExecuted":true,"retryable":false`) {
+		if out.Word() != int64(-32009) ||
+			!strings.Contains(string(out.All()[0].Error.Data), `"maybeExecuted":true,"retryable":false`) {
 			t.Errorf("at its deadline: %v", out.All())
 		}
-		if len(r.withdrawn()) != 1 || *r.withdrawn()[0] != (request.Withdraw{ID: x.ID, Reason: "timeout"}) {
+		if len(r.withdrawn()) != 1 ||
+			*r.withdrawn()[0] != (request.Withdraw{ID: x.ID, Reason: "timeout"}) {
 			t.Errorf("withdrawn: %v", r.withdrawn())
 		}
 		taken := r.complete(x, `{}`)
@@ -82,7 +88,7 @@ func TestDeadlineEndsAnExchange(t *testing.T) {
 	})
 }
 
-// Progress starts the wait anew, and never beyond the whole time that a call has.
+// Progress restarts the time-out, up to the total time of a call.
 func TestProgressPostponesTheDeadline(t *testing.T) {
 	run(t, func(r *rig) {
 		x, out := r.submit("s")
@@ -94,13 +100,14 @@ func TestProgressPostponesTheDeadline(t *testing.T) {
 			time.Sleep(9 * time.Second)
 			x.Progressed(time.Now())
 		}
-		if took := time.Since(start); out.Word() != int64(-32009) || took < 30*time.Second || took > 40*time.Second {
+		if took := time.Since(start); out.Word() != int64(-32009) || took < 30*time.Second ||
+			took > 40*time.Second {
 			t.Errorf("got %v after %v, want a timeout at 30 s", out.Word(), took)
 		}
 	})
 }
 
-// A call that waits for its user has that time on top of its own.
+// A call that waits for its user gets that time in addition to its own.
 func TestParkedExchangeWaitsForItsUser(t *testing.T) {
 	run(t, func(r *rig) {
 		x, out := r.submit("s")
@@ -125,7 +132,8 @@ func TestParkedExchangeWaitsForItsUser(t *testing.T) {
 	})
 }
 
-// S4-61, S0-59: what the client cancels ends without an answer, and the server is told. Cancelling again does nothing.
+// S4-61, S0-59: a cancelled request ends without a response, and the server is told. Cancelling
+// again does nothing.
 func TestCancelEndsAnExchangeWithoutAnAnswer(t *testing.T) {
 	run(t, func(r *rig) {
 		x, out := r.submit("s")
@@ -140,8 +148,8 @@ func TestCancelEndsAnExchangeWithoutAnAnswer(t *testing.T) {
 	})
 }
 
-// A session that ends takes its own exchanges along and no others. Who still waits is told that the session is gone, and that the server may
-// have executed the request.
+// A session that ends takes its own exchanges along and no others. A client that still waits is
+// told that the session is gone, and that the server may have executed the request.
 func TestSessionThatEndsCancelsItsOwn(t *testing.T) {
 	run(t, func(r *rig) {
 		_, a := r.submit("ends")
@@ -151,13 +159,15 @@ func TestSessionThatEndsCancelsItsOwn(t *testing.T) {
 		if a.Word() != int64(-32602) || b.Word() != "none" || c.Word() != int64(-32602) {
 			t.Errorf("got %v, %v, %v", a.Word(), b.Word(), c.Word())
 		}
-		if data := string(a.All()[0].Error.Data); !strings.Contains(data, `"maybeExecuted":true,"retryable":false`) {
+		if data := string(a.All()[0].Error.Data); !strings.Contains(data,
+			`"maybeExecuted":true,"retryable":false`) {
 			t.Errorf("its server has the request, but it is told %s", data)
 		}
 	})
 }
 
-// S4-57, S4-131: beyond its bound the manager refuses, at once, and takes on again as soon as there is room.
+// S4-57, S4-131: beyond its bound the manager refuses requests, at once, and accepts them again as
+// soon as one ends.
 func TestFullManagerRefuses(t *testing.T) {
 	run(t, func(r *rig) {
 		first, _ := r.submit("s")
@@ -167,7 +177,8 @@ func TestFullManagerRefuses(t *testing.T) {
 		if out.Word() != int64(-32010) || !slices.Contains(r.done(), fourth.ID) || len(r.written()) != 3 {
 			t.Errorf("got %v, done %v, %d forwarded", out.All(), r.done(), len(r.written()))
 		}
-		if told := stage.Of[telemetry.Rejected](&r.Events); len(told) != 1 || told[0].Where.Tenant != "acme" || told[0].Reason == "" {
+		if told := stage.Of[telemetry.Rejected](&r.Events); len(told) != 1 ||
+			told[0].Where.Tenant != "acme" || told[0].Reason == "" {
 			t.Errorf("events: %v, want one that says so", told)
 		}
 		r.complete(first, `{}`)
@@ -177,17 +188,20 @@ func TestFullManagerRefuses(t *testing.T) {
 	})
 }
 
-// A principal has no more in flight than it may, from when that is bounded, and also after a crash. Others have theirs.
+// A principal may have a bounded number of requests in flight, from the time when the bound is
+// configured, and also after a crash. Each principal has its own bound.
 func TestPrincipalIsBounded(t *testing.T) {
 	run(t, func(r *rig) {
 		r.principal = "ann"
 		first, _ := r.submit("s")
 		r.each.Store(1)
 		second, out := r.submit("t")
-		if got := out.All(); out.Word() != int64(-32010) || protocol.RetryAfter(got[0].Error) != time.Second || !slices.Contains(r.done(), second.ID) {
+		if got := out.All(); out.Word() != int64(-32010) ||
+			protocol.RetryAfter(got[0].Error) != time.Second || !slices.Contains(r.done(), second.ID) {
 			t.Errorf("one too many: %v, done %v", got, r.done())
 		}
-		if told := stage.Of[telemetry.Rejected](&r.Events); len(told) != 1 || told[0].Reason != "rate_limited" {
+		if told := stage.Of[telemetry.Rejected](&r.Events); len(told) != 1 ||
+			told[0].Reason != "rate_limited" {
 			t.Errorf("events: %v, want one that says so", told)
 		}
 		r.principal = "bob"
@@ -215,14 +229,16 @@ func TestPrincipalIsBounded(t *testing.T) {
 	})
 }
 
-// What the requests of a tenant hold is bounded too, over a crash of the manager as well; one request passes whatever its size.
+// The bytes of a tenant's requests in flight are bounded too, also after a crash of the manager.
+// One request passes whatever its size.
 func TestBytesInFlightAreBounded(t *testing.T) {
 	run(t, func(r *rig) {
 		huge, out := r.large(5000)
 		if out.Word() != "none" {
 			t.Fatalf("the only one: %v", out.All())
 		}
-		if _, out := r.submit("s"); out.Word() != int64(-32010) || protocol.RetryAfter(out.End().Error) == 0 {
+		if _, out := r.submit("s"); out.Word() != int64(-32010) ||
+			protocol.RetryAfter(out.End().Error) == 0 {
 			t.Errorf("one beside it: %v", out.All())
 		}
 		r.complete(huge, `{}`)
@@ -246,23 +262,26 @@ func TestBytesInFlightAreBounded(t *testing.T) {
 		if got := r.kept.Of("acme").Holding(); got.Kept != 0 || got.Refused != 2 {
 			t.Errorf("when all have their outcome: %+v", got)
 		}
-		if told := stage.Of[telemetry.Rejected](&r.Events); len(told) != 2 || told[0].Reason != "overloaded" {
+		if told := stage.Of[telemetry.Rejected](&r.Events); len(told) != 2 ||
+			told[0].Reason != "overloaded" {
 			t.Errorf("events: %v, want two that say so", told)
 		}
 	})
 }
 
-// However an exchange ends, the bytes that it took of the budget are given back.
+// However an exchange ends, it releases the bytes that it has reserved.
 func TestBytesAreGivenBackHoweverAnExchangeEnds(t *testing.T) {
 	for name, end := range map[string]func(r *rig, x *request.Exchange){
 		"result": func(r *rig, x *request.Exchange) { r.complete(x, `{}`) },
 		"error": func(r *rig, x *request.Exchange) {
 			x.Settle(request.Outcome{Err: protocol.SessionGone()})
 		},
-		"cancelled":     func(r *rig, x *request.Exchange) { r.send(&request.Cancel{ID: x.ID}) },
-		"session ended": func(r *rig, x *request.Exchange) { r.send(&request.CancelOwner{Session: x.Session}) },
-		"deadline":      func(*rig, *request.Exchange) { time.Sleep(time.Minute) },
-		"host stops":    func(r *rig, _ *request.Exchange) { r.send(&request.Stop{}) },
+		"cancelled": func(r *rig, x *request.Exchange) { r.send(&request.Cancel{ID: x.ID}) },
+		"session ended": func(r *rig, x *request.Exchange) {
+			r.send(&request.CancelOwner{Session: x.Session})
+		},
+		"deadline":   func(*rig, *request.Exchange) { time.Sleep(time.Minute) },
+		"host stops": func(r *rig, _ *request.Exchange) { r.send(&request.Stop{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(r *rig) {
@@ -283,43 +302,48 @@ func TestBytesAreGivenBackHoweverAnExchangeEnds(t *testing.T) {
 	}
 }
 
-// S4-58, S4-62: what is in flight can be listed, the oldest first, of all sessions or of one.
+// S4-58, S4-62: the exchanges in flight can be listed, oldest first, of all sessions or of one.
 func TestPendingIsListed(t *testing.T) {
 	run(t, func(r *rig) {
 		a, _ := r.submit("one")
 		time.Sleep(time.Second)
 		b, _ := r.submit("two")
 		all := r.pending(request.PendingQuery{})
-		if len(all) != 2 || all[0].ID != a.ID || all[1].ID != b.ID || all[0].Method != "tools/call" || all[0].Server != "files" {
+		if len(all) != 2 || all[0].ID != a.ID || all[1].ID != b.ID || all[0].Method != "tools/call" ||
+			all[0].Server != "files" {
 			t.Errorf("all: %v", all)
 		}
 		if got := all[0].Deadline.Sub(all[0].Started); got != 10*time.Second {
 			t.Errorf("deadline after %v", got)
 		}
-		if one := r.pending(request.PendingQuery{Session: "two"}); len(one) != 1 || one[0].Session != "two" {
+		if one := r.pending(request.PendingQuery{Session: "two"}); len(one) != 1 ||
+			one[0].Session != "two" {
 			t.Errorf("of one session: %v", one)
 		}
 	})
 }
 
-// A connection that is not there, or ends before it has looked at a request, never had it: the client may send it again. One that crashed
-// on the request may have sent it.
+// A connection that does not exist, or ends before it handles a request, never had it: the client
+// may retry. A connection that crashed on the request may have sent it.
 func TestForwardThatFailsSaysWhetherItMayHaveBeenExecuted(t *testing.T) {
 	run(t, func(r *rig) {
 		r.Break("conn", "*request.Forward")
 		_, crashed := r.submit("s")
-		if got := crashed.Word(); got != int64(-32008) || !strings.Contains(string(crashed.All()[0].Error.Data), `"maybeExecuted":true`) {
+		if got := crashed.Word(); got != int64(-32008) ||
+			!strings.Contains(string(crashed.All()[0].Error.Data), `"maybeExecuted":true`) {
 			t.Errorf("crashed on it: %v", crashed.All())
 		}
 		r.Break("conn", "*request.Forward")
 		r.queues = true
 		_, before := r.submit("s")
-		if got := before.Word(); got != int64(-32008) || !strings.Contains(string(before.All()[0].Error.Data), `"maybeExecuted":false`) {
+		if got := before.Word(); got != int64(-32008) ||
+			!strings.Contains(string(before.All()[0].Error.Data), `"maybeExecuted":false`) {
 			t.Errorf("crashed before it wrote: %v", before.All())
 		}
 		r.Send("conn", otp.Normal)
 		_, gone := r.submit("s")
-		if got := gone.Word(); got != int64(-32008) || !strings.Contains(string(gone.All()[0].Error.Data), `"maybeExecuted":false`) {
+		if got := gone.Word(); got != int64(-32008) ||
+			!strings.Contains(string(gone.All()[0].Error.Data), `"maybeExecuted":false`) {
 			t.Errorf("not there: %v", gone.All())
 		}
 		if got := r.pending(request.PendingQuery{}); len(got) != 0 {
@@ -328,7 +352,7 @@ func TestForwardThatFailsSaysWhetherItMayHaveBeenExecuted(t *testing.T) {
 	})
 }
 
-// S4-71: nothing is left without an outcome when the manager stops for good.
+// S4-71: no exchange is left without an outcome when the manager stops for good.
 func TestStopAnswersEverything(t *testing.T) {
 	run(t, func(r *rig) {
 		_, a := r.submit("s")
@@ -344,7 +368,7 @@ func TestStopAnswersEverything(t *testing.T) {
 	})
 }
 
-// A host that goes down says so to whoever still waits, and to the servers.
+// A host that shuts down tells the waiting clients, and the servers.
 func TestStopEndsWhatIsInFlight(t *testing.T) {
 	run(t, func(r *rig) {
 		x, out := r.submit("s")
@@ -353,10 +377,12 @@ func TestStopEndsWhatIsInFlight(t *testing.T) {
 		if got := out.Word(); got != int64(-32008) || len(out.All()) != 1 {
 			r.T.Fatalf("got %v", out.All())
 		}
-		if e := out.All()[0].Error; !strings.Contains(e.Message, "stopping") || !strings.Contains(string(e.Data), `"maybeExecuted":true`) {
+		if e := out.All()[0].Error; !strings.Contains(e.Message, "stopping") ||
+			!strings.Contains(string(e.Data), `"maybeExecuted":true`) {
 			t.Errorf("got %s %s", e.Message, e.Data)
 		}
-		if len(r.withdrawn()) != 1 || *r.withdrawn()[0] != (request.Withdraw{ID: x.ID, Reason: "stopping"}) {
+		if len(r.withdrawn()) != 1 ||
+			*r.withdrawn()[0] != (request.Withdraw{ID: x.ID, Reason: "stopping"}) {
 			t.Errorf("withdrawn: %v", r.withdrawn())
 		}
 	})

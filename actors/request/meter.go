@@ -9,8 +9,8 @@ import (
 	"mcpd/telemetry"
 )
 
-// Meter counts exchanges. Begin is for each that is taken on or refused, End for each of them when it
-// has its outcome.
+// Meter counts exchanges. Begin is called for each that is accepted or refused, End for each of
+// them when it has its outcome.
 type Meter interface {
 	Begin(x *Exchange)
 	End(x *Exchange, o Outcome)
@@ -27,10 +27,10 @@ type Meters struct {
 
 var _ Meter = (*Meters)(nil)
 
-// class is what is counted together.
+// class identifies exchanges that are counted together.
 type class struct{ server, method string }
 
-// NewMeters counts by what of returns.
+// NewMeters makes Meters that count with the values that of returns.
 func NewMeters(of func(server, method string) *telemetry.Requests, now func() time.Time) *Meters {
 	return &Meters{of: of, now: now, all: map[class]*telemetry.Requests{}}
 }
@@ -42,7 +42,7 @@ func (m *Meters) Begin(x *Exchange) {
 	r.Begin()
 }
 
-// End implements Meter. Whoever settles an exchange may do so before Begin has looked.
+// End implements Meter. An exchange may be settled before Begin has stored its meter.
 func (m *Meters) End(x *Exchange, o Outcome) {
 	r := x.meter.Load()
 	if r == nil {
@@ -51,8 +51,8 @@ func (m *Meters) End(x *Exchange, o Outcome) {
 	r.End(o.counts(), m.now().Sub(x.Arrived), o.Waited)
 }
 
-// meter is kept, so that nothing is looked up elsewhere on the way of a request. Servers and methods
-// are few: the session has checked both.
+// meter caches the meters, so that a request needs no other look-up. Servers and methods are few,
+// because the session has checked both.
 func (m *Meters) meter(x *Exchange) *telemetry.Requests {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -65,21 +65,21 @@ func (m *Meters) meter(x *Exchange) *telemetry.Requests {
 	return r
 }
 
-// begin counts an exchange that is going to be taken on or refused.
+// begin counts an exchange that will be accepted or refused.
 func (t *Table) begin(x *Exchange) {
 	if !x.counted.Swap(true) {
 		t.o.Meter.Begin(x)
 	}
 }
 
-// end counts the end of one that was counted.
+// end counts the end of an exchange that was counted.
 func (t *Table) end(x *Exchange, o *Outcome) {
 	if x.counted.Swap(false) {
 		t.o.Meter.End(x, *o)
 	}
 }
 
-// counts is how an outcome is counted.
+// counts returns the class under which an outcome is counted.
 func (o *Outcome) counts() telemetry.Outcome {
 	switch {
 	case o.How == Cancelled:

@@ -10,32 +10,33 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// How says how an exchange ended.
+// A How is the way in which an exchange ended.
 type How uint8
 
 // The ways to end.
 const (
-	Answered  How = iota // by its server, or by whoever answers for it
-	Cancelled            // who asked does not want it any more
+	Answered  How = iota // by its server, or in its place
+	Cancelled            // its client does not want it any more
 	TimedOut
 	Lost    // its server went away
-	Refused // it was never taken on
+	Refused // it was never accepted
 )
 
-// Outcome is what becomes of an exchange.
+// Outcome is the result or the error of an exchange.
 type Outcome struct {
 	How       How
-	Result    jsontext.Value // as the client is to see it
-	Err       error          // set: the outcome is an error; a *jsonrpc.Error is passed as the server wrote it
-	Waited    time.Duration  // how long the server took; 0 when it was not asked
+	Result    jsontext.Value // as the client gets it
+	Err       error          // set for an error; a *jsonrpc.Error passes unchanged
+	Waited    time.Duration  // how long the server took; 0 if it got no request
 	ToolError bool           // the result says isError
 }
 
-// failed reports whether the server did not do what it was asked.
+// failed reports whether the server did not execute the request successfully.
 func (o *Outcome) failed() bool { return o.Err != nil || o.How != Answered }
 
-// Settle gives the exchange its outcome, and reports false when it has one already: then nothing
-// comes of this. Whatever crashes on the way, the client is answered and nothing of it stays behind.
+// Settle gives the exchange its outcome. It reports false, and does nothing, when the exchange has
+// one already. Even if code on the way panics, the client gets a response and the exchange leaves
+// nothing behind.
 func (x *Exchange) Settle(o Outcome) bool {
 	if !x.claim(&o) {
 		return false
@@ -47,7 +48,7 @@ func (x *Exchange) Settle(o Outcome) bool {
 	defer x.ended(o.failed())
 	told := false
 	defer func() {
-		if !told { // somebody crashes of it, who is not asked again
+		if !told { // a call below panicked, and is not repeated
 			x.Sink.Finish(Failure(x.Downstream, x.plainly(o.Err), x.Version))
 		}
 	}()
@@ -57,7 +58,7 @@ func (x *Exchange) Settle(o Outcome) bool {
 	o.Err = x.Explain(o.Err)
 	release(x, o.How)
 	switch {
-	case o.How == Cancelled && o.Err == nil: // its client waits for no answer
+	case o.How == Cancelled && o.Err == nil: // its client waits for no response
 		x.Sink.Finish(jsonrpc.Message{})
 	default:
 		if o.Err != nil && t != nil {
@@ -70,7 +71,7 @@ func (x *Exchange) Settle(o Outcome) bool {
 	return true
 }
 
-// claim makes an outcome the one that the exchange has, unless it has one.
+// claim makes o the outcome of the exchange, unless it has one.
 func (x *Exchange) claim(o *Outcome) bool {
 	bits := uint32(over | settled)
 	if o.How == Answered {
@@ -90,7 +91,7 @@ func (x *Exchange) claim(o *Outcome) bool {
 	}
 }
 
-// plainly is an error that needs nobody to put it into other words: one of the host's own.
+// plainly returns an error of the host that needs no translation by the exchange's own functions.
 func (x *Exchange) plainly(err error) error {
 	if own, ok := errors.AsType[*protocol.Error](err); ok {
 		return own
@@ -98,11 +99,11 @@ func (x *Exchange) plainly(err error) error {
 	return protocol.InternalError(errCrashed).Unanswered(x.Server, x.Over()).Repeating(x.Method)
 }
 
-// errCrashed is why an exchange ends whose outcome could not be told.
+// errCrashed is the cause for an exchange whose outcome could not be delivered.
 var errCrashed = errors.New("the outcome of the request could not be told")
 
-// Lateness says why an outcome came to nothing, in one word: the exchange was answered before, or it
-// had ended otherwise.
+// Lateness says in one word why an outcome came too late: "duplicate" if the exchange had a
+// response already, "late" if it had ended otherwise.
 func (x *Exchange) Lateness() string {
 	if x.fate.Load()&answered != 0 {
 		return "duplicate"
@@ -110,12 +111,12 @@ func (x *Exchange) Lateness() string {
 	return "late"
 }
 
-// ended tells the owner.
+// ended tells the owner that the exchange has ended.
 func (x *Exchange) ended(failed bool) {
 	if l, ok := x.Owner.(Listener); ok {
 		l.Ended(x, failed)
 		return
 	}
-	// late: the exchange has its outcome, and who counts it must hear so.
+	// late: the exchange has its outcome, and the owner that counts it must be told.
 	_ = x.Owner.Send(Done{Exchange: x, Failed: failed})
 }

@@ -8,15 +8,15 @@ type principals struct {
 	each map[string]int
 }
 
-// of is how many exchanges a principal has.
+// of returns how many exchanges a principal has.
 func (p *principals) of(principal string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.each[principal]
 }
 
-// count counts an exchange, or one less. What the host asks for a task is none of its principal's:
-// the task counts.
+// count adds more to the count of the exchange's principal. Requests that the host sends for a task
+// do not count: the task counts.
 func (p *principals) count(x *Exchange, more int) {
 	if x.Principal == "" || x.Uncounted {
 		return

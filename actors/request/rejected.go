@@ -12,11 +12,11 @@ import (
 	"mcpd/transport"
 )
 
-// maxShownName bounds the name of a tool in the log: a client chose it.
+// maxShownName bounds the name of a tool in the log, because a client chooses it.
 const maxShownName = 128
 
-// Rejected is the event of a request that was refused with an error: what it was for and who asked,
-// and the server and the incident that its client was told of.
+// Rejected returns the event of a request that was refused with an error. It names the tool or URI
+// and the client, and the server and the incident from the error that the client got.
 func Rejected(
 	at telemetry.Where,
 	method string,

@@ -2,6 +2,6 @@
 
 package request
 
-// release gives back the bytes that an exchange has reserved. With the tag broken_budget a cancelled one gives back
-// nothing: experiments must find that out.
+// release releases the bytes that an exchange has reserved. With the build tag broken_budget a
+// cancelled exchange releases nothing: experiments must detect that.
 func release(x *Exchange, _ How) { x.kept.Load().Release() }

@@ -2,7 +2,7 @@
 
 package request
 
-// release is broken on purpose: the bytes of a cancelled exchange are never given back.
+// release is broken on purpose: a cancelled exchange never releases its bytes.
 func release(x *Exchange, how How) {
 	if how != Cancelled {
 		x.kept.Load().Release()

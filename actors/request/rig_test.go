@@ -20,20 +20,22 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// rig is a request manager with room for three exchanges, and boxes in the places of a connection and a session.
+// rig is a request manager with room for three exchanges, with boxes in place of a connection and a
+// session.
 type rig struct {
 	*stage.Stage
 	conn, other, owner stage.Box
-	codes              chan int64 // of errors, as they are counted
+	codes              chan int64 // codes of errors, as they are counted
 	metrics            *telemetry.Metrics
 	kept               quota.Ledger
 	next               uint64
-	each               atomic.Int32 // exchanges of one principal; 0 for no bound
+	each               atomic.Int32 // bound for one principal; 0 for none
 	principal          string
-	params             jsontext.Value                // of what is submitted; nil is that of a small call
-	method             string                        // of what is submitted; empty is tools/call
-	stalls             atomic.Pointer[chan struct{}] // the manager waits for it as it takes an exchange on
-	queues             bool                          // the connection has not written yet what is submitted
+	params             jsontext.Value // of submitted exchanges; nil is that of a small call
+	method             string         // of submitted exchanges; empty is tools/call
+	// stalls, if set, is awaited by the manager while it accepts an exchange.
+	stalls atomic.Pointer[chan struct{}]
+	queues bool // the connection does not write submitted exchanges
 }
 
 func run(t *testing.T, test func(r *rig)) {
@@ -44,13 +46,18 @@ func run(t *testing.T, test func(r *rig)) {
 		r.Stage, r.codes = s, make(chan int64, 10)
 		r.metrics = telemetry.NewMetrics(telemetry.MetricsOptions{})
 		o := request.Options{
-			Tenant: "acme", Pending: r.pendingNow, Kept: r.kept.Of("acme"), OfPrincipal: func() int { return int(r.each.Load()) }, Failed: func(code int64) { r.codes <- code }, Emit: s.Events.Emit,
+			Tenant: "acme", Pending: r.pendingNow, Kept: r.kept.Of("acme"), OfPrincipal: func() int {
+				return int(r.each.Load())
+			}, Failed: func(code int64) { r.codes <- code }, Emit: s.Events.Emit,
 			Meter: request.NewMeters(func(server, method string) *telemetry.Requests {
 				return r.metrics.Requests("acme", server, method)
 			}, time.Now),
 		}
 		return []otp.Child{
-			{ID: "manager", Start: s.Heirs.Worker(func() otp.Behaviour { return request.New(o) })}, r.conn.Child("conn"), {ID: "other", Start: s.Stalls.Worker("other", r.other.Behaviour)}, r.owner.Child("owner"),
+			{ID: "manager", Start: s.Heirs.Worker(func() otp.Behaviour {
+				return request.New(o)
+			})}, r.conn.Child("conn"), {ID: "other", Start: s.Stalls.Worker("other",
+				r.other.Behaviour)}, r.owner.Child("owner"),
 		}
 	}, func(*stage.Stage) { test(r) })
 }
@@ -62,7 +69,7 @@ func (r *rig) pendingNow() int {
 	return 3
 }
 
-// submit hands in an exchange with ten seconds for its answer and thirty in all.
+// submit submits an exchange with ten seconds for its response and thirty in all.
 func (r *rig) submit(session string) (*request.Exchange, *stage.Sink) {
 	r.T.Helper()
 	r.next++
@@ -72,7 +79,8 @@ func (r *rig) submit(session string) (*request.Exchange, *stage.Sink) {
 		params = jsontext.Value(`{"name":"t"}`)
 	}
 	x := &request.Exchange{
-		ID: r.next, Session: session, Principal: r.principal, Owner: r.Ref("owner"), Version: protocol.V20251125, Downstream: jsonrpc.IntID(1),
+		ID: r.next, Session: session, Principal: r.principal, Owner: r.Ref("owner"),
+		Version: protocol.V20251125, Downstream: jsonrpc.IntID(1),
 		Server: "files", Upstream: r.Ref("conn"), Method: "tools/call", Params: params,
 		Arrived: time.Now(), Timeout: 10 * time.Second, MaxTimeout: 30 * time.Second, Sink: out,
 	}
@@ -86,7 +94,7 @@ func (r *rig) submit(session string) (*request.Exchange, *stage.Sink) {
 	return x, out
 }
 
-// large begins an exchange that holds so many bytes.
+// large submits an exchange whose params have the given number of bytes.
 func (r *rig) large(bytes int) (*request.Exchange, *stage.Sink) {
 	r.T.Helper()
 	r.params = jsontext.Value(`"` + strings.Repeat("x", bytes-2) + `"`)
@@ -96,14 +104,14 @@ func (r *rig) large(bytes int) (*request.Exchange, *stage.Sink) {
 
 func (r *rig) send(msg any) { r.T.Helper(); r.Send("manager", msg) }
 
-// complete gives an exchange a result, when everything waits.
+// complete gives an exchange a result, once all goroutines are blocked.
 func (r *rig) complete(x *request.Exchange, result string) (first bool) {
 	r.T.Helper()
 	r.Rest()
 	return x.Settle(request.Outcome{Result: jsontext.Value(result)})
 }
 
-// written are the exchanges that the connection was given.
+// written returns the exchanges that the connection was given.
 func (r *rig) written() (list []*request.Exchange) {
 	for _, f := range stage.Of[*request.Forward](&r.conn.Log) {
 		list = append(list, f.Exchange)
@@ -111,10 +119,10 @@ func (r *rig) written() (list []*request.Exchange) {
 	return list
 }
 
-// withdrawn are those that it was told to forget.
+// withdrawn returns the Withdraw messages to the connection.
 func (r *rig) withdrawn() []*request.Withdraw { return stage.Of[*request.Withdraw](&r.conn.Log) }
 
-// done are those that the session was told the end of.
+// done returns the ids of the exchanges of whose end the session was told.
 func (r *rig) done() (ids []uint64) {
 	for _, d := range stage.Of[request.Done](&r.owner.Log) {
 		ids = append(ids, d.Exchange.ID)
@@ -122,7 +130,7 @@ func (r *rig) done() (ids []uint64) {
 	return ids
 }
 
-// pending are the exchanges in flight.
+// pending returns the exchanges in flight.
 func (r *rig) pending(q request.PendingQuery) []request.Info {
 	r.T.Helper()
 	list, err := stage.Ask[request.PendingQuery, []request.Info](r.Stage, "manager", q)
@@ -132,7 +140,7 @@ func (r *rig) pending(q request.PendingQuery) []request.Info {
 	return list
 }
 
-// inFlight is how many requests the metrics count as in flight.
+// inFlight returns how many requests the metrics count as in flight.
 func (r *rig) inFlight() (n float64) {
 	r.T.Helper()
 	families, err := r.metrics.Gatherer().Gather()
@@ -149,5 +157,5 @@ func (r *rig) inFlight() (n float64) {
 	return n
 }
 
-// reserved is how many bytes the ledger counts for the requests of the tenant.
+// reserved returns how many bytes the ledger counts for the requests of the tenant.
 func (r *rig) reserved() int64 { return r.kept.Of("acme").Kept() }

@@ -9,8 +9,9 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// A manager that is stuck halfway through a message is replaced, and everything in its hands goes on: what is in flight with its deadline, what waits
-// in its turn. Only what it is stuck at fails, at once. When it comes back it does nothing more.
+// A manager that is stuck amid a message is replaced, and all that it held continues: exchanges in
+// flight with their deadlines, and the messages in its mailbox. Only the message at which it is
+// stuck fails, at once. When the stuck incarnation returns, it has no effect.
 func TestAStuckManagerLosesOnlyWhatItIsStuckAt(t *testing.T) {
 	run(t, func(r *rig) {
 		first, out1 := r.submit("s")
@@ -43,8 +44,8 @@ func TestAStuckManagerLosesOnlyWhatItIsStuckAt(t *testing.T) {
 	})
 }
 
-// What a connection had in hand that is stuck ends with it; what its successor has taken by the time that the manager hears of it goes on, and so does
-// what nobody has taken.
+// The exchanges held by a stuck connection end with it. Those that its successor has taken before
+// the manager learns of it continue, and so do those that no incarnation has taken.
 func TestAStuckConnectionLosesOnlyWhatItHadInHand(t *testing.T) {
 	run(t, func(r *rig) {
 		held, out1 := r.submit("s")
@@ -60,8 +61,9 @@ func TestAStuckConnectionLosesOnlyWhatItHadInHand(t *testing.T) {
 	})
 }
 
-// What a connection had handed to another instance of its server is that one's: it goes on when the connection hangs, is withdrawn there, and ends when that
-// one hangs too, though nobody is left who knew of it.
+// Exchanges that a connection has handed to another instance of its server belong to that instance.
+// They continue when the first connection hangs, are withdrawn at the instance, and end when the
+// instance hangs too, though the first connection is gone.
 func TestAStuckConnectionLosesNothingOfItsInstances(t *testing.T) {
 	run(t, func(r *rig) {
 		first, out1 := r.submit("s")
@@ -80,7 +82,8 @@ func TestAStuckConnectionLosesNothingOfItsInstances(t *testing.T) {
 		}
 		r.send(request.NewCancel(r.Ref("manager"), first.ID))
 		r.Rest()
-		if got := stage.Of[*request.Withdraw](&r.other.Log); len(got) != 1 || got[0].ID != first.ID || len(r.withdrawn()) != 0 {
+		if got := stage.Of[*request.Withdraw](&r.other.Log); len(got) != 1 || got[0].ID != first.ID ||
+			len(r.withdrawn()) != 0 {
 			t.Errorf("the instance was told %v, the connection %v", got, r.withdrawn())
 		}
 		letGo := r.Stalls.Arm("other", "int")

@@ -13,9 +13,9 @@ import (
 	"mcpd/protocol/inflight"
 )
 
-// Table is the exchanges of one tenant that have no outcome yet: the one place that knows all of
-// them. The request manager takes them on; whoever has the outcome of one settles it. It is safe for
-// concurrent use, each method is complete in itself, and none waits.
+// Table holds the exchanges of one tenant that have no outcome yet. It is the only place that holds
+// all of them. The request manager adds them; the actor that has the outcome of one settles it. A
+// Table is safe for concurrent use, each method is atomic, and none waits.
 type Table struct {
 	o      Options
 	open   atomic.Int64
@@ -23,8 +23,8 @@ type Table struct {
 	each   principals
 }
 
-// tableShards is how many parts of a table can be changed at the same time: readers of many
-// connections settle exchanges at once.
+// tableShards is how many parts of a table can change at the same time: the readers of many
+// connections settle exchanges concurrently.
 const tableShards = 8
 
 // shard holds the exchanges with every eighth id.
@@ -35,7 +35,7 @@ type shard struct {
 	closed bool
 }
 
-// NewTable is an empty table.
+// NewTable makes an empty table.
 func NewTable(o Options) *Table {
 	t := &Table{o: o.whole()}
 	for i := range t.shards {
@@ -46,13 +46,13 @@ func NewTable(o Options) *Table {
 
 func (t *Table) shard(id uint64) *shard { return &t.shards[id%tableShards] }
 
-// Take takes an exchange on until its deadline, or says why it is refused. One that has its outcome
-// already is not taken on either: then the deadline is zero.
+// Take accepts an exchange and returns its deadline, or an error if it is refused. An exchange that
+// has its outcome already is not accepted either; then the deadline is zero.
 func (t *Table) Take(now time.Time, x *Exchange) (until time.Time, err error) {
 	x.table.Store(t)
 	t.begin(x)
 	until, err = t.take(now, x)
-	if until.IsZero() && x.Settled() { // by somebody who may not have seen that it counts
+	if until.IsZero() && x.Settled() { // settled by a goroutine that may not have seen it counted
 		t.end(x, &Outcome{How: Refused})
 	}
 	return until, err
@@ -100,7 +100,8 @@ func (t *Table) crowded(x *Exchange) bool {
 	return most > 0 && x.Principal != "" && !x.Uncounted && t.each.of(x.Principal) >= most
 }
 
-// reserve counts what an exchange keeps, unless its session has counted it while it waited there.
+// reserve counts the bytes that an exchange keeps, unless its session has counted them while it
+// waited there.
 func (t *Table) reserve(x *Exchange) *quota.Refusal {
 	if x.kept.Load() != nil {
 		return nil
@@ -108,13 +109,14 @@ func (t *Table) reserve(x *Exchange) *quota.Refusal {
 	if full := t.o.Kept.ReserveAs(&x.own, quota.Requests, x.size()); full != nil {
 		return full
 	}
-	if x.kept.Store(&x.own); x.Settled() { // meanwhile: its manager was stuck, and was replaced
+	// It may be settled meanwhile, because its manager was stuck and replaced.
+	if x.kept.Store(&x.own); x.Settled() {
 		x.own.Release()
 	}
 	return nil
 }
 
-// drop takes an exchange out, which has its outcome.
+// drop takes out an exchange that has its outcome.
 func (t *Table) drop(x *Exchange) {
 	s := t.shard(x.ID)
 	s.mu.Lock()
@@ -128,7 +130,7 @@ func (t *Table) drop(x *Exchange) {
 	t.each.count(x, -1)
 }
 
-// Get finds an exchange, nil for none.
+// Get returns an exchange, nil for none.
 func (t *Table) Get(id uint64) *Exchange {
 	s := t.shard(id)
 	s.mu.Lock()
@@ -136,10 +138,10 @@ func (t *Table) Get(id uint64) *Exchange {
 	return s.all[id]
 }
 
-// Len is how many exchanges there are.
+// Len returns the number of exchanges.
 func (t *Table) Len() int { return int(t.open.Load()) }
 
-// Such are the exchanges that are such, in the order in which they came.
+// Such returns the exchanges for which such is true, oldest first.
 func (t *Table) Such(such func(*Exchange) bool) (list []*Exchange) {
 	for i := range t.shards {
 		t.shards[i].such(such, &list)
@@ -158,7 +160,7 @@ func (s *shard) such(such func(*Exchange) bool, to *[]*Exchange) {
 	}
 }
 
-// Pending describes such exchanges, in the order in which they came (S4-58, S4-62).
+// Pending describes the exchanges for which such is true, oldest first (S4-58, S4-62).
 func (t *Table) Pending(such func(*Exchange) bool) (list []Info) {
 	for _, x := range t.Such(such) {
 		t.extend(x.ID, func(w *watch) {
@@ -168,14 +170,14 @@ func (t *Table) Pending(such func(*Exchange) bool) (list []Info) {
 	return list
 }
 
-// Progressed notes that its server is at work: its wait begins anew.
+// Progressed restarts the time-out of the exchange, because its server has sent progress.
 func (x *Exchange) Progressed(now time.Time) {
 	if t := x.table.Load(); t != nil {
 		t.extend(x.ID, func(w *watch) { w.progress(now) })
 	}
 }
 
-// shut has the table take on nothing more.
+// shut makes the table refuse further exchanges.
 func (t *Table) shut() {
 	for i := range t.shards {
 		s := &t.shards[i]
@@ -185,7 +187,7 @@ func (t *Table) shut() {
 	}
 }
 
-// Due are the exchanges whose time is up, in the order in which they came.
+// Due returns the exchanges whose time is up, oldest first.
 func (t *Table) Due(now time.Time) (due []*Exchange) {
 	for i := range t.shards {
 		s := &t.shards[i]
@@ -197,7 +199,7 @@ func (t *Table) Due(now time.Time) (due []*Exchange) {
 	return due
 }
 
-// Next is when to look again for what is due; false when there is nothing.
+// Next returns when the next exchange may be due; false when there is none.
 func (t *Table) Next(now time.Time) (next time.Time, any bool) {
 	for i := range t.shards {
 		s := &t.shards[i]
@@ -211,8 +213,8 @@ func (t *Table) Next(now time.Time) (next time.Time, any bool) {
 	return next, any
 }
 
-// extend changes how long an exchange may still take, and returns its new deadline; false for one
-// that the table does not have.
+// extend changes the deadline of an exchange and returns the new one; false if the exchange is not
+// in the table.
 func (t *Table) extend(id uint64, change func(*watch)) (at time.Time, ok bool) {
 	s := t.shard(id)
 	s.mu.Lock()

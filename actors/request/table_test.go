@@ -36,7 +36,7 @@ type tally struct{ n atomic.Int32 }
 func (*tally) Send(jsonrpc.Message) error    { return nil }
 func (t *tally) Finish(jsonrpc.Message) bool { return t.n.Add(1) == 1 }
 
-// books count what is in flight.
+// books counts the requests in flight.
 type books struct {
 	mu                sync.Mutex // guards the rest
 	begun, ended, now int
@@ -52,8 +52,8 @@ func (b *books) count(begun, ended int) {
 	b.begun, b.ended, b.now = b.begun+begun, b.ended+ended, b.now+begun-ended
 }
 
-// An exchange has one outcome, whoever settles it and however many do at the same time; its owner
-// and the books hear of one end, and nothing of it is left in the table.
+// An exchange has one outcome, whoever settles it and however many do so concurrently. Its owner
+// and the books are told of one end, and the table drops it.
 func TestTableProperties(t *testing.T) {
 	for seed := range uint64(50) {
 		own, books := &owner{ended: map[uint64]int{}}, &books{}
@@ -108,26 +108,31 @@ func TestTableProperties(t *testing.T) {
 		together.Wait()
 		for i, x := range all {
 			if got := first[x.ID]; got > 1 || i < 40 && got != 1 || own.ended[x.ID] != 1 {
-				t.Errorf("seed %d: %d was settled %d times, its owner heard %d ends", seed, x.ID, got, own.ended[x.ID])
+				t.Errorf("seed %d: %d was settled %d times, its owner heard %d ends", seed, x.ID, got,
+					own.ended[x.ID])
 			}
 			if n := outs[i].n.Load(); n != 1 {
 				t.Errorf("seed %d: %d has %d outcomes", seed, x.ID, n)
 			}
 		}
 		_, due := table.Next(now)
-		if table.Len() != 0 || due || len(table.Due(now.Add(time.Hour))) != 0 || books.begun != 60 || books.ended != 60 {
-			t.Errorf("seed %d: %d left, due %v, %d begun, %d ended", seed, table.Len(), due, books.begun, books.ended)
+		if table.Len() != 0 || due || len(table.Due(now.Add(time.Hour))) != 0 || books.begun != 60 ||
+			books.ended != 60 {
+			t.Errorf("seed %d: %d left, due %v, %d begun, %d ended", seed, table.Len(), due, books.begun,
+				books.ended)
 		}
 	}
 }
 
-// S4-133: there is no history that could grow.
+// S4-133: ended exchanges leave no history that could grow.
 func TestNothingIsKeptOfWhatHasEnded(t *testing.T) {
 	table := request.NewTable(request.Options{Pending: func() int { return 40 }, Meter: &books{}})
 	own := &owner{ended: map[uint64]int{}}
 	var kept []weakly.Pointer[request.Exchange]
 	for i := range uint64(100) {
-		x := &request.Exchange{ID: i, Owner: own, Method: "tools/call", Timeout: time.Minute, Sink: &tally{}}
+		x := &request.Exchange{
+			ID: i, Owner: own, Method: "tools/call", Timeout: time.Minute, Sink: &tally{},
+		}
 		if _, err := table.Take(time.Now(), x); err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +148,7 @@ func TestNothingIsKeptOfWhatHasEnded(t *testing.T) {
 	runtime.KeepAlive(table)
 }
 
-// S4-124: a request among a thousand that wait is taken on and has its outcome.
+// S4-124: a request is accepted among a thousand waiting ones and gets its outcome.
 func BenchmarkRequestCorrelation(b *testing.B) {
 	table := request.NewTable(request.Options{Pending: func() int { return 2000 }, Meter: &books{}})
 	own, out := silent{}, &tally{}

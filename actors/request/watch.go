@@ -7,21 +7,21 @@ import (
 	"mcpd/protocol/inflight"
 )
 
-// watch is how long an exchange may still take. Progress starts its wait anew, up to the end of all
-// waiting; while its user is being asked neither of them counts.
+// watch is the time that an exchange has left. Progress restarts its time-out, up to the total
+// limit. While its user is being asked neither limit runs.
 type watch struct {
 	deadline inflight.Deadline[*Exchange]
 	started  time.Time
-	timeout  time.Duration // of the wait for an answer or for progress
-	parks    int           // how many questions its user is being asked
+	timeout  time.Duration // limit of the wait for a response or for progress
+	parks    int           // number of questions its user is being asked
 
-	// All of these count from when it started.
+	// These durations count from the time when it started.
 	until  time.Duration // the next deadline
-	end    time.Duration // no deadline is later, but while it is parked
+	end    time.Duration // the latest deadline, except while it is parked
 	parked time.Duration // since when its user is being asked
 }
 
-// next is the next deadline.
+// next returns the next deadline.
 func (w *watch) next() time.Time { return w.started.Add(w.until) }
 
 // begin starts the wait for the outcome.
@@ -36,14 +36,15 @@ func (w *watch) begin(now time.Time, x *Exchange) {
 	w.until = w.timeout
 }
 
-// progress starts the wait anew.
+// progress restarts the time-out.
 func (w *watch) progress(now time.Time) {
 	if w.parks == 0 {
 		w.until = min(now.Sub(w.started)+w.timeout, w.end)
 	}
 }
 
-// park has the exchange wait for its user, for that long from now. It may ask several things at once.
+// park lets the exchange wait for its user for d from now on. Several questions may be open at
+// once.
 func (w *watch) park(now time.Time, d time.Duration) {
 	if w.parks == 0 {
 		w.parked = now.Sub(w.started)
@@ -52,8 +53,8 @@ func (w *watch) park(now time.Time, d time.Duration) {
 	w.until = now.Sub(w.started) + d
 }
 
-// unpark takes one park back. After the last the wait begins anew, and the time that the user took
-// does not count against it.
+// unpark takes one park back. After the last one the time-out restarts, and the time that the user
+// took does not count.
 func (w *watch) unpark(now time.Time) {
 	if w.parks == 0 {
 		return

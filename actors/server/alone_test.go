@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// A client of one server has that server's lists at once while its handshake is not done, under the
-// names that the server itself has for what is in them, and hears of it when they are others.
+// A client of one server gets the server's last known lists at once while the server does not
+// complete its handshake, under the server's own names. It is told when the lists turn out to be
+// different.
 func TestListOfAServerThatHangsIsTheLastOne(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		u := r.open("ci", "files")
@@ -15,7 +16,7 @@ func TestListOfAServerThatHangsIsTheLastOne(t *testing.T) {
 		if out := u.ask("tools/list", ""); out.Word() != "result" {
 			t.Fatalf("while it works: %v", out.All())
 		}
-		c := r.caller(`{}`) // over a connection of its own
+		c := r.caller(`{}`) // over a separate connection
 		c.server = "files"
 		if out := c.ask("tools/list", ""); out.Word() != "result" {
 			t.Fatalf("while it works: %v", out.All())
@@ -31,9 +32,11 @@ func TestListOfAServerThatHangsIsTheLastOne(t *testing.T) {
 			"legacy": func(m, p string) string { return string(u.ask(m, p).End().Result) },
 			"modern": func(m, p string) string { return string(c.ask(m, p).End().Result) },
 		} {
-			if got := ask("tools/list", ""); !strings.Contains(got, `"name":"read"`) || strings.Contains(got, "nextCursor") {
+			if got := ask("tools/list", ""); !strings.Contains(got, `"name":"read"`) ||
+				strings.Contains(got, "nextCursor") {
 				t.Errorf("%s: %s", name, got)
-			} else if modern := strings.Contains(got, `"resultType":"complete"`) && strings.Contains(got, "ttlMs"); modern != (name == "modern") {
+			} else if modern := strings.Contains(got, `"resultType":"complete"`) &&
+				strings.Contains(got, "ttlMs"); modern != (name == "modern") {
 				t.Errorf("%s: %s", name, got)
 			}
 		}
@@ -41,7 +44,9 @@ func TestListOfAServerThatHangsIsTheLastOne(t *testing.T) {
 			t.Errorf("it took %v", took)
 		}
 		r.script["files"]["initialize"] = answers
-		r.script["files"]["tools/list"] = result(`{"tools":[{"name":"write","inputSchema":{"type":"object"}}]}`)
+		r.script["files"]["tools/list"] = result(
+			`{"tools":[{"name":"write","inputSchema":{"type":"object"}}]}`,
+		)
 		for len(r.peers["files"]) > 0 {
 			r.peer("files").Close()
 		}

@@ -11,7 +11,7 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// outcome is a client that looks at nothing but whether it was answered.
+// outcome is a sink that records only whether an answer came.
 type outcome struct{ answered bool }
 
 func (*outcome) Send(jsonrpc.Message) error { return nil }
@@ -21,9 +21,9 @@ func (o *outcome) Finish(m jsonrpc.Message) bool {
 	return true
 }
 
-// A call makes no more objects than this, from its bytes to its outcome: those of the session, of the
-// request manager, of the connection, and of the server in this process. A smaller number is to be
-// written down here.
+// A call allocates no more objects than this, from its bytes to its outcome: in the session, the
+// request manager, the connection, and the test server in this process. If the number falls, lower
+// the bound here.
 func TestObjectsOfACall(t *testing.T) {
 	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call",` +
 		`"params":{"name":"files__read","arguments":{"path":"a"}%s}}`

@@ -13,14 +13,15 @@ import (
 	"mcpd/gateway/tenant"
 )
 
-// starting is a tenant with so many servers that answer initialize when the gate is closed.
+// starting configures a tenant with many servers, which answer initialize when the gate is closed.
 func starting(servers int, gate *chan struct{}) func(r *rig) {
 	return func(r *rig) {
 		r.tenant.Servers = nil
 		for i := range servers {
 			name := fmt.Sprintf("s%03d", i)
 			r.tenant.Servers = append(r.tenant.Servers, tenant.Server{
-				Name: name, Command: tenant.NewSecret(name), Share: tenant.Share(i%2 + 1), // of the tenant, or of the principal
+				// shared by tenant or by principal, in turn
+				Name: name, Command: tenant.NewSecret(name), Share: tenant.Share(i%2 + 1),
 				Intensity: tenant.Intensity{Restarts: 5, Within: 30 * time.Second},
 			})
 			answers := script{}
@@ -37,18 +38,18 @@ func starting(servers int, gate *chan struct{}) func(r *rig) {
 	}
 }
 
-// lists are those whose change is told.
+// lists are the lists whose changes are announced.
 var lists = []string{"tools", "prompts", "resources"}
 
-// Very many servers that come up in one burst are told once to each session that sees all of them as
-// one. To the dispatcher such a session is one listener, which has asked for as much as there are
-// kinds of connections, however many servers there are.
+// When very many servers start in one burst, each session on the aggregate endpoint is told once.
+// In the dispatcher such a session is one listener. It registers once for each kind of connection,
+// however many servers there are.
 func TestBurstOfServersIsToldOnce(t *testing.T) {
 	const sessions, kinds = 40, 2
 	for _, servers := range []int{10, 150} {
 		var gate chan struct{}
 		run(t, starting(servers, &gate), func(r *rig) {
-			gate = make(chan struct{}) // of the bubble
+			gate = make(chan struct{}) // made inside the bubble
 			var all []*user
 			for range sessions {
 				u := r.open("ci", "")
@@ -60,27 +61,31 @@ func TestBurstOfServersIsToldOnce(t *testing.T) {
 				u.tell("notifications/initialized", "")
 			}
 			if got := r.registered.Load(); got != sessions*kinds {
-				t.Errorf("%d servers: %d sessions have asked the dispatcher %d times, want %d", servers, sessions, got, sessions*kinds)
+				t.Errorf("%d servers: %d sessions have asked the dispatcher %d times, want %d", servers,
+					sessions, got, sessions*kinds)
 			}
 			close(gate)
 			time.Sleep(time.Minute)
 			for i, u := range all {
 				for _, list := range lists {
 					if got := u.heard("notifications/" + list + "/list_changed"); len(got) != 1 {
-						t.Fatalf("%d servers: session %d heard %d times that %s have changed", servers, i, len(got), list)
+						t.Fatalf("%d servers: session %d heard %d times that %s have changed", servers, i,
+							len(got), list)
 					}
 				}
 			}
-			counts, err := stage.Ask[notification.StatsRequest, notification.Counts](r.Stage, "notices", notification.StatsRequest{})
-			if want := uint64(sessions * len(lists)); err != nil || counts.Delivered != want || counts.Handlers != sessions {
+			counts, err := stage.Ask[notification.StatsRequest, notification.Counts](r.Stage, "notices",
+				notification.StatsRequest{})
+			if want := uint64(sessions * len(lists)); err != nil || counts.Delivered != want ||
+				counts.Handlers != sessions {
 				t.Errorf("%d servers: %+v, %v; want %d delivered", servers, counts, err, want)
 			}
 		})
 	}
 }
 
-// A session takes notices of what it sees, whatever it was sent: of one server's lists where it sees
-// that server alone, and of the list of all where it sees all servers as one.
+// A session takes only the notices that concern its endpoint: list changes of one server on the
+// transparent endpoint, and those of the aggregate's list on the aggregate endpoint.
 func TestSessionTakesNoticesOfWhatItSees(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		all, alone := r.ready(`{}`), r.open("ci", "files")
@@ -101,7 +106,9 @@ func TestSessionTakesNoticesOfWhatItSees(t *testing.T) {
 			{alone, "search", "notifications/message", 0},
 		} {
 			before := len(c.u.heard(c.method))
-			n := &notification.Notice{Server: c.server, Method: c.method, Params: jsontext.Value(`{"level":"error","data":"x"}`)}
+			n := &notification.Notice{
+				Server: c.server, Method: c.method, Params: jsontext.Value(`{"level":"error","data":"x"}`),
+			}
 			if err := c.u.h.Send(n); err != nil {
 				t.Fatal(err)
 			}
@@ -113,8 +120,8 @@ func TestSessionTakesNoticesOfWhatItSees(t *testing.T) {
 	})
 }
 
-// A session with a connection of its own hears of a change over that. Over the connection that the
-// others' lists come from the same change is announced at another time, and to these.
+// A session with its own connection is told of a change over that connection. The same change is
+// announced at another time over the shared connection, to the other sessions.
 func TestAChangeIsAnnouncedOncePerSession(t *testing.T) {
 	const method = "notifications/tools/list_changed"
 	run(t, func(r *rig) { r.tenant.Servers[0].Share = tenant.BySession }, func(r *rig) {

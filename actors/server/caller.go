@@ -5,7 +5,8 @@ import (
 	"mcpd/protocol"
 )
 
-// version is the revision to answer in: the negotiated one, or the newest that has a handshake.
+// version is the protocol revision for answers: the negotiated one, or the newest legacy revision
+// before the handshake.
 func (s *Session) version() protocol.Version {
 	if s.record != nil {
 		return s.record.Version
@@ -13,7 +14,7 @@ func (s *Session) version() protocol.Version {
 	return protocol.LatestLegacy
 }
 
-// caller is this session as the catalogue knows it.
+// caller describes this session to the catalogue.
 func (s *Session) caller() catalog.Caller {
 	ep := s.h.Endpoint()
 	c := catalog.Caller{
@@ -24,15 +25,16 @@ func (s *Session) caller() catalog.Caller {
 		Presence:  s.h,
 	}
 	if s.record != nil {
-		c.Capabilities, c.Info, c.Modern, c.Peer = s.record.Capabilities, s.record.Client, s.modern(), s.h.IsPeer()
+		c.Capabilities, c.Info, c.Modern, c.Peer = s.record.Capabilities, s.record.Client, s.modern(),
+			s.h.IsPeer()
 		c.Version = s.record.Version
 		s.withhold(&c)
 	}
 	return c
 }
 
-// asker is who the client says it is, as the session's calls keep it: they would keep all of a record
-// that they led to. Nil where that is not known.
+// asker is the implementation that the client declared, in a copy for the session's calls. A
+// pointer into a record would keep the whole record alive. Nil if the client gave no name.
 func (s *Session) asker() *protocol.Implementation {
 	if s.info == nil && s.record.Client.Name != "" {
 		info := s.record.Client
@@ -41,9 +43,9 @@ func (s *Session) asker() *protocol.Implementation {
 	return s.info
 }
 
-// withhold takes from what servers are told of a caller what its principal has no room for, and the
-// extensions whose methods it has no way to use: those of which the list of all servers knows
-// nothing.
+// withhold reduces the capabilities that servers are told of. It removes those for which the
+// principal has no room (see session.MaxSets). On the aggregate endpoint it also removes
+// extensions, because the client cannot use their methods there.
 func (s *Session) withhold(c *catalog.Caller) {
 	f := c.Capabilities.Fingerprint()
 	tell := f
@@ -53,11 +55,12 @@ func (s *Session) withhold(c *catalog.Caller) {
 	c.Withheld = f &^ s.h.Tell(tell)
 }
 
-// modern reports whether the requests of this session stand alone: nobody has opened it, and it may
-// serve many clients.
+// modern reports whether this session is of the modern era: its requests are stateless. No client
+// has opened such a session, and it may serve many clients.
 func (s *Session) modern() bool {
 	return s.record != nil && s.record.Version.Has(protocol.PerRequestMeta)
 }
 
-// transparent reports whether the client sees one server as it is, instead of all as one.
+// transparent reports whether the session's endpoint shows the client one server as it is, and not
+// the aggregate of all servers.
 func (s *Session) transparent() bool { return s.h.Endpoint().Server != "" }

@@ -17,29 +17,31 @@ import (
 	"mcpd/transport"
 )
 
-// outgoing is a request whose server is known and whose connection may not be. Most are sent at once
-// and are never on the heap: who keeps one for later keeps a copy, see lasting.
+// outgoing is a request whose server is known and whose connection may not be known yet. Most
+// requests are sent at once and never reach the heap. Code that keeps an outgoing for later must
+// keep a copy: see lasting.
 type outgoing struct {
-	d         *session.Deliver
-	server    string
-	name      string         // the server's own, of the tool that is called
-	params    jsontext.Value // with the server's own names
-	names     names          // zero where they are the server's own
-	rewrite   func(jsontext.Value) jsontext.Value
-	made      uint32 // how often it was sent before, and ended for want of a visit
-	own       bool   // the session itself asks, in the words of the legacy era
-	fresh     bool   // what the session knows of the server was looked at anew for this
-	mayInsist bool   // its server may refuse it because its client cannot follow tasks
-	insisted  bool   // and did
+	d       *session.Deliver
+	server  string
+	name    string         // server's own name of the tool that is called
+	params  jsontext.Value // with the server's own names
+	names   names          // zero if the client uses the server's own names
+	rewrite func(jsontext.Value) jsontext.Value
+	// how often the call was sent before, and ended with the demand that the user visit a page
+	made      uint32
+	own       bool // a request of the session itself, in the form of the legacy era
+	fresh     bool // the session has taken a fresh view for this request
+	mayInsist bool // the server may refuse the call because the client cannot follow tasks
+	insisted  bool // the server has refused it for that
 	expiry    otp.Timer
 	binding   func() seal.Binding // see Session.binding
-	// bytes that its exchange keeps of the request as the client sent it
+	// size in bytes of the client's original request, if its exchange keeps that too
 	beside int
-	said   jsontext.Value // see meta
-	looked bool           // for that
+	said   jsontext.Value // cache of meta
+	looked bool           // said is set
 }
 
-// lasting is the request for who comes back to it later.
+// lasting is a copy of the request on the heap, for later use.
 func (o *outgoing) lasting() *outgoing {
 	kept := *o
 	return &kept
@@ -67,12 +69,12 @@ type (
 	}
 )
 
-// toServer sends a request to a server over this session's connection to it.
+// toServer sends a request to a server over this session's connection to the server.
 func (s *Session) toServer(o *outgoing) {
 	if n := len(o.params); n >= transport.Large && &o.params[0] != &o.d.Message.Params[0] {
 		s.waiting.copied(o.d, n)
 	}
-	if s.view == nil && repeats(o.d) { // the schema is needed
+	if s.view == nil && repeats(o.d) { // a view is needed for the schema
 		s.fresh(o)
 		return
 	}
@@ -115,7 +117,7 @@ func (s *Session) connect(o *outgoing) {
 	o.expiry = s.p.After(s.left(o.d), connectExpired{o})
 }
 
-// connectExpired ends a request whose deadline came before its connection.
+// connectExpired refuses a request whose deadline passed before it got a connection.
 func (s *Session) connectExpired(o *outgoing) {
 	if s.waiting.has(o.d) {
 		after := s.p.Now().Sub(s.arrived(o.d)).Round(time.Millisecond)
@@ -136,9 +138,9 @@ func (s *Session) connected(m connected) {
 	s.use(m.o.server, m.ref, m.o.d, func(error) { s.logs(m.o, func() { s.submit(m.o, m.ref) }) })
 }
 
-// use keeps the address of a connection, tells it what the client wants of its server, if anything,
-// and then goes on with the request for which the connection was asked, so that what the server
-// logs during a call is what the client wants to hear.
+// use stores the address of a connection. It tells the server what the client wants of it, if
+// anything, and then goes on with the request that needs the connection. So the server already has
+// the client's log level during that call.
 func (s *Session) use(server string, ref otp.Ref, d *session.Deliver, then func(refused error)) {
 	if s.targets == nil {
 		s.targets = map[string]otp.Ref{}
@@ -151,12 +153,12 @@ func (s *Session) use(server string, ref otp.Ref, d *session.Deliver, then func(
 	s.tell(d, servers, then)
 }
 
-// submit makes the exchange and hands it to the request manager.
+// submit makes the exchange and sends it to the request manager.
 func (s *Session) submit(o *outgoing, to otp.Ref) {
 	m, limits := o.d.Message, &s.o.Tenant().Limits
 	if m.Method == "tools/call" && m.May("task") && splice.Kind(m.Outline(), "task") != 0 {
-		// a task is asked for by whoever keeps it; who does not offer them ignores the member
-		// (2025-11-25 §basic/utilities/tasks)
+		// The actor that keeps a task asks the server for it by itself. If no task is kept, the host
+		// ignores the member, as a receiver without tasks must (2025-11-25 §basic/utilities/tasks).
 		o.params, _ = splice.Delete(o.params, "task")
 	}
 	c := &call{names: o.names, Exchange: request.Exchange{
@@ -171,7 +173,7 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 	x := c.named()
 	if o.own {
 		if x.Timeout = limits.RequestTimeout; m.Method != "tasks/get" {
-			// which the other era has in another shape
+			// tasks/get keeps the client's revision, because it has another form in the legacy era.
 			x.Version = protocol.LatestLegacy
 		}
 	}
@@ -180,21 +182,22 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 		x.Level = o.level()
 	}
 	token, _ := splice.Get(o.meta(), protocol.MetaProgressToken)
-	x.Token, x.Beside = token.Clone(), o.beside // a part of the request would keep all of it
+	// A slice of the request would keep all of it in memory.
+	x.Token, x.Beside = token.Clone(), o.beside
 	if err := s.subscribing(o, x.ID); err != nil {
 		s.refuse(o.d, err)
 		return
 	}
-	s.p.Check() // before it is on the books of what outlives this incarnation
+	s.p.Check() // before shared state refers to the exchange
 	x.Count(s.counted(o.d))
-	o.expiry.Stop() // it would hold a large request for as long as a call may take
+	o.expiry.Stop() // the timer would keep a large request alive for as long as a call may take
 	s.h.Calls().Add(x)
 	if err := s.p.Pass(s.o.Requests, x.Submit()); err != nil {
 		x.Settle(request.Outcome{How: request.Refused, Err: s.untaken(o)})
 	}
 }
 
-// counted hands over what a request counts for its tenant; nil while nobody has counted it.
+// counted hands over the quota reservation of a request. It is nil if the request has none.
 func (s *Session) counted(d *session.Deliver) *quota.Reservation {
 	if waited := s.waiting.take(d); waited != nil {
 		return waited
@@ -202,8 +205,8 @@ func (s *Session) counted(d *session.Deliver) *quota.Reservation {
 	return d.Keep()
 }
 
-// untaken is why the request manager does not take a request: it has too much to do, or its tenant
-// is down.
+// untaken explains why the request manager accepts no request: it is overloaded, or its tenant is
+// down.
 func (s *Session) untaken(o *outgoing) error {
 	if down := s.h.Down(); down != nil {
 		return down.Cut(o.server, false)
@@ -211,12 +214,12 @@ func (s *Session) untaken(o *outgoing) error {
 	return protocol.Overloaded("tenant", time.Second)
 }
 
-// left is how long a request has until its deadline.
+// left is the time until the deadline of a request.
 func (s *Session) left(d *session.Deliver) time.Duration {
 	return max(0, s.arrived(d).Add(s.o.Tenant().Limits.CallTimeout).Sub(s.p.Now()))
 }
 
-// arrived is when a request came, or is asked by the host itself.
+// arrived is when a request came. For a request of the host itself it is the current time.
 func (s *Session) arrived(d *session.Deliver) time.Time {
 	if d.Arrived.IsZero() {
 		return s.p.Now()
@@ -224,13 +227,13 @@ func (s *Session) arrived(d *session.Deliver) time.Time {
 	return d.Arrived
 }
 
-// heed has this actor hear of the end of every call, as long as it needs that.
+// heed tells the handle whether this actor still needs to hear of the end of every call.
 func (s *Session) heed() {
-	s.p.Check() // else one that was replaced would undo what its successor says
+	s.p.Check() // a replaced incarnation must not undo the setting of its successor
 	s.h.Listen(len(s.asked)+len(s.leaving)+len(s.levels) > 0)
 }
 
-// done hears that a call has ended.
+// done handles the end of a call.
 func (s *Session) done(m request.Done) {
 	defer s.heed()
 	s.outlast(m.Exchange.ID, m.Failed)

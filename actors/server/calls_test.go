@@ -14,14 +14,16 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// A name of the aggregate reaches the server it belongs to under the server's own, and the client's id comes back byte for byte.
+// A call with an aggregate name reaches its server under the server's own name, and the client's id
+// is returned byte for byte.
 func TestCallReachesItsServer(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		u := r.ready(`{}`)
 		id := jsonrpc.StringID("my id")
 		out := u.askAs(id, "tools/call", `{"name":"files__read","arguments":{"n":12345678901234567890}}`)
 		called, _ := splice.Get(out.End().Result, "called")
-		if string(called) != `{"name":"read","arguments":{"n":12345678901234567890}}` || out.End().ID != id {
+		if string(called) != `{"name":"read","arguments":{"n":12345678901234567890}}` ||
+			out.End().ID != id {
 			t.Errorf("got %v", out.All())
 		}
 		if out := u.ask("tools/call", `{"name":"nowhere__nothing"}`); out.Word() != int64(-32602) {
@@ -33,15 +35,17 @@ func TestCallReachesItsServer(t *testing.T) {
 	})
 }
 
-// What cannot be right is refused on every endpoint alike, and no server hears of it.
+// Invalid params are refused on every endpoint, and are not sent to any server.
 func TestParamsOfTheWrongKindGoNowhere(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		for _, endpoint := range []string{"", "files"} {
 			u := r.open("ci", endpoint)
 			u.shake(`{}`)
 			for method, params := range map[string]string{
-				"tools/call": `{"name":5}`, "prompts/get": `{"name":"greet","arguments":[1]}`, "resources/read": `{"uri":{}}`,
-				"resources/subscribe": `{}`, "resources/unsubscribe": `{"uri":7}`, "completion/complete": `{"ref":7}`,
+				"tools/call": `{"name":5}`, "prompts/get": `{"name":"greet","arguments":[1]}`,
+				"resources/read":      `{"uri":{}}`,
+				"resources/subscribe": `{}`, "resources/unsubscribe": `{"uri":7}`,
+				"completion/complete": `{"ref":7}`,
 			} {
 				out := u.ask(method, params)
 				if out.Word() != int64(-32602) || !strings.Contains(out.End().Error.Message, "params.") {
@@ -55,20 +59,22 @@ func TestParamsOfTheWrongKindGoNowhere(t *testing.T) {
 	})
 }
 
-// S4-36, F46, I2: calls with one and the same id, as pooled clients send them, are answered each with its own result.
+// S4-36, F46, I2: calls with the same id, as pooled clients send them, each get their own result.
 func TestEqualIdsAreToldApart(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		u := r.ready(`{}`)
 		for n := range 100 {
-			out := u.askAs(jsonrpc.IntID(1), "tools/call", fmt.Sprintf(`{"name":"files__read","arguments":{"n":%d}}`, n))
-			if got, _ := splice.Get(out.End().Result, "called", "arguments", "n"); string(got) != strconv.Itoa(n) || len(out.All()) != 1 {
+			out := u.askAs(jsonrpc.IntID(1), "tools/call",
+				fmt.Sprintf(`{"name":"files__read","arguments":{"n":%d}}`, n))
+			if got, _ := splice.Get(out.End().Result, "called", "arguments",
+				"n"); string(got) != strconv.Itoa(n) || len(out.All()) != 1 {
 				t.Errorf("call %d: %v", n, out.All())
 			}
 		}
 	})
 }
 
-// S4-131: one session has only so many requests in flight.
+// S4-131: the requests in flight of one session are bounded.
 func TestSessionIsBounded(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		u, other := r.ready(`{}`), r.ready(`{}`)
@@ -84,12 +90,13 @@ func TestSessionIsBounded(t *testing.T) {
 	})
 }
 
-// S4-61, S0-59: a client takes back its call by its id. Where several calls in flight have that id nobody knows which is meant, and none
-// ends. What is not in flight is nobody's.
+// S4-61, S0-59: a client cancels its call by the call's id. If several calls in flight have that
+// id, the intended one is unknown, and none ends. A cancellation of an unknown id has no effect.
 func TestClientCancelsItsCall(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		u := r.ready(`{}`)
-		one, two := u.askAs(jsonrpc.IntID(7), "tools/call", `{"name":"files__read"}`), u.askAs(jsonrpc.IntID(8), "tools/call", `{"name":"files__read"}`)
+		one, two := u.askAs(jsonrpc.IntID(7), "tools/call",
+			`{"name":"files__read"}`), u.askAs(jsonrpc.IntID(8), "tools/call", `{"name":"files__read"}`)
 		for _, params := range []string{`{}`, `{"requestId":9}`, `{"requestId":"7"}`} {
 			u.tell("notifications/cancelled", params)
 		}
@@ -100,7 +107,8 @@ func TestClientCancelsItsCall(t *testing.T) {
 		if one.Word() != "cancelled" || two.Word() != "none" {
 			t.Errorf("got %v, %v", one.All(), two.All())
 		}
-		a, b := u.askAs(jsonrpc.IntID(1), "tools/call", `{"name":"files__read"}`), u.askAs(jsonrpc.IntID(1), "tools/call", `{"name":"files__read"}`)
+		a, b := u.askAs(jsonrpc.IntID(1), "tools/call",
+			`{"name":"files__read"}`), u.askAs(jsonrpc.IntID(1), "tools/call", `{"name":"files__read"}`)
 		u.tell("notifications/cancelled", `{"requestId":1}`)
 		if a.Word() != "none" || b.Word() != "none" {
 			t.Errorf("ambiguous: %v, %v", a.All(), b.All())
@@ -108,7 +116,7 @@ func TestClientCancelsItsCall(t *testing.T) {
 	})
 }
 
-// S4-115, S4-79: a call whose server never answers gets its timeout.
+// S4-115, S4-79: a call whose server never answers times out.
 func TestCallTimesOut(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		out := r.ready(`{}`).call()
@@ -133,7 +141,7 @@ func TestStopAnswersWhatIsInFlight(t *testing.T) {
 	})
 }
 
-// A session that is closed takes its calls along.
+// A session that is closed ends its calls.
 func TestClosedSessionEndsItsCalls(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		u, other := r.ready(`{}`), r.ready(`{}`)
@@ -147,8 +155,8 @@ func TestClosedSessionEndsItsCalls(t *testing.T) {
 	})
 }
 
-// S4-103, I1: a session crashes with calls in flight and others that wait for the catalogue. All but the one it crashed on are answered;
-// the next actor knows what was agreed on.
+// S4-103, I1: a session crashes with calls in flight and others that wait for the catalogue. All
+// but the one that it crashed on are answered. The next actor knows the negotiated terms.
 func TestCallsOutliveTheirSessionsActor(t *testing.T) {
 	run(t, func(r *rig) { silent(r); mute(r, "search") }, func(r *rig) {
 		u := r.open("ci", "")
@@ -167,7 +175,8 @@ func TestCallsOutliveTheirSessionsActor(t *testing.T) {
 			t.Errorf("the one it crashed on: %v", hit.All())
 		}
 		peer.Close()
-		if got := flying.End(); got.Error == nil || !strings.Contains(string(got.Error.Data), `"maybeExecuted":true`) {
+		if got := flying.End(); got.Error == nil ||
+			!strings.Contains(string(got.Error.Data), `"maybeExecuted":true`) {
 			t.Errorf("in flight: %v", flying.All())
 		}
 		if out := u.ask("tools/list", ""); out.Word() != "result" {
@@ -179,7 +188,7 @@ func TestCallsOutliveTheirSessionsActor(t *testing.T) {
 	})
 }
 
-// A request that waits for the catalogue when its session crashes is done by the next actor.
+// A request that waits for the catalogue when its session crashes is completed by the next actor.
 func TestHeldRequestsOutliveTheirSessionsActor(t *testing.T) {
 	run(t, func(r *rig) { mute(r, "search") }, func(r *rig) {
 		u := r.open("ci", "files")
@@ -203,7 +212,8 @@ func TestHeldRequestsOutliveTheirSessionsActor(t *testing.T) {
 	})
 }
 
-// An initialize that is under way when its session crashes is answered: there is no session yet that could be taken up again.
+// An initialize in progress is answered when its session crashes, because there is no session yet
+// that could be restored.
 func TestCrashDuringTheHandshakeIsAnswered(t *testing.T) {
 	run(t, func(r *rig) { mute(r, "files") }, func(r *rig) {
 		u := r.open("ci", "")
@@ -217,11 +227,15 @@ func TestCrashDuringTheHandshakeIsAnswered(t *testing.T) {
 	})
 }
 
-// A request that crashes its session by what it asks of others is tried by one more actor, and then answered: it does not go round for ever.
+// A request whose own effects crash its session is tried by one more actor, and then answered. It
+// is not retried for ever.
 func TestRequestThatCrashesItsSessionIsAnswered(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		u := r.ready(`{}`)
-		f := fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "top/server_sup/*", Kind: "server.looked"}, Lease: time.Minute}
+		f := fault.Fault{
+			Action: fault.Panic, Point: fault.Point{Path: "top/server_sup/*", Kind: "server.looked"},
+			Lease: time.Minute,
+		}
 		if _, err := r.Faults.Arm(f); err != nil {
 			r.T.Fatal(err)
 		}
@@ -237,12 +251,14 @@ func TestRequestThatCrashesItsSessionIsAnswered(t *testing.T) {
 	})
 }
 
-// An error names a resource as the client does, whoever it comes from: what the client calls a resource of one server leads there.
+// An error names a resource as the client does, whatever its origin. A name that leads to a
+// resource of one server is kept.
 func TestErrorsNameResourcesAsTheirClientDoes(t *testing.T) {
 	const nope = "mcpd://files/nope"
 	run(t, func(r *rig) { r.script["files"]["resources/read"] = result(unknown) }, func(r *rig) {
 		u, c := r.ready(`{}`), r.caller(`{}`)
-		for name, ask := range map[string]func(string, string) *stage.Sink{"legacy": u.ask, "modern": c.ask} {
+		for name, ask := range map[string]func(string, string) *stage.Sink{"legacy": u.ask,
+			"modern": c.ask} {
 			out := ask("resources/read", `{"uri":"`+nope+`"}`)
 			if got, _ := splice.GetString(out.End().Error.Data, "uri"); got != nope {
 				t.Errorf("%s: %v", name, out.All())

@@ -24,7 +24,8 @@ func (u *user) crash() {
 	u.r.Struck()
 }
 
-// S4-103, S4-61: a call goes on over a crash of its session as if nothing had been: it can be cancelled, and its server can ask.
+// S4-103, S4-61: a call continues over a crash of its session unchanged: it can be cancelled, and
+// its server can ask.
 func TestCallsBelongToTheSessionNotToItsActor(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		u, out, p := asking(r)
@@ -38,11 +39,13 @@ func TestCallsBelongToTheSessionNotToItsActor(t *testing.T) {
 		if got := p.answers(); len(got) != 1 || string(got[0].Result) != `{"action":"accept"}` {
 			t.Errorf("answered %v", got)
 		}
-		for range 2 { // the second is nobody's
+		for range 2 { // the second has no effect
 			u.tell("notifications/cancelled", `{"requestId":2}`)
 		}
-		if out.Word() != "cancelled" || len(p.heard("notifications/cancelled")) != 1 || u.h.Calls().Len() != 0 {
-			t.Errorf("got %v, the server heard %v, %d count", out.All(), p.heard("notifications/cancelled"), u.h.Calls().Len())
+		if out.Word() != "cancelled" || len(p.heard("notifications/cancelled")) != 1 ||
+			u.h.Calls().Len() != 0 {
+			t.Errorf("got %v, the server heard %v, %d count", out.All(), p.heard("notifications/cancelled"),
+				u.h.Calls().Len())
 		}
 	})
 }
@@ -51,11 +54,14 @@ func TestCallsBelongToTheSessionNotToItsActor(t *testing.T) {
 func TestCallThatEndsWithoutAnActorIsForgotten(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		u, out, p := asking(r)
-		f := fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "top/server_sup/*", Kind: "*session.Deliver"}, Count: 4, Lease: time.Minute}
+		f := fault.Fault{
+			Action: fault.Panic, Point: fault.Point{Path: "top/server_sup/*", Kind: "*session.Deliver"},
+			Count: 4, Lease: time.Minute,
+		}
 		if _, err := r.Faults.Arm(f); err != nil {
 			r.T.Fatal(err)
 		}
-		for range 4 { // again and again, so that it is without one for a while
+		for range 4 { // repeatedly, so that the session has no actor for a while
 			u.ask("ping", "")
 		}
 		p.Close()
@@ -65,7 +71,8 @@ func TestCallThatEndsWithoutAnActorIsForgotten(t *testing.T) {
 	})
 }
 
-// A question that is open when the session's actor crashes is refused to its server and withdrawn from the client, whose answer is late.
+// A question that is open when the session's actor crashes is refused to its server and withdrawn
+// from the client. A later answer of the client is dropped.
 func TestQuestionEndsWithTheActor(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		u, out, p := asking(r)
@@ -75,7 +82,8 @@ func TestQuestionEndsWithTheActor(t *testing.T) {
 		if got := p.answers(); len(got) != 1 || got[0].Error == nil {
 			t.Errorf("answered %v, want a refusal", got)
 		}
-		if got := u.heard("notifications/cancelled"); len(got) != 1 || string(got[0].Params) != `{"requestId":`+sent[0].ID.Raw()+`}` {
+		if got := u.heard("notifications/cancelled"); len(got) != 1 ||
+			string(got[0].Params) != `{"requestId":`+sent[0].ID.Raw()+`}` {
 			t.Errorf("the client heard %v", got)
 		}
 		u.answer(sent[0].ID, `{"action":"accept"}`)
@@ -85,7 +93,8 @@ func TestQuestionEndsWithTheActor(t *testing.T) {
 	})
 }
 
-// A session that comes back after its servers have forgotten it gets its subscriptions and its level again.
+// A session that comes back after its servers have forgotten it gets its subscriptions and its log
+// level again.
 func TestSessionThatComesBackLateIsRestored(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		u := r.ready(`{}`)
@@ -121,7 +130,7 @@ func TestSessionThatComesBackLateIsRestored(t *testing.T) {
 	})
 }
 
-// A subscription that the server refused is not asked for again on the client's behalf.
+// A subscription that the server refused is not requested again on the client's behalf.
 func TestRefusedSubscriptionIsNotKept(t *testing.T) {
 	run(t, func(r *rig) { delete(r.script["files"], "resources/subscribe") }, func(r *rig) {
 		u := r.ready(`{}`)
@@ -134,7 +143,7 @@ func TestRefusedSubscriptionIsNotKept(t *testing.T) {
 	})
 }
 
-// An error that a server answers is passed on, and is no rejection of the host's own.
+// An error from a server is passed on, and does not count as a rejection by the host.
 func TestRefusalOfAServerIsNoRejection(t *testing.T) {
 	for method, params := range map[string]string{
 		"logging/setLevel": `{"level":"error"}`, "resources/subscribe": `{"uri":"test://x"}`,
@@ -148,20 +157,22 @@ func TestRefusalOfAServerIsNoRejection(t *testing.T) {
 			if told := stage.Of[telemetry.Rejected](&r.Events); len(told) != 0 {
 				t.Errorf("%s: the log says %+v", method, told)
 			}
-			if out := u.ask("logging/setLevel", `{"level":"loud"}`); out.Word() != int64(-32602) || len(stage.Of[telemetry.Rejected](&r.Events)) != 1 {
+			if out := u.ask("logging/setLevel", `{"level":"loud"}`); out.Word() != int64(-32602) ||
+				len(stage.Of[telemetry.Rejected](&r.Events)) != 1 {
 				t.Errorf("%s: a refusal of ours is %v", method, out.All())
 			}
 		})
 	}
 }
 
-// S1-8: a session subscribes to so many resources and is told so.
+// S1-8: the subscriptions of a session to resources are bounded, and the client is told so.
 func TestSubscriptionsAreBounded(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		u := r.open("ci", "files")
 		u.shake(`{}`)
 		for n := range protocol.MaxSubscribedURIs {
-			if out := u.ask("resources/subscribe", fmt.Sprintf(`{"uri":"test://%d"}`, n)); out.Word() != "result" {
+			if out := u.ask("resources/subscribe",
+				fmt.Sprintf(`{"uri":"test://%d"}`, n)); out.Word() != "result" {
 				t.Fatalf("%d: %v", n, out.All())
 			}
 		}
@@ -180,8 +191,9 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 	})
 }
 
-// F01: three crashes in a row while its client goes on, with a question open at each and a call in flight all the while: every question is taken back from the client and
-// refused to its server, once, and the call has its one outcome.
+// F01: a session crashes three times in a row while its client goes on, each time with an open
+// question and always with a call in flight. Every question is withdrawn from the client and
+// refused to its server, once. The call has its one outcome.
 func TestThreeCrashesOfASession(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		u, out, p := asking(r)
@@ -198,18 +210,22 @@ func TestThreeCrashesOfASession(t *testing.T) {
 			t.Fatalf("asked %v, took back %v, the server was answered %v", asked, taken, p.answers())
 		}
 		for n, a := range p.answers() {
-			if a.Error == nil || a.ID != jsonrpc.IntID(uint64(1+n)) || string(taken[n].Params) != `{"requestId":`+asked[n].ID.Raw()+`}` {
+			if a.Error == nil || a.ID != jsonrpc.IntID(uint64(1+n)) ||
+				string(taken[n].Params) != `{"requestId":`+asked[n].ID.Raw()+`}` {
 				t.Errorf("answered %v, took back %s of %v", a, taken[n].Params, asked[n].ID)
 			}
 		}
 		p.answer("tools/call", `{"content":[]}`)
-		if out.Word() != "result" || len(out.All()) != 1 || len(p.heard("tools/call")) != 1 || u.h.Calls().Len() != 0 {
-			t.Errorf("got %v, the server heard %v, %d count", out.All(), p.heard("tools/call"), u.h.Calls().Len())
+		if out.Word() != "result" || len(out.All()) != 1 || len(p.heard("tools/call")) != 1 ||
+			u.h.Calls().Len() != 0 {
+			t.Errorf("got %v, the server heard %v, %d count", out.All(), p.heard("tools/call"),
+				u.h.Calls().Len())
 		}
 	})
 }
 
-// The client says once that the handshake is done. A session that crashes of that lasts as any other, and one that crashes before lets it be said.
+// The client sends notifications/initialized only once. A session that crashes on it lasts like any
+// other, and a session that crashed before accepts it.
 func TestConfirmationThatCrashesItsSession(t *testing.T) {
 	for name, tell := range map[string]func(*rig, *user){
 		"of it": func(r *rig, u *user) {
@@ -239,8 +255,8 @@ func TestConfirmationThatCrashesItsSession(t *testing.T) {
 	}
 }
 
-// A connection that crashes as it is told of a session knows of it nevertheless, and lets go of what the
-// session wanted when that ends.
+// A connection that crashes while it is told of a session still gets to know of it, and releases
+// the session's subscriptions when that ends.
 func TestCrashOfAnAttachmentIsMadeGood(t *testing.T) {
 	for _, crashes := range []int{0, 1, 2} {
 		run(t, func(r *rig) { r.script["files"]["resources/subscribe"] = result(`{}`) }, func(r *rig) {

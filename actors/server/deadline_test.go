@@ -11,7 +11,8 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// The deadline of a request counts from its arrival: who asks for a server that never finishes its handshake hears so by then, and why.
+// The deadline of a request counts from its arrival. If the server never completes its handshake,
+// the client is told so by the deadline, with the reason.
 func TestDeadlineCountsFromTheArrival(t *testing.T) {
 	run(t, func(r *rig) {
 		r.script["files"]["initialize"] = nil
@@ -20,7 +21,8 @@ func TestDeadlineCountsFromTheArrival(t *testing.T) {
 		c := r.caller(`{}`)
 		c.server = "files"
 		asked := map[string]*stage.Sink{}
-		for method, params := range map[string]string{"tools/call": `{"name":"read"}`, "tools/list": "", "server/discover": ""} {
+		for method, params := range map[string]string{"tools/call": `{"name":"read"}`, "tools/list": "",
+			"server/discover": ""} {
 			asked[method] = c.ask(method, params)
 		}
 		time.Sleep(1900 * time.Millisecond)
@@ -31,14 +33,16 @@ func TestDeadlineCountsFromTheArrival(t *testing.T) {
 		}
 		time.Sleep(200 * time.Millisecond)
 		for method, out := range asked {
-			if out.Word() == "none" || out.End().Error == nil || !strings.Contains(string(out.End().Error.Data), `"maybeExecuted":false,"retryable":true,"cause":"starting"`) {
+			if out.Word() == "none" || out.End().Error == nil ||
+				!strings.Contains(string(out.End().Error.Data),
+					`"maybeExecuted":false,"retryable":true,"cause":"starting"`) {
 				t.Errorf("%s at its deadline: %v", method, out.All())
 			}
 		}
 	})
 }
 
-// What a request has waited for the lists of a server is not given to it once more when it is on its way.
+// The time that a request has waited for the lists of a server counts towards its deadline.
 func TestDeadlineIncludesTheLook(t *testing.T) {
 	run(t, func(r *rig) {
 		r.tenant.Limits.CallTimeout = 3 * time.Second
@@ -57,18 +61,20 @@ func TestDeadlineIncludesTheLook(t *testing.T) {
 			t.Errorf("before its deadline: %v", out.All())
 		}
 		time.Sleep(200 * time.Millisecond)
-		if out.Word() == "none" || !strings.Contains(string(out.End().Error.Data), `"maybeExecuted":true`) {
+		if out.Word() == "none" ||
+			!strings.Contains(string(out.End().Error.Data), `"maybeExecuted":true`) {
 			t.Errorf("at its deadline: %v", out.All())
 		}
 	})
 }
 
-// S4-61: a call that waits for its connection counts as one in flight does, is taken back by its id as one is, and then does not reach the server; one
-// whose id another has too is not.
+// S4-61: a call that waits for its connection counts as in flight. It can be cancelled by its id,
+// and then does not reach the server, unless another call has the same id.
 func TestCallThatWaitsForItsConnectionIsTakenBack(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		u := r.ready(`{}`)
-		letGo := r.Stalls.Arm("catalog", "*otp.Call[mcpd/actors/catalog.ConnectRequest,mcpd/supervisor/otp.Ref]")
+		letGo := r.Stalls.Arm("catalog",
+			"*otp.Call[mcpd/actors/catalog.ConnectRequest,mcpd/supervisor/otp.Ref]")
 		var outs []*stage.Sink
 		for _, id := range []uint64{101, 102, 103, 103, 104} {
 			outs = append(outs, u.askAs(jsonrpc.IntID(id), "tools/call", `{"name":"files__read"}`))

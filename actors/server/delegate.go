@@ -12,18 +12,22 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// delegated is the actor of a call that questions go to.
+// delegated is the result of starting the actor that handles the questions of a call.
 type delegated struct {
 	x   *request.Exchange
 	ref otp.Ref
 	err error
 }
 
-// delegate gives a question of a legacy server to the actor of the call it belongs to, which is started with the first.
+// delegate gives a question of a legacy server to the actor of the call to which the question
+// belongs. The first question of a call starts the actor.
 func (s *Session) delegate(q *client.Question) {
 	x := q.Exchange
 	if x == nil {
-		q.Fail(protocol.InvalidParams("this client can be asked something only during a call, and this does not say during which"))
+		q.Fail(
+			protocol.InvalidParams("this client can be asked something only during a call, and this does " +
+				"not say during which"),
+		)
 		return
 	}
 	relay, ok := x.Sink.(*held.Relay)
@@ -43,10 +47,13 @@ func (s *Session) delegate(q *client.Question) {
 		return
 	}
 	args := held.Args{Exchange: x, Relay: relay, Capabilities: s.record.Capabilities}
-	otp.StartChildArgsAsync(s.p, s.o.HeldCalls(), held.Row(x.ID), args, func(ref otp.Ref, err error) any { return delegated{x, ref, err} })
+	otp.StartChildArgsAsync(s.p, s.o.HeldCalls(), held.Row(x.ID), args,
+		func(ref otp.Ref, err error) any {
+			return delegated{x, ref, err}
+		})
 }
 
-// delegated hands over what was asked while the actor was being started.
+// delegated hands over the questions that arrived while the actor was being started.
 func (s *Session) delegated(m delegated) {
 	var already otp.ErrAlreadyStarted
 	if errors.As(m.err, &already) {
@@ -66,14 +73,14 @@ func (s *Session) delegated(m delegated) {
 	}
 }
 
-// release lets a call go on without an actor: there is none.
+// release lets a call go on without an actor, because none could be started.
 func release(x *request.Exchange) {
 	if relay, ok := x.Sink.(*held.Relay); ok {
 		relay.Release()
 	}
 }
 
-// undelegate takes back a question that its server does not want answered any more.
+// undelegate takes back a question that its server has cancelled.
 func (s *Session) undelegate(m *client.Withdrawn) {
 	if s.waiting.unask(m) {
 		return
@@ -83,7 +90,8 @@ func (s *Session) undelegate(m *client.Withdrawn) {
 	}
 }
 
-// ask keeps a question for the actor of its call, and reports whether it is the first of that call.
+// ask keeps a question for the actor of its call. It reports whether the question is the first of
+// that call.
 func (w *waiting) ask(q *client.Question) (first bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -98,7 +106,7 @@ func (w *waiting) ask(q *client.Question) (first bool) {
 	return len(kept) == 0
 }
 
-// asked takes what was kept for a call.
+// asked removes and returns the questions that were kept for a call.
 func (w *waiting) asked(call uint64) []*client.Question {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -115,7 +123,9 @@ func (w *waiting) unask(m *client.Withdrawn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	kept := w.questions[m.Call]
-	i := slices.IndexFunc(kept, func(q *client.Question) bool { return q.From == m.From && q.ID == m.Question })
+	i := slices.IndexFunc(kept, func(q *client.Question) bool {
+		return q.From == m.From && q.ID == m.Question
+	})
 	if i < 0 {
 		return false
 	}

@@ -8,9 +8,9 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// A server that asks for roots when it is started hears those of the first client, before that calls
-// anything: of one that sees it alone, and of one that lists all servers. A client whose requests stand
-// alone cannot be asked, and another session is not.
+// A server that asks for roots when it starts gets those of its first client, before that client
+// calls anything: of a client on the transparent endpoint, and of one that lists on the aggregate
+// endpoint. A modern client cannot be asked, and another session is not asked.
 func TestServerThatAsksFirstHearsItsFirstClient(t *testing.T) {
 	const changes, roots = `{"roots":{"listChanged":true}}`, `{"roots":[{"uri":"file:///x"}]}`
 	for _, endpoint := range []string{"files", ""} {
@@ -21,7 +21,7 @@ func TestServerThatAsksFirstHearsItsFirstClient(t *testing.T) {
 				p := r.peer("files")
 				p.Ask(jsonrpc.IntID(1), "roots/list", "")
 				r.Rest()
-				if late { // it asks anew when it hears that there is a client
+				if late { // the server asks again when it is told that there is a client
 					time.Sleep(2 * client.QuestionHold)
 					if got := p.answers(); len(got) != 1 || got[0].Error == nil {
 						t.Fatalf("%q: without a client: %v", endpoint, got)

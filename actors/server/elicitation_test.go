@@ -15,7 +15,7 @@ const (
 	completed = "notifications/elicitation/complete"
 )
 
-// as is a client of a principal that has shaken hands.
+// as opens a session of a principal that has completed its handshake.
 func (r *rig) as(principal, capabilities string) *user {
 	r.T.Helper()
 	u := r.open(principal, "")
@@ -23,19 +23,20 @@ func (r *rig) as(principal, capabilities string) *user {
 	return u
 }
 
-// page asks for a visit to a page.
+// page asks the client to send its user to a page.
 func (p *peer) page(id jsonrpc.ID, elicitation string) {
-	p.Ask(id, "elicitation/create", `{"mode":"url","elicitationId":"`+elicitation+`","url":"https://a.example","message":"go"}`)
+	p.Ask(id, "elicitation/create",
+		`{"mode":"url","elicitationId":"`+elicitation+`","url":"https://a.example","message":"go"}`)
 }
 
-// complete says that such a visit is complete.
+// complete reports that such a visit is complete.
 func (p *peer) complete(elicitation string) {
 	p.Notify(completed, `{"elicitationId":"`+elicitation+`"}`)
 }
 
-// dropped is how many notifications nobody got for a reason.
+// dropped is how many notifications were dropped for a reason.
 func (r *rig) dropped(reason string) (n uint32) {
-	time.Sleep(time.Minute) // they are told in sums
+	time.Sleep(time.Minute) // they are reported in sums
 	r.Rest()
 	for _, e := range stage.Of[telemetry.NotificationDropped](&r.Events) {
 		if e.Reason == reason {
@@ -45,8 +46,8 @@ func (r *rig) dropped(reason string) (n uint32) {
 	return n
 }
 
-// 2025-11-25 §client/elicitation: the end of an elicitation is told to the session that was given its
-// id, by a question or by the error of a call, and to nobody else who shares the connection.
+// 2025-11-25 §client/elicitation: the completion of an elicitation is sent to the session that was
+// given its id, by a question or by the error of a call, and to no other session on the connection.
 func TestEndOfElicitationReachesItsSession(t *testing.T) {
 	for name, give := range map[string]func(r *rig, u *user, p func() *peer){
 		"asked": func(r *rig, u *user, p func() *peer) {
@@ -57,7 +58,7 @@ func TestEndOfElicitationReachesItsSession(t *testing.T) {
 			u.answer(out.Sent()[0].ID, yes)
 		},
 		"refused": func(r *rig, u *user, p func() *peer) {
-			r.script["files"]["tools/call"] = result(visit) // of elicitation e
+			r.script["files"]["tools/call"] = result(visit) // for elicitation e
 			if out := u.call(); out.Word() != int64(-32042) {
 				t.Fatal(out.All())
 			}
@@ -77,7 +78,8 @@ func TestEndOfElicitationReachesItsSession(t *testing.T) {
 				p.complete("e")
 				p.complete("e")
 				r.Rest()
-				if got := alice.heard(completed); len(got) != 1 || string(got[0].Params) != `{"elicitationId":"e"}` {
+				if got := alice.heard(completed); len(got) != 1 ||
+					string(got[0].Params) != `{"elicitationId":"e"}` {
 					t.Errorf("alice heard %v", got)
 				}
 				if got := slices.Concat(again.heard(completed), bob.heard(completed)); len(got) != 0 {
@@ -91,7 +93,7 @@ func TestEndOfElicitationReachesItsSession(t *testing.T) {
 	}
 }
 
-// An elicitation outlives a crash of its session's actor, and one of the connection.
+// An elicitation survives a crash of its session's actor, and one of the connection.
 func TestElicitationOutlivesCrashes(t *testing.T) {
 	for name, crash := range map[string]func(r *rig, u *user){
 		"session": func(r *rig, u *user) {
@@ -123,8 +125,8 @@ func TestElicitationOutlivesCrashes(t *testing.T) {
 	}
 }
 
-// Clients whose requests stand alone are never told: their revision has no such news, and several may
-// be behind one peer. What is meant for a session that is gone reaches nobody.
+// Modern clients are never told: their revision does not define the notification, and several may
+// share one peer. A completion for a session that is gone reaches nobody.
 func TestEndOfElicitationThatNobodyHears(t *testing.T) {
 	run(t, func(r *rig) { r.script["files"]["tools/call"] = nil }, func(r *rig) {
 		alice := r.as("alice", pages)
@@ -137,8 +139,10 @@ func TestEndOfElicitationThatNobodyHears(t *testing.T) {
 		time.Sleep(time.Second)
 		modern.retry("tools/call", bound, state(t, out), `{"elicit-1":`+yes+`}`)
 		p.complete("m")
-		if n := r.dropped("unowned"); n != 1 || len(alice.heard(completed)) > 0 || len(listening.Sent()) > 1 {
-			t.Errorf("%d dropped; alice heard %v, the listener %v", n, alice.heard(completed), listening.Sent())
+		if n := r.dropped("unowned"); n != 1 || len(alice.heard(completed)) > 0 ||
+			len(listening.Sent()) > 1 {
+			t.Errorf("%d dropped; alice heard %v, the listener %v", n, alice.heard(completed),
+				listening.Sent())
 		}
 	})
 	run(t, func(r *rig) { r.script["files"]["tools/call"] = result(visit) }, func(r *rig) {
@@ -152,7 +156,7 @@ func TestEndOfElicitationThatNobodyHears(t *testing.T) {
 		p := r.latest("files")
 		p.complete("e")
 		r.Rest()
-		if got := bob.heard(completed); len(got) != 1 { // it was given the same id
+		if got := bob.heard(completed); len(got) != 1 { // bob was given the same id
 			t.Errorf("bob heard %v", got)
 		}
 		p.complete("e")

@@ -8,8 +8,9 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// A server that comes back in another era lists for its clients what their revision has a place for, before, meanwhile and after:
-// 2025-11-25 knows no outputSchema but an object's, in which others are wrapped, and 2026-07-28 has no execution.
+// When a server changes its era, its clients get lists that their revision allows: before, during
+// and after the change. 2025-11-25 allows only an outputSchema for objects, in which others are
+// wrapped. 2026-07-28 does not define execution.
 func TestListsOfAServerThatChangesItsEra(t *testing.T) {
 	const bare = `"outputSchema":{"type":"array"}`
 	legacy := func(r *rig) {
@@ -23,7 +24,8 @@ func TestListsOfAServerThatChangesItsEra(t *testing.T) {
 			`"inputSchema":{"type":"object"},` + bare + `}]}`)
 	}
 	v2025, v2026 := mcptest.LoadSchemas(t, "2025-11-25"), mcptest.LoadSchemas(t, "2026-07-28")
-	for name, eras := range map[string][2]func(r *rig){"legacy, then modern": {legacy, modern}, "modern, then legacy": {modern, legacy}} {
+	for name, eras := range map[string][2]func(r *rig){"legacy, then modern": {legacy, modern},
+		"modern, then legacy": {modern, legacy}} {
 		for _, endpoint := range []string{"", "files"} {
 			t.Run(name+" "+endpoint, func(t *testing.T) {
 				run(t, eras[0], func(r *rig) {
@@ -38,10 +40,12 @@ func TestListsOfAServerThatChangesItsEra(t *testing.T) {
 						if before.Word() != "result" || after.Word() != "result" {
 							t.Fatalf("%s: %v %v", when, before.All(), after.All())
 						}
-						if err := v2025.Check(t, "ListToolsResult", first); err != nil || strings.Contains(string(first), bare) {
+						if err := v2025.Check(t, "ListToolsResult", first); err != nil ||
+							strings.Contains(string(first), bare) {
 							t.Errorf("%s: a client of 2025-11-25 gets %s, %v", when, first, err)
 						}
-						if err := v2026.Check(t, "ListToolsResult", second); err != nil || strings.Contains(string(second), `"execution"`) ||
+						if err := v2026.Check(t, "ListToolsResult", second); err != nil ||
+							strings.Contains(string(second), `"execution"`) ||
 							strings.Contains(string(second), bare) != array {
 							t.Errorf("%s: a client of 2026-07-28 gets %s, %v", when, second, err)
 						}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A tool of a server without tasks keeps what it says of them while that is true: a call of it
-// cannot become a task. It cannot say that one may.
+// A tool of a server without tasks keeps its declared task support if that says that a call cannot
+// become a task. A declaration that a call may become one is removed.
 func TestToolsOfAServerWithoutTasks(t *testing.T) {
 	change := func(r *rig) {
 		r.script["files"] = files()

@@ -12,50 +12,54 @@ import (
 	"mcpd/telemetry"
 )
 
-// The methods of an extension are passed on where a client sees one server as it is, when both have
-// declared it. Requests are calls like any other; what is here is about notifications. Those that
-// nobody declared are passed on too, between ends of one era.
+// The methods of an extension are passed on at a transparent endpoint, when the client and the
+// server have both declared the extension. Requests are ordinary calls; this file handles the
+// notifications. Notifications that neither side declared are passed on too, if both sides are of
+// the same era.
 
 // MaxTelling bounds the notifications of one session that wait for a connection to their server.
 const MaxTelling = 16
 
-// telling is a notification of the client on its way to a connection.
+// telling is a notification of the client that waits for a connection.
 type telling struct {
 	m    jsonrpc.Message
 	kept *quota.Reservation
 }
 
-// told is the connection that a notification of the client is for.
+// told is the connection for a notification of the client.
 type told struct {
 	t   *telling
 	ref otp.Ref
 	err error
 }
 
-// passes reports whether a notification of the client goes to its one server: one that MCP does not
-// know. The connection drops it where the server is of the other era and nobody declared it.
+// passes reports whether a notification of the client goes to its one server. That is so for every
+// method that MCP does not define. The connection drops the notification if the server is of the
+// other era and no extension was declared for it.
 func (s *Session) passes(m jsonrpc.Message) bool {
 	return s.transparent() && !protocol.Known(m.Method) && m.Params.Kind() != '['
 }
 
-// hears reports whether this client may hear of a notification, as far as the two ends' revisions
-// and declarations go.
+// hears reports whether this client may get a notification, given the revisions and declarations of
+// both sides.
 func (s *Session) hears(n *notification.Notice) bool {
 	switch {
-	case subscription.ListChanged(n.Method) && protocol.Known(n.Method) && s.transparent() && !s.modern():
-		return true // directly a client hears of it too, whatever its server declares
+	case subscription.ListChanged(n.Method) && protocol.Known(n.Method) && s.transparent() &&
+		!s.modern():
+		return true // As on a direct connection, a client gets it whatever its server declares.
 	case protocol.Known(n.Method):
 		return s.gate().Check(protocol.Server, n.Method, n.Params) == nil
-	case !s.transparent(): // the list of all servers has no extension
+	case !s.transparent(): // the aggregate supports no extension
 		return false
 	}
 	return s.gate().Extended() || n.Era == s.version().Era()
 }
 
-// extended reports whether calls of this session may be told of by notifications of an extension.
+// extended reports whether the client may get notifications of an extension during calls of this
+// session.
 func (s *Session) extended() bool { return s.transparent() && s.gate().Extended() }
 
-// pass passes a notification of the client on to its one server, which is started if need be.
+// pass sends a notification of the client to its one server, which is started if necessary.
 func (s *Session) pass(m jsonrpc.Message) {
 	server := s.h.Endpoint().Server
 	t := s.waiting.tell(m)
@@ -71,8 +75,8 @@ func (s *Session) pass(m jsonrpc.Message) {
 		func(ref otp.Ref, err error) any { return told{t, ref, err} })
 }
 
-// told sends the notification, now that there is a connection. One to a server that cannot be
-// reached is lost, as on a connection of the client's own.
+// told sends a notification, now that there is a connection. If the server cannot be reached the
+// notification is lost, as it would be on a direct connection.
 func (s *Session) told(m told) {
 	if m.err != nil {
 		s.waiting.toldOf(m.t)
@@ -103,14 +107,15 @@ func (s *Session) told(m told) {
 	s.use(server, m.ref, nil, func(error) { send() })
 }
 
-// untold counts a notification of the client that its server will not get.
+// untold counts a notification of the client that its server does not get.
 func (s *Session) untold(m jsonrpc.Message, why string) {
 	s.o.Emit(
 		telemetry.NotificationDropped{Where: s.where(), Method: m.Method, Reason: why, Count: 1},
 	)
 }
 
-// tell keeps a notification until there is a connection for it. Nil says that there is no room.
+// tell keeps a notification until there is a connection for it. It returns nil when there is no
+// room.
 func (w *waiting) tell(m jsonrpc.Message) *telling {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -127,7 +132,7 @@ func (w *waiting) tell(m jsonrpc.Message) *telling {
 	return t
 }
 
-// toldOf lets go of a notification that is passed on, or is not going to be.
+// toldOf releases a notification that was passed on or dropped.
 func (w *waiting) toldOf(t *telling) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -136,7 +141,7 @@ func (w *waiting) toldOf(t *telling) {
 	}
 }
 
-// dropTells is for an actor that nobody waits for any more. The mutex is held.
+// dropTells releases the notifications of an actor that is gone. The caller holds the mutex.
 func (w *waiting) dropTells() {
 	for t := range w.tells {
 		t.kept.Release()

@@ -14,19 +14,23 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// acme is a client that has declared the extension of the same server.
+// acme is the declaration of a client with the same extension as the server.
 const acme = `{"extensions":{"acme/things":{"pages":true}}}`
 
-// extends makes "files" a server with an extension, and with what is said of one before there were
-// extensions, whose method answers what it was asked.
+// extends gives "files" an extension, and experimental capabilities from before extensions existed.
+// Its method returns the params that it got.
 func extends(r *rig) {
 	silent(r)
-	r.script["files"]["initialize"] = offers(`{"tools":{},"resources":{},"extensions":{"acme/things":{"n":1}},"experimental":{"acme/old":{}},"events":{}}`)
-	r.script["files"]["things/list"] = func(params jsontext.Value) string { return `{"things":[1],"asked":` + string(params) + `}` }
+	r.script["files"]["initialize"] = offers(
+		`{"tools":{},"resources":{},"extensions":{"acme/things":{"n":1}},"experimental":{"acme/old":{}},"events":{}}`,
+	)
+	r.script["files"]["things/list"] = func(params jsontext.Value) string {
+		return `{"things":[1],"asked":` + string(params) + `}`
+	}
 	r.script["files"]["things/wait"] = nil
 }
 
-// alone is a client of the endpoint of "files".
+// alone opens a session on the endpoint of "files".
 func (r *rig) alone(principal, capabilities string) *user {
 	r.T.Helper()
 	u := r.open(principal, "files")
@@ -34,7 +38,8 @@ func (r *rig) alone(principal, capabilities string) *user {
 	return u
 }
 
-// An extension that both ends have declared is passed on: its requests as calls, with what is in them.
+// An extension that both ends have declared is passed on: its requests are calls, with unchanged
+// params.
 func TestMethodsOfAnExtensionArePassedOn(t *testing.T) {
 	run(t, extends, func(r *rig) {
 		for _, caps := range []string{acme, `{"experimental":{"acme/old":{}}}`} {
@@ -47,14 +52,16 @@ func TestMethodsOfAnExtensionArePassedOn(t *testing.T) {
 			if got, _ := splice.Get(p.heard("initialize")[0].Params, "capabilities"); string(got) != caps {
 				t.Errorf("the server was told %s, want %s", got, caps)
 			}
-			if out := u.ask("things/unknown", `{}`); out.Word() != int64(-32601) || len(p.heard("things/unknown")) != 1 {
+			if out := u.ask("things/unknown", `{}`); out.Word() != int64(-32601) ||
+				len(p.heard("things/unknown")) != 1 {
 				t.Errorf("the server's own refusal: %v", out.All())
 			}
 			if out := u.ask("things/list", `[]`); out.Word() != int64(-32602) {
 				t.Errorf("params that are no object: %v", out.All())
 			}
 		}
-		if out := r.alone("ci", `{"extensions":{"acme/others":{}}}`).ask("things/list", `{}`); out.Word() != int64(-32601) {
+		if out := r.alone("ci", `{"extensions":{"acme/others":{}}}`).ask("things/list",
+			`{}`); out.Word() != int64(-32601) {
 			t.Errorf("nothing in common: %v", out.All())
 		}
 		all := r.ready(acme)
@@ -64,11 +71,13 @@ func TestMethodsOfAnExtensionArePassedOn(t *testing.T) {
 	})
 }
 
-// The same for a client whose requests stand alone, also with the first of them.
+// The same holds for a modern client, even with its first request.
 func TestMethodsOfAnExtensionStandAlone(t *testing.T) {
 	run(t, func(r *rig) {
 		modern(r)
-		r.script["files"]["server/discover"] = result(`{"resultType":"complete","ttlMs":0,"cacheScope":"private","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"acme/things":{}}}}`)
+		r.script["files"]["server/discover"] = result(
+			`{"resultType":"complete","ttlMs":0,"cacheScope":"private","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"acme/things":{}}}}`,
+		)
 		r.script["files"]["things/list"] = result(`{"resultType":"acme","things":[1]}`)
 	}, func(r *rig) {
 		c := r.caller(acme)
@@ -78,7 +87,8 @@ func TestMethodsOfAnExtensionStandAlone(t *testing.T) {
 			t.Errorf("got %v", out.All())
 		}
 		p := r.peer("files")
-		if got, _ := splice.Get(p.heard("things/list")[0].Params, "_meta", "io.modelcontextprotocol/clientCapabilities"); string(got) != acme {
+		if got, _ := splice.Get(p.heard("things/list")[0].Params, "_meta",
+			"io.modelcontextprotocol/clientCapabilities"); string(got) != acme {
 			t.Errorf("the server was told %s", got)
 		}
 		if kind, _ := splice.GetString(out.End().Result, "resultType"); kind != "acme" {
@@ -92,7 +102,7 @@ func TestMethodsOfAnExtensionStandAlone(t *testing.T) {
 	})
 }
 
-// Such a request has a deadline, can be cancelled and is answered once, as a call.
+// A request of an extension has a deadline, can be cancelled and is answered once, like a call.
 func TestRequestsOfAnExtensionEnd(t *testing.T) {
 	run(t, extends, func(r *rig) {
 		u := r.alone("ci", acme)
@@ -101,7 +111,8 @@ func TestRequestsOfAnExtensionEnd(t *testing.T) {
 		time.Sleep(r.tenant.Limits.CallTimeout + time.Second)
 		r.Rest()
 		if late.Word() == "none" || len(p.heard("notifications/cancelled")) != 1 {
-			t.Errorf("at its deadline: %v, and the server heard %v", late.All(), p.heard("notifications/cancelled"))
+			t.Errorf("at its deadline: %v, and the server heard %v", late.All(),
+				p.heard("notifications/cancelled"))
 		}
 		gone := u.askAs(jsonrpc.IntID(71), "things/wait", `{}`)
 		u.tell("notifications/cancelled", `{"requestId":71}`)
@@ -111,20 +122,22 @@ func TestRequestsOfAnExtensionEnd(t *testing.T) {
 		cut := u.askAs(jsonrpc.IntID(72), "things/wait", `{}`)
 		p.dies("")
 		r.Rest()
-		if sent, _ := splice.Get(cut.End().Error.Data, "mayHaveExecuted"); cut.End().Error == nil || string(sent) == "false" {
+		if sent, _ := splice.Get(cut.End().Error.Data, "mayHaveExecuted"); cut.End().Error == nil ||
+			string(sent) == "false" {
 			t.Errorf("its server died: %v", cut.All())
 		}
 	})
 }
 
-// A client's notification reaches the server, also one that sleeps or has yet to start.
+// A client's notification reaches the server, even if the server sleeps or has yet to start.
 func TestNotificationsOfAnExtensionReachTheServer(t *testing.T) {
 	run(t, extends, func(r *rig) {
 		u := r.alone("ci", acme)
 		u.tell("notifications/things/seen", `{"n":1}`)
 		p := r.hearing("notifications/things/seen")
 		u.tell("notifications/things/seen", `{"n":2}`)
-		if got := p.heard("notifications/things/seen"); len(got) != 2 || string(got[0].Params) != `{"n":1}` || string(got[1].Params) != `{"n":2}` {
+		if got := p.heard("notifications/things/seen"); len(got) != 2 ||
+			string(got[0].Params) != `{"n":1}` || string(got[1].Params) != `{"n":2}` {
 			t.Errorf("the server heard %v", got)
 		}
 		r.ready(acme).tell("notifications/things/seen", `{"n":4}`)
@@ -137,8 +150,8 @@ func TestNotificationsOfAnExtensionReachTheServer(t *testing.T) {
 	})
 }
 
-// A notification of an extension reaches the only client that it can be about. One that may be another
-// principal's is dropped and counted.
+// A notification of an extension reaches the only client that it can concern. One that may concern
+// another principal is dropped and counted.
 func TestNotificationsOfAnExtensionReachTheirOwner(t *testing.T) {
 	const method = "notifications/things/changed"
 	run(t, extends, func(r *rig) {
@@ -151,7 +164,8 @@ func TestNotificationsOfAnExtensionReachTheirOwner(t *testing.T) {
 		}
 		p.answer("things/wait", `{}`)
 		p.Notify(method, `{"n":2}`)
-		if a, others := len(alice.heard(method)), len(bob.heard(method))+len(plain.heard(method)); a != 1 || others != 0 {
+		if a, others := len(alice.heard(method)), len(bob.heard(method))+
+			len(plain.heard(method)); a != 1 || others != 0 {
 			t.Errorf("after it alice heard %d, the others %d", a, others)
 		}
 		first, second := alice.ask("things/wait", `{}`), bob.ask("things/wait", `{}`)
@@ -165,7 +179,8 @@ func TestNotificationsOfAnExtensionReachTheirOwner(t *testing.T) {
 	})
 }
 
-// The list of all servers hears nothing of an extension, though a server is shared with a client that does.
+// The aggregate endpoint gets no notifications of an extension, even if it shares a server with a
+// client that does.
 func TestTheAggregateHearsNothingOfExtensions(t *testing.T) {
 	run(t, func(r *rig) {
 		extends(r)
@@ -193,7 +208,7 @@ func TestTheAggregateHearsNothingOfExtensions(t *testing.T) {
 	})
 }
 
-// hearing is the server's end of the last connection over which a method came.
+// hearing is the server's end of the last connection on which the method arrived.
 func (r *rig) hearing(method string) (last *peer) {
 	r.T.Helper()
 	r.Rest()
@@ -217,31 +232,36 @@ func answeredWith(all []jsonrpc.Message, result string) bool {
 	return false
 }
 
-// What many servers are offered to do together is what the host can answer for all of them.
+// The aggregate declares only capabilities that the host can serve for all of its servers.
 func TestTheAggregateDeclaresWhatItMerges(t *testing.T) {
 	run(t, func(r *rig) {
 		extends(r)
-		r.script["search"]["initialize"] = offers(`{"tools":{},"extensions":{"io.modelcontextprotocol/ui":{}}}`)
+		r.script["search"]["initialize"] = offers(
+			`{"tools":{},"extensions":{"io.modelcontextprotocol/ui":{}}}`,
+		)
 	}, func(r *rig) {
 		declared := func(server string) string {
 			out := r.open("ci", server).ask("initialize", greeting("2025-11-25", acme))
 			caps, _ := splice.Get(out.End().Result, "capabilities")
 			return string(caps)
 		}
-		if got, want := declared("files"), `{"tools":{},"resources":{},"extensions":{"acme/things":{"n":1}},"experimental":{"acme/old":{}},"events":{}}`; got != want {
+		if got, want := declared("files"),
+			`{"tools":{},"resources":{},"extensions":{"acme/things":{"n":1}},"experimental":{"acme/old":{}},"events":{}}`; got != want {
 			t.Errorf("one declares %s, want %s", got, want)
 		}
-		if got, want := declared(""), `{"tools":{"listChanged":true},"resources":{"listChanged":true},"extensions":{"io.modelcontextprotocol/ui":{}}}`; got != want {
+		if got, want := declared(""),
+			`{"tools":{"listChanged":true},"resources":{"listChanged":true},"extensions":{"io.modelcontextprotocol/ui":{}}}`; got != want {
 			t.Errorf("all declare %s, want %s", got, want)
 		}
 	})
 }
 
-// Notifications that wait for a connection are bounded and counted, also when the session crashes.
+// Notifications that wait for a connection are bounded and counted, even if the session crashes.
 func TestNotificationsThatWaitAreBounded(t *testing.T) {
 	run(t, extends, func(r *rig) {
 		u := r.alone("ci", acme)
-		letGo := r.Stalls.Arm("catalog", "*otp.Call[mcpd/actors/catalog.ConnectRequest,mcpd/supervisor/otp.Ref]")
+		letGo := r.Stalls.Arm("catalog",
+			"*otp.Call[mcpd/actors/catalog.ConnectRequest,mcpd/supervisor/otp.Ref]")
 		counted := func() int64 { return r.kept.Of("acme").Holding().Kinds[quota.Requests] }
 		for range server.MaxTelling + 2 {
 			u.tell("notifications/things/seen", `{"n":10}`)
@@ -250,13 +270,15 @@ func TestNotificationsThatWaitAreBounded(t *testing.T) {
 			t.Errorf("%d bytes count, want %d", counted(), want)
 		}
 		letGo()
-		if p := r.hearing("notifications/things/seen"); len(p.heard("notifications/things/seen")) != server.MaxTelling {
+		if p := r.hearing("notifications/things/seen"); len(p.heard("notifications/things/seen")) !=
+			server.MaxTelling {
 			t.Errorf("the server heard %d", len(p.heard("notifications/things/seen")))
 		}
 		if n := r.dropped("queue_full"); n != 2 || counted() != 0 {
 			t.Errorf("%d are dropped, and %d bytes count afterwards", n, counted())
 		}
-		letGo = r.Stalls.Arm("catalog", "*otp.Call[mcpd/actors/catalog.ConnectRequest,mcpd/supervisor/otp.Ref]")
+		letGo = r.Stalls.Arm("catalog",
+			"*otp.Call[mcpd/actors/catalog.ConnectRequest,mcpd/supervisor/otp.Ref]")
 		v := r.alone("ci", acme)
 		v.tell("notifications/things/seen", `{"n":10}`)
 		r.Break("server_sup/*", "*session.Deliver")
@@ -269,12 +291,14 @@ func TestNotificationsThatWaitAreBounded(t *testing.T) {
 	})
 }
 
-// Also where MCP Apps, which the aggregate does declare, are an extension in common.
+// The same holds if MCP Apps, which the aggregate does declare, are a common extension.
 func TestTheAggregateHearsNothingBesideApps(t *testing.T) {
 	const both = `{"extensions":{"io.modelcontextprotocol/ui":{},"acme/things":{}}}`
 	run(t, func(r *rig) {
 		extends(r)
-		r.script["files"]["initialize"] = offers(`{"tools":{},"extensions":{"io.modelcontextprotocol/ui":{},"acme/things":{}}}`)
+		r.script["files"]["initialize"] = offers(
+			`{"tools":{},"extensions":{"io.modelcontextprotocol/ui":{},"acme/things":{}}}`,
+		)
 	}, func(r *rig) {
 		all := r.ready(both)
 		during := all.call()
@@ -303,10 +327,11 @@ func TestTheAggregateHearsNothingBesideApps(t *testing.T) {
 	})
 }
 
-// Notifications that nobody declared pass between ends of one era, as directly: those of the client to
-// its one server, those of the server to the client that they can be about.
+// Notifications that neither side declared pass between sides of one era, as on a direct
+// connection: from the client to its one server, and from the server to the client that they can
+// concern.
 func TestUndeclaredNotificationsPass(t *testing.T) {
-	const method = "acme/changed" // which need not begin with "notifications/"
+	const method = "acme/changed" // it need not begin with "notifications/"
 	run(t, silent, func(r *rig) {
 		alice, all := r.alone("alice", `{}`), r.ready(`{}`)
 		alice.tell(method, `{"n":1}`)
@@ -335,7 +360,8 @@ func TestUndeclaredNotificationsPass(t *testing.T) {
 		}
 		bob, hers := bobs.ask("tools/call", `{"name":"read"}`), alice.ask("tools/call", `{"name":"read"}`)
 		p.Notify(method, `{"n":6}`)
-		if got := len(bob.Sent()) + len(hers.Sent()) + len(bobs.heard(method)) + len(all.heard(method)); got != 0 {
+		if got := len(bob.Sent()) + len(hers.Sent()) + len(bobs.heard(method)) +
+			len(all.heard(method)); got != 0 {
 			t.Errorf("what may be either's is told %d times", got)
 		}
 		if n := r.dropped("unowned"); n != 2 {
@@ -344,7 +370,7 @@ func TestUndeclaredNotificationsPass(t *testing.T) {
 	})
 }
 
-// One client hears of them before its first call.
+// A single client gets them before its first call.
 func TestUndeclaredNotificationsReachTheOnlyClient(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		alice, hers := r.alone("alice", `{}`), r.alone("alice", `{}`)
@@ -359,7 +385,7 @@ func TestUndeclaredNotificationsReachTheOnlyClient(t *testing.T) {
 	})
 }
 
-// Where the eras differ nothing passes that nobody declared, in neither direction.
+// Between different eras undeclared notifications do not pass, in either direction.
 func TestUndeclaredNotificationsStayInTheirEra(t *testing.T) {
 	run(t, func(r *rig) { modern(r); silent(r) }, func(r *rig) {
 		old := r.alone("ci", `{}`)
@@ -369,7 +395,8 @@ func TestUndeclaredNotificationsStayInTheirEra(t *testing.T) {
 		p.Notify("acme/changed", `{}`)
 		p.answer("tools/call", `{"resultType":"complete","content":[]}`)
 		p.Notify("acme/changed", `{}`)
-		if heard, got := p.heard("acme/begin"), len(call.Sent())+len(old.heard("acme/changed")); len(heard) != 0 || got != 0 {
+		if heard, got := p.heard("acme/begin"), len(call.Sent())+
+			len(old.heard("acme/changed")); len(heard) != 0 || got != 0 {
 			t.Errorf("the server heard %v, the client %d", heard, got)
 		}
 	})

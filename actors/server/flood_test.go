@@ -17,8 +17,9 @@ import (
 // flood is more than any mailbox on the way holds.
 const flood = 5000
 
-// S4-64, S4-65: a server announces more than a slow client reads. The client's own calls, cancellations and answers are not refused for
-// it, and what ends meanwhile does not count for ever. Sessions over other connections to the server get nothing of it.
+// S4-64, S4-65: a server sends more notifications than a slow client reads. The client's own calls,
+// cancellations and answers are still accepted, and calls that end meanwhile do not count for ever.
+// Sessions on other connections to the server are not affected.
 func TestFloodOfNoticesRefusesNothingElse(t *testing.T) {
 	run(t, func(r *rig) {
 		r.script["search"]["initialize"] = offers(`{"tools":{},"logging":{}}`)
@@ -38,16 +39,21 @@ func TestFloodOfNoticesRefusesNothingElse(t *testing.T) {
 		for range flood {
 			p.Notify("notifications/message", `{"level":"info","data":"x"}`)
 		}
-		time.Sleep(flood * time.Second / client.NewsRate) // as long as it takes to read them, in virtual time
+		// as long as it takes to read them, in virtual time
+		time.Sleep(flood * time.Second / client.NewsRate)
 		r.Rest()
-		counts, err := stage.Ask[notification.StatsRequest, notification.Counts](r.Stage, "notices", notification.StatsRequest{})
-		if err != nil || counts.Delivered < otp.DefaultMailbox/2 || counts.Delivered > otp.DefaultMailbox/2+1 {
+		counts, err := stage.Ask[notification.StatsRequest, notification.Counts](r.Stage, "notices",
+			notification.StatsRequest{})
+		if err != nil || counts.Delivered < otp.DefaultMailbox/2 ||
+			counts.Delivered > otp.DefaultMailbox/2+1 {
 			t.Errorf("%d delivered, %v; want half of one session's mailbox", counts.Delivered, err)
 		}
 		u.tell("notifications/cancelled", `{"requestId":2}`)
 		u.answer(asked[0].ID, `{"action":"accept"}`)
 		fourth := call()
-		p.send(transport.Inbound{Message: jsonrpc.Response(p.heard("tools/call")[1].ID, jsontext.Value(`{"content":[]}`))})
+		p.send(transport.Inbound{
+			Message: jsonrpc.Response(p.heard("tools/call")[1].ID, jsontext.Value(`{"content":[]}`)),
+		})
 		if second.Word() != "result" {
 			t.Errorf("answered during the flood: %v", second.All())
 		}

@@ -12,11 +12,12 @@ import (
 	"mcpd/protocol/subscription"
 )
 
-// A server that is quarantined or removed announces nothing any more. Clients that listen to it are
-// told so once: a modern client by the end of its subscription, a legacy client, whose subscriptions
-// have no end, by an update of each resource, because whoever reads it then hears why.
+// A server that is quarantined or removed sends no more notifications. Clients that listen to it
+// are told so once. A modern client is told by the end of its subscription. Subscriptions of a
+// legacy client have no end, so it gets an update of each resource: a client that then reads the
+// resource is told the reason.
 
-// serverGone tells the client that a server is not used any more.
+// serverGone tells the client that a server is no longer used.
 func (s *Session) serverGone(server string, why *protocol.Error) {
 	switch {
 	case s.record == nil:
@@ -35,7 +36,7 @@ func (s *Session) serverGone(server string, why *protocol.Error) {
 
 const resourceUpdated = "notifications/resources/updated"
 
-// urisAt are the resources of a server to which a client is subscribed, under the client's names.
+// urisAt lists the resources of a server to which a client is subscribed, by the client's names.
 func urisAt(all []session.Subscription, server string) (uris []string) {
 	for _, u := range all {
 		_, named := subscription.Named(u.URI)
@@ -46,14 +47,15 @@ func urisAt(all []session.Subscription, server string) (uris []string) {
 	return uris
 }
 
-// uriOf is params that name a resource.
+// uriOf makes params that name a resource.
 func uriOf(uri string) []byte {
 	params, _ := splice.Set(nil, splice.Quote(uri), "uri") // an empty value becomes an object
 	return params
 }
 
-// listenGone ends a subscription that is about nothing but a server that is gone. One that is about
-// more goes on, and is told that the server's resources have changed.
+// listenGone handles a subscription to a server that is gone. If the subscription covers nothing
+// else, it ends. Otherwise it goes on, and its client is told that the server's resources have
+// changed.
 func (s *Session) listenGone(l *listen, server string, why *protocol.Error) {
 	if s.onlyAbout(l, server) {
 		s.endListen(l, why)
@@ -68,7 +70,7 @@ func (s *Session) listenGone(l *listen, server string, why *protocol.Error) {
 	}
 }
 
-// onlyAbout reports whether a subscription is about one server alone.
+// onlyAbout reports whether a subscription covers only one server.
 func (s *Session) onlyAbout(l *listen, server string) bool {
 	if s.transparent() {
 		return server == s.h.Endpoint().Server
@@ -78,7 +80,7 @@ func (s *Session) onlyAbout(l *listen, server string) bool {
 		!slices.ContainsFunc(l.uris, func(u session.Subscription) bool { return u.Server != server })
 }
 
-// endListen ends a subscription with its result, which has the reason; nil for none.
+// endListen ends a subscription with its result. The result has the reason, if why is not nil.
 func (s *Session) endListen(l *listen, why *protocol.Error) {
 	delete(s.listens, l.d.Out)
 	s.h.Listens(len(s.listens))
@@ -90,14 +92,14 @@ func (s *Session) endListen(l *listen, why *protocol.Error) {
 	l.d.Out.Finish(jsonrpc.Response(l.d.Message.ID, result))
 }
 
-// quarantined hears that a server is quarantined, for this session too.
+// quarantined handles the notice that a server is quarantined.
 func (s *Session) quarantined(n *notification.Notice) {
 	if why := n.Why; why != nil {
 		s.serverGone(n.Server, why)
 	}
 }
 
-// serversRemoved ends what the client has subscribed to at servers that a reload has removed.
+// serversRemoved ends the client's subscriptions to servers that a reload has removed.
 func (s *Session) serversRemoved(before *tenant.Tenant) {
 	for i := range before.Servers {
 		name := before.Servers[i].Name
@@ -115,7 +117,8 @@ func (s *Session) serversRemoved(before *tenant.Tenant) {
 	}
 }
 
-// removed is the error of a request for a server that a reload has removed; nil for any other.
+// removed is the error for a request to a server that a reload has removed; nil for any other
+// request.
 func (s *Session) removed(m jsonrpc.Message) *protocol.Error {
 	server := s.named(m)
 	if _, configured := s.tenant.Server(server); configured || !s.tenant.WasRemoved(server) {
@@ -124,8 +127,8 @@ func (s *Session) removed(m jsonrpc.Message) *protocol.Error {
 	return protocol.UpstreamRemoved(server, false, nil)
 }
 
-// unconfigured is why all subscriptions at this endpoint end: its server was removed. It is nil
-// while there is one.
+// unconfigured is the reason to end all subscriptions at this endpoint: its server was removed. It
+// is nil otherwise.
 func (s *Session) unconfigured() *protocol.Error {
 	server := s.h.Endpoint().Server
 	if now := s.o.Tenant(); server != "" && now.WasRemoved(server) {

@@ -12,10 +12,10 @@ import (
 	"mcpd/telemetry"
 )
 
-// listeners are clients that listen to "files" in every way.
+// listeners are clients that are subscribed to "files" in every possible way.
 type listeners struct {
 	legacy             *user
-	only, whole, alone *stage.Sink // to its resource, to that and to all lists, and at its endpoint
+	only, whole, alone *stage.Sink // to its resource, to that and all lists, and at its endpoint
 	inFlight           *stage.Sink
 }
 
@@ -27,14 +27,15 @@ func (r *rig) listeners() (l listeners) {
 	}
 	modern, at := r.caller(`{}`), r.caller(`{}`)
 	at.server = "files"
-	l.only = modern.ask("subscriptions/listen", `{"notifications":{"resourceSubscriptions":["test://x"]}}`)
+	l.only = modern.ask("subscriptions/listen",
+		`{"notifications":{"resourceSubscriptions":["test://x"]}}`)
 	l.whole = modern.ask("subscriptions/listen", everything)
 	l.alone = at.ask("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`)
 	l.inFlight = l.legacy.call()
 	return l
 }
 
-// gone checks what each has heard of the end of the server: once, and with its reason.
+// gone checks that each client was told of the end of the server once, with its reason.
 func (l listeners) gone(t *testing.T, reason string) {
 	t.Helper()
 	told := l.legacy.heard(updated)
@@ -73,13 +74,14 @@ func says(t *testing.T, out *stage.Sink, parts ...string) {
 	}
 }
 
-// A server that an operator quarantines ends what listens to it. Calls name the quarantine, and say
-// truly whether they may have been executed.
+// When an operator quarantines a server, the subscriptions to it end. Calls name the quarantine,
+// and say correctly whether they may have been executed.
 func TestQuarantineEndsSubscriptions(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		l := r.listeners()
 		put := catalog.OperateRequest{Server: "files", Verb: catalog.Quarantine}
-		if _, err := stage.Ask[catalog.OperateRequest, catalog.Record](r.Stage, "catalog", put); err != nil {
+		if _, err := stage.Ask[catalog.OperateRequest, catalog.Record](r.Stage, "catalog",
+			put); err != nil {
 			t.Fatal(err)
 		}
 		r.Rest()
@@ -91,13 +93,13 @@ func TestQuarantineEndsSubscriptions(t *testing.T) {
 	})
 }
 
-// A server that is given up ten times in a row is quarantined as well, which is told once: neither
-// the nine times before nor the probes after count.
+// A server that is given up ten times in a row is quarantined too. The clients are told once: not
+// of the nine times before, nor of the probes after.
 func TestQuarantineOfALoopEndsSubscriptions(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		l := r.listeners()
 		mute(r, "files")
-		quarantined := func() int { // connections: there is one for each era
+		quarantined := func() int { // number of quarantined connections, one for each era
 			connections := map[string]bool{}
 			for _, e := range stage.Of[telemetry.UpstreamQuarantined](&r.Events) {
 				connections[e.Connection] = true
@@ -130,8 +132,8 @@ func TestQuarantineOfALoopEndsSubscriptions(t *testing.T) {
 	})
 }
 
-// A server that a reload removes ends what listens to it. A call in flight is answered, later ones
-// name the removal.
+// When a reload removes a server, the subscriptions to it end. A call in flight is answered; later
+// calls name the removal.
 func TestRemovalEndsSubscriptions(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		l := r.listeners()
@@ -146,7 +148,8 @@ func TestRemovalEndsSubscriptions(t *testing.T) {
 		if l.inFlight.Word() != "result" {
 			t.Errorf("the call in flight: %v", l.inFlight.All())
 		}
-		if out := l.legacy.ask("tools/call", `{"name":"other__read"}`); strings.Contains(out.End().Error.Message, "removed") {
+		if out := l.legacy.ask("tools/call",
+			`{"name":"other__read"}`); strings.Contains(out.End().Error.Message, "removed") {
 			t.Errorf("a server that never was: %v", out.All())
 		}
 	})

@@ -13,7 +13,8 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// told is all that servers and clients have been told so far, and what is in flight: a line for each.
+// told describes all messages that servers and clients have received, and the requests in flight:
+// one line for each.
 type told struct {
 	r     *rig
 	users []*user
@@ -37,110 +38,131 @@ func (s told) String() string {
 	for i, out := range s.outs {
 		fmt.Fprintf(&b, "\nrequest %d: %d sent, then %v", i, len(out.Sent()), out.Word())
 	}
-	inFlight, err := stage.Ask[request.PendingQuery, []request.Info](s.r.Stage, "requests", request.PendingQuery{})
+	inFlight, err := stage.Ask[request.PendingQuery, []request.Info](s.r.Stage, "requests",
+		request.PendingQuery{})
 	fmt.Fprintf(&b, "\nin flight: %d %v", len(inFlight), err)
 	return b.String()
 }
 
-// hang is a component that hangs as it begins with a message, and then goes on with that.
+// hang is a component that hangs at the start of a message, and later continues with it.
 type hang struct {
 	name string
 	at   string // its name in the rig
 	kind string // of the message
-	// do has the message come; what it returns are the requests whose outcomes are looked at.
+	// do causes the message. It returns the requests whose outcomes are checked.
 	do func(r *rig, u *user, p *peer, out *stage.Sink) []*stage.Sink
 }
 
-// hangs has a row for each class of actor, and for each kind of thing that it may do late.
+// hangs has a row for each class of actor, and for each kind of late effect.
 var hangs = []hang{
-	{"a session with a call", "session", "*session.Deliver", func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {
-		return []*stage.Sink{u.call()}
-	}},
-	{"a session with a request that it answers", "session", "*session.Deliver", func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {
-		return []*stage.Sink{u.ask("ping", "")}
-	}},
-	{"a session with a cancellation", "session", "*session.Deliver", func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {
-		u.tell("notifications/cancelled", fmt.Sprintf(`{"requestId":%d}`, u.id))
-		return nil
-	}},
-	{"a session with a client that leaves", "session", "*session.Abandoned", func(_ *rig, u *user, _ *peer, out *stage.Sink) []*stage.Sink {
-		u.h.Cancel(out)
-		return nil
-	}},
-	{"a session with a question", "session", "*client.Question", func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
-		p.Ask(jsonrpc.IntID(1), "elicitation/create", `{"message":"name?"}`)
-		return nil
-	}},
-	{"a session with an answer", "session", "*session.Deliver", func(_ *rig, u *user, p *peer, out *stage.Sink) []*stage.Sink {
-		p.Ask(jsonrpc.IntID(1), "elicitation/create", `{"message":"name?"}`)
-		u.answer(out.Sent()[0].ID, yes)
-		return nil
-	}},
-	{"a session with an announcement", "session", "*notification.Notice", func(r *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
-		p.Notify("notifications/tools/list_changed", `{}`)
-		r.announced()
-		return nil
-	}},
-	{"the request manager with a call", "requests", "*request.Submit", func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {
-		return []*stage.Sink{u.call()}
-	}},
-	{"the request manager with a cancellation", "requests", "*request.Cancel", func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {
-		u.tell("notifications/cancelled", fmt.Sprintf(`{"requestId":%d}`, u.id))
-		return nil
-	}},
-	{"the dispatcher with an announcement", "notices", "*notification.Dispatch", func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
-		p.Notify("notifications/resources/updated", `{"uri":"test://x"}`)
-		return nil
-	}},
-	{"the dispatcher as it delivers", "notices", "notification.drain", func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
-		p.Notify("notifications/resources/updated", `{"uri":"test://x"}`)
-		return nil
-	}},
-	{"the catalogue that starts a connection", "catalog", "*otp.Call[mcpd/actors/catalog.ConnectRequest,mcpd/supervisor/otp.Ref]",
+	{"a session with a call", "session", "*session.Deliver",
+		func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {
+			return []*stage.Sink{u.call()}
+		}},
+	{"a session with a request that it answers", "session", "*session.Deliver",
+		func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {
+			return []*stage.Sink{u.ask("ping", "")}
+		}},
+	{"a session with a cancellation", "session", "*session.Deliver",
+		func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {
+			u.tell("notifications/cancelled", fmt.Sprintf(`{"requestId":%d}`, u.id))
+			return nil
+		}},
+	{"a session with a client that leaves", "session", "*session.Abandoned",
+		func(_ *rig, u *user, _ *peer, out *stage.Sink) []*stage.Sink {
+			u.h.Cancel(out)
+			return nil
+		}},
+	{"a session with a question", "session", "*client.Question",
+		func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
+			p.Ask(jsonrpc.IntID(1), "elicitation/create", `{"message":"name?"}`)
+			return nil
+		}},
+	{"a session with an answer", "session", "*session.Deliver",
+		func(_ *rig, u *user, p *peer, out *stage.Sink) []*stage.Sink {
+			p.Ask(jsonrpc.IntID(1), "elicitation/create", `{"message":"name?"}`)
+			u.answer(out.Sent()[0].ID, yes)
+			return nil
+		}},
+	{"a session with an announcement", "session", "*notification.Notice",
+		func(r *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
+			p.Notify("notifications/tools/list_changed", `{}`)
+			r.announced()
+			return nil
+		}},
+	{"the request manager with a call", "requests", "*request.Submit",
+		func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {
+			return []*stage.Sink{u.call()}
+		}},
+	{"the request manager with a cancellation", "requests", "*request.Cancel",
+		func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {
+			u.tell("notifications/cancelled", fmt.Sprintf(`{"requestId":%d}`, u.id))
+			return nil
+		}},
+	{"the dispatcher with an announcement", "notices", "*notification.Dispatch",
+		func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
+			p.Notify("notifications/resources/updated", `{"uri":"test://x"}`)
+			return nil
+		}},
+	{"the dispatcher as it delivers", "notices", "notification.drain",
+		func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
+			p.Notify("notifications/resources/updated", `{"uri":"test://x"}`)
+			return nil
+		}},
+	{"the catalogue that starts a connection", "catalog",
+		"*otp.Call[mcpd/actors/catalog.ConnectRequest,mcpd/supervisor/otp.Ref]",
 		func(r *rig, _ *user, _ *peer, _ *stage.Sink) []*stage.Sink {
 			other := r.open("other", "")
 			other.shake(`{}`)
 			return []*stage.Sink{other.ask("tools/call", `{"name":"search__find"}`)}
 		}},
-	{"the catalogue with news of a server", "catalog", "*client.Report", func(r *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
-		r.script["files"]["tools/list"] = result(`{"tools":[]}`)
-		p.Notify("notifications/tools/list_changed", `{}`)
-		time.Sleep(time.Second)
-		return nil
-	}},
-	{"a connection with a call", "connection", "*request.Forward", func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {
-		return []*stage.Sink{u.call()}
-	}},
-	{"a connection with an answer", "connection", "client.inbound", func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
-		p.refuse("tools/call")
-		return nil
-	}},
-	{"a connection with a question", "connection", "client.inbound", func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
-		p.Ask(jsonrpc.IntID(1), "elicitation/create", `{"message":"name?"}`)
-		return nil
-	}},
-	{"a connection with an announcement", "connection", "client.inbound", func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
-		p.Notify("notifications/resources/updated", `{"uri":"test://x"}`)
-		return nil
-	}},
-	{"a connection with a withdrawal", "connection", "*request.Withdraw", func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {
-		u.tell("notifications/cancelled", fmt.Sprintf(`{"requestId":%d}`, u.id))
-		return nil
-	}},
-	{"a connection whose server ends", "connection", "otp.Done", func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
-		p.Close()
-		return nil
-	}},
+	{"the catalogue with news of a server", "catalog", "*client.Report",
+		func(r *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
+			r.script["files"]["tools/list"] = result(`{"tools":[]}`)
+			p.Notify("notifications/tools/list_changed", `{}`)
+			time.Sleep(time.Second)
+			return nil
+		}},
+	{"a connection with a call", "connection", "*request.Forward",
+		func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {
+			return []*stage.Sink{u.call()}
+		}},
+	{"a connection with an answer", "connection", "client.inbound",
+		func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
+			p.refuse("tools/call")
+			return nil
+		}},
+	{"a connection with a question", "connection", "client.inbound",
+		func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
+			p.Ask(jsonrpc.IntID(1), "elicitation/create", `{"message":"name?"}`)
+			return nil
+		}},
+	{"a connection with an announcement", "connection", "client.inbound",
+		func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
+			p.Notify("notifications/resources/updated", `{"uri":"test://x"}`)
+			return nil
+		}},
+	{"a connection with a withdrawal", "connection", "*request.Withdraw",
+		func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {
+			u.tell("notifications/cancelled", fmt.Sprintf(`{"requestId":%d}`, u.id))
+			return nil
+		}},
+	{"a connection whose server ends", "connection", "otp.Done",
+		func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
+			p.Close()
+			return nil
+		}},
 }
 
-// ADR 22: who hung and was replaced goes on with what it was at, and neither a client nor a server is told anything by it.
+// ADR 22: an actor that hung and was replaced continues with its message, but no client and no
+// server notices it.
 func TestWhoHungSaysNothingMore(t *testing.T) {
 	for _, h := range hangs {
 		t.Run(h.name, func(t *testing.T) {
 			run(t, silent, func(r *rig) {
 				u, out, p := asking(r)
 				u.ask("resources/subscribe", `{"uri":"test://x"}`)
-				u.id-- // of the call
+				u.id-- // back to the id of the call
 				s := told{r: r, users: []*user{u}, outs: []*stage.Sink{out}}
 				letGo := r.Stalls.Arm(h.at, h.kind)
 				s.outs = append(s.outs, h.do(r, u, p, out)...)
@@ -167,7 +189,8 @@ func TestWhoHungSaysNothingMore(t *testing.T) {
 	}
 }
 
-// What clients had asked a server for is asked for again by the connection that takes the place of one that hung, whether that comes back or not.
+// Subscriptions and log levels of clients are requested again by the connection that replaces one
+// that hung, whether or not that continues.
 func TestWantsOutliveAConnectionThatHung(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		u, out, p := asking(r)
@@ -177,7 +200,8 @@ func TestWantsOutliveAConnectionThatHung(t *testing.T) {
 		p.refuse("tools/call")
 		time.Sleep(otp.DefaultHard + 10*time.Second)
 		next := r.latest("files")
-		if a, b := len(next.heard("resources/subscribe")), len(next.heard("logging/setLevel")); a != 1 || b != 1 || out.Word() == "none" {
+		if a, b := len(next.heard("resources/subscribe")), len(next.heard("logging/setLevel")); a != 1 ||
+			b != 1 || out.Word() == "none" {
 			t.Errorf("subscribed %d times, told of the level %d times, the call %v", a, b, out.Word())
 		}
 		u.ask("resources/unsubscribe", `{"uri":"test://x"}`)
@@ -189,12 +213,15 @@ func TestWantsOutliveAConnectionThatHung(t *testing.T) {
 	})
 }
 
-// What servers have asked the client of a session that hangs is refused as soon as that is replaced, and its call does not wait for its user any more. Nothing of it
-// happens once more when it goes on.
+// The questions of servers to the client of a session that hangs are refused as soon as the
+// session's actor is replaced, and the call no longer waits for its user. Nothing happens twice
+// when the old actor continues.
 func TestQuestionOfASessionThatHungIsRefused(t *testing.T) {
 	for name, hang := range map[string]func(r *rig, u *user, p *peer, out *stage.Sink){
-		"with the answer": func(_ *rig, u *user, _ *peer, out *stage.Sink) { u.answer(out.Sent()[0].ID, yes) },
-		"with a call":     func(_ *rig, u *user, _ *peer, _ *stage.Sink) { u.ask("ping", "") },
+		"with the answer": func(_ *rig, u *user, _ *peer, out *stage.Sink) {
+			u.answer(out.Sent()[0].ID, yes)
+		},
+		"with a call": func(_ *rig, u *user, _ *peer, _ *stage.Sink) { u.ask("ping", "") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, silent, func(r *rig) {
@@ -230,7 +257,8 @@ func TestQuestionOfASessionThatHungIsRefused(t *testing.T) {
 	}
 }
 
-// A session that hung on an answer, and goes on, does not take back that the call waits for what its successor asks the user.
+// A session's actor that hung on an answer, and continues, does not end the deadline extension that
+// its successor's question has caused.
 func TestWhoHungUnparksNothingOfItsSuccessor(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		u, out, p := asking(r)
@@ -253,7 +281,7 @@ func TestWhoHungUnparksNothingOfItsSuccessor(t *testing.T) {
 	})
 }
 
-// Each class of actors that speaks to others is in the table.
+// Every class of actors that talks to others is in the table.
 func TestEveryClassOfActorsIsHung(t *testing.T) {
 	for _, at := range []string{"session", "requests", "notices", "catalog", "connection"} {
 		if !slices.ContainsFunc(hangs, func(h hang) bool { return h.at == at }) {

@@ -8,8 +8,9 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Protocol-matrix 10.2 and 10.4: a server whose requests stand alone is told with each who its client is, as far as that has said so. One that
-// shakes hands is told so where the connection is one client's own; of a connection that several share it hears that it is the host's.
+// Protocol-matrix 10.2 and 10.4: a modern server is told with each request who its client is, if
+// the client has said so. A legacy server is told so if the connection belongs to one client; on a
+// shared connection it is told the host's name.
 func TestServerIsToldWhoItsClientIs(t *testing.T) {
 	const own, itself = `{"name":"files__read","_meta":{"io.modelcontextprotocol/clientInfo":{"name":"own","version":"2"}}}`, "mcpd"
 	for name, tt := range map[string]struct {
@@ -19,16 +20,28 @@ func TestServerIsToldWhoItsClientIs(t *testing.T) {
 		path   []string
 		want   string
 	}{
-		"session to a request": {modern, func(r *rig) { r.ready(`{}`).call() }, "tools/call", []string{"_meta", protocol.MetaClientInfo}, "user"},
-		"request to a request": {modern, func(r *rig) { r.caller(`{}`).ask("tools/call", own) }, "tools/call", []string{"_meta", protocol.MetaClientInfo}, "own"},
-		"unsaid":               {modern, func(r *rig) { r.caller(`{}`).call() }, "tools/call", []string{"_meta", protocol.MetaClientInfo}, itself},
-		"shared connection":    {nil, func(r *rig) { r.ready(`{}`).call() }, "initialize", []string{"clientInfo"}, itself},
-		"connection of its own": {func(r *rig) { r.tenant.Servers[0].Share = tenant.BySession }, func(r *rig) {
+		"session to a request": {modern, func(r *rig) {
 			r.ready(`{}`).call()
-			<-r.peers["files"] // the one that lists came from, which all share
+		}, "tools/call", []string{"_meta", protocol.MetaClientInfo}, "user"},
+		"request to a request": {modern, func(r *rig) {
+			r.caller(`{}`).ask("tools/call", own)
+		}, "tools/call", []string{"_meta", protocol.MetaClientInfo}, "own"},
+		"unsaid": {modern, func(r *rig) {
+			r.caller(`{}`).call()
+		}, "tools/call", []string{"_meta", protocol.MetaClientInfo}, itself},
+		"shared connection": {nil, func(r *rig) {
+			r.ready(`{}`).call()
+		}, "initialize", []string{"clientInfo"}, itself},
+		"connection of its own": {func(r *rig) {
+			r.tenant.Servers[0].Share = tenant.BySession
+		}, func(r *rig) {
+			r.ready(`{}`).call()
+			<-r.peers["files"] // the connection for lists, which all share
 		}, "initialize", []string{"clientInfo"}, "user"},
-		"of one that says nothing": {func(r *rig) { r.tenant.Servers[0].Share = tenant.BySession }, func(r *rig) {
-			r.caller(`{}`).call() // over the connection that its lists come from: it has no session
+		"of one that says nothing": {func(r *rig) {
+			r.tenant.Servers[0].Share = tenant.BySession
+		}, func(r *rig) {
+			r.caller(`{}`).call() // over the connection for lists, because it has no session
 		}, "initialize", []string{"clientInfo"}, itself},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,21 +15,23 @@ import (
 	"mcpd/telemetry"
 )
 
-// AggregateWait is how long initialize on the aggregate waits for servers that are starting. Capabilities and instructions of one that
-// comes later are missing from the answer; its lists are not.
+// AggregateWait is how long initialize on the aggregate endpoint waits for servers that are
+// starting. If a server takes longer, its capabilities and instructions are missing from the
+// answer, but its lists are still served.
 const AggregateWait = 2 * time.Second
 
-// AloneWait is how long initialize on a server's own endpoint waits for it, if the server may take as long: the official SDKs wait 60 s, and are to
-// hear why it failed.
+// AloneWait bounds how long initialize on a transparent endpoint waits for its server, however long
+// the server may take to start. The official SDKs time out after 60 s, and must get the reason of a
+// failure before that.
 const AloneWait = 55 * time.Second
 
-// handshake is one initialize on its way.
+// handshake is one initialize in progress.
 type handshake struct {
 	d      *session.Deliver
 	client protocol.Implementation
 	caps   protocol.ClientCapabilities
 	agreed protocol.Agreement
-	since  time.Time // when it came
+	since  time.Time // when it arrived
 }
 
 type (
@@ -45,7 +47,8 @@ type (
 	}
 )
 
-// initialize begins the handshake. Nothing of the session changes before it has succeeded, so a refused client may try again (S0-58).
+// initialize begins the handshake. The session changes only when the handshake has succeeded, so a
+// refused client may try again (S0-58).
 func (s *Session) initialize(d *session.Deliver) {
 	if s.opening || s.record != nil {
 		s.refuse(d, protocol.AlreadyInitialized())
@@ -60,12 +63,13 @@ func (s *Session) initialize(d *session.Deliver) {
 	s.waiting.add(d)
 	h := &handshake{d: d, client: asked.Info, caps: asked.Capabilities, since: s.p.Now()}
 	otp.CallAsync(s.p, s.o.Versions, version.NegotiateRequest{
-		Requested: asked.Version, Policy: s.o.Tenant().Negotiation, Tenant: s.tenant.Name, Session: s.h.Row(),
+		Requested: asked.Version, Policy: s.o.Tenant().Negotiation, Tenant: s.tenant.Name,
+		Session: s.h.Row(),
 	}, func(a protocol.Agreement, err error) any { return negotiated{h, a, err} })
 }
 
-// negotiated asks what there is to offer. A transparent endpoint has nothing to say without its server, so it waits for it as long as that may
-// take to start.
+// negotiated asks the catalogue what there is to offer. A transparent endpoint can offer nothing
+// without its server, so it waits for as long as the server may take to start.
 func (s *Session) negotiated(m negotiated) {
 	if !s.waiting.has(m.h.d) { // refused meanwhile
 		s.opening = false
@@ -76,7 +80,8 @@ func (s *Session) negotiated(m negotiated) {
 		s.refuse(m.h.d, m.err)
 		return
 	}
-	m.h.agreed, m.h.caps = m.a, m.h.caps.Shape(m.a.Version) // what the agreed revision has no word for, nobody can use
+	// This drops capabilities that the agreed revision does not define.
+	m.h.agreed, m.h.caps = m.a, m.h.caps.Shape(m.a.Version)
 	caller := s.caller()
 	caller.Capabilities = m.h.caps
 	s.withhold(&caller)
@@ -84,7 +89,7 @@ func (s *Session) negotiated(m negotiated) {
 		func(v *catalog.View, err error) any { return introduced{m.h, v, err} })
 }
 
-// firstWait is how long whoever asks what there is waits for servers that are starting.
+// firstWait is how long a first look at the servers waits for those that are starting.
 func (s *Session) firstWait() time.Duration {
 	if config, ok := s.tenant.Server(s.h.Endpoint().Server); ok {
 		return min(cmp.Or(config.StartTimeout, AloneWait), AloneWait)
@@ -92,7 +97,8 @@ func (s *Session) firstWait() time.Duration {
 	return AggregateWait
 }
 
-// expired ends a session whose client was too slow. What its server takes to start does not count.
+// expired ends a session whose client was too slow with its handshake. The time that the server
+// takes to start does not count.
 func (s *Session) expired() {
 	if s.opening {
 		s.timer = s.p.After(s.tenant.Limits.SessionInit, initExpired{})
@@ -101,7 +107,8 @@ func (s *Session) expired() {
 	_ = s.enter(lifecycle.Expire)
 }
 
-// introduced completes the handshake: what was agreed is kept before the client hears of it.
+// introduced completes the handshake. The agreed terms are stored before the client gets the
+// answer.
 func (s *Session) introduced(m introduced) {
 	s.opening = false
 	s.life.Extend(s.p.Now().Sub(m.h.since))
@@ -122,7 +129,10 @@ func (s *Session) introduced(m introduced) {
 	}
 	s.saw(m.view)
 	offered := m.view.Offer(m.h.agreed.Version)
-	s.record = &session.Record{Version: m.h.agreed.Version, Capabilities: m.h.caps, Offered: offered.Recorded(m.h.caps), Withheld: m.view.Withheld(), Client: m.h.client}
+	s.record = &session.Record{
+		Version: m.h.agreed.Version, Capabilities: m.h.caps, Offered: offered.Recorded(m.h.caps),
+		Withheld: m.view.Withheld(), Client: m.h.client,
+	}
 	s.save(s.record)
 	agreement := protocol.Handshake{
 		Agreement: m.h.agreed, Client: m.h.caps, ClientInfo: m.h.client, Server: offered,
@@ -131,14 +141,16 @@ func (s *Session) introduced(m introduced) {
 	s.write(m.h.d, func(durable bool) {
 		s.answer(m.h.d, result)
 		s.o.Emit(telemetry.SessionOpened{
-			Where: s.where(), Transport: s.h.Transport(), Principal: s.h.Endpoint().Principal, Client: m.h.client.Name + " " + m.h.client.Version,
+			Where: s.where(), Transport: s.h.Transport(), Principal: s.h.Endpoint().Principal,
+			Client:   m.h.client.Name + " " + m.h.client.Version,
 			Revision: m.h.agreed.Version.String(), Requested: m.h.agreed.Requested, Durable: durable,
 			RequestID: m.h.d.Message.ID.String(), Capabilities: m.h.caps.Fingerprint().String(),
 		})
 	})
 }
 
-// introduce is who the client is told it talks to. A transparent endpoint shows its server's own name and instructions.
+// introduce is the name and the instructions for the client. A transparent endpoint shows those of
+// its server.
 func (s *Session) introduce() (protocol.Implementation, string) {
 	if s.transparent() {
 		facts := s.view.Servers[0].Facts
@@ -151,12 +163,13 @@ func (s *Session) introduce() (protocol.Implementation, string) {
 	return s.o.Self, merge.Instructions(all)
 }
 
-// ready ends the handshake. A request that overtakes notifications/initialized over HTTP counts as it.
+// ready ends the handshake. Over HTTP, a request that overtakes notifications/initialized counts as
+// that notification.
 func (s *Session) ready() {
 	if !s.record.Ready {
 		s.store(func(r *session.Record) { r.Ready = true })
 	}
-	if !s.modern() { // it hears of nothing before it listens
+	if !s.modern() { // a modern client gets no notifications before it subscribes
 		s.listen()
 		s.listenToSilence()
 		if s.h.Returns() {
@@ -165,10 +178,11 @@ func (s *Session) ready() {
 	}
 }
 
-// listen asks the dispatcher for what servers announce over this session's connections. What a
-// server says over another principal's connection is that principal's. A session that sees all
-// servers as one asks by connection and not by server, which is as often as its connections differ,
-// however many servers there are. It hears of changed lists once for all of them.
+// listen registers this session with the dispatcher for the notifications of servers over its
+// connections. Notifications over another principal's connection are for that principal only. On
+// the aggregate endpoint it registers by connection key and not by server, so the number of
+// registrations does not grow with the number of servers. The session is told of changed lists once
+// for all servers.
 func (s *Session) listen() {
 	what, server := notification.All, ""
 	if s.transparent() {

@@ -20,10 +20,11 @@ import (
 	"mcpd/transport"
 )
 
-// A task that is not the client's own kind at its server is kept by the host: an actor follows it,
-// which is a server to this session ([task.Task]).
+// The host keeps a task itself when the task dialect of the client differs from that of its server.
+// An actor follows the task at the server, and acts as the server towards this session
+// ([task.Task]).
 
-// kept is the actor of a task that a call is to become.
+// kept is the result of starting the actor of a task.
 type kept struct {
 	o   *outgoing
 	ref otp.Ref
@@ -36,8 +37,8 @@ func (s *Session) follows() bool {
 		s.record.Capabilities.Has(tasks.Extended)
 }
 
-// asksForTask reports whether a request asks for a task, of a host that offered it. Several clients
-// write null for what they leave out.
+// asksForTask reports whether a request asks for a task, and the host offered tasks. Several
+// clients write null for a member that they leave out.
 func (s *Session) asksForTask(m jsonrpc.Message) bool {
 	if !m.May("task") {
 		return false
@@ -47,13 +48,13 @@ func (s *Session) asksForTask(m jsonrpc.Message) bool {
 		s.record.Offered.Has("tasks.requests.tools.call")
 }
 
-// asTask makes a task of a call where one is to be made, and reports whether that was all.
+// asTask makes a task of a call if the call needs one. It returns true if it has taken the request.
 func (s *Session) asTask(o *outgoing) (taken bool) {
 	m := o.d.Message
 	if o.own || m.Method != "tools/call" {
 		return false
 	}
-	if s.view == nil { // what the tool says of tasks is needed
+	if s.view == nil { // a view is needed for the tool's task support
 		if s.modern() && !s.follows() {
 			return false
 		}
@@ -61,7 +62,7 @@ func (s *Session) asTask(o *outgoing) (taken bool) {
 		return true
 	}
 	name := o.name
-	if name == "" { // its endpoint is one server's
+	if name == "" { // a transparent endpoint has one server
 		name, _ = splice.GetString(o.params, "name")
 	}
 	up, facts := s.view.Dialect(o.server)
@@ -101,7 +102,7 @@ func (s *Session) through(d *session.Deliver) {
 	s.toServer(o)
 }
 
-// keep starts the actor of a task. The call goes to it when it is there.
+// keep starts the actor of a task. The call is sent to the actor once it runs.
 func (s *Session) keep(
 	o *outgoing,
 	down, up tasks.Dialect,
@@ -125,7 +126,7 @@ func (s *Session) keep(
 		return
 	}
 	good := ttl
-	if down == tasks.Core && up == tasks.Core { // whose server says how long it is kept
+	if down == tasks.Core && up == tasks.Core { // the server decides how long the task is kept
 		good = tasks.MaxTTL
 	}
 	id, err := s.o.Held.Ring.Seal(s.taskOwner(), seal.State{
@@ -140,7 +141,8 @@ func (s *Session) keep(
 	if down != tasks.Core || up != tasks.Core {
 		params, _ = splice.Delete(params, "task")
 	}
-	params, _ = splice.Delete(params, "_meta", "progressToken") // tasks have no progress here
+	// the host reports no progress of a task
+	params, _ = splice.Delete(params, "_meta", "progressToken")
 	if params, err = rewrite.Request("tools/call", s.record.Version, server, params); err != nil {
 		s.refuse(o.d, protocol.InternalError(err))
 		return
@@ -172,7 +174,7 @@ func (s *Session) keep(
 	)
 }
 
-// kept gives the call to the actor that is to make a task of it.
+// kept sends the call to the actor that makes a task of it.
 func (s *Session) kept(m kept) {
 	switch {
 	case !s.waiting.has(m.o.d): // cancelled meanwhile
@@ -190,7 +192,8 @@ func (s *Session) kept(m kept) {
 	}
 }
 
-// keptTask is the actor of a task that the host keeps, by what its id holds.
+// keptTask finds the actor of a task that the host keeps. The state is the contents of the task's
+// id.
 func (s *Session) keptTask(state seal.State) (server string, ref otp.Ref, ok bool) {
 	down := tasks.Core
 	if s.modern() {
@@ -204,7 +207,7 @@ func (s *Session) keptTask(state seal.State) (server string, ref otp.Ref, ok boo
 	return server, ref, ok
 }
 
-// listTasks lists the tasks that the principal has. They fit one page.
+// listTasks lists the tasks of the principal. They fit on one page.
 func (s *Session) listTasks(d *session.Deliver) {
 	if _, given := splice.Get(d.Message.Params, "cursor"); given {
 		s.refuse(d, protocol.StateInvalid("cursor"))
@@ -222,8 +225,8 @@ func (s *Session) listTasks(d *session.Deliver) {
 	s.answer(d, result)
 }
 
-// taskChanged tells the client how a task is that the host keeps: whoever made it in a session,
-// whoever listens without one.
+// taskChanged tells the client the new state of a task that the host keeps. A legacy client is told
+// if its session made the task, a modern client if it subscribed to it.
 func (s *Session) taskChanged(m *task.Changed) {
 	switch {
 	case s.record == nil:
@@ -234,8 +237,9 @@ func (s *Session) taskChanged(m *task.Changed) {
 	}
 }
 
-// insisting is the sink of a legacy client's call to a server that may refuse whoever cannot follow
-// tasks. Such a call is repeated, as a task of which the client sees the end (SEP-2663).
+// insisting is the sink of a legacy client's call to a server that may refuse clients without
+// tasks. A refused call is repeated as a task that the host follows, and the client gets its final
+// result (SEP-2663).
 type insisting struct {
 	transport.Sink
 	h       *session.Handle
@@ -244,10 +248,10 @@ type insisting struct {
 	told    atomic.Bool
 }
 
-// Carries reports whether this is the sink of the client's request out.
+// Carries reports whether the sink forwards to out, the sink of the client's request.
 func (i *insisting) Carries(out transport.Sink) bool { return i.Sink == out }
 
-// Finish passes every other outcome on.
+// Finish repeats a call that was refused for want of tasks. It forwards every other outcome.
 func (i *insisting) Finish(m jsonrpc.Message) bool {
 	if m.Error == nil || !tasks.Insists(m.Error.Code, m.Error.Data) ||
 		!i.told.CompareAndSwap(false, true) {
@@ -261,17 +265,17 @@ func (i *insisting) Finish(m jsonrpc.Message) bool {
 	return true
 }
 
-// insisted says that a call was refused because it may become a task.
+// insisted says that a call was refused because the server wants to make a task of it.
 type insisted struct {
 	o  *outgoing
 	m  jsonrpc.Message
-	at *waiting // of the actor that made the call, whose place another may have taken
+	at *waiting // of the incarnation that made the call, which may have been replaced
 }
 
-// Class lets it in however full the mailbox is: it is one for each call.
+// Class returns otp.Owed (reserved): there is one such message for each call.
 func (*insisted) Class() otp.Class { return otp.Owed }
 
-// Fail answers the call as its server did.
+// Fail gives the client the answer of its server.
 func (m *insisted) Fail(error) { m.o.d.Out.Finish(m.m) }
 
 // insisted repeats the call.
@@ -283,7 +287,7 @@ func (s *Session) insisted(m *insisted) {
 	s.toServer(m.o)
 }
 
-// forTask is how long a request may wait that ends with a task.
+// forTask extends the timeout of a request that waits for the end of a task.
 func forTask(x *request.Exchange, o *outgoing) {
 	if x.Method == "tasks/result" || o.insisted {
 		x.Timeout, x.MaxTimeout = tasks.MaxTTL, tasks.MaxTTL

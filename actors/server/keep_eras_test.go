@@ -12,8 +12,8 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// A modern client follows the task of a legacy server, hears of it, and answers its questions; to one that cannot follow the call is
-// refused if the tool insists.
+// A modern client follows the task of a legacy server, is notified of it, and answers its
+// questions. The call of a client that cannot follow tasks is refused if the tool requires a task.
 func TestModernClientFollowsLegacyTask(t *testing.T) {
 	run(t, tasked("required"), func(r *rig) {
 		if out := r.caller(`{}`).call(); out.Word() != int64(-32021) {
@@ -25,26 +25,33 @@ func TestModernClientFollowsLegacyTask(t *testing.T) {
 		if member(t, out, "resultType") != "task" {
 			t.Errorf("got %v", out.All())
 		}
-		if refused := r.caller(`{}`).ask("subscriptions/listen", `{"notifications":{"taskIds":["`+id+`"]}}`); refused.Word() != int64(-32021) {
+		if refused := r.caller(`{}`).ask("subscriptions/listen",
+			`{"notifications":{"taskIds":["`+id+`"]}}`); refused.Word() != int64(-32021) {
 			t.Errorf("listening without the extension: %v", refused.All())
 		}
 		listen := c.ask("subscriptions/listen", `{"notifications":{"taskIds":["`+id+`","x"]}}`)
-		if got := listen.Sent(); len(got) != 1 || !strings.Contains(string(got[0].Params), `"taskIds":["`+id+`"]`) {
+		if got := listen.Sent(); len(got) != 1 ||
+			!strings.Contains(string(got[0].Params), `"taskIds":["`+id+`"]`) {
 			t.Fatalf("acknowledged: %v", got)
 		}
 		r.doing(`{"taskId":"s-1","status":"input_required"}`)
 		p := r.latest("files")
 		time.Sleep(time.Second)
-		p.Ask(jsonrpc.IntID(9), "elicitation/create", `{"message":"?","requestedSchema":{"type":"object","properties":{}},"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"s-1"}}}`)
+		p.Ask(jsonrpc.IntID(9), "elicitation/create",
+			`{"message":"?","requestedSchema":{"type":"object","properties":{}},"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"s-1"}}}`)
 		r.Rest()
-		if got := c.ask("tasks/get", about(id)); member(t, got, "inputRequests", "elicit-1", "method") != "elicitation/create" {
+		if got := c.ask("tasks/get", about(id)); member(t, got, "inputRequests", "elicit-1",
+			"method") != "elicitation/create" {
 			t.Fatalf("got %v", got.All())
 		}
-		if got := c.ask("tasks/update", `{"taskId":"`+id+`","inputResponses":{"elicit-1":`+yes+`}}`); string(got.End().Result) != `{"resultType":"complete"}` {
+		if got := c.ask("tasks/update",
+			`{"taskId":"`+id+`","inputResponses":{"elicit-1":`+yes+
+				`}}`); string(got.End().Result) != `{"resultType":"complete"}` {
 			t.Errorf("got %v", got.All())
 		}
 		p.answer("tasks/result", `{"content":[],"isError":true}`)
-		if got := c.ask("tasks/get", about(id)); member(t, got, "result", "resultType") != "complete" || member(t, got, "status") != "completed" {
+		if got := c.ask("tasks/get", about(id)); member(t, got, "result", "resultType") != "complete" ||
+			member(t, got, "status") != "completed" {
 			t.Errorf("got %v", got.All())
 		}
 		var states []string
@@ -53,7 +60,8 @@ func TestModernClientFollowsLegacyTask(t *testing.T) {
 			states = append(states, m.Method+" "+status)
 		}
 		const each = "notifications/tasks "
-		if got := strings.Join(states, ", "); got != each+"input_required, "+each+"working, "+each+"completed" {
+		if got := strings.Join(states, ", "); got != each+"input_required, "+each+"working, "+each+
+			"completed" {
 			t.Errorf("heard %s", got)
 		}
 	})
@@ -63,7 +71,8 @@ func TestModernClientFollowsLegacyTask(t *testing.T) {
 func TestLegacyClientFollowsModernTask(t *testing.T) {
 	run(t, extended, func(r *rig) {
 		u := r.ready(`{"elicitation":{}}`)
-		if out := u.ask("tools/list", ""); member(t, out, "tools", "0", "execution", "taskSupport") != "optional" {
+		if out := u.ask("tools/list", ""); member(t, out, "tools", "0", "execution",
+			"taskSupport") != "optional" {
 			t.Errorf("listed: %v", out.All())
 		}
 		id := member(t, u.ask("tools/call", asTask), "task", "taskId")
@@ -77,23 +86,27 @@ func TestLegacyClientFollowsModernTask(t *testing.T) {
 		}
 		r.doing(`{"resultType":"complete","taskId":"s-1","status":"completed","result":{"resultType":"complete","content":[]}}`)
 		u.answer(asked[0].ID, yes)
-		if got := p.heard("tasks/update"); len(got) != 1 || !strings.Contains(string(got[0].Params), `"k":`+yes) {
+		if got := p.heard("tasks/update"); len(got) != 1 ||
+			!strings.Contains(string(got[0].Params), `"k":`+yes) {
 			t.Errorf("the server got %v", got)
 		}
 		time.Sleep(time.Second)
-		if _, stays := splice.Get(wait.End().Result, "resultType"); stays || member(t, wait, "_meta", protocol.MetaRelatedTask, "taskId") != id {
+		if _, stays := splice.Get(wait.End().Result, "resultType"); stays ||
+			member(t, wait, "_meta", protocol.MetaRelatedTask, "taskId") != id {
 			t.Errorf("got %v", wait.All())
 		}
 	})
 }
 
-// A modern server that refuses whoever cannot follow its tasks is called again on behalf of a legacy client, which waits for the end.
+// A modern server that refuses clients without tasks is called again on behalf of a legacy client,
+// which waits for the end of the task.
 func TestServerThatInsistsOnTasks(t *testing.T) {
 	run(t, func(r *rig) {
 		extended(r)
 		task := r.script["files"]["tools/call"]
 		r.script["files"]["tools/call"] = func(params jsontext.Value) string {
-			if _, can := splice.Get(params, "_meta", protocol.MetaClientCapabilities, "extensions", protocol.ExtensionTasks); can {
+			if _, can := splice.Get(params, "_meta", protocol.MetaClientCapabilities, "extensions",
+				protocol.ExtensionTasks); can {
 				return task(params)
 			}
 			return "-32021"
@@ -123,19 +136,24 @@ func TestServerThatInsistsOnTasks(t *testing.T) {
 	})
 }
 
-// Answers in the wrong shape are refused whichever server's task they are for.
+// Malformed answers are refused for the tasks of either kind of server.
 func TestUpdateInTheWrongShape(t *testing.T) {
-	for name, change := range map[string]func(r *rig){"legacy": tasked("required"), "modern": extended} {
+	for name, change := range map[string]func(r *rig){"legacy": tasked("required"),
+		"modern": extended} {
 		t.Run(name, func(t *testing.T) {
 			run(t, change, func(r *rig) {
 				c := r.caller(follows)
 				id := member(t, c.call(), "taskId")
-				for _, answers := range []string{`,"inputResponses":5`, `,"inputResponses":[]`, `,"inputResponses":null`, ``} {
-					if out := c.ask("tasks/update", `{"taskId":"`+id+`"`+answers+`}`); out.Word() != int64(-32602) || !strings.Contains(out.End().Error.Message, "inputResponses") {
+				for _, answers := range []string{`,"inputResponses":5`, `,"inputResponses":[]`,
+					`,"inputResponses":null`, ``} {
+					if out := c.ask("tasks/update",
+						`{"taskId":"`+id+`"`+answers+`}`); out.Word() != int64(-32602) ||
+						!strings.Contains(out.End().Error.Message, "inputResponses") {
 						t.Errorf("%s: %v", answers, out.All())
 					}
 				}
-				if out := c.ask("tasks/update", `{"taskId":"`+id+`","inputResponses":{}}`); out.Word() != "result" {
+				if out := c.ask("tasks/update",
+					`{"taskId":"`+id+`","inputResponses":{}}`); out.Word() != "result" {
 					t.Errorf("none: %v", out.All())
 				}
 			})
@@ -143,7 +161,8 @@ func TestUpdateInTheWrongShape(t *testing.T) {
 	}
 }
 
-// Whoever listens to a task of a modern server hears of it, though the server announces nothing.
+// A client that subscribes to a task of a modern server is notified, although the server announces
+// nothing.
 func TestListeningToAModernTask(t *testing.T) {
 	run(t, extended, func(r *rig) {
 		c := r.caller(follows)
@@ -153,7 +172,8 @@ func TestListeningToAModernTask(t *testing.T) {
 		r.doing(`{"resultType":"complete","taskId":"s-1","status":"completed","result":{"resultType":"complete","content":[]}}`)
 		time.Sleep(time.Minute)
 		got := listen.Sent()
-		if len(got) != 3 || !strings.Contains(string(got[2].Params), `"content":[]`) || !strings.Contains(string(got[2].Params), id) {
+		if len(got) != 3 || !strings.Contains(string(got[2].Params), `"content":[]`) ||
+			!strings.Contains(string(got[2].Params), id) {
 			t.Errorf("heard %v", got)
 		}
 	})

@@ -20,12 +20,17 @@ const (
 	follows = `{"elicitation":{"form":{}},"extensions":{"io.modelcontextprotocol/tasks":{}}}`
 )
 
-// tasked makes "files" a server with tasks of 2025-11-25, whose tool may be run as one or must be.
+// tasked makes "files" a server with tasks of 2025-11-25. Its tool has the given task support.
 func tasked(support string) func(r *rig) {
 	return func(r *rig) {
 		files := r.script["files"]
-		files["initialize"] = offers(`{"tools":{},"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}}`)
-		files["tools/list"] = result(`{"tools":[{"name":"read","inputSchema":{"type":"object"},"execution":{"taskSupport":"` + support + `"}}]}`)
+		files["initialize"] = offers(
+			`{"tools":{},"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}}`,
+		)
+		files["tools/list"] = result(
+			`{"tools":[{"name":"read","inputSchema":{"type":"object"},"execution":{"taskSupport":"` +
+				support + `"}}]}`,
+		)
 		files["tools/call"] = func(params jsontext.Value) string {
 			if _, asked := splice.Get(params, "task"); asked {
 				return `{"task":{"taskId":"s-1","status":"working","ttl":60000,"pollInterval":1000}}`
@@ -34,7 +39,8 @@ func tasked(support string) func(r *rig) {
 		}
 		r.doing(`{"taskId":"s-1","status":"working"}`)
 		files["tasks/get"] = r.tasksGet
-		files["tasks/result"], files["tasks/cancel"] = nil, result(`{"taskId":"s-1","status":"cancelled"}`)
+		files["tasks/result"], files["tasks/cancel"] = nil,
+			result(`{"taskId":"s-1","status":"cancelled"}`)
 	}
 }
 
@@ -44,14 +50,16 @@ func extended(r *rig) {
 	files := r.script["files"]
 	files["server/discover"] = result(`{"resultType":"complete","ttlMs":0,"cacheScope":"private","supportedVersions":["2026-07-28"],` +
 		`"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`)
-	files["tools/call"] = result(`{"resultType":"task","taskId":"s-1","status":"working","ttlMs":60000}`)
+	files["tools/call"] = result(
+		`{"resultType":"task","taskId":"s-1","status":"working","ttlMs":60000}`,
+	)
 	r.doing(`{"resultType":"complete","taskId":"s-1","status":"working"}`)
 	files["tasks/get"] = r.tasksGet
 	files["tasks/update"] = result(`{"resultType":"complete"}`)
 	files["tasks/cancel"] = result(`{"resultType":"complete"}`)
 }
 
-// doing is how the server's task is from now on.
+// doing sets the state of the server's task.
 func (r *rig) doing(task string) { r.task.Store(&task) }
 
 func (r *rig) tasksGet(jsontext.Value) string { return *r.task.Load() }
@@ -67,16 +75,19 @@ func member(t *testing.T, out *stage.Sink, path ...string) string {
 
 func about(id string) string { return `{"taskId":"` + id + `"}` }
 
-// Tasks of 2025-11-25 at both ends: the client never sees the server's id, and is told how the task is.
+// Tasks of 2025-11-25 at both ends: the client never sees the server's id, and is told the state of
+// the task.
 func TestTasksOfBothLegacyEnds(t *testing.T) {
 	run(t, tasked("optional"), func(r *rig) {
 		u := r.ready(`{"elicitation":{}}`)
 		id := member(t, u.ask("tools/call", asTask), "task", "taskId")
 		p := r.peer("files")
-		if got := p.heard("tools/call"); len(got) != 1 || !strings.Contains(string(got[0].Params), `"task":{"ttl":60000}`) {
+		if got := p.heard("tools/call"); len(got) != 1 ||
+			!strings.Contains(string(got[0].Params), `"task":{"ttl":60000}`) {
 			t.Errorf("the server got %v", got)
 		}
-		if out := u.ask("tasks/get", about(id)); id == "s-1" || member(t, out, "taskId") != id || member(t, out, "status") != "working" {
+		if out := u.ask("tasks/get", about(id)); id == "s-1" || member(t, out, "taskId") != id ||
+			member(t, out, "status") != "working" {
 			t.Errorf("got %v", out.All())
 		}
 		if out := u.ask("tasks/list", ""); strings.Count(string(out.End().Result), id) != 1 {
@@ -84,9 +95,11 @@ func TestTasksOfBothLegacyEnds(t *testing.T) {
 		}
 		r.doing(`{"taskId":"s-1","status":"input_required"}`)
 		time.Sleep(time.Second)
-		p.Ask(jsonrpc.IntID(9), "elicitation/create", `{"message":"?","requestedSchema":{"type":"object","properties":{}},"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"s-1"}}}`)
+		p.Ask(jsonrpc.IntID(9), "elicitation/create",
+			`{"message":"?","requestedSchema":{"type":"object","properties":{}},"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"s-1"}}}`)
 		r.Rest()
-		if got := u.heard("notifications/tasks/status"); len(got) != 1 || !strings.Contains(string(got[0].Params), "input_required") {
+		if got := u.heard("notifications/tasks/status"); len(got) != 1 ||
+			!strings.Contains(string(got[0].Params), "input_required") {
 			t.Errorf("told of %v", got)
 		}
 		wait := u.ask("tasks/result", about(id))
@@ -98,7 +111,10 @@ func TestTasksOfBothLegacyEnds(t *testing.T) {
 		if got := p.answers(); len(got) != 1 || string(got[0].Result) != yes {
 			t.Errorf("the server got %v", got)
 		}
-		p.answer("tasks/result", `{"content":[],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"s-1"}}}`)
+		p.answer(
+			"tasks/result",
+			`{"content":[],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"s-1"}}}`,
+		)
 		if got := member(t, wait, "_meta", protocol.MetaRelatedTask, "taskId"); got != id {
 			t.Errorf("related to %s, want %s", got, id)
 		}
@@ -115,7 +131,8 @@ func TestTasksOfBothLegacyEnds(t *testing.T) {
 	})
 }
 
-// The server has the call of a task, and says nothing: its client is told that it may have been executed.
+// If the server has received the call of a task and does not answer, the client is told that the
+// call may have been executed.
 func TestACallForATaskThatIsNotAnsweredMayHaveBeenExecuted(t *testing.T) {
 	run(t, func(r *rig) {
 		tasked("optional")(r)
@@ -133,13 +150,14 @@ func TestACallForATaskThatIsNotAnsweredMayHaveBeenExecuted(t *testing.T) {
 	})
 }
 
-// Whoever asks for a task has to ask in the shape of it, where tasks are offered (2025-11-25, TaskMetadata).
+// A malformed request for a task is refused, if tasks are offered (2025-11-25, TaskMetadata).
 func TestTasksAskedForInTheWrongShape(t *testing.T) {
 	run(t, tasked("optional"), func(r *rig) {
 		u := r.ready(`{}`)
 		for wish, names := range map[string]string{
 			`5`: "params.task ", `"x"`: "params.task ", `[]`: "params.task ",
-			`{"ttl":"x"}`: "params.task.ttl ", `{"ttl":-1}`: "params.task.ttl ", `{"ttl":{}}`: "params.task.ttl ",
+			`{"ttl":"x"}`: "params.task.ttl ", `{"ttl":-1}`: "params.task.ttl ",
+			`{"ttl":{}}`: "params.task.ttl ",
 		} {
 			out := u.ask("tools/call", `{"name":"files__read","task":`+wish+`}`)
 			if out.Word() != int64(-32602) || !strings.Contains(out.End().Error.Message, names) {
@@ -154,14 +172,15 @@ func TestTasksAskedForInTheWrongShape(t *testing.T) {
 				t.Errorf("%s: %v", wish, out.All())
 			}
 		}
-		if out := r.caller(follows).ask("tools/call", `{"name":"files__read","task":5}`); out.Word() != "result" {
+		if out := r.caller(follows).ask("tools/call",
+			`{"name":"files__read","task":5}`); out.Word() != "result" {
 			t.Errorf("a modern client, for which the member has no meaning: %v", out.All())
 		}
 	})
 }
 
-// S47: the id of a task is good for its principal, in its dialect, at its server and in its time. Whatever is wrong with it, the answer is
-// the same, and tells nothing.
+// S47: the id of a task is valid for its principal, its dialect, its server and its time. The error
+// for an invalid id is always the same, and reveals nothing.
 func TestTaskIDsAreTheirOwners(t *testing.T) {
 	run(t, tasked("optional"), func(r *rig) {
 		u := r.ready(`{}`)
@@ -206,7 +225,7 @@ func TestTaskIDsAreTheirOwners(t *testing.T) {
 	})
 }
 
-// A principal has so many tasks that go on and no more, until one is forgotten.
+// The running tasks of a principal are bounded. One that is forgotten makes room.
 func TestTasksAreBounded(t *testing.T) {
 	run(t, tasked("optional"), func(r *rig) {
 		u := r.ready(`{}`)
@@ -230,7 +249,8 @@ func TestTasksAreBounded(t *testing.T) {
 	})
 }
 
-// A task that is over makes room for another: first the oldest whose outcome the client has, then the oldest.
+// A finished task makes room for another: first the oldest whose outcome the client has read, then
+// the oldest.
 func TestFinishedTasksMakeRoom(t *testing.T) {
 	run(t, func(r *rig) {
 		tasked("required")(r)
@@ -246,7 +266,8 @@ func TestFinishedTasksMakeRoom(t *testing.T) {
 		if out := u.ask("tasks/result", about(ids[5])); out.Word() != "result" {
 			t.Fatal(out.All())
 		}
-		if out := u.ask("tasks/get", about(ids[7])); member(t, out, "status") != "completed" { // which does not say what came of it
+		// tasks/get does not return the outcome
+		if out := u.ask("tasks/get", about(ids[7])); member(t, out, "status") != "completed" {
 			t.Fatal(out.All())
 		}
 		there := func() (gone []int) {
@@ -281,7 +302,8 @@ func TestFinishedTasksMakeRoom(t *testing.T) {
 	})
 }
 
-// The connection to the server is there for as long as the task goes on, whatever becomes of the session that made it.
+// The connection to the server stays open while the task runs, whatever happens to the session that
+// made the task.
 func TestTaskOutlivesItsSession(t *testing.T) {
 	run(t, tasked("optional"), func(r *rig) {
 		u := r.ready(`{}`)

@@ -19,7 +19,8 @@ func (r *rig) crashes(kind string, cause func()) {
 	r.Rest()
 }
 
-// A task outlives its actor: who waits for it goes on waiting and has its outcome, its server is called once, and asked on.
+// A task survives its actor: clients that wait for it still get its outcome, its server is called
+// only once, and still polled.
 func TestTaskOutlivesItsActor(t *testing.T) {
 	run(t, tasked("optional"), func(r *rig) {
 		u := r.ready(`{}`)
@@ -32,23 +33,27 @@ func TestTaskOutlivesItsActor(t *testing.T) {
 				t.Errorf("the one it crashed on: %v", out.All())
 			}
 		})
-		r.crashes("*task.finished", func() { time.Sleep(time.Second) }) // how the task is, which is asked again
-		if out := u.ask("tasks/get", about(id)); member(t, out, "status") != "working" || wait.Word() != "none" {
+		// state of the task, which is polled again
+		r.crashes("*task.finished", func() { time.Sleep(time.Second) })
+		if out := u.ask("tasks/get", about(id)); member(t, out, "status") != "working" ||
+			wait.Word() != "none" {
 			t.Errorf("got %v, who waits %v", out.All(), wait.All())
 		}
-		time.Sleep(10 * time.Second) // longer than a connection waits for who has used it
+		time.Sleep(10 * time.Second) // longer than a connection waits for its former users
 		r.finishes(p, `{"content":[{"type":"text","text":"done"}]}`)
 		if !strings.Contains(string(wait.End().Result), `"text":"done"`) || len(wait.All()) != 1 {
 			t.Errorf("who waited: %v", wait.All())
 		}
 		r.crashes("*request.Forward", func() { u.ask("tasks/get", about(id)) })
-		if out := u.ask("tasks/result", about(id)); !strings.Contains(string(out.End().Result), `"text":"done"`) {
+		if out := u.ask("tasks/result", about(id)); !strings.Contains(string(out.End().Result),
+			`"text":"done"`) {
 			t.Errorf("after a crash when it was over: %v", out.All())
 		}
 		if out := u.ask("tasks/list", ""); strings.Count(string(out.End().Result), "taskId") != 1 {
 			t.Errorf("listed: %v", out.All())
 		}
-		if len(p.heard("tools/call")) != 1 || len(p.heard("tasks/result")) != 1 || len(p.heard("tasks/cancel")) != 0 {
+		if len(p.heard("tools/call")) != 1 || len(p.heard("tasks/result")) != 1 ||
+			len(p.heard("tasks/cancel")) != 0 {
 			t.Errorf("the server heard %v", p.heard(""))
 		}
 		time.Sleep(time.Minute)
@@ -58,7 +63,8 @@ func TestTaskOutlivesItsActor(t *testing.T) {
 	})
 }
 
-// A client takes back the call that was to be a task, and that crashes the task's actor: the call does not go on at its server for nobody.
+// If a client cancels the call that was to become a task, and that crashes the task's actor, the
+// call is still cancelled at its server.
 func TestWithdrawalThatCrashesATask(t *testing.T) {
 	run(t, func(r *rig) {
 		tasked("optional")(r)
@@ -67,7 +73,9 @@ func TestWithdrawalThatCrashesATask(t *testing.T) {
 		u := r.ready(`{}`)
 		out := u.ask("tools/call", asTask)
 		p := r.peer("files")
-		r.crashes("*request.Withdraw", func() { u.tell("notifications/cancelled", `{"requestId":`+jsonrpc.IntID(u.id).Raw()+`}`) })
+		r.crashes("*request.Withdraw", func() {
+			u.tell("notifications/cancelled", `{"requestId":`+jsonrpc.IntID(u.id).Raw()+`}`)
+		})
 		if got := p.heard("notifications/cancelled"); len(got) != 1 || out.Word() == "result" {
 			t.Errorf("the server heard %v, the client %v", got, out.All())
 		}
@@ -105,7 +113,8 @@ func TestQuestionOutlivesTheTasksActor(t *testing.T) {
 		p := r.latest("files")
 		asks(r, p)
 		r.crashes("*request.Forward", func() { c.ask("tasks/get", about(id)) })
-		if got := c.ask("tasks/get", about(id)); member(t, got, "inputRequests", "elicit-1", "method") != "elicitation/create" {
+		if got := c.ask("tasks/get", about(id)); member(t, got, "inputRequests", "elicit-1",
+			"method") != "elicitation/create" {
 			t.Fatalf("got %v", got.All())
 		}
 		c.ask("tasks/update", `{"taskId":"`+id+`","inputResponses":{"elicit-1":`+yes+`}}`)
@@ -119,7 +128,8 @@ func TestQuestionOutlivesTheTasksActor(t *testing.T) {
 	})
 }
 
-// An answer of the client that crashes the actor is refused to the server, whose question does not stay open for ever.
+// If an answer of the client crashes the actor, the question is refused to the server, so that it
+// does not stay open for ever.
 func TestAnswerThatCrashesATask(t *testing.T) {
 	run(t, tasked("optional"), func(r *rig) {
 		u := r.ready(`{"elicitation":{}}`)
@@ -144,7 +154,7 @@ func TestAnswerThatCrashesATask(t *testing.T) {
 	})
 }
 
-// The same with a server of the extension, whose question stands in its task.
+// The same holds for a server of the extension, whose question is a member of its task.
 func TestTaskOfAModernServerOutlivesItsActor(t *testing.T) {
 	run(t, extended, func(r *rig) {
 		u := r.ready(`{"elicitation":{"form":{}}}`)
@@ -169,41 +179,48 @@ func TestTaskOfAModernServerOutlivesItsActor(t *testing.T) {
 	})
 }
 
-// An answer of the server to the call that crashes the actor is gone: who waits is told that it may have been executed, and it is not called
-// again. The task of a client that was promised one has failed.
+// If the server's answer to the call crashes the actor, the answer is lost. The waiting client is
+// told that the call may have been executed, and the call is not repeated. If the client was
+// already promised a task, that task has failed.
 func TestOutcomeThatCrashesATask(t *testing.T) {
 	run(t, tasked("optional"), func(r *rig) {
 		u := r.ready(`{}`)
-		var out = u.call // its task is not asked for: it passes
+		var out = u.call // it passes, because it asks for no task
 		if got := out(); got.Word() != "result" {
 			t.Fatal(got.All())
 		}
 		p := r.peer("files")
 		r.crashes("*task.finished", func() {
 			made := u.ask("tools/call", asTask)
-			if why := made.End().Error; why == nil || !strings.Contains(string(why.Data), `"maybeExecuted":true`) || len(made.All()) != 1 {
+			if why := made.End().Error; why == nil ||
+				!strings.Contains(string(why.Data), `"maybeExecuted":true`) || len(made.All()) != 1 {
 				t.Errorf("got %v", made.All())
 			}
 		})
-		if list := u.ask("tasks/list", ""); string(list.End().Result) != `{"tasks":[]}` || len(p.heard("tools/call")) != 2 {
+		if list := u.ask("tasks/list", ""); string(list.End().Result) != `{"tasks":[]}` ||
+			len(p.heard("tools/call")) != 2 {
 			t.Errorf("listed %v, the server heard %v", list.All(), p.heard("tools/call"))
 		}
 	})
 	run(t, extended, func(r *rig) {
 		u := r.ready(`{}`)
 		var id string
-		r.crashes("*task.finished", func() { id = member(t, u.ask("tools/call", asTask), "task", "taskId") })
+		r.crashes("*task.finished", func() {
+			id = member(t, u.ask("tools/call", asTask), "task", "taskId")
+		})
 		out := u.ask("tasks/result", about(id))
-		if why := out.End().Error; why == nil || !strings.Contains(string(why.Data), `"maybeExecuted":true`) {
+		if why := out.End().Error; why == nil ||
+			!strings.Contains(string(why.Data), `"maybeExecuted":true`) {
 			t.Errorf("the outcome is %v", out.All())
 		}
-		if out := u.ask("tasks/get", about(id)); member(t, out, "status") != "failed" || !strings.Contains(member(t, out, "statusMessage"), "crash") {
+		if out := u.ask("tasks/get", about(id)); member(t, out, "status") != "failed" ||
+			!strings.Contains(member(t, out, "statusMessage"), "crash") {
 			t.Errorf("got %v", out.All())
 		}
 	})
 }
 
-// A call that crashes the actor of its task is answered, and there is no task.
+// A call that crashes the actor of its task is answered, and no task exists.
 func TestCallThatCrashesItsTask(t *testing.T) {
 	run(t, tasked("optional"), func(r *rig) {
 		u := r.ready(`{}`)
@@ -218,7 +235,8 @@ func TestCallThatCrashesItsTask(t *testing.T) {
 	})
 }
 
-// The answer that makes a task is given although its actor crashes while it is written down.
+// The answer that announces a task is sent although the task's actor crashes while the task is
+// stored.
 func TestCrashWhileATaskIsWrittenDown(t *testing.T) {
 	var d disk
 	run(t, keeps(&d, "", tasked("optional")), func(r *rig) {
@@ -228,7 +246,8 @@ func TestCrashWhileATaskIsWrittenDown(t *testing.T) {
 		r.crashes("task.written", func() { time.Sleep(100 * time.Millisecond) })
 		close(d.stuck)
 		r.Rest()
-		if id := member(t, out, "task", "taskId"); len(out.All()) != 1 || member(t, u.ask("tasks/get", about(id)), "status") != "working" {
+		if id := member(t, out, "task", "taskId"); len(out.All()) != 1 ||
+			member(t, u.ask("tasks/get", about(id)), "status") != "working" {
 			t.Errorf("got %v", out.All())
 		}
 	})

@@ -24,11 +24,11 @@ import (
 	"mcpd/telemetry"
 )
 
-// disk is what outlives a host.
+// disk is a store that survives a host.
 type disk struct {
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	values map[string]jsontext.Value
-	stuck  chan struct{} // when it is set, nothing is written before it is closed
+	stuck  chan struct{} // if it is set, writes block until it is closed
 }
 
 func (d *disk) Apply(changes []store.Change) error {
@@ -58,14 +58,14 @@ func (d *disk) Verify() error { return nil }
 
 func (d *disk) Sync() error { return nil }
 
-// killed is another disk with what is on this one now.
+// killed is a copy of the disk in its current state.
 func (d *disk) killed() *disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return &disk{values: maps.Clone(d.values)}
 }
 
-// keeps has the rig written down to a disk.
+// keeps gives the rig a disk.
 func keeps(d *disk, home string, change func(r *rig)) func(r *rig) {
 	return func(r *rig) {
 		change(r)
@@ -82,16 +82,24 @@ func (r *rig) storage() (nobody otp.Ref) {
 
 func (r *rig) taskOptions() *task.Options {
 	return &task.Options{
-		Tenant: "acme", Requests: r.Ref("requests"), Catalog: r.Ref("catalog"), NextID: &r.next, Index: &r.tasks, Storage: r.storage(),
-		Timeout: func() time.Duration { return r.tenant.Limits.RequestTimeout }, Home: func(string) string { return r.home },
+		Tenant: "acme", Requests: r.Ref("requests"), Catalog: r.Ref("catalog"), NextID: &r.next,
+		Index: &r.tasks, Storage: r.storage(),
+		Timeout: func() time.Duration {
+			return r.tenant.Limits.RequestTimeout
+		}, Home: func(string) string { return r.home },
 		Session: func(id string) (request.Owner, bool) { return r.index.Get(id) },
 	}
 }
 
 func (r *rig) restoring() task.ManagerOptions {
 	return task.ManagerOptions{
-		Tasks: r.taskOptions(), Pool: func() otp.Ref { ref, _ := r.System.Whereis("top/task_sup"); return ref }, Emit: r.Events.Emit,
-		Serves: func(principal, server string) bool { return principal == "ci" && (server == "" || server == "files") },
+		Tasks: r.taskOptions(), Pool: func() otp.Ref {
+			ref, _ := r.System.Whereis("top/task_sup")
+			return ref
+		}, Emit: r.Events.Emit,
+		Serves: func(principal, server string) bool {
+			return principal == "ci" && (server == "" || server == "files")
+		},
 		Stored: func() iter.Seq2[string, jsontext.Value] {
 			if r.disk == nil {
 				return maps.All(map[string]jsontext.Value(nil))
@@ -101,7 +109,7 @@ func (r *rig) restoring() task.ManagerOptions {
 	}
 }
 
-// finishes lets the server's task be completed, with a result.
+// finishes completes the server's task with a result.
 func (r *rig) finishes(p *peer, text string) {
 	r.doing(`{"taskId":"s-1","status":"completed"}`)
 	time.Sleep(time.Second)
@@ -109,8 +117,9 @@ func (r *rig) finishes(p *peer, text string) {
 	p.answer("tasks/result", text)
 }
 
-// I12: a task whose client knows of it is there when the host was killed, under its id. What was done is known, what a server does that lives on
-// is followed, and what ended with the host has failed: nothing is called again.
+// I12: a task that its client knows of exists after the host was killed, under the same id. A
+// finished outcome is known. A task at a server that survived is followed. A task that ended with
+// the host has failed. No call is repeated.
 func TestTasksOutliveTheHost(t *testing.T) {
 	var first disk
 	var done, working string
@@ -123,7 +132,10 @@ func TestTasksOutliveTheHost(t *testing.T) {
 		working = member(t, u.ask("tools/call", asTask), "task", "taskId")
 		left = first.killed()
 	})
-	if stopped := first.killed(); !maps.EqualFunc(stopped.values, left.values, func(a, b jsontext.Value) bool { return string(a) == string(b) }) {
+	if stopped := first.killed(); !maps.EqualFunc(stopped.values, left.values,
+		func(a, b jsontext.Value) bool {
+			return string(a) == string(b)
+		}) {
 		t.Errorf("a host that is stopped leaves %v, one that is killed %v", stopped.values, left.values)
 	}
 	for home, goesOn := range map[string]bool{"elsewhere": true, "": false, "another": false} {
@@ -132,15 +144,18 @@ func TestTasksOutliveTheHost(t *testing.T) {
 			if out := u.ask("tasks/list", ""); strings.Count(string(out.End().Result), "taskId") != 2 {
 				t.Errorf("%s: listed %v", home, out.All())
 			}
-			if out := u.ask("tasks/result", about(done)); !strings.Contains(string(out.End().Result), `"text":"done"`) {
+			if out := u.ask("tasks/result", about(done)); !strings.Contains(string(out.End().Result),
+				`"text":"done"`) {
 				t.Errorf("%s: the outcome is %v", home, out.All())
 			}
 			if !goesOn {
-				if out := u.ask("tasks/get", about(working)); member(t, out, "status") != "failed" || member(t, out, "statusMessage") == "" {
+				if out := u.ask("tasks/get", about(working)); member(t, out, "status") != "failed" ||
+					member(t, out, "statusMessage") == "" {
 					t.Errorf("%s: got %v", home, out.All())
 				}
 				out := u.ask("tasks/result", about(working))
-				if why := out.End().Error; why == nil || !strings.Contains(string(why.Data), `"maybeExecuted":true`) {
+				if why := out.End().Error; why == nil ||
+					!strings.Contains(string(why.Data), `"maybeExecuted":true`) {
 					t.Errorf("%s: the outcome is %v", home, out.All())
 				}
 				return
@@ -150,7 +165,8 @@ func TestTasksOutliveTheHost(t *testing.T) {
 			}
 			p := r.peer("files")
 			r.finishes(p, `{"content":[{"type":"text","text":"late"}]}`)
-			if out := u.ask("tasks/result", about(working)); !strings.Contains(string(out.End().Result), `"text":"late"`) {
+			if out := u.ask("tasks/result", about(working)); !strings.Contains(string(out.End().Result),
+				`"text":"late"`) {
 				t.Errorf("the outcome is %v", out.All())
 			}
 			if len(p.heard("tools/call")) != 0 || len(p.heard("tasks/result")) != 1 {
@@ -165,7 +181,8 @@ func TestTasksOutliveTheHost(t *testing.T) {
 	}
 }
 
-// The same for a client of the extension, whose task has a question open when the host is killed. Another principal has nothing of it.
+// The same holds for a client of the extension, whose task has an open question when the host is
+// killed. Another principal has no access to it.
 func TestTaskOfTheExtensionOutlivesTheHost(t *testing.T) {
 	var id string
 	var left *disk
@@ -175,7 +192,8 @@ func TestTaskOfTheExtensionOutlivesTheHost(t *testing.T) {
 		r.doing(`{"taskId":"s-1","status":"input_required"}`)
 		time.Sleep(time.Second)
 		r.Rest()
-		r.latest("files").Ask(jsonrpc.IntID(9), "elicitation/create", `{"message":"?","requestedSchema":{"type":"object","properties":{}}}`)
+		r.latest("files").Ask(jsonrpc.IntID(9), "elicitation/create",
+			`{"message":"?","requestedSchema":{"type":"object","properties":{}}}`)
 		r.Rest()
 		left = first.killed()
 	})
@@ -188,7 +206,8 @@ func TestTaskOfTheExtensionOutlivesTheHost(t *testing.T) {
 		if out := other.ask("tasks/get", about(id)); out.Word() != int64(-32602) {
 			t.Errorf("another principal got %v", out.All())
 		}
-		if out := c.ask("tasks/cancel", about(id)); out.Word() != "result" || len(r.latest("files").heard("tasks/cancel")) != 1 {
+		if out := c.ask("tasks/cancel", about(id)); out.Word() != "result" ||
+			len(r.latest("files").heard("tasks/cancel")) != 1 {
 			t.Errorf("got %v", out.All())
 		}
 		if out := c.ask("tasks/get", about(id)); member(t, out, "status") != "cancelled" {
@@ -197,7 +216,8 @@ func TestTaskOfTheExtensionOutlivesTheHost(t *testing.T) {
 	})
 }
 
-// The answer that makes a task waits for it to be written down, and for a disk that is stuck only so long.
+// The answer that announces a task waits until the task is stored, but only for a limited time if
+// the disk is stuck.
 func TestTaskIsPromisedWhenItIsWrittenDown(t *testing.T) {
 	var d disk
 	run(t, keeps(&d, "", tasked("optional")), func(r *rig) {
@@ -216,13 +236,14 @@ func TestTaskIsPromisedWhenItIsWrittenDown(t *testing.T) {
 	})
 	run(t, keeps(&disk{}, "", tasked("optional")), func(r *rig) {
 		u := r.ready(`{}`)
-		if out := u.ask("tools/call", asTask); member(t, out, "task", "status") != "working" || len(r.disk.killed().values) != 1 {
+		if out := u.ask("tools/call", asTask); member(t, out, "task", "status") != "working" ||
+			len(r.disk.killed().values) != 1 {
 			t.Errorf("got %v, and %v is written", out.All(), r.disk.killed().values)
 		}
 	})
 }
 
-// An outcome that is too large to be written down is known by its size.
+// For an outcome that is too large to be stored, only its size is kept.
 func TestLargeOutcomeIsNotKept(t *testing.T) {
 	var first disk
 	var legacy, modern string
@@ -252,17 +273,20 @@ func TestLargeOutcomeIsNotKept(t *testing.T) {
 			t.Errorf("got %v", out.All())
 		}
 		want := fmt.Sprintf("more than the %d", tasks.MaxSaved)
-		if out := u.ask("tasks/result", about(legacy)); out.End().Error == nil || !strings.Contains(out.End().Error.Message, want) {
+		if out := u.ask("tasks/result", about(legacy)); out.End().Error == nil ||
+			!strings.Contains(out.End().Error.Message, want) {
 			t.Errorf("got %v", out.All())
 		}
 		out := r.caller(follows).ask("tasks/get", about(modern))
-		if why, _ := splice.GetString(out.End().Result, "error", "message"); member(t, out, "status") != "failed" || !strings.Contains(why, want) {
+		if why, _ := splice.GetString(out.End().Result, "error", "message"); member(t, out,
+			"status") != "failed" || !strings.Contains(why, want) {
 			t.Errorf("got %v", out.All())
 		}
 	})
 }
 
-// What is stored and is no task costs itself, and is told of. A task that is given up is stored no more, and until then as failed.
+// A stored record that is not a valid task is dropped and reported. A task that is given up is
+// stored as failed, and then deleted.
 func TestBrokenTasksAreDropped(t *testing.T) {
 	var first disk
 	var id string
@@ -275,8 +299,11 @@ func TestBrokenTasksAreDropped(t *testing.T) {
 	good := string(left.values[row])
 	key := func(n int) string { return fmt.Sprintf("%032x", n) }
 	for n, broken := range []string{
-		`7`, `{}`, `{"server":"files"}`, strings.Replace(good, `"2025-11-25"`, `"2031-01-01"`, 1), strings.Replace(good, `"working"`, `"dreaming"`, 1),
-		strings.Replace(good, `"ci"`, `"gone"`, 1), strings.Replace(good, `"created":"2000`, `"created":"2100`, 1), strings.Replace(good, `"down":1`, `"down":0`, 1),
+		`7`, `{}`, `{"server":"files"}`, strings.Replace(good, `"2025-11-25"`, `"2031-01-01"`, 1),
+		strings.Replace(good, `"working"`, `"dreaming"`, 1),
+		strings.Replace(good, `"ci"`, `"gone"`, 1),
+		strings.Replace(good, `"created":"2000`, `"created":"2100`, 1),
+		strings.Replace(good, `"down":1`, `"down":0`, 1),
 	} {
 		if broken == good {
 			t.Fatalf("%d is whole: %s", n, good)
@@ -305,7 +332,8 @@ func TestBrokenTasksAreDropped(t *testing.T) {
 			}
 			r.Struck()
 			left := r.disk.killed().values
-			if n < 5 && len(left) != 1 || n == 4 && !strings.Contains(string(left[row]), `"failed"`) || n == 5 && len(left) != 0 {
+			if n < 5 && len(left) != 1 || n == 4 && !strings.Contains(string(left[row]), `"failed"`) ||
+				n == 5 && len(left) != 0 {
 				t.Errorf("after crash %d %v is left", n, left)
 			}
 		}

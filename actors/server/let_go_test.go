@@ -9,7 +9,8 @@ import (
 	"mcpd/actors/session"
 )
 
-// A session lets go of a call when it has been answered, and not only when it would have had to be: its params may be megabytes.
+// A session releases a call when it has been answered, and not only at its deadline, because its
+// params may be megabytes.
 func TestAnsweredCallIsLetGo(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		u := r.ready(`{}`)
@@ -20,7 +21,7 @@ func TestAnsweredCallIsLetGo(t *testing.T) {
 			}
 			return weak.Make(out)
 		}()
-		u.call() // what was handled last may still be at hand
+		u.call() // replaces references to the last message
 		runtime.GC()
 		if first.Value() != nil {
 			t.Error("it is still there")
@@ -28,8 +29,8 @@ func TestAnsweredCallIsLetGo(t *testing.T) {
 	})
 }
 
-// A call keeps who its client is, and not all of what the session knew when it was made: that may be
-// 256 KiB of URIs, which nobody counts once the session has others.
+// A call keeps the name of its client, and not the record of the session at the time. A record may
+// hold 256 KiB of URIs, which are not charged once the session has another record.
 func TestCallKeepsNoRecord(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		u := r.ready(`{}`)
@@ -41,7 +42,7 @@ func TestCallKeepsNoRecord(t *testing.T) {
 			return weak.Make(u.h.Record())
 		}()
 		u.ask("resources/unsubscribe", `{"uri":"test://x"}`)
-		u.ask("tools/list", `{}`) // what was handled last may still be at hand
+		u.ask("tools/list", `{}`) // replaces references to the last message
 		runtime.GC()
 		if before.Value() != nil {
 			t.Error("the record before is still there")

@@ -7,8 +7,9 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// logs sees to it that a server logs at least what a request that stands alone wants to hear, and then goes on with it. A legacy server has
-// one level for all: the most verbose that was asked for while such calls are on their way. Each call hears what it asked for.
+// logs makes sure that a server logs at least at the level that a modern client's request wants,
+// and then goes on with the request. A legacy server has one level for all calls: the most verbose
+// level of the calls that are in flight. Each call gets the lines that it asked for.
 func (s *Session) logs(o *outgoing, then func()) {
 	if s.heard(o) {
 		then()
@@ -19,10 +20,12 @@ func (s *Session) logs(o *outgoing, then func()) {
 	}
 	s.levels[o.server] = o.level()
 	s.heed()
-	s.tell(o.d, []string{o.server}, func(error) { s.logs(o, then) }) // another call may have ended meanwhile, and its level with it
+	// It checks again afterwards: another call may have ended meanwhile, and its level with it.
+	s.tell(o.d, []string{o.server}, func(error) { s.logs(o, then) })
 }
 
-// heard reports whether the server of a request logs all that this wants to hear: most want nothing.
+// heard reports whether the server already logs at the level that the request wants. Most requests
+// want no log lines.
 func (s *Session) heard(o *outgoing) bool {
 	if !s.modern() || o.own {
 		return true
@@ -32,20 +35,22 @@ func (s *Session) heard(o *outgoing) bool {
 	return level == "" || ok && protocol.AtLeast(level, set)
 }
 
-// logged forgets the level of a server when no call wants to hear of its log any more: the next one sets its own.
+// logged forgets the log level of a server when no call in flight wants its log lines. The next
+// call sets the level again.
 func (s *Session) logged(server string) {
 	if len(s.levels) > 0 && !s.h.Calls().Logged(server) {
 		delete(s.levels, server)
 	}
 }
 
-// level is the level of the log lines that a request wants; none unless it says so.
+// level is the lowest level of the log lines that a request wants, empty for none.
 func (o *outgoing) level() string {
 	level, _ := splice.GetString(o.meta(), protocol.MetaLogLevel)
 	return level
 }
 
-// meta is _meta of the request as its client sent it; empty for none. It is looked for once.
+// meta is the _meta of the client's original request; empty if there is none. It is parsed only
+// once.
 func (o *outgoing) meta() jsontext.Value {
 	if !o.looked {
 		o.looked = true

@@ -10,7 +10,7 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// list answers one page of a list of all servers as one.
+// list answers one page of a list on the aggregate endpoint.
 func (s *Session) list(d *session.Deliver, kind merge.Kind) {
 	if needs := s.lacks("", d.Message.Method); needs != "" {
 		s.refuse(d, protocol.CapabilityRequired(needs))
@@ -26,7 +26,8 @@ func (s *Session) list(d *session.Deliver, kind merge.Kind) {
 	s.look(d, s.o.Tenant().Limits.ListWait, []merge.Kind{kind}, func(d *session.Deliver) {
 		page, err := s.view.Listed(kind, s.record.Version, s.h.Endpoint().Principal, cursor)
 		if err == nil {
-			page, err = rewrite.Result(d.Message.Method, protocol.LatestLegacy, s.record.Version, page, rewrite.Options{Server: s.o.Self})
+			page, err = rewrite.Result(d.Message.Method, protocol.LatestLegacy, s.record.Version, page,
+				rewrite.Options{Server: s.o.Self})
 		}
 		if err != nil {
 			s.refuse(d, err)
@@ -36,11 +37,13 @@ func (s *Session) list(d *session.Deliver, kind merge.Kind) {
 	})
 }
 
-// listAlone answers a list of the one server that the client sees. While that cannot be asked, what it listed before is the answer, as in the list of
-// all servers; what is another then is announced. A cursor is the server's own, and goes on where its last page ended.
+// listAlone answers a list on a transparent endpoint. While the server cannot be asked, the answer
+// is its last known list, as on the aggregate endpoint, and later changes are announced. A cursor
+// is the server's own, so a request with a cursor goes to the server.
 func (s *Session) listAlone(d *session.Deliver, kind merge.Kind) {
 	server := s.h.Endpoint().Server
-	if raw, ok := splice.Get(d.Message.Params, "cursor"); ok && raw.Kind() != 'n' || s.lacks(server, d.Message.Method) != "" {
+	if raw, ok := splice.Get(d.Message.Params, "cursor"); ok && raw.Kind() != 'n' ||
+		s.lacks(server, d.Message.Method) != "" {
 		s.through(d)
 		return
 	}
@@ -49,12 +52,14 @@ func (s *Session) listAlone(d *session.Deliver, kind merge.Kind) {
 		func(v *catalog.View, err error) any { return recalled{d, kind, v, err} })
 }
 
-// recalled has the server asked when it can be, or when nothing is known of it.
+// recalled forwards the request if the server can be asked, or nothing is known of it. Otherwise it
+// answers from the view.
 func (s *Session) recalled(m recalled) {
 	if !s.waiting.has(m.d) { // cancelled meanwhile
 		return
 	}
-	if m.err == nil && m.view.Unasked(m.kind) { // many clients ask for every list, whatever is declared
+	// Many clients ask for every list, whatever is declared. That must not start the server.
+	if m.err == nil && m.view.Unasked(m.kind) {
 		s.refuse(m.d, protocol.CapabilityNotSupported(m.kind.Capability()))
 		return
 	}

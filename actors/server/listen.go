@@ -22,20 +22,20 @@ import (
 	"mcpd/transport"
 )
 
-// MaxListens bounds the subscriptions of one peer, which serves all clients that say the same of
-// themselves; each holds a response open.
+// MaxListens bounds the subscriptions of one peer. A peer serves all clients that declare the same,
+// and each subscription holds a response open.
 const MaxListens = 1 << 13
 
-// listen is one subscriptions/listen (2026-07-28 §basic/patterns/subscriptions).
+// listen is one subscriptions/listen request (2026-07-28 §basic/patterns/subscriptions).
 type listen struct {
 	d       *session.Deliver
-	granted subscription.Filter    // its tasks are those that there are
-	uris    []session.Subscription // those of granted that no server has refused
+	granted subscription.Filter    // its tasks are only those that exist
+	uris    []session.Subscription // the URIs of granted that no server has refused
 	waiting int                    // servers that have not answered yet
-	number  uint64                 // in which order they came
+	number  uint64                 // order of arrival
 }
 
-// inquiry is a request that the session itself makes of a server, and the sink of it.
+// inquiry is the sink of a request that the session itself makes of a server.
 type inquiry struct {
 	h     *session.Handle
 	about any
@@ -49,13 +49,13 @@ type inquired struct {
 	err    *jsonrpc.Error
 }
 
-// Class lets it in however full the mailbox is: it is one for each inquiry.
+// Class returns otp.Owed (reserved): there is one such message for each inquiry.
 func (inquired) Class() otp.Class { return otp.Owed }
 
-// Send takes nothing: nobody waits for news of an inquiry.
+// Send refuses every message, because an inquiry needs only its outcome.
 func (q *inquiry) Send(jsonrpc.Message) error { return transport.ErrClosed }
 
-// Finish tells the session.
+// Finish sends the outcome to the session.
 func (q *inquiry) Finish(m jsonrpc.Message) bool {
 	if !q.once.CompareAndSwap(false, true) {
 		return false
@@ -64,27 +64,32 @@ func (q *inquiry) Finish(m jsonrpc.Message) bool {
 	return true
 }
 
-// inquire asks a server for something in the words of the legacy era, which a connection to a modern server understands too.
+// inquire sends a request of the session itself to a server. The request has the form of the legacy
+// era, which a connection to a modern server understands too.
 func (s *Session) inquire(server, method string, params jsontext.Value, about any) {
-	d := &session.Deliver{Message: jsonrpc.Request(jsonrpc.IntID(0), method, params), Out: &inquiry{h: s.h, about: about}}
+	d := &session.Deliver{
+		Message: jsonrpc.Request(jsonrpc.IntID(0), method, params), Out: &inquiry{h: s.h, about: about},
+	}
 	s.toServer(&outgoing{d: d, server: server, params: params, own: true})
 }
 
-// agreement is that of a server to tell of one resource, for a listen.
+// agreement identifies a resource in a listen, for which a server is asked.
 type agreement struct {
 	l   *listen
 	uri session.Subscription
 }
 
-// subscribe opens a subscription. It is confirmed when the servers have agreed to what they are asked for; a resource to which one does
-// not agree is left out.
+// subscribe opens a subscription. It is acknowledged when every server has answered its part of it.
+// A resource is left out if its server refuses.
 func (s *Session) subscribe(d *session.Deliver) {
 	wanted, err := subscription.ParseFilter(d.Message.Params)
 	for _, uri := range wanted.URIs {
 		err = cmp.Or(err, merge.CheckURI(uri))
 	}
 	if name := wanted.Name(); err == nil && len(name) > merge.MaxURI {
-		err = protocol.InvalidParams(fmt.Sprintf("the filters of extensions have %d bytes, and may have %d", len(name), merge.MaxURI))
+		err = protocol.InvalidParams(
+			fmt.Sprintf("the filters of extensions have %d bytes, and may have %d", len(name), merge.MaxURI),
+		)
 	}
 	if err != nil {
 		s.refuse(d, err)
@@ -100,14 +105,16 @@ func (s *Session) subscribe(d *session.Deliver) {
 			return
 		}
 		l := &listen{d: d, granted: wanted.Grant(s.record.Offered)}
-		l.number = s.waiting.add(d) // until it ends
+		l.number = s.waiting.add(d) // until the subscription ends
 		if s.listens == nil {
 			s.listens = map[transport.Sink]*listen{}
 		}
 		s.listens[d.Out] = l
 		s.h.Listens(len(s.listens))
 		s.listen()
-		l.granted.Tasks = slices.DeleteFunc(l.granted.Tasks, func(id string) bool { return !s.watchTask(l, id) })
+		l.granted.Tasks = slices.DeleteFunc(l.granted.Tasks, func(id string) bool {
+			return !s.watchTask(l, id)
+		})
 		for _, uri := range l.granted.URIs {
 			params, _ := splice.Set(nil, splice.Quote(uri), "uri") // an empty value becomes an object
 			target, err := s.view.Route("resources/subscribe", params, s.giver())
@@ -125,10 +132,11 @@ func (s *Session) subscribe(d *session.Deliver) {
 	})
 }
 
-// listenToExtensions asks the one server for what a listen wants of extensions which both ends have
-// declared. A server whose revision has no such subscriptions is not asked.
+// listenToExtensions asks the one server for the notifications of extensions that both sides have
+// declared. A server whose revision has no subscriptions is not asked.
 func (s *Session) listenToExtensions(l *listen, name string) {
-	if name == "" || !s.extended() || len(s.view.Servers) == 0 || !s.view.Servers[0].Facts.Version.Has(protocol.Listen) {
+	if name == "" || !s.extended() || len(s.view.Servers) == 0 ||
+		!s.view.Servers[0].Facts.Version.Has(protocol.Listen) {
 		return
 	}
 	u := session.Subscription{Server: s.h.Endpoint().Server, URI: name, Own: name}
@@ -138,7 +146,8 @@ func (s *Session) listenToExtensions(l *listen, name string) {
 	s.inquire(u.Server, "resources/subscribe", params, agreement{l, u})
 }
 
-// inquired goes on with a listen when one more server has said what it thinks of it. One that ended meanwhile has let go of it already.
+// inquired goes on with a listen after one more server has answered. A listen that ended meanwhile
+// has already released the server.
 func (s *Session) inquired(m inquired) {
 	if w, ok := m.about.(*taskWatch); ok {
 		s.polledTask(w, m)
@@ -155,7 +164,8 @@ func (s *Session) inquired(m inquired) {
 	s.acknowledge(a.l)
 }
 
-// acknowledge confirms a subscription: the first thing that its client hears. It heard so before if this actor follows one that crashed.
+// acknowledge confirms a subscription, as its first message. It sends nothing if the previous actor
+// of the session already did, before it crashed.
 func (s *Session) acknowledge(l *listen) {
 	if l.waiting > 0 || s.listens[l.d.Out] != l || !l.d.Acknowledge() {
 		return
@@ -174,7 +184,8 @@ func (s *Session) acknowledge(l *listen) {
 	}
 }
 
-// announce tells what a server announced on the subscriptions that asked for it, each under its own id.
+// announce sends a notification of a server on each subscription that asked for it, tagged with the
+// subscription's id.
 func (s *Session) announce(n *notification.Notice) {
 	s.p.Check()
 	for l := range s.listening() {
@@ -182,34 +193,40 @@ func (s *Session) announce(n *notification.Notice) {
 			continue
 		}
 		for _, params := range s.announced(l, n) {
-			if l.d.Out.Send(jsonrpc.Notification(n.Method, subscription.Tag(params, l.d.Message.ID))) != nil {
-				s.unlisten(l) // its client has gone while there was nobody to be told
+			if l.d.Out.Send(jsonrpc.Notification(n.Method,
+				subscription.Tag(params, l.d.Message.ID))) != nil {
+				s.unlisten(l) // the client has gone, while no actor could be told
 				break
 			}
 		}
 	}
 }
 
-// announced returns the params of what a subscription hears of a notification: several if it asked
-// for one resource under several names.
+// announced returns the params of the messages by which a subscription is told of a notification.
+// There are several if the client asked for one resource under several names.
 func (s *Session) announced(l *listen, n *notification.Notice) []jsontext.Value {
 	_, named := subscription.Named(n.URI)
 	switch {
 	case n.Method == "notifications/resources/updated" && !named:
 		return s.renamed(l.uris, n)
-	case named && slices.ContainsFunc(l.uris, func(u session.Subscription) bool { return u.Server == n.Server && u.Own == n.URI }),
+	case named && slices.ContainsFunc(l.uris, func(u session.Subscription) bool {
+		return u.Server == n.Server && u.Own == n.URI
+	}),
 		!named && l.granted.Wants(n.Method):
 		return []jsontext.Value{n.Params}
 	}
 	return nil
 }
 
-// listening goes through the subscriptions as they came.
+// listening yields the subscriptions in their order of arrival.
 func (s *Session) listening() iter.Seq[*listen] {
-	return slices.Values(slices.SortedFunc(maps.Values(s.listens), func(a, b *listen) int { return cmp.Compare(a.number, b.number) }))
+	return slices.Values(slices.SortedFunc(maps.Values(s.listens), func(a, b *listen) int {
+		return cmp.Compare(a.number, b.number)
+	}))
 }
 
-// unlisten forgets a subscription, and lets servers go that nobody hears of any more.
+// unlisten forgets a subscription, and unsubscribes from resources that no other subscription
+// covers.
 func (s *Session) unlisten(l *listen) {
 	delete(s.listens, l.d.Out)
 	s.h.Listens(len(s.listens))
@@ -219,7 +236,7 @@ func (s *Session) unlisten(l *listen) {
 	}
 }
 
-// release unsubscribes from a resource that nobody listens to any more.
+// release unsubscribes from a resource that no subscription covers any more.
 func (s *Session) release(u session.Subscription) {
 	if s.wants(u.Server, u.Own) {
 		return
@@ -228,7 +245,7 @@ func (s *Session) release(u session.Subscription) {
 	s.inquire(u.Server, "resources/unsubscribe", params, nil)
 }
 
-// wants reports whether some subscription still is for a resource, or asks for it.
+// wants reports whether any subscription still covers a resource, or asks for it.
 func (s *Session) wants(server, own string) bool {
 	for _, l := range s.listens {
 		for _, u := range l.uris {
@@ -240,7 +257,8 @@ func (s *Session) wants(server, own string) bool {
 	return false
 }
 
-// hangUp ends every subscription politely: this session ends, or the host. One that was not acknowledged is refused with what else waits.
+// hangUp ends every acknowledged subscription with its result, because this session or the host
+// ends. The others are refused like any waiting request.
 func (s *Session) hangUp() {
 	for l := range s.listening() {
 		if l.d.Acknowledged() {
@@ -249,9 +267,9 @@ func (s *Session) hangUp() {
 	}
 }
 
-// renamed returns the params of a notification that a resource has changed, once for each name under
-// which the client asked for the resource. It is empty if the client did not ask. A change below what
-// it asked for is told once, unless it asked for that resource too.
+// renamed returns the params of a notification that a resource has changed, once for each name
+// under which the client asked for the resource. It is empty if the client did not ask. If only a
+// parent of the resource was asked for, there is one message.
 func (s *Session) renamed(uris []session.Subscription, n *notification.Notice) []jsontext.Value {
 	var names []string
 	below := false
@@ -281,7 +299,7 @@ func (s *Session) renamed(uris []session.Subscription, n *notification.Notice) [
 	return all
 }
 
-// outward is a URI of a server by which the client can come back with it.
+// outward is the URI by which the client can refer to a server's URI.
 func (s *Session) outward(server, uri string) string {
 	switch {
 	case s.transparent():

@@ -17,7 +17,7 @@ const (
 	filters = `{"notifications":{"toolsListChanged":true,"acme/things":{"of":["a"]}}}`
 )
 
-// listens makes "files" a modern server with an extension, whose subscriptions the test confirms.
+// listens makes "files" a modern server with an extension. The test acknowledges its subscriptions.
 func listens(r *rig) {
 	silent(r)
 	modern(r)
@@ -26,19 +26,21 @@ func listens(r *rig) {
 	r.script["files"]["subscriptions/listen"] = nil
 }
 
-// confirms returns the id of the last subscription that asks for something, which the server confirms.
+// confirms acknowledges the subscriptions whose filter contains what. It returns the id of the
+// last.
 func (p *peer) confirms(what string) (id jsonrpc.ID) {
 	for _, m := range p.heard("subscriptions/listen") {
 		if filter, _ := splice.Get(m.Params, "notifications"); strings.Contains(string(filter), what) {
 			id = m.ID
-			p.Notify(acknowledged, fmt.Sprintf(`{"notifications":%s,"_meta":{%q:%s}}`, filter, protocol.MetaSubscriptionID, id.Raw()))
+			p.Notify(acknowledged, fmt.Sprintf(`{"notifications":%s,"_meta":{%q:%s}}`, filter,
+				protocol.MetaSubscriptionID, id.Raw()))
 		}
 	}
 	return id
 }
 
-// The filter of an extension that both ends have declared goes to the server, which confirms it. Its
-// notifications go to the clients that listen with that filter. The server is told when the last of
+// The filter of an extension that both ends have declared is sent to the server, which acknowledges
+// it. Its notifications go to the clients with that filter. The server is told when the last of
 // them has gone.
 func TestListenToAnExtension(t *testing.T) {
 	run(t, listens, func(r *rig) {
@@ -76,8 +78,9 @@ func TestListenToAnExtension(t *testing.T) {
 	})
 }
 
-// Nothing is asked of a server that has not declared the extension in common, of many servers, or of one
-// whose revision has no such subscriptions: the filter is left out. One that the server leaves out is, too.
+// The filter is left out, and not sent, if the server has not declared the extension, on the
+// aggregate endpoint, and for a server whose revision has no subscriptions. It is also left out if
+// the server leaves it out.
 func TestListenToAnExtensionThatIsNotThere(t *testing.T) {
 	const left = `{"toolsListChanged":true}`
 	for name, tt := range map[string]struct {
@@ -88,7 +91,9 @@ func TestListenToAnExtensionThatIsNotThere(t *testing.T) {
 		"all servers":   {"", acme, listens},
 		"a legacy server": {"files", acme, func(r *rig) {
 			extends(r)
-			r.script["files"]["initialize"] = offers(`{"tools":{"listChanged":true},"extensions":{"acme/things":{}}}`)
+			r.script["files"]["initialize"] = offers(
+				`{"tools":{"listChanged":true},"extensions":{"acme/things":{}}}`,
+			)
 		}},
 	} {
 		run(t, tt.change, func(r *rig) {
@@ -112,16 +117,20 @@ func TestListenToAnExtensionThatIsNotThere(t *testing.T) {
 		out := c.ask("subscriptions/listen", filters)
 		p := r.peer("files")
 		for _, m := range p.heard("subscriptions/listen") {
-			p.Notify(acknowledged, fmt.Sprintf(`{"notifications":{},"_meta":{%q:%s}}`, protocol.MetaSubscriptionID, m.ID.Raw()))
+			p.Notify(acknowledged, fmt.Sprintf(`{"notifications":{},"_meta":{%q:%s}}`,
+				protocol.MetaSubscriptionID, m.ID.Raw()))
 		}
 		r.Rest()
 		if got := granted(out); got != left {
 			t.Errorf("left out by the server: granted %s", got)
 		}
-		if out := c.ask("subscriptions/listen", `{"notifications":{"acme/things":"`+strings.Repeat("x", merge.MaxURI)+`"}}`); out.Word() != int64(-32602) {
+		if out := c.ask("subscriptions/listen",
+			`{"notifications":{"acme/things":"`+strings.Repeat("x", merge.MaxURI)+
+				`"}}`); out.Word() != int64(-32602) {
 			t.Errorf("a large filter: %v", out.All())
 		}
-		if out := c.ask("subscriptions/listen", `{"notifications":{"resourceSubscriptions":["\u0000{}"]}}`); out.Word() != int64(-32602) {
+		if out := c.ask("subscriptions/listen",
+			`{"notifications":{"resourceSubscriptions":["\u0000{}"]}}`); out.Word() != int64(-32602) {
 			t.Errorf("a URI that is a filter: %v", out.All())
 		}
 	})

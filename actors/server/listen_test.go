@@ -26,7 +26,8 @@ const (
 	everything   = `{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourceSubscriptions":["test://x"]}}`
 )
 
-// news are what was told on a subscription, by method; it checks that each carries the subscription's id.
+// news are the methods of the notifications on a subscription. It checks that each carries the
+// subscription's id.
 func news(t *testing.T, out *stage.Sink, id string) (methods []string) {
 	t.Helper()
 	for _, m := range out.Sent() {
@@ -38,15 +39,19 @@ func news(t *testing.T, out *stage.Sink, id string) (methods []string) {
 	return methods
 }
 
-// change makes "files" have another tool.
+// change gives "files" another tool.
 func (r *rig) change(p *peer) {
 	r.tools++
-	r.script["files"]["tools/list"] = result(fmt.Sprintf(`{"tools":[{"name":"read","inputSchema":{"type":"object"}},{"name":"t%d","inputSchema":{"type":"object"}}]}`, r.tools))
+	r.script["files"]["tools/list"] = result(
+		fmt.Sprintf(
+			`{"tools":[{"name":"read","inputSchema":{"type":"object"}},{"name":"t%d","inputSchema":{"type":"object"}}]}`, r.tools,
+		),
+	)
 	p.Notify("notifications/tools/list_changed", "")
 	r.announced()
 }
 
-// announced waits until those who see all servers as one have heard of what has changed.
+// announced waits until sessions on the aggregate endpoint have been told of a change.
 func (r *rig) announced() {
 	r.Rest()
 	time.Sleep(merge.ChangesQuiet)
@@ -64,8 +69,8 @@ func granted(out *stage.Sink) string {
 	return "none"
 }
 
-// A subscription is confirmed first, with what servers declared and agreed to, and hears of that and nothing else, each message under its
-// own id.
+// A subscription is first acknowledged, with the part of its filter that servers declared and
+// agreed to. It gets only notifications of that part, each tagged with its own id.
 func TestListenHearsWhatWasGranted(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		c := r.caller(`{}`)
@@ -88,7 +93,8 @@ func TestListenHearsWhatWasGranted(t *testing.T) {
 		p.Notify(updated, `{"uri":"test://x/below"}`)
 		p.Notify(updated, `{"uri":"test://y"}`)
 		const changed = "notifications/tools/list_changed"
-		if got := news(t, whole, "1"); !slices.Equal(got, []string{acknowledged, changed, "notifications/prompts/list_changed", updated}) {
+		if got := news(t, whole, "1"); !slices.Equal(got,
+			[]string{acknowledged, changed, "notifications/prompts/list_changed", updated}) {
 			t.Errorf("heard %v", got)
 		}
 		if got := news(t, tools, "2"); !slices.Equal(got, []string{acknowledged, changed}) {
@@ -100,22 +106,27 @@ func TestListenHearsWhatWasGranted(t *testing.T) {
 	})
 }
 
-// What is not a filter is refused.
+// An invalid filter is refused.
 func TestListenIsChecked(t *testing.T) {
 	run(t, nil, func(r *rig) {
-		for _, params := range []string{`{}`, `{"notifications":[]}`, `{"notifications":{"resourceSubscriptions":[1]}}`} {
-			if out := r.caller(`{}`).ask("subscriptions/listen", params); out.Word() != int64(-32602) || len(out.Sent()) != 0 {
+		for _, params := range []string{`{}`, `{"notifications":[]}`,
+			`{"notifications":{"resourceSubscriptions":[1]}}`} {
+			if out := r.caller(`{}`).ask("subscriptions/listen", params); out.Word() != int64(-32602) ||
+				len(out.Sent()) != 0 {
 				t.Errorf("%s: %v", params, out.All())
 			}
 		}
 	})
 }
 
-// Resources are of several servers. One that refuses, and one that nobody has, are left out, and the confirmation waits for all.
+// The resources of a filter may belong to several servers. A resource is left out if its server
+// refuses, or no server has it. The acknowledgement waits for all servers.
 func TestListenAsksEveryServer(t *testing.T) {
 	run(t, func(r *rig) {
 		r.script["files"]["resources/subscribe"] = nil
-		r.script["files"]["resources/list"] = result(`{"resources":[{"uri":"test://x","name":"x"},{"uri":"test://no","name":"no"}]}`)
+		r.script["files"]["resources/list"] = result(
+			`{"resources":[{"uri":"test://x","name":"x"},{"uri":"test://no","name":"no"}]}`,
+		)
 		r.script["search"] = script{
 			"initialize":               offers(`{"resources":{"subscribe":true}}`),
 			"resources/list":           result(`{"resources":[{"uri":"other://y","name":"y"}]}`),
@@ -124,7 +135,8 @@ func TestListenAsksEveryServer(t *testing.T) {
 		}
 	}, func(r *rig) {
 		c := r.caller(`{}`)
-		out := c.ask("subscriptions/listen", `{"notifications":{"resourceSubscriptions":["test://x","test://no","other://y","nobody://z"]}}`)
+		out := c.ask("subscriptions/listen",
+			`{"notifications":{"resourceSubscriptions":["test://x","test://no","other://y","nobody://z"]}}`)
 		files, search := r.peer("files"), r.peer("search")
 		search.Notify(updated, `{"uri":"other://y"}`)
 		if got := out.Sent(); len(got) != 0 {
@@ -148,7 +160,7 @@ func TestListenAsksEveryServer(t *testing.T) {
 	})
 }
 
-// A server that does not answer is left out after its time.
+// The resource of a server that does not answer is left out after a time-out.
 func TestListenWaitsForNoServerForEver(t *testing.T) {
 	run(t, func(r *rig) { r.script["files"]["resources/subscribe"] = nil }, func(r *rig) {
 		out := r.caller(`{}`).ask("subscriptions/listen", everything)
@@ -159,11 +171,13 @@ func TestListenWaitsForNoServerForEver(t *testing.T) {
 	})
 }
 
-// A server is told to forget a resource when the last subscription to it ends, also while another one to it is being made.
+// A server is told to forget a resource when the last subscription to it ends, but not while
+// another subscription to it is being made.
 func TestLastListenOfAResourceUnsubscribes(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		c := r.caller(`{}`)
-		first, second := c.ask("subscriptions/listen", everything), c.ask("subscriptions/listen", everything)
+		first, second := c.ask("subscriptions/listen",
+			everything), c.ask("subscriptions/listen", everything)
 		p := r.peer("files")
 		c.leave(first)
 		c.leave(first)
@@ -175,13 +189,15 @@ func TestLastListenOfAResourceUnsubscribes(t *testing.T) {
 			t.Errorf("heard %v and %v", first.Sent(), second.Sent())
 		}
 		c.leave(second)
-		if got := p.heard("resources/unsubscribe"); len(got) != 1 || string(got[0].Params) != `{"uri":"test://x"}` {
+		if got := p.heard("resources/unsubscribe"); len(got) != 1 ||
+			string(got[0].Params) != `{"uri":"test://x"}` {
 			t.Errorf("told %v", got)
 		}
 	})
 	run(t, func(r *rig) { r.script["files"]["resources/subscribe"] = nil }, func(r *rig) {
 		c := r.caller(`{}`)
-		first, second := c.ask("subscriptions/listen", everything), c.ask("subscriptions/listen", everything)
+		first, second := c.ask("subscriptions/listen",
+			everything), c.ask("subscriptions/listen", everything)
 		p := r.peer("files")
 		c.leave(first) // before the server has agreed
 		if got := p.heard("resources/unsubscribe"); len(got) != 0 {
@@ -191,7 +207,8 @@ func TestLastListenOfAResourceUnsubscribes(t *testing.T) {
 			p.send(transport.Inbound{Message: jsonrpc.Response(asked.ID, jsontext.Value(`{}`))})
 		}
 		r.Rest()
-		if got := granted(second); got != `{"toolsListChanged":true,"promptsListChanged":true,"resourceSubscriptions":["test://x"]}` {
+		if got := granted(second); got !=
+			`{"toolsListChanged":true,"promptsListChanged":true,"resourceSubscriptions":["test://x"]}` {
 			t.Errorf("granted %s", got)
 		}
 		if got := granted(first); got != "none" {
@@ -200,7 +217,7 @@ func TestLastListenOfAResourceUnsubscribes(t *testing.T) {
 	})
 }
 
-// Over crashes of the session a subscription goes on, and is not confirmed again.
+// A subscription continues over crashes of the session, and is not acknowledged again.
 func TestListenOutlivesTheSessionsActor(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		c := r.caller(`{}`)
@@ -227,12 +244,12 @@ func TestListenOutlivesTheSessionsActor(t *testing.T) {
 	})
 }
 
-// gone is a client that is not there any more.
+// gone is a client that is no longer there.
 type gone struct{ stage.Sink }
 
 func (*gone) Send(jsonrpc.Message) error { return errors.New("gone") }
 
-// That a client has gone is noticed at the latest when it is told something.
+// A client that has gone is noticed at the latest with the next message to it.
 func TestListenOfNobodyEnds(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		c := r.caller(`{}`)
@@ -252,7 +269,7 @@ func TestListenOfNobodyEnds(t *testing.T) {
 	})
 }
 
-// deafSink takes the acknowledgement and nothing else.
+// deafSink accepts the acknowledgement and nothing else.
 type deafSink struct {
 	stage.Sink
 	told bool
@@ -266,18 +283,19 @@ func (d *deafSink) Send(jsonrpc.Message) error {
 	return nil
 }
 
-// A session that ends takes its leave: a subscription has a result, with the id of its subscription.
+// When a session ends, each subscription ends with a result that has the subscription's id.
 func TestListenEndsPolitely(t *testing.T) {
 	run(t, func(r *rig) { r.script["files"]["resources/subscribe"] = nil }, func(r *rig) {
 		c := r.caller(`{}`)
 		out := c.ask("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`)
-		early := c.ask("subscriptions/listen", everything) // not confirmed yet
+		early := c.ask("subscriptions/listen", everything) // not acknowledged yet
 		if err := c.peer().Close(r.T.Context()); err != nil {
 			t.Fatal(err)
 		}
 		r.Rest()
 		id, _ := splice.Get(out.End().Result, "_meta", protocol.MetaSubscriptionID)
-		if kind, _ := splice.GetString(out.End().Result, "resultType"); kind != "complete" || string(id) != "1" || len(out.All()) != 1 {
+		if kind, _ := splice.GetString(out.End().Result, "resultType"); kind != "complete" ||
+			string(id) != "1" || len(out.All()) != 1 {
 			t.Errorf("got %v", out.All())
 		}
 		if early.Word() != int64(-32602) || len(early.Sent()) != 0 {
@@ -286,7 +304,7 @@ func TestListenEndsPolitely(t *testing.T) {
 	})
 }
 
-// A peer has so many subscriptions, and they take no room from its calls.
+// The subscriptions of a peer are bounded, and do not count against its calls.
 func TestListensAreBounded(t *testing.T) {
 	change := func(r *rig) {
 		r.tenant.Limits.MaxPending = 10
@@ -296,11 +314,13 @@ func TestListensAreBounded(t *testing.T) {
 		c := r.caller(`{}`)
 		var last *stage.Sink
 		for n := range server.MaxListens {
-			if last = c.ask("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`); granted(last) == "none" {
+			if last = c.ask("subscriptions/listen",
+				`{"notifications":{"toolsListChanged":true}}`); granted(last) == "none" {
 				t.Fatalf("%d: %v", n, last.All())
 			}
 		}
-		if out := c.ask("subscriptions/listen", everything); out.Word() == "none" || granted(out) != "none" {
+		if out := c.ask("subscriptions/listen", everything); out.Word() == "none" ||
+			granted(out) != "none" {
 			t.Errorf("one more: %v", out.All())
 		}
 		if out := c.call(); out.Word() != "result" {
@@ -313,7 +333,7 @@ func TestListensAreBounded(t *testing.T) {
 	})
 }
 
-// The end of a server ends no subscription, and its next connection is asked again.
+// The end of a server ends no subscription; they are requested again on the next connection.
 func TestListenOutlivesTheServer(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		out := r.caller(`{}`).ask("subscriptions/listen", everything)
@@ -326,12 +346,13 @@ func TestListenOutlivesTheServer(t *testing.T) {
 	})
 }
 
-// A subscription counts for its tenant, with all of its request, until it has ended; a crash of the
-// session's actor changes nothing.
+// A subscription is charged to its tenant with the size of its whole request until it ends. A crash
+// of the session's actor changes nothing.
 func TestListenIsCounted(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		c := r.caller(`{}`)
-		params := `{"notifications":{"toolsListChanged":true},"pad":"` + strings.Repeat("x", 20<<10) + `"}`
+		params := `{"notifications":{"toolsListChanged":true},"pad":"` +
+			strings.Repeat("x", 20<<10) + `"}`
 		out := c.ask("subscriptions/listen", params)
 		kept := func() int64 { r.Rest(); return r.kept.Of("acme").Holding().Kinds[quota.Requests] }
 		if got := kept(); granted(out) == "none" || got < int64(len(params)) {

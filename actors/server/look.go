@@ -10,7 +10,7 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// looksIn are the lists that say which server a request is for.
+// looksIn are the lists that decide to which server a request goes.
 func looksIn(method string) []merge.Kind {
 	switch kind := routes[method].kind; {
 	case kind == merge.Resources:
@@ -22,17 +22,19 @@ func looksIn(method string) []merge.Kind {
 	}
 }
 
-// look asks for a fresh view, for which it does not wait beyond the deadline of the request, nor for
-// a server other than the one that the request names, and then goes on with that. Lists are those
-// that the answer needs.
-func (s *Session) look(d *session.Deliver, wait time.Duration, lists []merge.Kind, then func(*session.Deliver)) {
+// look asks for a fresh view and then goes on with the request. It waits for wait at most, and not
+// beyond the deadline of the request. If the request names a server, it waits for that server only.
+// The argument lists are those that the answer needs.
+func (s *Session) look(d *session.Deliver, wait time.Duration, lists []merge.Kind,
+	then func(*session.Deliver)) {
 	s.waiting.add(d)
 	otp.CallAsync(s.p, s.o.Catalog, catalog.LookRequest{
 		Caller: s.caller(), Wait: min(wait, s.left(d)), For: s.named(d.Message), Lists: lists,
 	}, func(v *catalog.View, err error) any { return looked{d, v, err, then} })
 }
 
-// named is the one server that a request is for, as far as that is known without lists; empty for one that the host itself answers.
+// named is the one server to which a request goes, as far as that is known without lists. It is
+// empty for a request that the host itself answers.
 func (s *Session) named(m jsonrpc.Message) string {
 	switch {
 	case !s.transparent():
@@ -55,7 +57,7 @@ func (s *Session) looked(m looked) {
 	if s.modern() {
 		s.store(func(r *session.Record) {
 			offered := s.view.Offer(r.Version).Recorded(r.Capabilities)
-			r.Offered = r.Offered.Union(offered) // a list that there was is empty at worst
+			r.Offered = r.Offered.Union(offered) // a list that existed before is empty at worst
 			r.Withheld = s.view.Withheld()
 		})
 	}

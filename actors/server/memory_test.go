@@ -10,14 +10,15 @@ import (
 	"mcpd/actors/internal/stage"
 )
 
-// Work in hand is never shed before new work. With little memory left a tenant above its share may
-// not begin a task, and with less no call; one below its share may both until nothing is left. What
-// was begun is answered, asked about and ended, and once there is room all is as it was.
+// Running work is never refused in favour of new work. When memory is low, a tenant above its share
+// may not start tasks, and when it is lower, no calls. A tenant below its share may do both until
+// memory is exhausted. Work that was started is answered, can be polled and ended. When memory is
+// free again, everything is as before.
 func TestLittleMemoryRefusesWhatBegins(t *testing.T) {
 	const refused = int64(protocol.CodeRateLimited)
 	for _, c := range []struct {
 		name  string
-		kept  int // 100 KiB are its share
+		kept  int // the share is 100 KiB
 		rows  map[quota.Level][2]any
 		count int
 	}{
@@ -38,13 +39,15 @@ func TestLittleMemoryRefusesWhatBegins(t *testing.T) {
 				for level := quota.Elevated; level <= quota.Exhausted; level++ {
 					r.memory.Set(level)
 					out := u.ask("tools/call", asTask)
-					if out.Word() != c.rows[level][0] || out.End().Error != nil && protocol.RetryAfter(out.End().Error) != level.Retry() {
+					if out.Word() != c.rows[level][0] ||
+						out.End().Error != nil && protocol.RetryAfter(out.End().Error) != level.Retry() {
 						t.Errorf("%v: a task %v", level, out.All())
 					}
 					if out := u.call(); out.Word() != c.rows[level][1] {
 						t.Errorf("%v: a call %v", level, out.All())
 					}
-					for _, end := range []struct{ method, params string }{{"ping", `{}`}, {"tasks/get", about(id)}, {"resources/unsubscribe", `{"uri":"test://x"}`}} {
+					for _, end := range []struct{ method, params string }{{"ping", `{}`}, {"tasks/get", about(id)},
+						{"resources/unsubscribe", `{"uri":"test://x"}`}} {
 						if out := u.ask(end.method, end.params); out.Word() == refused {
 							t.Errorf("%v: %s %v", level, end.method, out.All())
 						}

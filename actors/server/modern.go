@@ -11,14 +11,16 @@ import (
 	"mcpd/transport"
 )
 
-// standalone admits one request of a client whose requests stand alone (2026-07-28 §basic). What is offered is what there is now: where
-// that does not allow the method, it is looked for once more, because nothing came before this that could have.
+// standalone admits one request of a modern client (2026-07-28 §basic). The request may be its
+// client's first. So if the known offer does not allow the method, the session takes a fresh view
+// before it refuses.
 func (s *Session) standalone(d *session.Deliver) {
 	err := s.passed.check(s.record, d.Message, s.declared)
 	switch {
 	case err == nil:
 		s.dispatch(d)
-	case protocol.ConditionOf(err) == protocol.ConditionCapabilityNotSupported, s.mayExtend(d.Message.Method):
+	case protocol.ConditionOf(err) == protocol.ConditionCapabilityNotSupported,
+		s.mayExtend(d.Message.Method):
 		s.look(d, s.firstWait(), nil, func(d *session.Deliver) {
 			if err := s.gate().Check(protocol.Client, d.Message.Method, d.Message.Params); err != nil {
 				s.refuse(d, err)
@@ -31,46 +33,51 @@ func (s *Session) standalone(d *session.Deliver) {
 	}
 }
 
-// declared is what was agreed on, for a request that stands alone: before a server is asked for more
-// it is looked at what there is.
+// declared is the gate of a modern client's request, without Gate.Asks. A method that no server has
+// declared is thereby refused first, which makes standalone take a fresh view before it asks a
+// server.
 func (s *Session) declared() protocol.Gate {
 	g := s.gate()
 	g.Asks = false
 	return g
 }
 
-// mayExtend reports whether a method may be of an extension that the one server is not known to have.
+// mayExtend reports whether a method may belong to an extension of the one server that this session
+// has not seen yet.
 func (s *Session) mayExtend(method string) bool {
 	return s.transparent() && !protocol.Known(method) && s.record.Capabilities.Extends()
 }
 
-// discover says what there is (2026-07-28 §server/discover): the revisions that this endpoint serves, the newest first, and what servers
-// offer together.
+// discover answers server/discover (2026-07-28 §server/discover): the revisions that this endpoint
+// serves, the newest first, and what its servers offer together.
 func (s *Session) discover(d *session.Deliver) {
 	s.look(d, s.firstWait(), nil, func(d *session.Deliver) {
 		if s.transparent() && len(s.view.Servers) == 0 {
 			s.refuse(d, protocol.UpstreamLost(s.h.Endpoint().Server, false, nil))
 			return
 		}
-		r := protocol.DiscoverResult{Versions: s.o.Tenant().Negotiation.Names(), Capabilities: s.view.Offer(s.record.Version)}
+		r := protocol.DiscoverResult{
+			Versions: s.o.Tenant().Negotiation.Names(), Capabilities: s.view.Offer(s.record.Version),
+		}
 		r.Info, r.Instructions = s.introduce()
 		s.answer(d, r.Result())
 	})
 }
 
-// fresh looks at the schema anew when the one that this session knows says something else than the header fields: the client may know a
-// newer one.
+// fresh takes a fresh view and then sends the request. It is called if the session has no view, or
+// if the schema in it contradicts the header fields: the client may know a newer schema.
 func (s *Session) fresh(o *outgoing) {
 	anew := o.lasting()
 	anew.fresh = true
 	s.look(o.d, s.firstWait(), nil, func(*session.Deliver) { s.toServer(anew) })
 }
 
-// repeats reports whether a request came with header fields that may repeat arguments.
+// repeats reports whether a request came with header fields, which may repeat arguments.
 func repeats(d *session.Deliver) bool { return d.Fields != nil && d.Message.Method == "tools/call" }
 
-// mirrored checks the header fields that repeat arguments of a tool, by the schema that clients see (2026-07-28
-// §basic/transports/streamable-http). Where the tool is not known, its server will say so.
+// mirrored checks the header fields that repeat arguments of a tool, by the schema that clients see
+// (2026-07-28 §basic/transports/streamable-http). If the session does not know the tool, the check
+// is left to the server.
 func (s *Session) mirrored(d *session.Deliver) error {
 	if !repeats(d) {
 		return nil
@@ -80,7 +87,8 @@ func (s *Session) mirrored(d *session.Deliver) error {
 	if len(mirrors) == 0 {
 		return nil
 	}
-	return headers.Request{Method: d.Message.Method, Params: d.Message.Params, Mirrored: mirrors}.Check(d.Fields)
+	return headers.Request{Method: d.Message.Method, Params: d.Message.Params,
+		Mirrored: mirrors}.Check(d.Fields)
 }
 
 // abandoned cancels the request whose client has gone.
@@ -101,7 +109,7 @@ func (s *Session) abandoned(out transport.Sink) {
 		}
 		return
 	}
-	if d := s.waiting.of(out); d != nil { // not on its way yet, and it will not be
+	if d := s.waiting.of(out); d != nil { // not submitted yet, and no longer needed
 		s.waiting.remove(d)
 		out.Finish(jsonrpc.Message{})
 	}

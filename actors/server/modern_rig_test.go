@@ -25,14 +25,14 @@ const (
 	bound = `{"name":"files__read"}`
 )
 
-// caller is a client whose requests stand alone.
+// caller is a modern client.
 type caller struct {
 	r            *rig
 	principal    string
 	server       string
 	capabilities string
-	level        string // of log lines that it wants
-	token        string // of progress
+	level        string // of the log lines that it wants
+	token        string // progress token
 	fields       headers.Lookup
 	id           uint64
 }
@@ -41,12 +41,13 @@ func (r *rig) caller(capabilities string) *caller {
 	return &caller{r: r, principal: "ci", capabilities: capabilities}
 }
 
-// peer is the session that serves it, as the edge finds it.
+// peer is the session that serves it, found as the transport does.
 func (c *caller) peer() *session.Handle {
 	c.r.T.Helper()
 	p := &session.Peer{Version: protocol.V20260728}
 	var err error
-	if p.Capabilities, err = protocol.ParseClientCapabilities(jsontext.Value(c.capabilities)); err != nil {
+	if p.Capabilities, err = protocol.ParseClientCapabilities(jsontext.Value(c.capabilities)); err !=
+		nil {
 		c.r.T.Fatal(err)
 	}
 	ep := streamable.Endpoint{Tenant: "acme", Server: c.server, Principal: c.principal}
@@ -54,7 +55,8 @@ func (c *caller) peer() *session.Handle {
 		h.Touch()
 		return h
 	}
-	h, err := otp.Do[session.OpenRequest, *session.Handle](c.r.T.Context(), c.r.Ref("sessions"), session.OpenRequest{Endpoint: ep, Peer: p})
+	h, err := otp.Do[session.OpenRequest, *session.Handle](c.r.T.Context(), c.r.Ref("sessions"),
+		session.OpenRequest{Endpoint: ep, Peer: p})
 	if err != nil {
 		c.r.T.Fatal(err)
 	}
@@ -76,33 +78,36 @@ func (c *caller) askAs(id jsonrpc.ID, method, params string, out *stage.Sink) {
 		params = "{}"
 	}
 	text, err := protocol.Meta{Version: "2026-07-28", LogLevel: c.level}, error(nil)
-	if text.Capabilities, err = protocol.ParseClientCapabilities(jsontext.Value(c.capabilities)); err != nil {
+	if text.Capabilities, err = protocol.ParseClientCapabilities(
+		jsontext.Value(c.capabilities),
+	); err != nil {
 		c.r.T.Fatal(err)
 	}
 	said := text.Set(jsontext.Value(params))
 	if c.token != "" {
 		said = protocol.SetProgressToken(said, jsontext.Value(c.token))
 	}
-	if err := c.peer().Call(c.r.T.Context(), jsonrpc.Request(id, method, said), c.fields, out); err != nil {
+	if err := c.peer().Call(c.r.T.Context(), jsonrpc.Request(id, method, said), c.fields,
+		out); err != nil {
 		c.r.T.Errorf("%s: %v", method, err)
 	}
 	c.r.Rest()
 }
 
-// call is a call of the tool of "files".
+// call calls the tool of "files".
 func (c *caller) call() *stage.Sink {
 	c.r.T.Helper()
 	return c.ask("tools/call", bound)
 }
 
-// leave is the client of a request going away.
+// leave simulates that the client of a request has gone.
 func (c *caller) leave(out *stage.Sink) {
 	c.r.T.Helper()
 	c.peer().Cancel(out)
 	c.r.Rest()
 }
 
-// state is that of a result which asks the client something.
+// state is the requestState of a result that asks the client something.
 func state(t *testing.T, out *stage.Sink) string {
 	t.Helper()
 	m := out.End()
@@ -113,7 +118,7 @@ func state(t *testing.T, out *stage.Sink) string {
 	return token
 }
 
-// retry is a request made again, with answers and a state.
+// retry repeats a request with answers and a state.
 func (c *caller) retry(method, params, token, answers string) *stage.Sink {
 	c.r.T.Helper()
 	again, err := mrtr.ParseRetry(jsontext.Value(`{"inputResponses":` + answers + `}`))
@@ -126,7 +131,7 @@ func (c *caller) retry(method, params, token, answers string) *stage.Sink {
 	return c.ask(method, string(again.Set(jsontext.Value(params))))
 }
 
-// elicited is a call under way during which its server has asked for a name.
+// elicited is a call in progress during which its server has asked for a name.
 func elicited(r *rig) (c *caller, p *peer, token string) {
 	r.T.Helper()
 	c = r.caller(elicits)
@@ -142,7 +147,7 @@ func (p *peer) elicit(id jsonrpc.ID) {
 	time.Sleep(time.Second)
 }
 
-// answer answers the request of a method that the host made last.
+// answer answers the host's last request of a method.
 func (p *peer) answer(method, result string) {
 	asked := p.heard(method)
 	id := asked[len(asked)-1].ID
@@ -150,7 +155,7 @@ func (p *peer) answer(method, result string) {
 	synctest.Wait()
 }
 
-// refuse refuses the request of a method that the host made last.
+// refuse answers the host's last request of a method with an error.
 func (p *peer) refuse(method string) {
 	asked := p.heard(method)
 	id := asked[len(asked)-1].ID
@@ -159,9 +164,10 @@ func (p *peer) refuse(method string) {
 	synctest.Wait()
 }
 
-// log logs a line during a call.
+// log sends a log line during a call.
 func (p *peer) log(call jsonrpc.ID, level string) {
-	m := jsonrpc.Notification("notifications/message", jsontext.Value(`{"level":"`+level+`","data":1}`))
+	m := jsonrpc.Notification("notifications/message",
+		jsontext.Value(`{"level":"`+level+`","data":1}`))
 	p.send(transport.Inbound{Message: m, Related: call})
 	synctest.Wait()
 }

@@ -14,7 +14,8 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Requests of many clients go through one session, the same ids among them, and each has its own answer.
+// Requests of many clients, some with equal ids, go through one session, and each gets its own
+// answer.
 func TestEqualIdsOfManyClients(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		var outs []*stage.Sink
@@ -28,8 +29,9 @@ func TestEqualIdsOfManyClients(t *testing.T) {
 			t.Fatalf("%d calls, %d sessions, %d in all", len(asked), r.index.Len(), r.index.Holds("acme"))
 		}
 		r.caller(`{}`).leave(outs[3])
-		for range 2 { // nobody cancels by an id that is not his alone
-			_ = r.caller(`{}`).peer().Deliver(r.T.Context(), jsonrpc.Notification("notifications/cancelled", []byte(`{"requestId":"same"}`)), nil)
+		for range 2 { // an ambiguous id cancels nothing
+			_ = r.caller(`{}`).peer().Deliver(r.T.Context(),
+				jsonrpc.Notification("notifications/cancelled", []byte(`{"requestId":"same"}`)), nil)
 		}
 		if got := p.heard("notifications/cancelled"); len(got) != 1 {
 			t.Errorf("the server heard %v", got)
@@ -47,7 +49,7 @@ func TestEqualIdsOfManyClients(t *testing.T) {
 	})
 }
 
-// A peer has the calls of its tenant's bound and no more.
+// The calls of a peer are bounded by its tenant's limit.
 func TestPeerIsBounded(t *testing.T) {
 	run(t, func(r *rig) { silent(r); r.tenant.Limits.MaxPending = 10 }, func(r *rig) {
 		c := r.caller(`{}`)
@@ -62,12 +64,13 @@ func TestPeerIsBounded(t *testing.T) {
 	})
 }
 
-// server/discover and the lists say what there is, whatever the servers are at: starting for ever, failed, none.
+// server/discover and the lists answer in every state of the servers: starting for ever, failed, or
+// none.
 func TestDiscoverInEveryState(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change       func(r *rig)
-		capabilities string // that must be in the answer
-		tools        any    // what tools/list comes to
+		capabilities string // part that the answer must contain
+		tools        any    // outcome of tools/list
 	}{
 		"ready":        {nil, `"tools":{"listChanged":true}`, "result"},
 		"one starting": {func(r *rig) { mute(r, "search") }, `"tools":`, "result"},
@@ -89,7 +92,8 @@ func TestDiscoverInEveryState(t *testing.T) {
 					t.Errorf("after %v", took)
 				}
 				m := string(out.End().Result)
-				for _, part := range []string{tt.capabilities, `"supportedVersions":["2026-07-28","2025-11-25"`, `"resultType":"complete"`, `"name":"mcpd"`} {
+				for _, part := range []string{tt.capabilities, `"supportedVersions":["2026-07-28","2025-11-25"`,
+					`"resultType":"complete"`, `"name":"mcpd"`} {
 					if !strings.Contains(m, part) {
 						t.Errorf("%s is not in %s", part, m)
 					}
@@ -108,7 +112,8 @@ func TestDiscoverInEveryState(t *testing.T) {
 	}
 }
 
-// What was offered of a server that was starting is not refused when it turns out to have none of it.
+// Capabilities offered for a server that was starting are not refused when the server turns out to
+// lack them; their lists are empty.
 func TestWhatWasOfferedIsEmptyAtWorst(t *testing.T) {
 	run(t, func(r *rig) {
 		r.script["files"]["initialize"] = func(jsontext.Value) string {
@@ -123,7 +128,8 @@ func TestWhatWasOfferedIsEmptyAtWorst(t *testing.T) {
 			t.Fatalf("discovered %v", out.All())
 		}
 		time.Sleep(time.Minute)
-		for method, list := range map[string]string{"prompts/list": "prompts", "resources/list": "resources"} {
+		for method, list := range map[string]string{"prompts/list": "prompts",
+			"resources/list": "resources"} {
 			out := c.ask(method, "")
 			if items, _ := splice.Get(out.End().Result, list); string(items) != "[]" {
 				t.Errorf("%s: %v", method, out.All())
@@ -132,7 +138,8 @@ func TestWhatWasOfferedIsEmptyAtWorst(t *testing.T) {
 	})
 }
 
-// A transparent endpoint is its server, under its server's name, and has nothing to say without it.
+// A transparent endpoint presents its server, under the server's name, and has no answer without
+// it.
 func TestDiscoverOfOneServer(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		c := r.caller(`{}`)
@@ -141,7 +148,7 @@ func TestDiscoverOfOneServer(t *testing.T) {
 		if !strings.Contains(string(out.End().Result), `"name":"peer"`) {
 			t.Errorf("got %v", out.All())
 		}
-		time.Sleep(time.Minute) // the lists are there, before which listChanged is offered for any
+		time.Sleep(time.Minute) // by now the lists are known; before, listChanged is offered for each
 		out = c.ask("server/discover", "")
 		if got, _ := splice.Get(out.End().Result, "capabilities"); string(got) != all {
 			t.Errorf("offers %s, want %s", got, all)
@@ -164,11 +171,13 @@ func TestDiscoverOfOneServer(t *testing.T) {
 	})
 }
 
-// What the revision has not, or nobody offers, is refused; so is what the configuration wants a capability for.
+// A method that the revision lacks, or that no server offers, is refused. So is a method for which
+// the configuration requires a missing capability.
 func TestStandaloneRequestsAreChecked(t *testing.T) {
 	run(t, func(r *rig) { r.script["files"]["initialize"] = offers(`{"tools":{}}`) }, func(r *rig) {
 		c := r.caller(`{}`)
-		for _, method := range []string{"initialize", "ping", "logging/setLevel", "resources/subscribe", "tasks/list", "unknown/method"} {
+		for _, method := range []string{"initialize", "ping", "logging/setLevel", "resources/subscribe",
+			"tasks/list", "unknown/method"} {
 			if out := c.ask(method, ""); out.Word() != int64(-32601) {
 				t.Errorf("%s: %v", method, out.All())
 			}
@@ -185,12 +194,16 @@ func TestStandaloneRequestsAreChecked(t *testing.T) {
 	})
 }
 
-// Header fields that repeat arguments are checked against the schema as it is now, not as this session last saw it.
+// Header fields that repeat arguments are checked against the current schema, not against the one
+// that this session saw last.
 func TestMirroredArgumentsAreChecked(t *testing.T) {
 	tools := func(header string) string {
 		return `{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[{"name":"read","inputSchema":{"type":"object","properties":{"where":{"type":"string","x-mcp-header":"` + header + `"}}}}]}`
 	}
-	run(t, func(r *rig) { modern(r); r.script["files"]["tools/list"] = result(tools("Where")) }, func(r *rig) {
+	run(t, func(r *rig) {
+		modern(r)
+		r.script["files"]["tools/list"] = result(tools("Where"))
+	}, func(r *rig) {
 		fields := map[string][]string{"Mcp-Method": {"tools/call"}, "Mcp-Name": {"read"}}
 		c := r.caller(`{}`)
 		c.server = "files"
@@ -207,17 +220,18 @@ func TestMirroredArgumentsAreChecked(t *testing.T) {
 		if out := c.ask("tools/call", `{"name":"other"}`); out.Word() != "result" {
 			t.Errorf("a tool without a schema: %v", out.All())
 		}
-		all := r.caller(`{}`) // whose list shows no annotation
+		all := r.caller(`{}`) // its list shows no annotation
 		all.fields = func(name string) []string {
 			return map[string][]string{"Mcp-Method": {"tools/call"}, "Mcp-Name": {"files__read"}}[name]
 		}
-		if out := all.ask("tools/call", `{"name":"files__read","arguments":{"where":"here"}}`); out.Word() != "result" {
+		if out := all.ask("tools/call",
+			`{"name":"files__read","arguments":{"where":"here"}}`); out.Word() != "result" {
 			t.Errorf("in the list of all servers: %v", out.All())
 		}
 		p := r.peer("files")
 		r.script["files"]["tools/list"] = result(tools("Place"))
 		p.Notify("notifications/tools/list_changed", `{"_meta":{}}`)
-		other := r.caller(`{"roots":{}}`) // reads the new list; the first peer has the old one
+		other := r.caller(`{"roots":{}}`) // it reads the new list; the first peer has the old one
 		other.server = "files"
 		r.Rest()
 		other.ask("tools/list", "")
@@ -229,8 +243,9 @@ func TestMirroredArgumentsAreChecked(t *testing.T) {
 	})
 }
 
-// The log of a legacy server reaches the calls that want it, each at its own level, on its own stream. The server is set to the most
-// verbose before the call is written, and back when the verbose one is over.
+// The log lines of a legacy server reach the calls that want them, each at its own level and on its
+// own stream. Before a call is sent the server is set to the most verbose level, and it is reset
+// when the verbose call has ended.
 func TestLogLevelOfACall(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		plain, quiet, loud := r.caller(`{}`), r.caller(`{}`), r.caller(`{}`)
@@ -272,7 +287,7 @@ func TestLogLevelOfACall(t *testing.T) {
 		}
 		loud.leave(many)
 		quiet.leave(few)
-		quiet.call() // another still wants errors at that level or above
+		quiet.call() // another call still wants errors
 		quiet.leave(less)
 		if got := levels(); len(got) != 2 {
 			t.Errorf("set to %v", got)
@@ -293,7 +308,7 @@ func TestLogLevelOfACall(t *testing.T) {
 	})
 }
 
-// A retry has a level of its own, which the server is told before it has the answer.
+// A retry has its own level, which the server is told before it gets the answer.
 func TestLogLevelOfARetry(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		c, p, token := elicited(r)
@@ -311,13 +326,15 @@ func TestLogLevelOfARetry(t *testing.T) {
 	})
 }
 
-// A request says which capabilities its client has; the configuration may ask for some.
+// A modern request declares its client's capabilities, and the configuration may require some.
 func TestPolicyAppliesToRequestsThatStandAlone(t *testing.T) {
 	run(t, func(r *rig) {
 		for i := range r.tenant.Servers {
 			r.tenant.Servers[i].Require = map[string]string{"tools/call": "roots"}
 		}
-		r.tenant.Require = map[string]string{"server/discover": "roots", "subscriptions/listen": "roots", "tools/list": "roots"}
+		r.tenant.Require = map[string]string{
+			"server/discover": "roots", "subscriptions/listen": "roots", "tools/list": "roots",
+		}
 	}, func(r *rig) {
 		c := r.caller(`{}`)
 		if out := c.call(); out.Word() != int64(-32021) {
@@ -335,8 +352,9 @@ func TestPolicyAppliesToRequestsThatStandAlone(t *testing.T) {
 	})
 }
 
-// 2026-07-28 §basic/patterns/cancellation: whatever its server still says about a call that its client has left goes nowhere: neither to the call nor to
-// another call or subscription of the same client, which are the only streams that it has.
+// 2026-07-28 §basic/patterns/cancellation: after its client has left a call, the messages of its
+// server about that call are dropped. They reach neither the call nor another call or subscription
+// of the client, which has no other streams.
 func TestNothingFollowsACancellation(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		c := r.caller(elicits)
@@ -358,13 +376,15 @@ func TestNothingFollowsACancellation(t *testing.T) {
 			t.Fatalf("before: %v", out.Sent())
 		}
 		c.leave(out)
-		before := fmt.Sprint(listening.Sent(), listening.All(), other.Sent(), other.All(), out.Sent(), out.Word())
+		before := fmt.Sprint(listening.Sent(), listening.All(), other.Sent(), other.All(),
+			out.Sent(), out.Word())
 		progress(2)
 		p.log(call.ID, "error")
 		p.answer("tools/call", `{"content":[]}`)
 		p.Notify("notifications/elicitation/complete", `{"elicitationId":"e"}`)
 		time.Sleep(time.Minute - time.Second)
-		if after := fmt.Sprint(listening.Sent(), listening.All(), other.Sent(), other.All(), out.Sent(), out.Word()); after != before {
+		if after := fmt.Sprint(listening.Sent(), listening.All(), other.Sent(), other.All(), out.Sent(),
+			out.Word()); after != before {
 			t.Errorf("before: %s\nafter: %s", before, after)
 		}
 	})

@@ -7,19 +7,19 @@ import (
 	merge "mcpd/gateway/catalog"
 )
 
-// names is how answers of a server are rewritten for a client of the list of all servers. It
-// lasts as long as the call, which needs neither the request nor the view.
+// names rewrites the answers of a server for a client of the aggregate endpoint. It lives as long
+// as the call, so it keeps neither the request nor the view.
 type names struct {
-	addresses  *merge.Addresses  // nil keeps errors as they are
-	references *merge.References // nil keeps results as they are
-	asked, own string            // the URI that is read, as its client and its server know it
+	addresses  *merge.Addresses  // nil leaves errors unchanged
+	references *merge.References // nil leaves results unchanged
+	asked, own string            // URI that is read, as the client and as the server names it
 }
 
 func (n *names) reading(server, method string) merge.Reading {
 	return merge.Reading{Server: server, Method: method, Asked: n.asked, Own: n.own}
 }
 
-// result rewrites a result that a principal gets. Most have nothing to rewrite.
+// result rewrites a result for a principal. Most results need no rewriting.
 func (n *names) result(server, method, principal string, result jsontext.Value) jsontext.Value {
 	if !merge.Linked(result) {
 		return result
@@ -29,13 +29,13 @@ func (n *names) result(server, method, principal string, result jsontext.Value) 
 	return n.addresses.Result(reading, result)
 }
 
-// call is an exchange with the names that its client has for what its server says.
+// call is an exchange, with the names that its client uses for the server's resources.
 type call struct {
 	request.Exchange
 	names names
 }
 
-// named has the exchange say things by those names.
+// named has the exchange rewrite its answers by those names.
 func (c *call) named() *request.Exchange {
 	if c.names.addresses != nil {
 		c.Names = c
@@ -56,7 +56,8 @@ func (c *call) Error(data jsontext.Value) jsontext.Value {
 	return c.names.addresses.Error(c.names.reading(c.Server, c.Method), data)
 }
 
-// rename is what rewrites the result of a task, in whose place no exchange is; nil keeps it.
+// rename returns the function that rewrites the result of a task, which has no exchange to do so.
+// Nil leaves the result unchanged.
 func (s *Session) rename(o *outgoing) func(jsontext.Value) jsontext.Value {
 	if o.names.references == nil {
 		return nil

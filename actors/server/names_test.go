@@ -13,14 +13,18 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// clashing makes both servers list the same resource, and "files", which is configured first, start
-// only when it is answered.
+// clashing makes both servers list the same resource. The server "files", which is configured
+// first, starts only when the test answers its initialize.
 func clashing(r *rig) {
 	r.script["files"]["initialize"] = nil
 	r.script["search"] = script{
-		"initialize":               offers(`{"tools":{},"resources":{"subscribe":true}}`),
-		"tools/list":               result(`{"tools":[{"name":"find.it","inputSchema":{"type":"object"}}]}`),
-		"tools/call":               func(params jsontext.Value) string { return `{"content":[],"called":` + string(params) + `}` },
+		"initialize": offers(`{"tools":{},"resources":{"subscribe":true}}`),
+		"tools/list": result(
+			`{"tools":[{"name":"find.it","inputSchema":{"type":"object"}}]}`,
+		),
+		"tools/call": func(params jsontext.Value) string {
+			return `{"content":[],"called":` + string(params) + `}`
+		},
 		"resources/list":           result(`{"resources":[{"uri":"test://x","name":"x"}]}`),
 		"resources/templates/list": result(`{"resourceTemplates":[]}`),
 		"resources/read":           result(`{"contents":[{"uri":"test://x","text":"search"}]}`),
@@ -30,7 +34,7 @@ func clashing(r *rig) {
 	r.script["files"]["resources/read"] = result(`{"contents":[{"uri":"test://x","text":"files"}]}`)
 }
 
-// soon is ask for what waits for servers that start.
+// soon is ask for a request that waits for starting servers.
 func (u *user) soon(method, params string) string {
 	u.r.T.Helper()
 	out := u.ask(method, params)
@@ -42,21 +46,23 @@ func (u *user) soon(method, params string) string {
 	return string(out.End().Result)
 }
 
-// A URI does not change hands when a server that is configured earlier comes up later, and a
-// subscription ends where it was made.
+// A URI does not change its owner when a server that is configured earlier starts later. A
+// subscription ends at the server where it was made.
 func TestURIsDoNotChangeHands(t *testing.T) {
 	run(t, clashing, func(r *rig) {
 		u := r.open("ci", "")
 		u.soon("initialize", greeting("2025-11-25", `{}`))
 		u.tell("notifications/initialized", "")
 		const held = `{"uri":"mcpd://search/test%3A%2F%2Fx"}`
-		if got := u.soon("resources/list", `{}`); got != `{"resources":[{"uri":"mcpd://search/test%3A%2F%2Fx","name":"x"}],"_meta":{"mcpd/incomplete":{"files":"it has not listed anything yet"}}}` {
+		if got := u.soon("resources/list",
+			`{}`); got != `{"resources":[{"uri":"mcpd://search/test%3A%2F%2Fx","name":"x"}],"_meta":{"mcpd/incomplete":{"files":"it has not listed anything yet"}}}` {
 			t.Errorf("listed are %s", got)
 		}
 		if got := u.soon("resources/read", `{"uri":"test://x"}`); !strings.Contains(got, "server files") {
 			t.Errorf("a URI of which nobody knows whose it is: %s", got)
 		}
-		if got := u.soon("resources/read", held); got != `{"contents":[{"uri":"mcpd://search/test%3A%2F%2Fx","text":"search"}]}` {
+		if got := u.soon("resources/read",
+			held); got != `{"contents":[{"uri":"mcpd://search/test%3A%2F%2Fx","text":"search"}]}` {
 			t.Errorf("read: %s", got)
 		}
 		u.soon("resources/subscribe", held)
@@ -66,7 +72,8 @@ func TestURIsDoNotChangeHands(t *testing.T) {
 		files.answer("initialize", offers(all)(nil))
 		time.Sleep(5 * time.Second)
 		r.Rest()
-		if got := u.soon("resources/list", `{}`); got != `{"resources":[{"uri":"test://x","name":"x"},{"uri":"mcpd://search/test%3A%2F%2Fx","name":"x"}]}` {
+		if got := u.soon("resources/list",
+			`{}`); got != `{"resources":[{"uri":"test://x","name":"x"},{"uri":"mcpd://search/test%3A%2F%2Fx","name":"x"}]}` {
 			t.Errorf("listed are %s", got)
 		}
 		if len(u.heard("notifications/resources/list_changed")) == before {
@@ -79,14 +86,15 @@ func TestURIsDoNotChangeHands(t *testing.T) {
 			t.Errorf("read: %s", got)
 		}
 		u.soon("resources/unsubscribe", held)
-		if s, f := len(search.heard("resources/unsubscribe")), len(files.heard("resources/unsubscribe")); s != 1 || f != 0 {
+		if s, f := len(search.heard("resources/unsubscribe")),
+			len(files.heard("resources/unsubscribe")); s != 1 || f != 0 {
 			t.Errorf("search heard %d, files %d", s, f)
 		}
 	})
 }
 
-// A subscription ends where it was made also when its URI is another server's by then, and once only
-// for all names of the resource.
+// A subscription ends at the server where it was made, even if its URI belongs to another server by
+// then, and only once for all names of the resource.
 func TestSubscriptionEndsWhereItWasMade(t *testing.T) {
 	run(t, func(r *rig) {
 		clashing(r)
@@ -101,7 +109,8 @@ func TestSubscriptionEndsWhereItWasMade(t *testing.T) {
 		fls.Notify("notifications/resources/list_changed", `{}`)
 		fls.Notify("notifications/tools/list_changed", `{}`)
 		time.Sleep(5 * time.Second)
-		if got := u.soon("resources/list", `{}`); !strings.HasPrefix(got, `{"resources":[{"uri":"test://x","name":"x"},`) {
+		if got := u.soon("resources/list", `{}`); !strings.HasPrefix(got,
+			`{"resources":[{"uri":"test://x","name":"x"},`) {
 			t.Fatalf("listed are %s", got)
 		}
 		u.soon("resources/unsubscribe", `{"uri":"test://x"}`)
@@ -109,18 +118,21 @@ func TestSubscriptionEndsWhereItWasMade(t *testing.T) {
 			t.Errorf("search heard %d, though the client wants it still", s)
 		}
 		search.Notify("notifications/resources/updated", `{"uri":"test://x"}`)
-		if got := u.heard("notifications/resources/updated"); len(got) != 1 || string(got[0].Params) != `{"uri":"mcpd://search/test%3A%2F%2Fx"}` {
+		if got := u.heard("notifications/resources/updated"); len(got) != 1 ||
+			string(got[0].Params) != `{"uri":"mcpd://search/test%3A%2F%2Fx"}` {
 			t.Errorf("heard %v", got)
 		}
 		u.soon("resources/unsubscribe", `{"uri":"mcpd://search/test%3A%2F%2Fx"}`)
-		if s, f := len(search.heard("resources/unsubscribe")), len(fls.heard("resources/unsubscribe")); s != 1 || f != 0 {
+		if s, f := len(search.heard("resources/unsubscribe")),
+			len(fls.heard("resources/unsubscribe")); s != 1 || f != 0 {
 			t.Errorf("search heard %d, files %d", s, f)
 		}
 	})
 }
 
-// A resource that a client subscribed to under two names is told of under both. The end of one
-// subscription leaves the other, also when the client was never subscribed under the name that it ends.
+// A client that subscribed to a resource under two names gets notifications under both. The end of
+// one subscription leaves the other, even if the client was never subscribed under the name that it
+// ends.
 func TestTwoNamesOfOneResourceAreTwoSubscriptions(t *testing.T) {
 	const bare, full = `{"uri":"test://x"}`, `{"uri":"mcpd://files/test%3A%2F%2Fx"}`
 	heard := func(u *user, p *peer) (all []string) {
@@ -168,7 +180,8 @@ func TestTwoNamesOfOneResourceAreTwoSubscriptions(t *testing.T) {
 		}
 	})
 	run(t, nil, func(r *rig) {
-		out := r.caller(`{}`).ask("subscriptions/listen", `{"notifications":{"resourceSubscriptions":["test://x","mcpd://files/test%3A%2F%2Fx"]}}`)
+		out := r.caller(`{}`).ask("subscriptions/listen",
+			`{"notifications":{"resourceSubscriptions":["test://x","mcpd://files/test%3A%2F%2Fx"]}}`)
 		r.peer("files").Notify(updated, bare)
 		if got := news(t, out, "1"); len(got) != 3 {
 			t.Errorf("in one listen: heard %v", got)
@@ -176,7 +189,8 @@ func TestTwoNamesOfOneResourceAreTwoSubscriptions(t *testing.T) {
 	})
 }
 
-// A URI that a server gave to a principal beside its lists leads back to it, for that principal alone.
+// A URI that a server gave to a principal outside its lists leads back to that server, for that
+// principal only.
 func TestReferencesLeadBack(t *testing.T) {
 	run(t, func(r *rig) {
 		r.script["files"]["tools/call"] = result(`{"content":[{"type":"resource_link","uri":"skill://x/SKILL.md","name":"x"},` +
@@ -195,24 +209,29 @@ func TestReferencesLeadBack(t *testing.T) {
 			t.Errorf("the result is %s", got)
 		}
 		for _, uri := range []string{
-			"mcpd://files/skill%3A%2F%2Fx%2FSKILL.md", "mcpd://files/test%3A%2F%2Fhidden", "ui://mcpd/files/page",
+			"mcpd://files/skill%3A%2F%2Fx%2FSKILL.md", "mcpd://files/test%3A%2F%2Fhidden",
+			"ui://mcpd/files/page",
 			"skill://x/SKILL.md", "test://hidden", "https://example.com/x", "ui://page",
 		} {
 			params := fmt.Sprintf(`{"uri":%q}`, uri)
-			if got, want := u.soon("resources/read", params), fmt.Sprintf(`{"contents":[{"uri":%q,"text":"files"}]}`, uri); got != want {
+			if got, want := u.soon("resources/read",
+				params), fmt.Sprintf(`{"contents":[{"uri":%q,"text":"files"}]}`, uri); got != want {
 				t.Errorf("%s reads %s, want %s", uri, got, want)
 			}
-			if got := other.soon("resources/read", params); !strings.HasPrefix(uri, "mcpd:") && !strings.HasPrefix(uri, "ui://mcpd/") && !strings.Contains(got, "not found") {
+			if got := other.soon("resources/read", params); !strings.HasPrefix(uri, "mcpd:") &&
+				!strings.HasPrefix(uri, "ui://mcpd/") && !strings.Contains(got, "not found") {
 				t.Errorf("%s reads %s for another principal", uri, got)
 			}
 		}
 	})
 }
 
-// Remembered references count for the tenant.
+// Remembered references are charged to the tenant.
 func TestReferencesAreCounted(t *testing.T) {
 	run(t, func(r *rig) {
-		r.script["files"]["tools/call"] = result(`{"content":[{"type":"resource_link","uri":"test://hidden","name":"x"}]}`)
+		r.script["files"]["tools/call"] = result(
+			`{"content":[{"type":"resource_link","uri":"test://hidden","name":"x"}]}`,
+		)
 		r.countsCatalog = true
 	}, func(r *rig) {
 		u := r.ready(`{}`)
@@ -225,14 +244,16 @@ func TestReferencesAreCounted(t *testing.T) {
 	})
 }
 
-// A tool whose name is changed for the list of all servers is called by its own name; alone it keeps it.
+// A tool whose name is changed for the aggregate's list is called by its own name at its server. On
+// the transparent endpoint it keeps its name.
 func TestChangedNamesLeadBack(t *testing.T) {
 	run(t, func(r *rig) {
 		clashing(r)
 		r.script["files"] = files()
 	}, func(r *rig) {
 		u := r.ready(`{}`)
-		if got := u.soon("tools/call", `{"name":"search__find_it"}`); got != `{"content":[],"called":{"name":"find.it"}}` {
+		if got := u.soon("tools/call",
+			`{"name":"search__find_it"}`); got != `{"content":[],"called":{"name":"find.it"}}` {
 			t.Errorf("called as %s", got)
 		}
 		if got := u.soon("tools/list", `{}`); !strings.Contains(got, `{"name":"search__find_it",`) {
@@ -246,17 +267,21 @@ func TestChangedNamesLeadBack(t *testing.T) {
 	})
 }
 
-// A revision without links has them as texts, with the URI by which the client can read it.
+// In a revision without links, links become texts, with the URI by which the client can read the
+// resource.
 func TestLinksInTextsLeadBack(t *testing.T) {
 	run(t, func(r *rig) {
-		r.script["files"]["tools/call"] = result(`{"content":[{"type":"resource_link","uri":"test://hidden","name":"x"}]}`)
+		r.script["files"]["tools/call"] = result(
+			`{"content":[{"type":"resource_link","uri":"test://hidden","name":"x"}]}`,
+		)
 	}, func(r *rig) {
 		u := r.open("ci", "")
 		if out := u.ask("initialize", greeting("2025-03-26", `{}`)); out.Word() != "result" {
 			t.Fatal(out.All())
 		}
 		u.tell("notifications/initialized", "")
-		if got := string(u.call().End().Result); !strings.Contains(got, "mcpd://files/test%3A%2F%2Fhidden") {
+		if got := string(u.call().End().Result); !strings.Contains(got,
+			"mcpd://files/test%3A%2F%2Fhidden") {
 			t.Errorf("got %s", got)
 		}
 	})

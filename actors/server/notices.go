@@ -12,9 +12,11 @@ import (
 	"mcpd/protocol/subscription"
 )
 
-// notice delivers what a server announced, when this client asked for it and its revision knows it.
+// notice delivers a notification of a server, if this client asked for it and its revision knows
+// it.
 func (s *Session) notice(n *notification.Notice) {
-	if n.Principal != "" && n.Principal != s.h.Endpoint().Principal || n.Session != "" && n.Session != s.h.Row() {
+	if n.Principal != "" && n.Principal != s.h.Endpoint().Principal ||
+		n.Session != "" && n.Session != s.h.Row() {
 		return
 	}
 	if n.Method == notification.Quarantined {
@@ -28,12 +30,14 @@ func (s *Session) notice(n *notification.Notice) {
 		s.announce(n)
 		return
 	}
-	if _, ok := subscription.Named(n.URI); ok { // another session listens to it
+	// only modern sessions subscribe to notifications of extensions
+	if _, ok := subscription.Named(n.URI); ok {
 		return
 	}
 	switch n.Method {
 	case "notifications/message":
-		if level, _ := splice.GetString(n.Params, "level"); s.record.Level != "" && !protocol.AtLeast(level, s.record.Level) {
+		if level, _ := splice.GetString(n.Params, "level"); s.record.Level != "" &&
+			!protocol.AtLeast(level, s.record.Level) {
 			return
 		}
 	case "notifications/resources/updated":
@@ -45,9 +49,9 @@ func (s *Session) notice(n *notification.Notice) {
 	_ = s.push(jsonrpc.Notification(n.Method, n.Params))
 }
 
-// sees reports whether this session sees what a notification is about. The change of one server's
-// lists is told to who sees that server alone; who sees all servers as one hears of the change of the
-// list of all, which names no server.
+// sees reports whether this session sees the subject of a notification. A list change of one server
+// goes to transparent sessions of that server. A session on the aggregate endpoint gets the change
+// of the aggregate's list, which names no server.
 func (s *Session) sees(n *notification.Notice) bool {
 	switch {
 	case len(n.Sources) > 0 && !slices.ContainsFunc(n.Sources, s.shows):
@@ -58,9 +62,9 @@ func (s *Session) sees(n *notification.Notice) bool {
 	return n.Server == s.h.Endpoint().Server
 }
 
-// shows reports whether this session may be shown lists that come from a source. It sees those of a
-// server over its own connection, as soon as it has one: what all others are shown would be the
-// same change once more.
+// shows reports whether lists from a source may be shown to this session. Once it has its own
+// connection to a server, it is shown only the lists over that connection. Otherwise it would get
+// the same change twice.
 func (s *Session) shows(source notification.Source) bool {
 	if p := source.Key.Principal; p != "" && p != s.h.Endpoint().Principal {
 		return false
@@ -69,12 +73,13 @@ func (s *Session) shows(source notification.Source) bool {
 	return !own
 }
 
-// subscribing keeps which resources the client wants to hear of, from the moment it asks: the server may announce a change right behind
-// its answer. The exchange is the one that asks.
+// subscribing stores a subscription of the client when it is requested, because the server may
+// announce a change right after its answer. The argument exchange is the id of the request's
+// exchange.
 func (s *Session) subscribing(o *outgoing, exchange uint64) error {
 	method := o.d.Message.Method
 	if s.modern() {
-		return nil // its listens are what it wants to hear of
+		return nil // a modern client subscribes by subscriptions/listen only
 	}
 	if method != "resources/subscribe" && method != "resources/unsubscribe" {
 		return nil
@@ -82,7 +87,7 @@ func (s *Session) subscribing(o *outgoing, exchange uint64) error {
 	want := session.Subscription{Server: o.server, Asking: exchange}
 	want.URI, _ = splice.GetString(o.d.Message.Params, "uri")
 	if want.Own, _ = splice.GetString(o.params, "uri"); want.Own == want.URI {
-		want.Own = want.URI // in the same memory
+		want.Own = want.URI // shares the memory of one string
 	}
 	same := func(u session.Subscription) bool {
 		return u.Server == want.Server && u.URI == want.URI && u.Own == want.Own
@@ -94,19 +99,21 @@ func (s *Session) subscribing(o *outgoing, exchange uint64) error {
 	case len(s.record.URIs) >= protocol.MaxSubscribedURIs:
 		return fullOf(fmt.Sprintf("%d resources", len(s.record.URIs)))
 	case bytesOf(s.record.URIs)+bytesOf([]session.Subscription{want}) > protocol.MaxSubscribedBytes:
-		return fullOf(fmt.Sprintf("resources with URIs of %d bytes, of %d", bytesOf(s.record.URIs), protocol.MaxSubscribedBytes))
+		return fullOf(fmt.Sprintf("resources with URIs of %d bytes, of %d", bytesOf(s.record.URIs),
+			protocol.MaxSubscribedBytes))
 	default:
 		s.store(func(r *session.Record) { r.URIs = append(slices.Clone(r.URIs), want) })
 	}
 	return nil
 }
 
-// fullOf refuses one subscription more.
+// fullOf is the error for one subscription too many.
 func fullOf(what string) error {
-	return protocol.InvalidParams("this session is subscribed to " + what + ", and cannot be to more: unsubscribe from one first, or use another session")
+	return protocol.InvalidParams("this session is subscribed to " + what +
+		", and cannot be to more: unsubscribe from one first, or use another session")
 }
 
-// bytesOf is how many bytes the URIs of subscriptions are.
+// bytesOf is the total length in bytes of the URIs of subscriptions.
 func bytesOf(all []session.Subscription) (n int) {
 	for _, u := range all {
 		n += len(u.URI) + len(u.Own)
@@ -114,14 +121,14 @@ func bytesOf(all []session.Subscription) (n int) {
 	return n
 }
 
-// unsubscribed forgets subscriptions.
+// unsubscribed forgets the subscriptions that match.
 func (s *Session) unsubscribed(which func(session.Subscription) bool) {
 	if slices.ContainsFunc(s.record.URIs, which) {
 		s.store(func(r *session.Record) { r.URIs = slices.DeleteFunc(slices.Clone(r.URIs), which) })
 	}
 }
 
-// agreed notes the subscriptions that such an exchange asked for as ones that the server has agreed to.
+// agreed marks the subscriptions of matching exchanges as accepted by the server.
 func (s *Session) agreed(such func(exchange uint64) bool) {
 	s.store(func(r *session.Record) {
 		r.URIs = slices.Clone(r.URIs)

@@ -8,7 +8,8 @@ import (
 	"mcpd/internal/fault"
 )
 
-// S1-14, S2-5: what servers announce reaches the clients that asked for it, filtered by what each wants.
+// S1-14, S2-5: notifications of servers reach the clients that asked for them, filtered by what
+// each wants.
 func TestAnnouncementsReachClients(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		loud, quiet := r.ready(`{}`), r.ready(`{}`)
@@ -27,13 +28,15 @@ func TestAnnouncementsReachClients(t *testing.T) {
 		if got := len(loud.heard("notifications/message")); got != 2 {
 			t.Errorf("who wants all heard %d", got)
 		}
-		if got := quiet.heard("notifications/message"); len(got) != 1 || string(got[0].Params) != `{"level":"critical","data":"y"}` {
+		if got := quiet.heard("notifications/message"); len(got) != 1 ||
+			string(got[0].Params) != `{"level":"critical","data":"y"}` {
 			t.Errorf("who wants errors heard %v", got)
 		}
 	})
 }
 
-// S1-8, S2-22: updates of a resource reach who subscribed to it, or to what is above it, and nobody else.
+// S1-8, S2-22: updates of a resource reach the clients that subscribed to it, or to a resource
+// above it, and no others.
 func TestUpdatesReachSubscribers(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		u, other := r.ready(`{}`), r.ready(`{}`)
@@ -60,7 +63,8 @@ func TestUpdatesReachSubscribers(t *testing.T) {
 	})
 }
 
-// S4-103: a session whose actor crashed goes on hearing of what it subscribed to, at its level, without asking again.
+// S4-103: after a crash of its actor a session still gets the notifications that it subscribed to,
+// at its log level, without asking again.
 func TestSubscriptionsOutliveTheActor(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		u := r.ready(`{}`)
@@ -87,7 +91,7 @@ func TestSubscriptionsOutliveTheActor(t *testing.T) {
 	})
 }
 
-// A server that restarts is subscribed to again, and what may have changed meanwhile is told.
+// When a server restarts, the subscriptions to it are renewed, and possible changes are reported.
 func TestSubscriptionsOutliveTheServer(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		u := r.ready(`{}`)
@@ -106,12 +110,14 @@ func TestSubscriptionsOutliveTheServer(t *testing.T) {
 	})
 }
 
-// S1-9: a changed list is announced to the clients that see it, once.
+// S1-9: a changed list is announced once to the clients that see it.
 func TestChangedListReachesClients(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		u := r.ready(`{}`)
 		u.ask("tools/list", "")
-		r.script["files"]["tools/list"] = result(`{"tools":[{"name":"read","inputSchema":{"type":"object"}},{"name":"write","inputSchema":{"type":"object"}}]}`)
+		r.script["files"]["tools/list"] = result(
+			`{"tools":[{"name":"read","inputSchema":{"type":"object"}},{"name":"write","inputSchema":{"type":"object"}}]}`,
+		)
 		p := r.peer("files")
 		p.Notify("notifications/tools/list_changed", "")
 		r.announced()
@@ -125,13 +131,17 @@ func TestChangedListReachesClients(t *testing.T) {
 	})
 }
 
-// A dispatcher that gave up what it was asked for, because it crashed on it again and again, is asked again by everybody.
+// If the dispatcher has dropped its registrations, because it crashed on them repeatedly, all
+// sessions register again.
 func TestSessionsRegisterWithADispatcherThatForgot(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		early, late := r.ready(`{}`), r.ready(`{}`)
 		early.call()
 		p := r.peer("files")
-		f := fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "top/notices", Kind: "notification.drain"}, Count: 4, Lease: time.Minute}
+		f := fault.Fault{
+			Action: fault.Panic, Point: fault.Point{Path: "top/notices", Kind: "notification.drain"},
+			Count: 4, Lease: time.Minute,
+		}
 		if _, err := r.Faults.Arm(f); err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +149,8 @@ func TestSessionsRegisterWithADispatcherThatForgot(t *testing.T) {
 		r.Struck()
 		p.Notify("notifications/message", `{"level":"critical","data":"y"}`)
 		for name, u := range map[string]*user{"who has called": early, "who has not": late} {
-			if got := u.heard("notifications/message"); len(got) != 1 || string(got[0].Params) != `{"level":"critical","data":"y"}` {
+			if got := u.heard("notifications/message"); len(got) != 1 ||
+				string(got[0].Params) != `{"level":"critical","data":"y"}` {
 				t.Errorf("%s heard %v", name, got)
 			}
 		}

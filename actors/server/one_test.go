@@ -18,13 +18,13 @@ import (
 
 const interfaces = `{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html"]}}}`
 
-// one makes "files" a program of which there is one process, which all of the tenant share.
+// one makes "files" a program with a single process, shared by the whole tenant.
 func one(r *rig) {
 	silent(r)
 	r.tenant.Servers[0].Instances = 1
 }
 
-// told is what a server was told in its handshake that its clients can do.
+// told is the set of client capabilities that a server was told of in its handshake.
 func (p *peer) told() string {
 	init := p.heard("initialize")
 	if len(init) != 1 {
@@ -34,8 +34,8 @@ func (p *peer) told() string {
 	return string(caps)
 }
 
-// With max_instances: 1 there is one process, whoever calls: principals, eras, what clients declare,
-// and the extension for user interfaces make no other.
+// With max_instances: 1 there is one process for all callers: principals, eras, declared
+// capabilities and the extension for user interfaces make no other.
 func TestOneInstanceIsOneProcess(t *testing.T) {
 	run(t, one, func(r *rig) {
 		alice, bob, ui := r.as("alice", `{}`), r.as("bob", elicits), r.as("alice", interfaces)
@@ -47,10 +47,11 @@ func TestOneInstanceIsOneProcess(t *testing.T) {
 		if n := len(r.peers["files"]); n != 0 {
 			t.Errorf("%d processes more", n)
 		}
-		if got := p.told(); got != `{}` { // of those who waited when it started
+		if got := p.told(); got != `{}` { // the capabilities of those that waited when it started
 			t.Errorf("it was told %s", got)
 		}
-		if got := len(p.heard("tools/call")); got != 4 { // it can ask nothing, so nobody waits for a turn
+		// it can ask nothing, so no call waits for its turn
+		if got := len(p.heard("tools/call")); got != 4 {
 			t.Errorf("%d calls in flight", got)
 		}
 		for _, m := range p.heard("tools/call") {
@@ -63,7 +64,7 @@ func TestOneInstanceIsOneProcess(t *testing.T) {
 			}
 		}
 
-		// The next process is told what those can do together who use it.
+		// The next process is told the union of its users' capabilities.
 		p.Close()
 		time.Sleep(time.Minute)
 		p = r.latest("files")
@@ -75,8 +76,9 @@ func TestOneInstanceIsOneProcess(t *testing.T) {
 	})
 }
 
-// A question is put to the client whose call it belongs to only if that has declared it, whatever the
-// server was told; else it is refused with that reason, and the client is not bothered.
+// A question is sent to the client of its call only if that client has declared the capability,
+// whatever the server was told. Otherwise it is refused with that reason, and the client is not
+// asked.
 func TestQuestionBeyondWhatTheCallerDeclared(t *testing.T) {
 	run(t, one, func(r *rig) {
 		bob, alice, modern := r.as("bob", elicits), r.as("alice", `{}`), r.caller(`{}`)
@@ -84,7 +86,8 @@ func TestQuestionBeyondWhatTheCallerDeclared(t *testing.T) {
 		p := r.peer("files")
 		calls := p.heard("tools/call")
 		for i, call := range calls {
-			ask := jsonrpc.Request(jsonrpc.IntID(uint64(i)), "elicitation/create", jsontext.Value(`{"message":"name?"}`))
+			ask := jsonrpc.Request(jsonrpc.IntID(uint64(i)), "elicitation/create",
+				jsontext.Value(`{"message":"name?"}`))
 			p.send(transport.Inbound{Message: ask, Related: call.ID})
 		}
 		time.Sleep(time.Second)
@@ -102,7 +105,8 @@ func TestQuestionBeyondWhatTheCallerDeclared(t *testing.T) {
 			t.Fatalf("the server is answered %v", answers)
 		}
 		for _, m := range answers[:2] {
-			if m.Error == nil || m.Error.Code != -32601 || !strings.Contains(m.Error.Message, "the client whose call this belongs to has not declared") {
+			if m.Error == nil || m.Error.Code != -32601 ||
+				!strings.Contains(m.Error.Message, "the client whose call this belongs to has not declared") {
 				t.Errorf("the server is answered %v", m.Error)
 			}
 		}
@@ -118,13 +122,15 @@ func TestQuestionBeyondWhatTheCallerDeclared(t *testing.T) {
 	})
 }
 
-// A modern server is told with each request what the client of that can do, and its questions are
-// those that this client has declared.
+// A modern server is told with each request the capabilities of its client, and may ask only for
+// those.
 func TestOneModernServerHearsOfEachCaller(t *testing.T) {
 	run(t, func(r *rig) {
 		one(r)
 		r.script["files"]["initialize"] = nil
-		r.script["files"]["server/discover"] = result(`{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"peer","version":"1"}}`)
+		r.script["files"]["server/discover"] = result(
+			`{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"peer","version":"1"}}`,
+		)
 		delete(r.script["files"], "initialize")
 	}, func(r *rig) {
 		modern := r.caller(elicits)
@@ -135,7 +141,8 @@ func TestOneModernServerHearsOfEachCaller(t *testing.T) {
 		r.Rest()
 		calls := p.heard("tools/call")
 		if len(calls) != 2 || len(r.peers["files"]) != 0 || len(p.heard("initialize")) != 0 {
-			t.Fatalf("%d calls, %d processes more, greeted %v", len(calls), len(r.peers["files"]), p.heard("initialize"))
+			t.Fatalf("%d calls, %d processes more, greeted %v", len(calls), len(r.peers["files"]),
+				p.heard("initialize"))
 		}
 		var said []string
 		for _, m := range calls {
@@ -155,7 +162,8 @@ func TestOneInstanceForEachPrincipal(t *testing.T) {
 		one(r)
 		r.tenant.Servers[0].Share = tenant.ByPrincipal
 	}, func(r *rig) {
-		for _, u := range []*user{r.as("alice", `{}`), r.as("alice", elicits), r.as("bob", interfaces), r.as("bob", `{}`)} {
+		for _, u := range []*user{r.as("alice", `{}`), r.as("alice", elicits), r.as("bob", interfaces),
+			r.as("bob", `{}`)} {
 			u.call()
 		}
 		if n := len(r.peers["files"]); n != 2 {
@@ -169,8 +177,8 @@ func answerTo(id jsonrpc.ID) (in transport.Inbound) {
 	return in
 }
 
-// Beyond max_instances whoever comes uses a process that there is, and hears of it as those do whose
-// it is.
+// Beyond max_instances a client uses an existing process, and gets its notifications like the
+// clients for which it was started.
 func TestMoreKindsOfClientsThanInstances(t *testing.T) {
 	run(t, func(r *rig) {
 		silent(r)
@@ -195,7 +203,9 @@ func TestMoreKindsOfClientsThanInstances(t *testing.T) {
 		if got := ui.heard("notifications/resources/updated"); len(got) != 1 {
 			t.Errorf("heard %v", got)
 		}
-		r.script["files"]["tools/list"] = result(`{"tools":[{"name":"other","inputSchema":{"type":"object"}}]}`)
+		r.script["files"]["tools/list"] = result(
+			`{"tools":[{"name":"other","inputSchema":{"type":"object"}}]}`,
+		)
 		p.Notify("notifications/tools/list_changed", "")
 		time.Sleep(time.Minute)
 		if got := ui.heard("notifications/tools/list_changed"); len(got) != 1 {

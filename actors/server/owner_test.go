@@ -20,7 +20,7 @@ import (
 
 const logs = "notifications/message"
 
-// hears is how often somebody heard a log line, on the stream of a call or on that of the session.
+// hears is how many log lines a client got, on the streams of calls or on that of the session.
 func hears(u *user, outs ...*stage.Sink) (n int) {
 	n = len(u.heard(logs))
 	for _, out := range outs {
@@ -34,18 +34,20 @@ func (p *peer) line(text string) {
 	p.Notify(logs, `{"level":"error","data":"`+text+`"}`)
 }
 
-// sharing has the operator say that whoever shares a connection hears what may be another's.
+// sharing sets share_logs: all users of a connection get log lines that may concern another
+// principal.
 func sharing(r *rig) {
 	silent(r)
 	r.tenant.Servers[0].ShareLogs = true
 }
 
-// A log line on a connection that several principals share reaches the only one whose it can be. What
-// may be another's is dropped and counted, unless the operator says otherwise.
+// A log line on a connection that several principals share reaches the only one that it can
+// concern. A line that may concern another principal is dropped and counted, unless the operator
+// allows it.
 func TestLogLineReachesItsOwner(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		alice, second, bob := r.as("alice", `{}`), r.as("alice", `{}`), r.as("bob", `{}`)
-		idle := r.as("carol", `{}`) // has called nothing
+		idle := r.as("carol", `{}`) // has made no call
 		first := alice.call()
 		p := r.peer("files")
 		p.line("during alice's only call")
@@ -56,23 +58,28 @@ func TestLogLineReachesItsOwner(t *testing.T) {
 		again := alice.call()
 		p.line("during two calls of one session")
 		r.Rest()
-		if a, others := hears(alice, first, again), hears(second)+hears(bob)+hears(idle); a != 2 || others != 0 {
+		if a, others := hears(alice, first, again), hears(second)+hears(bob)+hears(idle); a != 2 ||
+			others != 0 {
 			t.Errorf("two of one session: alice heard %d, others %d", a, others)
 		}
 		other := second.call()
 		p.line("during calls of two sessions of alice")
 		r.Rest()
-		if a, b, others := hears(alice, first, again), hears(second, other), hears(bob)+hears(idle); a != 3 || b != 1 || others != 0 {
+		if a, b, others := hears(alice, first, again), hears(second, other), hears(bob)+
+			hears(idle); a != 3 || b != 1 || others != 0 {
 			t.Errorf("two sessions of one principal: heard %d and %d, others %d", a, b, others)
 		}
 		theirs := bob.call()
 		heard := func() string {
-			return fmt.Sprint(hears(alice, first, again), hears(second, other), hears(bob, theirs), hears(idle))
+			return fmt.Sprint(hears(alice, first, again), hears(second, other), hears(bob, theirs),
+				hears(idle))
 		}
 		before := heard()
 		p.line("during calls of two principals")
 		for _, m := range p.heard("tools/call") {
-			p.send(transport.Inbound{Message: jsonrpc.Response(m.ID, jsontext.Value(`{"content":[]}`)), Related: m.ID})
+			p.send(transport.Inbound{
+				Message: jsonrpc.Response(m.ID, jsontext.Value(`{"content":[]}`)), Related: m.ID,
+			})
 		}
 		r.Rest()
 		p.line("after them")
@@ -96,7 +103,7 @@ func TestLogLineReachesItsOwner(t *testing.T) {
 	})
 }
 
-// A call that was withdrawn may still be worked on: for a while a line may be about it.
+// A server may still work on a cancelled call, so for a while a log line may concern it.
 func TestLogLineAfterAWithdrawnCall(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		alice, bob := r.as("alice", `{}`), r.as("bob", `{}`)
@@ -118,8 +125,7 @@ func TestLogLineAfterAWithdrawnCall(t *testing.T) {
 	})
 }
 
-// Clients whose requests stand alone hear the lines of their own call only, also when several are
-// behind one peer.
+// Modern clients get only the log lines of their own calls, even if several share one peer.
 func TestLogLineOfModernCalls(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		c := r.caller(`{}`)
@@ -143,12 +149,12 @@ func TestLogLineOfModernCalls(t *testing.T) {
 	})
 }
 
-// dies is how a program ends that has written something to its standard error.
+// dies ends the program after it wrote a text to its standard error.
 func (p *peer) dies(text string) {
 	p.end.Close(&transport.ExitError{Cause: stdio.CauseCode, Code: 1, Stderr: []byte(text)})
 }
 
-// words is what the data of an error says: the standard error, and the incident.
+// words is the standard error and the incident in the data of an error.
 func words(out *stage.Sink) (stderr, incident string) {
 	if e := out.End().Error; e != nil {
 		stderr, _ = splice.GetString(e.Data, "stderr")
@@ -157,16 +163,16 @@ func words(out *stage.Sink) (stderr, incident string) {
 	return stderr, incident
 }
 
-// The last words of a program reach only callers whom they can be about: everybody before it was given
-// a call, its only principal after that, and nobody once it had calls of two principals. The others get
-// the incident, and the operator the text.
+// The last output of a program reaches only callers that it can concern: everyone before its first
+// call, then its only principal, and nobody once it had calls of two principals. The others get the
+// incident, and the operator gets the text.
 func TestLastWordsReachTheirOwner(t *testing.T) {
 	const text = "the secret of alice"
 	for _, tt := range []struct {
 		name    string
 		change  func(*rig)
 		earlier string          // a principal whose call has ended
-		want    map[string]bool // who is told the text
+		want    map[string]bool // principals that are told the text
 	}{
 		{"two in flight", silent, "", map[string]bool{}},
 		{"one in flight, another before", silent, "bob", map[string]bool{}},
@@ -199,7 +205,8 @@ func TestLastWordsReachTheirOwner(t *testing.T) {
 					incidents[incident] = true
 				}
 				exited := stage.Of[telemetry.UpstreamExited](&r.Events)
-				if len(exited) != 1 || exited[0].Stderr != text || !incidents[exited[0].Incident] || len(incidents) != 1 {
+				if len(exited) != 1 || exited[0].Stderr != text || !incidents[exited[0].Incident] ||
+					len(incidents) != 1 {
 					t.Errorf("the operator is told %+v, callers of %v", exited, incidents)
 				}
 				withheld := uint32(len(outs) - len(tt.want))
@@ -211,20 +218,21 @@ func TestLastWordsReachTheirOwner(t *testing.T) {
 	}
 }
 
-// Later callers are told no more than earlier ones. The last words of a program belong to the principals
-// whose calls it had; before it has any, they are about the program itself.
+// Later callers are told no more than earlier ones. The last output of a program belongs to the
+// principals whose calls it had. Before any call, it concerns the program itself.
 func TestLastWordsAreNotForLaterCallers(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		alice, bob := r.as("alice", `{}`), r.as("bob", `{}`)
 		for range 100 {
 			alice.call()
-			if len(r.peers["files"]) == 0 { // it is not started again for a while
+			if len(r.peers["files"]) == 0 { // it is paused
 				break
 			}
 			r.latest("files").dies("the secret of alice")
 			r.Rest()
 		}
-		if out := alice.call(); out.End().Error == nil || !strings.Contains(string(out.End().Error.Data), "the secret of alice") {
+		if out := alice.call(); out.End().Error == nil ||
+			!strings.Contains(string(out.End().Error.Data), "the secret of alice") {
 			t.Errorf("alice is told %v", out.All())
 		}
 		stderr, incident := words(bob.call())
@@ -251,9 +259,9 @@ func TestLastWordsAreNotForLaterCallers(t *testing.T) {
 	})
 }
 
-// A message that names its owner reaches that owner alone: progress reaches its call, the withdrawal of
-// a question reaches whoever was asked. Task notifications carry ids that no client knows, and
-// notifications that no revision defines reach nobody.
+// A message that identifies its owner reaches only that owner: progress reaches its call, and the
+// withdrawal of a question reaches the client that was asked. Task notifications carry ids that no
+// client knows, and notifications that no revision defines reach nobody.
 func TestMessagesThatNameTheirOwner(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		alice, bob := r.as("alice", elicits), r.as("bob", elicits)
@@ -269,7 +277,9 @@ func TestMessagesThatNameTheirOwner(t *testing.T) {
 		p.Notify("notifications/tasks/status", `{"taskId":"t","status":"working"}`)
 		p.Notify("notifications/nobody/knows", `{}`)
 		r.Rest()
-		if got := out.Sent(); len(got) != 2 || string(got[0].Params) != `{"progressToken":"mine","progress":1}` || got[1].Method != "elicitation/create" {
+		if got := out.Sent(); len(got) != 2 ||
+			string(got[0].Params) != `{"progressToken":"mine","progress":1}` ||
+			got[1].Method != "elicitation/create" {
 			t.Errorf("alice's call heard %v", got)
 		}
 		if got := alice.heard(""); len(got) != 1 || got[0].Method != "notifications/cancelled" {
@@ -280,7 +290,8 @@ func TestMessagesThatNameTheirOwner(t *testing.T) {
 		}
 		p.Notify("notifications/resources/updated", `{"uri":"test://x"}`)
 		r.Rest()
-		if a, b := alice.heard("notifications/resources/updated"), bob.heard(""); len(a) != 0 || len(b) != 1 {
+		if a, b := alice.heard("notifications/resources/updated"), bob.heard(""); len(a) != 0 ||
+			len(b) != 1 {
 			t.Errorf("of a resource that bob subscribed to alice heard %v, bob %v", a, b)
 		}
 	})

@@ -10,8 +10,8 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// The gate is asked again for another method, for another record, and for params that no method
-// has. It is asked each time for what it refuses.
+// The gate is asked again for another method, for another record, and for params that are invalid
+// for every method. Its refusals are not cached.
 func TestTheGateDecidesOnceForARecord(t *testing.T) {
 	offers := func(text string) *session.Record {
 		offered, err := protocol.ParseServerCapabilities(jsontext.Value(text))
@@ -31,7 +31,7 @@ func TestTheGateDecidesOnceForARecord(t *testing.T) {
 		{tools, "tools/call", `{}`, false, false},
 		{tools, "tools/call", `[]`, true, true},
 		{tools, "tools/call", `{}`, false, false},
-		{none, "tools/call", `{}`, true, true}, // what is offered has changed
+		{none, "tools/call", `{}`, true, true}, // the offer has changed
 		{none, "tools/call", `{}`, true, true},
 		{tools, "resources/read", `{}`, true, true},
 		{tools, "tools/call", `{}`, false, false},
@@ -51,7 +51,7 @@ func TestTheGateDecidesOnceForARecord(t *testing.T) {
 	}
 }
 
-// A request that passed before makes no objects at the gate.
+// A request that the cache allows makes no allocation.
 func TestWhoPassedCostsNothing(t *testing.T) {
 	s := &Session{record: &session.Record{Version: protocol.V20251125}}
 	m := jsonrpc.Request(jsonrpc.IntID(1), "tools/call", jsontext.Value(`{}`))

@@ -10,7 +10,7 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// slowly makes "files" take that long to answer initialize.
+// slowly delays the answer of "files" to initialize.
 func slowly(r *rig, took time.Duration) {
 	answer := r.script["files"]["initialize"]
 	r.script["files"]["initialize"] = func(params jsontext.Value) string {
@@ -19,8 +19,9 @@ func slowly(r *rig, took time.Duration) {
 	}
 }
 
-// The time that a server takes to start is not the client's: initialize on its own endpoint waits for it, and the client has all of session_init
-// for its part.
+// The time that a server takes to start does not count against the client. Initialize on the
+// transparent endpoint waits for the server, and the client still has all of session_init for its
+// own part.
 func TestOwnEndpointWaitsForItsServer(t *testing.T) {
 	run(t, func(r *rig) { slowly(r, 40*time.Second) }, func(r *rig) {
 		u := r.open("ci", "files")
@@ -38,7 +39,8 @@ func TestOwnEndpointWaitsForItsServer(t *testing.T) {
 	})
 }
 
-// It answers before its client gives up, and says why. A session that was refused ends in its time.
+// Initialize is answered before its client times out, with the reason. A session that was refused
+// ends in its time.
 func TestOwnEndpointSaysWhyItsServerIsNotThere(t *testing.T) {
 	run(t, func(r *rig) { mute(r, "files") }, func(r *rig) {
 		u := r.open("ci", "files")
@@ -62,9 +64,12 @@ func TestOwnEndpointSaysWhyItsServerIsNotThere(t *testing.T) {
 	})
 }
 
-// A modern request waits for it no longer than a call may take.
+// A modern request waits for its server no longer than a call may take.
 func TestModernCallWaitsForItsServerAsLongAsACallMayTake(t *testing.T) {
-	run(t, func(r *rig) { mute(r, "files"); r.tenant.Limits.CallTimeout = 2 * time.Second }, func(r *rig) {
+	run(t, func(r *rig) {
+		mute(r, "files")
+		r.tenant.Limits.CallTimeout = 2 * time.Second
+	}, func(r *rig) {
 		c := r.caller(`{}`)
 		c.server = "files"
 		out := c.ask("tools/call", `{"name":"read"}`)
@@ -76,11 +81,13 @@ func TestModernCallWaitsForItsServerAsLongAsACallMayTake(t *testing.T) {
 	})
 }
 
-// A call that names its server waits for that one: another that never answers delays neither the first call of all nor, where calls have no longer
-// than that wait, makes it fail. What is offered afterwards is what there is, and not what such a call took for granted.
+// A call that names its server waits for that server only. Another server that never answers does
+// not delay the first call, nor make it fail where the time-out of calls is no longer than that
+// wait. Such a call has no influence on the later offer.
 func TestFirstCallWaitsForNoOtherServer(t *testing.T) {
 	for method, params := range map[string]string{
-		"tools/call": bound, "prompts/get": `{"name":"files__greet"}`, "resources/read": `{"uri":"mcpd://files/test%3A%2F%2Fx"}`,
+		"tools/call": bound, "prompts/get": `{"name":"files__greet"}`,
+		"resources/read": `{"uri":"mcpd://files/test%3A%2F%2Fx"}`,
 	} {
 		change := func(r *rig) {
 			r.script["files"][method] = result(`{"content":[],"messages":[],"contents":[]}`)
@@ -100,7 +107,10 @@ func TestFirstCallWaitsForNoOtherServer(t *testing.T) {
 		r.script["files"]["initialize"] = offers(`{"tools":{}}`)
 		slowly(r, time.Second/2)
 		answer := r.script["search"]["initialize"]
-		r.script["search"]["initialize"] = func(params jsontext.Value) string { time.Sleep(time.Second); return answer(params) }
+		r.script["search"]["initialize"] = func(params jsontext.Value) string {
+			time.Sleep(time.Second)
+			return answer(params)
+		}
 		c := r.caller(`{}`)
 		out := c.call()
 		time.Sleep(time.Second / 2)

@@ -12,7 +12,7 @@ import (
 	"mcpd/telemetry"
 )
 
-// Messages that only the session sends itself.
+// Messages that the session sends to itself.
 type (
 	initExpired struct{}
 	resumed     struct {
@@ -22,12 +22,12 @@ type (
 	}
 )
 
-// Init takes up the session where its previous actor left it.
+// Init takes over the session from its previous actor.
 func (s *Session) Init(p *otp.Process) error {
 	s.p, s.tenant = p, s.o.Tenant()
 	s.waiting = &waiting{waits: s.h.Waits, kept: s.o.Kept}
 	p.SetHeir(s.waiting)
-	s.h.Listens(0) // those of the actor before this one are gone
+	s.h.Listens(0) // the subscriptions of the previous actor are gone
 	s.life = lifecycle.NewServer(
 		p.Now(),
 		lifecycle.Options{Timeout: s.tenant.Limits.SessionInit, Unordered: s.h.Streamed()},
@@ -39,17 +39,17 @@ func (s *Session) Init(p *otp.Process) error {
 	if err := s.enter(lifecycle.Greet); err != nil {
 		return err
 	}
-	// A client that was told of the handshake is taken to have confirmed it. The actor before this one
-	// may have crashed of that very message, which no client sends twice; one that has yet to send
-	// it may.
+	// A client that was told of the handshake counts as having confirmed it. The previous actor may
+	// have crashed on that confirmation, which no client sends twice. A client that has yet to send it
+	// still may.
 	s.resume()
 	return s.enter(lifecycle.Confirm)
 }
 
-// resume connects anew to the servers from which the client wants to hear of resources. They may
-// have forgotten it meanwhile, so each is told all that the client wants.
+// resume connects again to the servers of the client's resource subscriptions. A server may have
+// forgotten them, so each is told all of the client's subscriptions.
 func (s *Session) resume() {
-	// their end was told to the actor before this one
+	// the previous actor was told of their end
 	s.agreed(func(exchange uint64) bool { return !s.h.Calls().Has(exchange) })
 	wanted := map[string]bool{}
 	for _, u := range s.record.URIs {
@@ -60,13 +60,13 @@ func (s *Session) resume() {
 	}
 }
 
-// reconnect asks for a connection to a server on behalf of what the client wants to hear from it.
+// reconnect asks for a connection to a server for the sake of the client's subscriptions.
 func (s *Session) reconnect(server string) {
 	otp.CallAsync(s.p, s.o.Catalog, catalog.ConnectRequest{Caller: s.caller(), Server: server},
 		func(ref otp.Ref, err error) any { return resumed{server, ref, err} })
 }
 
-// enter takes a lifecycle event and does what comes of it.
+// enter takes a lifecycle event and performs its effects.
 func (s *Session) enter(e lifecycle.Event) error {
 	effects, err := s.life.Step(s.p.Now(), e)
 	s.perform(effects)
@@ -94,7 +94,7 @@ func (s *Session) perform(effects []lifecycle.Effect) {
 	}
 }
 
-// close ends the session for good; its end comes back as Expired.
+// close ends the session for good. The manager answers with Expired.
 func (s *Session) close(why error) {
 	reason := telemetry.ClosedNormally
 	if errors.Is(why, lifecycle.ErrInitializationTimeout) {
@@ -103,23 +103,23 @@ func (s *Session) close(why error) {
 	s.h.End(reason)
 }
 
-// Terminate lets go of everything this session has asked of others. Its questions end with it. Its
-// exchanges do so only with the session itself: otherwise another actor follows, and their sinks
-// outlive this one.
+// Terminate releases everything that this session has asked of others. Its questions end in any
+// case. Its exchanges end only with the session: otherwise another actor follows, and their sinks
+// outlive this actor.
 func (s *Session) Terminate(*otp.Process, error) {
 	s.h.Questions().Refuse()
 	if s.h.Closed() {
 		s.h.Forget()
 		s.hangUp()
-		// late: the session is over, for whoever comes after as well.
+		// late: the session is over, for its next actor as well.
 		_ = s.o.Requests.Send(request.NewCancelOwner(s.o.Requests, s.h.Row()))
 		// late: as above.
 		_ = s.o.Notices.Send(&notification.Forget{Handler: notification.Mailbox{Ref: s.p.Self()}})
 	}
 }
 
-// stop refuses what waits, because the host is about to stop. An agreed handshake is being written
-// down, and answered then.
+// stop refuses the waiting requests, because the host is about to stop. An initialize with agreed
+// terms is left alone: it is answered once the session is stored.
 func (s *Session) stop() {
 	for _, d := range s.waiting.list() {
 		if d.Acknowledged() || d.Message.Method == "initialize" && s.record != nil {

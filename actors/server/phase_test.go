@@ -12,8 +12,8 @@ import (
 	"mcpd/telemetry"
 )
 
-// S0-30, S0-31, S0-40, S4-116: before the handshake every request but initialize and ping is refused, with a code and a text that names what was
-// asked for; afterwards the same requests are served.
+// S0-30, S0-31, S0-40, S4-116: before the handshake every request except initialize and ping is
+// refused, with a code and a text that names the request. Afterwards the same requests are served.
 func TestRequestsBeforeTheHandshakeAreRefused(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		u := r.open("ci", "")
@@ -38,7 +38,8 @@ func TestRequestsBeforeTheHandshakeAreRefused(t *testing.T) {
 	})
 }
 
-// S0-32, S0-16: a second initialize is refused, also one that comes while the first is being answered, and changes nothing.
+// S0-32, S0-16: a second initialize is refused and has no effect, even if it comes while the first
+// is in progress.
 func TestSecondInitializeIsRefused(t *testing.T) {
 	run(t, func(r *rig) { r.script["files"]["tools/list"] = nil }, func(r *rig) {
 		u := r.open("ci", "")
@@ -53,19 +54,25 @@ func TestSecondInitializeIsRefused(t *testing.T) {
 		}
 		u.tell("notifications/initialized", "")
 		third := u.ask("initialize", greeting("2025-06-18", `{}`))
-		if third.Word() != int64(-32005) || third.End().Error.Message != "Server already initialized. Initialize must be called only once." {
+		if third.Word() != int64(-32005) ||
+			third.End().Error.Message != "Server already initialized. Initialize must be called only once." {
 			t.Errorf("third: %v", third.All())
 		}
-		if rec := u.h.Record(); rec.Version.String() != "2025-11-25" || !rec.Capabilities.Has("sampling") {
+		if rec := u.h.Record(); rec.Version.String() != "2025-11-25" ||
+			!rec.Capabilities.Has("sampling") {
 			t.Errorf("record: %+v", rec)
 		}
 	})
 }
 
-// S0-58, S0-57, S0-13: a refused initialize changes nothing and leaves nothing, and the client may try again.
+// S0-58, S0-57, S0-13: a refused initialize has no effect and leaves nothing behind, and the client
+// may try again.
 func TestRefusedInitializeMayBeRepeated(t *testing.T) {
 	run(t, nil, func(r *rig) {
-		for _, params := range []string{`{}`, `{"protocolVersion":5,"capabilities":{}}`, `{"capabilities":{},"clientInfo":{"name":"x","version":"1"}}`, `{"protocolVersion":"2025-11-25","capabilities":[]}`, `{"protocolVersion":"2025-11-25","capabilities":{}}`} {
+		for _, params := range []string{`{}`, `{"protocolVersion":5,"capabilities":{}}`,
+			`{"capabilities":{},"clientInfo":{"name":"x","version":"1"}}`,
+			`{"protocolVersion":"2025-11-25","capabilities":[]}`,
+			`{"protocolVersion":"2025-11-25","capabilities":{}}`} {
 			u := r.open("ci", "")
 			if out := u.ask("initialize", params); out.Word() != int64(-32602) {
 				t.Errorf("%s: %v", params, out.All())
@@ -79,16 +86,18 @@ func TestRefusedInitializeMayBeRepeated(t *testing.T) {
 	})
 }
 
-// S0-10 to S0-15, S0-26, S2-9, S4-88, S4-138: the handshake agrees on a revision, keeps what the client declared, and offers what the
-// servers have.
+// S0-10 to S0-15, S0-26, S2-9, S4-88, S4-138: the handshake agrees on a revision, stores the
+// client's declaration, and offers the servers' capabilities.
 func TestInitializeOffersWhatTheServersHave(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		u := r.open("ci", "")
-		end := u.ask("initialize", greeting("2025-03-26", `{"roots":{},"experimental":{"x":{"y":1}}}`)).End()
+		end := u.ask("initialize",
+			greeting("2025-03-26", `{"roots":{},"experimental":{"x":{"y":1}}}`)).End()
 		if v, _ := splice.GetString(end.Result, "protocolVersion"); v != "2025-03-26" {
 			t.Errorf("result %s", end.Result)
 		}
-		for _, path := range [][]string{{"tools", "listChanged"}, {"resources", "subscribe"}, {"prompts"}, {"logging"}} {
+		for _, path := range [][]string{{"tools", "listChanged"}, {"resources", "subscribe"}, {"prompts"},
+			{"logging"}} {
 			if _, ok := splice.Get(end.Result, append([]string{"capabilities"}, path...)...); !ok {
 				t.Errorf("not offered: %v in %s", path, end.Result)
 			}
@@ -97,16 +106,19 @@ func TestInitializeOffersWhatTheServersHave(t *testing.T) {
 			t.Errorf("server %s", end.Result)
 		}
 		rec := u.h.Record()
-		if !rec.Capabilities.Has("roots") || !rec.Capabilities.Has("experimental.x") || rec.Client.Name != "user" || rec.Ready {
+		if !rec.Capabilities.Has("roots") || !rec.Capabilities.Has("experimental.x") ||
+			rec.Client.Name != "user" || rec.Ready {
 			t.Errorf("record %+v", rec)
 		}
-		if told := stage.Of[telemetry.SessionOpened](&r.Events); len(told) != 1 || told[0].Revision != "2025-03-26" {
+		if told := stage.Of[telemetry.SessionOpened](&r.Events); len(told) != 1 ||
+			told[0].Revision != "2025-03-26" {
 			t.Errorf("events %+v", told)
 		}
 	})
 }
 
-// §10.0: what a client declares and the agreed revision has no word for is declared to no server, which would ask for it.
+// §10.0: a declared capability that the agreed revision does not define is not declared to
+// servers, because a server would use it.
 func TestClientCanDoWhatItsRevisionHasWordsFor(t *testing.T) {
 	for version, want := range map[string]bool{"2025-03-26": false, "2025-06-18": true} {
 		run(t, nil, func(r *rig) {
@@ -135,7 +147,8 @@ func TestTransparentEndpointIsItsServer(t *testing.T) {
 	})
 }
 
-// S4-48, S4-49, S4-115: a session that is not initialized in time ends: with nothing said, and with the handshake half done.
+// S4-48, S4-49, S4-115: a session that is not initialized in time ends, both without any request
+// and with an incomplete handshake.
 func TestSessionThatIsNotInitializedInTimeEnds(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		silent, half, done := r.open("ci", ""), r.open("ci", ""), r.ready(`{}`)
@@ -155,7 +168,8 @@ func TestSessionThatIsNotInitializedInTimeEnds(t *testing.T) {
 		if _, there := r.index.Get(done.h.ID()); !there {
 			t.Error("the one that is initialized is gone")
 		}
-		if closed := stage.Of[telemetry.SessionClosed](&r.Events); len(closed) == 0 || closed[0].Cause != telemetry.ClosedUninitialized {
+		if closed := stage.Of[telemetry.SessionClosed](&r.Events); len(closed) == 0 ||
+			closed[0].Cause != telemetry.ClosedUninitialized {
 			t.Errorf("events %+v", closed)
 		}
 		time.Sleep(time.Minute)
@@ -166,11 +180,13 @@ func TestSessionThatIsNotInitializedInTimeEnds(t *testing.T) {
 	})
 }
 
-// S1-15, S1-20, S4-82: what no server offers, or the revision does not have, is refused.
+// S1-15, S1-20, S4-82: a method that no server offers, or that the revision does not have, is
+// refused.
 func TestWhatIsNotOfferedIsRefused(t *testing.T) {
 	run(t, func(r *rig) { r.script["files"]["initialize"] = offers(`{"tools":{}}`) }, func(r *rig) {
 		u := r.ready(`{}`)
-		for _, method := range []string{"prompts/list", "resources/list", "logging/setLevel", "nonsense/method", "sampling/createMessage"} {
+		for _, method := range []string{"prompts/list", "resources/list", "logging/setLevel",
+			"nonsense/method", "sampling/createMessage"} {
 			if out := u.ask(method, `{}`); out.Word() != int64(-32601) {
 				t.Errorf("%s: %v", method, out.All())
 			}
@@ -181,14 +197,18 @@ func TestWhatIsNotOfferedIsRefused(t *testing.T) {
 	})
 }
 
-// S0-33 to S0-36, S0-45, C4: the opt-in policy asks for capabilities of the client, by method, for the tenant or for a server.
+// S0-33 to S0-36, S0-45, C4: the opt-in policy requires client capabilities by method, for the
+// tenant or for a server.
 func TestPolicyAsksForClientCapabilities(t *testing.T) {
 	run(t, func(r *rig) {
 		r.tenant.Require = map[string]string{"prompts/list": "roots", "logging/setLevel": "roots"}
-		r.tenant.Servers[0].Require = map[string]string{"tools/call": "sampling", "resources/list": "roots"}
+		r.tenant.Servers[0].Require = map[string]string{
+			"tools/call": "sampling", "resources/list": "roots",
+		}
 	}, func(r *rig) {
 		without, with := r.ready(`{}`), r.ready(`{"roots":{},"sampling":{}}`)
-		for method, params := range map[string]string{"prompts/list": `{}`, "tools/call": `{"name":"files__read"}`, "logging/setLevel": `{"level":"info"}`} {
+		for method, params := range map[string]string{"prompts/list": `{}`,
+			"tools/call": `{"name":"files__read"}`, "logging/setLevel": `{"level":"info"}`} {
 			if out := without.ask(method, params); out.Word() != int64(-32004) {
 				t.Errorf("%s without: %v", method, out.All())
 			}
@@ -214,7 +234,8 @@ func TestCursorsAreChecked(t *testing.T) {
 				t.Errorf("cursor %s: %v", cursor, out.All())
 			}
 		}
-		if out := u.askAs(jsonrpc.StringID("l"), "tools/list", ""); out.Word() != "result" || out.End().ID != jsonrpc.StringID("l") {
+		if out := u.askAs(jsonrpc.StringID("l"), "tools/list", ""); out.Word() != "result" ||
+			out.End().ID != jsonrpc.StringID("l") {
 			t.Errorf("without: %v", out.All())
 		}
 	})

@@ -17,27 +17,26 @@ import (
 	"mcpd/transport"
 )
 
-// MaxAsked bounds what the servers of one session may ask its client at the same time: it is a
-// person who answers.
+// MaxAsked bounds the open questions of servers to one client. A person may have to answer them.
 const MaxAsked = 64
 
-// parkGrace is how much longer a call is parked than its question is open, so that a question
-// nobody answers ends first: its server is told, and can still answer the call.
+// parkGrace is how much longer the call's deadline is extended than its question is open. So an
+// unanswered question ends first, and its server is told and can still answer the call.
 const parkGrace = time.Second
 
 // asked is a question of a server that the client has not answered.
 type asked struct {
-	from     otp.Ref    // the connection that asked
-	question jsonrpc.ID // the server's own id
-	call     uint64     // the exchange that waits meanwhile; 0 when none
+	from     otp.Ref    // connection that asked
+	question jsonrpc.ID // server's own id
+	call     uint64     // exchange that waits for the answer; 0 for none
 	token    jsontext.Value
 	timer    otp.Timer
 }
 
 type askExpired struct{ id jsonrpc.ID }
 
-// question passes a server's request to the client, under an id of this session, on the stream of
-// the call it belongs to.
+// question passes a server's request to the client, under an id of this session. It is sent on the
+// stream of the call to which it belongs.
 func (s *Session) question(q *client.Question) {
 	if !s.transparent() {
 		if !protocol.Known(q.Method) {
@@ -58,8 +57,8 @@ func (s *Session) question(q *client.Question) {
 		q.Fail(err)
 		return
 	}
-	// The id is no other question's, also not one of this session before a crash: a late answer
-	// must not reach somebody else.
+	// The id must differ from that of every other question, also of this session before a crash.
+	// Otherwise a late answer could reach the wrong server.
 	id := jsonrpc.StringID("mcpd-" + jsonrpc.IntID(s.o.NextID.Add(1)).Raw())
 	a := &asked{
 		from:     q.From,
@@ -68,7 +67,7 @@ func (s *Session) question(q *client.Question) {
 	}
 	params := q.Params
 	if a.token, _ = splice.Get(params, "_meta", "progressToken"); len(a.token) > 0 {
-		// two servers may have the same
+		// two servers may use the same token
 		params = protocol.SetProgressToken(params, jsontext.Value(id.Raw()))
 	}
 	m := jsonrpc.Request(id, q.Method, params)
@@ -90,7 +89,8 @@ func (s *Session) question(q *client.Question) {
 			q.Fail(protocol.Overloaded("tenant", time.Second))
 			return
 		}
-		if err = q.Exchange.Sink.Send(m); errors.Is(err, transport.ErrClosed) { // answered meanwhile
+		// If the call was answered meanwhile, the question needs no stream of a call.
+		if err = q.Exchange.Sink.Send(m); errors.Is(err, transport.ErrClosed) {
 			err = s.push(m)
 		}
 	case q.On != nil && q.On.Sink.Send(m) == nil:
@@ -106,13 +106,14 @@ func (s *Session) question(q *client.Question) {
 		s.asked = map[jsonrpc.ID]*asked{}
 	}
 	s.asked[id] = a
-	if x := q.Exchange; x != nil && x.Settled() { // maybe before anybody wanted to hear of it
+	// the end may have come before the actor listened for it
+	if x := q.Exchange; x != nil && x.Settled() {
 		s.outlast(x.ID, x.Failed())
 	}
 }
 
-// addresses are those of the servers as they were seen last. Without any, each URI is one that
-// names its server.
+// addresses are the names and URIs of the servers as last seen. Without a view, each URI contains
+// the name of its server.
 func (s *Session) addresses() *merge.Addresses {
 	if s.view != nil {
 		return s.view.Addresses
@@ -120,8 +121,8 @@ func (s *Session) addresses() *merge.Addresses {
 	return &merge.Addresses{}
 }
 
-// answered passes the client's answer to the server that asked. Others are dropped: the question is
-// closed, or never was.
+// answered passes the client's answer to the server that asked. Answers to closed or unknown
+// questions are dropped.
 func (s *Session) answered(m jsonrpc.Message) {
 	a, ok := s.asked[m.ID]
 	if !ok {
@@ -132,8 +133,8 @@ func (s *Session) answered(m jsonrpc.Message) {
 	answer.Give(s.p, a.from, s.o.Kept)
 }
 
-// settle forgets a question. It tells nothing of one that was refused meanwhile, because this
-// incarnation hung.
+// settle forgets a question. If the question was already refused, because this incarnation hung,
+// the extension of the call's deadline has ended too.
 func (s *Session) settle(id jsonrpc.ID, a *asked) {
 	delete(s.asked, id)
 	a.timer.Stop()
@@ -142,21 +143,20 @@ func (s *Session) settle(id jsonrpc.ID, a *asked) {
 	}
 }
 
-// unpark takes back that a call waits for its user.
+// unpark ends the extension of a call's deadline.
 func (s *Session) unpark(call uint64) {
-	// late: it takes back what was asked for once, and whoever closes a question is the only one
-	// to.
+	// late: it undoes one Park, and only the code that closed the question sends it.
 	_ = s.o.Requests.Send(request.NewUnpark(s.o.Requests, call))
 }
 
-// refusal is what ends a question that its actor has left open.
+// refusal returns the function that ends a question which the actor left open.
 func (s *Session) refusal(id jsonrpc.ID, a asked) func() {
 	return func() {
 		s.withdraw(id)
 		if a.call != 0 {
 			s.unpark(a.call)
 		}
-		// late: the question has gone with whoever asked it, and takes one answer.
+		// late: the question ends with its actor, and takes one answer.
 		_ = a.from.Send(
 			&client.Answer{
 				Question: a.question,
@@ -166,7 +166,7 @@ func (s *Session) refusal(id jsonrpc.ID, a asked) func() {
 	}
 }
 
-// askExpired answers for a client that did not.
+// askExpired answers the server when the client did not answer in time.
 func (s *Session) askExpired(id jsonrpc.ID) {
 	a, ok := s.asked[id]
 	if !ok {
@@ -179,7 +179,7 @@ func (s *Session) askExpired(id jsonrpc.ID) {
 	})
 }
 
-// withdrawn tells the client that nobody waits for its answer any more.
+// withdrawn tells the client that a server no longer waits for its answer.
 func (s *Session) withdrawn(m *client.Withdrawn) {
 	if s.modern() {
 		s.undelegate(m)
@@ -195,15 +195,15 @@ func (s *Session) withdrawn(m *client.Withdrawn) {
 	}
 }
 
-// outlast goes on with what was asked during a call that its server has answered without waiting for
-// the answer: the client can still give it. After any other end of the call nobody waits for it, and
-// the server is told so.
+// outlast handles the questions of a call that has ended. If the server answered the call without
+// waiting, the client can still answer the question. After any other end of the call no answer is
+// needed, and the server is told so.
 func (s *Session) outlast(call uint64, failed bool) {
 	for id, a := range order.By(s.asked, jsonrpc.ID.Compare) {
 		if a.call != call {
 			continue
 		}
-		a.call = 0 // it is not on the books of the request manager any more
+		a.call = 0 // the request manager no longer tracks the call
 		if !failed {
 			continue
 		}
@@ -216,16 +216,16 @@ func (s *Session) outlast(call uint64, failed bool) {
 	}
 }
 
-// withdraw tells the client that a question is no more.
+// withdraw tells the client that a question is cancelled.
 func (s *Session) withdraw(id jsonrpc.ID) {
 	// an empty value becomes an object
 	params, _ := splice.Set(nil, jsontext.Value(id.Raw()), "requestId")
-	// whichever incarnation asked, it asks no more
+	// valid from any incarnation: no incarnation waits for the answer any more
 	_ = s.h.Push(jsonrpc.Notification("notifications/cancelled", params))
 }
 
-// answerProgress passes a client's progress on a question to the server that asked it, when the
-// server gave the token.
+// answerProgress passes the client's progress on a question to the server that asked, if the server
+// gave a progress token.
 func (s *Session) answerProgress(m jsonrpc.Message) {
 	token, _ := splice.Get(m.Params, "progressToken")
 	id, err := jsonrpc.ParseID(token)
@@ -241,8 +241,8 @@ func (s *Session) answerProgress(m jsonrpc.Message) {
 	}
 }
 
-// completed tells the client that an elicitation which it was given is complete. A client whose
-// requests stand alone has no such news.
+// completed tells the client that an elicitation is complete. The notification does not exist in
+// the modern era.
 func (s *Session) completed(m *client.Completed) {
 	const method = "notifications/elicitation/complete"
 	if s.record == nil || s.gate().Check(protocol.Server, method, m.Params) != nil {

@@ -14,7 +14,7 @@ import (
 
 const elicits = `{"elicitation":{}}`
 
-// asking is a client with a call under way, during which its server asks what the test makes it ask.
+// asking is a client with a call in progress, during which the test lets the server ask.
 func asking(r *rig) (*user, *stage.Sink, *peer) {
 	r.T.Helper()
 	u := r.ready(elicits)
@@ -22,21 +22,24 @@ func asking(r *rig) (*user, *stage.Sink, *peer) {
 	return u, out, r.peer("files")
 }
 
-// S1-6, S1-13: a server's question reaches the client on the stream of its call, under an id of the session, and the answer goes back
-// under the server's. Others' answers, and a second one, are nobody's.
+// S1-6, S1-13: a server's question reaches the client on the stream of its call, under an id of the
+// session, and the answer is returned under the server's id. Answers of others, and a second
+// answer, are dropped.
 func TestQuestionIsAskedAndAnswered(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		u, out, p := asking(r)
 		p.Ask(jsonrpc.IntID(1), "elicitation/create", `{"message":"name?"}`)
 		sent := out.Sent()
-		if len(sent) != 1 || sent[0].Method != "elicitation/create" || string(sent[0].Params) != `{"message":"name?"}` || sent[0].ID == jsonrpc.IntID(1) {
+		if len(sent) != 1 || sent[0].Method != "elicitation/create" ||
+			string(sent[0].Params) != `{"message":"name?"}` || sent[0].ID == jsonrpc.IntID(1) {
 			t.Fatalf("asked %v", sent)
 		}
-		time.Sleep(4 * time.Minute) // the call's own deadline does not count meanwhile
+		time.Sleep(4 * time.Minute) // the call's own deadline is extended meanwhile
 		u.answer(jsonrpc.StringID("mcpd-nothing"), `{}`)
 		u.answer(sent[0].ID, `{"action":"accept"}`)
 		u.answer(sent[0].ID, `{"action":"decline"}`)
-		if got := p.answers(); len(got) != 1 || string(got[0].Result) != `{"action":"accept"}` || got[0].ID != jsonrpc.IntID(1) {
+		if got := p.answers(); len(got) != 1 || string(got[0].Result) != `{"action":"accept"}` ||
+			got[0].ID != jsonrpc.IntID(1) {
 			t.Errorf("answered %v", got)
 		}
 		if out.Word() != "none" {
@@ -45,7 +48,7 @@ func TestQuestionIsAskedAndAnswered(t *testing.T) {
 	})
 }
 
-// A client that does not answer in time is answered for.
+// If a client does not answer in time, the server gets an error.
 func TestQuestionExpires(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		u, out, p := asking(r)
@@ -62,10 +65,12 @@ func TestQuestionExpires(t *testing.T) {
 	})
 }
 
-// A question that its server takes back, or whose call ends, is withdrawn from the client.
+// A question that its server cancels, or whose call ends, is withdrawn from the client.
 func TestQuestionIsWithdrawn(t *testing.T) {
 	for name, end := range map[string]func(u *user, p *peer){
-		"by the server": func(_ *user, p *peer) { p.Notify("notifications/cancelled", `{"requestId":1}`) },
+		"by the server": func(_ *user, p *peer) {
+			p.Notify("notifications/cancelled", `{"requestId":1}`)
+		},
 		"with its call": func(u *user, _ *peer) { u.tell("notifications/cancelled", `{"requestId":2}`) },
 		"server gone":   func(_ *user, p *peer) { p.Close() },
 	} {
@@ -91,7 +96,7 @@ func TestQuestionIsWithdrawn(t *testing.T) {
 }
 
 // A server that asks without waiting and answers its call gets the answer of the client later, as
-// without a host between them.
+// without a host in between.
 func TestAnswerComesAfterTheCall(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		u, out, p := asking(r)
@@ -131,7 +136,8 @@ func TestQuestionOfAFailedCallIsAnswered(t *testing.T) {
 	})
 }
 
-// I2: servers choose progress tokens as they like, two of them the same. The client's progress reaches the one whose question it is.
+// I2: servers choose progress tokens freely, and two may be equal. The client's progress reaches
+// the server that asked.
 func TestProgressOnAQuestionFindsItsServer(t *testing.T) {
 	run(t, func(r *rig) { silent(r); r.script["search"]["tools/call"] = nil }, func(r *rig) {
 		u := r.ready(elicits)
@@ -147,7 +153,8 @@ func TestProgressOnAQuestionFindsItsServer(t *testing.T) {
 		u.tell("notifications/progress", `{"progressToken":`+string(token)+`,"progress":5}`)
 		u.tell("notifications/progress", `{"progressToken":1,"progress":6}`)
 		u.tell("notifications/progress", `{"progress":7}`)
-		if got := search.heard("notifications/progress"); len(got) != 1 || string(got[0].Params) != `{"progressToken":1,"progress":5}` {
+		if got := search.heard("notifications/progress"); len(got) != 1 ||
+			string(got[0].Params) != `{"progressToken":1,"progress":5}` {
 			t.Errorf("its server heard %v", got)
 		}
 		if got := files.heard("notifications/progress"); len(got) != 0 {
@@ -156,7 +163,8 @@ func TestProgressOnAQuestionFindsItsServer(t *testing.T) {
 	})
 }
 
-// F38: a person answers so many questions at once and no more; and a client is asked only what it declared.
+// F38: the open questions to one client are bounded, and a client is asked only for what it
+// declared.
 func TestQuestionsAreBounded(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		_, out, p := asking(r)
@@ -179,7 +187,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 	})
 }
 
-// S1-5, S2-24: a client tells of its roots to every server it uses.
+// S1-5, S2-24: a client's change of roots is passed on to every server that it uses.
 func TestRootsChangeIsPassedOn(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		u, without := r.ready(`{"roots":{"listChanged":true}}`), r.ready(`{}`)

@@ -15,19 +15,20 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// streamed opens a session over Streamable HTTP without shaking hands.
+// streamed opens a session over Streamable HTTP without a handshake.
 func (r *rig) streamed(principal string) *user {
 	r.T.Helper()
-	h, err := otp.Do[session.OpenRequest, *session.Handle](r.T.Context(), r.Ref("sessions"), session.OpenRequest{
-		Endpoint: streamable.Endpoint{Tenant: "acme", Principal: principal},
-	})
+	h, err := otp.Do[session.OpenRequest, *session.Handle](r.T.Context(), r.Ref("sessions"),
+		session.OpenRequest{
+			Endpoint: streamable.Endpoint{Tenant: "acme", Principal: principal},
+		})
 	if err != nil {
 		r.T.Fatal(err)
 	}
 	return &user{r: r, h: h}
 }
 
-// left checks that nothing is left of a session whose client was told that it has none.
+// left checks that nothing is left of a session after its client was refused.
 func (u *user) left(what string) {
 	u.r.T.Helper()
 	u.r.Rest()
@@ -42,15 +43,15 @@ func (u *user) left(what string) {
 		u.r.T.Errorf("%s: its handle takes messages: %v", what, err)
 	}
 	if u.r.disk != nil {
-		time.Sleep(time.Second) // what is not urgent is written in a moment
+		time.Sleep(time.Second) // delayed writes happen within that time
 		if u.r.disk.Has(store.Sessions, u.h.ID()) {
 			u.r.T.Errorf("%s: the store has it", what)
 		}
 	}
 }
 
-// S4-103: whatever a handshake needs crashes, or hangs, on it: initialize is answered, once, and a session that its client was told it has not
-// ends at once. Its client opens another.
+// S4-103: any actor that the handshake needs may crash or hang. Then initialize is answered, once,
+// and the refused session ends at once. Its client can open another.
 func TestCrashDuringTheHandshake(t *testing.T) {
 	const (
 		negotiates = "*otp.Call[mcpd/actors/version.NegotiateRequest,mcpd/protocol.Agreement]"
@@ -66,17 +67,21 @@ func TestCrashDuringTheHandshake(t *testing.T) {
 		{"", "server.negotiated", fault.Panic, false},
 		{"", "server.introduced", fault.Panic, false},
 		{"", "server.introduced", fault.Hang, false},
-		{"", "server.written", fault.Panic, false}, // what was agreed is in the store by then
+		{"", "server.written", fault.Panic, false}, // the agreed terms are stored by then
 		{"versions", negotiates, fault.Panic, false},
 		{"versions", negotiates, fault.Hang, false},
 		{"catalog", looks, fault.Panic, false},
 		{"catalog", looks, fault.Hang, false},
-		{"storage", writes, fault.Panic, true}, // which costs no more than that
+		{"storage", writes, fault.Panic, true}, // only the storing fails
 	} {
 		name := cmp.Or(test.row, "session") + " " + test.kind + " " + string(test.action)
 		run(t, func(r *rig) { r.disk = &disk{} }, func(r *rig) {
 			u := r.streamed("ci")
-			f := fault.Fault{Action: test.action, Point: fault.Point{Path: "top/" + cmp.Or(test.row, "server_sup/"+u.h.Row()), Kind: test.kind}, Count: 1, Lease: time.Minute}
+			f := fault.Fault{
+				Action: test.action,
+				Point:  fault.Point{Path: "top/" + cmp.Or(test.row, "server_sup/"+u.h.Row()), Kind: test.kind},
+				Count:  1, Lease: time.Minute,
+			}
 			if _, err := r.Faults.Arm(f); err != nil {
 				t.Fatal(err)
 			}

@@ -10,9 +10,10 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// reconfigured looks at the tenant's servers anew. New calls go to new connections from here on; the catalogue hands out no others any more.
-// The client hears once that lists have changed when servers have come or gone, or changed places. What one that was declared otherwise lists is announced when
-// it is known, like any change of a list.
+// reconfigured applies a new configuration of the tenant's servers. New calls go to new connections
+// from here on, because the catalogue no longer hands out the old ones. If servers were added,
+// removed or reordered, the client is told once that the lists have changed. If the declaration of
+// a server changed, a change of its lists is announced when it is known, like any other.
 func (s *Session) reconfigured() {
 	before := s.tenant
 	s.tenant = s.o.Tenant()
@@ -23,7 +24,7 @@ func (s *Session) reconfigured() {
 		}
 		delete(s.targets, server)
 		s.leaving = append(s.leaving, ref)
-		delete(s.levels, server) // the new one does not know of it
+		delete(s.levels, server) // the new connection does not know the level
 		if still {
 			s.wishAgain(server)
 		}
@@ -46,7 +47,8 @@ func (s *Session) reconfigured() {
 	}
 }
 
-// forgotten has a connection that this session uses know of it again, and of what the client wants of its server.
+// forgotten tells a connection again of this session and its subscriptions, because the connection
+// has lost them.
 func (s *Session) forgotten(m client.Forgotten) {
 	if s.targets[m.Server] != m.From {
 		return
@@ -56,7 +58,7 @@ func (s *Session) forgotten(m client.Forgotten) {
 	s.listenAgain(m.Server)
 }
 
-// wishAgain tells a server's new connection what the client wants of it beside its calls, if anything.
+// wishAgain tells a server's new connection what the client wants besides its calls, if anything.
 func (s *Session) wishAgain(server string) {
 	if wish := s.wish(server); wish.Level != "" || len(wish.URIs) > 0 {
 		s.reconnect(server)
@@ -64,7 +66,7 @@ func (s *Session) wishAgain(server string) {
 	s.listenAgain(server)
 }
 
-// listenAgain asks a server again for the resources that modern clients listen to.
+// listenAgain asks a server again for the resources to which modern clients are subscribed.
 func (s *Session) listenAgain(server string) {
 	for l := range s.listening() {
 		for _, u := range l.uris {
@@ -76,13 +78,16 @@ func (s *Session) listenAgain(server string) {
 	}
 }
 
-// sameServers reports whether two configurations have the same servers in the same order, which decides
-// who keeps a URI in the list of all.
+// sameServers reports whether two configurations have the same servers in the same order. The order
+// decides which server owns a URI on the aggregate endpoint.
 func sameServers(a, b *tenant.Tenant) bool {
-	return slices.EqualFunc(a.Servers, b.Servers, func(a, b tenant.Server) bool { return a.Name == b.Name })
+	return slices.EqualFunc(a.Servers, b.Servers, func(a, b tenant.Server) bool {
+		return a.Name == b.Name
+	})
 }
 
-// leave tells connections that this session uses no more that it does not, once it has no call on the way there.
+// leave detaches this session from its old connections, each once it carries no call of the
+// session.
 func (s *Session) leave() {
 	still := s.leaving[:0]
 	for _, ref := range s.leaving {

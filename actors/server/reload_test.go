@@ -17,14 +17,16 @@ import (
 	"mcpd/transport"
 )
 
-// reload changes the tenant's servers as the host does: the catalogue hears of it first, then the sessions.
+// reload changes the tenant's servers as the host does: it tells the catalogue first, then the
+// sessions.
 func (r *rig) reload(change func(servers []tenant.Server) []tenant.Server) {
 	r.T.Helper()
 	r.Rest()
 	before := r.tenant
 	r.tenant.Servers = change(slices.Clone(r.tenant.Servers))
 	r.tenant.Removed = r.tenant.RemovedSince(&before)
-	if _, err := stage.Ask[catalog.ReloadRequest, struct{}](r.Stage, "catalog", catalog.ReloadRequest{}); err != nil {
+	if _, err := stage.Ask[catalog.ReloadRequest, struct{}](r.Stage, "catalog",
+		catalog.ReloadRequest{}); err != nil {
 		r.T.Fatal(err)
 	}
 	told := session.ReloadRequest{Changed: map[string]bool{"acme": true}}
@@ -39,19 +41,22 @@ func rewrite(servers []tenant.Server) []tenant.Server {
 	return servers
 }
 
-// finish answers the calls that a server was silent about.
+// finish answers the calls that a silent server left unanswered.
 func (p *peer) finish() {
 	for _, m := range p.heard("tools/call") {
-		p.send(transport.Inbound{Message: jsonrpc.Response(m.ID, jsontext.Value(`{"content":[]}`)), Related: m.ID})
+		p.send(transport.Inbound{
+			Message: jsonrpc.Response(m.ID, jsontext.Value(`{"content":[]}`)), Related: m.ID,
+		})
 	}
 }
 
 func (p *peer) closed() bool {
-	return p.end.Send(context.Background(), transport.Inbound{Message: jsonrpc.Notification("notifications/nothing", nil)}) != nil
+	return p.end.Send(context.Background(),
+		transport.Inbound{Message: jsonrpc.Notification("notifications/nothing", nil)}) != nil
 }
 
-// A server that is declared otherwise gets the calls that come from now on with its new connection. Those on their way end on the old one,
-// which ends after them. What the client wants to hear of is asked for at the new one.
+// If the declaration of a server changes, later calls go to its new connection. Calls in flight end
+// on the old one, which ends after them. The client's subscriptions are requested on the new one.
 func TestCallsMoveToTheNewConnection(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		u, other := r.ready(`{}`), r.ready(`{}`)
@@ -102,7 +107,7 @@ func TestCallsMoveToTheNewConnection(t *testing.T) {
 	})
 }
 
-// The order of the servers decides who keeps a URI that two have, so that a change of it changes lists.
+// The order of the servers decides which of two owns a URI, so a change of the order changes lists.
 func TestServersThatChangePlacesAreTold(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		u := r.ready(`{}`)
@@ -117,7 +122,8 @@ func TestServersThatChangePlacesAreTold(t *testing.T) {
 	})
 }
 
-// Servers that come and go are told once, whatever their number, and their tools are there and gone.
+// Added and removed servers are announced once, whatever their number, and their tools appear and
+// disappear.
 func TestServersThatComeAndGoAreToldOnce(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		u := r.ready(`{}`)
@@ -129,7 +135,8 @@ func TestServersThatComeAndGoAreToldOnce(t *testing.T) {
 		if got := len(u.heard("notifications/tools/list_changed")); got != 1 {
 			t.Errorf("told %d times that a server is gone", got)
 		}
-		if got := news(t, listen, "1"); len(got) != 4 || got[1] != updated || got[2] != "notifications/tools/list_changed" {
+		if got := news(t, listen, "1"); len(got) != 4 || got[1] != updated ||
+			got[2] != "notifications/tools/list_changed" {
 			t.Errorf("a subscription heard %v", got)
 		}
 		if out := u.call(); out.Word() == "result" {
@@ -144,14 +151,17 @@ func TestServersThatComeAndGoAreToldOnce(t *testing.T) {
 		if out := u.ask("tools/call", `{"name":"again__read"}`); out.Word() != "result" {
 			t.Errorf("the new tool: %v", out.All())
 		}
-		r.latest("again").Notify("notifications/resources/updated", `{"uri":"test://x"}`) // who did not subscribe hears nothing
-		if got := len(u.heard("")); got != 2+len(u.heard("notifications/prompts/list_changed"))+len(u.heard("notifications/resources/list_changed")) {
+		// a client without a subscription gets nothing
+		r.latest("again").Notify("notifications/resources/updated", `{"uri":"test://x"}`)
+		if got := len(u.heard("")); got != 2+len(u.heard("notifications/prompts/list_changed"))+
+			len(u.heard("notifications/resources/list_changed")) {
 			t.Errorf("heard %v", u.heard(""))
 		}
 	})
 }
 
-// A crash of the session's actor between the reload and the end of its calls keeps no old connection.
+// A crash of the session's actor between the reload and the end of its calls does not keep an old
+// connection open.
 func TestCrashedSessionKeepsNoOldConnection(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		u := r.ready(`{}`)

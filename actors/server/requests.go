@@ -17,18 +17,19 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// route says where a method goes on the aggregate. A transparent endpoint sends all but what the host answers to its server.
+// route says where a method goes on the aggregate endpoint. A transparent endpoint forwards every
+// method that the host does not answer itself.
 type route uint8
 
 const (
-	byList route = iota // one list of all servers
-	byName              // to the server that what params name belongs to
-	level               // kept here, and told to every server in use
-	here                // answered or kept here
-	byTask              // to the server that has the task which params name
+	byList route = iota // one merged list of all servers
+	byName              // to the server that owns the name in params
+	level               // stored here, and sent to every server in use
+	here                // answered or stored here
+	byTask              // to the server that has the task in params
 )
 
-// routes is the table of what clients may ask, by method.
+// routes is the table of the methods that clients may call.
 var routes = map[string]struct {
 	route route
 	kind  merge.Kind
@@ -53,16 +54,17 @@ var routes = map[string]struct {
 	"subscriptions/listen":     {here, 0},
 }
 
-// goesOn reports whether a request begins nothing, but goes on with what is in hand or ends it.
+// goesOn reports whether a request starts no new work, but continues or ends work in progress.
 func goesOn(m jsonrpc.Message) bool {
 	return routes[m.Method].route == byTask || m.Method == "resources/unsubscribe" || mrtr.Continues(m)
 }
 
-// request admits one request and sends it on its way.
+// request admits one request and routes it.
 func (s *Session) request(d *session.Deliver) {
 	m, err := protocol.AdmitMeta(d.Message)
 	d.Message = m
-	if d.Arrived.IsZero() || m.Method == "subscriptions/listen" { // which has no deadline, and may have come to another actor long ago
+	// A listen has no deadline, and another actor may have received it long ago.
+	if d.Arrived.IsZero() || m.Method == "subscriptions/listen" {
 		d.Arrived = s.p.Now()
 	}
 	if err != nil {
@@ -94,15 +96,15 @@ func (s *Session) request(d *session.Deliver) {
 	s.dispatch(d)
 }
 
-// passed is the method that the gate let this session's client call last, and the record by which it
-// did. The gate goes by nothing else but whether params are an object, and a record is never changed:
-// whatever the client or its servers declare anew is in another.
+// passed caches the last method that the gate allowed, and the record for which it did. Besides
+// these two the gate checks only whether params are an object. A record never changes: a new
+// declaration of the client or its servers is in a new record.
 type passed struct {
 	method string
 	by     *session.Record
 }
 
-// check is whether the gate lets a request pass. It is decided once for many calls.
+// check asks the gate whether a request may pass. One decision serves many calls.
 func (p *passed) check(r *session.Record, m jsonrpc.Message, gate func() protocol.Gate) error {
 	if now := (passed{m.Method, r}); *p != now || m.Params.Kind() == '[' {
 		if err := gate().Check(protocol.Client, m.Method, m.Params); err != nil {
@@ -113,11 +115,11 @@ func (p *passed) check(r *session.Record, m jsonrpc.Message, gate func() protoco
 	return nil
 }
 
-// dispatch sends a request that this session may make to where it goes.
+// dispatch routes a request that passed the gate.
 func (s *Session) dispatch(d *session.Deliver) {
 	m, limits := d.Message, &s.o.Tenant().Limits
 	bound := limits.MaxSessionPending
-	if s.h.IsPeer() { // many clients' requests
+	if s.h.IsPeer() { // a peer's requests are those of many clients
 		bound = limits.MaxPending
 	}
 	r, ok := routes[m.Method]
@@ -138,7 +140,7 @@ func (s *Session) dispatch(d *session.Deliver) {
 		s.refuse(d, full.Told())
 	case s.h.Calls().Len()+s.waiting.len()-len(s.listens) >= bound:
 		s.refuse(d, protocol.Overloaded("session", time.Second))
-	case !ok: // the gate has let it in: it is of an extension
+	case !ok: // allowed by the gate, so it belongs to an extension
 		s.through(d)
 	case (r.route == here || r.route == level) && s.lacks("", m.Method) != "":
 		s.refuse(d, protocol.CapabilityRequired(s.lacks("", m.Method)))
@@ -151,7 +153,7 @@ func (s *Session) dispatch(d *session.Deliver) {
 	case r.route == byTask:
 		s.task(d)
 	case r.route == level && s.transparent() && !s.record.Offered.Has("logging"):
-		s.through(d) // which has no log that anybody hears: only its answer counts
+		s.through(d) // The server has declared no logging, so only its answer matters.
 	case r.route == level:
 		s.setLevel(d)
 	case s.transparent() && r.route == byList:
@@ -165,7 +167,8 @@ func (s *Session) dispatch(d *session.Deliver) {
 	}
 }
 
-// lacks is the capability that the tenant's policy asks of clients for a method, of a server or of none, and that this one did not declare.
+// lacks is the capability that the tenant's policy requires of clients for a method, and that this
+// client has not declared. The policy may depend on the server; server is empty for none.
 func (s *Session) lacks(server, method string) string {
 	if needs, ok := s.o.Tenant().Required(server, method); ok && !s.record.Capabilities.Has(needs) {
 		return needs
@@ -173,7 +176,7 @@ func (s *Session) lacks(server, method string) string {
 	return ""
 }
 
-// gate is what this session agreed on.
+// gate checks methods against the terms of this session.
 func (s *Session) gate() protocol.Gate {
 	return protocol.Gate{
 		Version: s.record.Version, Client: s.record.Capabilities, Server: s.record.Offered,
@@ -181,7 +184,7 @@ func (s *Session) gate() protocol.Gate {
 	}
 }
 
-// notified handles a notification of the client. One that it may not send is dropped.
+// notified handles a notification of the client. It drops one that the client may not send.
 func (s *Session) notified(m jsonrpc.Message) {
 	effects, err := s.life.Admit(s.p.Now(), m.Method)
 	if err != nil {
@@ -209,9 +212,10 @@ func (s *Session) notified(m jsonrpc.Message) {
 	}
 }
 
-// cancel ends the call with the client's id. When several of its calls in flight have that id, as pooled clients send them, nobody can tell
-// which is meant, and none is ended: that costs work for nothing, to end another's call would cost its answer. A receiver may ignore
-// what it cannot cancel (2025-11-25 §basic/utilities/cancellation).
+// cancel ends the call with the client's request id. If several calls in flight have that id, as
+// with pooled clients, the intended one is unknown, and none is cancelled. Needless work is cheaper
+// than the lost answer of another call. A receiver may ignore what it cannot cancel (2025-11-25
+// §basic/utilities/cancellation).
 func (s *Session) cancel(params jsontext.Value) {
 	raw, ok := splice.Get(params, "requestId")
 	if !ok {
@@ -226,7 +230,7 @@ func (s *Session) cancel(params jsontext.Value) {
 		if s.h.Calls().Cancel(found[0]) {
 			_ = s.p.Send(s.o.Requests, request.NewCancel(s.o.Requests, found[0]))
 		}
-	default: // not on its way yet, and it will not be
+	default: // not submitted yet, and no longer needed
 		s.waiting.remove(waiting[0])
 		waiting[0].Out.Finish(jsonrpc.Message{})
 	}

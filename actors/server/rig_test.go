@@ -37,43 +37,44 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// budget is that of each held call and of each task.
+// budget is the restart budget of each held call and of each task.
 var budget = otp.Intensity{Restarts: 5, Within: 30 * time.Second}
 
-// rig is a tenant as the host runs it, without transports: every actor is the real one, the servers are scripted peers, and clients are
-// the tests themselves.
+// rig is a tenant as in the host, without transports. All actors are real, the servers are scripted
+// peers, and the clients are the tests themselves.
 type rig struct {
 	*stage.Stage
 	tasks  task.Index
 	memory quota.Memory
 	kept   *quota.Ledger
-	task   atomic.Pointer[string] // what tasks/get says
+	task   atomic.Pointer[string] // result of tasks/get
 	index  *session.Index
 	next   atomic.Uint64
-	script map[string]script // of each server; one without never answers anything
-	// peers are the servers' ends of the connections, as they are dialled.
+	script map[string]script // script of each server; a server without one never answers
+	// peers are the servers' ends of the connections, in the order of dialling.
 	peers      map[string]chan *peer
 	dialled    stage.Log // all of them
 	tenant     tenant.Tenant
 	held       *held.Options
-	home       string       // of the servers, when they live on without their host
-	disk       *disk        // nil when nothing is written down
+	home       string       // where the servers survive their host; empty for nowhere
+	disk       *disk        // nil when nothing is stored
 	tools      int          // how often those of "files" were changed
-	registered atomic.Int64 // how often somebody asked the dispatcher to hear of something
-	// countsCatalog has the catalogue count what it keeps.
+	registered atomic.Int64 // number of registrations with the dispatcher
+	// countsCatalog makes the catalogue charge its memory.
 	countsCatalog bool
 }
 
 // Scripts of a server with a tool, and its handshake.
 func offers(capabilities string) func(jsontext.Value) string {
-	return result(`{"protocolVersion":"2025-11-25","capabilities":` + capabilities + `,"serverInfo":{"name":"peer","version":"1"}}`)
+	return result(`{"protocolVersion":"2025-11-25","capabilities":` + capabilities +
+		`,"serverInfo":{"name":"peer","version":"1"}}`)
 }
 
 func result(text string) func(jsontext.Value) string {
 	return func(jsontext.Value) string { return text }
 }
 
-// all is what the server "files" offers unless a test says otherwise.
+// all is the offer of the server "files" by default.
 const all = `{"tools":{"listChanged":true},"prompts":{},"resources":{"subscribe":true},"logging":{},"completions":{}}`
 
 func files() script {
@@ -86,7 +87,9 @@ func files() script {
 		"resources/subscribe":      result(`{}`),
 		"resources/unsubscribe":    result(`{}`),
 		"logging/setLevel":         result(`{}`),
-		"tools/call":               func(params jsontext.Value) string { return `{"content":[],"called":` + string(params) + `}` },
+		"tools/call": func(params jsontext.Value) string {
+			return `{"content":[],"called":` + string(params) + `}`
+		},
 	}
 }
 
@@ -97,7 +100,8 @@ func search() script {
 	}
 }
 
-// run starts a tenant with the servers "files", whose connection all share, and "search". Change changes the rig before it starts.
+// run starts a tenant with the servers "files", whose connection is shared by all, and "search".
+// The function change may modify the rig before the start.
 func run(t *testing.T, change func(r *rig), test func(r *rig)) {
 	t.Helper()
 	r := &rig{
@@ -106,12 +110,16 @@ func run(t *testing.T, change func(r *rig), test func(r *rig)) {
 		tenant: tenant.Tenant{
 			Name: "acme",
 			Limits: tenant.Limits{
-				MaxSessions: 100, MaxPending: 100, MaxSessionPending: 5, SessionIdle: time.Hour, SessionInit: 30 * time.Second,
-				CallTimeout: time.Minute, CallTimeoutMax: 15 * time.Minute, RequestTimeout: 5 * time.Second, ListTimeout: 50 * time.Second, ListWait: 10 * time.Second, ParkTime: 5 * time.Minute,
+				MaxSessions: 100, MaxPending: 100, MaxSessionPending: 5, SessionIdle: time.Hour,
+				SessionInit: 30 * time.Second,
+				CallTimeout: time.Minute, CallTimeoutMax: 15 * time.Minute, RequestTimeout: 5 * time.Second,
+				ListTimeout: 50 * time.Second, ListWait: 10 * time.Second, ParkTime: 5 * time.Minute,
 			},
 			Servers: []tenant.Server{
-				{Name: "files", Command: tenant.NewSecret("files"), Share: tenant.ByTenant, Intensity: tenant.Intensity{Restarts: 5, Within: 30 * time.Second}},
-				{Name: "search", Command: tenant.NewSecret("search"), Share: tenant.ByPrincipal, Intensity: tenant.Intensity{Restarts: 5, Within: 30 * time.Second}},
+				{Name: "files", Command: tenant.NewSecret("files"), Share: tenant.ByTenant,
+					Intensity: tenant.Intensity{Restarts: 5, Within: 30 * time.Second}},
+				{Name: "search", Command: tenant.NewSecret("search"), Share: tenant.ByPrincipal,
+					Intensity: tenant.Intensity{Restarts: 5, Within: 30 * time.Second}},
 			},
 		},
 	}
@@ -131,8 +139,12 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 	if err != nil {
 		s.T.Fatal(err)
 	}
-	r.held = &held.Options{Ring: ring, Instance: "here", Park: func() time.Duration { return r.tenant.Limits.ParkTime }}
-	r.Stage, r.peers = s, map[string]chan *peer{"files": make(chan *peer, 100), "search": make(chan *peer, 100)}
+	r.held = &held.Options{Ring: ring, Instance: "here", Park: func() time.Duration {
+		return r.tenant.Limits.ParkTime
+	}}
+	r.Stage, r.peers = s, map[string]chan *peer{
+		"files": make(chan *peer, 100), "search": make(chan *peer, 100),
+	}
 	for _, config := range r.tenant.Servers {
 		r.peers[config.Name] = make(chan *peer, 100)
 	}
@@ -141,17 +153,27 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 		return otp.Child{ID: id, Start: s.Stalls.Worker(id, f)}
 	}
 	pool := func(id string, template otp.Child) otp.Child {
-		return otp.Child{ID: id, Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne, Children: []otp.Child{template}})}
+		return otp.Child{
+			ID:    id,
+			Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne, Children: []otp.Child{template}}),
+		}
 	}
 	return []otp.Child{
-		worker("storage", func() otp.Behaviour { return storage.New(storage.Options{Store: r.disk, Emit: s.Events.Emit}) }),
+		worker("storage", func() otp.Behaviour {
+			return storage.New(storage.Options{Store: r.disk, Emit: s.Events.Emit})
+		}),
 		worker("versions", func() otp.Behaviour { return version.New(s.Events.Emit) }),
 		worker("capabilities", func() otp.Behaviour { return capability.New() }),
 		worker("sessions", func() otp.Behaviour {
 			return session.New(session.Options{
-				Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: func() int { return 1000 },
-				Pool:  func(string) (otp.Ref, bool) { return s.System.Whereis("top/server_sup") },
-				Limit: func(string) int { return r.tenant.Limits.MaxSessions }, Idle: func(string) time.Duration { return r.tenant.Limits.SessionIdle },
+				Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}),
+				Total: func() int {
+					return 1000
+				},
+				Pool: func(string) (otp.Ref, bool) { return s.System.Whereis("top/server_sup") },
+				Limit: func(string) int {
+					return r.tenant.Limits.MaxSessions
+				}, Idle: func(string) time.Duration { return r.tenant.Limits.SessionIdle },
 				Emit: s.Events.Emit, Storage: func() (writer otp.Ref) {
 					if r.disk != nil {
 						writer = s.Ref("storage")
@@ -170,9 +192,10 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 			})
 		}),
 		worker("notices", func() otp.Behaviour {
-			return &dispatcher{notification.New(notification.Options{Tenant: "acme", Emit: s.Events.Emit, Forgot: func() {
-				r.index.Each(func(h *session.Handle) bool { _ = h.Send(session.Reconfigured{}); return true })
-			}}), &r.registered}
+			return &dispatcher{notification.New(notification.Options{Tenant: "acme", Emit: s.Events.Emit,
+				Forgot: func() {
+					r.index.Each(func(h *session.Handle) bool { _ = h.Send(session.Reconfigured{}); return true })
+				}}), &r.registered}
 		}),
 		worker("catalog", func() otp.Behaviour {
 			var kept *quota.Account
@@ -180,31 +203,41 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 				kept = r.kept.Of("acme")
 			}
 			return catalog.New(catalog.Options{
-				Kept:   kept,
-				Tenant: func() *tenant.Tenant { t := r.tenant; return &t }, Upstreams: func() (otp.Ref, bool) { return s.System.Whereis("top/client_sup") },
-				Connection: r.connection, Dispatcher: s.Ref("notices"), Registry: s.Ref("capabilities"), Emit: s.Events.Emit,
+				Kept: kept,
+				Tenant: func() *tenant.Tenant {
+					t := r.tenant
+					return &t
+				}, Upstreams: func() (otp.Ref, bool) { return s.System.Whereis("top/client_sup") },
+				Connection: r.connection, Dispatcher: s.Ref("notices"), Registry: s.Ref("capabilities"),
+				Emit: s.Events.Emit,
 			})
 		}),
-		pool("client_sup", otp.Child{Restart: otp.Transient, Start: otp.SupervisorWith(func(args any) otp.Spec {
-			i := args.(tenant.Server).Intensity
-			return otp.Spec{Intensity: otp.Intensity{Restarts: i.Restarts, Within: i.Within}}
-		})}),
+		pool("client_sup", otp.Child{Restart: otp.Transient,
+			Start: otp.SupervisorWith(func(args any) otp.Spec {
+				i := args.(tenant.Server).Intensity
+				return otp.Spec{Intensity: otp.Intensity{Restarts: i.Restarts, Within: i.Within}}
+			})}),
 		pool("held_sup", held.Supervised(budget, func() *held.Options {
 			o := *r.held
 			o.Requests = s.Ref("requests")
 			return &o
 		})),
-		pool("task_sup", otp.Child{Restart: otp.Temporary, Start: otp.SupervisorWith(func(args any) otp.Spec {
-			spec := task.Spec(budget, nil, task.Args{})
-			spec.Children[0].Start = otp.Worker(func() otp.Behaviour { return task.New(r.taskOptions(), args.(task.Args)) })
-			return spec
-		})}),
+		pool("task_sup", otp.Child{Restart: otp.Temporary,
+			Start: otp.SupervisorWith(func(args any) otp.Spec {
+				spec := task.Spec(budget, nil, task.Args{})
+				spec.Children[0].Start = otp.Worker(func() otp.Behaviour {
+					return task.New(r.taskOptions(), args.(task.Args))
+				})
+				return spec
+			})}),
 		worker("task_manager", func() otp.Behaviour { return task.NewManager(r.restoring()) }),
-		pool("server_sup", otp.Child{Restart: otp.Temporary, Start: s.Stalls.WorkerWith("session", r.session())}),
+		pool("server_sup", otp.Child{
+			Restart: otp.Temporary, Start: s.Stalls.WorkerWith("session", r.session()),
+		}),
 	}
 }
 
-// dispatcher counts what it is asked for.
+// dispatcher counts registrations.
 type dispatcher struct {
 	*notification.Dispatcher
 	registered *atomic.Int64
@@ -222,12 +255,23 @@ func (r *rig) session() func(args any) otp.Behaviour {
 	return func(args any) otp.Behaviour {
 		if o == nil {
 			o = &server.Options{
-				Tenant: func() *tenant.Tenant { t := r.tenant; return &t }, Versions: r.Ref("versions"), Requests: r.Ref("requests"), Catalog: r.Ref("catalog"), Notices: r.Ref("notices"),
-				NextID: &r.next, Self: protocol.Implementation{Name: "mcpd", Version: "1"},
-				Held: r.held, HeldCalls: func() otp.Ref { ref, _ := r.System.Whereis("top/held_sup"); return ref },
-				HeldCall:  func(row string) (otp.Ref, bool) { return r.System.Whereis("top/held_sup/" + row + "/" + held.Child) },
-				Tasks:     func() otp.Ref { ref, _ := r.System.Whereis("top/task_sup"); return ref },
-				Task:      func(row string) (otp.Ref, bool) { return r.System.Whereis("top/task_sup/" + row + "/" + task.Child) },
+				Tenant: func() *tenant.Tenant {
+					t := r.tenant
+					return &t
+				}, Versions: r.Ref("versions"), Requests: r.Ref("requests"), Catalog: r.Ref("catalog"),
+				Notices: r.Ref("notices"),
+				NextID:  &r.next, Self: protocol.Implementation{Name: "mcpd", Version: "1"},
+				Held: r.held, HeldCalls: func() otp.Ref {
+					ref, _ := r.System.Whereis("top/held_sup")
+					return ref
+				},
+				HeldCall: func(row string) (otp.Ref, bool) {
+					return r.System.Whereis("top/held_sup/" + row + "/" + held.Child)
+				},
+				Tasks: func() otp.Ref { ref, _ := r.System.Whereis("top/task_sup"); return ref },
+				Task: func(row string) (otp.Ref, bool) {
+					return r.System.Whereis("top/task_sup/" + row + "/" + task.Child)
+				},
 				TaskIndex: &r.tasks, Kept: r.kept.Of("acme"),
 				Failed: func(int64) {}, Emit: r.Events.Emit,
 			}
@@ -237,18 +281,26 @@ func (r *rig) session() func(args any) otp.Behaviour {
 }
 
 func (r *rig) connection(
-	s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, self protocol.Implementation, left *client.Left, cat otp.Ref,
+	s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, self protocol.Implementation,
+	left *client.Left, cat otp.Ref,
 ) otp.Child {
 	if self.Name == "" {
 		self = protocol.Implementation{Name: "mcpd", Version: "1"}
 	}
 	o := client.Options{
-		Tenant: "acme", Server: s.Name, Key: k, Declare: declare, Restore: left, Transport: "pipe", Target: s.Name,
-		Self: self, ShareLogs: s.ShareLogs, Instances: s.Instances, StartTimeout: time.Minute, RequestTimeout: func() time.Duration { return 5 * time.Second },
+		Tenant: "acme", Server: s.Name, Key: k, Declare: declare, Restore: left, Transport: "pipe",
+		Target: s.Name,
+		Self:   self, ShareLogs: s.ShareLogs, Instances: s.Instances, StartTimeout: time.Minute,
+		RequestTimeout: func() time.Duration {
+			return 5 * time.Second
+		},
 		ListTimeout: func() time.Duration { return 50 * time.Second },
 		Pending:     func() int { return 100 },
 		Forgot: func(from otp.Ref) {
-			r.index.Each(func(h *session.Handle) bool { _ = h.Send(client.Forgotten{Server: s.Name, From: from}); return true })
+			r.index.Each(func(h *session.Handle) bool {
+				_ = h.Send(client.Forgotten{Server: s.Name, From: from})
+				return true
+			})
 		},
 		Dispatcher: r.Ref("notices"), Catalog: cat, Emit: r.Events.Emit,
 		Close: func(up transport.Upstream) { _ = up.Close(context.Background()) },
@@ -263,32 +315,36 @@ func (r *rig) connection(
 			return up, nil
 		},
 	}
-	return client.Supervised(k, s.Intensity, otp.Child{Mailbox: 4096, Start: r.Stalls.Worker("connection", func() otp.Behaviour { return client.New(o) })})
+	return client.Supervised(k, s.Intensity,
+		otp.Child{Mailbox: 4096, Start: r.Stalls.Worker("connection", func() otp.Behaviour {
+			return client.New(o)
+		})})
 }
 
-// user is a client on a channel of its own, as stdio has it.
+// user is a client on a channel of its own, as with stdio.
 type user struct {
 	r      *rig
 	h      *session.Handle
 	pushed stage.Log
-	stall  chan struct{} // when it is set, the client reads nothing until it is closed
+	stall  chan struct{} // if it is set, the client reads nothing until it is closed
 	id     uint64
 }
 
-// open opens a session without shaking hands.
+// open opens a session without a handshake.
 func (r *rig) open(principal, server string) *user {
 	r.T.Helper()
 	u := &user{r: r}
-	h, err := otp.Do[session.OpenRequest, *session.Handle](r.T.Context(), r.Ref("sessions"), session.OpenRequest{
-		Endpoint: streamable.Endpoint{Tenant: "acme", Server: server, Principal: principal},
-		Push: func(m jsonrpc.Message) error {
-			if u.stall != nil {
-				<-u.stall
-			}
-			u.pushed.Add(note{m})
-			return nil
-		},
-	})
+	h, err := otp.Do[session.OpenRequest, *session.Handle](r.T.Context(), r.Ref("sessions"),
+		session.OpenRequest{
+			Endpoint: streamable.Endpoint{Tenant: "acme", Server: server, Principal: principal},
+			Push: func(m jsonrpc.Message) error {
+				if u.stall != nil {
+					<-u.stall
+				}
+				u.pushed.Add(note{m})
+				return nil
+			},
+		})
 	if err != nil {
 		r.T.Fatal(err)
 	}
@@ -299,7 +355,7 @@ func (r *rig) open(principal, server string) *user {
 // note is a message that was pushed.
 type note struct{ jsonrpc.Message }
 
-// ready is a client that has shaken hands.
+// ready opens a session that has completed its handshake.
 func (r *rig) ready(capabilities string) *user {
 	r.T.Helper()
 	u := r.open("ci", "")
@@ -317,7 +373,8 @@ func (u *user) shake(capabilities string) {
 }
 
 func greeting(version, capabilities string) string {
-	return `{"protocolVersion":"` + version + `","capabilities":` + capabilities + `,"clientInfo":{"name":"user","version":"1"}}`
+	return `{"protocolVersion":"` + version + `","capabilities":` + capabilities +
+		`,"clientInfo":{"name":"user","version":"1"}}`
 }
 
 // ask makes a request under the next id.
@@ -330,7 +387,8 @@ func (u *user) ask(method, params string) *stage.Sink {
 func (u *user) askAs(id jsonrpc.ID, method, params string) *stage.Sink {
 	u.r.T.Helper()
 	out := &stage.Sink{}
-	if err := u.h.Deliver(u.r.T.Context(), jsonrpc.Request(id, method, jsontext.Value(params)), out); err != nil {
+	if err := u.h.Deliver(u.r.T.Context(), jsonrpc.Request(id, method, jsontext.Value(params)),
+		out); err != nil {
 		u.r.T.Errorf("%s: %v", method, err)
 	}
 	u.r.Rest()
@@ -339,7 +397,8 @@ func (u *user) askAs(id jsonrpc.ID, method, params string) *stage.Sink {
 
 func (u *user) tell(method, params string) {
 	u.r.T.Helper()
-	if err := u.h.Deliver(u.r.T.Context(), jsonrpc.Notification(method, jsontext.Value(params)), nil); err != nil {
+	if err := u.h.Deliver(u.r.T.Context(), jsonrpc.Notification(method, jsontext.Value(params)),
+		nil); err != nil {
 		u.r.T.Errorf("%s: %v", method, err)
 	}
 	u.r.Rest()
@@ -347,13 +406,14 @@ func (u *user) tell(method, params string) {
 
 func (u *user) answer(id jsonrpc.ID, text string) {
 	u.r.T.Helper()
-	if err := u.h.Deliver(u.r.T.Context(), jsonrpc.Response(id, jsontext.Value(text)), nil); err != nil {
+	if err := u.h.Deliver(u.r.T.Context(), jsonrpc.Response(id, jsontext.Value(text)),
+		nil); err != nil {
 		u.r.T.Errorf("answer: %v", err)
 	}
 	u.r.Rest()
 }
 
-// heard is what was pushed with this method, all if it is empty.
+// heard is the list of pushed messages with this method, or all if it is empty.
 func (u *user) heard(method string) (list []jsonrpc.Message) {
 	for _, n := range stage.Of[note](&u.pushed) {
 		if method == "" || n.Method == method {
@@ -363,7 +423,7 @@ func (u *user) heard(method string) (list []jsonrpc.Message) {
 	return list
 }
 
-// call is a call of the tool of "files".
+// call calls the tool of "files".
 func (u *user) call() *stage.Sink {
 	u.r.T.Helper()
 	return u.ask("tools/call", `{"name":"files__read"}`)
@@ -391,7 +451,7 @@ func (r *rig) latest(server string) (last *peer) {
 	return last
 }
 
-// silent makes calls to "files" stay unanswered.
+// silent leaves calls to "files" unanswered.
 func silent(r *rig) { r.script["files"]["tools/call"] = nil }
 
 // mute makes a server never answer anything.

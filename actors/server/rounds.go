@@ -12,11 +12,12 @@ import (
 	"mcpd/transport"
 )
 
-// questionable are the capabilities by which a client can be asked something during a call.
+// questionable are the capabilities for which a server may ask the client something during a call.
 var questionable = []string{"elicitation", "sampling", "roots"}
 
-// sink is where the outcome of a call goes: to the client, or by a relay, when its server might ask the client something that can only be
-// answered by another request.
+// sink is where the outcome of a call goes: to the client's sink. It is an insisting if the server
+// may refuse the call for want of tasks, and a relay if the server might ask a question that the
+// client can only answer by another request.
 func (s *Session) sink(o *outgoing) transport.Sink {
 	if o.mayInsist {
 		o.beside = len(o.d.Message.Params)
@@ -33,9 +34,10 @@ func (s *Session) sink(o *outgoing) transport.Sink {
 	return o.d.Out
 }
 
-// binding is what a requestState is bound to: this principal and this very request. The digest of a
-// request is made when it is needed, which is seldom; that of a large one is made at once, because
-// the request as its client sent it would be kept until then, beside what its server is sent.
+// binding is what a requestState is bound to: the principal and the exact request. The digest of
+// the request is seldom needed, so it is computed on demand. For a large request it is computed at
+// once, because the client's original would otherwise be kept in addition to the copy for the
+// server.
 func (s *Session) binding(o *outgoing) func() seal.Binding {
 	if o.binding != nil {
 		return o.binding
@@ -56,13 +58,15 @@ func (s *Session) binding(o *outgoing) func() seal.Binding {
 	return o.binding
 }
 
-// wrap seals the state of a modern server, so that nobody but this principal can come back with it, and with nothing but this request.
+// wrap seals the state of a modern server, so that it is valid only for this principal and this
+// request.
 func (s *Session) wrap(o *outgoing) func(jsontext.Value) jsontext.Value {
 	if !s.modern() || !mrtr.MayAsk(o.d.Message.Method) {
 		return o.rewrite
 	}
 	before, ring, park := o.rewrite, s.o.Held.Ring, s.o.Held.Park
-	p, bind, task, method, retried := s.p, s.binding(o), s.sealTask(o.server), o.d.Message.Method, mrtr.Continues(o.d.Message)
+	p, bind, task, method, retried := s.p, s.binding(o), s.sealTask(o.server), o.d.Message.Method,
+		mrtr.Continues(o.d.Message)
 	return func(result jsontext.Value) jsontext.Value {
 		if before != nil {
 			result = before(result)
@@ -80,7 +84,9 @@ func (s *Session) wrap(o *outgoing) func(jsontext.Value) jsontext.Value {
 		if err != nil || len(required.State) == 0 {
 			return result
 		}
-		token, err := ring.Seal(bind(), seal.State{Kind: seal.Wrap, Upstream: required.State, Expiry: p.Now().Add(park())})
+		token, err := ring.Seal(bind(), seal.State{
+			Kind: seal.Wrap, Upstream: required.State, Expiry: p.Now().Add(park()),
+		})
 		if err != nil {
 			return result
 		}
@@ -88,17 +94,18 @@ func (s *Session) wrap(o *outgoing) func(jsontext.Value) jsontext.Value {
 	}
 }
 
-// uncached is a result that came of answers of the client, and is for nobody who asks the same (2026-07-28 §basic/patterns/mrtr).
+// uncached marks a result that depends on answers of the client. It must not be cached for other
+// requests (2026-07-28 §basic/patterns/mrtr).
 func uncached(method string, result jsontext.Value) jsontext.Value {
-	if method == "resources/read" { // the one such result that says how long it is good
+	if method == "resources/read" { // the only such result with a cache lifetime
 		result, _ = splice.Set(result, jsontext.Value("0"), "ttlMs") // a result is an object
 		result, _ = splice.Set(result, jsontext.Value(`"private"`), "cacheScope")
 	}
 	return result
 }
 
-// again takes a request that continues an earlier one. It reports whether that was all: otherwise it goes to its server, with the
-// server's own state or as a new call.
+// again handles a request that continues an earlier one. It returns true if it has taken the
+// request. Otherwise the request goes to its server, with the server's own state or as a new call.
 func (s *Session) again(o *outgoing) (taken bool) {
 	m := o.d.Message
 	if o.own || o.made > 0 || !s.modern() || !mrtr.MayAsk(m.Method) || !mrtr.Continues(m) {
@@ -127,7 +134,8 @@ func (s *Session) again(o *outgoing) (taken bool) {
 		s.visited(o, state.Round, retry)
 		return true
 	case seal.Held:
-		if state.Instance != s.o.Held.Instance { // the key is this state's, so that it was a host before this one
+		// The key is this host's, so the state comes from an earlier run of it.
+		if state.Instance != s.o.Held.Instance {
 			s.refuse(o.d, protocol.StateOutlived(o.server))
 			return true
 		}
@@ -143,21 +151,24 @@ func (s *Session) again(o *outgoing) (taken bool) {
 	return false
 }
 
-// comeBack gives a retry to the actor of the call that it continues, whichever session made that: the client may say something else about
-// its capabilities than before.
+// comeBack gives a retry to the actor of the call that it continues, whichever session made the
+// call. The client may declare other capabilities than before, and so belong to another session.
 func (s *Session) comeBack(d *session.Deliver, state seal.State, answers mrtr.Retry) {
 	call, ok := s.o.HeldCall(held.RowOf(state))
 	if !ok {
 		s.refuse(d, protocol.StateInvalid("requestState"))
 		return
 	}
-	if len(d.Message.Params) >= transport.Large { // of which only the answers are of use
+	if len(d.Message.Params) >= transport.Large { // only the answers in it are needed
 		answers = answers.Clone()
 		d.Message = d.Message.WithParams(d.Message.Outline())
 	}
 	s.waiting.remove(d)
 	s.h.Calls().Return(d.Out, held.CallOf(state))
-	r := &held.Retry{Deliver: d, Calls: s.h.Calls(), Capabilities: s.record.Capabilities, Round: state.Round, Answers: answers}
+	r := &held.Retry{
+		Deliver: d, Calls: s.h.Calls(), Capabilities: s.record.Capabilities, Round: state.Round,
+		Answers: answers,
+	}
 	if err := s.p.Send(call, r); err != nil {
 		r.Fail(err)
 	}

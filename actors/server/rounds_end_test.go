@@ -12,14 +12,17 @@ import (
 	"mcpd/protocol/rounds"
 )
 
-// A crash of the call's actor on a retry fails that: the state is as good as before, and the server notices nothing.
+// If a retry crashes the actor of its call, only the retry fails. The state stays valid, and the
+// server is not affected.
 func TestHeldCallOutlivesItsActor(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		c, p, token := elicited(r)
 		r.Break("held_sup/*", "*held.Retry")
 		out := c.retry("tools/call", bound, token, `{"elicit-1":`+yes+`}`)
-		if r.Struck(); out.Word() != int64(-32603) || len(p.answers()) != 0 || len(p.heard("notifications/cancelled")) != 0 {
-			t.Errorf("got %v, the server was answered %v and told %v", out.All(), p.answers(), p.heard("notifications/cancelled"))
+		if r.Struck(); out.Word() != int64(-32603) || len(p.answers()) != 0 ||
+			len(p.heard("notifications/cancelled")) != 0 {
+			t.Errorf("got %v, the server was answered %v and told %v", out.All(), p.answers(),
+				p.heard("notifications/cancelled"))
 		}
 		out = c.retry("tools/call", bound, token, `{"elicit-1":`+yes+`}`)
 		p.answer("tools/call", `{"content":[]}`)
@@ -29,19 +32,21 @@ func TestHeldCallOutlivesItsActor(t *testing.T) {
 	})
 }
 
-// A server that ends while its client thinks: the client hears so when it comes back.
+// If a server ends while its client thinks, the client is told so by its retry.
 func TestServerEndsBetweenRounds(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		c, p, token := elicited(r)
 		p.Close()
 		r.Rest()
-		if out := c.retry("tools/call", bound, token, `{"elicit-1":`+yes+`}`); out.Word() != int64(-32603) {
+		if out := c.retry("tools/call", bound, token,
+			`{"elicit-1":`+yes+`}`); out.Word() != int64(-32603) {
 			t.Errorf("got %v", out.All())
 		}
 	})
 }
 
-// A peer is not forgotten while a call of its waits for its user, and the user has all of the time.
+// A peer is not forgotten while one of its calls waits for its user, and the user has the full
+// time.
 func TestPeerLastsAsLongAsItsCalls(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		c := r.caller(elicits)
@@ -50,14 +55,16 @@ func TestPeerLastsAsLongAsItsCalls(t *testing.T) {
 		time.Sleep(50 * time.Second)
 		p.elicit(jsonrpc.IntID(1))
 		time.Sleep(4*time.Minute + 40*time.Second)
-		if n, err := stage.Ask[request.PendingQuery, []request.Info](r.Stage, "requests", request.PendingQuery{}); err != nil || len(n) != 1 {
+		if n, err := stage.Ask[request.PendingQuery, []request.Info](r.Stage, "requests",
+			request.PendingQuery{}); err != nil || len(n) != 1 {
 			t.Errorf("in flight %v, %v", n, err)
 		}
 	})
 }
 
-// 2025-11-25 -32042, protocol-matrix 10.11: a call that ended for want of a visit is made anew when its user agreed, each time later, and not
-// without end. Where the user did not, it is not made again.
+// 2025-11-25 -32042, protocol-matrix 10.11: a call that ended with the demand for a visit is
+// repeated when its user agreed, each time after a longer pause, and a limited number of times. It
+// is not repeated if the user declined.
 func TestCallThatNeedsAVisitIsMadeAnew(t *testing.T) {
 	const agreed = `{"0":` + yes + `}`
 	times := 0

@@ -11,19 +11,22 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// A legacy server asks a client whose requests stand alone: the question is the result of its request, the answer comes with another, and
-// the server sees one call during which it asked. Its own time does not count meanwhile.
+// A legacy server asks a modern client: the question is the result of the client's request, the
+// answer comes with another request, and the server sees one call during which it asked. The
+// deadline of the call is extended meanwhile.
 func TestServerAsksAClientWithoutASession(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		c, p, token := elicited(r)
 		time.Sleep(4 * time.Minute)
 		out := c.retry("tools/call", bound, token, `{"elicit-1":`+yes+`}`)
-		if got := p.answers(); len(got) != 1 || string(got[0].Result) != yes || got[0].ID != jsonrpc.IntID(1) {
+		if got := p.answers(); len(got) != 1 || string(got[0].Result) != yes ||
+			got[0].ID != jsonrpc.IntID(1) {
 			t.Fatalf("the server was answered %v", got)
 		}
 		time.Sleep(50 * time.Second)
 		p.answer("tools/call", `{"content":[]}`)
-		if m := out.End(); out.Word() != "result" || !strings.Contains(string(m.Result), `"resultType":"complete"`) || m.ID != jsonrpc.IntID(2) {
+		if m := out.End(); out.Word() != "result" ||
+			!strings.Contains(string(m.Result), `"resultType":"complete"`) || m.ID != jsonrpc.IntID(2) {
 			t.Errorf("got %v", out.All())
 		}
 		if got := p.heard("tools/call"); len(got) != 1 || c.peer().Calls().Busy() {
@@ -32,7 +35,7 @@ func TestServerAsksAClientWithoutASession(t *testing.T) {
 	})
 }
 
-// A state is for its principal, its request and its host, as it is and once.
+// A state is valid only for its principal, its request and its host, unchanged and once.
 func TestStateIsBound(t *testing.T) {
 	const answer = `{"elicit-1":` + yes + `}`
 	for name, again := range map[string]func(c *caller, token string) *stage.Sink{
@@ -73,7 +76,8 @@ func TestStateIsBound(t *testing.T) {
 					t.Errorf("got %v", out.All())
 				}
 				told := `{"reason":"state_invalid","server":"files","maybeExecuted":true,"retryable":false}`
-				if all := out.All(); (len(all) > 0 && all[0].Error != nil && string(all[0].Error.Data) == told) != (name == "earlier host") {
+				if all := out.All(); (len(all) > 0 && all[0].Error != nil &&
+					string(all[0].Error.Data) == told) != (name == "earlier host") {
 					t.Errorf("whether the call was executed: %v", all)
 				}
 				if got := p.heard("tools/call"); len(got) != 1 {
@@ -85,7 +89,8 @@ func TestStateIsBound(t *testing.T) {
 				if c.retry("tools/call", bound, token, answer); len(p.answers()) != 1 {
 					t.Error("the state is no good any more")
 				}
-				if out := c.retry("tools/call", bound, token, answer); out.Word() != int64(-32602) || len(p.answers()) != 1 {
+				if out := c.retry("tools/call", bound, token, answer); out.Word() != int64(-32602) ||
+					len(p.answers()) != 1 {
 					t.Errorf("a second time: %v", out.All())
 				}
 			})
@@ -93,7 +98,7 @@ func TestStateIsBound(t *testing.T) {
 	}
 }
 
-// Between the rounds a crash of the session costs nothing: the retry reaches the call.
+// A crash of the session between the rounds has no effect: the retry reaches the call.
 func TestHeldCallOutlivesTheSessionsActor(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		c, p, token := elicited(r)
@@ -111,8 +116,9 @@ func TestHeldCallOutlivesTheSessionsActor(t *testing.T) {
 	})
 }
 
-// Who comes back with other capabilities is another peer, and still finds its call: what it cannot do any more counts as declined. Its
-// leaving cancels the call like the first one's.
+// A client that retries with other capabilities belongs to another peer, and still finds its call.
+// A capability that it no longer has counts as declined. If it leaves, the call is cancelled as by
+// the first client.
 func TestRetryWithOtherCapabilities(t *testing.T) {
 	for _, leaves := range []bool{false, true} {
 		run(t, silent, func(r *rig) {
@@ -128,7 +134,8 @@ func TestRetryWithOtherCapabilities(t *testing.T) {
 			}
 			if leaves {
 				c.leave(out)
-				if got := p.heard("notifications/cancelled"); len(got) != 1 || out.Word() != "cancelled" || c.peer().Calls().Busy() || first.Calls().Busy() {
+				if got := p.heard("notifications/cancelled"); len(got) != 1 || out.Word() != "cancelled" ||
+					c.peer().Calls().Busy() || first.Calls().Busy() {
 					t.Errorf("the server heard %v, the client got %v", got, out.All())
 				}
 				return
@@ -141,7 +148,8 @@ func TestRetryWithOtherCapabilities(t *testing.T) {
 	}
 }
 
-// Leaving cancels: while nothing was asked, while a question is being put, and after the answer. In between there is nobody to leave.
+// A client that leaves cancels its call: before a question, during a question, and after the
+// answer. In between there is no request to leave.
 func TestClientThatLeavesCancels(t *testing.T) {
 	for name, leave := range map[string]func(r *rig, c *caller) *stage.Sink{
 		"before a question": func(_ *rig, c *caller) *stage.Sink { return c.call() },
@@ -167,7 +175,8 @@ func TestClientThatLeavesCancels(t *testing.T) {
 				for range 2 {
 					c.leave(out)
 				}
-				if got := p.heard("notifications/cancelled"); len(got) != 1 || out.Word() != "cancelled" || c.peer().Calls().Busy() {
+				if got := p.heard("notifications/cancelled"); len(got) != 1 || out.Word() != "cancelled" ||
+					c.peer().Calls().Busy() {
 					t.Errorf("the server heard %v, the client got %v", got, out.All())
 				}
 				for _, a := range p.answers() {
@@ -194,7 +203,7 @@ func TestClientLeavesBeforeItsServerIsThere(t *testing.T) {
 	})
 }
 
-// A question that its server takes back is not asked, wherever it is.
+// A question that its server takes back is not asked, at whatever stage it is.
 func TestServerTakesItsQuestionBack(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		c := r.caller(elicits)
@@ -218,13 +227,17 @@ func TestServerTakesItsQuestionBack(t *testing.T) {
 	})
 }
 
-// A session that crashes while the actor of a call is being started leaves neither the server nor the client without an answer.
+// If a session crashes while the actor of a call is being started, both the server and the client
+// still get an answer.
 func TestCrashWhileACallIsBeingHeld(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		c := r.caller(elicits)
 		out := c.call()
 		p := r.peer("files")
-		f := fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "top/server_sup/*", Kind: "server.delegated"}, Count: 1, Lease: time.Minute}
+		f := fault.Fault{
+			Action: fault.Panic, Point: fault.Point{Path: "top/server_sup/*", Kind: "server.delegated"},
+			Count: 1, Lease: time.Minute,
+		}
 		if _, err := r.Faults.Arm(f); err != nil {
 			t.Fatal(err)
 		}
@@ -240,7 +253,8 @@ func TestCrashWhileACallIsBeingHeld(t *testing.T) {
 	})
 }
 
-// Where there is no room for the actor of a call, the server is refused, and the call goes on without.
+// If there is no room for the actor of a call, the question is refused to the server, and the call
+// goes on.
 func TestQuestionsThatNobodyCanHold(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		c := r.caller(elicits)
@@ -261,7 +275,8 @@ func TestQuestionsThatNobodyCanHold(t *testing.T) {
 	})
 }
 
-// What cannot be asked: outside of any call, of a client that can nothing, during what has no rounds, after the end.
+// Questions that cannot be asked: outside of any call, to a client without the capability, during a
+// request that cannot be retried, and after the end.
 func TestQuestionsToNobody(t *testing.T) {
 	run(t, func(r *rig) { silent(r); r.script["files"]["prompts/get"] = nil }, func(r *rig) {
 		c := r.caller(`{}`)

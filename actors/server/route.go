@@ -8,8 +8,9 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// address sends a request to the server that has what its params name. What the session's view does
-// not know is looked for once more in a fresh one, which waits for servers that are starting.
+// address sends a request to the server that owns the name in its params. If the session's view
+// does not know the name, it is looked up in a fresh view, which waits for servers that are
+// starting.
 func (s *Session) address(d *session.Deliver) {
 	if d.Message.Method == "resources/unsubscribe" && s.undo(d) {
 		return
@@ -25,8 +26,8 @@ func (s *Session) address(d *session.Deliver) {
 	)
 }
 
-// undo takes a request to unsubscribe from a resource to the server where that was subscribed to,
-// whose ever the URI is by now. It reports false for what was not subscribed to.
+// undo sends resources/unsubscribe to the server at which the client subscribed, even if the URI
+// belongs to another server by now. It returns false if there is no such subscription.
 func (s *Session) undo(d *session.Deliver) bool {
 	uri, _ := splice.GetString(d.Message.Params, "uri")
 	at := slices.IndexFunc(s.record.URIs, func(u session.Subscription) bool { return u.URI == uri })
@@ -36,7 +37,7 @@ func (s *Session) undo(d *session.Deliver) bool {
 	made := s.record.URIs[at]
 	if slices.ContainsFunc(s.record.URIs, func(u session.Subscription) bool {
 		return u != made && u.Server == made.Server && u.Own == made.Own && u.URI != uri
-	}) { // the client wants to hear of it under another name still
+	}) { // the client is still subscribed under another name
 		s.unsubscribed(func(u session.Subscription) bool { return u == made })
 		s.answer(d, nil)
 		return true
@@ -52,8 +53,8 @@ func (s *Session) undo(d *session.Deliver) bool {
 	return true
 }
 
-// route reports whether the request is on its way, or refused for good because the view is the last
-// word.
+// route sends the request. It returns false if the view does not know the name, unless last is set:
+// then the request is refused for good.
 func (s *Session) route(d *session.Deliver, last bool) bool {
 	method, addresses := d.Message.Method, s.view.Addresses
 	target, err := addresses.Route(method, d.Message.Params, s.giver())
@@ -68,7 +69,7 @@ func (s *Session) route(d *session.Deliver, last bool) bool {
 	}
 	if method == "resources/unsubscribe" {
 		own, _ := splice.GetString(target.Params, "uri")
-		if s.subscribedTo(target.Server, own) { // under other names, which undo would have found
+		if s.subscribedTo(target.Server, own) { // under other names only, since undo found nothing
 			s.answer(d, nil)
 			return true
 		}
@@ -91,8 +92,10 @@ func (s *Session) subscribedTo(server, own string) bool {
 	})
 }
 
-// giver finds the server that gave this principal a URI.
+// giver returns a function that finds the server that gave this principal a URI.
 func (s *Session) giver() func(uri string, order []string) (string, bool) {
 	references, principal := s.view.References, s.h.Endpoint().Principal
-	return func(uri string, order []string) (string, bool) { return references.Giver(principal, uri, order) }
+	return func(uri string, order []string) (string, bool) {
+		return references.Giver(principal, uri, order)
+	}
 }

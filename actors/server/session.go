@@ -1,7 +1,7 @@
-// Package server holds the downstream session: the actor that is an MCP server towards one client.
-// It keeps the client to the handshake, decides which server a request is for, and passes on what
-// servers ask of the client. It writes to no socket and to no server itself: a transport hands it
-// messages and sinks, the request manager carries its calls.
+// Package server holds the downstream session: the actor that acts as an MCP server towards one
+// client. It enforces the handshake, decides which server a request is for, and passes on what
+// servers ask of the client. It writes to no socket and to no server itself. A transport hands it
+// messages and sinks, and the request manager carries its calls.
 package server
 
 import (
@@ -27,30 +27,29 @@ import (
 	"mcpd/transport"
 )
 
-// Options are what the sessions of one tenant share. They are not changed once a session has them.
+// Options are shared by the sessions of one tenant. They do not change once a session has them.
 type Options struct {
-	Tenant   func() *tenant.Tenant // as it is configured now
+	Tenant   func() *tenant.Tenant // current configuration
 	Versions otp.Ref               // core/protocol_version
 	Requests otp.Ref               // the tenant's request manager
 	Catalog  otp.Ref
 	Notices  otp.Ref // the tenant's notification dispatcher
 	NextID   *atomic.Uint64
-	// HeldCalls is the pool of calls that wait for their clients, and HeldCall finds one by its
-	// row.
+	// HeldCalls is the pool of calls that wait for their clients. HeldCall finds one by its row.
 	HeldCalls func() otp.Ref
 	HeldCall  func(row string) (otp.Ref, bool)
 	Held      *held.Options
-	// Tasks is the pool of tasks that the host keeps, Task finds one by its row, and TaskIndex
-	// lists them.
+	// Tasks is the pool of tasks that the host keeps. Task finds one by its row, and TaskIndex lists
+	// them.
 	Tasks     func() otp.Ref
 	Task      func(row string) (otp.Ref, bool)
 	TaskIndex *task.Index
-	Self      protocol.Implementation // who the host says it is
-	// what the tenant keeps, which says whether calls and tasks may begin
+	Self      protocol.Implementation // how the host identifies itself
+	// quota account of the tenant, which says whether calls and tasks may begin
 	Kept   *quota.Account
-	Failed func(code int64) // counts an error that the client is sent
+	Failed func(code int64) // counts an error that is sent to the client
 	Emit   telemetry.Sink
-	Random io.Reader // where the ids of tasks come from; nil is crypto/rand
+	Random io.Reader // source of task ids; nil means crypto/rand
 }
 
 // Session is the behaviour of one downstream session.
@@ -60,21 +59,21 @@ type Session struct {
 	h *session.Handle
 	p *otp.Process
 
-	tenant *tenant.Tenant // as it was configured when the servers were looked at last
-	// connections that others took the place of, and that this session has calls on the way to
+	tenant *tenant.Tenant // configuration at the last look at the servers
+	// replaced connections over which this session still has calls
 	leaving []otp.Ref
 	silence silence
 	life    *lifecycle.Lifecycle
 	timer   otp.Timer
-	// while a message is handled: of the aggregate, as it was last looked at
+	// last view of the endpoint; nil between messages
 	view    *catalog.View
-	seen    *catalog.Handle // leads to the same, as long as the catalogue keeps it
+	seen    *catalog.Handle // finds view again, while the catalogue keeps it
 	record  *session.Record // nil before the handshake
-	passed  passed          // the gate
-	opening bool            // initialize is being answered
+	passed  passed          // cached decision of the gate
+	opening bool            // initialize is in progress
 	waiting *waiting
 	targets map[string]otp.Ref // connections in use, by server
-	// log level that requests which stand alone want of a server, by its name
+	// log level that modern requests want of a server, by its name
 	levels  map[string]string
 	listens map[transport.Sink]*listen
 	asked   map[jsonrpc.ID]*asked
@@ -82,12 +81,12 @@ type Session struct {
 	info *protocol.Implementation
 }
 
-// New makes the actor of a session. After a crash the handle has what the previous one had
+// New makes the actor of a session. After a crash the handle has the terms that the previous actor
 // negotiated.
 func New(o *Options, args session.Args) *Session { return &Session{o: o, h: args.Handle} }
 
-// Receive handles one message. Between two messages the session keeps no view: after changes of the
-// lists there would be another one for each session.
+// Receive handles one message. The session keeps no view between two messages: after list changes,
+// each session would otherwise hold an outdated view of its own.
 func (s *Session) Receive(_ *otp.Process, msg any) error {
 	s.view = s.seen.View()
 	err := s.receive(msg)
@@ -95,7 +94,7 @@ func (s *Session) Receive(_ *otp.Process, msg any) error {
 	return err
 }
 
-// saw takes note of a view that was asked for.
+// saw stores a view that was asked for.
 func (s *Session) saw(v *catalog.View) { s.view, s.seen = v, v.Handle() }
 
 func (s *Session) receive(msg any) error {
@@ -190,7 +189,7 @@ func (s *Session) deliver(d *session.Deliver) {
 	}
 }
 
-// refuse answers a request here, with an error.
+// refuse answers a request with an error of the host.
 func (s *Session) refuse(d *session.Deliver, err error) {
 	s.p.Check()
 	s.waiting.remove(d)
@@ -198,20 +197,20 @@ func (s *Session) refuse(d *session.Deliver, err error) {
 	m := request.Failure(d.Message.ID, err, s.version())
 	s.o.Failed(m.Error.Code)
 	d.Out.Finish(m)
-	if protocol.Theirs(err) { // the server has answered, and we refuse nothing
+	if protocol.Theirs(err) { // the error is the server's own answer, and no refusal
 		return
 	}
 	s.o.Emit(request.Rejected(s.where(), d.Message.Method, d.Message.Params, d.Out, err, m.Error))
 }
 
-// answer answers a request here, with a result.
+// answer answers a request with a result of the host.
 func (s *Session) answer(d *session.Deliver, result jsontext.Value) {
 	s.p.Check()
 	s.waiting.remove(d)
 	d.Out.Finish(jsonrpc.Response(d.Message.ID, result))
 }
 
-// store keeps what the next actor of this session must know.
+// store changes a copy of the record, and keeps it for the next actor of this session.
 func (s *Session) store(change func(*session.Record)) {
 	r := *s.record
 	change(&r)
@@ -219,7 +218,7 @@ func (s *Session) store(change func(*session.Record)) {
 	s.save(&r)
 }
 
-// save has the session's next actor know a record.
+// save keeps a record for the session's next actor.
 func (s *Session) save(r *session.Record) {
 	s.p.Check()
 	s.h.Store(r)

@@ -11,26 +11,26 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// Many clients go without ending their session. A session that has no request and no open stream for
-// long lets go of its servers: connections that it has for itself are closed, subscriptions end, and
-// no connection is kept for it to hear of changed lists. When its client is back all of that is made
-// again, and the client is told what may have changed meanwhile.
+// Many clients leave without ending their session. A session without a request or an open stream
+// for a long time releases its servers: its own connections are closed, its subscriptions end, and
+// no connection is kept to tell it of changed lists. When its client is back all of that is
+// restored, and the client is told what may have changed meanwhile.
 
-// silence is what a session has let go of.
+// silence is what a session has released.
 type silence struct {
 	timer otp.Timer
-	long  time.Duration // servers with an idle_release up to this were let go of; 0 is none
-	own   []string      // those of them to which it had a connection of its own
-	away  bool          // the dispatcher keeps no connection for it
-	// missed are the servers whose resources are told as changed when they are subscribed to again.
+	long  time.Duration // servers with an idle_release up to this were released; 0 means none
+	own   []string      // released servers to which the session had its own connection
+	away  bool          // the dispatcher keeps no connection for the session
+	// missed are the servers for which a resubscription reports the resources as changed.
 	missed map[string]bool
 }
 
-// silenceDue says that the client may have been silent for long enough.
+// silenceDue is the timer message: the client may have been silent for long enough.
 type silenceDue struct{}
 
-// letGo says whether a session whose client has been silent for so long lets go of some of the servers
-// that it sees, and when to look again; 0 is never.
+// letGo reports whether a session releases some of its servers after so long a silence of its
+// client. It also returns when to check again; 0 means never.
 func letGo(servers []tenant.Server, silent time.Duration) (some bool, next time.Duration) {
 	for i := range servers {
 		switch after := servers[i].Releases(); {
@@ -44,8 +44,8 @@ func letGo(servers []tenant.Server, silent time.Duration) (some bool, next time.
 	return some, next
 }
 
-// listenToSilence has it looked at when the client may have been silent for long enough. Clients of
-// revisions without sessions have none to leave behind.
+// listenToSilence sets the timer for the first time at which servers may be released. Clients of
+// revisions without sessions leave none behind.
 func (s *Session) listenToSilence() {
 	s.silence.timer.Stop()
 	if s.modern() || s.h.IsPeer() || !s.h.Streamed() {
@@ -56,7 +56,7 @@ func (s *Session) listenToSilence() {
 	}
 }
 
-// servers are those that the session sees.
+// servers are the servers that the session sees.
 func (s *Session) servers() []tenant.Server {
 	if !s.transparent() {
 		return s.tenant.Servers
@@ -67,7 +67,7 @@ func (s *Session) servers() []tenant.Server {
 	return nil
 }
 
-// silent lets go of the servers for which the client has been silent for long enough.
+// silent releases the servers for which the client has been silent for long enough.
 func (s *Session) silent() {
 	long := s.h.Idle(s.p.Now())
 	if s.h.Busy() {
@@ -98,15 +98,16 @@ func (s *Session) silent() {
 	}
 }
 
-// stayAway tells the dispatcher that no connection is to be kept for this session, if that is so.
+// stayAway tells the dispatcher to keep no connection for this session, if its servers were
+// released.
 func (s *Session) stayAway() {
 	if s.silence.away {
 		_ = s.p.Send(s.o.Notices, &notification.Away{Handler: notification.Mailbox{Ref: s.p.Self()}})
 	}
 }
 
-// back makes again what the session let go of: its client has said something, or opened a stream. To
-// hear of changed lists it needs no program that does not run.
+// back restores what the session released, because its client has sent a message or opened a
+// stream. A local server that does not run is not started for list changes.
 func (s *Session) back() {
 	was := s.silence
 	if was.long == 0 {
@@ -115,7 +116,8 @@ func (s *Session) back() {
 	s.silence = silence{timer: was.timer, missed: map[string]bool{}}
 	s.listen()
 	for _, u := range s.record.URIs {
-		if config, ok := s.tenant.Server(u.Server); ok && config.Releases() > 0 && config.Releases() <= was.long {
+		if config, ok := s.tenant.Server(u.Server); ok && config.Releases() > 0 &&
+			config.Releases() <= was.long {
 			s.silence.missed[u.Server] = true
 		}
 	}
@@ -132,7 +134,8 @@ func (s *Session) back() {
 	s.listenToSilence()
 }
 
-// introducedTo takes note of a connection that the catalogue has it use: see catalog.Introduced.
+// introducedTo uses a connection that the catalogue assigned to this session, unless the session
+// has one already: see catalog.Introduced.
 func (s *Session) introducedTo(m catalog.Introduced) {
 	if ref, ok := s.targets[m.Server]; !ok || !ref.Alive() {
 		s.use(m.Server, m.Ref, nil, func(error) {})

@@ -7,14 +7,15 @@ import (
 	"mcpd/gateway/tenant"
 )
 
-// forgetful are servers that sessions let go of after 15 minutes; "search" keeps state between calls.
+// forgetful makes sessions release the servers after 15 minutes. The server "search" keeps state
+// between calls.
 func forgetful(r *rig) {
 	r.tenant.Servers[0].IdleRelease = 15 * time.Minute
 	r.tenant.Servers[1].IdleRelease = 15 * time.Minute
 	r.tenant.Servers[1].Instances = 1
 }
 
-// postOnly is a client of Streamable HTTP that has shaken hands, and has no stream open.
+// postOnly is a client of Streamable HTTP that has completed its handshake, and has no open stream.
 func (r *rig) postOnly() *user {
 	r.T.Helper()
 	u := r.streamed("ci")
@@ -25,8 +26,8 @@ func (r *rig) postOnly() *user {
 // comes is what a transport does with each request of a client.
 func (u *user) comes() { u.h.Wake(); u.h.Touch(); u.r.Rest() }
 
-// A session without request and stream lets go of its servers, and its subscriptions end. When its
-// client is back they are made again. A server that keeps state between calls is not let go of.
+// A session without a request or a stream releases its servers, and its subscriptions end. When its
+// client is back they are made again. A server that keeps state between calls is not released.
 func TestSilentSessionLetsGoOfItsServers(t *testing.T) {
 	run(t, forgetful, func(r *rig) {
 		u := r.postOnly()
@@ -36,7 +37,7 @@ func TestSilentSessionLetsGoOfItsServers(t *testing.T) {
 		u.ask("resources/subscribe", `{"uri":"test://x"}`)
 		files := r.peer("files")
 		u.comes()
-		for range 3 { // each request puts it off
+		for range 3 { // each request postpones the release
 			time.Sleep(10 * time.Minute)
 			u.comes()
 		}
@@ -67,7 +68,7 @@ func TestSilentSessionLetsGoOfItsServers(t *testing.T) {
 	})
 }
 
-// A session with a call in flight is not silent, however long that takes.
+// A session with a call in flight is not silent, however long the call takes.
 func TestSessionWithACallIsNotSilent(t *testing.T) {
 	run(t, func(r *rig) {
 		forgetful(r)
@@ -89,7 +90,7 @@ func TestSessionWithACallIsNotSilent(t *testing.T) {
 	})
 }
 
-// Servers whose state would be lost are never let go of, the others after their idle_release.
+// Servers whose state would be lost are never released; the others are after their idle_release.
 func TestReleases(t *testing.T) {
 	const long = time.Minute
 	url, command := tenant.NewSecret("http://127.0.0.1/mcp"), tenant.NewSecret("x")
@@ -99,13 +100,14 @@ func TestReleases(t *testing.T) {
 	}{
 		"program":                   {tenant.Server{Command: command, Instances: 4}, long},
 		"program with one instance": {tenant.Server{Command: command, Instances: 1}, 0},
-		"program of a session":      {tenant.Server{Command: command, Instances: 4, Share: tenant.BySession}, 0},
-		"url":                       {tenant.Server{URL: url, Instances: 4}, long},
-		"url with one instance":     {tenant.Server{URL: url, Instances: 1}, long},
-		"sse":                       {tenant.Server{URL: url, Transport: "sse"}, long},
-		"sse of a session":          {tenant.Server{URL: url, Transport: "sse", Share: tenant.BySession}, 0},
-		"built in":                  {tenant.Server{Builtin: "demo"}, 0},
-		"shared built in":           {tenant.Server{Builtin: "demo", Share: tenant.ByPrincipal}, long},
+		"program of a session": {tenant.Server{Command: command, Instances: 4,
+			Share: tenant.BySession}, 0},
+		"url":                   {tenant.Server{URL: url, Instances: 4}, long},
+		"url with one instance": {tenant.Server{URL: url, Instances: 1}, long},
+		"sse":                   {tenant.Server{URL: url, Transport: "sse"}, long},
+		"sse of a session":      {tenant.Server{URL: url, Transport: "sse", Share: tenant.BySession}, 0},
+		"built in":              {tenant.Server{Builtin: "demo"}, 0},
+		"shared built in":       {tenant.Server{Builtin: "demo", Share: tenant.ByPrincipal}, long},
 	} {
 		tt.server.IdleRelease = long
 		if got := tt.server.Releases(); got != tt.want {

@@ -13,7 +13,7 @@ import (
 	"mcpd/telemetry"
 )
 
-// everybody tells every session something.
+// everybody sends a message to every session.
 func (r *rig) everybody(msg any) {
 	r.index.Each(func(h *session.Handle) bool { _ = h.Send(msg); return true })
 	r.Rest()
@@ -25,15 +25,16 @@ func (r *rig) busy() (busy bool) {
 	return busy
 }
 
-// Whoever waits for a server that is starting when the host stops is told so, in the words of its era, and that nothing was executed. A
-// subscription that was confirmed goes on until it is hung up.
+// If a client waits for a starting server when the host stops, it is told so in the form of its
+// era, and that nothing was executed. An acknowledged subscription goes on until HangUp.
 func TestHostThatStopsAnswersWhatWaitsForServers(t *testing.T) {
 	run(t, func(r *rig) { r.script["files"]["initialize"] = nil }, func(r *rig) {
 		aggregate := r.caller(`{}`)
 		listens := aggregate.ask("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`)
 		time.Sleep(server.AggregateWait)
 		if granted(listens) == "none" || r.busy() {
-			t.Fatalf("listening %v, busy %t, want a confirmed subscription, which nobody waits for", listens.All(), r.busy())
+			t.Fatalf("listening %v, busy %t, want a confirmed subscription, which nobody waits for",
+				listens.All(), r.busy())
 		}
 		alone := r.caller(`{}`)
 		alone.server = "files"
@@ -43,9 +44,10 @@ func TestHostThatStopsAnswersWhatWaitsForServers(t *testing.T) {
 			"list alone":     alone.ask("tools/list", ""),
 			"discover alone": alone.ask("server/discover", ""),
 			"call alone":     alone.ask("tools/call", `{"name":"read"}`),
-			"listen alone":   alone.ask("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`),
-			"list":           r.caller(`{"roots":{}}`).ask("tools/list", ""),
-			"call":           aggregate.call(),
+			"listen alone": alone.ask("subscriptions/listen",
+				`{"notifications":{"toolsListChanged":true}}`),
+			"list": r.caller(`{"roots":{}}`).ask("tools/list", ""),
+			"call": aggregate.call(),
 		}
 		if !r.busy() {
 			t.Error("nothing is in flight")
@@ -64,7 +66,8 @@ func TestHostThatStopsAnswersWhatWaitsForServers(t *testing.T) {
 				which = ""
 			}
 			want := `{"reason":"stopping",` + which + `"maybeExecuted":false,"retryable":true}`
-			if got := out.End().Error; len(out.All()) != 1 || got == nil || got.Code != code || string(got.Data) != want {
+			if got := out.End().Error; len(out.All()) != 1 || got == nil || got.Code != code ||
+				string(got.Data) != want {
 				t.Errorf("%s: %v %v, want one %d %s", name, out.All(), got, code, want)
 			}
 		}

@@ -13,12 +13,12 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// TaskLife is how long the id of a task is good for. A server may forget the task sooner, and says
-// so then.
+// TaskLife is how long the id of a task is valid. A server may forget the task sooner, and says so
+// then.
 const TaskLife = 24 * time.Hour
 
-// A task of the extension lives at its server, under an id that the client sees sealed: it names
-// the server, and is of no use to another principal (SEP-2663, "ids may be the only guard").
+// A task of the extension lives at its server. The client sees its id in sealed form: the sealed id
+// names the server, and is useless to another principal (SEP-2663, "ids may be the only guard").
 
 // taskOwner is what the id of a task is bound to.
 func (s *Session) taskOwner() seal.Binding {
@@ -26,7 +26,8 @@ func (s *Session) taskOwner() seal.Binding {
 	return seal.Binding{Tenant: ep.Tenant, Principal: ep.Principal, Method: "tasks"}
 }
 
-// sealTask gives the task that a server made the id by which its client knows it.
+// sealTask returns the function that replaces the server's task id in a result by the sealed id for
+// the client.
 func (s *Session) sealTask(server string) func(jsontext.Value) jsontext.Value {
 	owner, ring, p := s.taskOwner(), s.o.Held.Ring, s.p
 	return func(result jsontext.Value) jsontext.Value {
@@ -46,19 +47,19 @@ func (s *Session) sealTask(server string) func(jsontext.Value) jsontext.Value {
 		if err != nil {
 			return result
 		}
-		result, _ = splice.Set(result, splice.Quote(id), "taskId") // it is an object
+		result, _ = splice.Set(result, splice.Quote(id), "taskId") // a result is an object
 		return result
 	}
 }
 
-// ownTask reports whether a state is that of a task that its server and this client follow in the
-// same way.
+// ownTask reports whether a state is that of a task for which the server and this client use the
+// same dialect.
 func (s *Session) ownTask(state seal.State) bool {
 	return state.Kind == seal.Task && s.modern() &&
 		(!s.transparent() || state.Instance == s.h.Endpoint().Server)
 }
 
-// task sends a request about a task to the server that has it. What comes back names the task as
+// task sends a request about a task to the server that has the task. The answer names the task as
 // the client did.
 func (s *Session) task(d *session.Deliver) {
 	raw, _ := splice.Get(d.Message.Params, "taskId")
@@ -78,7 +79,7 @@ func (s *Session) task(d *session.Deliver) {
 		s.refuse(d, protocol.StateInvalid("taskId"))
 		return
 	}
-	params, _ := splice.Set(d.Message.Params, state.Upstream, "taskId") // it was found there
+	params, _ := splice.Set(d.Message.Params, state.Upstream, "taskId") // the member exists
 	addresses, alone := s.addresses(), s.transparent()
 	s.toServer(
 		&outgoing{
@@ -101,5 +102,5 @@ func (s *Session) task(d *session.Deliver) {
 	)
 }
 
-// isTask reports whether a result says that a task was made of the call.
+// isTask reports whether a result says that the call became a task.
 func isTask(result jsontext.Value) bool { return mrtr.TypeOf(result) == mrtr.Task }

@@ -13,21 +13,22 @@ import (
 
 const toolsChanged = "notifications/tools/list_changed"
 
-// seesAlone is a client that sees the server "files" as it is.
+// seesAlone is a client on the transparent endpoint of "files".
 func (r *rig) seesAlone() *user {
 	u := r.open("ci", "files")
 	u.shake(`{}`)
 	return u
 }
 
-// A list request goes to the server that is seen alone while that runs: the server's error is the
-// answer, and never an empty list. Its request counts as one of the session's, has a deadline, and
-// can be cancelled.
+// While a server runs, a list request on its transparent endpoint goes to the server. The server's
+// error is the answer, and never an empty list. The request counts as one of the session's, has a
+// deadline, and can be cancelled.
 func TestListOfAServerThatRunsIsItsAnswer(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		u := r.seesAlone()
 		r.script["files"]["tools/list"] = result(offline)
-		if out := u.ask("tools/list", ""); out.Word() != int64(-32603) || !strings.Contains(out.End().Error.Message, "no network") {
+		if out := u.ask("tools/list", ""); out.Word() != int64(-32603) ||
+			!strings.Contains(out.End().Error.Message, "no network") {
 			t.Errorf("a list that fails: %v", out.All())
 		}
 		if out := u.ask("prompts/list", ""); !strings.Contains(string(out.End().Result), "greet") {
@@ -57,8 +58,8 @@ func TestListOfAServerThatRunsIsItsAnswer(t *testing.T) {
 	})
 }
 
-// A first list that cannot be had is an error for who sees its server alone, and is missing from the
-// list of all, which says so. What comes later is announced to both.
+// A first list that fails is an error on the transparent endpoint. On the aggregate endpoint it is
+// missing from the list, which says so. When it comes later, it is announced on both.
 func TestFirstListThatFailsIsNoEmptyList(t *testing.T) {
 	var online atomic.Bool
 	list := func(jsontext.Value) string {
@@ -70,7 +71,9 @@ func TestFirstListThatFailsIsNoEmptyList(t *testing.T) {
 	run(t, func(r *rig) { r.script["files"]["tools/list"] = list }, func(r *rig) {
 		u, alone := r.ready(`{}`), r.seesAlone()
 		got := string(u.ask("tools/list", "").End().Result)
-		if !strings.Contains(got, "search__find") || !strings.Contains(got, `"mcpd/incomplete":{"files":"tools/list: `) || !strings.Contains(got, "no network") {
+		if !strings.Contains(got, "search__find") ||
+			!strings.Contains(got, `"mcpd/incomplete":{"files":"tools/list: `) ||
+			!strings.Contains(got, "no network") {
 			t.Errorf("of all servers: %s", got)
 		}
 		if got := string(u.ask("prompts/list", "").End().Result); strings.Contains(got, "incomplete") {
@@ -86,15 +89,16 @@ func TestFirstListThatFailsIsNoEmptyList(t *testing.T) {
 			if got := len(who.heard(toolsChanged)); got != 1 {
 				t.Errorf("who sees %s heard %d times that the tools changed", name, got)
 			}
-			if out := string(who.ask("tools/list", "").End().Result); !strings.Contains(out, `read"`) || strings.Contains(out, "incomplete") {
+			if out := string(who.ask("tools/list", "").End().Result); !strings.Contains(out, `read"`) ||
+				strings.Contains(out, "incomplete") {
 				t.Errorf("who sees %s then gets %s", name, out)
 			}
 		}
 	})
 }
 
-// A list that takes 7 s appears: at once for who waits for it with its server, and by an announcement
-// for who was given the list of all without it.
+// A list that takes 7 s appears: at once for a client that waits for it with its server, and by an
+// announcement for a client that got the aggregate's list without it.
 func TestLateListAppears(t *testing.T) {
 	for _, takes := range []time.Duration{7 * time.Second, 40 * time.Second} {
 		t.Run(takes.String(), func(t *testing.T) {
@@ -118,14 +122,17 @@ func TestLateListAppears(t *testing.T) {
 				}
 				took, got := time.Since(start), string(out.End().Result)
 				switch wait := r.tenant.Limits.ListWait; {
-				case takes < wait && (!strings.Contains(got, "files__read") || strings.Contains(got, "incomplete")):
+				case takes < wait && (!strings.Contains(got, "files__read") ||
+					strings.Contains(got, "incomplete")):
 					t.Errorf("after %v: %s", took, got)
-				case takes > wait && (!strings.Contains(got, "search__find") || !strings.Contains(got, `"files":"tools/list: no answer yet"`)):
+				case takes > wait && (!strings.Contains(got, "search__find") ||
+					!strings.Contains(got, `"files":"tools/list: no answer yet"`)):
 					t.Errorf("after %v: %s", took, got)
 				}
 				time.Sleep(takes)
 				r.Rest()
-				if heard := len(u.heard(toolsChanged)); heard > 1 || heard == 0 && takes > r.tenant.Limits.ListWait {
+				if heard := len(u.heard(toolsChanged)); heard > 1 ||
+					heard == 0 && takes > r.tenant.Limits.ListWait {
 					t.Errorf("heard of it %d times", heard)
 				}
 				if got := string(u.ask("tools/list", "").End().Result); !strings.Contains(got, "files__read") {

@@ -8,7 +8,7 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// undeclared is a server that answers what it has not declared.
+// undeclared is a server that answers methods of capabilities that it has not declared.
 func undeclared(declared string) func(r *rig) {
 	return func(r *rig) {
 		s := r.script["files"]
@@ -19,21 +19,23 @@ func undeclared(declared string) func(r *rig) {
 	}
 }
 
-// A client that sees one server alone gets its own answer to a method of a capability that it has not
-// declared, as a direct client does.
+// On a transparent endpoint, a method of an undeclared capability is answered by the server itself,
+// as for a direct client.
 func TestUndeclaredCapabilityIsAskedFor(t *testing.T) {
 	for _, declared := range []string{`{}`, `null`, `{"logging":{}}`, `{"tools":{}}`} {
 		run(t, undeclared(declared), func(r *rig) {
 			u := r.seesAlone()
 			for method, want := range map[string]string{
-				"tools/list": "read", "prompts/list": "greet", "resources/list": "test://x", "resources/templates/list": "resourceTemplates",
+				"tools/list": "read", "prompts/list": "greet", "resources/list": "test://x",
+				"resources/templates/list": "resourceTemplates",
 			} {
 				if got := string(u.ask(method, "").End().Result); !strings.Contains(got, want) {
 					t.Errorf("%s: %s: %s", declared, method, got)
 				}
 			}
 			for method, params := range map[string]string{
-				"tools/call": `{"name":"read"}`, "prompts/get": `{"name":"greet"}`, "resources/subscribe": `{"uri":"test://x"}`,
+				"tools/call": `{"name":"read"}`, "prompts/get": `{"name":"greet"}`,
+				"resources/subscribe": `{"uri":"test://x"}`,
 				"logging/setLevel":    `{"level":"info"}`,
 				"completion/complete": `{"ref":{"type":"ref/prompt","name":"greet"},"argument":{"name":"a","value":""}}`,
 			} {
@@ -42,14 +44,15 @@ func TestUndeclaredCapabilityIsAskedFor(t *testing.T) {
 				}
 			}
 			delete(r.script["files"], "prompts/list")
-			if m := u.ask("prompts/list", "").End(); m.Error == nil || m.Error.Code != -32601 || strings.Contains(m.Error.Message, "capability") {
+			if m := u.ask("prompts/list", "").End(); m.Error == nil || m.Error.Code != -32601 ||
+				strings.Contains(m.Error.Message, "capability") {
 				t.Errorf("%s: the server's own error: %+v", declared, m.Error)
 			}
 		})
 	}
 }
 
-// Clients whose requests stand alone are answered in the same way.
+// Modern clients are answered in the same way.
 func TestUndeclaredCapabilityIsAskedForByRequestsThatStandAlone(t *testing.T) {
 	run(t, undeclared(`{}`), func(r *rig) {
 		c := r.caller(`{}`)
@@ -65,14 +68,16 @@ func TestUndeclaredCapabilityIsAskedForByRequestsThatStandAlone(t *testing.T) {
 	})
 }
 
-// A capability that is disabled here is refused, whatever a server answers.
+// A capability that is disabled on this host is refused, whatever a server answers.
 func TestDisabledCapabilityIsNotAskedFor(t *testing.T) {
 	run(t, undeclared(`{}`), func(r *rig) {
-		if _, err := otp.Do[capability.NotifyRequest, struct{}](r.T.Context(), r.Ref("capabilities"), capability.NotifyRequest{Name: "prompts"}); err != nil {
+		if _, err := otp.Do[capability.NotifyRequest, struct{}](r.T.Context(), r.Ref("capabilities"),
+			capability.NotifyRequest{Name: "prompts"}); err != nil {
 			t.Fatal(err)
 		}
 		u := r.seesAlone()
-		if out := u.ask("prompts/list", ""); out.Word() != int64(-32601) || len(r.peer("files").heard("prompts/get")) != 0 {
+		if out := u.ask("prompts/list", ""); out.Word() != int64(-32601) ||
+			len(r.peer("files").heard("prompts/get")) != 0 {
 			t.Errorf("prompts/list: %v", out.All())
 		}
 		if got := string(u.ask("tools/list", "").End().Result); !strings.Contains(got, "read") {
@@ -88,10 +93,13 @@ func TestDisabledCapabilityIsNotAskedFor(t *testing.T) {
 	})
 }
 
-// In the list of all servers such a server has the items that it lists, and they work. The list is
-// declared because of them.
+// In the aggregate's lists such a server has the items that it lists, and they work. The aggregate
+// declares the lists because of them.
 func TestUndeclaredListIsPartOfAll(t *testing.T) {
-	run(t, func(r *rig) { undeclared(`{}`)(r); r.script["search"]["initialize"] = offers(`{}`) }, func(r *rig) {
+	run(t, func(r *rig) {
+		undeclared(`{}`)(r)
+		r.script["search"]["initialize"] = offers(`{}`)
+	}, func(r *rig) {
 		u := r.open("ci", "")
 		hello := u.ask("initialize", greeting("2025-11-25", `{}`))
 		u.tell("notifications/initialized", "")
@@ -101,13 +109,15 @@ func TestUndeclaredListIsPartOfAll(t *testing.T) {
 				t.Errorf("%s is not declared: %s", want, declared)
 			}
 		}
-		for method, want := range map[string]string{"tools/list": "files__read", "prompts/list": "files__greet", "resources/list": "test://x"} {
+		for method, want := range map[string]string{"tools/list": "files__read",
+			"prompts/list": "files__greet", "resources/list": "test://x"} {
 			got := string(u.ask(method, "").End().Result)
 			if !strings.Contains(got, want) || strings.Contains(got, "incomplete") {
 				t.Errorf("%s: %s", method, got)
 			}
 		}
-		if m := u.ask("tools/call", `{"name":"search__find"}`).End(); m.Error != nil && strings.Contains(m.Error.Message, "capability") {
+		if m := u.ask("tools/call", `{"name":"search__find"}`).End(); m.Error != nil &&
+			strings.Contains(m.Error.Message, "capability") {
 			t.Errorf("tools/call: %v", m.Error)
 		}
 	})

@@ -14,8 +14,8 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// Sessions that have listed once keep nothing of what they were shown when the lists change: however
-// many there are, the views that are alive are those that count for their tenant.
+// Sessions that have listed once keep none of the old views when the lists change. However many
+// sessions there are, the views in memory are those charged to their tenant.
 func TestSessionsKeepNoOldViews(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		caps, err := protocol.ParseClientCapabilities(nil)
@@ -38,7 +38,7 @@ func TestSessionsKeepNoOldViews(t *testing.T) {
 			}
 			seen = append(seen, weak.Make(v))
 			r.change(p)
-			time.Sleep(time.Minute) // changes in a row are fetched at a pace
+			time.Sleep(time.Minute) // changes in a row are fetched at a limited rate
 			r.Rest()
 		}
 		runtime.GC()
@@ -55,7 +55,7 @@ func TestSessionsKeepNoOldViews(t *testing.T) {
 	})
 }
 
-// A session whose view is gone asks for another, and goes on.
+// A session whose view was dropped asks for another, and goes on.
 func TestSessionWithoutViewAsksAgain(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		u := r.ready("{}")

@@ -10,13 +10,17 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// A server of 2025-11-25 may end a call because its user must visit a page first (§client/elicitation, -32042). A client whose requests stand
-// alone is asked for that by a result, and its retry is the call made anew.
+// A server of 2025-11-25 may end a call because its user must visit a page first
+// (§client/elicitation, -32042). A modern client is asked for the visit by a result, and its retry
+// repeats the call.
 
 // visits reports whether the client can send its user to a page during a call.
-func (s *Session) visits() bool { return s.modern() && s.record.Capabilities.Has("elicitation.url") }
+func (s *Session) visits() bool {
+	return s.modern() && s.record.Capabilities.Has("elicitation.url")
+}
 
-// visit is how such a call asks its client, nil when it cannot. Each time counts: a page that changes nothing is not visited without end.
+// visit returns the function that asks the client for such a visit, nil if the client cannot do it.
+// The visits for one call are limited to rounds.MaxRounds, because a page may change nothing.
 func (s *Session) visit(o *outgoing) func([]mrtr.Input) (jsontext.Value, error) {
 	if o.own || !s.visits() || !mrtr.MayAsk(o.d.Message.Method) {
 		return nil
@@ -26,7 +30,9 @@ func (s *Session) visit(o *outgoing) func([]mrtr.Input) (jsontext.Value, error) 
 		if made == rounds.MaxRounds {
 			return nil, unvisited("the call needs a visit to a page, again and again")
 		}
-		token, err := ring.Seal(bind(), seal.State{Kind: seal.Anew, Round: made + 1, Expiry: p.Now().Add(park())})
+		token, err := ring.Seal(bind(), seal.State{
+			Kind: seal.Anew, Round: made + 1, Expiry: p.Now().Add(park()),
+		})
 		if err != nil {
 			return nil, protocol.InternalError(err)
 		}
@@ -34,10 +40,11 @@ func (s *Session) visit(o *outgoing) func([]mrtr.Input) (jsontext.Value, error) 
 	}
 }
 
-// anew says that a call is to be made anew now.
+// anew says that a call is due to be made again.
 type anew struct{ o *outgoing }
 
-// visited takes a retry of a call that was made that often. Where the user will not visit the page, or cannot any more, that is the end.
+// visited handles the retry of a call that was already made as often as made says. The call fails
+// if the user declines the visit, or the client can no longer send its user there.
 func (s *Session) visited(o *outgoing, made uint32, retry mrtr.Retry) {
 	consents, err := retry.Consents()
 	switch {
@@ -52,7 +59,7 @@ func (s *Session) visited(o *outgoing, made uint32, retry mrtr.Retry) {
 	}
 }
 
-// anew makes the call, unless it was cancelled meanwhile.
+// anew makes the call again, unless it was cancelled meanwhile.
 func (s *Session) anew(o *outgoing) {
 	if s.waiting.has(o.d) {
 		s.toServer(o)

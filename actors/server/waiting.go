@@ -15,20 +15,20 @@ import (
 	"mcpd/transport"
 )
 
-// waiting are the requests that a session has taken and neither answered nor passed on yet, because
-// it waits for somebody else's word. It is the session's heir only for what happens to an heir when
-// there is nobody left: each goes to the session's next actor then, or is answered.
+// waiting are the requests that a session has accepted and neither answered nor passed on, because
+// it waits for another actor. It is the session's carried state, but no incarnation restores it:
+// when an incarnation ends, each request goes to the session's next actor, or is answered.
 type waiting struct {
-	// is told how many there are that somebody waits for the outcome of
+	// called with the change in the number of requests for whose outcome a client waits
 	waits func(more int)
-	kept  *quota.Account // what the tenant keeps
-	// guards what follows; a session that hangs is abandoned while it runs
+	kept  *quota.Account // quota account of the tenant
+	// guards the fields below; an actor that hangs may still run while it is abandoned
 	mu sync.Mutex
-	// all of it was given to others, and so is whatever comes later
+	// everything was handed to others; requests that come later are not kept
 	over  bool
-	all   map[*session.Deliver]uint64 // and in which order they came
+	all   map[*session.Deliver]uint64 // order of arrival, by request
 	added uint64
-	// bytes is what each counts for the tenant.
+	// bytes are the quota reservations of the requests.
 	bytes map[*session.Deliver]*quota.Reservation
 	// questions are those for calls whose actors are being started, by exchange.
 	questions map[uint64][]*client.Question
@@ -36,7 +36,7 @@ type waiting struct {
 	tells map[*telling]bool
 }
 
-// add keeps a request and says the how manieth it is.
+// add keeps a request and returns its number in the order of arrival.
 func (w *waiting) add(d *session.Deliver) uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -58,8 +58,8 @@ func (w *waiting) add(d *session.Deliver) uint64 {
 	return w.added
 }
 
-// copied counts n bytes more of a request, if it waits or will: those of the copy that its server
-// is to get.
+// copied adds n bytes to a request's reservation, if it waits or is going to: the size of the copy
+// for its server.
 func (w *waiting) copied(d *session.Deliver, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -75,11 +75,11 @@ func awaited(d *session.Deliver) int {
 	return 1
 }
 
-// remove lets go of a request that is answered or passed on.
+// remove forgets a request that was answered or passed on, and releases its reservation.
 func (w *waiting) remove(d *session.Deliver) { w.take(d).Release() }
 
-// take lets go of a request that is passed on, and hands over what it counts for the tenant; nil
-// when it did not wait.
+// take forgets a request that is passed on, and hands over its reservation; nil if it was not
+// waiting.
 func (w *waiting) take(d *session.Deliver) *quota.Reservation {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -95,7 +95,7 @@ func (w *waiting) take(d *session.Deliver) *quota.Reservation {
 	return bytes
 }
 
-// inOrder goes through them as they came.
+// inOrder yields the requests in their order of arrival.
 func (w *waiting) inOrder() iter.Seq2[*session.Deliver, uint64] {
 	return order.By(
 		w.all,
@@ -103,7 +103,7 @@ func (w *waiting) inOrder() iter.Seq2[*session.Deliver, uint64] {
 	)
 }
 
-// has reports whether a request still waits: it was neither answered nor cancelled.
+// has reports whether a request still waits, neither answered nor cancelled.
 func (w *waiting) has(d *session.Deliver) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -111,8 +111,8 @@ func (w *waiting) has(d *session.Deliver) bool {
 	return ok
 }
 
-// find lists the requests with that id, as the client wrote it. The handshake is not among them: it
-// cannot be cancelled (2025-11-25 §basic/utilities/cancellation).
+// find lists the waiting requests with the id that the client wrote. The handshake is not among
+// them, because it cannot be cancelled (2025-11-25 §basic/utilities/cancellation).
 func (w *waiting) find(id string) (list []*session.Deliver) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -136,7 +136,7 @@ func (w *waiting) of(out transport.Sink) *session.Deliver {
 	return nil
 }
 
-// list is all of them, as they came.
+// list is all requests, in their order of arrival.
 func (w *waiting) list() (all []*session.Deliver) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -152,8 +152,8 @@ func (w *waiting) len() int {
 	return len(w.all)
 }
 
-// Fence takes it from an actor that is stuck. That one finds nothing any more, as if everything
-// were cancelled.
+// Fence takes the requests from an actor that is stuck. That actor then finds none, as if all were
+// cancelled. It returns nil while the actor holds the lock.
 func (w *waiting) Fence() any {
 	if !w.mu.TryLock() {
 		return nil
@@ -172,14 +172,14 @@ func (w *waiting) Fence() any {
 	return next
 }
 
-// Abandon gives what is left to the session's next actor. Where there will be none, it is answered;
-// so are questions.
+// Abandon gives the remaining requests to the session's next actor. If there will be none, the
+// requests and the questions are answered with errors.
 func (w *waiting) Abandon(error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for d := range w.inOrder() {
 		w.waits(-awaited(d))
-		w.bytes[d].Release() // before the next actor counts it
+		w.bytes[d].Release() // before the next actor reserves it
 		d.Fail(otp.ErrNoProc)
 	}
 	w.all, w.bytes, w.over = nil, nil, true

@@ -13,10 +13,11 @@ import (
 	"mcpd/actors/internal/stage"
 )
 
-// A call counts for its tenant from when it waits for its connection until its outcome, once, whatever
-// that outcome is.
+// A call is charged to its tenant once, from when it waits for its connection until its outcome,
+// whatever that is.
 func TestWaitingCallsCount(t *testing.T) {
-	params := fmt.Sprintf(`{"name":"files__read","arguments":{"pad":"%s"}}`, strings.Repeat("x", 20<<10))
+	params := fmt.Sprintf(`{"name":"files__read","arguments":{"pad":"%s"}}`,
+		strings.Repeat("x", 20<<10))
 	const calls = 3
 	for name, ends := range map[string]func(r *rig, u *user){
 		"timed out": func(*rig, *user) { time.Sleep(2 * time.Minute) },
@@ -31,7 +32,8 @@ func TestWaitingCallsCount(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/sent %v", name, sent), func(t *testing.T) {
 				run(t, silent, func(r *rig) {
 					u := r.ready(`{}`)
-					letGo := r.Stalls.Arm("catalog", "*otp.Call[mcpd/actors/catalog.ConnectRequest,mcpd/supervisor/otp.Ref]")
+					letGo := r.Stalls.Arm("catalog",
+						"*otp.Call[mcpd/actors/catalog.ConnectRequest,mcpd/supervisor/otp.Ref]")
 					defer letGo()
 					kept := func() int64 { r.Rest(); return r.kept.Of("acme").Holding().Kinds[quota.Requests] }
 					var outs []*stage.Sink
@@ -62,13 +64,16 @@ func TestWaitingCallsCount(t *testing.T) {
 	}
 }
 
-// The calls of a tenant that wait are what the next one is refused for.
+// The waiting calls of a tenant fill its share, so that the next call is refused.
 func TestWaitingCallsFillTheirTenantsShare(t *testing.T) {
-	params := fmt.Sprintf(`{"name":"files__read","arguments":{"pad":"%s"}}`, strings.Repeat("x", 60<<10))
+	params := fmt.Sprintf(`{"name":"files__read","arguments":{"pad":"%s"}}`,
+		strings.Repeat("x", 60<<10))
 	run(t, silent, func(r *rig) {
-		r.kept.Of("initech").Add(quota.Requests, 300<<10) // a share of 100 KiB, and all that is free
+		// uses up its own share of 100 KiB, and all of the free part
+		r.kept.Of("initech").Add(quota.Requests, 300<<10)
 		u := r.ready(`{}`)
-		letGo := r.Stalls.Arm("catalog", "*otp.Call[mcpd/actors/catalog.ConnectRequest,mcpd/supervisor/otp.Ref]")
+		letGo := r.Stalls.Arm("catalog",
+			"*otp.Call[mcpd/actors/catalog.ConnectRequest,mcpd/supervisor/otp.Ref]")
 		first, second := u.ask("tools/call", params), u.ask("tools/call", params)
 		if first.Word() != "none" || second.Word() != int64(-32010) {
 			t.Errorf("got %v and %v", first.All(), second.All())

@@ -14,22 +14,24 @@ import (
 	"mcpd/protocol/tasks"
 )
 
-// A client that listens to a task hears how it is whenever that changes. A task that the host keeps says so itself; that of a modern
-// server is asked for at the pace which it wishes, because servers need not announce anything (SEP-2663).
+// A client that subscribes to a task is told of the changes of its state. The actor of a task that
+// the host keeps announces changes itself. A task of a modern server is polled, at the interval
+// that the server wishes, because servers need not announce anything (SEP-2663).
 
-// taskWatch is a task of a modern server to which somebody listens.
+// taskWatch is a subscription to a task of a modern server.
 type taskWatch struct {
 	l      *listen
-	id     string         // as the client knows it
-	server string         // that has it
-	own    jsontext.Value // by which that knows it
-	last   jsontext.Value // how it was
+	id     string         // the client's id of the task
+	server string         // server that has the task
+	own    jsontext.Value // the server's id of the task
+	last   jsontext.Value // last known state
 	misses int
 }
 
 type pollDue struct{ w *taskWatch }
 
-// watchTask begins to watch a task for a listen, and reports whether there is one of that id.
+// watchTask begins to watch a task for a subscription. It returns false if there is no task with
+// that id.
 func (s *Session) watchTask(l *listen, id string) bool {
 	state, err := s.o.Held.Ring.Open(s.p.Now(), s.taskOwner(), id)
 	if err != nil {
@@ -47,7 +49,7 @@ func (s *Session) watchTask(l *listen, id string) bool {
 	return true
 }
 
-// pollTask asks how a task is, while somebody listens.
+// pollTask asks the server for the state of a task, while the subscription is open.
 func (s *Session) pollTask(w *taskWatch) {
 	if s.listens[w.l.d.Out] == w.l {
 		params, _ := splice.Set(nil, w.own, "taskId") // an empty value becomes an object
@@ -55,7 +57,8 @@ func (s *Session) pollTask(w *taskWatch) {
 	}
 }
 
-// polledTask tells what is new, and asks again later unless that was the last to be said.
+// polledTask sends a changed state to the client, and schedules the next poll unless the state is
+// final.
 func (s *Session) polledTask(w *taskWatch, m inquired) {
 	if s.listens[w.l.d.Out] != w.l {
 		return
@@ -78,14 +81,15 @@ func (s *Session) polledTask(w *taskWatch, m inquired) {
 	}
 }
 
-// announceTask tells everybody who listens to a task how it is.
+// announceTask sends the state of a task on every subscription to it.
 func (s *Session) announceTask(id string, params jsontext.Value) {
 	s.p.Check()
 	for l := range s.listening() {
 		if !l.d.Acknowledged() || !slices.Contains(l.granted.Tasks, id) {
 			continue
 		}
-		if l.d.Out.Send(jsonrpc.Notification("notifications/tasks", subscription.Tag(params, l.d.Message.ID))) != nil {
+		if l.d.Out.Send(jsonrpc.Notification("notifications/tasks",
+			subscription.Tag(params, l.d.Message.ID))) != nil {
 			s.unlisten(l)
 		}
 	}

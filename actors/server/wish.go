@@ -13,17 +13,20 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// WishWait is how long a request waits for servers to grant what the client wants of them. One that is slower does so later; nobody is to
-// wait for the slowest server of all.
+// WishWait is how long a request waits for servers to grant what the client wants of them. A slower
+// server grants it later, so that a request does not wait for the slowest server of all.
 const WishWait = 2 * time.Second
 
-// wishing is a request that goes on when servers have granted what the client wants of them, or after WishWait.
+// wishing is a request that goes on when the servers have granted what the client wants, or after
+// WishWait.
 type wishing struct {
-	d       *session.Deliver    // nil when no request waits
-	then    func(refused error) // refused is set when they have all answered, and with refusals; nil when it was called
-	waiting int                 // servers that have not answered
-	granted bool                // one has not refused
-	refused error               // by the one that answered last
+	d *session.Deliver // nil when no request waits
+	// then is nil once it was called. Its argument refused is not nil when all servers have answered,
+	// and all have refused.
+	then    func(refused error)
+	waiting int   // servers that have not answered
+	granted bool  // at least one server has not refused
+	refused error // by the server that refused last
 	timer   otp.Timer
 }
 
@@ -35,7 +38,8 @@ type (
 	wishExpired struct{ w *wishing }
 )
 
-// wish is all that the client wants of a server beside its calls. What a call is still asking for is not part of it: the server may refuse.
+// wish is everything that the client wants of a server besides its calls. It omits subscriptions
+// that are still being requested, because the server may refuse them.
 func (s *Session) wish(server string) client.Wish {
 	w := client.Wish{Session: s.h.Row(), Level: s.record.Level}
 	if s.modern() {
@@ -49,7 +53,7 @@ func (s *Session) wish(server string) client.Wish {
 	return w
 }
 
-// tell tells servers what the client wants of them, and then goes on with a request that waits for it.
+// tell tells servers what the client wants of them, and then goes on with a waiting request.
 func (s *Session) tell(d *session.Deliver, servers []string, then func(refused error)) {
 	w := &wishing{d: d, then: then, waiting: len(servers)}
 	if len(servers) == 0 {
@@ -64,11 +68,14 @@ func (s *Session) tell(d *session.Deliver, servers []string, then func(refused e
 		wish := s.wish(server)
 		wish.Missed = s.silence.missed[server]
 		delete(s.silence.missed, server)
-		otp.CallAsync(s.p, s.targets[server], wish, func(_ struct{}, err error) any { return wished{w, err} })
+		otp.CallAsync(s.p, s.targets[server], wish, func(_ struct{}, err error) any {
+			return wished{w, err}
+		})
 	}
 }
 
-// wished hears what became of it at one server. A connection that is gone is told again when there is another.
+// wished handles the answer of one server. Only an error of the server itself is a refusal. A
+// connection that is gone counts as granted, because its successor is told again.
 func (s *Session) wished(m wished) {
 	w := m.w
 	w.waiting--
@@ -87,7 +94,7 @@ func (s *Session) wished(m wished) {
 	s.goOn(w, w.refused)
 }
 
-// goOn goes on with the request, unless it did already or was cancelled meanwhile.
+// goOn goes on with the request, unless it already went on or was cancelled meanwhile.
 func (s *Session) goOn(w *wishing, refused error) {
 	then := w.then
 	w.then = nil
@@ -97,8 +104,8 @@ func (s *Session) goOn(w *wishing, refused error) {
 	}
 }
 
-// setLevel keeps the client's log level and tells every server it uses. The answer says that they log accordingly; that one refused is
-// the client's error only when none did otherwise.
+// setLevel stores the client's log level and sends it to every server in use. A success says that
+// the servers log at that level. The client gets an error only if all servers have refused.
 func (s *Session) setLevel(d *session.Deliver) {
 	level, _ := splice.GetString(d.Message.Params, "level")
 	if !protocol.ValidLogLevel(level) {

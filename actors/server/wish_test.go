@@ -11,7 +11,8 @@ import (
 	"mcpd/transport"
 )
 
-// S1-11: logging/setLevel is answered when the servers in use have taken the level over, and without those that are slow about it.
+// S1-11: logging/setLevel is answered when the servers in use have accepted the level, without
+// waiting for slow ones.
 func TestLevelIsAnsweredWhenServersHaveIt(t *testing.T) {
 	run(t, func(r *rig) { r.script["files"]["logging/setLevel"] = nil }, func(r *rig) {
 		u := r.ready(`{}`)
@@ -32,7 +33,7 @@ func TestLevelIsAnsweredWhenServersHaveIt(t *testing.T) {
 			p.send(transport.Inbound{Message: jsonrpc.Response(asked[n-1].ID, jsontext.Value(`{}`))})
 			r.Rest()
 		}
-		agree(1) // what it was told when it came into use
+		agree(1) // the level it was told when it came into use
 		if call.Word() != "result" {
 			t.Errorf("the call: %v", call.All())
 		}
@@ -56,7 +57,7 @@ func TestLevelIsAnsweredWhenServersHaveIt(t *testing.T) {
 	})
 }
 
-// That a server refuses a level is the client's error when no other took it.
+// A refusal of a level by a server is the client's error only if no other server accepted it.
 func TestLevelThatEveryServerRefusesIsAnError(t *testing.T) {
 	run(t, func(r *rig) {
 		delete(r.script["files"], "logging/setLevel")
@@ -64,7 +65,8 @@ func TestLevelThatEveryServerRefusesIsAnError(t *testing.T) {
 	}, func(r *rig) {
 		u := r.ready(`{}`)
 		u.call()
-		if out := u.ask("logging/setLevel", `{"level":"info"}`); out.Word() != int64(jsonrpc.CodeMethodNotFound) {
+		if out := u.ask("logging/setLevel",
+			`{"level":"info"}`); out.Word() != int64(jsonrpc.CodeMethodNotFound) {
 			t.Errorf("the only server refuses: %v", out.All())
 		}
 		if out := u.ask("tools/call", `{"name":"search__find"}`); out.Word() != "result" {

@@ -10,12 +10,14 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Results that came of answers are for nobody else.
+// A result that depends on answers of the client must not be cached for others.
 func TestResultOfARetryIsNotCacheable(t *testing.T) {
 	const read = `{"uri":"test://x"}`
 	run(t, func(r *rig) {
 		modern(r)
-		r.script["files"]["resources/read"] = result(`{"resultType":"complete","contents":[],"ttlMs":60000,"cacheScope":"public"}`)
+		r.script["files"]["resources/read"] = result(
+			`{"resultType":"complete","contents":[],"ttlMs":60000,"cacheScope":"public"}`,
+		)
 	}, func(r *rig) {
 		c := r.caller(elicits)
 		for _, tt := range []struct {
@@ -34,19 +36,25 @@ func TestResultOfARetryIsNotCacheable(t *testing.T) {
 	})
 }
 
-// modern makes "files" a server whose requests stand alone.
+// modern makes "files" a modern server.
 func modern(r *rig) {
-	r.script["files"]["server/discover"] = result(`{"resultType":"complete","ttlMs":0,"cacheScope":"private","supportedVersions":["2026-07-28"],"capabilities":` + all + `}`)
+	r.script["files"]["server/discover"] = result(
+		`{"resultType":"complete","ttlMs":0,"cacheScope":"private","supportedVersions":["2026-07-28"],"capabilities":` + all + `}`,
+	)
 	delete(r.script["files"], "initialize")
 	for method, list := range map[string]string{
-		"tools/list": `"tools":[{"name":"read","inputSchema":{"type":"object"}}]`, "prompts/list": `"prompts":[{"name":"greet"}]`,
-		"resources/list": `"resources":[{"uri":"test://x","name":"x"}]`, "resources/templates/list": `"resourceTemplates":[]`,
+		"tools/list":               `"tools":[{"name":"read","inputSchema":{"type":"object"}}]`,
+		"prompts/list":             `"prompts":[{"name":"greet"}]`,
+		"resources/list":           `"resources":[{"uri":"test://x","name":"x"}]`,
+		"resources/templates/list": `"resourceTemplates":[]`,
 	} {
-		r.script["files"][method] = result(`{"resultType":"complete","ttlMs":0,"cacheScope":"private",` + list + `}`)
+		r.script["files"][method] = result(`{"resultType":"complete","ttlMs":0,"cacheScope":"private",` +
+			list + `}`)
 	}
 }
 
-// The state of a modern server goes to it as it made it, and to the client so that it is of no use to others, or for another request.
+// The state of a modern server is returned to it unchanged. The client gets it in a form that is
+// useless to others, and for another request.
 func TestServersOwnStateIsWrapped(t *testing.T) {
 	run(t, func(r *rig) {
 		modern(r)
@@ -55,7 +63,11 @@ func TestServersOwnStateIsWrapped(t *testing.T) {
 		c := r.caller(elicits)
 		out := c.call()
 		p := r.peer("files")
-		p.answer("tools/call", `{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":`+form+`}},"requestState":"theirs"}`)
+		p.answer(
+			"tools/call",
+			`{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":`+
+				form+`}},"requestState":"theirs"}`,
+		)
 		token := state(t, out)
 		if token == "theirs" || strings.Contains(token, "theirs") {
 			t.Fatalf("the client has %s", token)
@@ -63,8 +75,9 @@ func TestServersOwnStateIsWrapped(t *testing.T) {
 		other := *c
 		other.principal = "else"
 		for name, out := range map[string]*stage.Sink{
-			"tampered":        c.retry("tools/call", bound, token+"x", `{"k":`+yes+`}`),
-			"other arguments": c.retry("tools/call", `{"name":"files__read","arguments":{"a":1}}`, token, `{"k":`+yes+`}`),
+			"tampered": c.retry("tools/call", bound, token+"x", `{"k":`+yes+`}`),
+			"other arguments": c.retry("tools/call", `{"name":"files__read","arguments":{"a":1}}`, token,
+				`{"k":`+yes+`}`),
 			"other principal": other.retry("tools/call", bound, token, `{"k":`+yes+`}`),
 			"theirs":          c.retry("tools/call", bound, "theirs", `{"k":`+yes+`}`),
 		} {
@@ -74,7 +87,8 @@ func TestServersOwnStateIsWrapped(t *testing.T) {
 		}
 		again := c.retry("tools/call", bound, token, `{"k":`+yes+`}`)
 		asked := p.heard("tools/call")
-		if got, _ := splice.GetString(asked[len(asked)-1].Params, "requestState"); len(asked) != 2 || got != "theirs" {
+		if got, _ := splice.GetString(asked[len(asked)-1].Params, "requestState"); len(asked) != 2 ||
+			got != "theirs" {
 			t.Fatalf("the server was sent %v", asked)
 		}
 		p.answer("tools/call", `{"resultType":"complete","content":[]}`)
@@ -82,13 +96,18 @@ func TestServersOwnStateIsWrapped(t *testing.T) {
 			t.Errorf("got %v", again.All())
 		}
 		third := c.call()
-		p.answer("tools/call", `{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":`+form+`}}}`)
+		p.answer(
+			"tools/call",
+			`{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":`+
+				form+`}}}`,
+		)
 		if token := state(t, third); token != "" {
 			t.Errorf("a state of nobody: %q", token)
 		}
 		bare := c.retry("tools/call", bound, "", `{"k":`+yes+`}`)
 		asked = p.heard("tools/call")
-		if got, _ := splice.Get(asked[len(asked)-1].Params, "inputResponses"); string(got) != `{"k":`+yes+`}` || bare.Word() != "none" {
+		if got, _ := splice.Get(asked[len(asked)-1].Params, "inputResponses"); string(got) != `{"k":`+yes+
+			`}` || bare.Word() != "none" {
 			t.Errorf("the server was sent %v", asked)
 		}
 		time.Sleep(protocol.ParkTimeout + time.Second)

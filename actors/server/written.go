@@ -11,7 +11,7 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// writing is an answer that waits for that.
+// writing is an answer that waits until the session is stored.
 type writing struct {
 	then  func(durable bool) // nil when it was called
 	timer otp.Timer
@@ -24,7 +24,7 @@ type written struct {
 
 var errSlow = errors.New("the disk is slow")
 
-// write goes on when the session is written down, or after storage.WriteWait.
+// write goes on when the session is stored, or after storage.WriteWait.
 func (s *Session) write(d *session.Deliver, then func(durable bool)) {
 	if !s.h.Lasting() {
 		then(false)
@@ -33,7 +33,11 @@ func (s *Session) write(d *session.Deliver, then func(durable bool)) {
 	w := &writing{then: then}
 	s.waiting.add(d)
 	w.timer = s.p.After(storage.WriteWait, written{w, errSlow})
-	otp.CallAsync(s.p, s.h.Storage(), storage.PutRequest{Tenant: s.h.Endpoint().Tenant, Change: s.h.Saved()}, func(_ struct{}, err error) any { return written{w, err} })
+	otp.CallAsync(s.p, s.h.Storage(),
+		storage.PutRequest{Tenant: s.h.Endpoint().Tenant, Change: s.h.Saved()},
+		func(_ struct{}, err error) any {
+			return written{w, err}
+		})
 }
 
 func (s *Session) written(m written) {
@@ -45,10 +49,12 @@ func (s *Session) written(m written) {
 	}
 }
 
-// survived tells the client of a session that outlived its host what may be different: nobody heard what servers announced meanwhile.
+// survived tells the client of a session that outlived its host what may have changed, because
+// nobody received the notifications of servers meanwhile.
 func (s *Session) survived() {
 	for _, k := range merge.Kinds() {
-		if method := k.Changed(); k != merge.Templates && s.record.Offered.Has(k.String()+".listChanged") {
+		if method := k.Changed(); k != merge.Templates &&
+			s.record.Offered.Has(k.String()+".listChanged") {
 			_ = s.push(jsonrpc.Notification(method, nil))
 		}
 	}

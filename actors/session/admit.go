@@ -11,21 +11,24 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// claims are those who share a bounded number of sessions, by name, and how many each has: the
-// tenants of the host, or the principals of a tenant.
+// claims counts the sessions of each holder, by its name. The holders share a bounded number of
+// sessions. They are the tenants of the host, or the principals of one tenant.
 type claims map[string]int
 
-// verdict is what is decided about one more session.
+// verdict is the decision about one more session.
 type verdict struct {
-	free bool     // there is room for it
-	owed bool     // it is within a guaranteed part: it is admitted even if nothing makes room
-	from []string // otherwise, whose idle sessions may make room for it, in order
+	free bool     // there is room for the session
+	owed bool     // within the guaranteed part: admitted even if no session can be ended for it
+	from []string // otherwise: the holders whose idle sessions may be ended for it, in this order
 }
 
-// decide says whether who may have one more. Where there is no room, the idle sessions of whoever is
-// furthest above its guaranteed part make some: first of all of those who stay at least as far above
-// it as who will be. So nobody loses a session to somebody who has more. Who has all of its
-// guaranteed part may use the room of an idle session of its own.
+// decide says whether the requester, the holder named who, may have one more session.
+//
+// If there is no room, an idle session of another holder may be ended. Candidates are the holders
+// that, with one session less, are at least as far above their guaranteed part as the requester is
+// with one more. The furthest above comes first. So a holder never loses a session to a holder that
+// has more. If the requester already has its whole guaranteed part, one of its own idle sessions
+// may be ended too.
 func (c claims) decide(s quota.Shares, who string) verdict {
 	total, excess := 0, int64(0)
 	for _, held := range c {
@@ -49,7 +52,8 @@ func (c claims) decide(s quota.Shares, who string) verdict {
 	return v
 }
 
-// above is how far somebody is above its guaranteed part, counting the session that who is to get.
+// above returns how far a holder is above its guaranteed part. If name is who, the requested
+// session counts too.
 func (c claims) above(s quota.Shares, name, who string) int64 {
 	held := int64(c[name])
 	if name == who {
@@ -58,8 +62,8 @@ func (c claims) above(s quota.Shares, name, who string) int64 {
 	return s.Excess(held)
 }
 
-// admit makes room for one more session or peer, or says why there is none. It never ends one that
-// has work in flight or an open stream.
+// admit makes room for one more session or peer, or returns the reason why there is none. It never
+// ends a session that has work in flight or an open stream.
 func (m *Manager) admit(ep streamable.Endpoint, peer bool) error {
 	if err := m.admitCount(ep, peer); err != nil {
 		return err
@@ -67,7 +71,7 @@ func (m *Manager) admit(ep streamable.Endpoint, peer bool) error {
 	return m.room(ep, peer)
 }
 
-// admitCount is admit for the bounds of how many there are.
+// admitCount applies the bounds on the number of sessions and peers.
 func (m *Manager) admitCount(ep streamable.Endpoint, peer bool) error {
 	if peer {
 		return m.admitPeer(ep)
@@ -89,23 +93,27 @@ func (m *Manager) admitCount(ep streamable.Endpoint, peer bool) error {
 		return nil
 	}
 	return protocol.Full(false, "max_total_sessions", ep.Tenant, "", fmt.Sprintf(
-		"tenant %s has %d sessions: its share of max_total_sessions is %d, the %d that are free for all are used up, and neither a session beyond a share nor one of its own can make room: each has a call in flight or an open stream",
+		"tenant %s has %d sessions: its share of max_total_sessions is %d, the %d that are free for "+
+			"all are used up, and neither a session beyond a share nor one of its own can make room: each "+
+			"has a call in flight or an open stream",
 		ep.Tenant, all[ep.Tenant], shares.Guaranteed(), shares.Free(),
 	), m.wait(groups))
 }
 
-// admitTo is admit for the bounds of one tenant.
+// admitTo applies the bounds on the sessions of one tenant.
 func (m *Manager) admitTo(ep streamable.Endpoint) error {
 	own := []group{{tenant: ep.Tenant, principal: ep.Principal, each: true}}
-	if most := m.o.OfPrincipal(ep.Tenant); most > 0 && m.index.Principal(ep) >= most && !m.evictOne(own) {
+	if most := m.o.OfPrincipal(ep.Tenant); most > 0 && m.index.Principal(ep) >= most &&
+		!m.evictOne(own) {
 		return protocol.Full(true, "max_principal_sessions", ep.Tenant, ep.Principal, fmt.Sprintf(
-			"%s has %d sessions at tenant %s, as many as it may (max_principal_sessions), and each has a call in flight or an open stream",
+			"%s has %d sessions at tenant %s, as many as it may (max_principal_sessions), and each has a "+
+				"call in flight or an open stream",
 			ep.Principal, m.index.Principal(ep), ep.Tenant,
 		), m.wait(own))
 	}
 	most, names := m.o.Limit(ep.Tenant), m.o.Principals(ep.Tenant)
 	if most == 0 {
-		return protocol.SessionGone() // its tenant is not configured any more
+		return protocol.SessionGone() // the tenant is no longer configured
 	}
 	if names < 2 || m.o.OfPrincipal(ep.Tenant) > 0 {
 		whole := []group{{tenant: ep.Tenant}}
@@ -113,7 +121,8 @@ func (m *Manager) admitTo(ep streamable.Endpoint) error {
 			return nil
 		}
 		return protocol.Full(false, "max_sessions", ep.Tenant, "", fmt.Sprintf(
-			"tenant %s has %d sessions, as many as it may (max_sessions), and each has a call in flight or an open stream",
+			"tenant %s has %d sessions, as many as it may (max_sessions), and each has a call in flight "+
+				"or an open stream",
 			ep.Tenant, m.index.Tenant(ep.Tenant),
 		), m.wait(whole))
 	}
@@ -131,37 +140,42 @@ func (m *Manager) admitTo(ep streamable.Endpoint) error {
 		return nil
 	}
 	return protocol.Full(true, "max_principal_sessions", ep.Tenant, ep.Principal, fmt.Sprintf(
-		"%s has %d sessions at tenant %s: its share of max_sessions is %d, the %d that are free for all keys are used up, and neither a session beyond a share nor one of its own can make room: each has a call in flight or an open stream",
+		"%s has %d sessions at tenant %s: its share of max_sessions is %d, the %d that are free for "+
+			"all keys are used up, and neither a session beyond a share nor one of its own can make room: "+
+			"each has a call in flight or an open stream",
 		ep.Principal, all[ep.Principal], ep.Tenant, shares.Guaranteed(), shares.Free(),
 	), m.wait(groups))
 }
 
-// admitPeer is admit for a peer.
+// admitPeer applies the bound on peers.
 func (m *Manager) admitPeer(ep streamable.Endpoint) error {
 	if m.o.Limit(ep.Tenant) == 0 {
-		return protocol.SessionGone() // its tenant is not configured any more
+		return protocol.SessionGone() // the tenant is no longer configured
 	}
 	own := []group{{ep.Tenant, ep.Principal, true, true}}
 	if m.index.Peers(ep) < MaxPeers || m.evictOne(own) {
 		return nil
 	}
 	return protocol.Full(true, "peers", ep.Tenant, ep.Principal, fmt.Sprintf(
-		"%s has requests of %d kinds of clients in flight at tenant %s, as many as it may", ep.Principal, MaxPeers, ep.Tenant,
+		"%s has requests of %d kinds of clients in flight at tenant %s, as many as it may", ep.Principal,
+		MaxPeers, ep.Tenant,
 	), m.wait(own))
 }
 
-// evictOne ends the longest idle session of the first group that has one.
+// evictOne ends the longest idle session of the first group that has an idle one.
 func (m *Manager) evictOne(groups []group) bool {
 	return slices.ContainsFunc(groups, m.evict)
 }
 
-// Retry-After of who is refused because every session is busy: a call ends soon, a stream may not.
+// Retry-After for a client that is refused because every session is busy. A call ends soon, a
+// stream may stay open.
 const (
 	callWait   = time.Second
 	streamWait = time.Minute
 )
 
-// wait is when it is worth while to ask for a session of these groups again.
+// wait returns how long a refused client should wait before it asks for a session of these groups
+// again.
 func (m *Manager) wait(groups []group) time.Duration {
 	for _, g := range groups {
 		if m.spare[g].soon {

@@ -10,16 +10,17 @@ import (
 	"mcpd/telemetry"
 )
 
-// attempt is to start a new actor for a session in the place of an old one.
+// attempt is one try to start a new actor for a session in place of an old one.
 type attempt struct {
 	h    *Handle
 	old  otp.Ref
-	call *Attach       // nil when the manager itself noticed that the actor was gone
-	left *Deliver      // what the old one left behind, if that is why
-	next time.Duration // the pause before another try, when the manager itself noticed
+	call *Attach // nil when the manager itself noticed that the actor was gone
+	// message that the old actor left unhandled, if that is the reason for the attempt
+	left *Deliver
+	next time.Duration // pause before the next try; 0 unless the manager itself noticed
 }
 
-// fail tells whoever waits for the new actor that there is none.
+// fail answers everyone that waits for the new actor: there is none.
 func (a *attempt) fail(err error) {
 	if a.call != nil {
 		a.call.Fail(err)
@@ -29,8 +30,8 @@ func (a *attempt) fail(err error) {
 	}
 }
 
-// down hears of the end of an actor whose session goes on. It is replaced, whether it crashed or its pool ended, so that nothing its client
-// should hear of is missed.
+// down handles the end of an actor. If its session goes on, the actor is replaced, whether it
+// crashed or its pool ended, so that its client misses no notification.
 func (m *Manager) down(d otp.Down) {
 	for _, a := range m.leaving[d.Ref] {
 		m.begin(a)
@@ -41,12 +42,13 @@ func (m *Manager) down(d otp.Down) {
 	if h == nil {
 		return
 	}
-	h.questions.Refuse() // of one that hung: any other has done so
+	// needed only for an actor that hung: any other has refused its questions itself
+	h.questions.Refuse()
 	if h.closed.Load() {
-		h.Forget() // it may have written the session down while that ended
+		h.Forget() // the actor may have stored the session while it ended
 		return
 	}
-	if h.Record() == nil { // nothing was agreed on that another actor could go by
+	if h.Record() == nil { // nothing was negotiated from which another actor could start
 		why := telemetry.ClosedCrashed
 		if otp.IsNormal(d.Reason) {
 			why = telemetry.ClosedStopped
@@ -65,11 +67,12 @@ func (m *Manager) down(d otp.Down) {
 	}
 }
 
-// crashPause is how much longer than the pause before it an actor must have lasted to be replaced at once.
+// crashPause is how long an actor must have run to be replaced at once when it ends.
 const crashPause = time.Second
 
-// pause is how long after the end of an actor the next one is started: at once, or, when the last end was not long ago, after twice the pause
-// that there was then.
+// pause returns the time between the end of an actor and the start of the next. It is 0 if the time
+// since the last end is more than the last pause plus crashPause. Otherwise it is twice the last
+// pause, at least firstPause and at most twice lastPause.
 func pause(last, since time.Duration) time.Duration {
 	if since > last+crashPause {
 		return 0
@@ -77,14 +80,16 @@ func pause(last, since time.Duration) time.Duration {
 	return min(max(firstPause, 2*last), 2*lastPause)
 }
 
-// Pauses before an actor that no request waits for: between ends of one that crashes again and again, and between attempts. A pool that
-// restarts stops all of its sessions first, within its shutdown of 20 s, and takes no new one meanwhile. The pause doubles; after the last the session is left to its client's next request.
+// Pauses before an actor is started that no request waits for: between the ends of an actor that
+// crashes again and again, and between attempts. A restarting pool first stops all of its sessions,
+// within its shutdown time of 20 s, and accepts no new session meanwhile. The pause doubles. After
+// the last pause the session waits for its client's next request.
 const (
 	firstPause = 50 * time.Millisecond
 	lastPause  = 16 * time.Second
 )
 
-// later makes another attempt after a pause, and reports whether it does.
+// later schedules another attempt after a pause. It returns false when there is to be none.
 func (m *Manager) later(a *attempt) bool {
 	if a.next == 0 || a.next > lastPause || a.h.closed.Load() {
 		return false
@@ -94,7 +99,8 @@ func (m *Manager) later(a *attempt) bool {
 	return true
 }
 
-// attach starts a new actor for a session whose actor is gone. Several requests may ask at once; the first start serves all.
+// attach starts a new actor for a session whose actor is gone. Several requests may ask at once;
+// the first start serves all of them.
 func (m *Manager) attach(call *Attach) {
 	h := call.Req.Handle
 	if _, ok := m.index.Get(h.id); !ok || h.Record() == nil {
@@ -119,14 +125,15 @@ func (m *Manager) undelivered(d *Deliver) {
 		return
 	}
 	if m.index.down(h.endpoint.Tenant) != nil {
-		d.Fail(otp.ErrNoProc) // which says why
+		d.Fail(otp.ErrNoProc) // Fail reports why the tenant is down
 		return
 	}
 	m.begin(&attempt{h: h, old: d.to, left: d})
 }
 
-// unopened ends the sessions that are opened for nobody any more: whoever asked was refused when the heir was given up. Nobody knows their ids, but
-// their actors may be on their way, so each gets one that hears of the end.
+// unopened ends the sessions that no client waits for any more. Their openers were refused when the
+// carried state was dropped. No client knows their ids, but their actors may be starting, so each
+// gets an actor that is told to end.
 func (m *Manager) unopened() {
 	var left []*Handle
 	opening := slices.Collect(maps.Values(m.opening))
@@ -150,7 +157,7 @@ func (m *Manager) unopen(h *Handle) {
 
 // again makes an attempt whose pause is over.
 func (m *Manager) again(a *attempt) {
-	if a.h.closed.Load() { // whoever ended the session has seen to its actor
+	if a.h.closed.Load() { // the code that ended the session has told its actor
 		delete(m.attaching, a)
 		return
 	}
@@ -159,11 +166,14 @@ func (m *Manager) again(a *attempt) {
 
 func (m *Manager) begin(a *attempt) {
 	m.attaching[a] = struct{}{}
-	pool, _ := m.o.Pool(a.h.endpoint.Tenant) // where there is none, the start fails
-	otp.StartChildArgsAsync(m.p, pool, a.h.row, Args{a.h}, func(ref otp.Ref, err error) any { return attached{a, ref, err} })
+	pool, _ := m.o.Pool(a.h.endpoint.Tenant) // without a pool the start fails
+	otp.StartChildArgsAsync(m.p, pool, a.h.row, Args{a.h}, func(ref otp.Ref, err error) any {
+		return attached{a, ref, err}
+	})
 }
 
-// attached hears what became of an attempt. While the old actor has not left its row yet, another is due when it has.
+// attached handles the result of an attempt. If the old actor still occupies the row, another
+// attempt follows when it has left.
 func (m *Manager) attached(a attached) {
 	if a.ref, a.err = running(a.h, a.ref, a.err); a.err == nil && a.ref == a.old {
 		m.leaving[a.old] = append(m.leaving[a.old], a.attempt)
@@ -178,7 +188,7 @@ func (m *Manager) attached(a attached) {
 		a.fail(unready(a.h))
 		return
 	}
-	if a.h.closed.Load() { // it ended while its actor was being started
+	if a.h.closed.Load() { // the session ended while its actor was being started
 		_ = m.p.Send(a.ref, &Expired{})
 		a.fail(protocol.SessionGone())
 		return

@@ -21,17 +21,18 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// actors is the place of the sessions' actors: they answer every request, and crash on the method "crash".
+// actors makes the actors of the sessions in a test. They answer every request, and crash on the
+// method "crash".
 type actors struct {
 	*stage.Stage
 	index  *session.Index
 	limit  int
 	starts atomic.Int32
 	ended  atomic.Int32  // actors that were told of the end of their session
-	hold   chan struct{} // when it is set, an actor that was asked to "hold" stays at it until it is closed
-	slow   chan struct{} // when it is set, an actor starts when it is closed
+	hold   chan struct{} // an actor that gets "hold" blocks until it is closed
+	slow   chan struct{} // if it is set, an actor starts when it is closed
 	broken atomic.Bool   // actors crash as soon as they have started
-	random io.Reader     // where ids come from; nil for the system's source
+	random io.Reader     // source of ids; nil for the system's source
 
 	total, tenants, principals int // 0 for 100, 1 and 1
 	each                       int // sessions of one principal; 0 for no bound
@@ -85,27 +86,38 @@ func (a *actors) perform(t *testing.T, test func(a *actors)) {
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
 		a.Stage, a.hold = s, make(chan struct{})
 		o := session.Options{
-			Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: func() int { return cmp.Or(a.total, 100) },
-			Tenants: func() int { return cmp.Or(a.tenants, 1) }, Principals: func(string) int { return cmp.Or(a.principals, 1) },
+			Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}),
+			Total: func() int {
+				return cmp.Or(a.total, 100)
+			},
+			Tenants: func() int {
+				return cmp.Or(a.tenants, 1)
+			}, Principals: func(string) int { return cmp.Or(a.principals, 1) },
 			OfPrincipal: func(string) int { return a.each },
 			Pool:        func(string) (otp.Ref, bool) { return s.System.Whereis("top/pool") },
-			Limit:       func(string) int { return a.limit }, Idle: func(string) time.Duration { return time.Hour }, Emit: s.Events.Emit,
+			Limit: func(string) int {
+				return a.limit
+			}, Idle: func(string) time.Duration { return time.Hour }, Emit: s.Events.Emit,
 			Random: a.random,
 		}
 		return []otp.Child{
 			{ID: "manager", Start: s.Heirs.Worker(func() otp.Behaviour { return session.New(o, a.index) })},
-			{ID: "pool", Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne, Children: []otp.Child{{
-				Restart: otp.Temporary, Start: otp.WorkerWith(func(args any) otp.Behaviour { return &actor{a: a, h: args.(session.Args).Handle} }),
-			}}})},
+			{ID: "pool", Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne,
+				Children: []otp.Child{{
+					Restart: otp.Temporary, Start: otp.WorkerWith(func(args any) otp.Behaviour {
+						return &actor{a: a, h: args.(session.Args).Handle}
+					}),
+				}}})},
 		}
 	}, func(*stage.Stage) { test(a) })
 }
 
 func (a *actors) open() (*session.Handle, error) {
-	return otp.Do[session.OpenRequest, *session.Handle](a.T.Context(), a.Ref("manager"), session.OpenRequest{Endpoint: streamable.Endpoint{Tenant: "acme", Principal: "ci"}})
+	return otp.Do[session.OpenRequest, *session.Handle](a.T.Context(), a.Ref("manager"),
+		session.OpenRequest{Endpoint: streamable.Endpoint{Tenant: "acme", Principal: "ci"}})
 }
 
-// ready is a session that has shaken hands.
+// ready opens a session that has completed its handshake.
 func (a *actors) ready() *session.Handle {
 	a.T.Helper()
 	h, err := a.open()
@@ -116,14 +128,14 @@ func (a *actors) ready() *session.Handle {
 	return h
 }
 
-// deliver hands a session a request.
+// deliver sends a request to a session.
 func (a *actors) deliver(h *session.Handle, method string) (*stage.Sink, error) {
 	out := &stage.Sink{}
 	return out, h.Deliver(a.T.Context(), jsonrpc.Request(jsonrpc.IntID(1), method, nil), out)
 }
 
-// S4-103, C13: a session whose actor crashed has another at once. Only the request it crashed on fails; those that waited behind it are
-// handled by the next actor.
+// S4-103, C13: a session whose actor crashed gets another at once. Only the request that it crashed
+// on fails. The requests behind it are handled by the next actor.
 func TestCrashedSessionIsAttachedAnew(t *testing.T) {
 	perform(t, 10, func(a *actors) {
 		h := a.ready()
@@ -137,7 +149,8 @@ func TestCrashedSessionIsAttachedAnew(t *testing.T) {
 			behind = append(behind, out)
 		}
 		close(a.hold)
-		if got := first.Word(); got != int64(-32603) || !strings.Contains(string(first.All()[0].Error.Data), `"maybeExecuted":false,"retryable":true`) {
+		if got := first.Word(); got != int64(-32603) ||
+			!strings.Contains(string(first.All()[0].Error.Data), `"maybeExecuted":false,"retryable":true`) {
 			t.Errorf("the one it crashed on: %v", first.All())
 		}
 		for i, out := range behind {
@@ -154,8 +167,8 @@ func TestCrashedSessionIsAttachedAnew(t *testing.T) {
 	})
 }
 
-// A retry continues a call that its server has had since before: whoever is failed by a crash on it is told that the call
-// may have been executed.
+// A retry continues a call that its server already has. If a crash fails the retry, the client is
+// told that the call may have been executed.
 func TestCrashOnARetrySaysThatTheCallMayHaveBeenExecuted(t *testing.T) {
 	for params, want := range map[string]string{
 		`{"name":"t"}`:                     `"maybeExecuted":false`,
@@ -164,17 +177,19 @@ func TestCrashOnARetrySaysThatTheCallMayHaveBeenExecuted(t *testing.T) {
 	} {
 		perform(t, 10, func(a *actors) {
 			out := &stage.Sink{}
-			if err := a.ready().Deliver(a.T.Context(), jsonrpc.Request(jsonrpc.IntID(1), "crash", jsontext.Value(params)), out); err != nil {
+			if err := a.ready().Deliver(a.T.Context(),
+				jsonrpc.Request(jsonrpc.IntID(1), "crash", jsontext.Value(params)), out); err != nil {
 				a.T.Fatal(err)
 			}
-			if got := out.Word(); got != int64(-32603) || !strings.Contains(string(out.All()[0].Error.Data), want) {
+			if got := out.Word(); got != int64(-32603) ||
+				!strings.Contains(string(out.All()[0].Error.Data), want) {
 				t.Errorf("%s: %v, want %s", params, out.All(), want)
 			}
 		})
 	}
 }
 
-// A message that is left behind twice is answered: nothing goes round for ever.
+// A message that is left unhandled twice is answered, so that no message is handed on for ever.
 func TestMessageIsHandedOnOnce(t *testing.T) {
 	perform(t, 10, func(a *actors) {
 		h := a.ready()
@@ -196,7 +211,8 @@ func TestMessageIsHandedOnOnce(t *testing.T) {
 	})
 }
 
-// A session whose actor crashes again at once has another before long, which its client need not ask for: its server may want something of it.
+// A session whose actor crashes again at once gets another soon, without a request of its client,
+// because a server may have a message for the session.
 func TestSessionThatCrashesAgainIsAttachedUnasked(t *testing.T) {
 	perform(t, 10, func(a *actors) {
 		h := a.ready()
@@ -221,7 +237,8 @@ func TestSessionThatCrashesAgainIsAttachedUnasked(t *testing.T) {
 	})
 }
 
-// One that crashes by itself again and again is started ever more rarely, and in the end with its client's next request only.
+// An actor that crashes by itself again and again is started ever more rarely, and in the end only
+// for its client's next request.
 func TestCrashLoopOfASessionCostsNothingWhenNobodyAsks(t *testing.T) {
 	perform(t, 10, func(a *actors) {
 		h := a.ready()
@@ -245,7 +262,7 @@ func TestCrashLoopOfASessionCostsNothingWhenNobodyAsks(t *testing.T) {
 	})
 }
 
-// What is to be attached later is not lost with the manager.
+// A pending attempt to attach an actor survives a crash of the manager.
 func TestAttachingOutlivesTheManager(t *testing.T) {
 	perform(t, 10, func(a *actors) {
 		h := a.ready()
@@ -263,11 +280,12 @@ func TestAttachingOutlivesTheManager(t *testing.T) {
 	})
 }
 
-// A session that ends while it has no actor gets one that lets go of what it had asked of others.
+// A session that ends while it has no actor gets one that releases what the session had asked of
+// others.
 func TestSessionWithoutAnActorEnds(t *testing.T) {
 	perform(t, 10, func(a *actors) {
 		h := a.ready()
-		for range 2 { // the second time it is not mended at once
+		for range 2 { // the second time it is not replaced at once
 			_, _ = a.deliver(h, "crash")
 			a.Rest()
 		}
@@ -282,7 +300,7 @@ func TestSessionWithoutAnActorEnds(t *testing.T) {
 	})
 }
 
-// A session that was closed, or never shook hands, is not attached.
+// A session that was closed, or never completed its handshake, gets no new actor.
 func TestSessionThatIsOverIsNotAttached(t *testing.T) {
 	perform(t, 10, func(a *actors) {
 		h := a.ready()
@@ -300,14 +318,15 @@ func TestSessionThatIsOverIsNotAttached(t *testing.T) {
 			t.Errorf("crashed: %v, %v", out.All(), err)
 		}
 		a.Rest()
-		if _, err := a.deliver(fresh, "ping"); !errors.Is(err, streamable.ErrNoSession) || a.index.Len() != 0 {
+		if _, err := a.deliver(fresh, "ping"); !errors.Is(err, streamable.ErrNoSession) ||
+			a.index.Len() != 0 {
 			t.Errorf("a session without a handshake: %v, %d left", err, a.index.Len())
 		}
 	})
 }
 
-// The manager crashes: sessions go on, and whoever was opening one gets it, save the one whose message it was. Actors are still watched
-// afterwards.
+// When the manager crashes, sessions go on. Every client that was opening a session gets it, except
+// the client whose message caused the crash. Actors are still monitored afterwards.
 func TestSessionsOutliveTheirManager(t *testing.T) {
 	for kind, lost := range map[string]int32{
 		"session.started": 0,
@@ -340,13 +359,15 @@ func managerCrashes(t *testing.T, kind string, lost int32) {
 			t.Errorf("crash: %v, %v", out.All(), err)
 		}
 		before := a.starts.Load()
-		if out, err := a.deliver(h, "ping"); err != nil || out.End().Error != nil || a.starts.Load() != before {
-			t.Errorf("after it: %v, %v, %d new actors; want the one that the manager had started already", out.All(), err, a.starts.Load()-before)
+		if out, err := a.deliver(h, "ping"); err != nil || out.End().Error != nil ||
+			a.starts.Load() != before {
+			t.Errorf("after it: %v, %v, %d new actors; want the one that the manager had started already",
+				out.All(), err, a.starts.Load()-before)
 		}
 	})
 }
 
-// S3-39, S4-131: many clients that come at once do not get beyond the bound of sessions together.
+// S3-39, S4-131: many clients that open sessions at once do not exceed the bound together.
 func TestBoundHoldsForManyAtOnce(t *testing.T) {
 	perform(t, 3, func(a *actors) {
 		var all sync.WaitGroup
@@ -361,8 +382,8 @@ func TestBoundHoldsForManyAtOnce(t *testing.T) {
 	})
 }
 
-// A pool that ends with shutdown takes its sessions' actors along, and not the sessions: each has another as soon as the pool is back,
-// without a request of its client.
+// A pool that shuts down ends its sessions' actors, but not the sessions. Each gets another actor
+// as soon as the pool is back, without a request of its client.
 func TestSessionsComeBackWithTheirPool(t *testing.T) {
 	perform(t, 10, func(a *actors) {
 		h, closed := a.ready(), a.ready()
@@ -383,20 +404,22 @@ func TestSessionsComeBackWithTheirPool(t *testing.T) {
 		if got := a.starts.Load() - before; got != 1 {
 			t.Errorf("%d actors were started, want one: the other session is over", got)
 		}
-		if out, err := a.deliver(h, "ping"); err != nil || out.End().Error != nil || a.starts.Load() != before+1 {
+		if out, err := a.deliver(h, "ping"); err != nil || out.End().Error != nil ||
+			a.starts.Load() != before+1 {
 			t.Errorf("next: %v, %v", out.All(), err)
 		}
 	})
 }
 
-// A manager that cannot live with what it was left starts without: who was opening a session is told so, and nothing stays behind of what
-// nobody knows of. Sessions that clients know of go on.
+// A manager that crashes on its carried state starts without it. A client that was opening a
+// session is told so, and no session stays that no client knows of. Sessions that clients know of
+// go on.
 func TestManagerStartsWithoutWhatItCannotLiveWith(t *testing.T) {
 	perform(t, 10, func(a *actors) {
 		h := a.ready()
 		a.slow = make(chan struct{})
 		opened := make(chan error, 1)
-		go func() { // ends with its call
+		go func() { // it ends with its call
 			_, err := a.open()
 			opened <- err
 		}()

@@ -5,25 +5,27 @@ import (
 	"time"
 )
 
-// retiring is what Handle.arriving is far below while the manager ends a session that looked idle.
+// retiring is added to Handle.arriving while the manager ends a session that looked idle. The sum
+// stays far below 0.
 const retiring = math.MinInt64 / 2
 
-// Busy reports whether the session has work in flight or an open stream. Such a session is never
+// Busy reports whether the session has work in flight or an open stream. A busy session is never
 // ended to make room for another.
 func (h *Handle) Busy() bool { return h.arriving.Load() != 0 || h.works() }
 
-// works is Busy for all but the messages that its actor has not looked at.
+// works is like Busy, but ignores messages that the session's actor has not looked at yet.
 func (h *Handle) works() bool {
 	greets := h.Record() == nil || h.ref.Load() == nil && !h.asleep.Load()
 	return greets || h.InFlight() || h.calls.Busy() || h.questions.any() || h.streaming()
 }
 
-// streaming reports whether the session has a stream open.
+// streaming reports whether the session has an open stream.
 func (h *Handle) streaming() bool {
 	return h.listens.Load() > 0 || !h.Streamed() || h.streams.Open() > 0
 }
 
-// Away is how long the client has had neither a request in flight nor a stream open, 0 while it has.
+// Away returns how long the client has had neither a request in flight nor an open stream. It is 0
+// while the client has either.
 func (h *Handle) Away(now time.Time) time.Duration {
 	if h.arriving.Load() != 0 || h.InFlight() || h.calls.Busy() || h.streaming() {
 		return 0
@@ -31,8 +33,8 @@ func (h *Handle) Away(now time.Time) time.Duration {
 	return max(h.Idle(now), 1)
 }
 
-// Unreached is how long the client has had no stream open on which it could be asked something, 0
-// while it has.
+// Unreached returns how long the client has had no open stream on which a server could ask it
+// something. It is 0 while the client has one.
 func (h *Handle) Unreached(now time.Time) time.Duration {
 	if !h.Streamed() || h.streams.Connected() {
 		return 0
@@ -40,7 +42,8 @@ func (h *Handle) Unreached(now time.Time) time.Duration {
 	return max(h.Idle(now), 1)
 }
 
-// enter notes a message on its way to the session's actor. It is false once the session is ended.
+// enter notes a message on its way to the session's actor. It returns false once the session has
+// ended.
 func (h *Handle) enter() bool {
 	if h.arriving.Add(1) > 0 {
 		return true
@@ -49,16 +52,16 @@ func (h *Handle) enter() bool {
 	return false
 }
 
-// leave takes back enter.
+// leave undoes enter.
 func (h *Handle) leave() { h.arriving.Add(-1) }
 
-// retire closes the session unless it is busy, and reports whether it did. A message that arrives
-// meanwhile either finds it closed or keeps it: see enter.
+// retire closes the session unless it is busy, and reports whether it closed it. A message that
+// arrives meanwhile either finds the session closed or keeps it open: see enter.
 func (h *Handle) retire() bool {
 	if h.works() || !h.arriving.CompareAndSwap(0, retiring) {
 		return false
 	}
-	if h.works() { // a message had come, and its actor has made work of it
+	if h.works() { // a message arrived, and the actor has started work on it
 		h.arriving.Add(-retiring)
 		return false
 	}

@@ -10,14 +10,16 @@ import (
 )
 
 func idleHandle() *Handle {
-	h := &Handle{streams: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}).Streams("acme", "x")}
+	h := &Handle{
+		streams: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}).Streams("acme", "x"),
+	}
 	h.record.Store(&Record{})
 	h.asleep.Store(true)
 	return h
 }
 
-// A message that arrives keeps its session, and one that is too late finds it closed. However the two
-// meet, they agree on which it was.
+// A message that arrives before the eviction keeps its session; one that arrives later finds it
+// closed. In a race between the two, both sides agree on the order.
 func TestArrivalAndEvictionAgree(t *testing.T) {
 	h := idleHandle()
 	if !h.enter() || h.retire() || h.closed.Load() {

@@ -8,29 +8,30 @@ import (
 	"mcpd/transport"
 )
 
-// Calls are the requests of one client that are on their way to servers. They are the session's and
-// not its actor's, so that the next actor can cancel what the one before has sent. The zero Calls is
-// empty and ready.
+// Calls are the requests of one client that are on their way to servers. They belong to the session
+// and not to its actor, so that the next actor can cancel a call that the previous one sent. The
+// zero Calls is empty and ready to use.
 type Calls struct {
 	all request.List
 
 	mu sync.Mutex // guards returns
-	// returns are the requests by which the client came back to a call that waited for it, which need
-	// not be among all.
+	// returns maps the sink of a retry to the exchange that the retry continues. The exchange waited
+	// for its client, and need not be in all.
 	returns map[transport.Sink]uint64
 }
 
 // Add notes a call that is being submitted.
 func (c *Calls) Add(x *request.Exchange) { c.all.Add(x) }
 
-// Has reports whether a call is on its way.
+// Has reports whether a call is in flight.
 func (c *Calls) Has(exchange uint64) bool { return c.get(exchange) != nil }
 
 func (c *Calls) get(exchange uint64) *request.Exchange {
 	return c.all.Find(func(x *request.Exchange) bool { return x.ID == exchange })
 }
 
-// Find lists the calls with that id, as the client wrote it, that are not being cancelled already.
+// Find lists the calls with the request id that the client wrote, except those that are being
+// cancelled already.
 func (c *Calls) Find(id string) (exchanges []uint64) {
 	for _, x := range c.all.Such(func(x *request.Exchange) bool {
 		return x.Downstream.Raw() == id && !x.Cancelled()
@@ -40,10 +41,10 @@ func (c *Calls) Find(id string) (exchanges []uint64) {
 	return exchanges
 }
 
-// carrier is a sink that passes on to another.
+// carrier is a sink that forwards to another sink.
 type carrier interface{ Carries(out transport.Sink) bool }
 
-// Return notes that the client came back to a call with the request whose outcome goes to out.
+// Return notes that the client continues a call by a retry, whose outcome goes to out.
 func (c *Calls) Return(out transport.Sink, exchange uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,7 +54,7 @@ func (c *Calls) Return(out transport.Sink, exchange uint64) {
 	c.returns[out] = exchange
 }
 
-// Answered forgets such a request: it has its outcome.
+// Answered forgets the retry whose outcome goes to out, because it has its outcome.
 func (c *Calls) Answered(out transport.Sink) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,21 +72,21 @@ func (c *Calls) held() bool {
 	}) != nil
 }
 
-// Busy reports whether the client waits for an outcome, or is waited for during a call.
+// Busy reports whether the client waits for an outcome, or a call waits for the client.
 func (c *Calls) Busy() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.all.Len()+len(c.returns) > 0
 }
 
-// Logged reports whether a call to a server is on its way that wants log lines.
+// Logged reports whether a call to the server is in flight that wants log lines.
 func (c *Calls) Logged(server string) bool {
 	return c.all.Find(func(x *request.Exchange) bool {
 		return x.Server == server && x.Level != ""
 	}) != nil
 }
 
-// Through reports whether a call is on its way over a connection.
+// Through reports whether a call is in flight over the connection.
 func (c *Calls) Through(connection otp.Ref) bool {
 	return c.all.Find(func(x *request.Exchange) bool { return x.Upstream == connection }) != nil
 }
@@ -108,11 +109,11 @@ func (c *Calls) Of(out transport.Sink) (exchange uint64, ok bool) {
 	return x.ID, true
 }
 
-// Cancel notes that a call is being cancelled and reports whether this is the first time.
+// Cancel notes that a call is being cancelled. It returns false if it already was, or is unknown.
 func (c *Calls) Cancel(exchange uint64) bool {
 	x := c.get(exchange)
 	return x != nil && x.Cancel()
 }
 
-// Len is how many calls there are.
+// Len returns the number of calls.
 func (c *Calls) Len() int { return c.all.Len() }

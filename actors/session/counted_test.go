@@ -13,8 +13,8 @@ import (
 	"mcpd/transport"
 )
 
-// Large messages count for their tenant while they wait for an actor that has something else to do,
-// also for the actor after that, and no longer.
+// Large messages are charged to their tenant while they wait for a busy actor, and for its
+// successor, and no longer.
 func TestLargeMessagesCountWhileTheyWait(t *testing.T) {
 	kept := quota.NewLedger(nil)
 	(&actors{index: session.NewIndex(kept), limit: 10}).perform(t, func(a *actors) {
@@ -27,7 +27,8 @@ func TestLargeMessagesCountWhileTheyWait(t *testing.T) {
 		want, waiting := before, []*stage.Sink{}
 		for range 3 {
 			out := &stage.Sink{}
-			if err := h.Deliver(a.T.Context(), jsonrpc.Request(jsonrpc.IntID(1), "ping", large), out); err != nil {
+			if err := h.Deliver(a.T.Context(), jsonrpc.Request(jsonrpc.IntID(1), "ping", large),
+				out); err != nil {
 				a.T.Fatal(err)
 			}
 			waiting = append(waiting, out)
@@ -36,7 +37,7 @@ func TestLargeMessagesCountWhileTheyWait(t *testing.T) {
 				a.T.Errorf("%d bytes count, want %d", got, want)
 			}
 		}
-		close(a.hold) // it crashes, and the next actor has them
+		close(a.hold) // it crashes, and the next actor gets them
 		for _, out := range waiting {
 			out.End()
 		}
@@ -48,7 +49,8 @@ func TestLargeMessagesCountWhileTheyWait(t *testing.T) {
 			a.T.Fatal(err)
 		}
 		out := &stage.Sink{}
-		if err := h.Deliver(a.T.Context(), jsonrpc.Request(jsonrpc.IntID(1), "ping", large), out); err == nil {
+		if err := h.Deliver(a.T.Context(), jsonrpc.Request(jsonrpc.IntID(1), "ping", large),
+			out); err == nil {
 			a.T.Error("a session that has ended takes a message")
 		}
 		a.Rest()

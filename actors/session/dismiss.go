@@ -4,8 +4,8 @@ package session
 
 import "mcpd/telemetry"
 
-// dismiss tells the actor of a session that has ended to end too. With the tag broken_session it is not told:
-// experiments must find that out.
+// dismiss tells the actor of an ended session to end. A build with the tag broken_session omits
+// this, and experiments must detect the leak.
 func (m *Manager) dismiss(h *Handle, reason telemetry.Closing) error {
 	return m.p.Send(h, &Expired{Reason: reason})
 }

@@ -4,5 +4,5 @@ package session
 
 import "mcpd/telemetry"
 
-// dismiss is broken on purpose: the actor of a session that has ended stays for ever.
+// dismiss is broken on purpose: the actor of an ended session stays for ever.
 func (m *Manager) dismiss(*Handle, telemetry.Closing) error { return nil }

@@ -11,8 +11,8 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// Down is why the session's tenant does not run, with the incident and the time to come back; nil
-// while it runs.
+// Down returns the reason why the session's tenant is down, with the incident and the time to
+// retry; nil while the tenant runs.
 func (h *Handle) Down() *protocol.Error { return h.index.down(h.endpoint.Tenant) }
 
 func (x *Index) down(tenant string) *protocol.Error {
@@ -22,8 +22,8 @@ func (x *Index) down(tenant string) *protocol.Error {
 	return x.Down(tenant)
 }
 
-// Explain says what the client is told of an error of the actor runtime: that its tenant is down,
-// where that is the cause. Any other error stays as it is.
+// Explain turns an error of the actor runtime into the error that the client is told. If the tenant
+// is down, and that is the cause, the client is told so. Any other error stays as it is.
 func (h *Handle) Explain(err error) error {
 	var told *protocol.Error
 	if err == nil || errors.As(err, &told) && told.Condition != protocol.ConditionUpstreamLost {
@@ -38,16 +38,17 @@ func (h *Handle) Explain(err error) error {
 	return err
 }
 
-// Shunned is what a client is told whose tenant's messages have crashed a component that all tenants
-// share. The tenant is about to be paused; err knows the incident.
+// Shunned returns the error for a client whose tenant's messages have crashed a component that all
+// tenants share. The tenant is about to be paused. The argument err wraps the crash, and so has the
+// incident.
 func Shunned(tenant string, err error) *protocol.Error {
 	e := protocol.TenantDown(tenant, string(ladder.Paused), "", time.Second)
 	e.Cause = err
 	return e
 }
 
-// unready is what a client is told when its session's actor cannot be started now: its tenant is
-// down, or is being stopped or started.
+// unready returns the error for a client whose session's actor cannot be started now, because its
+// tenant is down, or is being stopped or started.
 func unready(h *Handle) error {
 	if down := h.Down(); down != nil {
 		return down
@@ -55,12 +56,15 @@ func unready(h *Handle) error {
 	return protocol.Unready("tenant "+h.endpoint.Tenant, time.Second)
 }
 
-// ended is the outcome of a message whose tenant is down. A subscription that its client knows of
-// ends in the way in which the specification has a server end it (2026-07-28
-// §basic/patterns/subscriptions): by a result.
+// ended returns the outcome of a message whose tenant is down. A subscription that the client knows
+// of ends with a result, as the specification has a server end it (2026-07-28
+// §basic/patterns/subscriptions).
 func (d *Deliver) ended(down *protocol.Error, sent bool) jsonrpc.Message {
 	if d.told {
-		return jsonrpc.Response(d.Message.ID, subscription.EndedFor(down, d.Message.ID, d.handle.index.Self))
+		return jsonrpc.Response(d.Message.ID,
+			subscription.EndedFor(down, d.Message.ID, d.handle.index.Self))
 	}
-	return jsonrpc.Failure(d.Message.ID, protocol.Translate(down.Cut(d.handle.endpoint.Server, sent).Repeating(d.Message.Method), d.Version))
+	return jsonrpc.Failure(d.Message.ID,
+		protocol.Translate(down.Cut(d.handle.endpoint.Server, sent).Repeating(d.Message.Method),
+			d.Version))
 }

@@ -8,22 +8,22 @@ import (
 	"mcpd/protocol/mrtr"
 )
 
-// Working reports whether a request of the session has no outcome yet, or a message has just come.
-// Streams and subscriptions do not count: they end when somebody ends them.
+// Working reports whether a request of the session has no outcome yet, or a message has just
+// arrived. Streams and subscriptions do not count, because they have no end of their own.
 func (h *Handle) Working() bool {
 	return h.arriving.Load() > 0 || h.InFlight() || h.calls.Busy()
 }
 
-// Awaited reports whether the client is waited for during a call: a server has asked it something,
-// which it answers with a message or by coming back.
+// Awaited reports whether a call waits for the client: a server has asked the client something, and
+// the client answers with a message or with a retry.
 func (h *Handle) Awaited() bool { return h.questions.any() || h.calls.held() }
 
-// Idle is how long no client has sent a message that was taken.
+// Idle returns the time since any client last sent a message that was accepted.
 func (x *Index) Idle(now time.Time) time.Duration {
 	return time.Duration(clock.Steady(now) - x.heard.Load())
 }
 
-// take refuses a message that a host which is stopping takes no more, and notes the time of others.
+// take refuses new work while the host is stopping. It notes the time of every accepted message.
 func (x *Index) take(m *jsonrpc.Message, now time.Time) error {
 	if x.Ending != nil {
 		if refused := x.Ending(); refused != nil && !finishing(m) {
@@ -34,8 +34,8 @@ func (x *Index) take(m *jsonrpc.Message, now time.Time) error {
 	return nil
 }
 
-// finishing reports whether a message is no new work: it lets something end that is in flight,
-// shows that its sender is alive, or opens a stream for what it is told.
+// finishing reports whether a message is no new work: it lets something in flight end, shows that
+// its sender is alive, or opens a stream for notifications.
 func finishing(m *jsonrpc.Message) bool {
 	if m.Kind() != jsonrpc.KindRequest {
 		return true

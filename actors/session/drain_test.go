@@ -12,8 +12,8 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// A host that takes no new calls takes what lets those in flight end, and tells the two apart
-// before an actor sees the message.
+// A host that takes no new calls still takes messages that let calls in flight end. It
+// distinguishes the two before an actor sees the message.
 func TestHostThatEndsTakesNoNewCalls(t *testing.T) {
 	run(t, func(r *rig) {
 		h := r.open()
@@ -46,7 +46,8 @@ func TestHostThatEndsTakesNoNewCalls(t *testing.T) {
 			stopping := errors.As(err, &refused) && refused.Condition == protocol.ConditionStopping
 			heard := r.index.Idle(time.Now()) < idle
 			if stopping == test.taken || heard != test.taken {
-				t.Errorf("%s %s: got %v, heard %t, want it taken %t", test.m.Method, test.m.Params, err, heard, test.taken)
+				t.Errorf("%s %s: got %v, heard %t, want it taken %t", test.m.Method, test.m.Params, err,
+					heard, test.taken)
 			}
 			time.Sleep(time.Second)
 		}

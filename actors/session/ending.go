@@ -7,27 +7,30 @@ import (
 	"mcpd/telemetry"
 )
 
-// endBatch is how many sessions the manager ends in one turn. All of a tenant's may be due at once, and whoever opens one meanwhile waits for
-// no more than these.
+// endBatch is how many sessions the manager ends in one turn. All sessions of a tenant may end at
+// once, and a client that opens a session meanwhile waits for at most this many.
 const endBatch = 64
 
-// ends is what the manager is told, and tells itself, while there are sessions that are to end.
+// ends tells the manager that there are sessions to end. The manager also sends it to itself.
 type ends struct{}
 
-// Class says that it is owed: there is one, and one more for each incarnation of the manager.
+// Class returns otp.Owed (reserved): there is one such message, and one more for each incarnation
+// of the manager.
 func (ends) Class() otp.Class { return otp.Owed }
 
-// endHeld is what the manager tells itself when tenants may be served again for which nothing was done.
+// endHeld is the manager's timer message: try the held sessions again, whose tenants may be served
+// again.
 type endHeld struct{}
 
-// Class says that it is owed: there is one timer of it.
+// Class returns otp.Owed: at most one timer sends this message.
 func (endHeld) Class() otp.Class { return otp.Owed }
 
 // endings are the sessions that are to end.
 type endings struct {
 	mu    sync.Mutex // guards the rest
 	queue []ending
-	held  []ending // of tenants for which nothing is done now; they delay no others
+	// of tenants that are on hold (see otp.Process.OnBehalf); they delay no other session
+	held []ending
 }
 
 type ending struct {
@@ -35,7 +38,8 @@ type ending struct {
 	reason telemetry.Closing
 }
 
-// add reports whether it is the first, so that somebody must be told.
+// add queues the session. It returns true for the first in the queue, for which the caller must
+// wake the manager.
 func (e *endings) add(h *Handle, reason telemetry.Closing) (first bool) {
 	if h.ending.Swap(true) {
 		return false
@@ -58,32 +62,34 @@ func (e *endings) take() (next ending, ok bool) {
 	return next, true
 }
 
-// hold keeps an ending that was taken, until release.
+// hold sets aside an ending that was taken, until release.
 func (e *endings) hold(next ending) {
 	if next.h.ending.Swap(true) {
-		return // it was asked for again, and is in the queue
+		return // the end was requested again, and is in the queue
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.held = append(e.held, next)
 }
 
-// release puts those that are held back into the queue.
+// release puts the held endings back into the queue.
 func (e *endings) release() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.queue, e.held = append(e.queue, e.held...), nil
 }
 
-// End asks the manager to end the session; its actor is told so by Expired. However many ask at once, the manager hears of it once.
+// End asks the manager to end the session; the actor is told by Expired. The manager gets one
+// message, however many callers ask at once.
 func (h *Handle) End(reason telemetry.Closing) {
 	if h.index.ends.add(h, reason) {
 		_ = h.manager.Send(ends{})
 	}
 }
 
-// endSome ends a batch of those that are to end, and the rest after whatever waits already. The end of a session is its tenant's: a crash costs
-// no other. While nothing is done for a tenant its sessions wait.
+// endSome ends a batch of the sessions that are to end. The rest follows after the messages that
+// already wait in the mailbox. Each session is ended on behalf of its tenant, so that a crash is
+// charged to that tenant alone. While a tenant is on hold, its sessions wait.
 func (m *Manager) endSome() {
 	for range endBatch {
 		next, ok := m.index.ends.take()
@@ -98,7 +104,7 @@ func (m *Manager) endSome() {
 	_ = m.p.Send(m.p.Self(), ends{})
 }
 
-// endLater sees to it that those which are held are tried again.
+// endLater schedules another try for the held sessions.
 func (m *Manager) endLater() {
 	if !m.holding {
 		m.holding = true
@@ -106,7 +112,7 @@ func (m *Manager) endLater() {
 	}
 }
 
-// endAgain tries those that are held.
+// endAgain tries to end the held sessions again.
 func (m *Manager) endAgain() {
 	m.holding = false
 	m.index.ends.release()

@@ -15,7 +15,8 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// brief is a session's actor that has its session end in a minute by itself, as one does that is never initialized.
+// brief is a session's actor that ends its session after a minute, like one that is never
+// initialized.
 type brief struct {
 	dummy
 	h    *session.Handle
@@ -36,28 +37,40 @@ func (b brief) Receive(p *otp.Process, msg any) error {
 	return b.dummy.Receive(p, msg)
 }
 
-// However many sessions of a tenant end at once, by themselves or because nobody uses them, another tenant opens its own all the while.
+// However many sessions of a tenant end at once, by themselves or as idle, another tenant can open
+// its own meanwhile.
 func TestSessionsThatEndAtOnceHoldUpNobody(t *testing.T) {
-	const many, box = 10_000, 2000 // as 40,000 to the mailbox of the host
+	const many, box = 10_000, 2000 // in the proportion of 40,000 sessions to the mailbox of the host
 	for name, each := range map[string]time.Duration{"by themselves": time.Minute, "idle": 0} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				system := otp.NewSystem(otp.Options{})
-				defer func() { system.Close(); time.Sleep(time.Second) }() // what lives a moment longer has that moment
+				// gives the remaining goroutines time to end
+				defer func() { system.Close(); time.Sleep(time.Second) }()
 				index := session.NewIndex(nil)
 				o := session.Options{
-					Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: func() int { return 2 * many },
-					Pool:  func(tenant string) (otp.Ref, bool) { return system.Whereis("top/" + tenant) },
-					Limit: func(string) int { return 2 * many }, Idle: func(string) time.Duration { return time.Minute },
+					Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}),
+					Total: func() int {
+						return 2 * many
+					},
+					Pool: func(tenant string) (otp.Ref, bool) { return system.Whereis("top/" + tenant) },
+					Limit: func(string) int {
+						return 2 * many
+					}, Idle: func(string) time.Duration { return time.Minute },
 					Emit: func(telemetry.Event) {},
 				}
 				pool := func(tenant string) otp.Child {
-					return otp.Child{ID: tenant, Mailbox: box, Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne, Children: []otp.Child{{
-						Restart: otp.Temporary, Start: otp.WorkerWith(func(args any) otp.Behaviour { return brief{h: args.(session.Args).Handle, each: each} }),
-					}}})}
+					return otp.Child{ID: tenant, Mailbox: box,
+						Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne, Children: []otp.Child{{
+							Restart: otp.Temporary, Start: otp.WorkerWith(func(args any) otp.Behaviour {
+								return brief{h: args.(session.Args).Handle, each: each}
+							}),
+						}}})}
 				}
 				tree, err := system.Start(t.Context(), "top", otp.Spec{Children: []otp.Child{
-					{ID: "manager", Mailbox: box, Start: otp.Worker(func() otp.Behaviour { return session.New(o, index) })}, pool("crowd"), pool("acme"),
+					{ID: "manager", Mailbox: box, Start: otp.Worker(func() otp.Behaviour {
+						return session.New(o, index)
+					})}, pool("crowd"), pool("acme"),
 				}})
 				if err != nil {
 					t.Fatal(err)
@@ -84,7 +97,9 @@ func TestSessionsThatEndAtOnceHoldUpNobody(t *testing.T) {
 					})
 				}
 				group.Wait()
-				time.Sleep(time.Minute) // all that follows is in few moments, of which none passes while anybody has something to do
+				// From here on the sessions end, in few instants, because the fake clock stands while any
+				// goroutine is busy.
+				time.Sleep(time.Minute)
 				for left := many; left > 0; time.Sleep(100 * time.Millisecond) {
 					for n := 0; n < 50 || index.Tenant("crowd") < left; n++ {
 						left = index.Tenant("crowd")

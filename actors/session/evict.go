@@ -8,40 +8,41 @@ import (
 	"mcpd/telemetry"
 )
 
-// spared is how many sessions of a group are looked out at once that make room next: whoever looks
-// for them goes through all of the group, and meanwhile nobody gets a session.
+// spared is how many eviction candidates of a group are selected at once. The selection visits all
+// sessions of the group, and no session is opened meanwhile.
 const spared = 256
 
-// A group of which every session was busy is not looked at again for lookPause for each session of
-// it, and for barren at most. Whoever opens sessions in vain costs the manager little that way, and
-// the members of a small group get theirs as soon as a call has ended.
+// A group in which every session was busy is not scanned again for lookPause times its size, at
+// most for barren. So failed opens cost the manager little, and in a small group a client gets a
+// session as soon as a call has ended.
 const (
 	lookPause = 10 * time.Microsecond
 	barren    = time.Second
 )
 
-// group is whose sessions make room: those of a tenant, or of one principal of it, or its peers.
+// group is a set of sessions of which one may be evicted: those of a tenant, those of one of its
+// principals, or that principal's peers.
 type group struct {
 	tenant, principal string
-	each              bool // of the principal alone
+	each              bool // of the one principal only
 	peers             bool
 }
 
-// spares are the sessions of a group that make room next, the longest idle first.
+// spares are the eviction candidates of a group, the longest idle first.
 type spares struct {
 	next  []spare
-	until time.Time // while there is none, it is not looked for again before this
-	soon  bool      // of those that are busy, one has calls only
+	until time.Time // while there is no candidate, the group is not scanned again before this time
+	soon  bool      // a busy session has calls but no stream, so it may be idle soon
 }
 
-// spare is a session that had not been used since last.
+// spare is a session that was last used at last.
 type spare struct {
 	h    *Handle
 	last int64
 }
 
-// evict ends the session of a group that has been idle longest, and reports whether there was one.
-// One that is busy is never ended.
+// evict ends the longest idle session of a group. It returns false if there is none. A busy session
+// is never ended.
 func (m *Manager) evict(g group) bool {
 	s := m.spare[g]
 	for looked := false; ; {
@@ -68,8 +69,8 @@ func (m *Manager) evict(g group) bool {
 	}
 }
 
-// idle finds the sessions that have been idle longest, in that order, and whether another may be idle
-// soon.
+// idle finds the longest idle sessions, in that order. It also reports whether another session may
+// be idle soon.
 func idle(members []*Handle) (all []spare, soon bool) {
 	for _, h := range members {
 		switch {
@@ -80,11 +81,13 @@ func idle(members []*Handle) (all []spare, soon bool) {
 			all = append(all, spare{h, h.last.Load()})
 		}
 	}
-	slices.SortFunc(all, func(a, b spare) int { return cmp.Or(cmp.Compare(a.last, b.last), cmp.Compare(a.h.row, b.h.row)) })
+	slices.SortFunc(all, func(a, b spare) int {
+		return cmp.Or(cmp.Compare(a.last, b.last), cmp.Compare(a.h.row, b.h.row))
+	})
 	return slices.Clone(all[:min(spared, len(all))]), soon
 }
 
-// members are the sessions of a group, in no order.
+// members returns the sessions of a group, in no particular order.
 func (x *Index) members(g group) (all []*Handle) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

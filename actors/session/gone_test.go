@@ -20,8 +20,8 @@ func (a *actors) terminate(row string) {
 	a.Rest()
 }
 
-// Where no actor can be started, every request is answered, that which waited behind a crash too, and the session is there when there is
-// one again.
+// If no actor can be started, every request is answered, including those that waited behind a
+// crash. The session is available when actors can be started again.
 func TestSessionWithoutAPoolAnswers(t *testing.T) {
 	perform(t, 10, func(a *actors) {
 		h := a.ready()
@@ -48,7 +48,7 @@ func TestSessionWithoutAPoolAnswers(t *testing.T) {
 	})
 }
 
-// What waits for an actor is told when its session ends meanwhile.
+// A request that waits for an actor is answered when its session ends meanwhile.
 func TestSessionEndsWhileItIsAttached(t *testing.T) {
 	perform(t, 10, func(a *actors) {
 		h := a.ready()
@@ -64,7 +64,8 @@ func TestSessionEndsWhileItIsAttached(t *testing.T) {
 		if len(behind.All()) != 1 { // the next actor may have it already
 			t.Errorf("got %v", behind.All())
 		}
-		if _, err := otp.Do[session.AttachRequest, otp.Ref](a.T.Context(), a.Ref("manager"), session.AttachRequest{Handle: h}); err == nil {
+		if _, err := otp.Do[session.AttachRequest, otp.Ref](a.T.Context(), a.Ref("manager"),
+			session.AttachRequest{Handle: h}); err == nil {
 			t.Error("a session that has ended is attached")
 		}
 	})
@@ -82,7 +83,7 @@ func TestSessionEndsWhileItIsAttached(t *testing.T) {
 	})
 }
 
-// A session that loses its place before it has started is nobody's.
+// A session that is evicted before it has started belongs to no client.
 func TestSessionIsEvictedWhileItStarts(t *testing.T) {
 	perform(t, 1, func(a *actors) {
 		a.slow = make(chan struct{})
@@ -99,21 +100,25 @@ func TestSessionIsEvictedWhileItStarts(t *testing.T) {
 	})
 }
 
-// On a transport with one channel for everything, messages go there, and nothing but its end ends the session.
+// On a transport with one channel for everything, messages are sent there, and only the end of the
+// transport ends the session.
 func TestPushedSession(t *testing.T) {
 	perform(t, 10, func(a *actors) {
 		var pushed []jsonrpc.Message
-		h, err := otp.Do[session.OpenRequest, *session.Handle](a.T.Context(), a.Ref("manager"), session.OpenRequest{
-			Endpoint: here, Push: func(m jsonrpc.Message) error { pushed = append(pushed, m); return nil },
-		})
+		h, err := otp.Do[session.OpenRequest, *session.Handle](a.T.Context(), a.Ref("manager"),
+			session.OpenRequest{
+				Endpoint: here, Push: func(m jsonrpc.Message) error { pushed = append(pushed, m); return nil },
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := h.Push(jsonrpc.Notification("notifications/message", nil)); err != nil || len(pushed) != 1 || h.Transport() != "stdio" {
+		if err := h.Push(jsonrpc.Notification("notifications/message", nil)); err != nil ||
+			len(pushed) != 1 || h.Transport() != "stdio" {
 			t.Errorf("pushed %v: %v", pushed, err)
 		}
 		time.Sleep(10 * time.Hour)
-		if n, err := stage.Ask[session.SweepRequest, int](a.Stage, "manager", session.SweepRequest{}); err != nil || n != 0 || h.Closed() {
+		if n, err := stage.Ask[session.SweepRequest, int](a.Stage, "manager",
+			session.SweepRequest{}); err != nil || n != 0 || h.Closed() {
 			t.Errorf("swept %d, %v", n, err)
 		}
 		if h.Opened() != h.LastActive() || h.Streams() == nil || h.IsPeer() {

@@ -8,15 +8,17 @@ import (
 	"mcpd/transport"
 )
 
-// greeting is the sink of the initialize that a session was opened for. Whatever it is that refuses it, and wherever, the session ends before
-// its client hears of that: its id has been told to nobody, and whoever tries again gets another session.
+// greeting is the sink of the initialize request for which a session was opened. When the request
+// is refused, for any reason and by any part of the host, the session ends before its client hears
+// of the refusal. No client knows the id of that session, and a client that tries again gets
+// another one.
 type greeting struct {
 	transport.Sink
 	h    *Handle
 	over atomic.Bool
 }
 
-// greet makes a greeting of the session's first initialize; nil for any other message.
+// greet makes a greeting for the session's first initialize. It returns nil for any other message.
 func (h *Handle) greet(d *Deliver) *greeting {
 	if d.Out == nil || d.Message.Method != "initialize" || h.Record() != nil || h.begun.Swap(true) {
 		return nil

@@ -20,99 +20,106 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// Handle is one downstream session as its transport holds it: an address that stays good while the actor behind it crashes and is
-// attached anew. It is also the session's heir: what a new actor needs to carry on is in Record. It is safe for concurrent use.
+// Handle is one downstream session as its transport holds it: an address that stays valid while the
+// actor behind it crashes and is replaced. The state that a new actor needs to continue is in
+// Record. A Handle is safe for concurrent use.
 type Handle struct {
 	id       string
 	row      string
 	endpoint streamable.Endpoint
 	opened   time.Time
 	streams  *streamable.Streams
-	channel  bool                        // of an earlier host, over HTTP+SSE
-	push     func(jsonrpc.Message) error // of a transport that has no streams; nil for those that have
-	peer     *peerKey                    // of a session without a handshake
-	terms    *terms.Client               // of a session that was negotiated
-	idle     time.Duration               // how long it lasts unused at most; 0 leaves it to the tenant
+	channel  bool                        // the session comes from an earlier host, over HTTP+SSE
+	push     func(jsonrpc.Message) error // for a transport without streams; nil otherwise
+	peer     *peerKey                    // for a session without a handshake
+	terms    *terms.Client               // for a session that was negotiated
+	idle     time.Duration               // longest unused time; 0 means the tenant's limit
 	clock    clock.Clock
 	manager  otp.Ref
-	storage  otp.Ref // who writes the session down; zero for nobody
+	storage  otp.Ref // the actor that stores the session; zero for none
 	index    *Index
-	told     []told // what servers are told of it; the index guards it
+	told     []told // capabilities that servers are told of; guarded by the index
 
 	ref    atomic.Pointer[otp.Ref]
 	record atomic.Pointer[Record]
-	// counted is what it counts for its tenant, until it is no longer in the index.
+	// counted is the session's quota reservation. It lasts until the session leaves the index.
 	counted atomic.Pointer[quota.Reservation]
-	// last is when the peer was last heard of, in nanoseconds of clock.Steady.
+	// last is when the client was last heard of, in nanoseconds of clock.Steady.
 	last atomic.Int64
-	// noted is last as it was written down, and grain how far the two may be apart; 0 for a session that
-	// does not survive the host.
+	// noted is the stored value of last, and grain is how far the two may be apart. Both are 0 for a
+	// session that does not survive the host.
 	noted, grain atomic.Int64
-	keeping      sync.Mutex // held while the session is written down
+	keeping      sync.Mutex // held while the session is stored
 
 	closed atomic.Bool
-	ending atomic.Bool // the manager is going to end it
-	// begun says that there was an initialize, and greeted that it was answered with a result.
+	ending atomic.Bool // the manager is going to end the session
+	// begun says that an initialize arrived, and greeted that it was answered with a result.
 	begun, greeted atomic.Bool
-	// asleep says that it was opened in an earlier host and has had no actor in this one, and waking that it is going to have one.
+	// asleep says that the session was opened in an earlier host and has had no actor in this one.
+	// waking says that an actor was requested.
 	asleep, waking atomic.Bool
-	// letGo says that its actor has let go of servers, because its client was silent.
+	// letGo says that the actor has released servers, because the client was silent.
 	letGo     atomic.Bool
-	listening atomic.Bool // its actor wants to hear of every call that ends
+	listening atomic.Bool // the actor wants to be told of every call that ends
 	calls     Calls
 	questions Questions
-	waiting   atomic.Int64 // requests that its actor has neither answered nor passed on
+	waiting   atomic.Int64 // requests that the actor has neither answered nor passed on
 	arriving  atomic.Int64 // messages that no actor has looked at; see enter
 	listens   atomic.Int64 // subscriptions that are streams of their own
-	// crashed is when its actor last did, and pause how long the next one waited then. They are the manager's.
+	// crashed is when the actor last ended before its session, and pause is how long its successor
+	// waited. Both belong to the manager.
 	crashed time.Time
 	pause   time.Duration
 }
 
-// Record is what survives the actor of a session: what was negotiated and what the client asked for. A Record is not changed once it
-// is stored; the actor stores a new one.
+// Record is the state that survives the actor of a session: the negotiated terms and the client's
+// subscriptions. A stored Record is never changed; the actor stores a new one.
 type Record struct {
 	Version      protocol.Version
 	Capabilities protocol.ClientCapabilities
-	Offered      protocol.ServerCapabilities // what the session goes by: see Recorded
-	Withheld     []string                    // capabilities that the host kept back from the client then
-	Client       protocol.Implementation
-	Ready        bool   // the client has sent notifications/initialized, or a request that counts as it
-	Level        string // that the client set by logging/setLevel; empty when it did not
-	URIs         []Subscription
+	Offered      protocol.ServerCapabilities // capabilities that apply to the session: see Recorded
+	// capabilities that the host withheld from the client at the handshake
+	Withheld []string
+	Client   protocol.Implementation
+	// The client has sent notifications/initialized, or a request that counts as it.
+	Ready bool
+	Level string // set by the client with logging/setLevel; empty if it was not
+	URIs  []Subscription
 }
 
-// Subscription is a resource that the client wants to hear of.
+// Subscription is a resource whose changes the client wants to hear of.
 type Subscription struct {
 	Server string
-	URI    string // as the client names it
-	Own    string // as the server does
-	// Asking is the exchange that asks the server for it, 0 once the server has agreed.
+	URI    string // the client's name of the resource
+	Own    string // the server's name of it
+	// Asking is the exchange that asks the server for the subscription, 0 once the server has agreed.
 	Asking uint64
 }
 
-// ID is the session's secret: whoever presents it with the right credentials is its client.
+// ID returns the session's secret. A client that presents it with the right credentials owns the
+// session.
 func (h *Handle) ID() string { return h.id }
 
-// Row is the session's id in the tree and the log. It tells nothing about ID.
+// Row returns the session's id in the tree and in the log. It reveals nothing about ID.
 func (h *Handle) Row() string { return h.row }
 
-// Endpoint is where the session was opened; it answers nowhere else.
+// Endpoint returns the endpoint at which the session was opened. The session answers at no other
+// endpoint.
 func (h *Handle) Endpoint() streamable.Endpoint { return h.endpoint }
 
-// IsPeer reports whether the session is one that no client named: it has no id that anybody could present.
+// IsPeer reports whether the session is a peer, which has no id that a client could present.
 func (h *Handle) IsPeer() bool { return h.peer != nil }
 
-// Terms is what the session's client negotiated, nil for a session that began otherwise.
+// Terms returns what the session's client negotiated, nil for a session that began otherwise.
 func (h *Handle) Terms() *terms.Client { return h.terms }
 
 // Serving reports whether the session has had an actor and is not closed.
 func (h *Handle) Serving() bool { return h.ref.Load() != nil && !h.closed.Load() }
 
-// Streamed reports whether the transport has streams, and so may deliver messages in another order than they were sent.
+// Streamed reports whether the transport has streams, and so may deliver messages out of order.
 func (h *Handle) Streamed() bool { return h.push == nil }
 
-// Transport names the transport.
+// Transport returns the name of the session's transport: "stdio", "streamable" or transport.SSE.
 func (h *Handle) Transport() string {
 	switch {
 	case !h.Streamed():
@@ -123,10 +130,10 @@ func (h *Handle) Transport() string {
 	return "streamable"
 }
 
-// Streams is the transport's own state of the session.
+// Streams returns the transport's own state of the session.
 func (h *Handle) Streams() *streamable.Streams { return h.streams }
 
-// Record is what the session's actor stored last, nil before the handshake.
+// Record returns the record that the session's actor stored last, nil before the handshake.
 func (h *Handle) Record() *Record { return h.record.Load() }
 
 // Store replaces the record. Only the session's actor calls it.
@@ -136,7 +143,7 @@ func (h *Handle) Store(r *Record) {
 	h.keep()
 }
 
-// Version is the negotiated revision; the zero Version before the handshake.
+// Version returns the negotiated revision, the zero Version before the handshake.
 func (h *Handle) Version() protocol.Version {
 	if r := h.record.Load(); r != nil {
 		return r.Version
@@ -144,28 +151,30 @@ func (h *Handle) Version() protocol.Version {
 	return 0
 }
 
-// Opened is when the session was opened.
+// Opened returns when the session was opened.
 func (h *Handle) Opened() time.Time { return h.opened }
 
-// LastActive is when the peer was last heard of.
+// LastActive returns when the client was last heard of.
 func (h *Handle) LastActive() time.Time { return clock.Hour(h.clock.Now(), h.last.Load()) }
 
 // Closed reports whether the session has ended for good.
 func (h *Handle) Closed() bool { return h.closed.Load() }
 
-// Calls are the client's requests that are on their way to servers.
+// Calls returns the client's requests that are on their way to servers.
 func (h *Handle) Calls() *Calls { return &h.calls }
 
-// Questions are what servers have asked the client.
+// Questions returns the open questions of servers to the client.
 func (h *Handle) Questions() *Questions { return &h.questions }
 
-// Waits notes that the session's actor holds so many requests more, or fewer, which it has neither answered nor passed on.
+// Waits adds more to the number of requests that the session's actor has neither answered nor
+// passed on. A negative more lowers it.
 func (h *Handle) Waits(more int) { h.waiting.Add(int64(more)) }
 
-// Listens notes how many subscriptions its actor has that are streams of their own.
+// Listens sets how many subscriptions of the session are streams of their own.
 func (h *Handle) Listens(n int) { h.listens.Store(int64(n)) }
 
-// Subscriptions is what the client wants to hear of: resources, and streams of their own.
+// Subscriptions returns the number of the client's subscriptions: resources, and streams of their
+// own.
 func (h *Handle) Subscriptions() int {
 	n := int(h.listens.Load())
 	if r := h.record.Load(); r != nil {
@@ -174,21 +183,22 @@ func (h *Handle) Subscriptions() int {
 	return n
 }
 
-// InFlight reports whether a request has no outcome yet, be it on its way to a server or not. Subscriptions do not count: they end when
-// somebody ends them.
+// InFlight reports whether a request has no outcome yet, whether or not it is on its way to a
+// server. Subscriptions do not count, because they have no end of their own.
 func (h *Handle) InFlight() bool { return h.waiting.Load() > 0 || h.calls.Len() > 0 }
 
-// Touch notes that the peer is alive. So that idle times go on over a restart of the host, it also
-// writes that down, but once in a grain only: not for each request.
+// Touch notes that the client is alive. It also stores the time, at most once per grain, so that
+// idle times continue over a restart of the host.
 func (h *Handle) Touch() {
 	now := clock.Steady(h.clock.Now())
 	h.last.Store(now)
-	if grain, noted := h.grain.Load(), h.noted.Load(); grain > 0 && now-noted >= grain && h.noted.CompareAndSwap(noted, now) {
+	if grain, noted := h.grain.Load(), h.noted.Load(); grain > 0 && now-noted >= grain &&
+		h.noted.CompareAndSwap(noted, now) {
 		h.keep()
 	}
 }
 
-// Idle is how long the peer has not been heard of.
+// Idle returns the time since the client was last heard of.
 func (h *Handle) Idle(now time.Time) time.Duration {
 	return time.Duration(clock.Steady(now) - h.last.Load())
 }
@@ -196,8 +206,8 @@ func (h *Handle) Idle(now time.Time) time.Duration {
 // LetGo notes that the session's actor is to be told when its client is back.
 func (h *Handle) LetGo() { h.letGo.Store(true) }
 
-// Wake sees to it that a session from an earlier host has an actor, for what servers announce to be heard by its client, and
-// that one whose client was silent makes its connections again.
+// Wake gives a session from an earlier host an actor, so that its client gets the notifications of
+// servers. If the client was silent, Wake has the actor make its connections again.
 func (h *Handle) Wake() {
 	if h.letGo.Load() && h.letGo.Swap(false) {
 		_ = h.Send(Back{})
@@ -216,11 +226,13 @@ func (h *Handle) Push(m jsonrpc.Message) error {
 }
 
 // Call is Deliver for a request of a peer, with the header fields that came with it.
-func (h *Handle) Call(ctx context.Context, m jsonrpc.Message, fields headers.Lookup, out transport.Sink) error {
+func (h *Handle) Call(ctx context.Context, m jsonrpc.Message, fields headers.Lookup,
+	out transport.Sink) error {
 	return h.deliver(ctx, &Deliver{Message: m, Fields: fields, Out: out})
 }
 
-// Deliver hands a message to the session's actor. When the actor is gone, the manager attaches a new one first.
+// Deliver hands a message to the session's actor. If the actor is gone, the manager first attaches
+// a new one.
 func (h *Handle) Deliver(ctx context.Context, m jsonrpc.Message, out transport.Sink) error {
 	return h.deliver(ctx, &Deliver{Message: m, Out: out})
 }
@@ -243,7 +255,7 @@ func (h *Handle) deliver(ctx context.Context, d *Deliver) error {
 	g := h.greet(d)
 	err := h.hand(ctx, d)
 	if err != nil {
-		if down := h.Down(); down != nil { // whatever has come of that meanwhile
+		if down := h.Down(); down != nil { // this explains the failure better, whatever its direct cause
 			err = down
 		}
 		d.Taken()
@@ -254,8 +266,8 @@ func (h *Handle) deliver(ctx context.Context, d *Deliver) error {
 	return err
 }
 
-// gone is what whoever comes to a session that has ended is told. A peer's clients know of no session,
-// and the next request makes another peer.
+// gone returns the error for a message to a session that has ended. A peer's clients know of no
+// session; their next request makes another peer.
 func (h *Handle) gone() error {
 	if down := h.Down(); down != nil { // which may have ended the session too
 		return down
@@ -284,13 +296,14 @@ func (h *Handle) hand(ctx context.Context, d *Deliver) error {
 		return h.unattached(err)
 	}
 	d.to = ref
-	if err = ref.Send(d); errors.Is(err, otp.ErrNoProc) && !h.closed.Load() { // it crashed again at once; the session is still there
+	// The new actor crashed at once; the session is still there.
+	if err = ref.Send(d); errors.Is(err, otp.ErrNoProc) && !h.closed.Load() {
 		return protocol.Overloaded("session", time.Second)
 	}
 	return refuse(err)
 }
 
-// unattached is why a session has no actor, as its client is told. The session is still there when
+// unattached explains to the client why its session has no actor. The session still exists while
 // its tenant, or the manager, is paused.
 func (h *Handle) unattached(err error) error {
 	if err = h.Explain(err); !h.closed.Load() && errors.Is(err, otp.ErrNoProc) {
@@ -299,7 +312,7 @@ func (h *Handle) unattached(err error) error {
 	return refuse(err)
 }
 
-// refuse turns a refusal of the actor runtime into the condition a client is told.
+// refuse turns a refusal of the actor runtime into the condition that a client is told.
 func refuse(err error) error {
 	switch {
 	case errors.Is(err, otp.ErrOverloaded):
@@ -310,11 +323,11 @@ func refuse(err error) error {
 	return err
 }
 
-// Send hands any message to the session's actor, whichever it is now.
+// Send hands any message to the session's current actor.
 func (h *Handle) Send(msg any) error { return h.actor().Send(msg) }
 
-// Ended notes that a call has ended: no crash of the actor makes it count for ever. The actor hears of
-// it where it wants to.
+// Ended notes that a call has ended, so that a crash of the actor cannot make the call count for
+// ever. It tells the actor if the actor wants to know.
 func (h *Handle) Ended(x *request.Exchange, failed bool) {
 	h.calls.all.Remove(x)
 	if x.Method == "resources/subscribe" || h.listening.Load() {
@@ -322,11 +335,11 @@ func (h *Handle) Ended(x *request.Exchange, failed bool) {
 	}
 }
 
-// Listen says whether the session's actor wants to hear of every call that ends. One that has ended
-// before is not told any more: the actor looks for those itself, after this.
+// Listen says whether the session's actor wants to be told of every call that ends. Calls that have
+// ended before are not reported: the actor looks for them itself after this call.
 func (h *Handle) Listen(on bool) { h.listening.Store(on) }
 
-// actor is the address of the session's actor, zero before the first.
+// actor returns the address of the session's actor, zero before the first.
 func (h *Handle) actor() otp.Ref {
 	if ref := h.ref.Load(); ref != nil {
 		return *ref
@@ -334,20 +347,21 @@ func (h *Handle) actor() otp.Ref {
 	return otp.Ref{}
 }
 
-// Cancel ends the request that was delivered with out: its client waits for it no more.
+// Cancel ends the request that was delivered with out, because its client no longer waits for it.
 func (h *Handle) Cancel(out transport.Sink) { _ = h.Send(&Abandoned{Out: out}) }
 
-// Close ends the session for good. Its id is unknown from here on, whatever becomes of the manager meanwhile: who asked may never come back
-// to ask again.
+// Close ends the session for good. The id is invalid from here on, even if the manager fails,
+// because the client may never come back to ask again.
 func (h *Handle) Close(ctx context.Context) error {
 	const why = telemetry.ClosedByClient
-	if _, err := otp.Do[CloseRequest, struct{}](ctx, h.manager, CloseRequest{Tenant: h.endpoint.Tenant, ID: h.id, Reason: why}); err != nil {
+	if _, err := otp.Do[CloseRequest, struct{}](ctx, h.manager,
+		CloseRequest{Tenant: h.endpoint.Tenant, ID: h.id, Reason: why}); err != nil {
 		h.over(why)
 	}
 	return nil
 }
 
-// over makes the session unknown at once, and has the manager end it.
+// over invalidates the session at once, and has the manager end it.
 func (h *Handle) over(why telemetry.Closing) {
 	h.closed.Store(true)
 	h.End(why)

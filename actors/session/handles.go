@@ -3,10 +3,10 @@ package session
 // handles is a set of sessions or peers.
 type handles struct {
 	all  map[*Handle]struct{}
-	most int // entries that all ever had
+	most int // largest size since all was made
 }
 
-// spacious is from how many entries on the room of a map is worth giving back.
+// spacious is the size from which the memory of a map is worth giving back.
 const spacious = 256
 
 func (s *handles) has(h *Handle) bool {
@@ -22,8 +22,9 @@ func (s *handles) add(h *Handle) {
 	s.most = max(s.most, len(s.all))
 }
 
-// remove moves what is left into a smaller map when that is a quarter of the most: a Go map keeps
-// the room of what it once had, and its principal may stay for as long as the host runs.
+// remove deletes h. If a quarter of the largest size or less is left, it moves the rest into a
+// smaller map. A Go map keeps the memory of its largest size, and the principal may stay for as
+// long as the host runs.
 func (s *handles) remove(h *Handle) {
 	delete(s.all, h)
 	if s.most < spacious || len(s.all) > s.most/4 {

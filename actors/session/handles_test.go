@@ -12,7 +12,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// A crowd that has left gives its room back, also while one of it stays.
+// After a large set has shrunk, its memory is freed, even if some sessions stay.
 func TestHandlesGiveTheirRoomBack(t *testing.T) {
 	const crowd, most = 100_000, 100 << 10
 	one := make([]Handle, crowd)

@@ -7,8 +7,8 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// holdings are what each tenant and each principal of it has: sessions, and peers apart from them.
-// The Index guards them.
+// holdings are the sessions and the peers of each tenant and each of its principals. The Index
+// guards them.
 type holdings map[string]*tenantHolds
 
 type tenantHolds struct {
@@ -16,14 +16,14 @@ type tenantHolds struct {
 	principals map[string]*principalHolds
 }
 
-// principalHolds is removed with the last that it has.
+// principalHolds is removed together with its last session or peer.
 type principalHolds struct {
 	sessions handles
 	peers    handles
 	sets     sets
 }
 
-// of finds what a principal has; nil for nothing.
+// of finds the holdings of a principal, nil if it has none.
 func (t holdings) of(ep streamable.Endpoint) *principalHolds {
 	if tenant := t[ep.Tenant]; tenant != nil {
 		return tenant.principals[ep.Principal]
@@ -31,7 +31,7 @@ func (t holdings) of(ep streamable.Endpoint) *principalHolds {
 	return nil
 }
 
-// make is of for a principal that is about to have something.
+// make is like of, but creates the entry.
 func (t holdings) make(ep streamable.Endpoint) *principalHolds {
 	tenant := t[ep.Tenant]
 	if tenant == nil {
@@ -80,7 +80,7 @@ func (t holdings) remove(h *Handle, now time.Duration) {
 	t.tidy(h.endpoint, now)
 }
 
-// resume takes the sets over from before a crash, and counts their uses anew.
+// resume takes over the capability sets from before a crash, and counts their uses again.
 func (p *principalHolds) resume(before sets, now time.Duration) {
 	p.sets = sets{uses: map[protocol.Fingerprint]int{}, left: before.left}
 	for _, kind := range []handles{p.sessions, p.peers} {
@@ -98,10 +98,11 @@ func (p *principalHolds) resume(before sets, now time.Duration) {
 	}
 }
 
-// tidy removes what is empty.
+// tidy removes empty entries.
 func (t holdings) tidy(ep streamable.Endpoint, now time.Duration) {
 	tenant := t[ep.Tenant]
-	if p := tenant.principals[ep.Principal]; len(p.sessions.all)+len(p.peers.all) == 0 && p.sets.empty(now) {
+	if p := tenant.principals[ep.Principal]; len(p.sessions.all)+len(p.peers.all) == 0 &&
+		p.sets.empty(now) {
 		delete(tenant.principals, ep.Principal)
 	}
 	if len(tenant.principals) == 0 {
@@ -109,14 +110,15 @@ func (t holdings) tidy(ep streamable.Endpoint, now time.Duration) {
 	}
 }
 
-// told is a set of capabilities that a client declares, and the one that servers are told of.
+// told is a set of capabilities that a client declares, with the set that servers are told of.
 type told struct{ declared, granted protocol.Fingerprint }
 
-// tell is the set of capabilities that servers are told of on behalf of a session whose client
-// declares f. It stays the same for as long as the session lasts: its connections are found by it.
+// tell returns the set of capabilities that servers are told of on behalf of a session whose client
+// declares f. The answer stays the same for the life of the session, because its connections are
+// found by it.
 func (t holdings) tell(h *Handle, f protocol.Fingerprint, now time.Duration) protocol.Fingerprint {
 	p := t.of(h.endpoint)
-	if p == nil { // the session has ended, and is told nothing more
+	if p == nil { // the session has ended, and servers are told nothing more
 		return 0
 	}
 	for _, before := range h.told {

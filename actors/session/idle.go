@@ -7,20 +7,21 @@ import (
 	"mcpd/telemetry"
 )
 
-// sweep is what the manager sends itself when a session can be idle for too long.
+// sweep is the manager's timer message: look for sessions that have been idle for too long.
 type sweep struct{}
 
-// A session ends late by at most one part in slack of its time, or minSweep: a sweep looks at all sessions, so it is not made for each.
+// A session may end late, by its limit divided by slack or by minSweep, whichever is longer. A
+// sweep visits all sessions, so there is not one for each session.
 const (
 	slack    = 60
 	minSweep = time.Second
 )
 
-// PeerIdle is how long a peer is remembered that sends nothing. It loses nothing when it is forgotten but the connections it has warm: as
-// long as it has calls, which may wait for its user, it is not.
+// PeerIdle is how long an idle peer is remembered. A forgotten peer loses only its warm
+// connections. A peer with calls, which may wait for their user, is not forgotten.
 const PeerIdle = 5 * time.Minute
 
-// mayIdle is how long a session lasts unused.
+// mayIdle returns how long a session may stay unused.
 func (m *Manager) mayIdle(h *Handle) time.Duration {
 	limit := m.o.Idle(h.endpoint.Tenant)
 	switch {
@@ -32,11 +33,11 @@ func (m *Manager) mayIdle(h *Handle) time.Duration {
 	return limit
 }
 
-// grain is how exactly is written down when a session was last used that may idle for so long: coarse
-// enough that few requests write something, and fine enough that nobody minds the difference.
+// grain returns the precision with which the last use of a session is stored, for an idle limit. It
+// is coarse enough that few requests cause a write, and fine enough for the purpose.
 func grain(limit time.Duration) time.Duration { return max(limit/16, time.Second) }
 
-// arm sees to it that there is a sweep in d at the latest.
+// arm makes sure that a sweep comes within d, or within minSweep if that is longer.
 func (m *Manager) arm(d time.Duration) {
 	d = max(d, minSweep)
 	if at := m.o.Clock.Now().Add(d); m.due.IsZero() || at.Before(m.due) {
@@ -45,7 +46,9 @@ func (m *Manager) arm(d time.Duration) {
 	}
 }
 
-// sweep ends what has been idle for too long, or is too old. An open stream keeps a session: its transport touches it. So does a channel of its own.
+// sweep ends sessions that have been idle for too long or are too old. An open stream keeps a
+// session, because its transport touches it. A session over stdio is not swept: it ends with its
+// channel.
 func (m *Manager) sweep() (ended int) {
 	now := m.o.Clock.Now()
 	due := map[*Handle]telemetry.Closing{}
@@ -56,7 +59,7 @@ func (m *Manager) sweep() (ended int) {
 				due[h] = why
 			}
 		}) {
-			m.arm(otp.FirstHold) // nothing is done for its tenant now
+			m.arm(otp.FirstHold) // its tenant is on hold
 		}
 		return is
 	}) {
@@ -67,7 +70,8 @@ func (m *Manager) sweep() (ended int) {
 	return ended
 }
 
-// over says whether a session is to end now, and why. For one that is not there is a sweep when it may be.
+// over says whether a session must end now, and why. If it need not, over schedules the sweep for
+// the time when it may have to.
 func (m *Manager) over(h *Handle, now time.Time) (why telemetry.Closing, is bool) {
 	if !h.Streamed() || m.departs(h) {
 		return why, false

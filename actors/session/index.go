@@ -13,29 +13,31 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// Index maps session ids to handles. The manager writes it, one change at a time; transports read it without asking the manager, so
-// that no request of any tenant waits for another's. It is the manager's heir.
+// Index maps session ids to handles. The manager writes it, one change at a time. Transports read
+// it without asking the manager, so that no request of a tenant waits for another tenant's. The
+// Index outlives the manager's incarnations.
 type Index struct {
-	// Down says why a tenant does not run, and nil while it does; nil is for tenants that always run.
-	// Ending says why the host takes no new calls, and nil while it does; nil is for one that always
-	// takes them. Self is who the host says it is. All are set before the index is used.
+	// Down is the reason why a tenant is down, and nil while it runs; a nil Down means that tenants
+	// always run. Ending is the reason why the host accepts no new calls, and nil while it does; a nil
+	// Ending means that it always does. Self is how the host identifies itself. All three are set
+	// before the index is used.
 	Down   func(tenant string) *protocol.Error
 	Ending func() *protocol.Error
 	Self   protocol.Implementation
 
-	byID  sync.Map // string -> *Handle; sessions and peers
+	byID  sync.Map // string -> *Handle, for sessions and peers
 	peers sync.Map // peerKey -> *Handle
 	total atomic.Int64
 	heard atomic.Int64 // when a client last sent a message, in nanoseconds of clock.Steady
 	ends  endings
 
-	kept *quota.Ledger // of what tenants keep; nil counts nothing
+	kept *quota.Ledger // quotas of the tenants; nil counts nothing
 
-	mu   sync.Mutex // guards what follows, and Handle.told
+	mu   sync.Mutex // guards held and Handle.told
 	held holdings
 }
 
-// NewIndex makes an empty index, which counts what sessions and peers keep for their tenants.
+// NewIndex makes an empty index. It charges sessions and peers to their tenants' quotas in kept.
 func NewIndex(kept *quota.Ledger) *Index { return &Index{kept: kept, held: holdings{}} }
 
 // Get finds a session by its secret id.
@@ -56,10 +58,10 @@ func (x *Index) Peer(ep streamable.Endpoint, p Peer) (*Handle, bool) {
 	return v.(*Handle), true
 }
 
-// Len is how many sessions there are. Peers are none.
+// Len returns the number of sessions, without peers.
 func (x *Index) Len() int { return int(x.total.Load()) }
 
-// Tenant is how many of them a tenant has.
+// Tenant returns the number of sessions of a tenant, without peers.
 func (x *Index) Tenant(t string) int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -69,7 +71,7 @@ func (x *Index) Tenant(t string) int {
 	return 0
 }
 
-// tenants are how many sessions each tenant has.
+// tenants returns the numbers of sessions of all tenants.
 func (x *Index) tenants() claims {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -80,7 +82,7 @@ func (x *Index) tenants() claims {
 	return all
 }
 
-// principals are how many sessions each principal of a tenant has.
+// principals returns the numbers of sessions of all principals of a tenant.
 func (x *Index) principals(tenant string) claims {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -93,7 +95,8 @@ func (x *Index) principals(tenant string) claims {
 	return all
 }
 
-// Principal is how many sessions who is at an endpoint has in its tenant, there and elsewhere.
+// Principal returns the number of sessions that the principal of an endpoint has in its tenant, at
+// this endpoint and at others.
 func (x *Index) Principal(ep streamable.Endpoint) int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -103,7 +106,7 @@ func (x *Index) Principal(ep streamable.Endpoint) int {
 	return 0
 }
 
-// Channels reports whether who is at an endpoint has a session over HTTP+SSE there.
+// Channels reports whether the principal of an endpoint has a session over HTTP+SSE there.
 func (x *Index) Channels(ep streamable.Endpoint) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -119,7 +122,8 @@ func (x *Index) Channels(ep streamable.Endpoint) bool {
 	return false
 }
 
-// Peers is how many peers who is at an endpoint has in its tenant, there and elsewhere.
+// Peers returns the number of peers that the principal of an endpoint has in its tenant, at this
+// endpoint and at others.
 func (x *Index) Peers(ep streamable.Endpoint) int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -129,7 +133,7 @@ func (x *Index) Peers(ep streamable.Endpoint) int {
 	return 0
 }
 
-// Holds is how many sessions and peers a tenant has.
+// Holds returns the number of sessions and peers of a tenant.
 func (x *Index) Holds(tenant string) (n int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -141,23 +145,23 @@ func (x *Index) Holds(tenant string) (n int) {
 	return n
 }
 
-// Tell is the set of capabilities that servers are told of on behalf of a session or peer whose
-// client declares f: f itself unless its principal has too many sets, and never more than f.
+// Tell returns the set of capabilities that servers are told of on behalf of h, if its client
+// declares f. The set is f itself unless the principal has too many sets, and always a subset of f.
 func (h *Handle) Tell(f protocol.Fingerprint) protocol.Fingerprint {
 	h.index.mu.Lock()
 	defer h.index.mu.Unlock()
 	return h.index.held.tell(h, f, h.since())
 }
 
-// since is the time by which sets are remembered.
+// since returns the current time on the clock by which sets are remembered.
 func (h *Handle) since() time.Duration { return time.Duration(clock.Steady(h.clock.Now())) }
 
-// Each calls f for every session until it returns false.
+// Each calls f for every session and peer until f returns false.
 func (x *Index) Each(f func(*Handle) bool) {
 	x.byID.Range(func(_, v any) bool { return f(v.(*Handle)) })
 }
 
-// InOrder are the sessions that are such, by their rows.
+// InOrder lists the sessions and peers for which such returns true, sorted by row.
 func (x *Index) InOrder(such func(*Handle) bool) (list []*Handle) {
 	x.Each(func(h *Handle) bool {
 		if such(h) {
@@ -182,7 +186,7 @@ func (x *Index) add(h *Handle) {
 	x.held.add(h)
 }
 
-// remove reports whether the session was there.
+// remove deletes the session, and reports whether it was there.
 func (x *Index) remove(h *Handle) bool {
 	if !x.byID.CompareAndDelete(h.id, h) {
 		return false

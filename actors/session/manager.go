@@ -1,5 +1,11 @@
-// Package session holds the session manager: the one place that knows which downstream sessions there are, who may use each, and when
-// one has been idle for too long. It does not know what a session says; the actors of package server do.
+// Package session holds the session manager: the one actor that knows which downstream sessions
+// exist, who may use each, and when one has been idle for too long. It does not interpret the
+// messages of a session; the actors of package server do.
+//
+// A session belongs to one client, which presents the session's id. A client of a revision without
+// sessions has none, unless it has negotiated one (OpenRequest.Terms). All requests of such clients
+// that one principal sends with the same capabilities share a peer instead; see Peer. A Handle is
+// the address of a session or a peer. It stays valid while the actor behind it is replaced.
 package session
 
 import (
@@ -24,39 +30,43 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// Options are what the manager is made from.
+// Options are the manager's settings and dependencies.
 type Options struct {
 	Clock clock.Clock
 	// Pool is the row under which the sessions of a tenant live.
 	Pool func(tenant string) (otp.Ref, bool)
-	// Limit is how many sessions a tenant may have. Total bounds all of them, and is divided between as
-	// many tenants as there are by quota.Shares; nil is one.
+	// Limit is how many sessions a tenant may have. Total bounds the sessions of all tenants. It is
+	// divided between Tenants tenants by quota.Shares; a nil Tenants means one tenant.
 	Limit   func(tenant string) int
 	Total   func() int
 	Tenants func() int
-	// OfPrincipal is how many one principal of a tenant may have; nil, or 0, divides what its tenant may
-	// have between as many principals as there are in the same way; nil is one.
+	// OfPrincipal is how many sessions one principal of a tenant may have. If it is nil or returns 0,
+	// the tenant's limit is divided between Principals principals by quota.Shares. A nil Principals
+	// means one principal.
 	OfPrincipal func(tenant string) int
 	Principals  func(tenant string) int
-	// Serves reports whether who has a session at an endpoint may use it still. Nil is always.
+	// Serves reports whether the sessions of an endpoint may still be used. A nil Serves means that
+	// they always may.
 	Serves func(streamable.Endpoint) bool
-	// Parting is how long a session that may not is kept while it has requests in flight.
+	// Parting is how long a session that may no longer be used is kept while it has requests in
+	// flight.
 	Parting time.Duration
 	// Idle is how long a tenant's session lasts without a request or an open stream.
 	Idle func(tenant string) time.Duration
-	// Age is how long one lasts in all; nil, or 0, is no bound.
+	// Age is how long a session lasts in all. There is no bound if Age is nil or returns 0.
 	Age   func(tenant string) time.Duration
 	Store *streamable.Store
-	// Storage is who writes down what survives the host; nil, or zero, for nobody.
+	// Storage is the actor that stores what survives the host. Nothing is stored if it is nil or
+	// returns the zero Ref.
 	Storage func() otp.Ref
-	// Restore yields what an earlier host has stored of its sessions, by their ids; nil for nothing.
+	// Restore yields the sessions that an earlier host stored, by their ids. Nil means none.
 	Restore iter.Seq2[string, jsontext.Value]
-	// Events yields what it has stored of their streams, by the keys of streamable.Saved; nil for nothing.
+	// Events yields the stored stream events, by the keys of streamable.Saved. Nil means none.
 	Events iter.Seq2[string, jsontext.Value]
-	// Records reads what is stored; nil sets no record aside.
+	// Records reads stored records. If it is nil, no record is set aside.
 	Records *storage.Restorer
 	Emit    telemetry.Sink
-	// Random is where the ids of sessions come from; nil is crypto/rand.
+	// Random is the source of session ids. Nil means crypto/rand.
 	Random io.Reader
 }
 
@@ -66,26 +76,27 @@ type Manager struct {
 	o     Options
 	p     *otp.Process
 	index *Index
-	// useless is what was stored for nothing, until it is told.
+	// useless are the stored records that were of no use, until they are reported.
 	useless useless
-	// leaving holds the attempts that wait for an actor which takes nothing any more to leave its row.
+	// leaving holds the attempts that wait for an old actor, which accepts nothing any more, to leave
+	// its row.
 	leaving map[otp.Ref][]*attempt
-	timer   otp.Timer // of the next sweep
-	holding bool      // endHeld is on its way
-	due     time.Time // when it fires; zero when it is not set
-	// spare are those sessions that make room next.
+	timer   otp.Timer // for the next sweep
+	holding bool      // an endHeld message is on its way
+	due     time.Time // when timer fires; zero when it is not set
+	// spare are the eviction candidates.
 	spare map[group]spares
 	*kept
 }
 
-// kept is the heir: who waits for an actor, and the actors there are.
+// kept is the carried state: the requests that wait for an actor, and the running actors.
 type kept struct {
 	opening   map[*Open]*Handle
 	attaching map[*attempt]struct{}
 	actors    map[otp.Ref]*Handle
 }
 
-// Abandon answers everyone who waits: there will be no other manager.
+// Abandon fails all waiting requests, because there will be no other manager.
 func (k *kept) Abandon(reason error) {
 	for call := range order.By(k.opening, k.earlier) {
 		call.Fail(reason)
@@ -99,7 +110,7 @@ func (k *kept) earlier(a, b *Open) int { return cmp.Compare(k.opening[a].row, k.
 
 func byRow(a, b *attempt) int { return cmp.Compare(a.h.row, b.h.row) }
 
-// New makes one incarnation. The index outlives the manager: transports read it.
+// New makes one incarnation. The index outlives the manager, because transports read it.
 func New(o Options, index *Index) *Manager {
 	if o.Storage == nil {
 		o.Storage = func() (nobody otp.Ref) { return nobody }
@@ -135,32 +146,35 @@ type (
 		err error
 	}
 	again struct{ *attempt }
-	// resume is what a new incarnation has to do for a session. It is a message, so that a crash on it
-	// is charged to the session's tenant.
+	// resume is work that a new incarnation has to do for a session. It is a message, so that a crash
+	// in it is charged to the session's tenant.
 	resume struct {
 		h  *Handle
 		do func()
 	}
 )
 
-// Class says that it is owed: there is one for each start of an actor.
+// Class returns otp.Owed (reserved): there is one such message for each start of an actor.
 func (resume) Class() otp.Class { return otp.Owed }
 
-// Init takes over the sessions' actors, and asks again for those that were being started: the answer went to the previous incarnation.
+// Init takes over the sessions' actors. It requests again those that were being started, because
+// the answer went to the previous incarnation.
 func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
 	m.leaving, m.spare = map[otp.Ref][]*attempt{}, map[group]spares{}
 	m.index.recount(time.Duration(clock.Steady(m.o.Clock.Now())))
 	var heir bool
 	if m.kept, heir = p.Heir().(*kept); !heir {
-		m.kept = &kept{opening: map[*Open]*Handle{}, attaching: map[*attempt]struct{}{}, actors: map[otp.Ref]*Handle{}}
+		m.kept = &kept{
+			opening: map[*Open]*Handle{}, attaching: map[*attempt]struct{}{}, actors: map[otp.Ref]*Handle{},
+		}
 		p.SetHeir(m.kept)
 	}
-	if m.o.Records.Due(p, "sessions") { // the index outlives the manager
+	if m.o.Records.Due(p, "sessions") { // once only: the index outlives the manager
 		m.restore()
 		m.o.Records.Finish("sessions")
 	}
-	m.index.Each(func(h *Handle) bool { // they say so themselves
+	m.index.Each(func(h *Handle) bool { // the handles know their actors
 		if ref := h.actor(); !ref.IsZero() {
 			m.actors[ref] = h
 		}
@@ -177,9 +191,10 @@ func (m *Manager) Init(p *otp.Process) error {
 		_ = p.Post(resume{a.h, func() { m.begin(a) }})
 	}
 	m.arm(0)
-	p.After(lookEvery, depart{m.o.Clock.Now().Add(m.o.Parting)}) // the previous incarnation may have waited for some to end
+	// the previous incarnation may have waited for sessions to finish
+	p.After(lookEvery, depart{m.o.Clock.Now().Add(m.o.Parting)})
 	m.index.ends.release()
-	return p.Send(p.Self(), ends{}) // there may be some
+	return p.Send(p.Self(), ends{}) // sessions may be waiting to be ended
 }
 
 // Receive handles one message.
@@ -226,12 +241,13 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 	return nil
 }
 
-// open admits a session and starts its actor. At a bound an idle session makes room: see admit.
+// open admits a session and starts its actor. At a bound, an idle session is ended to make room:
+// see admit.
 func (m *Manager) open(call *Open) {
 	ep := call.Req.Endpoint
 	var peer *peerKey
 	if p := call.Req.Peer; p != nil && call.Req.Terms == nil {
-		if h, ok := m.index.Peer(ep, *p); ok { // several came at once
+		if h, ok := m.index.Peer(ep, *p); ok { // several requests of the peer came at once
 			m.opening[call] = h
 			m.start(call, h)
 			return
@@ -249,7 +265,8 @@ func (m *Manager) open(call *Open) {
 		return
 	}
 	h := &Handle{
-		id: id, endpoint: ep, opened: m.o.Clock.Now(), clock: m.o.Clock, manager: m.p.Self(), storage: m.o.Storage(), index: m.index,
+		id: id, endpoint: ep, opened: m.o.Clock.Now(), clock: m.o.Clock, manager: m.p.Self(),
+		storage: m.o.Storage(), index: m.index,
 		streams: call.Req.Streams, push: call.Req.Push, peer: peer,
 		terms: call.Req.Terms, idle: call.Req.Idle,
 	}
@@ -257,14 +274,16 @@ func (m *Manager) open(call *Open) {
 		h.streams = m.o.Store.Streams(ep.Tenant, h.id)
 	}
 	if p := call.Req.Peer; p != nil {
-		h.record.Store(&Record{Version: p.Version, Capabilities: p.Capabilities, Client: p.Info, Ready: true})
+		h.record.Store(&Record{
+			Version: p.Version, Capabilities: p.Capabilities, Client: p.Info, Ready: true,
+		})
 	}
 	h.row = row
 	h.Touch()
 	if h.Lasting() {
 		h.grain.Store(int64(grain(m.mayIdle(h))))
 	}
-	m.index.add(h) // now, so that many who come at once count; nobody knows its id yet
+	m.index.add(h) // now, so that concurrent requests count; no client knows the id yet
 	m.opening[call] = h
 	if h.Streamed() {
 		m.arm(m.mayIdle(h))
@@ -275,15 +294,16 @@ func (m *Manager) open(call *Open) {
 	m.start(call, h)
 }
 
-// secret is the id of a new session: 260 bits.
+// secret makes the id of a new session: 260 random bits.
 func (m *Manager) secret() string {
 	var b [33]byte
 	_, _ = io.ReadFull(m.o.Random, b[:]) // crypto/rand never fails
 	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(b[:])[:52]
 }
 
-// named is the id of a new session and its row. That over HTTP+SSE has the id of its streams, which its
-// client knows already. One under the same id was refused by the handshake: it may still have its row.
+// named makes the id and the row of a new session. A session over HTTP+SSE has the id of its
+// streams, which its client already knows. If a handshake under that id was refused, the old
+// session may still occupy its row.
 func (m *Manager) named(on *streamable.Streams) (id, row string, err error) {
 	if on != nil {
 		id = on.ID()
@@ -305,7 +325,7 @@ func (m *Manager) named(on *streamable.Streams) (id, row string, err error) {
 	return id, rowOf(id), nil
 }
 
-// newID is an id that no session has. It is not ok when the random source repeats itself.
+// newID makes an id that no session has. It fails when the random source repeats itself.
 func (m *Manager) newID() (id string, ok bool) {
 	for range 3 {
 		id = m.secret()
@@ -316,23 +336,27 @@ func (m *Manager) newID() (id string, ok bool) {
 	return "", false
 }
 
-// rowOf is the row of a session in the tree, which tells nothing about its id: 128 bits of a digest,
-// so that two sessions never meet by chance. See running for two that do.
+// rowOf returns the row of a session in the tree. It is 128 bits of a digest of the id, so it
+// reveals nothing about the id, and two sessions never collide by chance. The function running
+// handles two that do.
 func rowOf(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:16])
 }
 
 func (m *Manager) start(call *Open, h *Handle) {
-	pool, _ := m.o.Pool(h.endpoint.Tenant) // where there is none, the start fails
-	otp.StartChildArgsAsync(m.p, pool, h.row, Args{h}, func(ref otp.Ref, err error) any { return started{call, h, ref, err} })
+	pool, _ := m.o.Pool(h.endpoint.Tenant) // without a pool the start fails
+	otp.StartChildArgsAsync(m.p, pool, h.row, Args{h}, func(ref otp.Ref, err error) any {
+		return started{call, h, ref, err}
+	})
 }
 
-// started hears what became of a session's first actor. The session may have ended by now.
+// started handles the result of starting a session's first actor. The session may have ended
+// meanwhile.
 func (m *Manager) started(s started) {
 	delete(m.opening, s.call)
 	if s.ref, s.err = running(s.h, s.ref, s.err); s.err != nil {
-		if !s.h.Serving() { // nobody else has found it started
+		if !s.h.Serving() { // no other request has found it started
 			m.index.remove(s.h)
 			s.h.closed.Store(true)
 		}
@@ -348,18 +372,22 @@ func (m *Manager) started(s started) {
 	if c := s.h.terms; c != nil {
 		s.h.keep()
 		m.o.Emit(telemetry.SessionOpened{
-			Where:     telemetry.Where{Tenant: s.h.endpoint.Tenant, Server: s.h.endpoint.Server, Session: s.h.row},
-			Transport: s.h.Transport(), Principal: s.h.endpoint.Principal, Client: c.Info.Name + " " + c.Info.Version,
+			Where: telemetry.Where{
+				Tenant: s.h.endpoint.Tenant, Server: s.h.endpoint.Server, Session: s.h.row,
+			},
+			Transport: s.h.Transport(), Principal: s.h.endpoint.Principal,
+			Client:   c.Info.Name + " " + c.Info.Version,
 			Revision: s.h.Version().String(), Capabilities: c.Capabilities().Fingerprint().String(),
 		})
 	}
-	if !s.call.Reply(s.h) && s.h.peer == nil { // nobody knows its id
+	if !s.call.Reply(s.h) && s.h.peer == nil { // the caller has gone, and no client knows the id
 		m.end(s.h, telemetry.ClosedUnclaimed)
 	}
 }
 
-// running turns the start of an actor that runs already for the same session into a success. An
-// actor of another session under the same row stays an error: its client may be somebody else.
+// running turns the error that an actor already runs into a success, if the actor serves the same
+// session. An actor of another session under the same row stays an error, because its client may be
+// somebody else.
 func running(h *Handle, ref otp.Ref, err error) (otp.Ref, error) {
 	var already otp.ErrAlreadyStarted
 	if !errors.As(err, &already) {
@@ -371,34 +399,35 @@ func running(h *Handle, ref otp.Ref, err error) (otp.Ref, error) {
 	return otp.Ref{}, err
 }
 
-// follow makes ref the actor of a session.
+// follow makes ref the actor of a session, and monitors it.
 func (m *Manager) follow(h *Handle, ref otp.Ref) {
 	h.ref.Store(&ref)
 	m.actors[ref] = h
 	m.p.Monitor(ref)
 }
 
-// unfollow takes that back for an actor whose session has ended: nobody has to hear of its end, unless another is to take its row.
+// unfollow undoes follow when the session has ended. The actor's end matters no longer, unless
+// another actor is to take its row.
 func (m *Manager) unfollow(h *Handle) {
 	ref := h.actor()
 	if delete(m.actors, ref); len(m.actors) == 0 {
-		m.actors = map[otp.Ref]*Handle{} // one that was large keeps its room
+		m.actors = map[otp.Ref]*Handle{} // a map that was large keeps its memory
 	}
 	if len(m.leaving[ref]) == 0 {
 		m.p.Demonitor(ref)
 	}
 }
 
-// end makes a session unknown and its actor go. One that has crashed is replaced for that: it must let go of what the session had asked of
-// others.
+// end removes a session and ends its actor. A crashed actor is first replaced, because an actor
+// must release what the session had asked of others.
 func (m *Manager) end(h *Handle, reason telemetry.Closing) {
 	if !m.index.remove(h) {
 		return
 	}
 	h.closed.Store(true)
 	h.Forget()
-	// A channel whose handshake failed is its client's, who may try again. An earlier host has greeted
-	// those that it left.
+	// After a failed handshake an HTTP+SSE channel still belongs to its client, who may try again. A
+	// channel from an earlier host has completed its handshake there.
 	if h.greeted.Load() || h.channel || !h.streams.Channel() {
 		h.streams.Close()
 	}

@@ -34,19 +34,19 @@ func (dummy) Receive(_ *otp.Process, msg any) error {
 }
 
 type rig struct {
-	gone   sync.Map // of endpoints that are not configured any more
+	gone   sync.Map // endpoints that are no longer configured
 	t      *testing.T
 	ref    otp.Ref
 	index  *session.Index
 	kept   *quota.Ledger
 	faults *fault.Registry
-	closed []telemetry.SessionClosed // written by the manager, read when everything rests
+	closed []telemetry.SessionClosed // written by the manager, read when everything is idle
 	each   atomic.Int32              // sessions of one principal; 0 for no bound
 	age    atomic.Int64              // nanoseconds; 0 for no bound
 	clock  *clock.Skewed
 }
 
-// run starts a manager with room for three sessions of a tenant that last an hour, in a bubble.
+// run starts a manager in a synctest bubble. A tenant may have three sessions, which last an hour.
 func run(t *testing.T, test func(r *rig)) {
 	t.Helper()
 	runIdle(t, time.Hour, test)
@@ -57,14 +57,23 @@ func runIdle(t *testing.T, limit time.Duration, test func(r *rig)) {
 	synctest.Test(t, func(t *testing.T) {
 		faults := fault.New(clock.System)
 		system := otp.NewSystem(otp.Options{Faults: faults})
-		defer func() { system.Close(); time.Sleep(time.Second) }() // what lives a moment longer has that moment
+		// gives the remaining goroutines time to end
+		defer func() { system.Close(); time.Sleep(time.Second) }()
 		r := &rig{t: t, kept: quota.NewLedger(nil), faults: faults, clock: clock.NewSkewed(nil)}
 		r.index = session.NewIndex(r.kept)
 		o := session.Options{
-			Clock: r.clock, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: func() int { return 100 },
-			Pool:   func(string) (otp.Ref, bool) { return system.Whereis("top/pool") },
-			Serves: func(ep streamable.Endpoint) bool { _, gone := r.gone.Load(ep); return !gone }, Parting: 10 * time.Second,
-			OfPrincipal: func(string) int { return int(r.each.Load()) }, Age: func(string) time.Duration { return time.Duration(r.age.Load()) },
+			Clock: r.clock, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}),
+			Total: func() int {
+				return 100
+			},
+			Pool: func(string) (otp.Ref, bool) { return system.Whereis("top/pool") },
+			Serves: func(ep streamable.Endpoint) bool {
+				_, gone := r.gone.Load(ep)
+				return !gone
+			}, Parting: 10 * time.Second,
+			OfPrincipal: func(string) int {
+				return int(r.each.Load())
+			}, Age: func(string) time.Duration { return time.Duration(r.age.Load()) },
 			Limit: func(string) int { return 3 },
 			Idle: func(tenant string) time.Duration {
 				if _, gone := r.gone.Load(streamable.Endpoint{Tenant: tenant, Principal: "ci"}); gone {
@@ -80,9 +89,10 @@ func runIdle(t *testing.T, limit time.Duration, test func(r *rig)) {
 		}
 		tree, err := system.Start(t.Context(), "top", otp.Spec{Children: []otp.Child{
 			{ID: "manager", Start: otp.Worker(func() otp.Behaviour { return session.New(o, r.index) })},
-			{ID: "pool", Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne, Children: []otp.Child{{
-				Restart: otp.Temporary, Start: otp.WorkerWith(func(any) otp.Behaviour { return dummy{} }),
-			}}})},
+			{ID: "pool", Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne,
+				Children: []otp.Child{{
+					Restart: otp.Temporary, Start: otp.WorkerWith(func(any) otp.Behaviour { return dummy{} }),
+				}}})},
 		}})
 		if err != nil {
 			t.Fatal(err)
@@ -95,7 +105,9 @@ func runIdle(t *testing.T, limit time.Duration, test func(r *rig)) {
 
 func (r *rig) open() *session.Handle {
 	r.t.Helper()
-	h, err := otp.Do[session.OpenRequest, *session.Handle](r.t.Context(), r.ref, session.OpenRequest{Endpoint: streamable.Endpoint{Tenant: "acme", Principal: "ci"}})
+	h, err := otp.Do[session.OpenRequest, *session.Handle](r.t.Context(), r.ref, session.OpenRequest{
+		Endpoint: streamable.Endpoint{Tenant: "acme", Principal: "ci"},
+	})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -108,7 +120,8 @@ func (r *rig) there(h *session.Handle) bool {
 	return ok
 }
 
-// S3-38, S3-39, S3-72: what nobody has used for its time ends by itself, and on request, which tells how many.
+// S3-38, S3-39, S3-72: an idle session ends by itself after its time, or by a sweep on request,
+// which returns how many it ended.
 func TestIdleSessionsEnd(t *testing.T) {
 	run(t, func(r *rig) {
 		used, idle := r.open(), r.open()
@@ -116,22 +129,25 @@ func TestIdleSessionsEnd(t *testing.T) {
 		used.Touch()
 		time.Sleep(25 * time.Minute)
 		if !r.there(used) || r.there(idle) {
-			t.Errorf("after an hour: the used one is there %t, the idle one %t", r.there(used), r.there(idle))
+			t.Errorf("after an hour: the used one is there %t, the idle one %t", r.there(used),
+				r.there(idle))
 		}
 		late := r.open()
-		time.Sleep(time.Hour + 30*time.Second) // between two rounds of the manager itself
+		time.Sleep(time.Hour + 30*time.Second) // between two sweeps of the manager itself
 		n, err := otp.Do[session.SweepRequest, int](r.t.Context(), r.ref, session.SweepRequest{})
 		if err != nil || n != 1 || r.index.Len() != 0 || len(r.closed) != 3 {
-			t.Errorf("swept %d, %v; %d are left, %d were told of, want one, none and three", n, err, r.index.Len(), len(r.closed))
+			t.Errorf("swept %d, %v; %d are left, %d were told of, want one, none and three", n, err,
+				r.index.Len(), len(r.closed))
 		}
 		synctest.Wait() // until its actor has gone
-		if err := late.Deliver(r.t.Context(), jsonrpc.Notification("notifications/initialized", nil), nil); !errors.Is(err, streamable.ErrNoSession) {
+		if err := late.Deliver(r.t.Context(), jsonrpc.Notification("notifications/initialized", nil),
+			nil); !errors.Is(err, streamable.ErrNoSession) {
 			t.Errorf("a message for it: got %v, want no session", err)
 		}
 	})
 }
 
-// At a tenant's bound the session that was idle longest makes room.
+// At a tenant's bound the longest idle session is evicted.
 func TestLongestIdleSessionMakesRoom(t *testing.T) {
 	run(t, func(r *rig) {
 		var open []*session.Handle
@@ -145,7 +161,7 @@ func TestLongestIdleSessionMakesRoom(t *testing.T) {
 		if !r.there(open[0]) || r.there(open[1]) || !r.there(open[2]) || !r.there(fourth) {
 			t.Error("not the longest idle one made room")
 		}
-		open[2].Touch() // which would have been the next
+		open[2].Touch() // it would have been evicted next
 		fifth := r.open()
 		synctest.Wait()
 		if len(r.closed) != 2 || r.closed[0].Session != open[1].Row() || r.closed[0].Tenant != "acme" {
@@ -157,8 +173,8 @@ func TestLongestIdleSessionMakesRoom(t *testing.T) {
 	})
 }
 
-// A principal has no more sessions than it may: with all of them busy one more is refused, and none
-// of anybody's ends for it.
+// If all sessions of a principal at its bound are busy, another one is refused, and no session of
+// anybody is evicted for it.
 func TestSessionsOfAPrincipalAreBounded(t *testing.T) {
 	run(t, func(r *rig) {
 		r.each.Store(2)
@@ -167,7 +183,9 @@ func TestSessionsOfAPrincipalAreBounded(t *testing.T) {
 		r.open().Waits(1)
 		ask := func(principal string) error {
 			ep := streamable.Endpoint{Tenant: "acme", Server: "one", Principal: principal}
-			_, err := otp.Do[session.OpenRequest, *session.Handle](r.t.Context(), r.ref, session.OpenRequest{Endpoint: ep})
+			_, err := otp.Do[session.OpenRequest, *session.Handle](r.t.Context(), r.ref, session.OpenRequest{
+				Endpoint: ep,
+			})
 			return err
 		}
 		if err := ask("ci"); !errors.Is(err, protocol.ConditionRateLimited) || r.index.Len() != 2 {
@@ -185,7 +203,7 @@ func TestSessionsOfAPrincipalAreBounded(t *testing.T) {
 	})
 }
 
-// A session ends at its age, whether it is in use or not, and no other because of it.
+// A session ends at its maximum age even if it is in use, and no other session ends because of it.
 func TestOldSessionsEnd(t *testing.T) {
 	run(t, func(r *rig) {
 		r.age.Store(int64(30 * time.Minute))
@@ -209,7 +227,8 @@ func TestOldSessionsEnd(t *testing.T) {
 	})
 }
 
-// S3-19 asks for ids that nobody can guess: 256 bits from the system's source; what is shown of a session tells nothing of its id.
+// S3-19 requires ids that cannot be guessed: 256 bits from the system's source. The visible row of
+// a session reveals nothing about its id.
 func TestSessionIDsAreSecrets(t *testing.T) {
 	run(t, func(r *rig) {
 		a, b := r.open(), r.open()
@@ -219,7 +238,7 @@ func TestSessionIDsAreSecrets(t *testing.T) {
 	})
 }
 
-// S3-37: closing ends a session at once, and doing so again is no error.
+// S3-37: closing ends a session at once, and closing it again is no error.
 func TestClosedSessionIsUnknown(t *testing.T) {
 	run(t, func(r *rig) {
 		h := r.open()
@@ -234,7 +253,7 @@ func TestClosedSessionIsUnknown(t *testing.T) {
 	})
 }
 
-// A short time is kept as well as a long one.
+// Short idle limits are kept as exactly as long ones.
 func TestIdleSessionsEndInTime(t *testing.T) {
 	for _, limit := range []time.Duration{5 * time.Second, time.Minute, 10 * time.Hour} {
 		t.Run(limit.String(), func(t *testing.T) {

@@ -14,7 +14,9 @@ import (
 
 func (r *rig) negotiated(idle time.Duration) *session.Handle {
 	r.t.Helper()
-	c, err := terms.ParseClient([]byte(`{"client_name":"probe","client_version":"1","supported_capabilities":["sampling"]}`))
+	c, err := terms.ParseClient(
+		[]byte(`{"client_name":"probe","client_version":"1","supported_capabilities":["sampling"]}`),
+	)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -28,7 +30,8 @@ func (r *rig) negotiated(idle time.Duration) *session.Handle {
 	return h
 }
 
-// S3-18, S3-19, S3-23, S3-48: each negotiation makes a session of its own, ready at once, which knows what its client declared.
+// S3-18, S3-19, S3-23, S3-48: each negotiation makes a separate session, which is ready at once and
+// knows what its client declared.
 func TestNegotiatedSession(t *testing.T) {
 	run(t, func(r *rig) {
 		one, other := r.negotiated(time.Hour), r.negotiated(time.Hour)
@@ -36,7 +39,8 @@ func TestNegotiatedSession(t *testing.T) {
 			t.Errorf("two negotiations make %q and %q", one.ID(), other.ID())
 		}
 		record := one.Record()
-		if record == nil || !record.Ready || record.Client.Name != "probe" || !record.Capabilities.Has("sampling") || one.IsPeer() {
+		if record == nil || !record.Ready || record.Client.Name != "probe" ||
+			!record.Capabilities.Has("sampling") || one.IsPeer() {
 			t.Errorf("its record is %+v, shared %t", record, one.IsPeer())
 		}
 		if got := one.Terms(); got == nil || !got.Has("sampling") || r.open().Terms() != nil {
@@ -48,9 +52,11 @@ func TestNegotiatedSession(t *testing.T) {
 	})
 }
 
-// S3-38, S3-39: it ends an hour after its last use, whatever the tenant gives other sessions; and not after a tenant's own, shorter time.
+// S3-38, S3-39: a negotiated session ends an hour after its last use, even if the tenant's limit is
+// longer, and earlier if the tenant's limit is shorter.
 func TestNegotiatedSessionEndsInItsOwnTime(t *testing.T) {
-	for tenant, idle := range map[time.Duration]time.Duration{24 * time.Hour: time.Hour, time.Minute: time.Hour} {
+	for tenant, idle := range map[time.Duration]time.Duration{24 * time.Hour: time.Hour,
+		time.Minute: time.Hour} {
 		runIdle(t, tenant, func(r *rig) {
 			h, lasts := r.negotiated(idle), min(tenant, idle)
 			time.Sleep(lasts / 2)

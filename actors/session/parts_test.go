@@ -15,8 +15,9 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// Sessions of several tenants end in one batch, and ending those of one crashes the manager each time.
-// All others end, the crashes are charged to that tenant, and the manager is not paused for them.
+// Sessions of several tenants end in one batch, and ending those of one tenant crashes the manager
+// each time. All others end. The crashes are charged to that tenant, and the manager is not paused
+// for them.
 func TestBatchThatCrashesIsChargedToOneTenant(t *testing.T) {
 	const each = 10
 	runBatch(t, func(b *batch) {
@@ -37,10 +38,11 @@ func TestBatchThatCrashesIsChargedToOneTenant(t *testing.T) {
 	})
 }
 
-// While the manager does nothing for a tenant whose messages have crashed it too often, sessions of
-// others end at once, however many of that tenant are to end, and the manager rests. Later they end.
+// While a tenant is on hold, because its messages have crashed the manager too often, the sessions
+// of others end at once, however many of the held tenant's wait. The manager is idle meanwhile. The
+// waiting sessions end later.
 func TestEndsOfATenantThatIsHeldDelayNobody(t *testing.T) {
-	const each = otp.MaxCharged + 70 // more than a batch are left when it is held
+	const each = otp.MaxCharged + 70 // more than a batch are left when the tenant is held
 	runBatch(t, func(b *batch) {
 		var all []*session.Handle
 		for range each {
@@ -50,7 +52,7 @@ func TestEndsOfATenantThatIsHeldDelayNobody(t *testing.T) {
 		for _, h := range all {
 			h.End(telemetry.ClosedNormally)
 		}
-		synctest.Wait() // never, if it is busy
+		synctest.Wait() // it never returns if the manager is busy
 		if left := b.index.Tenant("acme"); left == 0 || left == each {
 			t.Fatalf("%d of %d are left", left, each)
 		}
@@ -59,7 +61,7 @@ func TestEndsOfATenantThatIsHeldDelayNobody(t *testing.T) {
 		if left := b.index.Tenant("globex"); left != 0 {
 			t.Error("the session of another tenant has not ended")
 		}
-		time.Sleep(24 * time.Hour) // one crashes the manager each time that the tenant is let in
+		time.Sleep(24 * time.Hour) // each time the hold ends, one session crashes the manager
 		synctest.Wait()
 		if left := b.index.Len(); left != 0 {
 			t.Errorf("%d are left in the end", left)
@@ -67,13 +69,13 @@ func TestEndsOfATenantThatIsHeldDelayNobody(t *testing.T) {
 	})
 }
 
-// batch is a manager of sessions that last a minute, whose closing crashes it where they are of acme.
+// batch is a manager of sessions that last a minute. Closing a session of acme crashes the manager.
 type batch struct {
 	t       *testing.T
 	index   *session.Index
 	manager otp.Ref
 
-	mu              sync.Mutex // guards what follows
+	mu              sync.Mutex // guards the fields below
 	charged, closed map[string]int
 	paused          int
 }
@@ -92,7 +94,9 @@ func (b *batch) open(tenant string) *session.Handle {
 func runBatch(t *testing.T, test func(b *batch)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		b := &batch{t: t, index: session.NewIndex(nil), charged: map[string]int{}, closed: map[string]int{}}
+		b := &batch{
+			t: t, index: session.NewIndex(nil), charged: map[string]int{}, closed: map[string]int{},
+		}
 		system := otp.NewSystem(otp.Options{Events: func(e otp.Event) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
@@ -103,9 +107,13 @@ func runBatch(t *testing.T, test func(b *batch)) {
 				b.paused++
 			}
 		}})
-		defer func() { system.Close(); time.Sleep(time.Second) }() // what lives a moment longer has that moment
+		// gives the remaining goroutines time to end
+		defer func() { system.Close(); time.Sleep(time.Second) }()
 		o := session.Options{
-			Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: func() int { return 1000 },
+			Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}),
+			Total: func() int {
+				return 1000
+			},
 			Pool:  func(tenant string) (otp.Ref, bool) { return system.Whereis("top/" + tenant) },
 			Limit: func(string) int { return 1000 }, Idle: func(string) time.Duration { return time.Minute },
 			Emit: func(e telemetry.Event) {
@@ -119,14 +127,20 @@ func runBatch(t *testing.T, test func(b *batch)) {
 			},
 		}
 		pool := func(tenant string) otp.Child {
-			return otp.Child{ID: tenant, Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne, Children: []otp.Child{{
-				Restart: otp.Temporary, Start: otp.WorkerWith(func(args any) otp.Behaviour { return brief{h: args.(session.Args).Handle} }),
-			}}})}
+			return otp.Child{ID: tenant,
+				Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne, Children: []otp.Child{{
+					Restart: otp.Temporary, Start: otp.WorkerWith(func(args any) otp.Behaviour {
+						return brief{h: args.(session.Args).Handle}
+					}),
+				}}})}
 		}
 		tree, err := system.Start(t.Context(), "top", otp.Spec{
-			Intensity: otp.Intensity{Restarts: 5, Within: 10 * time.Second}, Backoff: otp.Backoff{First: time.Second, Max: time.Minute, Stable: time.Minute},
+			Intensity: otp.Intensity{Restarts: 5, Within: 10 * time.Second},
+			Backoff:   otp.Backoff{First: time.Second, Max: time.Minute, Stable: time.Minute},
 			Children: []otp.Child{
-				{ID: "manager", Start: otp.Worker(func() otp.Behaviour { return session.New(o, b.index) })}, pool("acme"), pool("globex"),
+				{ID: "manager", Start: otp.Worker(func() otp.Behaviour {
+					return session.New(o, b.index)
+				})}, pool("acme"), pool("globex"),
 			},
 		})
 		if err != nil {

@@ -26,13 +26,14 @@ func peerOf(capabilities string) session.Peer {
 	return session.Peer{Version: protocol.V20260728, Capabilities: c}
 }
 
-// peer finds or makes the session of a peer, as the edge does.
+// peer finds or makes the session of a peer, as the transport does.
 func (a *actors) peer(ep streamable.Endpoint, p session.Peer) (*session.Handle, error) {
 	if h, ok := a.index.Peer(ep, p); ok && h.Serving() {
 		h.Touch()
 		return h, nil
 	}
-	return otp.Do[session.OpenRequest, *session.Handle](a.T.Context(), a.Ref("manager"), session.OpenRequest{Endpoint: ep, Peer: &p})
+	return otp.Do[session.OpenRequest, *session.Handle](a.T.Context(), a.Ref("manager"),
+		session.OpenRequest{Endpoint: ep, Peer: &p})
 }
 
 func (a *actors) known(ep streamable.Endpoint, p session.Peer) *session.Handle {
@@ -46,8 +47,8 @@ func (a *actors) known(ep streamable.Endpoint, p session.Peer) *session.Handle {
 
 var here = streamable.Endpoint{Tenant: "acme", Principal: "ci"}
 
-// There is one session for each endpoint, principal, revision and set of capabilities, however many requests come at once. It has no
-// handshake before it, and another secret than anybody knows.
+// There is one session for each combination of endpoint, principal, revision and set of
+// capabilities, however many requests come at once. It needs no handshake, and its id is secret.
 func TestPeerHasOneSession(t *testing.T) {
 	perform(t, 10, func(a *actors) {
 		var mu sync.Mutex
@@ -65,10 +66,13 @@ func TestPeerHasOneSession(t *testing.T) {
 		}
 		group.Wait()
 		h := a.known(here, peerOf(`{}`))
-		if len(all) != 1 || !all[h] || a.index.Len() != 0 || a.index.Peers(here) != 1 || a.starts.Load() != 1 {
-			t.Errorf("%d handles, %d peers, %d sessions, %d actors", len(all), a.index.Peers(here), a.index.Len(), a.starts.Load())
+		if len(all) != 1 || !all[h] || a.index.Len() != 0 || a.index.Peers(here) != 1 ||
+			a.starts.Load() != 1 {
+			t.Errorf("%d handles, %d peers, %d sessions, %d actors", len(all), a.index.Peers(here),
+				a.index.Len(), a.starts.Load())
 		}
-		if !h.IsPeer() || h.Version() != protocol.V20260728 || h.Record() == nil || !h.Record().Ready || h.Endpoint() != here || h.Transport() != "streamable" {
+		if !h.IsPeer() || h.Version() != protocol.V20260728 || h.Record() == nil || !h.Record().Ready ||
+			h.Endpoint() != here || h.Transport() != "streamable" {
 			t.Errorf("the session is %+v", h.Record())
 		}
 		old := peerOf(`{}`)
@@ -77,8 +81,10 @@ func TestPeerHasOneSession(t *testing.T) {
 			ep streamable.Endpoint
 			p  session.Peer
 		}{
-			{streamable.Endpoint{Tenant: "acme", Principal: "else"}, peerOf(`{}`)}, {streamable.Endpoint{Tenant: "other", Principal: "ci"}, peerOf(`{}`)},
-			{streamable.Endpoint{Tenant: "acme", Principal: "ci", Server: "files"}, peerOf(`{}`)}, {here, peerOf(`{"roots":{}}`)}, {here, old},
+			{streamable.Endpoint{Tenant: "acme", Principal: "else"}, peerOf(`{}`)},
+			{streamable.Endpoint{Tenant: "other", Principal: "ci"}, peerOf(`{}`)},
+			{streamable.Endpoint{Tenant: "acme", Principal: "ci", Server: "files"}, peerOf(`{}`)},
+			{here, peerOf(`{"roots":{}}`)}, {here, old},
 		} {
 			got := a.known(other.ep, other.p)
 			if all[got] || got.ID() == h.ID() {
@@ -89,12 +95,13 @@ func TestPeerHasOneSession(t *testing.T) {
 	})
 }
 
-// A peer that sends nothing is forgotten soon, one that has calls is not, and its session may end whenever it likes: the next request
-// makes another.
+// A peer that is idle is forgotten soon; one that has calls is not. Its session may end at any
+// time, because the next request makes another.
 func TestPeerIsForgotten(t *testing.T) {
 	perform(t, 10, func(a *actors) {
-		time.Sleep(time.Minute) // the manager has nothing to look after
-		idle, busy, kept := a.known(here, peerOf(`{}`)), a.known(here, peerOf(`{"roots":{}}`)), a.known(here, peerOf(`{"sampling":{}}`))
+		time.Sleep(time.Minute) // the manager has no session to look after
+		idle, busy, kept := a.known(here, peerOf(`{}`)), a.known(here,
+			peerOf(`{"roots":{}}`)), a.known(here, peerOf(`{"sampling":{}}`))
 		x := &request.Exchange{ID: 1, Server: "files", Level: "info", Sink: &stage.Sink{}}
 		busy.Calls().Add(x)
 		for range 3 {
@@ -112,13 +119,14 @@ func TestPeerIsForgotten(t *testing.T) {
 		if !busy.Closed() {
 			t.Error("its calls are over, and it is there")
 		}
-		if err := kept.Call(a.T.Context(), jsonrpc.Request(jsonrpc.IntID(1), "ping", nil), nil, &stage.Sink{}); err == nil {
+		if err := kept.Call(a.T.Context(), jsonrpc.Request(jsonrpc.IntID(1), "ping", nil), nil,
+			&stage.Sink{}); err == nil {
 			t.Error("a session that has ended takes a call")
 		}
 	})
 }
 
-// peers makes so many peers of a principal, each at a server of its own.
+// peers makes n peers of a principal, each at a different server.
 func (a *actors) peers(n int) (all []*session.Handle) {
 	a.T.Helper()
 	for i := range n {
@@ -129,13 +137,15 @@ func (a *actors) peers(n int) (all []*session.Handle) {
 	return all
 }
 
-// Peers count apart from sessions, neither makes room for the other. At their own bound an idle peer
-// of the same principal makes room, one with work in flight never does; another principal has room.
+// Peers and sessions are counted separately, and neither is evicted for the other. At the bound, an
+// idle peer of the same principal is evicted, but never one with work in flight. Another principal
+// is not affected.
 func TestPeersAreBounded(t *testing.T) {
 	perform(t, 2, func(a *actors) {
 		sessions := []*session.Handle{a.ready(), a.ready()}
 		peers := a.peers(session.MaxPeers)
-		if a.index.Len() != 2 || a.index.Tenant("acme") != 2 || a.index.Principal(here) != 2 || a.index.Peers(here) != session.MaxPeers {
+		if a.index.Len() != 2 || a.index.Tenant("acme") != 2 || a.index.Principal(here) != 2 ||
+			a.index.Peers(here) != session.MaxPeers {
 			t.Errorf("%d sessions and %d peers are counted", a.index.Len(), a.index.Peers(here))
 		}
 		for i, p := range peers {
@@ -150,10 +160,12 @@ func TestPeersAreBounded(t *testing.T) {
 		}
 		next.Calls().Return(&stage.Sink{}, 5)
 		var full *protocol.Error
-		if _, err := a.peer(here, peerOf(`{"sampling":{}}`)); !errors.As(err, &full) || full.Condition != protocol.ConditionRateLimited || full.RetryAfter <= 0 {
+		if _, err := a.peer(here, peerOf(`{"sampling":{}}`)); !errors.As(err, &full) ||
+			full.Condition != protocol.ConditionRateLimited || full.RetryAfter <= 0 {
 			t.Errorf("with all at work: %v", err)
 		}
-		if _, err := a.peer(streamable.Endpoint{Tenant: "acme", Principal: "other"}, peerOf(`{}`)); err != nil {
+		if _, err := a.peer(streamable.Endpoint{Tenant: "acme", Principal: "other"},
+			peerOf(`{}`)); err != nil {
 			t.Errorf("another principal: %v", err)
 		}
 		for i, p := range append(peers, sessions...) {
@@ -169,12 +181,18 @@ func TestPeersAreBounded(t *testing.T) {
 	})
 }
 
-// Peers are not told apart by members that nobody acts on: experimental capabilities, settings, order.
+// Peers are not distinguished by members without effect: experimental capabilities, settings,
+// order.
 func TestPeersAreToldApartByWhatMatters(t *testing.T) {
 	perform(t, 2, func(a *actors) {
 		first := a.known(here, peerOf(`{"roots":{},"elicitation":{}}`))
 		for i := range 1000 {
-			same := peerOf(fmt.Sprintf(`{"elicitation":{"form":{"x":%d}},"experimental":{"n%d":{}},"roots":{"listChanged":true}}`, i, i))
+			same := peerOf(
+				fmt.Sprintf(
+					`{"elicitation":{"form":{"x":%d}},"experimental":{"n%d":{}},"roots":{"listChanged":true}}`, i,
+					i,
+				),
+			)
 			if h := a.known(here, same); h != first {
 				t.Fatalf("number %d has a peer of its own", i)
 			}
@@ -187,7 +205,7 @@ func TestPeersAreToldApartByWhatMatters(t *testing.T) {
 	})
 }
 
-// A start that fails leaves nothing behind, and nobody waits for it.
+// A failed start leaves nothing behind, and no request waits for it.
 func TestPeerThatCannotBeStarted(t *testing.T) {
 	perform(t, 10, func(a *actors) {
 		top, _ := a.System.Whereis("top")
@@ -209,7 +227,7 @@ func TestPeerThatCannotBeStarted(t *testing.T) {
 	})
 }
 
-// A crash of a peer's actor is no concern of the next request.
+// A crash of a peer's actor does not affect the next request.
 func TestPeerOutlivesItsActor(t *testing.T) {
 	perform(t, 10, func(a *actors) {
 		h := a.known(here, peerOf(`{}`))
@@ -218,23 +236,28 @@ func TestPeerOutlivesItsActor(t *testing.T) {
 			t.Errorf("the one it crashed on: %v", out.All())
 		}
 		next := &stage.Sink{}
-		if err := a.known(here, peerOf(`{}`)).Call(a.T.Context(), jsonrpc.Request(jsonrpc.IntID(1), "ping", nil), nil, next); err != nil || next.Word() != "result" {
+		if err := a.known(here, peerOf(`{}`)).Call(a.T.Context(),
+			jsonrpc.Request(jsonrpc.IntID(1), "ping", nil), nil,
+			next); err != nil || next.Word() != "result" {
 			t.Errorf("the next: %v, %v", next.All(), err)
 		}
 		if a.known(here, peerOf(`{}`)) != h {
 			t.Error("it is another's")
 		}
-		h.Cancel(next) // nobody minds
+		h.Cancel(next) // no effect
 		a.Rest()
 	})
 }
 
-// A client's request is found by where its outcome goes, also when it continues a call of another session.
+// A client's request is found by the sink of its outcome, also when it continues a call of another
+// session.
 func TestCallsAreFoundByTheirOutcome(t *testing.T) {
 	var c session.Calls
 	own, back := &stage.Sink{}, &stage.Sink{}
 	c.Add(&request.Exchange{ID: 1, Downstream: jsonrpc.StringID("a"), Server: "files", Sink: own})
-	c.Add(&request.Exchange{ID: 2, Downstream: jsonrpc.StringID("a"), Server: "search", Level: "info", Sink: &stage.Sink{}})
+	c.Add(&request.Exchange{
+		ID: 2, Downstream: jsonrpc.StringID("a"), Server: "search", Level: "info", Sink: &stage.Sink{},
+	})
 	c.Return(back, 9)
 	if id, ok := c.Of(own); !ok || id != 1 {
 		t.Errorf("its own: %d, %t", id, ok)
@@ -262,7 +285,7 @@ func TestCallsAreFoundByTheirOutcome(t *testing.T) {
 	}
 }
 
-// A subscription is confirmed once.
+// A subscription is acknowledged once.
 func TestAcknowledgedOnce(t *testing.T) {
 	d := &session.Deliver{}
 	if d.Acknowledged() || !d.Acknowledge() || d.Acknowledge() || !d.Acknowledged() {

@@ -7,14 +7,16 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// Questions are what servers have asked one client that has not answered. They are the session's and not its actor's, because one that hangs can tell
-// nobody any more. The zero Questions is empty and ready.
+// Questions are the open questions of servers to one client. They belong to the session and not to
+// its actor, because an actor that hangs cannot refuse them. The zero Questions is empty and ready
+// to use.
 type Questions struct {
-	mu  sync.Mutex // guards all; a session that hangs is abandoned while it runs, and has a successor
+	mu  sync.Mutex // guards all; an actor that hangs may still run alongside its successor
 	all map[jsonrpc.ID]func()
 }
 
-// Open notes a question, by its id on the way to the client. Refuse tells everybody that it is no more; it may run on any goroutine, and is called at most
+// Open notes a question, by the id under which the client gets it. The function refuse tells
+// everyone involved that the question is void. It may run on any goroutine, and is called at most
 // once.
 func (q *Questions) Open(id jsonrpc.ID, refuse func()) {
 	q.mu.Lock()
@@ -25,7 +27,8 @@ func (q *Questions) Open(id jsonrpc.ID, refuse func()) {
 	q.all[id] = refuse
 }
 
-// Close forgets a question, and reports whether it was open: whoever closes it tells those who wait.
+// Close forgets a question, and reports whether it was open. The caller that closes it tells those
+// who wait.
 func (q *Questions) Close(id jsonrpc.ID) (open bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -37,14 +40,14 @@ func (q *Questions) Close(id jsonrpc.ID) (open bool) {
 	return open
 }
 
-// any reports whether there are some.
+// any reports whether a question is open.
 func (q *Questions) any() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.all) > 0
 }
 
-// Refuse ends all that are open: whoever would have taken the answers is gone.
+// Refuse ends all open questions, because the actor that would have taken the answers is gone.
 func (q *Questions) Refuse() {
 	q.mu.Lock()
 	all := q.all

@@ -14,7 +14,8 @@ func (x *Index) holds(h *Handle) bool {
 	return ok && in == h
 }
 
-// recount makes the counts and the index of peers agree with the sessions there are. Readers may see a count on its way.
+// recount makes the counts and the index of peers agree with the existing sessions. Readers may see
+// intermediate counts.
 func (x *Index) recount(now time.Duration) {
 	held, total := holdings{}, int64(0)
 	x.Each(func(h *Handle) bool {
@@ -37,7 +38,7 @@ func (x *Index) recount(now time.Duration) {
 	defer x.mu.Unlock()
 	for tenant, t := range x.held {
 		for name, p := range t.principals {
-			if len(p.sets.uses)+len(p.sets.left) > 0 { // they outlive their last session
+			if len(p.sets.uses)+len(p.sets.left) > 0 { // sets outlive their last session
 				held.make(streamable.Endpoint{Tenant: tenant, Principal: name}).resume(p.sets, now)
 			}
 		}

@@ -7,27 +7,30 @@ import (
 	"mcpd/telemetry"
 )
 
-// lookEvery is how often a session that is to go is looked at, whether it has requests in flight.
+// lookEvery is how often the manager checks whether sessions that are to end still have requests in
+// flight.
 const lookEvery = 50 * time.Millisecond
 
-// depart is what the manager sends itself while sessions that are to go have requests in flight.
+// depart is the manager's timer message while sessions that are to end have requests in flight.
 type depart struct{ until time.Time }
 
-// reload looks at who may have a session, and for how long, anew.
+// reload applies a changed configuration: which sessions may be used, and for how long.
 func (m *Manager) reload(r ReloadRequest) {
 	m.spare = map[group]spares{}
 	m.depart(depart{m.o.Clock.Now().Add(m.o.Parting)})
 	for _, h := range m.index.InOrder(func(h *Handle) bool { return r.Changed[h.endpoint.Tenant] }) {
-		m.p.OnBehalf(h.endpoint.Tenant, func() { _ = m.p.Send(h, Reconfigured{}) }) // an actor that is not there looks at the configuration when it starts
+		// a session without an actor reads the configuration when one starts
+		m.p.OnBehalf(h.endpoint.Tenant, func() { _ = m.p.Send(h, Reconfigured{}) })
 	}
 	m.sweep()
 }
 
-// departs reports whether nobody may use a session any more. What is not configured has no limits to end it by either.
+// departs reports whether a session may no longer be used. It is then not subject to other limits,
+// because a tenant that is not configured has none.
 func (m *Manager) departs(h *Handle) bool { return m.o.Serves != nil && !m.o.Serves(h.endpoint) }
 
-// depart ends the sessions that nobody may use any more. Nothing new reaches them; one that has requests in flight goes when they have ended,
-// or when their time is up.
+// depart ends the sessions that may no longer be used. They get no new requests. A session with
+// requests in flight ends when these have ended, or when its time is up.
 func (m *Manager) depart(d depart) {
 	last, busy, held := !m.o.Clock.Now().Before(d.until), false, false
 	for _, h := range m.index.InOrder(func(h *Handle) (is bool) {
@@ -46,7 +49,7 @@ func (m *Manager) depart(d depart) {
 	switch {
 	case busy:
 		m.p.After(lookEvery, d)
-	case held: // nothing is done for their tenants now
+	case held: // their tenants are on hold
 		m.p.After(otp.FirstHold, d)
 	}
 }

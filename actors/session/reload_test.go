@@ -14,13 +14,15 @@ import (
 
 func (r *rig) reload() {
 	r.t.Helper()
-	if _, err := otp.Do[session.ReloadRequest, struct{}](r.t.Context(), r.ref, session.ReloadRequest{}); err != nil {
+	if _, err := otp.Do[session.ReloadRequest, struct{}](r.t.Context(), r.ref,
+		session.ReloadRequest{}); err != nil {
 		r.t.Fatal(err)
 	}
 	synctest.Wait()
 }
 
-// Sessions of what is not configured any more end: at once when nothing is on its way, else when it has ended or their time is up.
+// Sessions at an endpoint that is no longer configured end: at once if they have no call in flight,
+// and otherwise when it has ended or the time is up.
 func TestSessionsOfWhatIsGoneEnd(t *testing.T) {
 	for name, finish := range map[string]bool{"calls end": true, "calls last": false} {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +63,7 @@ func TestSessionsOfWhatIsGoneEnd(t *testing.T) {
 	}
 }
 
-// What comes back while its sessions have calls keeps them.
+// If the endpoint is configured again while its sessions have calls, the sessions stay.
 func TestSessionsOfWhatComesBackStay(t *testing.T) {
 	run(t, func(r *rig) {
 		busy := r.open()
@@ -77,14 +79,16 @@ func TestSessionsOfWhatComesBackStay(t *testing.T) {
 	})
 }
 
-// A manager that crashes forgets none of those that are to end.
+// A manager that crashes still ends the sessions that were to end.
 func TestSessionsOfWhatIsGoneEndAfterACrash(t *testing.T) {
 	run(t, func(r *rig) {
 		busy, x := r.open(), &request.Exchange{ID: 7}
 		busy.Calls().Add(x)
 		r.gone.Store(busy.Endpoint(), true)
 		r.reload()
-		f := fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "top/manager"}, Count: 1, Lease: time.Minute}
+		f := fault.Fault{
+			Action: fault.Panic, Point: fault.Point{Path: "top/manager"}, Count: 1, Lease: time.Minute,
+		}
 		if _, err := r.faults.Arm(f); err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,7 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// disk keeps what sessions write down, over the hosts of a test.
+// disk stores sessions over the successive hosts of a test.
 type disk struct {
 	mu     sync.Mutex
 	all    map[string]jsontext.Value
@@ -27,7 +27,7 @@ type disk struct {
 	ended  []telemetry.Closing
 }
 
-// shelf is the actor that writes to it.
+// shelf is the actor that writes to disk.
 type shelf struct {
 	otp.Base
 	d *disk
@@ -47,15 +47,21 @@ func (s shelf) Receive(_ *otp.Process, msg any) error {
 	return nil
 }
 
-// host runs a host for a while: what is done in it, and then it is killed.
-func (d *disk) host(t *testing.T, idle time.Duration, do func(index *session.Index, manager otp.Ref)) {
+// host runs do in a new host, and then kills the host.
+func (d *disk) host(t *testing.T, idle time.Duration,
+	do func(index *session.Index, manager otp.Ref)) {
 	t.Helper()
 	system, index := otp.NewSystem(otp.Options{}), session.NewIndex(nil)
 	defer func() { system.Close(); time.Sleep(time.Millisecond) }()
 	o := session.Options{
-		Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}), Total: func() int { return 100 },
-		Pool:  func(string) (otp.Ref, bool) { return system.Whereis("top/pool") },
-		Limit: func(string) int { return 100 }, Idle: func(string) time.Duration { return idle }, Restore: maps.All(maps.Clone(d.all)),
+		Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}),
+		Total: func() int {
+			return 100
+		},
+		Pool: func(string) (otp.Ref, bool) { return system.Whereis("top/pool") },
+		Limit: func(string) int {
+			return 100
+		}, Idle: func(string) time.Duration { return idle }, Restore: maps.All(maps.Clone(d.all)),
 		Storage: func() otp.Ref { ref, _ := system.Whereis("top/storage"); return ref },
 		Emit: func(e telemetry.Event) {
 			if c, ok := e.(telemetry.SessionClosed); ok {
@@ -79,8 +85,8 @@ func (d *disk) host(t *testing.T, idle time.Duration, do func(index *session.Ind
 	synctest.Wait()
 }
 
-// Idle times go on over restarts: however often the host is started anew, a session that nobody uses
-// ends in its time, and one that is used does not. The time without a host counts.
+// Idle times continue over restarts. An unused session ends in its time, and a used one does not,
+// however often the host is restarted. The time without a host counts.
 func TestIdleTimesGoOnOverRestarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const idle = 3 * time.Second
@@ -89,7 +95,8 @@ func TestIdleTimesGoOnOverRestarts(t *testing.T) {
 		begun := time.Now()
 		d.host(t, idle, func(_ *session.Index, manager otp.Ref) {
 			for _, id := range []*string{&used, &unused} {
-				h, err := otp.Do[session.OpenRequest, *session.Handle](t.Context(), manager, session.OpenRequest{Endpoint: here})
+				h, err := otp.Do[session.OpenRequest, *session.Handle](t.Context(), manager,
+					session.OpenRequest{Endpoint: here})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -125,12 +132,14 @@ func TestIdleTimesGoOnOverRestarts(t *testing.T) {
 	})
 }
 
-// A session that is used all the time is written down now and then, not for each request.
+// A session in constant use is stored from time to time, not for each request.
 func TestUseIsWrittenDownNowAndThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &disk{all: map[string]jsontext.Value{}}
 		d.host(t, 16*time.Minute, func(_ *session.Index, manager otp.Ref) {
-			h, err := otp.Do[session.OpenRequest, *session.Handle](t.Context(), manager, session.OpenRequest{Endpoint: here})
+			h, err := otp.Do[session.OpenRequest, *session.Handle](t.Context(), manager, session.OpenRequest{
+				Endpoint: here,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

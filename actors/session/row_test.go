@@ -16,8 +16,9 @@ type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 
-// A session whose row is taken by the actor of another session is refused: it must not share that
-// actor, whose principal is another. The same holds for a session whose id another has.
+// A new session whose row is taken by the actor of another session is refused. It must not share
+// that actor, because its principal may differ. The same holds for a new session whose id another
+// has.
 func TestSessionsNeverShareAnActor(t *testing.T) {
 	a := &actors{index: session.NewIndex(nil), limit: 10, random: zeros{}}
 	a.perform(t, func(a *actors) {
@@ -26,7 +27,8 @@ func TestSessionsNeverShareAnActor(t *testing.T) {
 		sum := sha256.Sum256([]byte(id))
 		row := hex.EncodeToString(sum[:16])
 		other := &session.Handle{}
-		if _, err := otp.StartChildArgs(a.T.Context(), pool, row, session.Args{Handle: other}); err != nil {
+		if _, err := otp.StartChildArgs(a.T.Context(), pool, row,
+			session.Args{Handle: other}); err != nil {
 			t.Fatal(err)
 		}
 		if h, err := a.open(); err == nil {
@@ -43,7 +45,8 @@ func TestSessionsNeverShareAnActor(t *testing.T) {
 			t.Fatalf("with the row free: %v, %v", h, err)
 		}
 		ep := streamable.Endpoint{Tenant: "acme", Principal: "other"}
-		second, err := otp.Do[session.OpenRequest, *session.Handle](a.T.Context(), a.Ref("manager"), session.OpenRequest{Endpoint: ep})
+		second, err := otp.Do[session.OpenRequest, *session.Handle](a.T.Context(), a.Ref("manager"),
+			session.OpenRequest{Endpoint: ep})
 		if err == nil {
 			t.Errorf("a second session has the same id: %s, %s", second.ID(), h.ID())
 		}

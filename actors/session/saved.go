@@ -20,15 +20,18 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// saved is a session in the store: what its handle and its record hold, in the words of the protocol.
+// saved is the stored form of a session: the contents of its handle and its record, in the terms of
+// the protocol.
 type saved struct {
-	Tenant       string              `json:"tenant"`
-	Server       string              `json:"server,omitzero"`
-	Principal    string              `json:"principal,omitzero"`
-	Channel      bool                `json:"channel,omitzero"` // over HTTP+SSE
-	Row          string              `json:"row,omitzero"`     // where it is not that of the id
-	Opened       time.Time           `json:"opened"`
-	Active       time.Time           `json:"active,omitzero"` // when its client was last heard of; see Handle.Touch
+	Tenant    string `json:"tenant"`
+	Server    string `json:"server,omitzero"`
+	Principal string `json:"principal,omitzero"`
+	Channel   bool   `json:"channel,omitzero"` // over HTTP+SSE
+	// only if it is not the digest of the id
+	Row    string    `json:"row,omitzero"`
+	Opened time.Time `json:"opened"`
+	// when its client was last heard of; see Handle.Touch
+	Active       time.Time           `json:"active,omitzero"`
 	Idle         int64               `json:"idle_ns,omitzero"`
 	Terms        jsontext.Value      `json:"terms,omitzero"`
 	Version      string              `json:"version"`
@@ -47,25 +50,30 @@ type savedSubscription struct {
 	Own    string `json:"own"`
 }
 
-// Lasting reports whether the session is one that survives the host: there is somebody who writes it down, and its client has an id to come
-// back with, over any connection. Others end with theirs.
+// Lasting reports whether the session survives the host. For that there must be an actor that
+// stores it, and its client must have an id with which it can come back over any connection. Other
+// sessions end with their connection.
 func (h *Handle) Lasting() bool {
 	return h.storage != (otp.Ref{}) && h.peer == nil && h.Streamed()
 }
 
-// Storage is who writes the session down.
+// Storage returns the actor that stores the session.
 func (h *Handle) Storage() otp.Ref { return h.storage }
 
-// Returns reports, once, that the session was opened in an earlier host: its first actor in this one asks.
+// Returns reports whether the session was opened in an earlier host. It returns true only once, to
+// the session's first actor in this host.
 func (h *Handle) Returns() bool { return h.asleep.Swap(false) }
 
-// Saved is the session as a change of the store. Subscriptions to which the server has not agreed yet are calls, and not among it.
+// Saved returns the session as a change of the store. It omits subscriptions to which the server
+// has not agreed yet, because those are still calls.
 func (h *Handle) Saved() store.Change {
 	c := store.Change{Bucket: store.Sessions, Key: h.id}
 	r := h.Record()
 	s := saved{
-		Tenant: h.endpoint.Tenant, Server: h.endpoint.Server, Principal: h.endpoint.Principal, Opened: h.opened, Idle: int64(h.idle),
-		Version: r.Version.String(), Capabilities: r.Capabilities.Raw(), Offered: r.Offered.Raw(), Withheld: r.Withheld, Client: r.Client.Raw(), Ready: r.Ready, Level: r.Level,
+		Tenant: h.endpoint.Tenant, Server: h.endpoint.Server, Principal: h.endpoint.Principal,
+		Opened: h.opened, Idle: int64(h.idle),
+		Version: r.Version.String(), Capabilities: r.Capabilities.Raw(), Offered: r.Offered.Raw(),
+		Withheld: r.Withheld, Client: r.Client.Raw(), Ready: r.Ready, Level: r.Level,
 	}
 	s.Channel = h.channel || h.streams != nil && h.streams.Channel()
 	if h.row != rowOf(h.id) {
@@ -85,13 +93,13 @@ func (h *Handle) Saved() store.Change {
 	}
 	var err error
 	if c.Value, err = json.Marshal(s, json.Deterministic(true)); err != nil {
-		panic(err) // all raw values in it were parsed before
+		panic(err) // cannot happen: all raw values were parsed before
 	}
 	return c
 }
 
-// keep writes the session down, without waiting. Its actor and the requests of its client may do so at
-// once; what is written last is what there is.
+// keep stores the session, without waiting. The actor and requests of the client may call it at
+// once; the last write wins.
 func (h *Handle) keep() {
 	h.keeping.Lock()
 	defer h.keeping.Unlock()
@@ -100,26 +108,32 @@ func (h *Handle) keep() {
 	}
 }
 
-// Forget takes back what was written down. Its actor does so too when its session has ended: it may have written it down meanwhile.
+// Forget deletes the stored session. The actor calls it too when its session has ended, because it
+// may have stored the session meanwhile.
 func (h *Handle) Forget() {
 	h.keeping.Lock()
 	defer h.keeping.Unlock()
-	if next, ok := h.index.Get(h.id); ok && next != h { // its client was refused and has begun again
+	// the client was refused and has begun again under this id
+	if next, ok := h.index.Get(h.id); ok && next != h {
 		return
 	}
 	if h.Lasting() {
-		_ = h.storage.Send(&storage.Keep{Tenant: h.endpoint.Tenant, Change: store.Change{Bucket: store.Sessions, Key: h.id}})
+		_ = h.storage.Send(&storage.Keep{
+			Tenant: h.endpoint.Tenant, Change: store.Change{Bucket: store.Sessions, Key: h.id},
+		})
 	}
 }
 
-// restored is the handle of a session that an earlier host has stored, without an actor. Its client may come back with its id.
+// restored makes the handle of a stored session, without an actor. Its client may come back with
+// its id.
 func restored(id string, value jsontext.Value) (*Handle, error) {
 	var s saved
 	if err := json.Unmarshal(value, &s); err != nil {
 		return nil, err
 	}
 	h := &Handle{
-		id: id, row: cmp.Or(s.Row, rowOf(id)), channel: s.Channel, opened: s.Opened, idle: time.Duration(s.Idle),
+		id: id, row: cmp.Or(s.Row, rowOf(id)), channel: s.Channel, opened: s.Opened,
+		idle:     time.Duration(s.Idle),
 		endpoint: streamable.Endpoint{Tenant: s.Tenant, Server: s.Server, Principal: s.Principal},
 	}
 	h.asleep.Store(true)
@@ -145,24 +159,25 @@ func restored(id string, value jsontext.Value) (*Handle, error) {
 	return h, errors.Join(errs[:]...)
 }
 
-// minID is less than any id of ours has.
+// minID is a lower bound on the length of session ids.
 const minID = 32
 
-// restore takes over the sessions of an earlier host. One that cannot be read, or is not served any more, is forgotten. One that crashes
-// the manager is set aside.
+// restore takes over the sessions of an earlier host. A session that cannot be read, or is no
+// longer served, is deleted. A session that crashes the manager is set aside.
 func (m *Manager) restore() {
 	if m.o.Restore == nil {
 		return
 	}
 	events := m.savedEvents()
 	for id, value := range m.o.Restore {
-		if _, ok := m.index.Get(id); ok { // an incarnation that did not become ready has taken it over
+		if _, ok := m.index.Get(id); ok { // an incarnation that did not become ready has restored it
 			delete(events, id)
 			continue
 		}
 		of := func() string { t, _ := splice.GetString(value, "tenant"); return t }
 		reading := storage.Reading{
-			Change: store.Change{Bucket: store.Sessions, Key: id, Value: value}, Kind: "session", Name: rowOf(id), Of: of, To: m.o.Storage(),
+			Change: store.Change{Bucket: store.Sessions, Key: id, Value: value}, Kind: "session",
+			Name: rowOf(id), Of: of, To: m.o.Storage(),
 		}
 		var h *Handle
 		if !m.o.Records.Read(m.p, reading, func() { h = m.regain(id, value) }) || h == nil {
@@ -183,7 +198,7 @@ func (m *Manager) restore() {
 	}
 }
 
-// regain is a session of an earlier host, nil when it is to be forgotten.
+// regain makes the handle of a stored session. It returns nil if the session is to be forgotten.
 func (m *Manager) regain(id string, value jsontext.Value) *Handle {
 	now := m.o.Clock.Now()
 	h, err := restored(id, value)
@@ -201,11 +216,14 @@ func (m *Manager) regain(id string, value jsontext.Value) *Handle {
 		if h != nil {
 			tenant = h.endpoint.Tenant
 		}
-		_ = m.p.Send(m.o.Storage(), &storage.Keep{Tenant: tenant, Change: store.Change{Bucket: store.Sessions, Key: id}})
+		_ = m.p.Send(m.o.Storage(), &storage.Keep{
+			Tenant: tenant, Change: store.Change{Bucket: store.Sessions, Key: id},
+		})
 		m.dropped(id, "session", err)
 		return nil
 	}
-	h.clock, h.manager, h.storage, h.index, h.streams = m.o.Clock, m.p.Self(), m.o.Storage(), m.index, m.newStreams(h)
+	h.clock, h.manager, h.storage, h.index, h.streams = m.o.Clock, m.p.Self(), m.o.Storage(), m.index,
+		m.newStreams(h)
 	h.opened = clock.Past(now, h.opened)
 	h.last.Store(clock.Steady(now) - int64(m.idled(h, now)))
 	if why, is := m.over(h, now); is {
@@ -227,24 +245,24 @@ func (m *Manager) newStreams(h *Handle) *streamable.Streams {
 	return m.o.Store.Streams(h.endpoint.Tenant, h.id)
 }
 
-// dropped notes what is stored and of no use. Restore tells of it.
+// dropped notes a stored record that is of no use. The method restore reports them.
 func (m *Manager) dropped(id, kind string, why error) {
 	m.useless.add(rowOf(id), kind, why.Error())
 }
 
-// closedAt is where a session is closed. One that its client ends, or that has had its time, is a debug
-// line: clients come and go.
+// closedAt returns the session for an event about its end. Routine ends are logged at debug level:
+// those by the client, and those after the session's time.
 func (h *Handle) closedAt(why telemetry.Closing) telemetry.Where {
 	return telemetry.Where{
 		Tenant: h.endpoint.Tenant, Server: h.endpoint.Server, Session: h.row, Routine: why.Routine(),
 	}
 }
 
-// idled is how long a session of an earlier host has been idle, as far as that is known. The time
-// without a host counts: its client was not heard of then either.
+// idled returns how long a session of an earlier host has been idle, as far as that is known. The
+// time without a host counts, because the client was not heard of then either.
 func (m *Manager) idled(h *Handle, now time.Time) time.Duration {
 	last := h.last.Load()
-	if last == 0 { // it was written down by a host that did not tell
+	if last == 0 { // the host that stored it did not store the time
 		return 0
 	}
 	return max(0, time.Duration(clock.Steady(now)-last)-grain(m.mayIdle(h)))
@@ -252,7 +270,7 @@ func (m *Manager) idled(h *Handle, now time.Time) time.Duration {
 
 var errGone = errors.New("its session is gone")
 
-// savedEvents is what is stored of streams, by session.
+// savedEvents returns the stored stream events, by session.
 func (m *Manager) savedEvents() map[string][]streamable.Saved {
 	of := map[string][]streamable.Saved{}
 	if m.o.Events == nil {
@@ -265,22 +283,24 @@ func (m *Manager) savedEvents() map[string][]streamable.Saved {
 	return of
 }
 
-// restoreStreams gives a session that is taken over what is stored of its streams. What is of no use is forgotten, and told of once for each
-// reason. When they crash the manager all of them are set aside, and the session begins without.
+// restoreStreams gives a restored session its stored stream events. Useless events are dropped, and
+// reported once for each reason. If the events crash the manager, all of them are set aside, and
+// the session begins without.
 func (m *Manager) restoreStreams(h *Handle, events []streamable.Saved) {
 	if len(events) == 0 {
 		return
 	}
 	reading := storage.Reading{
-		Change: store.Change{Bucket: store.Events, Key: h.id, Value: joined(events)}, Kind: "events", Name: h.row,
-		Of: func() string { return h.endpoint.Tenant }, To: m.o.Storage(),
+		Change: store.Change{Bucket: store.Events, Key: h.id, Value: joined(events)}, Kind: "events",
+		Name: h.row,
+		Of:   func() string { return h.endpoint.Tenant }, To: m.o.Storage(),
 	}
 	var dropped []error
 	if !m.o.Records.Read(m.p, reading, func() { dropped = h.streams.Restore(events) }) {
 		for _, e := range events {
 			m.o.Store.Discard(e.Key)
 		}
-		h.streams = m.newStreams(h) // what it was in the middle of is not known
+		h.streams = m.newStreams(h) // its state after the crash is unknown
 	}
 	told := map[string]bool{}
 	for _, err := range dropped {
@@ -291,7 +311,7 @@ func (m *Manager) restoreStreams(h *Handle, events []streamable.Saved) {
 	}
 }
 
-// joined is all events of a session as one value.
+// joined returns all events of a session as one value.
 func joined(events []streamable.Saved) jsontext.Value {
 	all := jsontext.Value("[")
 	for i, e := range events {

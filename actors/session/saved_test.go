@@ -12,9 +12,12 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// What is stored of a session is what another host makes of it: whatever was agreed and asked for, and not what was not agreed yet.
+// A stored session is restored with everything that was negotiated and subscribed, except
+// subscriptions to which the server had not agreed yet.
 func TestSavedSessionIsRestored(t *testing.T) {
-	caps, err := protocol.ParseClientCapabilities(jsontext.Value(`{"elicitation":{"form":{}},"roots":{"listChanged":true}}`))
+	caps, err := protocol.ParseClientCapabilities(
+		jsontext.Value(`{"elicitation":{"form":{}},"roots":{"listChanged":true}}`),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +25,9 @@ func TestSavedSessionIsRestored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	who, err := protocol.ParseImplementation(jsontext.Value(`{"name":"client","version":"1","title":"A client"}`))
+	who, err := protocol.ParseImplementation(
+		jsontext.Value(`{"name":"client","version":"1","title":"A client"}`),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,8 +37,9 @@ func TestSavedSessionIsRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 	full := &Record{
-		Version: protocol.V20250618, Capabilities: caps, Offered: offered, Client: who, Ready: true, Level: "debug",
-		URIs: []Subscription{{Server: "files", URI: "mcpd://files/a", Own: "a"}},
+		Version: protocol.V20250618, Capabilities: caps, Offered: offered, Client: who, Ready: true,
+		Level: "debug",
+		URIs:  []Subscription{{Server: "files", URI: "mcpd://files/a", Own: "a"}},
 	}
 	id := strings.Repeat("x", minID)
 	for name, h := range map[string]*Handle{
@@ -56,28 +62,36 @@ func TestSavedSessionIsRestored(t *testing.T) {
 			t.Errorf("%s: %v: %s", name, err, c.Value)
 			continue
 		}
-		if again := got.Saved(); string(again.Value) != string(c.Value) || len(got.Record().URIs) != len(want.URIs) {
+		if again := got.Saved(); string(again.Value) != string(c.Value) ||
+			len(got.Record().URIs) != len(want.URIs) {
 			t.Errorf("%s: %s, want %s", name, again.Value, c.Value)
 		}
-		if got.id != h.id || got.endpoint != h.endpoint || !got.opened.Equal(h.opened) || got.idle != h.idle || !got.Returns() || got.Returns() {
+		if got.id != h.id || got.endpoint != h.endpoint || !got.opened.Equal(h.opened) ||
+			got.idle != h.idle || !got.Returns() || got.Returns() {
 			t.Errorf("%s: %+v, want %+v", name, got, h)
 		}
-		if h.terms != nil && (!got.terms.Has("acme.x") || string(got.terms.Declaration()) != string(h.terms.Declaration()) || !got.terms.Capabilities().Has("extensions.acme/y")) {
+		if h.terms != nil && (!got.terms.Has("acme.x") ||
+			string(got.terms.Declaration()) != string(h.terms.Declaration()) ||
+			!got.terms.Capabilities().Has("extensions.acme/y")) {
 			t.Errorf("terms: %s, want %s", got.terms.Declaration(), h.terms.Declaration())
 		}
 	}
 }
 
-// What is no session of ours is refused and never crashes.
+// A value that is not a stored session is refused and never causes a crash.
 func TestWhatIsNoSessionIsNotRestored(t *testing.T) {
 	id := strings.Repeat("x", minID)
-	for _, value := range []string{``, `7`, `{}`, `{"tenant":"t"}`, `{"tenant":"t","version":"1999-01-01"}`, `{"tenant":"t","version":"2025-11-25","client":7}`,
+	for _, value := range []string{``, `7`, `{}`, `{"tenant":"t"}`,
+		`{"tenant":"t","version":"1999-01-01"}`, `{"tenant":"t","version":"2025-11-25","client":7}`,
 		`{"tenant":"t","version":"2025-11-25","client":{"name":"a","version":"b"},"terms":{}}`} {
 		if h, err := restored(id, jsontext.Value(value)); err == nil {
 			t.Errorf("%s is %+v", value, h.Record())
 		}
 	}
-	if _, err := restored("short", jsontext.Value(`{"tenant":"t","version":"2025-11-25","client":{"name":"a","version":"b"}}`)); err == nil {
+	if _, err := restored("short",
+		jsontext.Value(
+			`{"tenant":"t","version":"2025-11-25","client":{"name":"a","version":"b"}}`,
+		)); err == nil {
 		t.Error("a short id")
 	}
 }

@@ -10,24 +10,26 @@ import (
 )
 
 // MaxSets bounds the sets of capabilities that servers are told of for one principal of a tenant.
-// A server has a connection of its own for each set, so this also bounds the connections, and the
-// processes, that a principal can cause by saying different things of its clients.
+// Each server has a connection of its own for each set. So MaxSets also bounds the connections and
+// processes that a principal can cause by declaring different capabilities.
 //
-// A client beyond that is served by the largest set that has nothing which the client lacks. There
-// always is one, because the last place is kept for the empty set.
+// Beyond the bound, a client is served with the largest known set that is a subset of what it
+// declares. There always is such a set, because the last place is kept for the empty set.
 const MaxSets = 8
 
-// SetLinger is how long a set counts after its last session has ended. A connection that was told of
-// it stays for less than that.
+// SetLinger is how long a set counts after its last session has ended. A connection for the set
+// stays open for less than that.
 const SetLinger = 10 * time.Minute
 
-// sets are those of one principal. The zero value has none.
+// sets are the capability sets of one principal. The zero value has none.
 type sets struct {
-	uses map[protocol.Fingerprint]int           // by sessions and peers
-	left map[protocol.Fingerprint]time.Duration // of those without use: when that ended, on any one clock
+	uses map[protocol.Fingerprint]int // number of sessions and peers that use a set
+	// For sets without use: when the last use ended. Any one clock will do.
+	left map[protocol.Fingerprint]time.Duration
 }
 
-// grant is the set under which servers are told of a client that declares f. It counts one use.
+// grant chooses the set that servers are told of for a client that declares f. It counts one use of
+// the set.
 func (s *sets) grant(f protocol.Fingerprint, now time.Duration) protocol.Fingerprint {
 	s.forget(now)
 	if s.uses == nil {
@@ -39,7 +41,7 @@ func (s *sets) grant(f protocol.Fingerprint, now time.Duration) protocol.Fingerp
 	return f
 }
 
-// choose is f where it is known or has room, and the best substitute otherwise.
+// choose returns f if f is known or there is room for it, and otherwise the best substitute.
 func (s *sets) choose(f protocol.Fingerprint) protocol.Fingerprint {
 	known := slices.Collect(maps.Keys(s.uses))
 	known = slices.AppendSeq(known, maps.Keys(s.left))
@@ -69,10 +71,12 @@ func (s *sets) release(f protocol.Fingerprint, now time.Duration) {
 
 // forget drops the sets whose connections have ended.
 func (s *sets) forget(now time.Duration) {
-	maps.DeleteFunc(s.left, func(_ protocol.Fingerprint, at time.Duration) bool { return now-at > SetLinger })
+	maps.DeleteFunc(s.left, func(_ protocol.Fingerprint, at time.Duration) bool {
+		return now-at > SetLinger
+	})
 }
 
-// empty reports whether nothing has to be remembered.
+// empty reports whether there is nothing to remember.
 func (s *sets) empty(now time.Duration) bool {
 	s.forget(now)
 	return len(s.uses)+len(s.left) == 0

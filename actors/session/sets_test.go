@@ -9,8 +9,8 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// A principal's servers are told of eight sets at most. Whoever comes beyond that is served by one
-// that holds nothing he lacks, the largest of them.
+// A principal's servers are told of eight sets at most. Beyond that, a client is served with the
+// largest known set that contains only capabilities of the client.
 func TestSetsOfAPrincipalAreBounded(t *testing.T) {
 	var s sets
 	granted := map[protocol.Fingerprint]bool{}
@@ -32,14 +32,15 @@ func TestSetsOfAPrincipalAreBounded(t *testing.T) {
 			t.Errorf("with room, %s is told as %s", f, got)
 		}
 	}
-	for f, want := range map[protocol.Fingerprint]protocol.Fingerprint{1 | 2 | 8: 1 | 2, 1 | 32: 1, 64: 0, 0: 0} {
+	for f, want := range map[protocol.Fingerprint]protocol.Fingerprint{1 | 2 | 8: 1 | 2, 1 | 32: 1,
+		64: 0, 0: 0} {
 		if got := small.grant(f, 0); got != want {
 			t.Errorf("without room, %s is told as %s, want %s", f, got, want)
 		}
 	}
 }
 
-// A set makes room when the connections that were told of it have ended, and no earlier.
+// A set makes room when the connections for it have ended, and no earlier.
 func TestSetMakesRoomAfterItsConnections(t *testing.T) {
 	var s sets
 	for f := range protocol.Fingerprint(MaxSets - 1) {
@@ -62,14 +63,16 @@ func TestSetMakesRoomAfterItsConnections(t *testing.T) {
 	}
 }
 
-// A session's set of capabilities stays the same while the session lasts, also when there is room for
-// more sets, because its connections are found by it. The set is free when the session ends, and a
-// crash of the manager loses count of no set.
+// A session's set of capabilities stays the same for the life of the session, even if there is room
+// for more sets later, because its connections are found by it. The set is freed when the session
+// ends. A crash of the manager loses no count.
 func TestSetOfASessionStays(t *testing.T) {
 	x := NewIndex(nil)
 	handle := func(server string) *Handle {
 		h := idleHandle()
-		h.id, h.clock, h.index, h.endpoint = server, clock.System, x, streamable.Endpoint{Tenant: "acme", Server: server, Principal: "ci"}
+		h.id, h.clock, h.index, h.endpoint = server, clock.System, x, streamable.Endpoint{
+			Tenant: "acme", Server: server, Principal: "ci",
+		}
 		x.add(h)
 		return h
 	}

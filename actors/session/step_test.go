@@ -9,7 +9,8 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// F54: whatever becomes of the machine's clock, a session ends when it has been unused, or was there, for its time, and not before.
+// F54: a session ends when its idle time or its age is over, and not before, whatever steps the
+// machine's clock makes.
 func TestStepOfTheClockAgesNoSession(t *testing.T) {
 	for _, step := range []time.Duration{time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Hour} {
 		for _, old := range []bool{false, true} {
@@ -22,7 +23,8 @@ func TestStepOfTheClockAgesNoSession(t *testing.T) {
 					r.t.Helper()
 					_, err := otp.Do[session.SweepRequest, int](r.t.Context(), r.ref, session.SweepRequest{})
 					if synctest.Wait(); err != nil || r.there(h) != lasts {
-						t.Errorf("stepped by %s, by age %v: there is %v, want %v; %v", step, old, r.there(h), lasts, err)
+						t.Errorf("stepped by %s, by age %v: there is %v, want %v; %v", step, old,
+							r.there(h), lasts, err)
 					}
 				}
 				time.Sleep(50 * time.Minute)

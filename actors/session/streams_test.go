@@ -20,18 +20,21 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// A session over HTTP+SSE that an earlier host has left ends with its streams: nothing of them
+// A session over HTTP+SSE from an earlier host ends together with its streams: none of their data
 // stays.
 func TestChannelOfAnEarlierHostEndsWithItsStreams(t *testing.T) {
 	id := strings.Repeat("x", minID)
-	h := &Handle{id: id, endpoint: streamable.Endpoint{Tenant: "acme"}, opened: time.Now(), channel: true}
+	h := &Handle{
+		id: id, endpoint: streamable.Endpoint{Tenant: "acme"}, opened: time.Now(), channel: true,
+	}
 	h.record.Store(&Record{Version: protocol.V20241105})
 	session := h.Saved()
 
 	missed := jsonrpc.Notification("notifications/tools/list_changed", nil)
 	place := strconv.FormatInt(time.Now().UnixMilli()<<20, 36)
 	events := map[string]jsontext.Value{
-		id + "." + place: jsontext.Value(fmt.Sprintf(`{"at":%d,"data":%q}`, time.Now().UnixNano(), missed.Append(nil))),
+		id + "." + place: jsontext.Value(fmt.Sprintf(`{"at":%d,"data":%q}`, time.Now().UnixNano(),
+			missed.Append(nil))),
 	}
 
 	streams := streamable.NewStore(streamable.StoreOptions{Save: func() {}})
@@ -39,8 +42,12 @@ func TestChannelOfAnEarlierHostEndsWithItsStreams(t *testing.T) {
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
 		return []otp.Child{box.Child("storage"), {ID: "manager", Start: otp.Worker(func() otp.Behaviour {
 			return New(Options{
-				Clock: clock.System, Store: streams, Limit: func(string) int { return 1 }, Total: func() int { return 1 },
-				Idle: func(string) time.Duration { return time.Hour }, Storage: func() otp.Ref { return s.Ref("storage") }, Emit: s.Events.Emit,
+				Clock: clock.System, Store: streams, Limit: func(string) int {
+					return 1
+				}, Total: func() int { return 1 },
+				Idle: func(string) time.Duration {
+					return time.Hour
+				}, Storage: func() otp.Ref { return s.Ref("storage") }, Emit: s.Events.Emit,
 				Pool:    func(string) (otp.Ref, bool) { return s.Ref("storage"), true },
 				Restore: maps.All(map[string]jsontext.Value{id: session.Value}), Events: maps.All(events),
 			}, index)
@@ -53,7 +60,9 @@ func TestChannelOfAnEarlierHostEndsWithItsStreams(t *testing.T) {
 		if deleted, _ := streams.Unsaved(); len(deleted) != 0 {
 			t.Errorf("before its end %v are deleted", deleted)
 		}
-		_, err := otp.Do[CloseRequest, struct{}](context.Background(), s.Ref("manager"), CloseRequest{ID: id})
+		_, err := otp.Do[CloseRequest, struct{}](context.Background(), s.Ref("manager"), CloseRequest{
+			ID: id,
+		})
 		if err != nil {
 			t.Error(err)
 		}
@@ -67,20 +76,28 @@ func TestChannelOfAnEarlierHostEndsWithItsStreams(t *testing.T) {
 	})
 }
 
-// What is stored of streams is given to the sessions that are taken over. What belongs to none is deleted, and why is told once.
+// The stored stream events are given to the restored sessions. Events of no session are deleted,
+// and the reason is logged once.
 func TestStreamsAreRestored(t *testing.T) {
 	id := strings.Repeat("x", minID)
 	h := &Handle{id: id, endpoint: streamable.Endpoint{Tenant: "acme"}, opened: time.Now()}
 	h.record.Store(&Record{Version: protocol.V20251125})
 	session := h.Saved()
-	events := map[string]jsontext.Value{"gone.a": jsontext.Value(`{}`), "gone.b": jsontext.Value(`{}`), "lost.a": jsontext.Value(`{}`), id + ".foreign": jsontext.Value(`7`)}
+	events := map[string]jsontext.Value{
+		"gone.a": jsontext.Value(`{}`), "gone.b": jsontext.Value(`{}`), "lost.a": jsontext.Value(`{}`),
+		id + ".foreign": jsontext.Value(`7`),
+	}
 	streams := streamable.NewStore(streamable.StoreOptions{Save: func() {}})
 	index, box := NewIndex(nil), &stage.Box{}
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
 		return []otp.Child{box.Child("storage"), {ID: "manager", Start: otp.Worker(func() otp.Behaviour {
 			return New(Options{
-				Clock: clock.System, Store: streams, Limit: func(string) int { return 1 }, Total: func() int { return 1 },
-				Idle: func(string) time.Duration { return time.Hour }, Storage: func() otp.Ref { return s.Ref("storage") }, Emit: s.Events.Emit,
+				Clock: clock.System, Store: streams, Limit: func(string) int {
+					return 1
+				}, Total: func() int { return 1 },
+				Idle: func(string) time.Duration {
+					return time.Hour
+				}, Storage: func() otp.Ref { return s.Ref("storage") }, Emit: s.Events.Emit,
 				Restore: maps.All(map[string]jsontext.Value{id: session.Value}), Events: maps.All(events),
 			}, index)
 		})}}
@@ -90,7 +107,8 @@ func TestStreamsAreRestored(t *testing.T) {
 		for _, d := range stage.Of[telemetry.RecordDropped](&s.Events) {
 			told[d.Kind+": "+d.Reason]++
 		}
-		if len(told) != 2 || told["event: its session is gone"] != 1 || told["event: not an event id of this session"] != 1 {
+		if len(told) != 2 || told["event: its session is gone"] != 1 ||
+			told["event: not an event id of this session"] != 1 {
 			t.Errorf("told %v", told)
 		}
 		deleted, more := streams.Unsaved()

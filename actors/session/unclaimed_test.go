@@ -13,16 +13,22 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// A session that was opened for somebody who does not wait for it any more ends at once: nobody will ever know its id.
+// A session whose opener no longer waits for it ends at once, because no client will ever know its
+// id.
 func TestSessionForNobodyEnds(t *testing.T) {
 	run(t, func(r *rig) {
-		f := fault.Fault{Action: fault.Slow, Point: fault.Point{Place: fault.Init, Path: "top/pool/*"}, Delay: time.Second, Count: 1, Lease: time.Minute}
+		f := fault.Fault{
+			Action: fault.Slow, Point: fault.Point{Place: fault.Init, Path: "top/pool/*"},
+			Delay: time.Second, Count: 1, Lease: time.Minute,
+		}
 		if _, err := r.faults.Arm(f); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(r.t.Context(), 100*time.Millisecond)
 		defer cancel()
-		_, err := otp.Do[session.OpenRequest, *session.Handle](ctx, r.ref, session.OpenRequest{Endpoint: streamable.Endpoint{Tenant: "acme"}})
+		_, err := otp.Do[session.OpenRequest, *session.Handle](ctx, r.ref, session.OpenRequest{
+			Endpoint: streamable.Endpoint{Tenant: "acme"},
+		})
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("opened: %v", err)
 		}

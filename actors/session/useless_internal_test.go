@@ -7,7 +7,8 @@ import (
 	"mcpd/telemetry"
 )
 
-// However many sessions have something stored that is of no use, the log has one line for each reason.
+// The log has one line for each reason why stored records are of no use, however many sessions they
+// belong to.
 func TestUselessRecordsAreSummed(t *testing.T) {
 	var u useless
 	u.add("a", "event", "gone")
@@ -15,9 +16,12 @@ func TestUselessRecordsAreSummed(t *testing.T) {
 	u.add("c", "event", "gone")
 	u.add("d", "session", "gone")
 	dropped := func(session, kind string, count uint32) telemetry.RecordDropped {
-		return telemetry.RecordDropped{Where: telemetry.Where{Session: session, Path: "p"}, Kind: kind, Reason: "gone", Count: count}
+		return telemetry.RecordDropped{
+			Where: telemetry.Where{Session: session, Path: "p"}, Kind: kind, Reason: "gone", Count: count,
+		}
 	}
-	if got, want := u.events("p"), []telemetry.RecordDropped{dropped("", "event", 3), dropped("d", "session", 1)}; !slices.Equal(got, want) {
+	if got, want := u.events("p"), []telemetry.RecordDropped{dropped("", "event", 3),
+		dropped("d", "session", 1)}; !slices.Equal(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	if again := u.events("p"); len(again) != 0 {
@@ -25,10 +29,11 @@ func TestUselessRecordsAreSummed(t *testing.T) {
 	}
 }
 
-// Sessions that their clients end, or that have had their time, are no news.
+// The end of a session by its client, or after its time, is routine.
 func TestClosedSessionIsNewsOnlyForACause(t *testing.T) {
 	for why, routine := range map[telemetry.Closing]bool{
-		telemetry.ClosedByClient: true, telemetry.ClosedIdle: true, telemetry.ClosedEvicted: false, telemetry.ClosedCrashed: false,
+		telemetry.ClosedByClient: true, telemetry.ClosedIdle: true, telemetry.ClosedEvicted: false,
+		telemetry.ClosedCrashed: false,
 	} {
 		if got := (&Handle{}).closedAt(why).Routine; got != routine {
 			t.Errorf("%s: routine %t", why.Phrase(), got)

@@ -7,14 +7,14 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// Weight is what a session or peer keeps beside its record, in bytes: its actor, and what is known of
-// it. docs/benchmarks.full.md has it, under "What an idle session weighs".
+// Weight is the memory of a session or peer in bytes, in addition to its record: its actor and its
+// handle. The measurement is in docs/benchmarks.full.md, under "What an idle session weighs".
 const Weight = 4 << 10
 
-// size is how many bytes the session keeps.
+// size returns the number of bytes that the session keeps.
 func (h *Handle) size() int { return Weight + h.record.Load().size() }
 
-// size is how many bytes of the client's own are in the record.
+// size returns the number of bytes in the record that come from the client.
 func (r *Record) size() int {
 	if r == nil {
 		return 0
@@ -26,14 +26,14 @@ func (r *Record) size() int {
 	return n
 }
 
-// count begins to count the session for its tenant.
+// count charges the session to its tenant's quota.
 func (h *Handle) count(kept *quota.Ledger) {
 	if kept != nil {
 		h.counted.Store(kept.Of(h.endpoint.Tenant).Hold(quota.Sessions, h.size()))
 	}
 }
 
-// account is what a tenant keeps; nil where nothing is counted.
+// account returns the quota account of a tenant; nil where nothing is counted.
 func (i *Index) account(tenant string) *quota.Account {
 	if i.kept == nil {
 		return nil
@@ -41,20 +41,22 @@ func (i *Index) account(tenant string) *quota.Account {
 	return i.kept.Of(tenant)
 }
 
-// large reports whether a message counts for its tenant as soon as it is there. Smaller ones do
-// once an actor has looked at them: until then their number bounds them.
+// large reports whether a message is charged to its tenant as soon as it arrives. Smaller messages
+// are charged once an actor has looked at them. Until then their number is bounded.
 func large(m jsonrpc.Message) bool {
 	return m.Size() >= transport.Large
 }
 
-// room makes room for one more session or peer in what its tenant may keep, or says why there is none.
-// The longest idle one of the same principal goes first: nobody else's, and no session for a peer.
+// room makes room for one more session or peer in its tenant's memory quota, or returns the reason
+// why there is none. It evicts only the longest idle session of the same principal, and for a peer
+// only a peer.
 func (m *Manager) room(ep streamable.Endpoint, peer bool) error {
 	if m.index.kept == nil {
 		return nil
 	}
 	kept := m.index.kept.Of(ep.Tenant)
-	if kept.Fits(Weight) || m.evict(group{tenant: ep.Tenant, principal: ep.Principal, each: true, peers: peer}) {
+	if kept.Fits(Weight) || m.evict(group{tenant: ep.Tenant, principal: ep.Principal, each: true,
+		peers: peer}) {
 		return nil
 	}
 	if full := kept.Keeps(Weight); full != nil {

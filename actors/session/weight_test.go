@@ -17,25 +17,31 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// Sessions count for their tenant, with what their clients have said of themselves, until they have
-// ended; a crash of the manager changes nothing.
+// Sessions are charged to their tenant, including the declarations of their clients, until they
+// have ended. A crash of the manager changes nothing.
 func TestSessionsAreCounted(t *testing.T) {
 	run(t, func(r *rig) {
-		caps, err := protocol.ParseClientCapabilities(jsontext.Value(`{"experimental":{"x":"` + strings.Repeat("x", 1000) + `"}}`))
+		caps, err := protocol.ParseClientCapabilities(jsontext.Value(`{"experimental":{"x":"` +
+			strings.Repeat("x", 1000) + `"}}`))
 		if err != nil {
 			t.Fatal(err)
 		}
 		first, second := r.open(), r.open()
 		uri := session.Subscription{Server: "files", URI: "file:///a", Own: "file:///a"}
-		first.Store(&session.Record{Version: protocol.V20251125, Capabilities: caps, URIs: []session.Subscription{uri}})
+		first.Store(&session.Record{
+			Version: protocol.V20251125, Capabilities: caps, URIs: []session.Subscription{uri},
+		})
 		said := len(caps.Raw()) + len(uri.Server+uri.URI+uri.Own)
 		said += 2 * len(protocol.Implementation{}.Raw())
 		want := int64(2*session.Weight + said)
-		if got := r.kept.Of("acme").Holding(); got.Kinds[quota.Sessions] < want || got.Kinds[quota.Sessions] != got.Kept || got.Kept > want+100 {
+		if got := r.kept.Of("acme").Holding(); got.Kinds[quota.Sessions] < want ||
+			got.Kinds[quota.Sessions] != got.Kept || got.Kept > want+100 {
 			t.Errorf("%d bytes count, want %d and some for what was not said", got.Kept, want)
 		}
 		before := r.kept.Of("acme").Kept()
-		f := fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "top/manager"}, Count: 1, Lease: time.Minute}
+		f := fault.Fault{
+			Action: fault.Panic, Point: fault.Point{Path: "top/manager"}, Count: 1, Lease: time.Minute,
+		}
 		if _, err := r.faults.Arm(f); err != nil {
 			t.Fatal(err)
 		}
@@ -58,22 +64,26 @@ func TestSessionsAreCounted(t *testing.T) {
 	})
 }
 
-// The longest idle session of a principal makes room for its next one when the tenant may keep no
-// more; no other session does, and none for a client without a session. If there is none, the client is
-// told what fills the tenant's share.
+// When the tenant may keep no more, the longest idle session of a principal is evicted for the
+// principal's next session. No other session is, and none for a client without a session. If there
+// is none to evict, the client is told what fills the tenant's share.
 func TestSessionNeedsRoom(t *testing.T) {
 	run(t, func(r *rig) {
 		opens := func(principal string, peer *session.Peer) error {
 			ep := streamable.Endpoint{Tenant: "acme", Principal: principal}
-			_, err := otp.Do[session.OpenRequest, *session.Handle](r.t.Context(), r.ref, session.OpenRequest{Endpoint: ep, Peer: peer})
+			_, err := otp.Do[session.OpenRequest, *session.Handle](r.t.Context(), r.ref, session.OpenRequest{
+				Endpoint: ep, Peer: peer,
+			})
 			return err
 		}
 		idle := r.open()
 		kept := r.kept.Of("acme")
 		r.kept.Bound(quota.Bounds{Tenants: 1, Total: 2*session.Weight + 1000})
 		for name, err := range map[string]error{
-			"another principal":        whenFull(kept, func() error { return opens("cd", nil) }),
-			"a client without session": whenFull(kept, func() error { return opens("ci", &session.Peer{Version: protocol.V20260728}) }),
+			"another principal": whenFull(kept, func() error { return opens("cd", nil) }),
+			"a client without session": whenFull(kept, func() error {
+				return opens("ci", &session.Peer{Version: protocol.V20260728})
+			}),
 		} {
 			if err == nil || !strings.Contains(err.Error(), "tenant acme is overloaded") || !r.there(idle) {
 				t.Errorf("%s: %v, and the idle session is there %t", name, err, r.there(idle))
@@ -85,7 +95,9 @@ func TestSessionNeedsRoom(t *testing.T) {
 			t.Errorf("the idle one is there %t, the next %t", r.there(idle), r.there(next))
 		}
 		next.Calls().Add(&request.Exchange{ID: 1})
-		_, err := otp.Do[session.OpenRequest, *session.Handle](r.t.Context(), r.ref, session.OpenRequest{Endpoint: streamable.Endpoint{Tenant: "acme", Principal: "ci"}})
+		_, err := otp.Do[session.OpenRequest, *session.Handle](r.t.Context(), r.ref, session.OpenRequest{
+			Endpoint: streamable.Endpoint{Tenant: "acme", Principal: "ci"},
+		})
 		if err == nil || !strings.Contains(err.Error(), "tenant acme is overloaded: acme keeps") {
 			t.Errorf("without room: %v", err)
 		}
@@ -94,7 +106,7 @@ func TestSessionNeedsRoom(t *testing.T) {
 	})
 }
 
-// whenFull does something while the tenant keeps all that it may.
+// whenFull calls do while the tenant keeps all that it may.
 func whenFull(kept *quota.Account, do func() error) error {
 	r := kept.Hold(quota.Requests, 3*session.Weight)
 	defer r.Release()

@@ -21,10 +21,11 @@ func arm(s *stage.Stage, f fault.Fault) {
 	}
 }
 
-// While a fault has the disk full, or read-only, nothing is written, who waits is told so, and an operator too. When it is over, what was kept is
-// written.
+// While a fault makes the disk full, or read-only, nothing is written. Waiting callers get the
+// error, and the operator is told. When the fault is over, the pending changes are written.
 func TestDiskThatTakesNothingIsAFault(t *testing.T) {
-	for action, want := range map[fault.Action]error{fault.Fail: syscall.ENOSPC, fault.ReadOnly: syscall.EROFS} {
+	for action, want := range map[fault.Action]error{fault.Fail: syscall.ENOSPC,
+		fault.ReadOnly: syscall.EROFS} {
 		run(t, func(s *stage.Stage, d *disk) {
 			arm(s, fault.Fault{Action: action, Point: fault.Point{Place: fault.StoreWrite}})
 			if err := <-put(s, change("a", "1")); !errors.Is(err, want) {
@@ -32,7 +33,8 @@ func TestDiskThatTakesNothingIsAFault(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 			if got := d.String(); got != "[] 0" || len(stage.Of[telemetry.StateNotWritten](&s.Events)) != 1 {
-				t.Errorf("%s: written %s, and an operator was told %d times", action, got, len(stage.Of[telemetry.StateNotWritten](&s.Events)))
+				t.Errorf("%s: written %s, and an operator was told %d times", action, got,
+					len(stage.Of[telemetry.StateNotWritten](&s.Events)))
 			}
 			s.Faults.DisarmRun("")
 			time.Sleep(2 * storage.RetryPause)
@@ -43,11 +45,14 @@ func TestDiskThatTakesNothingIsAFault(t *testing.T) {
 	}
 }
 
-// A sync that a fault makes slow, or fail, holds up no write, and is made in the end.
+// A sync that a fault makes slow, or fail, blocks no write, and is completed in the end.
 func TestSlowSyncIsAFault(t *testing.T) {
-	for action, delay := range map[fault.Action]time.Duration{fault.Slow: 5 * time.Second, fault.Fail: 0} {
+	for action, delay := range map[fault.Action]time.Duration{fault.Slow: 5 * time.Second,
+		fault.Fail: 0} {
 		run(t, func(s *stage.Stage, d *disk) {
-			arm(s, fault.Fault{Action: action, Point: fault.Point{Place: fault.StoreSync}, Delay: delay, Count: 1})
+			arm(s, fault.Fault{
+				Action: action, Point: fault.Point{Place: fault.StoreSync}, Delay: delay, Count: 1,
+			})
 			for _, key := range []string{"a", "b"} {
 				if err := <-put(s, change(key, "1")); err != nil {
 					t.Error(err)
@@ -68,7 +73,9 @@ func TestSlowSyncIsAFault(t *testing.T) {
 // A host that stops does not wait for a sync that a fault makes slow.
 func TestStopDoesNotWaitForAFault(t *testing.T) {
 	run(t, func(s *stage.Stage, d *disk) {
-		arm(s, fault.Fault{Action: fault.Slow, Point: fault.Point{Place: fault.StoreSync}, Delay: time.Hour})
+		arm(s, fault.Fault{
+			Action: fault.Slow, Point: fault.Point{Place: fault.StoreSync}, Delay: time.Hour,
+		})
 		if err := <-put(s, change("a", "1")); err != nil {
 			t.Error(err)
 		}

@@ -12,11 +12,12 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// A storage that hangs at a message is replaced, and what is not written yet is written by its
-// successor.
+// A storage that hangs at a message is replaced, and its successor writes the unwritten changes.
 func TestHungStorageIsReplaced(t *testing.T) {
 	run(t, func(s *stage.Stage, d *disk) {
-		arm(s, fault.Fault{Action: fault.Hang, Point: fault.Point{Path: "top/storage", Kind: "*storage.Keep"}, Count: 1})
+		arm(s, fault.Fault{
+			Action: fault.Hang, Point: fault.Point{Path: "top/storage", Kind: "*storage.Keep"}, Count: 1,
+		})
 		s.Send("storage", &storage.Keep{Change: change("a", "1")})
 		s.Send("storage", &storage.Keep{Change: change("b", "1")})
 		time.Sleep(otp.DefaultHard + 2*time.Second)
@@ -30,9 +31,9 @@ func TestHungStorageIsReplaced(t *testing.T) {
 	})
 }
 
-// While a disk does not come back from a write, the storage is replaced once. What comes meanwhile
-// is kept and counted, who would wait is told at once, and all of it is written when the disk is
-// back: also the deletion of what the late write put there.
+// While a write to the disk hangs, the storage is replaced once. Later changes are kept and
+// counted, and their callers get an error at once. When the disk works again all of them are
+// written, including the deletion of a value that the late write put there.
 func TestHungDiskIsWaitedForOnce(t *testing.T) {
 	var kept quota.Ledger
 	d := &disk{}

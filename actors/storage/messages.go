@@ -7,34 +7,37 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// WriteWait is how long the answer to initialize, and that to a call which makes a task, waits to be written down, so that a client which has
-// it can come back to a host that was killed. A disk that is slower is not waited for.
+// WriteWait is how long the response to initialize, and to a call that makes a task, waits until
+// its state is written. A client with that response can then come back to a host that was killed. A
+// slower disk is not waited for.
 const WriteWait = 50 * time.Millisecond
 
-// Put asks for a change to be written, and is answered when it is with the kernel: from then on it survives the death of the host. An
-// error says that it is not yet, at once while the disk takes nothing; it is tried again. Whoever asks decides how long to wait.
+// Put asks for a change to be written. The reply comes when the change is with the kernel: from
+// then on it survives the death of the host. An error says that it is not yet written, and comes at
+// once while the disk fails; the write is retried. The caller decides how long to wait.
 type Put = otp.Call[PutRequest, struct{}]
 
 // PutRequest is a change.
 type PutRequest struct {
-	Tenant string // whose change it is; empty for the host's
+	Tenant string // tenant of the change; empty for the host's own
 	store.Change
 }
 
-// Keep is Put for who does not wait. Nothing comes back.
+// Keep is Put without a reply.
 type Keep struct {
-	Tenant string // whose change it is; empty for the host's
+	Tenant string // tenant of the change; empty for the host's own
 	store.Change
 }
 
-// Collect says that Options.More has something. Who has it sends one, and another when all was taken. Nothing comes back.
+// Collect says that Options.More has changes. The source sends one, and another only after all its
+// changes were taken. There is no reply.
 type Collect struct{}
 
-// The classes:
+// The classes. All are reserved (`Owed`):
 //
-//	Put      owed: one for each handshake, or task that is made, which waits for it
-//	Keep     owed: one for each change of a session or task, and its end
-//	Collect  owed: one at a time
+//	Put      one for each handshake, or task that is made, which waits for it
+//	Keep     one for each change of a session or task, and its end
+//	Collect  one at a time
 func (PutRequest) Class() otp.Class { return otp.Owed }
 func (*Keep) Class() otp.Class      { return otp.Owed }
 func (Collect) Class() otp.Class    { return otp.Owed }

@@ -16,13 +16,13 @@ import (
 // MaxAside is how many records are kept in store.Aside, and listed. Further ones are deleted.
 const MaxAside = 64
 
-// errUnfinished is why a record is set aside that an incarnation began to read, and never finished.
+// errUnfinished is the reason for a record that an incarnation began to read and never finished.
 var errUnfinished = errors.New("reading it did not come to an end")
 
-// Restorer reads what an earlier host has stored, one record at a time. A record on which the reader
-// panics is set aside, so that it costs itself and never the start of the row that reads it: it is
-// moved to store.Aside, where it is not read again, and reported. A Restorer outlives actors. Its
-// methods may be called on nil, which sets nothing aside, and by several goroutines.
+// Restorer reads the records that an earlier host has stored, one at a time. A record on which its
+// reader panics is set aside: it is moved to store.Aside, where it is not read again, and reported.
+// So a bad record is lost, but never prevents the start of the row that reads it. A Restorer
+// outlives actors. Its methods may be called on nil, which sets nothing aside, and concurrently.
 type Restorer struct {
 	o RestorerOptions
 
@@ -34,7 +34,7 @@ type Restorer struct {
 	finished map[string]bool
 }
 
-// RestorerOptions are what a Restorer is made from.
+// RestorerOptions configure a Restorer.
 type RestorerOptions struct {
 	// Held is how many records earlier hosts have set aside.
 	Held   int
@@ -42,16 +42,16 @@ type RestorerOptions struct {
 	Emit   telemetry.Sink
 }
 
-// Record is one that is set aside.
+// Record is a record that was set aside.
 type Record struct {
 	Kind, Tenant, Name string
 	Incident           string
 }
 
-// digest tells one version of a record from all others.
+// digest identifies one version of a record.
 type digest [sha256.Size]byte
 
-// NewRestorer makes one.
+// NewRestorer makes a Restorer.
 func NewRestorer(o RestorerOptions) *Restorer {
 	return &Restorer{
 		o: o, room: MaxAside - o.Held,
@@ -59,17 +59,17 @@ func NewRestorer(o RestorerOptions) *Restorer {
 	}
 }
 
-// Reading is what there is to say of a record that is about to be read.
+// Reading describes a record that is about to be read.
 type Reading struct {
 	store.Change
 	Kind string        // as in telemetry.RecordSetAside
-	Name string        // what people may be told it is called; a session's id is secret
-	Of   func() string // whose record it is; it may panic as well
+	Name string        // name for display; the id of a session is secret
+	Of   func() string // returns the tenant; it may panic as well
 	To   otp.Ref       // the storage
 }
 
-// Due reports whether a row still has to read all records of a kind. A row whose first incarnation did
-// not become ready reads them again, but for the one that it did not finish.
+// Due reports whether a row still has to read all records of a kind. If its first incarnation did
+// not become ready, the row reads them again, except the record that it did not finish.
 func (r *Restorer) Due(p *otp.Process, kind string) bool {
 	if r == nil {
 		return p.Incarnation() == 1
@@ -89,13 +89,15 @@ func (r *Restorer) Finish(kind string) {
 	r.finished[kind] = true
 }
 
-// Read has a record read. It reports false when the record was set aside, by this call or before.
+// Read runs read, which reads a record. It reports false when the record was set aside, by this
+// call or before.
 func (r *Restorer) Read(p *otp.Process, of Reading, read func()) (ok bool) {
 	if r == nil {
 		read()
 		return true
 	}
-	key := sha256.Sum256(slices.Concat([]byte(of.Bucket), []byte{0}, []byte(of.Key), []byte{0}, of.Value))
+	key := sha256.Sum256(slices.Concat([]byte(of.Bucket), []byte{0}, []byte(of.Key),
+		[]byte{0}, of.Value))
 	r.mu.Lock()
 	aside, again := r.aside[key], r.begun[key]
 	r.begun[key] = true
@@ -118,23 +120,27 @@ func (r *Restorer) Read(p *otp.Process, of Reading, read func()) (ok bool) {
 		r.setAside(p, key, of, tenant, errUnfinished, nil)
 		return false
 	}
-	if e := r.o.Faults.At(p.Context(), fault.StoreRead, fault.Who{Tenant: tenant}); e.Action == fault.Panic {
+	if e := r.o.Faults.At(p.Context(), fault.StoreRead,
+		fault.Who{Tenant: tenant}); e.Action == fault.Panic {
 		panic(e)
 	}
 	read()
 	return true
 }
 
-// end forgets that a record is being read.
+// end notes that the record was read to the end.
 func (r *Restorer) end(key digest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.begun, key)
 }
 
-// setAside moves a record out of the way and reports it.
-func (r *Restorer) setAside(p *otp.Process, key digest, of Reading, tenant string, why any, pcs []uintptr) {
-	report := &otp.CrashReport{Path: p.Path(), Incarnation: p.Incarnation(), PCs: pcs, Origin: tenant, At: p.Now()}
+// setAside moves a record to store.Aside and reports it.
+func (r *Restorer) setAside(p *otp.Process, key digest, of Reading, tenant string, why any,
+	pcs []uintptr) {
+	report := &otp.CrashReport{
+		Path: p.Path(), Incarnation: p.Incarnation(), PCs: pcs, Origin: tenant, At: p.Now(),
+	}
 	if err, is := why.(error); is {
 		report.Reason = err
 	} else {
@@ -142,7 +148,7 @@ func (r *Restorer) setAside(p *otp.Process, key digest, of Reading, tenant strin
 	}
 	incident := otp.IncidentID(p.Path()+"/"+of.Kind+"/"+of.Name, p.Now())
 	r.mu.Lock()
-	if delete(r.begun, key); r.aside[key] { // an incarnation that was stuck at it has come back
+	if delete(r.begun, key); r.aside[key] { // an incarnation that was stuck at it has returned
 		r.mu.Unlock()
 		return
 	}
@@ -166,7 +172,7 @@ func (r *Restorer) setAside(p *otp.Process, key digest, of Reading, tenant strin
 	})
 }
 
-// Aside are the first MaxAside records that were set aside since the host started.
+// Aside returns the first MaxAside records that were set aside since the host started.
 func (r *Restorer) Aside() []Record {
 	if r == nil {
 		return nil
@@ -176,7 +182,7 @@ func (r *Restorer) Aside() []Record {
 	return slices.Clone(r.records)
 }
 
-// callers is the stack of a panic, called by the function that recovers from it.
+// callers returns the stack of a panic. The function that recovers from the panic calls it.
 func callers() []uintptr {
 	var pcs [64]uintptr
 	return slices.Clone(pcs[:runtime.Callers(3, pcs[:])])

@@ -19,7 +19,7 @@ import (
 	"mcpd/telemetry"
 )
 
-// reads is an actor that reads records as it starts, and what it makes of each.
+// reads is an actor that reads records as it starts, and calls a function with each.
 type reads struct {
 	otp.Base
 	records *storage.Restorer
@@ -47,7 +47,7 @@ func (r reads) Init(p *otp.Process) error {
 
 func (reads) Receive(*otp.Process, any) error { return nil }
 
-// keeper keeps what it is sent.
+// keeper records the messages that it gets.
 type keeper struct {
 	otp.Base
 	kept *[]string
@@ -63,9 +63,10 @@ func (k keeper) Receive(_ *otp.Process, msg any) error {
 	return nil
 }
 
-// restores starts an actor that reads values, until it is ready. It returns what was told, and what
-// was sent to the storage.
-func restores(t *testing.T, held int, read func(p *otp.Process, value string), values ...string) (told []telemetry.RecordSetAside, kept []string, records *storage.Restorer) {
+// restores starts an actor that reads values, until it is ready. It returns the events, and the
+// messages to the storage.
+func restores(t *testing.T, held int, read func(p *otp.Process, value string),
+	values ...string) (told []telemetry.RecordSetAside, kept []string, records *storage.Restorer) {
 	t.Helper()
 	records = storage.NewRestorer(storage.RestorerOptions{Held: held, Emit: func(e telemetry.Event) {
 		told = append(told, e.(telemetry.RecordSetAside))
@@ -106,23 +107,27 @@ func TestRecordThatPanicsIsSetAside(t *testing.T) {
 			t.Errorf("read %q, want %q", got, want)
 		}
 		want := []string{
-			`acme: set aside "sessions 1"`, `acme: delete sessions "1"`, `: set aside "sessions 2"`, `: delete sessions "2"`,
+			`acme: set aside "sessions 1"`, `acme: delete sessions "1"`, `: set aside "sessions 2"`,
+			`: delete sessions "2"`,
 		}
 		if !slices.Equal(kept, want) {
 			t.Errorf("sent to the storage: %q, want %q", kept, want)
 		}
-		if len(told) != 2 || told[0].Tenant != "acme" || told[0].Name != "row-1" || told[0].Reason != "crash" || told[0].Incident == "" ||
+		if len(told) != 2 || told[0].Tenant != "acme" || told[0].Name != "row-1" ||
+			told[0].Reason != "crash" || told[0].Incident == "" ||
 			!strings.Contains(told[0].Report.Stack(), "restorer_test.go") || told[1].Tenant != "" {
 			t.Errorf("told: %+v", told)
 		}
 		aside := records.Aside()
-		if len(aside) != 2 || aside[0] != (storage.Record{Kind: "session", Tenant: "acme", Name: "row-1", Incident: told[0].Incident}) {
+		if len(aside) != 2 || aside[0] != (storage.Record{Kind: "session", Tenant: "acme", Name: "row-1",
+			Incident: told[0].Incident}) {
 			t.Errorf("aside: %+v", aside)
 		}
 	})
 }
 
-// A reader that hangs at a record, or whose goroutine ends at it, starts without it the next time.
+// A reader that hangs at a record, or whose goroutine exits at it, starts without that record the
+// next time.
 func TestRecordThatIsNotFinishedIsSetAside(t *testing.T) {
 	for _, how := range []string{"hang", "exit"} {
 		t.Run(how, func(t *testing.T) {
@@ -147,14 +152,16 @@ func TestRecordThatIsNotFinishedIsSetAside(t *testing.T) {
 	}
 }
 
-// So many records are kept aside. Further ones are deleted.
+// A bounded number of records is kept aside. Further ones are deleted.
 func TestRecordsAsideAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		values := make([]string, storage.MaxAside)
 		for i := range values {
 			values[i] = fmt.Sprint("bad", i)
 		}
-		told, kept, records := restores(t, storage.MaxAside-1, func(*otp.Process, string) { panic("crash") }, values...)
+		told, kept, records := restores(t, storage.MaxAside-1, func(*otp.Process, string) {
+			panic("crash")
+		}, values...)
 		set := 0
 		for _, k := range kept {
 			if strings.Contains(k, "set aside") {
@@ -162,7 +169,8 @@ func TestRecordsAsideAreBounded(t *testing.T) {
 			}
 		}
 		if set != 1 || len(told) != len(values) || len(records.Aside()) != storage.MaxAside {
-			t.Errorf("%d are kept and %d were told of and %d are listed, want 1 and all", set, len(told), len(records.Aside()))
+			t.Errorf("%d are kept and %d were told of and %d are listed, want 1 and all", set, len(told),
+				len(records.Aside()))
 		}
 	})
 }

@@ -1,5 +1,6 @@
-// Package storage holds the one writer of the host's state: the actor that puts into the store what must survive the host. What waits is
-// written in groups. It does not know what the values mean.
+// Package storage holds the only writer of the host's state: the actor that writes to the store the
+// state that must survive the host. Pending changes are written in groups. The package does not
+// know what the values mean.
 package storage
 
 import (
@@ -19,17 +20,18 @@ import (
 	"mcpd/telemetry"
 )
 
-// RetryPause is when a change that could not be written is tried again.
+// RetryPause is the pause before a failed write is retried.
 const RetryPause = time.Second
 
-// SyncPause is how long what was written may wait for the disk, so that one sync serves many changes. The death of the host does not wait for
-// it: see store.Apply.
+// SyncPause is the pause between a write and its sync, so that one sync serves many changes. A
+// written change survives the death of the host without a sync: see store.Apply.
 const SyncPause = 100 * time.Millisecond
 
-// VerifyPause is how long a state that was deleted may stay unnoticed while nothing is written. It is looked for with every write too.
+// VerifyPause is how long the deletion of the state may stay unnoticed while nothing is written.
+// Every write checks for it too.
 const VerifyPause = 2 * time.Second
 
-// Writer is the store, as far as it is written here.
+// Writer is the part of the store that is used here.
 type Writer interface {
 	Apply([]store.Change) error
 	Has(store.Bucket, string) bool
@@ -37,13 +39,15 @@ type Writer interface {
 	Sync() error
 }
 
-// Options are what a storage is made from.
+// Options configure a Storage.
 type Options struct {
 	Store Writer
-	// More hands out changes that are gathered elsewhere, a part of them at a time, and reports whether there are others. It is not asked
-	// while nothing can be written, so whoever gathers bounds them. Nil has none.
+	// More hands out changes that are gathered elsewhere, in parts, and reports whether there are
+	// others. It is not called while nothing can be written, so its implementation bounds them. Nil
+	// has none.
 	More func() (part []Keep, others bool)
-	// Kept is what a tenant keeps; nil counts nothing. What is the host's own is of the tenant "".
+	// Kept returns the byte budget of a tenant; nil counts nothing. The host's own changes count for
+	// tenant "".
 	Kept func(tenant string) *quota.Account
 	Emit telemetry.Sink
 	// Faults may make writes and syncs fail, and syncs slow; nil is none.
@@ -55,33 +59,35 @@ type Storage struct {
 	otp.Base
 	o       Options
 	p       *otp.Process
-	writing bool // a write is due, or is going to be tried again
-	more    bool // there are changes to collect
-	syncing bool // a sync is due, or on its way
+	writing bool // a write is due, or waits for its retry
+	more    bool // there may be changes to collect
+	syncing bool // a sync is due, or in progress
 	*kept
 }
 
-// kept is the heir: what is not written yet.
+// kept is the carried state: the changes that are not written yet.
 type kept struct {
-	// mu is held while a message is handled, but not while the disk is waited for, and by Fence.
+	// mu is held while a message is handled, except during disk operations, and by Fence.
 	mu      sync.Mutex
-	disk    *sync.Mutex // held by whichever incarnation waits for the disk
+	disk    *sync.Mutex // held by the incarnation that waits for the disk
 	account func(tenant string) *quota.Account
 	waiting []*Put
 	changes []change
-	// collected is what was gathered elsewhere and is not among the changes yet.
+	// collected holds changes that were gathered elsewhere and are not in changes yet.
 	collected []Keep
-	places    map[name]int // of the last change of each name among them, because only that counts
-	// unwritten and unsynced say why the last write and the last sync failed. Whether either did is what an operator was told.
+	// places is the index of each name in changes, which hold only the last change of a name.
+	places map[name]int
+	// unwritten and unsynced say why the last write and the last sync failed. The operator was told of
+	// a failure if either is set.
 	unwritten, unsynced string
 }
 
 func (k *kept) failing() string { return cmp.Or(k.unwritten, k.unsynced) }
 
-// errUnwritten is for who would wait for a disk that has taken nothing the last time, which is tried again before long.
+// errUnwritten is returned while the disk fails; the write is retried soon.
 var errUnwritten = errors.New("the state cannot be written now")
 
-// errBusy is why nothing is written while an earlier incarnation has not come back from the disk.
+// errBusy is returned while an earlier incarnation still waits for the disk.
 var errBusy = errors.New("the disk has not ended an earlier write")
 
 type name struct {
@@ -89,7 +95,7 @@ type name struct {
 	key    string
 }
 
-// change is one that counts for its tenant until it is written.
+// change is a change that counts for its tenant until it is written.
 type change struct {
 	Keep
 	counted *quota.Reservation
@@ -97,7 +103,7 @@ type change struct {
 
 func nameOf(c store.Change) name { return name{c.Bucket, c.Key} }
 
-// Abandon answers everyone who waits: nobody will write.
+// Abandon fails every waiting caller, because nothing will be written any more.
 func (k *kept) Abandon(reason error) {
 	for _, p := range k.waiting {
 		p.Fail(reason)
@@ -106,20 +112,21 @@ func (k *kept) Abandon(reason error) {
 	k.release()
 }
 
-// release lets go of what the changes count, and of the changes.
+// release drops the changes, and releases their reservations.
 func (k *kept) release() {
 	for _, c := range k.changes {
 		c.counted.Release()
 	}
-	clear(k.changes) // what was collected may be large
+	clear(k.changes) // collected values may be large
 	k.changes = k.changes[:0]
 	clear(k.places)
 }
 
-// Status is what the tree shows, and readiness looks at.
-type Status struct{ Failing string } // why the state cannot be written; empty when it can
+// Status is shown in the tree, and checked for readiness.
+// Failing says why the state cannot be written; empty when it can.
+type Status struct{ Failing string }
 
-// Messages that only the storage sends itself.
+// Messages that the storage sends to itself.
 type (
 	write  struct{}
 	flush  struct{}
@@ -134,10 +141,11 @@ func New(o Options) *Storage {
 	if o.More == nil {
 		o.More = func() ([]Keep, bool) { return nil, false }
 	}
-	return &Storage{o: o, more: true} // the last incarnation may have been told so
+	// The previous incarnation may have received a Collect.
+	return &Storage{o: o, more: true}
 }
 
-// Init takes over what was not written.
+// Init restores the unwritten changes.
 func (s *Storage) Init(p *otp.Process) error {
 	s.p = p
 	var heir bool
@@ -145,7 +153,7 @@ func (s *Storage) Init(p *otp.Process) error {
 		s.kept = &kept{disk: new(sync.Mutex), account: s.o.Kept, places: map[name]int{}}
 		p.SetHeir(s.kept)
 	} else {
-		s.syncLater() // the last incarnation may have been about to
+		s.syncLater() // the previous incarnation may have had one due
 	}
 	p.SetStatus(Status{s.failing()})
 	p.After(VerifyPause, verify{})
@@ -190,18 +198,18 @@ func (s *Storage) Receive(p *otp.Process, msg any) error {
 	return nil
 }
 
-// Terminate writes what is left, and syncs it.
+// Terminate writes and syncs the remaining changes.
 func (s *Storage) Terminate(_ *otp.Process, reason error) {
 	if !otp.IsNormal(reason) {
-		return // the next incarnation does
+		return // the next incarnation does it
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for s.write(); s.unwritten == "" && s.more; {
 		s.write()
 	}
-	_ = s.onDisk(s.o.Store.Verify) // an operator was told
-	_ = s.onDisk(s.o.Store.Sync)   // whoever closes the store hears of it
+	_ = s.onDisk(s.o.Store.Verify) // the operator was told of a failure
+	_ = s.onDisk(s.o.Store.Sync)   // the caller that closes the store gets the error
 }
 
 // add keeps a change until it is written.
@@ -217,8 +225,8 @@ func (k *kept) add(c Keep) {
 	}
 }
 
-// keep keeps a change until it is written. What is not written need not be deleted: however long the disk takes nothing, what comes and goes
-// meanwhile leaves nothing behind.
+// keep keeps a change until it is written. A deletion of a value that was never written is dropped
+// together with the value. So values that come and go while the disk fails leave nothing behind.
 func (s *Storage) keep(c Keep) {
 	if c.Value == nil && s.absent(c.Change) {
 		s.drop(nameOf(c.Change))
@@ -227,7 +235,8 @@ func (s *Storage) keep(c Keep) {
 	s.add(c)
 }
 
-// drop takes back a change that waits, if one does. Whoever waits for the name has what he wanted: it is as if it had been written, and deleted.
+// drop takes back a pending change, if there is one. Callers that wait for it get a success: the
+// result is the same as if it had been written and deleted.
 func (s *Storage) drop(n name) {
 	if i, ok := s.places[n]; ok {
 		last := len(s.changes) - 1
@@ -247,14 +256,16 @@ func (s *Storage) drop(n name) {
 	})
 }
 
-// due has what waits written: with whatever comes before the message is handled. It has the disk tried when that took nothing the last time.
+// due schedules a write of the pending changes, together with those that come before it is handled.
+// After a failure it schedules a write in any case, to try the disk.
 func (s *Storage) due() {
 	if !s.writing && (s.more || len(s.changes) > 0 || s.unwritten != "") {
 		s.writing = s.p.Post(write{}) == nil
 	}
 }
 
-// collect takes what is gathered elsewhere, unless something waits for a disk that takes nothing.
+// collect takes the changes that are gathered elsewhere, unless changes are pending on a failing
+// disk.
 func (s *Storage) collect() {
 	if !s.more || s.unwritten != "" && len(s.changes) > 0 {
 		return
@@ -262,26 +273,30 @@ func (s *Storage) collect() {
 	if len(s.collected) == 0 {
 		s.collected, s.more = s.o.More()
 	}
-	for len(s.collected) > 0 { // a crash costs the one that is taken
+	for len(s.collected) > 0 { // a crash costs only the change in hand
 		k := s.collected[0]
 		s.collected = s.collected[1:]
 		if !s.p.OnBehalf(k.Tenant, func() { s.take(&k) }) {
-			_ = s.p.Send(s.p.Self(), &k) // it waits until messages of the tenant are taken again
+			_ = s.p.Send(s.p.Self(), &k) // it waits until the tenant's messages are accepted again
 		}
 	}
 	s.collected = nil
 }
 
-// take keeps a change, if it is one. What was kept of the name before is kept on otherwise.
+// take keeps a change, if it is valid. An invalid one is reported, and an earlier pending change of
+// the same name stays.
 func (s *Storage) take(k *Keep) {
 	if k.Check() != nil {
-		s.o.Emit(telemetry.Rejected{Where: telemetry.Where{Tenant: k.Tenant, Path: s.p.Path()}, Reason: "state"})
+		s.o.Emit(telemetry.Rejected{
+			Where: telemetry.Where{Tenant: k.Tenant, Path: s.p.Path()}, Reason: "state",
+		})
 		return
 	}
 	s.keep(*k)
 }
 
-// write writes everything that waits. After a failure it writes though nothing waits any more: only a write tells that the disk takes one.
+// write writes all pending changes. After a failure it writes even if there are none, because only
+// a write shows that the disk works again.
 func (s *Storage) write() {
 	s.collect()
 	changes := make([]store.Change, len(s.changes))
@@ -315,7 +330,8 @@ func (s *Storage) write() {
 	s.due()
 }
 
-// apply writes the changes, unless a fault says that the disk takes none. That is before the store opens, writes or renames anything.
+// apply writes the changes, unless a fault simulates a failing disk. The fault strikes before the
+// store opens, writes or renames any file.
 func (s *Storage) apply(changes []store.Change) error {
 	if err := s.refused(s.p.Context(), fault.StoreWrite); err != nil {
 		return err
@@ -323,7 +339,7 @@ func (s *Storage) apply(changes []store.Change) error {
 	return s.onDisk(func() error { return s.o.Store.Apply(changes) })
 }
 
-// sync syncs what was written, after as long as a fault says.
+// sync syncs the written changes, after the delay of a fault if there is one.
 func (s *Storage) sync(ctx context.Context) error {
 	if err := s.refused(ctx, fault.StoreSync); err != nil {
 		return err
@@ -331,7 +347,7 @@ func (s *Storage) sync(ctx context.Context) error {
 	return s.o.Store.Sync()
 }
 
-// refused is the error of a disk that a fault has filled, or made read-only.
+// refused returns the error of a disk that a fault has made full or read-only.
 func (s *Storage) refused(ctx context.Context, place fault.Place) error {
 	switch e := s.o.Faults.At(ctx, place, fault.Who{}); e.Action {
 	case fault.Fail:
@@ -342,7 +358,7 @@ func (s *Storage) refused(ctx context.Context, place fault.Place) error {
 	return nil
 }
 
-// verify finds out whether what was written is still there. Where something is going to be written, that does.
+// verify checks that the log is still in its place. A pending write checks that by itself.
 func (s *Storage) verify() {
 	if !s.writing {
 		if err := s.onDisk(s.o.Store.Verify); err != nil {
@@ -354,7 +370,7 @@ func (s *Storage) verify() {
 	s.p.After(VerifyPause, verify{})
 }
 
-// syncLater sees to it that there is a sync before long.
+// syncLater schedules a sync if none is due.
 func (s *Storage) syncLater() {
 	if !s.syncing {
 		s.syncing = true
@@ -362,7 +378,7 @@ func (s *Storage) syncLater() {
 	}
 }
 
-// synced hears what became of a sync. One that failed is made again.
+// synced handles the result of a sync. A failed sync is repeated.
 func (s *Storage) synced(err error) {
 	s.failed(&s.unsynced, err)
 	if s.syncing = err != nil; s.syncing {
@@ -370,7 +386,7 @@ func (s *Storage) synced(err error) {
 	}
 }
 
-// failed takes note of whether the state can be written, or synced, and tells of a change of that.
+// failed records the result of a write or sync, and reports a change between working and failing.
 func (s *Storage) failed(which *string, err error) {
 	before := s.failing()
 	if *which = ""; err != nil {

@@ -23,15 +23,15 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// disk is a store that writes down how it is written.
+// disk is a store that records the writes.
 type disk struct {
 	mu     sync.Mutex
 	writes [][]string
 	syncs  int
 	full   error         // of every write
 	bad    error         // of every sync
-	gone   error         // of every look at what was written
-	slow   chan struct{} // writes wait for it to be closed; nil for none
+	gone   error         // of every Verify
+	slow   chan struct{} // writes wait until it is closed; nil for none
 }
 
 func (d *disk) Apply(changes []store.Change) error {
@@ -107,7 +107,7 @@ func change(key, value string) store.Change {
 	return c
 }
 
-// put asks for a change; the answer is in what it returns.
+// put asks for a change; the result comes on the returned channel.
 func put(s *stage.Stage, c store.Change) <-chan error {
 	done := make(chan error, 1)
 	ref, ctx := s.Ref("storage"), s.T.Context()
@@ -118,8 +118,8 @@ func put(s *stage.Stage, c store.Change) <-chan error {
 	return done
 }
 
-// What comes while something is written goes out together, the last of each name, in the order in which the names came; one sync serves
-// many writes.
+// Changes that come during a write are written together: the last change of each name, in the order
+// in which the names came. One sync serves many writes.
 func TestChangesAreWrittenInGroups(t *testing.T) {
 	run(t, func(s *stage.Stage, d *disk) {
 		d.slow = make(chan struct{})
@@ -147,8 +147,8 @@ func TestChangesAreWrittenInGroups(t *testing.T) {
 	})
 }
 
-// Sessions that come and go while nothing can be written leave nothing behind, and whoever waited for one of them has his answer. What is on the
-// disk is deleted there.
+// Sessions that come and go while nothing can be written leave nothing behind, and callers that
+// waited for them get a reply. A value that is on the disk is deleted there.
 func TestWhatWasNeverWrittenIsNotDeleted(t *testing.T) {
 	run(t, func(s *stage.Stage, d *disk) {
 		if err := <-put(s, change("old", "1")); err != nil {
@@ -163,7 +163,8 @@ func TestWhatWasNeverWrittenIsNotDeleted(t *testing.T) {
 		waiting := put(s, change("a", "1"))
 		time.Sleep(time.Millisecond)
 		for _, c := range []store.Change{
-			change("b", "1"), change("c", "1"), change("b", ""), change("old", ""), change("never", ""), change("a", ""), change("d", "1"), change("d", "2"),
+			change("b", "1"), change("c", "1"), change("b", ""), change("old", ""), change("never", ""),
+			change("a", ""), change("d", "1"), change("d", "2"),
 		} {
 			if err := s.Ref("storage").Send(&storage.Keep{Change: c}); err != nil {
 				t.Fatal(err)
@@ -181,7 +182,8 @@ func TestWhatWasNeverWrittenIsNotDeleted(t *testing.T) {
 	})
 }
 
-// A disk that is full refuses who waits, and costs nothing: everything is written when there is room, once. An operator hears of both, once.
+// A full disk fails the waiting callers, and loses nothing: when there is space, everything is
+// written once. The operator is told of both, once.
 func TestFullDisk(t *testing.T) {
 	run(t, func(s *stage.Stage, d *disk) {
 		full := errors.New("no space left")
@@ -198,26 +200,30 @@ func TestFullDisk(t *testing.T) {
 		if got := d.String(); got != "[[a=2 b=1]] 1" {
 			t.Errorf("got %s", got)
 		}
-		if a, b := stage.Of[telemetry.StateNotWritten](&s.Events), stage.Of[telemetry.StateWritten](&s.Events); len(a) != 1 || len(b) != 1 || !strings.Contains(a[0].Reason, "no space") {
+		if a, b := stage.Of[telemetry.StateNotWritten](&s.Events),
+			stage.Of[telemetry.StateWritten](&s.Events); len(a) != 1 || len(b) != 1 ||
+			!strings.Contains(a[0].Reason, "no space") {
 			t.Errorf("told %v and %v", a, b)
 		}
 	})
 }
 
-// A disk that takes nothing is told as mended when it has taken something, and not before, though what waited for it is gone meanwhile, and the log
-// is where it was. Nor does a crash mend it. An operator hears of both, once, and nothing that the host does not need is kept.
+// A disk is reported as working again only after a successful write: not because the pending
+// changes are gone meanwhile, nor because the log is in its place, nor after a crash. The operator
+// is told of failure and recovery, once each, and no unneeded data is kept.
 func TestDiskIsMendedByAWrite(t *testing.T) {
 	run(t, func(s *stage.Stage, d *disk) {
 		d.set(errors.New("no space left"), nil)
 		<-put(s, change("a", "1"))
-		s.Send("storage", &storage.Keep{Change: change("a", "")}) // nothing waits any more
+		s.Send("storage", &storage.Keep{Change: change("a", "")}) // nothing is pending any more
 		time.Sleep(10 * storage.VerifyPause)
 		s.Break("storage", "*storage.Keep")
 		s.Send("storage", &storage.Keep{Change: change("a", "")})
 		time.Sleep(10 * storage.VerifyPause)
 		told := func() (failed, mended int) {
 			s.Rest()
-			return len(stage.Of[telemetry.StateNotWritten](&s.Events)), len(stage.Of[telemetry.StateWritten](&s.Events))
+			return len(stage.Of[telemetry.StateNotWritten](&s.Events)),
+				len(stage.Of[telemetry.StateWritten](&s.Events))
 		}
 		if failed, mended := told(); failed != 1 || mended != 0 {
 			t.Errorf("failed %d times, mended %d times, while it takes nothing", failed, mended)
@@ -233,8 +239,8 @@ func TestDiskIsMendedByAWrite(t *testing.T) {
 	})
 }
 
-// Whoever asks while the disk takes nothing is told so at once, and what he asked for is written when there is room. From then on the wait is for
-// the disk again.
+// A caller gets an error at once while the disk fails, and its change is written when there is
+// space. From then on callers wait for the disk again.
 func TestFullDiskMakesNobodyWait(t *testing.T) {
 	run(t, func(s *stage.Stage, d *disk) {
 		full := errors.New("no space left")
@@ -257,7 +263,8 @@ func TestFullDiskMakesNobodyWait(t *testing.T) {
 	})
 }
 
-// A state that is no longer where it was is noticed while nothing is written, and an operator hears of it, and of its end, once.
+// A log that is no longer in its place is noticed while nothing is written. The operator is told of
+// that, and of its recovery, once.
 func TestStateThatIsGoneIsNoticed(t *testing.T) {
 	run(t, func(s *stage.Stage, d *disk) {
 		<-put(s, change("a", "1"))
@@ -290,13 +297,15 @@ func TestStateThatIsGoneIsNoticed(t *testing.T) {
 		if got := status(); got != "" {
 			t.Errorf("failing with %q", got)
 		}
-		if a, b := stage.Of[telemetry.StateNotWritten](&s.Events), stage.Of[telemetry.StateWritten](&s.Events); len(a) != 1 || len(b) != 1 || a[0].Reason != "replaced" {
+		if a, b := stage.Of[telemetry.StateNotWritten](&s.Events),
+			stage.Of[telemetry.StateWritten](&s.Events); len(a) != 1 || len(b) != 1 ||
+			a[0].Reason != "replaced" {
 			t.Errorf("told %v and %v", a, b)
 		}
 	})
 }
 
-// A sync that fails is made again.
+// A failed sync is repeated.
 func TestSyncFails(t *testing.T) {
 	run(t, func(s *stage.Stage, d *disk) {
 		d.set(nil, errors.New("input/output error"))
@@ -312,7 +321,8 @@ func TestSyncFails(t *testing.T) {
 	})
 }
 
-// What was not written yet when the storage crashed is written by its next incarnation, and whoever waits for it is answered.
+// Changes that were not written when the storage crashed are written by its next incarnation, and
+// their callers get a reply.
 func TestCrashLosesNoChange(t *testing.T) {
 	run(t, func(s *stage.Stage, d *disk) {
 		s.Break("storage", "storage.write")
@@ -326,7 +336,7 @@ func TestCrashLosesNoChange(t *testing.T) {
 	})
 }
 
-// What is left when the host stops is written and synced before it ends.
+// Pending changes are written and synced before a stopping host ends.
 func TestStopWritesWhatIsLeft(t *testing.T) {
 	d := &disk{}
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
@@ -344,7 +354,7 @@ func TestStopWritesWhatIsLeft(t *testing.T) {
 	}
 }
 
-// A change that can never be written is refused alone: nobody else's waits for it.
+// A change that can never be written is refused alone: the changes of others do not wait for it.
 func TestChangeThatCannotBeWrittenHoldsUpNobody(t *testing.T) {
 	run(t, func(s *stage.Stage, d *disk) {
 		large := `"` + strings.Repeat("x", 4<<20) + `"`
@@ -368,19 +378,22 @@ func TestChangeThatCannotBeWrittenHoldsUpNobody(t *testing.T) {
 	})
 }
 
-// What is gathered elsewhere is taken in parts, and not while the disk takes nothing; a part that was taken is not lost with an incarnation.
+// Changes gathered elsewhere are taken in parts, and not while the disk fails. A part that was
+// taken is not lost with an incarnation.
 func TestGatheredChangesAreCollected(t *testing.T) {
 	d := &disk{full: errors.New("full")}
 	keep := func(key, value string) storage.Keep { return storage.Keep{Change: change(key, value)} }
-	parts, asked := [][]storage.Keep{{keep("a", "1")}, {keep("bad", "{"), keep("b", "1")}, {keep("c", "1")}}, 0
+	parts, asked := [][]storage.Keep{{keep("a", "1")}, {keep("bad", "{"), keep("b", "1")},
+		{keep("c", "1")}}, 0
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
 		return []otp.Child{{ID: "storage", Start: otp.Worker(func() otp.Behaviour {
-			return storage.New(storage.Options{Store: d, Emit: s.Events.Emit, More: func() (part []storage.Keep, others bool) {
-				if asked++; len(parts) > 0 {
-					part, parts = parts[0], parts[1:]
-				}
-				return part, len(parts) > 0
-			}})
+			return storage.New(storage.Options{Store: d, Emit: s.Events.Emit,
+				More: func() (part []storage.Keep, others bool) {
+					if asked++; len(parts) > 0 {
+						part, parts = parts[0], parts[1:]
+					}
+					return part, len(parts) > 0
+				}})
 		})}}
 	}, func(s *stage.Stage) {
 		s.Send("storage", storage.Collect{}) // the first part is tried at once
@@ -393,14 +406,15 @@ func TestGatheredChangesAreCollected(t *testing.T) {
 		d.set(nil, nil)
 		time.Sleep(3 * storage.RetryPause)
 		s.Rest()
-		if got := d.String(); !strings.Contains(got, "a=1") || !strings.Contains(got, "b=1") || !strings.Contains(got, "c=1") || strings.Contains(got, "bad") {
+		if got := d.String(); !strings.Contains(got, "a=1") || !strings.Contains(got, "b=1") ||
+			!strings.Contains(got, "c=1") || strings.Contains(got, "bad") {
 			t.Errorf("written %s", got)
 		}
 	})
 }
 
-// A change counts for its tenant while it waits for the disk: once, whatever becomes of the writer, and
-// no longer when it is written, or taken back.
+// A change counts for its tenant while it waits for the disk: once, whatever happens to the writer,
+// and no longer after it is written or taken back.
 func TestUnwrittenChangesAreCounted(t *testing.T) {
 	var kept quota.Ledger
 	d := &disk{}
@@ -426,7 +440,7 @@ func TestUnwrittenChangesAreCounted(t *testing.T) {
 		d.set(syscall.ENOSPC, nil)
 		keep("acme", "a", `"123"`)
 		counts(6, 0)
-		keep("acme", "a", `"12345"`) // only the last counts
+		keep("acme", "a", `"12345"`) // only the last one counts
 		keep("initech", "b", `"1"`)
 		keep("acme", "c", `"1"`)
 		counts(8+4, 4)
@@ -434,7 +448,7 @@ func TestUnwrittenChangesAreCounted(t *testing.T) {
 		keep("initech", "lost", `"1"`)
 		s.Struck()
 		counts(8+4, 4)
-		keep("acme", "c", "") // which was never written
+		keep("acme", "c", "") // it was never written
 		counts(8, 4)
 		d.set(nil, nil)
 		time.Sleep(2 * storage.RetryPause)

@@ -10,8 +10,8 @@ import (
 	"mcpd/protocol/mrtr"
 )
 
-// visits notes the pages that the client which asked for the outcome is told to visit, so that it
-// alone hears when that is complete.
+// visits records the pages that the outcome of x tells its client to visit. Only that client is
+// told when such a visit is complete.
 func (t *Task) visits(x *request.Exchange, err error) {
 	told, ok := errors.AsType[*jsonrpc.Error](err)
 	if !ok || told.Code != protocol.CodeURLElicitationRequired {
@@ -22,7 +22,7 @@ func (t *Task) visits(x *request.Exchange, err error) {
 	}
 }
 
-// completed passes on that an elicitation is complete to whom the task had put it.
+// completed forwards the completion of an elicitation to the clients to which the task had put it.
 func (t *Task) completed(m *client.Completed) {
 	for _, a := range t.elicitations.Take(m.ID) {
 		_ = t.p.Send(a.To, m)

@@ -18,7 +18,7 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// estate is what outlives the actor of a task: all that it knows.
+// estate is the carried state of the actor of a task: all that it knows.
 type estate struct {
 	o     *Options
 	a     Args
@@ -26,20 +26,21 @@ type estate struct {
 
 	task    *tasks.Task
 	conn    otp.Ref
-	waiting []tasks.Effect                  // requests for which there is no connection yet
-	sent    map[uint64]uint64               // requests at the server: our number of each, its exchange
-	puts    map[jsonrpc.ID]put              // what the client is asked
-	asked   map[jsonrpc.ID]*client.Question // by a legacy server
-	// elicitations are the pages that clients were asked to visit, and have not heard the end of.
+	waiting []tasks.Effect                  // requests that wait for a connection
+	sent    map[uint64]uint64               // at the server: our number of a request, its exchange
+	puts    map[jsonrpc.ID]put              // open questions to the client
+	asked   map[jsonrpc.ID]*client.Question // open questions of a legacy server
+	// elicitations are the pages that clients were asked to visit and that are not complete.
 	elicitations elicitation.Table[request.Owner]
 	watchers     map[string]request.Owner // by session
-	promised     *tasks.Effect            // the answer to the call, which waits for the task to be written down
+	// promised is the response to the call, which waits until the task is stored.
+	promised *tasks.Effect
 
-	mu   sync.Mutex                   // guards open; an actor that hangs is abandoned while it runs
+	mu   sync.Mutex                   // guards open; a hanging actor is abandoned while it runs
 	open map[uint64]*request.Exchange // the client's requests without outcome
 }
 
-// put is a question that is put to the client.
+// put is a question that was put to the client.
 type put struct {
 	number uint64
 	on     *request.Exchange
@@ -49,14 +50,18 @@ func newEstate(o *Options, a Args) *estate {
 	a.Caller.Session, a.Caller.Holds = "task-"+a.Row, true
 	return &estate{
 		o: o, a: a, entry: &Entry{Principal: a.Caller.Principal, Server: a.Server, Dialect: a.Task.Down},
-		sent: map[uint64]uint64{}, puts: map[jsonrpc.ID]put{}, asked: map[jsonrpc.ID]*client.Question{}, watchers: map[string]request.Owner{},
-		open: map[uint64]*request.Exchange{},
+		sent: map[uint64]uint64{}, puts: map[jsonrpc.ID]put{}, asked: map[jsonrpc.ID]*client.Question{},
+		watchers: map[string]request.Owner{},
+		open:     map[uint64]*request.Exchange{},
 	}
 }
 
-// goOn takes the task up after a crash, where that has left it.
+// goOn continues the task after a crash, in the state that the crash has left.
 func (t *Task) goOn() error {
-	known := tasks.Known{Calls: slices.Sorted(maps.Keys(t.sent)), Asked: slices.SortedFunc(maps.Keys(t.asked), jsonrpc.ID.Compare)}
+	known := tasks.Known{
+		Calls: slices.Sorted(maps.Keys(t.sent)),
+		Asked: slices.SortedFunc(maps.Keys(t.asked), jsonrpc.ID.Compare),
+	}
 	for _, c := range t.waiting {
 		known.Calls = append(known.Calls, c.Number)
 	}
@@ -64,7 +69,7 @@ func (t *Task) goOn() error {
 		known.Puts = append(known.Puts, q.number)
 	}
 	for id, x := range order.Of(t.open) {
-		if x.Ended() { // its withdrawal may be what crashed the last incarnation
+		if x.Ended() { // its withdrawal may have crashed the last incarnation
 			t.take(id)
 		} else if t.promised == nil || t.promised.Request != id {
 			known.Requests = append(known.Requests, id)
@@ -77,7 +82,7 @@ func (t *Task) goOn() error {
 	if err := t.perform(t.task.Recover(t.p.Now(), known)); err != nil {
 		return t.p.Post(Drop{})
 	}
-	if !t.task.Status().Final() { // its connection has to know that it is there
+	if !t.task.Status().Final() { // its connection must know that the task runs
 		t.dial()
 	}
 	return nil
@@ -97,8 +102,8 @@ func (e *estate) take(id uint64) *request.Exchange {
 	return x
 }
 
-// Abandon settles what an actor that is no more has left: its place, the client's requests, and what is written down and under way, if it was
-// given up.
+// Abandon cleans up after an actor that is gone: its place in the index and the client's requests.
+// If the actor was given up, it also deletes the stored task and cancels the requests in flight.
 func (e *estate) Abandon(reason error) {
 	e.o.Index.remove(e.entry)
 	e.mu.Lock()
@@ -116,9 +121,11 @@ func (e *estate) Abandon(reason error) {
 	}
 }
 
-// unwrite takes back what is written down.
+// unwrite deletes the stored task.
 func (e *estate) unwrite() {
 	if e.lasts() {
-		_ = e.o.Storage.Send(&storage.Keep{Tenant: e.o.Tenant, Change: store.Change{Bucket: store.Tasks(e.o.Tenant), Key: e.a.Row}})
+		_ = e.o.Storage.Send(&storage.Keep{
+			Tenant: e.o.Tenant, Change: store.Change{Bucket: store.Tasks(e.o.Tenant), Key: e.a.Row},
+		})
 	}
 }

@@ -17,14 +17,15 @@ import (
 )
 
 const (
-	// MaxPrincipal bounds the tasks of one principal, finished ones included: each keeps its result for its time, or until its room is
-	// needed.
+	// MaxPrincipal bounds the tasks of one principal, including finished ones: each keeps its result
+	// until its time is over, or its place is needed.
 	MaxPrincipal = 64
-	// MaxTenant bounds those of a tenant.
+	// MaxTenant bounds the tasks of a tenant.
 	MaxTenant = 1000
 )
 
-// Index is the tasks of one tenant, by principal. Sessions read it without asking an actor. The zero Index is empty and ready.
+// Index holds the tasks of one tenant, by principal. Sessions read it without a message to an
+// actor. The zero Index is empty and ready.
 type Index struct {
 	mu    sync.Mutex          // guards what follows
 	all   map[string][]*Entry // each principal's, oldest first
@@ -35,22 +36,22 @@ type Index struct {
 type Entry struct {
 	Principal, Server string
 	Made              time.Time
-	Dialect           tasks.Dialect // of its client
+	Dialect           tasks.Dialect // dialect of its client
 
 	actor  otp.Ref
 	object atomic.Pointer[jsontext.Value]
 	stage  atomic.Uint32
-	kept   *quota.Reservation // until it has no place any more
+	kept   *quota.Reservation // until it is removed from the index
 }
 
 // The stages of an entry.
 const (
 	open      uint32 = iota
-	over             // its outcome was not fetched yet
-	delivered        // it was, or there is none
+	over             // its outcome is not fetched yet
+	delivered        // its outcome was fetched, or it has none
 )
 
-// show keeps how the task is, for those who list it.
+// show updates the description of the task that list requests return.
 func (e *Entry) show(t *tasks.Task) {
 	o := t.Object()
 	e.object.Store(&o)
@@ -62,8 +63,8 @@ func (e *Entry) show(t *tasks.Task) {
 	}
 }
 
-// add takes a place, of a task that is over if there is none left: an outcome that waits for a client which may never fetch it is worth
-// less than a call.
+// add adds an entry. If there is no place left, it replaces a finished task: an outcome that its
+// client may never fetch is worth less than a new call.
 func (i *Index) add(e *Entry) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -79,14 +80,18 @@ func (i *Index) add(e *Entry) error {
 		i.all = map[string][]*Entry{}
 	}
 	own := i.all[e.Principal]
-	at, _ := slices.BinarySearchFunc(own, e, func(a, b *Entry) int { return cmp.Or(a.Made.Compare(b.Made), -1) }) // behind its equals
+	// behind its equals
+	at, _ := slices.BinarySearchFunc(own, e, func(a, b *Entry) int {
+		return cmp.Or(a.Made.Compare(b.Made), -1)
+	})
 	i.all[e.Principal] = slices.Insert(own, at, e)
 	i.total++
 	return nil
 }
 
-// spare is the task that can be done without best: the oldest of the principal whose outcome it has, or the oldest that is over. Where it
-// is the tenant that has too many, it may be somebody else's whose outcome was fetched. Nil when there is none.
+// spare returns the entry to drop first: the oldest of the principal whose outcome was fetched,
+// else the principal's oldest that is over. If the bound of the tenant is reached, it may be
+// another principal's entry whose outcome was fetched. Nil when there is none.
 func (i *Index) spare(principal string) (old *Entry) {
 	own := i.all[principal]
 	for _, stage := range []uint32{delivered, over} {
@@ -124,8 +129,8 @@ func (i *Index) Spare() bool {
 	return old != nil
 }
 
-// room makes room for n bytes by dropping tasks whose outcome was fetched, and says why there is
-// none even so.
+// room makes room for n bytes by dropping tasks whose outcome was fetched. If there is no room even
+// so, it returns the refusal.
 func (i *Index) room(kept *quota.Account, n int) *quota.Refusal {
 	for !kept.Fits(n) {
 		if !i.Spare() {
@@ -157,14 +162,15 @@ func (i *Index) drop(e *Entry) {
 	}
 }
 
-// List is the tasks of 2025-11-25 that a principal has, oldest first: those of one server, or of all when it is empty. A task that its
-// client was not told of yet is not among them.
+// List returns the tasks of 2025-11-25 of a principal, oldest first: those on one server, or on all
+// when server is empty. It omits a task of which its client was not told yet.
 func (i *Index) List(principal, server string) (objects []jsontext.Value) {
 	i.mu.Lock()
 	entries := slices.Clone(i.all[principal])
 	i.mu.Unlock()
 	for _, e := range entries {
-		if o := e.object.Load(); o != nil && e.Dialect == tasks.Core && (server == "" || e.Server == server) {
+		if o := e.object.Load(); o != nil && e.Dialect == tasks.Core &&
+			(server == "" || e.Server == server) {
 			objects = append(objects, *o)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A tenant that is full takes the room of an outcome that its client has, whoever that is, and of no other.
+// A full tenant replaces a task whose outcome was fetched, whoever its principal is, and no other.
 func TestFullTenant(t *testing.T) {
 	var i Index
 	var all []*Entry
@@ -24,10 +24,12 @@ func TestFullTenant(t *testing.T) {
 	}
 	all[9].stage.Store(delivered)
 	all[8].stage.Store(delivered)
-	if err := newcomer(); err != nil || first(i.all["8"], delivered) >= 0 || first(i.all["9"], delivered) < 0 || i.total != MaxTenant {
+	if err := newcomer(); err != nil || first(i.all["8"], delivered) >= 0 ||
+		first(i.all["9"], delivered) < 0 || i.total != MaxTenant {
 		t.Errorf("%v, and the oldest is there: %v", err, i.all["8"][0])
 	}
-	if err := i.add(&Entry{Principal: "7"}); err != nil || first(i.all["7"], over) >= 0 || first(i.all["9"], delivered) < 0 {
+	if err := i.add(&Entry{Principal: "7"}); err != nil || first(i.all["7"], over) >= 0 ||
+		first(i.all["9"], delivered) < 0 {
 		t.Errorf("%v, and the principal's own is there", err)
 	}
 	i.remove(all[8])

@@ -15,22 +15,26 @@ import (
 	"mcpd/telemetry"
 )
 
-// RestoreTime bounds the start of all tasks that an earlier host has stored: a thousand take some milliseconds.
+// RestoreTime bounds the start of all tasks that an earlier host has stored: a thousand take some
+// milliseconds.
 const RestoreTime = 5 * time.Second
 
-// ManagerOptions are what the task manager of a tenant is made from.
+// ManagerOptions configure the task manager of a tenant.
 type ManagerOptions struct {
-	Tasks  *Options
-	Pool   func() otp.Ref                           // the row under which the tasks live
-	Stored func() iter.Seq2[string, jsontext.Value] // what is stored of the tenant's tasks, by row
-	Serves func(principal, server string) bool      // whether who has a task may use the endpoint still
+	Tasks *Options
+	// Pool is the row below which the tasks live.
+	Pool func() otp.Ref
+	// Stored returns the stored tasks of the tenant, by row.
+	Stored func() iter.Seq2[string, jsontext.Value]
+	// Serves reports whether a principal may still use the endpoint.
+	Serves func(principal, server string) bool
 	Emit   telemetry.Sink
-	// Records reads what is stored; nil sets no record aside.
+	// Records reads the stored tasks; nil sets no record aside.
 	Records *storage.Restorer
 }
 
-// Manager is the behaviour of tenants/<t>/task_manager. It brings the tasks back that a host had which is no more, before there is a session
-// that could ask for one.
+// Manager is the behaviour of tenants/<t>/task_manager. It restores the tasks of an earlier host
+// before there is a session that could ask for one.
 type Manager struct {
 	otp.Base
 	o ManagerOptions
@@ -39,22 +43,30 @@ type Manager struct {
 // NewManager makes one incarnation.
 func NewManager(o ManagerOptions) *Manager { return &Manager{o: o} }
 
-// Init starts what is stored and does not run. A task that cannot be gone on with is dropped.
+// Init starts the stored tasks that do not run. A task that cannot be continued is dropped.
 func (m *Manager) Init(p *otp.Process) error {
 	ctx, cancel := context.WithTimeout(p.Context(), RestoreTime)
 	defer cancel()
 	for row, value := range m.o.Stored() {
 		reading := storage.Reading{
-			Change: store.Change{Bucket: store.Tasks(m.o.Tasks.Tenant), Key: row, Value: value}, Kind: "task", Name: row,
+			Change: store.Change{Bucket: store.Tasks(m.o.Tasks.Tenant), Key: row, Value: value},
+			Kind:   "task", Name: row,
 			Of: func() string { return m.o.Tasks.Tenant }, To: m.o.Tasks.Storage,
 		}
 		var err error
-		if !m.o.Records.Read(p, reading, func() { err = m.restore(ctx, p.Now(), row, value) }) || err == nil {
+		if !m.o.Records.Read(p, reading, func() {
+			err = m.restore(ctx, p.Now(), row, value)
+		}) || err == nil {
 			continue
 		}
-		_ = p.Send(m.o.Tasks.Storage, &storage.Keep{Tenant: m.o.Tasks.Tenant, Change: store.Change{Bucket: store.Tasks(m.o.Tasks.Tenant), Key: row}})
+		_ = p.Send(m.o.Tasks.Storage, &storage.Keep{
+			Tenant: m.o.Tasks.Tenant, Change: store.Change{Bucket: store.Tasks(m.o.Tasks.Tenant), Key: row},
+		})
 		if !errors.Is(err, errOver) {
-			m.o.Emit(telemetry.RecordDropped{Where: telemetry.Where{Path: p.Path(), Tenant: m.o.Tasks.Tenant}, Kind: "task", Reason: err.Error(), Count: 1})
+			m.o.Emit(telemetry.RecordDropped{
+				Where: telemetry.Where{Path: p.Path(), Tenant: m.o.Tasks.Tenant}, Kind: "task",
+				Reason: err.Error(), Count: 1,
+			})
 		}
 	}
 	return nil
@@ -66,7 +78,8 @@ var (
 	errUnheard = errors.New("its principal or server is not served any more")
 )
 
-func (m *Manager) restore(ctx context.Context, now time.Time, row string, value jsontext.Value) error {
+func (m *Manager) restore(ctx context.Context, now time.Time, row string,
+	value jsontext.Value) error {
 	a, err := load(m.o.Tasks, row, value)
 	switch {
 	case err != nil:
@@ -85,5 +98,5 @@ func (m *Manager) restore(ctx context.Context, now time.Time, row string, value 
 	return err
 }
 
-// Receive has nothing to do: the tasks go on by themselves.
+// Receive has nothing to do: the tasks run by themselves.
 func (m *Manager) Receive(*otp.Process, any) error { return nil }

@@ -17,40 +17,41 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// Options are what the tasks of one tenant share.
+// Options are shared by the tasks of one tenant.
 type Options struct {
 	Tenant   string
 	Requests otp.Ref // the tenant's request manager
 	Catalog  otp.Ref
 	NextID   *atomic.Uint64
-	Timeout  func() time.Duration // of a request to the server that is answered at once
+	Timeout  func() time.Duration // for requests to the server that it answers at once
 	Index    *Index
-	Kept     *quota.Account // what the tenant keeps
-	// Storage is who writes down what survives the host; zero for nobody.
+	Kept     *quota.Account // byte budget of the tenant
+	// Storage is the actor that stores the state that survives the host; zero for none.
 	Storage otp.Ref
-	// Home says where a server is that lives on without this host, and is empty for one that does not.
+	// Home returns the address of a server that outlives this host, and "" for one that does not.
 	Home func(server string) string
 	// Session finds a session by its secret id.
 	Session func(id string) (request.Owner, bool)
 }
 
-// Args are what the actor of a task is started with.
+// Args are the arguments for the start of a task's actor.
 type Args struct {
-	Row    string // see NewRow
+	Row    string // see Row
 	Task   tasks.Options
 	Server string
-	// Caller is whose task it is. The actor takes the place of the session in it.
+	// Caller is the caller of the task. The actor takes the place of the session in it.
 	Caller catalog.Caller
-	// Owner is the session that made it, which is told how it is doing, and Session its secret id, if it survives the host.
+	// Owner is the session that made the task and gets its status, and Session its secret id, if it
+	// survives the host.
 	Owner   request.Owner
 	Session string
 
-	loaded *tasks.Task // by an earlier host
-	lives  bool        // its server has not ended with that
+	loaded *tasks.Task // restored from an earlier host
+	lives  bool        // its server has outlived that host
 }
 
-// NewHandle is a name for a task that no other host gives, because its client may hold it for longer than this one lasts. A nil random is
-// crypto/rand.
+// NewHandle returns a handle for a task that is unique over hosts, because its client may keep it
+// for longer than this host lasts. A nil random is crypto/rand.
 func NewHandle(random io.Reader) (h [16]byte) {
 	if random == nil {
 		random = rand.Reader
@@ -67,33 +68,37 @@ func isRow(s string) bool {
 	return err == nil && len(h) == len([16]byte{}) && hex.EncodeToString(h) == s
 }
 
-// To sessions the actor is a server: it receives request.Forward and request.Withdraw from the request manager, and client.Answer. To the
-// server it is a session: it receives client.Question and client.Withdrawn from the connection, and request.Done. And these:
+// For sessions the actor takes the part of a server: it receives request.Forward and
+// request.Withdraw from the request manager, and client.Answer. For the server it takes the part of
+// a session: it receives client.Question and client.Withdrawn from the connection, and
+// request.Done. It also receives the messages below. The classes:
 //
 //	Watch      ordinary
-//	Drop       owed: at most two for each start
-//	finished   owed: one for each request to the server
-//	replied    owed: one for each question to the client
+//	Drop       reserved (`Owed`): at most two for each start
+//	finished   reserved: one for each request to the server
+//	replied    reserved: one for each question to the client
 func (Drop) Class() otp.Class      { return otp.Owed }
 func (*finished) Class() otp.Class { return otp.Owed }
 func (replied) Class() otp.Class   { return otp.Owed }
 
-// Watch asks for Changed whenever the task is not as it was, and now if it is over. The session by sends it for a client that listens.
+// Watch asks for Changed whenever the state of the task changes, and now if it is over. A session
+// sends it for a client that listens.
 type Watch struct {
-	Session string // its row
+	Session string // the row of the session
 	By      request.Owner
 }
 
-// Drop ends a task whose call never came, or whose place another takes.
+// Drop ends a task whose call never came, or whose place is given to another.
 type Drop struct{}
 
-// Changed tells a session how a task is. It is lost when the session has too much to do: whoever needs to know asks.
+// Changed tells a session the state of a task. It is dropped when the session is overloaded: a
+// client can ask for the state.
 type Changed struct {
 	ID     string
-	Params jsontext.Value // of the notification in the dialect of the task's client
+	Params jsontext.Value // of the notification, in the dialect of the task's client
 }
 
-// Class lets requests pass it by.
+// Class says that it is best effort (`Sheddable`), so that requests take precedence.
 func (*Changed) Class() otp.Class { return otp.Sheddable }
 
 // finished is the outcome of a request to the server.
@@ -104,7 +109,7 @@ type finished struct {
 	missed error   // why the actor has not seen it; nil when it is here
 }
 
-// Fail tells the actor that it has missed one that crashed it. It is told once.
+// Fail tells the actor, once, that it has missed an outcome that crashed it.
 func (m *finished) Fail(err error) {
 	if m.missed == nil {
 		_ = m.to.Send(&finished{number: m.number, missed: err})

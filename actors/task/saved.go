@@ -16,10 +16,10 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// saved is a task in the store: whose it is, where, and how it was.
+// saved is a task in the store: its principal, its server and its state.
 type saved struct {
 	Server       string         `json:"server"`
-	Home         string         `json:"home,omitzero"` // where the server lives on without the host
+	Home         string         `json:"home,omitzero"` // where the server outlives the host
 	Session      string         `json:"session,omitzero"`
 	Principal    string         `json:"principal,omitzero"`
 	Endpoint     string         `json:"endpoint,omitzero"` // the server, of a transparent endpoint
@@ -29,18 +29,21 @@ type saved struct {
 	Task         tasks.Saved    `json:"task"`
 }
 
-// written says that the task is, or was not in time.
+// written says that the task is stored, or that storing it failed or took too long.
 type written struct{}
 
-// lasts reports whether there is somebody who writes tasks down.
+// lasts reports whether tasks are stored.
 func (e *estate) lasts() bool { return e.o.Storage != (otp.Ref{}) }
 
-// promise answers the call that made the task when that is written down: its client may come back to a host that was killed. A disk that is
-// slower than WriteWait is not waited for.
+// promise sends the response to the call that made the task after the task is stored, so that its
+// client can come back to a host that was killed. A disk slower than WriteWait is not waited for.
 func (t *Task) promise(e tasks.Effect) {
 	t.promised = &e
 	t.p.After(storage.WriteWait, written{})
-	otp.CallAsync(t.p, t.o.Storage, storage.PutRequest{Tenant: t.o.Tenant, Change: t.change()}, func(struct{}, error) any { return written{} })
+	otp.CallAsync(t.p, t.o.Storage, storage.PutRequest{Tenant: t.o.Tenant, Change: t.change()},
+		func(struct{}, error) any {
+			return written{}
+		})
 }
 
 func (t *Task) written() {
@@ -53,11 +56,12 @@ func (t *Task) written() {
 	}
 }
 
-// change is the task as a change of the store.
+// change returns the change that stores the task.
 func (t *Task) change() store.Change {
 	c := t.a.Caller
 	value, err := json.Marshal(saved{
-		Server: t.a.Server, Home: t.o.Home(t.a.Server), Session: t.a.Session, Principal: c.Principal, Endpoint: c.Server, Modern: c.Modern,
+		Server: t.a.Server, Home: t.o.Home(t.a.Server), Session: t.a.Session, Principal: c.Principal,
+		Endpoint: c.Server, Modern: c.Modern,
 		Capabilities: c.Told().Raw(), Client: c.Info.Raw(), Task: t.task.Save(),
 	}, json.Deterministic(true))
 	if err != nil {
@@ -66,8 +70,8 @@ func (t *Task) change() store.Change {
 	return store.Change{Bucket: store.Tasks(t.o.Tenant), Key: t.a.Row, Value: value}
 }
 
-// Terminate takes back what is written down of a task that is over. One that is shut down goes on in the next host, one that crashed in the
-// next incarnation.
+// Terminate deletes the stored record of a task that is over. After a shutdown the next host
+// continues the task, and after a crash the next incarnation.
 func (t *Task) Terminate(_ *otp.Process, reason error) {
 	if errors.Is(reason, otp.Normal) {
 		t.unwrite()
@@ -76,7 +80,7 @@ func (t *Task) Terminate(_ *otp.Process, reason error) {
 
 var errRow = errors.New("not the name of a task")
 
-// load is a task that an earlier host has stored, as it is started in this one.
+// load turns a stored task into the arguments with which this host starts it.
 func load(o *Options, row string, value jsontext.Value) (a Args, err error) {
 	if !isRow(row) {
 		return a, errRow
@@ -89,7 +93,8 @@ func load(o *Options, row string, value jsontext.Value) (a Args, err error) {
 		return a, errors.New("a task without a server of its client's")
 	}
 	var rewrite func(jsontext.Value) jsontext.Value
-	if s.Endpoint == "" { // whatever else is listed, links in this form lead to the server
+	// Links of this form lead to the server, whatever else is listed.
+	if s.Endpoint == "" {
 		rewrite = func(result jsontext.Value) jsontext.Value {
 			return new(merge.Addresses).Result(merge.Reading{Server: s.Server, Method: "tools/call"}, result)
 		}
@@ -106,12 +111,13 @@ func load(o *Options, row string, value jsontext.Value) (a Args, err error) {
 	}
 	caller.Info, errs[1] = protocol.ParseImplementation(s.Client)
 	return Args{
-		Row: row, Task: task.Options(), Server: s.Server, Caller: caller, Session: s.Session, Owner: owner{o, s.Session},
+		Row: row, Task: task.Options(), Server: s.Server, Caller: caller, Session: s.Session,
+		Owner:  owner{o, s.Session},
 		loaded: task, lives: s.Home != "" && s.Home == o.Home(s.Server),
 	}, errors.Join(errs[:]...)
 }
 
-// owner is the session of an earlier host that made a task, if it has come back.
+// owner is the session of an earlier host that made a task, if that session has come back.
 type owner struct {
 	o  *Options
 	id string
@@ -119,7 +125,7 @@ type owner struct {
 
 var errGone = errors.New("the session is gone")
 
-// Send passes a message on.
+// Send forwards a message to the session.
 func (w owner) Send(msg any) error {
 	if s, ok := w.o.Session(w.id); ok {
 		return s.Send(msg)

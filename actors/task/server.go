@@ -12,7 +12,7 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// call sends the server a request, over a connection that may have to be asked for first.
+// call sends a request to the server, and asks for a connection first if there is none.
 func (t *Task) call(e tasks.Effect) {
 	if !t.conn.Alive() {
 		t.waiting = append(t.waiting, e)
@@ -22,21 +22,25 @@ func (t *Task) call(e tasks.Effect) {
 	t.submit(e)
 }
 
-// makeRoom drops tasks whose outcome was fetched until there is room for n bytes, if that makes
-// any.
+// makeRoom drops tasks whose outcome was fetched until there is room for n bytes, or no such task
+// is left.
 func (t *Task) makeRoom(n int) {
 	for !t.o.Kept.Fits(n) && t.o.Index.Spare() {
 	}
 }
 
 func (t *Task) submit(e tasks.Effect) {
-	t.makeRoom(len(e.Params)) // the request counts beside the task
+	t.makeRoom(len(e.Params)) // the request counts in addition to the task
 	x := &request.Exchange{
-		ID: t.o.NextID.Add(1), Session: t.a.Caller.Session, Principal: t.a.Caller.Principal, Uncounted: true, Owner: t.p.Self(), Client: &t.a.Caller.Info, Version: t.a.Task.Server, Downstream: jsonrpc.IntID(e.Number),
-		Server: t.a.Server, Upstream: t.conn, Method: e.Method, Params: e.Params, Stays: true,
-		Arrived: t.p.Now(), Timeout: t.o.Timeout(), MaxTimeout: t.o.Timeout(), Sink: &sink{to: t.p.Self(), number: e.Number},
+		ID: t.o.NextID.Add(1), Session: t.a.Caller.Session, Principal: t.a.Caller.Principal,
+		Uncounted: true, Owner: t.p.Self(), Client: &t.a.Caller.Info, Version: t.a.Task.Server,
+		Downstream: jsonrpc.IntID(e.Number),
+		Server:     t.a.Server, Upstream: t.conn, Method: e.Method, Params: e.Params, Stays: true,
+		Arrived: t.p.Now(), Timeout: t.o.Timeout(), MaxTimeout: t.o.Timeout(),
+		Sink: &sink{to: t.p.Self(), number: e.Number},
 	}
-	if e.Method == "tools/call" || e.Method == "tasks/result" { // they last as long as the task, at most
+	// these last as long as the task, at most
+	if e.Method == "tools/call" || e.Method == "tasks/result" {
 		x.Timeout = e.At.Sub(x.Arrived) + grace
 		x.MaxTimeout = x.Timeout
 	}
@@ -46,7 +50,8 @@ func (t *Task) submit(e tasks.Effect) {
 	}
 }
 
-// grace is how much longer the request manager waits than the task lasts, which ends what is left at the server.
+// grace is how much longer the request manager waits than the task lasts. The end of the task then
+// ends its requests at the server.
 const grace = time.Second
 
 // recall cancels a request to the server.
@@ -70,10 +75,12 @@ func (t *Task) dial() {
 		return
 	}
 	t.dialling = true
-	otp.CallAsync(t.p, t.o.Catalog, t.caller(), func(ref otp.Ref, err error) any { return connected{ref, err} })
+	otp.CallAsync(t.p, t.o.Catalog, t.caller(), func(ref otp.Ref, err error) any {
+		return connected{ref, err}
+	})
 }
 
-// connected sends what waited for a connection, or settles it.
+// connected sends the requests that waited for a connection, or fails them.
 func (t *Task) connected(m connected) error {
 	t.dialling = false
 	waiting := t.waiting
@@ -91,7 +98,7 @@ func (t *Task) connected(m connected) error {
 	return nil
 }
 
-// answer gives the server an answer to what it asked.
+// answer answers a question of the server.
 func (t *Task) answer(id jsonrpc.ID, a *client.Answer) {
 	if q := t.asked[id]; q != nil {
 		delete(t.asked, id)
@@ -99,17 +106,18 @@ func (t *Task) answer(id jsonrpc.ID, a *client.Answer) {
 	}
 }
 
-// sink takes the outcome of a request to the server. What is said before that belongs to nobody: tasks have no progress here.
+// sink takes the outcome of a request to the server. Messages before the outcome are dropped: tasks
+// have no progress here.
 type sink struct {
 	to     otp.Ref
 	number uint64
 	done   atomic.Bool
 }
 
-// Send drops news.
+// Send drops a notification.
 func (s *sink) Send(jsonrpc.Message) error { return nil }
 
-// Finish tells the task.
+// Finish tells the task the outcome.
 func (s *sink) Finish(m jsonrpc.Message) bool {
 	if !s.done.CompareAndSwap(false, true) {
 		return false

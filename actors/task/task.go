@@ -1,6 +1,7 @@
-// Package task holds the actor of one task that the host keeps for a client: of 2025-11-25, of the 2026-07-28 extension, or of one on
-// behalf of a client that knows neither. It follows the server's task over the principal's shared connection, which lasts as long as it
-// does. What it does is decided by package protocol/tasks; this performs it.
+// Package task holds the actor of one task that the host keeps for a client: a task of 2025-11-25,
+// one of the 2026-07-28 extension, or one on behalf of a client that knows neither. The actor
+// follows the server's task over the principal's shared connection, which lasts as long as the
+// task. Package protocol/tasks makes the decisions; this package executes them.
 package task
 
 import (
@@ -34,7 +35,7 @@ type Task struct {
 // New makes the actor of a task.
 func New(o *Options, a Args) *Task { return &Task{estate: newEstate(o, a)} }
 
-// Messages that only the task sends itself.
+// Messages that the task sends to itself.
 type (
 	connected struct {
 		ref otp.Ref
@@ -47,8 +48,10 @@ type (
 	}
 )
 
-// Init takes a place in the index, of which there is none when the principal has too many tasks, or goes on after a crash. A task that crashed
-// with all that was known of it has failed.
+// Init reserves the memory and the place in the index of a new task. It fails if the tenant has no
+// room for it, or if the principal or the tenant has too many tasks and none of them can be
+// dropped. After a crash it continues the task. A task that lost its carried state in a crash has
+// failed.
 func (t *Task) Init(p *otp.Process) error {
 	t.p, t.a.Caller.Ref = p, p.Self()
 	if e, ok := p.Heir().(*estate); ok {
@@ -71,7 +74,7 @@ func (t *Task) Init(p *otp.Process) error {
 	switch {
 	case full != nil && t.a.loaded == nil:
 		return full.Told()
-	case full != nil: // it is there already
+	case full != nil: // it exists already
 		kept = t.o.Kept.Hold(quota.Tasks, t.task.Kept())
 	}
 	t.entry.kept = kept
@@ -132,9 +135,12 @@ func (t *Task) Receive(_ *otp.Process, msg any) error {
 	return nil
 }
 
-// request takes a request of the client: the call that is to be a task, or one about it.
+// request handles a request of the client: the call that becomes a task, or a request about the
+// task.
 func (t *Task) request(x *request.Exchange) error {
-	if x.Method == "tools/call" && !x.Write() { // from here on it may be executed; its client has been told that it was not
+	// From here on the call may be executed. If Write fails, its client was told that it was not
+	// executed.
+	if x.Method == "tools/call" && !x.Write() {
 		return otp.Normal
 	}
 	t.mu.Lock()
@@ -146,7 +152,7 @@ func (t *Task) request(x *request.Exchange) error {
 	return t.step(tasks.Event{Op: tasks.Ask, Request: x.ID, Method: x.Method, Params: x.Params})
 }
 
-// replied is what the client's session says to a question.
+// replied handles the answer of the client's session to a question.
 func (t *Task) replied(m *client.Answer) error {
 	q, ok := t.puts[m.Question]
 	if !ok {
@@ -160,7 +166,8 @@ func (t *Task) replied(m *client.Answer) error {
 	return t.step(in)
 }
 
-// finished takes the outcome of a request to the server. One that was taken back has none that counts.
+// finished handles the outcome of a request to the server. The outcome of a cancelled request is
+// ignored.
 func (t *Task) finished(m *finished) error {
 	if _, ok := t.sent[m.number]; !ok {
 		return nil
@@ -180,7 +187,7 @@ func (t *Task) finished(m *finished) error {
 	return t.step(in)
 }
 
-// step takes an event and does what comes of it.
+// step passes an event to the state machine and performs the effects.
 func (t *Task) step(in tasks.Event) error { return t.perform(t.task.Step(t.p.Now(), in)) }
 
 func (t *Task) perform(effects []tasks.Effect) error {
@@ -219,7 +226,8 @@ func (t *Task) perform(effects []tasks.Effect) error {
 	return nil
 }
 
-// deliver answers a request of the client. With the first answer the task is there for those who list tasks.
+// deliver answers a request of the client. From the first response on, list requests include the
+// task.
 func (t *Task) deliver(e tasks.Effect) {
 	t.entry.show(t.task)
 	if x := t.at(e.Request); x != nil && x.Method == "tools/call" && t.lasts() && t.task.Unsaved() {
@@ -230,7 +238,8 @@ func (t *Task) deliver(e tasks.Effect) {
 	if x == nil {
 		return
 	}
-	if tells := x.Method == "tasks/result" || x.Method == "tasks/cancel" || x.Method == "tasks/get" && t.a.Task.Down == tasks.Extension; tells && t.task.Status().Final() {
+	if tells := x.Method == "tasks/result" || x.Method == "tasks/cancel" ||
+		x.Method == "tasks/get" && t.a.Task.Down == tasks.Extension; tells && t.task.Status().Final() {
 		t.entry.stage.Store(delivered)
 	}
 	t.visits(x, e.Err)
@@ -239,15 +248,16 @@ func (t *Task) deliver(e tasks.Effect) {
 
 func complete(x *request.Exchange, e tasks.Effect) {
 	o := request.Outcome{Result: e.Result, Err: e.Err}
-	// A task that ends before its call is answered is as good a reason to say what became of it as the
-	// deadline of the call.
-	if late, ok := errors.AsType[*protocol.Error](e.Err); ok && late.Condition == protocol.ConditionTimeout && x.Method == "tools/call" {
+	// A task may end before its call is answered. The error then says whether the call may have been
+	// executed, as after the time-out of the call.
+	if late, ok := errors.AsType[*protocol.Error](e.Err); ok &&
+		late.Condition == protocol.ConditionTimeout && x.Method == "tools/call" {
 		o.Err = late.Unanswered(x.Server, x.Over()).Repeating(x.Method)
 	}
 	x.Settle(o)
 }
 
-// put asks the client something on the stream of a request of its.
+// put sends the client a question on the stream of one of its requests.
 func (t *Task) put(e tasks.Effect) {
 	x := t.at(e.Request)
 	if x == nil {
@@ -258,9 +268,13 @@ func (t *Task) put(e tasks.Effect) {
 	if page, ok := mrtr.ElicitationID(e.Method, e.Params); ok {
 		t.elicitations.Add(page, x.Session, x.Owner)
 	}
-	q := &client.Question{From: t.p.Self(), Server: t.a.Server, ID: id, Method: e.Method, Params: e.Params, Exchange: x}
+	q := &client.Question{
+		From: t.p.Self(), Server: t.a.Server, ID: id, Method: e.Method, Params: e.Params, Exchange: x,
+	}
 	if err := t.p.Send(x.Owner, q); err != nil {
-		_ = t.p.Send(t.p.Self(), replied{id, err}) // a step does not step itself, and a crash does not lose it
+		// It is sent as a message, because a step must not start another step, and because a crash does
+		// not lose a message.
+		_ = t.p.Send(t.p.Self(), replied{id, err})
 	}
 }
 
@@ -273,7 +287,7 @@ func (t *Task) retract(number uint64) {
 	}
 }
 
-// tell tells those who follow the task how it is, in the server's words if there are any.
+// tell sends the state of the task to its followers, in the server's words if there are any.
 func (t *Task) tell(words jsontext.Value) {
 	t.entry.show(t.task)
 	if t.a.Task.Down == tasks.Core {
@@ -296,7 +310,7 @@ func (t *Task) watch(m Watch) {
 	}
 }
 
-// caller is the task as the catalogue knows it.
+// caller describes the task for the catalogue.
 func (t *Task) caller() catalog.ConnectRequest {
 	return catalog.ConnectRequest{Caller: t.a.Caller, Server: t.a.Server, Shared: true}
 }

@@ -1,5 +1,5 @@
-// Package tenancy holds the tenant manager: it starts tenants again that have ended by themselves,
-// after the pauses that package ladder decides, and does what an operator wants of them. It does not
+// Package tenancy holds the tenant manager. It restarts tenants that have ended by themselves,
+// after the pauses that package ladder decides, and executes the commands of operators. It does not
 // know what a tenant is made of.
 package tenancy
 
@@ -25,25 +25,25 @@ var (
 	ErrPutAway  = errors.New("an operator has quarantined it")
 )
 
-// lookEvery is when the manager looks again for the row of a tenant that is not there.
+// lookEvery is the pause before the manager looks again for the missing row of a tenant.
 const lookEvery = time.Second
 
-// Options are what a manager is made from.
+// Options configure a Manager.
 type Options struct {
-	// Board shows how tenants stand. It outlives the manager.
+	// Board shows the states of the tenants. It outlives the manager.
 	Board *ladder.Board
-	// Tenants names those that are configured, in order.
+	// Tenants returns the configured tenants, in order.
 	Tenants func() []string
-	// Supervisor is whose children the tenants are, and Child the spec of one.
+	// Supervisor is the parent of the tenants, and Child returns the spec of one.
 	Supervisor func() otp.Ref
 	Child      func(tenant string) otp.Child
 	// Starting is called before a tenant is started again, and Resumed when it runs.
 	Starting, Resumed func(tenant string)
-	// Storage is who writes down how tenants stand; nil, or zero, for nobody.
+	// Storage returns the actor that stores the states of tenants; nil, or a zero result, for none.
 	Storage func() otp.Ref
-	// Stored is what an earlier host has written down.
+	// Stored yields the states that an earlier host has stored.
 	Stored iter.Seq2[string, jsontext.Value]
-	// Records reads it; nil sets no record aside.
+	// Records reads Stored; nil sets no record aside.
 	Records *storage.Restorer
 	Emit    telemetry.Sink
 }
@@ -54,28 +54,28 @@ type Manager struct {
 	o       Options
 	p       *otp.Process
 	rows    map[string]*row
-	looking bool // a look is on its way
+	looking bool // a look message is on its way
 	*pending
 }
 
-// pending is the heir: what operators have asked for and were not answered yet.
+// pending is the carried state: commands of operators without a reply.
 type pending struct {
-	calls   []*Operate      // that wait until their decision is written down
-	restart map[string]bool // tenants to be stopped, although they are to run
+	calls   []*Operate      // that wait until their decision is stored
+	restart map[string]bool // tenants to be stopped and then started again
 }
 
-// Abandon answers operators: there will be no other manager.
+// Abandon fails the commands: there will be no other manager.
 func (p *pending) Abandon(reason error) {
 	for _, call := range p.calls {
 		call.Fail(reason)
 	}
 }
 
-// row is what the manager has in hand for a tenant.
+// row is the manager's state of one tenant.
 type row struct {
 	name    string
-	ref     otp.Ref // that is monitored; zero when none is
-	busy    bool    // a stop or a start is under way
+	ref     otp.Ref // the monitored row; zero when none is
+	busy    bool    // a stop or a start is in progress
 	armed   bool    // the timer was set once
 	timer   otp.Timer
 	resumed bool // it is started after it had been down
@@ -89,7 +89,7 @@ func New(o Options) *Manager {
 	return &Manager{o: o, rows: map[string]*row{}}
 }
 
-// Messages that only the manager sends itself.
+// Messages that the manager sends to itself.
 type (
 	look    struct{}
 	passed  struct{ tenant string }
@@ -108,8 +108,8 @@ type (
 	}
 )
 
-// Init takes the tenants over as the board shows them: from the incarnation before, or from the host
-// before.
+// Init takes over the tenants as the board shows them, from the previous incarnation or the
+// previous host.
 func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
 	if m.o.Records.Due(p, "tenants") {
@@ -122,7 +122,8 @@ func (m *Manager) Init(p *otp.Process) error {
 		p.SetHeir(m.pending)
 	}
 	m.look()
-	for _, call := range slices.Clone(m.calls) { // the answer to the earlier incarnation is lost; to write the same again is harmless
+	// The reply to the earlier incarnation is lost. Writing the same again is harmless.
+	for _, call := range slices.Clone(m.calls) {
 		m.write(call)
 	}
 	return nil
@@ -162,12 +163,13 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 	return nil
 }
 
-// look compares the tenants that there are with those that are configured.
+// look compares the running tenants with the configured ones.
 func (m *Manager) look() {
 	names := m.o.Tenants()
 	for _, name := range names {
 		r := m.rows[name]
-		if r == nil { // an operator may want something of it although nothing is done on its behalf now
+		// An operator may command it, even if no work is done on its behalf now.
+		if r == nil {
 			r = &row{name: name}
 			m.rows[name] = r
 		}
@@ -182,7 +184,7 @@ func (m *Manager) look() {
 	}
 }
 
-// lookAt brings a configured tenant one step nearer to how it is to be.
+// lookAt brings a configured tenant one step nearer to its wanted state.
 func (m *Manager) lookAt(r *row) {
 	if !r.armed {
 		r.armed = true
@@ -191,8 +193,7 @@ func (m *Manager) lookAt(r *row) {
 	m.settle(r)
 }
 
-// forget lets go of a tenant that is configured no more. Whoever has changed the configuration stops
-// it.
+// forget drops a tenant that is no longer configured. The configuration manager stops it.
 func (m *Manager) forget(r *row) {
 	r.timer.Stop()
 	if !r.ref.IsZero() {
@@ -207,7 +208,7 @@ func (m *Manager) forget(r *row) {
 	delete(m.restart, r.name)
 }
 
-// step tells the ladder what has happened to a tenant, and does what it says.
+// step passes an event of a tenant to the ladder, and performs the effects.
 func (m *Manager) step(r *row, e ladder.Event) (refused bool) {
 	before := m.o.Board.Of(r.name)
 	s, effects := ladder.Step(before, m.p.Now(), e)
@@ -245,8 +246,8 @@ func (m *Manager) arm(r *row) {
 	}
 }
 
-// settle brings a tenant one step nearer to how it is to be. The outcome of what it begins is a
-// message, which settles on.
+// settle brings a tenant one step nearer to its wanted state. Each operation that it begins ends
+// with a message, which calls settle again.
 func (m *Manager) settle(r *row) {
 	if r.busy {
 		return
@@ -255,7 +256,7 @@ func (m *Manager) settle(r *row) {
 	at := sup.Child(r.name)
 	switch {
 	case !sup.Alive():
-		m.lookAgain() // it starts the tenants that are to run
+		m.lookAgain() // the supervisor starts the tenants that are to run
 	case at.Alive() && (m.restart[r.name] || !s.Runs()):
 		r.busy = true
 		delete(m.restart, r.name)
@@ -266,13 +267,15 @@ func (m *Manager) settle(r *row) {
 		m.follow(r, at)
 		m.o.Board.SetMove(r.name, "")
 	case s.Runs() && !r.ref.IsZero():
-		// It has just ended. The Down says why, and so whether it may be started now.
+		// It has just ended. The Down message says why, and so whether it may be started now.
 	case s.Runs():
 		r.busy = true
 		delete(m.restart, r.name)
 		m.o.Board.SetMove(r.name, ladder.Starting)
 		m.o.Starting(r.name)
-		otp.RestartChildAsync(m.p, sup, r.name, func(ref otp.Ref, err error) any { return started{r.name, ref, err} })
+		otp.RestartChildAsync(m.p, sup, r.name, func(ref otp.Ref, err error) any {
+			return started{r.name, ref, err}
+		})
 	default:
 		delete(m.restart, r.name)
 		m.o.Board.SetMove(r.name, "")
@@ -286,7 +289,7 @@ func (m *Manager) lookAgain() {
 	}
 }
 
-// follow hears of the end of a tenant that runs.
+// follow monitors a running tenant.
 func (m *Manager) follow(r *row, at otp.Ref) {
 	if r.ref == at {
 		return
@@ -307,7 +310,7 @@ func (m *Manager) unfollow(r *row) {
 	}
 }
 
-// stopped goes on when a tenant is stopped.
+// stopped continues after a tenant was stopped.
 func (m *Manager) stopped(msg stopped) {
 	r := m.rows[msg.tenant]
 	if r == nil {
@@ -320,7 +323,8 @@ func (m *Manager) stopped(msg stopped) {
 	m.settle(r)
 }
 
-// started goes on when a tenant is started, or is not. One that has no row yet gets one.
+// started continues after a tenant was started, or failed to start. A tenant without a row gets
+// one.
 func (m *Manager) started(msg started) {
 	r := m.rows[msg.tenant]
 	if r == nil {
@@ -334,16 +338,18 @@ func (m *Manager) started(msg started) {
 		m.settle(r)
 	case errors.Is(msg.err, otp.ErrNotFound):
 		r.busy = true
-		otp.StartChildAsync(m.p, m.o.Supervisor(), m.o.Child(r.name), func(ref otp.Ref, err error) any { return started{r.name, ref, err} })
+		otp.StartChildAsync(m.p, m.o.Supervisor(), m.o.Child(r.name), func(ref otp.Ref, err error) any {
+			return started{r.name, ref, err}
+		})
 	case errors.As(msg.err, &start):
 		m.step(r, ladder.Ended{Why: m.why(r.name, msg.err)})
-	default: // the supervisor is busy, or the row is about to go
+	default: // the supervisor is busy, or the row is being removed
 		m.lookAgain()
 	}
 }
 
-// down hears of the end of a tenant. One that was stopped, or whose own supervisor crashed and is
-// being started again, has not ended by itself.
+// down handles the end of a tenant. A tenant that was stopped, or whose own supervisor crashed and
+// is being restarted, has not ended by itself.
 func (m *Manager) down(d otp.Down) {
 	for _, r := range m.rows {
 		if r.ref != d.Ref {
@@ -360,45 +366,55 @@ func (m *Manager) down(d otp.Down) {
 	}
 }
 
-// why is the cause of an end, and the incident of the crash behind it if there was one.
+// why returns the cause of an end, with the incident of the crash behind it if there was one.
 func (m *Manager) why(tenant string, reason error) ladder.Why {
 	var crash *otp.CrashReport
 	if errors.As(reason, &crash) {
 		return ladder.Why{Cause: crash.Error(), Incident: crash.Incident()}
 	}
-	return ladder.Why{Cause: reason.Error(), Incident: otp.IncidentID(m.p.Path()+"/"+tenant, m.p.Now())}
+	return ladder.Why{
+		Cause: reason.Error(), Incident: otp.IncidentID(m.p.Path()+"/"+tenant, m.p.Now()),
+	}
 }
 
-// operate does what an operator wants.
+// operate executes a command of an operator.
 func (m *Manager) operate(call *Operate) {
 	r := m.rows[call.Req.Tenant]
 	if r == nil || !slices.Contains(ladder.Verbs(), call.Req.Verb) {
 		call.Fail(ErrNoTenant)
 		return
 	}
-	why := ladder.Why{Cause: "an operator has quarantined it", Incident: otp.IncidentID(m.p.Path()+"/"+r.name, m.p.Now())}
+	why := ladder.Why{
+		Cause:    "an operator has quarantined it",
+		Incident: otp.IncidentID(m.p.Path()+"/"+r.name, m.p.Now()),
+	}
 	if m.step(r, ladder.Operated{Verb: call.Req.Verb, Why: why}) {
 		call.Fail(ErrPutAway)
 		return
 	}
 	if call.Req.Verb != ladder.Quarantine {
-		m.o.Starting(r.name) // what is still held against one that runs is forgotten too
+		// Starting also clears the record against a tenant that runs.
+		m.o.Starting(r.name)
 	}
 	m.calls = append(m.calls, call)
 	m.write(call)
 }
 
-// write has what an operator decided written down.
+// write stores the decision of an operator.
 func (m *Manager) write(call *Operate) {
 	if m.o.Storage().IsZero() {
 		m.written(written{call: call})
 		return
 	}
 	change := change(call.Req.Tenant, m.o.Board.Of(call.Req.Tenant))
-	otp.CallAsync(m.p, m.o.Storage(), storage.PutRequest{Change: change}, func(_ struct{}, err error) any { return written{call, err} })
+	otp.CallAsync(m.p, m.o.Storage(), storage.PutRequest{Change: change},
+		func(_ struct{}, err error) any {
+			return written{call, err}
+		})
 }
 
-// written answers an operator. To stop or to start the tenant may take longer; the board shows it.
+// written replies to an operator. The stop or start of the tenant may take longer; the board shows
+// it.
 func (m *Manager) written(w written) {
 	m.calls = slices.DeleteFunc(m.calls, func(call *Operate) bool { return call == w.call })
 	switch {

@@ -23,15 +23,15 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// rig is a host of which the tenant manager is real. A tenant is a supervisor over one worker, which
-// ends on the message "crash"; with two of them within a minute so does the tenant.
+// rig is a host with a real tenant manager. A tenant is a supervisor over one worker, which ends on
+// the message "crash". Two crashes within a minute end the tenant.
 type rig struct {
 	*stage.Stage
 	board   *ladder.Board
 	names   []string
 	resumed []string
 
-	writes time.Duration // how long it takes to write something down
+	writes time.Duration // how long a write takes
 
 	mu     sync.Mutex // guards stored
 	stored map[string]jsontext.Value
@@ -73,11 +73,14 @@ func (worker) Receive(_ *otp.Process, msg any) error {
 func tenant(name string) otp.Child {
 	return otp.Child{ID: name, Restart: otp.Transient, Start: otp.Supervisor(otp.Spec{
 		Intensity: otp.Intensity{Restarts: 1, Within: time.Minute},
-		Children:  []otp.Child{{ID: "worker", Start: otp.Worker(func() otp.Behaviour { return worker{} })}},
+		Children: []otp.Child{{ID: "worker", Start: otp.Worker(func() otp.Behaviour {
+			return worker{}
+		})}},
 	})}
 }
 
-// run starts such a host with the tenants acme and globex, on what an earlier one has stored.
+// run starts such a host with the tenants acme and globex, with the states that an earlier host has
+// stored.
 func run(t *testing.T, stored map[string]jsontext.Value, test func(r *rig)) {
 	t.Helper()
 	r := &rig{board: &ladder.Board{}, names: []string{"acme", "globex"}, stored: maps.Clone(stored)}
@@ -96,7 +99,9 @@ func run(t *testing.T, stored map[string]jsontext.Value, test func(r *rig)) {
 			Stored:   iter.Seq2[string, jsontext.Value](maps.All(stored)), Emit: s.Events.Emit,
 		}
 		return []otp.Child{
-			{ID: "storage", Start: otp.Worker(func() otp.Behaviour { return storage.New(storage.Options{Store: r, Emit: s.Events.Emit}) })},
+			{ID: "storage", Start: otp.Worker(func() otp.Behaviour {
+				return storage.New(storage.Options{Store: r, Emit: s.Events.Emit})
+			})},
 			{ID: "manager", Start: otp.Worker(func() otp.Behaviour { return tenancy.New(o) })},
 			{ID: "tenants", Start: otp.SupervisorFunc(func() (spec otp.Spec) {
 				for _, name := range r.names {
@@ -123,7 +128,7 @@ func (r *rig) runs(name string) bool {
 	return ok && ref.Alive()
 }
 
-// ends has a tenant exceed its budget.
+// ends makes a tenant exceed its failure budget.
 func (r *rig) ends(name string) {
 	r.T.Helper()
 	r.Send("tenants/"+name+"/worker", "crash")
@@ -135,12 +140,13 @@ func (r *rig) ends(name string) {
 
 func (r *rig) operates(name string, verb ladder.Verb) (ladder.Standing, error) {
 	r.T.Helper()
-	s, err := stage.Ask[tenancy.OperateRequest, ladder.Standing](r.Stage, "manager", tenancy.OperateRequest{Tenant: name, Verb: verb})
+	s, err := stage.Ask[tenancy.OperateRequest, ladder.Standing](r.Stage, "manager",
+		tenancy.OperateRequest{Tenant: name, Verb: verb})
 	r.Rest()
 	return s, err
 }
 
-// untouched checks that nobody else was restarted.
+// untouched checks that no other row was restarted.
 func (r *rig) untouched() {
 	r.T.Helper()
 	for _, n := range r.Tree.Snapshot().Children {
@@ -155,8 +161,8 @@ func (r *rig) untouched() {
 	}
 }
 
-// The whole ladder: pauses that double, quarantine, a probe that fails, one that lasts. The other
-// tenant, and what is above both, notice nothing.
+// This is the whole ladder: pauses that double, quarantine, a probe that fails, one that lasts. The
+// other tenant, and the rows above both, notice nothing.
 func TestTenantClimbsTheLadder(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		pause := ladder.FirstPause
@@ -173,7 +179,8 @@ func TestTenantClimbsTheLadder(t *testing.T) {
 			pause = min(2*pause, ladder.LastPause)
 		}
 		r.ends("acme")
-		if s := r.board.Of("acme"); s.State != ladder.Quarantined || s.Incident == "" || s.Times != ladder.MaxEnds {
+		if s := r.board.Of("acme"); s.State != ladder.Quarantined || s.Incident == "" ||
+			s.Times != ladder.MaxEnds {
 			t.Errorf("after %d ends: %+v", ladder.MaxEnds, s)
 		}
 		r.wait(ladder.FirstProbe)
@@ -201,7 +208,7 @@ func TestTenantClimbsTheLadder(t *testing.T) {
 	})
 }
 
-// Two messages of a tenant that crash what all share stop the tenant.
+// Two messages of a tenant that crash a shared component stop the tenant.
 func TestChargedTenantIsPaused(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		charge := tenancy.Charged{Tenant: "acme", Why: ladder.Why{Cause: "poison", Incident: "abc"}}
@@ -212,7 +219,8 @@ func TestChargedTenantIsPaused(t *testing.T) {
 		for range 100 {
 			r.Send("manager", charge)
 		}
-		if s := r.board.Of("acme"); r.runs("acme") || s.State != ladder.Paused || s.Times != 1 || s.Incident != "abc" {
+		if s := r.board.Of("acme"); r.runs("acme") || s.State != ladder.Paused || s.Times != 1 ||
+			s.Incident != "abc" {
 			t.Errorf("runs %t, %+v", r.runs("acme"), s)
 		}
 		r.wait(ladder.FirstPause)
@@ -223,11 +231,12 @@ func TestChargedTenantIsPaused(t *testing.T) {
 	})
 }
 
-// An operator's word is done at once, and survives the manager and the host.
+// A command of an operator is executed at once, and survives the manager and the host.
 func TestOperatorPutsATenantAway(t *testing.T) {
 	var stored map[string]jsontext.Value
 	run(t, nil, func(r *rig) {
-		if s, err := r.operates("acme", ladder.Quarantine); err != nil || s.State != ladder.Quarantined || r.runs("acme") {
+		if s, err := r.operates("acme", ladder.Quarantine); err != nil || s.State != ladder.Quarantined ||
+			r.runs("acme") {
 			t.Errorf("quarantined: %+v, %v, runs %t", s, err, r.runs("acme"))
 		}
 		if _, err := r.operates("acme", ladder.Restart); !errors.Is(err, tenancy.ErrPutAway) {
@@ -248,19 +257,21 @@ func TestOperatorPutsATenantAway(t *testing.T) {
 		if r.runs("acme") || !r.runs("globex") {
 			t.Errorf("in the next host: acme runs %t, globex %t", r.runs("acme"), r.runs("globex"))
 		}
-		if s, err := r.operates("acme", ladder.Release); err != nil || !s.Runs() || !r.runs("acme") || r.Has(store.Tenants, "acme") {
+		if s, err := r.operates("acme", ladder.Release); err != nil || !s.Runs() || !r.runs("acme") ||
+			r.Has(store.Tenants, "acme") {
 			t.Errorf("released: %+v, %v, runs %t", s, err, r.runs("acme"))
 		}
 		before, _ := r.System.Whereis("top/tenants/acme/worker")
 		inc := before.Incarnation()
-		if s, err := r.operates("acme", ladder.Restart); err != nil || !s.Runs() || !r.runs("acme") || before.Incarnation() != inc+1 {
+		if s, err := r.operates("acme", ladder.Restart); err != nil || !s.Runs() || !r.runs("acme") ||
+			before.Incarnation() != inc+1 {
 			t.Errorf("restarted: %+v, %v, incarnation %d", s, err, before.Incarnation())
 		}
 	})
 }
 
-// An operator is answered as soon as the decision is written down, however long the tenant takes to
-// stop; the board shows what is under way.
+// An operator gets the reply as soon as the decision is stored, however long the tenant takes to
+// stop. The board shows the operation in progress.
 func TestOperatorDoesNotWaitForATenantThatHangs(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		before := r.Ref("tenants/acme/worker")
@@ -270,8 +281,10 @@ func TestOperatorDoesNotWaitForATenantThatHangs(t *testing.T) {
 			}
 			r.Rest()
 			begin := time.Now()
-			s, err := stage.Ask[tenancy.OperateRequest, ladder.Standing](r.Stage, "manager", tenancy.OperateRequest{Tenant: "acme", Verb: verb})
-			if took := time.Since(begin); took > time.Second || err != nil || s.Runs() == (verb == ladder.Quarantine) {
+			s, err := stage.Ask[tenancy.OperateRequest, ladder.Standing](r.Stage, "manager",
+				tenancy.OperateRequest{Tenant: "acme", Verb: verb})
+			if took := time.Since(begin); took > time.Second || err != nil ||
+				s.Runs() == (verb == ladder.Quarantine) {
 				t.Errorf("%s: answered after %v: %+v, %v", verb, took, s, err)
 			}
 			if got := r.board.Move("acme"); got != ladder.Stopping {
@@ -288,8 +301,8 @@ func TestOperatorDoesNotWaitForATenantThatHangs(t *testing.T) {
 	})
 }
 
-// An operator who waits when the manager crashes is answered by its next incarnation, and a tenant
-// that was to be restarted is.
+// If the manager crashes while an operator waits, its next incarnation replies, and a tenant that
+// was to be restarted is restarted.
 func TestOperatorIsAnsweredAfterACrashOfTheManager(t *testing.T) {
 	for _, verb := range []ladder.Verb{ladder.Quarantine, ladder.Restart} {
 		run(t, nil, func(r *rig) {
@@ -299,7 +312,8 @@ func TestOperatorIsAnsweredAfterACrashOfTheManager(t *testing.T) {
 			go func() { // owner: the test reads its answer
 				ctx, cancel := context.WithTimeout(r.T.Context(), 10*time.Second)
 				defer cancel()
-				_, err := otp.Do[tenancy.OperateRequest, ladder.Standing](ctx, r.Ref("manager"), tenancy.OperateRequest{Tenant: "acme", Verb: verb})
+				_, err := otp.Do[tenancy.OperateRequest, ladder.Standing](ctx, r.Ref("manager"),
+					tenancy.OperateRequest{Tenant: "acme", Verb: verb})
 				answer <- err
 			}()
 			r.Rest()
@@ -309,7 +323,8 @@ func TestOperatorIsAnsweredAfterACrashOfTheManager(t *testing.T) {
 				t.Errorf("%s: %v", verb, err)
 			}
 			r.wait(10 * time.Second)
-			if restarted := r.runs("acme") && r.Ref("tenants/acme/worker").Incarnation() > inc; restarted != (verb == ladder.Restart) {
+			if restarted := r.runs("acme") &&
+				r.Ref("tenants/acme/worker").Incarnation() > inc; restarted != (verb == ladder.Restart) {
 				t.Errorf("%s: runs %t, restarted %t", verb, r.runs("acme"), restarted)
 			}
 			if r.Has(store.Tenants, "acme") != (verb == ladder.Quarantine) {
@@ -319,7 +334,7 @@ func TestOperatorIsAnsweredAfterACrashOfTheManager(t *testing.T) {
 	}
 }
 
-// A pause goes on in the next host, and so does the count.
+// A pause continues in the next host, and so does the count of ends.
 func TestPauseGoesOnInTheNextHost(t *testing.T) {
 	var stored map[string]jsontext.Value
 	run(t, nil, func(r *rig) {
@@ -344,7 +359,7 @@ func TestPauseGoesOnInTheNextHost(t *testing.T) {
 	})
 }
 
-// The tenants' own supervisor crashes: that is no end of theirs.
+// A crash of the tenants' own supervisor does not count as an end of the tenants.
 func TestEndOfTheSupervisorIsNoEndOfTheTenants(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		r.Break("tenants", "")
@@ -361,7 +376,7 @@ func TestEndOfTheSupervisorIsNoEndOfTheTenants(t *testing.T) {
 	})
 }
 
-// A tenant that is configured no more is forgotten; a new one is followed.
+// A tenant that is no longer configured is dropped; a new one is followed.
 func TestTenantsComeAndGo(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		r.ends("acme")
@@ -382,14 +397,15 @@ func TestTenantsComeAndGo(t *testing.T) {
 	})
 }
 
-// What is stored is sound or dropped.
+// A stored state is valid or dropped.
 func TestStoredStandingIsSoundOrDropped(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for text, want := range map[string]ladder.State{
 		`{"state":"paused","since":"2026-01-01T00:00:00Z","times":1,"gap_ns":1000000000,"until":"2026-01-01T00:00:01Z"}`: ladder.Paused,
 		`{"state":"probing","since":"2025-12-31T23:59:30Z","times":11,"gap_ns":600000000000}`:                            ladder.Quarantined,
 		`{"state":"quarantined","since":"2025-12-01T00:00:00Z","operator":true}`:                                         ladder.Quarantined,
-		`{"state":"paused","since":"2026-01-01T00:00:00Z","times":1,"gap_ns":1000000000,"until":"2030-01-01T00:00:00Z"}`: ladder.Paused, // not for years
+		// The pause does not last for years.
+		`{"state":"paused","since":"2026-01-01T00:00:00Z","times":1,"gap_ns":1000000000,"until":"2030-01-01T00:00:00Z"}`: ladder.Paused,
 		`{"state":"paused"}`: "",
 		`{"state":"asleep"}`: "",
 		`{"state":"running","times":3,"since":"2099-01-01T00:00:00Z"}`: ladder.Running,

@@ -14,11 +14,12 @@ type Charged struct {
 // Started says that a tenant runs, whoever has started it.
 type Started struct{ Tenant string }
 
-// Reconfigured says that the configured tenants are others than before.
+// Reconfigured says that the set of configured tenants has changed.
 type Reconfigured struct{}
 
-// OperateRequest is what an operator wants of a tenant. The answer is how it stands then, once that
-// is written down; whether it is done, the board shows (Move). Errors are ErrNoTenant and ErrPutAway.
+// OperateRequest is a command of an operator for a tenant. The reply is the new state of the
+// tenant, once that is stored; the board shows whether the operation is complete (Move). Errors are
+// ErrNoTenant and ErrPutAway.
 type OperateRequest struct {
 	Tenant string
 	Verb   ladder.Verb
@@ -27,11 +28,12 @@ type OperateRequest struct {
 // Operate is that call.
 type Operate = otp.Call[OperateRequest, ladder.Standing]
 
-// The classes. A Charged is sheddable: when there are more than the manager takes, one less matters
-// little, and one that had waited would be held against a tenant that was released meanwhile.
+// The classes. Charged is best effort (`Sheddable`): when there are more than the manager takes,
+// one less matters little, and one that had waited would count against a tenant that was released
+// meanwhile.
 //
-//	Started        owed: one for each start of a tenant
-//	Reconfigured   owed: one for each reload
+//	Started        reserved (`Owed`): one for each start of a tenant
+//	Reconfigured   reserved: one for each reload
 func (Charged) Class() otp.Class      { return otp.Sheddable }
 func (Started) Class() otp.Class      { return otp.Owed }
 func (Reconfigured) Class() otp.Class { return otp.Owed }

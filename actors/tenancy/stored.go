@@ -14,7 +14,7 @@ import (
 	"mcpd/telemetry"
 )
 
-// saved is a standing as it is stored.
+// saved is the stored form of a standing.
 type saved struct {
 	State    ladder.State `json:"state"`
 	Since    time.Time    `json:"since,omitzero"`
@@ -26,52 +26,58 @@ type saved struct {
 	Incident string       `json:"incident,omitzero"`
 }
 
-// change is what is stored of a tenant; nothing when there is nothing to remember.
+// change returns the change that stores the standing of a tenant; a deletion when it is clean.
 func change(tenant string, s ladder.Standing) store.Change {
 	c := store.Change{Bucket: store.Tenants, Key: tenant}
 	if s.Clean() {
 		return c
 	}
 	var err error
-	of := saved{s.State, s.Since, s.Times, int64(s.Gap), s.Until, s.Operator, telemetry.Clean(s.Cause, telemetry.MaxValue), s.Incident}
+	of := saved{
+		s.State, s.Since, s.Times, int64(s.Gap), s.Until, s.Operator,
+		telemetry.Clean(s.Cause, telemetry.MaxValue), s.Incident,
+	}
 	if c.Value, err = json.Marshal(of); err != nil {
-		panic(err) // it holds nothing but text that was cleaned, numbers and times of a clock
+		panic(err) // it holds only cleaned text, numbers and times of a clock
 	}
 	return c
 }
 
-// put writes down how a tenant stands, without waiting.
+// put stores the standing of a tenant, without waiting.
 func (m *Manager) put(tenant string, s ladder.Standing) {
 	if to := m.o.Storage(); !to.IsZero() {
-		_ = m.p.Send(to, &storage.Keep{Tenant: tenant, Change: change(tenant, s)}) // one that is gone keeps nothing
+		// A storage that is gone stores nothing.
+		_ = m.p.Send(to, &storage.Keep{Tenant: tenant, Change: change(tenant, s)})
 	}
 }
 
 var errUnsound = errors.New("not how a tenant stands")
 
-// Parse reads what is stored of a tenant. A time that lies further ahead than any pause is one of a
-// clock that was wrong.
+// Parse parses the stored standing of a tenant. A time further ahead than any pause comes from a
+// clock that was wrong, and is corrected.
 func Parse(value jsontext.Value, now time.Time) (s ladder.Standing, err error) {
 	var of saved
 	if err := json.Unmarshal(value, &of); err != nil {
 		return ladder.Standing{}, err
 	}
 	s = ladder.Standing{
-		State: of.State, Since: of.Since, Times: of.Times, Gap: time.Duration(of.Gap), Until: of.Until, Operator: of.Operator,
-		Why: ladder.Why{Cause: of.Cause, Incident: of.Incident},
+		State: of.State, Since: of.Since, Times: of.Times, Gap: time.Duration(of.Gap), Until: of.Until,
+		Operator: of.Operator,
+		Why:      ladder.Why{Cause: of.Cause, Incident: of.Incident},
 	}
 	switch s.State {
 	case ladder.Running, ladder.Paused, ladder.Quarantined, ladder.Probing:
 	default:
 		return ladder.Standing{}, errUnsound
 	}
-	if s.Times < 0 || s.Gap < 0 || s.Gap > ladder.LastProbe || !s.Operator && !s.Runs() && s.Until.IsZero() {
+	if s.Times < 0 || s.Gap < 0 || s.Gap > ladder.LastProbe ||
+		!s.Operator && !s.Runs() && s.Until.IsZero() {
 		return ladder.Standing{}, errUnsound
 	}
 	if s.Since.After(now) { // the clock has been set back
 		s.Since = now
 	}
-	if s.State == ladder.Probing { // it was not over
+	if s.State == ladder.Probing { // the probe was not over
 		s.State, s.Until = ladder.Quarantined, now.Add(s.Gap)
 	}
 	if s.Until.Sub(now) > s.Gap {
@@ -80,8 +86,8 @@ func Parse(value jsontext.Value, now time.Time) (s ladder.Standing, err error) {
 	return s, nil
 }
 
-// restore takes over what an earlier host has stored. What is not readable, or of a tenant that is
-// not configured, is forgotten.
+// restore restores the standings that an earlier host has stored. One that is unreadable, or of a
+// tenant that is not configured, is dropped.
 func (m *Manager) restore() {
 	if m.o.Stored == nil {
 		return
@@ -100,7 +106,10 @@ func (m *Manager) restore() {
 		if !m.o.Records.Read(m.p, reading, func() { s, err = Parse(value, m.p.Now()) }) {
 			s = m.unread(name)
 		} else if err != nil {
-			m.o.Emit(telemetry.RecordDropped{Where: telemetry.Where{Tenant: name, Path: m.p.Path()}, Kind: "tenant", Reason: err.Error(), Count: 1})
+			m.o.Emit(telemetry.RecordDropped{
+				Where: telemetry.Where{Tenant: name, Path: m.p.Path()}, Kind: "tenant", Reason: err.Error(),
+				Count: 1,
+			})
 		}
 		if err != nil || !known[name] {
 			m.put(name, ladder.Standing{})
@@ -110,12 +119,16 @@ func (m *Manager) restore() {
 	}
 }
 
-// unread is how a tenant stands whose stored standing cannot be read. Only that of a tenant in trouble
-// is stored, so it is not started before a probe, or an operator says so.
+// unread returns the standing of a tenant whose stored standing cannot be read. Only standings of
+// tenants in trouble are stored, so the tenant is not started before a probe or a command of an
+// operator.
 func (m *Manager) unread(name string) ladder.Standing {
 	now := m.p.Now()
 	return ladder.Standing{
-		State: ladder.Quarantined, Since: now, Times: ladder.MaxEnds, Gap: ladder.FirstProbe, Until: now.Add(ladder.FirstProbe),
-		Why: ladder.Why{Cause: "how it stood could not be read", Incident: otp.IncidentID(m.p.Path()+"/"+name, now)},
+		State: ladder.Quarantined, Since: now, Times: ladder.MaxEnds, Gap: ladder.FirstProbe,
+		Until: now.Add(ladder.FirstProbe),
+		Why: ladder.Why{
+			Cause: "how it stood could not be read", Incident: otp.IncidentID(m.p.Path()+"/"+name, now),
+		},
 	}
 }

@@ -5,10 +5,12 @@ import (
 	"mcpd/telemetry"
 )
 
-// tell reports how a tenant stands now.
+// tell reports the new standing of a tenant.
 func (m *Manager) tell(tenant string, x ladder.Effect, s ladder.Standing) {
-	at := telemetry.Where{Tenant: tenant, Path: m.o.Supervisor().Path() + "/" + tenant, Incident: s.Incident}
-	calm := at // what ends the trouble opens no incident
+	at := telemetry.Where{
+		Tenant: tenant, Path: m.o.Supervisor().Path() + "/" + tenant, Incident: s.Incident,
+	}
+	calm := at // the end of a trouble opens no incident
 	calm.Incident = ""
 	retry := s.Wait(m.p.Now())
 	if s.Operator {
@@ -16,9 +18,13 @@ func (m *Manager) tell(tenant string, x ladder.Effect, s ladder.Standing) {
 	}
 	switch x {
 	case ladder.TellPaused:
-		m.o.Emit(telemetry.TenantPaused{Where: at, Times: telemetry.Count(s.Times), Retry: retry, Cause: s.Cause})
+		m.o.Emit(telemetry.TenantPaused{
+			Where: at, Times: telemetry.Count(s.Times), Retry: retry, Cause: s.Cause,
+		})
 	case ladder.TellQuarantined:
-		m.o.Emit(telemetry.TenantQuarantined{Where: at, Times: telemetry.Count(s.Times), Retry: retry, Cause: s.Cause})
+		m.o.Emit(telemetry.TenantQuarantined{
+			Where: at, Times: telemetry.Count(s.Times), Retry: retry, Cause: s.Cause,
+		})
 	case ladder.TellResumed:
 		m.o.Emit(telemetry.TenantResumed{Where: at, Probe: s.State == ladder.Probing})
 	case ladder.TellReleased:

@@ -12,16 +12,19 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// S4-99, S4-120: what was agreed on is still counted after a crash, and sessions that negotiate meanwhile wait; only the one whose message
-// it was is refused, at once.
+// S4-99, S4-120: earlier negotiations are still counted after a crash, and sessions that negotiate
+// meanwhile wait. Only the session whose message caused the crash is refused, at once.
 func TestRegistryRemembersOverACrash(t *testing.T) {
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
-		return []otp.Child{{ID: "registry", Start: otp.Worker(func() otp.Behaviour { return version.New(s.Events.Emit) })}}
+		return []otp.Child{{ID: "registry", Start: otp.Worker(func() otp.Behaviour {
+			return version.New(s.Events.Emit)
+		})}}
 	}, func(s *stage.Stage) {
 		const sessions = 20
 		registry := s.Ref("registry")
 		negotiate := func(ctx context.Context) error {
-			a, err := otp.Do[version.NegotiateRequest, protocol.Agreement](ctx, registry, version.NegotiateRequest{Requested: "2025-06-18", Tenant: "acme"})
+			a, err := otp.Do[version.NegotiateRequest, protocol.Agreement](ctx, registry,
+				version.NegotiateRequest{Requested: "2025-06-18", Tenant: "acme"})
 			if err == nil && a.Version != protocol.V20250618 {
 				t.Errorf("agreed on %v", a.Version)
 			}
@@ -45,7 +48,8 @@ func TestRegistryRemembersOverACrash(t *testing.T) {
 		if got := refused.Load(); got != 1 {
 			t.Errorf("%d refused, want the one whose message crashed it", got)
 		}
-		counts, err := stage.Ask[version.NegotiatedRequest, map[string]uint64](s, "registry", version.NegotiatedRequest{})
+		counts, err := stage.Ask[version.NegotiatedRequest, map[string]uint64](s, "registry",
+			version.NegotiatedRequest{})
 		if err != nil || counts["2025-06-18"] != sessions {
 			t.Errorf("counted %v, %v, want %d", counts, err, sessions)
 		}

@@ -5,22 +5,22 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// The calls that the registry answers. Anyone may send them; each gets one answer.
+// The calls to the registry. Any actor may make them; each gets one reply.
 type (
-	// Negotiate agrees on a revision for one downstream session and counts it (S4-11). The answer is the revision, or the
-	// condition to refuse the client with.
+	// Negotiate agrees on a revision for one downstream session and counts it (S4-11). The reply is
+	// the revision, or the error with which to refuse the client.
 	Negotiate = otp.Call[NegotiateRequest, protocol.Agreement]
-	// Supported lists the revisions that policy allows, newest first (S4-10).
+	// Supported lists the revisions that the policy allows, newest first (S4-10).
 	Supported = otp.Call[protocol.Negotiation, []string]
-	// Features lists what a revision has (S4-12).
+	// Features lists the features of a revision (S4-12).
 	Features = otp.Call[string, []string]
 	// Supports reports whether a revision has a feature (S4-13).
 	Supports = otp.Call[SupportsRequest, bool]
-	// Negotiated counts what was agreed on since the daemon started, by revision.
+	// Negotiated counts the agreements since the start of the daemon, by revision.
 	Negotiated = otp.Call[NegotiatedRequest, map[string]uint64]
 )
 
-// NegotiateRequest is what a client asked for, under the policy of its endpoint.
+// NegotiateRequest holds the client's request and the policy of its endpoint.
 type NegotiateRequest struct {
 	Requested string // empty when the client named none
 	Policy    protocol.Negotiation

@@ -1,5 +1,6 @@
-// Package version holds the protocol version registry: the one actor that says which revision a session speaks, and that remembers
-// what was agreed on. The rules themselves are in package protocol; this package does not know what a revision contains.
+// Package version holds the protocol version registry: the actor that decides the revision of each
+// session and counts the agreements. The rules themselves are in package protocol; this package
+// does not know what a revision contains.
 package version
 
 import (
@@ -11,8 +12,8 @@ import (
 	"mcpd/telemetry"
 )
 
-// Registry is the behaviour of core/protocol_version. A crash loses nothing: the rules are tables, the counts are its heir, and
-// questions asked meanwhile wait in its mailbox.
+// Registry is the behaviour of core/protocol_version. A crash loses nothing: the rules are tables,
+// the counts are carried state, and calls made meanwhile wait in its mailbox.
 type Registry struct {
 	otp.Base
 	emit       telemetry.Sink
@@ -25,7 +26,7 @@ func New(emit telemetry.Sink) *Registry {
 	return &Registry{emit: emit, lowered: map[protocol.Version]bool{}}
 }
 
-// Init takes over the counts of the previous incarnation.
+// Init restores the counts of the previous incarnation.
 func (r *Registry) Init(p *otp.Process) error {
 	var heir bool
 	if r.negotiated, heir = p.Heir().(map[protocol.Version]uint64); !heir {
@@ -35,7 +36,7 @@ func (r *Registry) Init(p *otp.Process) error {
 	return nil
 }
 
-// Receive answers one question.
+// Receive answers one call.
 func (r *Registry) Receive(_ *otp.Process, msg any) error {
 	switch m := msg.(type) {
 	case *Negotiate:
@@ -56,21 +57,26 @@ func (r *Registry) negotiate(m *Negotiate) {
 	where := telemetry.Where{Tenant: m.Req.Tenant, Session: m.Req.Session}
 	agreed, err := m.Req.Policy.Initialize(m.Req.Requested)
 	if err != nil {
-		r.emit(telemetry.ProtocolNegotiation{Where: where, Side: "downstream", Client: m.Req.Requested, SessionID: m.Req.Session})
+		r.emit(telemetry.ProtocolNegotiation{
+			Where: where, Side: "downstream", Client: m.Req.Requested, SessionID: m.Req.Session,
+		})
 		m.Fail(err)
 		return
 	}
 	v := agreed.Version.String()
-	// The first client of a revision is news. Clients come and go: the others are debug lines.
+	// The first client of a revision is reported; later ones are only debug lines in the log.
 	where.Routine = r.negotiated[agreed.Version] > 0
 	r.negotiated[agreed.Version]++
 	r.emit(telemetry.ProtocolNegotiation{
-		Where: where, Side: "downstream", Client: m.Req.Requested, Negotiated: v, SessionID: m.Req.Session,
+		Where: where, Side: "downstream", Client: m.Req.Requested, Negotiated: v,
+		SessionID: m.Req.Session,
 	})
 	if agreed.Downgraded() {
 		where.Routine = r.lowered[agreed.Version]
 		r.lowered[agreed.Version] = true
-		r.emit(telemetry.VersionLowered{Where: where, Client: m.Req.Requested, Negotiated: v, Off: words(agreed.Lost())})
+		r.emit(telemetry.VersionLowered{
+			Where: where, Client: m.Req.Requested, Negotiated: v, Off: words(agreed.Lost()),
+		})
 	}
 	m.Reply(agreed)
 }
@@ -92,7 +98,7 @@ func (r *Registry) counts() map[string]uint64 {
 	return counts
 }
 
-// supported lists what policy allows, newest first.
+// supported lists the revisions that the policy allows, newest first.
 func supported(policy protocol.Negotiation) []string {
 	var names []string
 	for _, era := range []protocol.Era{protocol.Modern, protocol.Legacy} {

@@ -14,10 +14,12 @@ import (
 
 func start(t *testing.T) (otp.Ref, func() []telemetry.Event) {
 	t.Helper()
-	var events []telemetry.Event // written by the actor, read when it has answered
+	var events []telemetry.Event // written by the actor, read after its reply
 	system := otp.NewSystem(otp.Options{})
 	tree, err := system.Start(t.Context(), "top", otp.Spec{Children: []otp.Child{
-		{ID: "registry", Start: otp.Worker(func() otp.Behaviour { return version.New(func(e telemetry.Event) { events = append(events, e) }) })},
+		{ID: "registry", Start: otp.Worker(func() otp.Behaviour {
+			return version.New(func(e telemetry.Event) { events = append(events, e) })
+		})},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -35,22 +37,29 @@ func do[Req, Resp any](t *testing.T, ref otp.Ref, req Req) (Resp, error) {
 	return otp.Do[Req, Resp](t.Context(), ref, req)
 }
 
-// S4-9, S4-11, S4-88, S4-138: one actor agrees on the revision of a session, counts it, and tells what was asked for and what came of it.
+// S4-9, S4-11, S4-88, S4-138: one actor negotiates the revision of a session, counts it, and
+// reports the request and the result.
 func TestRegistryNegotiatesAndCounts(t *testing.T) {
 	ref, events := start(t)
 	for _, c := range []struct{ asked, want string }{
-		{"2025-11-25", "2025-11-25"}, {"2024-11-05", "2024-11-05"}, {"2024-11-05", "2024-11-05"}, {"2099-01-01", "2025-11-25"},
+		{"2025-11-25", "2025-11-25"}, {"2024-11-05", "2024-11-05"}, {"2024-11-05", "2024-11-05"},
+		{"2099-01-01", "2025-11-25"},
 	} {
-		got, err := do[version.NegotiateRequest, protocol.Agreement](t, ref, version.NegotiateRequest{Requested: c.asked, Tenant: "acme", Session: "s"})
+		got, err := do[version.NegotiateRequest, protocol.Agreement](t, ref, version.NegotiateRequest{
+			Requested: c.asked, Tenant: "acme", Session: "s",
+		})
 		if err != nil || got.Version.String() != c.want {
 			t.Errorf("%s: got %v, %v, want %s", c.asked, got.Version, err, c.want)
 		}
 	}
 	strict := protocol.Negotiation{Mode: protocol.Strict}
-	if _, err := do[version.NegotiateRequest, protocol.Agreement](t, ref, version.NegotiateRequest{Requested: "2099-01-01", Policy: strict}); !errors.Is(err, protocol.ConditionUnsupportedVersion) {
+	if _, err := do[version.NegotiateRequest, protocol.Agreement](t, ref,
+		version.NegotiateRequest{Requested: "2099-01-01", Policy: strict}); !errors.Is(err,
+		protocol.ConditionUnsupportedVersion) {
 		t.Errorf("strict: got %v, want unsupported_version", err)
 	}
-	counts, err := do[version.NegotiatedRequest, map[string]uint64](t, ref, version.NegotiatedRequest{})
+	counts, err := do[version.NegotiatedRequest, map[string]uint64](t, ref,
+		version.NegotiatedRequest{})
 	if err != nil || counts["2025-11-25"] != 2 || counts["2024-11-05"] != 2 {
 		t.Errorf("got %v, %v", counts, err)
 	}
@@ -77,15 +86,19 @@ func TestRegistryNegotiatesAndCounts(t *testing.T) {
 	}
 }
 
-// S4-10, S4-12, S4-13: what is supported, and what a revision has.
+// S4-10, S4-12, S4-13: the supported revisions, and the features of a revision.
 func TestRegistryAnswersQuestions(t *testing.T) {
 	ref, _ := start(t)
-	supported, err := do[protocol.Negotiation, []string](t, ref, protocol.Negotiation{Ceiling: protocol.V20251125})
-	if want := []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}; err != nil || !slices.Equal(supported, want) {
+	supported, err := do[protocol.Negotiation, []string](t, ref, protocol.Negotiation{
+		Ceiling: protocol.V20251125,
+	})
+	if want := []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}; err != nil ||
+		!slices.Equal(supported, want) {
 		t.Errorf("got %v, %v, want %v", supported, err, want)
 	}
 	features, err := do[string, []string](t, ref, "2025-11-25")
-	if err != nil || !slices.Contains(features, "url_elicitation") || slices.Contains(features, "multi_round_trip") {
+	if err != nil || !slices.Contains(features, "url_elicitation") ||
+		slices.Contains(features, "multi_round_trip") {
 		t.Errorf("got %v, %v", features, err)
 	}
 	if none, err := do[string, []string](t, ref, "2025-01-01"); err != nil || len(none) != 0 {
@@ -98,7 +111,8 @@ func TestRegistryAnswersQuestions(t *testing.T) {
 		{"2025-11-25", "tasks", true}, {"2024-11-05", "tasks", false}, {"2024-11-05", "sampling", true},
 		{"2025-11-25", "telepathy", false}, {"2099-01-01", "tools", false},
 	} {
-		if got, err := do[version.SupportsRequest, bool](t, ref, version.SupportsRequest{Version: q.version, Feature: q.feature}); err != nil || got != q.want {
+		if got, err := do[version.SupportsRequest, bool](t, ref,
+			version.SupportsRequest{Version: q.version, Feature: q.feature}); err != nil || got != q.want {
 			t.Errorf("%s has %s: got %t, %v, want %t", q.version, q.feature, got, err, q.want)
 		}
 	}

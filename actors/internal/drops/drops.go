@@ -1,4 +1,5 @@
-// Package drops has actors tell of the notifications and replies that they drop, however many those are. It does not know why one is dropped.
+// Package drops makes actors report the notifications and replies that they drop, at a bounded
+// rate. It does not know why one is dropped.
 package drops
 
 import (
@@ -7,22 +8,25 @@ import (
 	"mcpd/telemetry/drops"
 )
 
-// Every is how far apart an actor tells of what it drops of one server for one reason.
+// Every is the shortest time between two reports of an actor about drops for one server and one
+// reason.
 const Every = drops.Every
 
-// Drops are those of one incarnation of an actor. While none wait to be told it has no timer, and before the first it is no more than its fields.
+// Drops collects the drops of one incarnation of an actor. While none wait to be reported it has no
+// timer, and before the first it is no more than its fields.
 //
-// One that is stuck and replaced tells nobody of what has waited since its last event, which is less than Every: the sums are its goroutine's alone, and
-// that may come back to them at any time, so that no heir can take them over.
+// An incarnation that is stuck and replaced does not report the drops since its last event, which
+// are those of less than Every. The sums belong to its goroutine, which may return and use them at
+// any time, so they are no part of the carried state.
 type Drops struct {
 	tally drops.Tally
 	timed bool // a Due is on its way
 }
 
-// Due is what an actor that uses Drops is sent, and hands to Due.
+// Due is the timer message of an actor that uses Drops. The actor passes it to Drops.Due.
 type Due struct{}
 
-// Drop tells of a notification that was dropped, or has the actor be sent a Due for it.
+// Drop reports a dropped notification, now or together with others when a Due comes.
 func (d *Drops) Drop(p *otp.Process, emit telemetry.Sink, e telemetry.NotificationDropped) {
 	drop(d, p, emit, e)
 }
@@ -40,7 +44,7 @@ func drop[E drops.Dropped](d *Drops, p *otp.Process, emit telemetry.Sink, e E) {
 	d.time(p)
 }
 
-// Due tells of what has waited long enough.
+// Due reports the drops that have waited long enough.
 func (d *Drops) Due(p *otp.Process, emit telemetry.Sink) {
 	d.timed = false
 	for _, e := range d.tally.Due(p.Now()) {
@@ -49,7 +53,7 @@ func (d *Drops) Due(p *otp.Process, emit telemetry.Sink) {
 	d.time(p)
 }
 
-// time has the actor be sent a Due if anything waits.
+// time starts the timer for the next Due, if any drops wait.
 func (d *Drops) time(p *otp.Process) {
 	if d.timed {
 		return
@@ -60,7 +64,7 @@ func (d *Drops) time(p *otp.Process) {
 	}
 }
 
-// End tells of all that waits. It is for Terminate, whatever the reason.
+// End reports all waiting drops. It is for Terminate, whatever the reason.
 func (d *Drops) End(emit telemetry.Sink) {
 	for _, e := range d.tally.Rest() {
 		emit(e)

@@ -9,13 +9,13 @@ import (
 	"mcpd/telemetry"
 )
 
-// Log is what was written down, in order. It is safe for concurrent use.
+// Log records values, in order. It is safe for concurrent use.
 type Log struct {
 	mu   sync.Mutex // guards list
 	list []any
 }
 
-// Add writes something down.
+// Add records a value.
 func (l *Log) Add(v any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -25,7 +25,7 @@ func (l *Log) Add(v any) {
 // Emit is a telemetry.Sink.
 func (l *Log) Emit(e telemetry.Event) { l.Add(e) }
 
-// Of is what of one type was written down, when everything waits.
+// Of returns the recorded values of one type, once all goroutines of the bubble are blocked.
 func Of[T any](l *Log) (found []T) {
 	synctest.Wait()
 	l.mu.Lock()
@@ -38,7 +38,7 @@ func Of[T any](l *Log) (found []T) {
 	return found
 }
 
-// Forget forgets what was written down.
+// Forget drops the record.
 func (l *Log) Forget() {
 	synctest.Wait()
 	l.mu.Lock()
@@ -46,20 +46,23 @@ func (l *Log) Forget() {
 	l.list = nil
 }
 
-// Box is a row in the place of an actor. It writes down what it receives; an error it receives is the reason it ends with.
+// Box is a row that stands in for an actor. It records the messages that it receives; it exits with
+// an error that it receives as its reason.
 type Box struct {
 	Log
-	// On, when it is set, sees each message after it was written down. It runs in the row.
+	// On, if set, is called with each message after it was recorded, in the goroutine of the row.
 	On func(msg any)
 }
 
-// boxMailbox is far more than a test sends at once, so that what a box has heard does not depend on
-// which goroutine ran first.
+// boxMailbox is far more than a test sends at once, so that the messages that a box records do not
+// depend on the scheduling of goroutines.
 const boxMailbox = 1 << 14
 
 // Child is the box as a child of a supervisor.
 func (b *Box) Child(id string) otp.Child {
-	return otp.Child{ID: id, Restart: otp.Transient, Start: otp.Worker(b.Behaviour), Mailbox: boxMailbox}
+	return otp.Child{
+		ID: id, Restart: otp.Transient, Start: otp.Worker(b.Behaviour), Mailbox: boxMailbox,
+	}
 }
 
 // Behaviour is that of the row.
@@ -79,7 +82,8 @@ func (x *box) Receive(_ *otp.Process, msg any) error {
 	return reason
 }
 
-// Sink is the reply side of one request: what was sent on its stream, and its outcomes, of which the first counts.
+// Sink is the reply side of one request. It records the messages sent on its stream, and its
+// outcomes, of which the first counts.
 type Sink struct {
 	mu   sync.Mutex // guards the fields below
 	sent []jsonrpc.Message
@@ -102,7 +106,7 @@ func (s *Sink) Finish(m jsonrpc.Message) bool {
 	return len(s.ends) == 1
 }
 
-// Sent is what was sent on the stream, when everything waits.
+// Sent returns the messages sent on the stream, once all goroutines are blocked.
 func (s *Sink) Sent() []jsonrpc.Message {
 	synctest.Wait()
 	s.mu.Lock()
@@ -110,7 +114,7 @@ func (s *Sink) Sent() []jsonrpc.Message {
 	return s.sent
 }
 
-// All is every outcome, when everything waits.
+// All returns every outcome, once all goroutines are blocked.
 func (s *Sink) All() []jsonrpc.Message {
 	synctest.Wait()
 	s.mu.Lock()
@@ -118,7 +122,8 @@ func (s *Sink) All() []jsonrpc.Message {
 	return s.ends
 }
 
-// End is the outcome that counts, when everything waits; the zero Message when there is none.
+// End returns the first outcome, once all goroutines are blocked; the zero Message when there is
+// none.
 func (s *Sink) End() jsonrpc.Message {
 	if all := s.All(); len(all) > 0 {
 		return all[0]
@@ -126,7 +131,7 @@ func (s *Sink) End() jsonrpc.Message {
 	return jsonrpc.Message{}
 }
 
-// Word is the outcome in a word: "result", "cancelled", "none", or the code of the error.
+// Word returns the outcome in a word: "result", "cancelled", "none", or the code of the error.
 func (s *Sink) Word() any {
 	switch m := s.End(); {
 	case len(s.All()) == 0:

@@ -2,9 +2,10 @@ package stage
 
 import "mcpd/supervisor/otp"
 
-// Heirs has incarnations crash that have an heir, as if an earlier crash had left it damaged.
+// Heirs makes incarnations that have carried state crash, as if an earlier crash had damaged that
+// state.
 type Heirs struct {
-	Fatal bool // every one crashes
+	Fatal bool // all such incarnations crash
 }
 
 // Worker is otp.Worker for incarnations that crash so.

@@ -1,5 +1,6 @@
-// Package stage runs actors in tests: under a real supervisor, in a bubble of virtual time, with boxes that write down what they receive in
-// the places of the actors around them. It knows no actor.
+// Package stage runs actors in tests: under a real supervisor, in a bubble of virtual time, among
+// boxes that stand in for other actors and record the messages that they receive. It knows no
+// actor.
 package stage
 
 import (
@@ -19,18 +20,21 @@ type Stage struct {
 	System *otp.System
 	Faults *fault.Registry
 	Tree   *otp.Tree
-	Events Log // what the actors emitted
+	Events Log // events that the actors emitted
 	Heirs  Heirs
 	Stalls Stalls
 }
 
-// Run starts a tree and runs a test of it, in a bubble: time is virtual, and Rest returns when everything waits. The children are made
-// on the stage because they need its system. Restarts are not bounded.
+// Run starts a tree and runs a test of it, in a bubble: time is virtual, and Rest returns when all
+// goroutines are blocked. The children are made from the stage because they need its system.
+// Restarts are not bounded.
 func Run(t *testing.T, children func(s *Stage) []otp.Child, test func(s *Stage)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &Stage{T: t, Faults: fault.New(clock.System)}
-		s.System = otp.NewSystem(otp.Options{Faults: s.Faults, Events: telemetry.Supervision(s.dropped, nil)})
+		s.System = otp.NewSystem(otp.Options{
+			Faults: s.Faults, Events: telemetry.Supervision(s.dropped, nil),
+		})
 		defer s.close()
 		var err error
 		s.Tree, err = s.System.Start(t.Context(), "top", otp.Spec{
@@ -43,7 +47,7 @@ func Run(t *testing.T, children func(s *Stage) []otp.Child, test func(s *Stage))
 	})
 }
 
-// close ends everything, and gives what lives a moment longer that moment.
+// close ends all actors, and gives those that still exit a minute of virtual time.
 func (s *Stage) close() {
 	s.Stalls.end()
 	s.System.Close()
@@ -52,17 +56,18 @@ func (s *Stage) close() {
 	<-moment
 }
 
-// dropped writes down what was not taken over after a crash; of the rest of what supervisors tell, the actors know nothing.
+// dropped records the carried state that was dropped after a crash. The actors under test do not
+// depend on the other events of supervisors.
 func (s *Stage) dropped(e telemetry.Event) {
 	if d, ok := e.(telemetry.StateDropped); ok {
 		s.Events.Emit(d)
 	}
 }
 
-// Rest waits until everything waits.
+// Rest waits until all goroutines are blocked.
 func (s *Stage) Rest() { synctest.Wait() }
 
-// Ref is the address of a row below the top.
+// Ref returns the address of a row below the top.
 func (s *Stage) Ref(row string) otp.Ref {
 	s.T.Helper()
 	ref, ok := s.System.Whereis("top/" + row)
@@ -72,7 +77,7 @@ func (s *Stage) Ref(row string) otp.Ref {
 	return ref
 }
 
-// Send sends a message to a row, and waits until everything waits.
+// Send sends a message to a row, and waits until all goroutines are blocked.
 func (s *Stage) Send(row string, msg any) {
 	s.T.Helper()
 	if err := s.Ref(row).Send(msg); err != nil {
@@ -81,17 +86,21 @@ func (s *Stage) Send(row string, msg any) {
 	s.Rest()
 }
 
-// Break makes a row panic on its next message of a kind, as %T writes it; empty is any.
+// Break makes a row panic on its next message of a kind, as %T prints it; empty is any.
 func (s *Stage) Break(row, kind string) {
 	s.T.Helper()
-	f := fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "top/" + row, Kind: kind}, Count: 1, Lease: time.Minute}
+	f := fault.Fault{
+		Action: fault.Panic, Point: fault.Point{Path: "top/" + row, Kind: kind}, Count: 1,
+		Lease: time.Minute,
+	}
 	if _, err := s.Faults.Arm(f); err != nil {
 		s.T.Fatal(err)
 	}
 }
 
-// GivesUp crashes a row that is made with Heirs.Worker on its next message of a kind, which send may make it receive, and then on its heir until
-// that is given up. It checks that this was told, and that no other row noticed.
+// GivesUp crashes a row that is made with Heirs.Worker: on its next message of a kind, which send
+// causes, and then on its carried state until that is dropped. It checks that the drop was
+// reported, and that no other row has restarted.
 func (s *Stage) GivesUp(row, kind string, send func()) {
 	s.T.Helper()
 	s.Heirs.Fatal = true

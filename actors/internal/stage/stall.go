@@ -7,15 +7,17 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// Stalls makes workers hang and go on: the next message of a type waits before it is handled, and is handled in full when it is let go, though the
-// worker was replaced meanwhile. A fault that makes one hang does less: who was replaced does not begin with the message.
+// Stalls makes workers hang and continue: the next message of a type waits before it is handled.
+// After its release it is handled in full, though the worker was replaced meanwhile. A fault that
+// hangs a worker does less: a worker that was replaced does not begin with the message.
 type Stalls struct {
 	mu    sync.Mutex // guards what follows
 	at    map[string]chan struct{}
 	letGo []func()
 }
 
-// Arm has the next message of a type, as %T writes it, wait at a worker that was made under this name. It is handled after letGo.
+// Arm makes the next message of a type, as %T prints it, wait at a worker that was made under this
+// name. It is handled after letGo is called.
 func (s *Stalls) Arm(name, kind string) (letGo func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -26,7 +28,7 @@ func (s *Stalls) Arm(name, kind string) (letGo func()) {
 	return letGo
 }
 
-// end lets everybody go, whatever became of the test.
+// end releases all waiting messages, also after a failed test.
 func (s *Stalls) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,10 +58,12 @@ func (s *Stalls) Worker(name string, f func() otp.Behaviour) otp.Start {
 	return otp.Worker(func() otp.Behaviour { return s.Behaviour(name, f()) })
 }
 
-// Behaviour is that of a worker under a name.
-func (s *Stalls) Behaviour(name string, b otp.Behaviour) otp.Behaviour { return &staller{b, s, name} }
+// Behaviour wraps the behaviour of a worker under a name.
+func (s *Stalls) Behaviour(name string, b otp.Behaviour) otp.Behaviour {
+	return &staller{b, s, name}
+}
 
-// WorkerWith is otp.WorkerWith, under a name that all its workers have.
+// WorkerWith is otp.WorkerWith, under a name that all its workers share.
 func (s *Stalls) WorkerWith(name string, f func(args any) otp.Behaviour) otp.Start {
 	return otp.WorkerWith(func(args any) otp.Behaviour { return &staller{f(args), s, name} })
 }

@@ -7,28 +7,29 @@ import (
 	"mcpd/gateway/tenant"
 )
 
-// Pauses between dials of a server behind a URL that is away. They double from the first, and are
-// half a second or a tenth of how long it has been away, whichever is longer: so it is ready again
-// soon after it is back, and costs little meanwhile. The time is that of the whole server: one
-// connection dials, which is the probe, and its success ends the pause of all.
+// Pauses between dials of a URL at which the server is unreachable. A pause doubles from the first,
+// up to half a second or a tenth of the absence, whichever is longer, and up to LastDial. The half
+// second doubles, up to five times, with each flap in a row (see DialFlap). So the server is ready
+// again soon after it is back, and costs little meanwhile. There is one pause for the whole server:
+// one connection dials, as a probe, and its success ends the pause of all.
 const (
 	FirstDial   = 100 * time.Millisecond
 	SteadyDial  = 500 * time.Millisecond
 	LastDial    = 30 * time.Second
 	DialFlap    = 5 * time.Second // a server that is ready for less has not come back
-	dialedLater = 10              // the share of the absence that a pause is
+	dialedLater = 10              // the share of the absence that a pause may take: one tenth
 )
 
-// absence is a server behind a URL that nothing reaches.
+// absence is the state of a server whose URL is unreachable.
 type absence struct {
 	why   *client.Ending
 	since time.Time
 	gap   time.Duration
 	until time.Time
-	probe tenant.Key // of the connection that dials
+	probe tenant.Key // connection that dials
 	dials bool
-	times uint64 // that it was found away
-	flaps int    // that it was back for less than DialFlap before
+	times uint64 // number of pauses so far, by which Due finds its own
+	flaps int    // how often in a row it was back for less than DialFlap
 }
 
 // grow begins the next pause.
@@ -41,11 +42,12 @@ func (a *absence) grow(now time.Time, draw Draw) time.Duration {
 	return wait
 }
 
-// wait is how long it is until it is dialled next; the time of a dial counts as the shortest.
+// wait is the time until the next dial, and FirstDial at least, also during a dial.
 func (a *absence) wait(now time.Time) time.Duration { return max(a.until.Sub(now), FirstDial) }
 
-// closed reports whether no further connection is to be opened because the server is away, and until
-// when. The one that may be is the probe.
+// closed reports whether no further connection may be opened because the server is unreachable, and
+// for how long. If the server is unreachable and closed returns false, the next connection is the
+// probe.
 func (a *absence) closed(now time.Time) (wait time.Duration, closed bool) {
 	if a == nil || !a.dials && !a.until.After(now) {
 		return 0, false
@@ -53,7 +55,7 @@ func (a *absence) closed(now time.Time) (wait time.Duration, closed bool) {
 	return a.wait(now), true
 }
 
-// attend follows what a connection says of a server behind a URL.
+// attend handles a connection's report about a server behind a URL.
 func (s *step) attend(in Event) {
 	a := s.away
 	switch {
@@ -64,12 +66,12 @@ func (s *step) attend(in Event) {
 		s.away, s.back, s.flaps = nil, s.now, a.flaps
 		s.do(Effect{Do: Redial, Key: in.Key})
 		s.do(Effect{Do: Resume})
-	case in.State != client.Starting: // it ends otherwise
+	case in.State != client.Starting: // the start has failed in another way
 		s.undialled(in.Key)
 	}
 }
 
-// miss hears that a connection finds nobody at the URL.
+// miss handles a connection that finds the URL unreachable.
 func (s *step) miss(in Event) {
 	switch a := s.away; {
 	case a == nil:
@@ -80,7 +82,8 @@ func (s *step) miss(in Event) {
 		}
 		s.away = a
 		s.do(Effect{Do: Check, Key: in.Key})
-	case a.dials && a.probe != in.Key || !a.dials && a.until.After(s.now): // another dials, or is going to
+	// another connection dials, or is going to
+	case a.dials && a.probe != in.Key || !a.dials && a.until.After(s.now):
 		s.do(Effect{Do: Hold, Key: in.Key, Wait: a.wait(s.now)})
 		return
 	}
@@ -88,14 +91,14 @@ func (s *step) miss(in Event) {
 	s.dialLater()
 }
 
-// dialLater has the server dialled after a pause, which all that wait for it hear of.
+// dialLater schedules the next dial after a pause, and tells it to all connections that wait.
 func (s *step) dialLater() {
 	wait := s.away.grow(s.now, s.draw)
 	s.do(Effect{Do: HoldAll, Wait: wait})
 	s.do(Effect{Do: Wait, Wait: wait, Times: s.away.times})
 }
 
-// undialled has another connection dial when the one that did is no more.
+// undialled has another connection dial when the one that dialled is gone.
 func (s *step) undialled(key tenant.Key) {
 	if a := s.away; a != nil && a.dials && a.probe == key {
 		s.dialLater()

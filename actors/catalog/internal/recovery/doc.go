@@ -1,12 +1,13 @@
 // Package recovery knows which connections to one server have failed, why, and when they are tried
-// again.
+// again. It holds a connection back, and has its callers refused, in these cases:
 //
-//	a connection                    is left alone, and its callers are refused
-//	was given up                    for a pause that doubles while that happens again
-//	was given up too often          until one caller at a time, after longer pauses, finds it well
-//	cannot work for anybody         so, with all others to its server; or until an operator says so
-//	reaches nobody at its URL       until one of them, which dials for all, does
+//	a connection                  is held back
+//	was given up                  for a pause, which doubles with each further failure
+//	was given up too often        until a probe succeeds: one caller at a time, after longer pauses
+//	cannot work for anyone        as above, with all connections to its server, or until an
+//	                              operator releases the server
+//	finds its URL unreachable     until one connection, which dials for all, reaches it
 //
-// It knows no clock, no process, and not which connections there are: it is told the time, what is
-// seen of a connection, and what happened, and returns what to do.
+// The package has no clock, no process and no list of connections. The caller passes in the time,
+// the state of a connection and the event. The package returns what to do.
 package recovery

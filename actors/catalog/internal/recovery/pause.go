@@ -6,43 +6,45 @@ import (
 	"mcpd/actors/client"
 )
 
-// Pauses before a connection whose restart budget ran out is started again: anything from half the
-// first to a bound that is doubled each time, so that those which fell together do not rise
-// together. It is the first again after the server was ready for Steady.
+// Pauses before a connection whose restart budget ran out is started again. A pause is random,
+// between half of FirstPause and a bound that doubles each time up to LastPause, so that
+// connections that failed together do not restart together. The bound starts again at FirstPause
+// after the server was ready for Steady.
 const (
 	FirstPause = time.Second
 	LastPause  = time.Minute
 	Steady     = time.Minute
 )
 
-// MaxGivenUp is how often in a row a connection is given up before it is quarantined: with pauses of
-// two minutes in all, on average.
+// MaxGivenUp is how often a connection is given up in a row until it is quarantined: the last time
+// begins the quarantine. The pauses until then take two minutes in all, on average.
 const MaxGivenUp = 10
 
-// Pauses before a probe of what is quarantined, drawn in the same way. The last is what a broken
-// server costs that is never mended, and how long one that was mended by itself may go unnoticed.
+// Pauses before a probe of a quarantined connection, drawn in the same way. LastProbe limits the
+// cost of a server that stays broken, and the time for which the recovery of a server may go
+// unnoticed.
 const (
 	FirstProbe = 2 * time.Minute
 	LastProbe  = time.Hour
 )
 
-// ProbeWait is when those may come back who are refused because a probe is under way.
+// ProbeWait is the retry time for callers that are refused because a probe is in progress.
 const ProbeWait = time.Second
 
-// Pause is how long a connection that was given up is left alone. Each has its own: what one
-// principal does to his server is no reason to keep another from hers. A server that cannot work for
-// anybody has one as a whole.
+// Pause is how long a connection that was given up is held back. Each connection has its own pause,
+// so that a failure for one principal keeps no other from the server. A server that cannot work for
+// anyone has one pause as a whole.
 type Pause struct {
 	Why      *client.Ending `json:"why"`
-	Since    time.Time      `json:"since"` // of the first time in the row
+	Since    time.Time      `json:"since"` // of the first failure in a row
 	Until    time.Time      `json:"until"`
-	Times    int            `json:"times"` // that it was given up in a row
+	Times    int            `json:"times"` // how often in a row it was given up
 	Gap      int64          `json:"gap_ns"`
-	Operator bool           `json:"operator,omitzero"` // it has no end of its own
-	Down     bool           `json:"-"`                 // it was not ready since
+	Operator bool           `json:"operator,omitzero"` // set by an operator; it never ends by itself
+	Down     bool           `json:"-"`                 // the connection was not ready since
 }
 
-// Quarantined reports whether it is quarantined.
+// Quarantined reports whether the pause is a quarantine.
 func (p *Pause) Quarantined() bool { return p.Operator || p.Times >= MaxGivenUp }
 
 // grow makes the pause longer than the last and begins it.
@@ -59,10 +61,11 @@ func (p *Pause) grow(why *client.Ending, now time.Time, draw Draw) (wait time.Du
 	return wait
 }
 
-// sound reports whether it is one that grow could have made.
+// sound reports whether grow could have made the pause.
 func (p *Pause) sound(now time.Time) bool {
 	if p == nil || p.Why == nil || p.Times < 0 {
 		return false
 	}
-	return p.Operator || p.Gap >= 0 && time.Duration(p.Gap) <= LastProbe && !p.Until.After(now.Add(LastProbe))
+	return p.Operator || p.Gap >= 0 && time.Duration(p.Gap) <= LastProbe &&
+		!p.Until.After(now.Add(LastProbe))
 }

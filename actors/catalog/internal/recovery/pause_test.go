@@ -8,11 +8,11 @@ import (
 	"mcpd/actors/client"
 )
 
-// §B5: pauses are spread over all that is below their bound, which they never exceed, and none is so short that a server is started over and
-// over.
+// §B5: the last pauses cover the whole range below their bound, and never exceed it. No pause is
+// so short that a server is restarted over and over.
 func TestPausesAreDrawnBelowTheirBound(t *testing.T) {
 	for _, of := range []struct {
-		operator    bool // stands for a quarantine
+		operator    bool // true makes the pause a quarantine
 		first, last time.Duration
 	}{{false, FirstPause, LastPause}, {true, FirstProbe, LastProbe}} {
 		now := time.Unix(0, 0)

@@ -16,26 +16,27 @@ import (
 	"mcpd/gateway/tenant"
 )
 
-var update = flag.Bool("update", false, "rewrite the scenarios in testdata with what a table does now")
+var update = flag.Bool("update", false,
+	"rewrite the scenarios in testdata with what a table does now")
 
-// The scenarios are connections to one server and its callers in text: what each did, and, indented,
-// what came of it. A pause takes all that it may. A file is a list of lines:
+// A scenario is a text that describes the connections to one server and their callers: each event,
+// and, indented, its effects. Every pause takes its maximum. These are the lines of a file:
 //
-//	# what it shows
-//	ci asks                        for the connection of principal ci, which is opened if it may be
+//	# comment
+//	ci asks                        for the connection of principal ci, which is opened if allowed
 //	ci is ready                    or starting
 //	ci fails boom                  its start failed, and is repeated
-//	ci misses                      it has found nobody at the URL, and waits until it is told to dial
-//	ci cannot work                 and nobody else can
+//	ci misses                      it found the URL unreachable, and waits until it is told to dial
+//	ci cannot work                 and no other can
 //	ci gives up boom
 //	ci ends
 //	operator quarantines
 //	operator releases
-//	catalogue crashes              and takes up what was left
-//	host crashes                   and what is stored is all there is
+//	catalogue crashes              and is restored
+//	host crashes                   and is restored from the store
 //	wait 50ms
-//	  ci < …                       what its caller is told, or itself
-//	  server ~ …                   what is made known of the server
+//	  ci < …                       an answer to its caller, or to itself
+//	  server ~ …                   a report about the server
 //	  ci may start                 its pause is over
 //
 // The indented lines are rewritten by -update.
@@ -62,7 +63,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// scene is a scenario that is being played.
+// scene plays one scenario.
 type scene struct {
 	t      *testing.T
 	table  recovery.Table
@@ -75,7 +76,7 @@ type scene struct {
 type conn struct {
 	state client.State
 	away  bool
-	since time.Time // of its state
+	since time.Time // when it entered its state
 }
 
 type timer struct {
@@ -84,10 +85,12 @@ type timer struct {
 }
 
 func play(t *testing.T, text string) string {
-	s := &scene{t: t, now: time.Unix(1_800_000_000, 0).UTC(), table: recovery.New(), conns: map[string]*conn{}}
+	s := &scene{
+		t: t, now: time.Unix(1_800_000_000, 0).UTC(), table: recovery.New(), conns: map[string]*conn{},
+	}
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "  ") {
-			continue // made anew
+			continue // effects are printed again
 		}
 		s.script.WriteString(line)
 		if who, does, _ := strings.Cut(strings.TrimSpace(line), " "); who != "" && who != "#" {
@@ -156,7 +159,7 @@ func (s *scene) play(who, verb, rest string) {
 
 func keyOf(who string) tenant.Key { return tenant.NewKey(tenant.ByPrincipal, who, "", 0) }
 
-// seen is what is known of a connection.
+// seen is the current state of a connection.
 func (s *scene) seen(who string) recovery.Seen {
 	c := s.conns[who]
 	trying := slices.ContainsFunc(slices.Collect(maps.Values(s.conns)), func(c *conn) bool {
@@ -195,11 +198,12 @@ func (s *scene) reports(who string, state client.State, why *client.Ending, away
 	steady := c.state == client.Ready && state != client.Ready && s.now.Sub(c.since) >= recovery.Steady
 	*c = conn{state, away, s.now}
 	s.step(recovery.Event{
-		Op: recovery.Report, Key: keyOf(who), State: state, Ending: why, At: s.now, There: true, Away: away, Steady: steady,
+		Op: recovery.Report, Key: keyOf(who), State: state, Ending: why, At: s.now, There: true,
+		Away: away, Steady: steady,
 	})
 }
 
-// wait lets the time pass.
+// wait advances the time and fires the timers.
 func (s *scene) wait(until time.Time) {
 	for {
 		slices.SortStableFunc(s.timers, func(a, b timer) int { return a.at.Compare(b.at) })
@@ -252,7 +256,7 @@ func (s *scene) step(in recovery.Event) {
 	}
 }
 
-// lead tells connections what to do about a server that is away.
+// lead tells connections how to deal with an unreachable server.
 func (s *scene) lead(e recovery.Effect) {
 	for _, who := range slices.Sorted(maps.Keys(s.conns)) {
 		c, other := s.conns[who], keyOf(who) != e.Key

@@ -8,27 +8,29 @@ import (
 	"mcpd/internal/order"
 )
 
-// Whole is the pause of all of the server, nil unless it is quarantined.
+// Whole is the pause of the whole server, nil unless the whole server is quarantined.
 func (t *Table) Whole() *Pause { return t.whole }
 
-// PutAway reports whether an operator has quarantined it.
+// PutAway reports whether an operator has quarantined the server.
 func (t *Table) PutAway() bool { return t.whole != nil && t.whole.Operator }
 
-// Down is that pause, or that of the connection that was given up and not ready since; of several
-// the one that was given up most often.
+// Down is the pause of the whole server, or else of a connection that was given up and not ready
+// since. Of several connections it chooses the one that was given up most often.
 func (t *Table) Down() (worst *Pause) {
 	if t.whole != nil {
 		return t.whole
 	}
 	for _, p := range order.By(t.pauses, tenant.Key.Compare) {
-		if p.Down && (worst == nil || p.Times > worst.Times || p.Times == worst.Times && p.Since.Before(worst.Since)) {
+		if p.Down && (worst == nil || p.Times > worst.Times ||
+			p.Times == worst.Times && p.Since.Before(worst.Since)) {
 			worst = p
 		}
 	}
 	return worst
 }
 
-// Away is why nothing reaches the server, nil if something does, and when it is dialled next.
+// Away is the reason why the server is unreachable, and when it is dialled next. The reason is nil
+// if the server is not known to be unreachable.
 func (t *Table) Away() (why *client.Ending, until time.Time) {
 	if t.away == nil {
 		return nil, time.Time{}
@@ -36,11 +38,13 @@ func (t *Table) Away() (why *client.Ending, until time.Time) {
 	return t.away.why, t.away.until
 }
 
-// Last is how a connection ended last, nil if that was forgiven.
+// Last is how the last connection to end has ended; nil if there is none, or a connection was ready
+// since, or the server was forgiven.
 func (t *Table) Last() *client.Ending { return t.last }
 
-// Why is what may be told of a failure: why the server cannot work for anybody, or how the first of
-// these connections ended that has. It may hold what the server wrote on behalf of who has it.
+// Why is the reason of a failure for a caller. It is the reason that affects the whole server.
+// Otherwise it is how a connection ended: that of the first of these keys for which an ending is
+// remembered. It may contain output that the server wrote on behalf of that connection's users.
 func (t *Table) Why(keys ...tenant.Key) *client.Ending {
 	if t.whole != nil {
 		return t.whole.Why
@@ -53,7 +57,7 @@ func (t *Table) Why(keys ...tenant.Key) *client.Ending {
 	return nil
 }
 
-// plain is a key without what else its clients can do: they are the same.
+// plain is a key without the capabilities and the revision, because the clients are the same.
 func plain(key tenant.Key) tenant.Key {
 	key.Fingerprint, key.Revision = 0, 0
 	return key
@@ -71,13 +75,13 @@ func (t *Table) ended(key tenant.Key, cause *client.Ending) {
 	t.causes[plain(key)] = cause
 }
 
-// Quarantined reports whether a connection is quarantined, alone or with all of the server.
+// Quarantined reports whether a connection is quarantined, alone or with the whole server.
 func (t *Table) Quarantined(key tenant.Key) bool {
 	p := t.pauses[key]
 	return t.whole != nil || p != nil && p.Quarantined() && p.Down
 }
 
-// Quarantines reports whether any part of the server is quarantined.
+// Quarantines reports whether any connection or the whole server is quarantined.
 func (t *Table) Quarantines() bool {
 	for _, p := range t.pauses {
 		if p.Quarantined() {
@@ -87,7 +91,8 @@ func (t *Table) Quarantines() bool {
 	return t.whole != nil
 }
 
-// Vain reports whether a program was given up that never came to its handshake.
+// Vain reports whether the connection was given up because its program never completed the
+// handshake.
 func (t *Table) Vain(key tenant.Key) bool {
 	p := t.pauses[key]
 	return p != nil && p.Down && p.Why.Vain()

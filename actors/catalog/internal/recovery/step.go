@@ -9,61 +9,62 @@ import (
 	"mcpd/internal/order"
 )
 
-// Draw is a time from 0 to below n, by which pauses differ.
+// Draw returns a random duration from 0 to below n, which varies the pauses.
 type Draw = func(n time.Duration) time.Duration
 
 // Event is something that happened to the connection with a key.
 type Event struct {
 	Op     Op
 	Key    tenant.Key
-	State  client.State   // Report: it is in
-	Ending *client.Ending // Report: of its last start, nil for none; GiveUp
-	At     time.Time      // Report: when that was so
+	State  client.State   // Report: its state
+	Ending *client.Ending // Report: why its last start failed, nil if it did not; GiveUp
+	At     time.Time      // Report: time of the state
 	There  bool           // Report: it runs
-	Away   bool           // Report: it has found nobody at its URL
+	Away   bool           // Report: it has found the URL unreachable
 	Steady bool           // Report: it was ready for Steady until now
 	Times  uint64         // Due
 }
 
-// Op says what happened.
+// Op is the kind of an event.
 type Op uint8
 
 // The events.
 const (
-	Report  Op = iota + 1 // it says how it is
-	GiveUp                // its restart budget ran out, or the probe that it was has failed
-	Gone                  // it is no more
-	Due                   // Wait is over
-	Restore               // the table survived a crash, or its host: nothing of it is waited for
+	Report Op = iota + 1 // the connection reports its state
+	GiveUp               // its restart budget ran out, or it was a probe that failed
+	Gone                 // it is gone
+	Due                  // Wait is over
+	// The table was restored after a crash of the catalogue or the end of the host, and no timer runs.
+	Restore
 )
 
-// Effect is something to do.
+// Effect is something that the caller must do.
 type Effect struct {
 	Do     Do
-	Key    tenant.Key     // zero where it is all connections to the server
-	Ending *client.Ending // why
+	Key    tenant.Key     // zero for all connections to the server
+	Ending *client.Ending // the reason
 	Wait   time.Duration
-	First  bool // Quarantined: it begins
+	First  bool // Quarantined: the quarantine begins
 	Times  uint64
 }
 
-// Do says what to do.
+// Do is the kind of an effect.
 type Do uint8
 
 // The effects.
 const (
-	Quarantined Do = iota + 1 // it is to be known that it is
-	CrashLoop                 // it is to be known that it was given up
-	Released                  // it is to be known that the quarantine is over, by a probe
-	Retry                     // it may be started after Wait
-	Fail                      // it ends, and GiveUp comes back
-	Resume                    // what sessions had used is started
-	Check                     // those that are ready, but for it, look whether their server is
-	Hold                      // it dials again when it is told to, which takes Wait
-	HoldAll                   // so do all that found nobody
-	Wait                      // Due comes after Wait
-	Dial                      // one of those that found nobody dials: Dials
-	Redial                    // all of them do, but for it
+	Quarantined Do = iota + 1 // report that it is quarantined
+	CrashLoop                 // report that it was given up
+	Released                  // report that a probe has ended the quarantine
+	Retry                     // allow its start after Wait
+	Fail                      // end it, and answer with GiveUp
+	Resume                    // start the connections that sessions had used
+	Check                     // the other connections that are ready check their server
+	Hold                      // it dials again only when told to, in Wait
+	HoldAll                   // as Hold, for all connections that found the URL unreachable
+	Wait                      // answer with Due after Wait
+	Dial                      // one connection that found the URL unreachable dials; answer with Dials
+	Redial                    // all of them dial, except this one
 )
 
 // step is the handling of one event.
@@ -96,12 +97,12 @@ func (t *Table) Step(now time.Time, draw Draw, in Event) []Effect {
 	return s.effects
 }
 
-// restore waits again for all that was waited for.
+// restore schedules all pending pauses again.
 func (s *step) restore() {
 	for key := range order.By(s.pauses, tenant.Key.Compare) {
 		s.retry(key)
 	}
-	if s.away != nil { // who dialled tells that the one before
+	if s.away != nil { // the connection that dialled may have reported to the previous incarnation
 		s.dialLater()
 	}
 	s.retry(tenant.Key{})
@@ -113,7 +114,8 @@ func (s *step) retry(key tenant.Key) {
 	}
 }
 
-// report hears how a connection is. One that was ready for a while has earned short pauses again.
+// report handles the state of a connection. After it was ready for Steady, its pauses are short
+// again.
 func (s *step) report(in Event) {
 	if in.Steady {
 		delete(s.pauses, in.Key)
@@ -127,9 +129,9 @@ func (s *step) report(in Event) {
 	}
 }
 
-// probed hears from a connection that is quarantined, or may be, and reports whether that is its
-// end. One that is ready, or whose cause is not the one for which all of the server was quarantined,
-// ends that.
+// probed handles a report that may be the result of a probe. It returns true if the connection must
+// end. A quarantine ends when the probe is ready. The quarantine of the whole server also ends when
+// the probe fails for another reason.
 func (s *step) probed(in Event) (fails bool) {
 	switch {
 	case in.State == client.Quarantined:
@@ -155,8 +157,9 @@ func (s *step) probed(in Event) (fails bool) {
 	return false
 }
 
-// giveUp pauses a connection whose restart budget ran out: it is started again after that, or after
-// too many of them only for a probe.
+// giveUp pauses a connection whose restart budget ran out. It is started again after the pause.
+// When this happens MaxGivenUp times in a row the connection is quarantined, and started only as a
+// probe.
 func (s *step) giveUp(key tenant.Key, why *client.Ending) {
 	if len(s.pauses) >= MaxPauses {
 		maps.DeleteFunc(s.pauses, func(_ tenant.Key, p *Pause) bool { return !p.Until.After(s.now) })
@@ -174,14 +177,14 @@ func (s *step) giveUp(key tenant.Key, why *client.Ending) {
 	s.begin(p, e)
 }
 
-// quarantine leaves a server alone that cannot work for anybody.
+// quarantine holds back a server that cannot work for anyone.
 func (s *step) quarantine(why *client.Ending) {
 	p := s.whole
 	switch {
 	case p == nil:
 		p = &Pause{Since: s.now, Times: MaxGivenUp}
 		s.whole = p
-	case p.Operator || p.Until.After(s.now): // others have found the same at the same time
+	case p.Operator || p.Until.After(s.now): // another connection has reported the same
 		return
 	default:
 		p.Times++

@@ -13,16 +13,16 @@ import (
 	"mcpd/protocol"
 )
 
-// saved is what is stored of a server that is quarantined: of no other. It is good for as long as
-// the server is declared as it was.
+// saved is the stored state of a quarantined server. Other servers are not stored. It is valid
+// while the declaration of the server is the same.
 type saved struct {
 	Identity    string       `json:"identity"` // see tenant.Server
 	Whole       *Pause       `json:"whole,omitzero"`
 	Connections []savedPause `json:"connections,omitzero"`
 }
 
-// savedPause is a pause and who shares the connection. Connections of one session are not stored:
-// its next one is tried anew.
+// savedPause is the pause of a connection, with the key of those that share it. Connections of one
+// session are not stored: the next session tries again.
 type savedPause struct {
 	Share       tenant.Share         `json:"share,omitzero"`
 	Principal   string               `json:"principal,omitzero"`
@@ -32,7 +32,7 @@ type savedPause struct {
 	*Pause
 }
 
-// Save is what is stored; nil for nothing.
+// Save returns the state to be stored; nil for nothing.
 func (t *Table) Save(identity string) jsontext.Value {
 	if !t.Quarantines() {
 		return nil
@@ -47,15 +47,18 @@ func (t *Table) Save(identity string) jsontext.Value {
 	}
 	value, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // it holds nothing but text that was cleaned, and numbers
+		panic(err) // cannot happen: it holds only cleaned text, and numbers
 	}
 	return value
 }
 
-// errOutdated is said of what was stored of another server, or in another way.
-var errOutdated = errors.New("the server is declared otherwise now, or this is not how it was stored")
+// errOutdated marks a record of another declaration of the server, or an invalid one.
+var errOutdated = errors.New(
+	"the server is declared otherwise now, or this is not how it was stored",
+)
 
-// Recall takes over what an earlier host has stored, by this host's clock.
+// Recall restores the state that an earlier host stored. It converts the times to this host's
+// clock.
 func (t *Table) Recall(identity string, value jsontext.Value, now time.Time) error {
 	var v saved
 	if err := json.Unmarshal(value, &v); err != nil {

@@ -9,44 +9,46 @@ import (
 )
 
 const (
-	// MaxPauses bounds the pauses of one server that are remembered when they are over, so that the
-	// next is longer.
+	// MaxPauses bounds the remembered pauses of one server. A pause that is over is remembered because
+	// the next one must be longer.
 	MaxPauses = 256
-	// MaxCauses bounds the endings that are remembered of one server, by connection.
+	// MaxCauses bounds the remembered endings of one server's connections.
 	MaxCauses = 256
 )
 
-// Table is what is known of one server. It survives a crash of its catalogue.
+// Table is the failure state of one server. It survives a crash of its catalogue.
 type Table struct {
-	whole  *Pause                // nil unless all of it is quarantined
+	whole  *Pause                // nil unless the whole server is quarantined
 	pauses map[tenant.Key]*Pause // of connections that were given up
-	away   *absence              // nil unless nothing reaches its URL
-	back   time.Time             // when that was over last
-	flaps  int                   // of the absence before
-	last   *client.Ending        // how a connection ended last: for operators
-	// causes are how each connection ended last, without its fingerprint: for those who use it
+	away   *absence              // nil unless its URL is unreachable
+	back   time.Time             // when the last absence ended
+	flaps  int                   // flaps of the last absence
+	last   *client.Ending        // how a connection ended last, for operators
+	// causes are how each connection ended last, for its users. The keys have neither fingerprint nor
+	// revision: see plain.
 	causes map[tenant.Key]*client.Ending
 }
 
-// New is of a server that has not failed.
+// New makes the table of a server that has not failed.
 func New() Table {
 	return Table{pauses: map[tenant.Key]*Pause{}, causes: map[tenant.Key]*client.Ending{}}
 }
 
-// Seen is what is known of a connection while something is decided about it.
+// Seen is the current state of a connection.
 type Seen struct {
-	There   bool // it runs,
-	Ready   bool // and is ready
+	There   bool // it runs
+	Ready   bool // it is ready
 	Opening bool // it is being started
-	Trying  bool // it or another one to the server is on its way to being ready
+	Trying  bool // it or another connection to the server is being started or restarted
 }
 
-// Refused reports whether a connection is not handed out, and how long that lasts at least. Why is
-// nil where it is what Why says. What is quarantined is closed to all but the one who comes first
-// after its pause: his call is the probe.
-func (t *Table) Refused(key tenant.Key, is Seen, now time.Time) (wait time.Duration, refused bool, why *client.Ending) {
+// Refused reports whether callers of a connection must be refused, and for how long at least. The
+// result why is nil when the method Why has the reason. A quarantined connection is closed to all
+// callers but the first after its pause: that caller's request is the probe.
+func (t *Table) Refused(key tenant.Key, is Seen, now time.Time) (wait time.Duration, refused bool,
+	why *client.Ending) {
 	if t.whole != nil && !t.whole.Operator && is.Ready {
-		return 0, false, nil // it began before, and works
+		return 0, false, nil // it began before the quarantine, and works
 	}
 	if wait, closed := t.away.closed(now); closed && !is.There && t.whole == nil {
 		return wait, true, t.away.why
@@ -64,13 +66,13 @@ func (t *Table) Refused(key tenant.Key, is Seen, now time.Time) (wait time.Durat
 	return 0, false, nil
 }
 
-// Closed reports whether a connection is not to be started.
+// Closed reports whether a connection must not be started.
 func (t *Table) Closed(key tenant.Key, is Seen, now time.Time) bool {
 	_, away := t.away.closed(now)
 	return away || t.PutAway() || t.Wait(key, now) > 0 || t.probing(key, is)
 }
 
-// probing reports whether what is quarantined is being tried.
+// probing reports whether a probe of a quarantined connection or server is in progress.
 func (t *Table) probing(key tenant.Key, is Seen) bool {
 	if t.whole != nil {
 		return is.Trying
@@ -79,7 +81,7 @@ func (t *Table) probing(key tenant.Key, is Seen) bool {
 	return p != nil && p.Quarantined() && (is.There || is.Opening)
 }
 
-// Wait is how long a connection is not to be started because it was given up; 0 when it may be.
+// Wait is how long a connection must not be started because it was given up; 0 if it may be.
 func (t *Table) Wait(key tenant.Key, now time.Time) time.Duration {
 	if p := cmp.Or(t.whole, t.pauses[key]); p != nil {
 		return max(0, p.Until.Sub(now))
@@ -87,28 +89,28 @@ func (t *Table) Wait(key tenant.Key, now time.Time) time.Duration {
 	return 0
 }
 
-// Dials says that a connection dials for all, if the server is away.
+// Dials notes that the connection dials for all, if the server is unreachable.
 func (t *Table) Dials(key tenant.Key) {
 	if t.away != nil {
 		t.away.probe, t.away.dials = key, true
 	}
 }
 
-// Over says that nobody is to hear of a pause any more that is over: the session may be gone whose
-// connection it was.
+// Over hides a pause that is over from Down, because the session that used the connection may be
+// gone.
 func (t *Table) Over(key tenant.Key, now time.Time) {
 	if p := t.pauses[key]; p != nil && !p.Until.After(now) {
 		p.Down = false
 	}
 }
 
-// PutAwayFor says that an operator has quarantined the server.
+// PutAwayFor notes that an operator has quarantined the server.
 func (t *Table) PutAwayFor(why *client.Ending, now time.Time) {
 	t.whole = &Pause{Why: why, Since: now, Operator: true}
 }
 
-// Forgive forgets all that keeps connections from being started, and reports whether that was a
-// quarantine.
+// Forgive forgets everything that prevents the start of connections. It reports whether any of it
+// was a quarantine.
 func (t *Table) Forgive() (was bool) {
 	was = t.Quarantines()
 	t.whole, t.last, t.away = nil, nil, nil
