@@ -15,13 +15,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Format is what the first line says: the layout of the file, and of the values in it. A file of another is set aside.
+// Format is the version of the layout of the log and of its values. The first line of the log names
+// it. A log of another version is set aside.
 const Format = "1"
 
-// maxLine bounds a line: far above what a session can grow to.
+// maxLine bounds a line, in bytes: far more than a session can need.
 const maxLine = 4 << 20
 
-// sumLen is what a line has before its text: the CRC-32C of that, in hex, and a space.
+// sumLen is the length of the prefix of a line: the CRC-32C of the text, in hex, and a space.
 const sumLen = 9
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -46,23 +47,27 @@ type about struct {
 	Format string `json:"mcpd_state"`
 }
 
-// probeLen makes a probe longer than what may be free behind the end of a file on a disk that is full: a block has 4096 bytes.
+// probeLen makes a probe longer than the free space that may remain behind the end of a file on a
+// full disk: a block has 4096 bytes.
 const probeLen = 4096
 
-// Probe is a change that changes nothing, for who wants to know whether changes are written. Its line is outdated at once.
+// Probe returns a change without effect, to test whether changes can be written. Its line is
+// garbage at once.
 func Probe() Change { return Change{Key: strings.Repeat("0", probeLen)} }
 
-// Check reports why a change can never be written: its value is no JSON, or a line would be longer than any may be.
+// Check returns an error if the change can never be written: its value is no JSON, or its line
+// would have 4 MiB or more.
 func (c Change) Check() error {
 	_, err := appendLine(nil, c)
 	return err
 }
 
-// appendLine appends a change as a line. A value that is no JSON is an error.
+// appendLine appends a change as a line. It returns an error for a value that is no JSON.
 func appendLine(dst []byte, c Change) ([]byte, error) { return appendText(dst, record(c)) }
 
 func appendText(dst []byte, v any) ([]byte, error) {
-	text, err := json.Marshal(v, jsontext.PreserveRawStrings(true)) // a value is whoever's put it, to the byte
+	// The option keeps the value as it is, to the byte.
+	text, err := json.Marshal(v, jsontext.PreserveRawStrings(true))
 	if err == nil && len(text)+sumLen >= maxLine {
 		err = errLong
 	}
@@ -80,7 +85,7 @@ func sum(dst, text []byte) []byte {
 	return hex.AppendEncode(dst, []byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
 }
 
-// text is what a line says, once its sum is right.
+// text checks the sum of a line and returns its text.
 func text(line []byte) ([]byte, error) {
 	if len(line) < sumLen || !bytes.Equal(sum(nil, line[sumLen:]), line[:sumLen-1]) {
 		return nil, errSum
@@ -103,7 +108,7 @@ func parseLine(line []byte) (c Change, err error) {
 // reader reads a log from its beginning.
 type reader struct {
 	r  *bufio.Reader
-	at int64 // behind the last line
+	at int64 // offset behind the last line
 }
 
 func newReader(f *os.File) *reader {
@@ -133,7 +138,8 @@ func (r *reader) header() error {
 	return nil
 }
 
-// next reads the next change. After an error that is neither io.EOF nor errTorn it can go on with the line behind it.
+// next reads the next change. After an error other than io.EOF and errTorn it can be called again
+// and continues with the next line.
 func (r *reader) next() (Change, error) {
 	line, err := r.line()
 	if err != nil {
@@ -142,7 +148,7 @@ func (r *reader) next() (Change, error) {
 	return parseLine(line)
 }
 
-// line reads up to the next end of a line, and leaves that out.
+// line reads the next line and returns it without its end.
 func (r *reader) line() ([]byte, error) {
 	var line []byte
 	long := false

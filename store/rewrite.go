@@ -9,8 +9,9 @@ import (
 	"mcpd/internal/regular"
 )
 
-// rewrite makes a log of what is live in the place of the one that there is, and of nothing else. When it cannot, that one stays. Afterwards all that is live
-// is on the disk, unless the directory could not be synced: then this log is doubted, as one whose own sync has failed.
+// rewrite replaces the log by one that holds only the live values. If it fails, the old log stays.
+// Afterwards all live values are on the disk, unless the directory could not be synced: then the
+// new log is doubted, like a log whose own sync has failed.
 func (s *Store) rewrite() error {
 	tmp, err := regular.OpenFile(s.path+".new", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -30,7 +31,7 @@ func (s *Store) rewrite() error {
 		_ = os.Remove(tmp.Name())
 		return fmt.Errorf("store: %w", errors.Join(err, tmp.Close()))
 	}
-	_ = s.f.Close() // what was in it is in the new one, and on the disk
+	_ = s.f.Close() // its values are in the new log, and on the disk
 	s.f, s.live, s.size, s.garbage, s.torn, s.doubted = tmp, next.live, next.size, 0, false, true
 	if err := s.syncDir(); err != nil {
 		return err
@@ -39,14 +40,15 @@ func (s *Store) rewrite() error {
 	return nil
 }
 
-// copy writes the first line and what is live, and returns where all that is now. A line that cannot be read any more is left out.
+// copy writes the first line and the live values, and returns a Store with their places. A line
+// that cannot be read any more is left out.
 func (s *Store) copy(to *os.File) (*Store, error) {
 	w := bufio.NewWriterSize(to, 256<<10)
 	first, err := appendText(nil, about{Format})
 	if err != nil {
 		return nil, err
 	}
-	_, _ = w.Write(first) // Flush tells of it
+	_, _ = w.Write(first) // Flush returns the error
 	next := &Store{size: int64(len(first)), live: make(map[Bucket]map[string]place, len(s.live))}
 	for b, values := range s.live {
 		for key, at := range values {

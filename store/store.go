@@ -1,6 +1,7 @@
-// Package store keeps what a host must know after it was killed: values under names, in one file that is a log of lines. A line that is broken
-// costs that value and no other. It does not know what the values mean, decides nothing about when they are written, and has no goroutine.
-// One daemon at a time uses a directory.
+// Package store keeps the state that a host needs after it was killed: values under names, in one
+// file that is a log of lines. A broken line costs one value and no other. The package does not
+// know what the values mean, does not decide when they are written, and has no goroutine. A
+// directory is used by one daemon at a time.
 package store
 
 import (
@@ -26,31 +27,33 @@ type Bucket string
 
 // The buckets.
 const (
-	Sessions      Bucket = "sessions"      // by their ids: downstream sessions that were acknowledged
-	Events        Bucket = "events"        // by session and id: of streams whose clients were not there
-	Secrets       Bucket = "secrets"       // by purpose: what this host seals with
-	Configuration Bucket = "configuration" // which one was applied last
-	// Tenants are by name: those that have ended by themselves, or are not to be started.
+	Sessions Bucket = "sessions" // by id: downstream sessions that were acknowledged
+	// Events holds, by session and event id, events of streams whose clients were not connected.
+	Events        Bucket = "events"
+	Secrets       Bucket = "secrets"       // by purpose: keys with which this host seals data
+	Configuration Bucket = "configuration" // the one that was applied last
+	// Tenants holds, by name, tenants that have stopped by themselves or are not to be started.
 	Tenants Bucket = "tenants"
-	// Quarantines are by tenant and server: those that are not to be started.
+	// Quarantines holds, by tenant and server, servers that are not to be started.
 	Quarantines Bucket = "quarantines"
-	// Aside are, by bucket and key, records on which whoever read them crashed. No host reads them again.
+	// Aside holds, by bucket and key, records on which their reader crashed. No host reads them again.
 	Aside Bucket = "aside"
 )
 
-// How the buckets of tenants begin. Each tenant has its own, because each reads its own.
+// The prefixes of the buckets of tenants. Each tenant has its own buckets, because it reads only
+// those.
 const (
 	lists = "lists/"
 	tasks = "tasks/"
 )
 
-// Lists is the bucket of what the servers of a tenant have listed, by server and connection.
+// Lists returns the bucket of the lists of a tenant's servers, by server and connection.
 func Lists(tenant string) Bucket { return Bucket(lists + tenant) }
 
-// Tasks is the bucket of those tasks of a tenant that clients know of, by row.
+// Tasks returns the bucket of a tenant's tasks that clients know of, by row.
 func Tasks(tenant string) Bucket { return Bucket(tasks + tenant) }
 
-// TenantOf is the tenant whose lists or tasks are in a bucket; ok is false of any other bucket.
+// TenantOf returns the tenant of a bucket of lists or tasks; ok is false for any other bucket.
 func TenantOf(b Bucket) (tenant string, ok bool) {
 	if tenant, ok = strings.CutPrefix(string(b), lists); !ok {
 		tenant, ok = strings.CutPrefix(string(b), tasks)
@@ -58,20 +61,21 @@ func TenantOf(b Bucket) (tenant string, ok bool) {
 	return tenant, ok
 }
 
-// Change is a value that is new. A nil Value deletes.
+// Change sets a value. A nil Value deletes it.
 type Change struct {
 	Bucket Bucket
 	Key    string
 	Value  jsontext.Value
 }
 
-// The log is written anew without what is outdated when that is more than half of it, and more than this.
+// minGarbage is the garbage, in bytes, that a log may always hold. The log is rewritten when the
+// garbage exceeds both minGarbage and half of the log.
 const minGarbage = 1 << 20
 
-// file is its name in the state directory.
+// file is the name of the log in the state directory.
 const file = "state.log"
 
-// place is where a line is.
+// place locates a line in the log: its offset and its length with the newline, in bytes.
 type place struct {
 	at int64
 	n  int
@@ -81,44 +85,59 @@ type place struct {
 type Store struct {
 	path string
 	own  func() error         // see Open
-	sync func(*os.File) error // (*os.File).Sync, but in tests
+	sync func(*os.File) error // (*os.File).Sync, except in tests
 
 	mu      sync.Mutex // guards what follows
 	f       *os.File
-	size    int64 // of what is whole
-	garbage int64 // of which is outdated
-	torn    bool  // behind it may be a piece of a line
-	doubted bool  // a sync of it has failed: what it says may never come to the disk
+	size    int64 // bytes of complete lines
+	garbage int64 // bytes of outdated lines among them
+	torn    bool  // a partial line may follow the complete ones
+	doubted bool  // a sync has failed: the contents may never reach the disk
 	live    map[Bucket]map[string]place
 }
 
-// Damage says what could not be read when a store was opened, and what the file is called now that it was in.
+// Damage describes the unreadable part of a log at its opening, and the name under which the old
+// file is kept.
 type Damage struct {
-	Lines int    // that were left out; 0 when it is no file of ours, and nothing of it was read
-	Torn  int64  // bytes of a last line without an end, when nothing else was broken: they were cut off
-	Kept  string // empty when only those are missing
-	Err   error  // of the first of them
+	// Lines is how many lines were left out. If Lines and Torn are both 0, the file is no log of ours,
+	// and nothing of it was read.
+	Lines int
+	// Torn is how many bytes of a last line without an end were cut off, when nothing else was broken.
+	Torn int64
+	Kept string // empty when only the last line is torn
+	Err  error  // the first error
 }
 
 func (d *Damage) Error() string {
 	if d.Torn > 0 {
-		return fmt.Sprintf("the state ends within a line: %d bytes were cut off, and what was behind them is lost; a host or a machine that is killed during the last write leaves that: %v", d.Torn, d.Err)
+		return fmt.Sprintf(
+			"the state ends within a line: %d bytes were cut off, and what was behind them is lost; a "+
+				"host or a machine that is killed during the last write leaves that: %v", d.Torn, d.Err,
+		)
 	}
 	if d.Lines == 0 {
 		return fmt.Sprintf("state is not readable and was set aside as %s: %v", d.Kept, d.Err)
 	}
-	return fmt.Sprintf("%d lines of the state are not readable and were left out; the file is kept as %s: %v", d.Lines, d.Kept, d.Err)
+	return fmt.Sprintf(
+		"%d lines of the state are not readable and were left out; the file is kept as %s: %v", d.Lines,
+		d.Kept, d.Err,
+	)
 }
 
 func (d *Damage) Unwrap() error { return d.Err }
 
-// Open opens the log in a directory, or makes it. What cannot be read stops no start: damage tells of it. Own makes sure that the directory is
-// there and this host's alone, as it is when Open is called; it is called before every write. Nil is for a directory that nobody else touches.
+// Open opens the log in a directory, or creates it. An unreadable part does not prevent the start:
+// damage describes it. Own makes sure that the directory exists and that this host alone uses it.
+// Apply and Verify call own first; at the time of Open both must be true already. A nil own is for
+// a directory that no other process touches.
 func Open(dir string, own func() error) (s *Store, damage *Damage, err error) {
 	if own == nil {
 		own = func() error { return nil }
 	}
-	s = &Store{path: filepath.Join(dir, file), own: own, sync: (*os.File).Sync, live: map[Bucket]map[string]place{}}
+	s = &Store{
+		path: filepath.Join(dir, file), own: own, sync: (*os.File).Sync,
+		live: map[Bucket]map[string]place{},
+	}
 	s.f, err = regular.OpenFile(s.path, os.O_RDWR, 0)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -132,7 +151,7 @@ func Open(dir string, own func() error) (s *Store, damage *Damage, err error) {
 			return nil, nil, errors.Join(fmt.Errorf("store: %w", err), s.f.Close())
 		}
 	}
-	if err = s.rewrite(); err != nil && s.size == 0 { // one that has a broken line can be used
+	if err = s.rewrite(); err != nil && s.size == 0 { // a log with a broken line can be used
 		if s.f != nil {
 			_ = s.f.Close()
 		}
@@ -141,15 +160,16 @@ func Open(dir string, own func() error) (s *Store, damage *Damage, err error) {
 	return s, damage, nil
 }
 
-// maxAside bounds the files that are set aside; the last takes the place of its predecessor from then on.
+// maxAside bounds the number of files that are set aside. At the bound, a new file replaces the
+// last one.
 const maxAside = 100
 
-// setAside gives the file a second name that none has yet.
+// setAside gives the file a second, unused name.
 func setAside(path string) (kept string, err error) {
 	for n := 1; ; n++ {
 		kept = fmt.Sprintf("%s.aside-%d", path, n)
 		if n == maxAside {
-			_ = os.Remove(kept) // if it cannot be, Link says so
+			_ = os.Remove(kept) // if this fails, Link returns an error
 		}
 		if err = os.Link(path, kept); n == maxAside || !errors.Is(err, os.ErrExist) {
 			return kept, err
@@ -157,7 +177,8 @@ func setAside(path string) (kept string, err error) {
 	}
 }
 
-// load reads every line. Of a file that is not ours it keeps nothing; ours is never empty, since it is renamed when its first line is there.
+// load reads every line. Of a file that is no log of ours it keeps nothing. A log of ours is never
+// empty, because it is renamed only after its first line was written.
 func (s *Store) load() *Damage {
 	r := newReader(s.f)
 	if err := r.header(); err != nil {
@@ -187,7 +208,7 @@ func (s *Store) load() *Damage {
 	}
 }
 
-// note takes account of a line that is there now.
+// note accounts for a line that was written or read.
 func (s *Store) note(c Change, at place) {
 	s.garbage += int64(s.live[c.Bucket][c.Key].n)
 	if c.Value != nil {
@@ -207,8 +228,10 @@ func (s *Store) put(b Bucket, key string, at place) {
 	s.live[b][key] = at
 }
 
-// Apply writes changes, which are to have passed Check: one that does not keeps the others from being written. When it returns, they are with
-// the kernel, where the next host looks for them, and survive the death of this process; see Sync and Verify. After an error none of them may be.
+// Apply writes changes, each of which must have passed Check: if one cannot be written, none is.
+// When Apply returns, the changes are with the kernel, where the next host finds them: they survive
+// the death of this process, but see Sync and Verify. After an error this Store has none of them.
+// A later Open may still find some, if a partial write could not be cut off.
 func (s *Store) Apply(changes []Change) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -237,7 +260,7 @@ func (s *Store) Apply(changes []Change) error {
 		s.note(c, places[i])
 	}
 	if s.garbage > max(minGarbage, s.size/2) {
-		if s.rewrite() != nil { // it is tried again when there is as much garbage once more
+		if s.rewrite() != nil { // tried again when there is as much new garbage
 			s.garbage = 0
 		}
 	}
@@ -252,14 +275,15 @@ func (s *Store) Has(b Bucket, key string) bool {
 	return ok
 }
 
-// Buckets are those in which there is something, in the order of their names.
+// Buckets returns the non-empty buckets, sorted by name.
 func (s *Store) Buckets() []Bucket {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Sorted(maps.Keys(s.live))
 }
 
-// All yields what is in a bucket, in the order of the keys. What cannot be read any more is left out.
+// All yields the values of a bucket, in the order of the keys. It leaves out values that cannot be
+// read any more.
 func (s *Store) All(b Bucket) iter.Seq2[string, jsontext.Value] {
 	return func(yield func(string, jsontext.Value) bool) {
 		s.mu.Lock()
@@ -273,7 +297,7 @@ func (s *Store) All(b Bucket) iter.Seq2[string, jsontext.Value] {
 	}
 }
 
-// Get is one value, nil when there is none.
+// Get returns one value; nil when there is none, or when it cannot be read any more.
 func (s *Store) Get(b Bucket, key string) jsontext.Value {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -40,7 +40,8 @@ func all(s *Store, b Bucket) map[string]string {
 	return list
 }
 
-// What was put in is there when the file is opened again, and what was deleted is not; each bucket has its own keys.
+// A value that was set is there when the file is opened again, and a deleted one is not. Each
+// bucket has its own keys.
 func TestChangesAreKept(t *testing.T) {
 	dir := t.TempDir()
 	s := opened(t, dir)
@@ -57,7 +58,8 @@ func TestChangesAreKept(t *testing.T) {
 	}
 	s = opened(t, dir)
 	defer s.Close()
-	if got := fmt.Sprint(all(s, Sessions), s.Get(Secrets, "a"), s.Get(Secrets, "b")); got != `map[a:"xxx"] "xxxxxxx" null` {
+	if got := fmt.Sprint(all(s, Sessions), s.Get(Secrets, "a"),
+		s.Get(Secrets, "b")); got != `map[a:"xxx"] "xxxxxxx" null` {
 		t.Errorf("got %s", got)
 	}
 	info, err := os.Stat(filepath.Join(dir, file))
@@ -74,7 +76,8 @@ func TestProbeChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := s.size
-	if err := s.Apply([]Change{Probe()}); err != nil || s.size-before < probeLen || s.garbage != s.size-before {
+	if err := s.Apply([]Change{Probe()}); err != nil || s.size-before < probeLen ||
+		s.garbage != s.size-before {
 		t.Errorf("%v, %d bytes, of which %d are outdated", err, s.size-before, s.garbage)
 	}
 	if err := s.Close(); err != nil {
@@ -87,7 +90,7 @@ func TestProbeChangesNothing(t *testing.T) {
 	}
 }
 
-// A change that cannot be written says so, and nothing of it is there.
+// A change that cannot be written returns an error, and no part of it is written.
 func TestChangeThatIsNone(t *testing.T) {
 	s := opened(t, t.TempDir())
 	defer s.Close()
@@ -121,8 +124,8 @@ func filled(t *testing.T, n int) []byte {
 	return data
 }
 
-// What is no log of ours, or broken anywhere, stops no start and never panics: of a log of ours only the lines that are broken are lost, and the
-// file is kept.
+// A file that is no log of ours, or is broken anywhere, prevents no start and causes no panic. Of a
+// log of ours only the broken lines are lost, and the file is kept.
 func TestForeignAndBrokenFiles(t *testing.T) {
 	const n = 200
 	whole := filled(t, n)
@@ -148,7 +151,8 @@ func TestForeignAndBrokenFiles(t *testing.T) {
 		"cut in half":    {whole[:len(whole)/2+7], n/2 - 1},
 		"another format": {append(line(t, about{"99"}), whole[end:]...), 0},
 		"no JSON":        {append(bytes.Clone(whole), "12345678 {\n"...), n},
-		"a long line":    {append(append(bytes.Clone(whole), bytes.Repeat([]byte("y"), maxLine+1)...), '\n'), n},
+		"a long line": {append(append(bytes.Clone(whole), bytes.Repeat([]byte("y"), maxLine+1)...),
+			'\n'), n},
 	}
 	for i := range 50 {
 		cases[fmt.Sprint("somewhere ", i)] = struct {
@@ -171,11 +175,13 @@ func TestForeignAndBrokenFiles(t *testing.T) {
 				t.Fatal("nobody is told of the damage")
 			}
 			if damage.Torn > 0 {
-				if end := bytes.LastIndexByte(tt.data, '\n') + 1; damage.Torn != int64(len(tt.data)-end) || !strings.Contains(damage.Error(), fmt.Sprint(damage.Torn, " bytes")) || damage.Kept != "" {
+				if end := bytes.LastIndexByte(tt.data, '\n') + 1; damage.Torn != int64(len(tt.data)-end) ||
+					!strings.Contains(damage.Error(), fmt.Sprint(damage.Torn, " bytes")) || damage.Kept != "" {
 					t.Errorf("%d bytes are torn, damage: %v", len(tt.data)-end, damage)
 				}
 			} else {
-				if kept, err := os.ReadFile(damage.Kept); err != nil || !bytes.Equal(kept, tt.data) || !strings.Contains(damage.Error(), damage.Kept) {
+				if kept, err := os.ReadFile(damage.Kept); err != nil || !bytes.Equal(kept, tt.data) ||
+					!strings.Contains(damage.Error(), damage.Kept) {
 					t.Errorf("kept %d bytes of %d: %v; %v", len(kept), len(tt.data), err, damage)
 				}
 			}
@@ -207,7 +213,8 @@ func line(t *testing.T, v any) []byte {
 	return l
 }
 
-// A log that is mostly outdated is written anew; nothing is lost by it, and it does not grow without end.
+// A log that is mostly garbage is rewritten. The rewrite loses no value, and keeps the log from
+// growing without end.
 func TestLogIsWrittenAnew(t *testing.T) {
 	dir := t.TempDir()
 	s := opened(t, dir)
@@ -215,7 +222,8 @@ func TestLogIsWrittenAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 20_000 {
-		if err := s.Apply([]Change{{Sessions, fmt.Sprint(i % 10), value(i % 500)}, {Sessions, "gone", value(100)}, {Sessions, "gone", nil}}); err != nil {
+		if err := s.Apply([]Change{{Sessions, fmt.Sprint(i % 10), value(i % 500)},
+			{Sessions, "gone", value(100)}, {Sessions, "gone", nil}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -228,12 +236,14 @@ func TestLogIsWrittenAnew(t *testing.T) {
 	}
 	s = opened(t, dir)
 	defer s.Close()
-	if got := all(s, Sessions); len(got) != 10 || got["9"] != string(value(499)) || len(s.Get(Secrets, "key")) != 9 {
+	if got := all(s, Sessions); len(got) != 10 || got["9"] != string(value(499)) ||
+		len(s.Get(Secrets, "key")) != 9 {
 		t.Errorf("got %d: %.40s", len(got), got["9"])
 	}
 }
 
-// A write that a full disk cuts off is an error, costs nothing that was there, and is done when there is room.
+// A write that a full disk cuts off returns an error, and loses no earlier value. It succeeds when
+// there is space.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	s := opened(t, dir)
@@ -247,7 +257,8 @@ func TestFullDisk(t *testing.T) {
 	}
 	signal.Ignore(syscall.SIGXFSZ)
 	defer signal.Reset(syscall.SIGXFSZ)
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 4096, Max: before.Max}); err != nil {
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE,
+		&syscall.Rlimit{Cur: 4096, Max: before.Max}); err != nil {
 		t.Fatal(err)
 	}
 	err := s.Apply([]Change{{Sessions, "b", value(100_000)}})
@@ -260,19 +271,21 @@ func TestFullDisk(t *testing.T) {
 	if err := s.Apply([]Change{{Sessions, "c", value(100_000)}}); err != nil {
 		t.Error(err)
 	}
-	if got := all(s, Sessions); len(got) != 2 || got["a"] != string(value(10)) || len(got["c"]) != 100_002 {
+	if got := all(s, Sessions); len(got) != 2 || got["a"] != string(value(10)) ||
+		len(got["c"]) != 100_002 {
 		t.Errorf("got %d", len(got))
 	}
 }
 
-// A directory that cannot be written to is an error that names it.
+// A directory that is not writable causes an error that names it.
 func TestNoDirectory(t *testing.T) {
-	if _, _, err := Open(filepath.Join(t.TempDir(), "none"), nil); err == nil || !strings.Contains(err.Error(), "none") {
+	if _, _, err := Open(filepath.Join(t.TempDir(), "none"), nil); err == nil ||
+		!strings.Contains(err.Error(), "none") {
 		t.Errorf("got %v", err)
 	}
 }
 
-// I12: what Apply has returned from is there after the process was killed, without a word, right behind it.
+// I12: a change survives a SIGKILL that comes right after Apply returned.
 func TestAppliedChangesSurviveSIGKILL(t *testing.T) {
 	if dir := os.Getenv("STORE_TEST_DIR"); dir != "" {
 		s := opened(t, dir)
@@ -296,11 +309,13 @@ func TestAppliedChangesSurviveSIGKILL(t *testing.T) {
 	}
 }
 
-// Each tenant has its own bucket of lists, which is gone with the last of them, and is found again.
+// Each tenant has its own bucket of lists. The bucket disappears with its last value, and is found
+// again after the next.
 func TestBucketsOfLists(t *testing.T) {
 	dir := t.TempDir()
 	s := opened(t, dir)
-	for _, c := range []Change{{Lists("acme"), "files", value(1)}, {Lists("other"), "files", value(2)}, {Sessions, "a", value(3)}, {Lists("acme"), "files", nil}, {Tasks("third"), "a", value(4)}} {
+	for _, c := range []Change{{Lists("acme"), "files", value(1)}, {Lists("other"), "files", value(2)},
+		{Sessions, "a", value(3)}, {Lists("acme"), "files", nil}, {Tasks("third"), "a", value(4)}} {
 		if err := s.Apply([]Change{c}); err != nil {
 			t.Fatal(err)
 		}
@@ -317,12 +332,13 @@ func TestBucketsOfLists(t *testing.T) {
 		}
 	}
 	slices.Sort(tenants)
-	if !slices.Equal(tenants, []string{"other", "third"}) || len(all(s, Lists("other"))) != 1 || len(all(s, Lists("acme"))) != 0 {
+	if !slices.Equal(tenants, []string{"other", "third"}) || len(all(s, Lists("other"))) != 1 ||
+		len(all(s, Lists("acme"))) != 0 {
 		t.Errorf("lists of %v", tenants)
 	}
 }
 
-// A value comes back as it was put, to the byte: escapes and numbers are somebody's.
+// A value comes back as it was set, to the byte, with its escapes and numbers.
 func TestValueIsNotChanged(t *testing.T) {
 	s := opened(t, t.TempDir())
 	defer s.Close()
@@ -335,7 +351,7 @@ func TestValueIsNotChanged(t *testing.T) {
 	}
 }
 
-// A pipe in place of the log, or of the file that the log is written anew to, is refused, and not waited for.
+// A pipe in place of the log, or of the file for its rewrite, is refused, without waiting.
 func TestLogThatIsAPipeIsRefused(t *testing.T) {
 	for _, name := range []string{file, file + ".new"} {
 		dir := t.TempDir()

@@ -8,11 +8,13 @@ import (
 	"syscall"
 )
 
-// Sync returns when all changes so far survive the machine's end too.
+// Sync returns when all changes so far survive a crash of the machine too.
 //
-// A sync that has failed is not made again: the kernel tells once of pages that it could not write, takes them for written from then on, and the next
-// sync finds nothing wrong (https://wiki.postgresql.org/wiki/Fsync_Errors). The log is written anew instead, at once, while they can still be read.
-// Until that has succeeded every Sync tries it, and nothing else. It is an error once that some values could not be read any more.
+// A failed sync is not repeated: the kernel reports a page that it could not write only once, and
+// then counts the page as written, so that the next sync succeeds
+// (https://wiki.postgresql.org/wiki/Fsync_Errors). Instead the log is rewritten at once, while its
+// pages can still be read. Until a rewrite succeeds, Sync only repeats the rewrite. If some values
+// could not be read any more, one Sync returns an error.
 func (s *Store) Sync() error {
 	s.mu.Lock()
 	f, doubted := s.f, s.doubted
@@ -20,7 +22,7 @@ func (s *Store) Sync() error {
 	var failed error
 	if !doubted {
 		failed = s.sync(f)
-		if failed == nil || errors.Is(failed, os.ErrClosed) { // one that was rewritten meanwhile was synced
+		if failed == nil || errors.Is(failed, os.ErrClosed) { // a rewrite has synced it
 			return nil
 		}
 	}
@@ -35,12 +37,13 @@ func (s *Store) Sync() error {
 		return fmt.Errorf("store: %w", errors.Join(failed, err))
 	}
 	if gone := before - s.count(); gone > 0 {
-		return fmt.Errorf("store: %d values are gone with a sync that failed: %w", gone, errors.Join(failed, errSum))
+		return fmt.Errorf("store: %d values are gone with a sync that failed: %w", gone,
+			errors.Join(failed, errSum))
 	}
 	return nil
 }
 
-// count is how many values there are.
+// count returns the number of values.
 func (s *Store) count() (n int) {
 	for _, values := range s.live {
 		n += len(values)
@@ -48,14 +51,16 @@ func (s *Store) count() (n int) {
 	return n
 }
 
-// syncDir returns when the log has its name after the machine's end too. A file system that syncs no directories, and says so, has nothing to sync.
+// syncDir returns when the log's name survives a crash of the machine too. A file system that
+// reports that it cannot sync directories has nothing to sync.
 func (s *Store) syncDir() error {
 	d, err := os.Open(filepath.Dir(s.path))
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
 	defer d.Close()
-	if err := s.sync(d); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
+	if err := s.sync(d); err != nil && !errors.Is(err, syscall.EINVAL) &&
+		!errors.Is(err, syscall.ENOTSUP) {
 		return fmt.Errorf("store: %w", err)
 	}
 	return nil

@@ -8,9 +8,10 @@ import (
 	"testing"
 )
 
-// disk is one that fails some syncs, as the kernel tells of it: once. What it has told of is not written by any later sync of the same file.
+// disk fails some syncs, and like the kernel reports each failure once. No later sync of the same
+// file writes the reported pages.
 type disk struct {
-	files, dirs int // how many syncs of them are still to fail
+	files, dirs int // number of syncs that are still to fail
 	dirty       map[*os.File]bool
 	synced      int
 }
@@ -45,7 +46,8 @@ func broken(t *testing.T) (*Store, *disk, string) {
 	return s, d, filepath.Join(dir, file)
 }
 
-// A sync that fails is not made again: the log is another file before Sync says that it is on the disk, be it at once or after the disk has refused that too.
+// A failed sync is not repeated. Before Sync reports success the log is another file, at once or
+// after the disk has refused that too.
 func TestSyncThatFailedIsNotMadeAgain(t *testing.T) {
 	for refused := range 4 {
 		s, d, path := broken(t)
@@ -55,7 +57,8 @@ func TestSyncThatFailedIsNotMadeAgain(t *testing.T) {
 			if tries++; tries > 10 {
 				t.Fatal("it never succeeds")
 			}
-			if err := s.Apply([]Change{{Sessions, "c", value(3)}}); err != nil { // what comes meanwhile is kept as well
+			// a change in the meantime is kept as well
+			if err := s.Apply([]Change{{Sessions, "c", value(3)}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -63,11 +66,13 @@ func TestSyncThatFailedIsNotMadeAgain(t *testing.T) {
 			t.Errorf("%d refused: after %d tries, want %d; durable: %t", refused, tries, want, !d.dirty[s.f])
 		}
 		next := opened(t, filepath.Dir(path))
-		if got := all(next, Sessions); got["a"] != `"x"` || got["b"] != `"xx"` || tries > 1 && got["c"] != `"xxx"` {
+		if got := all(next, Sessions); got["a"] != `"x"` || got["b"] != `"xx"` ||
+			tries > 1 && got["c"] != `"xxx"` {
 			t.Errorf("%d refused: it has %v", refused, got)
 		}
 		_ = next.Close()
-		if err := s.Apply([]Change{{Sessions, "d", value(4)}}); err != nil || s.Get(Sessions, "d") == nil {
+		if err := s.Apply([]Change{{Sessions, "d", value(4)}}); err != nil ||
+			s.Get(Sessions, "d") == nil {
 			t.Errorf("%d refused: then %v", refused, err)
 		}
 		before := d.synced
@@ -77,7 +82,7 @@ func TestSyncThatFailedIsNotMadeAgain(t *testing.T) {
 	}
 }
 
-// A log whose name may not be on the disk is written anew too, whoever renamed it.
+// A log whose name may not be on the disk is rewritten too, whoever renamed it.
 func TestNameThatWasNotSynced(t *testing.T) {
 	s, d, path := broken(t)
 	for _, rename := range []func() error{
@@ -110,11 +115,13 @@ func TestNameThatWasNotSynced(t *testing.T) {
 	}
 }
 
-// What could not be written and cannot be read any more is told once, and the rest is kept.
+// Values that could not be written and cannot be read any more are reported once, and the rest is
+// kept.
 func TestValuesThatAreGoneWithASync(t *testing.T) {
 	s, d, _ := broken(t)
 	at := s.live[Sessions]["a"]
-	if _, err := s.f.WriteAt([]byte("00000000"), at.at); err != nil { // what was on the disk before
+	// the earlier content of the disk
+	if _, err := s.f.WriteAt([]byte("00000000"), at.at); err != nil {
 		t.Fatal(err)
 	}
 	d.files = 1
@@ -126,7 +133,7 @@ func TestValuesThatAreGoneWithASync(t *testing.T) {
 	}
 }
 
-// A store that is closed says nothing any more, and above all not that it is empty.
+// Sync of a closed store writes nothing, and above all no empty log.
 func TestSyncAfterTheEnd(t *testing.T) {
 	s, _, path := broken(t)
 	if err := s.Close(); err != nil {

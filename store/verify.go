@@ -6,9 +6,10 @@ import (
 	"os"
 )
 
-// Verify makes sure that the log is where the next host looks for it. Where it was deleted it is written anew, with all that is live: this host
-// can still read what has no name any more. What lies there in its place is somebody else's and is left alone; that is an error for as long as
-// it lies there.
+// Verify makes sure that the log is where the next host looks for it. If the log was deleted,
+// Verify writes it again with all live values, which this host can still read from its open file.
+// If another file is in the place of the log, Verify does not touch that file, and returns an error
+// for as long as it is there.
 func (s *Store) Verify() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -28,7 +29,7 @@ func (s *Store) verify() error {
 	return nil
 }
 
-// there reports whether our log has its name. That something else has it is an error.
+// there reports whether our log is still at its path. Another file at the path is an error.
 func (s *Store) there() (bool, error) {
 	at, err := os.Stat(s.path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -38,7 +39,10 @@ func (s *Store) there() (bool, error) {
 		return false, fmt.Errorf("store: %w", err)
 	}
 	if ours, err := s.f.Stat(); err != nil || !os.SameFile(at, ours) {
-		return false, fmt.Errorf("store: %s was replaced by another file, which is left as it is: move that away, and this host writes its state there anew; stopped before, it loses what it has", s.path)
+		return false, fmt.Errorf(
+			"store: %s was replaced by another file, which is left as it is: move that away, and this "+
+				"host writes its state there anew; stopped before, it loses what it has", s.path,
+		)
 	}
 	return true, nil
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// lost is an open log with two sessions, in a directory that its owner makes again.
+// lost is an open log with two sessions, in a directory that its owner recreates.
 func lost(t *testing.T) (s *Store, dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "state")
@@ -27,8 +27,9 @@ func lost(t *testing.T) (s *Store, dir string) {
 	return s, dir
 }
 
-// A log that was deleted, alone or with its directory, is there again with all that was in it: before the next change is said to be written, or
-// when somebody looks. It is not closed: a host may be killed.
+// A log that was deleted, alone or with its directory, is restored with all its values: before the
+// next change is reported as written, or by Verify. The log is not closed in between: a host may be
+// killed.
 func TestDeletedLogIsWrittenAnew(t *testing.T) {
 	for name, remove := range map[string]func(dir string) error{
 		"directory": os.RemoveAll,
@@ -64,7 +65,8 @@ func TestDeletedLogIsWrittenAnew(t *testing.T) {
 	}
 }
 
-// What somebody has put in the place of the log stays as it is, and is an error that names it, until it is gone.
+// A foreign file in the place of the log stays as it is, and causes an error that names it, until
+// it is gone.
 func TestForeignLogIsNotOverwritten(t *testing.T) {
 	s, dir := lost(t)
 	path := filepath.Join(dir, file)
@@ -74,7 +76,8 @@ func TestForeignLogIsNotOverwritten(t *testing.T) {
 	if err := os.Rename(path+".theirs", path); err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range []error{s.Verify(), s.Apply([]Change{{Sessions, "c", value(3)}}), s.rewrite()} {
+	for _, err := range []error{s.Verify(), s.Apply([]Change{{Sessions, "c", value(3)}}),
+		s.rewrite()} {
 		if err == nil || !strings.Contains(err.Error(), path+" was replaced by another file") {
 			t.Errorf("got %v", err)
 		}
@@ -95,8 +98,8 @@ func TestForeignLogIsNotOverwritten(t *testing.T) {
 	}
 }
 
-// A deleted log that cannot be written anew stays an error, whatever is in it: that nobody may have it is the owner's word, that there is no
-// directory the system's.
+// A deleted log that cannot be rewritten stays an error, both when own refuses the directory and
+// when the directory is missing.
 func TestLogThatCannotBeWrittenAnew(t *testing.T) {
 	s, dir := lost(t)
 	if err := os.RemoveAll(dir); err != nil {
@@ -107,7 +110,8 @@ func TestLogThatCannotBeWrittenAnew(t *testing.T) {
 	for _, refuse := range []error{used, nil} {
 		s.own = func() error { return refuse }
 		for range 2 {
-			if err := s.Apply([]Change{{Sessions, "c", value(3)}}); err == nil || refuse != nil && !errors.Is(err, used) {
+			if err := s.Apply([]Change{{Sessions, "c", value(3)}}); err == nil ||
+				refuse != nil && !errors.Is(err, used) {
 				t.Errorf("got %v", err)
 			}
 		}

@@ -8,17 +8,17 @@ import (
 	"sync/atomic"
 )
 
-// spares are buffers in which large messages were read, for the next one of anybody. To make such
-// a buffer, to fill it with zeros and to get it from the kernel page by page costs more than to
-// copy a message out of it.
+// spares holds emptied buffers of large messages, for reuse by any reader. To allocate such a
+// buffer, to zero it and to get it from the kernel page by page costs more than to copy a message
+// out of it.
 type spares struct {
-	size *atomic.Int64 // bytes of them
-	// of has those of one size each, twice that of the ones before: a larger buffer than was asked for
-	// would be memory that no Room counts.
+	size *atomic.Int64 // bytes of all its buffers
+	// of holds the buffers by size; each size is twice the one before. A reader never gets a larger
+	// buffer than it asked for: no Room would count the difference.
 	of [12][][]byte
 }
 
-// pool has spares for each processor. The collector takes those that nobody needs.
+// pool has spares for each processor. The garbage collector takes those that are not used.
 type pool struct {
 	sync.Pool
 	size atomic.Int64 // bytes of all spares that the collector has not taken
@@ -36,14 +36,15 @@ func newPool() *pool {
 
 var grown = newPool()
 
-// Spares are no more than maxSpare bytes, and no more than one part in spareShare of the memory: no
-// Room counts them, and a burst of large messages leaves many.
+// maxSpare and spareShare bound the spare buffers: in bytes, and to one part in spareShare of the
+// memory. No Room counts spare buffers, and a burst of large messages leaves many.
 const (
 	maxSpare   = 32 << 20
 	spareShare = 32
 )
 
-// MaxSpare is how many bytes of emptied buffers are kept for the next messages, of so much memory.
+// MaxSpare returns how many bytes of emptied buffers are kept for later messages, given the bytes
+// of memory.
 func MaxSpare(memory int64) int64 { return min(maxSpare, memory/spareShare) }
 
 func (p *pool) take(n int) (buf []byte) {
@@ -71,14 +72,14 @@ func (p *pool) put(n int, buf []byte, memory int64) {
 	p.Put(s)
 }
 
-// class is the index of the pool of buffers of so many bytes; false when there is none.
+// class returns the index of the buffers of this size; false when that size is not kept.
 func class(size int) (int, bool) {
 	n := bits.Len(uint(size/Large)) - 2 // 0 for twice Large
 	return n, 0 <= n && n < len(spares{}.of) && size == Large<<(n+1)
 }
 
-// Grow is a buffer of twice the size of one that is full, and of most bytes at most, which begins with what that holds. The full one must
-// not be used any more.
+// Grow returns a buffer of twice the size of full, but of most bytes at most, which begins with the
+// contents of full. The caller must not use full any more.
 func Grow(full []byte, most int) []byte {
 	want := min(2*len(full), most)
 	var larger []byte
@@ -94,7 +95,8 @@ func Grow(full []byte, most int) []byte {
 	return larger
 }
 
-// Recycle gives back a buffer that Grow has made, once nothing refers to it any more. One of another size is left to the collector.
+// Recycle gives back a buffer that Grow has made, once nothing refers to it any more. A buffer of
+// another size is left to the garbage collector.
 func Recycle(buf []byte) {
 	if n, ok := class(cap(buf)); ok {
 		grown.put(n, buf, debug.SetMemoryLimit(-1))

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// However many buffers come back at once, few are kept, in all: the fewer, the less memory there
-// is. Those that the collector takes make room for others.
+// However many buffers come back at once, few are kept in all: the less memory, the fewer. A buffer
+// that the collector takes makes space for another.
 func TestFewBuffersAreKept(t *testing.T) {
 	for memory, most := range map[int64]int64{1 << 40: maxSpare, 256 << 20: 8 << 20, 1 << 20: 0} {
 		p := newPool()
@@ -47,7 +47,7 @@ func TestFewBuffersAreKept(t *testing.T) {
 	}
 }
 
-// All that is kept counts: the heap is larger by no more.
+// All kept buffers are counted: the heap is larger by no more than the count.
 func TestKeptBuffersCount(t *testing.T) {
 	p := newPool()
 	live := func() int64 {
@@ -62,16 +62,18 @@ func TestKeptBuffersCount(t *testing.T) {
 	for range made {
 		p.put(3, make([]byte, Large<<4), memory)
 	}
-	runtime.GC() // what is pooled outlives one collection
+	runtime.GC() // the pool outlives one collection
 	if kept := live() - before; kept > MaxSpare(memory)+1<<20 {
-		t.Errorf("%d MiB are kept of %d, want %d at most", kept>>20, made*Large<<4>>20, MaxSpare(memory)>>20)
+		t.Errorf("%d MiB are kept of %d, want %d at most", kept>>20, made*Large<<4>>20,
+			MaxSpare(memory)>>20)
 	}
 	runtime.KeepAlive(p)
 }
 
-// A buffer that grows keeps what it holds, at least doubles, and stays within its bound, whether it was somebody's before or not.
+// A buffer that grows keeps its contents, at least doubles, and stays within its bound, whether it
+// is new or reused.
 func TestGrowKeepsWhatThereIs(t *testing.T) {
-	for range 3 { // the first round makes the buffers that the next ones find
+	for range 3 { // the first round makes the buffers that the next ones reuse
 		const most = 5*Large + 1
 		buf := bytes.Repeat([]byte("a"), 1<<10)
 		for len(buf) < most {
@@ -84,7 +86,7 @@ func TestGrowKeepsWhatThereIs(t *testing.T) {
 				buf[i] = 'a'
 			}
 		}
-		Recycle(bytes.Repeat([]byte("b"), 3*most)) // larger than is ever asked for
+		Recycle(bytes.Repeat([]byte("b"), 3*most)) // larger than any buffer that is asked for
 		Recycle(buf)
 	}
 }

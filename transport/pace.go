@@ -5,26 +5,29 @@ import (
 	"time"
 )
 
-// So many parts of what is no message are read in so short a time: 4,000 in a second, and 16 MB.
+// The rate limit of unsolicited input: PaceMost parts of up to PacePart bytes per PaceSpan, which
+// is 4,000 parts and 16 MB per second.
 const (
 	PaceMost = 16
 	PaceSpan = 4 * time.Millisecond
-	PacePart = 4 << 10 // bytes of what is longer
-	// PaceMessage is how many parts each message makes up for: the fields of its event, and a comment or an empty line.
+	PacePart = 4 << 10 // bytes in a part
+	// PaceMessage is how many parts are exempt per message: the fields of its event, and a comment or
+	// an empty line.
 	PaceMessage = 4
 )
 
-// Pace says how long to rest to whoever reads what nobody waits for: lines that are no messages, comments, standard error. Who floods the host waits that
-// long, and takes no core from anybody else (docs/adr/0027).
+// Pace rate-limits the reading of unsolicited input: stray lines, comments, standard error. A
+// server that floods the host has to wait, and takes no processor time from others (docs/adr/0027).
 type Pace struct {
+	// steps counts the parts in the current span; exempt ones make it negative.
 	steps int
-	began time.Time // the first of them
+	began time.Time // when the first of them was read
 }
 
-// Spare lets so many parts pass for nothing, of those that were read or else of the next.
+// Spare exempts so many parts, among those already read or else the next ones.
 func (p *Pace) Spare(parts int) { p.steps = min(p.steps, max(p.steps, 0)-parts) }
 
-// Take counts parts, and is how long to rest then.
+// Take counts parts, and returns how long the reader must rest then.
 func (p *Pace) Take(parts int, now time.Time) time.Duration {
 	if p.steps <= 0 {
 		p.began = now
@@ -38,7 +41,7 @@ func (p *Pace) Take(parts int, now time.Time) time.Duration {
 	return rest
 }
 
-// Parts is how many parts something of that length is.
+// Parts returns the number of parts in so many bytes.
 func Parts(length int) int { return 1 + length/PacePart }
 
 // Rest waits for so long, or until ctx ends.

@@ -7,66 +7,71 @@ import (
 	"time"
 )
 
-// Large is the size from which a message needs room. Smaller ones are bounded well enough by their number.
+// Large is the size in bytes from which a message needs room. The number of smaller messages is
+// bounded, which is enough.
 const Large = 64 << 10
 
-// ownerPoll is how often who waits for room asks whether its owner may have more by now.
+// ownerPoll is how often a waiting reader asks whether the owner may have more bytes by now.
 const ownerPoll = 100 * time.Millisecond
 
-// Room bounds the bytes of large messages that are somewhere at once: of a tenant's servers, until its clients have read them, or of
-// clients, until the host has. Who sends one that finds no room is not read until there is some, so that he waits and nobody else does.
+// Room is a byte budget for the large messages that are in memory at once: those of a tenant's
+// servers, until its clients have read them, or those of clients, until the host has. A peer whose
+// message finds no room is not read until there is some, so that it waits and no other peer does.
 //
-// A message counts as much as its buffer has grown to, not what it may become, so one that stops
-// half-way holds little. Messages that have begun could then all wait for each other: so one of them
-// at a time, the first that finds no room, has an overdraft and grows as far as it must, if the
-// owner may have one. A Room therefore holds its limit and one message at most.
+// A message counts with the size to which its buffer has grown, not with the size that it may
+// reach, so a message that stops half-way holds little. Messages that have begun could then all
+// wait for each other. Therefore one of them at a time, the first that finds no room, has an
+// overdraft and grows as far as it must, if the owner may have one. So a Room holds at most its
+// limit and one message.
 //
-// A nil Room has no bound. It is safe for concurrent use.
+// A nil Room has no bound. A Room is safe for concurrent use.
 type Room struct {
 	limit int
-	wait  int     // how many may wait; 0 is any number
-	owner Account // of what is in it; nil is nobody
+	wait  int     // how many readers may wait; 0 is any number
+	owner Account // the account that its bytes count for; nil is none
 
 	mu    sync.Mutex // guards what follows
 	used  int
-	queue []*entrant // who wait to begin a message, in the order in which they came
-	grow  []*entrant // who have begun one, and wait for more
+	queue []*entrant // readers that wait to begin a message, in order of arrival
+	grow  []*entrant // readers that have begun one, and wait for more
 	over  bool       // one of those has the overdraft
 	most  int
 }
 
-// Account is whose bytes somebody counts. Its methods return at once, and are safe for concurrent use.
+// Account counts the bytes of one owner. Its methods return at once, and are safe for concurrent
+// use.
 type Account interface {
-	// Count adds n bytes to those that the owner has, or takes them away where n is negative.
+	// Count adds n bytes to those of the owner; a negative n removes them.
 	Count(n int)
-	// Fits reports whether the owner may have n bytes more.
+	// Fits reports whether the owner may have n more bytes.
 	Fits(n int) bool
-	// Beyond reports whether one message of the owner may grow as far as it must, whatever Fits says,
-	// where used bytes of the owner are in the Room. Within says that it does no more.
+	// Beyond reports whether one message of the owner may grow as far as it must, whatever Fits says;
+	// used is the number of the owner's bytes in the Room. Within ends that permission.
 	Beyond(used int, now time.Time) bool
 	Within()
-	// Grows reports whether that message still may: it may not where another owner's does since.
+	// Grows reports whether that message may still grow. It may not when the message of another owner
+	// has got the permission since.
 	Grows(now time.Time) bool
 }
 
-// entrant waits for room.
+// entrant is a reader that waits for room.
 type entrant struct {
 	size int
 	over bool          // it has the overdraft; set before in is closed
-	in   chan struct{} // closed when it has it
+	in   chan struct{} // closed when it has the room
 }
 
-// NewRoom makes a Room of so many bytes.
+// NewRoom makes a Room of limit bytes.
 func NewRoom(limit int) *Room { return &Room{limit: limit} }
 
-// Queue makes a Room of so many bytes, and so many at most who wait for some.
+// Queue makes a Room of limit bytes, for which at most wait readers may wait; 0 is any number.
 func Queue(limit, wait int) *Room { return &Room{limit: limit, wait: wait} }
 
-// Counted makes a Room of so many bytes for one owner, whose account knows of all that is in it. While
-// the owner may have no more, one message at a time is let in.
+// Counted makes a Room of limit bytes for one owner, whose account counts all its bytes. While the
+// owner may have no more, one message at a time is admitted.
 func Counted(limit int, owner Account) *Room { return &Room{limit: limit, owner: owner} }
 
-// Add counts bytes that are there already, and with a negative size lets go of them.
+// Add counts bytes that are in memory already; a negative size releases them.
 func (r *Room) Add(size int) {
 	if r == nil || size == 0 {
 		return
@@ -76,8 +81,8 @@ func (r *Room) Add(size int) {
 	r.add(size)
 }
 
-// Try counts bytes of something that may last longer than a message, if half of the room is left to
-// messages then, and reports whether it did. Add lets go of them.
+// Try counts bytes of something that may last longer than a message, if at least half of the room
+// then remains for messages, and reports whether it did. Add releases them.
 func (r *Room) Try(size int) bool {
 	if r == nil || size == 0 {
 		return true
@@ -91,7 +96,7 @@ func (r *Room) Try(size int) bool {
 	return true
 }
 
-// add counts bytes, and lets in who has room after that, one after the other.
+// add counts bytes, and then admits the waiting readers that have room, one after the other.
 func (r *Room) add(size int) {
 	r.count(size)
 	r.grow = slices.DeleteFunc(r.grow, r.grows)
@@ -106,7 +111,8 @@ func (r *Room) add(size int) {
 	}
 }
 
-// count counts bytes at once for the owner, too, who is asked whether the next ones fit.
+// count counts bytes in the room, and at once for the owner, because the owner is asked whether the
+// next ones fit.
 func (r *Room) count(size int) {
 	r.used += size
 	r.most = max(r.most, r.used)
@@ -128,13 +134,13 @@ func (r *Room) grows(e *entrant) bool {
 	return true
 }
 
-// fits reports whether there is room. One message fits an empty room, whatever its size.
+// fits reports whether there is room. An empty room takes one message, whatever its size.
 func (r *Room) fits(size int) bool {
 	return r.used <= 0 || r.used+size <= r.limit && (r.owner == nil || r.owner.Fits(size))
 }
 
-// take waits until there is room, or ctx ends, and counts size. Where too many wait already it is
-// ErrSlowConsumer.
+// take waits until there is room, or ctx ends, and counts size. It returns ErrSlowConsumer when too
+// many readers wait already.
 func (r *Room) take(ctx context.Context, size int) error {
 	r.mu.Lock()
 	if len(r.queue) == 0 && r.fits(size) {
@@ -152,8 +158,8 @@ func (r *Room) take(ctx context.Context, size int) error {
 	return r.await(ctx, e)
 }
 
-// more waits until a message that has begun has room for size bytes more, and reports whether it has
-// the overdraft for that.
+// more waits until a message that has begun has room for size more bytes, and reports whether it
+// has the overdraft for them.
 func (r *Room) more(ctx context.Context, size int) (over bool, err error) {
 	e := &entrant{size: size, in: make(chan struct{})}
 	r.mu.Lock()
@@ -164,8 +170,8 @@ func (r *Room) more(ctx context.Context, size int) (over bool, err error) {
 	return e.over && err == nil, err
 }
 
-// further is more for the message that has the overdraft. It asks anew where the owner has lost
-// that, because the message was long in growing.
+// further is more for the message that has the overdraft. The owner may have lost the permission
+// because the message grew for long; then further waits for it again.
 func (r *Room) further(ctx context.Context, size int) (over bool, err error) {
 	r.mu.Lock()
 	if r.owner == nil || r.owner.Grows(time.Now()) {
@@ -178,8 +184,8 @@ func (r *Room) further(ctx context.Context, size int) (over bool, err error) {
 	return r.more(ctx, size)
 }
 
-// await waits until e is let in, or ctx ends. Nobody tells when the owner may have more again, because
-// of what other rooms or owners let go, so it asks.
+// await waits until e is admitted, or ctx ends. It polls the owner: no event announces that the
+// owner may have more because other rooms or owners have released bytes.
 func (r *Room) await(ctx context.Context, e *entrant) error {
 	var again <-chan time.Time
 	if r.owner != nil {
@@ -201,7 +207,7 @@ func (r *Room) await(ctx context.Context, e *entrant) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	select {
-	case <-e.in: // meanwhile
+	case <-e.in: // e was admitted in the meantime
 		r.within(e.over)
 		r.add(-e.size)
 	default:
@@ -212,7 +218,7 @@ func (r *Room) await(ctx context.Context, e *entrant) error {
 	return context.Cause(ctx)
 }
 
-// free lets go of a message's bytes, and of the overdraft if it has that.
+// free releases the bytes of a message, and the overdraft if the message has it.
 func (r *Room) free(size int, over bool) {
 	if r == nil || size == 0 {
 		return
@@ -232,7 +238,7 @@ func (r *Room) within(over bool) {
 	}
 }
 
-// Used is how many bytes are counted now, and Most how many ever were.
+// Used returns how many bytes are counted now, and the most that ever were.
 func (r *Room) Used() (now, most int) {
 	if r == nil {
 		return 0, 0
@@ -242,8 +248,9 @@ func (r *Room) Used() (now, most int) {
 	return r.used, r.most
 }
 
-// Hold is the room of one who reads messages, for the one in hand: from when that proves to be large until it is somebody else's. The
-// zero Hold is of a Room without bound. It is for one goroutine.
+// Hold is the reservation of a reader in a Room, for the message that it reads: from when the
+// message proves to be large until it is handed on. The zero Hold belongs to a Room without bound.
+// A Hold is for one goroutine.
 type Hold struct {
 	room *Room
 	size int
@@ -253,8 +260,8 @@ type Hold struct {
 // NewHold makes the Hold of a reader.
 func NewHold(r *Room) Hold { return Hold{room: r} }
 
-// Take waits until the message has room for size bytes in all, unless it has that. When ctx ends
-// before, it keeps what it had.
+// Take waits until the message has room for size bytes in all, unless it has that already. If ctx
+// ends before, the Hold keeps the room that it had.
 func (h *Hold) Take(ctx context.Context, size int) (err error) {
 	switch more := size - h.size; {
 	case h.room == nil || more <= 0:
@@ -272,7 +279,7 @@ func (h *Hold) Take(ctx context.Context, size int) (err error) {
 	return err
 }
 
-// Free lets go of it. It is idempotent.
+// Free releases the room. It is idempotent.
 func (h *Hold) Free() {
 	h.room.free(h.size, h.over)
 	h.size, h.over = 0, false

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Who needs room waits until there is some, in the order in which they came, and one message fits whatever its size.
+// Readers wait for room in the order of their arrival. An empty room takes one message, whatever
+// its size.
 func TestRoomIsTakenInTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		room := NewRoom(100)
@@ -43,7 +44,7 @@ func TestRoomIsTakenInTurns(t *testing.T) {
 	})
 }
 
-// A room lets in one message at a time while its owner may have no more.
+// A room admits one message at a time while its owner may have no more.
 func TestRoomOfAnOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		owner := &account{limit: 50}
@@ -68,7 +69,8 @@ func TestRoomOfAnOwner(t *testing.T) {
 	})
 }
 
-// Who waits because the owner may have no more goes on when that is over, whoever has let go of what.
+// A reader that waits because the owner may have no more continues when the owner may, whoever
+// released the bytes.
 func TestRoomWhoseOwnerMayHaveMoreAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		owner := &account{limit: 50, used: 50}
@@ -93,8 +95,8 @@ func TestRoomWhoseOwnerMayHaveMoreAgain(t *testing.T) {
 	})
 }
 
-// Bytes that are let go of count as such before it is decided who has them next, and those of one
-// who is let in before the next one is: so none waits in vain, and no two have the same bytes.
+// Released bytes are counted before the next reader is admitted, and those of an admitted reader
+// before the one after it. So no reader waits in vain, and no two get the same bytes.
 func TestRoomCountsBeforeItDecides(t *testing.T) {
 	in := func(ctx context.Context, room *Room, size int, ends chan<- error) {
 		go func() { // owner: the test, which ends ctx
@@ -167,7 +169,7 @@ func TestRoomWithAQueue(t *testing.T) {
 	})
 }
 
-// account is of an owner who may have so many bytes.
+// account is that of an owner with a limit in bytes.
 type account struct {
 	used, limit, within int
 	held                bool // no message may go beyond the limit
@@ -180,7 +182,7 @@ func (a *account) Grows(time.Time) bool { return true }
 func (a *account) Beyond(int, time.Time) bool { return !a.held }
 func (a *account) Within()                    { a.within++ }
 
-// Who gives up takes no room, and does not stand in the way of who comes after.
+// A reader that gives up takes no room, and does not block later ones.
 func TestRoomIsNotHeldByWhoGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		room := NewRoom(100)
@@ -192,7 +194,8 @@ func TestRoomIsNotHeldByWhoGivesUp(t *testing.T) {
 		go func() { ends <- small.Take(t.Context(), 10) }()
 		synctest.Wait()
 		cancel()
-		if a, b := <-ends, <-ends; !errors.Is(errors.Join(a, b), context.Canceled) || a != nil && b != nil {
+		if a, b := <-ends, <-ends; !errors.Is(errors.Join(a, b), context.Canceled) ||
+			a != nil && b != nil {
 			t.Errorf("got %v and %v", a, b)
 		}
 		large.Free()
@@ -209,9 +212,9 @@ func TestRoomIsNotHeldByWhoGivesUp(t *testing.T) {
 	})
 }
 
-// Messages that have begun and do not all fit grow one after the other, in the order in which they
-// came. The room holds one more than its limit then. One that stops half-way keeps what it has, and
-// who gives up leaves his turn to the next.
+// Messages that have begun and do not all fit grow one after the other, in order of arrival. The
+// room then holds one message more than its limit. A message that stops half-way keeps its room,
+// and a reader that gives up leaves its turn to the next.
 func TestRoomOfMessagesThatGrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		room, holds := NewRoom(100), make([]Hold, 5)
@@ -236,7 +239,7 @@ func TestRoomOfMessagesThatGrow(t *testing.T) {
 		synctest.Wait()
 		grow(3, 40)
 		grow(4, 30)
-		grow(1, 200) // it has its turn until it is done
+		grow(1, 200) // it has the overdraft until it is done
 		if a, b := <-got, <-got; a != 1 || b != 1 || len(got) != 0 {
 			t.Fatalf("%d and %d grow, and %d more; want only the first", a, b, len(got))
 		}
@@ -250,7 +253,8 @@ func TestRoomOfMessagesThatGrow(t *testing.T) {
 		holds[1].Free() // 80 of 100 are taken
 		synctest.Wait()
 		if a, b := <-got, <-got; min(a, b) != 3 || max(a, b) != 4 {
-			t.Errorf("%d and %d grow, want the next one that fits and the one behind it, which has the turn", a, b)
+			t.Errorf("%d and %d grow, want the next one that fits and the one behind it, which has the turn",
+				a, b)
 		}
 		if now, _ := room.Used(); now != 110 {
 			t.Errorf("%d bytes are taken", now)
@@ -264,7 +268,7 @@ func TestRoomOfMessagesThatGrow(t *testing.T) {
 	})
 }
 
-// Who gives up just as his turn comes takes nothing, and the turn goes on to the next one.
+// A reader that gives up just when its turn comes takes no room, and the turn goes to the next.
 func TestTurnOfWhoGivesUp(t *testing.T) {
 	for range 500 {
 		room, holds := NewRoom(100), make([]Hold, 3)

@@ -1,5 +1,6 @@
-// Package transport names what every way into and out of the host has in common: messages to and from a peer. It does not know what
-// the messages mean, who may send them, or how any one transport frames them.
+// Package transport defines what all transports of the host have in common: they carry messages to
+// and from a peer. It does not know what the messages mean, who may send them, or how a transport
+// frames them.
 package transport
 
 import (
@@ -14,94 +15,103 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// Errors that a Sink or an Upstream answers with. Each is wrapped at most once.
+// Errors of a Sink or an Upstream. Each is wrapped at most once.
 var (
-	// ErrClosed says that the connection, or the exchange, is over: the message went nowhere.
+	// ErrClosed says that the connection or the exchange is over: the message was not sent.
 	ErrClosed = errors.New("transport closed")
-	// ErrSlowConsumer says that the peer reads slower than its messages arrive and that its bounded queue is full.
+	// ErrSlowConsumer says that the peer reads more slowly than its messages arrive, and its bounded
+	// queue is full.
 	ErrSlowConsumer = errors.New("slow consumer")
 )
 
-// Sink is the reply side of one downstream exchange. It is safe for concurrent use and never waits for the peer.
+// Sink is the reply side of one downstream exchange. It is safe for concurrent use and never waits
+// for the peer.
 type Sink interface {
-	// Send delivers a message that belongs to this exchange (progress, a log line, a request to the client) before its end.
-	// It returns ErrClosed after Finish, and ErrSlowConsumer when the bounded queue of the exchange has no room for it. A transport may
-	// drop older notifications to make some.
+	// Send delivers a message that belongs to this exchange (progress, a log line, a request to the
+	// client) before the outcome. It returns ErrClosed after Finish, and ErrSlowConsumer when the
+	// bounded queue of the exchange is full. A transport may drop older notifications to make space.
 	Send(m jsonrpc.Message) error
-	// Finish delivers the one outcome. It reports false, and delivers nothing, when there was one already. The zero Message ends the
-	// exchange without an answer: its client has cancelled it (2025-11-25 §basic/utilities/cancellation).
+	// Finish delivers the one outcome. After the first call it delivers nothing and reports false. The
+	// zero Message ends the exchange without a response: its client has cancelled it (2025-11-25
+	// §basic/utilities/cancellation).
 	Finish(m jsonrpc.Message) bool
 }
 
-// Addressed is implemented by the Sink of every client. From says where the client is, for the log:
-// its address as trusted proxies have it, or the transport's name where that has no addresses.
+// Addressed is implemented by the Sink of every client. From returns where the client is, for the
+// log: its address as trusted proxies report it, or the name of a transport without addresses.
 type Addressed interface{ From() string }
 
-// Inbound is what an upstream connection yields: a message, or the news that one of our requests failed in transport.
+// Inbound is received from an upstream connection: a message, or the report that one of our
+// requests failed in transport.
 type Inbound struct {
 	// Message is what the peer sent. It is empty when Err is set.
 	Message jsonrpc.Message
-	// Related is our request on whose own stream Message arrived, or which Err is about. Zero means that the transport cannot tell.
+	// Related is our request on whose own stream Message arrived, or which Err is about. Zero means
+	// that the transport cannot tell.
 	Related jsonrpc.ID
 	// Err, when set, ends the request Related and nothing else: the connection lives on.
 	Err error
-	// Written goes with Err: bytes of the request had reached the peer, which may have acted on it.
+	// Written goes with Err: bytes of the request had reached the peer, which may have executed it.
 	Written bool
-	// Control carries news of the transport itself, such as a lost session. Its types are the transport's own.
+	// Control carries an event of the transport itself, such as a lost session. Its types are the
+	// transport's own.
 	Control any
 }
 
 // Upstream is one framed connection to a server.
 type Upstream interface {
-	// Send hands a message to the connection. Stdio queues it for its writer, HTTP starts a POST; what becomes of it arrives by Recv.
-	// An error means that no byte of the message was or will be written.
+	// Send hands a message to the connection. Stdio queues it for its writer, HTTP starts a POST; the
+	// response, or a failure, arrives by Recv. An error means that no byte of the message was or will
+	// be written.
 	Send(ctx context.Context, m jsonrpc.Message) error
-	// Recv returns the next thing the peer sent. An error ends the connection: io.EOF, ErrClosed, *ExitError or what broke it;
-	// an error of ctx only ends the call.
+	// Recv returns the next message or event. An error ends the connection: io.EOF, ErrClosed,
+	// *ExitError or the failure that broke it; an error of ctx only ends the call.
 	Recv(ctx context.Context) (Inbound, error)
-	// Negotiated says which revision is spoken from now on. It decides the version header and whether arrays are sent.
+	// Negotiated sets the revision from now on. It decides the version header and whether arrays are
+	// sent.
 	Negotiated(v protocol.Version)
-	// Close ends the connection politely, then hard; both within ctx. It is idempotent.
+	// Close ends the connection politely, then by force, both within ctx. It is idempotent.
 	Close(ctx context.Context) error
 	// Info describes the connection to an operator.
 	Info() Info
 }
 
-// Prompt is an Upstream that can hand over the answer to a request where it reads it, and spare its
-// reader a turn.
+// Prompt is an Upstream that can hand over the response to a request from the goroutine that reads
+// it. This saves the caller of Recv a wake-up.
 type Prompt interface {
-	// Answers has each answer that came alone, and behind nothing that waits for Recv, given to take.
-	// Recv returns those that it does not take. Take must not wait, and may be called by several
-	// goroutines at once. Answers comes before the first Send.
+	// Answers registers take, which is offered each response that arrives alone and while nothing
+	// waits for Recv. Recv returns the responses that take refuses. Take must not wait, and may be
+	// called by several goroutines at once. Answers must be called before the first Send.
 	Answers(take func(Inbound) bool)
 }
 
-// Lender is a Sink whose goroutine waits for the outcome, and may carry the request meanwhile.
+// Lender is a Sink whose goroutine waits for the outcome, and may carry the request upstream
+// meanwhile.
 type Lender interface {
 	Sink
-	// Lend has that goroutine run an errand soon, and reports false when it has no time for one. It is
-	// recalled when there is something else to do.
+	// Lend has that goroutine run an errand soon. It reports false when the goroutine has no time for
+	// it. The errand is recalled when the goroutine has something else to do.
 	Lend(e Errand) bool
 }
 
-// Errand is what a goroutine does that waits. It is run once.
+// Errand is work that a waiting goroutine does. It is run once.
 type Errand interface {
-	// Run waits for nothing but what Recall ends, and does at once what can be done without a wait.
+	// Run waits only for things that Recall ends, and does at once all that needs no wait.
 	Run()
-	// Recall has Run return soon. It may be called before Run, during and after, by any goroutine, and
-	// as often as one likes.
+	// Recall makes Run return soon. It may be called before Run, during and after, by any goroutine,
+	// any number of times.
 	Recall()
 }
 
-// Borrower is an Upstream that can send a request as the errand of who waits for its answer. It
-// spares a goroutine.
+// Borrower is an Upstream that can send a request as the errand of the goroutine that waits for its
+// response. This saves a goroutine.
 type Borrower interface {
 	// SendBy is Send for such a request.
 	SendBy(ctx context.Context, m jsonrpc.Message, by Lender) error
 }
 
-// As is the connection, or the first that it wraps, that is a T: what only some transports can do. One that wraps another has a method
-// Unwrap that returns it.
+// As returns the connection, or the first one wrapped by it, that is a T, for abilities that only
+// some transports have. A connection that wraps another has a method Unwrap that returns it.
 func As[T any](up Upstream) (T, bool) {
 	for up != nil {
 		if t, ok := up.(T); ok {
@@ -120,14 +130,14 @@ func As[T any](up Upstream) (T, bool) {
 // SSE is the Info.Transport of HTTP+SSE, which revisions without a handshake do not have.
 const SSE = "sse"
 
-// Severed reports whether err is the end of a line rather than something that came over it.
+// Severed reports whether err is the loss of a connection rather than an error received over it.
 func Severed(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// Unreached reports whether err says that no connection to the server could be made, so that nothing
-// of what was to be sent has left.
+// Unreached reports whether err says that no connection to the server could be made, so that no
+// byte of the request was sent.
 func Unreached(err error) bool {
 	var op *net.OpError
 	var name *net.DNSError
@@ -139,27 +149,30 @@ type Info struct {
 	Transport string // "stdio", "streamable", "sse", "pipe"
 	PID       int    // of the child process; 0 where there is none
 	URL       string // of the endpoint, without user information or query; "" where there is none
-	// Correlates says that whatever the server sends during a call names that call: see Inbound.Related.
+	// Correlates says that all messages that the server sends during a call name that call: see
+	// Inbound.Related.
 	Correlates bool
-	// Stateless says that the server was greeted and keeps no session, so that it can ask and announce nothing in the legacy era.
+	// Stateless says that the handshake is done and the server keeps no session. Such a server cannot
+	// send requests or unsolicited notifications in the legacy era.
 	Stateless bool
 }
 
-// ExitError says how a child process ended. It is what Recv returns from then on.
+// ExitError describes how a child process ended. Recv returns it from then on.
 type ExitError struct {
-	// Cause names the class of the ending in one or two words, from the list of the transport that made it.
+	// Cause classifies the ending in one or two words, from the list of the transport that made it.
 	Cause string
-	// Code is the exit code, or -1 when a signal ended the process or it is not known.
+	// Code is the exit code, or -1 when a signal ended the process or the code is not known.
 	Code int
-	// Signal names the signal that ended the process, as "SIGKILL"; empty when none did.
+	// Signal names the signal that ended the process, such as "SIGKILL"; empty for none.
 	Signal string
-	// Stderr is the bounded tail of what the process wrote to its standard error.
+	// Stderr is the bounded tail of the process's standard error.
 	Stderr []byte
-	// Err is the failure behind it, if there was one.
+	// Err is the failure behind the ending, if there was one.
 	Err error
 }
 
-// Error names the cause and, when a process has ended, how. The standard error is for whoever asks for it.
+// Error names the cause and, when a process has ended, how. Callers that need the standard error
+// use Stderr.
 func (e *ExitError) Error() string {
 	text := "server: " + e.Cause
 	switch {
@@ -174,9 +187,10 @@ func (e *ExitError) Error() string {
 	return text
 }
 
-// Unwrap gives the failure behind the ending.
+// Unwrap returns the failure behind the ending.
 func (e *ExitError) Unwrap() error { return e.Err }
 
-// CloseStream is the Control by which a server asks that the stream of the request Related be closed, for its client to come back for
-// the rest after Retry (2025-11-25 §basic/transports, "Sending Messages to the Server" 6).
+// CloseStream is the Control by which a server asks to close the stream of the request Related. The
+// client of that stream reconnects after Retry to receive the rest (2025-11-25 §basic/transports,
+// "Sending Messages to the Server" 6).
 type CloseStream struct{ Retry time.Duration }

@@ -12,8 +12,10 @@ func TestExitErrorSaysHow(t *testing.T) {
 		want string
 	}{
 		{&ExitError{Cause: "crashed", Code: 3}, "server: crashed, exit code 3"},
-		{&ExitError{Cause: "killed", Code: -1, Signal: "SIGKILL", Stderr: []byte("secret")}, "server: killed by SIGKILL"},
-		{&ExitError{Cause: "output", Code: -1, Err: io.ErrUnexpectedEOF}, "server: output: unexpected EOF"},
+		{&ExitError{Cause: "killed", Code: -1, Signal: "SIGKILL", Stderr: []byte("secret")},
+			"server: killed by SIGKILL"},
+		{&ExitError{Cause: "output", Code: -1, Err: io.ErrUnexpectedEOF},
+			"server: output: unexpected EOF"},
 	} {
 		if got := c.err.Error(); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)

@@ -1,5 +1,6 @@
-// Package faulty is a connection to a server at which faults strike that somebody has armed. It wraps one of any transport and stands where
-// messages are read and written, so that it does not know how they are framed.
+// Package faulty wraps a connection to a server, of any transport, and injects faults that a test
+// or an operator has armed. It acts where messages are read and written, so it does not know how
+// they are framed.
 package faulty
 
 import (
@@ -17,19 +18,20 @@ import (
 	"mcpd/transport"
 )
 
-// MaxHeld is how many messages of a connection may be late at once. Beyond it they come in time.
+// MaxHeld is how many messages of a connection may be delayed at once. Further messages are not
+// delayed.
 const MaxHeld = 1024
 
-// Conn is a connection with faults. While none is armed it costs one atomic load a message. Recv is for one caller at a time, the rest for
-// any number.
+// Conn is a connection with faults. While none is armed it costs one atomic load per message. Recv
+// is for one caller at a time, the other methods for any number.
 type Conn struct {
 	transport.Upstream
 	faults *fault.Registry
 	who    fault.Who
 
-	// What follows belongs to whoever calls Recv.
-	held []held // what is late, or there twice, in the order in which it comes
-	end  error  // what Recv answers from now on
+	// The following fields are used by the caller of Recv.
+	held []held // delayed or duplicated messages, in the order of their time
+	end  error  // the error that Recv returns from now on
 }
 
 type held struct {
@@ -37,22 +39,23 @@ type held struct {
 	at time.Time
 }
 
-// New wraps a connection to the server that who names.
+// New wraps a connection to the server named by who.
 func New(up transport.Upstream, faults *fault.Registry, who fault.Who) *Conn {
 	return &Conn{Upstream: up, faults: faults, who: who}
 }
 
-// Unwrap is the connection itself, for transport.As.
+// Unwrap returns the wrapped connection, for transport.As.
 func (c *Conn) Unwrap() transport.Upstream { return c.Upstream }
 
-// Answers implements transport.Prompt: while anything is armed, answers come by Recv, where it strikes.
+// Answers implements transport.Prompt. While a fault is armed, responses come by Recv, where faults
+// strike.
 func (c *Conn) Answers(take func(transport.Inbound) bool) {
 	if up, ok := transport.As[transport.Prompt](c.Upstream); ok {
 		up.Answers(func(in transport.Inbound) bool { return c.faults.Idle() && take(in) })
 	}
 }
 
-// Send hands a message to the connection, never or twice where a fault says so.
+// Send hands a message to the connection, or drops or duplicates it as a fault says.
 func (c *Conn) Send(ctx context.Context, m jsonrpc.Message) error {
 	switch e := c.faults.At(ctx, fault.UpstreamWrite, c.who); e.Action {
 	case fault.Drop:
@@ -65,7 +68,7 @@ func (c *Conn) Send(ctx context.Context, m jsonrpc.Message) error {
 	return c.Upstream.Send(ctx, m)
 }
 
-// SendBy implements transport.Borrower: while anything is armed, it is Send.
+// SendBy implements transport.Borrower. While a fault is armed, it is Send.
 func (c *Conn) SendBy(ctx context.Context, m jsonrpc.Message, by transport.Lender) error {
 	if up, ok := transport.As[transport.Borrower](c.Upstream); ok && c.faults.Idle() {
 		return up.SendBy(ctx, m, by)
@@ -73,8 +76,8 @@ func (c *Conn) SendBy(ctx context.Context, m jsonrpc.Message, by transport.Lende
 	return c.Send(ctx, m)
 }
 
-// Recv returns the next message that no fault has kept, as it is, or as a fault has left it. Messages come in the order of the connection, save
-// those that are late.
+// Recv returns the next message, as it is or as a fault has changed it, and omits those that a
+// fault drops. Messages come in the order of the connection, except delayed ones.
 func (c *Conn) Recv(ctx context.Context) (transport.Inbound, error) {
 	for c.end == nil {
 		in, struck, err := c.next(ctx)
@@ -103,7 +106,7 @@ func (c *Conn) Recv(ctx context.Context) (transport.Inbound, error) {
 	return transport.Inbound{}, c.end
 }
 
-// hold keeps a message until it is due, if there is room for it.
+// hold keeps a message for d. It reports false, and does not keep it, when too many are held.
 func (c *Conn) hold(in transport.Inbound, d time.Duration) bool {
 	if len(c.held) >= MaxHeld {
 		return false
@@ -113,7 +116,8 @@ func (c *Conn) hold(in transport.Inbound, d time.Duration) bool {
 	return true
 }
 
-// next returns what is due, else what comes. What a fault has struck is not struck again.
+// next returns the message that is due, else the next of the connection. Struck says that a fault
+// has struck it already; it is not struck again.
 func (c *Conn) next(ctx context.Context) (in transport.Inbound, struck bool, err error) {
 	if len(c.held) == 0 {
 		in, err = c.Upstream.Recv(ctx)
@@ -132,8 +136,9 @@ func (c *Conn) next(ctx context.Context) (in transport.Inbound, struck bool, err
 	return in, true, nil
 }
 
-// spoil is what becomes of a message whose bytes are no JSON any more: an answer fails the request that it answers as far as that can still be
-// told, and anything else is lost, as it is where bytes are read.
+// spoil returns the effect of a message whose bytes are no longer JSON. A response fails the
+// request that it answers, if its id can still be read. Any other message is lost, as with a real
+// connection.
 func spoil(in transport.Inbound, e fault.Effect) (transport.Inbound, bool) {
 	if in.Message.Method != "" {
 		return transport.Inbound{}, false
@@ -146,6 +151,7 @@ func spoil(in transport.Inbound, e fault.Effect) (transport.Inbound, bool) {
 	}
 	_, why := jsonrpc.Decode(bytes, protocol.UpstreamLimits())
 	id, _ := jsonrpc.Glimpse(bytes)
-	id = cmp.Or(id, in.Related) // what stands on the stream of its request needs no id
-	return transport.Inbound{Related: id, Err: fmt.Errorf("%w: %w", e, why), Written: true}, !id.IsZero()
+	id = cmp.Or(id, in.Related) // a response on the stream of its request needs no id
+	return transport.Inbound{Related: id, Err: fmt.Errorf("%w: %w", e, why),
+		Written: true}, !id.IsZero()
 }

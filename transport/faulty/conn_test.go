@@ -35,7 +35,8 @@ func bubble(t *testing.T, test func(r *rig)) {
 	synctest.Test(t, func(t *testing.T) {
 		up, server := pipe.Pair(0)
 		faults := fault.New(nil)
-		defer faults.DisarmRun("") // their leases are timers
+		// Faults have leases, which are timers.
+		defer faults.DisarmRun("")
 		test(&rig{t, faults, New(up, faults, who), server, time.Now()})
 	})
 }
@@ -53,14 +54,16 @@ func (r *rig) arm(f fault.Fault) {
 // say has the server answer requests.
 func (r *rig) say(ids ...uint64) {
 	for _, id := range ids {
-		in := transport.Inbound{Message: jsonrpc.Response(jsonrpc.IntID(id), []byte(`{"content":[{"type":"text"}]}`))}
+		in := transport.Inbound{
+			Message: jsonrpc.Response(jsonrpc.IntID(id), []byte(`{"content":[{"type":"text"}]}`)),
+		}
 		if err := r.server.Send(r.Context(), in); err != nil {
 			r.Fatal(err)
 		}
 	}
 }
 
-// heard is what arrives until nothing does for a day, and after how many seconds.
+// heard returns the messages that arrive until none does for a day, each with its time in seconds.
 func (r *rig) heard() string {
 	ctx, cancel := context.WithTimeout(r.Context(), 24*time.Hour)
 	defer cancel()
@@ -81,7 +84,8 @@ func (r *rig) heard() string {
 	}
 }
 
-// What is read is what the armed fault has left of it, and nothing else is touched. The fault strikes the first message.
+// Recv returns the message that the armed fault has changed, and all other messages unchanged. The
+// fault strikes the first message.
 func TestWhatIsReadIsStruck(t *testing.T) {
 	for _, c := range []struct {
 		fault fault.Fault
@@ -97,7 +101,8 @@ func TestWhatIsReadIsStruck(t *testing.T) {
 		{fault.Fault{Action: fault.Truncate}, "1!0 2@0 3@0"},
 		{fault.Fault{Action: fault.Cut}, "end"},
 		{fault.Fault{Action: fault.Drop, Point: fault.Point{Who: who}}, "2@0 3@0"},
-		{fault.Fault{Action: fault.Drop, Point: fault.Point{Who: fault.Who{Tenant: "globex"}}}, "1@0 2@0 3@0"},
+		{fault.Fault{Action: fault.Drop, Point: fault.Point{Who: fault.Who{Tenant: "globex"}}},
+			"1@0 2@0 3@0"},
 	} {
 		t.Run(fmt.Sprint(c.fault.Action, c.fault.Count, c.fault.Point.Tenant), func(t *testing.T) {
 			bubble(t, func(r *rig) {
@@ -112,7 +117,7 @@ func TestWhatIsReadIsStruck(t *testing.T) {
 	}
 }
 
-// What is written goes out never, or twice.
+// A sent message goes out never, or twice.
 func TestWhatIsWrittenIsStruck(t *testing.T) {
 	for action, want := range map[fault.Action]string{fault.Drop: "b", fault.Duplicate: "aab"} {
 		bubble(t, func(r *rig) {
@@ -134,16 +139,19 @@ func TestWhatIsWrittenIsStruck(t *testing.T) {
 	}
 }
 
-// An answer of which nothing can be read fails its request where it stands on that request's stream, a broken notification is lost, and a cut
-// connection stays cut.
+// An unreadable response fails its request if it is on the stream of that request. A broken
+// notification is lost. A cut connection stays cut.
 func TestWhatIsSpoiltFailsItsRequestOnly(t *testing.T) {
 	bubble(t, func(r *rig) {
 		r.arm(fault.Fault{Action: fault.Garble, Point: fault.Point{Place: fault.UpstreamRead}})
-		_ = r.server.Send(r.Context(), transport.Inbound{Message: jsonrpc.Response(jsonrpc.IntID(7), nil), Related: jsonrpc.IntID(7)})
+		_ = r.server.Send(r.Context(), transport.Inbound{
+			Message: jsonrpc.Response(jsonrpc.IntID(7), nil), Related: jsonrpc.IntID(7),
+		})
 		in, err := r.conn.Recv(r.Context())
 		var effect fault.Effect
 		var bad *jsonrpc.DecodeError
-		if err != nil || in.Related != jsonrpc.IntID(7) || !in.Written || !errors.As(in.Err, &effect) || !errors.As(in.Err, &bad) {
+		if err != nil || in.Related != jsonrpc.IntID(7) || !in.Written || !errors.As(in.Err, &effect) ||
+			!errors.As(in.Err, &bad) {
 			t.Errorf("%+v, %v", in, err)
 		}
 		r.arm(fault.Fault{Action: fault.Truncate, Point: fault.Point{Place: fault.UpstreamRead}})
@@ -155,17 +163,21 @@ func TestWhatIsSpoiltFailsItsRequestOnly(t *testing.T) {
 		r.arm(fault.Fault{Action: fault.Cut, Point: fault.Point{Place: fault.UpstreamRead}})
 		r.say(9, 10)
 		for range 2 {
-			if _, err := r.conn.Recv(r.Context()); !errors.Is(err, io.ErrUnexpectedEOF) || !transport.Severed(err) {
+			if _, err := r.conn.Recv(r.Context()); !errors.Is(err, io.ErrUnexpectedEOF) ||
+				!transport.Severed(err) {
 				t.Errorf("a cut connection says %v", err)
 			}
 		}
 	})
 }
 
-// Errors and news of the transport are nobody's messages, and a Recv that is given up loses nothing that is late.
+// Faults do not strike errors and events of the transport. A Recv that is given up loses no delayed
+// message.
 func TestOnlyMessagesAreStruck(t *testing.T) {
 	bubble(t, func(r *rig) {
-		r.arm(fault.Fault{Action: fault.Late, Delay: time.Hour, Point: fault.Point{Place: fault.UpstreamRead}})
+		r.arm(fault.Fault{
+			Action: fault.Late, Delay: time.Hour, Point: fault.Point{Place: fault.UpstreamRead},
+		})
 		_ = r.server.Send(r.Context(), transport.Inbound{Related: jsonrpc.IntID(1), Err: io.EOF})
 		_ = r.server.Send(r.Context(), transport.Inbound{Control: "news"})
 		r.say(2)
@@ -185,10 +197,13 @@ func TestOnlyMessagesAreStruck(t *testing.T) {
 	})
 }
 
-// No more than so many messages are late.
+// The number of delayed messages is bounded.
 func TestLateMessagesAreBounded(t *testing.T) {
 	bubble(t, func(r *rig) {
-		r.arm(fault.Fault{Action: fault.Late, Delay: time.Hour, Count: 2 * MaxHeld, Point: fault.Point{Place: fault.UpstreamRead}})
+		r.arm(fault.Fault{
+			Action: fault.Late, Delay: time.Hour, Count: 2 * MaxHeld,
+			Point: fault.Point{Place: fault.UpstreamRead},
+		})
 		for id := range uint64(MaxHeld) {
 			r.say(id + 1)
 			ctx, cancel := context.WithTimeout(r.Context(), time.Millisecond)
@@ -204,7 +219,7 @@ func TestLateMessagesAreBounded(t *testing.T) {
 	})
 }
 
-// looker is what one transport can do.
+// looker is a transport with an ability of its own.
 type looker struct {
 	transport.Upstream
 	looked int
@@ -212,7 +227,7 @@ type looker struct {
 
 func (l *looker) Look() { l.looked++ }
 
-// What a transport can do beside the common is found through the wrapping.
+// An ability of a single transport is found through the wrappers.
 func TestWhatATransportCanIsFound(t *testing.T) {
 	l := &looker{}
 	up, ok := transport.As[interface{ Look() }](New(New(l, nil, who), nil, who))
@@ -227,7 +242,7 @@ func TestWhatATransportCanIsFound(t *testing.T) {
 	}
 }
 
-// prompt is a transport that hands over answers where it reads them.
+// prompt is a transport that hands over responses where it reads them.
 type prompt struct {
 	transport.Upstream
 	take func(transport.Inbound) bool
@@ -235,7 +250,7 @@ type prompt struct {
 
 func (p *prompt) Answers(take func(transport.Inbound) bool) { p.take = take }
 
-// Answers are handed over past Recv only while nothing is armed that could strike them there.
+// Responses bypass Recv only while no fault is armed that could strike them there.
 func TestAnswersAreHandedOverWhileNothingIsArmed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		faults, up := fault.New(nil), &prompt{}

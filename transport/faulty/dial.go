@@ -8,10 +8,12 @@ import (
 	"mcpd/internal/fault"
 )
 
-// Dial wraps what opens connections to the server that who names. A fault that fails there is a name that nobody knows, and one that is slow is a
-// resolver that takes its time, which is part of the limit that one dial has.
+// Dial wraps the dial function next, for the server named by who. A fault that fails there looks
+// like an unknown host name. A delay looks like a slow resolver, whose time counts towards the
+// limit of one dial.
 func Dial(
-	next func(ctx context.Context, network, address string) (net.Conn, error), limit time.Duration, faults *fault.Registry, who fault.Who,
+	next func(ctx context.Context, network, address string) (net.Conn, error), limit time.Duration,
+	faults *fault.Registry, who fault.Who,
 ) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		if faults.Idle() {

@@ -14,11 +14,12 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// retryParameter in the query says that the body is what a call is made anew with, after a server has asked for input: the arguments as
-// before, inputResponses and requestState (2026-07-28 §basic/patterns/mrtr).
+// retryParameter in the query says that the body holds the params of a repeated call, after a
+// server has asked for input: the arguments as before, inputResponses and requestState (2026-07-28
+// §basic/patterns/mrtr).
 const retryParameter = "retry"
 
-// call calls a tool. The body is its arguments, or nothing.
+// call calls a tool. The body holds its arguments, or is empty.
 func (q *request) call() {
 	body, why := q.guard.ReadJSON(q.w, q.r, q.target.Endpoint)
 	if why != nil {
@@ -29,7 +30,8 @@ func (q *request) call() {
 		body = []byte("{}")
 	}
 	if v := jsontext.Value(body); v.Kind() != '{' || !v.IsValid() {
-		q.fail(q.w, q.r, q.target.Endpoint, protocol.InvalidParams("the body is not a JSON object of arguments"))
+		q.fail(q.w, q.r, q.target.Endpoint,
+			protocol.InvalidParams("the body is not a JSON object of arguments"))
 		return
 	}
 	var params jsontext.Value
@@ -37,7 +39,8 @@ func (q *request) call() {
 		_, answers := splice.Get(body, "inputResponses")
 		_, state := splice.Get(body, "requestState")
 		if !answers && !state {
-			q.fail(q.w, q.r, q.target.Endpoint, protocol.InvalidParams("a retry has inputResponses or requestState beside arguments"))
+			q.fail(q.w, q.r, q.target.Endpoint,
+				protocol.InvalidParams("a retry has inputResponses or requestState beside arguments"))
 			return
 		}
 		params = splice.Without(body, "_meta", "name")
@@ -56,11 +59,13 @@ func (q *request) call() {
 
 // read reads a resource.
 func (q *request) read() {
-	params, _ := splice.Set(nil, splice.Quote(q.target.Name), "uri") // an empty value becomes an object
+	// Set turns an empty value into an object.
+	params, _ := splice.Set(nil, splice.Quote(q.target.Name), "uri")
 	q.exchange("resources/read", newExchange(params))
 }
 
-// exchange makes a request and answers with its outcome: alone, or behind what came before it.
+// exchange sends a request and writes its outcome: alone, or after the messages that came before
+// it.
 func (q *request) exchange(method string, e *exchange) {
 	e.room = q.guard.Room(q.target.Endpoint)
 	defer e.leave()
@@ -86,14 +91,15 @@ func (q *request) exchange(method string, e *exchange) {
 	q.guard.WriteJSON(q.w, http.StatusOK, outcome.Result)
 }
 
-// leave cancels a request that has no outcome yet, if its client is one that cancels (S3-41, S3-42).
+// leave cancels a request that has no outcome yet, if its client has declared that it cancels
+// (S3-41, S3-42).
 func (q *request) leave(e *exchange) {
 	if !e.ended() && q.client.Has(terms.Cancellation) {
 		q.session.Cancel(e)
 	}
 }
 
-// subscribe tells of the changes of a resource until the client leaves.
+// subscribe streams the changes of a resource until the client leaves.
 func (q *request) subscribe() {
 	e := newExchange(subscription.Filter{URIs: []string{q.target.Name}}.Params())
 	e.streams = true
@@ -103,17 +109,17 @@ func (q *request) subscribe() {
 	}
 	defer func() {
 		if !e.ended() {
-			q.session.Cancel(e) // the request is nothing but the stream
+			q.session.Cancel(e) // the request is only the stream
 		}
 	}()
 	q.stream(e, true)
 }
 
-// acknowledged confirms a subscription, or does not: what is left out is not granted.
+// acknowledged confirms a subscription. A resource that it leaves out is not granted.
 const acknowledged = "notifications/subscriptions/acknowledged"
 
-// stream answers with events: what comes before the outcome under the name of its method, then "result" or "error". What ends before it
-// has begun is answered plainly.
+// stream writes events: each message before the outcome under the name of its method, then "result"
+// or "error". A request that ends before the stream has begun gets a plain response.
 func (q *request) stream(e *exchange, endless bool) {
 	if !q.guard.Await(q.r.Context(), e.wake, endless) {
 		return
@@ -124,7 +130,10 @@ func (q *request) stream(e *exchange, endless bool) {
 		q.failed(q.w, outcome.Error)
 		return
 	case endless && !granted(news):
-		q.refuse(q.w, q.r, q.target.Endpoint, &streamable.Refused{Reason: "resource_not_found", Detail: "nobody tells of changes of this resource", Status: http.StatusNotFound})
+		q.refuse(q.w, q.r, q.target.Endpoint, &streamable.Refused{
+			Reason: "resource_not_found", Detail: "nobody tells of changes of this resource",
+			Status: http.StatusNotFound,
+		})
 		return
 	}
 	events := q.guard.StartEvents(q.w, q.target.Endpoint)
@@ -156,7 +165,8 @@ func granted(news []jsonrpc.Message) bool {
 	return splice.Len(uris) > 0
 }
 
-// eventOf is a notification as an event, without what only JSON-RPC needs to tell requests apart.
+// eventOf turns a notification into an event, and drops the members that only JSON-RPC needs, to
+// tell requests apart.
 func eventOf(m jsonrpc.Message) streamable.Event {
 	data, _ := splice.Delete(m.Params, "_meta", protocol.MetaSubscriptionID)
 	if meta, _ := splice.Get(data, "_meta"); string(meta) == "{}" {

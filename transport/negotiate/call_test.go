@@ -15,7 +15,7 @@ import (
 	"mcpd/transport"
 )
 
-// S3-9, S3-43: a call is the tool's name and the body.
+// S3-9, S3-43: a call consists of the tool's name and the body.
 func TestCallHasTheBodyForArguments(t *testing.T) {
 	r := start(t, nil)
 	id := r.negotiated("sampling")
@@ -28,8 +28,9 @@ func TestCallHasTheBodyForArguments(t *testing.T) {
 			t.Errorf("body %s becomes %s %s", body, m.Method, m.Params)
 		}
 	}
-	// A call that was answered with a question is made anew with the answer.
-	r.do("POST", "/tool/ask?retry", `{"name":"other","_meta":{"x":1},"arguments":{"a":1},"inputResponses":{"q":{}},"requestState":"s"}`, SessionHeader, id)
+	// A call that got a question as its response is repeated with the answer.
+	r.do("POST", "/tool/ask?retry",
+		`{"name":"other","_meta":{"x":1},"arguments":{"a":1},"inputResponses":{"q":{}},"requestState":"s"}`, SessionHeader, id)
 	m := r.sessions[id].last()
 	if name, _ := splice.GetString(m.Params, "name"); name != "ask" {
 		t.Errorf("retried %q", name)
@@ -43,7 +44,8 @@ func TestCallHasTheBodyForArguments(t *testing.T) {
 	before := len(r.sessions[id].asked)
 	for _, body := range []string{``, `{}`, `{"arguments":{"a":1}}`, `{"x":1,"requeststate":"s"}`} {
 		a := r.do("POST", "/tool/ask?retry", body, SessionHeader, id)
-		if a.StatusCode != 400 || !strings.Contains(a.body, "requestState") || len(r.sessions[id].asked) != before {
+		if a.StatusCode != 400 || !strings.Contains(a.body, "requestState") ||
+			len(r.sessions[id].asked) != before {
 			t.Errorf("a retry of nothing, %s, is answered %s %s", body, a.Status, a.body)
 		}
 	}
@@ -69,11 +71,14 @@ func TestErrorsHaveAStatus(t *testing.T) {
 		{&jsonrpc.Error{Code: protocol.CodeMissingCapability, Message: "of the server"}, 403},
 	} {
 		r := start(t, func(f *fake) { f.scripts["tools/call"] = failing(c.err) })
-		if a := r.do("POST", "/tool/a", ""); a.StatusCode != c.status || !strings.HasPrefix(a.body, `{"error":"`) || !strings.Contains(a.body, `"code":`) {
+		if a := r.do("POST", "/tool/a", ""); a.StatusCode != c.status ||
+			!strings.HasPrefix(a.body, `{"error":"`) || !strings.Contains(a.body, `"code":`) {
 			t.Errorf("%v: %s %s, want %d", c.err, a.Status, a.body, c.status)
 		}
 		r = start(t, func(f *fake) {
-			f.scripts["tools/call"] = func(*fakeSession, jsonrpc.Message, transport.Sink) error { return c.err }
+			f.scripts["tools/call"] = func(*fakeSession, jsonrpc.Message, transport.Sink) error {
+				return c.err
+			}
 		})
 		if a := r.do("POST", "/tool/a", ""); a.StatusCode < 400 {
 			t.Errorf("%v, refused: %s %s", c.err, a.Status, a.body)
@@ -81,18 +86,21 @@ func TestErrorsHaveAStatus(t *testing.T) {
 	}
 }
 
-// reporting reports progress and logs, and then answers.
+// reporting sends progress and log messages, and then responds.
 func reporting(s *fakeSession, m jsonrpc.Message, out transport.Sink) error {
 	if token, ok := protocol.ProgressToken(m.Params); ok {
-		_ = out.Send(jsonrpc.Notification("notifications/progress", jsontext.Value(`{"progressToken":`+string(token)+`,"progress":1}`)))
+		_ = out.Send(jsonrpc.Notification("notifications/progress",
+			jsontext.Value(`{"progressToken":`+string(token)+`,"progress":1}`)))
 	}
 	if level, ok := splice.GetString(m.Params, "_meta", protocol.MetaLogLevel); ok {
-		_ = out.Send(jsonrpc.Notification("notifications/message", jsontext.Value(`{"level":"`+level+`","data":"x"}`)))
+		_ = out.Send(jsonrpc.Notification("notifications/message",
+			jsontext.Value(`{"level":"`+level+`","data":"x"}`)))
 	}
 	return result(`{"content":[]}`)(s, m, out)
 }
 
-// S3-40, S3-42, S3-53, S3-56: progress is asked for, for clients that track it and take a stream, and for no others; log lines likewise.
+// S3-40, S3-42, S3-53, S3-56: only clients that track progress and take a stream get progress. The
+// same goes for log lines.
 func TestProgressIsForThoseWhoTrackIt(t *testing.T) {
 	r := start(t, func(f *fake) { f.scripts["tools/call"] = reporting })
 	for _, c := range []struct {
@@ -102,35 +110,42 @@ func TestProgressIsForThoseWhoTrackIt(t *testing.T) {
 		progress     bool
 	}{
 		{[]string{"sampling", "streaming", "progress_tracking"}, "text/event-stream", true, true},
-		{[]string{"sampling", "streaming", "progress_tracking"}, "application/json, text/event-stream;q=0.5", true, true},
+		{[]string{"sampling", "streaming", "progress_tracking"},
+			"application/json, text/event-stream;q=0.5", true, true},
 		{[]string{"sampling", "streaming", "progress_tracking"}, "*/*", false, false},
 		{[]string{"sampling", "streaming", "progress_tracking"}, "text/event-stream;q=0", false, false},
 		{[]string{"sampling", "streaming"}, "text/event-stream", true, false},
 		{[]string{"sampling", "progress_tracking"}, "text/event-stream", false, false},
 	} {
-		a := r.do("POST", "/tool/a", "", SessionHeader, r.negotiated(c.capabilities...), "Accept", c.accept)
+		a := r.do("POST", "/tool/a", "", SessionHeader, r.negotiated(c.capabilities...),
+			"Accept", c.accept)
 		stream := a.Header.Get("Content-Type") == "text/event-stream"
 		progress := strings.Contains(a.body, "event: progress\ndata: {")
-		if a.StatusCode != http.StatusOK || stream != c.stream || progress != c.progress || !strings.Contains(a.body, `{"content":[]}`) {
+		if a.StatusCode != http.StatusOK || stream != c.stream || progress != c.progress ||
+			!strings.Contains(a.body, `{"content":[]}`) {
 			t.Errorf("%v taking %s: %s %q", c.capabilities, c.accept, a.Status, a.body)
 		}
 		if stream && !strings.HasSuffix(a.body, "event: result\ndata: {\"content\":[]}\n\n") {
 			t.Errorf("the stream ends with %q", a.body)
 		}
 	}
-	a := r.do("POST", "/negotiate", `{"client_name":"p","client_version":"1","supported_capabilities":["sampling","streaming","notifications"],`+
-		`"capability_details":{"notifications":{"name":"notifications","version":"1","description":"","parameters":{"level":"warning"}}}}`)
-	a = r.do("POST", "/tool/a", "", SessionHeader, a.Header.Get(SessionHeader), "Accept", "text/event-stream")
+	a := r.do("POST", "/negotiate",
+		`{"client_name":"p","client_version":"1","supported_capabilities":["sampling","streaming","notifications"],`+
+			`"capability_details":{"notifications":{"name":"notifications","version":"1","description":"","parameters":{"level":"warning"}}}}`)
+	a = r.do("POST", "/tool/a", "", SessionHeader, a.Header.Get(SessionHeader), "Accept",
+		"text/event-stream")
 	if !strings.HasPrefix(a.body, "event: message\ndata: {\"level\":\"warning\"") {
 		t.Errorf("log lines: %q", a.body)
 	}
 }
 
-// A stream whose call fails at once is no stream; one that fails later says so.
+// A call that fails at once gets a plain response; one that fails later ends its stream with the
+// error.
 func TestFailureInAStream(t *testing.T) {
 	r := start(t, func(f *fake) { f.scripts["tools/call"] = failing(protocol.ToolNotFound("a")) })
 	id := r.negotiated("sampling", "streaming", "progress_tracking")
-	if a := r.do("POST", "/tool/a", "", SessionHeader, id, "Accept", "text/event-stream"); a.StatusCode != 404 {
+	if a := r.do("POST", "/tool/a", "", SessionHeader, id, "Accept",
+		"text/event-stream"); a.StatusCode != 404 {
 		t.Errorf("%s %s", a.Status, a.body)
 	}
 	r = start(t, func(f *fake) {
@@ -146,7 +161,8 @@ func TestFailureInAStream(t *testing.T) {
 	}
 }
 
-// S3-41, S3-42: a client that leaves cancels what it asked if it declared that it cancels, and not otherwise.
+// S3-41, S3-42: a client that leaves cancels its request if it has declared that it cancels, and
+// not otherwise.
 func TestCancellationIsForThoseWhoDeclaredIt(t *testing.T) {
 	for capability, cancels := range map[string]bool{"cancellation": true, "other": false} {
 		entered, left := make(chan struct{}), make(chan struct{})
@@ -158,7 +174,8 @@ func TestCancellationIsForThoseWhoDeclaredIt(t *testing.T) {
 		})
 		id := r.negotiated("sampling", capability)
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() { // ends with the request
+		// It ends with the request.
+		go func() {
 			defer close(left)
 			q, _ := http.NewRequestWithContext(ctx, "POST", r.url+"/tool/a", nil)
 			q.Header.Set(SessionHeader, id)
@@ -176,10 +193,11 @@ func TestCancellationIsForThoseWhoDeclaredIt(t *testing.T) {
 	}
 }
 
-// subscribed confirms a subscription, tells of one change, and ends when the test does.
+// subscribed confirms a subscription, sends one change, and ends when the test does.
 func subscribed(s *fakeSession, m jsonrpc.Message, out transport.Sink) error {
 	uris, _ := splice.Get(m.Params, "notifications", "resourceSubscriptions")
-	_ = out.Send(jsonrpc.Notification(acknowledged, jsontext.Value(`{"notifications":{"resourceSubscriptions":`+string(uris)+`}}`)))
+	_ = out.Send(jsonrpc.Notification(acknowledged,
+		jsontext.Value(`{"notifications":{"resourceSubscriptions":`+string(uris)+`}}`)))
 	_ = out.Send(jsonrpc.Notification("notifications/resources/updated",
 		jsontext.Value(`{"uri":"x","_meta":{"`+protocol.MetaSubscriptionID+`":1}}`)))
 	return result(`{"resultType":"complete"}`)(s, m, out)
@@ -189,37 +207,44 @@ func subscribed(s *fakeSession, m jsonrpc.Message, out transport.Sink) error {
 func TestSubscription(t *testing.T) {
 	r := start(t, func(f *fake) { f.scripts["subscriptions/listen"] = subscribed })
 	a := r.do("GET", "/subscription/x", "", SessionHeader, r.negotiated("notifications"))
-	if a.Header.Get("Content-Type") != "text/event-stream" || !strings.HasPrefix(a.body, "event: subscriptions/acknowledged\ndata: {") ||
+	if a.Header.Get("Content-Type") != "text/event-stream" ||
+		!strings.HasPrefix(a.body, "event: subscriptions/acknowledged\ndata: {") ||
 		!strings.Contains(a.body, "event: resources/updated\ndata: {\"uri\":\"x\"}\n") {
 		t.Errorf("%s %q", a.Status, a.body)
 	}
 	r = start(t, func(f *fake) {
-		f.scripts["subscriptions/listen"] = func(_ *fakeSession, _ jsonrpc.Message, out transport.Sink) error {
+		f.scripts["subscriptions/listen"] = func(_ *fakeSession, _ jsonrpc.Message,
+			out transport.Sink) error {
 			return out.Send(jsonrpc.Notification(acknowledged, jsontext.Value(`{"notifications":{}}`)))
 		}
 	})
-	if a := r.do("GET", "/subscription/x", "", SessionHeader, r.negotiated("notifications")); a.StatusCode != 404 {
+	if a := r.do("GET", "/subscription/x", "", SessionHeader,
+		r.negotiated("notifications")); a.StatusCode != 404 {
 		t.Errorf("not granted: %s %s", a.Status, a.body)
 	}
-	<-r.cancelled // which ends it behind
+	<-r.cancelled // ends the subscription
 }
 
 // A subscription ends with its client, and with the listener.
 func TestSubscriptionEnds(t *testing.T) {
 	open := func(f *fake) {
-		f.scripts["subscriptions/listen"] = func(_ *fakeSession, _ jsonrpc.Message, out transport.Sink) error {
-			return out.Send(jsonrpc.Notification(acknowledged, jsontext.Value(`{"notifications":{"resourceSubscriptions":["x"]}}`)))
+		f.scripts["subscriptions/listen"] = func(_ *fakeSession, _ jsonrpc.Message,
+			out transport.Sink) error {
+			return out.Send(jsonrpc.Notification(acknowledged,
+				jsontext.Value(`{"notifications":{"resourceSubscriptions":["x"]}}`)))
 		}
 	}
 	r := start(t, open)
 	ctx, cancel := context.WithCancel(t.Context())
-	response := r.begin(ctx, "GET", "/subscription/x", "", SessionHeader, r.negotiated("notifications"))
+	response := r.begin(ctx, "GET", "/subscription/x", "", SessionHeader,
+		r.negotiated("notifications"))
 	cancel()
 	<-r.cancelled
 	response.Body.Close()
 
 	r = start(t, open)
-	response = r.begin(t.Context(), "GET", "/subscription/x", "", SessionHeader, r.negotiated("notifications"))
+	response = r.begin(t.Context(), "GET", "/subscription/x", "", SessionHeader,
+		r.negotiated("notifications"))
 	defer response.Body.Close()
 	stream := lines(response)
 	stream.Scan()
@@ -233,7 +258,7 @@ func TestSubscriptionEnds(t *testing.T) {
 	t.Error("the stream did not end with the time to come back")
 }
 
-// What a client does not read is bounded: the oldest is dropped.
+// The number of unread notifications is bounded: the oldest is dropped.
 func TestUnreadNewsAreBounded(t *testing.T) {
 	e := newExchange(nil)
 	e.streams = true
@@ -257,7 +282,7 @@ func TestUnreadNewsAreBounded(t *testing.T) {
 	}
 }
 
-// Requests of the negotiation API say from which address they came.
+// Requests of the negotiation API carry the address of their client.
 func TestRequestsHaveAnAddress(t *testing.T) {
 	from := make(chan string, 1)
 	r := start(t, func(f *fake) {

@@ -9,27 +9,27 @@ import (
 	"mcpd/transport"
 )
 
-// maxWaiting bounds the notifications that wait for a client to read them: what a stream of the MCP endpoint keeps. More are dropped, the
-// oldest first.
+// maxWaiting bounds the notifications that wait for a client to read them, as for a stream of the
+// MCP endpoint. Beyond it the oldest are dropped.
 const maxWaiting = 256
 
 // exchange is one request to a session, and the sink of its outcome.
 type exchange struct {
 	params   jsontext.Value
 	from     string // the address of the client
-	progress bool   // the client is told of progress
-	level    string // of the log lines it is told; "" for none
-	streams  bool   // what comes before the outcome is kept
+	progress bool   // the client gets progress notifications
+	level    string // level of the log lines that the client gets; "" for none
+	streams  bool   // messages before the outcome are kept
 
-	room *transport.Room // of those whom the outcome is for
+	room *transport.Room // counts the outcome until it is read
 
-	wake chan struct{} // holds one token: there is something new
+	wake chan struct{} // holds a token when something is new
 
 	mu      sync.Mutex // guards the rest
 	waiting []jsonrpc.Message
 	outcome jsonrpc.Message
 	done    bool
-	left    bool // the client has its answer, or is gone
+	left    bool // the client has its response, or is gone
 	dropped int
 }
 
@@ -45,7 +45,8 @@ func newExchange(params jsontext.Value) *exchange {
 // From implements transport.Addressed.
 func (e *exchange) From() string { return e.from }
 
-// Send implements transport.Sink. A client of this interface is asked nothing: it is answered with the question instead.
+// Send implements transport.Sink. A client of this interface gets no requests: a question comes as
+// the response.
 func (e *exchange) Send(m jsonrpc.Message) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -79,7 +80,8 @@ func (e *exchange) Finish(m jsonrpc.Message) bool {
 	return true
 }
 
-// leave says that nobody reads the outcome any more.
+// leave notes that the client does not read the outcome any more, and releases the room of the
+// outcome.
 func (e *exchange) leave() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -96,7 +98,7 @@ func (e *exchange) signal() {
 	}
 }
 
-// take removes what came before the outcome, and says whether that is there.
+// take removes and returns the messages before the outcome, with the outcome if it is there.
 func (e *exchange) take() (news []jsonrpc.Message, outcome jsonrpc.Message, done bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -104,7 +106,7 @@ func (e *exchange) take() (news []jsonrpc.Message, outcome jsonrpc.Message, done
 	return news, e.outcome, e.done
 }
 
-// missed is how many notifications were dropped.
+// missed returns how many notifications were dropped.
 func (e *exchange) missed() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// fake is a Host with sessions in memory whose requests run scripts by method.
+// fake is a Host with sessions in memory, whose requests run scripts by method.
 type fake struct {
 	rules   terms.Rules
 	scripts map[string]func(s *fakeSession, m jsonrpc.Message, out transport.Sink) error
@@ -25,7 +25,7 @@ type fake struct {
 	mu        sync.Mutex
 	sessions  map[string]*fakeSession
 	anonymous *fakeSession
-	cancelled chan struct{} // one for each Cancel
+	cancelled chan struct{} // one token for each Cancel
 	running   sync.WaitGroup
 }
 
@@ -40,7 +40,7 @@ type fakeSession struct {
 	asked   []jsonrpc.Message
 }
 
-// result answers with a result.
+// result responds with a result.
 func result(text string) func(*fakeSession, jsonrpc.Message, transport.Sink) error {
 	return func(_ *fakeSession, m jsonrpc.Message, out transport.Sink) error {
 		out.Finish(jsonrpc.Response(m.ID, jsontext.Value(text)))
@@ -48,7 +48,7 @@ func result(text string) func(*fakeSession, jsonrpc.Message, transport.Sink) err
 	}
 }
 
-// failing answers with an error.
+// failing responds with an error.
 func failing(err error) func(*fakeSession, jsonrpc.Message, transport.Sink) error {
 	return func(_ *fakeSession, m jsonrpc.Message, out transport.Sink) error {
 		out.Finish(jsonrpc.Failure(m.ID, protocol.Translate(err, protocol.Latest)))
@@ -56,13 +56,16 @@ func failing(err error) func(*fakeSession, jsonrpc.Message, transport.Sink) erro
 	}
 }
 
-// Target reads a path as the host does, without tenants: /negotiate or /place/name.
+// Target parses a path as the host does, without tenants: /negotiate or /place/name.
 func (f *fake) Target(r *http.Request) (Target, *protocol.Error) {
 	if r.Header.Get("Authorization") == "wrong" {
 		return Target{}, protocol.Unauthenticated()
 	}
 	place, name, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	t := Target{Name: name, Negotiate: place == "negotiate", Endpoint: streamable.Endpoint{Principal: r.Header.Get("Authorization")}}
+	t := Target{
+		Name: name, Negotiate: place == "negotiate",
+		Endpoint: streamable.Endpoint{Principal: r.Header.Get("Authorization")},
+	}
 	switch place {
 	case "resource":
 		t.Place = terms.Resource
@@ -118,14 +121,15 @@ func (s *fakeSession) Close(context.Context) error {
 	return nil
 }
 
-func (s *fakeSession) Call(_ context.Context, m jsonrpc.Message, _ headers.Lookup, out transport.Sink) error {
+func (s *fakeSession) Call(_ context.Context, m jsonrpc.Message, _ headers.Lookup,
+	out transport.Sink) error {
 	s.mu.Lock()
 	s.asked = append(s.asked, m)
 	s.mu.Unlock()
 	return s.scripts[m.Method](s, m, out)
 }
 
-// last is the last request that a session was asked.
+// last returns the last request of a session.
 func (s *fakeSession) last() jsonrpc.Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()

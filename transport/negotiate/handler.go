@@ -15,17 +15,19 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// SessionHeader names the session, in the answer to a negotiation and in the requests after it (S3-29).
+// SessionHeader names the session, in the response to a negotiation and in the requests after it
+// (S3-29).
 const SessionHeader = "X-MCP-Session-ID"
 
-// Handler serves the negotiation API, on any path: what a path means is the Host's to say.
+// Handler serves the negotiation API, on any path: the Host interprets the path.
 type Handler struct {
 	host  Host
 	guard *streamable.Handler
-	next  atomic.Uint64 // ids of the requests that are made of this interface's
+	next  atomic.Uint64 // the last id of the JSON-RPC requests made
 }
 
-// NewHandler makes a Handler. The guard's edge, bounds and drain are this interface's too: they share a listener.
+// NewHandler makes a Handler. It shares the listener of guard, and so guard's checks, bounds and
+// drain.
 func NewHandler(host Host, guard *streamable.Handler) *Handler {
 	return &Handler{host: host, guard: guard}
 }
@@ -41,7 +43,8 @@ type request struct {
 	client  *terms.Client
 }
 
-// ServeHTTP implements http.Handler. The order of the checks is that of the MCP endpoint; then the session, then the rules.
+// ServeHTTP implements http.Handler. It makes the checks of the MCP endpoint in the same order,
+// then checks the session, then the rules.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	why, answered := h.guard.Admit(w, r)
 	switch {
@@ -60,7 +63,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q.serve()
 }
 
-// serve hands the request to what its path and method name.
+// serve dispatches the request by its path and method.
 func (q *request) serve() {
 	do := negotiation
 	if !q.target.Negotiate {
@@ -70,13 +73,16 @@ func (q *request) serve() {
 	switch {
 	case !ok:
 		q.w.Header().Set("Allow", strings.Join(slices.Sorted(maps.Keys(do)), ", "))
-		q.refuse(q.w, q.r, q.target.Endpoint, &streamable.Refused{Reason: "http_method", Detail: "method " + q.r.Method + " is not allowed here", Status: http.StatusMethodNotAllowed})
+		q.refuse(q.w, q.r, q.target.Endpoint, &streamable.Refused{
+			Reason: "http_method", Detail: "method " + q.r.Method + " is not allowed here",
+			Status: http.StatusMethodNotAllowed,
+		})
 	case q.target.Negotiate || q.enter():
 		serve(q)
 	}
 }
 
-// verbs are what a path takes.
+// verbs maps the methods that a path takes to their handlers.
 type verbs map[string]func(*request)
 
 var (
@@ -88,14 +94,15 @@ var (
 	}
 )
 
-// The texts of S3-32, S3-33, S3-35 and S3-36.
+// The texts that S3-32, S3-33, S3-35 and S3-36 prescribe.
 const (
 	missingSession = "Missing session ID. Please negotiate capabilities first."
 	invalidSession = "Invalid session ID. Please negotiate capabilities again."
 	lacks          = "Client does not support required capability: "
 )
 
-// enter finds the session of a request and asks the rules, or refuses it (S3-31 to S3-36, S3-44 to S3-46).
+// enter finds the session of a request and checks the rules, or refuses the request (S3-31 to
+// S3-36, S3-44 to S3-46).
 func (q *request) enter() bool {
 	var client *terms.Client
 	id, given := streamable.SessionID(q.r)
@@ -112,7 +119,9 @@ func (q *request) enter() bool {
 		q.unknown(q.w, q.r, q.target.Endpoint, missingSession)
 		return false
 	default:
-		q.refuse(q.w, q.r, q.target.Endpoint, &streamable.Refused{Reason: "capability_required", Detail: lacks + need.String(), Status: http.StatusForbidden})
+		q.refuse(q.w, q.r, q.target.Endpoint, &streamable.Refused{
+			Reason: "capability_required", Detail: lacks + need.String(), Status: http.StatusForbidden,
+		})
 		return false
 	}
 	if given {
@@ -127,7 +136,7 @@ func (q *request) enter() bool {
 	return true
 }
 
-// find finds the session that the client names, and notes that it was heard of (S3-34).
+// find finds the session that the client names, and notes its activity (S3-34).
 func (q *request) find(id string) bool {
 	session, err := q.host.Lookup(q.context(), q.target.Endpoint, id)
 	switch {
@@ -143,27 +152,32 @@ func (q *request) find(id string) bool {
 	return true
 }
 
-// context outlives the request: whether a client that leaves ends what it asked is decided by what it declared.
+// context outlives the HTTP request: the client's declaration decides whether its leaving cancels
+// the request.
 func (q *request) context() context.Context { return context.WithoutCancel(q.r.Context()) }
 
-// unknown refuses a request whose session is missing or is none.
-func (h *Handler) unknown(w http.ResponseWriter, r *http.Request, ep streamable.Endpoint, text string) {
+// unknown refuses a request whose session is missing or invalid.
+func (h *Handler) unknown(w http.ResponseWriter, r *http.Request, ep streamable.Endpoint,
+	text string) {
 	w.Header().Set("WWW-Authenticate", SessionHeader)
-	h.refuse(w, r, ep, &streamable.Refused{Reason: "session_required", Detail: text, Status: http.StatusUnauthorized})
+	h.refuse(w, r, ep, &streamable.Refused{
+		Reason: "session_required", Detail: text, Status: http.StatusUnauthorized,
+	})
 }
 
-// ask hands a request to the session. Its outcome is e's.
+// ask hands a request to the session. Its outcome goes to e.
 func (q *request) ask(method string, e *exchange) error {
 	e.from = q.r.RemoteAddr
 	params := protocol.Meta{
-		Version: q.session.Version().String(), Capabilities: q.client.Capabilities(), Info: q.client.Info, LogLevel: e.level,
+		Version: q.session.Version().String(), Capabilities: q.client.Capabilities(), Info: q.client.Info,
+		LogLevel: e.level,
 	}.Set(e.params)
 	id := jsonrpc.IntID(q.next.Add(1))
 	if e.progress {
 		params = protocol.SetProgressToken(params, []byte(id.Raw()))
 	}
 	text := jsonrpc.Request(id, method, params).Append(nil)
-	m, err := jsonrpc.Decode(text, jsonrpc.Limits{Bytes: len(text)}) // which bounds what no length does
+	m, err := jsonrpc.Decode(text, jsonrpc.Limits{Bytes: len(text)}) // no other limit applies
 	if err != nil {
 		return err
 	}

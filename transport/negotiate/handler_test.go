@@ -34,7 +34,8 @@ type rig struct {
 
 func start(t *testing.T, change func(f *fake)) *rig {
 	f := &fake{sessions: map[string]*fakeSession{}, cancelled: make(chan struct{}, 16)}
-	f.rules.Needs[terms.Tool].Capability, f.rules.Needs[terms.Subscription].Capability = terms.Sampling, terms.Notifications
+	f.rules.Needs[terms.Tool].Capability,
+		f.rules.Needs[terms.Subscription].Capability = terms.Sampling, terms.Notifications
 	f.rules.Anonymous[terms.Tool], f.rules.Anonymous[terms.Resource] = true, true
 	f.scripts = map[string]func(*fakeSession, jsonrpc.Message, transport.Sink) error{
 		"server/discover": result(`{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"resources":{"subscribe":true}},` +
@@ -80,7 +81,8 @@ func (r *rig) do(method, path, body string, headers ...string) answer {
 	return answer{response, string(all)}
 }
 
-func (r *rig) begin(ctx context.Context, method, path, body string, headers ...string) *http.Response {
+func (r *rig) begin(ctx context.Context, method, path, body string,
+	headers ...string) *http.Response {
 	r.t.Helper()
 	q, err := http.NewRequestWithContext(ctx, method, r.url+path, strings.NewReader(body))
 	if err != nil {
@@ -99,7 +101,7 @@ func (r *rig) begin(ctx context.Context, method, path, body string, headers ...s
 	return response
 }
 
-// negotiated is the id of a new session of a client with these capabilities.
+// negotiated returns the id of a new session of a client with these capabilities.
 func (r *rig) negotiated(capabilities ...string) string {
 	r.t.Helper()
 	a := r.do("POST", "/negotiate", declaration(capabilities...))
@@ -120,11 +122,13 @@ func declaration(capabilities ...string) string {
 	return `{"client_name":"probe","client_version":"1","supported_capabilities":[` + list + `]}`
 }
 
-// S3-4, S3-8, S3-28 to S3-30, S3-50: who declares what it can gets a session and is told what there is, all pages of it.
+// S3-4, S3-8, S3-28 to S3-30, S3-50: a client that declares its capabilities gets a session and the
+// lists of the server, all pages of them.
 func TestNegotiation(t *testing.T) {
 	r := start(t, nil)
 	a := r.do("POST", "/negotiate", declaration("sampling"))
-	if a.StatusCode != 200 || !strings.HasPrefix(a.body, `{"server_name":"fake","server_version":"7",`) ||
+	if a.StatusCode != 200 || !strings.HasPrefix(a.body,
+		`{"server_name":"fake","server_version":"7",`) ||
 		!strings.Contains(a.body, `"available_tools":["a","b"],"available_resources":["x://y"]`) {
 		t.Errorf("%s %s", a.Status, a.body)
 	}
@@ -133,12 +137,13 @@ func TestNegotiation(t *testing.T) {
 		t.Fatalf("session %q is %v", a.Header.Get(SessionHeader), s)
 	}
 	meta, err := protocol.ParseMeta(s.last().Params)
-	if err != nil || meta.Version != "2026-07-28" || meta.Info.Name != "probe" || !meta.Capabilities.Has("sampling") {
+	if err != nil || meta.Version != "2026-07-28" || meta.Info.Name != "probe" ||
+		!meta.Capabilities.Has("sampling") {
 		t.Errorf("a request says of its client %+v, %v", meta, err)
 	}
 }
 
-// A list ends at an empty cursor, and at a page that comes again with the same one.
+// A list ends at an empty cursor, and at a page that comes again with the same cursor.
 func TestNegotiationEndsItsLists(t *testing.T) {
 	for page, pages := range map[string]int{
 		`{"tools":[{"name":"a"}],"nextCursor":""}`: 1,
@@ -159,7 +164,7 @@ func TestNegotiationEndsItsLists(t *testing.T) {
 	}
 }
 
-// S3-71: a negotiation that fails leaves no session behind.
+// S3-71: a failed negotiation leaves no session behind.
 func TestFailedNegotiationLeavesNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		method string
@@ -177,22 +182,28 @@ func TestFailedNegotiationLeavesNothing(t *testing.T) {
 		}
 	}
 	r := start(t, nil)
-	if a := r.do("POST", "/negotiate", `{"client_name":"x"}`); a.StatusCode != 400 || len(r.sessions) != 0 {
+	if a := r.do("POST", "/negotiate", `{"client_name":"x"}`); a.StatusCode != 400 ||
+		len(r.sessions) != 0 {
 		t.Errorf("%s %s, %d sessions", a.Status, a.body, len(r.sessions))
 	}
 }
 
-// S3-2, S3-31 to S3-37, S3-44 to S3-46, S3-49, S3-52, S3-53, S3-72: the table of who may what, with the texts of the refusals.
+// S3-2, S3-31 to S3-37, S3-44 to S3-46, S3-49, S3-52, S3-53, S3-72: the table of clients and
+// permissions, with the texts of the refusals.
 func TestWhoMayWhat(t *testing.T) {
-	const missing, invalid = `{"error":"Missing session ID. Please negotiate capabilities first."}`, `{"error":"Invalid session ID. Please negotiate capabilities again."}`
-	lacks := func(c string) string { return `{"error":"Client does not support required capability: ` + c + `"}` }
+	const missing, invalid = `{"error":"Missing session ID. Please negotiate capabilities first."}`,
+		`{"error":"Invalid session ID. Please negotiate capabilities again."}`
+	lacks := func(c string) string {
+		return `{"error":"Client does not support required capability: ` + c + `"}`
+	}
 	for _, required := range []bool{false, true} {
 		r := start(t, func(f *fake) {
 			f.rules.Required = required
 			f.scripts["subscriptions/listen"] = subscribed
 		})
 		all, none := r.negotiated("sampling", "notifications"), r.negotiated()
-		foreign := r.do("POST", "/negotiate", declaration("sampling"), "Authorization", "bob").Header.Get(SessionHeader)
+		foreign := r.do("POST", "/negotiate", declaration("sampling"), "Authorization",
+			"bob").Header.Get(SessionHeader)
 		anonymous := func(status int, body string) (int, string) {
 			if required {
 				return 401, missing
@@ -207,9 +218,11 @@ func TestWhoMayWhat(t *testing.T) {
 			}
 			a := r.do(method, path, "", headers...)
 			if a.StatusCode != status || body != "" && a.body != body {
-				t.Errorf("required %v: %s %s with %q: %s %s, want %d %s", required, method, path, session, a.Status, a.body, status, body)
+				t.Errorf("required %v: %s %s with %q: %s %s, want %d %s", required, method, path, session,
+					a.Status, a.body, status, body)
 			}
-			if challenge := a.Header.Get("WWW-Authenticate"); (a.StatusCode == 401) != (challenge == SessionHeader) {
+			if challenge := a.Header.Get("WWW-Authenticate"); (a.StatusCode == 401) !=
+				(challenge == SessionHeader) {
 				t.Errorf("%s with challenge %q", a.Status, challenge)
 			}
 		}
@@ -235,22 +248,26 @@ func TestWhoMayWhat(t *testing.T) {
 	}
 }
 
-// An anonymous client that the table does not let in anywhere is told to negotiate where no capability would help.
+// An anonymous client that the table admits nowhere is told to negotiate where no capability would
+// help.
 func TestAnonymousIsToldToNegotiate(t *testing.T) {
 	r := start(t, func(f *fake) { f.rules.Anonymous[terms.Resource] = false })
-	if a := r.do("GET", "/resource/x", ""); a.StatusCode != 401 || !strings.Contains(a.body, missingSession) {
+	if a := r.do("GET", "/resource/x", ""); a.StatusCode != 401 ||
+		!strings.Contains(a.body, missingSession) {
 		t.Errorf("%s %s", a.Status, a.body)
 	}
 }
 
-// S3-34: each request counts as activity; the MCP endpoint's name of the header does as well, and two sessions in one request do not.
+// S3-34: each request counts as activity. The MCP endpoint's name of the session header works as
+// well. Two sessions in one request are an error.
 func TestSessionIsTouched(t *testing.T) {
 	r := start(t, nil)
 	id := r.negotiated("sampling")
 	r.do("POST", "/tool/a", "", SessionHeader, id)
 	r.do("POST", "/tool/a", "", "Mcp-Session-Id", id)
 	r.do("POST", "/tool/a", "", "Mcp-Session-Id", id, SessionHeader, id)
-	if a := r.do("POST", "/tool/a", "", "Mcp-Session-Id", id, SessionHeader, "another"); a.StatusCode != 400 {
+	if a := r.do("POST", "/tool/a", "", "Mcp-Session-Id", id, SessionHeader,
+		"another"); a.StatusCode != 400 {
 		t.Errorf("two sessions: %s %s", a.Status, a.body)
 	}
 	if s := r.sessions[id]; s.touched != 3 {
@@ -258,7 +275,8 @@ func TestSessionIsTouched(t *testing.T) {
 	}
 }
 
-// S3-63: a client that resumes keeps its session and what was agreed; another gets a new one.
+// S3-63: a client that resumes keeps its session and the negotiated terms; another gets a new
+// session.
 func TestResumption(t *testing.T) {
 	r := start(t, nil)
 	for capability, same := range map[string]bool{"session_resume": true, "sampling": false} {
@@ -269,12 +287,13 @@ func TestResumption(t *testing.T) {
 			t.Errorf("%s: %s, session %q, was %q", capability, a.Status, again, id)
 		}
 	}
-	if a := r.do("POST", "/negotiate", declaration("session_resume"), SessionHeader, "gone"); a.StatusCode != 200 {
+	if a := r.do("POST", "/negotiate", declaration("session_resume"), SessionHeader,
+		"gone"); a.StatusCode != 200 {
 		t.Errorf("a session that is gone: %s %s", a.Status, a.body)
 	}
 }
 
-// Each path takes its methods, and the edge is that of the MCP endpoint: S11 to S16.
+// S11 to S16: each path takes its methods, and the checks are those of the MCP endpoint.
 func TestEdge(t *testing.T) {
 	r := start(t, nil)
 	for _, c := range []struct {
@@ -294,11 +313,14 @@ func TestEdge(t *testing.T) {
 		{"POST", "/tool/a", "[]", nil, 400, "", ""},
 		{"POST", "/tool/a", `{}},"method":"x"`, nil, 400, "", ""},
 		{"POST", "/tool/a", `{"a":1,"a":2}`, nil, 400, "", ""},
-		{"POST", "/tool/a", strings.Repeat(`{"a":`, 500) + "1" + strings.Repeat("}", 500), nil, 400, "", ""},
+		{"POST", "/tool/a", strings.Repeat(`{"a":`, 500) + "1" + strings.Repeat("}", 500), nil,
+			400, "", ""},
 	} {
 		a := r.do(c.method, c.path, c.body, c.headers...)
-		if a.StatusCode != c.status || c.header != "" && a.Header.Get(c.header) != c.value || !strings.HasPrefix(a.body, `{"error":"`) {
-			t.Errorf("%s %s %v: %s %q %s, want %d %q", c.method, c.path, c.headers, a.Status, a.Header.Get(c.header), a.body, c.status, c.value)
+		if a.StatusCode != c.status || c.header != "" && a.Header.Get(c.header) != c.value ||
+			!strings.HasPrefix(a.body, `{"error":"`) {
+			t.Errorf("%s %s %v: %s %q %s, want %d %q", c.method, c.path, c.headers, a.Status,
+				a.Header.Get(c.header), a.body, c.status, c.value)
 		}
 	}
 }
@@ -306,19 +328,22 @@ func TestEdge(t *testing.T) {
 // lines reads a stream line by line.
 func lines(r *http.Response) *bufio.Scanner { return bufio.NewScanner(r.Body) }
 
-// A request for whose body there is no room is told to come back.
+// A request whose body finds no room is told to retry later.
 func TestBodyWithoutRoomIsToldToComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		room := transport.NewRoom(10)
 		room.Add(1)
-		guard := streamable.NewHandler(streamable.Options{Bodies: func(streamable.Endpoint) *transport.Room { return room }})
-		r := httptest.NewRequest("POST", "http://localhost/tool/a", strings.NewReader(`{"pad":"`+strings.Repeat("x", 3*transport.Large)+`"}`))
+		bodies := func(streamable.Endpoint) *transport.Room { return room }
+		guard := streamable.NewHandler(streamable.Options{Bodies: bodies})
+		r := httptest.NewRequest("POST", "http://localhost/tool/a",
+			strings.NewReader(`{"pad":"`+strings.Repeat("x", 3*transport.Large)+`"}`))
 		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()
 		host := &fake{sessions: map[string]*fakeSession{}}
 		host.rules.Anonymous[terms.Tool] = true
 		NewHandler(host, guard).ServeHTTP(w, r)
-		if w.Code != 503 || w.Header().Get("Retry-After") != "1" || !strings.Contains(w.Body.String(), "overloaded") {
+		if w.Code != 503 || w.Header().Get("Retry-After") != "1" ||
+			!strings.Contains(w.Body.String(), "overloaded") {
 			t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
 		}
 	})

@@ -15,15 +15,17 @@ import (
 )
 
 const (
-	// maxListed bounds the tools, and the resources, that a client is told of when it negotiates. A tenant with more has them all, but no
-	// list of names in one answer.
+	// maxListed bounds the tools, and the resources, that are listed to a client when it negotiates.
+	// All are usable in a tenant with more, but no single response lists them all.
 	maxListed = 10_000
-	// closeTime bounds the end of a session whose negotiation failed. One that does not end now ends when it has been idle.
+	// closeTime bounds the closing of a session whose negotiation failed. A session that does not end
+	// then is ended by its idle time-out.
 	closeTime = 2 * time.Second
 )
 
-// negotiate makes a session from what a client declares and tells it what there is (S3-28 to S3-30). A client that can resume, and names a
-// session that lives, gets that again: what was negotiated does not change (S3-63).
+// negotiate makes a session from a client's declaration and returns the lists of the server (S3-28
+// to S3-30). A client that can resume, and names a live session, gets that session again with the
+// terms negotiated before (S3-63).
 func (q *request) negotiate() {
 	body, why := q.guard.ReadJSON(q.w, q.r, q.target.Endpoint)
 	if why != nil {
@@ -37,7 +39,8 @@ func (q *request) negotiate() {
 	}
 	resumed := false
 	if id, given := streamable.SessionID(q.r); given {
-		if s, err := q.host.Lookup(q.context(), q.target.Endpoint, id); err == nil && s.Terms().Has(terms.Resume) {
+		if s, err := q.host.Lookup(q.context(), q.target.Endpoint, id); err == nil &&
+			s.Terms().Has(terms.Resume) {
 			s.Touch()
 			q.session, q.client, resumed = s, s.Terms(), true
 		}
@@ -78,7 +81,8 @@ func (q *request) close() {
 	_ = q.session.Close(ctx)
 }
 
-// introduce asks the servers behind what there is. False means that the client has been told why it is told nothing, or has gone.
+// introduce asks the servers for their capabilities and lists. False means that the client has got
+// an error response, or has gone.
 func (q *request) introduce() (s terms.Server, ok bool) {
 	s.Rules = q.rules
 	result, e := q.inquire("server/discover", nil)
@@ -88,7 +92,7 @@ func (q *request) introduce() (s terms.Server, ok bool) {
 	}
 	found, err := protocol.ParseDiscover(result)
 	if err != nil {
-		return s, false // the client has gone: there is no result
+		return s, false // no result: the client has gone
 	}
 	s.Info, s.Offered = found.Info, found.Capabilities
 	if s.Offered.Has("tools") {
@@ -103,7 +107,7 @@ func (q *request) introduce() (s terms.Server, ok bool) {
 	return s, e == nil
 }
 
-// names reads one member of everything that a list has, page by page.
+// names reads one member of every item of a list, page by page.
 func (q *request) names(method, list, member string) (names []string, e *jsonrpc.Error) {
 	var params jsontext.Value
 	var pages protocol.Pages
@@ -126,7 +130,8 @@ func (q *request) names(method, list, member string) (names []string, e *jsonrpc
 	}
 }
 
-// inquire makes a request of the session and waits for its outcome. There is none when the client has gone.
+// inquire sends a request to the session and waits for its outcome. If the client goes, it returns
+// nothing.
 func (q *request) inquire(method string, params jsontext.Value) (jsontext.Value, *jsonrpc.Error) {
 	e := newExchange(params)
 	if err := q.ask(method, e); err != nil {
@@ -142,7 +147,7 @@ func (q *request) inquire(method string, params jsontext.Value) (jsontext.Value,
 	return outcome.Result, outcome.Error
 }
 
-// end ends a session because its client says so.
+// end ends a session at the request of its client.
 func (q *request) end() {
 	id, given := streamable.SessionID(q.r)
 	switch {

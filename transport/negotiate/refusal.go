@@ -13,7 +13,8 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// failure is the body of a refusal (S3-32). Code and data are those of the JSON-RPC error, where there was one.
+// failure is the body of an error response (S3-32). Code and data are those of the JSON-RPC error,
+// if there was one.
 type failure struct {
 	Error string         `json:"error"`
 	Code  int64          `json:"code,omitzero"`
@@ -22,7 +23,7 @@ type failure struct {
 
 func (f failure) body() []byte {
 	body, err := json.Marshal(f)
-	if err != nil { // a server's data that is no JSON
+	if err != nil { // the server's data is no JSON
 		f.Data = nil
 		body, _ = json.Marshal(f)
 	}
@@ -31,8 +32,9 @@ func (f failure) body() []byte {
 
 func failureOf(e *jsonrpc.Error) []byte { return failure{e.Message, e.Code, e.Data}.body() }
 
-// refuse turns a request away by a word of this interface or of the listener's edge.
-func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, ep streamable.Endpoint, why *streamable.Refused) {
+// refuse turns a request away with an error of this interface or of the listener's checks.
+func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, ep streamable.Endpoint,
+	why *streamable.Refused) {
 	h.guard.Count(r, ep, why.Reason, why.Status)
 	if why.Wait > 0 {
 		streamable.SetRetryAfter(w, why.Wait)
@@ -40,9 +42,9 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, ep streamable.E
 	h.guard.WriteJSON(w, why.Status, failure{Error: why.Detail}.body())
 }
 
-// fail answers with what a Host or a Session returned.
+// fail responds with an error that a Host or a Session returned.
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, ep streamable.Endpoint, err error) {
-	if errors.Is(err, streamable.ErrNoSession) { // it ended while it was used
+	if errors.Is(err, streamable.ErrNoSession) { // it ended during the request
 		h.unknown(w, r, ep, invalidSession)
 		return
 	}
@@ -61,8 +63,9 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, ep streamable.End
 	h.guard.WriteJSON(w, status, failureOf(protocol.Translate(err, protocol.Latest)))
 }
 
-// outcomes are the statuses of errors that a request ended with, by the word in their data; where there is none, the code decides. What a
-// server says of its own is its failure, 500: it was reached.
+// outcomes maps the reason in the data of an error outcome to a status. An error without a reason
+// gets a status from its code. A server's own error counts as the server's failure, 500, because
+// the server was reached.
 var outcomes = map[string]int{
 	protocol.ConditionToolNotFound.String():        http.StatusNotFound,
 	protocol.ConditionResourceNotFound.String():    http.StatusNotFound,
@@ -77,7 +80,7 @@ var outcomes = map[string]int{
 	protocol.ConditionStopping.String():            http.StatusServiceUnavailable,
 }
 
-// failed answers a request that ended with an error.
+// failed responds to a request that ended with an error.
 func (h *Handler) failed(w http.ResponseWriter, e *jsonrpc.Error) {
 	if wait := protocol.RetryAfter(e); wait > 0 && !mayBeExecuted(e) {
 		streamable.SetRetryAfter(w, wait)
@@ -94,7 +97,9 @@ func statusOf(e *jsonrpc.Error) int {
 		return status
 	}
 	switch e.Code {
-	case protocol.CodeMissingCapability: // of the policy or of a server: as a capability that a path asks for (S3-35)
+	// It comes from the policy or from a server, and is treated like a capability that a path asks for
+	// (S3-35).
+	case protocol.CodeMissingCapability:
 		return http.StatusForbidden
 	case jsonrpc.CodeInvalidParams:
 		return http.StatusBadRequest
@@ -105,6 +110,6 @@ func statusOf(e *jsonrpc.Error) int {
 	return http.StatusInternalServerError
 }
 
-// mayBeExecuted reports whether a server may have acted on the request: then nothing is to send it
-// again by itself, as proxies and HTTP libraries do after a 503.
+// mayBeExecuted reports whether a server may have executed the request. Then no proxy or HTTP
+// library may retry it by itself, as they do after a 503.
 func mayBeExecuted(e *jsonrpc.Error) bool { return splice.Kind(e.Data, "maybeExecuted") == 't' }

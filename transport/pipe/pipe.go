@@ -1,5 +1,6 @@
-// Package pipe is an upstream connection in memory: its other end is a value in the same process, such as a built-in server, a scripted
-// peer of a test, or a place to inject faults. It does not know what the messages mean, and it copies none: what is sent is what arrives.
+// Package pipe is an upstream connection in memory. Its other end is a value in the same process,
+// such as a built-in server, a scripted peer of a test, or a fault injector. It does not know what
+// the messages mean, and it copies none: they arrive as they were sent.
 package pipe
 
 import (
@@ -13,11 +14,11 @@ import (
 	"mcpd/transport"
 )
 
-// DefaultBuffer is how many messages may wait in each direction unless Pair is told otherwise: the answers to as many requests as one
-// tenant may have in flight, and as much again that the server says meanwhile.
+// DefaultBuffer is how many messages may wait in each direction by default: the responses to all
+// requests that one tenant may have in flight, and as many other messages of the server.
 const DefaultBuffer = 2 * protocol.MaxPending
 
-// pair is what both ends share.
+// pair is the state shared by both ends.
 type pair struct {
 	up, down *queue // towards the server; towards the client
 	client   end    // closed by the client
@@ -25,11 +26,11 @@ type pair struct {
 	version  atomic.Uint32
 }
 
-// end is one side's goodbye.
+// end records that one side has closed.
 type end struct {
 	once sync.Once
 	gone chan struct{}
-	err  error // what the other side's Recv returns; set before gone is closed
+	err  error // returned by the other side's Recv; set before gone is closed
 }
 
 func (e *end) close(err error) {
@@ -39,10 +40,10 @@ func (e *end) close(err error) {
 	})
 }
 
-// Client is the end that the host holds.
+// Client is the host's end.
 type Client struct{ *pair }
 
-// Server is the end of whoever plays the server. Recv is for one caller at a time, the rest for any number.
+// Server is the server's end. Recv is for one caller at a time, the other methods for any number.
 type Server struct{ *pair }
 
 var _ transport.Upstream = Client{}
@@ -57,7 +58,8 @@ func Pair(buffer int) (Client, Server) {
 	return Client{p}, Server{p}
 }
 
-// Send queues a message for the server. A full queue is transport.ErrSlowConsumer, an ended connection transport.ErrClosed.
+// Send queues a message for the server. It returns transport.ErrSlowConsumer when the queue is
+// full, and transport.ErrClosed when the connection has ended.
 func (c Client) Send(_ context.Context, m jsonrpc.Message) error {
 	if over(&c.client) || over(&c.server) {
 		return transport.ErrClosed
@@ -68,25 +70,26 @@ func (c Client) Send(_ context.Context, m jsonrpc.Message) error {
 	return nil
 }
 
-// Recv returns what the server sent. After Server.Close it first returns what was sent before, then, for ever, the error given there.
+// Recv returns the server's next message. After Server.Close it first returns the earlier messages
+// and then always the error passed to Close.
 func (c Client) Recv(ctx context.Context) (transport.Inbound, error) {
 	return receive(ctx, c.down, &c.server, &c.client)
 }
 
-// Negotiated tells the server's end, which reads it with Version.
+// Negotiated tells the server's end the revision; Server.Version returns it.
 func (c Client) Negotiated(v protocol.Version) { c.version.Store(uint32(v)) }
 
-// Close ends the connection. The server still receives what was sent before.
+// Close ends the connection. The server still receives the messages sent before.
 func (c Client) Close(context.Context) error {
 	c.client.close(io.EOF)
 	return nil
 }
 
-// Info says that this is a pipe.
+// Info returns the transport "pipe", whose messages name the call that they belong to.
 func (c Client) Info() transport.Info { return transport.Info{Transport: "pipe", Correlates: true} }
 
-// Send delivers in, with its Related, Err and Control as they are, and waits for room. It returns transport.ErrClosed when either end
-// is closed, or the error of ctx.
+// Send delivers in unchanged, with its Related, Err and Control, and waits until the queue has
+// space. It returns transport.ErrClosed when either end is closed, or the error of ctx.
 func (s Server) Send(ctx context.Context, in transport.Inbound) error {
 	for {
 		if over(&s.client) || over(&s.server) {
@@ -106,7 +109,7 @@ func (s Server) Send(ctx context.Context, in transport.Inbound) error {
 	}
 }
 
-// Offer is Send that does not wait: without room it returns transport.ErrSlowConsumer.
+// Offer is Send without the wait: it returns transport.ErrSlowConsumer when the queue is full.
 func (s Server) Offer(in transport.Inbound) error {
 	switch {
 	case over(&s.client) || over(&s.server):
@@ -117,13 +120,14 @@ func (s Server) Offer(in transport.Inbound) error {
 	return nil
 }
 
-// Recv returns the client's next message. After Client.Close it first returns what was sent before, then io.EOF for ever.
+// Recv returns the client's next message. After Client.Close it first returns the earlier messages,
+// and then always io.EOF.
 func (s Server) Recv(ctx context.Context) (jsonrpc.Message, error) {
 	in, err := receive(ctx, s.up, &s.client, &s.server)
 	return in.Message, err
 }
 
-// Close ends the connection: the client's Recv returns err, io.EOF if that is nil.
+// Close ends the connection: the client's Recv returns err, or io.EOF if err is nil.
 func (s Server) Close(err error) {
 	if err == nil {
 		err = io.EOF
@@ -131,16 +135,17 @@ func (s Server) Close(err error) {
 	s.server.close(err)
 }
 
-// Closed is closed when the client has closed its end.
+// Closed returns a channel that is closed when the client has closed its end.
 func (s Server) Closed() <-chan struct{} { return s.client.gone }
 
 // Version is the revision that the client has negotiated, 0 before.
 func (s Server) Version() protocol.Version { return protocol.Version(s.version.Load()) }
 
-// receive takes from a queue. When its sender has gone it takes what is left first.
+// receive takes the next message from a queue. After the sender has closed, it first takes the
+// messages left.
 func receive(ctx context.Context, from *queue, sender, own *end) (transport.Inbound, error) {
 	for {
-		gone := over(sender) // looked at first: what it sent before is in the queue then
+		gone := over(sender) // read first: all that it sent before is in the queue then
 		if over(own) {
 			return transport.Inbound{}, transport.ErrClosed
 		}

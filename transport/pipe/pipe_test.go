@@ -29,11 +29,14 @@ func TestBothDirectionsCarryWhatIsSent(t *testing.T) {
 	if m, err := server.Recv(t.Context()); err != nil || m.Method != "up" {
 		t.Errorf("got %+v, %v", m, err)
 	}
-	sent := transport.Inbound{Message: note("down"), Related: jsonrpc.IntID(7), Control: "control", Written: true}
+	sent := transport.Inbound{
+		Message: note("down"), Related: jsonrpc.IntID(7), Control: "control", Written: true,
+	}
 	if err := server.Send(t.Context(), sent); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := client.Recv(t.Context()); err != nil || got.Message.Method != "down" || got.Related != sent.Related || got.Control != sent.Control || !got.Written {
+	if got, err := client.Recv(t.Context()); err != nil || got.Message.Method != "down" ||
+		got.Related != sent.Related || got.Control != sent.Control || !got.Written {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	client.Negotiated(protocol.V20250618)
@@ -156,7 +159,8 @@ func TestCloseEndsWhoeverWaits(t *testing.T) {
 	})
 }
 
-// A server that must not wait is told when there is no room, and again when there is nobody.
+// A server that must not wait gets an error when there is no space, and another when the client has
+// gone.
 func TestOfferNeverWaits(t *testing.T) {
 	client, server := Pair(2)
 	for i, want := range []error{nil, nil, transport.ErrSlowConsumer} {
@@ -176,7 +180,8 @@ func TestOfferNeverWaits(t *testing.T) {
 	}
 }
 
-// What is sent comes out in order and once, however the queue grows, wraps around and shrinks, and no more of it waits than may.
+// Messages come out in order and once, however the queue grows, wraps around and shrinks, and never
+// more wait than allowed.
 func TestQueueKeepsOrderAndBound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 100).Draw(t, "limit")
@@ -208,7 +213,7 @@ func TestQueueKeepsOrderAndBound(t *testing.T) {
 	})
 }
 
-// Senders that wait and a receiver that is slow lose nothing.
+// Waiting senders and a slow receiver lose no message.
 func TestNothingIsLostBetweenManySendersAndAReceiver(t *testing.T) {
 	const senders, each = 8, 500
 	client, server := Pair(3)
@@ -216,7 +221,8 @@ func TestNothingIsLostBetweenManySendersAndAReceiver(t *testing.T) {
 	for range senders {
 		group.Go(func() {
 			for i := range each {
-				if err := server.Send(t.Context(), transport.Inbound{Related: jsonrpc.IntID(uint64(i))}); err != nil {
+				if err := server.Send(t.Context(),
+					transport.Inbound{Related: jsonrpc.IntID(uint64(i))}); err != nil {
 					t.Error(err)
 				}
 			}

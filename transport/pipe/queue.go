@@ -6,25 +6,26 @@ import (
 	"mcpd/transport"
 )
 
-// queueKeep is the capacity that an emptied queue keeps. Ordinary traffic has a handful of messages waiting and does not allocate; what a
-// burst took is given back.
+// queueKeep is the capacity that an emptied queue keeps. Ordinary traffic has a handful of waiting
+// messages and does not allocate; the memory of a burst is released.
 const queueKeep = 16
 
-// queue is one direction: what was sent and not received yet, in order. It takes memory for what waits, not for what may.
+// queue is one direction: messages that were sent and not received yet, in order. Its memory grows
+// with the waiting messages, not with the limit.
 type queue struct {
 	limit int
-	ready chan struct{} // holds a token when there may be something to take
+	ready chan struct{} // holds a token when a message may be there
 
 	mu   sync.Mutex          // guards the fields below
 	ring []transport.Inbound // its length is a power of two, or zero
 	head int
 	n    int
-	room chan struct{} // closed when there is room again; nil when nobody waits for that
+	room chan struct{} // closed when there is space again; nil when no sender waits
 }
 
 func newQueue(limit int) *queue { return &queue{limit: limit, ready: make(chan struct{}, 1)} }
 
-// offer appends in, or reports that the queue is full.
+// offer appends in, or reports false when the queue is full.
 func (q *queue) offer(in transport.Inbound) bool {
 	q.mu.Lock()
 	full := q.n >= q.limit
@@ -38,7 +39,7 @@ func (q *queue) offer(in transport.Inbound) bool {
 	return !full
 }
 
-// offerOrWait appends in, or returns what is closed when it is worth another try.
+// offerOrWait appends in, or returns a channel that is closed when another try may succeed.
 func (q *queue) offerOrWait(in transport.Inbound) (room <-chan struct{}) {
 	q.mu.Lock()
 	if q.n >= q.limit {
@@ -66,7 +67,7 @@ func (q *queue) push(in transport.Inbound) {
 	q.n++
 }
 
-// take removes the oldest, if there is one.
+// take removes the oldest message, if there is one.
 func (q *queue) take() (in transport.Inbound, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -77,7 +78,7 @@ func (q *queue) take() (in transport.Inbound, ok bool) {
 	q.head = (q.head + 1) & (len(q.ring) - 1)
 	q.n--
 	if q.n > 0 {
-		q.signal() // for another receiver, should there be one
+		q.signal() // for another receiver, if there is one
 	} else if len(q.ring) > queueKeep {
 		q.ring, q.head = nil, 0
 	}

@@ -11,12 +11,14 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// BenchmarkSpawn is what starting and reaping a child costs, from Start until nothing of it is left: without a guard, and as the daemon does it.
+// BenchmarkSpawn measures starting and reaping a child, from Start until none of its processes is
+// left: without a guard, and as the daemon does it.
 func BenchmarkSpawn(b *testing.B) {
-	for name, o := range map[string]SpawnerOptions{"alone": {}, "daemon": {Instance: "bench", Daemon: true}} {
+	for name, o := range map[string]SpawnerOptions{"alone": {},
+		"daemon": {Instance: "bench", Daemon: true}} {
 		b.Run(name, func(b *testing.B) {
 			s := NewSpawner(o)
-			s.turns.rate = rate{} // as fast as it goes
+			s.turns.rate = rate{} // as fast as possible
 			defer s.Close(context.Background())
 			for b.Loop() {
 				child, err := s.Start(b.Context(), Spec{Command: "/bin/true"})
@@ -32,7 +34,8 @@ func BenchmarkSpawn(b *testing.B) {
 	}
 }
 
-// BenchmarkGuard is what the first child of a daemon waits for the guard, and the guard's last look.
+// BenchmarkGuard measures how long the first child of a daemon waits for the guard, and the guard's
+// last look.
 func BenchmarkGuard(b *testing.B) {
 	var begun time.Duration
 	for b.Loop() {

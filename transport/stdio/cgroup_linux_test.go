@@ -13,7 +13,8 @@ import (
 	"mcpd/transport/stdio/cgroup"
 )
 
-// contained is a spawner that may make control groups, where this machine has them and lets us.
+// contained returns a spawner that may make control groups. It skips the test if this machine has
+// none or forbids it.
 func contained(t *testing.T, l cgroup.Limits) *Spawner {
 	t.Helper()
 	tree, err := cgroup.Find()
@@ -35,20 +36,22 @@ func contained(t *testing.T, l cgroup.Limits) *Spawner {
 	return s
 }
 
-// groups are the folders of control groups that this process has made and not removed.
+// groups lists the folders of control groups that this process has made and not removed.
 func groups(t *testing.T) []string {
 	t.Helper()
 	var found []string
 	_ = filepath.WalkDir("/sys/fs/cgroup", func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), fmt.Sprintf("mcpd-test-%d-", os.Getpid())) {
+		if err == nil && d.IsDir() &&
+			strings.HasPrefix(d.Name(), fmt.Sprintf("mcpd-test-%d-", os.Getpid())) {
 			found = append(found, path)
 		}
-		return nil // what cannot be read is not ours
+		return nil // an unreadable folder is not ours
 	})
 	return found
 }
 
-// A program that wants more memory than it may have is killed, and its end says why. No other program is.
+// A program that exceeds its memory limit is killed, and its ending says why. No other program is
+// killed.
 func TestMemoryIsLimited(t *testing.T) {
 	const limit = 48 << 20
 	s := contained(t, cgroup.Limits{Memory: limit})
@@ -58,7 +61,8 @@ func TestMemoryIsLimited(t *testing.T) {
 	c := start(t, s, hog)
 	conn := NewConn(c, Options{})
 	_, exit := ended(t, conn)
-	if exit.Cause != CauseMemory || exit.Signal != "SIGKILL" || !strings.Contains(exit.Error(), "48MiB") {
+	if exit.Cause != CauseMemory || exit.Signal != "SIGKILL" ||
+		!strings.Contains(exit.Error(), "48MiB") {
 		t.Errorf("got %q by %q: %v", exit.Cause, exit.Signal, exit)
 	}
 	if err := conn.Close(within(t)); err != nil {
@@ -72,12 +76,15 @@ func TestMemoryIsLimited(t *testing.T) {
 	}
 }
 
-// A program that goes on starting others comes to its bound, and nothing else on the machine does. All of them are gone after the stop.
+// A program that keeps starting others reaches its own limit, and the rest of the machine does not
+// notice. All processes are gone after Stop.
 func TestProcessesAreLimited(t *testing.T) {
 	s := contained(t, cgroup.Limits{Processes: 8})
 	bomb := spec("")
 	bomb.Command, bomb.Processes = "/bin/sh", 8
-	bomb.Args = []string{"-c", "n=0; while sleep 600 & do n=$((n+1)); [ $n -lt 100 ] || break; done; exit 3"}
+	bomb.Args = []string{
+		"-c", "n=0; while sleep 600 & do n=$((n+1)); [ $n -lt 100 ] || break; done; exit 3",
+	}
 	c := start(t, s, bomb)
 	<-c.Exited()
 	if exit, _ := c.Exit(); exit.Hit.Processes != 8 {
@@ -91,7 +98,7 @@ func TestProcessesAreLimited(t *testing.T) {
 	}
 }
 
-// A program is in its group from its first instruction on, and this process is where it was.
+// A program is in its group from its first instruction on, and this process stays where it was.
 func TestGroupIsThereFromTheStart(t *testing.T) {
 	s := contained(t, cgroup.Limits{Memory: 1, Processes: 1})
 	before, err := os.ReadFile("/proc/self/cgroup")
@@ -99,7 +106,8 @@ func TestGroupIsThereFromTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	say := spec("")
-	say.Command, say.Args, say.Memory, say.Processes = "/bin/cat", []string{"/proc/self/cgroup"}, 64<<20, 8
+	say.Command, say.Args, say.Memory, say.Processes = "/bin/cat",
+		[]string{"/proc/self/cgroup"}, 64<<20, 8
 	for range 5 {
 		c := start(t, s, say)
 		buf := make([]byte, 4<<10)
@@ -114,13 +122,15 @@ func TestGroupIsThereFromTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, task := range tasks {
-		if after, err := os.ReadFile(task); err == nil && !strings.Contains(string(after), "/mcpd") && string(after) != string(before) || strings.Contains(string(after), "mcpd-test") {
+		if after, err := os.ReadFile(task); err == nil && !strings.Contains(string(after), "/mcpd") &&
+			string(after) != string(before) || strings.Contains(string(after), "mcpd-test") {
 			t.Errorf("%s: before\n%sand now\n%s", task, before, after)
 		}
 	}
 }
 
-// What a start costs with limits, and the pauses of a kernel that moves threads between groups.
+// BenchmarkLimitedSpawn measures a start with limits, and the pauses of a kernel that moves threads
+// between groups.
 func BenchmarkLimitedSpawn(b *testing.B) {
 	tree, err := cgroup.Find()
 	if err != nil {

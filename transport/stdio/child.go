@@ -13,8 +13,9 @@ import (
 	"mcpd/transport/stdio/cgroup"
 )
 
-// Child is a running program with its pipes. It is a plain value with no owner of its own: it may be handed from one actor to the next and
-// outlives them. Somebody must call Stop in the end, also when the program has exited by itself.
+// Child is a running program with its pipes. It is a plain value that no actor owns: one actor may
+// hand it to the next, and it outlives them. Its last holder must call Stop, also when the program
+// has exited by itself.
 type Child struct {
 	h       *handle
 	ladder  Ladder
@@ -23,23 +24,27 @@ type Child struct {
 	stderr  *stderr
 	settled func()
 	trace   trace
-	group   *cgroup.Group // nil without limits that need one
+	group   *cgroup.Group // nil without limits that need a control group
 	hurry   chan struct{} // closed when the ladder is at its last step
 	hurried func()        // closes it
 	spoke   atomic.Bool
 
-	exited   chan struct{} // closed when the program has exited; guards exit
-	exit     Exit
-	gone     chan struct{} // closed when its group is dead, its standard error read, its handle released; guards survived
-	survived bool          // a process of the group, or one that had left it, outlived SIGKILL
+	// exited is closed when the program has exited; it guards exit.
+	exited chan struct{}
+	exit   Exit
+	// gone is closed when the process group is dead, standard error is read and the handle is
+	// released; it guards survived.
+	gone chan struct{}
+	// survived says that a process of the group, or one that had left it, outlived SIGKILL.
+	survived bool
 }
 
-// trace is how what the program starts outside of its group is found.
+// trace finds the processes that a program starts outside of its process group.
 type trace struct {
 	orphans *orphans
 	watcher *watcher
-	group   uint64 // as the watcher knows it
-	mark    string // an entry of the environment
+	group   uint64 // its key in the watcher
+	mark    string // an entry of the environment, NAME=value
 }
 
 func newChild(spec Spec, h *handle, p *pipes, settled func()) *Child {
@@ -58,7 +63,7 @@ func newChild(spec Spec, h *handle, p *pipes, settled func()) *Child {
 	}
 }
 
-// run follows the program from its start until nothing of it is left.
+// run follows the program until it and all processes that it started have ended.
 func (c *Child) run(ended func()) {
 	defer ended()
 	go c.stderr.drain() // owner: run, which waits below
@@ -70,36 +75,40 @@ func (c *Child) run(ended func()) {
 	c.trace.orphans.reaped(c.h.pid)
 	close(c.exited)
 	c.settled()
-	c.stdin.Close()                                     // whoever writes is told at once, also when something left behind holds the other end
-	c.stdout.SetReadDeadline(time.Now().Add(drainTime)) // likewise for whoever reads
+	// Writers get an error at once, even if a process left behind holds the other end.
+	c.stdin.Close()
+	c.stdout.SetReadDeadline(time.Now().Add(drainTime)) // readers get one when the rest is read
 	group, strays := c.h.sweep(c.ladder), c.trace.orphans.sweep(c.trace.mark, c.ladder, c.hurry)
-	c.group.Kill() // whoever has hidden from both
+	c.group.Kill() // processes that both sweeps missed
 	c.survived = !c.group.Remove(c.ladder.Kill) || !group || !strays
 	c.trace.watcher.forget(c.trace.group)
 	c.stderr.settle()
-	c.stderr.file.SetReadDeadline(time.Unix(1, 0)) // whoever survived may hold it open
+	c.stderr.file.SetReadDeadline(time.Unix(1, 0)) // survivors may hold it open
 	<-c.stderr.done
 	c.h.release()
 	close(c.gone)
 }
 
-// Pid is the process id, which is also the id of its group. It is for people: signals go through Signal.
+// Pid is the process id, which is also the id of the process group. It is for display; signals go
+// through Signal.
 func (c *Child) Pid() int { return c.h.pid }
 
-// Stdin is the program's input. A program that does not read blocks whoever writes until the program ends or Stdin is closed.
+// Stdin is the program's input. A program that does not read blocks its writers until it ends or
+// Stdin is closed.
 func (c *Child) Stdin() *os.File { return c.stdin }
 
-// Stdout is the program's output. After the exit it can be read until it is empty: reads then end with os.ErrDeadlineExceeded if a process
-// that was left behind keeps it open.
+// Stdout is the program's output. After the exit it can be read until it is empty; reads then end
+// with os.ErrDeadlineExceeded if a process left behind keeps it open.
 func (c *Child) Stdout() *os.File { return c.stdout }
 
-// Stderr is a copy of the last 4 KiB of its standard error.
+// Stderr returns a copy of the last 4 KiB of the program's standard error.
 func (c *Child) Stderr() []byte { return c.stderr.tail() }
 
-// Exited is closed when the program has exited. What it started may still be running.
+// Exited returns a channel that is closed when the program has exited. Processes that it started
+// may still run.
 func (c *Child) Exited() <-chan struct{} { return c.exited }
 
-// Exit tells how the program ended; false while it runs.
+// Exit returns how the program ended; false while it runs.
 func (c *Child) Exit() (Exit, bool) {
 	select {
 	case <-c.exited:
@@ -109,28 +118,34 @@ func (c *Child) Exit() (Exit, bool) {
 	}
 }
 
-// Gone is closed when the program, all of its process group, and what is known to have left that have ended.
+// Gone returns a channel that is closed when the program, its whole process group, and all
+// processes known to have left the group have ended.
 func (c *Child) Gone() <-chan struct{} { return c.gone }
 
-// Settled says that the program has started up, and makes room for the next one to start. It may be called more than once.
+// Settled notes that the program has started up, and makes room for the next start. It may be
+// called more than once.
 func (c *Child) Settled() {
 	c.spoke.Store(true)
 	c.settled()
 }
 
-// HasSettled reports whether somebody said so.
+// HasSettled reports whether Settled was called.
 func (c *Child) HasSettled() bool { return c.spoke.Load() }
 
-// Signal sends to the program alone. It returns os.ErrProcessDone once the program is gone, never reaching another process.
+// Signal sends sig to the program alone. It returns os.ErrProcessDone once the program has ended,
+// and never reaches another process.
 func (c *Child) Signal(sig syscall.Signal) error { return c.h.signal(sig) }
 
-// Stop ends the program and its whole process group: it closes the input, waits, sends SIGTERM, waits, sends SIGKILL, waits; each step as
-// long as the ladder says and all of them within ctx: the last step begins early enough for that, or at once when ctx is over. It returns
-// when nothing is left, and an error only if something outlives SIGKILL. It may be called again, and at the same time.
+// Stop ends the program and its whole process group. It closes the input, waits, sends SIGTERM,
+// waits, sends SIGKILL, waits. Each step takes as long as the ladder says and all of them stay
+// within ctx: the last step begins early enough for that, or at once when ctx is over. Stop returns
+// when no process is left, with an error only if one outlives SIGKILL. It may be called again, also
+// concurrently.
 func (c *Child) Stop(ctx context.Context) error {
 	c.stdin.Close()
 	drained := make(chan struct{})
-	go func() { // owner: Stop waits below. A program that blocks on its output could not obey.
+	// owner: Stop waits below. A program that blocks on its output could not obey.
+	go func() {
 		defer close(drained)
 		c.discardOutput()
 	}()
@@ -144,10 +159,11 @@ func (c *Child) Stop(ctx context.Context) error {
 		}
 	default:
 	}
-	return fmt.Errorf("of process group %d something is still alive %s after SIGKILL", c.h.pid, c.ladder.Kill)
+	return fmt.Errorf("of process group %d something is still alive %s after SIGKILL", c.h.pid,
+		c.ladder.Kill)
 }
 
-// climb goes up the ladder until the group is gone.
+// climb takes the steps of the ladder until the group is gone.
 func (c *Child) climb(ctx context.Context) {
 	hard := ctx
 	if deadline, ok := ctx.Deadline(); ok {
@@ -159,7 +175,7 @@ func (c *Child) climb(ctx context.Context) {
 		return
 	}
 	if hard.Err() == nil {
-		_ = c.h.signalGroup(syscall.SIGTERM) // the next wait shows whether it was heard
+		_ = c.h.signalGroup(syscall.SIGTERM) // the next wait shows whether it worked
 		if c.await(hard.Done(), c.ladder.Term) {
 			return
 		}
@@ -170,7 +186,7 @@ func (c *Child) climb(ctx context.Context) {
 	c.await(nil, c.ladder.Kill)
 }
 
-// await waits for the end of the group, and reports it.
+// await waits for the end of the group, and reports whether it came.
 func (c *Child) await(cut <-chan struct{}, limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -184,7 +200,8 @@ func (c *Child) await(cut <-chan struct{}, limit time.Duration) bool {
 	}
 }
 
-// discardOutput reads and forgets until the output ends. A deadline ends a read when the program has exited; until then it is nobody's.
+// discardOutput reads and discards output until its end. A read deadline ends the reading only
+// after the program has exited; an earlier deadline is left over and is removed.
 func (c *Child) discardOutput() {
 	for {
 		_, err := io.Copy(io.Discard, c.stdout)
@@ -195,9 +212,9 @@ func (c *Child) discardOutput() {
 	}
 }
 
-// discard ends a child that nobody will ever own.
+// discard ends a child that has no owner and gets none.
 func (c *Child) discard() {
-	_ = c.h.signalGroup(syscall.SIGKILL) // gone already is as good
+	_ = c.h.signalGroup(syscall.SIGKILL) // an error means that it has ended already
 	c.hurried()
 	c.stdin.Close()
 	c.stdout.Close()

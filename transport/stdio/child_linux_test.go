@@ -41,15 +41,20 @@ func TestStartFailureSaysWhatIsWrong(t *testing.T) {
 	}{
 		{"no such file", Spec{Command: "/no/such/server"}, CauseNotFound, `"/no/such/server"`},
 		{"not in PATH", Spec{Command: "mcpd-no-such-server"}, CauseNotFound, "PATH"},
-		{"in a relative folder of PATH", Spec{Command: "plain", Dir: dir, Env: map[string]string{"PATH": "."}}, CauseNotFound, "PATH"},
+		{"in a relative folder of PATH",
+			Spec{Command: "plain", Dir: dir, Env: map[string]string{"PATH": "."}}, CauseNotFound, "PATH"},
 		{"not executable", Spec{Command: plain}, CausePermission, plain},
-		{"not executable, in PATH", Spec{Command: "plain", Env: map[string]string{"PATH": dir}}, CausePermission, plain},
+		{"not executable, in PATH", Spec{Command: "plain", Env: map[string]string{"PATH": dir}},
+			CausePermission, plain},
 		{"a folder", Spec{Command: dir}, CausePermission, "directory"},
 		{"no program for this machine", Spec{Command: broken}, CauseFormat, "exec format"},
 		{"no interpreter", Spec{Command: orphan}, CauseNotFound, "interpreter"},
-		{"no working directory", Spec{Command: "sh", Dir: dir + "/gone"}, CauseNotFound, "working directory"},
-		{"working directory is a file", Spec{Command: "sh", Dir: plain}, CauseNotFound, "working directory"},
-		{"NUL in an argument", Spec{Command: "sh", Args: []string{"-c", "a\x00b"}}, CauseStart, "argument 2"},
+		{"no working directory", Spec{Command: "sh", Dir: dir + "/gone"}, CauseNotFound,
+			"working directory"},
+		{"working directory is a file", Spec{Command: "sh", Dir: plain}, CauseNotFound,
+			"working directory"},
+		{"NUL in an argument", Spec{Command: "sh", Args: []string{"-c", "a\x00b"}}, CauseStart,
+			"argument 2"},
 		{"name with =", Spec{Command: "sh", Env: map[string]string{"A=B": ""}}, CauseStart, `"A=B"`},
 		{"no command", Spec{}, CauseStart, "empty"},
 	} {
@@ -68,10 +73,12 @@ func TestStartFailureSaysWhatIsWrong(t *testing.T) {
 
 func TestEnvironmentHoldsOnlyWhatIsAskedFor(t *testing.T) {
 	ours := []string{
-		"HOME=/home/u", "LC_TIME=C", "LD_PRELOAD=evil.so", "NODE_OPTIONS=--inspect", "AWS_SECRET_ACCESS_KEY=s", "TOKEN=t", "MCPD_KEY=k",
+		"HOME=/home/u", "LC_TIME=C", "LD_PRELOAD=evil.so", "NODE_OPTIONS=--inspect",
+		"AWS_SECRET_ACCESS_KEY=s", "TOKEN=t", "MCPD_KEY=k",
 		"XDG_RUNTIME_DIR=/run/user/1", "MCPD_INSTANCE=outer", "LANGUAGE=de",
 	}
-	got := environment(ours, []string{"TOKEN", "ABSENT"}, map[string]string{"HOME": "/srv", "MCPD_INSTANCE": "forged"}, "i1")
+	got := environment(ours, []string{"TOKEN", "ABSENT"},
+		map[string]string{"HOME": "/srv", "MCPD_INSTANCE": "forged"}, "i1")
 	want := []string{"HOME=/srv", "LC_TIME=C", "MCPD_INSTANCE=i1", "PATH=" + defaultPath, "TOKEN=t"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
@@ -89,9 +96,12 @@ func TestChildRunsAsSpecified(t *testing.T) {
 	dir := t.TempDir()
 	child := start(t, newTestSpawner(t), Spec{
 		Command: "sh",
-		Args:    []string{"-c", `sleep 0.2; env; pwd; ulimit -n; ulimit -Hn; ulimit -c; ulimit -f; ls /proc/self/fd | wc -l; exec ps -o pgid= -p $$`, "name"},
-		Dir:     dir,
-		Files:   100, FileSize: 10 << 10,
+		Args: []string{
+			"-c",
+			`sleep 0.2; env; pwd; ulimit -n; ulimit -Hn; ulimit -c; ulimit -f; ls /proc/self/fd | wc -l; exec ps -o pgid= -p $$`, "name",
+		},
+		Dir:   dir,
+		Files: 100, FileSize: 10 << 10,
 		Ladder: quick,
 	})
 	all, err := io.ReadAll(child.Stdout())
@@ -99,18 +109,22 @@ func TestChildRunsAsSpecified(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(all)
-	if !strings.Contains(text, "MCPD_INSTANCE=test.") || !strings.Contains(text, child.trace.mark+"\n") || strings.Contains(text, "SECRET_OF_THE_HOST") {
+	if !strings.Contains(text, "MCPD_INSTANCE=test.") ||
+		!strings.Contains(text, child.trace.mark+"\n") || strings.Contains(text, "SECRET_OF_THE_HOST") {
 		t.Errorf("environment: %s", text)
 	}
 	lines := strings.Fields(text[strings.LastIndex(text, dir):])
-	// ls itself opens the folder it lists: 3 pipes and that one.
+	// ls itself opens the folder that it lists: three pipes and the folder.
 	want := []string{dir, "100", "100", "0", "20", "4", strconv.Itoa(child.Pid())}
 	if !slices.Equal(lines, want) {
-		t.Errorf("working directory, open files soft and hard, core size, file size in 512 bytes, descriptors, process group: got %q, want %q", lines, want)
+		t.Errorf(
+			"working directory, open files soft and hard, core size, file size in 512 bytes, descriptors, "+
+				"process group: got %q, want %q", lines, want,
+		)
 	}
 }
 
-// oldKernels are spawners as they would be on other systems.
+// oldKernels are spawners as they are on older or other systems.
 var oldKernels = []struct {
 	name         string
 	pidfd, group bool
@@ -125,15 +139,19 @@ func TestStopLeavesNobodyBehind(t *testing.T) {
 		for _, tt := range []struct {
 			name string
 			spec Spec
-			max  time.Duration // of Stop
+			// max is the longest time for Stop.
+			max time.Duration
 		}{
 			{"obeys the end of its input", spec("echo"), quick.EOF},
 			{"ignores end of input and SIGTERM", spec("stubborn"), quick.EOF + quick.Term + time.Second},
 			{"left a process and exited", spec("leave"), quick.EOF + quick.Term + time.Second},
-			{"left a process that ignores SIGTERM", spec("leave", "STDIO_TEST_ARG", "stubborn"), quick.EOF + quick.Term + time.Second},
-			{"exits and leaves a process when asked", spec("leave", "STDIO_TEST_STAY", "1"), quick.EOF + quick.Term + time.Second},
+			{"left a process that ignores SIGTERM", spec("leave", "STDIO_TEST_ARG", "stubborn"),
+				quick.EOF + quick.Term + time.Second},
+			{"exits and leaves a process when asked", spec("leave", "STDIO_TEST_STAY", "1"),
+				quick.EOF + quick.Term + time.Second},
 			{"floods its output", spec("flood"), quick.EOF + time.Second},
-			{"is stopped", Spec{Command: "sh", Args: []string{"-c", "kill -STOP $$"}, Ladder: quick}, quick.EOF + quick.Term + time.Second},
+			{"is stopped", Spec{Command: "sh", Args: []string{"-c", "kill -STOP $$"}, Ladder: quick},
+				quick.EOF + quick.Term + time.Second},
 		} {
 			t.Run(kernel.name+"/"+tt.name, func(t *testing.T) {
 				t.Parallel()
@@ -141,7 +159,7 @@ func TestStopLeavesNobodyBehind(t *testing.T) {
 				s.pidfd, s.group = kernel.pidfd, s.group && kernel.group
 				child := start(t, s, tt.spec)
 				if tt.spec.Command == os.Args[0] && tt.spec.Env[role] != "echo" {
-					if _, err := bufio.NewReader(child.Stdout()).ReadString('\n'); err != nil { // it has got going
+					if _, err := bufio.NewReader(child.Stdout()).ReadString('\n'); err != nil { // it runs now
 						t.Fatal(err)
 					}
 				}
@@ -200,13 +218,13 @@ func TestStopByManyAtOnce(t *testing.T) {
 	group.Wait()
 }
 
-// The thread that forks must outlive the child, or the kernel kills it: go.dev/issue/27505.
+// The thread that forks must outlive the child, or the kernel kills the child: go.dev/issue/27505.
 func TestChildOutlivesTheThreadThatAskedForIt(t *testing.T) {
 	s := newTestSpawner(t)
 	var child *Child
 	var group sync.WaitGroup
 	group.Go(func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		child = start(t, s, spec("echo"))
 	})
 	group.Wait()
@@ -264,11 +282,11 @@ func TestStartsWaitForTheirTurn(t *testing.T) {
 	if !first.HasSettled() || second.HasSettled() {
 		t.Error("want the first to have settled and the second not: its exit is no sign of life")
 	}
-	// One that says nothing holds the next up for a moment only.
+	// A silent program delays the next start for a moment only.
 	if err := s.await(within(t), &turn{come: make(chan struct{})}); err != nil {
 		t.Fatal(err)
 	}
-	// Of those that wait now, the tenants take turns.
+	// The tenants of the waiting starts take turns.
 	var order []string
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -337,16 +355,20 @@ func TestStandardErrorIsReadLineByLine(t *testing.T) {
 	sp.Stderr = func(text []byte, cut bool) { got = append(got, line{string(text), cut}) }
 	child := start(t, newTestSpawner(t), sp)
 	<-child.Gone()
-	want := []line{{"first", false}, {"second", false}, {strings.Repeat("y", maxErrorLine), true}, {"after", false}, {"unfinished", false}}
+	want := []line{
+		{"first", false}, {"second", false}, {strings.Repeat("y", maxErrorLine), true}, {"after", false},
+		{"unfinished", false},
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %.200v", got)
 	}
-	if tail := string(child.Stderr()); len(tail) != tailBytes || !strings.HasSuffix(tail, "y\nafter\nunfinished") {
+	if tail := string(child.Stderr()); len(tail) != tailBytes ||
+		!strings.HasSuffix(tail, "y\nafter\nunfinished") {
 		t.Errorf("tail: got %d bytes, ending in %.40q", len(tail), tail[max(0, len(tail)-40):])
 	}
 }
 
-// A program may be over before Start has returned; that is no failure to start it.
+// A program may have ended before Start returns. The start has not failed for that.
 func TestProgramThatEndsAtOnceWasStarted(t *testing.T) {
 	s := newTestSpawner(t)
 	for range 50 {
@@ -361,7 +383,9 @@ func TestProgramThatEndsAtOnceWasStarted(t *testing.T) {
 func TestWhoeverWritesTooMuchEndsAlone(t *testing.T) {
 	s, file := newTestSpawner(t), filepath.Join(t.TempDir(), "file")
 	child := start(t, s, Spec{
-		Command: "sh", Args: []string{"-c", `sleep 0.2; exec dd if=/dev/zero of="$0" bs=1k count=100`, file}, FileSize: 10 << 10, Ladder: quick,
+		Command:  "sh",
+		Args:     []string{"-c", `sleep 0.2; exec dd if=/dev/zero of="$0" bs=1k count=100`, file},
+		FileSize: 10 << 10, Ladder: quick,
 	})
 	<-child.Gone()
 	if exit, _ := child.Exit(); exit.Signal != syscall.SIGXFSZ {
@@ -372,7 +396,7 @@ func TestWhoeverWritesTooMuchEndsAlone(t *testing.T) {
 	}
 }
 
-// The reference of the configuration names every variable that a child gets.
+// The configuration reference names every variable that a child gets.
 func TestEnvironmentIsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/config.gen.md")
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 
 func TestCloseWritesWhatIsQueued(t *testing.T) {
 	file := t.TempDir() + "/got"
-	c := NewConn(start(t, newTestSpawner(t), Spec{Command: "sh", Args: []string{"-c", `cat >"$0"`, file}, Ladder: quick}), Options{})
+	c := NewConn(start(t, newTestSpawner(t),
+		Spec{Command: "sh", Args: []string{"-c", `cat >"$0"`, file}, Ladder: quick}), Options{})
 	for id := range uint64(100) {
 		if err := c.Send(t.Context(), request(id, `{}`)); err != nil {
 			t.Fatal(err)

@@ -2,8 +2,9 @@ package stdio
 
 import "os/exec"
 
-// Run runs a command that is no server, as exec.Cmd.Run does. In this process nothing else may: the
-// exit of a child that is not in the books is taken as that of an orphan.
+// Run runs a command that is no server, as exec.Cmd.Run does. Other code of this process must not
+// start programs by itself: the exit of a child that is not registered is reaped as that of an
+// orphan.
 func (s *Spawner) Run(cmd *exec.Cmd) error {
 	var err error
 	s.orphans.fork("", func() int {

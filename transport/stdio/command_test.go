@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The exit of a command is for whoever runs it, however much ends meanwhile.
+// The exit of a command goes to the caller of Run, however many processes end meanwhile.
 func TestCommandsOfTheDaemonAreNoOrphans(t *testing.T) {
 	s := &Spawner{orphans: adopt(func(Remark) {})}
 	defer s.orphans.close()

@@ -16,33 +16,36 @@ import (
 	"mcpd/transport"
 )
 
-// Options are what a Conn is made from besides its child. The zero value is usable.
+// Options configure a Conn. The zero value is usable.
 type Options struct {
 	// MaxMessage bounds one message of the server, in bytes. 0 is MaxMessage.
 	MaxMessage int
-	// MaxDepth and MaxMembers bound what is nested in one, and the members of one object. 0 is
+	// MaxDepth and MaxMembers bound the nesting of one message, and the members of one object. 0 is
 	// protocol.MaxAnswerDepth and protocol.MaxAnswerMembers.
 	MaxDepth, MaxMembers int
-	// Queue is how many messages may wait for the server to read them. 0 is enough for protocol.MaxPending requests.
+	// Queue is how many messages may wait for the server to read them. 0 is enough for
+	// protocol.MaxPending requests.
 	Queue int
-	// Queued is called when bytes begin to wait for the server to read them, and with a negative number
-	// when they are written or dropped. It must not wait, and may be nil.
+	// Queued is called with the number of bytes that begin to wait for the server to read them, and
+	// with a negative number when bytes are written or dropped. It must not wait, and may be nil.
 	Queued func(bytes int)
-	// Room is what answers need until their clients have read them. Nil has no bound.
+	// Room bounds the bytes of responses until their clients have read them. Nil has no bound.
 	Room *transport.Room
-	// Stray is called for each line of the server that is no message, in the goroutine that calls Recv. It may be nil.
+	// Stray is called for each line of the server that is no message, in the goroutine that calls
+	// Recv. It may be nil.
 	Stray func(Stray)
 }
 
-// Stray is a line that a server wrote among its messages and that is none.
+// Stray is a line among a server's messages that is no message.
 type Stray struct {
-	Line string // its beginning, at most 256 bytes
-	Cut  bool   // there was more of it
-	Why  error  // what it lacks
-	Run  int    // the how-manieth it is without a message in between
+	Line string // the beginning, at most 256 bytes
+	Cut  bool   // the line was longer
+	Why  error  // why it is no message
+	Run  int    // its number among consecutive stray lines, from 1
 }
 
-// Conn is an upstream connection over a child's standard input and output. Recv is for one caller at a time, the rest for any number.
+// Conn is an upstream connection over a child's standard input and output. Recv is for one caller
+// at a time, the other methods for any number.
 type Conn struct {
 	child  *Child
 	limits jsonrpc.Limits
@@ -50,25 +53,25 @@ type Conn struct {
 
 	out     *queue
 	written chan struct{} // closed when the writer has ended
-	broken  atomic.Bool   // it ended because the server does not take bytes any more
-	stopped sight         // whether the server was stopped
+	broken  atomic.Bool   // the writer ended because the server takes no more bytes
+	stopped sight         // detects a server that a signal has stopped
 
 	version atomic.Uint32          // protocol.Version; 0 before the handshake
-	said    atomic.Pointer[string] // the beginning of its last stray line; nil for none
+	said    atomic.Pointer[string] // the beginning of the last stray line; nil for none
 	closing atomic.Bool
 	close   func(context.Context) error
 
-	reading sync.Mutex // held by whoever calls Recv, and guards what follows
+	reading sync.Mutex // held during Recv; guards what follows
 	src     output
 	in      lines
-	ready   []transport.Inbound // read already, or found lost at the end
-	inARow  int                 // stray lines
+	ready   []transport.Inbound // was read already, or found lost at the end
+	inARow  int                 // consecutive stray lines
 	settled bool
-	// astrayBytes are those of stray lines in a row, with strayLine for each.
+	// astrayBytes counts the bytes of consecutive stray lines, with strayLine for each.
 	astrayBytes int
-	end         error          // what Recv answers from now on
-	strays      transport.Pace // of the lines that are no messages
-	spared      bool           // what was left in the pipe
+	end         error          // the error that Recv returns from now on
+	strays      transport.Pace // rate-limits stray lines
+	spared      bool           // the rest in the pipe was exempted from the rate limit
 }
 
 var _ transport.Upstream = (*Conn)(nil)
@@ -81,14 +84,15 @@ func NewConn(child *Child, o Options) *Conn {
 		limits.Bytes = o.MaxMessage
 	}
 	c := &Conn{
-		child:   child,
-		limits:  limits,
-		stray:   o.Stray,
-		out:     newQueue(bounds{count: cmp.Or(o.Queue, maxQueued), bytes: maxQueuedBytes, urgent: maxRepliedBytes}, o.Queued),
+		child:  child,
+		limits: limits,
+		stray:  o.Stray,
+		out: newQueue(bounds{count: cmp.Or(o.Queue, maxQueued), bytes: maxQueuedBytes,
+			urgent: maxRepliedBytes}, o.Queued),
 		written: make(chan struct{}),
 		stopped: sight{began: time.Now()},
 	}
-	c.stopped.heard() // it has its first chance
+	c.stopped.heard() // a new server does not count as quiet
 	c.src = output{file: child.stdout, over: c.over, heard: c.stopped.heard}
 	c.in = lines{src: &c.src, max: limits.Bytes, room: transport.NewHold(o.Room), rest: c.pace}
 	var once sync.Once
@@ -101,24 +105,27 @@ func NewConn(child *Child, o Options) *Conn {
 	return c
 }
 
-// write is the writer. It closes the server's input when all is written.
+// write is the writer. It closes the server's input when all messages are written.
 func (c *Conn) write() {
 	defer close(c.written)
 	defer c.child.stdin.Close()
 	if err := c.out.drain(c.child.stdin); err != nil {
 		c.broken.Store(true)
-		c.child.stdout.SetReadDeadline(time.Now().Add(drainTime)) // wakes Recv, which reads what is left and says how it ended
+		// Wakes Recv, which reads the rest and reports how the program ended.
+		c.child.stdout.SetReadDeadline(time.Now().Add(drainTime))
 	}
 }
 
-// over says that nothing new will come: the program has exited, has closed its input, or is stopped.
+// over reports that no new output will come: the program has exited, has closed its input, or is
+// stopped.
 func (c *Conn) over() bool {
 	_, exited := c.child.Exit()
 	return exited || c.broken.Load() || c.stopped.ends.Load()
 }
 
-// Send queues a message. It never waits for the server: a full queue is transport.ErrSlowConsumer, an ended connection
-// transport.ErrClosed. A server may write all that it asks before it reads an answer, so that answers are bounded by their bytes alone.
+// Send queues a message. It never waits for the server: it returns transport.ErrSlowConsumer when
+// the queue is full, and transport.ErrClosed when the connection has ended. A server may write all
+// its requests before it reads a response, so responses are bounded by their bytes alone.
 func (c *Conn) Send(_ context.Context, m jsonrpc.Message) error {
 	if m.Kind() == jsonrpc.KindRequest {
 		c.stopped.asked()
@@ -126,18 +133,23 @@ func (c *Conn) Send(_ context.Context, m jsonrpc.Message) error {
 	return c.out.put(m, m.Method == "")
 }
 
-// Fits reports whether a request with params of that many bytes can be queued now.
+// Fits reports whether the queue has room now for a request with params of so many bytes. It is
+// true after the connection has ended: Send then returns transport.ErrClosed.
 func (c *Conn) Fits(bytes int) bool { return c.out.has(bytes) }
 
-// Negotiated ends the handshake. In a revision with batches the server may send arrays from now on.
+// Negotiated notes the revision at the end of the handshake. In a revision with batches the server
+// may send arrays from now on.
 func (c *Conn) Negotiated(v protocol.Version) { c.version.Store(uint32(v)) }
 
-// Info names the process.
-func (c *Conn) Info() transport.Info { return transport.Info{Transport: "stdio", PID: c.child.Pid()} }
+// Info returns the transport and the process id.
+func (c *Conn) Info() transport.Info {
+	return transport.Info{Transport: "stdio", PID: c.child.Pid()}
+}
 
-// Recv returns the next message. When the connection ends it first returns each request that was not written, or not completely, as an
-// Inbound with Err; a request of which nothing is said was written. Then it returns the *transport.ExitError, or transport.ErrClosed
-// after Close, for ever.
+// Recv returns the next message. When the connection ends, Recv first returns each request that was
+// not written, or not completely, as an Inbound with Err; a request that is not returned so was
+// written. Then it returns, on every call, the *transport.ExitError, or transport.ErrClosed after
+// Close.
 func (c *Conn) Recv(ctx context.Context) (transport.Inbound, error) {
 	c.reading.Lock()
 	defer c.reading.Unlock()
@@ -172,19 +184,20 @@ func (c *Conn) Recv(ctx context.Context) (transport.Inbound, error) {
 		case found:
 			c.strays.Spare(transport.PaceMessage)
 			return in, nil
-		case len(c.ready) == 0: // it was not an array of messages
+		case len(c.ready) == 0: // not an array of messages
 			length := len(line)
 			if long != nil {
-				length = long.max // the rest of it has had its pace
+				length = long.max // the rest of it is rate-limited already
 			}
 			c.pace(ctx, length)
 		}
 	}
 }
 
-// pace rests, where lines of that length that are no messages come too fast. What a program leaves in the pipe at its end is waited for, and has none.
+// pace rests when stray lines come too fast; length is that of the last one. The output that a
+// program leaves in the pipe at its end is exempt, because Recv waits for it.
 func (c *Conn) pace(ctx context.Context, length int) {
-	c.in.room.Free() // the line is nobody's
+	c.in.room.Free() // a stray line needs no room
 	long := c.strays.Take(transport.Parts(length), time.Now())
 	if long > 0 && !c.spared && c.over() {
 		c.spared = true
@@ -194,7 +207,7 @@ func (c *Conn) pace(ctx context.Context, length int) {
 	transport.Rest(ctx, long)
 }
 
-// finish finds out how the connection ended, and which requests it left behind.
+// finish finds out how the connection ended and which requests were not written.
 func (c *Conn) finish(ctx context.Context, err error) {
 	c.src.release()
 	c.in.room.Free()
@@ -208,7 +221,8 @@ func (c *Conn) finish(ctx context.Context, err error) {
 	c.end = why
 }
 
-// why names the ending. A program that broke its pipes is usually just exiting, so it is given a moment to say so.
+// why returns how the connection ended. A program that broke its pipes is usually exiting, so it
+// gets exitTime to do so.
 func (c *Conn) why(ctx context.Context, err error) error {
 	cause := ""
 	switch {
@@ -250,7 +264,8 @@ func (c *Conn) why(ctx context.Context, err error) error {
 	return e
 }
 
-// printed says what the program wrote to its standard output in the place of messages; nil for nothing.
+// printed describes what the program wrote to its standard output in place of messages; nil for
+// nothing.
 func (c *Conn) printed() error {
 	if said := c.said.Load(); said != nil {
 		return fmt.Errorf("it wrote %q to its standard output, which is no message", *said)
@@ -258,11 +273,11 @@ func (c *Conn) printed() error {
 	return nil
 }
 
-// Printed returns the last of the program's standard error, and says what it has written to its
-// standard output in the place of messages, nil for nothing.
+// Printed returns the tail of the program's standard error, and what the program has written to its
+// standard output in place of messages, nil for nothing.
 func (c *Conn) Printed() (stderr []byte, said error) { return c.child.Stderr(), c.printed() }
 
-// Unready is the ending of a program that is still running and was not ready within a time.
+// Unready returns the ending of a program that still runs and was not ready within a time.
 func (c *Conn) Unready(within time.Duration) error {
 	err := fmt.Errorf("none within %s", within)
 	if said := c.printed(); said != nil {
@@ -271,8 +286,8 @@ func (c *Conn) Unready(within time.Duration) error {
 	return &transport.ExitError{Cause: CauseUnready, Code: -1, Stderr: c.child.Stderr(), Err: err}
 }
 
-// freeRoom lets go of the room of what was read last: as a rule nobody asks for more. Where
-// somebody does just now, that finds the end by itself.
+// freeRoom releases the room of the message that was read last: as a rule Recv is not called again.
+// A Recv that runs just now finds the end of the connection by itself and releases the room then.
 func (c *Conn) freeRoom() {
 	if c.reading.TryLock() {
 		c.in.room.Free()
@@ -280,7 +295,8 @@ func (c *Conn) freeRoom() {
 	}
 }
 
-// Close writes what is queued, if the server still reads, and ends the program with all that it started.
+// Close writes the queued messages, if the server still reads, and ends the program with all
+// processes that it started.
 func (c *Conn) Close(ctx context.Context) error { return c.close(ctx) }
 
 func (c *Conn) shut(ctx context.Context) error {

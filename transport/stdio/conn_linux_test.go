@@ -20,13 +20,14 @@ import (
 
 func TestMessagesGoBothWays(t *testing.T) {
 	c := connect(t, spec("echo"))
-	// Numbers and member order pass as they are.
+	// Numbers and the order of members pass unchanged.
 	const params = `{"n":12345678901234567890,"s":"\u00e9","a":1E400}`
 	if err := c.Send(t.Context(), request(1, params)); err != nil {
 		t.Fatal(err)
 	}
 	in := next(t, c)
-	if string(in.Message.Result) != params || in.Message.ID != jsonrpc.IntID(1) || !in.Related.IsZero() {
+	if string(in.Message.Result) != params || in.Message.ID != jsonrpc.IntID(1) ||
+		!in.Related.IsZero() {
 		t.Errorf("got %+v", in)
 	}
 	if info := c.Info(); info.Transport != "stdio" || info.PID != c.child.Pid() {
@@ -62,10 +63,11 @@ func TestLargeMessagePasses(t *testing.T) {
 	}
 }
 
-// small is a bound for messages that tests reach quickly.
+// small is a message limit that tests reach quickly.
 const small = 100 << 10
 
-// F17, F22, F23, F25 of the fault catalogue: each ending has a name, and the exit is told if there was one.
+// F17, F22, F23, F25 of the fault catalogue: each ending has a name, and the exit is reported if
+// there was one.
 func TestEndingIsClassified(t *testing.T) {
 	for _, tt := range []struct {
 		role, cause  string
@@ -91,7 +93,8 @@ func TestEndingIsClassified(t *testing.T) {
 				c.Negotiated(protocol.V20251125)
 			}
 			_, exit := ended(t, c)
-			if exit.Cause != tt.cause || exit.Code != tt.code || exit.Signal != tt.signal || string(exit.Stderr) != tt.stderr {
+			if exit.Cause != tt.cause || exit.Code != tt.code || exit.Signal != tt.signal ||
+				string(exit.Stderr) != tt.stderr {
 				t.Errorf("got %+v, want %+v", exit, tt)
 			}
 			if !strings.Contains(exit.Error(), tt.text) {
@@ -107,11 +110,13 @@ func TestEndingIsClassified(t *testing.T) {
 	}
 }
 
-// Thousands of lines before and among messages are passed over, as they are of a build or of an
-// installation, and each is told.
+// Thousands of stray lines before and among messages are skipped, such as those of a build or an
+// installation. Each is reported.
 func TestLinesOfABuildArePassedOver(t *testing.T) {
 	var told atomic.Int64
-	c := NewConn(start(t, newTestSpawner(t), spec("build")), Options{Stray: func(Stray) { told.Add(1) }})
+	c := NewConn(start(t, newTestSpawner(t), spec("build")), Options{Stray: func(Stray) {
+		told.Add(1)
+	}})
 	defer c.Close(context.Background())
 	next(t, c)
 	next(t, c)
@@ -120,7 +125,8 @@ func TestLinesOfABuildArePassedOver(t *testing.T) {
 	}
 }
 
-// An answer that its server did not live to write is none: the request is lost with the server, and that says why.
+// A response that its server died while writing does not count: the request is lost with the
+// server, and the error says why.
 func TestServerThatEndsAmidAnAnswerIsLost(t *testing.T) {
 	c := connect(t, spec("break off"))
 	c.Negotiated(protocol.V20251125)
@@ -149,7 +155,8 @@ func TestServerThatClosesItsInputIsDead(t *testing.T) {
 	}
 }
 
-// A launcher that goes away ends the connection at once, although what it started keeps all pipes open.
+// The exit of a launcher ends the connection at once, although a process that it started keeps all
+// pipes open.
 func TestLeftoverProcessDoesNotDelayTheEnd(t *testing.T) {
 	for _, arg := range []string{"", "stubborn"} {
 		c := connect(t, spec("leave", "STDIO_TEST_ARG", arg))
@@ -165,7 +172,9 @@ func TestLeftoverProcessDoesNotDelayTheEnd(t *testing.T) {
 
 func TestGarbageIsReportedAndPassedOver(t *testing.T) {
 	var strays []Stray
-	c := NewConn(start(t, newTestSpawner(t), spec("garbage")), Options{Stray: func(s Stray) { strays = append(strays, s) }})
+	c := NewConn(start(t, newTestSpawner(t), spec("garbage")), Options{Stray: func(s Stray) {
+		strays = append(strays, s)
+	}})
 	defer c.Close(context.Background())
 	all, _ := ended(t, c)
 	var got []string
@@ -177,13 +186,14 @@ func TestGarbageIsReportedAndPassedOver(t *testing.T) {
 			got = append(got, in.Message.Method)
 		}
 	}
-	if want := []string{"one", "failed 7 true", "failed 9 true", "two", "three"}; !slices.Equal(got, want) {
+	if want := []string{"one", "failed 7 true", "failed 9 true", "two",
+		"three"}; !slices.Equal(got, want) {
 		t.Errorf("messages: got %q, want %q", got, want)
 	}
 	var lines []string
 	for i, s := range strays {
 		run := i + 1
-		if i >= 3 { // an answer came in between, if a broken one
+		if i >= 3 { // a response came in between, if a broken one
 			run = i - 2
 		}
 		if s.Why == nil || s.Run != run {
@@ -192,7 +202,8 @@ func TestGarbageIsReportedAndPassedOver(t *testing.T) {
 		lines = append(lines, s.Line)
 	}
 	want := []string{
-		"npm notice New version of npm available!", "\x1b[32mready\x1b[0m", "nul\x00nul", `{"level":"info"}`,
+		"npm notice New version of npm available!", "\x1b[32mready\x1b[0m", "nul\x00nul",
+		`{"level":"info"}`,
 		`[{"jsonrpc":"2.0","method":"batched"}]`,
 	}
 	if !slices.Equal(lines, want) {
@@ -200,9 +211,11 @@ func TestGarbageIsReportedAndPassedOver(t *testing.T) {
 	}
 }
 
-// An answer that is too long, or cannot be read, fails its own request at once and disturbs nobody else's.
+// A response that is too long or unreadable fails its own request at once, and no other.
 func TestBrokenAnswerFailsItsRequestOnly(t *testing.T) {
-	c := NewConn(start(t, newTestSpawner(t), spec("unreadable")), Options{MaxMessage: small, MaxDepth: 64})
+	c := NewConn(start(t, newTestSpawner(t), spec("unreadable")), Options{
+		MaxMessage: small, MaxDepth: 64,
+	})
 	defer c.Close(context.Background())
 	all, _ := ended(t, c)
 	var got []string
@@ -239,7 +252,8 @@ func TestBatchesAreReadWhereTheRevisionHasThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, _ := ended(t, c)
-	if len(all) != 3 || all[0].Message.ID != jsonrpc.IntID(1) || all[1].Message.Method != "n" || all[2].Related != jsonrpc.IntID(2) {
+	if len(all) != 3 || all[0].Message.ID != jsonrpc.IntID(1) || all[1].Message.Method != "n" ||
+		all[2].Related != jsonrpc.IntID(2) {
 		t.Errorf("got %+v", all)
 	}
 }
@@ -247,15 +261,19 @@ func TestBatchesAreReadWhereTheRevisionHasThem(t *testing.T) {
 func TestBrokenRequestOfTheServerIsAnswered(t *testing.T) {
 	c := connect(t, Spec{
 		Command: "sh", Ladder: quick,
-		Args: []string{"-c", `echo '{"jsonrpc":"2.0","id":"q","method":5}'; read -r answer; printf "%s\\n" "$answer"`},
+		Args: []string{
+			"-c", `echo '{"jsonrpc":"2.0","id":"q","method":5}'; read -r answer; printf "%s\\n" "$answer"`,
+		},
 	})
 	in := next(t, c)
-	if in.Message.ID != jsonrpc.StringID("q") || in.Message.Error == nil || in.Message.Error.Code != jsonrpc.CodeInvalidRequest {
+	if in.Message.ID != jsonrpc.StringID("q") || in.Message.Error == nil ||
+		in.Message.Error.Code != jsonrpc.CodeInvalidRequest {
 		t.Errorf("the server got %+v", in.Message)
 	}
 }
 
-// A server that does not read never blocks the sender, and what it did not get is named when it dies (F16, F21).
+// A server that does not read never blocks the sender. The messages that it did not get are named
+// when it dies (F16, F21).
 func TestServerThatDoesNotReadBlocksNobody(t *testing.T) {
 	c := connect(t, spec("deaf"))
 	next(t, c)
@@ -275,7 +293,8 @@ func TestServerThatDoesNotReadBlocksNobody(t *testing.T) {
 	if exit.Signal != "SIGKILL" {
 		t.Errorf("got %v", exit)
 	}
-	// The writer had taken one chunk of which a part was written; the rest is lost in order and without gaps.
+	// The writer had taken one chunk and written a part of it. The rest is lost in order and without
+	// gaps.
 	if len(lost) == 0 || len(lost) == int(id) {
 		t.Fatalf("%d of %d requests reported lost; a pipe holds some and not all", len(lost), id)
 	}
@@ -287,7 +306,7 @@ func TestServerThatDoesNotReadBlocksNobody(t *testing.T) {
 	}
 }
 
-// However much a server writes before it reads, its own questions are all answered.
+// All requests of a server are answered, however much it writes before it reads.
 func TestServerThatAsksBeforeItReadsIsAnswered(t *testing.T) {
 	c := connect(t, spec("eager"))
 	for {
@@ -308,7 +327,7 @@ func TestRequestCutInHalfCountsAsWritten(t *testing.T) {
 	for ; sent < 3; sent++ {
 		err := c.Send(t.Context(), request(uint64(sent), params))
 		if errors.Is(err, transport.ErrClosed) && sent > 0 {
-			break // it was quick to die
+			break // it died quickly
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -345,7 +364,7 @@ func TestReceiveCanBeGivenUpAndTakenUpAgain(t *testing.T) {
 	}
 }
 
-// The runtime's poller waits for children, not a thread each.
+// The runtime's poller waits for children, so no child takes a thread.
 func TestWaitingForChildrenTakesNoThreads(t *testing.T) {
 	s := newTestSpawner(t)
 	threads := func() int {

@@ -29,7 +29,8 @@ type hostProcess struct {
 	mark    string
 }
 
-// hosts numbers them: the guard of one would end the processes of the next with its name.
+// hosts numbers the daemons: the guard of one would end the processes of the next under the same
+// name.
 var hosts atomic.Uint64
 
 func newHost(t *testing.T, name, earlier string) *hostProcess {
@@ -40,8 +41,11 @@ func newHost(t *testing.T, name, earlier string) *hostProcess {
 func newInstance(t *testing.T, instance, earlier string) *hostProcess {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), role+"=daemon", "STDIO_TEST_ARG="+instance, "STDIO_TEST_STAY="+earlier, "GORACE=atexit_sleep_ms=0")
-	h := &hostProcess{t: t, command: cmd, remarks: &strings.Builder{}, mark: InstanceVariable + "=" + instance + "/"}
+	cmd.Env = append(os.Environ(), role+"=daemon", "STDIO_TEST_ARG="+instance,
+		"STDIO_TEST_STAY="+earlier, "GORACE=atexit_sleep_ms=0")
+	h := &hostProcess{
+		t: t, command: cmd, remarks: &strings.Builder{}, mark: InstanceVariable + "=" + instance + "/",
+	}
 	cmd.Stderr = h.remarks
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -79,15 +83,17 @@ func (h *hostProcess) kill() {
 	_ = h.command.Wait()
 }
 
-// marked are the living processes that the daemon has started, and what those have.
+// marked lists the living processes that the daemon has started, and their children.
 func (h *hostProcess) marked() []int {
 	look := guard.Of(h.mark)
 	return look.Signal(guard.All(), 0)
 }
 
-// guard is the number of the guard process, 0 while there is none.
+// guard returns the process id of the guard, 0 while there is none.
 func (h *hostProcess) guard() int {
-	look := guard.Look{Mark: func(entry []byte) bool { return string(entry) == guard.Variable+"="+h.mark }}
+	look := guard.Look{Mark: func(entry []byte) bool {
+		return string(entry) == guard.Variable+"="+h.mark
+	}}
 	for _, pid := range look.Signal(guard.All(), 0) {
 		return pid
 	}
@@ -103,13 +109,14 @@ func (h *hostProcess) awaitGuard(other int) (pid int) {
 	return pid
 }
 
-// escape is a shell's command that leaves a process with another session, whose parent has ended.
+// escape is a shell command that leaves a process in another session, whose parent has ended.
 const escape = `(setsid sh -c 'trap "" TERM HUP; echo escaped; exec sleep 600' &)`
 
-// vanish is one that also leaves it without an environment and without a pipe.
+// vanish is one that also leaves the process without an environment and without a pipe.
 const vanish = `(setsid env -i sh -c 'sleep 600 >/dev/null 2>&1 </dev/null & exit' &); sleep 0.1; echo vanished`
 
-// scripts are programs that leave something behind, each in its own way. Each says something when it has got going.
+// scripts are programs that leave processes behind, each in its own way. Each prints a line when it
+// runs.
 var scripts = []struct{ name, text string }{
 	{"a program", "echo on; exec sleep 600"},
 	{"one that ignores signals", `trap "" TERM HUP INT; echo on; while :; do sleep 600; done`},
@@ -129,19 +136,21 @@ func TestNothingOutlivesAKilledDaemon(t *testing.T) {
 	var pids []int
 	for range 3 {
 		for _, s := range scripts {
-			if s.name != "one that has ended after its grandchild escaped" { // what it left ends with it
+			if s.name != "one that has ended after its grandchild escaped" { // its leftovers end with it
 				h.do("start %s", s.text)
 			}
 		}
 	}
-	for _, pid := range guard.All() { // also those without a mark: their parents are known
+	for _, pid := range guard.All() { // also processes without a mark: their parents are known
 		if descends(pid, h.command.Process.Pid) && pid != h.guard() {
 			pids = append(pids, pid)
 		}
 	}
 	h.kill()
 	began := time.Now()
-	eventually(t, "all processes end", func() bool { return !slices.ContainsFunc(pids, alive) && len(h.marked()) == 0 })
+	eventually(t, "all processes end", func() bool {
+		return !slices.ContainsFunc(pids, alive) && len(h.marked()) == 0
+	})
 	took := time.Since(began)
 	t.Logf("%d processes ended within %v", len(pids), took)
 	if took > time.Second+2*time.Second { // the goal is 1 s; the machine is shared
@@ -150,14 +159,16 @@ func TestNothingOutlivesAKilledDaemon(t *testing.T) {
 	eventually(t, "the guard ends", func() bool { return h.guard() == 0 })
 }
 
-// descends reports whether a process has the other among its ancestors.
+// descends reports whether from is an ancestor of pid.
 func descends(pid, from int) bool {
 	for pid > 1 && pid != from {
 		text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 		if err != nil {
 			return false
 		}
-		pid, _ = strconv.Atoi(strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))[1])
+		pid, _ = strconv.Atoi(
+			strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))[1],
+		)
 		if pid == from {
 			return true
 		}
@@ -169,13 +180,17 @@ func TestNothingOutlivesItsServer(t *testing.T) {
 	h := newHost(t, t.Name(), "")
 	h.do("start echo on; exec sleep 600") // of another server, and stays
 	var other []int
-	eventually(t, "it has an environment, after exec", func() bool { other = h.marked(); return len(other) == 1 })
+	eventually(t, "it has an environment, after exec", func() bool {
+		other = h.marked()
+		return len(other) == 1
+	})
 	for _, s := range scripts {
 		t.Run(s.name, func(t *testing.T) {
 			one := newHost(t, t.Name(), "")
 			one.do("start %s", s.text)
 			one.do("stop")
-			if left := strings.Fields(one.children()); len(left) > 0 && !slices.Equal(left, []string{strconv.Itoa(one.guard())}) {
+			if left := strings.Fields(one.children()); len(left) > 0 &&
+				!slices.Equal(left, []string{strconv.Itoa(one.guard())}) {
 				t.Errorf("children %v are left", left)
 			}
 			if left := one.marked(); len(left) > 0 {
@@ -194,17 +209,18 @@ func TestNothingOutlivesItsServer(t *testing.T) {
 	}
 }
 
-// The last step of the ladder is for what has escaped, too: the time that it had before was the program's.
+// The last step of the ladder applies to escaped processes too: the time before it is shared with
+// the program.
 func TestStopClimbsOneLadderForAllThatIsLeft(t *testing.T) {
 	h := newHost(t, t.Name(), "")
 	h.do(`patient trap "" TERM HUP; %s; while :; do sleep 600; done`, escape)
-	h.do("stop") // which fails when something is left after Kill
+	h.do("stop") // it fails if a process is left after Kill
 	if left := h.marked(); len(left) > 0 {
 		t.Errorf("%v are left", left)
 	}
 }
 
-// children are the daemon's, zombies too.
+// children lists the daemon's child processes, including zombies.
 func (h *hostProcess) children() string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", h.command.Process.Pid))
 	if err != nil {
@@ -217,12 +233,15 @@ func TestExitsAreTakenByWhoeverWaitsForThem(t *testing.T) {
 	h := newHost(t, t.Name(), "")
 	for i := range 30 {
 		// Orphans end before the program, with it and after it.
-		if got, want := h.do("run for i in 1 2 3 4 5; do (setsid true &); (setsid sleep 0.0%d &); done; exit %d", i%4, i+1), fmt.Sprintf("%d %v", i+1, syscall.Signal(0)); got != want {
+		if got, want := h.do(
+			"run for i in 1 2 3 4 5; do (setsid true &); (setsid sleep 0.0%d &); done; exit %d", i%4, i+1,
+		), fmt.Sprintf("%d %v", i+1, syscall.Signal(0)); got != want {
 			t.Fatalf("got exit %q, want %q", got, want)
 		}
 	}
 	eventually(t, "no zombie is left", func() bool {
-		return strings.TrimSpace(h.children()) == strconv.Itoa(h.guard()) || !strings.Contains(h.children(), " ")
+		return strings.TrimSpace(h.children()) == strconv.Itoa(h.guard()) ||
+			!strings.Contains(h.children(), " ")
 	})
 }
 
@@ -237,9 +256,10 @@ func TestGuardComesBack(t *testing.T) {
 		}
 	}
 	last = h.awaitGuard(last)
-	h.do("start env -i sh -c 'echo on; sleep 600' & wait") // which only who is told of its group can find
+	// Only a guard that is told of the group can find it.
+	h.do("start env -i sh -c 'echo on; sleep 600' & wait")
 	h.do("start echo on; setsid sleep 600 & wait")
-	// What ends the daemon's group leaves it alone.
+	// A signal to the daemon's group does not reach the guard.
 	if sid, err := unix.Getsid(last); err != nil || sid != last {
 		t.Errorf("the guard is in session %d (%v), want %d of its own", sid, err, last)
 	}
@@ -256,7 +276,8 @@ func TestGuardComesBack(t *testing.T) {
 	}
 }
 
-// A guard that hangs is replaced as soon as it does not take what it is told, and the daemon's end waits for it no longer than it must.
+// A hanging guard is replaced as soon as it does not take a message, and the daemon's end waits for
+// it for a bounded time.
 func TestHangingGuardHoldsNothingUp(t *testing.T) {
 	h := newHost(t, t.Name(), "")
 	h.do("start echo on; exec sleep 600")
@@ -273,7 +294,8 @@ func TestHangingGuardHoldsNothingUp(t *testing.T) {
 }
 
 func TestWhatAnEarlierDaemonLeftEndsBeforeTheFirstStart(t *testing.T) {
-	lock, other := fmt.Sprintf("%d-a.", os.Getpid()), newHost(t, fmt.Sprintf("%d-b.1", os.Getpid()), "")
+	lock, other := fmt.Sprintf("%d-a.", os.Getpid()), newHost(t,
+		fmt.Sprintf("%d-b.1", os.Getpid()), "")
 	other.do("start %s; sleep 600", escape)
 	other.do("start %s; sleep 600", vanish)
 	before := newHost(t, lock+"1", "")
@@ -284,7 +306,7 @@ func TestWhatAnEarlierDaemonLeftEndsBeforeTheFirstStart(t *testing.T) {
 		theirs, left = other.marked(), before.marked()
 		return len(theirs) == 6 && len(left) == 6
 	})
-	// Daemon and guard are killed together: nobody is left to clean up.
+	// Daemon and guard are killed together: no process is left to clean up.
 	pid := before.awaitGuard(0)
 	for _, sig := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} {
 		if err := syscall.Kill(pid, sig); err != nil {
@@ -301,7 +323,9 @@ func TestWhatAnEarlierDaemonLeftEndsBeforeTheFirstStart(t *testing.T) {
 	if now := before.marked(); len(now) > 0 {
 		t.Errorf("%v of the earlier daemon run beside those of the next", now)
 	}
-	eventually(t, "its own has an environment, after exec", func() bool { return len(after.marked()) == 1 })
+	eventually(t, "its own has an environment, after exec", func() bool {
+		return len(after.marked()) == 1
+	})
 	if now := other.marked(); !slices.Equal(now, theirs) {
 		t.Errorf("of another daemon: got %v, want %v still", now, theirs)
 	}
@@ -311,13 +335,16 @@ func TestWhatAnEarlierDaemonLeftEndsBeforeTheFirstStart(t *testing.T) {
 	}
 }
 
-// Daemons of one lock file may have stamps that begin alike, and the guard of one that was killed may be slow: it does not end the next daemon,
-// nor what that starts.
+// Daemons of one lock file may have stamps that begin alike, and the guard of a killed daemon may
+// be slow. It does not end the next daemon, nor the children of that.
 func TestTheNextDaemonOutlivesTheGuardOfTheLast(t *testing.T) {
-	for name, awake := range map[string]time.Duration{"slow": sweepTime / 4, "hanging": 4 * sweepTime} {
+	for name, awake := range map[string]time.Duration{"slow": sweepTime / 4,
+		"hanging": 4 * sweepTime} {
 		t.Run(name, func(t *testing.T) {
 			lock := fmt.Sprintf("%d-%s.", os.Getpid(), name)
-			of := func(n int) uint64 { return guard.Stamp(fmt.Sprintf("%s=%s%d/", InstanceVariable, lock, n)) }
+			of := func(n int) uint64 {
+				return guard.Stamp(fmt.Sprintf("%s=%s%d/", InstanceVariable, lock, n))
+			}
 			same := 2
 			for of(same) != of(1) {
 				same++
@@ -329,7 +356,8 @@ func TestTheNextDaemonOutlivesTheGuardOfTheLast(t *testing.T) {
 				t.Fatal(err)
 			}
 			before.kill()
-			wake := time.AfterFunc(awake, func() { _ = syscall.Kill(pid, syscall.SIGCONT) }) // it was ended, if it was waited for in vain
+			// ended, if the wait timed out
+			wake := time.AfterFunc(awake, func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
 			defer wake.Stop()
 			after := newInstance(t, lock+strconv.Itoa(same), lock)
 			after.do("start env -i sh -c 'echo on; exec sleep 600' & wait")

@@ -14,26 +14,32 @@ import (
 	"mcpd/transport"
 )
 
-// inherited is what a child gets from our own environment without being asked for: what programs need to find their files, their tools and
-// the user's language. Left out on purpose: credentials of any kind, XDG_RUNTIME_DIR (the sockets of the login session), and what makes an
-// interpreter load code (LD_PRELOAD, NODE_OPTIONS, PYTHONPATH, BASH_ENV).
+// inherited names the variables that a child gets from the host's environment without being
+// configured: programs need them to find their files, their tools and the user's language. Left out
+// on purpose are credentials of any kind, XDG_RUNTIME_DIR (the sockets of the login session), and
+// variables that make an interpreter load code (LD_PRELOAD, NODE_OPTIONS, PYTHONPATH, BASH_ENV).
 var inherited = []string{
 	"HOME", "LANG", "LC_*", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER",
 	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
 }
 
-// InstanceVariable marks every child, and what it starts, as ours: after a crash of the host its remains are found by it.
+// InstanceVariable is the environment variable that marks every child, and all that it starts, as
+// ours. After a crash of the host the remaining processes are found by it.
 const InstanceVariable = "MCPD_INSTANCE"
 
-// defaultPath is searched when our own environment has no PATH: what POSIX guarantees to hold the standard utilities.
+// defaultPath is searched when the host's environment has no PATH. POSIX guarantees that it holds
+// the standard utilities.
 const defaultPath = "/usr/local/bin:/usr/bin:/bin"
 
-// environment builds a child's environment from ours: the inherited names, those in pass, then set, then the mark. It is sorted.
+// environment builds a child's environment from that of the host: the inherited names and those in
+// pass, then set, then the mark. The result is sorted.
 func environment(ours, pass []string, set map[string]string, instance string) []string {
 	env := map[string]string{"PATH": defaultPath}
 	for _, entry := range ours {
 		name, value, _ := strings.Cut(entry, "=")
-		if slices.Contains(pass, name) || slices.ContainsFunc(inherited, func(p string) bool { return matches(p, name) }) {
+		if slices.Contains(pass, name) || slices.ContainsFunc(inherited, func(p string) bool {
+			return matches(p, name)
+		}) {
 			env[name] = value
 		}
 	}
@@ -57,8 +63,9 @@ func matches(pattern, name string) bool {
 	return pattern == name
 }
 
-// lookPath finds the program that command names, as execvp would with the child's own PATH, except that empty and relative entries of
-// PATH are passed over: they would make the working directory a place where programs are taken from. The error is a *transport.ExitError.
+// lookPath finds the program that command names, as execvp would with the child's own PATH. Unlike
+// execvp it skips empty and relative entries of PATH, which would run programs from the working
+// directory. The error is a *transport.ExitError.
 func lookPath(command, path, dir string) (string, error) {
 	if strings.Contains(command, "/") {
 		if err := executable(absolute(command, dir)); err != nil {
@@ -83,10 +90,11 @@ func lookPath(command, path, dir string) (string, error) {
 	if denied != nil {
 		return "", startError(command, denied)
 	}
-	return "", started(CauseNotFound, fmt.Errorf("command %q is in no folder of PATH %q", command, path))
+	return "", started(CauseNotFound,
+		fmt.Errorf("command %q is in no folder of PATH %q", command, path))
 }
 
-// absolute is where the kernel looks for a path after changing to dir.
+// absolute returns where the kernel looks for a path after changing to dir.
 func absolute(path, dir string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -94,7 +102,7 @@ func absolute(path, dir string) string {
 	return filepath.Join(dir, path)
 }
 
-// executable reports why file cannot be executed, nil if nothing speaks against it.
+// executable returns why file cannot be executed, nil if it can.
 func executable(file string) error {
 	info, err := os.Stat(file)
 	switch {
@@ -108,7 +116,8 @@ func executable(file string) error {
 	return nil
 }
 
-// checkDir reports why a child cannot be started in dir. The kernel's own answer would not say that it is about the folder.
+// checkDir returns why a child cannot be started in dir. The kernel's own error would not say that
+// it is about the folder.
 func checkDir(dir string) error {
 	if dir == "" {
 		return nil
@@ -123,29 +132,34 @@ func checkDir(dir string) error {
 	return nil
 }
 
-// checkText refuses what cannot stand in an argument or the environment, naming the place.
+// checkText refuses values that cannot stand in an argument or the environment. The error names the
+// place.
 func checkText(s Spec) error {
 	if s.Command == "" {
 		return started(CauseStart, errors.New("command is empty"))
 	}
 	for i, text := range append([]string{s.Command}, s.Args...) {
 		if strings.ContainsRune(text, 0) {
-			return started(CauseStart, fmt.Errorf("argument %d of command %q holds a NUL byte", i, strings.ReplaceAll(s.Command, "\x00", "")))
+			return started(CauseStart,
+				fmt.Errorf("argument %d of command %q holds a NUL byte", i,
+					strings.ReplaceAll(s.Command, "\x00", "")))
 		}
 	}
 	for name, value := range s.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
-			return started(CauseStart, fmt.Errorf("environment variable %q has no usable name, or holds a NUL byte", name))
+			return started(CauseStart,
+				fmt.Errorf("environment variable %q has no usable name, or holds a NUL byte", name))
 		}
 	}
 	return nil
 }
 
-// startError is the ending of a child that never ran.
+// startError returns the ending of a child that never ran.
 func startError(command string, err error) *transport.ExitError {
 	cause := classify(err)
 	if cause == CauseNotFound && errors.Is(err, errNoInterpreter) {
-		return started(cause, fmt.Errorf("command %q exists, but the interpreter named in it does not", command))
+		return started(cause, fmt.Errorf("command %q exists, but the interpreter named in it does not",
+			command))
 	}
 	return started(cause, fmt.Errorf("command %q: %w", command, err))
 }

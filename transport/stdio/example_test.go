@@ -8,7 +8,7 @@ import (
 	"mcpd/transport/stdio"
 )
 
-// cat is a server that says everything back.
+// The server is cat, which echoes every message.
 func Example() {
 	ctx := context.Background()
 	spawner := stdio.NewSpawner(stdio.SpawnerOptions{})

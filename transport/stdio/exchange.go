@@ -13,19 +13,22 @@ import (
 	"mcpd/transport"
 )
 
-// server is the state of one Serve.
+// server is the state of one call of Serve.
 type server struct {
-	handler  Handler
-	session  Session   // nil until Open succeeds; used, as the next, by the goroutine of Serve only
-	opening  *exchange // the request that opened it, when it just has
-	greeting *exchange // the last initialize that could open it
-	modern   bool      // the client has made requests that stand alone
+	handler Handler
+	// session is nil until Open succeeds. It and the next fields are used by the goroutine of Serve
+	// only.
+	session Session
+	// opening is the request that has just opened the session; nil later.
+	opening  *exchange
+	greeting *exchange // the last initialize that could open the session
+	modern   bool      // the client has sent stateless requests
 	ahead    []input   // lines that were read and not handled
 	left     bool      // the handler knows that the client has left
 	out      *queue
 	stalled  chan struct{} // closed when the client does not read
 	stall    func()        // closes it
-	ended    chan struct{} // holds one when an exchange has ended
+	ended    chan struct{} // holds a value after an exchange has ended
 
 	written  chan struct{} // closed when the writer has ended; guards writeErr
 	writeErr error
@@ -47,7 +50,7 @@ func newServer(h Handler) *server {
 	}
 }
 
-// write is the writer. All that goes to the client goes through it, in order.
+// write is the writer. All messages to the client go through it, in order.
 func (s *server) write(out io.Writer) {
 	defer close(s.written)
 	if err := s.out.drain(s.guard(out)); err != nil {
@@ -55,17 +58,17 @@ func (s *server) write(out io.Writer) {
 	}
 }
 
-// exchange is the transport.Sink of one request. All of a connection share its writer.
+// exchange is the transport.Sink of one request. All exchanges of a connection share its writer.
 type exchange struct {
 	server *server
 	id     jsonrpc.ID
-	group  *group // when it came in an array
-	peer   Peer   // who serves it, when it stands alone; used by the goroutine of Serve only
-	listen bool   // it asks for a subscription
+	group  *group // nil unless the request came in an array
+	peer   Peer   // set for a stateless request; used by the goroutine of Serve only
+	listen bool   // the request asks for a subscription
 
-	mu     sync.Mutex // guards what follows, and keeps what is sent before the outcome
+	mu     sync.Mutex // guards what follows; orders messages before the outcome
 	over   bool
-	told   bool // something was sent before the outcome
+	told   bool // a message was sent before the outcome
 	failed bool // the outcome is an error
 }
 
@@ -74,7 +77,7 @@ var (
 	_ transport.Addressed = (*exchange)(nil)
 )
 
-// group collects the answers to one array.
+// group collects the responses to one array.
 type group struct {
 	mu      sync.Mutex // guards what follows
 	wanted  int
@@ -95,21 +98,21 @@ func (e *exchange) Send(m jsonrpc.Message) error {
 	return e.server.out.put(m, false)
 }
 
-// pending reports that there is no outcome yet.
+// pending reports whether the outcome is still missing.
 func (e *exchange) pending() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return !e.over
 }
 
-// refused reports that the outcome is an error.
+// refused reports whether the outcome is an error.
 func (e *exchange) refused() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.failed
 }
 
-// Finish writes the outcome, under the id that the client gave.
+// Finish writes the outcome, under the id that the client chose.
 func (e *exchange) Finish(m jsonrpc.Message) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -136,14 +139,15 @@ func (e *exchange) Finish(m jsonrpc.Message) bool {
 	return true
 }
 
-// say writes an answer. A client that leaves even those unread is given up.
+// say writes a response. A client that leaves even responses unread is given up.
 func (s *server) say(m jsonrpc.Message) {
 	if errors.Is(s.out.put(m, true), transport.ErrSlowConsumer) {
 		s.stall()
 	}
 }
 
-// answer adds to a group, and writes it when it is complete. A cancelled request counts and adds nothing.
+// answer adds a response to a group, and writes the group when it is complete. A cancelled request
+// adds no response and is not waited for.
 func (s *server) answer(g *group, m jsonrpc.Message, silent bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -152,7 +156,8 @@ func (s *server) answer(g *group, m jsonrpc.Message, silent bool) {
 	} else {
 		g.answers = append(g.answers, m)
 	}
-	if len(g.answers) == g.wanted && g.wanted > 0 && errors.Is(s.out.putBatch(g.answers), transport.ErrSlowConsumer) {
+	if len(g.answers) == g.wanted && g.wanted > 0 &&
+		errors.Is(s.out.putBatch(g.answers), transport.ErrSlowConsumer) {
 		s.stall()
 	}
 }
@@ -169,7 +174,8 @@ func (s *server) forget(id jsonrpc.ID) {
 	delete(s.inFlight, id)
 }
 
-// begin opens an exchange. The channel is shared, so an id that is in flight cannot be used again: its answers could not be told apart.
+// begin opens an exchange. All responses share one channel, so an id that is in flight cannot be
+// used again: its responses could not be told apart.
 func (s *server) begin(id jsonrpc.ID, g *group) (*exchange, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,7 +197,8 @@ func (s *server) handle(ctx context.Context, line []byte) {
 	}
 	if line[0] == '[' {
 		if !s.version().Has(protocol.Batching) {
-			s.say(jsonrpc.Failure(jsonrpc.ID{}, s.translate(protocol.InvalidRequest("arrays of messages are of 2025-03-26 only"))))
+			s.say(jsonrpc.Failure(jsonrpc.ID{},
+				s.translate(protocol.InvalidRequest("arrays of messages are of 2025-03-26 only"))))
 			return
 		}
 		s.handleBatch(ctx, line)
@@ -207,7 +214,8 @@ func (s *server) handle(ctx context.Context, line []byte) {
 	s.dispatch(ctx, m, nil)
 }
 
-// handleBatch reads an array (2025-03-26 §basic). Its answers go out as one array when the last is there.
+// handleBatch reads an array (2025-03-26 §basic). Its responses go out as one array once the last
+// is there.
 func (s *server) handleBatch(ctx context.Context, line []byte) {
 	messages, _, err := jsonrpc.DecodeBatch(line, protocol.RequestLimits())
 	var some *jsonrpc.BatchError
@@ -241,9 +249,9 @@ func (s *server) handleBatch(ctx context.Context, line []byte) {
 	}
 }
 
-// refusal is the answer to what could not be read. Answers are not answered. Where it does not come
-// to the id, as where something before it is no JSON, the id is looked for: over a pipe it is all that
-// a client knows its request by, and without it the client waits for its timeout.
+// refusal returns the error response to an unreadable message. An unreadable response gets none.
+// When the decoder failed before it came to the id, the id is searched for in the line: over a pipe
+// the client knows its request by nothing else, and would wait for its time-out.
 func (s *server) refusal(err error, line []byte) (jsonrpc.Message, bool) {
 	var bad *jsonrpc.DecodeError
 	if !errors.As(err, &bad) || bad.Response {
@@ -259,8 +267,8 @@ func (s *server) refusal(err error, line []byte) (jsonrpc.Message, bool) {
 	return jsonrpc.Failure(id, s.translate(err)), true
 }
 
-// refusals are the answers to the requests of an array that is refused as a whole, as far as their
-// ids can be told.
+// refusals returns the error responses to the requests of an array that is refused as a whole, as
+// far as their ids can be found.
 func (s *server) refusals(err error, line []byte) (answers []jsonrpc.Message) {
 	for _, id := range jsonrpc.GlimpseBatch(line) {
 		answers = append(answers, jsonrpc.Failure(id, s.translate(err)))
@@ -268,8 +276,8 @@ func (s *server) refusals(err error, line []byte) (answers []jsonrpc.Message) {
 	return answers
 }
 
-// tooLong is the answer to a line that is too long, of which beginning and end were kept. Official
-// SDKs write the id behind the params, or before them.
+// tooLong returns the error response to an oversized line, of which only the beginning and the end
+// were kept. Official SDKs write the id before or after the params.
 func (s *server) tooLong(long *longLine) (jsonrpc.Message, bool) {
 	id, response := jsonrpc.Glimpse(long.head)
 	if response {
@@ -282,12 +290,13 @@ func (s *server) tooLong(long *longLine) (jsonrpc.Message, bool) {
 	return jsonrpc.Failure(id, s.translate(e)), true
 }
 
-// dispatch hands a message over. Before there is a session only a request means anything.
+// dispatch hands a message to its session or peer. Before there is a session only requests are
+// handled.
 func (s *server) dispatch(ctx context.Context, m jsonrpc.Message, g *group) {
 	modern := protocol.IsModern(m.Params)
 	if m.Kind() != jsonrpc.KindRequest {
 		if !s.cancelled(m) && !modern && s.session != nil {
-			_ = s.session.Deliver(ctx, m, nil) // it has no answer that could carry the error
+			_ = s.session.Deliver(ctx, m, nil) // a notification has no response that could carry the error
 		}
 		return
 	}
@@ -309,11 +318,12 @@ func (s *server) dispatch(ctx context.Context, m jsonrpc.Message, g *group) {
 		return
 	}
 	switch before := s.session == nil || s.greeting.refused(); {
-	case before && m.Method == "ping" && !s.modern: // the one request that may come before initialize (2025-11-25 §basic/lifecycle)
+	// The one request that may come before initialize (2025-11-25 §basic/lifecycle).
+	case before && m.Method == "ping" && !s.modern:
 		e.Finish(jsonrpc.Response(m.ID, nil))
 	case before && m.Method != "initialize":
 		err = protocol.NotInitialized("initialization", protocol.Action(m.Method))
-	case before: // or once more
+	case before: // the first initialize, or another one
 		err = s.open(ctx, m, e)
 	default:
 		err = s.session.Deliver(ctx, m, e)
@@ -323,12 +333,12 @@ func (s *server) dispatch(ctx context.Context, m jsonrpc.Message, g *group) {
 	}
 }
 
-// open opens a session, in the place of one whose handshake was refused.
+// open opens a session, and replaces one whose handshake was refused.
 func (s *server) open(ctx context.Context, first jsonrpc.Message, e *exchange) error {
 	if s.session != nil {
 		closing, cancel := context.WithTimeout(ctx, closeTime)
 		defer cancel()
-		_ = s.session.Close(closing) // it was none
+		_ = s.session.Close(closing) // that session never began
 		s.session = nil
 	}
 	session, err := s.handler.Open(ctx, first, e, s.push)
@@ -349,7 +359,8 @@ func (s *server) version() protocol.Version {
 
 func (s *server) translate(err error) *jsonrpc.Error { return protocol.Translate(err, s.version()) }
 
-// guard notices when w takes nothing for stallTime. It writes piecewise, so that a slow reader of a large message counts as a reader.
+// guard calls stall when w accepts no bytes for stallTime. It writes in pieces, so that a client
+// that reads a large message slowly counts as reading.
 func (s *server) guard(w io.Writer) io.Writer {
 	timer := time.AfterFunc(stallTime, s.stall)
 	timer.Stop()

@@ -13,40 +13,43 @@ import (
 	"mcpd/transport/stdio/cgroup"
 )
 
-// The causes in a *transport.ExitError of this package: first those of a program that never ran, then those of one that did.
+// The values of Cause in a *transport.ExitError of this package: first those of a program that
+// never ran, then those of one that did.
 const (
 	CauseNotFound   = "not found"   // no such program, interpreter or working directory
-	CausePermission = "permission"  // the program is there and may not be executed
+	CausePermission = "permission"  // the program exists and may not be executed
 	CauseFormat     = "exec format" // the file is no program for this machine
 	CauseStart      = "start"       // any other refusal to start: resources, arguments
 
 	CauseHandshake = "exited before handshake"
-	CauseUnready   = "no handshake"   // while it went on running
+	CauseUnready   = "no handshake"   // while it still runs
 	CauseCode      = "exited"         // with an exit code, which may be 0
 	CauseSignal    = "killed"         // by a signal
-	CauseMemory    = "out of memory"  // and killed by the kernel for it
-	CauseOversized = "oversized line" // much longer than MaxMessage, and still no end
+	CauseMemory    = "out of memory"  // killed by the kernel at the memory limit
+	CauseOversized = "oversized line" // much longer than MaxMessage, and still without an end
 	CauseStray     = "not a message stream"
-	CauseOutput    = "closed its output"   // while it went on running
-	CauseInput     = "closed its input"    // likewise
-	CauseStopped   = "stopped by a signal" // and not continued, while something waited for it
+	CauseOutput    = "closed its output"   // while it still runs
+	CauseInput     = "closed its input"    // while it still runs
+	CauseStopped   = "stopped by a signal" // and not continued while a call waited
 )
 
-// Exit says how a program ended.
+// Exit describes how a program ended.
 type Exit struct {
-	Code   int            // exit code; -1 when a signal ended it
-	Signal syscall.Signal // 0 when none did
-	At     time.Time      // when it was seen
-	Hit    cgroup.Limits  // which of its limits it had come up against
+	Code   int            // the exit code; -1 after a signal
+	Signal syscall.Signal // the signal that ended the program; 0 for none
+	At     time.Time      // when the exit was noticed
+	Hit    cgroup.Limits  // those of its limits that the program has reached
 }
 
-// errNoInterpreter tells a missing interpreter from a missing program: the kernel says "no such file" to both.
+// errNoInterpreter tells a missing interpreter from a missing program: the kernel reports "no such
+// file" for both.
 var errNoInterpreter = errors.New("interpreter not found")
 
-// classify finds the cause behind an error of looking for or executing a program.
+// classify returns the cause for an error of finding or executing a program.
 func classify(err error) string {
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, errNoInterpreter):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR),
+		errors.Is(err, errNoInterpreter):
 		return CauseNotFound
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EISDIR):
 		return CausePermission
@@ -56,14 +59,15 @@ func classify(err error) string {
 	return CauseStart
 }
 
-// started is the ending of a program that never ran.
+// started returns the ending of a program that never ran.
 func started(cause string, err error) *transport.ExitError {
 	return &transport.ExitError{Cause: cause, Code: -1, Err: err}
 }
 
-// ending describes how a program that did run ended. A cause other than the empty one was found on its pipes and says more than how it
-// exited after that.
-func ending(cause string, exit Exit, exited, ready bool, stderr []byte, err error) *transport.ExitError {
+// ending describes how a program that did run ended. A non-empty cause was found on its pipes and
+// says more than the exit that followed.
+func ending(cause string, exit Exit, exited, ready bool, stderr []byte,
+	err error) *transport.ExitError {
 	e := &transport.ExitError{Cause: cause, Code: -1, Stderr: stderr, Err: err}
 	if exited {
 		e.Code = exit.Code
@@ -90,7 +94,7 @@ func ending(cause string, exit Exit, exited, ready bool, stderr []byte, err erro
 	return e
 }
 
-// inBytes writes a size as a configuration does.
+// inBytes formats a size as configurations do.
 func inBytes(n uint64) string {
 	for _, u := range []struct {
 		name string

@@ -4,5 +4,6 @@ package stdio
 
 import "os"
 
-// giveBack closes what is not needed any more. With the tag broken_leak it does not: experiments must find that out.
+// giveBack closes a file that is not needed any more. With the build tag broken_leak it does not:
+// experiments must detect that.
 func giveBack(f *os.File) { f.Close() }

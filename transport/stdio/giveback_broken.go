@@ -12,7 +12,7 @@ var (
 	leaked  []*os.File
 )
 
-// giveBack is broken on purpose: it keeps the descriptor of every process that has ended.
+// giveBack is broken on purpose: it leaks the descriptor of every process that has ended.
 func giveBack(f *os.File) {
 	leaking.Lock()
 	defer leaking.Unlock()

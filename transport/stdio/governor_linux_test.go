@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Programs are started no faster than the rate allows, however quickly they end, and who waits for that can be counted and can give up.
+// Programs are started no faster than the rate allows, however quickly they end. The waiting starts
+// are counted, and can be cancelled.
 func TestStartsHaveARate(t *testing.T) {
 	s := NewSpawner(SpawnerOptions{Starting: 64})
 	defer s.Close(context.Background())
@@ -35,7 +36,10 @@ func TestStartsHaveARate(t *testing.T) {
 			t.Errorf("a start that was given up: got %v, want %v", err, context.Canceled)
 		}
 	})
-	eventually(t, "one more waits", func() bool { _, delayed := s.Waiting(); return delayed == more+1 })
+	eventually(t, "one more waits", func() bool {
+		_, delayed := s.Waiting()
+		return delayed == more+1
+	})
 	cancel()
 	all.Wait()
 	if took := time.Since(began); took < more*every {
@@ -46,7 +50,8 @@ func TestStartsHaveARate(t *testing.T) {
 	}
 }
 
-// A tenant whose servers crash as fast as they can does not keep another's first program from starting: it waits for one of theirs.
+// A tenant whose servers crash in a loop does not keep another tenant's first program from
+// starting: that waits for one program of the first tenant.
 func TestACrashLoopHoldsUpNobodyElse(t *testing.T) {
 	s := NewSpawner(SpawnerOptions{Starting: 1})
 	defer s.Close(context.Background())
@@ -56,7 +61,7 @@ func TestACrashLoopHoldsUpNobodyElse(t *testing.T) {
 	loop := spec("quit")
 	loop.For, loop.Again = "noisy", true
 	var mu sync.Mutex
-	starts := 0 // of theirs
+	starts := 0 // of the first tenant
 	for range 50 {
 		all.Go(func() {
 			for {
@@ -90,7 +95,7 @@ func TestACrashLoopHoldsUpNobodyElse(t *testing.T) {
 		t.Error(err)
 	}
 	all.Wait()
-	if between > 15 { // one, had all of this happened at the same moment
+	if between > 15 { // one, if all of this happened at the same moment
 		t.Errorf("%d of another tenant's programs were started before it", between)
 	}
 }

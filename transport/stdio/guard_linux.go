@@ -14,10 +14,11 @@ import (
 	"mcpd/transport/stdio/guard"
 )
 
-// watcher keeps a guard process beside this one: when this one ends, however that is, the guard sees its end of the socket close and ends
-// all that is left of our children. A guard that ends before is started again. A nil watcher does nothing.
+// watcher keeps a guard process beside the host. When the host ends, however it ends, the guard
+// sees its socket close and ends all remaining children of the host. A guard that ends earlier is
+// started again. A nil watcher does nothing.
 type watcher struct {
-	mark    string // of our children, as an entry of their environment
+	mark    string // the children's mark, as an entry of their environment
 	orphans *orphans
 	report  func(Remark)
 	closing chan struct{}
@@ -25,15 +26,16 @@ type watcher struct {
 
 	mu     sync.Mutex // guards what follows
 	guard  *handle    // nil while there is none
-	socket int        // ours; the guard's end is its own
+	socket int        // the host's end of the connection
 	last   uint64
 	groups map[uint64]*handle
 }
 
-// watch starts the guard and returns when it is there, or could not be started.
+// watch starts the guard and returns when the guard runs, or could not be started.
 func watch(instance string, o *orphans, report func(Remark)) *watcher {
 	w := &watcher{
-		mark: InstanceVariable + "=" + instance + "/", orphans: o, report: report, groups: map[uint64]*handle{},
+		mark: InstanceVariable + "=" + instance + "/", orphans: o, report: report,
+		groups:  map[uint64]*handle{},
 		closing: make(chan struct{}), ended: make(chan struct{}),
 	}
 	err := w.start()
@@ -41,7 +43,8 @@ func watch(instance string, o *orphans, report func(Remark)) *watcher {
 	return w
 }
 
-// run waits for the guard to end, and starts the next one. What keeps ending it is given a growing pause.
+// run waits for the guard to end, and starts the next one. The pause between two starts grows while
+// guards keep ending.
 func (w *watcher) run(err error) {
 	defer close(w.ended)
 	for pause := guardPause; ; pause = min(2*pause, maxGuardPause) {
@@ -69,7 +72,8 @@ func (w *watcher) run(err error) {
 	}
 }
 
-// start starts a guard and tells it of every group there is. The mark covers what is started meanwhile.
+// start starts a guard and tells it of every existing group. Groups that start in the meantime are
+// found by their mark.
 func (w *watcher) start() error {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -86,11 +90,13 @@ func (w *watcher) start() error {
 	attr := &syscall.ProcAttr{
 		Dir: "/", Env: []string{guard.Variable + "=" + w.mark, "GOMAXPROCS=1"},
 		Files: []uintptr{null.Fd(), null.Fd(), null.Fd(), uintptr(pair[1])},
-		Sys:   &syscall.SysProcAttr{Setsid: true, PidFD: &pidfd}, // what ends our group or our terminal does not end it
+		// In its own session the guard gets no signal to the host's group or terminal.
+		Sys: &syscall.SysProcAttr{Setsid: true, PidFD: &pidfd},
 	}
 	var pid int
 	w.orphans.fork("", func() int {
-		pid, _, err = syscall.StartProcess("/proc/self/exe", []string{fmt.Sprintf("mcpd: guard of %d", os.Getpid())}, attr)
+		pid, _, err = syscall.StartProcess("/proc/self/exe",
+			[]string{fmt.Sprintf("mcpd: guard of %d", os.Getpid())}, attr)
 		return pid
 	})
 	unix.Close(pair[1])
@@ -117,7 +123,7 @@ func (w *watcher) start() error {
 	return nil
 }
 
-// wait returns when the guard has ended, and why.
+// wait waits until the guard has ended, and returns the reason.
 func (w *watcher) wait() error {
 	status := w.guard.wait()
 	w.orphans.reaped(w.guard.pid)
@@ -127,12 +133,13 @@ func (w *watcher) wait() error {
 	w.guard.release()
 	w.guard = nil
 	if status.Signaled() {
-		return fmt.Errorf("killed by %s", cmp.Or(unix.SignalName(status.Signal()), status.Signal().String()))
+		return fmt.Errorf("killed by %s",
+			cmp.Or(unix.SignalName(status.Signal()), status.Signal().String()))
 	}
 	return fmt.Errorf("exited with %d", status.ExitStatus())
 }
 
-// add tells the guard of a group, and returns its key.
+// add tells the guard of a group, and returns the key of the group.
 func (w *watcher) add(h *handle) uint64 {
 	if w == nil {
 		return 0
@@ -147,7 +154,7 @@ func (w *watcher) add(h *handle) uint64 {
 	return w.last
 }
 
-// forget takes a group back. Its pidfd must still be open.
+// forget withdraws a group. Its pidfd must still be open.
 func (w *watcher) forget(key uint64) {
 	if w == nil {
 		return
@@ -160,7 +167,7 @@ func (w *watcher) forget(key uint64) {
 	}
 }
 
-// tell sends the pidfds of groups. The mutex is held, and so they are open.
+// tell sends the pidfds of groups. The mutex is held, so the pidfds are open.
 func (w *watcher) tell(keys []uint64) {
 	if len(keys) == 0 {
 		return
@@ -174,18 +181,19 @@ func (w *watcher) tell(keys []uint64) {
 	w.send(guard.Watch(keys...), unix.UnixRights(fds...))
 }
 
-// send never waits: a guard that does not read is of no use, and is replaced. The mutex is held.
+// send never waits. A guard that does not read is of no use, so it is killed and replaced. The
+// mutex is held.
 func (w *watcher) send(packet, rights []byte) {
 	if w.guard == nil {
-		return // the next one is told of all
+		return // the next guard is told of all groups
 	}
 	err := unix.Sendmsg(w.socket, packet, rights, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
-	if err != nil && !errors.Is(err, unix.EPIPE) { // with EPIPE it has ended, and wait sees that
+	if err != nil && !errors.Is(err, unix.EPIPE) { // EPIPE: it has ended, as wait sees
 		_ = w.guard.signal(syscall.SIGKILL)
 	}
 }
 
-// close lets the guard go. It looks once more for what is left.
+// close ends the guard, which looks once more for remaining processes.
 func (w *watcher) close() {
 	if w == nil {
 		return

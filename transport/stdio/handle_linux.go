@@ -14,17 +14,20 @@ import (
 	"mcpd/transport/stdio/guard"
 )
 
-// attributes puts a child into its own process group, and into a control group if one is given, and lets the kernel kill it when the thread that forks it ends. That thread is the
-// spawner's, which lives as long as any child does (go.dev/issue/27505).
+// attributes puts a child into its own process group, and into a control group if one is given. It
+// lets the kernel kill the child when the thread that forks it ends. That is the thread of the
+// spawner, which lives as long as any child does (go.dev/issue/27505).
 func attributes(pidfd *int, group int) *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, PidFD: pidfd, UseCgroupFD: group >= 0, CgroupFD: group}
+	return &syscall.SysProcAttr{
+		Setpgid: true, Pdeathsig: syscall.SIGKILL, PidFD: pidfd, UseCgroupFD: group >= 0, CgroupFD: group,
+	}
 }
 
-// thread is the number of the thread that runs this.
+// thread returns the id of the current thread.
 func thread() int { return unix.Gettid() }
 
-// newHandle takes over the pidfd of a new child, -1 if the kernel gave none. Non-blocking, the runtime's poller waits on it and no
-// thread is spent on waiting for a child.
+// newHandle takes over the pidfd of a new child, -1 if the kernel gave none. The pidfd is
+// non-blocking: the runtime's poller waits on it, and no thread is spent on waiting for a child.
 func newHandle(pid, pidfd int, group bool) *handle {
 	h := &handle{pid: pid}
 	if pidfd >= 0 {
@@ -35,7 +38,8 @@ func newHandle(pid, pidfd int, group bool) *handle {
 	return h
 }
 
-// groupSignals reports whether this kernel can signal a process group through a pidfd. Older ones refuse the flag as invalid.
+// groupSignals reports whether this kernel can signal a process group through a pidfd. Older
+// kernels refuse the flag as invalid.
 func groupSignals() bool {
 	self, err := unix.PidfdOpen(os.Getpid(), 0)
 	if err != nil {
@@ -55,18 +59,21 @@ func (h *handle) sendPidfd(sig syscall.Signal, group bool) error {
 		return err
 	}
 	var sent error
-	if err := conn.Control(func(fd uintptr) { sent = unix.PidfdSendSignal(int(fd), sig, nil, flags) }); err != nil {
-		return os.ErrProcessDone // the pidfd is closed, which release does when nothing is left
+	if err := conn.Control(func(fd uintptr) {
+		sent = unix.PidfdSendSignal(int(fd), sig, nil, flags)
+	}); err != nil {
+		return os.ErrProcessDone // release has closed the pidfd: no process is left
 	}
 	return sent
 }
 
-// wait blocks until the leader has exited, and reaps it. Where the group cannot be signalled afterwards, what is left of it is killed in
-// between, while the zombie still keeps the number ours.
+// wait blocks until the leader has exited, and reaps it. If the group cannot be signalled
+// afterwards, wait kills the rest of the group in between, while the zombie still keeps the number
+// ours.
 func (h *handle) wait() syscall.WaitStatus {
 	h.block()
 	if !h.group {
-		_ = syscall.Kill(-h.pid, syscall.SIGKILL) // the zombie is part of the group, so this finds at least one process
+		_ = syscall.Kill(-h.pid, syscall.SIGKILL) // always succeeds: the zombie is in the group
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -93,7 +100,8 @@ func (h *handle) block() {
 	}
 }
 
-// exited asks for an exit status without taking it. An error other than an interruption counts as an exit: there is nothing to wait for.
+// exited asks for an exit status without taking it. An error other than an interruption counts as
+// an exit, because there is nothing to wait for.
 func exited(kind, id, options int) bool {
 	var info unix.Siginfo
 	err := unix.Waitid(kind, id, &info, unix.WEXITED|unix.WNOWAIT|options, nil)
@@ -103,17 +111,19 @@ func exited(kind, id, options int) bool {
 	return err != nil || info.Signo != 0
 }
 
-// expendable is how much rather than the host the kernel kills a child when memory runs out, of 1000:
-// so that what a child takes ends no host, and its own children before it.
+// expendable is the oom_score_adj of a child, of 1000. When memory runs out because of a child, the
+// kernel kills the child rather than the host, and a child's own children before the child.
 const expendable = 500
 
-// limit bounds what a running child may use. It forks nothing before its first instruction is run, so the first few may run unbounded.
+// limit bounds the resources of a running child. The child may run its first few instructions
+// before the limits are set. That is too early for it to have started processes, which would stay
+// without limits.
 func limit(pid int, spec Spec) error {
 	for _, l := range []struct {
 		resource int
 		value    uint64
 	}{
-		{unix.RLIMIT_CORE, 0}, // a core file holds the secrets of its environment
+		{unix.RLIMIT_CORE, 0}, // a core file holds the secrets of the environment
 		{unix.RLIMIT_NOFILE, spec.Files},
 		{unix.RLIMIT_FSIZE, spec.FileSize},
 	} {
@@ -121,7 +131,7 @@ func limit(pid int, spec Spec) error {
 		if err := unix.Prlimit(pid, l.resource, nil, &own); err != nil {
 			return os.NewSyscallError("prlimit", err)
 		}
-		own.Max = min(l.value, own.Max) // nobody can raise it but root
+		own.Max = min(l.value, own.Max) // only root may raise it
 		own.Cur = own.Max
 		if err := unix.Prlimit(pid, l.resource, &own, nil); err != nil {
 			return os.NewSyscallError("prlimit", err)
@@ -131,8 +141,8 @@ func limit(pid int, spec Spec) error {
 	return nil
 }
 
-// preferred makes a child the one that the kernel kills when memory runs out, unless it is already more
-// so. Where /proc cannot be written it is not, which ends no start.
+// preferred makes a child the one that the kernel kills when memory runs out, unless its score is
+// higher already. A failure, as where /proc is read-only, does not fail the start.
 func preferred(pid int) {
 	file := fmt.Sprintf("/proc/%d/oom_score_adj", pid)
 	if text, err := os.ReadFile(file); err == nil {
@@ -142,7 +152,8 @@ func preferred(pid int) {
 	}
 }
 
-// onlyZombies reports whether no process of the group runs any more, by reading the state of every process.
+// onlyZombies reports whether no process of the group still runs. It reads the state of every
+// process on the system.
 func onlyZombies(group int) bool {
 	for _, pid := range guard.All() {
 		if state, _, of := statusOf(pid); of == group && state != "Z" && state != "X" {
@@ -152,13 +163,15 @@ func onlyZombies(group int) bool {
 	return true
 }
 
-// statusOf reads the state, the parent and the group of a process. The state is empty when it has ended.
+// statusOf reads the state, the parent and the group of a process. The state is empty when the
+// process has ended.
 func statusOf(pid int) (state string, parent, group int) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return "", 0, 0
 	}
-	// "pid (name) state parent group …", where the name may hold spaces and parentheses.
+	// The format is "pid (name) state parent group …", where the name may hold spaces and
+	// parentheses.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 3 {
 		return "", 0, 0

@@ -8,10 +8,12 @@ import (
 	"time"
 )
 
-// reapEvery is how often a child is looked at where nothing announces its exit without reaping it at the same moment.
+// reapEvery is the interval at which a child's exit is polled: here no system call announces an
+// exit without reaping it at the same moment.
 const reapEvery = 10 * time.Millisecond
 
-// attributes puts a child into its own process group. There is no parent-death signal here.
+// attributes puts a child into its own process group. There is no parent-death signal on these
+// systems.
 func attributes(*int, int) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 func thread() int { return 0 }
@@ -22,8 +24,9 @@ func groupSignals() bool { return false }
 
 func (h *handle) sendPidfd(syscall.Signal, bool) error { return syscall.ENOSYS }
 
-// wait blocks until the leader has exited, reaps it, and kills what is left of its group. Asking under the lock keeps signal from using
-// the number between the kernel's reaping and ours knowing of it.
+// wait blocks until the leader has exited, reaps it, and kills the rest of its group. It polls
+// under the lock, so that signal cannot use the number after the kernel has reaped the child and
+// before reaped is set.
 func (h *handle) wait() syscall.WaitStatus {
 	for {
 		var status syscall.WaitStatus
@@ -40,11 +43,12 @@ func (h *handle) wait() syscall.WaitStatus {
 	}
 }
 
-// limit does nothing: the limits of another process cannot be set here.
+// limit does nothing: these systems cannot set the limits of another process.
 func limit(int, Spec) error { return nil }
 
-// stopped cannot tell here.
+// stopped always reports false: it cannot tell on these systems.
 func (c *Child) stopped() (uint64, bool) { return 0, false }
 
-// onlyZombies cannot tell here; the first process reaps promptly on these systems.
+// onlyZombies always reports false. It cannot tell on these systems, whose first process reaps
+// promptly.
 func onlyZombies(int) bool { return false }

@@ -16,7 +16,7 @@ import (
 	"mcpd/transport"
 )
 
-// patience is how long a test waits for what must happen. It is far longer than anything takes.
+// patience is how long a test waits for an expected event. It is far longer than any takes.
 const patience = 20 * time.Second
 
 func within(t *testing.T) context.Context {
@@ -26,15 +26,17 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-// quick is a ladder for tests that climb it.
+// quick is a ladder for tests that take all its steps.
 var quick = Ladder{EOF: 200 * time.Millisecond, Term: 200 * time.Millisecond, Kill: 5 * time.Second}
 
-// spawners counts those of the tests: each has a mark of its own, as daemons have.
+// spawners counts the spawners of the tests: each has a mark of its own, as daemons have.
 var spawners atomic.Uint64
 
 func newTestSpawner(t *testing.T) *Spawner {
 	t.Helper()
-	s := NewSpawner(SpawnerOptions{Instance: fmt.Sprintf("test.%d.%d", os.Getpid(), spawners.Add(1)), Starting: 64})
+	s := NewSpawner(SpawnerOptions{
+		Instance: fmt.Sprintf("test.%d.%d", os.Getpid(), spawners.Add(1)), Starting: 64,
+	})
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
@@ -46,7 +48,11 @@ func newTestSpawner(t *testing.T) *Spawner {
 }
 
 func spec(name string, env ...string) Spec {
-	s := Spec{Command: os.Args[0], Ladder: quick, Env: map[string]string{role: name, "GORACE": "atexit_sleep_ms=0"}} // the race detector would sleep for a second
+	// The race detector would sleep for a second at exit.
+	s := Spec{
+		Command: os.Args[0], Ladder: quick,
+		Env: map[string]string{role: name, "GORACE": "atexit_sleep_ms=0"},
+	}
 	for i := 0; i < len(env); i += 2 {
 		s.Env[env[i]] = env[i+1]
 	}
@@ -91,7 +97,7 @@ func next(t *testing.T, c *Conn) transport.Inbound {
 	return in
 }
 
-// ended receives until the end and returns it.
+// ended receives until the end of the connection and returns everything received.
 func ended(t *testing.T, c *Conn) (all []transport.Inbound, exit *transport.ExitError) {
 	t.Helper()
 	for {
@@ -111,7 +117,7 @@ func request(id uint64, params string) jsonrpc.Message {
 	return jsonrpc.Request(jsonrpc.IntID(id), "tools/call", []byte(params))
 }
 
-// members are the processes of a group that are no zombies.
+// members lists the processes of a group that are no zombies.
 func members(group int) (pids []int) {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, name := range stats {
@@ -119,7 +125,7 @@ func members(group int) (pids []int) {
 		if err != nil {
 			continue // it ended meanwhile
 		}
-		// "pid (name) state ppid pgrp": the name may hold anything, also parentheses.
+		// The format is "pid (name) state ppid pgrp", where the name may hold anything, also parentheses.
 		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 		if fields[0] != "Z" && fields[0] != "X" && fields[2] == strconv.Itoa(group) {
 			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
@@ -138,7 +144,7 @@ func alive(pid int) bool {
 	return state != "Z" && state != "X"
 }
 
-// eventually polls for what nothing announces.
+// eventually polls for a condition that no event announces.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {

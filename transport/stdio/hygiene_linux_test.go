@@ -19,7 +19,8 @@ import (
 	"mcpd/transport"
 )
 
-// peak resets the most memory that this process has had, and returns what tells how much it grew.
+// peak resets the memory high-water mark of this process, and returns a function that reports how
+// far it has risen since, in bytes.
 func peak(t *testing.T) (grown func() int) {
 	t.Helper()
 	most := func() int {
@@ -43,7 +44,8 @@ func peak(t *testing.T) (grown func() int) {
 	return func() int { return most() - before }
 }
 
-// A line of as much as is read of one is passed over at a pace and in the memory of one message, and what comes behind it is read.
+// The longest line that is read at all is skipped at a limited rate, in the memory of one message.
+// The line after it is read.
 func TestEndlessLineTakesTheMemoryOfOneMessage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some seconds")
@@ -60,16 +62,21 @@ func TestEndlessLineTakesTheMemoryOfOneMessage(t *testing.T) {
 		t.Fatalf("got %v, %v, want what came behind the line", in, err)
 	}
 	n, took := grown(), time.Since(began)
-	t.Logf("%d MiB in %v, with %d MiB more memory", endlessBytes>>20, took.Round(time.Millisecond), n>>20)
-	if n > 16*message { // the buffer, the one that it grew from, what the collector lets lie, and the race detector's share of it all
+	t.Logf("%d MiB in %v, with %d MiB more memory", endlessBytes>>20,
+		took.Round(time.Millisecond), n>>20)
+	// This is room for the buffer, the one that it grew from, uncollected garbage, and the race
+	// detector's overhead.
+	if n > 16*message {
 		t.Errorf("it took %d MiB, and a message may have %d", n>>20, message>>20)
 	}
-	if least := (endlessBytes - 2*message) / (transport.PaceMost * transport.PacePart) * transport.PaceSpan; took < least {
+	if least := (endlessBytes - 2*message) /
+		(transport.PaceMost * transport.PacePart) * transport.PaceSpan; took < least {
 		t.Errorf("it took %v, want %v", took, least)
 	}
 }
 
-// A server that writes more to its standard error than any pipe holds is never held up by that, and costs nobody memory.
+// A server that writes more to its standard error than any pipe holds is never blocked by that, and
+// costs no memory.
 func TestStandardErrorIsAlwaysDrained(t *testing.T) {
 	s := spec("rant")
 	var lines atomic.Uint64
@@ -96,7 +103,7 @@ func TestStandardErrorIsAlwaysDrained(t *testing.T) {
 	}
 }
 
-// Notifications that nobody takes make their server wait, and take no memory here.
+// Notifications that no caller receives block their server, and take no memory here.
 func TestFloodOfNotificationsTakesNoMemory(t *testing.T) {
 	c := connect(t, spec("flood"))
 	grown := peak(t)
@@ -117,7 +124,7 @@ func TestFloodOfNotificationsTakesNoMemory(t *testing.T) {
 	}
 }
 
-// written is how much a process has written in all.
+// written returns how many bytes a process has written in all.
 func written(t *testing.T, pid int) int64 {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
@@ -134,7 +141,7 @@ func written(t *testing.T, pid int) int64 {
 	return 0
 }
 
-// A death is announced, not asked for: whoever reads, writes or waits hears of it at once.
+// A death is announced, not polled for: readers, writers and waiters notice it at once.
 func TestDeathIsSeenAtOnce(t *testing.T) {
 	const kills, goal = 20, 10 * time.Millisecond
 	s := newTestSpawner(t)
@@ -160,20 +167,23 @@ func TestDeathIsSeenAtOnce(t *testing.T) {
 	}
 	slices.Sort(exits)
 	slices.Sort(ends)
-	t.Logf("exit seen after %v, half of them after %v; said to who receives after %v and %v", exits[0], exits[kills/2], ends[0], ends[kills/2])
+	t.Logf("exit seen after %v, half of them after %v; said to who receives after %v and %v", exits[0],
+		exits[kills/2], ends[0], ends[kills/2])
 	if exits[0] > goal || exits[kills/2] > 5*goal { // the machine is shared
-		t.Errorf("the exit was seen after %v, half of them after %v, want %v", exits[0], exits[kills/2], goal)
+		t.Errorf("the exit was seen after %v, half of them after %v, want %v", exits[0],
+			exits[kills/2], goal)
 	}
 }
 
-// outcry crashes with more to say than is read at once: its standard error holds a megabyte.
+// outcry crashes with more output than is read at once: its standard error pipe holds a megabyte.
 func outcry() {
 	unix.FcntlInt(2, unix.F_SETPIPE_SZ, 1<<20)
 	os.Stderr.WriteString(strings.Repeat("at nothing in particular\n", 40_000) + "no database\n")
 	os.Exit(1)
 }
 
-// When memory runs out the kernel kills a child rather than the host, and what a child starts as well.
+// When memory runs out, the kernel kills a child rather than the host, and the processes that a
+// child starts as well.
 func TestKernelPrefersChildrenWhenMemoryRunsOut(t *testing.T) {
 	own, err := os.ReadFile("/proc/self/oom_score_adj")
 	if err != nil {

@@ -11,54 +11,58 @@ import (
 	"mcpd/transport"
 )
 
-// errEndless says that what should be a line has no end in sight.
+// errEndless is the error for a line that goes on far beyond the limit.
 var errEndless = errors.New("a line without an end")
 
-// longLine says that a line is longer than allowed. It was passed over to its end.
+// longLine is the error for a line that is longer than allowed. The line was skipped to its end.
 type longLine struct {
 	head []byte // its first longHead bytes
 	tail []byte // its last longTail bytes, or fewer
-	size int    // of all of it
-	max  int    // what is allowed
+	size int    // bytes of the whole line
+	max  int    // bytes allowed
 }
 
 func (l *longLine) Error() string { return fmt.Sprintf("%d bytes, more than %d", l.size, l.max) }
 
 const (
-	// lineBuffer is what is read at once: the capacity of a pipe.
+	// lineBuffer is how much is read at once: the capacity of a pipe.
 	lineBuffer = 64 << 10
-	// ownLine is the size from which a line is handed over with its buffer, because copying costs more than a new buffer.
+	// ownLine is the size from which a line is handed over together with its buffer: copying costs
+	// more than a new buffer.
 	ownLine = 32 << 10
-	// longHead and longTail are what is kept of a line that is too long: room for the members around its payload.
+	// longHead and longTail are how much of a too long line is kept: room for the members around its
+	// payload.
 	longHead = 4 << 10
 	longTail = 256
-	// endless is how many times too long a line may be. What goes on beyond that is no line, and nobody waits for its end.
+	// endless is the factor by which a line may exceed the limit. A longer one is not read to its end.
 	endless = 64
 )
 
-// source is where lines come from. An error of ctx must lose no bytes.
+// source is an input of lines. After an error of ctx no bytes are lost.
 type source interface {
 	read(ctx context.Context, p []byte) (int, error)
 }
 
-// lines cuts a source into lines.
+// lines splits a source into lines.
 type lines struct {
 	src     source
-	max     int // bytes of a line
+	max     int // limit of a line, in bytes
 	buf     []byte
 	at, end int       // buf[at:end] was read and not handed out
-	seen    int       // of it, this many bytes hold no newline
-	long    *longLine // the line that is being passed over; nil while none is
+	seen    int       // the first seen bytes of that hold no newline
+	long    *longLine // the line that is being skipped; nil for none
 	room    transport.Hold
-	cut     bool // the last line had no end
-	// rest hears how many bytes were read of a line that is already too long, with what came behind its end; nil lets it be read as fast as it comes.
+	cut     bool // the last line had no newline
+	// rest is called with the number of bytes read of a line that is already too long, including bytes
+	// after its end. It may wait, to rate-limit the reading; nil does not.
 	rest func(ctx context.Context, bytes int)
 }
 
-// next returns the next line without its end; it belongs to the caller. A last line needs no end. Errors are those of the source; a
-// *longLine, after which the next line can be read; and errEndless, after which none can.
+// next returns the next line without its end; the caller owns it. A last line needs no newline. The
+// error is that of the source; or a *longLine, after which the next line can be read; or
+// errEndless, after which none can.
 func (l *lines) next(ctx context.Context) ([]byte, error) {
-	if l.seen == 0 { // the line before is somebody else's
+	if l.seen == 0 { // the caller is done with the line before
 		l.room.Free()
 	}
 	for {
@@ -83,7 +87,8 @@ func (l *lines) next(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// pass goes over a line that is too long, to its end, and returns it. It can be called again after an error of ctx.
+// pass skips a too long line to its end, and returns it. It can be called again after an error of
+// ctx.
 func (l *lines) pass(ctx context.Context) error {
 	for {
 		part := l.buf[l.at:l.end]
@@ -122,14 +127,14 @@ func (l *lines) passed() error {
 	return long
 }
 
-// add notes what comes next of the line.
+// add takes the next part of the line.
 func (l *longLine) add(part []byte) {
 	l.size += len(part)
 	l.tail = append(l.tail, part[max(0, len(part)-longTail):]...)
 	l.tail = slices.Delete(l.tail, 0, max(0, len(l.tail)-longTail))
 }
 
-// take hands out the next n bytes and passes over the end of the line.
+// take returns the next n bytes and skips the end of the line.
 func (l *lines) take(n, end int) []byte {
 	line := l.buf[l.at : l.at+n : l.at+n]
 	l.at += n + end
@@ -149,7 +154,9 @@ func (l *lines) take(n, end int) []byte {
 	return line
 }
 
-// fill reads more, making room first. A line that fills the buffer is read on when the tenant has room for the next one. The buffer doubles up to one byte over the longest line.
+// fill reads more bytes, and makes space first. When a line fills the buffer, fill waits until the
+// tenant's byte budget has room for the next size. The buffer doubles up to one byte over the
+// longest line.
 func (l *lines) fill(ctx context.Context) error {
 	if l.at > 0 {
 		l.end = copy(l.buf, l.buf[l.at:l.end])

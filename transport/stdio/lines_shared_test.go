@@ -14,8 +14,8 @@ import (
 	"mcpd/transport"
 )
 
-// Buffers are for whoever comes next, and a line for whoever has it: of many who read long lines at once, now and then without waiting for
-// their ends, each finds its own bytes in them, also later.
+// Buffers are reused, but each line belongs to its reader. Many readers read long lines at once,
+// some without waiting for their ends. Each finds its own bytes in its lines, also later.
 func TestLinesAreNobodyElses(t *testing.T) {
 	const most, lines = 1 << 20, 60
 	var all sync.WaitGroup
@@ -24,7 +24,9 @@ func TestLinesAreNobodyElses(t *testing.T) {
 			mark, random := byte('a'+who), rand.New(rand.NewPCG(1, uint64(who)))
 			var sizes []int
 			for range lines {
-				sizes = append(sizes, []int{1 + random.IntN(100), ownLine + random.IntN(ownLine), transport.Large + random.IntN(most-transport.Large), most + 1 + random.IntN(most)}[random.IntN(4)])
+				sizes = append(sizes, []int{1 + random.IntN(100), ownLine + random.IntN(ownLine),
+					transport.Large + random.IntN(most-transport.Large),
+					most + 1 + random.IntN(most)}[random.IntN(4)])
 			}
 			in, out, err := os.Pipe()
 			if err != nil {
@@ -49,7 +51,8 @@ func TestLinesAreNobodyElses(t *testing.T) {
 	all.Wait()
 }
 
-// readMarked reads lines of those sizes, which consist of a mark behind their number, and keeps those that are not too long.
+// readMarked reads lines of the given sizes, which consist of a number and then mark bytes, and
+// keeps those that are not too long.
 func readMarked(t *testing.T, in *os.File, mark byte, most int, sizes []int) {
 	src := &output{file: in, over: func() bool { return false }, heard: func() {}}
 	defer src.release()
@@ -64,7 +67,8 @@ func readMarked(t *testing.T, in *os.File, mark byte, most int, sizes []int) {
 		case errors.Is(err, context.DeadlineExceeded):
 			continue
 		case errors.As(err, &long):
-			if whole := append(bytes.Clone(long.head[1:]), long.tail...); long.size != sizes[i] || bytes.Count(whole, []byte{mark}) != len(whole) {
+			if whole := append(bytes.Clone(long.head[1:]), long.tail...); long.size != sizes[i] ||
+				bytes.Count(whole, []byte{mark}) != len(whole) {
 				t.Errorf("%c: line %d: %d bytes, want %d, or another's", mark, i, long.size, sizes[i])
 			}
 		case err == nil:
@@ -74,7 +78,8 @@ func readMarked(t *testing.T, in *os.File, mark byte, most int, sizes []int) {
 				t.Errorf("%c: %d lines, want %d", mark, i, len(sizes))
 			}
 			for i, line := range kept {
-				if len(line) != sizes[i] || line[0] != byte(' '+i) || bytes.Count(line[1:], []byte{mark}) != len(line)-1 {
+				if len(line) != sizes[i] || line[0] != byte(' '+i) ||
+					bytes.Count(line[1:], []byte{mark}) != len(line)-1 {
 					t.Errorf("%c: line %d has %d bytes, want %d of its own", mark, i, len(line), sizes[i])
 				}
 			}

@@ -46,8 +46,10 @@ func TestLineThatIsTooLongIsPassedOver(t *testing.T) {
 			if (want == "") != errors.As(err, &long) || string(line) != want {
 				t.Fatalf("in pieces of %d, line %d: got %q, %v", size, i, line, err)
 			}
-			if i == 3 && (long.size != 1000 || len(long.head) != 100 || len(long.tail) != longTail || !bytes.HasSuffix(long.tail, []byte("y0123456789"))) {
-				t.Fatalf("in pieces of %d: got %d bytes that begin with %q and end with %q", size, long.size, long.head, long.tail)
+			if i == 3 && (long.size != 1000 || len(long.head) != 100 || len(long.tail) != longTail ||
+				!bytes.HasSuffix(long.tail, []byte("y0123456789"))) {
+				t.Fatalf("in pieces of %d: got %d bytes that begin with %q and end with %q", size, long.size,
+					long.head, long.tail)
 			}
 		}
 		if _, err := l.next(t.Context()); err != io.EOF {
@@ -109,13 +111,16 @@ func TestQueueTakesOneLargeMessageWhenEmpty(t *testing.T) {
 	}
 }
 
-// A line that is too long has no room, whenever its end comes.
+// An oversized line takes no room, whenever its end comes.
 func TestTooLongLineHasNoRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 2 * lineBuffer
 		room := transport.NewRoom(2 * most)
 		end, finish := io.Pipe()
-		l := lines{src: plain{io.MultiReader(strings.NewReader(strings.Repeat("x", most+1)), end)}, max: most, room: transport.NewHold(room)}
+		l := lines{
+			src: plain{io.MultiReader(strings.NewReader(strings.Repeat("x", most+1)), end)}, max: most,
+			room: transport.NewHold(room),
+		}
 		passed := make(chan error)
 		go func() { // owner: the test, which waits for it
 			_, err := l.next(t.Context())
@@ -133,15 +138,17 @@ func TestTooLongLineHasNoRoom(t *testing.T) {
 	})
 }
 
-// A line that is large waits for room, of which nothing is lost while it does, and has it until the next line is asked for. Whatever else
-// there is passes.
+// A large line waits for room without losing bytes, and holds the room until the next line is
+// requested. Small lines pass.
 func TestLargeLineWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size = 3 * lineBuffer
 		text := "small\n" + strings.Repeat("x", size) + "\nsmall\n"
 		room := transport.NewRoom(2 * size)
 		room.Add(2 * size)
-		l := lines{src: plain{&chunks{[]byte(text), 10_000}}, max: 2 * size, room: transport.NewHold(room)}
+		l := lines{
+			src: plain{&chunks{[]byte(text), 10_000}}, max: 2 * size, room: transport.NewHold(room),
+		}
 		want := func(n int) {
 			t.Helper()
 			if line, err := l.next(t.Context()); err != nil || len(line) != n {
@@ -166,14 +173,17 @@ func TestLargeLineWaitsForRoom(t *testing.T) {
 	})
 }
 
-// A line counts as much as there is of it, or twice that, whatever it may become: one that stops
-// half-way holds no more.
+// A line takes room for at most twice the bytes that have come, however long it may become. So a
+// line that stops half-way holds no more.
 func TestLineCountsWhatHasCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const came, most = 100_000, 16 << 20
 		room := transport.NewRoom(most)
 		rest, end := io.Pipe()
-		l := lines{src: plain{io.MultiReader(strings.NewReader(strings.Repeat("x", came)), rest)}, max: most, room: transport.NewHold(room)}
+		l := lines{
+			src: plain{io.MultiReader(strings.NewReader(strings.Repeat("x", came)), rest)}, max: most,
+			room: transport.NewHold(room),
+		}
 		got := make(chan int)
 		go func() { // owner: the test, which waits for it
 			line, _ := l.next(t.Context())

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// roles are servers, most of them bad ones.
+// roles are servers, most of them faulty.
 var roles = map[string]func(){
 	"echo":     echo,
 	"stubborn": stubborn,
@@ -41,7 +41,10 @@ var roles = map[string]func(){
 	"eager":    eager,
 	"quit":     func() { fmt.Fprintln(os.Stderr, "no database"); os.Exit(3) },
 	"killed":   func() { syscall.Kill(os.Getpid(), syscall.SIGKILL); sleep() },
-	"long":     func() { say(`{"jsonrpc":"2.0","method":"` + strings.Repeat("x", 20<<20) + `"}`); sleep() },
+	"long": func() {
+		say(`{"jsonrpc":"2.0","method":"` + strings.Repeat("x", 20<<20) + `"}`)
+		sleep()
+	},
 	"large": func() {
 		say(`{"jsonrpc":"2.0","method":"n","params":{"p":"` + strings.Repeat("x", 5<<20) + `"}}`)
 		echo()
@@ -83,10 +86,15 @@ var roles = map[string]func(){
 		os.Stdout.WriteString(strings.Repeat(`[{"jsonrpc":"2.0","method":"n"}]`+"\n", arrays))
 		sleep()
 	},
-	"outcry":     outcry,
-	"mute":       func() { os.Stdout.Close(); sleep() },
-	"bite":       func() { io.ReadFull(os.Stdin, make([]byte, 10)); os.Exit(1) },
-	"earless":    func() { hello(); os.Stdin.Close(); say(`{"jsonrpc":"2.0","method":"closed"}`); sleep() },
+	"outcry": outcry,
+	"mute":   func() { os.Stdout.Close(); sleep() },
+	"bite":   func() { io.ReadFull(os.Stdin, make([]byte, 10)); os.Exit(1) },
+	"earless": func() {
+		hello()
+		os.Stdin.Close()
+		say(`{"jsonrpc":"2.0","method":"closed"}`)
+		sleep()
+	},
 	"leave":      leave,
 	"unreadable": unreadable,
 	"complain":   complain,
@@ -100,27 +108,28 @@ var roles = map[string]func(){
 
 func say(line string) { os.Stdout.WriteString(line + "\n") }
 
-// sleep keeps the process for longer than any test waits. A plain select{} would be a deadlock to the runtime.
+// sleep keeps the process alive for longer than any test waits. For the runtime, a plain select{}
+// would be a deadlock.
 func sleep() {
 	time.Sleep(time.Hour)
 }
 
-// noise is how many empty lines, and parts of standard error, the noisy server writes, one of both.
+// noise is how many empty lines or parts of standard error the noisy server writes.
 const noise = 100 * transport.PaceMost
 
 // builds is how many lines a build prints.
 const builds = 2000
 
-// arrays is how many arrays, of one message each, a server writes that is asked nothing.
+// arrays is how many arrays, of one message each, a server writes that gets no requests.
 const arrays = 200 * transport.PaceMost
 
 // hello shows that main is running.
 func hello() { say(`{"jsonrpc":"2.0","method":"hello"}`) }
 
-// asksAtOnce is how many pings the eager server sends before it reads an answer.
+// asksAtOnce is how many pings the eager server sends before it reads a response.
 const asksAtOnce = 10_000
 
-// eager asks all that before it reads.
+// eager sends all its pings before it reads.
 func eager() {
 	for id := range asksAtOnce {
 		say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ping"}`, id))
@@ -160,7 +169,8 @@ func stubborn() {
 }
 
 func flood() {
-	line := bytes.Repeat([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"`+strings.Repeat("x", 200)+`"}}`+"\n"), 100)
+	line := bytes.Repeat([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"`+
+		strings.Repeat("x", 200)+`"}}`+"\n"), 100)
 	for {
 		if _, err := os.Stdout.Write(line); err != nil {
 			sleep()
@@ -179,10 +189,10 @@ func garbage() {
 	say(`[{"jsonrpc":"2.0","method":"batched"}]`)
 	say(`{"jsonrpc":"2.0","id":9,"outcome":{}}`)
 	say(`{"jsonrpc":"2.0","method":"two"}`)
-	os.Stdout.WriteString(`{"jsonrpc":"2.0","method":"three"}`) // the last line has no end
+	os.Stdout.WriteString(`{"jsonrpc":"2.0","method":"three"}`) // the last line has no newline
 }
 
-// unreadable answers seven requests as no client can read it.
+// unreadable answers seven requests such that no client can read the responses.
 func unreadable() {
 	payload := strings.Repeat("x", 200_000)
 	say(`{"jsonrpc":"2.0","id":1,"result":{"text":"` + payload + `"}}`)
@@ -190,19 +200,21 @@ func unreadable() {
 	say(`{"jsonrpc":"2.0","id":3,"result":{"a":1,a:2}}`)
 	say(`{"result":{"a":1,a:2},"jsonrpc":"2.0","id":4}`)
 	say(`{"jsonrpc":"2.0","id":5}`)
-	say(`{"jsonrpc":"2.0","id":6,"result":{"x":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}}`)
-	say(`{"result":{"x":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `},"jsonrpc":"2.0","id":7}`)
+	say(`{"jsonrpc":"2.0","id":6,"result":{"x":` + strings.Repeat("[", 20_000) +
+		strings.Repeat("]", 20_000) + `}}`)
+	say(`{"result":{"x":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) +
+		`},"jsonrpc":"2.0","id":7}`)
 	say(`{"jsonrpc":"2.0","method":"end"}`)
 }
 
-// breakOff ends amid an answer.
+// breakOff ends amid a response.
 func breakOff() {
 	os.Stdout.WriteString(`{"jsonrpc":"2.0","id":1,"result":{"te`)
 	os.Stderr.WriteString("no more\n")
 	os.Exit(3)
 }
 
-// hog takes all memory that there is.
+// hog allocates all available memory.
 func hog() {
 	hello()
 	for all := [][]byte{}; ; {
@@ -210,7 +222,8 @@ func hog() {
 	}
 }
 
-// endlessBytes is the line of which that server is made: as much as is read of one before it counts as none, where a message may have 4 MiB.
+// endlessBytes is the length of the endless line: the most that is read of a line before the
+// connection is given up, with messages of up to 4 MiB.
 const endlessBytes = endless * 4 << 20
 
 func endlessLine() {
@@ -223,7 +236,7 @@ func endlessLine() {
 	sleep()
 }
 
-// rantLines are what that server complains of before it does anything else: 100 MiB.
+// rantLines is the number of lines that the ranting server writes to standard error first: 100 MiB.
 const rantLines = 1 << 20
 
 func rant() {
@@ -235,7 +248,8 @@ func rant() {
 	echo()
 }
 
-// leave starts a process that keeps all three pipes and goes away. ARG says how that process feels about SIGTERM.
+// leave starts a process that keeps all three pipes open, and exits. ARG says whether that process
+// ignores SIGTERM.
 func leave() {
 	script := "sleep 600"
 	if os.Getenv("STDIO_TEST_ARG") == "stubborn" {
@@ -259,10 +273,13 @@ func complain() {
 	os.Exit(1)
 }
 
-// host starts a child as the daemon does, from a goroutine whose thread ends, tells its pid and waits to be killed.
+// host starts a child as the daemon does, from a goroutine whose thread ends, prints its pid and
+// waits to be killed.
 func host() {
 	s := NewSpawner(SpawnerOptions{})
-	c, err := s.Start(context.Background(), Spec{Command: os.Args[0], Env: map[string]string{role: "stubborn"}})
+	c, err := s.Start(context.Background(), Spec{
+		Command: os.Args[0], Env: map[string]string{role: "stubborn"},
+	})
 	if err != nil {
 		panic(err)
 	}
@@ -271,12 +288,14 @@ func host() {
 	sleep()
 }
 
-// daemon is a process with a spawner of its own, as mcpd is. Each line of its input is a command: start and a script for the shell, patient for
-// one that has more time to end, run and one that it waits for, stop for what it has started, close. It answers each with a line.
+// daemon is a process with a spawner of its own, as mcpd is. Each line of its input is a command:
+// start with a shell script; patient likewise, with more time to end; run for a script that it
+// waits for; stop for all that it has started; close. It answers each command with a line.
 func daemon() {
 	s := NewSpawner(SpawnerOptions{
-		Instance: os.Getenv("STDIO_TEST_ARG"), Earlier: os.Getenv("STDIO_TEST_STAY"), Daemon: true, Starting: 64,
-		Report: func(r Remark) { fmt.Fprintln(os.Stderr, r.What, r.Count, r.Err) },
+		Instance: os.Getenv("STDIO_TEST_ARG"), Earlier: os.Getenv("STDIO_TEST_STAY"), Daemon: true,
+		Starting: 64,
+		Report:   func(r Remark) { fmt.Fprintln(os.Stderr, r.What, r.Count, r.Err) },
 	})
 	var running []*Child
 	ctx := context.Background()
@@ -303,7 +322,7 @@ func daemon() {
 				continue
 			}
 			running = append(running, c)
-			line, err := bufio.NewReader(c.Stdout()).ReadString('\n') // the script has got going
+			line, err := bufio.NewReader(c.Stdout()).ReadString('\n') // the script runs now
 			must(err)
 			fmt.Print(line)
 		case "stop":

@@ -15,26 +15,32 @@ import (
 	"mcpd/transport/stdio/guard"
 )
 
-// orphans looks after what children start and leave behind. This process is made the parent of it (PR_SET_CHILD_SUBREAPER): such a
-// process is found among our children however it has detached itself, and its exit is taken. A nil one does nothing.
+// orphans looks after processes that children start and leave behind. The host makes itself their
+// parent (PR_SET_CHILD_SUBREAPER): an orphan is then found among the host's children however it has
+// detached itself, and the host reaps it. A nil orphans does nothing.
 type orphans struct {
 	report func(Remark)
 	done   chan struct{}
 	ended  chan struct{}
 
-	mu   sync.Mutex   // guards ours, and is held over each fork: what is not in the books yet would be taken for an orphan
-	ours map[int]bool // whose exit somebody waits for
+	// mu guards ours. It is held over each fork, because a child that is not registered yet would be
+	// taken for an orphan.
+	mu   sync.Mutex
+	ours map[int]bool // the registered children: other code reaps them
 }
 
-// adopt makes this process the one that orphans go to.
+// adopt makes this process the parent of orphans.
 func adopt(report func(Remark)) *orphans {
-	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // refused by kernels before 3.4 only
-	o := &orphans{report: report, done: make(chan struct{}), ended: make(chan struct{}), ours: map[int]bool{}}
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // fails only before Linux 3.4
+	o := &orphans{
+		report: report, done: make(chan struct{}), ended: make(chan struct{}), ours: map[int]bool{},
+	}
 	go o.reap() // owner: close waits for it
 	return o
 }
 
-// fork runs what forks, and enters the process that it returns, unless that is 0. It is stamped as one with this mark, if there is one.
+// fork calls start, which forks, and registers the process id that start returns, unless it is 0. A
+// non-empty mark is stamped on the process.
 func (o *orphans) fork(mark string, start func() int) {
 	if o == nil {
 		start()
@@ -53,7 +59,8 @@ func (o *orphans) fork(mark string, start func() int) {
 	}
 }
 
-// reaped takes a process out of the books. Its number may have passed on already, to an orphan that was not taken because of that.
+// reaped unregisters a process that was reaped. Its number may belong to an orphan by now, which
+// was not reaped while the number was registered; so the orphans are reaped again.
 func (o *orphans) reaped(pid int) {
 	if o == nil {
 		return
@@ -64,7 +71,7 @@ func (o *orphans) reaped(pid int) {
 	o.collect()
 }
 
-// reap takes the exits of orphans whenever a child of ours has ended.
+// reap reaps orphans whenever a child of this process has ended.
 func (o *orphans) reap() {
 	defer close(o.ended)
 	ended := make(chan os.Signal, 1)
@@ -80,7 +87,8 @@ func (o *orphans) reap() {
 	}
 }
 
-// collect never asks for any child: the exit of one in the books is for whoever waits for it.
+// collect reaps the orphans that have ended. It waits for each of them by its number, never for any
+// child (-1): the exit of a registered child is for its own waiter.
 func (o *orphans) collect() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -89,7 +97,8 @@ func (o *orphans) collect() {
 	}
 }
 
-// adopted are the children of ours that are not in the books. The kernel gives orphans to our first thread. The mutex is held.
+// adopted returns the children of this process that are not registered. The kernel gives orphans to
+// the first thread. The mutex is held.
 func (o *orphans) adopted() (pids []int) {
 	self := strconv.Itoa(os.Getpid())
 	list, err := os.ReadFile("/proc/self/task/" + self + "/children")
@@ -104,7 +113,7 @@ func (o *orphans) adopted() (pids []int) {
 	return pids
 }
 
-// candidates are the orphans that have not ended.
+// candidates returns the orphans that have not ended.
 func (o *orphans) candidates() []int {
 	o.collect()
 	o.mu.Lock()
@@ -112,7 +121,8 @@ func (o *orphans) candidates() []int {
 	return o.adopted()
 }
 
-// sweep ends what a child that is gone has left outside of its group, politely until hurry is closed. It reports whether nothing is left.
+// sweep ends the processes that an exited child has left outside of its group, politely until hurry
+// is closed. It reports whether none is left.
 func (o *orphans) sweep(mark string, l Ladder, hurry <-chan struct{}) bool {
 	if o == nil {
 		return true
@@ -136,7 +146,7 @@ func (o *orphans) sweep(mark string, l Ladder, hurry <-chan struct{}) bool {
 				}
 				return true
 			}
-			for _, pid := range left { // those that the ones before have left, too
+			for _, pid := range left { // including those started by the ones before
 				if !told[pid] {
 					look.Signal([]int{pid}, step.signal)
 					told[pid], found[pid] = true, true
@@ -150,13 +160,15 @@ func (o *orphans) sweep(mark string, l Ladder, hurry <-chan struct{}) bool {
 	return false
 }
 
-// carrying looks for the processes that one child has started.
+// carrying finds the processes that one child has started.
 func carrying(mark string) guard.Look {
 	stamp := guard.Stamp(mark)
-	return guard.Look{Mark: func(entry []byte) bool { return string(entry) == mark }, Stamp: func(s uint64) bool { return s == stamp }}
+	return guard.Look{Mark: func(entry []byte) bool {
+		return string(entry) == mark
+	}, Stamp: func(s uint64) bool { return s == stamp }}
 }
 
-// pauseUnless waits, and reports whether it was cut short.
+// pauseUnless waits, and reports whether cut ended the wait.
 func pauseUnless(cut <-chan struct{}, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -168,7 +180,8 @@ func pauseUnless(cut <-chan struct{}, wait time.Duration) bool {
 	}
 }
 
-// close ends the orphans that are left: no child is, so they are nobody's any more. It runs when nothing is forked any longer.
+// close ends the remaining orphans. All children are gone, so no orphan belongs to any. It runs
+// when nothing forks any more.
 func (o *orphans) close() {
 	if o == nil {
 		return
@@ -186,18 +199,21 @@ func (o *orphans) close() {
 	<-o.ended
 }
 
-// kill ends an orphan of which nothing is known but that it is ours. Its number is, for as long as its exit is not taken, which is for the
-// holder of the mutex.
+// kill ends an orphan without a check of its mark. The number still belongs to the orphan if it is
+// a child at all: a number is free only after its process was reaped, which needs the mutex.
 func (o *orphans) kill(pid int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil); !errors.Is(err, unix.ECHILD) {
+	if err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT,
+		nil); !errors.Is(err, unix.ECHILD) {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 }
 
-// sweepEarlier ends what earlier daemons have left, and returns how many there were. Their guards are about the same, and come first: they tell
-// daemons of one lock file apart by few bits of a stamp, which this one has for a moment when it forks, so none may look any more by then.
+// sweepEarlier ends the processes that earlier daemons have left, and returns how many ended and
+// how many are left. The guards of earlier daemons do the same, so they are awaited first. A guard
+// tells daemons of one lock file apart by few bits of a stamp, and this daemon carries a stamp for
+// a moment whenever it forks: so no guard may look any more by then.
 func sweepEarlier(earlier, own string) (ended, left int) {
 	guards := guard.Guards(InstanceVariable + "=" + earlier)
 	guards.Await(sweepTime)

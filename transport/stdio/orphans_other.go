@@ -2,7 +2,8 @@
 
 package stdio
 
-// orphans does nothing here: there is no list of processes to find them in, and nobody can be made their parent.
+// orphans does nothing on these systems: they have no list of processes to search, and a process
+// cannot become the parent of orphans.
 type orphans struct{}
 
 func adopt(func(Remark)) *orphans { return nil }
@@ -12,7 +13,7 @@ func (*orphans) reaped(int)                                 {}
 func (*orphans) sweep(string, Ladder, <-chan struct{}) bool { return true }
 func (*orphans) close()                                     {}
 
-// watcher has no guard here.
+// watcher has no guard on these systems.
 type watcher struct{}
 
 func watch(string, *orphans, func(Remark)) *watcher { return nil }

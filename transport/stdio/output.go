@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// output reads a child's standard output. The end of ctx interrupts a read, and so does the end of the other side even if something that
-// it left behind keeps the pipe open.
+// output reads a child's standard output. The end of ctx interrupts a read. So does the end of the
+// program, even if a process that it left behind keeps the pipe open.
 type output struct {
 	file  *os.File
-	over  func() bool // nothing new will come: what is in the pipe is the rest
-	heard func()      // bytes were read
+	over  func() bool // no new output will come: the pipe holds the rest
+	heard func()      // called when bytes were read
 
-	cut  <-chan struct{} // of the ctx that is watched
+	cut  <-chan struct{} // the Done channel of the ctx that is watched
 	stop func() bool
 }
 
-// read waits for bytes. A deadline is how everything interrupts it: those of ctx, Child.run and Conn.write look the same, so what
-// happened is asked for.
+// read waits for bytes. A read deadline interrupts it for several reasons (ctx, Child.run,
+// Conn.write) that look the same, so read checks which one it was.
 func (o *output) read(ctx context.Context, p []byte) (int, error) {
 	o.watch(ctx)
 	for quiet := false; ; {
@@ -42,12 +42,13 @@ func (o *output) read(ctx context.Context, p []byte) (int, error) {
 			return 0, io.EOF
 		}
 		if !o.over() {
-			o.file.SetReadDeadline(time.Time{}) // it was for an earlier ctx
+			o.file.SetReadDeadline(time.Time{}) // the deadline was for an earlier ctx
 		}
 	}
 }
 
-// watch makes the end of ctx interrupt reads. Callers pass the same ctx again and again, so the arrangement is kept until it changes.
+// watch lets the end of ctx interrupt reads. Callers pass the same ctx again and again, so the
+// AfterFunc is kept until the ctx changes.
 func (o *output) watch(ctx context.Context) {
 	if o.cut == ctx.Done() {
 		return

@@ -9,20 +9,21 @@ import (
 	"mcpd/transport"
 )
 
-// What a program writes beside its messages is read at a pace, all of it.
+// All output that a program writes besides its messages is read, at a limited rate.
 func TestNoiseHasAPace(t *testing.T) {
 	for _, of := range []string{"lines", "long lines", "standard error"} {
 		c := connect(t, spec("noise", "STDIO_TEST_ARG", of))
 		next(t, c)
 		began := time.Now() // it has started
 		next(t, c)
-		if took, least := time.Since(began), 80*transport.PaceSpan; took < least { // a pipe holds what nobody has read
+		// a pipe holds the unread rest
+		if took, least := time.Since(began), 80*transport.PaceSpan; took < least {
 			t.Errorf("%s: it was over after %v, want %v", of, took, least)
 		}
 	}
 }
 
-// Messages in arrays are messages.
+// Messages in arrays are messages, so no rate limit applies.
 func TestArraysHaveNoPace(t *testing.T) {
 	c := connect(t, spec("arrays"))
 	next(t, c)
@@ -47,19 +48,20 @@ func TestEmptyLinesBetweenMessagesHaveNoPace(t *testing.T) {
 	}
 }
 
-// What a program has written before it ended is not between it and whoever waits for its answers.
+// Stray lines that a program has written before its end do not delay the callers that wait for its
+// responses.
 func TestEmptyLinesDoNotDelayTheEnd(t *testing.T) {
 	c := connect(t, spec("blank"))
 	began := time.Now()
 	if _, exit := ended(t, c); exit.Code != 3 {
 		t.Errorf("%v", exit)
 	}
-	if took := time.Since(began); took > 8*time.Second { // at a pace they take 15 s
+	if took := time.Since(began); took > 8*time.Second { // rate-limited they would take 15 s
 		t.Errorf("the end was noticed after %s", took)
 	}
 }
 
-// However much a program says before it crashes, it is told what it said last.
+// However much a program prints before it crashes, its last lines are reported.
 func TestEndOfAnOutcryIsTold(t *testing.T) {
 	for range 5 {
 		c := connect(t, spec("outcry"))

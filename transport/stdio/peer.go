@@ -12,16 +12,17 @@ import (
 	"mcpd/transport"
 )
 
-// Peer serves requests that stand alone. They come on the same pipe as a session's messages, which they know nothing of, and share only
-// their ids with it.
+// Peer serves stateless requests. They come on the same pipe as the messages of a session, do not
+// know of it, and share only its id space.
 type Peer interface {
-	// Cancel ends the request that was handed over with out: its client waits for it no more. It does nothing for one that has its outcome.
+	// Cancel ends the request that was handed over with out: its client does not wait for it any more.
+	// Cancel does nothing after the outcome.
 	Cancel(out transport.Sink)
 	// Touch says that the client still waits for a request.
 	Touch()
 }
 
-// call hands over a request that stands alone.
+// call hands over a stateless request.
 func (s *server) call(ctx context.Context, m jsonrpc.Message, e *exchange) {
 	e.listen, s.modern = m.Method == "subscriptions/listen", true
 	var err error
@@ -35,8 +36,8 @@ func (s *server) call(ctx context.Context, m jsonrpc.Message, e *exchange) {
 	}
 }
 
-// cancelled ends the request that stands alone which m cancels, and reports whether there is one. Nothing more is said about it
-// (2026-07-28 §basic/patterns/cancellation).
+// cancelled ends the stateless request that m cancels, and reports whether there is one. The
+// request gets no response (2026-07-28 §basic/patterns/cancellation).
 func (s *server) cancelled(m jsonrpc.Message) bool {
 	if m.Method != cancelling {
 		return false
@@ -60,7 +61,7 @@ func (s *server) cancelled(m jsonrpc.Message) bool {
 
 const cancelling = "notifications/cancelled"
 
-// alone lists the requests in flight that stand alone.
+// alone lists the stateless requests in flight.
 func (s *server) alone() (list []*exchange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,23 +73,24 @@ func (s *server) alone() (list []*exchange) {
 	return list
 }
 
-// touch keeps the host from taking a client that waits for one that has gone.
+// touch tells the host that a waiting client is still there.
 func (s *server) touch() {
 	for _, e := range s.alone() {
 		e.peer.Touch()
 	}
 }
 
-// hangUp ends the subscriptions: no more is to be told.
+// hangUp ends the subscriptions: no more notifications will come.
 func (s *server) hangUp() {
 	for _, e := range s.alone() {
-		if e.listen && e.Finish(jsonrpc.Response(e.id, subscription.Ended(e.id, protocol.Implementation{}))) {
+		if e.listen && e.Finish(jsonrpc.Response(e.id,
+			subscription.Ended(e.id, protocol.Implementation{}))) {
 			e.peer.Cancel(e)
 		}
 	}
 }
 
-// leave ends whatever is still in flight when nobody will hear of it.
+// leave ends all requests in flight when the client is gone.
 func (s *server) leave() {
 	s.hangUp()
 	for _, e := range s.alone() {
@@ -98,13 +100,15 @@ func (s *server) leave() {
 	}
 }
 
-// unlisten tells how a confirmed subscription ended. One text wants its result and another a cancellation; who reads both takes either, since
-// what is over can be cancelled without harm (2026-07-28 §basic/patterns/subscriptions, §basic/patterns/cancellation). One that was lost has
-// no result.
+// unlisten tells the client that a confirmed subscription has ended. One text of the specification
+// wants the result of the request and another a cancellation, so both are sent: cancelling an ended
+// request does no harm (2026-07-28 §basic/patterns/subscriptions, §basic/patterns/cancellation).
+// A subscription that was lost has no result.
 func (s *server) unlisten(m jsonrpc.Message) {
 	if m.Error == nil {
 		s.say(m)
 	}
-	params, _ := splice.Set(nil, jsontext.Value(m.ID.Raw()), "requestId") // an empty value becomes an object
+	// Set turns an empty value into an object.
+	params, _ := splice.Set(nil, jsontext.Value(m.ID.Raw()), "requestId")
 	s.say(jsonrpc.Notification(cancelling, params))
 }

@@ -18,7 +18,7 @@ func (d *desk) Gone() {
 	d.gone = true
 }
 
-// Call serves a request that stands alone as Deliver does one of the session, and notes it as such.
+// Call serves a stateless request as Deliver serves one of the session, and records it as such.
 func (d *desk) Call(ctx context.Context, m jsonrpc.Message, out transport.Sink) (Peer, error) {
 	m.Method = "alone " + m.Method
 	switch m.Method {
@@ -47,9 +47,10 @@ func (d *desk) Touch() {
 	d.touched++
 }
 
-// alone is a request that stands alone.
+// alone returns a stateless request.
 func alone(id, method string) string {
-	return `{"jsonrpc":"2.0","id":` + id + `,"method":"` + method + `","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
+	return `{"jsonrpc":"2.0","id":` + id + `,"method":"` + method +
+		`","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
 }
 
 const confirmed = `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged"}`
@@ -61,13 +62,15 @@ func (d *desk) confirm(t *testing.T, c *client, id string) {
 	d.mu.Lock()
 	sink := d.open[id]
 	d.mu.Unlock()
-	if err := sink.Send(jsonrpc.Notification("notifications/subscriptions/acknowledged", nil)); err != nil {
+	if err := sink.Send(jsonrpc.Notification("notifications/subscriptions/acknowledged",
+		nil)); err != nil {
 		t.Fatal(err)
 	}
 	c.expect(t, confirmed)
 }
 
-// 2026-07-28 §basic/versioning: a client that knows both eras may ask for what there is first, and begin with the handshake then.
+// 2026-07-28 §basic/versioning: a client that knows both eras may ask for the server's revisions
+// first, and begin with the handshake then.
 func TestServeServesBothErasAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(protocol.V20251125)
@@ -75,10 +78,11 @@ func TestServeServesBothErasAtOnce(t *testing.T) {
 		c.send(alone("1", "now"))
 		c.expect(t, `{"jsonrpc":"2.0","id":1,"result":{}}`)
 		c.send(alone("2", "slow"), `{"jsonrpc":"2.0","id":3,"method":"tools/list"}`)
-		c.expectError(t, "3", "-32005") // what stood alone has opened no session
-		c.send(initialize, `{"jsonrpc":"2.0","id":4,"method":"slow"}`, alone("5", "initialize"), alone("4", "now"))
+		c.expectError(t, "3", "-32005") // a stateless request has opened no session
+		c.send(initialize, `{"jsonrpc":"2.0","id":4,"method":"slow"}`, alone("5", "initialize"),
+			alone("4", "now"))
 		c.expect(t, `{"jsonrpc":"2.0","id":0,"result":{}}`)
-		c.expectError(t, "4", "-32600") // ids are those of the pipe
+		c.expectError(t, "4", "-32600") // both share the id space of the pipe
 		synctest.Wait()
 		for id, want := range map[string]string{"2": "alone slow", "4": "slow", "5": "alone initialize"} {
 			if !strings.Contains(" "+strings.Join(d.seen, ",")+",", want) || !d.finish(id) {
@@ -89,7 +93,8 @@ func TestServeServesBothErasAtOnce(t *testing.T) {
 	})
 }
 
-// What stands alone is refused in the words of its revision, whatever the session's is.
+// A stateless request is refused with the error codes of its own revision, whatever the session's
+// revision is.
 func TestServeRefusesInTheWordsOfTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(protocol.V20250326)
@@ -97,17 +102,20 @@ func TestServeRefusesInTheWordsOfTheRequest(t *testing.T) {
 		c.send(initialize)
 		c.read(t)
 		c.send(alone("1", "refuse"))
-		if got := c.read(t); !strings.Contains(got, `"code":-32022`) || !strings.Contains(got, `"supported":["2026-07-28"]`) {
+		if got := c.read(t); !strings.Contains(got, `"code":-32022`) ||
+			!strings.Contains(got, `"supported":["2026-07-28"]`) {
 			t.Errorf("got %s", got)
 		}
 		c.send(`[` + alone("2", "now") + `,{"jsonrpc":"2.0","id":3,"method":"now"}]`)
-		if got := c.read(t); !strings.Contains(got, `{"jsonrpc":"2.0","id":2,"error":{"code":-32600`) || !strings.Contains(got, `{"jsonrpc":"2.0","id":3,"result":{}}`) {
+		if got := c.read(t); !strings.Contains(got, `{"jsonrpc":"2.0","id":2,"error":{"code":-32600`) ||
+			!strings.Contains(got, `{"jsonrpc":"2.0","id":3,"result":{}}`) {
 			t.Errorf("got %s", got)
 		}
 	})
 }
 
-// 2026-07-28 §basic/patterns/cancellation: nothing more is sent for a request that was cancelled. The session does not hear of it.
+// 2026-07-28 §basic/patterns/cancellation: a cancelled request gets no more messages. The session
+// does not see the cancellation.
 func TestServeCancelsByID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(protocol.V20251125)
@@ -120,18 +128,21 @@ func TestServeCancelsByID(t *testing.T) {
 			return `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `}}`
 		}
 		c.send(cancel("1"), cancel("2"), cancel("7"), cancel("{}"), alone("1", "now"))
-		c.expect(t, `{"jsonrpc":"2.0","id":1,"result":{}}`) // and nothing before it; the id is free again
+		c.expect(t, `{"jsonrpc":"2.0","id":1,"result":{}}`) // nothing before it; the id is free again
 		if d.finish("2") || strings.Join(d.cancelled, " ") != "1 2" {
 			t.Errorf("cancelled %q", d.cancelled)
 		}
-		if got := strings.Join(d.seen, " "); got != "alone slow alone subscriptions/listen notifications/cancelled notifications/cancelled" {
+		if got := strings.Join(d.seen,
+			" "); got != "alone slow alone subscriptions/listen notifications/cancelled "+
+			"notifications/cancelled" {
 			t.Errorf("delivered %s", got)
 		}
 	})
 }
 
-// 2026-07-28 §basic/patterns/subscriptions and §basic/patterns/cancellation differ in how a server ends a subscription: it does both. One
-// that was not confirmed is an ordinary request, and one that was lost has no result.
+// 2026-07-28 §basic/patterns/subscriptions and §basic/patterns/cancellation differ in how a
+// server ends a subscription: it does both. An unconfirmed subscription is an ordinary request, and
+// a lost one has no result.
 func TestServeEndsSubscriptions(t *testing.T) {
 	const cancelled = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"s"}}`
 	for name, c := range map[string]struct {
@@ -139,9 +150,12 @@ func TestServeEndsSubscriptions(t *testing.T) {
 		outcome   jsonrpc.Message
 		want      []string
 	}{
-		"by the host": {true, jsonrpc.Response(jsonrpc.ID{}, []byte(`{"resultType":"complete"}`)), []string{`{"jsonrpc":"2.0","id":"s","result":{"resultType":"complete"}}`, cancelled}},
-		"lost":        {true, jsonrpc.Failure(jsonrpc.ID{}, &jsonrpc.Error{Code: -32603, Message: "m"}), []string{cancelled}},
-		"refused":     {false, jsonrpc.Failure(jsonrpc.ID{}, &jsonrpc.Error{Code: -32602, Message: "m"}), []string{`{"jsonrpc":"2.0","id":"s","error":{"code":-32602,"message":"m"}}`}},
+		"by the host": {true, jsonrpc.Response(jsonrpc.ID{}, []byte(`{"resultType":"complete"}`)),
+			[]string{`{"jsonrpc":"2.0","id":"s","result":{"resultType":"complete"}}`, cancelled}},
+		"lost": {true, jsonrpc.Failure(jsonrpc.ID{}, &jsonrpc.Error{Code: -32603, Message: "m"}),
+			[]string{cancelled}},
+		"refused": {false, jsonrpc.Failure(jsonrpc.ID{}, &jsonrpc.Error{Code: -32602, Message: "m"}),
+			[]string{`{"jsonrpc":"2.0","id":"s","error":{"code":-32602,"message":"m"}}`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -163,7 +177,8 @@ func TestServeEndsSubscriptions(t *testing.T) {
 	}
 }
 
-// The end of input ends the subscriptions at once. Calls get the time that any call gets, and are cancelled then.
+// The end of input ends the subscriptions at once. Stateless calls get the time that any call gets,
+// and are cancelled then.
 func TestServeEndsWhatStandsAloneWithItsClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(0)
@@ -171,7 +186,10 @@ func TestServeEndsWhatStandsAloneWithItsClient(t *testing.T) {
 		c.send(alone("1", "subscriptions/listen"), alone("2", "slow"), alone("3", "slow"))
 		d.confirm(t, c, "1")
 		c.in.Close()
-		c.expect(t, `{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":1}}}`)
+		c.expect(
+			t,
+			`{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":1}}}`,
+		)
 		c.expect(t, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
 		time.Sleep(answerTime / 2)
 		d.finish("2")
@@ -185,7 +203,8 @@ func TestServeEndsWhatStandsAloneWithItsClient(t *testing.T) {
 	})
 }
 
-// A host forgets clients that it does not hear of. One that waits is not such.
+// A host evicts clients that are silent for long. A client that waits for a stateless request is
+// kept.
 func TestServeSaysThatAClientStillWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(0)

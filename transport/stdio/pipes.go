@@ -8,12 +8,12 @@ import (
 	"syscall"
 )
 
-// sealDescriptors makes every descriptor of ours close-on-exec. Those that Go opens are; those that we inherited from whoever started us
-// are not, and a child must not get them (S75).
+// sealDescriptors makes every descriptor of this process close-on-exec. The descriptors that Go
+// opens are so already. Inherited ones are not, and a child must not get them (S75).
 func sealDescriptors() {
 	entries, err := os.ReadDir("/dev/fd")
 	if err != nil {
-		return // no list, no inherited descriptors that could be found
+		return // without a list, inherited ones cannot be found
 	}
 	for _, e := range entries {
 		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
@@ -22,10 +22,11 @@ func sealDescriptors() {
 	}
 }
 
-// pipes are the three pipes of a child. All six ends are close-on-exec; the child gets duplicates of its three.
+// pipes holds the three pipes of a child. All six ends are close-on-exec; the child gets duplicates
+// of its three.
 type pipes struct {
 	stdin, stdout, stderr *os.File    // our ends, which the runtime's poller watches
-	child                 [3]*os.File // its ends, in the order of their numbers
+	child                 [3]*os.File // the child's ends, in the order of their numbers
 }
 
 func openPipes() (*pipes, error) {
@@ -44,7 +45,7 @@ func openPipes() (*pipes, error) {
 	return &p, nil
 }
 
-// scarce names the limit in an error of a process that may not open another file.
+// scarce adds the limit to the error of a process that may open no more files.
 func scarce(err error) error {
 	var files syscall.Rlimit
 	if !errors.Is(err, syscall.EMFILE) || syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) != nil {
@@ -53,14 +54,14 @@ func scarce(err error) error {
 	return fmt.Errorf("%w: mcpd may have %d (RLIMIT_NOFILE)", err, files.Cur)
 }
 
-// theirs are the descriptors for the child. Fd makes them blocking, which programs expect.
+// theirs returns the descriptors for the child. Fd makes them blocking, which programs expect.
 func (p *pipes) theirs() []uintptr {
 	return []uintptr{p.child[0].Fd(), p.child[1].Fd(), p.child[2].Fd()}
 }
 
 func (p *pipes) closeTheirs() {
 	for _, f := range p.child {
-		f.Close() // on nil, an error that nobody needs
+		f.Close() // a nil file returns an error, which is ignored
 	}
 }
 

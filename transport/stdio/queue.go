@@ -8,45 +8,49 @@ import (
 	"mcpd/transport"
 )
 
-// bounds is how much may wait in a queue.
+// bounds limits a queue.
 type bounds struct {
 	count, bytes int
-	urgent       int // bytes, when the message is urgent; their count is bounded by whoever sends them
+	// urgent takes the place of bytes when an urgent message is added. Callers bound the number of
+	// urgent messages.
+	urgent int
 }
 
-// queue holds messages until its writer has written them, and knows of each request whether it was.
+// queue holds messages until its writer has written them, and tracks which requests were written.
 type queue struct {
 	bounds
-	wake  chan struct{}
-	waits func(bytes int) // is told how many bytes more wait, or less where it is negative
+	wake chan struct{}
+	// waits is called with the change in waiting bytes, negative when bytes are written or dropped.
+	waits func(bytes int)
 
-	mu     sync.Mutex // guards what follows
-	parts  [][]byte   // messages that wait, each with its newline, as far as they are not in buf
-	buf    []byte     // the rest of them
-	size   int        // bytes of parts and buf
-	spare  []byte     // an emptied buffer
-	taken  [][]byte   // an emptied list of parts
-	marks  []mark     // where the messages end, in order
-	used   []mark     // an emptied list
-	closed bool       // nothing more is taken
-	lost   []lost     // requests of which the writer could not write all
-	held   int        // bytes that wait or are being written, as waits was told
+	mu sync.Mutex // guards what follows
+	// parts holds waiting messages, each with its newline; the last ones are in buf.
+	parts  [][]byte
+	buf    []byte   // the last waiting messages
+	size   int      // bytes of parts and buf
+	spare  []byte   // an emptied buffer
+	taken  [][]byte // an emptied list of parts
+	marks  []mark   // where the messages end, in order
+	used   []mark   // an emptied list
+	closed bool     // no more messages are taken
+	lost   []lost   // requests that were not written completely
+	held   int      // bytes that wait or are being written, as told to waits
 }
 
-// mark is the end of one message in a buffer.
+// mark is the end of one message: the number of bytes in parts and buf up to there.
 type mark struct {
 	id  jsonrpc.ID // zero unless it is a request
 	end int
 }
 
-// lost is a request that was not written, or not all of it.
+// lost is a request that was not written completely.
 type lost struct {
 	id    jsonrpc.ID
 	begun bool // some bytes were written
 }
 
-// newQueue makes an empty one. Waits is called with the mutex held, so it must not wait; nil counts
-// nothing.
+// newQueue makes an empty queue. It calls waits with the mutex held, so waits must not wait; it may
+// be nil.
 func newQueue(b bounds, waits func(bytes int)) *queue {
 	if waits == nil {
 		waits = func(int) {}
@@ -54,7 +58,7 @@ func newQueue(b bounds, waits func(bytes int)) *queue {
 	return &queue{bounds: b, wake: make(chan struct{}, 1), waits: waits}
 }
 
-// tally adds n bytes to those that wait. The mutex is held.
+// tally adds n to the waiting bytes. The mutex is held.
 func (q *queue) tally(n int) {
 	if n != 0 {
 		q.held += n
@@ -62,8 +66,8 @@ func (q *queue) tally(n int) {
 	}
 }
 
-// put adds a message. One message fits an empty queue whatever its size. The params of a large one are
-// not copied.
+// put adds a message. An empty queue takes one message of any size. The params of a large message
+// are not copied.
 func (q *queue) put(m jsonrpc.Message, urgent bool) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -80,7 +84,7 @@ func (q *queue) put(m jsonrpc.Message, urgent bool) error {
 	return q.append(m.Parts(transport.Large), id, urgent)
 }
 
-// putBatch adds an array of answers, which are urgent.
+// putBatch adds an array of responses, which are urgent.
 func (q *queue) putBatch(messages []jsonrpc.Message) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -100,7 +104,7 @@ func (q *queue) room(urgent bool) error {
 	return nil
 }
 
-// seal keeps what was appended to buf, unless that is too much.
+// seal keeps the bytes that were appended to buf, unless they exceed the bound.
 func (q *queue) seal(buf []byte, id jsonrpc.ID, urgent bool) error {
 	buf = append(buf, '\n')
 	n := len(buf) - len(q.buf)
@@ -112,7 +116,7 @@ func (q *queue) seal(buf []byte, id jsonrpc.ID, urgent bool) error {
 	return nil
 }
 
-// append keeps a message in parts, unless that is too much.
+// append keeps a message in parts, unless it exceeds the bound.
 func (q *queue) append(parts [][]byte, id jsonrpc.ID, urgent bool) error {
 	n := 1 // the newline
 	for _, part := range parts {
@@ -138,7 +142,8 @@ func (q *queue) fits(n int, urgent bool) bool {
 	return q.size == 0 || q.size+n <= limit
 }
 
-// has reports whether a request of n bytes could be put.
+// has reports whether a request of n bytes fits. It is true for a closed queue, because put then
+// returns transport.ErrClosed in any case.
 func (q *queue) has(n int) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -160,7 +165,7 @@ func (q *queue) rouse() {
 	}
 }
 
-// finish refuses further messages. The writer writes those that wait.
+// finish refuses further messages. The writer writes the waiting ones.
 func (q *queue) finish() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -168,8 +173,8 @@ func (q *queue) finish() {
 	q.rouse()
 }
 
-// drain writes to w until the queue is finished and empty, or w fails. It is the one writer. Messages that wait together are written
-// together.
+// drain writes to w until the queue is finished and empty, or w fails. It is the only writer.
+// Messages that wait together are written together.
 func (q *queue) drain(w io.Writer) error {
 	for range q.wake {
 		for {
@@ -194,7 +199,7 @@ func (q *queue) drain(w io.Writer) error {
 	return nil
 }
 
-// take gets all that waits; last says that there is nothing and never will be.
+// take returns all waiting messages; last says that there are none and will be none.
 func (q *queue) take() (chunk [][]byte, marks []mark, last bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -209,7 +214,8 @@ func (q *queue) take() (chunk [][]byte, marks []mark, last bool) {
 	return chunk, marks, false
 }
 
-// reuse takes emptied lists back, and the last buffer, unless a large message has made it large.
+// reuse takes back emptied lists and the last buffer, unless a large message has made the buffer
+// large.
 func (q *queue) reuse(chunk [][]byte, n int, marks []mark) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -223,7 +229,7 @@ func (q *queue) reuse(chunk [][]byte, n int, marks []mark) {
 	q.used = marks
 }
 
-// fail closes the queue after n bytes of what was taken last.
+// fail closes the queue after n bytes of the last take were written.
 func (q *queue) fail(marks []mark, n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -244,7 +250,8 @@ func (q *queue) fail(marks []mark, n int) {
 	q.tally(-q.held)
 }
 
-// close refuses further messages and lists the requests that were left behind, in order. The writer must have ended.
+// close refuses further messages and lists the requests that were not written completely, in order.
+// The writer must have ended.
 func (q *queue) close() []lost {
 	q.fail(nil, 0)
 	q.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"mcpd/transport"
 )
 
-// errStray says that lines in a row were no messages, and too much.
+// errStray is the error for too many consecutive stray lines.
 var errStray = errors.New("too much that is no message")
 
 var (
@@ -20,9 +20,10 @@ var (
 	byteOrder    = []byte("\xef\xbb\xbf")
 )
 
-// read turns a line into what Recv returns; found is false when it was none or went to c.ready.
+// read parses a line. If found is false, the line was no message, or its messages went to c.ready.
 func (c *Conn) read(line []byte) (in transport.Inbound, found bool, err error) {
-	line = bytes.Trim(bytes.TrimPrefix(line, byteOrder), " \t\r") // a byte order mark, and CR LF, are what Windows programs write
+	// Windows programs write a byte order mark, and CR LF.
+	line = bytes.Trim(bytes.TrimPrefix(line, byteOrder), " \t\r")
 	switch {
 	case len(line) == 0:
 		return in, false, nil
@@ -50,7 +51,8 @@ func (c *Conn) sane() {
 	}
 }
 
-// readBatch reads an array (2025-03-26 §basic/transports). Its good messages count even if others are refused.
+// readBatch reads an array (2025-03-26 §basic/transports). Its good messages count even if others
+// are refused.
 func (c *Conn) readBatch(line []byte) error {
 	messages, _, err := jsonrpc.DecodeBatchLenient(line, c.limits)
 	for _, m := range messages {
@@ -69,9 +71,13 @@ func (c *Conn) readBatch(line []byte) error {
 	return nil
 }
 
-// tooLong deals with a line that was passed over. Many servers write the id of an answer behind its result.
+// tooLong handles an oversized line that was skipped. Many servers write the id of a response after
+// its result.
 func (c *Conn) tooLong(long *longLine) error {
-	bad := &jsonrpc.DecodeError{Code: jsonrpc.CodeInvalidRequest, Reason: jsonrpc.ReasonTooLarge, Detail: long.Error(), Offset: long.max}
+	bad := &jsonrpc.DecodeError{
+		Code: jsonrpc.CodeInvalidRequest, Reason: jsonrpc.ReasonTooLarge, Detail: long.Error(),
+		Offset: long.max,
+	}
 	bad.ID, bad.Response = jsonrpc.Glimpse(long.head)
 	if bad.ID.IsZero() && bad.Response {
 		bad.ID, _ = jsonrpc.LastID(long.tail)
@@ -79,14 +85,14 @@ func (c *Conn) tooLong(long *longLine) error {
 	return c.refuse(long.head, bad)
 }
 
-// refuse deals with what is no message. A broken answer fails the request it answers, a broken request is answered; only what names neither
-// is stray.
+// refuse handles an invalid message. An invalid response fails the request that it answers, and an
+// invalid request gets an error response. A line with the id of neither is stray.
 func (c *Conn) refuse(line []byte, err error) error {
 	if err == nil {
 		return nil
 	}
 	var bad *jsonrpc.DecodeError
-	if errors.As(err, &bad) && !bad.Response { // or it was not read so far
+	if errors.As(err, &bad) && !bad.Response { // or the decoder did not come to the id
 		switch id, response := jsonrpc.Glimpse(line); {
 		case !id.IsZero():
 			bad.ID, bad.Response = id, response
@@ -95,7 +101,8 @@ func (c *Conn) refuse(line []byte, err error) error {
 		}
 	}
 	switch {
-	case bad == nil || bad.ID.IsZero() || c.in.cut: // the server has ended amid the line, and what it was asked is lost with it
+	// If the line was cut, the server has ended amid it, and its requests in flight are lost anyway.
+	case bad == nil || bad.ID.IsZero() || c.in.cut:
 		return c.astray(line, err)
 	case bad.Response || bad.Empty:
 		c.sane()
@@ -103,11 +110,11 @@ func (c *Conn) refuse(line []byte, err error) error {
 		return nil
 	}
 	answer := jsonrpc.Failure(bad.ID, &jsonrpc.Error{Code: bad.Code, Message: bad.Detail})
-	_ = c.Send(context.Background(), answer) // a server that does not read its input goes without
+	_ = c.Send(context.Background(), answer) // a server that does not read goes without it
 	return nil
 }
 
-// astray reports a line that is no message, and gives up on a stream that consists of them.
+// astray reports a stray line, and gives up a stream that has too many.
 func (c *Conn) astray(line []byte, why error) error {
 	c.inARow++
 	c.astrayBytes += len(line) + strayLine

@@ -8,8 +8,8 @@ import (
 	"mcpd/transport"
 )
 
-// A connection leaves no room taken, however it ends: while half a line has come, or before anybody
-// has asked for what follows a large message.
+// A connection releases all its room, however it ends: after half a line has come, or before Recv
+// is called again after a large message.
 func TestConnectionLeavesNoRoomTaken(t *testing.T) {
 	for _, role := range []string{"half", "large"} {
 		room := transport.NewRoom(1 << 20)

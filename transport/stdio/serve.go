@@ -15,62 +15,70 @@ import (
 
 // The bounds of the client's side.
 const (
-	// maxUnread and maxUnreadBytes bound what waits for a client to read it, as for one HTTP stream. Answers are let in beyond them, up to
-	// maxAnswerBytes: a few of the largest; more than that means that the client has stopped reading.
+	// maxUnread and maxUnreadBytes bound the messages that wait for a client to read them, as for one
+	// HTTP stream. Responses may exceed them up to maxAnswerBytes, room for a few of the largest.
+	// Beyond that the client has stopped reading.
 	maxUnread      = 256
 	maxUnreadBytes = 1 << 20
 	maxAnswerBytes = 4 * protocol.MaxUpstreamMessage
-	// stallTime is how long a client may not read at all while something waits for it.
+	// stallTime is how long a client may read nothing while messages wait for it.
 	stallTime = 10 * time.Second
-	// answerTime is how long answers are waited for after the client's last message: a call typed into a pipe gets its answer, and a client
-	// that wants to be rid of us sooner sends SIGTERM.
+	// answerTime is how long Serve waits for pending responses after the client's last message: a call
+	// that is typed into a pipe gets its response. A client that wants the process to end sooner sends
+	// SIGTERM.
 	answerTime = 10 * time.Second
-	// openTime is how long what comes behind the first request waits for its outcome. A host answers it from memory.
+	// openTime is how long messages after the first request wait for its outcome. A host answers it
+	// from memory.
 	openTime = 30 * time.Second
-	// maxAhead and maxAheadBytes bound what is read meanwhile, to see whether the client has left.
+	// maxAhead and maxAheadBytes bound the messages read meanwhile, to notice when the client leaves.
 	maxAhead      = 64
 	maxAheadBytes = 1 << 20
-	// closeTime bounds the end of the session behind us.
+	// closeTime bounds the closing of the session.
 	closeTime = 2 * time.Second
-	// touchTime is how often a host hears that a client still waits for requests that stand alone. It forgets one after minutes.
+	// touchTime is the interval at which the host hears that a client still waits for stateless
+	// requests. The host evicts a silent client after minutes.
 	touchTime = 30 * time.Second
 )
 
-// Push sends a message that belongs to no exchange: a notification, a request to the client. It never waits for the client, and returns
-// transport.ErrClosed or transport.ErrSlowConsumer.
+// Push sends a message that belongs to no exchange: a notification, or a request to the client. It
+// never waits for the client. It returns transport.ErrClosed or transport.ErrSlowConsumer.
 type Push func(m jsonrpc.Message) error
 
-// Handler is what Serve serves.
+// Handler handles the messages of the client of Serve.
 type Handler interface {
-	// Open takes a request while there is no session: initialize, or the first of a client that needs none. Its one outcome reaches out
-	// unless Open returns an error; then there is no session either, and the client may try again. It may so too when the outcome of
-	// initialize is an error: that session is closed, and Open called again. Push serves the session until Close.
-	// What the client sends behind it is delivered when the outcome is there, since it is the outcome that gives it a meaning.
+	// Open takes a request while there is no session: initialize, or the first request of a client
+	// that needs no handshake. Its one outcome reaches out, unless Open returns an error: then there
+	// is no session and the client may try again. The client may also try again when the outcome of
+	// initialize is an error: the session is then closed, and Open called again. Push serves the
+	// session until Close. Later messages of the client are delivered after the outcome, because it
+	// decides their meaning.
 	Open(ctx context.Context, first jsonrpc.Message, out transport.Sink, push Push) (Session, error)
-	// Call takes a request that stands alone (2026-07-28 §basic), whether or not there is a session beside it. Its one outcome reaches out
-	// unless Call returns an error.
+	// Call takes a stateless request (2026-07-28 §basic), whether or not there is a session beside
+	// it. Its one outcome reaches out, unless Call returns an error.
 	Call(ctx context.Context, m jsonrpc.Message, out transport.Sink) (Peer, error)
-	// Gone says that the client sends nothing any more. Requests whose outcome is not in sight should
-	// get one now: the client waits for those that it has sent, and for nothing else.
+	// Gone says that the client sends no more messages. Requests whose outcome is not in sight should
+	// get one now: the client waits only for the requests that it has sent.
 	Gone()
 }
 
-// Session is one client's conversation.
+// Session is the conversation of one client.
 type Session interface {
-	// Version is the negotiated revision, 0 if there is none. It decides whether arrays are read.
+	// Version returns the negotiated revision, 0 if there is none. It decides whether arrays are read.
 	Version() protocol.Version
-	// Deliver hands over a message. Out is nil unless m is a request, whose one outcome must then reach out.Finish, unless Deliver returns
-	// an error. It should not wait: while it does, nothing is read.
+	// Deliver hands over a message. Out is nil unless m is a request. A request's one outcome must
+	// reach out.Finish, unless Deliver returns an error. Deliver should not wait: nothing is read
+	// until it returns.
 	Deliver(ctx context.Context, m jsonrpc.Message, out transport.Sink) error
 	// Close ends the session because the client has gone.
 	Close(ctx context.Context) error
 }
 
-// Serve carries the messages of one client until in ends, ctx ends, or the client stops reading. At the end of in it writes the answers
-// that are still awaited, for a bounded time, and returns nil. Otherwise it returns the error of ctx, transport.ErrSlowConsumer, or that of
-// in or out.
+// Serve carries the messages of one client until in ends, ctx ends, or the client stops reading. At
+// the end of in it writes the pending responses, for a bounded time, and returns nil. Otherwise it
+// returns the error of ctx, transport.ErrSlowConsumer, or the error of in or out.
 //
-// It closes in, if that is an io.Closer, when it ends before in does. A Read or a Write that does not even then return outlives Serve.
+// If Serve ends before in does, it closes in, if in is an io.Closer. A Read or Write that does not
+// return even then outlives Serve.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, h Handler) error {
 	s := newServer(h)
 	go s.write(out) // owner: flush waits for it
@@ -104,13 +112,14 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, h Handler) error {
 	return err
 }
 
-// input is one line of the client, or why there is none.
+// input is one line of the client, or the error in its place.
 type input struct {
 	line []byte
 	err  error
 }
 
-// feed reads lines until in ends or nobody wants them any more. It goes on after a line that is too long, with the next one.
+// feed reads lines until in ends or stop is closed. It continues after an oversized line, with the
+// next one.
 func feed(ctx context.Context, in io.Reader, to chan<- input, stop <-chan struct{}) {
 	l := lines{src: plain{in}, max: protocol.MaxRequestBody}
 	for {
@@ -132,7 +141,7 @@ type plain struct{ r io.Reader }
 
 func (p plain) read(_ context.Context, b []byte) (int, error) { return p.r.Read(b) }
 
-// serve handles lines until there are no more, then waits for the answers.
+// serve handles lines until there are no more, then waits for the pending responses.
 func (s *server) serve(ctx context.Context, read <-chan input) error {
 	touch := time.NewTicker(touchTime)
 	defer touch.Stop()
@@ -170,8 +179,8 @@ func (s *server) serve(ctx context.Context, read <-chan input) error {
 	}
 }
 
-// opened waits, if a session has just been opened, for the outcome of its first request. What comes
-// meanwhile is handled after that; that the client leaves is told at once.
+// opened waits, after a session was opened, for the outcome of its first request. Messages that
+// come meanwhile are handled later. The end of the client's input is reported at once.
 func (s *server) opened(ctx context.Context, read <-chan input) error {
 	first := s.opening
 	s.opening = nil
@@ -201,7 +210,7 @@ func (s *server) gone() {
 	}
 }
 
-// next is where the next line comes from: those that were read ahead come first.
+// next returns the channel of the next line: lines that were read ahead come first.
 func (s *server) next(read <-chan input) <-chan input {
 	if len(s.ahead) == 0 {
 		return read
@@ -211,7 +220,7 @@ func (s *server) next(read <-chan input) <-chan input {
 	return first
 }
 
-// taken drops the line that next has given, if it was read ahead.
+// taken drops the line that next has returned, if it was read ahead.
 func (s *server) taken() {
 	if len(s.ahead) > 0 {
 		s.ahead = s.ahead[1:]
@@ -224,10 +233,12 @@ func (s *server) await(ctx context.Context) error {
 	return s.until(ctx, answerTime, func() bool { return s.pending() == 0 }, none, nil)
 }
 
-// until looks whenever an exchange has ended, for some time. Take gets what arrives from read
-// meanwhile. An error says that there is nobody to go on for.
+// until waits until done returns true, checking it after each end of an exchange, or until the
+// limit. Take gets the lines that arrive from read meanwhile. An error says that the client is gone
+// or ctx has ended.
 func (s *server) until(
-	ctx context.Context, limit time.Duration, done func() bool, read func() <-chan input, take func(input),
+	ctx context.Context, limit time.Duration, done func() bool, read func() <-chan input,
+	take func(input),
 ) error {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -249,7 +260,8 @@ func (s *server) until(
 	return nil
 }
 
-// flush lets the writer write what waits. It gets no time to speak of when the client does not read or ctx has ended.
+// flush lets the writer write the waiting messages. It waits only briefly when the client does not
+// read or ctx has ended.
 func (s *server) flush(ctx context.Context) error {
 	s.out.finish()
 	limit := time.NewTimer(stallTime)

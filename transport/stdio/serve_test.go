@@ -18,13 +18,14 @@ import (
 	"mcpd/transport"
 )
 
-// desk is a Handler whose exchanges end when the test says so, except those of method "now" and "initialize".
+// desk is a Handler whose exchanges end when the test says so, except those of method "now" and
+// "initialize".
 type desk struct {
 	version protocol.Version
 	push    Push
-	slow    bool // initialize is answered when the test says so
+	slow    bool // the test answers initialize
 	rude    bool // the first initialize is refused
-	ended   int  // sessions that were closed
+	ended   int  // number of closed sessions
 
 	mu     sync.Mutex // guards what follows
 	open   map[string]transport.Sink
@@ -32,13 +33,16 @@ type desk struct {
 	closed bool
 	gone   bool
 
-	cancelled []string // of what stands alone
+	cancelled []string // ids of stateless requests
 	touched   int
 }
 
-func newDesk(v protocol.Version) *desk { return &desk{version: v, open: map[string]transport.Sink{}} }
+func newDesk(v protocol.Version) *desk {
+	return &desk{version: v, open: map[string]transport.Sink{}}
+}
 
-func (d *desk) Open(ctx context.Context, m jsonrpc.Message, out transport.Sink, push Push) (Session, error) {
+func (d *desk) Open(ctx context.Context, m jsonrpc.Message, out transport.Sink,
+	push Push) (Session, error) {
 	d.push = push
 	if d.slow {
 		d.open[m.ID.Raw()] = out
@@ -84,7 +88,8 @@ func (d *desk) Close(context.Context) error {
 func (d *desk) finish(id string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.open[id].Finish(jsonrpc.Response(jsonrpc.StringID("whatever the host calls it"), []byte(`{"late":true}`)))
+	return d.open[id].Finish(jsonrpc.Response(jsonrpc.StringID("whatever the host calls it"),
+		[]byte(`{"late":true}`)))
 }
 
 // client is the other side of a Serve, inside a synctest bubble.
@@ -140,19 +145,21 @@ func (c *client) expect(t *testing.T, want string) {
 func (c *client) expectError(t *testing.T, id string, code string) {
 	t.Helper()
 	got := c.read(t)
-	if !strings.Contains(got, `"code":`+code) || id != "" && !strings.Contains(got, `"id":`+id+`,`) || id == "" && strings.Contains(got, `"id"`) {
+	if !strings.Contains(got, `"code":`+code) || id != "" && !strings.Contains(got, `"id":`+id+`,`) ||
+		id == "" && strings.Contains(got, `"id"`) {
 		t.Errorf("got %s, want error %s for id %q", got, code, id)
 	}
 }
 
-// A client may write its first messages in one go; they mean something when the handshake is over.
+// A client may write its first messages in one go. They are handled after the handshake.
 func TestServeKeepsWhatComesBehindTheFirstRequest(t *testing.T) {
 	for _, answered := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			d := newDesk(protocol.V20251125)
 			d.slow = true
 			c := serve(t, d)
-			go c.send(initialize, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, `{"jsonrpc":"2.0","id":1,"method":"now"}`)
+			go c.send(initialize, `{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+				`{"jsonrpc":"2.0","id":1,"method":"now"}`)
 			synctest.Wait()
 			d.mu.Lock()
 			if len(d.seen) != 0 {
@@ -170,8 +177,8 @@ func TestServeKeepsWhatComesBehindTheFirstRequest(t *testing.T) {
 	}
 }
 
-// 2025-11-25 §basic/lifecycle: before initialize has succeeded a client may ask nothing but whether there is somebody. One of the modern era,
-// which has no initialize, has no ping either.
+// 2025-11-25 §basic/lifecycle: before initialize has succeeded a client may send no request but
+// ping. The modern era has no initialize, and no ping either.
 func TestServeAnswersAPingBeforeInitialize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(protocol.V20251125)
@@ -190,7 +197,8 @@ func TestServeAnswersAPingBeforeInitialize(t *testing.T) {
 		c.send(`{"jsonrpc":"2.0","id":"l","method":"now"}`)
 		c.expect(t, `{"jsonrpc":"2.0","id":"l","result":{}}`)
 		if want := []string{"now"}; !slices.Equal(d.seen, want) || d.ended != 1 {
-			t.Errorf("delivered %q, want %q; %d sessions closed, want the one that was refused", d.seen, want, d.ended)
+			t.Errorf("delivered %q, want %q; %d sessions closed, want the one that was refused", d.seen,
+				want, d.ended)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -205,7 +213,8 @@ func TestServeAnswersInAnyOrderUnderTheClientsIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(protocol.V20251125)
 		c := serve(t, d)
-		c.send("\xef\xbb\xbf"+initialize+"\r", "", `{"jsonrpc":"2.0","id":"a","method":"slow"}`, `{"jsonrpc":"2.0","id":1,"method":"now"}`)
+		c.send("\xef\xbb\xbf"+initialize+"\r", "", `{"jsonrpc":"2.0","id":"a","method":"slow"}`,
+			`{"jsonrpc":"2.0","id":1,"method":"now"}`)
 		c.expect(t, `{"jsonrpc":"2.0","id":0,"result":{}}`)
 		c.expect(t, `{"jsonrpc":"2.0","id":1,"result":{}}`)
 		sink := d.open[`"a"`]
@@ -231,12 +240,13 @@ func TestServeAnswersInAnyOrderUnderTheClientsIDs(t *testing.T) {
 	})
 }
 
-// On a shared channel the answers to two requests of one id could not be told apart (F46).
+// On a shared channel the responses to two requests of one id could not be told apart (F46).
 func TestServeRefusesAnIDThatIsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(protocol.V20251125)
 		c := serve(t, d)
-		c.send(initialize, `{"jsonrpc":"2.0","id":1,"method":"slow"}`, `{"jsonrpc":"2.0","id":1,"method":"slow"}`, `{"jsonrpc":"2.0","id":"1","method":"now"}`)
+		c.send(initialize, `{"jsonrpc":"2.0","id":1,"method":"slow"}`,
+			`{"jsonrpc":"2.0","id":1,"method":"slow"}`, `{"jsonrpc":"2.0","id":"1","method":"now"}`)
 		c.read(t)
 		if got := c.read(t); !strings.Contains(got, "request_id_conflict") {
 			t.Errorf("got %s", got)
@@ -253,7 +263,7 @@ func TestServeRefusesWhatItCannotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(protocol.V20251125)
 		c := serve(t, d)
-		c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`) // nobody there yet: dropped
+		c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`) // no session yet: dropped
 		c.send(`{"jsonrpc":"2.0","id":5,"method":"tools/list"}`)
 		c.expectError(t, "5", "-32005")
 		c.send(initialize)
@@ -266,7 +276,7 @@ func TestServeRefusesWhatItCannotRead(t *testing.T) {
 		c.expectError(t, "", "-32600")
 		c.send(`{"jsonrpc":"2.0","id":4,"method":"refuse"}`)
 		c.expectError(t, "4", "-32601")
-		c.send(`{"jsonrpc":"2.0","id":9,"result":{},"error":{}}`) // a broken answer is not answered
+		c.send(`{"jsonrpc":"2.0","id":9,"result":{},"error":{}}`) // a broken response is not answered
 		c.send(`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", protocol.MaxRequestBody) + `"}`)
 		c.expectError(t, "1", "-32012")
 		c.send(`{"jsonrpc":"2.0","id":6,"method":"now"}`)
@@ -277,23 +287,31 @@ func TestServeRefusesWhatItCannotRead(t *testing.T) {
 	})
 }
 
-// A request that is refused is answered with its id, wherever that stands: without it, its client
-// waits for its timeout.
+// A refused request is answered with its id, wherever the id stands in the line. Without it the
+// client would wait for its time-out.
 func TestServeRefusesARequestWithItsID(t *testing.T) {
 	deep := strings.Repeat("[", 200) + strings.Repeat("]", 200)
 	long := strings.Repeat("x", protocol.MaxRequestBody)
 	for _, c := range []struct{ name, line, want string }{
-		{"lone surrogate", `{"method":"tools/call","params":{"text":"\ud83d"},"jsonrpc":"2.0","id":7}`, `7 -32700`},
-		{"surrogate behind the id", `{"jsonrpc":"2.0","id":"s","method":"tools/call","params":{"text":"\udc00"}}`, `"s" -32700`},
-		{"bytes that are not UTF-8", "{\"method\":\"a\",\"params\":{\"text\":\"\xff\"},\"id\":8,\"jsonrpc\":\"2.0\"}", `8 -32700`},
-		{"two members of a name", `{"method":"a","params":{"x":1,"x":2},"jsonrpc":"2.0","id":9}`, `9 -32700`},
+		{"lone surrogate", `{"method":"tools/call","params":{"text":"\ud83d"},"jsonrpc":"2.0","id":7}`,
+			`7 -32700`},
+		{"surrogate behind the id",
+			`{"jsonrpc":"2.0","id":"s","method":"tools/call","params":{"text":"\udc00"}}`, `"s" -32700`},
+		{"bytes that are not UTF-8",
+			"{\"method\":\"a\",\"params\":{\"text\":\"\xff\"},\"id\":8,\"jsonrpc\":\"2.0\"}", `8 -32700`},
+		{"two members of a name", `{"method":"a","params":{"x":1,"x":2},"jsonrpc":"2.0","id":9}`,
+			`9 -32700`},
 		{"too deep", `{"method":"a","params":{"x":` + deep + `},"jsonrpc":"2.0","id":10}`, `10 -32600`},
 		{"no revision of JSON-RPC", `{"method":"a","id":11}`, `11 -32600`},
 		{"too long", `{"method":"a","params":{"x":"` + long + `"},"jsonrpc":"2.0","id":12}`, `12 -32012`},
-		{"too long, the id first", `{"jsonrpc":"2.0","id":13,"method":"a","params":{"x":"` + long + `"}}`, `13 -32012`},
+		{"too long, the id first", `{"jsonrpc":"2.0","id":13,"method":"a","params":{"x":"` + long + `"}}`,
+			`13 -32012`},
 		{"no JSON", `{"method":"a",`, `null -32700`},
 		{"an answer", `{"result":{"text":"\ud83d"},"jsonrpc":"2.0","id":14}`, ``},
-		{"an array", `[{"method":"a","params":{"x":"\ud83d"},"jsonrpc":"2.0","id":15},{"jsonrpc":"2.0","id":16,"method":"now"}]`, `15 -32700, 16 -32700`},
+		{
+			"an array",
+			`[{"method":"a","params":{"x":"\ud83d"},"jsonrpc":"2.0","id":15},{"jsonrpc":"2.0","id":16,"method":"now"}]`, `15 -32700, 16 -32700`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -323,13 +341,15 @@ func TestServeRefusesARequestWithItsID(t *testing.T) {
 	}
 }
 
-// A client that leaves while its first request waits is noticed at once, whatever it has sent behind it.
+// Serve notices at once that a client leaves while its first request waits, whatever it has sent
+// after that request.
 func TestServeNoticesThatTheClientLeavesWhileItOpens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(0)
 		d.slow = true
 		c := serve(t, d)
-		c.send(initialize, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, `{"jsonrpc":"2.0","id":1,"method":"now"}`)
+		c.send(initialize, `{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+			`{"jsonrpc":"2.0","id":1,"method":"now"}`)
 		c.in.Close()
 		synctest.Wait()
 		d.mu.Lock()
@@ -344,7 +364,8 @@ func TestServeNoticesThatTheClientLeavesWhileItOpens(t *testing.T) {
 	})
 }
 
-// 2025-03-26 §basic: receivers must take arrays; the answers come as one when the last is there.
+// 2025-03-26 §basic: receivers must take arrays. The responses come as one array when the last is
+// there.
 func TestServeAnswersABatchAsOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(protocol.V20250326)
@@ -363,15 +384,18 @@ func TestServeAnswersABatchAsOne(t *testing.T) {
 		for _, m := range messages {
 			order = append(order, m.ID.Raw()+" "+m.Kind().String())
 		}
-		if want := []string{"2 failure", "3 result", "1 failure", "1 result"}; !slices.Equal(order, want) {
+		if want := []string{"2 failure", "3 result", "1 failure",
+			"1 result"}; !slices.Equal(order, want) {
 			t.Errorf("got %q, want %q", order, want)
 		}
 		c.send(`[{"jsonrpc":"2.0","method":"n"}]`, `[]`)
 		c.expectError(t, "", "-32600")
-		c.send("[" + strings.Repeat(`{"jsonrpc":"2.0","method":"n"},`, 50) + `{"jsonrpc":"2.0","method":"n"}]`)
+		c.send("[" + strings.Repeat(`{"jsonrpc":"2.0","method":"n"},`, 50) +
+			`{"jsonrpc":"2.0","method":"n"}]`)
 		c.expectError(t, "", "-32600")
 		c.send(`[[{"jsonrpc":"2.0","id":1,"method":"now"}],{"jsonrpc":"2.0","id":2,"method":"now"}]`)
-		if got := c.read(t); !strings.HasPrefix(got, `[{"jsonrpc":"2.0","error":{"code":-32600`) || !strings.HasSuffix(got, `{"jsonrpc":"2.0","id":2,"result":{}}]`) {
+		if got := c.read(t); !strings.HasPrefix(got, `[{"jsonrpc":"2.0","error":{"code":-32600`) ||
+			!strings.HasSuffix(got, `{"jsonrpc":"2.0","id":2,"result":{}}]`) {
 			t.Errorf("an array in an array is answered %s", got)
 		}
 	})
@@ -381,7 +405,8 @@ func TestServeWritesAwaitedAnswersAfterTheEndOfInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(protocol.V20251125)
 		c := serve(t, d)
-		c.send(initialize, `{"jsonrpc":"2.0","id":1,"method":"slow"}`, `{"jsonrpc":"2.0","id":2,"method":"slow"}`)
+		c.send(initialize, `{"jsonrpc":"2.0","id":1,"method":"slow"}`,
+			`{"jsonrpc":"2.0","id":2,"method":"slow"}`)
 		c.read(t)
 		c.in.Close()
 		time.Sleep(answerTime / 2)
@@ -438,7 +463,7 @@ func TestServeBoundsTheExchangesOfOneClient(t *testing.T) {
 	})
 }
 
-// A client on a pipe has no address: its requests say what they came over.
+// A client on a pipe has no address: its requests name the transport instead.
 func TestRequestsSayThatTheyCameOverStdio(t *testing.T) {
 	var out transport.Sink = &exchange{}
 	if from, ok := out.(transport.Addressed); !ok || from.From() != "stdio" {

@@ -5,35 +5,42 @@ import (
 	"time"
 )
 
-// sight is what is known of whether a server was stopped.
+// sight tracks whether a signal has stopped a server.
 type sight struct {
-	began time.Time             // from which the next two count
-	read  atomic.Int64          // when bytes were read last, in nanoseconds
-	sent  atomic.Int64          // when the first request since then was sent
-	seen  atomic.Pointer[still] // how the server was seen stopped last; nil when it was not
-	ends  atomic.Bool           // it was seen so twice, and the connection ends for it
+	began time.Time    // the base of the next two times
+	read  atomic.Int64 // the last time that bytes were read, in nanoseconds
+	sent  atomic.Int64 // the time of the first request since then
+	// seen is how the server was last found stopped; nil when it was not.
+	seen atomic.Pointer[still]
+	ends atomic.Bool // found stopped twice: the connection ends
 }
 
-// still is what does not change while a server is stopped.
+// still holds the values that do not change while a server is stopped.
 type still struct {
-	read  int64  // when bytes were read last
-	turns uint64 // how often it had the processor
+	read  int64  // the last time that bytes were read
+	turns uint64 // how often the server got the processor
 }
 
 // heard notes that bytes were read.
 func (s *sight) heard() { s.read.Store(int64(time.Since(s.began))) }
 
-// asked notes that a request was sent: a server that had nothing to answer before was not quiet for that.
+// asked notes that a request was sent. The time without a request to answer does not count as
+// quiet.
 func (s *sight) asked() {
 	if sent := s.sent.Load(); sent <= s.read.Load() {
 		s.sent.CompareAndSwap(sent, int64(time.Since(s.began)))
 	}
 }
 
-// Look is for whoever waits for an answer, to be called once per LookEvery: a server that a signal has stopped does not read, write or
-// exit. When nothing was read for Quiet although something was asked, and it is found stopped for the second time in a row and was not continued in
-// between, nothing more is sent; Recv returns what was read already and then ends with CauseStopped, as when it had died. One that is busy is not
-// touched, however long it takes, nor is one that has less of the processor because it is stopped and continued all the time.
+// Look checks whether a signal has stopped the server, so that it does not read, write or exit. A
+// caller that waits for a response calls it once per LookEvery.
+//
+// Look ends the connection under two conditions. Quiet has passed since bytes were last read, and
+// since the first request after that. And the server is found stopped for the second time in a row,
+// without having been continued in between. Then nothing more is sent, and Recv returns the
+// messages already read and ends with CauseStopped, as if the server had died. A busy server is
+// left alone, however long it takes. So is a server that gets less of the processor because it is
+// stopped and continued all the time.
 func (c *Conn) Look() {
 	s := &c.stopped
 	now := still{read: s.read.Load()}

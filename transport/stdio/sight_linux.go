@@ -8,10 +8,12 @@ import (
 	"mcpd/transport/stdio/guard"
 )
 
-// stopped reports whether a signal has stopped the program and all that it has started, and how often they had the processor: one that is
-// continued has it more often, if only to be stopped again. One that is traced is somebody's work. A launcher that is stopped may have left
-// the serving to what it started; one that waits for a server which is stopped looks like any that waits, and is not found here. Every
-// process there is is looked at only when the program itself is stopped.
+// stopped reports whether a signal has stopped the program and all processes that it started, and
+// how often they got the processor. A process that is continued gets it more often, if only to be
+// stopped again. A traced process does not count as stopped: a debugger works on it. All processes
+// are checked because a stopped launcher may have left the work to its children. A launcher that
+// waits for a stopped server is not found: it looks like any waiting process. Every process on the
+// system is read only when the program itself is stopped.
 func (c *Child) stopped() (turns uint64, all bool) {
 	c.h.mu.Lock()
 	state, _, _ := statusOf(c.h.pid)
@@ -21,13 +23,14 @@ func (c *Child) stopped() (turns uint64, all bool) {
 		return 0, false
 	}
 	look := carrying(c.trace.mark)
-	family := map[int]bool{c.h.pid: true} // a parent has mostly the lower number
+	family := map[int]bool{c.h.pid: true} // a parent mostly has the lower number
 	for _, pid := range guard.All() {
 		state, parent, group := statusOf(pid)
 		switch {
 		case state == "", state == "Z", state == "X":
 			continue
-		case pid != c.h.pid && group != c.h.pid && !family[parent] && len(look.Signal([]int{pid}, 0)) == 0:
+		case pid != c.h.pid && group != c.h.pid && !family[parent] &&
+			len(look.Signal([]int{pid}, 0)) == 0:
 			continue
 		case state != "T":
 			return 0, false
@@ -38,7 +41,7 @@ func (c *Child) stopped() (turns uint64, all bool) {
 	return turns, true
 }
 
-// turnsOf is how often the first thread of a process had the processor and left it.
+// turnsOf returns how often the first thread of a process got the processor and left it.
 func turnsOf(pid int) (turns uint64) {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {
@@ -46,7 +49,8 @@ func turnsOf(pid int) (turns uint64) {
 	}
 	for line := range bytes.Lines(status) {
 		name, value, _ := bytes.Cut(line, []byte(":"))
-		if bytes.HasSuffix(name, []byte("voluntary_ctxt_switches")) { // and those that are not
+		// This matches nonvoluntary_ctxt_switches too.
+		if bytes.HasSuffix(name, []byte("voluntary_ctxt_switches")) {
 			n, _ := strconv.ParseUint(string(bytes.TrimSpace(value)), 10, 64)
 			turns += n
 		}

@@ -15,8 +15,10 @@ import (
 	"mcpd/transport"
 )
 
-// watched looks at a server once per pause until its connection ends or the time is over, as somebody does who waits for it.
-func watched(t *testing.T, c *Conn, pause, limit time.Duration) (*transport.ExitError, time.Duration) {
+// watched calls Look once per pause, as a waiting caller does, until the connection ends or the
+// limit is over.
+func watched(t *testing.T, c *Conn, pause, limit time.Duration) (*transport.ExitError,
+	time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
@@ -49,7 +51,8 @@ func halt(t *testing.T, c *Conn) {
 	}
 }
 
-// F18: a server that a signal has stopped ends as one that died. What it was sent counts as read.
+// F18: a server that a signal has stopped ends like one that died. The messages sent to it count as
+// read.
 func TestStoppedServerIsDead(t *testing.T) {
 	c := connect(t, spec("echo"))
 	c.Negotiated(protocol.V20251125)
@@ -69,11 +72,13 @@ func TestStoppedServerIsDead(t *testing.T) {
 	}
 }
 
-// What was asked of a server that had nothing to answer for long has waited for Quiet before it is given up.
+// A server that had nothing to answer for long is given up only after a request has waited for
+// Quiet.
 func TestStoppedServerIsDeadOnceItWasWaitedFor(t *testing.T) {
 	c := connect(t, spec("echo"))
 	c.Negotiated(protocol.V20251125)
-	if err := c.Send(t.Context(), jsonrpc.Notification("notifications/initialized", nil)); err != nil { // which nobody answers
+	// it gets no response
+	if err := c.Send(t.Context(), jsonrpc.Notification("notifications/initialized", nil)); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(Quiet + LookEvery)
@@ -89,15 +94,19 @@ func TestStoppedServerIsDeadOnceItWasWaitedFor(t *testing.T) {
 	}
 }
 
-// A server that does not answer is left alone while it waits or works, and one that is stopped while nobody looks, or goes on in between.
+// A server that does not answer is left alone while it waits or works. So is a server that is
+// stopped at a look and continued before the next.
 func TestServerThatIsNotStoppedIsLeftAlone(t *testing.T) {
 	for name, s := range map[string]Spec{
 		"sleeps": spec("deaf"),
 		"works":  {Command: "sh", Args: []string{"-c", "while :; do :; done"}, Ladder: quick},
-		// Its launcher is stopped, and what that has started serves.
-		"launched": {Command: "sh", Args: []string{"-c", `sleep 600 & kill -STOP $$; wait`}, Ladder: quick},
-		// Likewise, in a session of its own.
-		"launched apart": {Command: "sh", Args: []string{"-c", `exec 3<&0; setsid cat <&3 >&2 & exec 3<&-; kill -STOP $$; wait`}, Ladder: quick},
+		// The launcher is stopped, and the process that it has started serves.
+		"launched": {Command: "sh", Args: []string{"-c", `sleep 600 & kill -STOP $$; wait`},
+			Ladder: quick},
+		// The same, in a session of its own.
+		"launched apart": {Command: "sh",
+			Args:   []string{"-c", `exec 3<&0; setsid cat <&3 >&2 & exec 3<&-; kill -STOP $$; wait`},
+			Ladder: quick},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -127,14 +136,16 @@ func TestServerThatIsNotStoppedIsLeftAlone(t *testing.T) {
 	})
 }
 
-// A server that is stopped and continued over and over, as one is whose processor time somebody limits so, is found stopped at every look and
-// goes on all the same, also when it waits for something else than the processor.
+// A server may be stopped and continued over and over, to limit its processor time. It is left
+// alone, although every look finds it stopped, and also when it waits for something other than the
+// processor.
 func TestThrottledServerIsLeftAlone(t *testing.T) {
 	for name, s := range map[string]Spec{
 		"works":  {Command: "sh", Args: []string{"-c", "while :; do :; done"}, Ladder: quick},
 		"sleeps": {Command: "sleep", Args: []string{"600"}, Ladder: quick},
-		// Its launcher stays stopped, and only the worker goes on in between.
-		"launched": {Command: "sh", Args: []string{"-c", `sleep 600 & echo "{\"jsonrpc\":\"2.0\",\"method\":\"left\",\"params\":{\"pid\":$!}}"; kill -STOP $$; wait`}, Ladder: quick},
+		// The launcher stays stopped, and only the worker is continued in between.
+		"launched": {Command: "sh",
+			Args: []string{"-c", `sleep 600 & echo "{\"jsonrpc\":\"2.0\",\"method\":\"left\",\"params\":{\"pid\":$!}}"; kill -STOP $$; wait`}, Ladder: quick},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -167,18 +178,21 @@ func stateIs(pid int, want string) bool {
 	return state == want
 }
 
-// leftBehind waits for the server to tell the pid of a process that it has started, which the end of the test kills.
+// leftBehind reads the pid of a process that the server has started. The end of the test kills the
+// process.
 func leftBehind(t *testing.T, c *Conn) int {
 	t.Helper()
 	var left struct{ PID int }
 	if err := json.Unmarshal(next(t, c).Message.Params, &left); err != nil || left.PID <= 1 {
 		t.Fatalf("no pid: %v", err)
 	}
-	t.Cleanup(func() { _ = syscall.Kill(left.PID, syscall.SIGKILL) }) // gone already is as good
+	// an error means that it has ended already
+	t.Cleanup(func() { _ = syscall.Kill(left.PID, syscall.SIGKILL) })
 	return left.PID
 }
 
-// A server counts as stopped when all that it has started is, wherever it went.
+// A server counts as stopped when all processes that it started are stopped, in whatever group they
+// are.
 func TestServerIsStoppedWithAllThatItStarted(t *testing.T) {
 	c := connect(t, Spec{Command: "sh", Ladder: quick, Args: []string{"-c",
 		`setsid sh -c 'echo "{\"jsonrpc\":\"2.0\",\"method\":\"left\",\"params\":{\"pid\":$$}}"; kill -STOP $$' & kill -STOP $$; wait`}})
@@ -188,7 +202,8 @@ func TestServerIsStoppedWithAllThatItStarted(t *testing.T) {
 	}
 }
 
-// What is sent once the connection is to end for it is for the next server, also while what was read already is handed out.
+// Messages sent after the stop is detected are left for the next server, also while messages
+// already read are still handed out.
 func TestStoppedServerIsSentNoMore(t *testing.T) {
 	c := connect(t, spec("echo"))
 	c.Negotiated(protocol.V20251125)
@@ -205,14 +220,15 @@ func TestStoppedServerIsSentNoMore(t *testing.T) {
 	}
 }
 
-// What is no process of ours is not looked at.
+// A process that has ended is not checked for being stopped.
 func TestProcessThatIsGoneIsNotStopped(t *testing.T) {
 	c := start(t, newTestSpawner(t), spec("quit"))
 	<-c.Exited()
 	if _, stopped := c.stopped(); stopped {
 		t.Error("a program that has exited counts as stopped")
 	}
-	if state, parent, group := statusOf(os.Getpid()); state == "" || parent != os.Getppid() || group != syscall.Getpgrp() {
+	if state, parent, group := statusOf(os.Getpid()); state == "" || parent != os.Getppid() ||
+		group != syscall.Getpgrp() {
 		t.Errorf("this process: state %q, parent %d, group %d", state, parent, group)
 	}
 	if turns := turnsOf(os.Getpid()); turns == 0 {

@@ -17,49 +17,57 @@ import (
 	"mcpd/transport/stdio/cgroup"
 )
 
-// SpawnerOptions are what a Spawner is made from. The zero value is usable.
+// SpawnerOptions configure a Spawner. The zero value is usable.
 type SpawnerOptions struct {
-	// Instance is how MCPD_INSTANCE begins in every child: a slash and a number follow, which are the child's own. Empty leaves it out.
+	// Instance is how MCPD_INSTANCE begins in every child: a slash and the child's number follow.
+	// Empty leaves it out.
 	Instance string
-	// Daemon says that this is the one spawner of its process, that nothing else in it starts programs, and that no other process has the
-	// same Instance. Then what children leave behind becomes ours and ends with them, and a guard process ends what we leave behind.
+	// Daemon says that this is the only spawner of its process, that nothing else in the process
+	// starts programs, and that no other process has the same Instance. Then the host adopts the
+	// processes that children leave behind and ends them with the child, and a guard process ends the
+	// processes that the host leaves behind.
 	Daemon bool
-	// Earlier is how the instances of earlier daemons begin of which nothing may be left: it is ended before the first start. Empty is none.
+	// Earlier is the prefix of the instances of earlier daemons. Their processes are ended before the
+	// first start. Empty is none.
 	Earlier string
-	// Report is called with what happened to processes beside the children. It may be nil.
+	// Report is called with events of processes other than the children. It may be nil.
 	Report func(Remark)
-	// Starting bounds the children that are starting at the same time: from Start until Settled, exit or SettleTime. 0 is one for each
-	// core, since a starting interpreter keeps a core busy.
+	// Starting bounds the children that are starting at the same time: from Start until Settled, exit
+	// or SettleTime. 0 is one for each core, because a starting interpreter keeps a core busy.
 	Starting int
 }
 
-// Remark is something that happened to processes beside the children.
+// Remark is an event of processes other than the children.
 type Remark struct {
-	What  string
-	Count int   // of processes
-	Err   error // why, of a guard
+	What  string // Earlier, Survived, Escaped or GuardLost
+	Count int    // number of processes
+	Err   error  // the reason, for GuardLost
 }
 
-// What a Remark is about.
+// The kinds of a Remark.
 const (
-	Earlier   = "earlier"    // an earlier daemon had left processes; they were ended
-	Survived  = "survived"   // and these outlived SIGKILL
-	Escaped   = "escaped"    // a server had started processes outside of its group; they were ended with it
-	GuardLost = "guard lost" // the guard process ended or could not be started; the next one is on its way
+	Earlier  = "earlier"  // an earlier daemon had left processes; they were ended
+	Survived = "survived" // Count processes of an earlier daemon outlived SIGKILL
+	// Escaped: a server had started processes outside of its group; they were ended with it.
+	Escaped = "escaped"
+	// GuardLost: the guard process ended or could not be started; the next one is on its way.
+	GuardLost = "guard lost"
 )
 
-// Spawner starts child processes. All forks happen on one operating system thread that lives until the last child is gone, because the
-// kernel ties the parent-death signal to the thread, not to the process (go.dev/issue/27505). More threads would not be faster: fork
-// holds a lock of the whole process until the child runs its program.
+// Spawner starts child processes. All forks happen on one operating system thread that lives until
+// the last child is gone, because the kernel ties the parent-death signal to the thread, not to the
+// process (go.dev/issue/27505). More threads would not be faster: fork holds a lock of the whole
+// process until the child runs its program.
 type Spawner struct {
-	o        SpawnerOptions
-	number   atomic.Uint64 // of the last child
-	limits   *cgroup.Tree  // nil where there are no groups to be made
-	lacking  error         // why
-	orphans  *orphans      // nil unless this is the daemon
-	watcher  *watcher      // nil before the first start, too; the thread's
-	group    bool          // signals through a pidfd reach process groups
-	pidfd    bool          // children get a pidfd; tests turn both off to be an old kernel
+	o       SpawnerOptions
+	number  atomic.Uint64 // number of the last child
+	limits  *cgroup.Tree  // nil where no control groups can be made
+	lacking error         // the reason
+	orphans *orphans      // nil unless this is the daemon
+	watcher *watcher      // nil before the first start, too; used by the thread only
+	group   bool          // signals through a pidfd reach process groups
+	// pidfd says that children get a pidfd. Tests turn it and group off to emulate an old kernel.
+	pidfd    bool
 	jobs     chan *job
 	closing  chan struct{}
 	close    func()
@@ -68,25 +76,25 @@ type Spawner struct {
 
 	mu      sync.Mutex // guards what follows
 	turns   turns
-	delayed uint64      // turns that did not come at once, so far
-	later   *time.Timer // looks again when the rate has room
+	delayed uint64      // number of turns that had to wait, so far
+	later   *time.Timer // calls the method again when the rate has room
 }
 
-// Waiting is how many starts wait for their turn, and how many had to wait so far.
+// Waiting returns how many starts wait for their turn, and how many had to wait so far.
 func (s *Spawner) Waiting() (now int, all uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.turns.waiting, s.delayed
 }
 
-// job is one start, carried to the thread and back.
+// job is one start, handed to the thread and back.
 type job struct {
 	ctx    context.Context
 	spec   Spec
 	path   string
 	env    []string
 	mark   string
-	free   func() // gives the place back
+	free   func() // gives the place among the starting ones back
 	result chan outcome
 }
 
@@ -95,7 +103,8 @@ type outcome struct {
 	err   error
 }
 
-// NewSpawner starts the thread, which Close ends, and makes every descriptor of this process close-on-exec.
+// NewSpawner starts the thread, which Close ends, and makes every descriptor of this process
+// close-on-exec.
 func NewSpawner(o SpawnerOptions) *Spawner {
 	sealDescriptors()
 	if o.Starting <= 0 {
@@ -128,7 +137,8 @@ func NewSpawner(o SpawnerOptions) *Spawner {
 	return s
 }
 
-// run forks. It unlocks the thread only after the last child is gone: a thread that ended earlier would take the children with it.
+// run forks. It unlocks the thread only after the last child is gone: the kernel would kill the
+// children with the thread.
 func (s *Spawner) run() {
 	runtime.LockOSThread()
 	defer close(s.ended)
@@ -152,13 +162,15 @@ func (s *Spawner) run() {
 	}
 }
 
-// sweep ends what earlier daemons have left. Nothing is started before that is done, which is a look at every process if there is nothing.
+// sweep ends the processes that earlier daemons have left. Nothing is started before it is done. If
+// there are none, it takes one look at every process.
 func (s *Spawner) sweep() {
 	if s.o.Earlier == "" {
 		return
 	}
 	ended, left := sweepEarlier(s.o.Earlier, s.o.Instance)
-	left = max(left, s.limits.Sweep(s.o.Earlier, s.o.Instance, sweepTime)) // a group that stays has somebody in it
+	// a group that stays holds a process
+	left = max(left, s.limits.Sweep(s.o.Earlier, s.o.Instance, sweepTime))
 	if ended > 0 {
 		s.o.Report(Remark{What: Earlier, Count: ended})
 	}
@@ -167,15 +179,16 @@ func (s *Spawner) sweep() {
 	}
 }
 
-// end waits for the last child, and looks after what is left of all of them.
+// end waits for the last child, and ends the processes that the children left behind.
 func (s *Spawner) end() {
 	s.children.Wait()
 	s.orphans.close()
 	s.watcher.close()
 }
 
-// Start starts a program, and waits for its turn while too many are starting. A program that could not be started is a
-// *transport.ExitError; other errors are of ctx, or transport.ErrClosed after Close. The child belongs to the caller, who ends it with Stop.
+// Start starts a program; it waits for its turn while too many are starting. If the program could
+// not be started, the error is a *transport.ExitError; other errors are of ctx, or
+// transport.ErrClosed after Close. The caller owns the child and ends it with Stop.
 func (s *Spawner) Start(ctx context.Context, spec Spec) (*Child, error) {
 	if spec.Files == 0 {
 		spec.Files = DefaultFiles
@@ -196,7 +209,8 @@ func (s *Spawner) Start(ctx context.Context, spec Spec) (*Child, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.await(ctx, &turn{tenant: spec.For, again: spec.Again, come: make(chan struct{})}); err != nil {
+	if err := s.await(ctx, &turn{tenant: spec.For, again: spec.Again,
+		come: make(chan struct{})}); err != nil {
 		return nil, err
 	}
 	j := &job{ctx: ctx, spec: spec, path: path, env: env, mark: mark, result: make(chan outcome)}
@@ -214,11 +228,11 @@ func (s *Spawner) Start(ctx context.Context, spec Spec) (*Child, error) {
 	case r := <-j.result:
 		return r.child, r.err
 	case <-ctx.Done():
-		return nil, ctx.Err() // the thread ends the child that it may have started
+		return nil, ctx.Err() // the thread ends a child that it may have started
 	}
 }
 
-// mark is what the next child is recognised by.
+// mark returns the mark of the next child.
 func (s *Spawner) mark() string {
 	if s.o.Instance == "" {
 		return ""
@@ -262,14 +276,14 @@ func (s *Spawner) free() {
 	s.grant()
 }
 
-// again looks for turns that have come.
+// again grants the turns whose time has come.
 func (s *Spawner) again() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.grant()
 }
 
-// grant tells those whose turn has come. The mutex is held.
+// grant wakes the starts whose turn has come. The mutex is held.
 func (s *Spawner) grant() {
 	for {
 		t, wait := s.turns.next(time.Now())
@@ -284,8 +298,8 @@ func (s *Spawner) grant() {
 	}
 }
 
-// Close refuses further starts and waits until every child is gone, within ctx. It ends no child: that is for whoever owns it. When ctx
-// ends first, the thread stays for the rest of them.
+// Close refuses further starts and waits until every child is gone, within ctx. It ends no child:
+// the owner of a child does. If ctx ends first, the thread lives on until the last child is gone.
 func (s *Spawner) Close(ctx context.Context) error {
 	s.close()
 	select {
@@ -296,7 +310,7 @@ func (s *Spawner) Close(ctx context.Context) error {
 	}
 }
 
-// fork runs on the locked thread.
+// fork starts the program of a job. It runs on the locked thread.
 func (s *Spawner) fork(j *job) (*Child, error) {
 	if err := j.ctx.Err(); err != nil {
 		j.free()
@@ -315,7 +329,9 @@ func (s *Spawner) fork(j *job) (*Child, error) {
 		return nil, started(CauseStart, fmt.Errorf("control group: %w", scarce(err)))
 	}
 	pidfd := -1
-	attr := &syscall.ProcAttr{Dir: j.spec.Dir, Env: j.env, Files: pipes.theirs(), Sys: attributes(nil, group.FD())}
+	attr := &syscall.ProcAttr{
+		Dir: j.spec.Dir, Env: j.env, Files: pipes.theirs(), Sys: attributes(nil, group.FD()),
+	}
 	if s.pidfd {
 		attr.Sys = attributes(&pidfd, group.FD())
 	}
@@ -326,7 +342,8 @@ func (s *Spawner) fork(j *job) (*Child, error) {
 	var pid int
 	limited := group.Around(thread(), func() {
 		s.orphans.fork(entry, func() int {
-			pid, _, err = syscall.StartProcess(j.path, append([]string{j.spec.Command}, j.spec.Args...), attr)
+			pid, _, err = syscall.StartProcess(j.path,
+				append([]string{j.spec.Command}, j.spec.Args...), attr)
 			return pid
 		})
 	})
@@ -347,7 +364,8 @@ func (s *Spawner) fork(j *job) (*Child, error) {
 	child := newChild(j.spec, newHandle(pid, pidfd, s.group), pipes, func() { timer.Stop(); j.free() })
 	child.trace = trace{s.orphans, s.watcher, s.watcher.add(child.h), entry}
 	child.group = group
-	err = errors.Join(limited, limit(pid, j.spec)) // before run, which reaps: until then the number is surely ours
+	// This comes before run, which reaps: until then the process id is surely the child's.
+	err = errors.Join(limited, limit(pid, j.spec))
 	s.children.Add(1)
 	go child.run(s.children.Done) // owner: the spawner, whose Close waits
 	if err != nil {
@@ -357,7 +375,7 @@ func (s *Spawner) fork(j *job) (*Child, error) {
 	return child, nil
 }
 
-// contain makes the control group of a program, nil without need or where there are none.
+// contain makes the control group of a program; nil if it needs none or none can be made.
 func (s *Spawner) contain(j *job) (*cgroup.Group, error) {
 	l := cgroup.Limits{Memory: j.spec.Memory, Processes: j.spec.Processes}
 	if s.limits == nil || l == (cgroup.Limits{}) {
@@ -366,10 +384,11 @@ func (s *Spawner) contain(j *job) (*cgroup.Group, error) {
 	return s.limits.New(j.mark, l)
 }
 
-// Lacks says why limits of a Spec that need control groups are not kept here, nil if they are.
+// Lacks returns why limits of a Spec that need control groups are not enforced here, nil if they
+// are.
 func (s *Spawner) Lacks(spec Spec) error { return lacks(s.limits, s.lacking, spec) }
 
-// Lacks is what Spawner.Lacks of a daemon would be that this process became.
+// Lacks returns what Spawner.Lacks would return if this process were a daemon.
 func Lacks(spec Spec) error {
 	tree, err := cgroup.Find()
 	return lacks(tree, err, spec)

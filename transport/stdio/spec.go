@@ -4,40 +4,48 @@ import "time"
 
 // Spec says which program to start and how.
 type Spec struct {
-	// Command is a path, or a name that is looked for in the PATH the child will have. A relative path starts at Dir.
+	// Command is a path, or a name that is looked up in the PATH of the child. A relative path is
+	// relative to Dir.
 	Command string
 	Args    []string
-	// Dir is the working directory; empty is ours.
+	// Dir is the working directory; empty is that of this process.
 	Dir string
-	// Env is set in the child's environment, over what it inherits.
+	// Env is set in the child's environment, over the inherited variables.
 	Env map[string]string
-	// Pass names variables of our environment that the child gets besides the inherited ones. Names that we do not have are left out.
+	// Pass names variables of the host's environment that the child gets besides the inherited ones.
+	// Unset names are left out.
 	Pass []string
-	// Files bounds its open files, soft and hard. 0 is DefaultFiles. Linux only.
+	// Files bounds the child's open files, as soft and hard limit. 0 is DefaultFiles. Linux only.
 	Files uint64
-	// FileSize bounds the files that it writes, in bytes; more ends it with SIGXFSZ. 0 is DefaultFileSize. Linux only.
+	// FileSize bounds each file that the child writes, in bytes; a larger one ends the child with
+	// SIGXFSZ. 0 is DefaultFileSize. Linux only.
 	FileSize uint64
-	// Memory, in bytes, and Processes bound what it and all that it starts use together, where there are control groups (see
-	// Spawner.Lacks). Threads count as processes. 0 is no bound.
+	// Memory, in bytes, and Processes bound the child and all that it starts together, where there are
+	// control groups (see Spawner.Lacks). Threads count as processes. 0 is no bound.
 	Memory, Processes uint64
-	// For is whose program it is: starts of different ones take turns. Again says that it ran before and is missed, so that it is started
-	// before programs that are new.
+	// For names the tenant of the program: starts of different tenants take turns. Again says that the
+	// program ran before, so that it is started before the tenant's new programs.
 	For   string
 	Again bool
-	// Ladder is how it is ended.
+	// Ladder sets the time-outs of ending the program.
 	Ladder Ladder
-	// Stderr is called with each line of standard error, without its end, in the order written; cut says that the rest of the line was
-	// dropped. It runs in the goroutine that empties the pipe, so it must not wait, and line is valid during the call only. It may be nil.
+	// Stderr is called with each line of standard error, without its end, in the order written; cut
+	// says that the rest of the line was dropped. Stderr runs in the goroutine that empties the pipe,
+	// so it must not wait, and line is valid during the call only. It may be nil.
 	Stderr func(line []byte, cut bool)
 }
 
-// Ladder is how long each step of ending a program may take (2025-11-25 §basic/lifecycle, Shutdown). Zero fields mean the default.
+// Ladder holds the time-outs of the steps that end a program (2025-11-25 §basic/lifecycle,
+// Shutdown). Zero fields mean the default.
 type Ladder struct {
-	// EOF is from closing its input to SIGTERM. Default 2 s: what a well-behaved server needs to save its state.
+	// EOF is the time from closing the program's input to SIGTERM. Default 2 s: enough for a
+	// well-behaved server to save its state.
 	EOF time.Duration
-	// Term is from SIGTERM to SIGKILL. Default 3 s: a server that ignores the end of its input gets one more chance.
+	// Term is the time from SIGTERM to SIGKILL. Default 3 s: a server that ignores the end of its
+	// input gets one more chance.
 	Term time.Duration
-	// Kill is from SIGKILL to giving up. Default 1 s: the kernel only needs that long for a process stuck in a device or file system.
+	// Kill is the time from SIGKILL to giving up. Default 1 s: the kernel needs as long only for a
+	// process stuck in a device or file system.
 	Kill time.Duration
 }
 

@@ -6,8 +6,10 @@ import (
 	"mcpd/transport/stdio/guard"
 )
 
-// stamp runs what forks, so that the child is stamped from its first moment: it inherits our limit. One that is not ours alone, because somebody has
-// set it for us, is left as it is, and there is the mark only. Nothing else may be forked meanwhile.
+// stamp calls start, which forks, such that the child carries a stamp from its first moment. The
+// stamp is a resource limit of this process, which the child inherits. If that limit is set
+// already, it is left as it is, and the child carries only the mark. Nothing else may fork
+// meanwhile.
 func stamp(mark string, start func() int) (pid int) {
 	free := unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY}
 	var own unix.Rlimit
@@ -19,10 +21,11 @@ func stamp(mark string, start func() int) (pid int) {
 		return start()
 	}
 	pid = start()
-	_ = unix.Prlimit(0, guard.StampLimit, &free, nil) // it was so before
+	_ = unix.Prlimit(0, guard.StampLimit, &free, nil) // restores the earlier value
 	if pid > 0 {
 		own.Max = own.Cur
-		_ = unix.Prlimit(pid, guard.StampLimit, &own, nil) // else it could take the stamp off, if it knew
+		// Otherwise the child could remove the stamp, if it knew of it.
+		_ = unix.Prlimit(pid, guard.StampLimit, &own, nil)
 	}
 	return pid
 }

@@ -12,29 +12,32 @@ import (
 	"mcpd/transport"
 )
 
-// stderr empties a child's standard error for as long as anybody can write to it, so that no writer blocks for longer than transport.PaceSpan.
+// stderr empties a child's standard error for as long as a process can write to it, so that no
+// writer blocks for longer than transport.PaceSpan.
 type stderr struct {
 	file   *os.File
 	line   func([]byte, bool)
-	kill   func()          // ends the program whose lines nobody can take
+	kill   func()          // ends the program when its lines cannot be reported
 	exited <-chan struct{} // closed when the program has ended
 	done   chan struct{}
 
-	parts atomic.Uint64 // that were read
+	parts atomic.Uint64 // number of reads
 
-	part []byte // the current line so far
-	skip bool   // it was too long, and was reported already
+	part []byte // the beginning of the current line
+	skip bool   // the current line was too long, and is reported already
 
 	mu    sync.Mutex // guards what follows
-	last  []byte     // the end of all that was written
-	fault error      // the callback panicked
+	last  []byte     // the tail of the output
+	fault error      // set when the callback panicked
 }
 
-func newStderr(file *os.File, line func([]byte, bool), kill func(), exited <-chan struct{}) *stderr {
+func newStderr(file *os.File, line func([]byte, bool), kill func(),
+	exited <-chan struct{}) *stderr {
 	return &stderr{file: file, line: line, kill: kill, exited: exited, done: make(chan struct{})}
 }
 
-// drain reads until the end of the pipe or its deadline. What a program leaves in the pipe at its end is waited for, and has no pace.
+// drain reads until the end of the pipe or its deadline. The output that a program leaves in the
+// pipe at its end is exempt from the rate limit, because settle waits for it.
 func (s *stderr) drain() {
 	defer close(s.done)
 	defer s.file.Close()
@@ -75,7 +78,7 @@ func (s *stderr) keep(p []byte) {
 	s.last = append(s.last, p...)
 }
 
-// tail is a copy of the last bytes, from the beginning of a character on. Nil when there are none.
+// tail returns a copy of the last bytes, beginning with a whole character. Nil when there are none.
 func (s *stderr) tail() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,8 +89,8 @@ func (s *stderr) tail() []byte {
 	return bytes.Clone(s.last[from:])
 }
 
-// settle waits for the rest of what an exited program wrote: until the pipe ends or stays silent, and not for long if something that it left behind
-// goes on writing.
+// settle waits for the rest of an exited program's output: until the pipe ends or stays silent, and
+// at most exitTime if a process left behind goes on writing.
 func (s *stderr) settle() {
 	limit := time.NewTimer(exitTime)
 	defer limit.Stop()
@@ -109,7 +112,8 @@ func (s *stderr) settle() {
 	}
 }
 
-// report calls back. A panic there belongs to whoever owns the child, so it ends the child and not the process.
+// report calls the callback. A panic there is a fault of the child's owner, so it ends the child
+// and not the host.
 func (s *stderr) report(line []byte, cut bool) {
 	if s.line == nil {
 		return
@@ -126,7 +130,7 @@ func (s *stderr) report(line []byte, cut bool) {
 	s.line(line, cut)
 }
 
-// failure is why the callback can take no more lines, nil while it can.
+// failure returns why the callback takes no more lines, nil while it does.
 func (s *stderr) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The tail of what a program wrote does not begin amid a character.
+// The tail of standard error does not begin amid a character.
 func TestTailBeginsWithACharacter(t *testing.T) {
 	for _, text := range []string{"─", "é", "💭", "a"} {
 		for cut := range len(text) + 1 {

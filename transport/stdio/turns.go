@@ -5,23 +5,24 @@ import (
 	"time"
 )
 
-// turns says who may start a program next, and when. Tenants take turns whatever they start, so that nobody waits for more than one program
-// of anybody else; among those of one tenant, programs that ran before and are missed come before new ones. It is a value without lock or
-// clock. Whoever waits is a start with a goroutine of its own, so its length is bounded by theirs.
+// turns decides which start is next, and when. Tenants take turns, so that no tenant waits for more
+// than one program of any other. Among the starts of one tenant, programs that ran before come
+// before new ones. turns is a value without lock or clock. Its length is bounded by the number of
+// goroutines that wait in Start.
 type turns struct {
-	free    int // places that nobody has
+	free    int // free places for starting programs
 	rate    rate
-	tenants []string // that have somebody waiting, the next one first
+	tenants []string // tenants with waiting starts, the next one first
 	again   lane
 	first   lane
 	waiting int
 }
 
-// turn is one start that waits.
+// turn is one waiting start.
 type turn struct {
 	tenant string
 	again  bool
-	come   chan struct{} // closed when it has a place
+	come   chan struct{} // closed when the turn has a place
 }
 
 // lane holds the turns of one rank, by tenant, in order.
@@ -47,8 +48,9 @@ func (q *turns) wait(t *turn) {
 	q.waiting++
 }
 
-// next takes out the turn that has come and gives it a place; nil when nobody waits or no place is free, or when it is not yet time: then it
-// also says how long that takes.
+// next takes out the turn that has come and gives it a place. It returns nil when no start waits,
+// no place is free, or the rate has no room yet; in the last case it also returns the time until
+// then.
 func (q *turns) next(now time.Time) (*turn, time.Duration) {
 	if q.free == 0 || q.waiting == 0 {
 		return nil, 0
@@ -63,14 +65,15 @@ func (q *turns) next(now time.Time) (*turn, time.Duration) {
 	}
 	t := l[tenant][0]
 	q.leave(t)
-	if i := slices.Index(q.tenants, tenant); i >= 0 { // it has more: behind the others
+	if i := slices.Index(q.tenants, tenant); i >= 0 { // it has more: they go behind the other tenants
 		q.tenants = append(slices.Delete(q.tenants, i, i+1), tenant)
 	}
 	q.free--
 	return t, 0
 }
 
-// leave takes out a turn that does not wait any longer. It reports false when the turn had come already.
+// leave takes out a turn that does not wait any longer. It reports false when the turn had come
+// already.
 func (q *turns) leave(t *turn) bool {
 	l := q.lane(t)
 	i := slices.Index(l[t.tenant], t)
@@ -87,14 +90,15 @@ func (q *turns) leave(t *turn) bool {
 	return true
 }
 
-// rate lets so many pass at once, and after them one in each interval. The zero value lets everybody pass.
+// rate is a rate limit: a burst passes at once, and then one start per interval. The zero value has
+// no limit.
 type rate struct {
 	every time.Duration
 	burst int
-	full  time.Time // when nobody that passed counts any more
+	full  time.Time // the time at which the whole burst is available again
 }
 
-// take lets one pass, or says how long it is until it may.
+// take lets one start pass, or returns how long it must wait.
 func (r *rate) take(now time.Time) (wait time.Duration) {
 	if r.full.Before(now) {
 		r.full = now

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// order is who gets a place, one after the other, as "tenant" or "tenant!" for a program that is missed.
+// order lists the turns that get a place, as "tenant", or "tenant!" for a program that ran before.
 func order(q *turns) string {
 	var got []string
 	for q.free = 1; ; q.free++ {
@@ -42,7 +42,8 @@ func TestTurnsAreFair(t *testing.T) {
 		{"a a! a a!", "a! a! a a"},
 		{"a a b! b! c!", "a b! c! a b!"},
 		{"a! a! a! b b! b", "a! b! a! b a! b"},
-		{"a! a! a! a! b", "a! b a! a! a!"}, // a crash loop holds up somebody else's first start by one program
+		// A crash loop delays another tenant's first start by one program.
+		{"a! a! a! a! b", "a! b a! a! a!"},
 	} {
 		if q, _ := waiting(c.waiting); order(q) != c.want {
 			q, _ = waiting(c.waiting)
@@ -76,7 +77,8 @@ func TestTurnsGoToWhoStillWaits(t *testing.T) {
 	}
 }
 
-// So many start at once, and then one in each interval; what was not used is there for later.
+// A burst starts at once, and then one start per interval. An unused part of the burst stays
+// available.
 func TestTurnsHaveARate(t *testing.T) {
 	q, _ := waiting(strings.Repeat("a ", 30))
 	q.free, q.rate = 100, rate{every: 50 * time.Millisecond, burst: 5}
@@ -93,7 +95,9 @@ func TestTurnsHaveARate(t *testing.T) {
 			n++
 		}
 	}
-	if got, want := strings.Join(got, ", "), "5 then 50ms, 0 then 1ms, 1 then 50ms, 0 then 40ms, 3 then 50ms, 5 then 50ms"; got != want {
+	if got, want := strings.Join(got,
+		", "), "5 then 50ms, 0 then 1ms, 1 then 50ms, 0 then 40ms, 3 then 50ms, 5 then 50ms"; got !=
+		want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"mcpd/transport"
 )
 
-// Frames of HTTP/2 (RFC 9113 §6), as far as they are abused here.
+// Frame types of HTTP/2 (RFC 9113 §6) that these tests abuse.
 const (
 	headersFrame      = 0x1
 	settingsFrame     = 0x4
@@ -28,7 +28,7 @@ const (
 	continuationFrame = 0x9
 )
 
-// frame is one as it is sent: its length in 3 bytes, type, flags, stream, payload.
+// frame returns a frame in wire form: its length in 3 bytes, type, flags, stream, payload.
 func frame(kind, flags byte, stream uint32, payload []byte) []byte {
 	b := binary.BigEndian.AppendUint32(nil, uint32(len(payload))<<8|uint32(kind))
 	b = append(b, flags)
@@ -38,29 +38,36 @@ func frame(kind, flags byte, stream uint32, payload []byte) []byte {
 // flood is one way to abuse a connection.
 type flood struct {
 	first, again []byte
-	// endless says that it goes on for as long as its client does, which costs the time that it takes to read it and nothing that stays.
+	// endless says that the server tolerates the flood for as long as the client continues: it costs
+	// only the time to read it, and no memory.
 	endless bool
 }
 
-// F45: a client that abuses a connection of HTTP/2 loses it when there is no room for more of it, or too many of its answers wait; and others
-// are served meanwhile.
+// F45: the connection of a client that abuses HTTP/2 is closed when its memory limit is reached or
+// too many of its answers are unread. Other clients are still served.
 func TestAbuseOfHTTP2EndsTheConnection(t *testing.T) {
 	cert, key, pool := certificate(t)
 	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "here") })
-	address := start(t, ServerOptions{Handler: h, Certificate: loaded(t, cert, key)}, func(s *http.Server) {
-		remember := s.ConnContext
-		s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-			_ = c.(*connection).raw.(*net.TCPConn).SetWriteBuffer(4 << 10) // it is soon full of what nobody reads
-			return remember(ctx, c)
-		}
-	})
-	others := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}}}
+	address := start(t, ServerOptions{Handler: h, Certificate: loaded(t, cert, key)},
+		func(s *http.Server) {
+			remember := s.ConnContext
+			s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+				_ = c.(*connection).raw.(*net.TCPConn).SetWriteBuffer(4 << 10) // unread data fills it soon
+				return remember(ctx, c)
+			}
+		})
+	others := &http.Client{
+		Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}},
+	}
 	defer others.CloseIdleConnections()
-	// A field that is neither indexed nor compressed (RFC 7541 §6.2.2): one name, and as much as a frame holds.
+	// A field that is neither indexed nor compressed (RFC 7541 §6.2.2): one name, and a value that
+	// fills the frame.
 	field := append([]byte{0x00, 0x01, 'x', 0x7f, 0x81, 0x7e}, make([]byte, 16256)...)
 	for name, f := range map[string]flood{
-		"a header without an end":          {frame(headersFrame, 0, 1, field), frame(continuationFrame, 0, 1, field), false},
-		"continuations of nothing":         {frame(headersFrame, 0, 1, nil), frame(continuationFrame, 0, 1, nil), true},
+		"a header without an end": {frame(headersFrame, 0, 1, field),
+			frame(continuationFrame, 0, 1, field), false},
+		"continuations of nothing": {frame(headersFrame, 0, 1, nil),
+			frame(continuationFrame, 0, 1, nil), true},
 		"pings whose answers nobody reads": {nil, frame(pingFrame, 0, 0, make([]byte, 8)), false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,12 +76,14 @@ func TestAbuseOfHTTP2EndsTheConnection(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			// In a smaller one some kernels lose what comes with the data, which is that they may send on: then the connection is merely silent.
+			// With a smaller buffer, some kernels lose the window update that comes with data, and the
+			// connection is merely silent.
 			_ = conn.NetConn().(*net.TCPConn).SetReadBuffer(64 << 10)
 			conn.SetWriteDeadline(time.Now().Add(time.Minute))
-			_, err = conn.Write(append([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), append(frame(settingsFrame, 0, 0, nil), f.first...)...))
+			_, err = conn.Write(append([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+				append(frame(settingsFrame, 0, 0, nil), f.first...)...))
 			many := bytes.Repeat(f.again, 1+(32<<10)/len(f.again))
-			const enough = 16 << 20 // more than buffers on the way hold
+			const enough = 16 << 20 // more than the buffers in between hold
 			taken := 0
 			for err == nil && taken < enough {
 				var n int
@@ -95,7 +104,8 @@ func TestAbuseOfHTTP2EndsTheConnection(t *testing.T) {
 	}
 }
 
-// F45: HTTP/2 is spoken with TLS alone, so that whoever speaks it without is refused by its first line.
+// F45: HTTP/2 requires TLS unless H2C is set. A client that uses it without TLS is refused after
+// its first line.
 func TestHTTP2NeedsTLS(t *testing.T) {
 	address := start(t, ServerOptions{Handler: http.NotFoundHandler()}, func(*http.Server) {})
 	conn, err := net.Dial("tcp", address)
@@ -103,7 +113,8 @@ func TestHTTP2NeedsTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if _, err := conn.Write(append([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), frame(settingsFrame, 0, 0, nil)...)); err != nil {
+	if _, err := conn.Write(append([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+		frame(settingsFrame, 0, 0, nil)...)); err != nil {
 		t.Fatal(err)
 	}
 	conn.SetReadDeadline(time.Now().Add(20 * time.Second))
@@ -113,7 +124,8 @@ func TestHTTP2NeedsTLS(t *testing.T) {
 	}
 }
 
-// Who says nothing more while he waits is taken for gone; he gets no answer then, rather than an empty one that looks like success.
+// A client that half-closes its connection while it waits counts as gone. It gets no answer, rather
+// than an empty one that looks like success.
 func TestHalfClosedRequestIsNotAnsweredEmpty(t *testing.T) {
 	host := newTestHost(t)
 	begun, release := make(chan struct{}), make(chan struct{})
@@ -130,7 +142,8 @@ func TestHalfClosedRequestIsNotAnsweredEmpty(t *testing.T) {
 	}
 	defer conn.Close()
 	head := postHead + "Host: localhost\nMcp-Session-Id: " + s.session(protocol.V20251125) + "\n"
-	fmt.Fprint(conn, strings.ReplaceAll(withBody(head, `{"jsonrpc":"2.0","id":1,"method":"waits"}`), "\n", "\r\n"))
+	fmt.Fprint(conn, strings.ReplaceAll(withBody(head, `{"jsonrpc":"2.0","id":1,"method":"waits"}`),
+		"\n", "\r\n"))
 	<-begun
 	conn.(*net.TCPConn).CloseWrite()
 	if got, err := io.ReadAll(conn); len(got) > 0 || err != nil {

@@ -8,30 +8,34 @@ import (
 )
 
 const (
-	// DefaultHeaders is how many header fields a request may have. Browsers send some twenty.
+	// DefaultHeaders is how many header fields a request may have. Browsers send about twenty.
 	DefaultHeaders = 100
-	// DefaultURL bounds the request target. The longest that mean anything hold one percent-encoded resource URI.
+	// DefaultURL limits the request target, in bytes. The longest useful targets contain one
+	// percent-encoded resource URI.
 	DefaultURL = 8 << 10
-	// DefaultBodyTime is how long a request body may take in any case, and with fastEnough how long it may take at all.
+	// DefaultBodyTime is the time that every request body may take. A body that arrives at 10 KiB per
+	// second or faster may take longer, up to 2 minutes.
 	DefaultBodyTime = 10 * time.Second
 )
 
-// Bounds are those of a request. Zero fields mean the defaults.
+// Bounds are the limits of a request. Zero fields mean the defaults.
 type Bounds struct {
-	Headers  int            // header fields
+	Headers  int            // number of header fields
 	URL      int            // bytes of the request target
-	BodyTime time.Duration  // for the body
+	BodyTime time.Duration  // time for every body, see DefaultBodyTime
 	Message  jsonrpc.Limits // default: protocol.RequestLimits
 }
 
-// Admission is which requests are let in. It is never changed after it was made, so that one may take the place of another at any time.
+// Admission decides which requests are accepted. It is immutable, so that one Admission can replace
+// another at any time.
 type Admission struct {
 	hosts   hostNames
 	origins originNames
 	bounds  Bounds
 }
 
-// NewAdmission takes what Options document: hosts, nil for the loopback names, origins, and the bounds of a request.
+// NewAdmission returns the Admission for hosts, origins and the limits of a request, as documented
+// for Options. Nil hosts stands for the loopback names.
 func NewAdmission(hosts, origins []string, b Bounds) *Admission {
 	if hosts == nil {
 		hosts = LoopbackHosts()

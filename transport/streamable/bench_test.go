@@ -15,7 +15,8 @@ import (
 	"mcpd/transport"
 )
 
-// An idle session with an open GET stream must cost little beyond what net/http itself needs for the connection.
+// An idle session with an open GET stream must take little memory beyond that of net/http for the
+// connection.
 func TestIdleStreamIsSmall(t *testing.T) {
 	const n, most, idle = 2000, 2 << 10, 200
 	store := NewStore(StoreOptions{})
@@ -35,7 +36,9 @@ func TestIdleStreamIsSmall(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		return (int(after.HeapAlloc) - int(before.HeapAlloc)) / n
 	}
-	if got := measure(func(i int) { kept[i].streams = store.Streams("acme", "a session") }); got > idle {
+	if got := measure(func(i int) {
+		kept[i].streams = store.Streams("acme", "a session")
+	}); got > idle {
 		t.Errorf("an idle session takes %d bytes, want at most %d", got, idle)
 	}
 	got := measure(func(i int) {
@@ -57,7 +60,8 @@ func TestIdleStreamIsSmall(t *testing.T) {
 	}
 }
 
-// BenchmarkReply is the cost of this package for a request that is answered as JSON, without net/http.
+// BenchmarkReply measures the cost of this package for a request that is answered as JSON, without
+// net/http.
 func BenchmarkReply(b *testing.B) {
 	s := NewStore(StoreOptions{}).Streams("acme", "a session")
 	m := jsonrpc.Response(jsonrpc.IntID(1), []byte(`{"content":[]}`))
@@ -72,7 +76,7 @@ func BenchmarkReply(b *testing.B) {
 	}
 }
 
-// BenchmarkEvent is the cost of one event from Send to the bytes that are written.
+// BenchmarkEvent measures the cost of one event from Send to the written bytes.
 func BenchmarkEvent(b *testing.B) {
 	s := NewStore(StoreOptions{}).Streams("acme", "a session")
 	defer s.Close()
@@ -82,7 +86,10 @@ func BenchmarkEvent(b *testing.B) {
 		b.Fatal(err)
 	}
 	w := newRecorder()
-	e := emitter{handler: NewHandler(Options{}), response: w, control: http.NewResponseController(w), streams: s, outlet: &o}
+	e := emitter{
+		handler: NewHandler(Options{}), response: w, control: http.NewResponseController(w), streams: s,
+		outlet: &o,
+	}
 	m := note("notifications/message", 1)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -95,7 +102,7 @@ func BenchmarkEvent(b *testing.B) {
 	}
 }
 
-// BenchmarkPost is a whole request over a loopback socket, with net/http's client on the other side.
+// BenchmarkPost measures a whole request over a loopback socket, with the client of net/http.
 func BenchmarkPost(b *testing.B) {
 	host := &testHost{store: NewStore(StoreOptions{}), sessions: make(map[string]*testSession)}
 	host.scripts = map[string]func(*testSession, jsonrpc.Message, transport.Sink){
@@ -109,7 +116,10 @@ func BenchmarkPost(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		req, _ := http.NewRequest(http.MethodPost, s.URL, strings.NewReader(call("echo")))
-		req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Mcp-Session-Id": {id}}
+		req.Header = http.Header{
+			"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+			"Mcp-Session-Id": {id},
+		}
 		resp, err := s.Client().Do(req)
 		if err != nil {
 			b.Fatal(err)

@@ -14,24 +14,29 @@ import (
 )
 
 const (
-	// bodyBuffer is what is set aside before the first byte came: a length that is only announced must not cost memory.
+	// bodyBuffer is the size of the buffer that is allocated before the first byte arrives. A length
+	// that is merely announced must not cost memory.
 	bodyBuffer = 16 << 10
-	// roomTime is how long a large body may wait for room. Meanwhile nothing of it is read, and none of its own time passes.
+	// roomTime is how long a large body may wait for room. While a body waits, nothing of it is read
+	// and its time limit is paused.
 	roomTime = 10 * time.Second
-	// roomPoll is how often it asks whether its tenant may keep more by now.
+	// roomPoll is the interval at which a waiting body checks whether its tenant has room.
 	roomPoll = 50 * time.Millisecond
-	// beyondAfter is how long it waits until it may be the one of its tenant that is read without room.
+	// beyondAfter is how long a body waits before it may become the one body of its tenant that is
+	// read without room.
 	beyondAfter = 500 * time.Millisecond
 )
 
-// readBody reads the whole body within its bounds of size and time. The messages decoded from it
-// share its memory. The body counts for its tenant until room is freed. The caller frees it when it
-// has handed the messages over: the session that takes them counts them from then on.
-func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) (body []byte, room *bodyRoom, why refusal, detail string) {
+// readBody reads the whole body within its limits of size and time. The messages decoded from the
+// body share its memory. The body counts against its tenant until room is freed. The caller frees
+// room after it has handed the messages over, because the session that takes the messages then
+// counts them.
+func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) (body []byte,
+	room *bodyRoom, why refusal, detail string) {
 	bounds := h.options.Admission().bounds
 	limit := int64(bounds.Message.Bytes)
 	if r.ContentLength > limit {
-		last(w, r) // what is left of the body is not worth reading
+		last(w, r) // the rest of the body is not worth reading
 		return nil, nil, bodyTooLarge, tooLarge(limit)
 	}
 	src := r.Body
@@ -43,7 +48,7 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 		most = int(r.ContentLength)
 	}
 	in := timed{src: src, timing: newTiming(w, bounds.BodyTime)}
-	body = make([]byte, 0, min(bodyBuffer, most+1)) // one more, to see its end
+	body = make([]byte, 0, min(bodyBuffer, most+1)) // one more byte, to detect the end of the body
 	defer func() {
 		if why != accepted {
 			room.free()
@@ -53,9 +58,9 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 		to := body[len(body):cap(body)]
 		switch {
 		case len(body) == most && len(to) == 0:
-			to = make([]byte, 1) // there is only its end to come
+			to = make([]byte, 1) // only the end of the body is left to read
 		case len(to) == 0:
-			if room == nil { // small ones have none
+			if room == nil { // small bodies need no room
 				room = &bodyRoom{patience: roomTime}
 			}
 			if need := needed(cap(body), most, r.ContentLength >= 0); need > room.size {
@@ -63,7 +68,7 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 				full := h.take(r.Context(), room, ep, need)
 				in.resume(paused)
 				if full != "" && r.Context().Err() != nil {
-					return nil, room, bodyBroken, brokeOff // nobody was turned away
+					return nil, room, bodyBroken, brokeOff // the request was not refused
 				}
 				if full != "" {
 					room.free()
@@ -84,7 +89,8 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 		case nil:
 		case io.EOF:
 			in.end()
-			_ = r.Body.Close() // it was read: net/http need not look for its end
+			// The body was read to its end: net/http need not look for the end.
+			_ = r.Body.Close()
 			room.read()
 			return settled(body), room, accepted, ""
 		default:
@@ -94,18 +100,21 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 	}
 }
 
-// last has nothing come after a request on its connection. Over HTTP/2 it has no effect: there a stream ends alone, and others of the same connection,
-// which a proxy may have of other clients, go on.
+// last makes a request the last one on its HTTP/1 connection. It has no effect over HTTP/2, where a
+// stream ends alone and a proxy may use the connection for other clients.
 func last(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor == 1 {
 		w.Header().Set("Connection", "close")
 	}
 }
 
-// outlive has a request go on whose body was late. When a deadline passes while net/http reads, it takes the client for gone, and ends the context of
-// the connection with all requests that are yet to come on it: so this is the last of them, and whether its client is gone shows when it is answered.
+// outlive lets a request continue whose body was late. When a deadline passes while net/http reads,
+// net/http treats the client as gone and cancels the context of the connection with all of its
+// future requests. This request therefore becomes the last one on the connection. If the client is
+// really gone, writing the answer shows it.
 func outlive(w http.ResponseWriter, r *http.Request) {
-	if r.ProtoMajor != 1 || r.Context().Done() == nil { // HTTP/2 does not, or it is done
+	// HTTP/2 has no such problem. A context without a Done channel was detached by an earlier call.
+	if r.ProtoMajor != 1 || r.Context().Done() == nil {
 		return
 	}
 	last(w, r)
@@ -115,9 +124,10 @@ func outlive(w http.ResponseWriter, r *http.Request) {
 	*r = *r.WithContext(context.WithoutCancel(r.Context()))
 }
 
-// needed is how many bytes a body has to have room for before a full buffer of size bytes grows to
-// twice that: so what it counts is in proportion to what has come, whatever length it announces. One
-// that is known to be large begins as such, since it may wait for room.
+// needed returns the number of bytes that a body must reserve before a full buffer of size bytes
+// doubles. The reservation is thus proportional to the bytes received, whatever length is
+// announced. A body that is known to be large reserves as a large one from the start, since it may
+// have to wait for room.
 func needed(size, most int, known bool) int {
 	first := transport.Large
 	if known && most > first {
@@ -126,18 +136,20 @@ func needed(size, most int, known bool) int {
 	return min(max(first, 2*size), most)
 }
 
-// bodyRoom is what a body takes up while it is read, beyond its first buffer: of what its tenant may
-// keep, and where it is large of its tenant's room, so that nobody has many that come at once.
+// bodyRoom is the reservation of a body while it is read, beyond its first buffer. It counts
+// against the memory limit of its tenant. A large body also counts against the tenant's byte budget
+// for large bodies, so that a tenant cannot have many of them arriving at once.
 type bodyRoom struct {
-	size     int // bytes that it has room for
+	size     int // bytes reserved
 	own      transport.Hold
-	reserved []func()      // let go of what it counts for its tenant
-	patience time.Duration // how much longer it waits, of all its steps together
-	beyond   bool          // it is the one of its tenant that is read without room
+	reserved []func()      // release functions of the bytes that count for the tenant
+	patience time.Duration // how much longer the body may wait, over all of its steps
+	beyond   bool          // the one body of its tenant that is read without room
 }
 
-// take gets room for size bytes of a body in all, and says why there is none. A large body waits.
-func (h *Handler) take(client context.Context, room *bodyRoom, ep Endpoint, size int) (full string) {
+// take reserves a total of size bytes for a body, or returns an error text. A large body waits.
+func (h *Handler) take(client context.Context, room *bodyRoom, ep Endpoint,
+	size int) (full string) {
 	reserve := func(again bool) bool {
 		release, why := h.options.Reserve(ep, room.size, size-room.size, again)
 		if full = why; release == nil {
@@ -175,9 +187,10 @@ func (h *Handler) take(client context.Context, room *bodyRoom, ep Endpoint, size
 	return full
 }
 
-// beyond reads on without room, where a body has waited for some for a moment, and no other of its
-// tenant is read so: it may answer what is in hand, which the tenant has to do to let go of anything.
-// One that begins something is refused when it is read.
+// beyond lets a body be read without room, after it has waited for a moment and if no other body of
+// its tenant is read in this way. Such a body may hold the answer to a pending exchange, which the
+// tenant must send to free any memory. If the body turns out to start new work, it is refused after
+// it is read.
 func (h *Handler) beyond(room *bodyRoom, ep Endpoint, size int, waited time.Duration) bool {
 	if !room.beyond && waited < beyondAfter {
 		return false
@@ -190,14 +203,16 @@ func (h *Handler) beyond(room *bodyRoom, ep Endpoint, size int, waited time.Dura
 	return true
 }
 
-// read lets the next large body of the tenant be read. This one still counts.
+// read lets the next large body of the tenant be read. This body still counts against the tenant's
+// memory limit.
 func (r *bodyRoom) read() {
 	if r != nil {
 		r.own.Free()
 	}
 }
 
-// free lets go of all of it. It is idempotent, and may be called of a body that was not read.
+// free releases all reservations. It is idempotent and accepts a nil receiver, for a body without
+// room.
 func (r *bodyRoom) free() {
 	if r == nil {
 		return
@@ -209,7 +224,8 @@ func (r *bodyRoom) free() {
 	r.reserved = nil
 }
 
-// settled is a message that is kept while it is in hand, in no much larger a buffer than it needs.
+// settled returns the body in a buffer that is not much larger than needed, since the body is kept
+// while its messages are processed.
 func settled(body []byte) []byte {
 	if cap(body) <= transport.Large || cap(body)-len(body) <= len(body)/8 {
 		return body
@@ -234,7 +250,8 @@ func bodyDetail(err error, limit int64, n int, took time.Duration) string {
 	case bodyTooLarge:
 		return tooLarge(limit)
 	case bodyTooSlow:
-		return fmt.Sprintf("request body came too slowly: %d bytes in %v", n, took.Round(time.Millisecond))
+		return fmt.Sprintf("request body came too slowly: %d bytes in %v", n,
+			took.Round(time.Millisecond))
 	}
 	return brokeOff
 }

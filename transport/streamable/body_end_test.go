@@ -9,12 +9,15 @@ import (
 	"testing"
 )
 
-// However a request says where its body ends, the connection is good for the next one.
+// A connection can be reused after a request, in whichever way the request states the end of its
+// body.
 func TestBodyEndKeepsTheConnection(t *testing.T) {
-	const head = "POST /t/acme/mcp HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream\r\n" +
+	const head = "POST /t/acme/mcp HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, " +
+		"text/event-stream\r\n" +
 		"Content-Type: application/json\r\nMcp-Session-Id: session-1\r\n"
 	length := fmt.Sprintf("Content-Length: %d\r\n", len(pricedBody))
-	chunks := fmt.Sprintf("%x\r\n%s\r\n%x\r\n%s\r\n0\r\n", 10, pricedBody[:10], len(pricedBody)-10, pricedBody[10:])
+	chunks := fmt.Sprintf("%x\r\n%s\r\n%x\r\n%s\r\n0\r\n", 10, pricedBody[:10], len(pricedBody)-10,
+		pricedBody[10:])
 	server, connections := edgeServer(t)
 	conn, err := net.Dial("tcp", keep(t, server, connections).conn.RemoteAddr().String())
 	if err != nil {
@@ -23,10 +26,11 @@ func TestBodyEndKeepsTheConnection(t *testing.T) {
 	defer conn.Close()
 	in := bufio.NewReader(conn)
 	for name, request := range map[string][]string{
-		"a length":            {head + length + "\r\n" + pricedBody},
-		"chunks":              {head + "Transfer-Encoding: chunked\r\n\r\n" + chunks + "\r\n"},
-		"chunks and trailers": {head + "Transfer-Encoding: chunked\r\nTrailer: A\r\n\r\n" + chunks + "A: b\r\n\r\n"},
-		"after 100":           {head + length + "Expect: 100-continue\r\n\r\n", pricedBody},
+		"a length": {head + length + "\r\n" + pricedBody},
+		"chunks":   {head + "Transfer-Encoding: chunked\r\n\r\n" + chunks + "\r\n"},
+		"chunks and trailers": {head + "Transfer-Encoding: chunked\r\nTrailer: A\r\n\r\n" + chunks +
+			"A: b\r\n\r\n"},
+		"after 100": {head + length + "Expect: 100-continue\r\n\r\n", pricedBody},
 	} {
 		for range 2 {
 			for i, part := range request {
@@ -42,7 +46,8 @@ func TestBodyEndKeepsTheConnection(t *testing.T) {
 				if i < len(request)-1 {
 					want = http.StatusContinue
 				}
-				if err != nil || resp.StatusCode != want || resp.Close || want == http.StatusOK && len(body) == 0 {
+				if err != nil || resp.StatusCode != want || resp.Close ||
+					want == http.StatusOK && len(body) == 0 {
 					t.Errorf("%s: %s, close %t, %q: %v", name, resp.Status, resp.Close, body, err)
 				}
 			}

@@ -17,8 +17,9 @@ import (
 	"mcpd/transport"
 )
 
-// A large body waits for room of its tenant, and then until the tenant may keep as much. The wait is
-// none of its own time, has a bound, and concerns neither small bodies nor other tenants.
+// A large body waits for the byte budget of its tenant, and then until the memory limit of the
+// tenant allows it. The wait does not count as body time, has a limit, and delays neither small
+// bodies nor other tenants.
 func TestLargeBodiesWaitForRoom(t *testing.T) {
 	const reading = "tenant acme is overloaded: other large requests of it are being read"
 	for full, words := range map[string]string{"room": reading, "account": "acme keeps too much"} {
@@ -33,7 +34,7 @@ func TestLargeBodiesWaitForRoom(t *testing.T) {
 					}
 					return nil
 				}
-				var counting sync.Mutex // guards what the account is
+				var counting sync.Mutex // guards the account
 				may, refused := full != "account", 0
 				o.Reserve = func(ep Endpoint, _, n int, again bool) (func(), string) {
 					counting.Lock()
@@ -54,10 +55,14 @@ func TestLargeBodiesWaitForRoom(t *testing.T) {
 				}
 				h := NewHandler(o)
 				post := func(tenant string, size int) <-chan *httptest.ResponseRecorder {
-					host.route = func(*http.Request) (Endpoint, *protocol.Error) { return Endpoint{Tenant: tenant}, nil }
+					host.route = func(*http.Request) (Endpoint, *protocol.Error) {
+						return Endpoint{Tenant: tenant}, nil
+					}
 					s := host.add(Endpoint{Tenant: tenant}, protocol.V20251125, nil)
-					m := jsonrpc.Request(jsonrpc.IntID(1), "echo", jsontext.Value(`{"pad":"`+strings.Repeat("x", size)+`"}`))
-					r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", strings.NewReader(string(m.Append(nil))))
+					m := jsonrpc.Request(jsonrpc.IntID(1), "echo",
+						jsontext.Value(`{"pad":"`+strings.Repeat("x", size)+`"}`))
+					r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp",
+						strings.NewReader(string(m.Append(nil))))
 					for name, value := range map[string]string{
 						"Content-Type": jsonType, "Accept": jsonType + ", " + streamType, "Mcp-Session-Id": s.id,
 					} {
@@ -73,7 +78,7 @@ func TestLargeBodiesWaitForRoom(t *testing.T) {
 					return answered
 				}
 				if full == "room" {
-					room.Add(1) // somebody reads a large body
+					room.Add(1) // another large body is being read
 				}
 
 				if w := <-post("acme", 100); w.Code != 200 {
@@ -85,7 +90,8 @@ func TestLargeBodiesWaitForRoom(t *testing.T) {
 				}
 				w := <-late
 				if body := w.Body.String(); w.Code != 503 || w.Header().Get("Retry-After") != "1" ||
-					!strings.Contains(body, `"message":"`+words+`"`) || !strings.Contains(body, `"data":{"reason":"overloaded","retryAfterMs":1000}`) {
+					!strings.Contains(body, `"message":"`+words+`"`) ||
+					!strings.Contains(body, `"data":{"reason":"overloaded","retryAfterMs":1000}`) {
 					t.Errorf("got %d %v %.300s, want to be told to come back", w.Code, w.Header(), body)
 				}
 				if took := time.Since(began); took != roomTime {
@@ -96,7 +102,7 @@ func TestLargeBodiesWaitForRoom(t *testing.T) {
 				}
 
 				turn := post("acme", 3*transport.Large)
-				time.Sleep(roomTime - time.Second) // many times what a body may take
+				time.Sleep(roomTime - time.Second) // many times the time limit of a body
 				counting.Lock()
 				may = true
 				counting.Unlock()
@@ -114,11 +120,13 @@ func TestLargeBodiesWaitForRoom(t *testing.T) {
 	}
 }
 
-// A body counts for its tenant while it is read, with and without its length: all that has come, and
-// at most twice that once it is large. What it announces, or might become, counts nothing.
+// A body counts for its tenant while it is read, with or without a stated length. The count is at
+// least the bytes received, and at most twice that once the body is large. An announced length does
+// not count.
 func TestLargeBodyCountsWhatHasCome(t *testing.T) {
 	const size, limit = 3 * transport.Large, 64 * transport.Large
-	for name, length := range map[string]int64{"with its length": size, "of which much is to come": limit, "without": -1} {
+	for name, length := range map[string]int64{"with its length": size,
+		"of which much is to come": limit, "without": -1} {
 		t.Run(name, func(t *testing.T) {
 			host, own, kept := newTestHost(t), transport.NewRoom(size), 0
 			h := NewHandler(Options{
@@ -145,7 +153,8 @@ func TestLargeBodyCountsWhatHasCome(t *testing.T) {
 			r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", watched)
 			r.ContentLength = length
 			body, room, why, detail := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"})
-			if mine, _ := own.Used(); mine != 0 || why == accepted && kept < len(body) || why != accepted && kept != 0 {
+			if mine, _ := own.Used(); mine != 0 || why == accepted && kept < len(body) ||
+				why != accepted && kept != 0 {
 				t.Errorf("%d bytes are taken and %d count of %d that were read, %v", mine, kept, len(body), why)
 			}
 			room.free()
@@ -160,7 +169,7 @@ func TestLargeBodyCountsWhatHasCome(t *testing.T) {
 	}
 }
 
-// Bodies that come slowly do not keep others of their tenant out before they fill its room.
+// Slow bodies do not keep others of their tenant waiting before they fill its byte budget.
 func TestSlowBodiesLeaveRoom(t *testing.T) {
 	const limit = 64 * transport.Large
 	for _, length := range []int64{limit, -1} {
@@ -191,7 +200,8 @@ func TestSlowBodiesLeaveRoom(t *testing.T) {
 			synctest.Wait()
 			for _, length := range []int64{100_000, -1} {
 				began := time.Now()
-				if n, why := read(strings.NewReader(strings.Repeat("x", 100_000)), length); n != 100_000 || why != accepted {
+				if n, why := read(strings.NewReader(strings.Repeat("x", 100_000)), length); n != 100_000 ||
+					why != accepted {
 					t.Errorf("another body of the tenant: %v, %d bytes after %v", why, n, time.Since(began))
 				}
 			}
@@ -206,8 +216,8 @@ func TestSlowBodiesLeaveRoom(t *testing.T) {
 	}
 }
 
-// Large bodies that have begun and do not fit all together are read one after the other, and the
-// room holds one more than its limit at most.
+// Large bodies in progress that do not fit together are read one after the other, and exceed the
+// byte budget by at most one body.
 func TestBodiesThatGrowTakeTurns(t *testing.T) {
 	const size, limit = 32 * transport.Large, 40 * transport.Large
 	synctest.Test(t, func(t *testing.T) {
@@ -220,7 +230,9 @@ func TestBodiesThatGrowTakeTurns(t *testing.T) {
 		const many = 10
 		for range many {
 			go func() { // owner: the test waits for it
-				chunks := &watcher{Reader: strings.NewReader(strings.Repeat("x", size)), look: func(int) { time.Sleep(time.Millisecond) }}
+				chunks := &watcher{Reader: strings.NewReader(strings.Repeat("x", size)), look: func(int) {
+					time.Sleep(time.Millisecond)
+				}}
 				r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", chunks)
 				r.ContentLength = size
 				_, room, why, _ := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"})
@@ -239,7 +251,7 @@ func TestBodiesThatGrowTakeTurns(t *testing.T) {
 	})
 }
 
-// watcher looks at each read, with how much came before.
+// watcher calls look at each read, with the number of bytes read before.
 type watcher struct {
 	io.Reader
 	came int
@@ -253,33 +265,40 @@ func (w *watcher) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A body has as many bytes as it may, with its length and without, and not one more.
+// A body may have exactly the maximum number of bytes, with or without a stated length, and not one
+// more.
 func TestBodyOfJustTheLimit(t *testing.T) {
-	for _, limit := range []int{1, bodyBuffer, bodyBuffer + 1, transport.Large, 2 * transport.Large, 3*transport.Large + 1} {
+	for _, limit := range []int{1, bodyBuffer, bodyBuffer + 1, transport.Large, 2 * transport.Large,
+		3*transport.Large + 1} {
 		for _, over := range []int{-1, 0, 1} {
 			for _, told := range []bool{true, false} {
 				host := newTestHost(t)
-				h := NewHandler(Options{Host: host, Store: host.store, Bounds: Bounds{Message: jsonrpc.Limits{Bytes: limit}}})
-				r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", strings.NewReader(strings.Repeat("x", limit+over)))
+				h := NewHandler(Options{
+					Host: host, Store: host.store, Bounds: Bounds{Message: jsonrpc.Limits{Bytes: limit}},
+				})
+				r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp",
+					strings.NewReader(strings.Repeat("x", limit+over)))
 				if !told {
 					r.ContentLength = -1
 				}
 				body, room, why, _ := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"})
 				room.free()
-				if over > 0 && why != bodyTooLarge || over <= 0 && (why != accepted || len(body) != limit+over) {
-					t.Errorf("%d bytes of at most %d, told %t: %d are read, %v", limit+over, limit, told, len(body), why)
+				if over > 0 && why != bodyTooLarge ||
+					over <= 0 && (why != accepted || len(body) != limit+over) {
+					t.Errorf("%d bytes of at most %d, told %t: %d are read, %v", limit+over, limit, told,
+						len(body), why)
 				}
 			}
 		}
 	}
 }
 
-// One large body at a time of a tenant that may keep no more is read all the same, after a moment: it
-// may answer a call in hand. Another waits, and has its turn when that one is read.
+// If a tenant has reached its memory limit, one of its large bodies at a time is read nevertheless,
+// after a moment: it may answer a pending call. Another body waits until that one is read.
 func TestOneBodyIsReadWithoutRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := newTestHost(t)
-		var mu sync.Mutex // guards what follows
+		var mu sync.Mutex // guards the rest
 		kept, taken := 0, false
 		now := func() (int, bool) {
 			mu.Lock()

@@ -22,16 +22,20 @@ import (
 	"mcpd/transport"
 )
 
-// A body that waits for room is not late when its turn comes, on a connection that has deadlines.
+// A body that waited for room is not late afterwards, on a connection with deadlines.
 func TestBodyThatWaitedIsNotTooSlow(t *testing.T) {
 	const bodyTime = 200 * time.Millisecond
 	room := transport.NewRoom(10)
 	room.Add(1)
-	s := serve(t, newTestHost(t), Options{Bounds: Bounds{BodyTime: bodyTime}, Bodies: func(Endpoint) *transport.Room { return room }})
+	s := serve(t, newTestHost(t),
+		Options{Bounds: Bounds{BodyTime: bodyTime}, Bodies: func(Endpoint) *transport.Room {
+			return room
+		}})
 	id := s.session(protocol.V20251125)
 	freed := time.AfterFunc(3*bodyTime, func() { room.Add(-1) })
 	defer freed.Stop()
-	m := jsonrpc.Request(jsonrpc.IntID(1), "echo", jsontext.Value(`{"pad":"`+strings.Repeat("x", 3<<20)+`"}`))
+	m := jsonrpc.Request(jsonrpc.IntID(1), "echo",
+		jsontext.Value(`{"pad":"`+strings.Repeat("x", 3<<20)+`"}`))
 	if resp := s.post(string(m.Append(nil)), "Mcp-Session-Id", id); resp.StatusCode != 200 {
 		t.Errorf("got %d %.300s", resp.StatusCode, content(t, resp))
 	} else {
@@ -39,7 +43,7 @@ func TestBodyThatWaitedIsNotTooSlow(t *testing.T) {
 	}
 }
 
-// A client that has sent all in time is not late when it is the host that took its time to read it.
+// A client that has sent its body in time is not late if the host reads it slowly.
 func TestBodyThatTheHostReadsLateIsNotTooSlow(t *testing.T) {
 	const bodyTime = 200 * time.Millisecond
 	host := newTestHost(t)
@@ -52,7 +56,10 @@ func TestBodyThatTheHostReadsLateIsNotTooSlow(t *testing.T) {
 	begun, sent := make(chan struct{}), make(chan struct{})
 	handler := s.Config.Handler
 	s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Body = &lateReader{ReadCloser: r.Body, begun: begun, late: func() { <-sent; time.Sleep(2 * bodyTime) }}
+		r.Body = &lateReader{ReadCloser: r.Body, begun: begun, late: func() {
+			<-sent
+			time.Sleep(2 * bodyTime)
+		}}
 		handler.ServeHTTP(w, r)
 	})
 	conn, err := net.Dial("tcp", s.Listener.Addr().String())
@@ -60,9 +67,11 @@ func TestBodyThatTheHostReadsLateIsNotTooSlow(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	m := jsonrpc.Request(jsonrpc.IntID(1), "slow", jsontext.Value(`{"pad":"`+strings.Repeat("x", 100_000)+`"}`)).Append(nil)
+	m := jsonrpc.Request(jsonrpc.IntID(1), "slow",
+		jsontext.Value(`{"pad":"`+strings.Repeat("x", 100_000)+`"}`)).Append(nil)
 	head := strings.ReplaceAll(strings.Replace(postHead, "Connection: close\n", "", 1), "\n", "\r\n")
-	fmt.Fprintf(conn, head+"Host: localhost\r\nMcp-Session-Id: %s\r\nContent-Length: %d\r\n\r\n%c", id, len(m), m[0])
+	fmt.Fprintf(conn, head+"Host: localhost\r\nMcp-Session-Id: %s\r\nContent-Length: %d\r\n\r\n%c", id,
+		len(m), m[0])
 	<-begun
 	conn.Write(m[1:])
 	close(sent)
@@ -70,18 +79,25 @@ func TestBodyThatTheHostReadsLateIsNotTooSlow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if body := content(t, resp); resp.StatusCode != 200 || !strings.HasSuffix(body, `xxx"}}`) || !resp.Close {
-		t.Errorf("got %d, %d bytes %.300s, closed %t; want the answer, and no other request on the connection", resp.StatusCode, len(body), body, resp.Close)
+	if body := content(t, resp); resp.StatusCode != 200 || !strings.HasSuffix(body, `xxx"}}`) ||
+		!resp.Close {
+		t.Errorf(
+			"got %d, %d bytes %.300s, closed %t; want the answer, and no other request on the connection",
+			resp.StatusCode, len(body), body, resp.Close,
+		)
 	}
 }
 
-// A body that found no room and then does not come in time ends its connection.
+// A body that found no room and then stalls ends its connection.
 func TestBodyThatIsRefusedHasToComeInTime(t *testing.T) {
 	const bodyTime = 200 * time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
 		host, room := newTestHost(t), transport.NewRoom(10)
 		room.Add(1)
-		h := NewHandler(Options{Host: host, Store: host.store, Bounds: Bounds{BodyTime: bodyTime}, Bodies: func(Endpoint) *transport.Room { return room }})
+		h := NewHandler(Options{Host: host, Store: host.store, Bounds: Bounds{BodyTime: bodyTime},
+			Bodies: func(Endpoint) *transport.Room {
+				return room
+			}})
 		src, w := &stuck{}, httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", src)
 		r.ContentLength = 3 * transport.Large
@@ -96,7 +112,7 @@ func TestBodyThatIsRefusedHasToComeInTime(t *testing.T) {
 	})
 }
 
-// stuck is a body that comes as far as it needs room, and then no further.
+// stuck is a body that arrives up to the point where it needs room, and then stalls.
 type stuck struct {
 	n     int
 	until time.Time
@@ -123,7 +139,7 @@ func (w *stuckWriter) SetReadDeadline(until time.Time) error {
 	return nil
 }
 
-// lateReader is read late once it has begun.
+// lateReader closes begun and calls late at its second read.
 type lateReader struct {
 	io.ReadCloser
 	begun chan struct{}
@@ -139,7 +155,7 @@ func (r *lateReader) Read(p []byte) (int, error) {
 	return r.ReadCloser.Read(p)
 }
 
-// Reading of a body that is late goes on where it was, and ends when no more comes.
+// Reading a late body continues where it stopped, and ends when no more bytes arrive.
 func TestTimedBodyGoesOnWhenItIsLate(t *testing.T) {
 	late, broken := os.ErrDeadlineExceeded, errors.New("broken")
 	for _, c := range []struct {
@@ -147,24 +163,27 @@ func TestTimedBodyGoesOnWhenItIsLate(t *testing.T) {
 		bytes int
 		err   error
 	}{
-		{[]read{{10, nil}, {fastEnough, late}, {fastEnough, late}, {5, nil}, {3, io.EOF}}, 2*fastEnough + 18, nil},
+		{[]read{{10, nil}, {fastEnough, late}, {fastEnough, late}, {5, nil}, {3, io.EOF}},
+			2*fastEnough + 18, nil},
 		{[]read{{10, nil}, {0, late}, {10, late}, {100, nil}}, 20, late},
 		{[]read{{10, nil}, {0, late}, {0, broken}}, 10, broken},
 	} {
 		in := timed{src: &reads{c.reads}, timing: newTiming(httptest.NewRecorder(), time.Second)}
 		if n, err := io.Copy(io.Discard, &in); int(n) != c.bytes || in.n != c.bytes || err != c.err {
-			t.Errorf("%v: %d bytes, counted as %d, and %v; want %d and %v", c.reads, n, in.n, err, c.bytes, c.err)
+			t.Errorf("%v: %d bytes, counted as %d, and %v; want %d and %v", c.reads, n, in.n, err,
+				c.bytes, c.err)
 		}
 	}
 }
 
-// The rest of a refused body leaves the connection for the next request, unless it was late: then
-// net/http has given up on it.
+// After the rest of a refused body, the connection can be used for the next request, unless the
+// body was late: then net/http gives up the connection.
 func TestLateRestOfABodyIsTheLast(t *testing.T) {
 	for _, c := range []struct {
 		reads []read
 		want  string
-	}{{[]read{{10, nil}, {5, io.EOF}}, ""}, {[]read{{10, nil}, {fastEnough, os.ErrDeadlineExceeded}, {5, io.EOF}}, "close"}} {
+	}{{[]read{{10, nil}, {5, io.EOF}}, ""},
+		{[]read{{10, nil}, {fastEnough, os.ErrDeadlineExceeded}, {5, io.EOF}}, "close"}} {
 		w := httptest.NewRecorder()
 		in := timed{src: &reads{c.reads}, timing: newTiming(w, time.Second)}
 		in.discard(w, &http.Request{ProtoMajor: 1})
@@ -174,7 +193,7 @@ func TestLateRestOfABodyIsTheLast(t *testing.T) {
 	}
 }
 
-// reads is a body that comes like this.
+// reads is a body with the given results of Read.
 type reads struct{ next []read }
 
 type read struct {
@@ -192,8 +211,8 @@ func (r *reads) Read(p []byte) (int, error) {
 	return now.n, now.err
 }
 
-// Time that is over is given anew for as long as what comes is fast enough, and no longer than
-// any body may take.
+// The time limit is extended as long as bytes arrive fast enough, but not beyond the maximum for
+// any body.
 func TestOvertimeOfABody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timing := newTiming(httptest.NewRecorder(), time.Second)
@@ -219,7 +238,8 @@ func TestOvertimeOfABody(t *testing.T) {
 	})
 }
 
-// A client that leaves while its body waits was not turned away, and nothing stays reserved for it.
+// A client that leaves while its body waits does not count as refused, and no reservation remains
+// for it.
 func TestWhoLeavesWhileHisBodyWaitsIsNotRefused(t *testing.T) {
 	for _, waits := range []string{"room", "account"} {
 		t.Run(waits, func(t *testing.T) {

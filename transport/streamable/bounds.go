@@ -6,9 +6,10 @@ import (
 	"mcpd/transport"
 )
 
-// This file is the inside of Streams: every function in it is called with the mutex held.
+// This file contains the internals of Streams. Every function in it, except sweep and attended, is
+// called with the mutex held.
 
-// live is the state, made when it is first needed.
+// live returns the state, which it creates at the first call.
 func (s *Streams) live() *streamsState {
 	if s.state == nil {
 		s.state = &streamsState{kept: s.store.options.Kept(s.tenant)}
@@ -38,7 +39,7 @@ func (s *Streams) standing() *stream {
 	return state.alone
 }
 
-// post takes note of the stream of a POST.
+// post registers the stream of a POST.
 func (s *Streams) post(st *stream) {
 	if s.state.posts == nil {
 		s.state.posts = make(map[uint32]*stream)
@@ -46,10 +47,11 @@ func (s *Streams) post(st *stream) {
 	s.state.posts[st.number] = st
 }
 
-// attach puts o on a stream, behind the place that the client has seen.
+// attach connects o to a stream, to continue after the last event that the client has seen.
 func (s *Streams) attach(st *stream, o *outlet, seen eventID) {
 	st.away = false
-	o.nonce, o.kind, o.number, o.next, o.asks = s.state.nonce, seen.kind, seen.stream, seen.seq+1, seen.asks
+	o.nonce, o.kind, o.number, o.next, o.asks = s.state.nonce, seen.kind, seen.stream, seen.seq+
+		1, seen.asks
 	if st.number != 0 {
 		o.nonce = st.nonce
 	}
@@ -57,13 +59,15 @@ func (s *Streams) attach(st *stream, o *outlet, seen eventID) {
 	st.outlets = append(st.outlets, o)
 }
 
-// end takes o off its stream, unless it is off already.
+// end disconnects o from its stream, unless it is disconnected already.
 func end(o *outlet, why phase) {
 	if o.phase != live {
 		return
 	}
 	o.phase = why
-	o.stream.outlets = slices.DeleteFunc(o.stream.outlets, func(other *outlet) bool { return other == o })
+	o.stream.outlets = slices.DeleteFunc(o.stream.outlets, func(other *outlet) bool {
+		return other == o
+	})
 	o.signal()
 }
 
@@ -75,20 +79,21 @@ func endOutlets(st *stream, why phase) {
 	st.outlets = nil
 }
 
-// wake tells the response that is given what is new.
+// wake signals the newest response of a stream, which is the one that writes new events.
 func wake(st *stream) {
 	if n := len(st.outlets); n > 0 {
 		st.outlets[n-1].signal()
 	}
 }
 
-// add queues an event. When too much waits already, notifications are dropped for it; a question that finds no room then is refused, and a
-// notification is not taken. None of this ends a connection: whether the client reads is found out by writing to it.
+// add queues an event. If too much is already waiting, waiting notifications are dropped to make
+// room. If there is still no room, a question is rejected and a notification is dropped. None of
+// this closes a connection: only writing to a client shows if it still reads.
 func (s *Streams) add(st *stream, data []byte, w weight) error {
 	return s.addAt(st, data, w, s.store.now())
 }
 
-// addAt is add of an event that came at a time, in Unix nanoseconds.
+// addAt is like add for an event of a given time, in nanoseconds of clock.Steady.
 func (s *Streams) addAt(st *stream, data []byte, w weight, at int64) error {
 	if w == hint && st.duplicate(data) {
 		return nil
@@ -131,20 +136,23 @@ func (s *Streams) account(bytes int) {
 	s.state.kept.Keep(bytes)
 }
 
-// bound drops what is over the bounds of the stream, the session or the process, what is missed least first, and never what a connection
-// has yet to write: that is bounded by add.
+// bound drops events until the limits of the stream, the session, the tenant and the process are
+// met: first the oldest finished streams, for all limits but that of the stream, and then the least
+// important events. It never drops events that a connection still has to write: add limits those.
 func (s *Streams) bound(st *stream) {
 	o := &s.store.options
-	for (len(st.entries) > o.StreamEvents || st.bytes > o.StreamBytes) && len(st.entries) > 1 && s.drop(st) {
+	for (len(st.entries) > o.StreamEvents || st.bytes > o.StreamBytes) && len(st.entries) > 1 &&
+		s.drop(st) {
 	}
-	for s.state.bytes > o.SessionBytes || s.state.kept.Full() || s.store.used.Load() > int64(o.TotalBytes) {
+	for s.state.bytes > o.SessionBytes || s.state.kept.Full() ||
+		s.store.used.Load() > int64(o.TotalBytes) {
 		if !s.forgetOldest() && !s.drop(st) && !s.drop(s.state.alone) {
 			return
 		}
 	}
 }
 
-// drop drops one event of a stream, if there is one to drop.
+// drop drops one event of a stream and reports whether there was one to drop.
 func (s *Streams) drop(st *stream) bool {
 	if st == nil {
 		return false
@@ -156,7 +164,7 @@ func (s *Streams) drop(st *stream) bool {
 	return i >= 0
 }
 
-// forgetOldest forgets the oldest finished POST stream that nobody reads.
+// forgetOldest removes the oldest finished POST stream that has no reader.
 func (s *Streams) forgetOldest() bool {
 	i := slices.IndexFunc(s.state.ended, func(st *stream) bool { return len(st.outlets) == 0 })
 	if i < 0 {
@@ -175,7 +183,7 @@ func (s *Streams) dropAll(st *stream) {
 	}
 }
 
-// dropSent drops what was given out.
+// dropSent drops the events that were already given to a connection.
 func (s *Streams) dropSent(st *stream) {
 	for len(st.entries) > st.waiting {
 		s.account(-st.remove(0))
@@ -188,7 +196,8 @@ func (s *Streams) expectSweep() {
 	}
 }
 
-// sweep drops what is older than the TTL. It is called by the timer, and alone in this file takes the mutex itself.
+// sweep drops events older than the TTL, except those that a connection still has to write. The
+// timer calls it. It locks the mutex itself.
 func (s *Streams) sweep() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -199,7 +208,8 @@ func (s *Streams) sweep() {
 	state.sweep = nil
 	expired := s.store.now() - int64(s.store.options.TTL)
 	expire := func(st *stream) {
-		for len(st.entries) > 0 && st.entries[0].at <= expired && (len(st.outlets) == 0 || len(st.entries) > st.waiting) {
+		for len(st.entries) > 0 && st.entries[0].at <= expired &&
+			(len(st.outlets) == 0 || len(st.entries) > st.waiting) {
 			s.account(-st.remove(0))
 		}
 	}
@@ -221,7 +231,7 @@ func (s *Streams) sweep() {
 	}
 }
 
-// attended reports whether a client reads a stream.
+// attended reports whether a client reads a stream. It locks the mutex itself.
 func (s *Streams) attended(st *stream) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

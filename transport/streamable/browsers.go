@@ -10,21 +10,23 @@ import (
 )
 
 const (
-	// BrowserStreams is how many streams that only wait the pages of one origin may have open in one
-	// browser over HTTP/1.1. Browsers have six connections to a host for all their tabs: with a stream
-	// on each, no tab can send anything, and none is told why. Two are left for requests.
+	// BrowserStreams is the maximum number of waiting streams (streams without a request in progress)
+	// that pages of one origin may have open in one browser over HTTP/1.1. Browsers open at most six
+	// connections to a host for all of their tabs: with a stream on each, no tab can send anything,
+	// and the browser reports no error. Two connections are left for requests.
 	BrowserStreams = 4
-	// browserRetry is how much longer than others a page waits whose stream has made room, so that
-	// more tabs than there is room for take turns at a leisurely pace.
+	// browserRetry is the additional reconnect delay for a page whose stream was closed to make room.
+	// If there are more tabs than places, they then take turns slowly.
 	browserRetry = 10 * time.Second
 )
 
-// browser is whose connections run short together, as far as that can be told. The zero browser has
-// no bound: what it speaks is not HTTP/1.1, or it is none.
+// browser identifies the browser instance whose pages share a limited number of connections, as far
+// as the host can tell. The zero browser has no limit: it stands for clients that are no browser or
+// do not use HTTP/1.1.
 type browser struct{ origin, tenant, principal, address, agent string }
 
-// browserOf finds the browser of a request. One that speaks https to a proxy before us has HTTP/2
-// there.
+// browserOf finds the browser of a request. A browser that speaks https to a proxy in front of this
+// host uses HTTP/2 there and needs no limit.
 func browserOf(r *http.Request, ep Endpoint) browser {
 	if r.ProtoMajor != 1 || secure(r) {
 		return browser{}
@@ -37,9 +39,9 @@ func browserOf(r *http.Request, ep Endpoint) browser {
 	return browser{origin, ep.Tenant, ep.Principal, address, r.UserAgent()}
 }
 
-// pageOf is the origin of the page that sends a request; empty if none does. For a GET to the
-// page's own host browsers send no Origin. They send Sec-Fetch-Site to loopback, and otherwise
-// Referer. Sec-Fetch-Mode says nothing: Node's fetch sends it too.
+// pageOf returns the origin of the page that sends a request, or "" if no page does. For a GET to
+// the page's own host, browsers send no Origin header. They send Sec-Fetch-Site to loopback, and
+// otherwise Referer. Sec-Fetch-Mode is no evidence of a browser, because Node's fetch sends it too.
 func pageOf(r *http.Request) string {
 	if origin := r.Header.Get("Origin"); origin != "" {
 		return plainOrigin(origin)
@@ -55,14 +57,14 @@ func pageOf(r *http.Request) string {
 	return ""
 }
 
-// browsers are those that have streams which only wait, the one that has waited longest first.
+// browsers holds the waiting streams of each browser, the longest waiting first.
 type browsers struct {
 	mu      sync.Mutex
 	waiting map[browser][]*outlet
 }
 
-// waits takes note of a stream that only waits, until end is called. With one too many the first is
-// ended: its client is told when to come back.
+// waits registers a waiting stream until end is called. If there are too many, the longest waiting
+// stream is closed, and its client is told when to reconnect.
 func (s *browsers) waits(of browser, o *outlet) (end func()) {
 	if of == (browser{}) {
 		return func() {}
@@ -93,7 +95,7 @@ func (s *browsers) remove(of browser, o *outlet) {
 	}
 }
 
-// count is how many streams only wait.
+// count returns the number of waiting streams.
 func (s *browsers) count() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,11 +105,12 @@ func (s *browsers) count() (n int) {
 	return n
 }
 
-// BrowserStreams is how many streams that only wait pages of browsers have open over HTTP/1.1.
+// BrowserStreams returns the number of waiting streams that pages of browsers have open over
+// HTTP/1.1.
 func (h *Handler) BrowserStreams() int { return h.browsers.count() }
 
-// waiter is where a stream that only waits is noted, so that it can be ended for others. The zero
-// waiter is of one that is not to be.
+// waiter registers a waiting stream, so that it can be closed in favour of other streams. The zero
+// waiter registers nothing.
 type waiter struct {
 	conn     *connection
 	browsers *browsers
@@ -118,7 +121,7 @@ func (h *Handler) waiter(r *http.Request, ep Endpoint) waiter {
 	return waiter{connectionOf(r), &h.browsers, browserOf(r, ep)}
 }
 
-// waits takes note of a stream, until end is called.
+// waits registers a stream until end is called.
 func (w waiter) waits(o *outlet) (end func()) {
 	if w.browsers == nil {
 		return func() {}

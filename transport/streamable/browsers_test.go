@@ -11,14 +11,14 @@ import (
 	"mcpd/protocol"
 )
 
-// The pages of one origin may not fill all the connections that their browser has to the host: of
-// the streams that only wait, the one that has waited longest ends with a hint, and goes on later.
+// Pages of one origin must not use all connections that their browser has to the host. The longest
+// waiting of their idle streams ends with a retry hint, and reconnects later.
 func TestStreamsOfABrowserAreBounded(t *testing.T) {
 	const origin = "https://app.example"
 	for name, page := range map[string][]string{
 		"another origin": {"Origin", origin},
-		// Browsers leave Origin out of a GET to the page's own host, and Sec-Fetch-Site where that is
-		// not loopback and speaks no https.
+		// Browsers omit Origin in a GET to the page's own host, and Sec-Fetch-Site if that host is not
+		// loopback and does not use https.
 		"the own origin":                 {"Sec-Fetch-Site", "same-origin", "Sec-Fetch-Mode", "cors"},
 		"the own origin beyond loopback": {"Referer", "http://HOST/chat?id=1"},
 	} {
@@ -37,14 +37,14 @@ func boundedStreams(t *testing.T, origin string, page []string) {
 	for i := range page {
 		page[i] = strings.ReplaceAll(page[i], "HOST", s.Listener.Addr().String())
 	}
-	var others []*events // that are no browser's: Node's fetch sends the mode, and no site
+	var others []*events // not from a browser: Node's fetch sends the mode, but no site
 	for range 7 {
 		others = append(others, open("Sec-Fetch-Mode", "cors"))
 	}
 	var tabs []*events
 	for i := range 7 {
 		tabs = append(tabs, open(page...))
-		if i < BrowserStreams { // until it waits, another may come before it
+		if i < BrowserStreams { // until it waits, another may register before it
 			waitFor(t, func() bool { return s.handler.BrowserStreams() == i+1 })
 			continue
 		}
@@ -106,7 +106,7 @@ func TestChannelsOfABrowserAreBounded(t *testing.T) {
 	}
 }
 
-// Pages of one origin count together, however their browser tells which it is.
+// Pages of one origin count together, whichever header states their origin.
 func TestPagesOfOneOrigin(t *testing.T) {
 	for _, c := range []struct {
 		header http.Header
@@ -115,8 +115,10 @@ func TestPagesOfOneOrigin(t *testing.T) {
 		{http.Header{"Origin": {"http://Localhost:80"}}, "http://localhost"},
 		{http.Header{"Sec-Fetch-Site": {"same-origin"}}, "http://localhost"},
 		{http.Header{"Referer": {"http://localhost/chat"}}, "http://localhost"},
-		{http.Header{"Referer": {"http://localhost:80/"}, "Sec-Fetch-Mode": {"cors"}}, "http://localhost"},
-		{http.Header{"Origin": {"https://app.example"}, "Referer": {"https://app.example/"}}, "https://app.example"},
+		{http.Header{"Referer": {"http://localhost:80/"}, "Sec-Fetch-Mode": {"cors"}},
+			"http://localhost"},
+		{http.Header{"Origin": {"https://app.example"}, "Referer": {"https://app.example/"}},
+			"https://app.example"},
 		{http.Header{"Referer": {"https://app.example/"}}, ""},
 		{http.Header{"Referer": {"no URL"}}, ""},
 		{http.Header{"Sec-Fetch-Site": {"none"}}, ""},
@@ -129,7 +131,7 @@ func TestPagesOfOneOrigin(t *testing.T) {
 	}
 }
 
-// Only what runs short of connections is bounded.
+// Only clients with a limited number of connections have a limit.
 func TestBrowsersWithoutBound(t *testing.T) {
 	ep := Endpoint{Tenant: "acme"}
 	request := func(change func(*http.Request)) *http.Request {
@@ -147,7 +149,8 @@ func TestBrowsersWithoutBound(t *testing.T) {
 			t.Errorf("%s: bounded as %v", name, got)
 		}
 	}
-	if r := request(func(*http.Request) {}); browserOf(WithScheme(r, true), ep) != (browser{}) || browserOf(r, ep) == (browser{}) {
+	if r := request(func(*http.Request) {}); browserOf(WithScheme(r, true), ep) != (browser{}) ||
+		browserOf(r, ep) == (browser{}) {
 		t.Error("a proxy's https counts wrongly")
 	}
 }

@@ -13,19 +13,19 @@ import (
 	"mcpd/internal/regular"
 )
 
-// MaxPEM is the largest file of a certificate, or of its key, that is read.
+// MaxPEM is the maximum size of a certificate or key file, in bytes.
 const MaxPEM = 1 << 20
 
-// Certificate is the certificate of a listener, with its key. Both are read again while the
-// listener serves: each handshake gets a certificate with the key that belongs to it.
+// Certificate is the certificate of a listener with its key. Both are reloaded while the listener
+// serves. Each handshake uses a certificate with its matching key.
 type Certificate struct {
 	at     atomic.Pointer[paths]
 	served atomic.Pointer[tls.Certificate]
 
-	mu      sync.Mutex // guards the rest, and is never held while a file is read
-	read    digest     // of the files that are served
-	refused digest     // of the files that were last refused
-	told    bool       // of that
+	mu      sync.Mutex // guards the rest; never held while a file is read
+	read    digest     // of the files that are in use
+	refused digest     // of the files that were refused last
+	told    bool       // the refusal was reported
 }
 
 // paths are the files of a certificate and its key.
@@ -50,16 +50,16 @@ func LoadCertificate(certFile, keyFile string) (*Certificate, error) {
 	return c, nil
 }
 
-// File is the file of the certificate.
+// File returns the path of the certificate file.
 func (c *Certificate) File() string { return c.at.Load().cert }
 
-// IsOf reports whether it is read from these files.
+// IsOf reports whether the certificate is read from these files.
 func (c *Certificate) IsOf(certFile, keyFile string) bool {
 	return *c.at.Load() == paths{certFile, keyFile}
 }
 
-// Another reads a certificate of other files, for Become. One that clients refuse at that time is
-// an error where they accept this one.
+// Another reads a certificate from other files, for use with Become. It returns an error for a
+// certificate that is not valid at time now, unless the current one is not valid either.
 func (c *Certificate) Another(certFile, keyFile string, now time.Time) (*Certificate, error) {
 	next, err := LoadCertificate(certFile, keyFile)
 	if err != nil {
@@ -71,7 +71,7 @@ func (c *Certificate) Another(certFile, keyFile string, now time.Time) (*Certifi
 	return next, nil
 }
 
-// Become serves what another does, and reads its files from then on.
+// Become serves the certificate of next, and reads its files from then on.
 func (c *Certificate) Become(next *Certificate) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,18 +80,18 @@ func (c *Certificate) Become(next *Certificate) {
 	c.read, c.refused, c.told = next.read, digest{}, false
 }
 
-// get is a tls.Config.GetCertificate.
+// get implements tls.Config.GetCertificate.
 func (c *Certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.served.Load(), nil
 }
 
-// Renew serves what the files have now, and reports whether that is another certificate. Files that
-// cannot be used change nothing. The error says why, once for each content: the two files are not
-// written at the same moment, so unless at once is set, a pair is refused only if it has not
-// changed since the last call.
+// Renew reloads the files and reports whether they hold another certificate, which is then served.
+// Unusable files change nothing, and the error says why they are unusable. Unless atOnce is set,
+// that error is returned once for each content, and only if the content is unchanged since the last
+// call, because the two files are not written at the same moment.
 func (c *Certificate) Renew(now time.Time, atOnce bool) (renewed bool, err error) {
 	at := c.at.Load()
-	files, err := at.open() // which may take as long as a file system does
+	files, err := at.open() // this may block on a slow file system
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.at.Load() != at {
@@ -118,7 +118,7 @@ func (c *Certificate) Renew(now time.Time, atOnce bool) (renewed bool, err error
 	return false, err
 }
 
-// worse is why a certificate does not replace one that clients still accept.
+// worse returns why a certificate must not replace one that clients still accept.
 func worse(next, served *x509.Certificate, now time.Time) error {
 	if bad := outOfDate(next, now); bad != nil && outOfDate(served, now) == nil {
 		return bad
@@ -126,8 +126,8 @@ func worse(next, served *x509.Certificate, now time.Time) error {
 	return nil
 }
 
-// files are the contents of both files. The digest tells them apart, and where they cannot be read,
-// the errors.
+// files are the contents of both files. sum identifies the contents or, if they cannot be read, the
+// errors.
 type files struct {
 	cert, key []byte
 	sum       digest
@@ -148,7 +148,7 @@ func (p paths) open() (f files, err error) {
 	return f, nil
 }
 
-// replace serves another pair, unless it is worse than the one before.
+// replace serves another pair, unless that is worse than the current one.
 func (c *Certificate) replace(f files, now time.Time) error {
 	pair, err := tls.X509KeyPair(f.cert, f.key)
 	if err == nil {
@@ -167,7 +167,7 @@ func (p paths) wrap(err error) error {
 	return fmt.Errorf("tls certificate %q with key %q: %w", p.cert, p.key, err)
 }
 
-// Expires is when the first of the certificates that clients are sent does.
+// Expires returns the earliest expiry of the certificates that are sent to clients.
 func (c *Certificate) Expires() time.Time {
 	chain, err := parse(c.served.Load())
 	if err != nil {
@@ -182,17 +182,17 @@ func (c *Certificate) Expires() time.Time {
 	return first
 }
 
-// Check is what clients would have against the certificate at that time: it, or one of its chain,
-// is not valid then, or its chain ends at a certificate whose issuer neither is in the file nor is
-// one of roots, which is an UnknownRootError where it has an issuer of the first. Nil for roots
-// stands for those of the system.
+// Check returns the reason for which clients would reject the certificate at time now: a
+// certificate of the chain is not valid at that time, or the issuer of the last certificate is
+// neither in the file nor one of roots. If the chain is otherwise complete, the latter is an
+// UnknownRootError. Nil roots stands for the system roots.
 func (c *Certificate) Check(now time.Time, roots *x509.CertPool) error {
 	chain, err := parse(c.served.Load())
 	if err != nil {
 		return c.wrap(err)
 	}
 	if roots == nil {
-		roots, _ = x509.SystemCertPool() // an error is that there are none
+		roots, _ = x509.SystemCertPool() // on error there are none
 	}
 	if err := check(chain, now, roots); err != nil {
 		return c.wrap(err)
@@ -200,13 +200,16 @@ func (c *Certificate) Check(now time.Time, roots *x509.CertPool) error {
 	return nil
 }
 
-// UnknownRootError says that a chain is whole up to a root which this machine does not trust. Its
-// clients may, as those of a private CA do.
-type UnknownRootError struct{ Last, Root string } // the subject of the last certificate, and its issuer
+// UnknownRootError says that a chain is complete up to a root that this machine does not trust.
+// Clients may trust that root, as clients of a private CA do. Last is the subject of the last
+// certificate, and Root its issuer.
+type UnknownRootError struct{ Last, Root string }
 
 func (e *UnknownRootError) Error() string {
-	return fmt.Sprintf("the chain ends at %q, and its issuer %q is neither in the file nor trusted by this machine: "+
-		"clients have to trust %[2]q themselves, as they do with a private CA; if it is not a root, append its certificate to the file",
+	return fmt.Sprintf("the chain ends at %q, and its issuer %q is neither in the file nor trusted "+
+		"by this machine: "+
+		"clients have to trust %[2]q themselves, as they do with a private CA; if it is not a root, "+
+		"append its certificate to the file",
 		e.Last, e.Root)
 }
 
@@ -227,14 +230,17 @@ func check(chain []*x509.Certificate, now time.Time, trusted *x509.CertPool) err
 			return err
 		}
 	}
-	o := x509.VerifyOptions{CurrentTime: now, Roots: x509.NewCertPool(), Intermediates: x509.NewCertPool()}
+	o := x509.VerifyOptions{
+		CurrentTime: now, Roots: x509.NewCertPool(), Intermediates: x509.NewCertPool(),
+	}
 	none := trusted == nil || trusted.Equal(o.Roots)
 	if !none {
 		o.Roots = trusted.Clone()
 	}
 	for i, cert := range chain {
-		// A root that stands in the file is one that its clients are to trust. On a machine that trusts
-		// nobody, as in a small container, nothing can be said of the last issuer of a longer chain.
+		// A root that is included in the file is one that clients are expected to trust. On a machine
+		// that trusts no roots, as in a small container, the last issuer of a longer chain cannot be
+		// judged.
 		if selfSigned(cert) || none && i > 0 && i == len(chain)-1 {
 			o.Roots.AddCert(cert)
 		} else if i > 0 {
@@ -249,13 +255,14 @@ func check(chain []*x509.Certificate, now time.Time, trusted *x509.CertPool) err
 		if _, broken := chain[0].Verify(o); last != chain[0] && broken == nil {
 			return &UnknownRootError{last.Subject.String(), last.Issuer.String()}
 		}
-		return fmt.Errorf("the chain ends at %q, and its issuer %q is neither in the file nor trusted by this machine: "+
+		return fmt.Errorf("the chain ends at %q, and its issuer %q is neither in the file nor trusted "+
+			"by this machine: "+
 			"append the certificates of its issuers to the file", last.Subject, last.Issuer)
 	}
 	return err
 }
 
-// lastOf is the last certificate of the chain that begins with the first.
+// lastOf returns the last certificate of the chain that begins with the first.
 func lastOf(chain []*x509.Certificate) *x509.Certificate {
 	last := chain[0]
 	for range chain {
@@ -278,16 +285,19 @@ func outOfDate(cert *x509.Certificate, now time.Time) error {
 	case now.After(cert.NotAfter):
 		return fmt.Errorf("%q expired at %s", cert.Subject, cert.NotAfter.UTC().Format(time.RFC3339))
 	case now.Before(cert.NotBefore):
-		return fmt.Errorf("%q is not valid before %s", cert.Subject, cert.NotBefore.UTC().Format(time.RFC3339))
+		return fmt.Errorf("%q is not valid before %s", cert.Subject,
+			cert.NotBefore.UTC().Format(time.RFC3339))
 	}
 	return nil
 }
 
-// soonest is how long before its end a certificate that lives for months should have been renewed.
+// soonest is how long before expiry a certificate that is valid for months should have been
+// renewed.
 const soonest = 7 * 24 * time.Hour
 
-// ExpiresSoon is how long before its end a certificate of that age should have been renewed:
-// clients that renew in time do so well before.
+// ExpiresSoon reports whether the certificate should already have been renewed: less than 7 days
+// remain or, if that is shorter, less than a fifth of its validity. Clients that renew certificates
+// automatically do so well before that time.
 func (c *Certificate) ExpiresSoon(now time.Time) bool {
 	leaf := c.served.Load().Leaf
 	return c.Expires().Sub(now) < min(soonest, leaf.NotAfter.Sub(leaf.NotBefore)/5)

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// noon is when the certificates of these tests are looked at.
+// noon is the time at which these tests check certificates.
 var noon = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
 // issued is a certificate with its key.
@@ -27,7 +27,8 @@ type issued struct {
 	key *ecdsa.PrivateKey
 }
 
-// issue makes a certificate that is valid for a time around noon. Nobody for its issuer is itself.
+// issue makes a certificate that is valid for a time around noon. A nil issuer makes it
+// self-signed.
 func issue(t *testing.T, by *issued, name string, ca bool, from, to time.Duration) *issued {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -39,8 +40,10 @@ func issue(t *testing.T, by *issued, name string, ca bool, from, to time.Duratio
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: name}, NotBefore: noon.Add(from), NotAfter: noon.Add(to),
-		IsCA: ca, BasicConstraintsValid: true, DNSNames: []string{name}, KeyUsage: x509.KeyUsageDigitalSignature,
+		SerialNumber: serial, Subject: pkix.Name{CommonName: name}, NotBefore: noon.Add(from),
+		NotAfter: noon.Add(to),
+		IsCA:     ca, BasicConstraintsValid: true, DNSNames: []string{name},
+		KeyUsage: x509.KeyUsageDigitalSignature,
 	}
 	if ca {
 		template.KeyUsage |= x509.KeyUsageCertSign
@@ -49,7 +52,8 @@ func issue(t *testing.T, by *issued, name string, ca bool, from, to time.Duratio
 	if by == nil {
 		parent = &issued{template, key}
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, parent.Certificate, key.Public(), parent.key)
+	der, err := x509.CreateCertificate(rand.Reader, template, parent.Certificate,
+		key.Public(), parent.key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +81,8 @@ func writeKey(t *testing.T, file string, c *issued) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: bytes}), 0o600); err != nil {
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: bytes}),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -108,34 +113,40 @@ func TestCertificatesThatClientsRefuse(t *testing.T) {
 		name  string
 		chain []*issued
 		roots *x509.CertPool
-		want  string // "" is nothing
+		want  string // "" means no error
 	}{
 		{"a whole chain", []*issued{leaf, middle}, own, ""},
 		{"with the root", []*issued{leaf, middle, root}, public, ""},
 		{"in another order", []*issued{leaf, root, middle}, public, ""},
 		{"self-signed", []*issued{issue(t, nil, "self", false, -day, day)}, public, ""},
-		{"no intermediate", []*issued{leaf}, own, `the chain ends at "CN=leaf", and its issuer "CN=middle"`},
-		{"an unknown root", []*issued{leaf, middle}, public, `the chain ends at "CN=middle", and its issuer "CN=root"`},
-		{"a stranger in between", []*issued{leaf, issue(t, root, "other", true, -day, day)}, own, `the chain ends at "CN=leaf"`},
+		{"no intermediate", []*issued{leaf}, own,
+			`the chain ends at "CN=leaf", and its issuer "CN=middle"`},
+		{"an unknown root", []*issued{leaf, middle}, public,
+			`the chain ends at "CN=middle", and its issuer "CN=root"`},
+		{"a stranger in between", []*issued{leaf, issue(t, root, "other", true, -day, day)}, own,
+			`the chain ends at "CN=leaf"`},
 		{"expired", []*issued{late, middle}, own, `"CN=late" expired at 2026-06-01T11:00:00Z`},
 		{"expired and alone", []*issued{late}, own, "expired"},
-		{"an expired intermediate", []*issued{issue(t, stale, "x", false, -day, day), stale}, own, `"CN=stale" expired`},
-		{"not yet valid", []*issued{issue(t, middle, "early", false, time.Hour, day), middle}, own, `"CN=early" is not valid before 2026-06-01T13:00:00Z`},
+		{"an expired intermediate", []*issued{issue(t, stale, "x", false, -day, day), stale}, own,
+			`"CN=stale" expired`},
+		{"not yet valid", []*issued{issue(t, middle, "early", false, time.Hour, day), middle}, own,
+			`"CN=early" is not valid before 2026-06-01T13:00:00Z`},
 		{"a machine that trusts nobody", []*issued{leaf, middle}, x509.NewCertPool(), ""},
 		{"the same with a leaf alone", []*issued{leaf}, x509.NewCertPool(), `ends at "CN=leaf"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cert, key := pair(t, c.chain...)
 			err := loaded(t, cert, key).Check(noon, c.roots)
-			if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), cert)) {
+			if (err == nil) != (c.want == "") ||
+				err != nil && (!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), cert)) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
 	}
 }
 
-// A chain of a private CA leaves out its root, which its clients trust and this machine may not.
-// That is told apart from a chain that no client accepts.
+// The chain of a private CA omits its root, which its clients trust and this machine may not. Check
+// distinguishes it from a chain that no client accepts.
 func TestChainWhoseRootIsUnknown(t *testing.T) {
 	root := issue(t, nil, "root", true, -day, 100*day)
 	middle := issue(t, root, "middle", true, -day, 100*day)
@@ -168,8 +179,8 @@ func TestChainWhoseRootIsUnknown(t *testing.T) {
 	}
 }
 
-// Clients never get a certificate with the key of another, whichever file is written first, and a
-// pair that cannot be used is told once.
+// Clients never get a certificate with the key of another, whichever file is written first. An
+// unusable pair is reported once.
 func TestCertificatesAreRenewedInPairs(t *testing.T) {
 	one, two := issue(t, nil, "one", false, -day, day), issue(t, nil, "two", false, -day, day)
 	cert, key := pair(t, one)
@@ -177,10 +188,12 @@ func TestCertificatesAreRenewedInPairs(t *testing.T) {
 	step := func(what string, atOnce, renewed bool, want string, serves *issued) {
 		t.Helper()
 		got, err := c.Renew(noon, atOnce)
-		if got != renewed || (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if got != renewed || (err == nil) != (want == "") ||
+			err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %t, %v, want %t, %q", what, got, err, renewed, want)
 		}
-		if served, _ := c.get(nil); !served.Leaf.Equal(serves.Certificate) || !serves.key.Equal(served.PrivateKey) {
+		if served, _ := c.get(nil); !served.Leaf.Equal(serves.Certificate) ||
+			!serves.key.Equal(served.PrivateKey) {
 			t.Errorf("%s: serves %v", what, served.Leaf.Subject)
 		}
 	}
@@ -232,11 +245,16 @@ func TestExpiryOfAChain(t *testing.T) {
 		want  time.Duration
 		soon  bool
 	}{
-		{"the leaf is first", []*issued{issue(t, middle, "leaf", false, -30*day, time.Hour), middle}, time.Hour, true},
-		{"the chain is first", []*issued{issue(t, middle, "leaf", false, -30*day, 60*day), middle}, 2 * day, true},
-		{"a root is not sent for that", []*issued{issue(t, root, "leaf", false, -30*day, 60*day), root}, 60 * day, false},
-		{"of a day", []*issued{issue(t, nil, "leaf", false, -12*time.Hour, 12*time.Hour)}, 12 * time.Hour, false},
-		{"of a day, at its end", []*issued{issue(t, nil, "leaf", false, -20*time.Hour, 4*time.Hour)}, 4 * time.Hour, true},
+		{"the leaf is first", []*issued{issue(t, middle, "leaf", false, -30*day, time.Hour), middle},
+			time.Hour, true},
+		{"the chain is first", []*issued{issue(t, middle, "leaf", false, -30*day, 60*day), middle},
+			2 * day, true},
+		{"a root is not sent for that", []*issued{issue(t, root, "leaf", false, -30*day, 60*day), root},
+			60 * day, false},
+		{"of a day", []*issued{issue(t, nil, "leaf", false, -12*time.Hour, 12*time.Hour)},
+			12 * time.Hour, false},
+		{"of a day, at its end", []*issued{issue(t, nil, "leaf", false, -20*time.Hour, 4*time.Hour)},
+			4 * time.Hour, true},
 	} {
 		cert, key := pair(t, c.chain...)
 		got := loaded(t, cert, key)
@@ -246,14 +264,16 @@ func TestExpiryOfAChain(t *testing.T) {
 	}
 }
 
-// A connection that begins after the renewal gets the new certificate; one that is open goes on.
+// New connections get the renewed certificate. Open connections continue.
 func TestConnectionsGetTheRenewedCertificate(t *testing.T) {
 	one, two := issue(t, nil, "one", false, -day, day), issue(t, nil, "two", false, -day, day)
 	cert, key := pair(t, one)
 	c := loaded(t, cert, key)
-	address := start(t, ServerOptions{Handler: http.NotFoundHandler(), Certificate: c}, func(*http.Server) {})
+	address := start(t, ServerOptions{Handler: http.NotFoundHandler(), Certificate: c},
+		func(*http.Server) {})
 	dial := func(want string) *tls.Conn {
-		conn, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true}) // only which it is matters
+		// Only the identity of the certificate matters.
+		conn, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,42 +11,46 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// The bounds of HTTP+SSE.
+// Limits of HTTP+SSE.
 const (
-	// greetingTime is how long a stream lasts whose client has not begun: as long as a handshake may take.
+	// greetingTime is how long a stream may last without a handshake of its client.
 	greetingTime = 30 * time.Second
-	// maxSilent is how many such streams one principal may have at an endpoint.
+	// maxSilent is the maximum number of such streams that one principal may have at an endpoint.
 	maxSilent = 64
-	// maxUnreadAnswers bounds the answers that wait for their client to read them: a few of the largest. More means that it does not read.
+	// maxUnreadAnswers limits the bytes of answers that wait for their client to read them. It allows
+	// a few of the largest answers. Beyond it, the client counts as not reading.
 	maxUnreadAnswers = 4 * protocol.MaxUpstreamMessage
-	// closingTime bounds the end of the session behind a stream that cannot be resumed.
+	// closingTime is the time limit for closing the session of a stream that cannot be resumed.
 	closingTime = 2 * time.Second
 )
 
-// channel is one client of HTTP+SSE: the one stream on which it is sent everything, over as many
-// connections as that takes, and the session behind what it posts. Its ticket is the id of that
-// session, so that the client of a session that has outlived its host finds it again.
+// channel is one client of HTTP+SSE. It consists of the one stream on which the client receives
+// everything, over any number of successive connections, and the session that receives its POSTs.
+// The ticket of the channel is the id of that session, so that a client can find its session again
+// after the host has restarted.
 type channel struct {
 	handler *Handler
 	at      Endpoint
 	ticket  string
 	streams *Streams
 
-	opening sync.Mutex // held while a session is made; taken before mu
+	opening sync.Mutex // held while a session is created; locked before mu
 
-	mu       sync.Mutex // guards the rest
-	session  Session    // nil before initialize, and again when that is refused
-	refused  bool       // the handshake in hand has been, before its session was known
-	blind    bool       // the client has had a session that could not be found
-	ended    bool
-	unread   bool        // the client leaves its answers unread
-	silent   clock.Timer // how long the client may go without a session; nil for one that began in an earlier host
-	left     time.Time   // when the last connection of the stream ended; zero while there is one
+	mu      sync.Mutex // guards the rest
+	session Session    // nil before initialize, and again if initialize is refused
+	refused bool       // the current handshake was refused before its session was known
+	blind   bool       // the client had an earlier session that could not be found
+	ended   bool
+	unread  bool // the client does not read its answers
+	// silent ends the channel if its client opens no session; nil for a session that was restored from
+	// an earlier host.
+	silent   clock.Timer
+	left     time.Time // when the last connection of the stream ended; zero while one is open
 	inFlight map[jsonrpc.ID]struct{}
 	rest     channelRest
 }
 
-// current is the session, nil before there is one.
+// current returns the session, or nil before there is one.
 func (c *channel) current() Session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,14 +64,14 @@ func (c *channel) version() protocol.Version {
 	return 0
 }
 
-// Touch says that the client was heard of.
+// Touch reports that the client has shown activity.
 func (c *channel) Touch() {
 	if s := c.current(); s != nil {
 		s.Touch()
 	}
 }
 
-// greet makes the session.
+// greet creates the session.
 func (c *channel) greet(ctx context.Context, init jsonrpc.Message, out *exchange) error {
 	c.opening.Lock()
 	defer c.opening.Unlock()
@@ -78,7 +82,7 @@ func (c *channel) greet(ctx context.Context, init jsonrpc.Message, out *exchange
 	switch {
 	case ended:
 		return ErrNoSession
-	case session != nil: // which says so
+	case session != nil: // the session refuses a second initialize
 		return session.Deliver(ctx, init, out)
 	}
 	out.greets = true
@@ -95,8 +99,8 @@ func (c *channel) greet(ctx context.Context, init jsonrpc.Message, out *exchange
 	return nil
 }
 
-// adopt gives the channel the session that was found by its ticket: it has outlived its host, or was
-// opened this moment.
+// adopt gives the channel the session that was found by its ticket. The session was restored after
+// a restart of the host, or was opened a moment ago.
 func (c *channel) adopt(session Session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,7 +109,8 @@ func (c *channel) adopt(session Session) {
 	}
 }
 
-// refuse hears that the handshake has failed: its session is none, and the client may try again, as long as one may that has not begun.
+// refuse handles a failed handshake: the channel drops the session, and the client may try again
+// within the time limit of a new client.
 func (c *channel) refuse() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,12 +123,12 @@ func (c *channel) refuse() {
 	}
 }
 
-// wait gives the client its time to begin. The mutex is held.
+// wait starts the time limit for the client to begin. The mutex is held.
 func (c *channel) wait() {
 	c.silent = c.handler.options.Store.options.Clock.AfterFunc(greetingTime, c.expire)
 }
 
-// expire ends a channel whose client has not begun.
+// expire ends a channel whose client has not begun in time.
 func (c *channel) expire() {
 	c.opening.Lock()
 	defer c.opening.Unlock()
@@ -132,13 +137,13 @@ func (c *channel) expire() {
 	}
 }
 
-// end is the end of a channel without a session.
+// end ends a channel without a session.
 func (c *channel) end() {
 	c.handler.channels.remove(c)
 	c.over()
 }
 
-// over is end for one that is not listed.
+// over is like end for a channel that is not listed in channels.
 func (c *channel) over() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -146,8 +151,8 @@ func (c *channel) over() {
 	c.streams.Close()
 }
 
-// leftBefore reports whether the client has left the stream without having begun, and before that of
-// another channel was left; nil is none.
+// leftBefore reports whether the client has disconnected without having begun, and did so before
+// the client of another channel. A nil other stands for no channel.
 func (c *channel) leftBefore(other *channel) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -163,7 +168,8 @@ func (c *channel) since() time.Time {
 	return c.left
 }
 
-// attach makes o the connection of the stream. With resumed it goes on after the event at a place.
+// attach makes o the connection of the stream. If resumed is set, the stream continues behind the
+// event with the sequence number after.
 func (c *channel) attach(at waiter, o *outlet, after uint64, resumed bool) error {
 	if err := c.streams.join(o, after, resumed); err != nil {
 		return err
@@ -175,7 +181,7 @@ func (c *channel) attach(at waiter, o *outlet, after uint64, resumed bool) error
 	return nil
 }
 
-// detach says that the connection has ended. The session goes on: its client may come back.
+// detach handles the end of a connection. The session continues: its client may reconnect.
 func (c *channel) detach(ctx context.Context, o *outlet) {
 	c.streams.detach(o)
 	c.mu.Lock()
@@ -189,7 +195,7 @@ func (c *channel) detach(ctx context.Context, o *outlet) {
 	}
 }
 
-// close ends the channel and its session: what its client has missed is not kept any more.
+// close ends the channel and its session. Events that its client has missed are dropped.
 func (c *channel) close(ctx context.Context) {
 	session := c.current()
 	c.end()
@@ -198,10 +204,12 @@ func (c *channel) close(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingTime)
 	defer cancel()
-	_ = session.Close(ctx) // one that does not end now ends when it has been idle
+	// A session that does not end now ends by its idle timeout.
+	_ = session.Close(ctx)
 }
 
-// take hands over one message from an address. An error is one of a message that has no answer.
+// take hands over one message from the client at address from. It returns errors only of messages
+// that have no answer.
 func (c *channel) take(ctx context.Context, from string, m jsonrpc.Message) error {
 	session := c.current()
 	if session == nil && c.blind && m.Method != initialize && m.Method != "ping" {
@@ -221,16 +229,22 @@ func (c *channel) take(ctx context.Context, from string, m jsonrpc.Message) erro
 	switch {
 	case errors.Is(err, ErrNoSession):
 		return err
-	case err != nil: // the one under that id goes on
+	// The exchange already open under that id continues.
+	case err != nil:
 		c.say(jsonrpc.Failure(m.ID, protocol.Translate(err, c.version())))
 		return nil
-	case protocol.IsModern(m.Params): // by 400 the official Go client, which asks so first, would take its connection for broken
-		err = protocol.InvalidRequest("the revision in _meta is not spoken over HTTP+SSE: begin with initialize")
+	// The official Go client probes for this revision first. It treats a 400 as a broken connection,
+	// so the error is sent as an answer.
+	case protocol.IsModern(m.Params):
+		err = protocol.InvalidRequest(
+			"the revision in _meta is not spoken over HTTP+SSE: begin with initialize",
+		)
 	case session != nil:
 		err = session.Deliver(ctx, m, out)
 	case m.Method == initialize:
 		err = c.greet(ctx, m, out)
-	case m.Method == "ping": // the one request that may come before it (2024-11-05 §basic/lifecycle)
+	// Ping is the only request that may come before initialize (2024-11-05 §basic/lifecycle).
+	case m.Method == "ping":
 		out.Finish(jsonrpc.Response(m.ID, nil))
 	default:
 		err = protocol.NotInitialized("initialization", protocol.Action(m.Method))
@@ -241,7 +255,8 @@ func (c *channel) take(ctx context.Context, from string, m jsonrpc.Message) erro
 	return nil
 }
 
-// begin opens an exchange. The stream is shared, so an id that is in flight cannot be used again: its answers could not be told apart.
+// begin opens an exchange. An id that is in flight cannot be used again, because all answers share
+// one stream and could not be told apart.
 func (c *channel) begin(id jsonrpc.ID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -274,13 +289,14 @@ func (c *channel) settle() {
 	}
 }
 
-// say sends an answer. A client that leaves too many unread is given up.
+// say sends an answer. It ends the channel of a client that leaves too many bytes of answers
+// unread.
 func (c *channel) say(m jsonrpc.Message) {
 	if c.streams.Push(m) == nil && c.streams.unread() > maxUnreadAnswers {
 		c.handler.options.Cut(c.at.Tenant)
 		c.mu.Lock()
 		c.unread = true
 		c.mu.Unlock()
-		c.streams.Close() // which ends the connection, and that the session
+		c.streams.Close() // this ends the connection, and detach then ends the session
 	}
 }

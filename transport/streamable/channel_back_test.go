@@ -16,7 +16,7 @@ import (
 	"mcpd/transport"
 )
 
-// data is the data of so many events.
+// data returns the data of the next n events.
 func (c *channelClient) data(n int) (all []string) {
 	c.t.Helper()
 	for range n {
@@ -25,7 +25,7 @@ func (c *channelClient) data(n int) (all []string) {
 	return all
 }
 
-// away waits until the host has noticed that the client is.
+// away disconnects and waits until the host has noticed it.
 func (c *channelClient) away(session *testSession) {
 	c.t.Helper()
 	c.resp.Body.Close()
@@ -46,8 +46,8 @@ func (c *channelClient) expect(want ...string) {
 	}
 }
 
-// A client whose stream is cut goes on with its session: what it was sent meanwhile comes once,
-// also what was written to the connection that broke.
+// A client whose stream is cut continues its session. It gets each event of the meantime once,
+// including events written to the broken connection.
 func TestChannelComesBack(t *testing.T) {
 	host := newTestHost(t)
 	hold := make(chan struct{}, 1)
@@ -67,7 +67,8 @@ func TestChannelComesBack(t *testing.T) {
 	c.say(`{"jsonrpc":"2.0","id":"a","method":"hold"}`)
 	c.away(session)
 	pushAll(t, session.streams, note("notifications/message", 3))
-	c.say(`{"jsonrpc":"2.0","id":"b","method":"echo","params":{}}`) // a client posts before it is back
+	// The client posts before it has reconnected.
+	c.say(`{"jsonrpc":"2.0","id":"b","method":"echo","params":{}}`)
 	waitFor(t, func() bool { return session.streams.Open() == 0 && session.streams.waiting() == 2 })
 	if status := c.back(); status != http.StatusOK {
 		t.Fatalf("the stream is answered %d", status)
@@ -84,7 +85,7 @@ func TestChannelComesBack(t *testing.T) {
 	}
 	c.expect(notes(4, 5)...)
 	second := *c
-	if status := second.again(); status != http.StatusOK { // while the old connection looks open
+	if status := second.again(); status != http.StatusOK { // while the old connection still looks open
 		t.Fatalf("the second stream is answered %d", status)
 	}
 	if rest := c.rest(); len(rest) != 0 {
@@ -95,14 +96,14 @@ func TestChannelComesBack(t *testing.T) {
 	waitFor(t, func() bool { return session.streams.Open() == 1 })
 }
 
-// waiting is how many events wait on the standing stream.
+// waiting returns the number of events that wait on the standalone stream.
 func (s *Streams) waiting() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state.alone.waiting
 }
 
-// A client that cannot be given the answers which it has missed is told that its session is over.
+// If answers that a client has missed are no longer stored, it is told that its session is over.
 func TestChannelThatCannotGoOn(t *testing.T) {
 	host := newTestHost(t)
 	host.store = NewStore(StoreOptions{StreamEvents: 4})
@@ -125,13 +126,17 @@ func TestChannelThatCannotGoOn(t *testing.T) {
 	}
 }
 
-// The streams of clients that left before they began make room for others.
+// The streams of clients that left before initialize make room for others.
 func TestLeftChannelsMakeRoom(t *testing.T) {
 	s := serve(t, newTestHost(t), Options{})
 	first := s.stream(t.Context(), "ann")
 	first.resp.Body.Close()
 	all := &s.handler.channels
-	waitFor(t, func() bool { all.mu.Lock(); defer all.mu.Unlock(); return all.oldest(first.ep()) != nil })
+	waitFor(t, func() bool {
+		all.mu.Lock()
+		defer all.mu.Unlock()
+		return all.oldest(first.ep()) != nil
+	})
 	for range maxSilent {
 		s.stream(t.Context(), "ann")
 	}
@@ -142,7 +147,7 @@ func TestLeftChannelsMakeRoom(t *testing.T) {
 
 func (c *channelClient) ep() Endpoint { return Endpoint{Tenant: "acme", Principal: c.who} }
 
-// Clients of the SDKs for Java resolve the reference against the root of the host.
+// Clients of the Java SDKs resolve the reference against the root of the host.
 func TestReferences(t *testing.T) {
 	for _, row := range []struct{ agent, path, want string }{
 		{"node", "/t/acme/sse", "?ticket=x"},
@@ -157,7 +162,7 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// saves is a Store whose writes are kept as a disk would.
+// saves is a Store that saves to a simulated disk.
 type saves struct {
 	*Store
 	disk map[string][]byte
@@ -190,7 +195,7 @@ func (s *saves) restored(t *testing.T) *Streams {
 	return streams
 }
 
-// joined is the connection of a client that has seen a place.
+// joined attaches the connection of a client that has seen the events up to after.
 func joined(t *testing.T, s *Streams, after uint64, resumed bool) *outlet {
 	t.Helper()
 	o := makeOutlet()
@@ -200,8 +205,8 @@ func joined(t *testing.T, s *Streams, after uint64, resumed bool) *outlet {
 	return &o
 }
 
-// A channel that outlives its host gives its client what it has missed, once, and tells it which of
-// its requests died with the host.
+// After a restart of the host, a channel gives its client the missed events once, and reports the
+// requests that were lost with the host.
 func TestChannelOutlivesTheHost(t *testing.T) {
 	disk := map[string][]byte{}
 	before := newSaves(disk)
@@ -221,14 +226,16 @@ func TestChannelOutlivesTheHost(t *testing.T) {
 	s.detach(o)
 	pushAll(t, s, note("notifications/message", 3))
 	before.write()
-	s.Close() // without the disk being written
+	s.Close() // without writing to the disk
 
 	after := newSaves(disk)
 	again := after.restored(t)
 	o = joined(t, again, seen, true)
 	got, _ := taken(again, o, 2)
 	failed := got[len(got)-1]
-	want := []string{line(note("notifications/message", 2)), line(answer), line(note("notifications/message", 3))}
+	want := []string{
+		line(note("notifications/message", 2)), line(answer), line(note("notifications/message", 3)),
+	}
 	if strings.Join(got[:len(got)-1], "\n") != strings.Join(want, "\n") {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -239,7 +246,8 @@ func TestChannelOutlivesTheHost(t *testing.T) {
 	pushAll(t, again, note("notifications/message", 4))
 	again.detach(o)
 	o = joined(t, again, last, true)
-	if got, _ := taken(again, o, 2); len(got) != 1 || got[0] != line(note("notifications/message", 4)) {
+	if got, _ := taken(again, o, 2); len(got) != 1 ||
+		got[0] != line(note("notifications/message", 4)) {
 		t.Errorf("then %q", got)
 	}
 	again.Close()
@@ -249,9 +257,9 @@ func TestChannelOutlivesTheHost(t *testing.T) {
 	}
 }
 
-// A client that comes back without saying what it has, long after its host was replaced, is given
-// the answers that the earlier host has written down, and is told of a request that was in flight
-// for longer than events are kept.
+// A client reconnects without stating its last event, long after its host was replaced. It gets the
+// answers that the earlier host has saved. It is also told of a request that had been in flight for
+// longer than events are stored.
 func TestAnswersOfAnEarlierHostAreKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disk := map[string][]byte{}
@@ -264,9 +272,9 @@ func TestAnswersOfAnEarlierHostAreKept(t *testing.T) {
 		answer := jsonrpc.Response(jsonrpc.IntID(1), jsontext.Value(`{}`))
 		pushAll(t, s, answer)
 		taken(s, o, 8)
-		s.detach(o) // whether the client got it, nobody knows
+		s.detach(o) // it is unknown if the client got it
 		before.write()
-		s.Close() // without the disk being written
+		s.Close() // without writing to the disk
 		time.Sleep(2 * unsureTime)
 
 		after := newSaves(disk)
@@ -284,19 +292,20 @@ func TestAnswersOfAnEarlierHostAreKept(t *testing.T) {
 	})
 }
 
-// A life whose clock was ahead costs a client nothing but what it had missed.
+// If the clock of an earlier host was ahead, the client loses only the events that it had missed.
 func TestChannelOfALaterClock(t *testing.T) {
 	s := NewStore(StoreOptions{}).Channel("acme", "ticket")
 	defer s.Close()
 	pushAll(t, s, note("notifications/message", 1))
 	o := joined(t, s, uint64(time.Now().Add(time.Hour).UnixMilli())<<placeBits, true)
 	pushAll(t, s, note("notifications/message", 2))
-	if got, _ := taken(s, o, 2); len(got) == 0 || got[len(got)-1] != line(note("notifications/message", 2)) {
+	if got, _ := taken(s, o, 2); len(got) == 0 ||
+		got[len(got)-1] != line(note("notifications/message", 2)) {
 		t.Errorf("got %q", got)
 	}
 }
 
-// again is back while the connection before is open.
+// again reconnects while the previous connection is open.
 func (c *channelClient) again() int {
 	c.t.Helper()
 	was := c.events
@@ -306,18 +315,19 @@ func (c *channelClient) again() int {
 	return c.back()
 }
 
-// A client that comes back without Last-Event-ID is asked who it is, and goes on with the session
-// to which it posts the answer. Whoever has none any more is told so.
+// A client that reconnects without Last-Event-ID is identified by a ping, and continues the session
+// to which it posts the answer. A client without a session is told so.
 func TestChannelOfAClientThatDoesNotSay(t *testing.T) {
 	host := newTestHost(t)
 	s := serve(t, host, Options{})
 	s.handler.options.Host = findingHost{host}
 	blind := func() *events {
-		return readStream(t, s.do(s.at(s.request(t.Context(), http.MethodGet, "", "Authorization", "ann", "Mcp-Protocol-Version", "2025-11-25"), "/t/acme/sse")))
+		return readStream(t, s.do(s.at(s.request(t.Context(), http.MethodGet, "", "Authorization", "ann",
+			"Mcp-Protocol-Version", "2025-11-25"), "/t/acme/sse")))
 	}
 	c := s.stream(t.Context(), "ann").begin(protocol.V20251125)
 	other := s.stream(t.Context(), "ann").begin(protocol.V20251125)
-	session := host.last() // of the other
+	session := host.last() // of other
 	other.away(session)
 	other.say(`{"jsonrpc":"2.0","id":"b","method":"echo","params":{}}`)
 	other.events = blind()
@@ -326,12 +336,13 @@ func TestChannelOfAClientThatDoesNotSay(t *testing.T) {
 		t.Fatalf("it is asked %+v, %v", ping, err)
 	}
 	bob := s.stream(t.Context(), "bob")
-	bob.post(line(jsonrpc.Response(ping.ID, nil))) // who has heard of it
+	bob.post(line(jsonrpc.Response(ping.ID, nil))) // bob knows the id of the ping
 	other.say(line(jsonrpc.Response(ping.ID, nil)))
 	if e := other.next(); e.Name != "endpoint" || "/t/acme/sse"+string(e.Data) != other.at {
 		t.Fatalf("the stream goes on with %+v", e)
 	}
-	if again := string(other.next().Data); !strings.Contains(again, `"id":0,`) { // it may not have this answer
+	// The client may not have received this answer.
+	if again := string(other.next().Data); !strings.Contains(again, `"id":0,`) {
 		t.Errorf("then %s", again)
 	}
 	other.expect(`{"jsonrpc":"2.0","id":"b","result":{}}`)
@@ -346,14 +357,15 @@ func TestChannelOfAClientThatDoesNotSay(t *testing.T) {
 	}
 	lost := &channelClient{events: blind(), s: s, who: "ann"}
 	lost.at = "/t/acme/sse" + string(lost.next().Data)
-	if status, _ := lost.post(`{"jsonrpc":"2.0","id":"d","method":"echo","params":{}}`); status != http.StatusNotFound {
+	if status, _ := lost.post(`{"jsonrpc":"2.0","id":"d","method":"echo","params":{}}`); status !=
+		http.StatusNotFound {
 		t.Errorf("a client without a session is answered %d", status)
 	}
 	lost.begin(protocol.V20251125)
 }
 
-// A host that opens no sessions any more lets clients come back to theirs, also those that do not
-// say to which: a stream that they do not get back costs them the answers which they wait for.
+// A host that no longer opens sessions lets clients reconnect to theirs, including clients that do
+// not name their session. Otherwise they would lose pending answers.
 func TestChannelComesBackWhileTheHostCloses(t *testing.T) {
 	host := newTestHost(t)
 	var closing atomic.Pointer[protocol.Error]
@@ -373,7 +385,8 @@ func TestChannelComesBackWhileTheHostCloses(t *testing.T) {
 	c.expect(`{"jsonrpc":"2.0","id":"a","result":{}}`)
 
 	open := func(header ...string) *http.Response {
-		return s.do(s.at(s.request(t.Context(), http.MethodGet, "", append(header, "Authorization", "ann")...), "/t/acme/sse"))
+		return s.do(s.at(s.request(t.Context(), http.MethodGet, "",
+			append(header, "Authorization", "ann")...), "/t/acme/sse"))
 	}
 	c.away(session)
 	c.events = readStream(t, open("Mcp-Protocol-Version", "2025-11-25"))
@@ -388,11 +401,12 @@ func TestChannelComesBackWhileTheHostCloses(t *testing.T) {
 
 	resp := open()
 	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") != "2" {
-		t.Errorf("a new stream is answered %d, Retry-After %q", resp.StatusCode, resp.Header.Get("Retry-After"))
+		t.Errorf("a new stream is answered %d, Retry-After %q", resp.StatusCode,
+			resp.Header.Get("Retry-After"))
 	}
 }
 
-// findingHost knows of the sessions over HTTP+SSE.
+// findingHost is a Finder: it knows the sessions over HTTP+SSE.
 type findingHost struct{ *testHost }
 
 func (h findingHost) Channels(ep Endpoint) bool {

@@ -8,15 +8,16 @@ import (
 	"mcpd/transport"
 )
 
-// exchange is the transport.Sink of one request. All of a channel share its stream.
+// exchange is the transport.Sink of one request. All exchanges of a channel share its stream.
 type exchange struct {
 	channel *channel
 	id      jsonrpc.ID
-	from    string      // the address of the client
-	greets  bool        // it is the handshake of the channel's session
-	pending clock.Timer // when it is written down that the request is in flight; nil for never
+	from    string // the address of the client
+	greets  bool   // this is the handshake of the channel's session
+	// pending saves the fact that the request is in flight, after askedAfter; nil for never.
+	pending clock.Timer
 
-	mu   sync.Mutex // guards over, and keeps what is sent before the outcome
+	mu   sync.Mutex // guards over, and orders messages before the outcome
 	over bool
 }
 
@@ -38,7 +39,7 @@ func (a *exchange) Send(m jsonrpc.Message) error {
 	return a.channel.streams.Push(m)
 }
 
-// lasts has written down that the request is in flight, as it has been for a while.
+// lasts saves that the request is in flight, once it has lasted a while.
 func (a *exchange) lasts() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -65,7 +66,7 @@ func (a *exchange) Finish(m jsonrpc.Message) bool {
 	case m.Error != nil || m.Kind() == jsonrpc.KindInvalid:
 		a.channel.refuse()
 	default:
-		a.channel.handler.channels.remove(a.channel) // from here on the Host knows it
+		a.channel.handler.channels.remove(a.channel) // the Host finds the session from now on
 	}
 	if m.Kind() != jsonrpc.KindInvalid {
 		a.channel.say(m)

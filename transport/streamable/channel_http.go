@@ -10,8 +10,8 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// channel opens the stream of HTTP+SSE, which begins by saying where to post (2024-11-05
-// §basic/transports). A client that comes back with the id of the last event it has goes on with its
+// channel opens the stream of HTTP+SSE, which begins with the address for POSTs (2024-11-05
+// §basic/transports). A client that reconnects with the id of its last event continues its
 // session.
 func (h *Handler) channel(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	if !h.streams(w, r, ep) {
@@ -49,7 +49,8 @@ func (h *Handler) channel(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	out := makeOutlet()
 	out.blind = known && !resumed
 	if err := c.attach(h.waiter(r, ep), &out, after, resumed); err != nil {
-		c.close(r.Context()) // what it has missed is gone: it has to begin anew
+		// Events that the client missed are gone: it has to start a new session.
+		c.close(r.Context())
 		if !e.opened {
 			h.refuse(w, r, ep, sessionGone, jsonrpc.ID{}, "")
 		}
@@ -64,8 +65,8 @@ func (h *Handler) channel(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	e.run(r.Context())
 }
 
-// joined finds the channel that a GET with Last-Event-ID goes on with, from the event after that. One
-// of somebody else is none.
+// joined finds the channel that a GET with Last-Event-ID continues, and the event after which it
+// continues. It does not find a channel of another endpoint or principal.
 func (h *Handler) joined(r *http.Request, ep Endpoint) (c *channel, after uint64, resumed bool) {
 	last := r.Header.Get("Last-Event-Id")
 	if last == "" {
@@ -78,13 +79,14 @@ func (h *Handler) joined(r *http.Request, ep Endpoint) (c *channel, after uint64
 	return h.channels.find(r.Context(), h, ep, ticket), after, true
 }
 
-// baseClients begin the User-Agent of clients that do not resolve the reference against the URL of
-// the stream but against a base URL of their own: the MCP SDKs for Java, over either HTTP client.
+// baseClients lists prefixes of the User-Agent of clients that resolve the reference against a base
+// URL of their own instead of the URL of the stream: the MCP SDKs for Java, with either HTTP
+// client.
 var baseClients = []string{"Java-http-client/", "ReactorNetty/"}
 
-// reference is where the client is to post, relative to the URL of the stream. It has no path, so
-// that it holds behind any proxy, whatever that strips from the path or adds to it. Clients that
-// cannot read that are told the path that we see.
+// reference returns the address for the client's POSTs, relative to the URL of the stream. It has
+// no path, so that it works behind any proxy that strips or adds path segments. Clients that cannot
+// resolve such a reference receive the path that this host sees.
 func reference(r *http.Request, ticket string) string {
 	query := "?ticket=" + ticket
 	for _, name := range baseClients {
@@ -95,7 +97,7 @@ func reference(r *http.Request, ticket string) string {
 	return query
 }
 
-// message takes what a client of HTTP+SSE posts. The answer to a request comes on the stream, whatever it is.
+// message handles a POST of an HTTP+SSE client. The answer to a request always comes on the stream.
 func (h *Handler) message(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	c, f, detail := h.holder(r, ep)
 	if f == accepted {
@@ -133,7 +135,8 @@ func (h *Handler) message(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	h.writeEmpty(w, http.StatusAccepted)
 }
 
-// holder finds the channel that a POST is for. One of somebody else is none.
+// holder finds the channel that a POST is for. It does not find a channel of another endpoint or
+// principal.
 func (h *Handler) holder(r *http.Request, ep Endpoint) (*channel, refusal, string) {
 	ticket := r.URL.Query().Get("ticket")
 	if ticket == "" {
@@ -154,8 +157,10 @@ func (h *Handler) holder(r *http.Request, ep Endpoint) (*channel, refusal, strin
 	return c, f, detail
 }
 
-// decode reads a message, or an array of them where the revision has arrays: then also the answers to those of them that could not be read.
-func (h *Handler) decode(body []byte, v protocol.Version) (messages, refused []jsonrpc.Message, err error) {
+// decode reads a message, or an array of messages where the revision has arrays. For an array it
+// also returns the error answers to its unreadable members.
+func (h *Handler) decode(body []byte, v protocol.Version) (messages, refused []jsonrpc.Message,
+	err error) {
 	if !isArray(body) {
 		m, err := jsonrpc.Decode(body, h.options.Admission().bounds.Message)
 		return []jsonrpc.Message{m}, nil, err

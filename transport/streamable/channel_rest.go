@@ -1,11 +1,12 @@
 package streamable
 
-// channelRest is what the stream of a channel needs to make room for others: while no request is in
-// flight it only waits, as a GET stream does. The mutex of the channel guards it.
+// channelRest registers the stream of a channel as a waiting stream while no request is in flight,
+// so that it can be closed in favour of others, as a GET stream can. The mutex of the channel
+// guards it.
 type channelRest struct {
 	at     waiter
 	outlet *outlet
-	end    func() // ends the waiting; nil while it does not wait
+	end    func() // unregisters the stream; nil while it is not registered
 }
 
 // begin is called when the stream has a connection.
@@ -17,8 +18,8 @@ func (r *channelRest) begin(at waiter, o *outlet, busy bool) {
 	}
 }
 
-// leave is called when a connection of the stream has ended. It reports whether there is no newer
-// one.
+// leave is called when a connection of the stream has ended. It reports whether that connection was
+// the newest.
 func (r *channelRest) leave(o *outlet) bool {
 	if r.outlet != o {
 		return false
@@ -28,7 +29,7 @@ func (r *channelRest) leave(o *outlet) bool {
 	return true
 }
 
-// wake is called before a request is taken.
+// wake is called before a request is accepted.
 func (r *channelRest) wake() {
 	if r.end != nil {
 		r.end()

@@ -10,23 +10,23 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// Some clients of HTTP+SSE open their stream again without saying what they had: the TypeScript SDK
-// (1.x and 2.x) drops Last-Event-ID. They post to the address that they know, though. So such a
-// stream begins with a ping; the answer to it is posted with the ticket of the session that the
-// stream is for.
+// Some HTTP+SSE clients reopen their stream without naming their session: the TypeScript SDK (1.x
+// and 2.x) drops Last-Event-ID. They still post to the address of the old stream. The host
+// therefore begins such a stream with a ping. The client posts the answer with the ticket of its
+// session, and the ticket identifies that session.
 
-// recognizeTime is how long a client may take to answer that ping. Then its stream is that of a new
-// client.
+// recognizeTime is how long a client may take to answer that ping. After it, the stream is treated
+// as that of a new client.
 const recognizeTime = 5 * time.Second
 
-// Finder is a Host that knows whether a client may be coming back.
+// Finder is a Host that can tell if a client may be reconnecting.
 type Finder interface {
-	// Channels reports whether a principal has a session over HTTP+SSE at an endpoint. Its stream may
-	// look open still when its client is back.
+	// Channels reports whether a principal has a session over HTTP+SSE at an endpoint. The stream of
+	// that session may still look open when its client reconnects.
 	Channels(ep Endpoint) bool
 }
 
-// returns are streams whose clients are asked who they are, by the id of the ping.
+// returns holds the streams whose clients were sent such a ping, by the id of the ping.
 type returns struct {
 	mu    sync.Mutex
 	asked map[jsonrpc.ID]returning
@@ -34,7 +34,7 @@ type returns struct {
 
 type returning struct {
 	at Endpoint
-	is chan *channel // has room for one
+	is chan *channel // buffered, for one channel
 }
 
 func (s *returns) ask(ep Endpoint) (jsonrpc.ID, returning) {
@@ -70,21 +70,22 @@ func (s *returns) answered(c *channel, m jsonrpc.Message) bool {
 	return true
 }
 
-// returnsBlindly reports whether a client has had a session, as it names the revision of one, and
-// may be coming back without saying to which.
+// returnsBlindly reports whether a client may be reconnecting without naming its session. Such a
+// client names a revision, so it has had a session.
 func (h *Handler) returnsBlindly(r *http.Request, ep Endpoint) bool {
 	host, ok := h.options.Host.(Finder)
 	return ok && blind(r) && host.Channels(ep)
 }
 
-// blind reports whether a request for a stream is of a client that has had one before and does not
-// say so.
+// blind reports whether a stream is requested by a client that has had a session and does not name
+// it.
 func blind(r *http.Request) bool {
 	return r.Header.Get("Last-Event-Id") == "" && r.Header.Get("Mcp-Protocol-Version") != ""
 }
 
-// recognize begins the stream of a client that comes back, and finds its channel. Nil is that it
-// does not say; more is that it is still there.
+// recognize begins the stream of a client that reconnects, and finds its channel. A nil channel
+// means that the client has not named one in time. more reports whether the client is still
+// connected.
 func (h *Handler) recognize(ctx context.Context, e *emitter, ep Endpoint) (c *channel, more bool) {
 	id, asked := h.returns.ask(ep)
 	defer h.returns.forget(id)

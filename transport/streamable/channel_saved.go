@@ -14,17 +14,17 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// This file is what is written down of a channel, for the session's next life: events that its
-// client may not have, at their places, and the requests that are in flight.
+// This file stores a channel for use after a restart of the host: the events that its client may
+// not have, with their sequence numbers, and the requests that are in flight.
 
 const (
-	// unsureTime is how long after an event came its client may not have it although it was written:
-	// that a connection has died is noticed late.
+	// unsureTime is how long an event counts as possibly lost after it was written to a connection. A
+	// dead connection is noticed late.
 	unsureTime = 30 * time.Second
-	// askedAfter is how long a request is in flight before that is written down. It spares the quick
-	// ones the disk.
+	// askedAfter is how long a request is in flight before that fact is saved. Quick requests are
+	// therefore never written to the disk.
 	askedAfter = 250 * time.Millisecond
-	// askedPlace stands in the keys of requests in flight where those of events have a place.
+	// askedPlace replaces the sequence number in the keys of requests in flight.
 	askedPlace = "?"
 )
 
@@ -33,13 +33,13 @@ func (s *Streams) unsure(e *entry) bool {
 	return s.channel && (e.unseen || e.at > s.store.now()-int64(unsureTime))
 }
 
-// placeKey is where an event of a channel is written.
+// placeKey returns the key under which an event of a channel is saved.
 func (s *Streams) placeKey(seq uint64) string { return string(appendPlace(nil, s.of, seq)) }
 
 func (s *Streams) askedKey(asks string) string { return s.of + "." + askedPlace + asks }
 
-// asks notes that a request of a channel is in flight. Of one with an id that is too long nothing
-// is written.
+// asks saves that a request of a channel is in flight. It saves nothing for a request whose id is
+// too long.
 func (s *Streams) asks(id jsonrpc.ID) {
 	asks := asking(id)
 	s.mu.Lock()
@@ -55,7 +55,7 @@ func (s *Streams) asks(id jsonrpc.ID) {
 	s.store.saver.save(s.askedKey(asks), s.store.written(s.store.now()), []byte(id.Raw()))
 }
 
-// settled takes that back.
+// settled removes that record.
 func (s *Streams) settled(id jsonrpc.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +74,7 @@ func (s *Streams) forgetAsked(asks string) {
 	}
 }
 
-// placed is an event of a channel as it was written down, or with asks a request that was in
+// placed is an event of a channel as it was saved, or, if asks is set, a request that was in
 // flight.
 type placed struct {
 	written
@@ -83,20 +83,21 @@ type placed struct {
 
 var errNoPlace = errors.New("not an event of this channel")
 
-// parsePlaced reads what was written down of a channel.
+// parsePlaced reads a saved record of a channel.
 func (s *Streams) parsePlaced(saved Saved) (e placed, err error) {
 	var value savedEvent
 	if err := json.Unmarshal(saved.Value, &value); err != nil {
 		return e, err
 	}
-	e.key, e.size, e.at, e.data = saved.Key, len(saved.Value), s.store.read(value.At), []byte(value.Data)
+	e.key, e.size, e.at, e.data = saved.Key, len(saved.Value), s.store.read(value.At),
+		[]byte(value.Data)
 	text, ours := strings.CutPrefix(saved.Key, s.of+".")
 	if !ours {
 		return e, errNoPlace
 	}
 	asks, asked := strings.CutPrefix(text, askedPlace)
 	if !asked && e.at <= s.store.now()-int64(s.store.options.TTL) {
-		return e, errExpired // a request may have been in flight for longer
+		return e, errExpired // a request may have been in flight for longer than the TTL
 	}
 	if asked {
 		id, ok := eventID{asks: asks}.asked()
@@ -105,7 +106,8 @@ func (s *Streams) parsePlaced(saved Saved) (e placed, err error) {
 		}
 		return e, nil
 	}
-	if e.id.seq, err = strconv.ParseUint(text, 36, 63); err != nil || e.id.seq == 0 || s.placeKey(e.id.seq) != saved.Key {
+	if e.id.seq, err = strconv.ParseUint(text, 36, 63); err != nil || e.id.seq == 0 ||
+		s.placeKey(e.id.seq) != saved.Key {
 		return e, errNoPlace
 	}
 	m, err := jsonrpc.Decode(e.data, jsonrpc.Limits{})
@@ -118,8 +120,9 @@ func (s *Streams) parsePlaced(saved Saved) (e placed, err error) {
 	return e, nil
 }
 
-// restoreChannel is Restore of a channel. Its events are at their places again. Who waits for the
-// answer to a request is told that it died with the host. The mutex is held.
+// restoreChannel implements Restore for a channel. It restores events with their sequence numbers.
+// Requests that were in flight are answered with an error that says that the host has restarted.
+// The mutex is held.
 func (s *Streams) restoreChannel(all []Saved) (dropped []error) {
 	var events, asked []placed
 	for _, saved := range all {
@@ -154,8 +157,9 @@ func (s *Streams) restoreChannel(all []Saved) (dropped []error) {
 	slices.SortFunc(asked, func(a, b placed) int { return cmp.Compare(a.at, b.at) })
 	for _, e := range asked {
 		s.store.Discard(e.key)
-		data, w := encode(jsonrpc.Failure(e.asks, protocol.Translate(protocol.Restarted(), protocol.LatestLegacy)))
-		_ = s.add(st, data, w) // an outcome is never refused
+		data, w := encode(jsonrpc.Failure(e.asks,
+			protocol.Translate(protocol.Restarted(), protocol.LatestLegacy)))
+		_ = s.add(st, data, w) // an outcome is never rejected
 	}
 	s.expectSweep()
 	return dropped

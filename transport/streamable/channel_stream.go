@@ -6,39 +6,41 @@ import (
 	"time"
 )
 
-// This file is what is different about the Streams of a client of HTTP+SSE: everything goes out on
-// the standing stream, answers included, over one connection at a time. It is always the same
-// stream, also in the session's next life, so an event's id says who may resume it and where: the
-// ticket of the client, and the place of the event. Places of a later life are behind those of an
-// earlier one.
+// This file contains the differences in the Streams of an HTTP+SSE client. Everything, including
+// answers, is sent on the standalone stream, over one connection at a time. The stream stays the
+// same when the session continues after a restart of the host. The id of an event therefore
+// contains only the client's ticket, which says who may resume the stream, and the sequence number
+// of the event. The host assigns higher sequence numbers after each restart.
 
-// placeBits is how many places there are for each millisecond of a life.
+// placeBits is the number of low bits of a sequence number: each start of a channel's history takes
+// its high bits from the clock, in milliseconds.
 const placeBits = 20
 
-// channelNumber is the number of the one stream.
+// channelNumber is the number of a channel's only stream.
 const channelNumber = 1
 
-// Channel makes the streams of a tenant's session over HTTP+SSE with this id: of a new one, or of
-// one that has outlived its host.
+// Channel returns the Streams of a tenant's session over HTTP+SSE with this id. The session is new,
+// or was restored after a restart of the host.
 func (s *Store) Channel(tenant, of string) *Streams {
 	return &Streams{store: s, tenant: tenant, of: of, channel: true}
 }
 
-// Channel reports whether a client is sent everything on one stream, as in HTTP+SSE.
+// Channel reports whether a client receives everything on one stream, as in HTTP+SSE.
 func (s *Streams) Channel() bool { return s.channel }
 
-// ID is the id of the session, which that of a channel has before it is opened.
+// ID returns the id of the session. A channel has its id before the session is opened.
 func (s *Streams) ID() string { return s.of }
 
-// minAway is more than the time between two signs that a client is connected, which is 5 minutes at
-// most.
+// minAway is longer than the time between two signs of activity of a connected client, which is at
+// most 5 minutes.
 const minAway = 6 * time.Minute
 
-// Away is how long the client of a channel may be away: as long as what it misses is kept.
+// Away returns how long the client of a channel may stay disconnected: as long as missed events are
+// stored, and at least 6 minutes.
 func (s *Streams) Away() time.Duration { return max(s.store.options.TTL, minAway) }
 
-// Again reports whether a session was opened on the streams before, and counts this one. One whose
-// handshake is refused leaves them to the next.
+// Again reports whether a session was opened on the streams before, and records that one is opened
+// now. If the handshake of a session is refused, the next session uses the same streams.
 func (s *Streams) Again() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +49,7 @@ func (s *Streams) Again() bool {
 	return again
 }
 
-// owned returns the channel that the streams are of, and makes it when there is none.
+// owned returns the channel that owns the streams, and calls make if there is none yet.
 func (s *Streams) owned(make func() *channel) *channel {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,7 +59,8 @@ func (s *Streams) owned(make func() *channel) *channel {
 	return s.client
 }
 
-// channelHistory is a history whose places are behind those of all earlier lives.
+// channelHistory returns an empty history whose sequence numbers are higher than those of all
+// earlier host processes.
 func (s *Streams) channelHistory() history {
 	h := newHistory()
 	if now := s.store.options.Clock.Now().UnixMilli(); now > 0 {
@@ -67,8 +70,9 @@ func (s *Streams) channelHistory() history {
 	return h
 }
 
-// join makes o the connection of a channel, in place of those that it has. With resumed it goes on
-// after a place; that of a life whose clock was ahead counts as the newest there is.
+// join makes o the connection of a channel and closes its other connections. If resumed is set, the
+// stream continues after the given sequence number. A sequence number from an earlier host whose
+// clock was ahead is treated as the newest event.
 func (s *Streams) join(o *outlet, after uint64, resumed bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,7 +98,7 @@ func (s *Streams) join(o *outlet, after uint64, resumed bool) error {
 	return nil
 }
 
-// beforeUnsure is the place before the first answer that the client may not have.
+// beforeUnsure returns the sequence number before the first answer that the client may not have.
 func (s *Streams) beforeUnsure(st *stream) uint64 {
 	for i := range st.entries[:len(st.entries)-st.waiting] {
 		if e := &st.entries[i]; e.weight == outcome && s.unsure(e) {
@@ -104,8 +108,8 @@ func (s *Streams) beforeUnsure(st *stream) uint64 {
 	return st.sent - 1
 }
 
-// settleRoom counts what waits for the client of a channel while it is connected. What waits for
-// one that is away is bounded by the Store.
+// settleRoom updates the byte budget with the bytes that wait for the connected client of a
+// channel. The Store limits the bytes that wait for a disconnected client.
 func (s *Streams) settleRoom() {
 	if s.room == nil {
 		return
@@ -118,7 +122,7 @@ func (s *Streams) settleRoom() {
 	s.roomed = waits
 }
 
-// unread is how many bytes wait for a client that is connected.
+// unread returns the number of bytes that wait for a connected client.
 func (s *Streams) unread() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,12 +132,12 @@ func (s *Streams) unread() int {
 	return s.state.alone.queued
 }
 
-// appendPlace writes the id of an event of a channel.
+// appendPlace appends the id of an event of a channel.
 func appendPlace(dst []byte, ticket string, seq uint64) []byte {
 	return strconv.AppendUint(append(append(dst, ticket...), '.'), seq, 36)
 }
 
-// parsePlace reads such an id.
+// parsePlace parses such an id.
 func parsePlace(text string) (ticket string, seq uint64, ok bool) {
 	ticket, place, ok := strings.Cut(text, ".")
 	if !ok || ticket == "" || len(text) > maxEventID {

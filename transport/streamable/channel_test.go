@@ -22,7 +22,7 @@ import (
 type channelClient struct {
 	*events
 	s    *testServer
-	at   string // where it posts
+	at   string // address for POSTs
 	who  string
 	seen string // the id of the last event
 }
@@ -36,19 +36,23 @@ func (s *testServer) at(req *http.Request, path string) *http.Request {
 	return req
 }
 
-// stream opens a stream and reads where to post.
+// stream opens a stream and reads the address for POSTs.
 func (s *testServer) stream(ctx context.Context, who string) *channelClient {
 	s.t.Helper()
-	e := readStream(s.t, s.do(s.at(s.request(ctx, http.MethodGet, "", "Authorization", who), "/t/acme/sse")))
+	e := readStream(s.t, s.do(s.at(s.request(ctx, http.MethodGet, "", "Authorization", who),
+		"/t/acme/sse")))
 	first := e.next()
 	ticket, ok := strings.CutPrefix(string(first.Data), "?ticket=")
-	if first.Name != "endpoint" || !ok || !strings.HasPrefix(first.ID, ticket+".") || first.Retry == 0 {
+	if first.Name != "endpoint" || !ok || !strings.HasPrefix(first.ID, ticket+".") ||
+		first.Retry == 0 {
 		s.t.Fatalf("the stream begins with %+v", first)
 	}
-	return &channelClient{events: e, s: s, at: "/t/acme/sse" + string(first.Data), who: who, seen: first.ID}
+	return &channelClient{
+		events: e, s: s, at: "/t/acme/sse" + string(first.Data), who: who, seen: first.ID,
+	}
 }
 
-// next is the next event, whose id the client remembers.
+// next returns the next event and stores its id.
 func (c *channelClient) next() Event {
 	c.t.Helper()
 	e := c.events.next()
@@ -56,11 +60,12 @@ func (c *channelClient) next() Event {
 	return e
 }
 
-// back opens the stream again, from the last event that the client has.
+// back reopens the stream, from the last event that the client has.
 func (c *channelClient) back() (status int) {
 	c.t.Helper()
 	c.resp.Body.Close()
-	resp := c.s.do(c.s.at(c.s.request(c.t.Context(), http.MethodGet, "", "Authorization", c.who, "Last-Event-Id", c.seen), "/t/acme/sse"))
+	resp := c.s.do(c.s.at(c.s.request(c.t.Context(), http.MethodGet, "", "Authorization", c.who,
+		"Last-Event-Id", c.seen), "/t/acme/sse"))
 	if resp.StatusCode != http.StatusOK {
 		return resp.StatusCode
 	}
@@ -73,12 +78,13 @@ func (c *channelClient) back() (status int) {
 
 func (c *channelClient) post(body string, header ...string) (status int, text string) {
 	c.t.Helper()
-	req := c.s.at(c.s.request(c.t.Context(), http.MethodPost, body, append(header, "Authorization", c.who)...), c.at)
+	req := c.s.at(c.s.request(c.t.Context(), http.MethodPost, body,
+		append(header, "Authorization", c.who)...), c.at)
 	resp := c.s.do(req)
 	return resp.StatusCode, content(c.t, resp)
 }
 
-// say posts what is accepted.
+// say posts a message that must be accepted.
 func (c *channelClient) say(body string) {
 	c.t.Helper()
 	if status, text := c.post(body); status != http.StatusAccepted || text != "" {
@@ -96,23 +102,27 @@ func (c *channelClient) begin(v protocol.Version) *channelClient {
 	return c
 }
 
-// Everything a client of HTTP+SSE is sent comes on its one stream: answers, what belongs to a request, and what belongs to none.
+// An HTTP+SSE client receives everything on its one stream: answers, messages that belong to a
+// request, and other messages.
 func TestChannelCarriesEverything(t *testing.T) {
 	host := newTestHost(t)
 	host.scripts["busy"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
 		_ = out.Send(note("notifications/progress", 1))
 		out.Finish(jsonrpc.Response(m.ID, jsontext.Value(`{"n":2}`)))
-		if out.Send(note("notifications/progress", 3)) != transport.ErrClosed || out.Finish(jsonrpc.Response(m.ID, nil)) {
+		if out.Send(note("notifications/progress", 3)) != transport.ErrClosed ||
+			out.Finish(jsonrpc.Response(m.ID, nil)) {
 			t.Error("the exchange goes on after its outcome")
 		}
 	}
 	s := serve(t, host, Options{})
-	for _, v := range []protocol.Version{protocol.V20241105, protocol.V20250326, protocol.V20250618, protocol.V20251125} {
+	for _, v := range []protocol.Version{protocol.V20241105, protocol.V20250326, protocol.V20250618,
+		protocol.V20251125} {
 		c := s.stream(t.Context(), "ann").begin(v)
 		c.say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 		c.say(`{"jsonrpc":"2.0","id":"a","method":"busy"}`)
 		session := host.last()
-		if e := c.next(); e.ID == "" || e.Name != "" || string(e.Data) != line(note("notifications/progress", 1)) {
+		if e := c.next(); e.ID == "" || e.Name != "" ||
+			string(e.Data) != line(note("notifications/progress", 1)) {
 			t.Errorf("got %+v, want the progress and an id", e)
 		}
 		if e := c.next(); string(e.Data) != `{"jsonrpc":"2.0","id":"a","result":{"n":2}}` {
@@ -128,13 +138,15 @@ func TestChannelCarriesEverything(t *testing.T) {
 		if rest := c.rest(); len(rest) != 0 {
 			t.Errorf("got %q", rest)
 		}
-		if status, _ := c.post(`{"jsonrpc":"2.0","id":1,"method":"echo"}`); status != http.StatusNotFound {
+		if status, _ := c.post(`{"jsonrpc":"2.0","id":1,"method":"echo"}`); status !=
+			http.StatusNotFound {
 			t.Errorf("a POST after the session is answered %d, want 404", status)
 		}
 		if status := c.back(); status != http.StatusNotFound {
 			t.Errorf("a GET after the session is answered %d, want 404", status)
 		}
-		if len(session.delivered) != 1 || session.streams.Push(note("notifications/message", 5)) != transport.ErrClosed {
+		if len(session.delivered) != 1 ||
+			session.streams.Push(note("notifications/message", 5)) != transport.ErrClosed {
 			t.Errorf("the session was given %v", session.delivered)
 		}
 	}
@@ -143,7 +155,7 @@ func TestChannelCarriesEverything(t *testing.T) {
 	}
 }
 
-// last is the session that was opened last.
+// last returns the session that was opened last.
 func (h *testHost) last() *testSession {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -153,7 +165,8 @@ func (h *testHost) last() *testSession {
 	return h.sessions[h.newest.id]
 }
 
-// A ticket is its owner's, at its endpoint; what is refused says so in its status, and the session goes on.
+// A ticket is valid only for its owner and endpoint. Refusals have a status of their own, and the
+// session continues.
 func TestChannelRefusals(t *testing.T) {
 	host := newTestHost(t)
 	s := serve(t, host, Options{})
@@ -166,32 +179,43 @@ func TestChannelRefusals(t *testing.T) {
 		reason                   string
 	}{
 		{"no ticket", "POST", "/t/acme/sse/message", ping, nil, 400, "ticket_required"},
-		{"the long path", "POST", "/t/acme/sse/message?" + strings.TrimPrefix(c.at, "/t/acme/sse?"), "{", nil, 400, ""},
-		{"foreign stream", "GET", "/t/acme/sse", "", []string{"Authorization", "bob", "Last-Event-Id", c.seen}, 404, "session_gone"},
-		{"unknown event", "GET", "/t/acme/sse", "", []string{"Last-Event-Id", "x.1"}, 404, "session_gone"},
+		{"the long path", "POST", "/t/acme/sse/message?" + strings.TrimPrefix(c.at, "/t/acme/sse?"), "{",
+			nil, 400, ""},
+		{"foreign stream", "GET", "/t/acme/sse", "",
+			[]string{"Authorization", "bob", "Last-Event-Id", c.seen}, 404, "session_gone"},
+		{"unknown event", "GET", "/t/acme/sse", "", []string{"Last-Event-Id", "x.1"}, 404,
+			"session_gone"},
 		{"no event", "GET", "/t/acme/sse", "", []string{"Last-Event-Id", "x"}, 404, "session_gone"},
-		{"as a session of Streamable HTTP", "POST", "/t/acme/mcp", ping, []string{"Mcp-Session-Id", strings.TrimPrefix(c.at, "/t/acme/sse?ticket=")}, 404, "session_gone"},
+		{"as a session of Streamable HTTP", "POST", "/t/acme/mcp", ping,
+			[]string{"Mcp-Session-Id", strings.TrimPrefix(c.at, "/t/acme/sse?ticket=")}, 404,
+			"session_gone"},
 		{"unknown ticket", "POST", "/t/acme/sse/message?ticket=x", ping, nil, 404, "session_gone"},
 		{"foreign principal", "POST", c.at, ping, []string{"Authorization", "bob"}, 404, "session_gone"},
 		{"POST to the stream", "POST", "/t/acme/sse", ping, nil, 405, "http_method"},
 		{"GET of the messages", "GET", "/t/acme/sse/message", "", nil, 405, "http_method"},
 		{"DELETE", "DELETE", "/t/acme/sse", "", nil, 405, "http_method"},
-		{"stream not accepted", "GET", "/t/acme/sse", "", []string{"Accept", "application/json"}, 406, "accept"},
+		{"stream not accepted", "GET", "/t/acme/sse", "", []string{"Accept", "application/json"},
+			406, "accept"},
 		{"foreign origin", "POST", c.at, ping, []string{"Origin", "http://evil.example"}, 403, "origin"},
 		{"text", "POST", c.at, ping, []string{"Content-Type", "text/plain"}, 415, "media_type"},
 		{"no JSON", "POST", c.at, "{", nil, 400, ""},
 		{"array", "POST", c.at, "[" + ping + "]", nil, 400, "invalid_request"},
-		{"modern by header", "POST", c.at, ping, []string{"Mcp-Protocol-Version", "2026-07-28"}, 400, "wrong_era"},
-		{"other revision", "POST", c.at, ping, []string{"Mcp-Protocol-Version", "2025-11-25"}, 400, "other_version"},
-		{"unknown revision", "POST", c.at, ping, []string{"Mcp-Protocol-Version", "x"}, 400, "unknown_version"},
+		{"modern by header", "POST", c.at, ping, []string{"Mcp-Protocol-Version", "2026-07-28"}, 400,
+			"wrong_era"},
+		{"other revision", "POST", c.at, ping, []string{"Mcp-Protocol-Version", "2025-11-25"}, 400,
+			"other_version"},
+		{"unknown revision", "POST", c.at, ping, []string{"Mcp-Protocol-Version", "x"}, 400,
+			"unknown_version"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			header := append([]string{"Authorization", "ann"}, row.header...)
 			resp := s.do(s.at(s.request(t.Context(), row.method, row.body, header...), row.path))
-			if text := content(t, resp); resp.StatusCode != row.status || !strings.Contains(text, row.reason) {
+			if text := content(t, resp); resp.StatusCode != row.status ||
+				!strings.Contains(text, row.reason) {
 				t.Errorf("got %d %s, want %d %s", resp.StatusCode, text, row.status, row.reason)
 			}
-			if want := map[string]string{"POST": "GET", "DELETE": "GET", "GET": "POST"}[row.method]; row.status == 405 && resp.Header.Get("Allow") != want {
+			if want := map[string]string{"POST": "GET", "DELETE": "GET",
+				"GET": "POST"}[row.method]; row.status == 405 && resp.Header.Get("Allow") != want {
 				t.Errorf("Allow is %q, want %q", resp.Header.Get("Allow"), want)
 			}
 		})
@@ -204,11 +228,14 @@ func TestChannelRefusals(t *testing.T) {
 	}
 }
 
-// A request that cannot be served is answered where its client looks for answers.
+// A request that cannot be served is answered on the stream, where its client expects answers.
 func TestChannelAnswersRefusedRequestsOnTheStream(t *testing.T) {
 	host := newTestHost(t)
 	hold := make(chan struct{})
-	host.scripts["hold"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) { <-hold; out.Finish(jsonrpc.Message{}) }
+	host.scripts["hold"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
+		<-hold
+		out.Finish(jsonrpc.Message{})
+	}
 	host.refuse = map[string]error{"full": protocol.Overloaded("session", 0)}
 	s := serve(t, host, Options{})
 	c := s.stream(t.Context(), "ann")
@@ -222,9 +249,11 @@ func TestChannelAnswersRefusedRequestsOnTheStream(t *testing.T) {
 	expect(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, `"id":1,"error"`)
 	expect(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, `{"jsonrpc":"2.0","id":1,"result":{}}`)
 	const modern = `"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`
-	expect(`{"jsonrpc":"2.0","id":1,"method":"server/discover",`+modern, `"id":1,"error":{"code":-32600`)
+	expect(`{"jsonrpc":"2.0","id":1,"method":"server/discover",`+modern,
+		`"id":1,"error":{"code":-32600`)
 	expect(`{"jsonrpc":"2.0","id":1,"method":"initialize",`+modern, `"id":1,"error":{"code":-32600`)
-	if status, text := c.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`); status < 400 || !strings.Contains(text, "initializ") {
+	if status, text := c.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`); status <
+		400 || !strings.Contains(text, "initializ") {
 		t.Errorf("a notification before initialize is answered %d %s", status, text)
 	}
 	host.openErr = protocol.Overloaded("tenant", 0)
@@ -240,12 +269,14 @@ func TestChannelAnswersRefusedRequestsOnTheStream(t *testing.T) {
 		return !strings.Contains(string(c.next().Data), "in flight")
 	})
 	c.say(`[{"jsonrpc":"2.0","id":4,"method":"echo"},{"jsonrpc":"2.0","id":5}]`)
-	if both := string(c.next().Data) + string(c.next().Data); !strings.Contains(both, `"id":4,"result"`) || !strings.Contains(both, `"error"`) {
+	if both := string(c.next().Data) +
+		string(c.next().Data); !strings.Contains(both, `"id":4,"result"`) ||
+		!strings.Contains(both, `"error"`) {
 		t.Errorf("an array is answered %s", both)
 	}
 }
 
-// patient is a clock on which greetingTime passes when the test says so.
+// patient is a clock on which greetingTime passes when the test decides.
 type patient struct {
 	clock.Clock
 	greetings chan<- func()
@@ -258,7 +289,8 @@ func (p patient) AfterFunc(d time.Duration, f func()) clock.Timer {
 	return p.Clock.AfterFunc(d, f)
 }
 
-// A stream lives as its client does: it is kept alive, it has no age, it ends when nobody begins, and when the host goes.
+// A stream lives as long as its client: it is kept alive, has no maximum age, and ends if its
+// client does not begin or when the host stops.
 func TestChannelEnds(t *testing.T) {
 	host := newTestHost(t)
 	greetings := make(chan func(), 2)
@@ -266,9 +298,13 @@ func TestChannelEnds(t *testing.T) {
 	s := serve(t, host, Options{KeepAlive: 10 * time.Millisecond, StreamAge: time.Millisecond})
 	c := s.stream(t.Context(), "ann").begin(protocol.V20251125)
 	session := host.last()
-	waitFor(t, func() bool { session.mu.Lock(); defer session.mu.Unlock(); return session.touched > 5 })
+	waitFor(t, func() bool {
+		session.mu.Lock()
+		defer session.mu.Unlock()
+		return session.touched > 5
+	})
 	silent := s.stream(t.Context(), "ann")
-	for range 2 { // of the one that has begun too
+	for range 2 { // including that of the client that has begun
 		(<-greetings)()
 	}
 	if rest := silent.rest(); len(rest) != 0 {
@@ -284,7 +320,8 @@ func TestChannelEnds(t *testing.T) {
 	}
 }
 
-// A handshake that is refused leaves the client its stream, and it may try again there for as long as one may that has not begun.
+// After a refused handshake, the client keeps its stream and may try again within the time limit of
+// a new client.
 func TestChannelIsGreetedAgain(t *testing.T) {
 	for _, late := range []time.Duration{0, time.Millisecond} { // before and after Open has returned
 		host := newTestHost(t)
@@ -335,7 +372,7 @@ func TestChannelIsGreetedAgain(t *testing.T) {
 	}
 }
 
-// Clients that open streams and do not begin are bounded by their principal.
+// The number of clients that open streams without beginning is limited per principal.
 func TestSilentChannelsAreBounded(t *testing.T) {
 	s := serve(t, newTestHost(t), Options{})
 	ctx, leave := context.WithCancel(t.Context())
@@ -343,7 +380,8 @@ func TestSilentChannelsAreBounded(t *testing.T) {
 		s.stream(ctx, "ann")
 	}
 	open := func(who string) int {
-		resp := s.do(s.at(s.request(t.Context(), http.MethodGet, "", "Authorization", who), "/t/acme/sse"))
+		resp := s.do(s.at(s.request(t.Context(), http.MethodGet, "", "Authorization", who),
+			"/t/acme/sse"))
 		resp.Body.Close()
 		return resp.StatusCode
 	}
@@ -357,7 +395,7 @@ func TestSilentChannelsAreBounded(t *testing.T) {
 	waitFor(t, func() bool { return open("ann") == http.StatusOK })
 }
 
-// A client that leaves its answers unread is given up long before it has stalled.
+// A client that does not read its answers is dropped long before its connection stalls.
 func TestChannelThatIsNotRead(t *testing.T) {
 	const size = 1 << 20
 	var cut atomic.Int64
@@ -372,18 +410,18 @@ func TestChannelThatIsNotRead(t *testing.T) {
 	}})
 	c := s.stream(t.Context(), "ann").begin(protocol.V20251125)
 	session := host.last()
-	for i := range maxUnreadAnswers/size + 32 { // what is on its way is not counted
+	for i := range maxUnreadAnswers/size + 32 { // bytes in transit are not counted
 		c.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"large"}`, i))
 	}
 	waitFor(t, func() bool { return cut.Load() == 1 })
 	if err := session.streams.Push(note("notifications/message", 1)); err != transport.ErrClosed {
 		t.Errorf("the stream takes more: %v", err)
 	}
-	c.resp.Body.Close() // else the last write waits for its deadline
+	c.resp.Body.Close() // otherwise the last write waits for its deadline
 	waitFor(t, func() bool { return host.last() == nil })
 }
 
-// A host that opens no sessions any more refuses a new channel, and says when to come back.
+// A host that no longer opens sessions refuses a new channel, and states a retry delay.
 func TestNoChannelIsOpenedWhileTheHostCloses(t *testing.T) {
 	refused := protocol.Stopping("", false)
 	refused.RetryAfter = 2 * time.Second
@@ -396,7 +434,7 @@ func TestNoChannelIsOpenedWhileTheHostCloses(t *testing.T) {
 	}
 }
 
-// Requests over HTTP+SSE say from which address they were posted.
+// Requests over HTTP+SSE carry the address from which they were posted.
 func TestRequestsOfAChannelHaveAnAddress(t *testing.T) {
 	host := newTestHost(t)
 	host.scripts["from"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {

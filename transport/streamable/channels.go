@@ -9,16 +9,19 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// channels are those whose handshake has not succeeded yet. From then on the Host finds the session
-// by its id, which is the ticket, and its Streams know the channel.
+// channels holds the channels whose handshake has not yet succeeded. After the handshake, the Host
+// finds the session by its id, which is the ticket, and the Streams of the session refer to the
+// channel.
 type channels struct {
-	mu       sync.Mutex
-	byTicket map[[sha256.Size]byte]*channel // by the digest, so that the time of a look-up tells nothing of a ticket
-	silent   map[Endpoint]int               // how many of them there are
+	mu sync.Mutex
+	// byTicket is keyed by the digest of the ticket, so that the duration of a look-up reveals nothing
+	// about a ticket.
+	byTicket map[[sha256.Size]byte]*channel
+	silent   map[Endpoint]int // number of channels in byTicket
 }
 
-// add makes a channel and its ticket, which is all that a client needs beside its own credentials.
-// It returns nil when too many have not begun yet.
+// add creates a channel and its ticket. The ticket is all that a client needs in addition to its
+// own credentials. add returns nil if too many channels of the endpoint have not begun.
 func (s *channels) add(h *Handler, ep Endpoint, blind bool) *channel {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,13 +44,15 @@ func (s *channels) add(h *Handler, ep Endpoint, blind bool) *channel {
 	return c
 }
 
-// newChannel makes a channel without a session.
+// newChannel returns a channel without a session.
 func (h *Handler) newChannel(ep Endpoint, ticket string, streams *Streams) *channel {
 	streams.room = h.options.Room(ep)
-	return &channel{handler: h, at: ep, ticket: ticket, streams: streams, inFlight: map[jsonrpc.ID]struct{}{}}
+	return &channel{
+		handler: h, at: ep, ticket: ticket, streams: streams, inFlight: map[jsonrpc.ID]struct{}{},
+	}
 }
 
-// makeRoom forgets the channel of an endpoint whose stream was left first, if there is one. The
+// makeRoom removes the channel of an endpoint whose client disconnected first, if there is one. The
 // mutex is held.
 func (s *channels) makeRoom(ep Endpoint) {
 	if first := s.oldest(ep); first != nil {
@@ -56,7 +61,7 @@ func (s *channels) makeRoom(ep Endpoint) {
 	}
 }
 
-// oldest is the channel of an endpoint whose stream was left first. The mutex is held.
+// oldest returns the channel of an endpoint whose client disconnected first. The mutex is held.
 func (s *channels) oldest(ep Endpoint) (first *channel) {
 	for _, c := range s.byTicket {
 		if c.at == ep && c.leftBefore(first) {
@@ -66,7 +71,8 @@ func (s *channels) oldest(ep Endpoint) (first *channel) {
 	return first
 }
 
-// find returns the channel of a ticket, and nil for that of another endpoint or principal.
+// find returns the channel of a ticket. It returns nil for the ticket of another endpoint or
+// principal.
 func (s *channels) find(ctx context.Context, h *Handler, ep Endpoint, ticket string) *channel {
 	s.mu.Lock()
 	c := s.byTicket[sha256.Sum256([]byte(ticket))]
@@ -84,7 +90,7 @@ func (s *channels) find(ctx context.Context, h *Handler, ep Endpoint, ticket str
 	return c
 }
 
-// remove forgets a channel: the Host knows it, or nobody does.
+// remove removes a channel: either the Host knows its session now, or it has ended.
 func (s *channels) remove(c *channel) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,7 +12,8 @@ import (
 type holder struct {
 	name  string
 	conns map[*connection]struct{}
-	idle  []idler // some of them that were idle when all were looked at, the longest idle first
+	// idle holds candidates for eviction, longest idle first, as of the last pass over conns.
+	idle []idler
 }
 
 type idler struct {
@@ -22,11 +23,11 @@ type idler struct {
 
 func (h *holder) held() int64 { return int64(len(h.conns)) }
 
-// Claim says that an authenticated request of a tenant has come over the connection of r, which
-// makes it one of the tenant's. It returns what is full, and whose it is, if the tenant may have no
-// more: most is a bound of its own, where there is one. When all connections are taken, the longest
-// idle of the tenant that is furthest above its share ends for it, with the streams on it that only
-// wait; a request that is being answered never does.
+// Claim assigns the connection of r to a tenant, after a request of that tenant was authenticated.
+// If the tenant may have no more connections, it returns a text that says which limit is reached.
+// most is an additional limit of the tenant; 0 means none. If all connections are in use, Claim
+// evicts the longest idle connection of the tenant that is furthest above its share, with the
+// streams on it that only wait. It never evicts a connection with a request in progress.
 func Claim(r *http.Request, tenant string, most int) (full string) {
 	conn := connectionOf(r)
 	if conn == nil {
@@ -38,7 +39,7 @@ func Claim(r *http.Request, tenant string, most int) (full string) {
 	return conn.all.claim(conn, tenant, most)
 }
 
-// claimed says that the connection of r is a tenant's.
+// claimed reports whether the connection of r belongs to a tenant.
 func claimed(r *http.Request) bool {
 	conn := connectionOf(r)
 	return conn != nil && conn.tenant.Load() != nil
@@ -48,10 +49,11 @@ func (c *Connections) claim(conn *connection, tenant string, most int) (full str
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if conn.ended {
-		panic(http.ErrAbortHandler) // its client has been told to try again: nothing must come of this request
+		// The client has been told to try again: this request must have no effect.
+		panic(http.ErrAbortHandler)
 	}
 	if conn.tenant.Load() != nil && conn.shared() {
-		return "" // a proxy's, which carries requests of several tenants at the same time
+		return "" // a proxy's connection carries requests of several tenants concurrently
 	}
 	c.release(conn)
 	h := c.tenants[tenant]
@@ -59,12 +61,13 @@ func (c *Connections) claim(conn *connection, tenant string, most int) (full str
 		h = &holder{name: tenant, conns: map[*connection]struct{}{}}
 	}
 	if most > 0 && h.held() >= int64(most) {
-		full = fmt.Sprintf("tenant %s has all the %d connections that it may have (max_connections)", tenant, most)
+		full = fmt.Sprintf("tenant %s has all the %d connections that it may have (max_connections)",
+			tenant, most)
 	} else {
 		full = c.admit(h)
 	}
 	if full != "" {
-		if conn.place == nil { // it was another tenant's
+		if conn.place == nil { // it belonged to another tenant
 			c.unknown.add(conn, time.Now())
 		}
 		return full
@@ -79,7 +82,7 @@ func (c *Connections) claim(conn *connection, tenant string, most int) (full str
 	return ""
 }
 
-// admit makes room for one more connection of a tenant, or says what is full.
+// admit makes room for one more connection of a tenant, or returns an error text.
 func (c *Connections) admit(h *holder) (full string) {
 	all, strange := c.most()
 	if c.Divide == nil || all == 0 {
@@ -93,13 +96,14 @@ func (c *Connections) admit(h *holder) (full string) {
 		}
 		if !c.evict(now, total, h) {
 			c.pressure.none(now, h.name)
-			return fmt.Sprintf("tenant %s has all the connections that it can have now: %d of the host's %d are its own, and all of them are in use",
+			return fmt.Sprintf("tenant %s has all the connections that it can have now: %d of the host's "+
+				"%d are its own, and all of them are in use",
 				h.name, h.held(), total)
 		}
 	}
 }
 
-// excess is what all tenants have beyond their guaranteed parts.
+// excess returns the number of connections of all tenants beyond their guaranteed shares.
 func (c *Connections) excess(d Division) (n int64) {
 	for _, h := range c.tenants {
 		n += d.Excess(h.held())
@@ -107,8 +111,9 @@ func (c *Connections) excess(d Division) (n int64) {
 	return n
 }
 
-// evict ends the longest idle connection of the tenant that is furthest above its share of total,
-// counting the one that more is about to have, or of the next if it has none. Nil is nobody.
+// evict closes the longest idle connection of the tenant that is furthest above its share of total.
+// If that tenant has no idle connection, evict tries the next one. The tenant more is about to get
+// one more connection, which counts; more may be nil.
 func (c *Connections) evict(now time.Time, total int64, more *holder) bool {
 	if c.Divide == nil {
 		return false
@@ -129,11 +134,12 @@ func (c *Connections) evict(now time.Time, total int64, more *holder) bool {
 		}
 	}
 	slices.SortFunc(above, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(b.excess, a.excess), cmp.Compare(b.held(), a.held()), cmp.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(b.excess, a.excess), cmp.Compare(b.held(), a.held()),
+			cmp.Compare(a.name, b.name))
 	})
 	for _, h := range above {
 		if more != nil && h.excess <= d.Excess(more.held()) && h.holder != more {
-			continue // it is no further above its share than who asks
+			continue // it is no further above its share than the tenant that asks
 		}
 		held := h.held()
 		conn := h.longestIdle()
@@ -152,7 +158,7 @@ func (c *Connections) evict(now time.Time, total int64, more *holder) bool {
 	return false
 }
 
-// release takes a connection from its tenant.
+// release removes a connection from its tenant.
 func (c *Connections) release(conn *connection) {
 	h := conn.tenant.Load()
 	if h == nil {
@@ -164,12 +170,13 @@ func (c *Connections) release(conn *connection) {
 	}
 }
 
-// idlersAtOnce is how many of the longest idle connections are found at a time, and one in so many
-// of all if that is more: to look at all of them for each would take too long.
+// idlersAtOnce is how many of the longest idle connections one pass collects. A pass collects one
+// in idlersAtOnce of all idle connections if that is more. A pass over all connections for each
+// eviction would take too long.
 const idlersAtOnce = 64
 
-// longestIdle asks the connection of a tenant that has been idle for longest to end, and returns
-// it. Nil is that none is idle.
+// longestIdle asks the longest idle connection of a tenant to end, and returns it. It returns nil
+// if none is idle.
 func (h *holder) longestIdle() *connection {
 	for looked := false; ; {
 		for len(h.idle) > 0 {

@@ -13,11 +13,11 @@ import (
 	"mcpd/transport"
 )
 
-// A tenant that holds all connections there are with streams that wait costs others nothing: each
-// has its share, the oldest of its own streams end for its new ones, with a hint when to come
-// back, and its running call goes on. What is full and whose it is, is told.
+// A tenant whose idle streams hold all connections does not affect other tenants. Each tenant gets
+// its share. The oldest idle streams of the large tenant end for its new ones, with a retry hint,
+// and its running call continues. Pressure reports the shortage and the tenant.
 func TestConnectionsAreSharedOut(t *testing.T) {
-	const most = 64 // of which 56 are for tenants: 14 for each of two, and 28 for who comes
+	const most = 64 // of which 56 are for tenants: 14 for each of two, and 28 for newcomers
 	s := startTown(t, &Connections{Max: most})
 	running := s.holdCalls()
 	running.add("acme")
@@ -38,7 +38,8 @@ func TestConnectionsAreSharedOut(t *testing.T) {
 	if why := s.connections.Pressure(); !strings.Contains(why, "tenant acme has 42 of the 56") {
 		t.Errorf("what is told is %q", why)
 	}
-	waitFor(t, func() bool { return s.connections.Open() <= 43 }) // and perhaps one that is about to end
+	// Perhaps one connection is about to end.
+	waitFor(t, func() bool { return s.connections.Open() <= 43 })
 
 	for i := range 14 {
 		resp := s.ask("initech", http.MethodPost, initializeBody(protocol.V20251125))
@@ -49,8 +50,8 @@ func TestConnectionsAreSharedOut(t *testing.T) {
 	running.answered()
 }
 
-// Clients of a tenant that does not run keep their connections: a new one for each request would
-// cost the host more than the answer.
+// Clients of a paused tenant keep their connections: a new connection for each request would cost
+// the host more than the answer.
 func TestClientsOfAPausedTenantKeepTheirConnections(t *testing.T) {
 	s := startTown(t, &Connections{Max: 64})
 	resp := s.ask("paused", http.MethodPost, initializeBody(protocol.V20251125))
@@ -59,10 +60,10 @@ func TestClientsOfAPausedTenantKeepTheirConnections(t *testing.T) {
 	}
 }
 
-// An idle channel of HTTP+SSE makes room as an idle GET stream does. One with a request in flight
-// does not, and its answer comes.
+// An idle channel of HTTP+SSE is closed to make room, like an idle GET stream. A channel with a
+// request in flight is not closed, and its answer arrives.
 func TestIdleChannelsMakeRoom(t *testing.T) {
-	const most = 16 // of which 14 are for tenants: 3 for each of two, and 8 for who comes
+	const most = 16 // of which 14 are for tenants: 3 for each of two, and 8 for newcomers
 	s := startTown(t, &Connections{Max: most})
 	held := make(chan func(), 1)
 	s.host.scripts["wait"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
@@ -71,7 +72,8 @@ func TestIdleChannelsMakeRoom(t *testing.T) {
 	at := strings.TrimSuffix(s.url, "/mcp") + "/sse"
 	post := func(to, body string) {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, strings.TrimSuffix(at, "/t/acme/sse")+to, strings.NewReader(body))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+			strings.TrimSuffix(at, "/t/acme/sse")+to, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,30 +115,34 @@ func TestIdleChannelsMakeRoom(t *testing.T) {
 	}
 }
 
-// A new connection for which there is none left is accepted all the same: it is not known yet whose
-// it is, and the longest idle stream of who is above its share ends for it.
+// A new connection beyond the limit is accepted nevertheless, since its tenant is not yet known.
+// The longest idle stream of the tenant above its share ends for it.
 func TestNewConnectionFindsRoom(t *testing.T) {
 	s := startTown(t, &Connections{Max: 1000})
 	var streams []*http.Response
 	for n := range 20 {
 		id := s.open("acme")
-		streams = append(streams, s.ask("acme", http.MethodGet, "", "Mcp-Session-Id", id, "Accept", streamType))
-		waitFor(t, func() bool { return s.connections.streaming() == n+1 }) // each is idle before the next
+		streams = append(streams,
+			s.ask("acme", http.MethodGet, "", "Mcp-Session-Id", id, "Accept", streamType))
+		// Each stream is idle before the next one opens.
+		waitFor(t, func() bool { return s.connections.streaming() == n+1 })
 	}
 	waitFor(t, func() bool { return s.connections.Open() == 20 })
-	s.connections.shortAt.Store(time.Now().UnixNano()) // as when files run out
+	s.connections.shortAt.Store(time.Now().UnixNano()) // as when descriptors run out
 	s.connections.limit.Store(20)
-	if resp := s.ask("initech", http.MethodPost, initializeBody(protocol.V20251125)); resp.StatusCode != http.StatusOK {
+	if resp := s.ask("initech", http.MethodPost,
+		initializeBody(protocol.V20251125)); resp.StatusCode != http.StatusOK {
 		t.Errorf("a new connection: %d %s", resp.StatusCode, content(t, resp))
 	}
-	if text, err := io.ReadAll(streams[0].Body); err != nil || !strings.Contains(string(text), "retry: ") {
+	if text, err := io.ReadAll(streams[0].Body); err != nil ||
+		!strings.Contains(string(text), "retry: ") {
 		t.Errorf("the oldest stream ended with %q, %v", text, err)
 	}
 }
 
-// Where nothing waits, who asks for more is refused, and no running call ends.
+// If no connection is idle, a new request is refused, and no running call ends.
 func TestRunningCallsKeepTheirConnections(t *testing.T) {
-	s := startTown(t, &Connections{Max: 16}) // 14 for tenants: 3 for each of two, and 8 for who comes
+	s := startTown(t, &Connections{Max: 16}) // 14 for tenants: 3 for each of two, and 8 for newcomers
 	running := s.holdCalls()
 	for range 11 {
 		running.add("acme")
@@ -145,18 +151,20 @@ func TestRunningCallsKeepTheirConnections(t *testing.T) {
 		resp := s.ask("acme", http.MethodPost, initializeBody(protocol.V20251125))
 		text := content(t, resp)
 		if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" ||
-			!strings.Contains(text, "tenant acme has all the connections") || !strings.Contains(text, "11 of the host's 14") {
+			!strings.Contains(text, "tenant acme has all the connections") ||
+			!strings.Contains(text, "11 of the host's 14") {
 			t.Errorf("one too many: %d %s", resp.StatusCode, text)
 		}
 	}
-	if resp := s.ask("initech", http.MethodPost, initializeBody(protocol.V20251125)); resp.StatusCode != http.StatusOK {
+	if resp := s.ask("initech", http.MethodPost,
+		initializeBody(protocol.V20251125)); resp.StatusCode != http.StatusOK {
 		t.Errorf("the other tenant: %d %s", resp.StatusCode, content(t, resp))
 	}
 	running.answered()
 }
 
-// A process runs out of files before there are as many connections as there may be: streams of the
-// tenant that has most of them end, and the other tenant comes in.
+// A process runs out of descriptors before it reaches its maximum number of connections. Streams of
+// the tenant with most connections end, and the other tenant can connect.
 func TestFilesAreSharedOut(t *testing.T) {
 	const files = 16
 	s := startTownOn(t, &Connections{Max: 1000, Files: 1000}, func(l net.Listener) net.Listener {
@@ -171,10 +179,12 @@ func TestFilesAreSharedOut(t *testing.T) {
 		}
 		streams = append(streams, resp)
 	}
-	if text, err := io.ReadAll(streams[0].Body); err != nil || !strings.Contains(string(text), "retry: ") {
+	if text, err := io.ReadAll(streams[0].Body); err != nil ||
+		!strings.Contains(string(text), "retry: ") {
 		t.Errorf("the oldest stream ended with %q, %v", text, err)
 	}
-	if resp := s.ask("initech", http.MethodPost, initializeBody(protocol.V20251125)); resp.StatusCode != http.StatusOK {
+	if resp := s.ask("initech", http.MethodPost,
+		initializeBody(protocol.V20251125)); resp.StatusCode != http.StatusOK {
 		t.Errorf("the other tenant: %d %s", resp.StatusCode, content(t, resp))
 	}
 	if why := s.connections.Pressure(); !strings.Contains(why, "tenant acme has") {

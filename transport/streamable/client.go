@@ -16,100 +16,114 @@ import (
 	"mcpd/transport"
 )
 
-// The bounds of a Client.
+// Limits of a Client.
 const (
-	// MaxPosts bounds the requests of one client that wait for their answers; each holds an HTTP connection or stream.
+	// MaxPosts limits the requests of one client that wait for their answers. Each holds an HTTP
+	// connection or stream.
 	MaxPosts = 256
-	// MaxNotices bounds the notifications and answers on their way. They have places of their own, so that requests which hang cannot keep
-	// a cancellation from being sent.
+	// MaxNotices limits the notifications and answers of the client that are being sent. They have
+	// their own limit, so that requests that hang cannot block a cancellation.
 	MaxNotices = 64
-	// noticeTime is how long a server may take to accept a notification. It has nothing to do for that but say so.
+	// noticeTime is how long a server may take to accept a notification. The server only has to
+	// acknowledge it.
 	noticeTime = 30 * time.Second
-	// clientQueue is how many inbound messages wait for Recv: what arrives while its caller is on its way back. When it is full the client
-	// stops reading its streams, which makes the server wait, so a longer one would only take memory, in each client.
+	// clientQueue is the number of received messages that are buffered for Recv, while its caller
+	// processes the previous one. When the buffer is full, the client stops reading its streams, which
+	// causes back-pressure on the server. A longer buffer would only take more memory in each client.
 	clientQueue = 16
-	// lostTime is how long, after the session was found lost, other requests may find out for themselves that they were not executed.
+	// lostTime is how long other requests may continue after the session was found lost, so that they
+	// can learn that they were not executed.
 	lostTime = time.Second
-	// sessionTime is how long a server may take to say whether it knows our session.
+	// sessionTime is how long a server may take to answer if it knows our session.
 	sessionTime = 5 * time.Second
-	// farewellTime bounds the DELETE of Close, and flushNotices the wait before it for notices on their way.
+	// farewellTime limits the DELETE of Close, and flushNotices the preceding wait for notices that
+	// are being sent.
 	farewellTime = 2 * time.Second
 	flushNotices = 200 * time.Millisecond
 )
 
-// ClientOptions are what a Client is made from.
+// ClientOptions configures a Client.
 type ClientOptions struct {
-	// URL is the endpoint, http or https. It holds no user information: credentials are a header.
+	// URL is the endpoint, http or https. It contains no user information: credentials belong in a
+	// header.
 	URL string
-	// Header goes with every request. Only these, and those of MCP, are sent.
+	// Header is sent with every request. Only these headers and those of MCP are sent.
 	Header http.Header
-	// Transport sends the requests; it should be shared by the clients of one server. Nil makes one with NewTransport that ends with the
-	// client.
+	// Transport sends the requests. The clients of one server should share it. Nil creates one with
+	// NewTransport, which is closed with the client.
 	Transport http.RoundTripper
-	// MaxMessage bounds one message of the server, in bytes. 0 is protocol.MaxUpstreamMessage.
+	// MaxMessage is the maximum size of a message of the server, in bytes. 0 means
+	// protocol.MaxUpstreamMessage.
 	MaxMessage int
-	// MaxDepth and MaxMembers bound what is nested in one, and the members of one object. 0 is
-	// protocol.MaxAnswerDepth and protocol.MaxAnswerMembers.
+	// MaxDepth and MaxMembers limit the nesting depth of a message, and the members of one object. 0
+	// means protocol.MaxAnswerDepth and protocol.MaxAnswerMembers.
 	MaxDepth, MaxMembers int
-	// Queued is called when the bytes of a message begin to wait for the server to take them, and with a
-	// negative number when they are let go of. It must not wait, and may be nil.
+	// Queued is called with the size of a message when it begins to wait for the server to accept it,
+	// and with the negative size when it no longer waits. It must not block, and may be nil.
 	Queued func(bytes int)
-	// Room is what answers need until their clients have read them. Nil has no bound.
+	// Room is the byte budget for answers until their clients have read them. Nil sets no limit.
 	Room *transport.Room
-	// Dialect is what is known of the server; it should be shared by its clients. Nil is one of the client's own.
+	// Dialect stores the transport that the server was found to use. The clients of one server should
+	// share it. Nil means that the client uses its own.
 	Dialect *Dialect
 }
 
-// Client is an upstream connection over Streamable HTTP: with a session in the revisions that have them, one request after another without
-// in the later ones. To a server of HTTP+SSE it is one stream, for as long as that lasts. Any number may call its methods at once.
+// Client is a connection to a server over Streamable HTTP. It has a session in the revisions with
+// sessions, and sends independent requests in later ones. For a server of HTTP+SSE it consists of
+// one stream and lasts as long as that. Its methods are safe for concurrent use.
 type Client struct {
 	url       *url.URL
-	given     http.Header // of the options
+	given     http.Header // from the options
 	transport http.RoundTripper
-	own       *Transport // the same, if it ends with us
+	own       *Transport // equals transport if the client owns it
 	limits    jsonrpc.Limits
 	dialect   *Dialect
 	room      *transport.Room
 	queued    func(bytes int)
-	known     bool                    // that the server speaks HTTP+SSE, before anything was sent
-	inbox     atomic.Pointer[url.URL] // where to post, of a server of HTTP+SSE that has said so; nil for any other
+	known     bool // the server was known to use HTTP+SSE before anything was sent
+	// inbox is the address for POSTs, once a server of HTTP+SSE has stated it; nil for any other
+	// server.
+	inbox atomic.Pointer[url.URL]
 
-	in       chan arrival
-	takes    func(transport.Inbound) bool // what Answers was given; nil for nothing
-	unread   atomic.Int64                 // what was delivered, until Recv is called for what comes after it
-	returned bool                         // Recv has returned something; Recv alone has it
-	handling chan struct{}                // of what Recv has returned last; Recv alone has it
-	posts    chan struct{}                // holds a token for each goroutine that carries a request
-	notices  chan struct{}                // likewise for the rest
-	standing chan struct{}                // likewise for the one that reads the standing stream
-	door     chan struct{}                // holds a token for whoever is in Close
-	resting  chan struct{}                // holds a token for whoever rests
-	answers  chan struct{}                // holds a token when the server has answered a request lately
-	version  atomic.Uint32                // protocol.Version
+	in    chan arrival
+	takes func(transport.Inbound) bool // callback given to Answers; nil for none
+	// messages delivered to Recv and not yet processed by its caller
+	unread   atomic.Int64
+	returned bool          // Recv has returned something; used by Recv only
+	handling chan struct{} // signals that the last result of Recv was processed; used by Recv only
+	posts    chan struct{} // holds a token for each goroutine that carries a request
+	notices  chan struct{} // likewise for notifications and answers
+	standing chan struct{} // likewise for the goroutine that reads the standalone stream
+	door     chan struct{} // holds a token while a call of Close runs
+	resting  chan struct{} // holds a token while a reader is rate-limited
+	answers  chan struct{} // holds a token if the server has recently answered a request
+	version  atomic.Uint32 // protocol.Version
 	dress    atomic.Pointer[dress]
 	mirrored func(tool string) []headers.Mirror
 	all      context.Context
-	endAll   context.CancelFunc // ends everything
+	endAll   context.CancelFunc // cancels everything
 	calls    context.Context
-	endCalls context.CancelFunc // ends streams: see giveUp
+	endCalls context.CancelFunc // cancels streams: see giveUp
 	over     chan struct{}      // closed when the connection has ended by itself; guards overErr
 	overErr  error
 
-	mu       sync.Mutex // guards what follows
-	session  string
-	next     chan struct{} // closed when that is replaced; nil where the server has never done so
-	gate     chan struct{} // closed when what is sent may go; nil before notifications/initialized
-	behind   chan struct{} // closed when the server has taken the last notification; nil before there is one
+	mu      sync.Mutex // guards the rest
+	session string
+	next    chan struct{} // closed when session is replaced; nil if the server has never replaced it
+	gate    chan struct{} // closed when messages may be sent; nil before notifications/initialized
+	// behind is closed when the server has accepted the last notification, or did not within
+	// standTime; nil before there is a notification.
+	behind   chan struct{}
 	inFlight map[jsonrpc.ID]*flight
-	joining  bool // the stream of HTTP+SSE was asked for
+	joining  bool // the stream of HTTP+SSE was requested
 	closing  bool
 	left     bool        // the session outlives this connection: see Leave
-	lost     *time.Timer // ends the connection; nil while the session lives
+	lost     *time.Timer // ends the connection; nil while the session is valid
 }
 
 var _ transport.Upstream = (*Client)(nil)
 
-// NewClient checks the options. It sends nothing.
+// NewClient checks the options and returns a Client. It sends nothing.
 func NewClient(o ClientOptions) (*Client, error) {
 	u, err := url.Parse(o.URL)
 	switch {
@@ -149,7 +163,8 @@ func NewClient(o ClientOptions) (*Client, error) {
 		c.dialect = &Dialect{}
 	}
 	c.known = c.dialect.sse.Load()
-	c.limits.Depth, c.limits.Keys = cmp.Or(o.MaxDepth, c.limits.Depth), cmp.Or(o.MaxMembers, c.limits.Keys)
+	c.limits.Depth, c.limits.Keys = cmp.Or(o.MaxDepth, c.limits.Depth), cmp.Or(o.MaxMembers,
+		c.limits.Keys)
 	if o.MaxMessage > 0 {
 		c.limits.Bytes = o.MaxMessage
 	}
@@ -162,10 +177,11 @@ func NewClient(o ClientOptions) (*Client, error) {
 	return c, nil
 }
 
-// stateless reports whether requests stand alone, in the revision that is spoken.
+// stateless reports whether the negotiated revision has stateless requests.
 func (c *Client) stateless() bool { return c.has(protocol.PerRequestMeta) }
 
-// run starts a goroutine that holds a place. A panic in it ends this connection, not the process.
+// run starts a goroutine that holds a token of places. A panic in it ends this connection, not the
+// process.
 func (c *Client) run(places chan struct{}, f func()) {
 	go func() { // owner: the client, whose Close takes all places
 		defer func() { <-places }()
@@ -178,7 +194,8 @@ func (c *Client) run(places chan struct{}, f func()) {
 	}()
 }
 
-// lose notes that the session is gone. Requests on their way get a moment to find out the same.
+// lose records that the session is lost. Requests in flight get a moment to find that out
+// themselves.
 func (c *Client) lose() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -214,12 +231,12 @@ func (c *Client) isOver() bool {
 	}
 }
 
-// Negotiated adds the version header to what is sent from now on, in the revisions that have it.
+// Negotiated adds the version header to all later requests, in the revisions that have it.
 func (c *Client) Negotiated(v protocol.Version) { c.version.Store(uint32(v)) }
 
 func (c *Client) has(f protocol.Feature) bool { return protocol.Version(c.version.Load()).Has(f) }
 
-// Info names the endpoint.
+// Info describes the endpoint.
 func (c *Client) Info() transport.Info {
 	shown := url.URL{Scheme: c.url.Scheme, Host: c.url.Host, Path: c.url.Path}
 	if c.known || c.inbox.Load() != nil {
@@ -228,7 +245,8 @@ func (c *Client) Info() transport.Info {
 	return transport.Info{Transport: "streamable", URL: shown.String(), Stateless: c.current() == ""}
 }
 
-// Close gives up what is on its way, ends the session with DELETE, which a server may refuse, unless it was left, and waits for its goroutines within ctx.
+// Close cancels everything in flight, ends the session with DELETE unless Leave was called, and
+// waits for the goroutines of the client within ctx. A server may refuse the DELETE.
 func (c *Client) Close(ctx context.Context) error {
 	c.mu.Lock()
 	c.closing = true
@@ -249,7 +267,7 @@ func (c *Client) Close(ctx context.Context) error {
 		return fmt.Errorf("streamable client: close: %w", ctx.Err())
 	}
 	flush, cancel := context.WithTimeout(ctx, flushNotices)
-	takeAll(flush, c.notices) // such as cancellations that the owner has just sent
+	takeAll(flush, c.notices) // such as cancellations that the caller has just sent
 	cancel()
 	if session != "" {
 		c.delete(ctx, session)
@@ -266,7 +284,8 @@ func (c *Client) Close(ctx context.Context) error {
 	return nil
 }
 
-// takeAll waits until all places are free at once, or ctx ends. Places that are free are taken even then.
+// takeAll waits until all places are free at the same time, or ctx ends. It takes free places even
+// after ctx has ended.
 func takeAll(ctx context.Context, places chan struct{}) bool {
 	taken := 0
 	defer func() {

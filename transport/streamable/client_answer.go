@@ -11,14 +11,16 @@ import (
 	"mcpd/transport"
 )
 
-// media is the type of a body, without parameters.
+// media returns the media type of a body, without parameters.
 func media(h http.Header) string {
 	name, _, _ := strings.Cut(h.Get("Content-Type"), ";")
 	return strings.ToLower(strings.TrimSpace(name))
 }
 
-// readAnswer reads a body up to max bytes. A large one waits for room before more of it is read.
-func readAnswer(ctx context.Context, resp *http.Response, max int, room *transport.Hold) ([]byte, error) {
+// readAnswer reads a body of at most max bytes. A large body waits for a reservation before more of
+// it is read.
+func readAnswer(ctx context.Context, resp *http.Response, max int,
+	room *transport.Hold) ([]byte, error) {
 	if resp.ContentLength > int64(max) {
 		return nil, protocol.TooLarge("answer of the server", max)
 	}
@@ -27,7 +29,8 @@ func readAnswer(ctx context.Context, resp *http.Response, max int, room *transpo
 		if _, err := io.ReadFull(resp.Body, body); err != nil {
 			return nil, fmt.Errorf("read the answer: %w", err)
 		}
-		_, _ = resp.Body.Read(body[n : n+1]) // its end, which frees the connection
+		// Reading the end of the body frees the connection.
+		_, _ = resp.Body.Read(body[n : n+1])
 		return body[:n:n], nil
 	}
 	most := max
@@ -56,9 +59,9 @@ func readAnswer(ctx context.Context, resp *http.Response, max int, room *transpo
 	}
 }
 
-// discard ends a response whose body does not matter. A short one is read to its end, so that the
-// connection can be used again.
+// discard ends a response whose body is not needed. It reads a short body to its end, so that the
+// connection can be reused.
 func discard(resp *http.Response) {
-	_, _ = io.CopyN(io.Discard, resp.Body, maxErrorBody) // an error closes the connection, as it should
+	_, _ = io.CopyN(io.Discard, resp.Body, maxErrorBody) // an error closes the connection, as intended
 	resp.Body.Close()
 }

@@ -7,28 +7,30 @@ import (
 	"sync"
 )
 
-// sentBody is the body of a request to a server. The request can last as long as its answer takes,
-// and net/http keeps it meanwhile; the bytes are let go of as soon as they are sent.
+// sentBody is the body of a request to a server. The request lasts until its answer is complete,
+// and net/http keeps a reference to the body for that time. sentBody releases the bytes as soon as
+// they are sent.
 type sentBody struct {
 	mu    sync.Mutex // guards parts
 	parts net.Buffers
 }
 
-// open is http.Request.GetBody.
+// open implements http.Request.GetBody.
 func (s *sentBody) open() (io.ReadCloser, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return &sentReader{from: slices.Clone(s.parts)}, nil
 }
 
-// drop says that nobody opens the body again: the response has begun, or the request has failed.
+// drop releases the bytes, once the body will not be opened again: the response has begun, or the
+// request has failed.
 func (s *sentBody) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.parts = nil
 }
 
-// sentReader reads the body once. Some transports close it while they read it.
+// sentReader reads the body once. Some transports close it during a read.
 type sentReader struct {
 	mu   sync.Mutex // guards from
 	from net.Buffers
@@ -40,7 +42,7 @@ func (r *sentReader) Read(p []byte) (int, error) {
 	return r.from.Read(p)
 }
 
-// Close lets go of the bytes.
+// Close releases the bytes.
 func (r *sentReader) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

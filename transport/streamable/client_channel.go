@@ -14,24 +14,27 @@ import (
 	"mcpd/protocol/headers"
 )
 
-// endpointTime is how long a server of HTTP+SSE may take to say where to post.
+// endpointTime is how long a server of HTTP+SSE may take to state the address for POSTs.
 const endpointTime = 10 * time.Second
 
-// Dialect is whether a server speaks HTTP+SSE (2024-11-05 §basic/transports) instead of Streamable HTTP, as far as that is known. The zero
-// Dialect finds out: Streamable HTTP is tried first (2026-07-28 §basic/transports/streamable-http, "Backward Compatibility").
+// Dialect records if a server uses HTTP+SSE (2024-11-05 §basic/transports) instead of Streamable
+// HTTP. The zero Dialect detects it: Streamable HTTP is tried first (2026-07-28
+// §basic/transports/streamable-http, "Backward Compatibility").
 type Dialect struct {
 	sse   atomic.Bool
 	fixed bool
 }
 
-// NewDialect makes one that is sure of HTTP+SSE, or finds out.
+// NewDialect returns a Dialect that is fixed to HTTP+SSE, if sse is set, or that detects the
+// transport.
 func NewDialect(sse bool) *Dialect {
 	d := &Dialect{fixed: sse}
 	d.sse.Store(sse)
 	return d
 }
 
-// doubt lets the next client find out anew, when a server does not do any more what it was found to.
+// doubt clears the detected transport after a status error, so that the next client detects it
+// again.
 func (d *Dialect) doubt(err error) {
 	var status *StatusError
 	if !d.fixed && errors.As(err, &status) {
@@ -39,7 +42,8 @@ func (d *Dialect) doubt(err error) {
 	}
 }
 
-// begin opens the stream of a server that is known to have one. What is sent waits for it. The mutex is held.
+// begin opens the stream of a server that is known to use HTTP+SSE. Messages wait for it. The mutex
+// is held.
 func (c *Client) begin() {
 	gate := make(chan struct{})
 	c.gate, c.joining = gate, true
@@ -55,12 +59,13 @@ func (c *Client) begin() {
 	})
 }
 
-// detoured are the statuses of a refused initialize that only a server of HTTP+SSE may mean by its address.
+// detoured lists the statuses with which a server of HTTP+SSE may refuse an initialize POST to the
+// address of its stream.
 var detoured = []int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed}
 
-// detour looks, after initialize was refused, whether there is a stream that says where to post
-// instead. It returns nil if there is, and otherwise why the server cannot be spoken to: its refusal,
-// or the trouble that it has with the stream.
+// detour tries the SSE fallback after initialize was refused: it opens the stream of HTTP+SSE,
+// which states the address for POSTs. It returns nil on success. Otherwise it returns the reason
+// for which the server cannot be used: the refusal or the error of the stream.
 func (c *Client) detour(ctx context.Context, refusal *StatusError) error {
 	if c.inbox.Load() != nil || !slices.Contains(detoured, refusal.Status) {
 		return refusal
@@ -80,9 +85,9 @@ func (c *Client) detour(ctx context.Context, refusal *StatusError) error {
 	}
 }
 
-// beside is the refusal of a POST together with why there is no stream of HTTP+SSE either; nil if
-// there is one. The trouble with the stream comes first where nothing takes POST, or where it may
-// pass.
+// beside combines the refusal of a POST with the error of the HTTP+SSE stream. It returns nil if
+// err is nil. The error of the stream takes precedence if the address accepts no POST, or if that
+// error may be temporary.
 func (e *StatusError) beside(err error) error {
 	trouble, refused := errors.AsType[*StatusError](err)
 	_, page := errors.AsType[*PageError](err)
@@ -90,16 +95,17 @@ func (e *StatusError) beside(err error) error {
 	case err == nil:
 		return nil
 	case !refused, page && e.Nowhere():
-	case trouble.Later(), trouble.Status >= http.StatusInternalServerError, e.Nowhere() && !trouble.Foreign():
+	case trouble.Later(), trouble.Status >= http.StatusInternalServerError,
+		e.Nowhere() && !trouble.Foreign():
 		return fmt.Errorf("GET of HTTP+SSE, after POST was refused with status %d: %w", e.Status, trouble)
-	case trouble.Foreign(): // the address has no stream, as most have none
+	case trouble.Foreign(): // the address has no stream, like most
 		return e
 	}
 	return fmt.Errorf("%w; GET of HTTP+SSE: %w", e, err)
 }
 
-// channel opens the stream of HTTP+SSE, tells ready when it is known where to post, or why not, and reads to the end, which is that of the
-// connection.
+// channel opens the stream of HTTP+SSE and reads it to its end, which ends the connection. It calls
+// ready once, with nil when the address for POSTs is known, or with an error.
 func (c *Client) channel(ready func(error)) {
 	ctx, cancel := context.WithCancel(c.calls)
 	defer cancel()
@@ -125,7 +131,7 @@ func (c *Client) channel(ready func(error)) {
 	c.finish(fmt.Errorf("the stream of the server ended: %w", err))
 }
 
-// tardy names the reason when it was that the server took too long.
+// tardy replaces err if its cause is that the server took too long.
 func (c *Client) tardy(late *time.Timer, err error) error {
 	if !late.Stop() && c.calls.Err() == nil {
 		return fmt.Errorf("the server has not said within %s where to post", endpointTime)
@@ -133,9 +139,9 @@ func (c *Client) tardy(late *time.Timer, err error) error {
 	return err
 }
 
-// endpoint reads where to post. It is where the stream is: what goes there holds our credentials.
-// Events before that are passed over, at the pace of what is no message: servers greet, and send
-// pings.
+// endpoint reads the address for POSTs. The address must have the origin of the stream, because
+// POSTs contain our credentials. Earlier events, such as greetings and pings of a server, are
+// skipped and rate-limited as stray messages.
 func (f *flow) endpoint(r *Reader) (*url.URL, error) {
 	for {
 		e, err := r.Next()
@@ -153,14 +159,15 @@ func (f *flow) endpoint(r *Reader) (*url.URL, error) {
 			return nil, errors.New("where the server wants posts is no URL")
 		}
 		if to.User != nil || origin(to) != origin(c.url) {
-			return nil, fmt.Errorf("the server wants posts at another origin, %s", c.printable([]byte(origin(to))))
+			return nil, fmt.Errorf("the server wants posts at another origin, %s",
+				c.printable([]byte(origin(to))))
 		}
 		to.Fragment, to.RawFragment = "", ""
 		return to, nil
 	}
 }
 
-// origin is scheme, host and port (RFC 6454 §4).
+// origin returns scheme, host and port (RFC 6454 §4).
 func origin(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

@@ -20,16 +20,20 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// oldPeer is a server of HTTP+SSE with one client at a time: what is posted to its inbox is echoed on the stream.
+// oldPeer is a server of HTTP+SSE with one client at a time: it echoes POSTs to its inbox on the
+// stream.
 type oldPeer struct {
 	*peer
-	first   string      // how the stream begins
-	refusal int         // the status of a POST to where the stream is
-	events  chan string // what is written to the stream; closed to end it
+	first   string      // the first event of the stream
+	refusal int         // the status of a POST to the address of the stream
+	events  chan string // written to the stream; closed to end it
 }
 
 func newOldPeer() *oldPeer {
-	p := &oldPeer{peer: newPeer(), first: "event: endpoint\ndata: /inbox?session=7", refusal: http.StatusMethodNotAllowed, events: make(chan string, 16)}
+	p := &oldPeer{
+		peer: newPeer(), first: "event: endpoint\ndata: /inbox?session=7",
+		refusal: http.StatusMethodNotAllowed, events: make(chan string, 16),
+	}
 	p.get = func(w http.ResponseWriter, r *http.Request) {
 		stream(w, ": hello", p.first)
 		for {
@@ -60,11 +64,13 @@ func newOldPeer() *oldPeer {
 func (p *oldPeer) client(t *testing.T, d *streamable.Dialect) *streamable.Client {
 	t.Helper()
 	return newTestClient(t, streamable.ClientOptions{
-		URL: "http://peer/sse", Transport: memory{p.ServeHTTP}, Dialect: d, Header: http.Header{"X-Key": {"secret"}},
+		URL: "http://peer/sse", Transport: memory{p.ServeHTTP}, Dialect: d,
+		Header: http.Header{"X-Key": {"secret"}},
 	})
 }
 
-// A server that refuses initialize and has a stream which says where to post is spoken to in HTTP+SSE, and so is it from then on.
+// A server that refuses initialize and has an HTTP+SSE stream is used over HTTP+SSE, then and
+// later.
 func TestClientFindsHTTPSSE(t *testing.T) {
 	for _, status := range []int{400, 404, 405} {
 		synctest.Test(t, func(t *testing.T) {
@@ -94,7 +100,8 @@ func TestClientFindsHTTPSSE(t *testing.T) {
 			send(t, again, call(2, "initialize"))
 			expect(t, again, `none: {"jsonrpc":"2.0","id":2,"result":{}}`)
 			want := []string{
-				"POST initialize", "GET", "POST initialize", "POST notifications/initialized", "POST echo", "GET", "POST initialize",
+				"POST initialize", "GET", "POST initialize", "POST notifications/initialized", "POST echo",
+				"GET", "POST initialize",
 			}
 			if got := p.saw(); !slices.Equal(got, want) {
 				t.Errorf("the server saw %q, want %q", got, want)
@@ -108,11 +115,11 @@ func TestClientFindsHTTPSSE(t *testing.T) {
 	}
 }
 
-// A stream that begins with other events than where to post is read on, however many they are,
-// until the time for that is over.
+// Events before the address for POSTs are skipped, however many there are, until the time limit.
 func TestClientOfHTTPSSEReadsOnToItsInbox(t *testing.T) {
 	for _, first := range []string{
-		"event: connected\ndata: {\"ok\":true}", "event: ping\ndata: 1", "data: hello", `data: {"jsonrpc":"2.0","method":"notifications/x"}`,
+		"event: connected\ndata: {\"ok\":true}", "event: ping\ndata: 1", "data: hello",
+		`data: {"jsonrpc":"2.0","method":"notifications/x"}`,
 		strings.TrimSuffix(strings.Repeat("event: ping\ndata: 1\n\n", 2000), "\n\n"),
 	} {
 		for _, known := range []bool{true, false} {
@@ -139,13 +146,14 @@ func TestClientOfHTTPSSEReadsOnToItsInbox(t *testing.T) {
 		}
 		c := p.client(t, streamable.NewDialect(true))
 		send(t, c, call(0, "initialize"))
-		if _, err := c.Recv(t.Context()); err == nil || !strings.Contains(err.Error(), "where to post") || time.Since(start) > 11*time.Second {
+		if _, err := c.Recv(t.Context()); err == nil || !strings.Contains(err.Error(), "where to post") ||
+			time.Since(start) > 11*time.Second {
 			t.Errorf("got %v after %v", err, time.Since(start))
 		}
 	})
 }
 
-// What is no HTTP+SSE stays what it was: the refusal of initialize.
+// If the SSE fallback fails, the error is still the refusal of initialize.
 func TestClientFindsNoHTTPSSE(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -169,15 +177,19 @@ func TestClientFindsNoHTTPSSE(t *testing.T) {
 				p, d := newOldPeer(), &streamable.Dialect{}
 				p.refusal, p.first = c.refusal, c.first
 				if c.first == "" {
-					p.get = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) }
+					p.get = func(w http.ResponseWriter, _ *http.Request) {
+						w.WriteHeader(http.StatusMethodNotAllowed)
+					}
 				}
 				client := p.client(t, d)
 				send(t, client, call(0, "initialize"))
 				in := recv(t, client)
-				if in.Err == nil || !strings.Contains(in.Err.Error(), http.StatusText(c.refusal)) || !strings.Contains(in.Err.Error(), c.why) {
+				if in.Err == nil || !strings.Contains(in.Err.Error(), http.StatusText(c.refusal)) ||
+					!strings.Contains(in.Err.Error(), c.why) {
 					t.Errorf("got %s", show(in))
 				}
-				if status, _ := errors.AsType[*streamable.StatusError](in.Err); status == nil || status.Status != c.refusal {
+				if status, _ := errors.AsType[*streamable.StatusError](in.Err); status == nil ||
+					status.Status != c.refusal {
 					t.Errorf("got %s, want the refusal of status %d", show(in), c.refusal)
 				}
 				if got := slices.Contains(p.saw(), "GET"); got != c.get {
@@ -201,7 +213,9 @@ func TestClientFindsNoHTTPSSE(t *testing.T) {
 			send(t, client, call(0, "initialize"))
 			in := recv(t, client)
 			var status *streamable.StatusError
-			if !errors.As(in.Err, &status) || status.Status != 500 || !strings.Contains(in.Err.Error(), "404") || !strings.Contains(in.Err.Error(), "Already connected") {
+			if !errors.As(in.Err, &status) || status.Status != 500 ||
+				!strings.Contains(in.Err.Error(), "404") ||
+				!strings.Contains(in.Err.Error(), "Already connected") {
 				t.Errorf("got %s, want the trouble with the stream and the refusal before", show(in))
 			}
 		})
@@ -216,7 +230,8 @@ func TestClientFindsNoHTTPSSE(t *testing.T) {
 			client := p.client(t, &streamable.Dialect{})
 			send(t, client, call(0, "initialize"))
 			in := recv(t, client)
-			if o, found := streamable.ObstacleOf(in.Err); !found || o.Cause != streamable.CauseRedirect || !strings.Contains(o.Do, "elsewhere/sse") {
+			if o, found := streamable.ObstacleOf(in.Err); !found || o.Cause != streamable.CauseRedirect ||
+				!strings.Contains(o.Do, "elsewhere/sse") {
 				t.Errorf("got %s, want where the stream is", show(in))
 			}
 		})
@@ -226,7 +241,8 @@ func TestClientFindsNoHTTPSSE(t *testing.T) {
 		p.posts["initialize"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusBadRequest)
-			w.Write(jsonrpc.Failure(jsonrpc.ID{}, &jsonrpc.Error{Code: -32022, Message: "modern"}).Append(nil))
+			w.Write(jsonrpc.Failure(jsonrpc.ID{},
+				&jsonrpc.Error{Code: -32022, Message: "modern"}).Append(nil))
 		}
 		c := inMemory(t, p)
 		send(t, c, call(0, "initialize"))
@@ -236,7 +252,8 @@ func TestClientFindsNoHTTPSSE(t *testing.T) {
 	})
 }
 
-// Where HTTP+SSE was configured there is nothing else; where it was found, a server that has it no more is looked at anew.
+// With configured HTTP+SSE no other transport is tried. With detected HTTP+SSE, a server that no
+// longer has it is detected again.
 func TestClientOfHTTPSSEAlone(t *testing.T) {
 	for _, fixed := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -252,11 +269,12 @@ func TestClientOfHTTPSSEAlone(t *testing.T) {
 			}
 			sent := make(chan struct{})
 			p.get = func(w http.ResponseWriter, _ *http.Request) {
-				<-sent // after it the connection takes nothing more
+				<-sent // after it the connection accepts nothing more
 				w.WriteHeader(http.StatusNotFound)
 			}
 			c := p.client(t, d)
-			send(t, c, call(1, "initialize"), call(2, "echo"), jsonrpc.Notification("notifications/cancelled", nil))
+			send(t, c, call(1, "initialize"), call(2, "echo"),
+				jsonrpc.Notification("notifications/cancelled", nil))
 			close(sent)
 			if in, err := c.Recv(t.Context()); err == nil || !strings.Contains(err.Error(), "404") {
 				t.Errorf("got %s, %v", show(in), err)
@@ -268,11 +286,14 @@ func TestClientOfHTTPSSEAlone(t *testing.T) {
 	}
 }
 
-// The end of the stream is that of the connection, after everything that came by it. A POST that fails is only its own.
+// The end of the stream ends the connection, after all received messages. A failed POST affects
+// only itself.
 func TestClientOfHTTPSSEEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newOldPeer()
-		p.posts["lost"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { w.WriteHeader(http.StatusBadGateway) }
+		p.posts["lost"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
+			w.WriteHeader(http.StatusBadGateway)
+		}
 		c := p.client(t, streamable.NewDialect(true))
 		send(t, c, call(0, "initialize"))
 		expect(t, c, `none: {"jsonrpc":"2.0","id":0,"result":{}}`)
@@ -288,31 +309,34 @@ func TestClientOfHTTPSSEEnds(t *testing.T) {
 		close(p.events)
 		synctest.Wait()
 		expect(t, c, `none: {"jsonrpc":"2.0","method":"notifications/last"}`)
-		if in, err := c.Recv(t.Context()); err == nil || !strings.Contains(err.Error(), "stream of the server ended") {
+		if in, err := c.Recv(t.Context()); err == nil ||
+			!strings.Contains(err.Error(), "stream of the server ended") {
 			t.Errorf("got %s, %v", show(in), err)
 		}
 	})
 }
 
-// A server that opens its stream and then says nothing does not hold its connection for ever.
+// A server that opens its stream and then sends nothing does not hold its connection for ever.
 func TestClientOfHTTPSSEWaitsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newOldPeer()
 		p.first = ": wait"
 		c, start := p.client(t, streamable.NewDialect(true)), time.Now()
 		send(t, c, call(0, "initialize"))
-		if _, err := c.Recv(t.Context()); err == nil || !strings.Contains(err.Error(), "where to post") || time.Since(start) > time.Minute {
+		if _, err := c.Recv(t.Context()); err == nil || !strings.Contains(err.Error(), "where to post") ||
+			time.Since(start) > time.Minute {
 			t.Errorf("got %v after %v", err, time.Since(start))
 		}
 	})
 }
 
-// The official server of HTTP+SSE, over loopback: found by itself, and known from the start.
+// The official server of HTTP+SSE, over loopback: detected, and known from the start.
 func TestClientWithOfficialHTTPSSE(t *testing.T) {
 	server := mcp.NewServer(&mcp.Implementation{Name: "official", Version: "1"}, nil)
-	server.AddTool(&mcp.Tool{Name: "echo", InputSchema: map[string]any{"type": "object"}}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "hi"}}}, nil
-	})
+	server.AddTool(&mcp.Tool{Name: "echo", InputSchema: map[string]any{"type": "object"}},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "hi"}}}, nil
+		})
 	s := httptest.NewServer(mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return server }, nil))
 	defer s.Close()
 	var all sync.WaitGroup
@@ -340,10 +364,12 @@ func TestClientWithOfficialHTTPSSE(t *testing.T) {
 				t.Errorf("initialize: got %s", got)
 			}
 			c.Negotiated(protocol.V20241105)
-			if err := c.Send(t.Context(), jsonrpc.Notification("notifications/initialized", nil)); err != nil {
+			if err := c.Send(t.Context(),
+				jsonrpc.Notification("notifications/initialized", nil)); err != nil {
 				t.Error(err)
 			}
-			if got := ask(jsonrpc.Request(jsonrpc.IntID(2), "tools/call", []byte(`{"name":"echo"}`))); !strings.Contains(got, `"hi"`) {
+			if got := ask(jsonrpc.Request(jsonrpc.IntID(2), "tools/call",
+				[]byte(`{"name":"echo"}`))); !strings.Contains(got, `"hi"`) {
 				t.Errorf("tools/call: got %s", got)
 			}
 		})

@@ -17,13 +17,19 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// F40: a 404 to our session means that the request was not executed, and ends the connection when the others have had their say.
+// F40: a 404 to the session id means that the request was not executed. It ends the connection
+// after the other requests have had time to find the same.
 func TestClientFindsTheSessionLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer()
 		release := make(chan struct{})
-		p.posts["slow"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { <-release; w.WriteHeader(404) }
-		p.posts["hung"] = func(w http.ResponseWriter, r *http.Request, _ jsonrpc.Message) { <-r.Context().Done() }
+		p.posts["slow"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
+			<-release
+			w.WriteHeader(404)
+		}
+		p.posts["hung"] = func(w http.ResponseWriter, r *http.Request, _ jsonrpc.Message) {
+			<-r.Context().Done()
+		}
 		p.posts["x"] = refuse(404)
 		p.forget(refuse(404))
 		c := inMemory(t, p)
@@ -65,17 +71,18 @@ func TestClientWithNothingElseRunningLosesTheSessionAtOnce(t *testing.T) {
 			began := time.Now()
 			send(t, c, m)
 			recv(t, c)
-			if _, err := c.Recv(t.Context()); !errors.Is(err, streamable.ErrSessionLost) || time.Since(began) != 0 {
+			if _, err := c.Recv(t.Context()); !errors.Is(err, streamable.ErrSessionLost) ||
+				time.Since(began) != 0 {
 				t.Errorf("got %v after %s", err, time.Since(began))
 			}
 		})
 	}
 }
 
-// Many servers answer 400 to a session that they do not know, and to a request that they do not like. A ping tells which it is.
-// 404 to one thing that is asked is about that, where the server answers others: it may have no
-// such path for GET, or no such method. A session that it says it does not know is lost all the
-// same.
+// Many servers answer 400 both to an unknown session and to a request that they reject. A ping
+// tells the two apart. A 404 to one request concerns only that request if the server answers
+// others: it may have no such path for GET, or no such method. A session that the server names as
+// unknown is lost in any case.
 func TestClientKeepsTheSessionThatOneThingIsNotFoundIn(t *testing.T) {
 	gone := func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
 		w.WriteHeader(http.StatusNotFound)
@@ -121,7 +128,9 @@ func TestClientFindsTheSessionLostBehind400(t *testing.T) {
 	refuse := func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusBadRequest)
-		_, _ = w.Write([]byte(`{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}`))
+		_, _ = w.Write(
+			[]byte(`{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}`),
+		)
 	}
 	pong := func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
 		answerJSON(w, jsonrpc.Response(m.ID, nil))
@@ -139,7 +148,8 @@ func TestClientFindsTheSessionLostBehind400(t *testing.T) {
 				c := inMemory(t, p)
 				shake(t, c, protocol.V20251125)
 				send(t, c, call(1, "x"))
-				if in := recv(t, c); errors.Is(in.Err, streamable.ErrSessionLost) != tc.lost || in.Err == nil || in.Written {
+				if in := recv(t, c); errors.Is(in.Err, streamable.ErrSessionLost) != tc.lost || in.Err == nil ||
+					in.Written {
 					t.Errorf("got %s, want lost=%v", show(in), tc.lost)
 				}
 				synctest.Wait()
@@ -151,7 +161,7 @@ func TestClientFindsTheSessionLostBehind400(t *testing.T) {
 	}
 }
 
-// The standing stream finds it out without a request.
+// The standalone stream detects a lost session without a request.
 func TestClientFindsTheSessionLostBehind400OnItsStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer()
@@ -169,7 +179,9 @@ func TestClientFindsTheSessionLostBehind400OnItsStream(t *testing.T) {
 func TestClientTellsOfNotificationsThatDoNotArrive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer()
-		p.posts["n"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { w.WriteHeader(500) }
+		p.posts["n"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
+			w.WriteHeader(500)
+		}
 		c := inMemory(t, p)
 		send(t, c, jsonrpc.Notification("n", nil))
 		u, ok := recv(t, c).Control.(streamable.Undelivered)
@@ -177,16 +189,19 @@ func TestClientTellsOfNotificationsThatDoNotArrive(t *testing.T) {
 			t.Errorf("got %+v", u)
 		}
 		began := time.Now()
-		p.posts["n"] = func(_ http.ResponseWriter, r *http.Request, _ jsonrpc.Message) { <-r.Context().Done() }
+		p.posts["n"] = func(_ http.ResponseWriter, r *http.Request, _ jsonrpc.Message) {
+			<-r.Context().Done()
+		}
 		send(t, c, jsonrpc.Notification("n", nil))
-		if u, _ := recv(t, c).Control.(streamable.Undelivered); !errors.Is(u.Err, context.DeadlineExceeded) || time.Since(began) != 30*time.Second {
+		if u, _ := recv(t, c).Control.(streamable.Undelivered); !errors.Is(u.Err,
+			context.DeadlineExceeded) || time.Since(began) != 30*time.Second {
 			t.Errorf("got %v after %s", u.Err, time.Since(began))
 		}
 	})
 }
 
-// An answer that the server refuses with 400 is not heard. When it refuses a ping too it has
-// forgotten the session, and the connection ends. One that has no session is not asked.
+// An answer that the server refuses with 400 is reported as undelivered. If the server refuses a
+// ping too, the session is lost and the connection ends. A server without a session gets no ping.
 func TestClientTellsOfAnswersThatAreRefused(t *testing.T) {
 	for name, tc := range map[string]struct {
 		session         bool
@@ -211,7 +226,8 @@ func TestClientTellsOfAnswersThatAreRefused(t *testing.T) {
 				}
 				send(t, c, jsonrpc.Response(jsonrpc.StringID("q"), nil))
 				u, ok := recv(t, c).Control.(streamable.Undelivered)
-				if !ok || u.ID != jsonrpc.StringID("q") || errors.Is(u.Err, streamable.ErrSessionLost) != tc.lost || u.Written != tc.delivered {
+				if !ok || u.ID != jsonrpc.StringID("q") ||
+					errors.Is(u.Err, streamable.ErrSessionLost) != tc.lost || u.Written != tc.delivered {
 					t.Errorf("got %+v", u)
 				}
 				synctest.Wait()
@@ -228,12 +244,13 @@ func TestClientCloseIsBoundedAndRepeatable(t *testing.T) {
 		p := newPeer()
 		hang := func(r *http.Request) { <-r.Context().Done() }
 		p.posts["slow"] = func(_ http.ResponseWriter, r *http.Request, _ jsonrpc.Message) { hang(r) }
-		c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/", Transport: memory{func(w http.ResponseWriter, r *http.Request) {
-			if r.Method == http.MethodDelete {
-				hang(r)
-			}
-			p.ServeHTTP(w, r)
-		}}})
+		c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/",
+			Transport: memory{func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodDelete {
+					hang(r)
+				}
+				p.ServeHTTP(w, r)
+			}}})
 		shake(t, c, protocol.V20251125)
 		send(t, c, call(1, "slow"))
 		waiting := make(chan error)

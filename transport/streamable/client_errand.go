@@ -10,10 +10,10 @@ import (
 	"mcpd/transport"
 )
 
-// A request to a server needs one wait as a rule, for its answer: a connection is kept, and the
-// answer is small and comes alone. Who waits for the answer anyway can do all of that, as an
-// errand. What needs more waits, or lasts when the errand is recalled, goes on in a goroutine of
-// its own.
+// A request to a server usually needs only one wait, for its answer: it uses an idle connection,
+// and the answer is small and comes alone. The goroutine of the host's client that waits for the
+// answer anyway can do all of that, as an errand. A request that needs more waits, or is not
+// finished when its errand is recalled, continues in its own goroutine.
 
 var (
 	_ transport.Borrower = (*Client)(nil)
@@ -25,13 +25,14 @@ func (c *Client) SendBy(_ context.Context, m jsonrpc.Message, by transport.Lende
 	return c.send(m, by)
 }
 
-// lends has somebody else carry a request, and reports false where that would spare nothing.
+// lends gives a request to by as an errand. It returns false if that would save nothing, or if by
+// refuses.
 func (c *Client) lends(o *outgoing, by transport.Lender) bool {
 	t, own := c.transport.(*Transport)
 	return by != nil && own && !t.proxied && c.url.Scheme == "http" && by.Lend(o)
 }
 
-// Run implements transport.Errand. The place of the request is held since it was sent.
+// Run implements transport.Errand. The token of the request is held since Send.
 func (o *outgoing) Run() {
 	over := false
 	defer func() {
@@ -54,9 +55,9 @@ func (o *outgoing) Run() {
 // Recall implements transport.Errand.
 func (o *outgoing) Recall() { o.flight.recall() }
 
-// ask carries a request over a connection that is kept, and gives its answer to put. It reports
-// false where that is not all, or put does not take the answer: what was done until then is not
-// done again. Lent says that it is an errand.
+// ask carries a request over an idle connection, and gives its answer to put. It returns false if
+// more is needed, or if put does not accept the answer. Steps that are done are not repeated later.
+// lent reports that the caller is an errand.
 func (o *outgoing) ask(put func(transport.Inbound) bool, lent bool) bool {
 	if !o.answered {
 		if o.flight.sent.w == nil && !o.begin(lent) || !o.flight.arrives() || !o.plain() {
@@ -71,12 +72,12 @@ func (o *outgoing) ask(put func(transport.Inbound) bool, lent bool) bool {
 	return true
 }
 
-// lentBody is the largest body that an errand writes: a recall does not end a write, and so much
-// never waits for a server that has nothing else to read.
+// lentBody is the largest body that an errand writes. A recall does not interrupt a write, but a
+// write of this size never blocks on a server that has no other input.
 const lentBody = 4 << 10
 
-// begin sends a request that needs no wait for that. It reports false where it does, and when it
-// has ended.
+// begin sends a request if no wait is needed for that. It returns false if a wait is needed, if
+// net/http has to send the request, or if the request has been cancelled.
 func (o *outgoing) begin(lent bool) bool {
 	c := o.client
 	t, own := c.transport.(*Transport)
@@ -113,15 +114,15 @@ func (o *outgoing) begin(lent bool) bool {
 			o.flight.sent, o.flight.sent.session = s, session
 			return true
 		}
-		// The server had closed it: nothing of the request has left.
+		// The server had closed the connection: nothing of the request was sent.
 	}
 	return false
 }
 
-// unsendable reports whether a field would have to be refused.
+// unsendable reports whether a field is invalid and would be refused.
 func unsendable(f headers.Field) bool { return !isName(f.Name) || !isValue(f.Value) }
 
-// isOpen reports whether what goes through a gate need not wait. Nil is no gate.
+// isOpen reports whether a gate is open. A nil gate is open.
 func isOpen(gate <-chan struct{}) bool {
 	if gate == nil {
 		return true
@@ -134,7 +135,7 @@ func isOpen(gate <-chan struct{}) bool {
 	}
 }
 
-// plain takes the answer from the connection, if it is there whole and plain.
+// plain reads the answer from the connection, if the answer is complete and plain.
 func (o *outgoing) plain() bool {
 	c, s := o.client, &o.flight.sent
 	a, ok := s.w.plainAnswer(s.session)

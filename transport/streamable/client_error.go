@@ -13,53 +13,57 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// ErrSessionLost says that the server does not know our session any more: it answered 404 to its id (2025-11-25 §basic/transports, "Session
-// Management"), or 400, and then 400 to a ping too. The request it came for was not executed. It ends the connection; a new one begins with
-// initialize.
+// ErrSessionLost says that the server no longer knows the session. It answered 404 to the session
+// id (2025-11-25 §basic/transports, "Session Management"), or 400 and then 400 to a ping too. The
+// request that received the answer was not executed. The error ends the connection; a new
+// connection begins with initialize.
 var ErrSessionLost = errors.New("the server has lost the session")
 
-// Undelivered is the Inbound.Control that tells that a notification, or an answer of ours, did not arrive.
+// Undelivered is an Inbound.Control. It says that a notification or an answer of the client did not
+// arrive.
 type Undelivered struct {
 	Method string     // of a notification
 	ID     jsonrpc.ID // of an answer
 	Err    error
-	// Written says that it may have arrived all the same.
+	// Written says that it may have arrived nevertheless.
 	Written bool
 }
 
-// Standing is the Inbound.Control that tells what became of the standing GET stream.
+// Standing is an Inbound.Control. It reports the state of the standalone GET stream.
 type Standing struct {
-	Open bool  // it was opened; otherwise there is none, and there will be none
-	Gap  bool  // messages since an earlier one may have been missed
-	Err  error // why there is none; nil if the server offers none (405)
+	Open bool  // it was opened; otherwise there is no stream, and none will follow
+	Gap  bool  // messages since an earlier stream may be missing
+	Err  error // why there is no stream; nil if the server offers none (405)
 }
 
-// Unreached is the Inbound.Control that tells that no connection could be made for a stream of the server.
+// Unreached is an Inbound.Control. It says that no connection could be made for a stream of the
+// server.
 type Unreached struct{ Err error }
 
-// Unreadable is the Inbound.Control that tells that an event on a stream was no message.
+// Unreadable is an Inbound.Control. It says that an event on a stream was no message.
 type Unreadable struct{ Err error }
 
-// StatusError is an HTTP response that is no answer.
+// StatusError is an HTTP response that contains no JSON-RPC answer.
 type StatusError struct {
 	Status     int
-	Body       string        // its beginning, printable, without the values of our headers
+	Body       string        // its beginning, printable, without the values of the configured headers
 	Challenge  string        // WWW-Authenticate, with 401 and 403
-	RetryAfter time.Duration // 0 for not said
-	Location   string        // of a redirect, which is not followed: host and path
-	Moved      string        // the same with its scheme
+	RetryAfter time.Duration // 0 if not stated
+	Location   string        // of a redirect that was not followed: host and path
+	Moved      string        // Location with its scheme
 }
 
 const (
-	// maxErrorBody is how much of a body that is no answer is kept.
+	// maxErrorBody is the maximum stored size of an error body, in bytes.
 	maxErrorBody = 4 << 10
-	// maxExcuse is how much of one is read: a JSON-RPC error may carry data.
+	// maxExcuse is the maximum number of bytes read of an error body. A JSON-RPC error may contain
+	// data.
 	maxExcuse = 64 << 10
-	// shownBody is how much of that is part of the error's text.
+	// shownBody is the number of bytes of the body in the error's text.
 	shownBody = 256
 )
 
-// Error says the status and what the server said with it.
+// Error returns the status and the text that the server sent with it.
 func (e *StatusError) Error() string {
 	text := fmt.Sprintf("status %d %s", e.Status, http.StatusText(e.Status))
 	if e.Location != "" {
@@ -71,40 +75,46 @@ func (e *StatusError) Error() string {
 	return text
 }
 
-// Foreign reports whether the status may be the answer of a server that does not know the kind of request: what begins as another revision
-// does may be understood. It is not so when the server has trouble of its own, wants to know first who is asking, or is elsewhere
-// (2026-07-28 §basic/versioning).
+// Foreign reports whether the status may come from a server that does not know this kind of
+// request, so that it may understand the handshake of another revision. It is false for statuses of
+// server failures, authentication, rate limits and redirects (2026-07-28 §basic/versioning).
 func (e *StatusError) Foreign() bool {
-	return e.Status < http.StatusInternalServerError && e.Status != http.StatusUnauthorized && e.Status != http.StatusForbidden &&
-		e.Status != http.StatusTooManyRequests && e.Status != http.StatusProxyAuthRequired && !isRedirect(e.Status)
+	return e.Status < http.StatusInternalServerError && e.Status != http.StatusUnauthorized &&
+		e.Status != http.StatusForbidden &&
+		e.Status != http.StatusTooManyRequests && e.Status != http.StatusProxyAuthRequired &&
+		!isRedirect(e.Status)
 }
 
-// BadRequest reports whether the server refused what was asked as such: it says so also of a revision
-// that it does not speak.
+// BadRequest reports whether the server refused the request as invalid. Servers also do so for an
+// unsupported revision.
 func (e *StatusError) BadRequest() bool { return e.Status == http.StatusBadRequest }
 
-// Nowhere reports whether the status says that nothing takes the method of HTTP at this address:
-// a POST where the stream of HTTP+SSE is, or a GET where there is no standing stream.
+// Nowhere reports whether the status says that the address does not accept the HTTP method: for a
+// POST to the stream of HTTP+SSE, or a GET where there is no standalone stream.
 func (e *StatusError) Nowhere() bool {
 	return e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed
 }
 
-// Gateway reports whether something between us and the server said that it has no answer from it.
+// Gateway reports whether an intermediary between client and server returned the status because it
+// has no answer of the server.
 func (e *StatusError) Gateway() bool {
-	return e.Status == http.StatusBadGateway || e.Status == http.StatusGatewayTimeout || e.Status == http.StatusServiceUnavailable && !e.Later()
+	return e.Status == http.StatusBadGateway || e.Status == http.StatusGatewayTimeout ||
+		e.Status == http.StatusServiceUnavailable && !e.Later()
 }
 
-// final reports that asking again will not help.
+// final reports whether a retry is useless.
 func (e *StatusError) final() bool { return e.Status < 500 && e.RetryAfter == 0 }
 
-// executed reports whether the server may have acted on a request that it answered so. What it refuses, it has not done.
+// executed reports whether the server may have executed a request that it answered with this
+// status. A refused request was not executed.
 func (e *StatusError) executed() bool {
 	return !e.Later() && (e.Status < 300 || e.Status == http.StatusRequestTimeout || e.Status >= 500)
 }
 
-// Later reports whether the server takes the request now from nobody, and will later (RFC 9110
-// §15.6.4, RFC 6585 §4), or has ended the connection before it read one and says when to come back
-// (RFC 9110 §15.5.9). One that is unavailable without saying until when may have failed on the way.
+// Later reports whether the server asks all clients to retry later (RFC 9110 §15.6.4, RFC 6585
+// §4), or has ended the connection before it read a request and states a delay (RFC 9110
+// §15.5.9). A 503 without Retry-After does not count, because the request may have failed during
+// execution.
 func (e *StatusError) Later() bool {
 	switch e.Status {
 	case http.StatusTooManyRequests:
@@ -115,9 +125,13 @@ func (e *StatusError) Later() bool {
 	return false
 }
 
-// newStatusError takes what matters from a response. Body is what was read of it.
+// newStatusError returns a StatusError for a response. body contains the part of the body that was
+// read.
 func (c *Client) newStatusError(resp *http.Response, body []byte) *StatusError {
-	e := &StatusError{Status: resp.StatusCode, Body: c.printable(body), RetryAfter: retryTime(resp.Header.Get("Retry-After"), time.Now())}
+	e := &StatusError{
+		Status: resp.StatusCode, Body: c.printable(body),
+		RetryAfter: retryTime(resp.Header.Get("Retry-After"), time.Now()),
+	}
 	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
 		e.Challenge = c.printable([]byte(resp.Header.Get("WWW-Authenticate")))
 	}
@@ -132,13 +146,14 @@ func (c *Client) newStatusError(resp *http.Response, body []byte) *StatusError {
 	return e
 }
 
-// excuse reads what came with a status that is no success. What cannot be read is left out: the status says enough.
+// excuse reads an error body. It ignores read errors, because the status is sufficient.
 func excuse(resp *http.Response) []byte {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxExcuse))
 	return body
 }
 
-// printable makes what a server said fit for an error text: no control characters, and none of the values that we sent it.
+// printable makes text of a server safe for an error message: without control characters, and
+// without the values of the configured headers.
 func (c *Client) printable(text []byte) string {
 	s := strings.ToValidUTF8(string(text[:min(len(text), maxErrorBody)]), "")
 	for _, values := range c.given {
@@ -158,10 +173,11 @@ func (c *Client) printable(text []byte) string {
 	}, s))
 }
 
-// leastSecret is the length from which a word of a header's value is taken for a secret. "Bearer" is none.
+// leastSecret is the length from which a word of a header's value counts as a secret. "Bearer" is
+// shorter.
 const leastSecret = 8
 
-// retryTime reads Retry-After, which is seconds or a date (RFC 9110 §10.2.3).
+// retryTime parses Retry-After, which contains seconds or a date (RFC 9110 §10.2.3).
 func retryTime(value string, now time.Time) time.Duration {
 	if seconds, err := strconv.Atoi(value); err == nil && seconds > 0 {
 		return min(time.Duration(seconds)*time.Second, maxRetry)

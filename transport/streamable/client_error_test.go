@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A server that says when to come back has not executed the request. A proxy that waited for an
-// answer of its server says nothing of the kind.
+// A server that states a retry delay has not executed the request. A proxy that timed out while it
+// waited for its server says nothing about execution.
 func TestLaterIsWhatSaysWhen(t *testing.T) {
 	for _, test := range []struct {
 		status int
@@ -17,7 +17,8 @@ func TestLaterIsWhatSaysWhen(t *testing.T) {
 		{http.StatusTooManyRequests, 0, true},
 		{http.StatusServiceUnavailable, time.Second, true},
 		{http.StatusServiceUnavailable, 0, false},
-		{http.StatusRequestTimeout, time.Second, true}, // the end of its connection crossed with the request
+		// The end of the server's connection crossed with the request.
+		{http.StatusRequestTimeout, time.Second, true},
 		{http.StatusRequestTimeout, 0, false},
 		{http.StatusGatewayTimeout, time.Second, false},
 	} {

@@ -9,13 +9,14 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Mirror tells what to look up a tool's mirrored arguments by, for the revisions that repeat them in header fields. It is called before
-// the first Send; lookup is then called by Send, with the name of a tool, and returns nil for one that is not known.
+// Mirror sets the function that returns the mirrored arguments of a tool, for the revisions that
+// repeat these in header fields. It must be called before the first Send. Send then calls lookup
+// with the name of a tool, and lookup returns nil for an unknown tool.
 func (c *Client) Mirror(lookup func(tool string) []headers.Mirror) { c.mirrored = lookup }
 
-// fields are those by which a POST of m is routed, in the revisions that have them
-// (2026-07-28 §basic/transports/streamable-http). One that is too long is left out: its server
-// will say that it misses it.
+// fields returns the routing header fields of a POST of m, in the revisions that have them
+// (2026-07-28 §basic/transports/streamable-http). It omits a field that is too long: the server
+// will report that it is missing.
 func (c *Client) fields(m jsonrpc.Message) []headers.Field {
 	if m.Method != probe && !c.has(protocol.RoutingHeaders) {
 		return nil
@@ -25,18 +26,17 @@ func (c *Client) fields(m jsonrpc.Message) []headers.Field {
 		name, _ := splice.GetString(m.Params, "name")
 		r.Mirrored = c.mirrored(name)
 	}
-	fields, _ := r.Fields() // none, where there is an error
+	fields, _ := r.Fields() // no fields after an error
 	if meta, err := protocol.ParseMeta(m.Params); m.Method == probe && err == nil {
 		fields = append(fields, headers.Field{Name: "Mcp-Protocol-Version", Value: meta.Version})
 	}
 	return fields
 }
 
-// probe is of the revision that it names itself, whatever was negotiated.
+// probe is the method of a request that states its own revision, whatever was negotiated.
 const probe = "server/discover"
 
-// header is what goes with the POST beside that of all: what it takes for an answer, and its
-// fields.
+// header returns the POST's own header fields: the accepted types of the answer, and o.fields.
 func (o *outgoing) header() http.Header {
 	if len(o.fields) == 0 {
 		return postAccept

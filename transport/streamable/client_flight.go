@@ -10,27 +10,31 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// flight is a request on its way, and the context of what carries it. The Client ends those that it has on their way itself, so that none is
-// registered with a context above, and a connection that carries one is registered here: only where somebody else waits for its end is there a
-// context of package context, with what that costs.
+// flight is an in-flight request, and the context of the code that carries it. The Client itself
+// cancels its in-flight requests, so a flight is not registered with a parent context. A connection
+// that carries the request is registered here. A context of package context is created only if
+// other code waits for its end, because that is costly.
 type flight struct {
-	older *flight     // with the same id, which somebody uses again too soon; nil for most
-	waits bool        // for its answer on the standing stream; guarded by the Client's mutex
-	there bool        // its answer has come by that; likewise
-	late  *time.Timer // ends it a moment after that; likewise, nil for most
-	sent  sent        // the request, while nobody has read its response; only who carries it uses this
+	// older is an earlier request with the same id, which the caller reused too soon; nil for most.
+	older *flight
+	// it waits for its answer on the standalone stream; guarded by the Client's mutex
+	waits bool
+	there bool        // its answer arrived on that stream; likewise
+	late  *time.Timer // cancels it answeredTime after that; likewise, nil for most
+	// sent is the request, until its response is read; only the carrying goroutine uses it.
+	sent sent
 
-	mu             sync.Mutex // guards what follows
+	mu             sync.Mutex // guards the rest
 	err            error
-	wire           *wire           // what is cut when it ends; nil while nothing is
-	lent, recalled bool            // somebody carries it who may be recalled, and was
-	full           context.Context // nil until somebody waits
+	wire           *wire           // cut when the flight ends; may be nil
+	lent, recalled bool            // it is carried by an errand, and that was recalled
+	full           context.Context // nil until something waits
 	end            context.CancelFunc
 }
 
 var _ context.Context = (*flight)(nil)
 
-// cancel ends it. It is idempotent.
+// cancel ends the flight. It is idempotent.
 func (f *flight) cancel() {
 	f.mu.Lock()
 	if f.err != nil {
@@ -71,7 +75,8 @@ func (f *flight) Done() <-chan struct{} {
 	return f.full.Done()
 }
 
-// Value implements context.Context: package context finds its own by it, once it has asked for Done.
+// Value implements context.Context. Package context finds its own context with it, after a call of
+// Done.
 func (f *flight) Value(key any) any {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -81,7 +86,7 @@ func (f *flight) Value(key any) any {
 	return f.full.Value(key)
 }
 
-// cuts has a connection cut when it ends.
+// cuts registers a connection to be cut when the flight ends.
 func (f *flight) cuts(w *wire) {
 	f.mu.Lock()
 	f.wire = w
@@ -92,7 +97,7 @@ func (f *flight) cuts(w *wire) {
 	}
 }
 
-// lets go of that connection, and reports false when it has been cut.
+// lets unregisters the connection. It returns false if the connection has been cut.
 func (f *flight) lets() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -100,7 +105,8 @@ func (f *flight) lets() bool {
 	return f.err == nil
 }
 
-// lend notes that somebody carries it who may be recalled. It reports false when he was.
+// lend records that an errand carries the request. It returns false if the errand was already
+// recalled.
 func (f *flight) lend() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -108,24 +114,25 @@ func (f *flight) lend() bool {
 	return f.lent
 }
 
-// unlend notes that who carries it is not recalled any more.
+// unlend records that the errand can no longer be recalled.
 func (f *flight) unlend() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.lent = false
 }
 
-// recall ends the wait of who carries it.
+// recall interrupts the wait of the errand that carries the request.
 func (f *flight) recall() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.recalled = true; f.lent && f.wire != nil {
-		_ = f.wire.conn.SetReadDeadline(past) // one that is closed is waited for no more
+		// An error means that the connection is closed and nothing waits.
+		_ = f.wire.conn.SetReadDeadline(past)
 	}
 }
 
-// arrives waits for the response, and reports false when it was recalled before that is there, or
-// there will be none.
+// arrives waits for the response. It returns false if the errand was recalled before the response
+// is there, or if there will be none.
 func (f *flight) arrives() bool {
 	f.mu.Lock()
 	wait := f.sent.err == nil && !(f.lent && f.recalled)
@@ -138,7 +145,7 @@ func (f *flight) arrives() bool {
 	defer f.mu.Unlock()
 	recalled := f.lent && f.recalled
 	if recalled && f.err == nil {
-		_ = f.sent.w.conn.SetReadDeadline(time.Time{}) // likewise
+		_ = f.sent.w.conn.SetReadDeadline(time.Time{}) // an error means that the connection is closed
 	}
 	f.lent = false
 	if recalled && errors.Is(err, os.ErrDeadlineExceeded) {
@@ -150,13 +157,13 @@ func (f *flight) arrives() bool {
 	return wait && err == nil
 }
 
-// grip is that a connection is cut when a context ends.
+// grip is the registration of a connection that is cut when a context ends.
 type grip struct {
-	flight *flight     // of it; nil for any other context
-	stop   func() bool // of any other
+	flight *flight     // set if the context is a flight
+	stop   func() bool // set for any other context
 }
 
-// cutAtEnd has a connection cut when a context ends.
+// cutAtEnd cuts a connection when a context ends.
 func cutAtEnd(ctx context.Context, w *wire) grip {
 	if f, ok := ctx.(*flight); ok {
 		f.cuts(w)
@@ -165,7 +172,7 @@ func cutAtEnd(ctx context.Context, w *wire) grip {
 	return grip{stop: context.AfterFunc(ctx, w.cut)}
 }
 
-// release undoes that, and reports false when it is too late.
+// release reverts cutAtEnd, and returns false if the connection has been cut.
 func (g grip) release() bool {
 	if g.flight != nil {
 		return g.flight.lets()
@@ -173,8 +180,8 @@ func (g grip) release() bool {
 	return g.stop()
 }
 
-// settle forgets a request, whose id may be another's by now: its answer has been delivered. The last one ends a connection whose session is
-// lost.
+// settle removes a request whose answer has been delivered. Another request may already use the
+// same id. The last request ends a connection whose session is lost.
 func (c *Client) settle(id jsonrpc.ID, f *flight) {
 	f.forget()
 	c.mu.Lock()
@@ -200,7 +207,7 @@ func (c *Client) settle(id jsonrpc.ID, f *flight) {
 	}
 }
 
-// cancel stops a request without a word.
+// cancel stops a request without a notification.
 func (c *Client) cancel(id jsonrpc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -209,7 +216,7 @@ func (c *Client) cancel(id jsonrpc.ID) {
 	}
 }
 
-// giveUp ends requests and streams. The mutex is held.
+// giveUp cancels requests and streams. The mutex is held.
 func (c *Client) giveUp() {
 	c.endCalls()
 	for _, f := range c.inFlight {
@@ -219,7 +226,7 @@ func (c *Client) giveUp() {
 	}
 }
 
-// forget closes the connection on which the request is, if nobody has read the response.
+// forget closes the connection of the request if its response was not read.
 func (f *flight) forget() {
 	if f.sent.w != nil {
 		f.sent.abandon()

@@ -16,7 +16,7 @@ import (
 
 type flightKey struct{}
 
-// A flight is a context like any other, whether it ends before or after somebody waits for it.
+// A flight behaves like any other context, whether it ends before or after code waits for it.
 func TestFlightIsAContext(t *testing.T) {
 	for _, waited := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -47,7 +47,8 @@ func TestFlightIsAContext(t *testing.T) {
 	}
 }
 
-// A connection is cut when its flight ends, also when that was before, and not after it was let go.
+// A connection is cut when its flight ends, even if the flight ended before. A released connection
+// is not cut.
 func TestFlightCutsItsConnection(t *testing.T) {
 	for name, c := range map[string]struct{ early, letGo, cut bool }{
 		"ends meanwhile": {cut: true}, "had ended": {early: true, cut: true}, "was let go": {letGo: true},
@@ -70,7 +71,7 @@ func TestFlightCutsItsConnection(t *testing.T) {
 	}
 }
 
-// cutConn is a connection that notices when it is cut.
+// cutConn is a connection that records that it was cut.
 type cutConn struct {
 	net.Conn
 	cut bool
@@ -81,13 +82,13 @@ func (c *cutConn) SetDeadline(time.Time) error {
 	return nil
 }
 
-// Requests that have one id all end when the client does, whichever of them was answered before.
+// Requests with the same id all end with the client, whichever of them was answered before.
 func TestRequestsOfOneIDEndTogether(t *testing.T) {
 	for _, answered := range []int{-1, 0, 1, 2} {
 		here := make(chan chan struct{}, 3)
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodPost {
-				_, _ = io.Copy(io.Discard, r.Body) // its end is how net/http notices that the client is gone
+				_, _ = io.Copy(io.Discard, r.Body) // reading to the end lets net/http detect a disconnect
 				answer := make(chan struct{})
 				here <- answer
 				select {
@@ -126,14 +127,15 @@ func TestRequestsOfOneIDEndTogether(t *testing.T) {
 	}
 }
 
-// A connection that has ended by itself takes nothing more.
+// A connection that has ended by itself accepts no message.
 func TestEndedClientSendsNothing(t *testing.T) {
 	c, err := NewClient(ClientOptions{URL: "http://127.0.0.1:1"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.finish(io.EOF)
-	if err := c.Send(t.Context(), jsonrpc.Request(jsonrpc.IntID(1), "tools/call", nil)); err != transport.ErrClosed {
+	if err := c.Send(t.Context(),
+		jsonrpc.Request(jsonrpc.IntID(1), "tools/call", nil)); err != transport.ErrClosed {
 		t.Errorf("got %v", err)
 	}
 	if err := c.Close(t.Context()); err != nil {

@@ -10,7 +10,8 @@ import (
 	"mcpd/protocol/headers"
 )
 
-// checkHeader refuses what cannot be sent, without repeating a value: it may be a secret.
+// checkHeader returns an error for a header that cannot be sent. The error does not contain a
+// value, which may be a secret.
 func checkHeader(h http.Header) error {
 	for name, values := range h {
 		switch {
@@ -28,22 +29,25 @@ func checkHeader(h http.Header) error {
 	return nil
 }
 
-// tokenRune is the alphabet of header names (RFC 9110 §5.6.2).
+// tokenRune reports whether a rune is allowed in header names (RFC 9110 §5.6.2).
 func tokenRune(r rune) bool {
-	return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+	return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' ||
+		strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 }
 
-// dress is what the requests of one session that say nothing of their own have in common. It is
-// not changed once it is kept.
+// dress is a request template: the common header of all requests of one session without fields of
+// their own. It is immutable once stored.
 type dress struct {
 	session string
 	version protocol.Version
 	header  http.Header
-	head    []byte // of a POST to the server, but for the length of its body; nil where net/http is to write it
+	// head is the head of a POST to the server, up to the length of its body; nil if net/http has to
+	// write it.
+	head []byte
 }
 
-// dressed is the header of a request: what is configured, what the session and the revision ask
-// for, and what is the request's own.
+// dressed returns the template for a request, which contains the configured headers, those of the
+// session and the revision, and extra.
 func (c *Client) dressed(session string, extra http.Header) *dress {
 	v := protocol.Version(c.version.Load())
 	common := isCommon(extra)
@@ -72,8 +76,8 @@ func (c *Client) dressed(session string, extra http.Header) *dress {
 	return d
 }
 
-// headOf writes the head of a POST to the server that has a small body, if the transport sends
-// such itself.
+// headOf returns the head of a POST with a small body in wire form, if the transport sends such
+// requests itself.
 func (c *Client) headOf(header http.Header) []byte {
 	r := &http.Request{Method: http.MethodPost, URL: c.url, Host: c.url.Host, Header: header}
 	if t, own := c.transport.(*Transport); !own || t.proxied || !plain(r) {
@@ -81,13 +85,13 @@ func (c *Client) headOf(header http.Header) []byte {
 	}
 	head, err := appendHead(nil, r)
 	if err != nil {
-		return nil // RoundTrip says what is wrong
+		return nil // RoundTrip reports the error
 	}
 	return head
 }
 
-// isCommon reports whether a request says nothing of its own: its fields are those of postAccept,
-// and not of a copy.
+// isCommon reports whether a request has no fields of its own: extra is postAccept itself, not a
+// copy.
 func isCommon(extra http.Header) bool {
 	own := extra["Accept"]
 	return len(extra) == len(postAccept) && len(own) > 0 && &own[0] == &postAccept["Accept"][0]

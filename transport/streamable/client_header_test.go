@@ -11,34 +11,47 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// S69, S71: what reaches a server is what was configured for it and what MCP asks for, straight
-// and without a proxy.
+// S69, S71: a server receives only the configured headers and those of MCP, directly and without a
+// proxy.
 func TestClientSendsTheseHeadersAndNoOthers(t *testing.T) {
 	for _, tt := range []struct {
 		version protocol.Version
 		header  string // of the version; empty for none
-	}{{protocol.V20250326, ""}, {protocol.V20250618, "2025-06-18"}, {protocol.V20251125, "2025-11-25"}} {
+	}{{protocol.V20250326, ""}, {protocol.V20250618, "2025-06-18"},
+		{protocol.V20251125, "2025-11-25"}} {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPeer()
-			p.get = func(w http.ResponseWriter, r *http.Request) { stream(w, ": hello"); <-r.Context().Done() }
+			p.get = func(w http.ResponseWriter, r *http.Request) {
+				stream(w, ": hello")
+				<-r.Context().Done()
+			}
 			given := http.Header{"authorization": {"Bearer t"}, "X-Team": {"a", "b"}}
-			c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/mcp", Header: given, Transport: memory{p.ServeHTTP}})
+			c := newTestClient(t, streamable.ClientOptions{
+				URL: "http://peer/mcp", Header: given, Transport: memory{p.ServeHTTP},
+			})
 			shake(t, c, tt.version)
 			send(t, c, jsonrpc.Notification("notifications/initialized", nil))
 			expect(t, c, "streamable.Standing{Open:true Gap:false Err:<nil>}")
 			c.Close(t.Context())
 
-			always := http.Header{"Authorization": {"Bearer t"}, "X-Team": {"a", "b"}, "User-Agent": {"mcpd"}, "Accept-Encoding": {"identity"}}
-			post := http.Header{"Accept": {"application/json, text/event-stream"}, "Content-Type": {"application/json"}}
+			always := http.Header{
+				"Authorization": {"Bearer t"}, "X-Team": {"a", "b"}, "User-Agent": {"mcpd"},
+				"Accept-Encoding": {"identity"},
+			}
+			post := http.Header{
+				"Accept": {"application/json, text/event-stream"}, "Content-Type": {"application/json"},
+			}
 			later := http.Header{"Mcp-Session-Id": {"s1"}}
 			if tt.header != "" {
 				later.Set("Mcp-Protocol-Version", tt.header)
 			}
 			want := []http.Header{
-				merge(always, post), merge(always, post, later), merge(always, later, http.Header{"Accept": {"text/event-stream"}}),
+				merge(always, post), merge(always, post, later),
+				merge(always, later, http.Header{"Accept": {"text/event-stream"}}),
 				merge(always, later),
 			}
-			if got := p.saw(); !slices.Equal(got, []string{"POST initialize", "POST notifications/initialized", "GET", "DELETE"}) {
+			if got := p.saw(); !slices.Equal(got,
+				[]string{"POST initialize", "POST notifications/initialized", "GET", "DELETE"}) {
 				t.Fatalf("requests: got %q", got)
 			}
 			for i, r := range p.all {
@@ -50,12 +63,14 @@ func TestClientSendsTheseHeadersAndNoOthers(t *testing.T) {
 	}
 }
 
-// A probe of a server that another revision was agreed on with is a modern request all the same,
-// and changes nothing for the others.
+// A probe of a server with another negotiated revision is still a modern request, and does not
+// affect other requests.
 func TestProbeIsOfTheRevisionThatItNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer()
-		c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}})
+		c := newTestClient(t, streamable.ClientOptions{
+			URL: "http://peer/mcp", Transport: memory{p.ServeHTTP},
+		})
 		shake(t, c, protocol.V20250618)
 		meta := protocol.Meta{Version: protocol.Latest.String()}
 		send(t, c, jsonrpc.Request(jsonrpc.IntID(1), "server/discover", meta.Set(nil)))

@@ -19,7 +19,8 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// memory is a RoundTripper that calls a handler in this process, so that a test can run in a synctest bubble.
+// memory is a RoundTripper that calls a handler in this process, so that a test can run in a
+// synctest bubble.
 type memory struct{ handler http.HandlerFunc }
 
 func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -50,7 +51,8 @@ func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
 		cancel()
 		return nil, errors.New("connection reset by peer")
 	}
-	return &http.Response{StatusCode: w.status, Header: w.sent, Body: &memoryBody{read, cancel}, ContentLength: -1, Request: r}, nil
+	return &http.Response{StatusCode: w.status, Header: w.sent, Body: &memoryBody{read, cancel},
+		ContentLength: -1, Request: r}, nil
 }
 
 type memoryWriter struct {
@@ -87,7 +89,7 @@ func (b *memoryBody) Close() error {
 	return nil
 }
 
-// peer is a scripted server: what it does for each message, by method, and what it saw.
+// peer is a scripted server: its actions for each method, and the requests that it received.
 type peer struct {
 	posts map[string]func(w http.ResponseWriter, r *http.Request, m jsonrpc.Message)
 	get   http.HandlerFunc
@@ -132,8 +134,8 @@ func refuse(status int) func(http.ResponseWriter, *http.Request, jsonrpc.Message
 	return func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { w.WriteHeader(status) }
 }
 
-// forget has the server answer so all that it is asked when a client wants to know whether there is
-// a session.
+// forget makes the server give this answer to all requests with which a client tests if its session
+// exists.
 func (p *peer) forget(answer func(http.ResponseWriter, *http.Request, jsonrpc.Message)) {
 	for _, method := range []string{"ping", "tools/list", "resources/list", "prompts/list"} {
 		p.posts[method] = answer
@@ -151,7 +153,7 @@ func answerJSON(w http.ResponseWriter, m jsonrpc.Message) {
 	w.Write(m.Append(nil))
 }
 
-// stream starts an event stream, whose events are the given texts, each with its blank line added.
+// stream starts an event stream with the given texts as events. A blank line is added to each.
 func stream(w http.ResponseWriter, events ...string) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	for _, e := range events {
@@ -159,7 +161,7 @@ func stream(w http.ResponseWriter, events ...string) {
 	}
 }
 
-// cutStream is a stream of just this text.
+// cutStream is a stream of exactly this text.
 func cutStream(text string) func(http.ResponseWriter) {
 	return func(w http.ResponseWriter) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -193,7 +195,9 @@ func newTestClient(t *testing.T, o streamable.ClientOptions) *streamable.Client 
 // inMemory connects a client to p without a network.
 func inMemory(t *testing.T, p *peer) *streamable.Client {
 	t.Helper()
-	return newTestClient(t, streamable.ClientOptions{URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}})
+	return newTestClient(t, streamable.ClientOptions{
+		URL: "http://peer/mcp", Transport: memory{p.ServeHTTP},
+	})
 }
 
 func call(id uint64, method string) jsonrpc.Message {
@@ -228,7 +232,7 @@ func shake(t *testing.T, c *streamable.Client, v protocol.Version) {
 	c.Negotiated(v)
 }
 
-// show is an Inbound in one line, for comparison.
+// show formats an Inbound in one line, for comparison.
 func show(in transport.Inbound) string {
 	switch {
 	case in.Err != nil:

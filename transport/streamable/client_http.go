@@ -11,22 +11,24 @@ import (
 )
 
 const (
-	// idleKept is how long an unused connection is kept whose server does not say how long it keeps
-	// it: servers on Node.js and uvicorn close theirs after 5 s, and the TypeScript SDK's client,
-	// which is undici's, gives it up after as much.
+	// idleKept is how long an unused connection is kept if its server does not state a time. Servers
+	// on Node.js and uvicorn close theirs after 5 s. The client of the TypeScript SDK (undici) gives
+	// connections up after 4 s.
 	idleKept = 4 * time.Second
-	// maxIdleKept is how long at most where the server says more.
+	// maxIdleKept limits the time that a server states.
 	maxIdleKept = 50 * time.Second
-	// DialTime and handshakeTime bound the way to a server that is there, from its name on.
+	// DialTime and handshakeTime limit the connection to a live server. DialTime includes the name
+	// look-up.
 	DialTime      = 10 * time.Second
 	handshakeTime = 5 * time.Second
-	// probeTime is how soon the system notices that a server's machine has vanished, on connections that say nothing.
+	// probeTime is the interval of TCP keep-alive probes, which detect that the machine of a server
+	// has vanished.
 	probeTime = 15 * time.Second
-	// answerBuffer is what is set aside for an answer that is large or does not say its length.
+	// answerBuffer is the initial buffer for an answer that is large or of unknown length.
 	answerBuffer = 8 << 10
-	// responseHeaderBytes bounds the header of a response, session id included.
+	// responseHeaderBytes limits the header of a response, including the session id.
 	responseHeaderBytes = 64 << 10
-	// maxGivenSession bounds the session id that a server gives us. Some are signed tokens.
+	// maxGivenSession limits the session id that a server assigns. Some ids are signed tokens.
 	maxGivenSession = 4 << 10
 )
 
@@ -38,15 +40,15 @@ func Direct(ctx context.Context, network, address string) (net.Conn, error) {
 	return (&net.Dialer{Timeout: DialTime, KeepAlive: probeTime}).DialContext(ctx, network, address)
 }
 
-// NewTransport makes what sends requests to upstream servers. Dial decides which addresses may be
-// reached; nil is Direct. It uses no proxy, whatever the environment says: see NewTransportBy. It does
-// not ask for compressed bodies, see decode; and it keeps as many idle connections to one server as may
-// be in use.
+// NewTransport returns a Transport for requests to servers. dial decides which addresses may be
+// reached; nil means Direct. The transport ignores proxies of the environment: see NewTransportBy.
+// It does not request compressed bodies, and keeps up to MaxPosts idle connections to each server.
 func NewTransport(dial Dial) *Transport { return NewTransportBy(dial, Way{}) }
 
-// do sends one request. Cookies are not kept: it goes past http.Client. Wrote says that bytes may have
-// reached the server.
-func (c *Client) do(ctx context.Context, method, session string, body net.Buffers, extra http.Header) (resp *http.Response, wrote bool, err error) {
+// do sends one request. It bypasses http.Client, so cookies are not stored. wrote reports that
+// bytes may have reached the server.
+func (c *Client) do(ctx context.Context, method, session string, body net.Buffers,
+	extra http.Header) (resp *http.Response, wrote bool, err error) {
 	to := c.url
 	if inbox := c.inbox.Load(); inbox != nil && method == http.MethodPost {
 		to = inbox
@@ -68,9 +70,10 @@ func (c *Client) do(ctx context.Context, method, session string, body net.Buffer
 	}
 }
 
-// sendTo is do to one address, and does not follow redirects.
-func (c *Client) sendTo(ctx context.Context, to *url.URL, method, session string, body net.Buffers, extra http.Header) (resp *http.Response, wrote bool, err error) {
-	if f, ok := ctx.(*flight); ok && f.sent.w != nil { // it is on its way
+// sendTo is like do for one address, and does not follow redirects.
+func (c *Client) sendTo(ctx context.Context, to *url.URL, method, session string, body net.Buffers,
+	extra http.Header) (resp *http.Response, wrote bool, err error) {
+	if f, ok := ctx.(*flight); ok && f.sent.w != nil { // the request was sent already
 		s := f.sent
 		f.sent = sent{}
 		if resp, err = s.response(); err == nil {
@@ -79,7 +82,8 @@ func (c *Client) sendTo(ctx context.Context, to *url.URL, method, session string
 		return resp, s.begun, err
 	}
 	d := c.dressed(session, extra)
-	if to == c.url && d.head != nil && method == http.MethodPost && len(body) == 1 && len(body[0]) <= smallBody {
+	if to == c.url && d.head != nil && method == http.MethodPost && len(body) == 1 &&
+		len(body[0]) <= smallBody {
 		resp, wrote, err = c.transport.(*Transport).post(ctx, canonical(to), d.head, body[0])
 		if err == nil {
 			decode(resp, c.room)
@@ -87,7 +91,9 @@ func (c *Client) sendTo(ctx context.Context, to *url.URL, method, session string
 		return resp, wrote, err
 	}
 	var reached atomic.Bool
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { reached.Store(true) }})
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() {
+		reached.Store(true)
+	}})
 	req := (&http.Request{Method: method, URL: to, Host: to.Host, Header: d.header}).WithContext(ctx)
 	if body != nil {
 		req.ContentLength = int64(size(body))
@@ -102,7 +108,7 @@ func (c *Client) sendTo(ctx context.Context, to *url.URL, method, session string
 	return resp, reached.Load(), err
 }
 
-// size is how many bytes a body has.
+// size returns the number of bytes of a body.
 func size(body net.Buffers) (n int) {
 	for _, part := range body {
 		n += len(part)

@@ -38,11 +38,13 @@ func listen(t *testing.T, h http.Handler) (url string, connections *atomic.Int64
 	return s.URL + "/mcp", connections
 }
 
-// Whether bytes of a request may have reached the server decides whether it can be repeated.
+// A request may be repeated only if no bytes of it can have reached the server.
 func TestClientKnowsWhatWasWritten(t *testing.T) {
 	p := newPeer()
 	url, _ := listen(t, p)
-	p.posts["drop"] = func(http.ResponseWriter, *http.Request, jsonrpc.Message) { panic(http.ErrAbortHandler) }
+	p.posts["drop"] = func(http.ResponseWriter, *http.Request, jsonrpc.Message) {
+		panic(http.ErrAbortHandler)
+	}
 	c := newTestClient(t, streamable.ClientOptions{URL: url})
 	send(t, c, call(1, "drop"))
 	if in := recv(t, c); in.Err == nil || !in.Written {
@@ -58,15 +60,18 @@ func TestClientKnowsWhatWasWritten(t *testing.T) {
 	if in := recv(t, c); in.Err == nil || in.Written {
 		t.Errorf("nobody there: got %s", show(in))
 	}
-	guarded := streamable.NewTransport(func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("not allowed") })
+	guarded := streamable.NewTransport(func(context.Context, string, string) (net.Conn, error) {
+		return nil, errors.New("not allowed")
+	})
 	c = newTestClient(t, streamable.ClientOptions{URL: url, Transport: guarded})
 	send(t, c, call(1, "x"))
-	if in := recv(t, c); in.Err == nil || in.Written || !strings.Contains(in.Err.Error(), "not allowed") {
+	if in := recv(t, c); in.Err == nil || in.Written ||
+		!strings.Contains(in.Err.Error(), "not allowed") {
 		t.Errorf("refused by the dialler: got %s", show(in))
 	}
 }
 
-// Calls one after the other use one connection, whether they are answered as JSON or as a stream.
+// Consecutive calls use one connection, whether they are answered as JSON or as a stream.
 func TestClientReusesItsConnection(t *testing.T) {
 	p := newPeer()
 	url, connections := listen(t, p)
@@ -84,7 +89,8 @@ func TestClientReusesItsConnection(t *testing.T) {
 	defer web.CloseIdleConnections()
 	closed := make(chan struct{}, 1)
 	c := newTestClient(t, streamable.ClientOptions{URL: url, Transport: watching{web, closed}})
-	for id, method := range []string{"json", "stream", "refuse", "stream", "json", "stream", "stream"} {
+	for id, method := range []string{"json", "stream", "refuse", "stream", "json",
+		"stream", "stream"} {
 		send(t, c, call(uint64(id), method))
 		recv(t, c)
 		<-closed // the stream's end follows its last event
@@ -94,7 +100,7 @@ func TestClientReusesItsConnection(t *testing.T) {
 	}
 }
 
-// watching tells when a body is closed.
+// watching signals when a body is closed.
 type watching struct {
 	http.RoundTripper
 	closed chan<- struct{}
@@ -120,9 +126,13 @@ func (b *watchedBody) Close() error {
 
 func TestClientDoesNotFollowARedirect(t *testing.T) {
 	var reached atomic.Bool
-	elsewhere, _ := listen(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Store(true) }))
+	elsewhere, _ := listen(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		reached.Store(true)
+	}))
 	url, _ := listen(t, http.RedirectHandler(elsewhere, http.StatusPermanentRedirect))
-	c := newTestClient(t, streamable.ClientOptions{URL: url, Header: http.Header{"Authorization": {"Bearer secret-token"}}})
+	c := newTestClient(t, streamable.ClientOptions{
+		URL: url, Header: http.Header{"Authorization": {"Bearer secret-token"}},
+	})
 	send(t, c, call(1, "initialize"))
 	if in := recv(t, c); in.Err == nil || in.Written || !strings.Contains(in.Err.Error(), "redirect") {
 		t.Errorf("got %s", show(in))
@@ -163,7 +173,8 @@ func TestClientWorksInParallel(t *testing.T) {
 	group.Go(func() {
 		for id := range uint64(n) {
 			window <- struct{}{}
-			if err := c.Send(t.Context(), jsonrpc.Request(jsonrpc.IntID(id), "x", fmt.Appendf(nil, `{"n":%d}`, id))); err != nil {
+			if err := c.Send(t.Context(),
+				jsonrpc.Request(jsonrpc.IntID(id), "x", fmt.Appendf(nil, `{"n":%d}`, id))); err != nil {
 				t.Error(err)
 			}
 		}
@@ -173,40 +184,50 @@ func TestClientWorksInParallel(t *testing.T) {
 		in := recv(t, c)
 		<-window
 		id, _ := in.Message.ID.Int()
-		if in.Related != in.Message.ID || string(in.Message.Result) != fmt.Sprintf(`{"n":%d}`, id) || seen[id] {
+		if in.Related != in.Message.ID ||
+			string(in.Message.Result) != fmt.Sprintf(`{"n":%d}`, id) || seen[id] {
 			t.Fatalf("got %s", show(in))
 		}
 		seen[id] = true
 	}
 }
 
-// official is the official SDK's server with tools that use everything a server can do to a client.
-func official(t *testing.T, o *mcp.StreamableHTTPOptions) (handler http.Handler, server *mcp.Server, hung, cancelled chan struct{}) {
+// official returns the official SDK's server with tools that use all requests a server can send to
+// a client.
+func official(t *testing.T, o *mcp.StreamableHTTPOptions) (handler http.Handler, server *mcp.Server,
+	hung, cancelled chan struct{}) {
 	hung, cancelled = make(chan struct{}), make(chan struct{})
 	server = mcp.NewServer(&mcp.Implementation{Name: "official", Version: "1"}, nil)
 	schema := map[string]any{"type": "object"}
-	server.AddTool(&mcp.Tool{Name: "echo", InputSchema: schema}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(r.Params.Arguments)}}}, nil
-	})
-	server.AddTool(&mcp.Tool{Name: "ask", InputSchema: schema}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		if err := r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: "p", Progress: 1}); err != nil {
-			return nil, err
-		}
-		if o != nil && o.EventStore != nil {
-			r.Extra.CloseSSEStream(mcp.CloseSSEStreamArgs{RetryAfter: 10 * time.Millisecond})
-		}
-		answer, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "really?", RequestedSchema: schema})
-		if err != nil {
-			return nil, err
-		}
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: answer.Action}}}, nil
-	})
-	server.AddTool(&mcp.Tool{Name: "hang", InputSchema: schema}, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		close(hung)
-		<-ctx.Done()
-		close(cancelled)
-		return nil, ctx.Err()
-	})
+	server.AddTool(&mcp.Tool{Name: "echo", InputSchema: schema},
+		func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			text := &mcp.TextContent{Text: string(r.Params.Arguments)}
+			return &mcp.CallToolResult{Content: []mcp.Content{text}}, nil
+		})
+	server.AddTool(&mcp.Tool{Name: "ask", InputSchema: schema},
+		func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			if err := r.Session.NotifyProgress(ctx,
+				&mcp.ProgressNotificationParams{ProgressToken: "p", Progress: 1}); err != nil {
+				return nil, err
+			}
+			if o != nil && o.EventStore != nil {
+				r.Extra.CloseSSEStream(mcp.CloseSSEStreamArgs{RetryAfter: 10 * time.Millisecond})
+			}
+			answer, err := r.Session.Elicit(ctx, &mcp.ElicitParams{
+				Message: "really?", RequestedSchema: schema,
+			})
+			if err != nil {
+				return nil, err
+			}
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: answer.Action}}}, nil
+		})
+	server.AddTool(&mcp.Tool{Name: "hang", InputSchema: schema},
+		func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			close(hung)
+			<-ctx.Done()
+			close(cancelled)
+			return nil, ctx.Err()
+		})
 	h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, o)
 	return h, server, hung, cancelled
 }
@@ -226,9 +247,11 @@ func TestClientAgainstTheOfficialServer(t *testing.T) {
 				handler, server, hung, cancelled := official(t, &tt.o)
 				url, _ := listen(t, handler)
 				c := newTestClient(t, streamable.ClientOptions{URL: url})
-				params := `{"protocolVersion":"` + v.String() + `","capabilities":{"elicitation":{}},"clientInfo":{"name":"t","version":"1"}}`
+				params := `{"protocolVersion":"` + v.String() +
+					`","capabilities":{"elicitation":{}},"clientInfo":{"name":"t","version":"1"}}`
 				send(t, c, jsonrpc.Request(jsonrpc.IntID(0), "initialize", []byte(params)))
-				if in := recv(t, c); in.Err != nil || !strings.Contains(show(in), `"protocolVersion":"`+v.String()+`"`) {
+				if in := recv(t, c); in.Err != nil ||
+					!strings.Contains(show(in), `"protocolVersion":"`+v.String()+`"`) {
 					t.Fatalf("initialize: got %s", show(in))
 				}
 				c.Negotiated(v)
@@ -237,18 +260,22 @@ func TestClientAgainstTheOfficialServer(t *testing.T) {
 					t.Fatalf("standing stream: got %s", show(in))
 				}
 
-				send(t, c, jsonrpc.Request(jsonrpc.IntID(1), "tools/call", []byte(`{"name":"echo","arguments":{"a":1}}`)))
-				if in := recv(t, c); in.Related != jsonrpc.IntID(1) || !strings.Contains(show(in), `{\"a\":1}`) {
+				send(t, c, jsonrpc.Request(jsonrpc.IntID(1), "tools/call",
+					[]byte(`{"name":"echo","arguments":{"a":1}}`)))
+				if in := recv(t, c); in.Related != jsonrpc.IntID(1) ||
+					!strings.Contains(show(in), `{\"a\":1}`) {
 					t.Errorf("echo: got %s", show(in))
 				}
 
 				server.AddTool(&mcp.Tool{Name: "more", InputSchema: map[string]any{"type": "object"}}, nil)
-				if in := recv(t, c); !in.Related.IsZero() || in.Message.Method != "notifications/tools/list_changed" {
+				if in := recv(t, c); !in.Related.IsZero() ||
+					in.Message.Method != "notifications/tools/list_changed" {
 					t.Errorf("list changed: got %s", show(in))
 				}
 
 				if tt.asks {
-					send(t, c, jsonrpc.Request(jsonrpc.IntID(2), "tools/call", []byte(`{"name":"ask","_meta":{"progressToken":"p"}}`)))
+					send(t, c, jsonrpc.Request(jsonrpc.IntID(2), "tools/call",
+						[]byte(`{"name":"ask","_meta":{"progressToken":"p"}}`)))
 					for _, want := range []string{"notifications/progress", "elicitation/create"} {
 						in := recv(t, c)
 						if _, hungUp := in.Control.(transport.CloseStream); hungUp && tt.o.EventStore != nil {
@@ -261,7 +288,8 @@ func TestClientAgainstTheOfficialServer(t *testing.T) {
 							send(t, c, jsonrpc.Response(in.Message.ID, []byte(`{"action":"accept","content":{}}`)))
 						}
 					}
-					if in := recv(t, c); in.Related != jsonrpc.IntID(2) || !strings.Contains(show(in), `"text":"accept"`) {
+					if in := recv(t, c); in.Related != jsonrpc.IntID(2) ||
+						!strings.Contains(show(in), `"text":"accept"`) {
 						t.Errorf("ask: got %s", show(in))
 					}
 				}
@@ -286,7 +314,8 @@ func TestClientNoticesThatTheOfficialServerHasForgottenIt(t *testing.T) {
 	handler, server, _, _ := official(t, nil)
 	url, _ := listen(t, handler)
 	c := newTestClient(t, streamable.ClientOptions{URL: url})
-	send(t, c, jsonrpc.Request(jsonrpc.IntID(0), "initialize", []byte(`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)))
+	send(t, c, jsonrpc.Request(jsonrpc.IntID(0), "initialize",
+		[]byte(`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)))
 	recv(t, c)
 	c.Negotiated(protocol.V20251125)
 	for s := range server.Sessions() {
@@ -324,7 +353,8 @@ func BenchmarkClient(b *testing.B) {
 			defer c.Close(context.Background())
 			b.ReportAllocs()
 			for id := uint64(0); b.Loop(); id++ {
-				if err := c.Send(b.Context(), jsonrpc.Request(jsonrpc.IntID(id), method, []byte(`{"name":"echo"}`))); err != nil {
+				if err := c.Send(b.Context(),
+					jsonrpc.Request(jsonrpc.IntID(id), method, []byte(`{"name":"echo"}`))); err != nil {
 					b.Fatal(err)
 				}
 				if in, err := c.Recv(b.Context()); err != nil || in.Err != nil {

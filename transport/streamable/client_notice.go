@@ -10,8 +10,8 @@ import (
 	"mcpd/transport"
 )
 
-// send sends a notification or an answer. What waits for it goes when the server has taken it, or
-// takes too long.
+// send sends a notification or an answer. Later messages that wait for it may go when the server
+// has accepted it, or when that takes too long.
 func (o *outgoing) send(ctx context.Context) (written bool, err error) {
 	if o.taken == nil {
 		return o.post(ctx)
@@ -23,7 +23,7 @@ func (o *outgoing) send(ctx context.Context) (written bool, err error) {
 	return o.post(ctx)
 }
 
-// notify carries a notification or an answer.
+// notify sends a notification or an answer and reports a failure to Recv.
 func (o *outgoing) notify() {
 	defer o.drop()
 	c := o.client
@@ -44,12 +44,14 @@ func (o *outgoing) notify() {
 	if err != nil && c.all.Err() == nil {
 		c.deliver(transport.Inbound{Control: Undelivered{o.method, o.id, err, written}})
 	}
-	if errors.Is(err, ErrSessionLost) { // after that was said: with nothing else in flight it is the end
+	// After the error was reported: lose ends the connection at once if nothing is in flight.
+	if errors.Is(err, ErrSessionLost) {
 		c.lose()
 	}
 }
 
-// post carries it, and reports with an error whether the server may have taken it all the same.
+// post sends the message. After an error, written reports whether the server may have accepted it
+// nevertheless.
 func (o *outgoing) post(ctx context.Context) (written bool, err error) {
 	c := o.client
 	session := c.current()
@@ -67,7 +69,8 @@ func (o *outgoing) post(ctx context.Context) (written bool, err error) {
 		return true, nil
 	}
 	body := excuse(resp)
-	if asks := o.method == "" || resp.StatusCode == http.StatusNotFound; asks && c.forgotten(ctx, resp.StatusCode, body, session) {
+	if asks := o.method == "" ||
+		resp.StatusCode == http.StatusNotFound; asks && c.forgotten(ctx, resp.StatusCode, body, session) {
 		return false, ErrSessionLost
 	}
 	status := c.newStatusError(resp, body)

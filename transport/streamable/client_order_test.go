@@ -12,11 +12,12 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// A request reaches the server after the notification that was sent before it, though the server is slow
-// to take that, as it does when a client sends both itself. A server that takes it for ever holds
-// nothing up for longer than a second, and what cancels overtakes all.
+// A request reaches the server after the preceding notification, even if the server is slow to
+// accept that. A server that never accepts it delays the request by at most a second. A
+// cancellation overtakes all.
 func TestClientKeepsNotificationsInOrder(t *testing.T) {
-	for name, slow := range map[string]time.Duration{"slow": 500 * time.Millisecond, "never": time.Hour} {
+	for name, slow := range map[string]time.Duration{"slow": 500 * time.Millisecond,
+		"never": time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newPeer()
@@ -30,7 +31,8 @@ func TestClientKeepsNotificationsInOrder(t *testing.T) {
 					}
 					w.WriteHeader(http.StatusAccepted)
 				}
-				p.posts["notifications/cancelled"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
+				p.posts["notifications/cancelled"] = func(w http.ResponseWriter, _ *http.Request,
+					_ jsonrpc.Message) {
 					took("cancelled")
 					w.WriteHeader(http.StatusAccepted)
 				}
@@ -38,9 +40,12 @@ func TestClientKeepsNotificationsInOrder(t *testing.T) {
 					took("x")
 					answerJSON(w, jsonrpc.Response(m.ID, nil))
 				}
-				c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}})
+				c := newTestClient(t, streamable.ClientOptions{
+					URL: "http://peer/mcp", Transport: memory{p.ServeHTTP},
+				})
 				start := time.Now()
-				send(t, c, jsonrpc.Notification("notifications/own", nil), call(1, "x"), jsonrpc.Notification("notifications/cancelled", nil))
+				send(t, c, jsonrpc.Notification("notifications/own", nil), call(1, "x"),
+					jsonrpc.Notification("notifications/cancelled", nil))
 				if in := recv(t, c); in.Err != nil {
 					t.Fatal(in.Err)
 				}
@@ -58,12 +63,13 @@ func TestClientKeepsNotificationsInOrder(t *testing.T) {
 	}
 }
 
-// Nothing overtakes notifications/initialized, although POSTs run side by side.
+// Nothing overtakes notifications/initialized, although POSTs are sent concurrently.
 func TestClientHoldsBackUntilInitializedHasArrived(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer()
 		release := make(chan struct{})
-		p.posts["notifications/initialized"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
+		p.posts["notifications/initialized"] = func(w http.ResponseWriter, _ *http.Request,
+			_ jsonrpc.Message) {
 			<-release
 			w.WriteHeader(http.StatusAccepted)
 		}
@@ -72,9 +78,11 @@ func TestClientHoldsBackUntilInitializedHasArrived(t *testing.T) {
 		}
 		c := inMemory(t, p)
 		shake(t, c, protocol.V20251125)
-		send(t, c, jsonrpc.Notification("notifications/initialized", nil), call(1, "tools/list"), jsonrpc.Notification("n", nil))
+		send(t, c, jsonrpc.Notification("notifications/initialized", nil), call(1, "tools/list"),
+			jsonrpc.Notification("n", nil))
 		synctest.Wait()
-		if got := p.saw(); !slices.Equal(got, []string{"POST initialize", "POST notifications/initialized"}) {
+		if got := p.saw(); !slices.Equal(got,
+			[]string{"POST initialize", "POST notifications/initialized"}) {
 			t.Errorf("before: got %q", got)
 		}
 		close(release)
@@ -87,10 +95,11 @@ func TestClientHoldsBackUntilInitializedHasArrived(t *testing.T) {
 	})
 }
 
-// A server may ask something on the standing stream as soon as it has a request, so the stream is
-// there first; but it is not waited for without end.
+// A server may ask a question on the standalone stream as soon as it has a request. The client
+// therefore opens the stream first, but it does not wait for the stream without limit.
 func TestClientHoldsBackUntilTheStandingStreamIsThere(t *testing.T) {
-	for name, answered := range map[string]time.Duration{"at once": 0, "soon": 300 * time.Millisecond, "never": time.Hour} {
+	for name, answered := range map[string]time.Duration{"at once": 0, "soon": 300 * time.Millisecond,
+		"never": time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPeer()
 			p.get = func(w http.ResponseWriter, r *http.Request) {

@@ -9,7 +9,8 @@ import (
 	"mcpd/transport"
 )
 
-// Our client and our server understand each other, also when the server sends the client away in the middle.
+// Our client and our server work together, even if the server makes the client reconnect in the
+// middle of a request.
 func TestOwnClientAndServer(t *testing.T) {
 	host := newTestHost(t)
 	host.scripts["tools/call"] = func(s *testSession, m jsonrpc.Message, out transport.Sink) {

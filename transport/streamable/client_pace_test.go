@@ -16,10 +16,10 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// spans is how many spans of the pace the floods below take.
+// spans is the number of rate-limit periods that the floods below take.
 const spans = 50
 
-// flooding is a server that says all that before it answers.
+// flooding is a server that sends the event so many times before it answers.
 func flooding(times int, event string) *peer {
 	p := newPeer()
 	p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
@@ -32,7 +32,7 @@ func flooding(times int, event string) *peer {
 	return p
 }
 
-// answers receives so many.
+// answers receives n answers.
 func answers(t *testing.T, c *streamable.Client, n int) {
 	t.Helper()
 	for n > 0 {
@@ -44,7 +44,8 @@ func answers(t *testing.T, c *streamable.Client, n int) {
 	}
 }
 
-// What a stream carries beside messages is read at a pace, all of it; messages are not held up, whatever fields they have.
+// Stray input on a stream is rate-limited, and all of it is read. Messages are not delayed,
+// whatever fields they have.
 func TestClientReadsStraysAtAPace(t *testing.T) {
 	const strays = spans * transport.PaceMost
 	note := data(jsonrpc.Notification("n", nil))
@@ -58,13 +59,18 @@ func TestClientReadsStraysAtAPace(t *testing.T) {
 		{"empty lines", "", strays, true},
 		{"ids", "id: 5", strays, true},
 		{"events of other names", "event: ping\ndata: {}", strays, true},
-		{"a long event of another name", "event: ping\ndata: " + strings.Repeat("x", strays*transport.PacePart), 1, true},
+		{"a long event of another name",
+			"event: ping\ndata: " + strings.Repeat("x", strays*transport.PacePart), 1, true},
 		{"what is no JSON", "data: garbage", strays, true},
-		{"comments between messages", strings.Repeat(": nothing\n", transport.PaceMost-1) + note, 2 * spans, true},
-		{"lines of a message without anything", strings.Repeat("data:\n", 21*transport.PacePart/len("data:\n")) + note, spans, true},
+		{"comments between messages", strings.Repeat(": nothing\n", transport.PaceMost-1) + note,
+			2 * spans, true},
+		{"lines of a message without anything",
+			strings.Repeat("data:\n", 21*transport.PacePart/len("data:\n")) + note, spans, true},
 		{"messages", "event: message\nid: 5\nretry: 10\n" + note, strays, false},
 		{"messages and comments", ": nothing\n\nevent: message\nid: 5\n" + note, strays, false},
-		{"messages of many lines", "data: {\"jsonrpc\": \"2.0\",\n" + strings.Repeat("data:\n", 100) + "data: \"method\": \"n\"}", strays, false},
+		{"messages of many lines",
+			"data: {\"jsonrpc\": \"2.0\",\n" + strings.Repeat("data:\n", 100) + "data: \"method\": \"n\"}",
+			strays, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			client := inMemory(t, flooding(c.times, c.event))
@@ -81,10 +87,11 @@ func TestClientReadsStraysAtAPace(t *testing.T) {
 	}
 }
 
-// An array in which one member cannot be read is messages all the same.
+// An array with an unreadable member counts as messages.
 func TestClientReadsArraysAsMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client := inMemory(t, flooding(spans*transport.PaceMost, `data: [{"jsonrpc":"2.0","method":"n"},5]`))
+		client := inMemory(t, flooding(spans*transport.PaceMost,
+			`data: [{"jsonrpc":"2.0","method":"n"},5]`))
 		shake(t, client, protocol.V20250326)
 		began := time.Now()
 		send(t, client, call(1, "x"))
@@ -99,7 +106,8 @@ func TestClientReadsArraysAsMessages(t *testing.T) {
 	})
 }
 
-// An answer that cannot be read is one all the same, where answers come on the standing stream: whoever reads messages has a pace for answers to nothing.
+// Where answers arrive on the standalone stream, an unreadable answer still counts as an answer and
+// not as stray input. The reader of messages rate-limits answers to unknown requests.
 func TestClientReadsBrokenAnswersAsAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const answers = spans * transport.PaceMost
@@ -126,7 +134,8 @@ func TestClientReadsBrokenAnswersAsAnswers(t *testing.T) {
 	})
 }
 
-// Many streams of one connection are read no faster than one, and nobody who is not flooded waits for them.
+// Many streams of one connection together are rate-limited like one, and a stream that is not
+// flooded is not delayed.
 func TestClientReadsManyStreamsAtOnePace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const streams = 8
@@ -152,13 +161,16 @@ func TestClientReadsManyStreamsAtOnePace(t *testing.T) {
 	})
 }
 
-// Who rests is not waited for, and takes no room meanwhile.
+// Close does not wait for a rate-limited reader, and such a reader holds no reservation.
 func TestClientClosesWhileItRests(t *testing.T) {
 	for _, long := range []string{"event: ping\ndata: ", ": ", "id: 5\n: "} {
 		synctest.Test(t, func(t *testing.T) {
 			room := transport.NewRoom(1 << 30)
-			p := flooding(2, long+strings.Repeat("x", 4<<20)+"\n: "+strings.Repeat("x", 16<<10)) // with something behind it
-			c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, Room: room})
+			// The stray input is followed by more input.
+			p := flooding(2, long+strings.Repeat("x", 4<<20)+"\n: "+strings.Repeat("x", 16<<10))
+			c := newTestClient(t, streamable.ClientOptions{
+				URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, Room: room,
+			})
 			for id := range uint64(2) {
 				send(t, c, call(id, "x"))
 			}
@@ -177,15 +189,16 @@ func TestClientClosesWhileItRests(t *testing.T) {
 	}
 }
 
-// A stream that said too much once takes no room afterwards, however long it goes on to say nothing; one whose event begins with that does, as long as
-// the event lasts.
+// After a long stray line, a quiet stream holds no reservation. If an event begins with such a
+// line, the reservation lasts as long as the event.
 func TestQuietStreamsHaveNoRoom(t *testing.T) {
 	long := strings.Repeat("x", 2*transport.Large)
 	for _, c := range []struct {
 		says  string
 		taken bool
 	}{
-		{": " + long + "\n\n: " + long + "\n: and so on", false}, {"event: " + long, true}, {"data: " + long, true}, {"event: " + long + "\n\n", false},
+		{": " + long + "\n\n: " + long + "\n: and so on", false}, {"event: " + long, true},
+		{"data: " + long, true}, {"event: " + long + "\n\n", false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			room := transport.NewRoom(1 << 30)
@@ -198,7 +211,9 @@ func TestQuietStreamsHaveNoRoom(t *testing.T) {
 					transport.Rest(r.Context(), time.Minute)
 				}
 			}
-			client := newTestClient(t, streamable.ClientOptions{URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, Room: room})
+			client := newTestClient(t, streamable.ClientOptions{
+				URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, Room: room,
+			})
 			initialized(t, client)
 			time.Sleep(time.Hour)
 			if now, most := room.Used(); now > 0 != c.taken || most == 0 {
@@ -208,7 +223,8 @@ func TestQuietStreamsHaveNoRoom(t *testing.T) {
 	}
 }
 
-// An event that is too large is not asked for again with the id of the one before it, nor at once.
+// An event that is too large is not requested again with the id of the previous event, and the
+// stream is not reopened at once.
 func TestClientPassesOverAnEventThatIsTooLarge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 1000
@@ -226,7 +242,9 @@ func TestClientPassesOverAnEventThatIsTooLarge(t *testing.T) {
 			}
 			<-r.Context().Done()
 		}
-		c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, MaxMessage: most})
+		c := newTestClient(t, streamable.ClientOptions{
+			URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, MaxMessage: most,
+		})
 		initialized(t, c)
 		expect(t, c,
 			"streamable.Standing{Open:true Gap:false Err:<nil>}", `none: {"jsonrpc":"2.0","method":"one"}`,

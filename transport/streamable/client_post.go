@@ -13,23 +13,26 @@ import (
 	"mcpd/transport"
 )
 
-// outgoing is one message on its way.
+// outgoing is one message to be sent.
 type outgoing struct {
-	client   *Client
-	id       jsonrpc.ID // of a request, or of an answer of ours
-	method   string
-	fields   []headers.Field // of its own
-	bytes    int             // that it counts while it may have to be sent
-	body     net.Buffers     // nil until it is needed: see parts
-	gate     <-chan struct{} // what to wait for first; nil for nothing
-	behind   <-chan struct{} // and then
-	taken    chan struct{}   // closed when the server has taken it, or standTime after it was sent; nil for most
-	opens    chan struct{}   // closed when it has arrived or failed; nil for most
-	cancels  jsonrpc.ID      // the request that it cancels; zero for most
-	flight   flight          // of a request
-	stale    int             // times that it was refused for a session id that was replaced
-	message  jsonrpc.Message // until there is the body, or that was sent; and then
-	answered bool            // the answer, which was read but not given to anybody
+	client *Client
+	id     jsonrpc.ID // of a request, or of an answer by the client
+	method string
+	fields []headers.Field // its own header fields
+	bytes  int             // its size as counted by Queued
+	body   net.Buffers     // nil until it is needed: see parts
+	gate   <-chan struct{} // to wait for before sending; nil for none
+	behind <-chan struct{} // to wait for after gate
+	// taken is closed when the server has accepted it, or standTime after it was sent; nil for most.
+	taken   chan struct{}
+	opens   chan struct{} // of notifications/initialized: the gate for later messages, see Client.open
+	cancels jsonrpc.ID    // the request that it cancels; zero for most
+	flight  flight        // of a request
+	stale   int           // times that it was refused for a replaced session id
+	// message is the message, until body is built or it was sent. After that it is the answer, if
+	// answered is set.
+	message  jsonrpc.Message
+	answered bool // the answer was read but not delivered yet
 }
 
 var (
@@ -37,10 +40,11 @@ var (
 	errCutOff   = errors.New("the stream ended before the answer, and cannot be resumed")
 )
 
-// postAccept is what a POST takes for an answer (2025-11-25 §basic/transports, "Sending Messages to the Server" 2).
+// postAccept contains the common header fields of a POST (2025-11-25 §basic/transports, "Sending
+// Messages to the Server" 2).
 var postAccept = http.Header{"Accept": {jsonType + ", " + streamType}, "Content-Type": {jsonType}}
 
-// drop lets go of what was to be sent, which is not sent again.
+// drop releases the message, after which it is not sent again.
 func (o *outgoing) drop() {
 	o.client.queued(-o.bytes)
 	if o.bytes, o.body = 0, nil; !o.answered {
@@ -48,7 +52,7 @@ func (o *outgoing) drop() {
 	}
 }
 
-// parts is the body.
+// parts returns the body.
 func (o *outgoing) parts() net.Buffers {
 	if o.body == nil {
 		o.body, o.message = o.message.Parts(transport.Large), jsonrpc.Message{}
@@ -56,13 +60,13 @@ func (o *outgoing) parts() net.Buffers {
 	return o.body
 }
 
-// pass waits until the message may go.
+// pass waits until the message may be sent.
 func (o *outgoing) pass(ctx context.Context) error {
 	for _, gate := range []<-chan struct{}{o.gate, o.behind} {
 		select {
 		case <-gate:
 			continue
-		default: // as before the handshake
+		default: // not open, for example before the handshake
 		}
 		if gate == nil {
 			continue
@@ -75,7 +79,7 @@ func (o *outgoing) pass(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// fly is the way of a request.
+// fly carries a request in its own goroutine.
 func (o *outgoing) fly() {
 	defer o.drop()
 	if o.ask(o.client.hand, false) {
@@ -85,7 +89,7 @@ func (o *outgoing) fly() {
 	o.client.settle(o.id, &o.flight)
 }
 
-// call carries a request to its one outcome, which Recv gets unless ctx ends before.
+// call carries a request to its only outcome, which Recv returns unless ctx ends before.
 func (o *outgoing) call(ctx context.Context) {
 	if o.pass(ctx) != nil {
 		return
@@ -95,7 +99,7 @@ func (o *outgoing) call(ctx context.Context) {
 	if o.flight.sent.w != nil {
 		session = o.flight.sent.session
 	}
-	if o.method == initialize { // which asks for one: a server may have begun one with a refusal
+	if o.method == initialize { // initialize asks for a new session; a refusal may have carried an id
 		session = ""
 	}
 	resp, wrote, err := c.do(ctx, http.MethodPost, session, o.parts(), o.header())
@@ -115,10 +119,10 @@ func (o *outgoing) call(ctx context.Context) {
 		o.refused(ctx, resp, session)
 		return
 	}
-	if o.method != initialize { // which may be sent again elsewhere
+	if o.method != initialize { // initialize may be sent again to another address
 		o.drop()
 	}
-	if c.inbox.Load() != nil { // the answer comes on the stream
+	if c.inbox.Load() != nil { // the answer arrives on the stream
 		discard(resp)
 		return
 	}
@@ -143,9 +147,11 @@ func (o *outgoing) call(ctx context.Context) {
 			o.fail(ctx, err, true)
 		}
 	case resp.StatusCode == http.StatusAccepted && o.method != initialize:
-		spoil(resp) // it may be the late response to a notification: the next one would be this request's
+		// It may be a late response to a notification, and the next one the response to this request.
+		spoil(resp)
 		o.elsewhere(ctx)
-	case resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusNoContent || resp.ContentLength == 0:
+	case resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusNoContent ||
+		resp.ContentLength == 0:
 		spoil(resp)
 		o.fail(ctx, errNoAnswer, true)
 	default:
@@ -154,7 +160,8 @@ func (o *outgoing) call(ctx context.Context) {
 	}
 }
 
-// refused deals with a status that is no success. A JSON-RPC error about this very request is an answer all the same.
+// refused handles an unsuccessful status. A JSON-RPC error for this request still counts as its
+// answer.
 func (o *outgoing) refused(ctx context.Context, resp *http.Response, session string) {
 	c := o.client
 	body := excuse(resp)
@@ -163,7 +170,8 @@ func (o *outgoing) refused(ctx context.Context, resp *http.Response, session str
 	if failure && !answer && !m.ID.IsZero() {
 		spoil(resp)
 	}
-	unknown := failure && m.Error.Code == jsonrpc.CodeMethodNotFound // the method is, not our session
+	// With this code the server says that the method is unknown, not the session.
+	unknown := failure && m.Error.Code == jsonrpc.CodeMethodNotFound
 	strange := !unknown && !(answer && resp.StatusCode == http.StatusBadRequest)
 	if strange && o.stale < MaxStale && c.replaced(ctx, resp.StatusCode, session) {
 		o.stale++
@@ -191,7 +199,7 @@ func (o *outgoing) refused(ctx context.Context, resp *http.Response, session str
 	}
 }
 
-// take reads a JSON body. It returns an error if the answer is not in it.
+// take processes a JSON body. It returns an error if the body does not contain the answer.
 func (o *outgoing) take(body []byte) error {
 	alone := true
 	answered, err := o.client.each(body, true, func(m jsonrpc.Message) bool {
@@ -208,9 +216,11 @@ func (o *outgoing) take(body []byte) error {
 	return errNoAnswer
 }
 
-// each delivers what a body or an event holds: one message, or an array of them, and reports whether one
-// was the answer. Arrays are of 2025-03-26; in a body the TypeScript SDK reads them in every revision.
-func (c *Client) each(data []byte, body bool, deliver func(jsonrpc.Message) (answers bool)) (answered bool, err error) {
+// each delivers the message in data, or the messages of an array, and reports whether one was the
+// answer. body says that data is a response body and not an event. Arrays belong to 2025-03-26, but
+// in a response body the TypeScript SDK accepts them in every revision.
+func (c *Client) each(data []byte, body bool,
+	deliver func(jsonrpc.Message) (answers bool)) (answered bool, err error) {
 	if body || c.has(protocol.Batching) {
 		messages, _, err := jsonrpc.DecodeBatchLenient(data, c.limits)
 		for _, m := range messages {
@@ -222,7 +232,8 @@ func (c *Client) each(data []byte, body bool, deliver func(jsonrpc.Message) (ans
 	return err == nil && deliver(m), err
 }
 
-// deliver hands a message to Recv and reports whether it answers this request. An error without id can be about nothing else.
+// deliver delivers a message to Recv and reports whether it answers this request. An error without
+// id is taken for its answer, since it can refer to no other request.
 func (o *outgoing) deliver(m jsonrpc.Message) bool {
 	if m.Kind() == jsonrpc.KindFailure && m.ID.IsZero() {
 		m.ID = o.id
@@ -232,7 +243,7 @@ func (o *outgoing) deliver(m jsonrpc.Message) bool {
 	return answers
 }
 
-// fail tells that the request has failed, unless nobody waits for it any more.
+// fail reports to Recv that the request has failed, unless its context has ended.
 func (o *outgoing) fail(ctx context.Context, err error, written bool) {
 	if ctx.Err() == nil {
 		o.client.deliver(transport.Inbound{Related: o.id, Err: err, Written: written})

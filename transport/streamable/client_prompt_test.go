@@ -15,8 +15,9 @@ import (
 	"mcpd/transport"
 )
 
-// An answer that came alone is handed over where it is read. One on a stream, one behind something
-// in its array, and one that is not taken come by Recv; so does one behind what waits for Recv.
+// An answer that arrives alone is given to the callback where it is read. Recv returns an answer on
+// a stream, one that follows another message in its array, one that the callback refuses, and one
+// that follows messages that wait for Recv.
 func TestAnswerAloneIsHandedOver(t *testing.T) {
 	const result = `{"content":[]}`
 	const byRecv = `1: {"jsonrpc":"2.0","id":1,"result":` + result + `}`
@@ -75,7 +76,7 @@ func TestAnswerAloneIsHandedOver(t *testing.T) {
 				}
 				var read []string
 				ctx, stop := context.WithCancel(t.Context())
-				if !tt.waits { // somebody reads what comes
+				if !tt.waits { // another goroutine reads the messages
 					go func() {
 						for in, err := c.Recv(ctx); err == nil; in, err = c.Recv(ctx) {
 							read = append(read, show(in))
@@ -100,7 +101,8 @@ func TestAnswerAloneIsHandedOver(t *testing.T) {
 	}
 }
 
-// What Recv has returned is not handled before Recv is called again: no answer overtakes it.
+// The previous result of Recv counts as being processed until Recv is called again. No answer
+// overtakes it.
 func TestAnswerDoesNotOvertakeWhatIsBeingHandled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer()
@@ -109,7 +111,7 @@ func TestAnswerDoesNotOvertakeWhatIsBeingHandled(t *testing.T) {
 		}
 		c := inMemory(t, p)
 		taken := 0
-		shake(t, c, protocol.V20251125) // its answer is being handled
+		shake(t, c, protocol.V20251125) // its answer is being processed
 		c.Answers(func(transport.Inbound) bool { taken++; return true })
 		send(t, c, call(1, "tools/call"))
 		if synctest.Wait(); taken != 0 {

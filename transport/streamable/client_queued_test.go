@@ -15,8 +15,8 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// The bytes of a message count until the server has begun to answer it, and no longer: also when it
-// is cancelled, when the server fails, and when the connection ends.
+// The bytes of a message count until the server begins to answer it, and no longer. This also holds
+// if the message is cancelled, the server fails, or the connection ends.
 func TestClientCountsWhatWaits(t *testing.T) {
 	params := jsontext.Value(`{"p":"` + strings.Repeat("x", 100_000) + `"}`)
 	large := jsonrpc.Request(jsonrpc.IntID(1), "x", params)
@@ -27,10 +27,19 @@ func TestClientCountsWhatWaits(t *testing.T) {
 		post http.HandlerFunc
 		ends func(c *streamable.Client)
 	}{
-		{"answered", func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, jsonrpc.Response(jsonrpc.IntID(1), nil)) }, nil},
-		{"a stream begins", func(w http.ResponseWriter, r *http.Request) { stream(w, ": begun"); <-r.Context().Done() }, nil},
-		{"refused", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, nil},
-		{"broken off", func(w http.ResponseWriter, _ *http.Request) { w.(*memoryWriter).dropped = true }, nil},
+		{"answered", func(w http.ResponseWriter, _ *http.Request) {
+			answerJSON(w, jsonrpc.Response(jsonrpc.IntID(1), nil))
+		}, nil},
+		{"a stream begins", func(w http.ResponseWriter, r *http.Request) {
+			stream(w, ": begun")
+			<-r.Context().Done()
+		}, nil},
+		{"refused", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusInternalServerError)
+		}, nil},
+		{"broken off", func(w http.ResponseWriter, _ *http.Request) {
+			w.(*memoryWriter).dropped = true
+		}, nil},
 		{"cancelled", nil, func(c *streamable.Client) { _ = c.Send(context.Background(), cancelled) }},
 		{"closed", nil, func(c *streamable.Client) { _ = c.Close(context.Background()) }},
 	} {
@@ -46,7 +55,10 @@ func TestClientCountsWhatWaits(t *testing.T) {
 					}
 				}
 				var waits atomic.Int64
-				o := streamable.ClientOptions{URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, Queued: func(n int) { waits.Add(int64(n)) }}
+				o := streamable.ClientOptions{URL: "http://peer/mcp", Transport: memory{p.ServeHTTP},
+					Queued: func(n int) {
+						waits.Add(int64(n))
+					}}
 				client := newTestClient(t, o)
 				shake(t, client, protocol.V20251125)
 				synctest.Wait()

@@ -7,8 +7,8 @@ import (
 	"mcpd/transport"
 )
 
-// rest has the readers of the connection rest one after the other: so many streams, of as many
-// requests, are no more of a flood than one.
+// rest delays a reader for a rate limit. The readers of the connection are delayed one after the
+// other, so that many streams together are limited like one.
 func (c *Client) rest(ctx context.Context, long time.Duration) {
 	select {
 	case c.resting <- struct{}{}:
@@ -21,12 +21,13 @@ func (c *Client) rest(ctx context.Context, long time.Duration) {
 // Answers implements transport.Prompt.
 func (c *Client) Answers(take func(transport.Inbound) bool) { c.takes = take }
 
-// prompt gives an answer to whoever takes answers, and reports whether it was taken.
+// prompt gives an answer to the callback set with Answers, if no earlier message waits for Recv,
+// and reports whether the callback took it.
 func (c *Client) prompt(in transport.Inbound) bool {
 	return c.takes != nil && c.unread.Load() == 0 && c.takes(in)
 }
 
-// deliver hands something to Recv, waiting for room.
+// deliver gives a message to Recv. It blocks while the buffer is full.
 func (c *Client) deliver(in transport.Inbound) {
 	c.unread.Add(1)
 	if in.Message.Size() >= transport.Large {
@@ -36,7 +37,7 @@ func (c *Client) deliver(in transport.Inbound) {
 	select {
 	case c.in <- arrival{in, nil}:
 		return
-	default: // as a rule there is room, and a look at one thing costs less than a wait for two
+	default: // rare: there is mostly room, and trying one channel is cheaper than waiting for two
 	}
 	select {
 	case c.in <- arrival{in, nil}:
@@ -44,13 +45,13 @@ func (c *Client) deliver(in transport.Inbound) {
 	}
 }
 
-// hand is deliver for an errand that may wait.
+// hand is like deliver, as a callback for ask. It may block.
 func (c *Client) hand(in transport.Inbound) bool {
 	c.deliver(in)
 	return true
 }
 
-// offer is deliver for one that may not: it reports false when there is no room.
+// offer is like deliver but does not block. It returns false if the buffer is full.
 func (c *Client) offer(in transport.Inbound) bool {
 	c.unread.Add(1)
 	select {
@@ -62,14 +63,14 @@ func (c *Client) offer(in transport.Inbound) bool {
 	}
 }
 
-// arrival is something that waits for Recv.
+// arrival is a message that waits for Recv.
 type arrival struct {
 	in      transport.Inbound
-	handled chan struct{} // closed when Recv is called for the next; nil where nobody waits for that
+	handled chan struct{} // closed by the next call of Recv; nil if nothing waits for that
 }
 
-// keep is deliver for what is large, whose room the caller holds until it was handled: until more
-// is asked for.
+// keep is like deliver for a large message. It returns when the message was processed, that is at
+// the next call of Recv. The caller keeps the reservation of the message until then.
 func (c *Client) keep(in transport.Inbound) {
 	a := arrival{in, make(chan struct{})}
 	select {
@@ -83,14 +84,14 @@ func (c *Client) keep(in transport.Inbound) {
 	}
 }
 
-// received takes note that what Recv has returned before was handled.
+// received records the arrival that Recv returns, so that the next call can mark it as processed.
 func (c *Client) received(a arrival) transport.Inbound {
 	c.handling, c.returned = a.handled, true
 	return a.in
 }
 
-// Recv returns the next thing that came. It ends with ErrSessionLost, or transport.ErrClosed
-// after Close; a request of which nothing was said until then may have been executed.
+// Recv returns the next message or event of the connection. Its final error is ErrSessionLost, or
+// transport.ErrClosed after Close. A request that had no outcome by then may have been executed.
 func (c *Client) Recv(ctx context.Context) (transport.Inbound, error) {
 	if c.returned {
 		c.unread.Add(-1)

@@ -5,11 +5,11 @@ import (
 	"net/url"
 )
 
-// MaxRedirects is how many redirects of one request are followed.
+// MaxRedirects is the maximum number of redirects of one request that are followed.
 const MaxRedirects = 3
 
-// resolve makes the address of a redirect absolute: it is relative to that of the request (RFC 9110
-// §10.2.2). One that is no address is left as it is.
+// resolve makes the address of a redirect absolute. It is relative to that of the request (RFC 9110
+// §10.2.2). An invalid address stays unchanged.
 func resolve(resp *http.Response, from *url.URL) {
 	at := resp.Header.Get("Location")
 	if at == "" {
@@ -20,11 +20,12 @@ func resolve(resp *http.Response, from *url.URL) {
 	}
 }
 
-// redirect is where a response wants its request sent again as it is; nil for nowhere. That is
-// followed within one origin only, because the request holds our credentials. Servers do so for
-// the slash at the end of a path.
+// redirect returns the address to which a response redirects its request unchanged, or nil.
+// Redirects are followed within one origin only, because requests contain our credentials. Servers
+// use such redirects for the slash at the end of a path.
 func (c *Client) redirect(resp *http.Response) *url.URL {
-	if resp.StatusCode != http.StatusTemporaryRedirect && resp.StatusCode != http.StatusPermanentRedirect {
+	if resp.StatusCode != http.StatusTemporaryRedirect &&
+		resp.StatusCode != http.StatusPermanentRedirect {
 		return nil
 	}
 	to, err := url.Parse(resp.Header.Get("Location"))

@@ -9,7 +9,8 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// A redirect within an origin that keeps the request is followed, a few times. Others are told.
+// A redirect within an origin that preserves the request is followed, up to the limit. Others are
+// reported as errors.
 func TestClientFollowsRedirectsWithinItsOrigin(t *testing.T) {
 	for _, row := range []struct {
 		name, location string
@@ -19,10 +20,18 @@ func TestClientFollowsRedirectsWithinItsOrigin(t *testing.T) {
 		{"a slash", "/mcp/", 307, `1: {"jsonrpc":"2.0","id":1,"result":{}}`},
 		{"for good", "http://peer/mcp/", 308, `1: {"jsonrpc":"2.0","id":1,"result":{}}`},
 		{"port", "http://peer:80/mcp/", 307, `1: {"jsonrpc":"2.0","id":1,"result":{}}`},
-		{"scheme", "https://peer/mcp/", 307, `1 failed, written=false: status 307 Temporary Redirect: redirect to "peer/mcp/" not followed`},
-		{"another method", "/mcp/", 303, `1 failed, written=false: status 303 See Other: redirect to "peer/mcp/" not followed`},
-		{"nowhere", "", 307, `1 failed, written=false: status 307 Temporary Redirect: redirect to "peer/mcp" not followed`},
-		{"itself", "/mcp", 307, `1 failed, written=false: status 307 Temporary Redirect: redirect to "peer/mcp" not followed`},
+		{"scheme", "https://peer/mcp/", 307,
+			`1 failed, written=false: status 307 Temporary Redirect: redirect to "peer/mcp/" not followed`},
+		{"another method", "/mcp/", 303,
+			`1 failed, written=false: status 303 See Other: redirect to "peer/mcp/" not followed`},
+		{
+			"nowhere", "", 307,
+			`1 failed, written=false: status 307 Temporary Redirect: redirect to "peer/mcp" not followed`,
+		},
+		{
+			"itself", "/mcp", 307,
+			`1 failed, written=false: status 307 Temporary Redirect: redirect to "peer/mcp" not followed`,
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPeer()
@@ -46,8 +55,8 @@ func TestClientFollowsRedirectsWithinItsOrigin(t *testing.T) {
 	}
 }
 
-// The address of a redirect is relative to the one that redirects, which is not that of the server
-// after the first, nor where HTTP+SSE has an inbox.
+// The address of a redirect is relative to the redirecting address. That differs from the server's
+// address after the first redirect, and for the inbox of HTTP+SSE.
 func TestClientFollowsRelativeRedirects(t *testing.T) {
 	hops := map[string]string{"/mcp": "deep/a", "/deep/a": "b/?x=1", "/inbox/in": "it"}
 	move := func(w http.ResponseWriter, r *http.Request) bool {
@@ -82,7 +91,7 @@ func TestClientFollowsRelativeRedirects(t *testing.T) {
 	})
 }
 
-// A redirect that is not followed is told with its whole address.
+// The error of a redirect that is not followed contains the absolute address.
 func TestClientTellsARelativeRedirect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer()

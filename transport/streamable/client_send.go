@@ -8,17 +8,17 @@ import (
 	"mcpd/transport"
 )
 
-// Send starts a POST. An answer, or the failure of a request, arrives through Recv; a
-// notification that fails arrives there as Undelivered. Sending notifications/initialized holds
-// back what is sent after it until the server has accepted it, and has answered the GET that then
-// opens the standing stream, or has had the time to. Sending notifications/cancelled stops
-// reading the answer of that request: nothing more comes of it.
+// Send starts a POST. The answer or failure of a request is returned by Recv, as is the failure of
+// a notification, as Undelivered. After notifications/initialized, later messages wait until the
+// server has accepted that notification and has answered the GET that then opens the standalone
+// stream, or until a time limit for that answer. After notifications/cancelled, the client stops
+// reading the answer of the cancelled request, and Recv returns nothing more for it.
 //
-// Where requests stand alone the latter is all that leaves: it ends the POST, and other
-// notifications are not sent.
+// In revisions with stateless requests, notifications/cancelled only ends the POST of the request,
+// and no notifications are sent.
 //
-// It returns transport.ErrSlowConsumer when too many requests wait already, and
-// transport.ErrClosed after the connection has ended or Close.
+// Send returns transport.ErrSlowConsumer if too many messages are in flight, and
+// transport.ErrClosed after Close or after the end of the connection.
 func (c *Client) Send(_ context.Context, m jsonrpc.Message) error { return c.send(m, nil) }
 
 func (c *Client) send(m jsonrpc.Message, by transport.Lender) error {
@@ -47,7 +47,7 @@ func (c *Client) send(m jsonrpc.Message, by transport.Lender) error {
 		client: c, id: m.ID, method: m.Method, fields: c.fields(m), message: m, gate: c.gate,
 		bytes: m.Size(),
 	}
-	if o.bytes > lentBody { // of a small one, about as many are enough
+	if o.bytes > lentBody { // a smaller body has about the same size
 		o.bytes = size(o.parts())
 	}
 	c.queued(o.bytes)
@@ -66,18 +66,19 @@ func (c *Client) send(m jsonrpc.Message, by transport.Lender) error {
 		c.gate = o.opens
 	case "notifications/cancelled":
 		if raw, ok := splice.Get(m.Params, "requestId"); ok {
-			o.cancels, _ = jsonrpc.ParseID(raw) // what is no id cancels nothing
+			o.cancels, _ = jsonrpc.ParseID(raw) // an invalid id cancels nothing
 		}
 	}
 	c.run(places, o.notify)
 	return nil
 }
 
-// order has requests and notifications wait for the notification that was sent before them, as a
-// client does that sends them itself: over connections of their own they could overtake it. One
-// that cancels overtakes all, and an answer follows nothing. The mutex is held.
+// order makes requests and notifications wait for the preceding notification. Otherwise they could
+// overtake it, because each uses its own connection. Cancellations, progress and answers do not
+// wait. The mutex is held.
 func (c *Client) order(o *outgoing, m jsonrpc.Message) {
-	notice := m.Kind() == jsonrpc.KindNotification && m.Method != "notifications/cancelled" && m.Method != "notifications/progress"
+	notice := m.Kind() == jsonrpc.KindNotification && m.Method != "notifications/cancelled" &&
+		m.Method != "notifications/progress"
 	if notice || m.Kind() == jsonrpc.KindRequest {
 		o.behind = c.behind
 	}
@@ -87,9 +88,9 @@ func (c *Client) order(o *outgoing, m jsonrpc.Message) {
 	}
 }
 
-// unsaid does what a message other than a request means where only requests are sent: to cancel
-// is to leave (2026-07-28 §basic/patterns/cancellation), and nothing else has a meaning there.
-// The mutex is held.
+// unsaid handles a message other than a request where only requests are sent. A cancellation closes
+// the connection of its request (2026-07-28 §basic/patterns/cancellation). Other messages have no
+// effect there. The mutex is held.
 func (c *Client) unsaid(m jsonrpc.Message) {
 	if m.Method != "notifications/cancelled" {
 		return

@@ -12,9 +12,9 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// Leave has Close end the connection and not the session, with which another Client goes on by Take
-// or Resume. It returns the id of the session; it is empty, and nothing is changed, where there is no
-// session that outlives its connection.
+// Leave makes Close end the connection but not the session, so that another Client can continue the
+// session with Take or Resume. It returns the id of the session. If there is no session that can
+// outlive its connection, it returns "" and changes nothing.
 func (c *Client) Leave() (session string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -25,16 +25,17 @@ func (c *Client) Leave() (session string) {
 	return c.session
 }
 
-// Take goes on with a session that another Client has left. The revision has to be set by Negotiated.
+// Take continues a session that another Client has left. The caller has to set the revision with
+// Negotiated.
 func (c *Client) Take(session string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.session = session
 }
 
-// Resume is Take that opens the standing stream too, as notifications/initialized does. What is sent
-// after it waits for that stream in the same way. ErrSessionLost comes by Recv when the server has
-// forgotten the session.
+// Resume is like Take, but also opens the standalone stream, as notifications/initialized does.
+// Later messages wait for that stream in the same way. Recv returns ErrSessionLost if the server no
+// longer knows the session.
 func (c *Client) Resume(session string) {
 	opened := make(chan struct{})
 	c.mu.Lock()
@@ -43,7 +44,7 @@ func (c *Client) Resume(session string) {
 	c.open(opened, true)
 }
 
-// delete ends the session. The answer does not matter: we are leaving.
+// delete ends the session. Its answer is ignored, because the client closes anyway.
 func (c *Client) delete(ctx context.Context, session string) {
 	ctx, cancel := context.WithTimeout(ctx, farewellTime)
 	defer cancel()
@@ -52,16 +53,18 @@ func (c *Client) delete(ctx context.Context, session string) {
 	}
 }
 
-// current is the session id, empty before there is one.
+// current returns the session id, or "" before there is one.
 func (c *Client) current() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.session
 }
 
-// adopt keeps the session id that came with the answer to initialize.
+// adopt stores the session id of the answer to initialize.
 func (c *Client) adopt(h http.Header) error {
-	id := h.Get("Mcp-Session-Id") // others than visible ASCII, which the specification wants, are sent back as well; empty where there are none
+	// The specification requires visible ASCII. Other ids are accepted and sent back as well. ""
+	// means no session.
+	id := h.Get("Mcp-Session-Id")
 	if !sendable(id) {
 		return fmt.Errorf("the session id of %d bytes is too long or holds control characters", len(id))
 	}
@@ -77,9 +80,10 @@ func sendable(id string) bool {
 	return len(id) <= maxGivenSession && !strings.ContainsFunc(id, control)
 }
 
-// readopt keeps the session id of a later response to a POST, as the TypeScript SDK does: some
-// servers replace theirs. One that repeats what was sent says nothing: another response may have
-// replaced that meanwhile. Revisions without sessions have none.
+// readopt stores the session id of a later response to a POST, as the TypeScript SDK does, because
+// some servers replace their session ids. It ignores a response that repeats the id that was sent:
+// another response may have replaced that id in the meantime. Revisions without sessions have no
+// ids.
 func (c *Client) readopt(h http.Header, sent string) {
 	id := h.Get("Mcp-Session-Id")
 	if id == "" || id == sent || c.version.Load() == 0 || c.stateless() || !sendable(id) {
@@ -97,17 +101,17 @@ func (c *Client) readopt(h http.Header, sent string) {
 	c.next = make(chan struct{})
 }
 
-// MaxStale is how often a request is sent again whose session id was replaced while it was on its
-// way.
+// MaxStale is how often a request is repeated because its session id was replaced while it was in
+// flight.
 const MaxStale = 8
 
-// replaceTime is how long the response may take that replaces a session id with which another
-// request was refused.
+// replaceTime is how long to wait for the response with a new session id after another request was
+// refused with the old one.
 const replaceTime = 250 * time.Millisecond
 
-// replaced reports whether a response with that status may mean that the session id that was sent
-// has been replaced by now. Its request was not executed. Where a server replaces its ids the
-// response that has the next one may come a moment later.
+// replaced reports whether a response with this status may mean that the session id that was sent
+// has been replaced in the meantime. The request of the response was not executed. For a server
+// that replaces its ids, replaced waits a moment for the response with the next id.
 func (c *Client) replaced(ctx context.Context, status int, sent string) bool {
 	if sent == "" || status != http.StatusNotFound && status != http.StatusBadRequest {
 		return false
@@ -129,14 +133,14 @@ func (c *Client) replaced(ctx context.Context, status int, sent string) bool {
 	return false
 }
 
-// harmless are the methods by which a server is asked whether it knows our session. Each that
-// offers something answers one of them, and some answer no ping.
+// harmless lists the methods with which the client tests if a server knows the session. Each server
+// with any feature answers one of them, and some do not answer ping.
 var harmless = [...]string{"ping", "tools/list", "resources/list", "prompts/list"}
 
-// forgotten reports whether a response means that our session is gone. 404 that speaks of the
-// session does. Other 404 and 400 may be about no more than what was asked for, such as a path or
-// a method that the server does not have: the session is gone if all else is answered so as well.
-// A session id that was replaced meanwhile says nothing.
+// forgotten reports whether a response means that the session is lost. A 404 that mentions the
+// session means so. Any other 404 or a 400 may concern only the request, such as an unknown path or
+// method: the session is lost only if the server answers all harmless requests in this way too. The
+// result is false if the session id was replaced in the meantime.
 func (c *Client) forgotten(ctx context.Context, status int, body []byte, session string) bool {
 	if session == "" || status != http.StatusNotFound && status != http.StatusBadRequest {
 		return false
@@ -154,8 +158,8 @@ func (c *Client) forgotten(ctx context.Context, status int, body []byte, session
 	return true
 }
 
-// knows reports whether a server answers a method otherwise than with 400 or 404, or says in those
-// that it is the method that it does not have. A server that cannot be asked may know it.
+// knows reports whether a server answers a method with a status other than 400 or 404, or with an
+// error that says that only the method is unknown. It returns true if the server cannot be reached.
 func (c *Client) knows(ctx context.Context, session, method string) bool {
 	ask := jsonrpc.Request(jsonrpc.StringID("mcpd-session"), method, nil).Append(nil)
 	resp, _, err := c.do(ctx, http.MethodPost, session, net.Buffers{ask}, postAccept)
@@ -171,7 +175,7 @@ func (c *Client) knows(ctx context.Context, session, method string) bool {
 	return ok && m.Error.Code == jsonrpc.CodeMethodNotFound
 }
 
-// failure is the error of JSON-RPC in the body of a response that is no success.
+// failure returns the JSON-RPC error in the body of an unsuccessful response.
 func (c *Client) failure(resp *http.Response, body []byte) (m jsonrpc.Message, ok bool) {
 	m, err := jsonrpc.DecodeLenient(body, c.limits)
 	return m, media(resp.Header) == jsonType && err == nil && m.Kind() == jsonrpc.KindFailure

@@ -20,14 +20,16 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// A session that its client left is not ended, and another client goes on with it: with its id, and
-// with a standing stream before the first request. One that is taken to be ended is ended.
+// A session that its client has left is not ended. Another client continues it with its id, and
+// opens a standalone stream before the first request. A client that takes a session and is closed
+// ends it.
 func TestSessionOutlivesItsClient(t *testing.T) {
 	var mu sync.Mutex
 	var got []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
-		got = append(got, r.Method+" "+r.Header.Get("Mcp-Session-Id")+" "+r.Header.Get("Mcp-Protocol-Version"))
+		got = append(got, r.Method+" "+r.Header.Get("Mcp-Session-Id")+" "+
+			r.Header.Get("Mcp-Protocol-Version"))
 		mu.Unlock()
 		switch r.Method {
 		case http.MethodGet:
@@ -79,7 +81,8 @@ func TestSessionOutlivesItsClient(t *testing.T) {
 		t.Error(err)
 	}
 	want := []string{"GET secret 2025-11-25", "POST secret 2025-11-25", "DELETE secret 2025-11-25"}
-	for deadline := time.Now().Add(5 * time.Second); len(requests()) < len(want) && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(5 * time.Second); len(requests()) < len(want) &&
+		time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 	for i, line := range requests() {
@@ -89,8 +92,8 @@ func TestSessionOutlivesItsClient(t *testing.T) {
 	}
 }
 
-// rotating is a server that gives another session id with each response to a POST, and knows the
-// last alone.
+// rotating is a server that returns another session id with each response to a POST, and accepts
+// only the last id.
 func rotating(p *peer) http.HandlerFunc {
 	var mu sync.Mutex
 	last := 0
@@ -111,8 +114,8 @@ func rotating(p *peer) http.HandlerFunc {
 	}
 }
 
-// A session id that comes with a later response replaces the one before. A request that was on
-// its way meanwhile is sent again.
+// A session id of a later response replaces the previous one. A request that was in flight during
+// the replacement is repeated.
 func TestClientTakesANewSessionID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer()
@@ -120,7 +123,9 @@ func TestClientTakesANewSessionID(t *testing.T) {
 			answerJSON(w, jsonrpc.Response(m.ID, nil))
 		}
 		p.posts["x"] = p.posts["initialize"]
-		c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/mcp", Transport: memory{rotating(p)}})
+		c := newTestClient(t, streamable.ClientOptions{
+			URL: "http://peer/mcp", Transport: memory{rotating(p)},
+		})
 		shake(t, c, protocol.V20251125)
 		send(t, c, jsonrpc.Notification("notifications/initialized", nil))
 		expect(t, c, "streamable.Standing{Open:false Gap:false Err:<nil>}")
@@ -138,8 +143,8 @@ func TestClientTakesANewSessionID(t *testing.T) {
 	})
 }
 
-// A server that knows none of the session ids that it gives is not asked for ever: it has lost the
-// session, so that a new one is begun.
+// Requests to a server that rejects all of its own session ids are not repeated for ever: the
+// session is lost, so that a new one can begin.
 func TestClientGivesUpNewSessionIDs(t *testing.T) {
 	for _, status := range []int{http.StatusNotFound, http.StatusBadRequest} {
 		synctest.Test(t, func(t *testing.T) {
@@ -162,7 +167,7 @@ func TestClientGivesUpNewSessionIDs(t *testing.T) {
 	}
 }
 
-// A rotating server that refuses a request has not lost its session, whose next id comes with its
+// A rotating server that refuses a request has not lost its session. Its next id arrives with its
 // answer to a ping.
 func TestRefusalOfARotatingServerLosesNoSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -174,7 +179,9 @@ func TestRefusalOfARotatingServerLosesNoSession(t *testing.T) {
 		p.posts["bad"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
 			w.WriteHeader(http.StatusBadRequest)
 		}
-		c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/mcp", Transport: memory{rotating(p)}})
+		c := newTestClient(t, streamable.ClientOptions{
+			URL: "http://peer/mcp", Transport: memory{rotating(p)},
+		})
 		shake(t, c, protocol.V20251125)
 		send(t, c, call(1, "bad"))
 		if in := recv(t, c); in.Err == nil || errors.Is(in.Err, streamable.ErrSessionLost) {
@@ -202,7 +209,7 @@ func TestClientRefusesASessionIDItCouldNotSend(t *testing.T) {
 	}
 }
 
-// A session id that is not as the specification wants it is sent back; an empty one is none.
+// A session id that violates the specification is sent back. An empty id means no session.
 func TestClientSendsOddSessionIDsBack(t *testing.T) {
 	for _, id := range []string{"", "a b", "\xe4"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -212,7 +219,8 @@ func TestClientSendsOddSessionIDsBack(t *testing.T) {
 				answerJSON(w, jsonrpc.Response(m.ID, nil))
 			}
 			p.posts["x"] = func(w http.ResponseWriter, r *http.Request, m jsonrpc.Message) {
-				answerJSON(w, jsonrpc.Response(m.ID, jsontext.Value(strconv.Itoa(len(r.Header.Get("Mcp-Session-Id"))))))
+				answerJSON(w, jsonrpc.Response(m.ID,
+					jsontext.Value(strconv.Itoa(len(r.Header.Get("Mcp-Session-Id"))))))
 			}
 			c := inMemory(t, p)
 			send(t, c, call(1, "initialize"))
@@ -223,7 +231,7 @@ func TestClientSendsOddSessionIDsBack(t *testing.T) {
 	}
 }
 
-// Each initialize asks for a session of its own. One that came with a refusal is not used.
+// Each initialize requests a new session. A session id of a refusal is not used.
 func TestInitializeAsksForASessionAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer()
@@ -251,7 +259,7 @@ func TestInitializeAsksForASessionAnew(t *testing.T) {
 	})
 }
 
-// session is the session id that the last request of a method had; "GET" for a stream.
+// session returns the session id of the last request with a method; "GET" for a stream.
 func (p *peer) session(method string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -263,8 +271,8 @@ func (p *peer) session(method string) string {
 	return ""
 }
 
-// A response that repeats the session id of its request, as that of a slow call does, brings none
-// back that another response has replaced meanwhile.
+// A response that repeats the session id of its request, such as that of a slow call, does not
+// restore an id that another response has replaced in the meantime.
 func TestSlowResponseBringsNoOldSessionIDBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, slow := newPeer(), make(chan bool)
@@ -297,8 +305,8 @@ func TestSlowResponseBringsNoOldSessionIDBack(t *testing.T) {
 	})
 }
 
-// A stream that is refused because its session id was replaced while it was asked for is asked for
-// with the new one, and so is a request whose refusal names it. The session is not lost.
+// A stream that is refused because its session id was replaced in the meantime is requested with
+// the new id. So is a request whose refusal carries the new id. The session is not lost.
 func TestReplacedSessionIDIsNoLostSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, late := newPeer(), make(chan bool)
@@ -329,7 +337,7 @@ func TestReplacedSessionIDIsNoLostSession(t *testing.T) {
 		c := inMemory(t, p)
 		shake(t, c, protocol.V20251125)
 		send(t, c, jsonrpc.Notification("notifications/initialized", nil), call(1, "late"))
-		time.Sleep(2 * time.Second) // requests wait for the stream for a moment
+		time.Sleep(2 * time.Second) // requests wait a moment for the stream
 		send(t, c, call(2, "turn"))
 		expect(t, c, `2: {"jsonrpc":"2.0","id":2,"result":{}}`)
 		late <- true

@@ -11,7 +11,7 @@ import (
 	"mcpd/transport"
 )
 
-// stand keeps the standing stream open until ctx ends or the server has none.
+// stand keeps the standalone stream open until ctx ends or the server has no such stream.
 func (f *flow) stand(ctx context.Context) {
 	gap := false
 	for failures := 0; ; {
@@ -24,15 +24,18 @@ func (f *flow) stand(ctx context.Context) {
 		case err == nil:
 			failures = 0
 			f.tell(Standing{Open: true, Gap: gap})
-			_, err = f.read(ctx, resp) // however it ended, it is taken up again
+			_, err = f.read(ctx, resp) // it is reopened however it ended
 			if errors.Is(err, ErrEventTooLarge) {
-				f.last, f.retry = "", 0 // resumed, the stream would begin with that event
+				f.last, f.retry = "", 0 // the resumed stream would begin with that event
 			}
 			gap = f.last == ""
 		case errors.As(err, &status) && status.Status < 500 && f.last != "":
-			f.last, gap = "", true // what was missed is not kept any more; without the id there is a stream, or else the session is lost
+			// Missed events are no longer stored. Without the id, the server opens a new stream, or the
+			// session is lost.
+			f.last, gap = "", true
 			continue
-		case errors.As(err, &status) && f.client.forgotten(ctx, status.Status, []byte(status.Body), f.session):
+		case errors.As(err, &status) &&
+			f.client.forgotten(ctx, status.Status, []byte(status.Body), f.session):
 			f.client.lose()
 			return
 		case errors.As(err, &status) && status.Nowhere():
@@ -56,7 +59,7 @@ func (f *flow) stand(ctx context.Context) {
 	}
 }
 
-// unreached tells that no connection for the stream could be made, if that is what err says.
+// unreached reports through Recv that no connection for the stream could be made, if err says so.
 func (f *flow) unreached(err error) bool {
 	if !transport.Unreached(err) {
 		return false
@@ -65,9 +68,9 @@ func (f *flow) unreached(err error) bool {
 	return true
 }
 
-// revived waits until the server has answered another request, which its owner sends when it is
-// time: of all that a client has to say to a server that is away only one dials. It reports false
-// when ctx ends.
+// revived waits until the server has answered another request, or for maxReconnect. The owner of
+// the client decides when to send that request, so that only one part of the client dials an
+// unreachable server. revived returns false when ctx ends.
 func (f *flow) revived(ctx context.Context) bool {
 	select {
 	case <-f.client.answers:
@@ -87,8 +90,8 @@ func (f *flow) revived(ctx context.Context) bool {
 
 func (f *flow) tell(s Standing) { f.client.deliver(transport.Inbound{Control: s}) }
 
-// elsewhere waits for the answer on the standing stream, as long as there is one: it is delivered
-// from there. Some servers answer so.
+// elsewhere waits for the answer on the standalone stream, where some servers send it, as long as
+// there is such a stream. The reader of that stream delivers the answer.
 func (o *outgoing) elsewhere(ctx context.Context) {
 	c := o.client
 	c.mu.Lock()
@@ -99,15 +102,15 @@ func (o *outgoing) elsewhere(ctx context.Context) {
 		return
 	}
 	select {
-	case c.standing <- struct{}{}: // nothing reads the stream
+	case c.standing <- struct{}{}: // no goroutine reads the stream
 		<-c.standing
 		o.fail(ctx, fmt.Errorf("%w, and has no stream for it", errNoAnswer), true)
 	case <-ctx.Done():
 	}
 }
 
-// arrived tells that the answer to a request has come by the standing stream. It may be there
-// before the response to the request is, which is waited for a moment then, and not for ever.
+// arrived records that the answer to a request was received on the standalone stream. If the
+// response to the request is still missing, the client waits for it for a limited time.
 func (c *Client) arrived(id jsonrpc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,8 +127,8 @@ func (c *Client) arrived(id jsonrpc.ID) {
 	f.there = true
 }
 
-// open starts the standing stream, if the server took notifications/initialized, and lets go what
-// waited for both.
+// open starts the standalone stream if the server accepted notifications/initialized. It opens gate
+// for the messages that wait for the stream.
 func (c *Client) open(gate chan struct{}, accepted bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

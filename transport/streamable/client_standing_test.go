@@ -32,7 +32,7 @@ func TestClientDoesWithoutAStandingStream(t *testing.T) {
 		405: "streamable.Standing{Open:false Gap:false Err:<nil>}",
 		400: "streamable.Standing{Open:false Gap:false Err:status 400 Bad Request}",
 		401: "streamable.Standing{Open:false Gap:false Err:status 401 Unauthorized}",
-		200: "streamable.Standing{Open:false Gap:false Err:<nil>}", // a page
+		200: "streamable.Standing{Open:false Gap:false Err:<nil>}", // an HTML page
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPeer()
@@ -57,7 +57,7 @@ func TestClientKeepsTheStandingStream(t *testing.T) {
 			n++
 			last := r.Header.Get("Last-Event-ID")
 			switch n {
-			case 1: // an id: nothing is missed when it comes back
+			case 1: // an id: nothing is missing after the reconnect
 				stream(w, "retry: 100\nid: a\n"+data(jsonrpc.Notification("one", nil)))
 			case 2:
 				if last != "a" {
@@ -135,7 +135,10 @@ func TestClientFindsTheSessionLostOnTheStandingStream(t *testing.T) {
 func TestClientDoesNotListenToAServerThatRefusedTheHandshake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer()
-		p.posts["notifications/initialized"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { w.WriteHeader(400) }
+		p.posts["notifications/initialized"] = func(w http.ResponseWriter, _ *http.Request,
+			_ jsonrpc.Message) {
+			w.WriteHeader(400)
+		}
 		c := inMemory(t, p)
 		initialized(t, c)
 		if _, ok := recv(t, c).Control.(streamable.Undelivered); !ok {
@@ -143,14 +146,15 @@ func TestClientDoesNotListenToAServerThatRefusedTheHandshake(t *testing.T) {
 		}
 		send(t, c, jsonrpc.Notification("n", nil)) // and nothing waits for it for ever
 		synctest.Wait()
-		if got := p.saw(); !slices.Equal(got, []string{"POST initialize", "POST notifications/initialized", "POST n"}) {
+		if got := p.saw(); !slices.Equal(got,
+			[]string{"POST initialize", "POST notifications/initialized", "POST n"}) {
 			t.Errorf("got %q", got)
 		}
 	})
 }
 
-// A server that ends its streams at once is asked for another at growing pauses, however short it
-// says that they are to be. One message has them begin anew.
+// If a server ends its streams at once, the client reopens them with growing delays, however short
+// the requested delay is. A message resets the delays.
 func TestStreamThatEndsAtOnceIsOpenedLessAndLessOften(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer()
@@ -186,8 +190,8 @@ func TestStreamThatEndsAtOnceIsOpenedLessAndLessOften(t *testing.T) {
 	})
 }
 
-// A client that cannot be connected for its stream says so once, and opens it when the server has
-// answered something else: no second dial is spent on a server that is away.
+// A client that cannot connect for its stream reports this once, and opens the stream when the
+// server has answered another request. It does not dial an unreachable server a second time.
 func TestStreamOfAServerThatIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer()
@@ -228,7 +232,8 @@ func TestStreamOfAServerThatIsAway(t *testing.T) {
 		away.Store(false)
 		send(t, c, call(5, "ping"))
 		for range 2 {
-			if got := show(recv(t, c)); !strings.Contains(got, `"id":5,"result"`) && got != "streamable.Standing{Open:true Gap:true Err:<nil>}" {
+			if got := show(recv(t, c)); !strings.Contains(got, `"id":5,"result"`) &&
+				got != "streamable.Standing{Open:true Gap:true Err:<nil>}" {
 				t.Errorf("got %s", got)
 			}
 		}
@@ -242,7 +247,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// The answer to a request that was accepted comes by the standing stream. Where there is none the
+// The answer to an accepted request may arrive on the standalone stream. Without that stream the
 // request has failed.
 func TestClientTakesAnswersOfTheStandingStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -271,16 +276,19 @@ func TestClientTakesAnswersOfTheStandingStream(t *testing.T) {
 			events <- data(jsonrpc.Response(m.ID, nil))
 			<-r.Context().Done()
 		}
-		p.posts["never"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { w.WriteHeader(http.StatusAccepted) }
+		p.posts["never"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
+			w.WriteHeader(http.StatusAccepted)
+		}
 		c := inMemory(t, p)
 		shake(t, c, protocol.V20251125)
 		send(t, c, jsonrpc.Notification("notifications/initialized", nil))
 		expect(t, c, "streamable.Standing{Open:true Gap:false Err:<nil>}")
 		send(t, c, call(1, "x"), call(2, "never"))
 		expect(t, c, `none: {"jsonrpc":"2.0","id":1,"result":{}}`)
-		send(t, c, jsonrpc.Notification("notifications/cancelled", jsontext.Value(`{"requestId":2}`)), call(3, "x"))
+		send(t, c, jsonrpc.Notification("notifications/cancelled", jsontext.Value(`{"requestId":2}`)),
+			call(3, "x"))
 		expect(t, c, `none: {"jsonrpc":"2.0","id":3,"result":{}}`)
-		for id := range uint64(2 * streamable.MaxPosts) { // none keeps its place
+		for id := range uint64(2 * streamable.MaxPosts) { // none keeps its token
 			send(t, c, call(10+id, "first"))
 			expect(t, c, fmt.Sprintf(`none: {"jsonrpc":"2.0","id":%d,"result":{}}`, 10+id))
 			time.Sleep(2 * time.Second)
@@ -290,12 +298,18 @@ func TestClientTakesAnswersOfTheStandingStream(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer()
-		p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { w.WriteHeader(http.StatusAccepted) }
+		p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
+			w.WriteHeader(http.StatusAccepted)
+		}
 		c := inMemory(t, p)
 		shake(t, c, protocol.V20251125)
 		send(t, c, jsonrpc.Notification("notifications/initialized", nil))
 		expect(t, c, "streamable.Standing{Open:false Gap:false Err:<nil>}")
 		send(t, c, call(1, "x"))
-		expect(t, c, "1 failed, written=true: the server accepted the request without an answer, and has no stream for it")
+		expect(
+			t, c,
+			"1 failed, written=true: the server accepted the request without an answer, and has no stream "+
+				"for it",
+		)
 	})
 }

@@ -15,47 +15,52 @@ import (
 )
 
 const (
-	// reconnectTime is how long to wait before a stream is taken up again, unless the server said otherwise.
+	// reconnectTime is the delay before a stream is reopened, unless the server stated another one.
 	reconnectTime = time.Second
-	// leastReconnect keeps a server that says "at once" from being asked without pause.
+	// leastReconnect is the minimum delay, for servers that state a delay of almost 0.
 	leastReconnect = 50 * time.Millisecond
-	// maxReconnect caps the growing pauses between attempts that fail.
+	// maxReconnect limits the growing delays between failed attempts.
 	maxReconnect = 30 * time.Second
-	// maxResumes is how many attempts in a row to resume a request's stream may fail before the request has failed.
+	// maxResumes is the number of consecutive failed attempts to resume a request's stream after which
+	// the request has failed.
 	maxResumes = 5
-	// ResumeTime is how long they take where nobody listens and the server has named no pause. Each
-	// pause is up to a quarter longer.
+	// ResumeTime is the duration of these attempts if the server cannot be reached and has stated no
+	// delay. Each delay may be up to a quarter longer.
 	ResumeTime = (1<<maxResumes - 1) * reconnectTime
-	// standTime is how long requests wait for the standing stream: a server may ask its client something there as soon as it has the first,
-	// and not all keep what nobody reads yet. Some answer the GET only when they have something to send.
+	// standTime is how long requests wait for the standalone stream. A server may send a question
+	// there as soon as it has received the first request, and not all servers store messages without a
+	// reader. Some servers answer the GET only when they have something to send.
 	standTime = time.Second
-	// shortStream is how long a stream lasts at least that is no failure, if nothing came on it.
+	// shortStream is the duration below which a stream without messages counts as a failure.
 	shortStream = time.Second
-	// lingerTime is how long after the answer a stream may take to end by itself. A connection whose stream is cut cannot be used again.
+	// lingerTime is how long a stream may take to end by itself after the answer. The connection of a
+	// stream that is cut cannot be reused.
 	lingerTime = 50 * time.Millisecond
-	// answeredTime is how long the response to a request may still take whose answer has come by the
-	// standing stream.
+	// answeredTime is how long the response to a request may still take after its answer was received
+	// on the standalone stream.
 	answeredTime = 5 * time.Second
 )
 
-// getAccept is what a GET takes.
+// getAccept contains the header fields of a GET.
 var getAccept = http.Header{"Accept": {streamType}}
 
-// flow is a stream of events over one or more responses: that of a request, or the standing one.
+// flow is a stream of events over one or more responses: that of a request, or the standalone
+// stream.
 type flow struct {
 	client   *Client
-	call     *outgoing     // nil for the standing stream
-	answered func()        // of the standing stream: told that the server has answered
-	session  string        // the session id that the server was asked with last
+	call     *outgoing     // nil for the standalone stream
+	answered func()        // of the standalone stream: called when the server has answered
+	session  string        // the session id of the last GET
 	last     string        // the id of the last event that had one
-	retry    time.Duration // what the server asked us to wait; 0 if it did not
+	retry    time.Duration // the delay that the server requested; 0 if none
 	room     transport.Hold
-	some     bool // the response has brought a message
-	short    int  // responses in a row that ended at once and brought nothing
+	some     bool // the response has carried a message
+	short    int  // consecutive responses that ended at once without a message
 }
 
-// follow reads the stream of a request until its answer, telling of each time that the server ends it, and resuming it as often as it wants (2025-11-25 §basic/transports, "Sending
-// Messages to the Server" 6 and "Resumability and Redelivery").
+// follow reads the stream of a request until its answer. It reports each end of the stream by the
+// server through Recv, and resumes the stream as often as the server ends it (2025-11-25
+// §basic/transports, "Sending Messages to the Server" 6 and "Resumability and Redelivery").
 func (f *flow) follow(ctx context.Context, resp *http.Response) {
 	for failures := 0; ; {
 		answered, err := f.read(ctx, resp)
@@ -70,8 +75,11 @@ func (f *flow) follow(ctx context.Context, resp *http.Response) {
 			f.call.fail(ctx, fmt.Errorf("%w: %w", errCutOff, err), true)
 			return
 		}
-		if errors.Is(err, io.EOF) { // the server has hung up, which is for the client of the call too
-			f.client.deliver(transport.Inbound{Related: f.call.id, Control: transport.CloseStream{Retry: f.retry}})
+		// The server has ended the stream, so the client of the call should reconnect too.
+		if errors.Is(err, io.EOF) {
+			f.client.deliver(transport.Inbound{
+				Related: f.call.id, Control: transport.CloseStream{Retry: f.retry},
+			})
 		}
 		for resp = nil; resp == nil; {
 			if !f.pause(ctx, failures, err) {
@@ -93,7 +101,7 @@ func (f *flow) follow(ctx context.Context, resp *http.Response) {
 	}
 }
 
-// get opens the standing stream, or resumes the one of the last event.
+// get opens the standalone stream, or resumes the stream of the last event.
 func (f *flow) get(ctx context.Context) (*http.Response, error) {
 	extra := getAccept
 	if f.last != "" {
@@ -115,7 +123,7 @@ func (f *flow) get(ctx context.Context) (*http.Response, error) {
 	}
 }
 
-// refused is what a response says that is no stream.
+// refused returns the error of a response that is no stream.
 func (f *flow) refused(resp *http.Response) error {
 	defer discard(resp)
 	body := excuse(resp)
@@ -130,8 +138,9 @@ func (f *flow) refused(resp *http.Response) error {
 	return f.client.newStatusError(resp, body)
 }
 
-// pause waits as long as the server wants, longer with every failure, and a little more, so that the clients of a server that comes back do
-// not come all at once. It reports false when ctx ends.
+// pause waits for the delay that the server requested, longer with each failure. A random addition
+// prevents all clients of a restarted server from reconnecting at the same moment. pause returns
+// false when ctx ends.
 func (f *flow) pause(ctx context.Context, failures int, last error) bool {
 	wait := f.retry
 	if wait == 0 {
@@ -154,7 +163,7 @@ func (f *flow) pause(ctx context.Context, failures int, last error) bool {
 	}
 }
 
-// read reads one response to its end, or to the answer of the request. The body is closed then.
+// read reads one response to its end, or to the answer of the request, and closes its body.
 func (f *flow) read(ctx context.Context, resp *http.Response) (answered bool, err error) {
 	defer resp.Body.Close()
 	began := time.Now()
@@ -173,17 +182,19 @@ func (f *flow) read(ctx context.Context, resp *http.Response) (answered bool, er
 func (f *flow) reader(ctx context.Context, resp *http.Response) *Reader {
 	f.room = transport.NewHold(f.client.room)
 	return NewReader(resp.Body, ReaderLimits{
-		Event: f.client.limits.Bytes + readerBuffer, Large: func(size int) error { return f.room.Take(ctx, size) },
+		Event: f.client.limits.Bytes + readerBuffer, Large: func(size int) error {
+			return f.room.Take(ctx, size)
+		},
 		Free: f.room.Free, Rest: func(long time.Duration) { f.client.rest(ctx, long) },
 	})
 }
 
-// events reads to the end, or to the answer of the request.
+// events reads events to the end of the stream, or to the answer of the request.
 func (f *flow) events(ctx context.Context, r *Reader) (answered bool, err error) {
 	defer r.close()
 	defer f.room.Free()
 	for {
-		f.room.Free() // the event before is somebody else's
+		f.room.Free() // the previous event was handed over
 		e, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			return f.unended(r.Unended()), err
@@ -208,7 +219,7 @@ func (f *flow) events(ctx context.Context, r *Reader) (answered bool, err error)
 			f.some = true
 			r.Passed()
 		default:
-			f.room.Free() // this one is nobody's
+			f.room.Free() // this event was not handed over
 			r.Stray(e)
 		}
 		if err := ctx.Err(); err != nil {
@@ -217,9 +228,9 @@ func (f *flow) events(ctx context.Context, r *Reader) (answered bool, err error)
 	}
 }
 
-// unended takes an event that lacks its blank line at the end of a stream, if it carries a whole
-// message, and reports whether that was the answer. Standards drop such an event (WHATWG HTML
-// §9.2.6), some servers write their last one so.
+// unended processes an event without its final blank line at the end of a stream, if it contains a
+// complete message, and reports whether that was the answer. The standard discards such an event
+// (WHATWG HTML §9.2.6), but some servers write their last event in this way.
 func (f *flow) unended(e Event) (answered bool) {
 	if !carries(e) {
 		return false
@@ -234,11 +245,12 @@ func (f *flow) unended(e Event) (answered bool) {
 	return answered
 }
 
-// carries reports whether an event may carry a message: one without data primes the stream, and other
-// names than this are not messages.
+// carries reports whether an event may contain a message. An event without data only primes the
+// stream, and events with another name than "message" are not messages.
 func carries(e Event) bool { return len(e.Data) > 0 && (e.Name == "" || e.Name == "message") }
 
-// message hands on what an event carries, and reports whether it was the answer, and whether any message at all, even one that cannot be read.
+// message delivers the messages of an event. It reports whether one was the answer, and whether
+// there was any message, including one that cannot be decoded.
 func (f *flow) message(data []byte) (answered, some bool) {
 	answered, err := f.client.each(data, false, func(m jsonrpc.Message) bool {
 		some = true
@@ -250,8 +262,11 @@ func (f *flow) message(data []byte) (answered, some bool) {
 	}
 	switch {
 	case err == nil:
-	case bad != nil && (bad.Response || bad.Empty) && !bad.ID.IsZero() && (f.call == nil || bad.ID == f.call.id):
-		f.client.deliver(transport.Inbound{Related: bad.ID, Err: fmt.Errorf("the answer: %w", err), Written: true})
+	case bad != nil && (bad.Response || bad.Empty) && !bad.ID.IsZero() &&
+		(f.call == nil || bad.ID == f.call.id):
+		f.client.deliver(transport.Inbound{
+			Related: bad.ID, Err: fmt.Errorf("the answer: %w", err), Written: true,
+		})
 		if f.call == nil {
 			f.client.arrived(bad.ID)
 		}
@@ -262,7 +277,7 @@ func (f *flow) message(data []byte) (answered, some bool) {
 	return answered, some || err == nil
 }
 
-// deliver hands on a message and reports whether it was the answer.
+// deliver delivers a message and reports whether it was the answer.
 func (f *flow) deliver(m jsonrpc.Message) (answers bool) {
 	if f.call != nil {
 		return f.call.deliver(m)
@@ -274,7 +289,7 @@ func (f *flow) deliver(m jsonrpc.Message) (answers bool) {
 	return false
 }
 
-// linger lets the stream end by itself.
+// linger gives the stream time to end by itself.
 func (f *flow) linger(resp *http.Response) {
 	timer := time.AfterFunc(lingerTime, f.call.flight.cancel)
 	defer timer.Stop()

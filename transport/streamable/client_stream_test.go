@@ -15,13 +15,15 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// What comes on the stream of a request is related to it; what is no message is told and passed over.
+// Messages on the stream of a request are related to it. Other events are reported and skipped.
 func TestClientReadsTheStreamOfARequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer()
 		p.posts["x"] = func(w http.ResponseWriter, r *http.Request, m jsonrpc.Message) {
-			stream(w, ": comment", "id: 1\ndata: ", "event: prime\ndata: {}", data(jsonrpc.Notification("n", nil)), "data: garbage",
-				data(jsonrpc.Request(jsonrpc.StringID("q"), "sampling/createMessage", nil)), data(jsonrpc.Response(jsonrpc.IntID(99), nil)),
+			stream(w, ": comment", "id: 1\ndata: ", "event: prime\ndata: {}",
+				data(jsonrpc.Notification("n", nil)), "data: garbage",
+				data(jsonrpc.Request(jsonrpc.StringID("q"), "sampling/createMessage", nil)),
+				data(jsonrpc.Response(jsonrpc.IntID(99), nil)),
 				data(jsonrpc.Response(m.ID, nil)), data(jsonrpc.Notification("after the answer", nil)))
 			<-r.Context().Done() // it leaves the stream open
 		}
@@ -32,7 +34,8 @@ func TestClientReadsTheStreamOfARequest(t *testing.T) {
 		if u, ok := recv(t, c).Control.(streamable.Unreadable); !ok || u.Err == nil {
 			t.Errorf("garbage was not told")
 		}
-		expect(t, c, `1: {"jsonrpc":"2.0","id":"q","method":"sampling/createMessage"}`, `1: {"jsonrpc":"2.0","id":99,"result":{}}`,
+		expect(t, c, `1: {"jsonrpc":"2.0","id":"q","method":"sampling/createMessage"}`,
+			`1: {"jsonrpc":"2.0","id":99,"result":{}}`,
 			`1: {"jsonrpc":"2.0","id":1,"result":{}}`)
 		synctest.Wait()
 		if time.Since(began) != 0 {
@@ -46,8 +49,9 @@ func TestClientReadsTheStreamOfARequest(t *testing.T) {
 	})
 }
 
-// 2025-11-25 §basic/transports: a server may hang up after an event with an id; the client waits as long as it was told and comes back with
-// the id of the last event, by GET. Whoever reads from the client hears of it, so as to do the same.
+// 2025-11-25 §basic/transports: a server may end a stream after an event with an id. The client
+// waits for the requested delay and resumes with the id of the last event, by GET. Recv reports
+// each such end, so that the host can do the same with its client.
 func TestClientPolls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer()
@@ -75,7 +79,8 @@ func TestClientPolls(t *testing.T) {
 		c := inMemory(t, p)
 		send(t, c, call(1, "x"))
 		hungUp := "transport.CloseStream{Retry:4s}"
-		expect(t, c, hungUp, `1: {"jsonrpc":"2.0","method":"n"}`, hungUp, hungUp, `1: {"jsonrpc":"2.0","id":1,"result":{}}`)
+		expect(t, c, hungUp, `1: {"jsonrpc":"2.0","method":"n"}`, hungUp, hungUp,
+			`1: {"jsonrpc":"2.0","id":1,"result":{}}`)
 		if !slices.Equal(asked, []string{"1/0", "1/1", "1/1", "1/1"}) {
 			t.Errorf("last event ids: got %q", asked)
 		}
@@ -93,14 +98,22 @@ func TestClientGivesUpResuming(t *testing.T) {
 		longer time.Duration
 	}{
 		{"refused", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) }, 1, time.Second},
-		{"not kept any more", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, 1, time.Second},
-		{"no stream", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") }, 1, time.Second},
-		{"down", func(w http.ResponseWriter, _ *http.Request) { w.(*memoryWriter).dropped = true }, 5, streamable.ResumeTime},
+		{"not kept any more", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(404)
+		}, 1, time.Second},
+		{"no stream", func(w http.ResponseWriter, _ *http.Request) {
+			io.WriteString(w, "hello")
+		}, 1, time.Second},
+		{"down", func(w http.ResponseWriter, _ *http.Request) {
+			w.(*memoryWriter).dropped = true
+		}, 5, streamable.ResumeTime},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newPeer()
-				p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { stream(w, "id: 1\ndata:") }
+				p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
+					stream(w, "id: 1\ndata:")
+				}
 				asked := 0
 				p.get = func(w http.ResponseWriter, r *http.Request) { asked++; tt.get(w, r) }
 				c := inMemory(t, p)
@@ -116,14 +129,14 @@ func TestClientGivesUpResuming(t *testing.T) {
 					t.Errorf("asked %d times in %s, want %d in about %s", asked, took, tt.asked, tt.longer)
 				}
 				if err := c.Send(t.Context(), call(2, "x")); err != nil {
-					t.Errorf("the connection is over: %v", err) // whether the session is lost, the next POST will show
+					t.Errorf("the connection is over: %v", err) // the next POST shows if the session is lost
 				}
 			})
 		})
 	}
 }
 
-// A client whose owner does not receive stops reading; nothing is lost when it does.
+// A client whose owner does not call Recv stops reading. No message is lost.
 func TestClientReadsNoFasterThanItsOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer()

@@ -16,33 +16,33 @@ import (
 	"mcpd/transport"
 )
 
-// identity asks for bodies as they are (RFC 9110 §12.5.3): those of messages are small, and a reader
-// of events waits for no block of a compressor.
+// identity asks for bodies without compression (RFC 9110 §12.5.3). Bodies of messages are small,
+// and a compressor would delay events until a block is complete.
 var identity = []string{"identity"}
 
-// codings are the content codings that are decoded although they were not asked for, as the fetch of
-// the TypeScript SDK decodes them.
+// codings are the content codings that are decoded although they were not requested. The fetch of
+// the TypeScript SDK decodes the same ones.
 var codings = map[string]coding{
 	"gzip": {gunzip, nil}, "x-gzip": {gunzip, nil}, "deflate": {inflate, nil},
 	"br": {unbrotli, brotliWindow}, "zstd": {unzstd, zstdWindow},
 }
 
-// coding is one of them.
+// coding is a content coding and its decoder.
 type coding struct {
 	open func(in *bufio.Reader, window int) (io.ReadCloser, error)
-	// window is how many bytes back the decoder has to remember, as the beginning of the body says;
-	// nil where that is little.
+	// window returns how many bytes back the decoder has to remember, as stated at the beginning of
+	// the body. It is nil where that number is small.
 	window func(in *bufio.Reader) int
 }
 
-// undecoded are the other codings that clients know. With any other word in its place the body is
-// read as it comes, as fetch does: some servers name a character set there.
+// undecoded are the other registered codings. A body with any unregistered name is read without
+// decoding, as fetch does: some servers put a character set there.
 var undecoded = []string{"compress", "x-compress"}
 
 func gunzip(in *bufio.Reader, _ int) (io.ReadCloser, error) { return gzip.NewReader(in) }
 
-// inflate decodes what is called deflate: with the head of zlib, as RFC 9110 §8.4.1.2 wants it, or
-// without, as some servers send it.
+// inflate decodes the coding "deflate": with a zlib header, as RFC 9110 §8.4.1.2 requires, or
+// without one, as some servers send it.
 func inflate(in *bufio.Reader, _ int) (io.ReadCloser, error) {
 	head, err := in.Peek(1)
 	if err != nil {
@@ -54,14 +54,15 @@ func inflate(in *bufio.Reader, _ int) (io.ReadCloser, error) {
 	return flate.NewReader(in), nil
 }
 
-// decode has the body of a response read as what it means. Nothing is read yet. What bounds the body
-// counts decoded bytes; what a decoder has to remember is counted in room.
+// decode replaces the body of a response with its decoded form. It reads nothing yet. Limits on the
+// body then count decoded bytes. The memory of the decoder is reserved in room.
 func decode(resp *http.Response, room *transport.Room) {
 	if len(resp.Header["Content-Encoding"]) == 0 || resp.ContentLength == 0 {
 		return
 	}
 	var said []string
-	for _, coding := range strings.Split(strings.ToLower(strings.Join(resp.Header["Content-Encoding"], ",")), ",") {
+	for _, coding := range strings.Split(strings.ToLower(strings.Join(resp.Header["Content-Encoding"],
+		",")), ",") {
 		if coding = strings.TrimSpace(coding); coding != "" && coding != "identity" {
 			said = append(said, coding)
 		}
@@ -78,18 +79,18 @@ func decode(resp *http.Response, room *transport.Room) {
 
 // codedBody is the body of a response that has a content coding.
 type codedBody struct {
-	io.ReadCloser // as it comes
+	io.ReadCloser // the encoded body
 	coding        string
 	plain         io.ReadCloser // nil until the first Read
-	err           error         // why there is none
-	some          bool          // bytes were read
+	err           error         // why plain is nil
+	some          bool          // some bytes were read
 
 	room   *transport.Room
-	window atomic.Int64 // counted there
+	window atomic.Int64 // bytes reserved in room
 }
 
-// Read reads decoded bytes. Where they end too soon, or something else is behind them, they end there:
-// whether a message is whole is seen when it is read.
+// Read reads decoded bytes. If they end too early or are followed by other data, Read reports
+// io.EOF at that point: decoding the message shows if it is complete.
 func (b *codedBody) Read(p []byte) (int, error) {
 	if b.plain == nil && b.err == nil {
 		b.begin()
@@ -116,7 +117,10 @@ func (b *codedBody) begin() {
 		window = of.window(in)
 	}
 	if !b.room.Try(window) {
-		b.err = fmt.Errorf("the body is encoded as %q, which was not asked for, and there is no room for the %d bytes that decoding it takes", b.coding, window)
+		b.err = fmt.Errorf(
+			"the body is encoded as %q, which was not asked for, and there is no room for the %d bytes "+
+				"that decoding it takes", b.coding, window,
+		)
 		return
 	}
 	b.window.Store(int64(window))
@@ -125,10 +129,10 @@ func (b *codedBody) begin() {
 	}
 }
 
-// Close closes the body, and lets go of what its decoder remembers.
+// Close closes the body, and releases the memory reserved for the decoder.
 func (b *codedBody) Close() error {
 	if b.plain != nil {
-		_ = b.plain.Close() // of what is read
+		_ = b.plain.Close() // its error is of no interest after reading
 		b.plain, b.err = nil, http.ErrBodyReadAfterClose
 	}
 	b.room.Add(-int(b.window.Swap(0)))

@@ -23,7 +23,8 @@ import (
 )
 
 // coded is an answer whose body has a content coding.
-func coded(coding string, encode func(string) string, code int, kind, text string) func(http.ResponseWriter) {
+func coded(coding string, encode func(string) string, code int,
+	kind, text string) func(http.ResponseWriter) {
 	return func(w http.ResponseWriter) {
 		w.Header().Set("Content-Encoding", coding)
 		w.Header().Set("Content-Type", kind)
@@ -50,7 +51,7 @@ func zlibbed(text string) string {
 
 func deflated(text string) string {
 	return encoded(text, func(w io.Writer) io.WriteCloser {
-		f, _ := flate.NewWriter(w, flate.DefaultCompression) // the level is good
+		f, _ := flate.NewWriter(w, flate.DefaultCompression) // the level is valid
 		return f
 	})
 }
@@ -61,13 +62,13 @@ func brotlied(text string) string {
 
 func zstandard(text string) string {
 	return encoded(text, func(w io.Writer) io.WriteCloser {
-		z, _ := zstd.NewWriter(w) // the options are good
+		z, _ := zstd.NewWriter(w) // the options are valid
 		return z
 	})
 }
 
-// What a decoder remembers is counted for the tenant while the body is read. Where there is no room for
-// that, the body is refused at once.
+// The memory of a decoder counts for the tenant while the body is read. Without room for it, the
+// body is refused at once.
 func TestDecodersAreCounted(t *testing.T) {
 	large := `{"jsonrpc":"2.0","id":1,"result":{"x":"` + strings.Repeat("x", 1<<20) + `"}}`
 	for coding, encode := range map[string]func(string) string{"br": brotlied, "zstd": zstandard} {
@@ -78,25 +79,30 @@ func TestDecodersAreCounted(t *testing.T) {
 				p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
 					coded(coding, encode, 200, "application/json", large)(w)
 				}
-				c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, Room: room})
+				c := newTestClient(t, streamable.ClientOptions{
+					URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, Room: room,
+				})
 				send(t, c, call(1, "x"))
 				in := recv(t, c)
-				if refused := in.Err != nil && strings.Contains(in.Err.Error(), "no room for the"); (in.Err == nil) != fits || refused == fits {
+				if refused := in.Err != nil &&
+					strings.Contains(in.Err.Error(), "no room for the"); (in.Err == nil) != fits ||
+					refused == fits {
 					t.Errorf("%s, room of %d: %v", coding, limit, in.Err)
 				}
 				handled(t, c)
 				synctest.Wait()
 				now, most := room.Used()
 				if least := 1 << 20; now != 0 || fits && most < least {
-					t.Errorf("%s, room of %d: %d bytes are still counted, %d were at most", coding, limit, now, most)
+					t.Errorf("%s, room of %d: %d bytes are still counted, %d were at most", coding,
+						limit, now, most)
 				}
 			})
 		}
 	}
 }
 
-// Every request asks for a body as it is. One that comes compressed nevertheless is decoded, and the
-// connection is used again afterwards.
+// Every request asks for an uncompressed body. A compressed body is decoded nevertheless, and the
+// connection is reused.
 func TestClientAsksForIdentity(t *testing.T) {
 	var mu sync.Mutex
 	asked, remote := []string{}, map[string]bool{}
@@ -115,7 +121,8 @@ func TestClientAsksForIdentity(t *testing.T) {
 			w.WriteHeader(http.StatusAccepted)
 			return
 		}
-		coded("gzip", gzipped, 200, "application/json", string(jsonrpc.Response(m.ID, nil).Append(nil)))(w)
+		coded("gzip", gzipped, 200, "application/json",
+			string(jsonrpc.Response(m.ID, nil).Append(nil)))(w)
 	}))
 	defer server.Close()
 	carrier := streamable.NewTransport(nil)

@@ -9,10 +9,11 @@ import (
 )
 
 const (
-	// maxZstdWindow is the largest window that the content coding zstd may have (RFC 9659 §3).
+	// maxZstdWindow is the largest window that the content coding zstd allows (RFC 9659 §3).
 	maxZstdWindow = 8 << 20
-	// brotliTables and zstdBlocks are about what the decoders have beside their windows.
-	brotliTables = 3 << 20 // three groups of up to 256 Huffman codes, as many as the body asks for
+	// brotliTables and zstdBlocks are the approximate memory of the decoders in addition to their
+	// windows.
+	brotliTables = 3 << 20 // three groups of up to 256 Huffman codes: as many as the body requires
 	zstdBlocks   = 512 << 10
 )
 
@@ -39,7 +40,7 @@ func brotliWindow(in *bufio.Reader) int {
 	return 1<<bits + brotliTables
 }
 
-// unzstd decodes in the goroutine of who reads.
+// unzstd returns a decoder that runs on the goroutine of its reader.
 func unzstd(in *bufio.Reader, window int) (io.ReadCloser, error) {
 	d, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxWindow(uint64(window)))
@@ -49,15 +50,15 @@ func unzstd(in *bufio.Reader, window int) (io.ReadCloser, error) {
 	return d.IOReadCloser(), nil
 }
 
-// zstdWindow reads the size of the window from the head of the first frame (RFC 8878 §3.1.1.1).
+// zstdWindow reads the size of the window from the header of the first frame (RFC 8878 §3.1.1.1).
 func zstdWindow(in *bufio.Reader) int {
 	var head zstd.Header
-	text, _ := in.Peek(zstd.HeaderMaxSize) // a short body has less
+	text, _ := in.Peek(zstd.HeaderMaxSize) // a short body has fewer bytes
 	if head.Decode(text) != nil || head.Skippable {
 		return maxZstdWindow + zstdBlocks
 	}
 	window := head.WindowSize
-	if head.SingleSegment { // it is as large as what it decodes to
+	if head.SingleSegment { // the window is as large as the decoded frame
 		window = head.FrameContentSize
 	}
 	return int(min(window, maxZstdWindow)) + zstdBlocks

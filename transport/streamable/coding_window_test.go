@@ -24,22 +24,22 @@ func (b *bitWriter) write(n uint, value uint32) {
 	}
 }
 
-// most is 256 as the number of block types or of trees (RFC 7932 §9.2).
+// most writes 256 as the number of block types or of trees (RFC 7932 §9.2).
 func (b *bitWriter) most() {
 	b.write(1, 1)
 	b.write(3, 7)
 	b.write(7, 127)
 }
 
-// only is a prefix code of one symbol, 0, of an alphabet whose symbols have so many bits.
+// only writes a prefix code with a single symbol, 0, of an alphabet with so many bits per symbol.
 func (b *bitWriter) only(symbol uint) {
 	b.write(2, 1) // simple
 	b.write(2, 0) // one symbol
 	b.write(symbol, 0)
 }
 
-// greedy is the beginning of a brotli stream that has its decoder make room for as many prefix
-// codes of each kind as there may be, with the smallest window.
+// greedy returns the beginning of a brotli stream that makes its decoder allocate the maximum
+// number of prefix codes of each kind, with the smallest window.
 func greedy() []byte {
 	var b bitWriter
 	b.write(1, 0)       // WBITS: 16
@@ -64,7 +64,8 @@ func greedy() []byte {
 	return append(b.all, make([]byte, 64)...)
 }
 
-// A body can have its decoder take no more than is counted for it, whatever its beginning asks for.
+// A decoder takes no more memory than is counted for it, whatever the beginning of the body
+// requests.
 func TestBrotliTakesNoMoreThanIsCounted(t *testing.T) {
 	text := greedy()
 	counted := brotliWindow(bufio.NewReader(bytes.NewReader(text)))

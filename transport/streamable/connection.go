@@ -18,65 +18,69 @@ import (
 	"github.com/pires/go-proxyproto"
 )
 
-// connection is one that a client has opened. If it was accepted by a listener of Connections,
-// net/http reads what was sent through it, which ends it at the first fault of framing.
+// connection is a connection that a client has opened. If a listener of Connections accepted it,
+// net/http reads from the client through it, and it fails at the first framing fault.
 type connection struct {
-	net.Conn // with TLS, what is inside of that
+	net.Conn // with TLS, the decrypted connection
 	all      *Connections
-	raw      net.Conn  // with TLS, what is outside of that
-	secure   *tls.Conn // the same, or nil
+	raw      net.Conn  // with TLS, the encrypted connection
+	secure   *tls.Conn // equals Conn with TLS, otherwise nil
 	errorLog *log.Logger
-	proxied  *proxied // outside of all of that, for a proxy that says who has connected; or nil
+	proxied  *proxied // below all of these, for a proxy that sends the PROXY protocol; or nil
 
-	// Only whoever reads uses these; net/http has one reader at a time.
+	// Only the reader uses these; net/http has one reader at a time.
 	framing framing
-	instead []byte // of a faulty head, what is left to read
-	shaken  bool   // the handshake of TLS is over
-	begun   bool   // something was read
-	counts  bool   // for the address that the proxy has named
+	instead []byte // remaining bytes to be read in place of a faulty head
+	shaken  bool   // the TLS handshake is over
+	begun   bool   // some bytes were read
+	counts  bool   // counted for the address that the proxy has named
 
-	// Only who serves its requests uses these, of HTTP/1, which come one after the other.
-	head    *head // of the POST before, or nil
-	strange uint8 // heads of POSTs since one was known
-	// outlived says that a deadline has passed while the body of the last one was read: whether its
-	// client leaves cannot be told.
+	// Only the goroutine that serves the HTTP/1 requests of the connection, one after the other, uses
+	// these.
+	head    *head // the cached head of an earlier POST, or nil
+	strange uint8 // consecutive POSTs whose head was not the cached one
+	// outlived says that a deadline has passed while the body of the last request was read. After
+	// that, a disconnect of the client can no longer be detected.
 	outlived bool
-	response response      // to the one of now
-	wake     chan struct{} // of its outlet: see wakes
+	response response      // to the current request
+	wake     chan struct{} // wake-up channel of its outlet: see wakes
 
-	waiter atomic.Pointer[outlet] // of its request, while that would not notice that its client has left
-	broken atomic.Bool            // the client has left
+	// waiter is the outlet of its request, while only the connection can tell it that the client has
+	// left.
+	waiter atomic.Pointer[outlet]
+	broken atomic.Bool // the client has left
 
-	from   atomic.Pointer[net.TCPAddr] // who has connected to the proxy; nil without one that says so
-	faulty atomic.Bool                 // framing has found a fault: nothing is read any more
-	asked  atomic.Bool                 // something was read after the last answer was written
-	// dismissed says that the client was told that the connection ends, between two requests. Its
+	// from is the address of the proxy's client; nil if the connection has no PROXY header.
+	from   atomic.Pointer[net.TCPAddr]
+	faulty atomic.Bool // framing has found a fault: nothing more is read
+	asked  atomic.Bool // bytes were read after the last answer was written
+	// dismissed says that the client was told between two requests that the connection ends. Any
 	// further requests are dropped.
 	dismissed atomic.Bool
 	lingered  sync.Once
 
-	tenant atomic.Pointer[holder] // whose it is; nil before its first authenticated request
+	tenant atomic.Pointer[holder] // the owning tenant; nil before the first authenticated request
 
 	// The mutex of Connections guards these.
 	group          netip.Prefix
-	counted        bool // for its address
-	ended          bool // before it was anybody's
+	counted        bool // counted for its address
+	ended          bool // closed before it belonged to a tenant
 	came           time.Time
 	weight         int64
 	place, placeOf *list.Element // nil once it has authenticated
 
 	mu          sync.Mutex // guards the rest
 	state       *tls.ConnectionState
-	open        int       // requests on it that are being answered
-	multiplexes bool      // it has had a request of HTTP/2
-	streams     []*outlet // those of them that only wait for something to say
-	changed     time.Time // since when both are as they are
+	open        int       // requests that are being answered
+	multiplexes bool      // it has had an HTTP/2 request
+	streams     []*outlet // open responses that only wait for events
+	changed     time.Time // when open or streams last changed
 	left        bool      // it was asked to end
-	since       time.Time // when resets were counted from
+	since       time.Time // when the count of resets started
 	resets      int
 }
 
-// local is who calls over a Unix socket: a user of this machine, as over loopback.
+// local is the address of callers over a Unix socket: users of this machine, as over loopback.
 var local = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}
 
 // RemoteAddr implements net.Conn.
@@ -92,24 +96,25 @@ func (c *connection) RemoteAddr() net.Addr {
 
 type connectionKey struct{}
 
-// remember is an http.Server.ConnContext.
+// remember implements http.Server.ConnContext.
 func (c *Connections) remember(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, c.known(conn))
 }
 
-// connectionOf is nil for a request that no server of NewHTTPServer has taken.
+// connectionOf returns the connection of a request, or nil for a request that no server of
+// NewHTTPServer has received.
 func connectionOf(r *http.Request) *connection {
 	c, _ := r.Context().Value(connectionKey{}).(*connection)
 	return c
 }
 
-// faultyHead is read instead of a head with a fault. net/http answers an error only when it has
-// four bytes of a request, and while it serves the request before it reads one, to learn that its
-// client has gone, for which it would take the error.
+// faultyHead is read in place of a head with a framing fault. net/http answers an error with 400
+// only after it has read four bytes of a request. While net/http serves the previous request, it
+// also reads one byte to detect a disconnect, and would take an error there for a disconnect.
 var faultyHead = []byte("????")
 
-// Read implements net.Conn. It fails with errFraming in place of what is framed ambiguously. Empty
-// lines before a request are left out (RFC 9112 §2.2): net/http takes none before the first.
+// Read implements net.Conn. It fails with errFraming at ambiguous framing. It skips empty lines
+// before a request (RFC 9112 §2.2), because net/http accepts none before the first request.
 func (c *connection) Read(p []byte) (int, error) {
 	for {
 		n, err := c.read(p)
@@ -122,7 +127,7 @@ func (c *connection) Read(p []byte) (int, error) {
 	}
 }
 
-// read returns nothing, and no error, for what is nothing but empty lines.
+// read returns 0 and no error if it has read only empty lines.
 func (c *connection) read(p []byte) (int, error) {
 	if c.faulty.Load() {
 		return c.fail(p)
@@ -171,11 +176,12 @@ func (c *connection) read(p []byte) (int, error) {
 	return c.fail(p)
 }
 
-// notProxied is for a proxy that this host does not know.
-const notProxied = "this is the PROXY protocol, which this host does not expect from this address: " +
+// notProxied is the answer to a proxy that this host does not know.
+const notProxied = "this is the PROXY protocol, which this host does not expect from this " +
+	"address: " +
 	"set proxy_protocol: true and add the address to trusted_proxies in its configuration"
 
-// proxyHeader reports whether bytes begin as a header of the PROXY protocol does.
+// proxyHeader reports whether bytes begin with a header of the PROXY protocol.
 func proxyHeader(p []byte) bool {
 	return bytes.HasPrefix(p, proxyproto.SIGV1) || bytes.HasPrefix(p, proxyproto.SIGV2)
 }
@@ -189,14 +195,15 @@ func (c *connection) fail(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// handshake tells what came of the handshake, as net/http does where it makes it itself.
+// handshake reports a failed handshake as net/http does for handshakes of its own.
 func (c *connection) handshake(err error) {
 	if err == nil {
 		return
 	}
 	var plain tls.RecordHeaderError
 	if errors.As(err, &plain) && plain.Conn != nil && looksLikeHTTP(plain.RecordHeader) {
-		io.WriteString(plain.Conn, "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n")
+		io.WriteString(plain.Conn,
+			"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n")
 		err = errors.New("client sent an HTTP request to an HTTPS server")
 	}
 	if c.errorLog != nil {
@@ -204,7 +211,8 @@ func (c *connection) handshake(err error) {
 	}
 }
 
-// looksLikeHTTP reports whether a record that is none is the beginning of a request.
+// looksLikeHTTP reports whether the bytes in place of a TLS record are the beginning of an HTTP
+// request.
 func looksLikeHTTP(record [5]byte) bool {
 	switch string(record[:]) {
 	case "GET /", "POST ", "DELET", "OPTIO", "HEAD ", "PUT /":
@@ -213,7 +221,7 @@ func looksLikeHTTP(record [5]byte) bool {
 	return false
 }
 
-// tls is what was agreed on in the handshake, or nil without TLS.
+// tls returns the state negotiated in the handshake, or nil without TLS.
 func (c *connection) tls() *tls.ConnectionState {
 	if c == nil || c.secure == nil {
 		return nil
@@ -228,9 +236,9 @@ func (c *connection) tls() *tls.ConnectionState {
 }
 
 const (
-	// afterTime and afterBytes bound what is discarded of a connection with a fault, or one that was
-	// dismissed, after its last answer: the kernel would take the answer back from a client that is
-	// still sending.
+	// afterTime and afterBytes limit the input that is discarded after the last answer of a connection
+	// with a fault or a dismissed connection. If that input were not read, the kernel would reset the
+	// connection, and a client that is still sending might lose the answer.
 	afterTime  = 250 * time.Millisecond
 	afterBytes = 256 << 10
 )
@@ -243,7 +251,7 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
-// linger lets the client read the last answer.
+// linger gives the client time to read the last answer.
 func (c *connection) linger() {
 	c.lingered.Do(func() {
 		_ = c.CloseWrite()
@@ -252,8 +260,8 @@ func (c *connection) linger() {
 	})
 }
 
-// CloseWrite sends that nothing follows. net/http calls it before it closes a connection on which
-// more may come.
+// CloseWrite tells the peer that nothing more is sent. net/http calls it before it closes a
+// connection on which more input may arrive.
 func (c *connection) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -261,18 +269,19 @@ func (c *connection) CloseWrite() error {
 	return nil
 }
 
-// shut closes a connection at once, whatever is written to it.
+// shut closes a connection at once, even during a write.
 func (c *connection) shut() { _ = c.raw.Close() }
 
 const (
-	// MaxResets is how many requests of one connection of HTTP/2 a client may take back within ResetTime. To begin and to take back costs
-	// it next to nothing. With more, the connection takes no further request.
+	// MaxResets is the maximum number of requests on an HTTP/2 connection that a client may cancel
+	// within ResetTime. Starting and cancelling requests costs a client almost nothing. Beyond it, the
+	// connection accepts no further request.
 	MaxResets = 200
-	// ResetTime is the time in which they count.
+	// ResetTime is the period in which cancelled requests are counted.
 	ResetTime = 10 * time.Second
 )
 
-// reset counts a request that was taken back.
+// reset counts a cancelled request.
 func (c *connection) reset(now time.Time) {
 	if c == nil {
 		return
@@ -285,7 +294,7 @@ func (c *connection) reset(now time.Time) {
 	c.resets++
 }
 
-// wornOut reports whether there were too many.
+// wornOut reports whether the client has cancelled too many requests.
 func (c *connection) wornOut() bool {
 	if c == nil {
 		return false

@@ -23,12 +23,13 @@ var echoing = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	w.Write(body)
 })
 
-// dialed are connections to a server of each kind, without TLS and with it.
+// dialed returns functions that connect to a server of each kind, without TLS and with it.
 func dialed(t *testing.T) map[string]func() net.Conn {
 	t.Helper()
 	cert, key, pool := certificate(t)
 	plain := start(t, ServerOptions{Handler: echoing}, func(*http.Server) {})
-	secure := start(t, ServerOptions{Handler: echoing, Certificate: loaded(t, cert, key)}, func(*http.Server) {})
+	secure := start(t, ServerOptions{Handler: echoing, Certificate: loaded(t, cert, key)},
+		func(*http.Server) {})
 	return map[string]func() net.Conn{
 		"plain": func() net.Conn { return connect(t, plain) },
 		"TLS": func() net.Conn {
@@ -42,8 +43,9 @@ func dialed(t *testing.T) map[string]func() net.Conn {
 	}
 }
 
-// A request that is framed ambiguously is answered 400, and the connection ends: what is behind it
-// is never answered. The request before it, whose client may have sent both at once, is.
+// A request with ambiguous framing is answered with 400 and ends the connection: later requests are
+// never answered. The previous request, which the client may have sent together with it, is
+// answered.
 func TestAmbiguousRequestsEndTheConnection(t *testing.T) {
 	for kind, dial := range dialed(t) {
 		for name, head := range ambiguous {
@@ -68,8 +70,8 @@ func TestAmbiguousRequestsEndTheConnection(t *testing.T) {
 	}
 }
 
-// Empty lines before a request are ignored, before the first too, in whatever pieces they come
-// (RFC 9112 §2.2).
+// Empty lines before a request are ignored, also before the first one, in whatever pieces they
+// arrive (RFC 9112 §2.2).
 func TestEmptyLinesBeforeARequest(t *testing.T) {
 	const get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 	for kind, dial := range dialed(t) {
@@ -87,7 +89,7 @@ func TestEmptyLinesBeforeARequest(t *testing.T) {
 			for _, piece := range pieces {
 				io.WriteString(conn, piece)
 				if piece != get {
-					time.Sleep(20 * time.Millisecond) // so that it is read by itself
+					time.Sleep(20 * time.Millisecond) // so that it is read separately
 					continue
 				}
 				if resp, err := http.ReadResponse(answers, nil); err != nil || content(t, resp) != "" {
@@ -103,12 +105,13 @@ func TestEmptyLinesBeforeARequest(t *testing.T) {
 	}
 }
 
-// A body that is framed ambiguously is answered 400, and the connection ends.
+// A body with ambiguous framing is answered with 400, and the connection ends.
 func TestAmbiguousBodiesEndTheConnection(t *testing.T) {
 	for kind, dial := range dialed(t) {
 		conn := dial()
 		conn.SetDeadline(time.Now().Add(20 * time.Second))
-		io.WriteString(conn, soundHead+"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0;\n\r\n\r\n"+sound[2])
+		io.WriteString(conn, soundHead+
+			"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0;\n\r\n\r\n"+sound[2])
 		answers := bufio.NewReader(conn)
 		resp, err := http.ReadResponse(answers, nil)
 		if err != nil || resp.StatusCode != http.StatusBadRequest {
@@ -121,11 +124,12 @@ func TestAmbiguousBodiesEndTheConnection(t *testing.T) {
 	}
 }
 
-// A request in hand does not notice that the one behind it, which its client has sent already, is
-// framed ambiguously.
+// A request in progress is not affected if the next one, which its client has sent already, has
+// ambiguous framing.
 func TestRequestBeforeAnAmbiguousOneGoesOn(t *testing.T) {
 	begun, goOn := make(chan struct{}), make(chan struct{})
-	address := start(t, ServerOptions{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	address := start(t, ServerOptions{Handler: http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
 		close(begun)
 		select {
 		case <-goOn:
@@ -144,20 +148,22 @@ func TestRequestBeforeAnAmbiguousOneGoesOn(t *testing.T) {
 	if resp, err := http.ReadResponse(answers, nil); err != nil || content(t, resp) != "done" {
 		t.Fatalf("got %v, %v", resp, err)
 	}
-	if resp, err := http.ReadResponse(answers, nil); err != nil || resp.StatusCode != http.StatusBadRequest {
+	if resp, err := http.ReadResponse(answers, nil); err != nil ||
+		resp.StatusCode != http.StatusBadRequest {
 		t.Errorf("got %v, %v, want 400", resp, err)
 	}
 }
 
-// Requests know of the TLS below them, and who speaks no TLS is told so.
+// Requests have their TLS state, and a client without TLS is told that TLS is required.
 func TestSecureListener(t *testing.T) {
 	cert, key, pool := certificate(t)
-	address := start(t, ServerOptions{Certificate: loaded(t, cert, key), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.TLS == nil || !r.TLS.HandshakeComplete {
-			t.Errorf("%s: TLS is %+v", r.Proto, r.TLS)
-		}
-		io.WriteString(w, r.Proto)
-	})}, func(*http.Server) {})
+	address := start(t, ServerOptions{Certificate: loaded(t, cert, key),
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.TLS == nil || !r.TLS.HandshakeComplete {
+				t.Errorf("%s: TLS is %+v", r.Proto, r.TLS)
+			}
+			io.WriteString(w, r.Proto)
+		})}, func(*http.Server) {})
 	for proto, h2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2.0": true} {
 		transport := &http.Transport{ForceAttemptHTTP2: h2, TLSClientConfig: &tls.Config{RootCAs: pool}}
 		resp, err := (&http.Client{Transport: transport}).Get("https://" + address)
@@ -170,12 +176,13 @@ func TestSecureListener(t *testing.T) {
 		transport.CloseIdleConnections()
 	}
 	resp, err := http.Get("http://" + address)
-	if err != nil || resp.StatusCode != http.StatusBadRequest || !strings.Contains(content(t, resp), "HTTPS") {
+	if err != nil || resp.StatusCode != http.StatusBadRequest ||
+		!strings.Contains(content(t, resp), "HTTPS") {
 		t.Errorf("without TLS: %v, %v", resp, err)
 	}
 }
 
-// A coding that is not exactly chunked is unknown, and what follows is never read.
+// A coding that is not exactly "chunked" is unknown, and the following bytes are never read.
 func TestUnknownCodingsEndTheConnection(t *testing.T) {
 	for kind, dial := range dialed(t) {
 		for _, coding := range []string{

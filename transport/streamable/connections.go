@@ -9,43 +9,46 @@ import (
 	"time"
 )
 
-// Connections counts the connections of one or more servers, and divides what there is of them:
-// between tenants, whose they are from their first authenticated request on, and those that have
-// made none yet. The zero Connections has no bound.
+// Connections counts the connections of one or more servers and divides them: between the tenants,
+// for connections that have had an authenticated request, and the connections that have had none.
+// The zero Connections has no limits.
 type Connections struct {
-	// Max is how many may be open at once. When there is one more, the oldest that has not
-	// authenticated ends, or it is closed itself. An eighth is for those that have not. 0 is no bound.
+	// Max is the maximum number of open connections. Beyond it, an idle connection of the tenant that
+	// is furthest above its share is closed, or the oldest unauthenticated connection, or else the new
+	// one. One eighth of Max is reserved for unauthenticated connections. 0 means no limit.
 	Max int64
-	// Files is how many files the process may have open. When hardly any is left, for whatever they
-	// are open, there are no more connections than there are then. 0 is no bound.
+	// Files is the maximum number of files that the process may have open. When few descriptors are
+	// left, for whatever reason, the number of connections is limited to the current number. 0 means
+	// no limit.
 	Files int64
-	// Divide divides connections between tenants. Nil is no bound for any of them.
+	// Divide divides connections between tenants. Nil sets no limit for any tenant.
 	Divide func(total int64) Division
-	// PerAddress is how many connections an address may have open; 0 is no bound. Group says which
-	// addresses are one, and which are not counted here and in UnknownOf.
+	// PerAddress is the maximum number of open connections of an address; 0 means no limit. Group
+	// returns the prefix of addresses that count as one address. It returns false for addresses that
+	// count neither here nor in UnknownOf.
 	PerAddress int
 	Group      func(netip.Addr) (netip.Prefix, bool)
-	// Proxied says whether connections of an address begin with a header of the PROXY protocol. Nil is
-	// of none. It is for listeners of Connections.
+	// Proxied reports whether connections from an address begin with a header of the PROXY protocol.
+	// Nil means that none do. It applies to listeners made by Connections.
 	Proxied func(netip.Addr) bool
-	// Unknown bounds the bytes that connections take which have not authenticated, and UnknownOf
-	// those of one address. Beyond, the oldest of them end. 0 is no bound.
+	// Unknown limits the bytes that unauthenticated connections take, and UnknownOf those of one
+	// address. Beyond a limit, the oldest of these connections are closed. 0 means no limit.
 	Unknown, UnknownOf int64
-	// Refused is told of each that was closed: why, in one word, who had opened it, and for which
-	// tenant, if that is known. It must return at once. Nil is nobody.
+	// Refused is told of each connection that was closed: the reason in one word, the address of the
+	// peer, and the tenant, if it is known. It must return at once. It may be nil.
 	Refused func(reason string, from net.Addr, tenant string)
 
 	open  atomic.Int64
-	limit atomic.Int64 // how many there may be while files are short; 0 is Max
+	limit atomic.Int64 // the limit while descriptors are scarce; 0 means Max
 
-	shortAt atomic.Int64 // when they were last, in Unix nanoseconds
+	shortAt atomic.Int64 // when descriptors were last scarce, in Unix nanoseconds
 
 	mu       sync.Mutex               // guards the rest
-	foreign  map[net.Conn]*connection // of listeners that are not ours
+	foreign  map[net.Conn]*connection // connections of other listeners
 	from     map[netip.Prefix]int
 	unknown  unknown
 	tenants  map[string]*holder
-	leaving  map[*connection]time.Time // that were asked to end, and when
+	leaving  map[*connection]time.Time // connections that were asked to end, and when
 	pressure pressure
 }
 
@@ -56,11 +59,11 @@ type Division interface {
 	Admits(held, n, excess int64) bool
 }
 
-// Open is how many connections there are.
+// Open returns the number of connections.
 func (c *Connections) Open() int64 { return c.open.Load() }
 
-// most is how many there may be now, and strange how many of them are for those that have not
-// authenticated. 0 is no bound.
+// most returns the current maximum number of connections, and how many of them are for
+// unauthenticated connections. 0 means no limit.
 func (c *Connections) most() (all, strange int64) {
 	all = c.Max
 	if l := c.limit.Load(); l > 0 {
@@ -69,14 +72,13 @@ func (c *Connections) most() (all, strange int64) {
 	return all, all - ForTenants(all)
 }
 
-// ForTenants is how many of all connections are for those that have authenticated.
+// ForTenants returns how many of all connections are for authenticated ones.
 func ForTenants(all int64) int64 { return all - (all+strangers-1)/strangers }
 
-// strangers is the part of the connections that is kept for those that have not authenticated: one
-// in eight.
+// strangers is the divisor for the share of unauthenticated connections: one in eight.
 const strangers = 8
 
-// The words for why a connection was closed.
+// The reasons for which a connection is closed.
 const (
 	tooMany          = "too_many_connections"
 	unauthenticated  = "unauthenticated_connections"
@@ -89,7 +91,8 @@ func (c *Connections) refused(reason string, conn net.Conn, tenant string) {
 	}
 }
 
-// track is an http.Server.ConnState. Every connection that was new becomes closed or hijacked once.
+// track implements http.Server.ConnState. Every connection starts as new and becomes closed or
+// hijacked exactly once.
 func (c *Connections) track(conn net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
@@ -106,7 +109,7 @@ func (c *Connections) track(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// known is what is known of a connection.
+// known returns the record of a connection, and creates one for a connection of another listener.
 func (c *Connections) known(conn net.Conn) *connection {
 	if ours, ok := conn.(*connection); ok {
 		return ours
@@ -124,7 +127,7 @@ func (c *Connections) known(conn net.Conn) *connection {
 	return known
 }
 
-// arrive counts a new connection, and closes it where there is no room.
+// arrive counts a new connection, and closes it if there is no room.
 func (c *Connections) arrive(conn *connection) {
 	n := c.open.Add(1)
 	c.mu.Lock()
@@ -142,7 +145,7 @@ func (c *Connections) arrive(conn *connection) {
 	c.trim(conn)
 }
 
-// depart forgets a connection that is closed.
+// depart removes a connection that is closed.
 func (c *Connections) depart(of net.Conn) {
 	conn := c.known(of)
 	c.open.Add(-1)
@@ -155,8 +158,8 @@ func (c *Connections) depart(of net.Conn) {
 	delete(c.foreign, of)
 }
 
-// enter counts a connection for its address, and reports whether that has too many. The mutex is
-// held.
+// enter counts a connection for its address, and reports whether the address has too many. The
+// mutex is held.
 func (c *Connections) enter(conn *connection) (crowded bool) {
 	conn.group, conn.counted = c.groupOf(conn)
 	if !conn.counted || c.PerAddress == 0 {
@@ -169,7 +172,7 @@ func (c *Connections) enter(conn *connection) (crowded bool) {
 	return c.from[conn.group] > c.PerAddress
 }
 
-// exit takes that back. The mutex is held.
+// exit reverses enter. The mutex is held.
 func (c *Connections) exit(conn *connection) {
 	if !conn.counted || c.PerAddress == 0 {
 		return
@@ -179,7 +182,8 @@ func (c *Connections) exit(conn *connection) {
 	}
 }
 
-// groupOf is which addresses count as one with that of a connection, and whether they count.
+// groupOf returns the prefix of addresses that count as one with the address of a connection, and
+// whether they count at all.
 func (c *Connections) groupOf(conn *connection) (netip.Prefix, bool) {
 	from, err := netip.ParseAddrPort(conn.RemoteAddr().String())
 	if err != nil || c.Group == nil {
@@ -188,15 +192,15 @@ func (c *Connections) groupOf(conn *connection) (netip.Prefix, bool) {
 	return c.Group(from.Addr())
 }
 
-// leaveTime is how long a connection may take to end once it was asked to.
+// leaveTime is how long a connection may take to end after it was asked to.
 const leaveTime = time.Second
 
-// room ends a connection, so that there is one less: one that takes too long to end, the oldest
-// that has not authenticated, as long as they have more than what is kept for them, or the longest
-// idle of the tenant that is furthest above its share. One that has not authenticated is left alone
-// until it is so old. False is that there was none. The mutex is held.
+// room closes a connection to make room for another and reports whether it did. Its order of choice
+// is: a connection that takes too long to end; the longest idle connection of the tenant that is
+// furthest above its share, while unauthenticated connections do not exceed their own share; the
+// oldest unauthenticated connection that has at least the given age. The mutex is held.
 func (c *Connections) room(now time.Time, age time.Duration) bool {
-	for conn, since := range c.leaving { // whichever: all of these have had their time
+	for conn, since := range c.leaving { // any of them: all have used up their time
 		if now.Sub(since) > leaveTime && conn.idle() {
 			delete(c.leaving, conn)
 			conn.shut()
@@ -218,7 +222,7 @@ func (c *Connections) room(now time.Time, age time.Duration) bool {
 	return true
 }
 
-// end closes a connection that has not authenticated. The mutex is held.
+// end closes an unauthenticated connection. The mutex is held.
 func (c *Connections) end(conn *connection, why string) {
 	c.unknown.remove(conn)
 	conn.ended = true

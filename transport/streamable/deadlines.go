@@ -9,13 +9,14 @@ import (
 	"time"
 )
 
-// deadlines is a connection whose deadlines are exact, but told to the kernel's poller only when a
-// Read or a Write could miss one. net/http and the Handler set a dozen for each request, most of
-// which are replaced before anything waits. It is below TLS, whose connection would not survive a
-// Write that fails.
+// deadlines is a connection with exact deadlines that tells the kernel's poller of a deadline only
+// when a Read or Write could miss it. net/http and the Handler set a dozen deadlines for each
+// request, and most are replaced before anything waits. The type sits below TLS, because a TLS
+// connection does not survive a failed Write.
 //
-// A deadline that the connection was told earlier and that is sooner than the one asked for stays:
-// should it pass, the Read or Write that fails by it is told the right one and goes on.
+// If the connection was told an earlier deadline than the one in force, the earlier one stays. When
+// the earlier deadline passes, the Read or Write that fails with it sets the right deadline and
+// continues.
 type deadlines struct {
 	net.Conn
 	reads, writes direction
@@ -23,14 +24,15 @@ type deadlines struct {
 
 func newDeadlines(conn net.Conn) *deadlines {
 	return &deadlines{
-		Conn: conn, reads: direction{asked: never, told: never}, writes: direction{asked: never, told: never},
+		Conn: conn, reads: direction{asked: never, told: never},
+		writes: direction{asked: never, told: never},
 	}
 }
 
-// instant is a time since started, which the clock of the day does not move.
+// instant is a time since started, measured by the monotonic clock.
 type instant int64
 
-// never is later than every other.
+// never is later than every other instant.
 const never instant = math.MaxInt64
 
 var started = time.Now()
@@ -49,17 +51,18 @@ func (i instant) time() time.Time {
 	return started.Add(time.Duration(i))
 }
 
-// direction is one of the two of a connection.
+// direction is the read or the write side of a connection.
 type direction struct {
 	mu     sync.Mutex // guards the rest
-	asked  instant    // the deadline, as everybody outside sees it
-	told   instant    // what the connection knows
-	passed bool       // told has: whatever comes next would fail by it
-	busy   int        // calls under way
-	least  instant    // the soonest that the connection knew since the first of them began
+	asked  instant    // the deadline in force, as set by the caller
+	told   instant    // the deadline that the connection was given
+	passed bool       // told has passed: the next call would fail
+	busy   int        // calls in progress
+	// the earliest deadline of the connection since the first of the busy calls began
+	least instant
 }
 
-// ask takes a new deadline. It is told at once if a call is under way that would miss it.
+// ask sets a new deadline. It is passed on at once if a call in progress would miss it.
 func (d *direction) ask(t time.Time, tell func(time.Time) error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -70,8 +73,8 @@ func (d *direction) ask(t time.Time, tell func(time.Time) error) error {
 	return nil
 }
 
-// tell is for a call that is under way: without it, it might end late, or too early for certain.
-// The mutex is held.
+// tell passes the deadline on for a call in progress, which could otherwise end too late, or too
+// early. The mutex is held.
 func (d *direction) tell(tell func(time.Time) error) error {
 	if !d.passed && d.told <= d.asked {
 		return nil
@@ -87,12 +90,12 @@ func (d *direction) begin(tell func(time.Time) error) {
 	if d.busy++; d.busy == 1 {
 		d.least = d.told
 	}
-	_ = d.tell(tell) // the call fails too
+	_ = d.tell(tell) // after an error the call fails too
 }
 
-// end takes the error of a call, and reports whether it is to go on: it has failed by a deadline that
-// the connection was told, and that is not the one asked for. A connection that has deadlines of its
-// own fails by those.
+// end processes the error of a call, and reports whether the call is to be repeated. It is repeated
+// if it failed with a deadline that the connection was given and that is no longer in force. A
+// connection with deadlines of its own still fails by those.
 func (d *direction) end(err error) (again bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -146,7 +149,7 @@ func (c *deadlines) SetDeadline(t time.Time) error {
 	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
-// CloseWrite sends that nothing follows.
+// CloseWrite tells the peer that nothing more is sent.
 func (c *deadlines) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// tellings counts how often the poller is told of a deadline.
+// tellings counts how often a deadline is set on the underlying connection.
 type tellings struct {
 	net.Conn
 	told atomic.Int32
@@ -28,7 +28,7 @@ func (c *tellings) SetWriteDeadline(t time.Time) error {
 	return c.Conn.SetWriteDeadline(t)
 }
 
-// piped runs a test with a connection whose deadlines are deferred, in a time of its own.
+// piped runs a test with a connection whose deadlines are deferred, in a synctest bubble.
 func piped(t *testing.T, test func(t *testing.T, c *deadlines, told *atomic.Int32, peer net.Conn)) {
 	synctest.Test(t, func(t *testing.T) {
 		near, peer := net.Pipe()
@@ -41,18 +41,19 @@ func piped(t *testing.T, test func(t *testing.T, c *deadlines, told *atomic.Int3
 
 func after(d time.Duration) time.Time { return time.Now().Add(d) }
 
-// A Read ends when its deadline says, whenever that was set: before it, or while it waits, for
-// sooner or for later.
+// A Read ends at its deadline, whenever that was set: before the Read or during it, to an earlier
+// or a later time.
 func TestReadEndsAtItsDeadline(t *testing.T) {
 	for name, test := range map[string]struct {
-		before, during time.Duration // negative is none
+		before, during time.Duration // from the time of the call; 0 means no deadline
 		want           time.Duration
 	}{
-		"before":           {before: 5 * time.Second, during: 0, want: 5 * time.Second},
-		"passed":           {before: -time.Hour, during: 0, want: 0},
-		"during":           {before: 0, during: 5 * time.Second, want: 6 * time.Second},
-		"sooner":           {before: time.Hour, during: time.Second, want: 2 * time.Second},
-		"later":            {before: 3 * time.Second, during: time.Minute, want: time.Minute + time.Second},
+		"before": {before: 5 * time.Second, during: 0, want: 5 * time.Second},
+		"passed": {before: -time.Hour, during: 0, want: 0},
+		"during": {before: 0, during: 5 * time.Second, want: 6 * time.Second},
+		"sooner": {before: time.Hour, during: time.Second, want: 2 * time.Second},
+		"later": {before: 3 * time.Second, during: time.Minute,
+			want: time.Minute + time.Second},
 		"at once, as when": {before: 0, during: -time.Hour, want: time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -73,10 +74,10 @@ func TestReadEndsAtItsDeadline(t *testing.T) {
 	}
 }
 
-// A deadline that was taken back, or is over, says nothing of what is read later.
+// A deadline that was cleared or has passed does not affect later reads.
 func TestDeadlineIsTakenBack(t *testing.T) {
 	piped(t, func(t *testing.T, c *deadlines, _ *atomic.Int32, peer net.Conn) {
-		for range 2 { // the second one after a deadline that has passed
+		for range 2 { // the second time after a deadline that has passed
 			c.SetReadDeadline(after(time.Second))
 			time.AfterFunc(500*time.Millisecond, func() { c.SetReadDeadline(time.Time{}) })
 			time.AfterFunc(time.Hour, func() { peer.Write([]byte("a")) })
@@ -91,7 +92,7 @@ func TestDeadlineIsTakenBack(t *testing.T) {
 	})
 }
 
-// A Write that goes on after a deadline that no longer tellings writes each byte once.
+// A Write that continues after an outdated deadline writes each byte once.
 func TestWriteGoesOnWhereItWas(t *testing.T) {
 	piped(t, func(t *testing.T, c *deadlines, _ *atomic.Int32, peer net.Conn) {
 		text := []byte("0123456789")
@@ -112,14 +113,15 @@ func TestWriteGoesOnWhereItWas(t *testing.T) {
 			t.Errorf("the peer got %q", got.String())
 		}
 		began := time.Now()
-		if n, err := c.Write(text); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(began) != 50500*time.Millisecond {
+		if n, err := c.Write(text); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) ||
+			time.Since(began) != 50500*time.Millisecond {
 			t.Errorf("wrote %d, %v after %v, want the deadline that was set last", n, err, time.Since(began))
 		}
 	})
 }
 
-// The deadlines that net/http and a Handler set for each request, one after the other, are told when
-// something waits only: two for what is read, and one in ten seconds for what is written.
+// net/http and a Handler set several deadlines for each request. The underlying connection is told
+// of one only if a call waits: two for reads, and one in ten seconds for writes.
 func TestDeadlinesAreToldWhereOneMatters(t *testing.T) {
 	piped(t, func(t *testing.T, c *deadlines, told *atomic.Int32, peer net.Conn) {
 		c.SetWriteDeadline(after(DefaultStall))
@@ -138,7 +140,7 @@ func TestDeadlinesAreToldWhereOneMatters(t *testing.T) {
 			c.SetReadDeadline(after(DefaultBodyTime))
 			c.SetReadDeadline(time.Time{})
 			gone := make(chan struct{})
-			go func() { // as net/http looks whether the client is still there
+			go func() { // as net/http does to detect a disconnect
 				defer close(gone)
 				c.Read(buffer[:1])
 			}()
@@ -158,12 +160,12 @@ func TestDeadlinesAreToldWhereOneMatters(t *testing.T) {
 	})
 }
 
-// impatient is a connection that has a deadline of its own.
+// impatient is a connection with a deadline of its own.
 type impatient struct{ net.Conn }
 
 func (impatient) Read([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
 
-// A Read that fails by a deadline of the connection's own is over.
+// A Read that fails by a deadline of the underlying connection itself is not repeated.
 func TestOwnDeadlineOfAConnectionCounts(t *testing.T) {
 	near, peer := net.Pipe()
 	defer near.Close()

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// maxQuery bounds the parameters of a query, of which only the ticket of HTTP+SSE is read.
+// maxQuery limits the number of query parameters. Only the ticket of HTTP+SSE is read from a query.
 const maxQuery = 100
 
-// allowed is what the Allow header of a 405 says.
+// allowed is the value of the Allow header in a 405, for each route kind.
 var allowed = []string{Streamable: "GET, POST, DELETE", Events: "GET", Messages: "POST"}
 
-// edge is what is checked of every request before it is known where it goes. The order is part of the meaning: what costs least and
-// reveals nothing comes first.
+// edge lists the checks of every request that run before routing. Their order matters: cheap checks
+// that reveal nothing come first.
 var edge = []func(*Handler, *http.Request) (refusal, string){
 	(*Handler).checkHeaders,
 	(*Handler).checkURL,
@@ -25,15 +25,19 @@ var edge = []func(*Handler, *http.Request) (refusal, string){
 	(*Handler).checkMethod,
 }
 
-// checkHeaders counts, and removes what only a trusted proxy could say: nobody behind this point can be tempted to believe it.
+// checkHeaders counts the header fields. It also removes fields that only a trusted proxy may set,
+// so that no later code can trust a forged one.
 func (h *Handler) checkHeaders(r *http.Request) (refusal, string) {
-	if r.Method == "PRI" && r.ProtoMajor == 2 { // the preface of HTTP/2, which net/http hands over where it does not speak it
-		return badMethod, "this is HTTP/2 without TLS, which is spoken with h2c: true in the configuration"
+	// The preface of HTTP/2, which net/http passes to the handler when HTTP/2 is off.
+	if r.Method == "PRI" && r.ProtoMajor == 2 {
+		return badMethod, "this is HTTP/2 without TLS, which is spoken with h2c: true in the " +
+			"configuration"
 	}
 	n := 0
 	for name, values := range r.Header {
 		n += len(values)
-		if name == "Forwarded" || strings.HasPrefix(name, "X-Forwarded-") || strings.HasPrefix(name, "X-Mcpd-") || name == "X-Real-Ip" {
+		if name == "Forwarded" || strings.HasPrefix(name, "X-Forwarded-") ||
+			strings.HasPrefix(name, "X-Mcpd-") || name == "X-Real-Ip" {
 			delete(r.Header, name)
 		}
 	}
@@ -55,7 +59,8 @@ func (h *Handler) checkURL(r *http.Request) (refusal, string) {
 	}
 	for pair := range strings.SplitSeq(r.URL.RawQuery, "&") {
 		name, _, _ := strings.Cut(pair, "=")
-		// A token in a URL ends up in logs and histories (2025-11-25 §basic/authorization, "Access Token Usage").
+		// A token in a URL ends up in logs and histories (2025-11-25 §basic/authorization, "Access Token
+		// Usage").
 		if name, err := url.QueryUnescape(name); err != nil || strings.EqualFold(name, "access_token") {
 			return badQuery, "query is malformed or carries a credential"
 		}
@@ -63,9 +68,9 @@ func (h *Handler) checkURL(r *http.Request) (refusal, string) {
 	return accepted, ""
 }
 
-// checkHost compares the authority the client asked for with the names that are ours. HTTP/1.1 with an
-// absolute target, and HTTP/2, give it apart from the Host header; where both are there they must
-// agree.
+// checkHost compares the authority of the request with the configured host names. HTTP/1.1 with an
+// absolute target, and HTTP/2, give the authority in addition to the Host header. If both are
+// present they must agree.
 func (h *Handler) checkHost(r *http.Request) (refusal, string) {
 	if second := r.Header["Host"]; len(second) > 0 && (len(second) > 1 || second[0] != r.Host) {
 		return badHost, "two different hosts in one request"
@@ -77,10 +82,10 @@ func (h *Handler) checkHost(r *http.Request) (refusal, string) {
 	return accepted, ""
 }
 
-// checkOrigin lets pass what comes from no web page, from a page of this very host, or from a listed
-// one (2025-11-25 §basic/transports, "Security Warning"). The own origin is scheme, name and port as
-// the client sees them: a trusted proxy that ends TLS says so, and some write the scheme's own
-// port.
+// checkOrigin accepts requests that come from no web page, from a page of this host, or from a
+// listed origin (2025-11-25 §basic/transports, "Security Warning"). The host's own origin consists
+// of scheme, name and port as the client sees them: a trusted proxy that terminates TLS supplies
+// the scheme, and some proxies include the default port.
 func (h *Handler) checkOrigin(r *http.Request) (refusal, string) {
 	origins := r.Header["Origin"]
 	if len(origins) == 0 {
@@ -105,10 +110,10 @@ func own(r *http.Request, origin string) bool {
 	return plainOrigin(origin) == originOf(schemeOf(r), r.Host)
 }
 
-// maxTold is how many bytes of what a client sent are repeated to it.
+// maxTold is the maximum number of client-sent bytes that an error message repeats.
 const maxTold = 100
 
-// told is a part of a request for the message that refuses it.
+// told quotes and shortens a part of a request for use in the error message that refuses it.
 func told(text string) string {
 	if len(text) > maxTold {
 		text = text[:maxTold]
@@ -116,9 +121,11 @@ func told(text string) string {
 	return strconv.QuoteToASCII(text)
 }
 
-// once lists the header fields of which a second one would let two readers of a request disagree.
+// once lists the header fields that may occur only once. Two readers of a request could otherwise
+// choose different values.
 var once = []string{
-	"Authorization", "Content-Encoding", "Content-Type", "Last-Event-Id", "Mcp-Protocol-Version", "Mcp-Session-Id", "X-Mcp-Session-Id",
+	"Authorization", "Content-Encoding", "Content-Type", "Last-Event-Id", "Mcp-Protocol-Version",
+	"Mcp-Session-Id", "X-Mcp-Session-Id",
 	"X-Api-Key",
 }
 
@@ -128,7 +135,8 @@ func (h *Handler) checkRepeats(r *http.Request) (refusal, string) {
 			return repeatedHeader, "header " + name + " given more than once"
 		}
 	}
-	if a, b := r.Header["Mcp-Session-Id"], r.Header["X-Mcp-Session-Id"]; len(a) > 0 && len(b) > 0 && a[0] != b[0] {
+	if a, b := r.Header["Mcp-Session-Id"], r.Header["X-Mcp-Session-Id"]; len(a) > 0 && len(b) > 0 &&
+		a[0] != b[0] {
 		return repeatedHeader, "headers Mcp-Session-Id and X-MCP-Session-ID name two sessions"
 	}
 	return accepted, ""

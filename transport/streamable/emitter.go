@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// emitter writes one stream to one HTTP response, on the goroutine that net/http runs the handler on.
+// emitter writes one stream to one HTTP response. It runs on the goroutine on which net/http runs
+// the handler.
 type emitter struct {
 	handler  *Handler
 	response http.ResponseWriter
@@ -17,27 +18,29 @@ type emitter struct {
 	streams  *Streams
 	outlet   *outlet
 	client   toucher
-	tenant   string          // whose client it is
-	first    []byte          // what the stream begins with, before its events
+	tenant   string          // the tenant of the client
+	first    []byte          // bytes written before the events of the stream
 	age      time.Duration   // when the client is asked to reconnect; 0 for never
 	drain    <-chan struct{} // nil for the answer to a POST, which ends by itself
 	opened   bool            // the response has begun
-	waits    waiter          // where it is noted that it waits
+	waits    waiter          // registers the stream while it only waits
 }
 
-// run writes until the stream ends, the client goes, or the handler drains. While it waits there is no deadline: over HTTP/2 one that
-// passes resets the stream even when nothing is being written.
+// run writes until the stream ends, the client leaves, or the handler drains. There is no write
+// deadline while run waits: over HTTP/2, a deadline that passes resets the stream even when nothing
+// is being written.
 func (e *emitter) run(ctx context.Context) {
 	options := &e.handler.options
 	defer e.count()
 	clock := options.Store.options.Clock
 	opened := clock.Now()
-	defer func() { e.control.SetWriteDeadline(time.Now().Add(options.Stall)) }() // for the end of the response
+	// A deadline for the end of the response, which net/http writes.
+	defer func() { e.control.SetWriteDeadline(time.Now().Add(options.Stall)) }()
 	if e.open() != nil {
 		return
 	}
 	defer e.waits.waits(e.outlet)()
-	defer e.client.Touch() // it was there until now
+	defer e.client.Touch() // the client was connected until now
 	e.outlet.ticked.Store(false)
 	timer := clock.AfterFunc(options.KeepAlive, e.outlet.tick)
 	defer func() { timer.Stop() }()
@@ -55,7 +58,7 @@ func (e *emitter) run(ctx context.Context) {
 		case phase != live || err != nil:
 			return
 		case e.outlet.parted.Load():
-			if _, err := e.drainOutlet(); err == nil { // what came before it was asked to end
+			if _, err := e.drainOutlet(); err == nil { // events that arrived before it was asked to end
 				e.hint(e.handler.spread() + e.outlet.longer())
 			}
 			return
@@ -79,23 +82,23 @@ func (e *emitter) run(ctx context.Context) {
 		if e.write(keepAlive) != nil {
 			return
 		}
-		timer.Stop() // the tick may have been the last of the wait before the stream
+		timer.Stop() // the last tick may belong to the wait before the stream
 		timer = clock.AfterFunc(options.KeepAlive, e.outlet.tick)
 	}
 }
 
-// count reports what the client was not given.
+// count reports the notifications that the client missed.
 func (e *emitter) count() {
 	if n := e.streams.missed(e.outlet); n > 0 {
 		e.handler.options.Dropped(e.tenant, n)
 	}
 }
 
-// hint tells the client when to come back.
+// hint tells the client when to reconnect.
 func (e *emitter) hint(retry time.Duration) { _ = e.write(appendEvent(nil, Event{Retry: retry})) }
 
-// prime lets the stream begin with an id to come back with should the connection break before the first message (2025-11-25
-// §basic/transports, "Sending Messages to the Server" 6).
+// prime begins the stream with an event id, so that the client can resume if the connection breaks
+// before the first message (2025-11-25 §basic/transports, "Sending Messages to the Server" 6).
 func (e *emitter) prime() {
 	retry := e.streams.retryOf(e.outlet)
 	if retry <= 0 {
@@ -105,7 +108,7 @@ func (e *emitter) prime() {
 	e.first = appendEvent(nil, Event{ID: id, Data: []byte{}, Retry: retry})
 }
 
-// open sends the headers at once, and with them what the stream begins with.
+// open sends the headers at once, followed by the first bytes of the stream.
 func (e *emitter) open() error {
 	if !e.opened {
 		e.opened = true
@@ -115,8 +118,8 @@ func (e *emitter) open() error {
 	return e.write(e.first)
 }
 
-// burst is what one look at the stream yields and the bytes it is written as. It is shared between emitters, so that an idle stream has
-// none.
+// burst is a batch of entries taken from a stream and the buffer for their wire form. Bursts are
+// pooled, so that an idle stream holds none.
 type burst struct {
 	entries [32]entry
 	bytes   []byte
@@ -124,10 +127,11 @@ type burst struct {
 
 var bursts = sync.Pool{New: func() any { return new(burst) }}
 
-// large is the size from which an event is written by itself instead of being copied once more.
+// large is the size, in bytes, from which an event is written on its own instead of being copied
+// into the buffer.
 const large = 32 << 10
 
-// drainOutlet writes what there is and says where the outlet stands then.
+// drainOutlet writes all available events and returns the phase of the outlet after them.
 func (e *emitter) drainOutlet() (phase, error) {
 	b := bursts.Get().(*burst)
 	defer func() {
@@ -155,7 +159,7 @@ func (e *emitter) writeEntries(b *burst, entries []entry) error {
 			out = append(appendData(out, entry.data), '\n')
 			continue
 		}
-		out = append(out, "data: "...) // jsonrpc.Message.Append makes one line
+		out = append(out, "data: "...) // jsonrpc.Message.Append writes one line
 		for _, part := range [][]byte{out, entry.data} {
 			if err := writeAll(e.response, e.control, e.handler.options.Stall, part); err != nil {
 				return err

@@ -11,16 +11,19 @@ import (
 
 func TestEventIDs(t *testing.T) {
 	nonce := newNonce("one")
-	if again := newNonce("one"); nonce == again || !earlier(nonce, again) || earlier(nonce, nonce) || earlier(nonce, newNonce("two")) {
+	if again := newNonce("one"); nonce == again || !earlier(nonce, again) || earlier(nonce, nonce) ||
+		earlier(nonce, newNonce("two")) {
 		t.Error("lives and sessions are not told apart")
 	}
 	long := jsonrpc.StringID(strings.Repeat("x", maxAsks-2))
 	for _, id := range []eventID{
-		{postStream, 1, 0, ""}, {standaloneStream, 1<<32 - 1, 1<<64 - 1, ""}, {postStream, 35, 36, asking(jsonrpc.IntID(1))},
+		{postStream, 1, 0, ""}, {standaloneStream, 1<<32 - 1, 1<<64 - 1, ""},
+		{postStream, 35, 36, asking(jsonrpc.IntID(1))},
 		{postStream, 1<<32 - 1, 1<<64 - 1, asking(long)}, {answeredStream, 1, 3, ""},
 	} {
 		text := string(id.append(nil, nonce))
-		if got, of, err := parseEventID(text); err != nil || got != id || of != nonce || len(text) > maxEventID {
+		if got, of, err := parseEventID(text); err != nil || got != id || of != nonce ||
+			len(text) > maxEventID {
 			t.Errorf("%s read as %v of %s (%v), want %v", text, got, of, err, id)
 		}
 	}
@@ -30,17 +33,20 @@ func TestEventIDs(t *testing.T) {
 	if got := asking(jsonrpc.StringID(strings.Repeat("x", maxAsks))); got != "" {
 		t.Errorf("a long id is carried: %s", got)
 	}
-	for _, text := range []string{"", "1", nonce, nonce + ".p1", nonce + ".x1.1", nonce + "..1", nonce + ".p1.1.a.b", "abc.p1.1", nonce + ".p-1.1", nonce + ".p1.!"} {
+	for _, text := range []string{"", "1", nonce, nonce + ".p1", nonce + ".x1.1", nonce + "..1",
+		nonce + ".p1.1.a.b", "abc.p1.1", nonce + ".p-1.1", nonce + ".p1.!"} {
 		if _, _, err := parseEventID(text); !errors.Is(err, errEventID) {
 			t.Errorf("%q: %v, want errEventID", text, err)
 		}
 	}
 }
 
-// A session that outlives its host takes its clients back: one that listens goes on, and one that waits for an answer is told that nobody
-// knows what became of its request. The event ids of another session are still nobody's.
+// A session that outlives its host accepts its reconnecting clients. A client that listens
+// continues. A client that waits for an answer is told that the outcome of its request is unknown.
+// Event ids of another session are still invalid.
 func TestStreamsOfAnEarlierLife(t *testing.T) {
-	before, after := NewStore(StoreOptions{}).Streams("acme", "one"), NewStore(StoreOptions{}).Streams("acme", "one")
+	before, after := NewStore(StoreOptions{}).Streams("acme",
+		"one"), NewStore(StoreOptions{}).Streams("acme", "one")
 	get := listening(t, before, "")
 	pushAll(t, before, note("notifications/message", 1))
 	taken(before, get, 1)
@@ -57,11 +63,14 @@ func TestStreamsOfAnEarlierLife(t *testing.T) {
 	}
 	answered := listening(t, after, idAt(&r.out, 0))
 	got, phase := taken(after, answered, 2)
-	if len(got) != 1 || phase != completed || !strings.Contains(got[0], `"id":"seven"`) || !strings.Contains(got[0], `"maybeExecuted":true`) {
+	if len(got) != 1 || phase != completed || !strings.Contains(got[0], `"id":"seven"`) ||
+		!strings.Contains(got[0], `"maybeExecuted":true`) {
 		t.Errorf("answered %v, %v", got, phase)
 	}
-	for _, id := range []string{idAt(listening(t, NewStore(StoreOptions{}).Streams("acme", "two"), ""), 0), strings.Replace(idAt(&r.out, 0), ".p", ".p9", 1)[:20]} {
-		if err := after.connect(&outlet{}, id, protocol.V20251125); !errors.Is(err, errEventID) && !errors.Is(err, errUnreplayable) {
+	for _, id := range []string{idAt(listening(t, NewStore(StoreOptions{}).Streams("acme", "two"), ""),
+		0), strings.Replace(idAt(&r.out, 0), ".p", ".p9", 1)[:20]} {
+		if err := after.connect(&outlet{}, id, protocol.V20251125); !errors.Is(err, errEventID) &&
+			!errors.Is(err, errUnreplayable) {
 			t.Errorf("%s: %v", id, err)
 		}
 	}

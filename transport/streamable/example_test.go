@@ -7,9 +7,10 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// A Reader sees the priming event, which has an id and no data, as well as those with messages.
+// A Reader returns the priming event, which has an id and no data, as well as events with messages.
 func ExampleReader() {
-	stream := "id: a.p1.0\nretry: 1000\ndata:\n\n: keep-alive\n\nid: a.p1.1\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n"
+	stream := "id: a.p1.0\nretry: 1000\ndata:\n\n: keep-alive\n\nid: a.p1.1\ndata: " +
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n"
 	events := streamable.NewReader(strings.NewReader(stream), streamable.ReaderLimits{})
 	for {
 		event, err := events.Next()

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// lastFiles is how many files of a process are left when connections begin to make room for each
-// other: what else is opened then, as pipes of servers, finds some.
+// lastFiles is the number of free descriptors at which connections begin to make room for each
+// other. The rest is for other uses, such as pipes of servers.
 const lastFiles = 64
 
-// shortTime is how long files count as short after they were. It is over sooner where a new
-// connection finds a low number.
+// shortTime is how long descriptors count as scarce after they were last scarce. It ends sooner if
+// a new connection gets a low descriptor number.
 const shortTime = 10 * time.Second
 
-// measure looks at the number of the file that a new connection is. It is the lowest that is not
-// in use, so a high one says that hardly any file is left.
+// measure checks the descriptor number of a new connection. It is the lowest free number, so a high
+// number means that few descriptors are left.
 func (c *Connections) measure(conn net.Conn) {
 	if c.limit.Load() > 0 && time.Now().UnixNano()-c.shortAt.Load() > int64(shortTime) {
 		c.limit.Store(0)
@@ -29,7 +29,7 @@ func (c *Connections) measure(conn net.Conn) {
 		return
 	}
 	var number int64
-	_ = raw.Control(func(fd uintptr) { number = int64(fd) }) // one that is closed is 0
+	_ = raw.Control(func(fd uintptr) { number = int64(fd) }) // a closed connection counts as 0
 	switch {
 	case number >= c.Files-lastFiles:
 		c.short()
@@ -38,7 +38,8 @@ func (c *Connections) measure(conn net.Conn) {
 	}
 }
 
-// short has no more connections than there are now: no file is left for another.
+// short limits the number of connections to the current number, since no descriptor is left for
+// another.
 func (c *Connections) short() {
 	c.shortAt.Store(time.Now().UnixNano())
 	now := max(c.open.Load(), 1)
@@ -47,7 +48,7 @@ func (c *Connections) short() {
 	}
 }
 
-// makeRoom ends a connection, for one that waits to be accepted.
+// makeRoom closes a connection in favour of one that waits to be accepted.
 func (c *Connections) makeRoom() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

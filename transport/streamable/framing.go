@@ -6,48 +6,48 @@ import (
 	"errors"
 )
 
-// errFraming is what a connection fails with on which requests are framed in a way that two readers
-// may understand differently. net/http answers 400 to it where it waits for a request.
+// errFraming is the error of a connection whose requests are framed in a way that two readers may
+// understand differently. net/http answers it with 400 while it waits for a request.
 var errFraming = errors.New("the request is framed ambiguously")
 
-// framing follows the requests of one HTTP/1 connection in the bytes as they arrive. net/http is
-// lenient with some of them, or sets them right in silence: a Content-Length beside
+// framing follows the requests of one HTTP/1 connection byte by byte as they arrive. net/http
+// tolerates or silently corrects some ambiguities: a Content-Length in addition to
 // Transfer-Encoding, repeated lengths, folded lines, line ends without CR. A proxy in front that
-// reads them otherwise would see other requests than we do (request smuggling, RFC 9112 §11.2), so
-// here they are faults. The zero value waits for the first request.
+// reads them differently would see other requests than this host does (request smuggling, RFC 9112
+// §11.2). framing therefore treats them as faults. The zero value waits for the first request.
 type framing struct {
 	at    place
 	blank uint8 // empty lines before the request line
 
 	name     [len(transferEncoding)]byte // the beginning of the field's name, in lower case
-	named    int                         // how long the whole name is
-	value    [maxLength]byte             // the beginning of a value that matters, without space before it
-	valued   int                         // how long the value is, without space around it
-	spaced   int                         // the spaces after it, until something follows
-	spaces   uint8                       // of the request line
+	named    int                         // length of the whole name
+	value    [maxLength]byte             // the beginning of a relevant value, without leading space
+	valued   int                         // length of the value, without surrounding space
+	spaced   int                         // spaces after it, until another byte follows
+	spaces   uint8                       // spaces in the request line
 	proto    [len(http11)]byte           // the last part of the request line
 	protocol int
 
 	lengths, codings int   // fields of each kind in this head
 	unknown          bool  // the coding is not chunked
-	left             int64 // bytes of the body, or of the chunk
-	digits           int   // of the chunk's size
-	trailer          bool  // the fields are those behind the body
+	left             int64 // remaining bytes of the body or of the chunk
+	digits           int   // digits of the chunk's size
+	trailer          bool  // the fields follow the body
 }
 
 const (
 	contentLength    = "content-length"
 	transferEncoding = "transfer-encoding"
-	// maxLength is how many digits a length may have, so that it does not overflow.
+	// maxLength is the maximum number of digits of a length. It prevents overflow.
 	maxLength = 18
 	// maxChunkDigits is the same for the size of a chunk, in hexadecimal.
 	maxChunkDigits = 15
-	// maxBlank is how many empty lines may come before a request: one, and the end that some clients
-	// put behind the body of the one before.
+	// maxBlank is the maximum number of empty lines before a request: one, and the line end that some
+	// clients send after the body of the previous request.
 	maxBlank = 2
 )
 
-// place is where in a request the next byte is.
+// place is the position of the next byte in a request.
 type place uint8
 
 const (
@@ -67,13 +67,13 @@ const (
 	chunkBytes
 	chunkCR
 	chunkLF
-	elsewhere // no HTTP/1 follows
+	elsewhere // the rest is not HTTP/1
 )
 
-// What a byte may be part of.
+// The syntactic roles that a byte may have.
 const (
-	inName  = 1 << iota // a field's name: a token (RFC 9110 §5.6.2)
-	inValue             // a field's value, or a request line
+	inName  = 1 << iota // the name of a field: a token (RFC 9110 §5.6.2)
+	inValue             // the value of a field, or a request line
 )
 
 var bytesOf = func() (table [256]uint8) {
@@ -91,9 +91,9 @@ var bytesOf = func() (table [256]uint8) {
 	return table
 }()
 
-// scan looks at what has arrived next. It returns how many bytes of it are sound, and whether the
-// one after them is a fault. Where the head of a request has a fault, sound ends before that head
-// if it began in p, and is -1 if it began earlier.
+// scan checks the next bytes. It returns how many of them are valid, and whether the byte after
+// them is a fault. If the head of a request has a fault, sound ends before that head if the head
+// began in p, and is -1 if it began earlier.
 func (f *framing) scan(p []byte) (sound int, fault bool) {
 	head := -1 // where in p the head began
 	for i := 0; i < len(p); i++ {
@@ -105,7 +105,7 @@ func (f *framing) scan(p []byte) (sound int, fault bool) {
 		case requestLine:
 			fault = !f.line(b)
 		case fieldStart:
-			// Nearly all lines arrive whole, and that is several times faster.
+			// Nearly all lines arrive whole, and this path is several times faster.
 			if end := bytes.IndexByte(p[i:], '\n'); end > 0 && p[i+end-1] == '\r' {
 				if fault = !f.wholeField(p[i : i+end-1]); !fault {
 					i += end
@@ -142,7 +142,7 @@ func (f *framing) scan(p []byte) (sound int, fault bool) {
 	return len(p), false
 }
 
-// emptyLines is how many of the bytes that have arrived next are empty lines before a request.
+// emptyLines returns the number of bytes at the start of p that are empty lines before a request.
 func (f *framing) emptyLines(p []byte) (n int) {
 	for at := f.at; n < len(p); n++ {
 		switch {
@@ -157,10 +157,10 @@ func (f *framing) emptyLines(p []byte) (n int) {
 	return n
 }
 
-// inBody reports whether the place is behind a head, whose request is being served.
+// inBody reports whether the position is after a head, so that its request is being served.
 func (f *framing) inBody() bool { return f.at >= bodyBytes || f.trailer }
 
-// begin takes the first byte of a request, or of an empty line before it.
+// begin processes the first byte of a request, or of an empty line before it.
 func (f *framing) begin(b byte) bool {
 	if b == '\r' {
 		f.at = blankLF
@@ -190,8 +190,8 @@ func (f *framing) line(b byte) bool {
 	return true
 }
 
-// field takes the first byte of a field, or the end of a head. A line that begins with a space is
-// folded (obs-fold).
+// field processes the first byte of a field, or the end of a head. It rejects a line that begins
+// with a space (obs-fold).
 func (f *framing) field(b byte) bool {
 	if b == '\r' {
 		f.at = headLF
@@ -201,8 +201,8 @@ func (f *framing) field(b byte) bool {
 	return b != ':' && f.nameByte(b)
 }
 
-// wholeField takes a line of a head or a trailer without its end: what field, nameByte, valueByte
-// and endLine do byte by byte.
+// wholeField processes a line of a head or a trailer without its line end. It does what field,
+// nameByte, valueByte and endLine do byte by byte.
 func (f *framing) wholeField(line []byte) bool {
 	if len(line) == 0 {
 		f.at = headLF
@@ -225,8 +225,8 @@ func (f *framing) wholeField(line []byte) bool {
 	return !f.trailer && f.length()
 }
 
-// isText is all of what may be in a value, eight bytes at a time as long as none is a control
-// character.
+// isText reports whether all bytes are valid in a value. It checks eight bytes at a time unless one
+// is a control character.
 func isText(p []byte) bool {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	for len(p) >= 8 {
@@ -240,7 +240,7 @@ func isText(p []byte) bool {
 	return all(p, inValue)
 }
 
-// all reports whether each byte may be part of something.
+// all reports whether each byte of p has the given role.
 func all(p []byte, of uint8) bool {
 	for _, b := range p {
 		of &= bytesOf[b]
@@ -269,8 +269,8 @@ func (f *framing) nameByte(b byte) bool {
 	return bytesOf[b]&inName != 0
 }
 
-// unread is how many bytes that come next are text of a value that does not matter. Long values
-// that arrive in parts would take a host's time byte by byte.
+// unread returns how many of the next bytes belong to a value that is not relevant. Processing such
+// long values byte by byte would cost too much time.
 func (f *framing) unread(p []byte) (n int) {
 	for f.named == 0 && n < len(p) && bytesOf[p[n]]&inValue != 0 {
 		n++
@@ -293,7 +293,7 @@ func (f *framing) valueByte(b byte) bool {
 	case f.named == 0:
 		return true
 	}
-	f.valued += f.spaced // a space within it, which no good value has
+	f.valued += f.spaced // a space within the value, which no valid value has
 	if f.spaced = 0; f.valued < len(f.value) {
 		f.value[f.valued] = b
 	}

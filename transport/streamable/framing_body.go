@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// endLine ends a line, in which nothing but its end was left to check.
+// endLine processes the LF of a line. Everything else of the line was checked before.
 func (f *framing) endLine() bool {
 	switch f.at {
 	case blankLF:
@@ -31,7 +31,7 @@ func (f *framing) endLine() bool {
 	return true
 }
 
-// length takes a field that says where the body ends.
+// length processes a field that determines where the body ends.
 func (f *framing) length() bool {
 	if f.valued > len(f.value) {
 		return false
@@ -53,8 +53,9 @@ func (f *framing) length() bool {
 	return f.lengths == 1 && err == nil
 }
 
-// head ends a head: it says in at most one way where its body ends. A request of another version
-// is the preface of HTTP/2, or the last of its connection: net/http sees to that.
+// head processes the end of a head. The head must define the end of its body in at most one way. A
+// request of another version is the HTTP/2 preface or the last request of its connection, which
+// net/http handles.
 func (f *framing) head() bool {
 	proto := string(f.proto[:])
 	one := f.protocol == len(f.proto) && proto == http11
@@ -63,7 +64,7 @@ func (f *framing) head() bool {
 		f.at = elsewhere
 	case !one && (proto != "HTTP/1.0" || f.protocol != len(f.proto)):
 		return false
-	case f.unknown && one && f.lengths == 0: // which net/http answers with 501, and the end
+	case f.unknown && one && f.lengths == 0: // net/http answers 501 and closes the connection
 		f.at = elsewhere
 	case f.codings > 0 && (!one || f.lengths > 0): // HTTP/1.0 has no codings (RFC 9112 §6.1)
 		return false
@@ -77,7 +78,7 @@ func (f *framing) head() bool {
 	return true
 }
 
-// chunk takes a byte of the line before a chunk. What follows its size is passed over.
+// chunk processes a byte of the line before a chunk. It ignores everything after the size.
 func (f *framing) chunk(b byte) bool {
 	switch {
 	case b == '\r':
@@ -98,7 +99,7 @@ func (f *framing) chunk(b byte) bool {
 	return err == nil && f.digits <= maxChunkDigits
 }
 
-// skip takes up to n bytes of a body or a chunk, and returns how many.
+// skip consumes up to n bytes of a body or a chunk, and returns how many.
 func (f *framing) skip(n int64) int {
 	if n < f.left {
 		f.left -= n

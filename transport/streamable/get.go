@@ -9,7 +9,7 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// get opens the standing stream, or with Last-Event-ID resumes any stream of the session.
+// get opens the standalone stream or, with Last-Event-ID, resumes any stream of the session.
 func (h *Handler) get(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	if !h.streams(w, r, ep) {
 		return
@@ -25,17 +25,20 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	}
 	defer streams.detach(&out)
 	if out.kind == answeredStream {
-		// TypeScript clients (1.x) come back after an error, as they count results only. A stream that
-		// ends has them come back once more, again and again; 405 says that there is none.
+		// TypeScript clients (1.x) reconnect after an error answer, because they count only results as
+		// the end. An empty stream would make them reconnect again and again; 405 tells them that there
+		// is no stream.
 		w.Header().Set("Allow", "POST, DELETE")
-		h.refuse(w, r, ep, badMethod, jsonrpc.ID{}, "the stream has ended with the answer, which was sent")
+		h.refuse(w, r, ep, badMethod, jsonrpc.ID{},
+			"the stream has ended with the answer, which was sent")
 		return
 	}
 	e := emitter{
-		handler: h, response: w, control: deadline(w), streams: streams, outlet: &out, client: session, tenant: ep.Tenant, drain: h.drain,
+		handler: h, response: w, control: deadline(w), streams: streams, outlet: &out, client: session,
+		tenant: ep.Tenant, drain: h.drain,
 		age: h.options.StreamAge,
 	}
-	if out.kind == standaloneStream { // the rest of an answer is not idle
+	if out.kind == standaloneStream { // the rest of an answer does not count as idle
 		e.waits = h.waiter(r, ep)
 	}
 	if session.Version().Has(protocol.PrimedStreams) {
@@ -44,7 +47,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	e.run(r.Context())
 }
 
-// streams reports whether a GET may be answered with a stream, or refuses it.
+// streams reports whether a GET may be answered with a stream, and refuses it otherwise.
 func (h *Handler) streams(w http.ResponseWriter, r *http.Request, ep Endpoint) bool {
 	f, detail := checkAccept(r, streamType)
 	switch {
@@ -60,7 +63,8 @@ func (h *Handler) streams(w http.ResponseWriter, r *http.Request, ep Endpoint) b
 	return f == accepted
 }
 
-func (h *Handler) refuseGET(w http.ResponseWriter, r *http.Request, ep Endpoint, err error, v protocol.Version) {
+func (h *Handler) refuseGET(w http.ResponseWriter, r *http.Request, ep Endpoint, err error,
+	v protocol.Version) {
 	switch {
 	case errors.Is(err, errManyGETs):
 		h.refuse(w, r, ep, manyGETs, jsonrpc.ID{}, err.Error())

@@ -2,5 +2,6 @@
 
 package streamable
 
-// goOn is the event id after which a stream that is resumed goes on. With the tag broken_replay it is one too far: experiments must find that out.
+// goOn returns the event id after which a resumed stream continues. The build tag broken_replay
+// makes it one too high, a fault that experiments must detect.
 func goOn(id eventID) eventID { return id }

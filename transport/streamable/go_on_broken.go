@@ -2,7 +2,7 @@
 
 package streamable
 
-// goOn is broken on purpose: what comes next is left out.
+// goOn is broken on purpose: a resumed stream skips one event.
 func goOn(id eventID) eventID {
 	id.seq++
 	return id

@@ -12,11 +12,12 @@ import (
 	"mcpd/transport"
 )
 
-// Refused is why a request is turned away before anybody has looked at what it asks: a word from a closed list, a sentence, and the status.
+// Refused describes why a request is rejected before its content is examined: a reason from a
+// closed list of words, a sentence, and the HTTP status.
 type Refused struct {
 	Reason, Detail string
 	Status         int
-	Wait           time.Duration // until it is worth while to come again; 0 when that changes nothing
+	Wait           time.Duration // until a retry makes sense; 0 if a retry changes nothing
 }
 
 func refused(f refusal, detail string) *Refused {
@@ -31,10 +32,12 @@ func refused(f refusal, detail string) *Refused {
 	return why
 }
 
-// Admit makes the checks that a Handler makes of every request, for another interface on the same listener. It answers preflights itself,
-// which the second result tells.
+// Admit makes the checks that a Handler makes of every request, for another interface on the same
+// listener. It answers preflights itself, and then answered is true.
 func (h *Handler) Admit(w http.ResponseWriter, r *http.Request) (why *Refused, answered bool) {
-	if r.ContentLength != 0 { // also when nobody reads it: net/http discards what is left before it answers
+	// The deadline applies even if no handler reads the body: net/http discards the rest before it
+	// answers.
+	if r.ContentLength != 0 {
 		deadline(w).SetReadDeadline(time.Now().Add(h.options.Admission().bounds.BodyTime))
 	}
 	for _, check := range edge {
@@ -45,7 +48,8 @@ func (h *Handler) Admit(w http.ResponseWriter, r *http.Request) (why *Refused, a
 	return nil, h.crossOrigin(w, r)
 }
 
-// ReadJSON reads the body of a request of an endpoint, within a Handler's bounds of size and time. No body at all is empty.
+// ReadJSON reads the body of a request of an endpoint, within a Handler's limits of size and time.
+// A missing body counts as empty.
 func (h *Handler) ReadJSON(w http.ResponseWriter, r *http.Request, ep Endpoint) ([]byte, *Refused) {
 	if r.ContentLength == 0 {
 		return nil, nil
@@ -58,7 +62,7 @@ func (h *Handler) ReadJSON(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 	return body, refused(f, detail)
 }
 
-// WriteJSON writes a whole answer. An empty one has no body.
+// WriteJSON writes a complete answer. If body is empty, it writes the status alone.
 func (h *Handler) WriteJSON(w http.ResponseWriter, status int, body []byte) {
 	if len(body) == 0 {
 		h.writeEmpty(w, status)
@@ -67,25 +71,27 @@ func (h *Handler) WriteJSON(w http.ResponseWriter, status int, body []byte) {
 	h.writeJSON(w, status, body)
 }
 
-// Room is where the answers of an endpoint wait, as Options.Room has it.
+// Room returns the byte budget for answers of an endpoint: see Options.Room.
 func (h *Handler) Room(ep Endpoint) *transport.Room { return h.options.Room(ep) }
 
-// Count reports a refusal of another interface, as Options.Refused has it.
+// Count reports a refusal by another interface: see Options.Refused.
 func (h *Handler) Count(r *http.Request, ep Endpoint, reason string, status int) {
 	h.options.Refused(r, ep.Tenant, reason, status)
 }
 
-// CountDropped reports notifications that a client of another interface was not given, as Options.Dropped has it.
+// CountDropped reports notifications that a client of another interface missed: see
+// Options.Dropped.
 func (h *Handler) CountDropped(ep Endpoint, n int) {
 	if n > 0 {
 		h.options.Dropped(ep.Tenant, n)
 	}
 }
 
-// SessionID is the id that a client sent, under either of its names, and whether it sent one.
+// SessionID returns the session id that a client sent, under either header name, and whether it
+// sent one.
 func SessionID(r *http.Request) (id string, given bool) { return sessionID(r) }
 
-// TakesEvents reports whether the client names the media type of streams among those it takes.
+// TakesEvents reports whether the client accepts the media type of event streams by name.
 func TakesEvents(r *http.Request) bool {
 	for _, field := range r.Header["Accept"] {
 		for part := range strings.SplitSeq(field, ",") {
@@ -98,7 +104,8 @@ func TakesEvents(r *http.Request) bool {
 	return false
 }
 
-// EventWriter writes server-sent events as the answer to one request. It is for the goroutine of that request.
+// EventWriter writes server-sent events as the answer to one request. Only the goroutine of that
+// request may use it.
 type EventWriter struct {
 	handler  *Handler
 	response http.ResponseWriter
@@ -124,8 +131,9 @@ func (e *EventWriter) write(p []byte) error {
 	return err
 }
 
-// Await returns true when wake yields something, or, unless that may take as long as it likes, when the answer has been awaited for so long
-// that the client and the proxies before it want a sign of life. False is that the client has gone.
+// Await returns true when wake yields a value. Unless patient is set, it also returns true after a
+// keep-alive period, when the client and the proxies in between need a sign of life. It returns
+// false when the client has gone.
 func (h *Handler) Await(ctx context.Context, wake <-chan struct{}, patient bool) bool {
 	late := make(chan struct{})
 	if !patient {
@@ -141,16 +149,20 @@ func (h *Handler) Await(ctx context.Context, wake <-chan struct{}, patient bool)
 	return true
 }
 
-// Wait returns true when wake yields something, and false when the client has gone, or, for a stream that would have no end, when the
-// handler drains. Meanwhile it shows that the stream lives, and calls touch each time.
-func (e *EventWriter) Wait(ctx context.Context, wake <-chan struct{}, endless bool, touch func()) bool {
+// Wait returns true when wake yields a value. It returns false when the client has gone or, if
+// endless is set, when the handler drains. While it waits it sends keep-alive comments, and calls
+// touch before each.
+func (e *EventWriter) Wait(ctx context.Context, wake <-chan struct{}, endless bool,
+	touch func()) bool {
 	var drain <-chan struct{}
 	if endless {
 		drain = e.handler.drain
 	}
 	tick := make(chan struct{}, 1)
 	for {
-		timer := e.handler.options.Store.options.Clock.AfterFunc(e.handler.options.KeepAlive, func() { tick <- struct{}{} })
+		timer := e.handler.options.Store.options.Clock.AfterFunc(e.handler.options.KeepAlive, func() {
+			tick <- struct{}{}
+		})
 		select {
 		case <-wake:
 			timer.Stop()
@@ -171,5 +183,7 @@ func (e *EventWriter) Wait(ctx context.Context, wake <-chan struct{}, endless bo
 	}
 }
 
-// Close leaves a deadline for the end of the response, which net/http writes.
-func (e *EventWriter) Close() { e.control.SetWriteDeadline(time.Now().Add(e.handler.options.Stall)) }
+// Close sets a write deadline for the end of the response, which net/http writes.
+func (e *EventWriter) Close() {
+	e.control.SetWriteDeadline(time.Now().Add(e.handler.options.Stall))
+}

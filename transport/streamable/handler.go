@@ -12,75 +12,90 @@ import (
 )
 
 const (
-	// DefaultKeepAlive is how long a response may be silent. Proxies commonly cut a connection after 30 or 60 s of silence.
+	// DefaultKeepAlive is how long a response may be silent. Proxies commonly close a connection after
+	// 30 or 60 s of silence.
 	DefaultKeepAlive = 15 * time.Second
 	// DefaultStall is how long a write may make no progress before the client counts as gone.
 	DefaultStall = 10 * time.Second
-	// DefaultStreamAge is how long a GET stream lasts before the client is asked to reconnect, which lets load move between processes.
+	// DefaultStreamAge is how long a GET stream lasts before the client is asked to reconnect.
+	// Reconnecting lets load move between processes.
 	DefaultStreamAge = time.Hour
-	// DefaultRetry is what clients are told to wait before they reconnect after a loss.
+	// DefaultRetry is the delay that clients are told to wait before they reconnect after a lost
+	// connection.
 	DefaultRetry = time.Second
-	// retrySpread is added to it at random when many clients are sent away at once, so that they do not return at once.
+	// retrySpread is the range of the random delay that is added to Options.Retry when many clients
+	// are disconnected at once. It keeps them from all reconnecting at the same moment.
 	retrySpread = 4 * time.Second
 )
 
-// Options configures a Handler. Host is required; of the rest, zero fields mean the defaults.
+// Options configures a Handler. Host is required. A zero value of any other field means its
+// default.
 type Options struct {
 	Host Host
-	// Closing says why no session is opened, and nil while they are. Nil is never.
+	// Closing returns the error for requests that would open a session while no new sessions are
+	// opened, and nil while sessions are opened. A nil Closing always opens sessions.
 	Closing func() *protocol.Error
-	// Store is only for what belongs to no session: those of the sessions come from the Host. Default: one of its own.
+	// Store holds only the streams that belong to no session: the Host provides those of the sessions.
+	// Default: a new Store.
 	Store *Store
-	// Admission is what is let in now; it is asked for with each request. Nil is always what the next three say.
+	// Admission returns the current checks for requests and is called for each request. Nil means that
+	// Hosts, Origins and Bounds always apply.
 	Admission func() *Admission
-	// Hosts are the names, with or without port, that a Host header may have. Default: the loopback names. Nothing else keeps a web
-	// page from reaching a host on loopback by a name of its own that resolves there (DNS rebinding).
+	// Hosts are the names, with or without port, that a Host header may have. Default: the loopback
+	// names. This check is the only protection of a host on loopback against DNS rebinding, where a
+	// web page uses its own domain name that resolves to loopback.
 	Hosts []string
-	// Origins are the web origins, as "https://app.example", that may call beside the host's own.
+	// Origins are the web origins, such as "https://app.example", that may call in addition to the
+	// host's own origin.
 	Origins []string
-	// Bounds are those of a request.
+	// Bounds are the limits of a request.
 	Bounds Bounds
-	// KeepAlive, Stall, StreamAge and Retry: see the defaults.
+	// KeepAlive, Stall, StreamAge and Retry override DefaultKeepAlive, DefaultStall, DefaultStreamAge
+	// and DefaultRetry.
 	KeepAlive, Stall, StreamAge, Retry time.Duration
-	// Refused is told of each request that was refused, with the tenant whose it was, empty where
-	// that was not known yet, a word from a closed list and the status of the answer. It must
-	// return at once.
+	// Refused is told of each refused request: the tenant (empty if it was not yet known), a reason
+	// from a closed list of words, and the status of the answer. It must return at once.
 	Refused func(r *http.Request, tenant, reason string, status int)
-	// Cut is told of each stream of a tenant's that was cut because its client did not read. It must return at once.
+	// Cut is told of each stream of a tenant that was closed because its client did not read. It must
+	// return at once.
 	Cut func(tenant string)
-	// Room is where the answers of an endpoint wait until their clients have read them. Nil has no bound anywhere.
+	// Room returns the byte budget for answers of an endpoint that wait for their clients to read
+	// them. Nil sets no limit.
 	Room func(Endpoint) *transport.Room
-	// Bodies is where the large requests of an endpoint's tenant are while they are read. Nil has no
-	// bound anywhere.
+	// Bodies returns the byte budget for large requests of an endpoint's tenant while they are read.
+	// Nil sets no limit.
 	Bodies func(Endpoint) *transport.Room
-	// Reserve counts more bytes of such a request for the tenant until release is called, beside those
-	// that the request had counted before. A nil release says that the tenant may not have them now:
-	// then either the caller asks again, or full is what its client is told. Nil counts nothing.
+	// Reserve reserves more bytes of such a request for the tenant until release is called, in
+	// addition to the had bytes that the request has reserved before. A nil release means that the
+	// tenant may not have the bytes now. again says that the caller can try again later; otherwise
+	// full is the error text for its client. A nil Reserve counts nothing.
 	Reserve func(ep Endpoint, had, more int, again bool) (release func(), full string)
-	// Beyond counts n bytes of such a request that has no room, for the one of a tenant at a time that
-	// is read all the same; first says that it has no such bytes yet. A nil release says that another
-	// is read so. Nil is never.
+	// Beyond reserves n bytes of a request for which the tenant has no budget left. One such request
+	// at a time is read for each tenant. first says that this request has no such bytes yet. A nil
+	// release means that another request of the tenant has this place. A nil Beyond never allows it.
 	Beyond func(ep Endpoint, n int, first bool) (release func())
-	// Dropped is told of notifications that a tenant's client was not given because it reads slower than they came. It must return at once.
+	// Dropped is told of notifications that were dropped because a tenant's client reads more slowly
+	// than they arrived. It must return at once.
 	Dropped func(tenant string, notifications int)
 }
 
-// LoopbackHosts are the names by which a machine calls itself.
+// LoopbackHosts returns the names by which a machine addresses itself.
 func LoopbackHosts() []string { return []string{"localhost", "127.0.0.1", "[::1]"} }
 
-// Handler serves MCP over Streamable HTTP and HTTP+SSE, on any path: what a path means is the Host's to say.
+// Handler serves MCP over Streamable HTTP and HTTP+SSE, on any path. The Host decides what each
+// path means.
 type Handler struct {
 	options  Options
 	channels channels
 	browsers browsers
 	returns  returns
-	silences silences // of POSTs without an answer
-	openings silences // of those that are the first of their sessions
+	silences silences // POSTs without an answer
+	openings silences // POSTs without an answer that are the first of their sessions
 	drain    chan struct{}
 	drained  sync.Once
 }
 
-// NewHandler makes a Handler. It starts nothing.
+// NewHandler returns a Handler. It starts no goroutines.
 func NewHandler(o Options) *Handler {
 	for _, f := range []struct {
 		field *time.Duration
@@ -127,16 +142,19 @@ func NewHandler(o Options) *Handler {
 	clock := o.Store.options.Clock
 	return &Handler{
 		options: o, drain: make(chan struct{}),
-		silences: silences{clock: clock, most: o.KeepAlive}, openings: silences{clock: clock, most: openingSilence},
+		silences: silences{clock: clock, most: o.KeepAlive},
+		openings: silences{clock: clock, most: openingSilence},
 	}
 }
 
-// Drain ends the GET streams politely, telling each client when to come back, and refuses new ones. Answers to POSTs go on until they are
-// complete: http.Server.Shutdown waits for them. It is idempotent and does not wait, and like Shutdown it is final: a server that is
-// started anew needs a new Handler, which costs nothing.
+// Drain ends the GET streams gracefully: it tells each client when to reconnect, and refuses new
+// streams. Answers to POSTs continue until they are complete, and http.Server.Shutdown waits for
+// them. Drain is idempotent, does not wait and, like Shutdown, is final: a restarted server needs a
+// new Handler, which is cheap.
 func (h *Handler) Drain() { h.drained.Do(func() { close(h.drain) }) }
 
-// ServeHTTP implements http.Handler. What is decided on the way is off the stack when the request is served: a stream may be idle for days.
+// ServeHTTP implements http.Handler. It runs admit and the actual service as separate calls so that
+// the stack frames of admit are gone while the request is served: a stream may be idle for days.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	serve, ep, refuse := h.admit(w, r)
 	switch {
@@ -149,10 +167,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 type door func(*Handler, http.ResponseWriter, *http.Request, Endpoint)
 
-// admit finds what serves a request, or what refuses it. Neither means that it is answered. What can be refused early is, in this order: the shape of the
-// request, Host, Origin, method; then the endpoint and the caller; then the headers of the method; then the body; then what the message is.
-func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (serve door, ep Endpoint, refuse func()) {
-	if r.ContentLength != 0 { // also when nobody reads it: the rest is discarded
+// admit finds the function that serves a request, or the one that refuses it. If both are nil, the
+// request has been answered. Checks run in this order, so that bad requests are refused early: the
+// shape of the request, Host, Origin, method; then the endpoint and the caller; then the headers of
+// the method; then the body; then the kind of the message.
+func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (serve door, ep Endpoint,
+	refuse func()) {
+	// The deadline applies even if no handler reads the body: the server discards the rest of it.
+	if r.ContentLength != 0 {
 		deadline(w).SetReadDeadline(time.Now().Add(h.options.Admission().bounds.BodyTime))
 	}
 	known, by := h.recall(r)
@@ -191,7 +213,7 @@ func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (serve door, ep 
 	return serve, ep, nil
 }
 
-// noEntry refuses a request whose endpoint or caller is none, or that has come too soon.
+// noEntry refuses a request that has no valid endpoint or caller, or that exceeds a rate limit.
 func (h *Handler) noEntry(w http.ResponseWriter, r *http.Request, err *protocol.Error) func() {
 	if err.Condition == protocol.ConditionOverloaded && !claimed(r) {
 		last(w, r) // there is no room for the connection
@@ -199,12 +221,13 @@ func (h *Handler) noEntry(w http.ResponseWriter, r *http.Request, err *protocol.
 	return func() { h.refuseError(w, r, Endpoint{}, err, 0, jsonrpc.ID{}) }
 }
 
-// doors says what is done behind each, by method.
+// doors maps each route kind and method to the function that serves it.
 var doors = []map[string]door{
-	Streamable: {http.MethodPost: (*Handler).post, http.MethodGet: (*Handler).get, http.MethodDelete: (*Handler).delete},
-	Events:     {http.MethodGet: (*Handler).channel},
-	Messages:   {http.MethodPost: (*Handler).message},
+	Streamable: {http.MethodPost: (*Handler).post, http.MethodGet: (*Handler).get,
+		http.MethodDelete: (*Handler).delete},
+	Events:   {http.MethodGet: (*Handler).channel},
+	Messages: {http.MethodPost: (*Handler).message},
 }
 
-// spread is a retry hint for one of many clients that are sent away together.
+// spread returns a retry delay for one of many clients that are disconnected together.
 func (h *Handler) spread() time.Duration { return h.options.Retry + rand.N(retrySpread) }

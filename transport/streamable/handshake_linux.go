@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// DropHandshakes has the kernel drop what begins a connection to the socket: a client tries again
-// after a second, and is refused then. Closing the socket would reset the connections that nobody
-// has accepted yet, which their clients may have sent a request on. Errors are of no consequence:
-// then it is as it would be without.
+// DropHandshakes makes the kernel drop new connection attempts to the socket: the client retries
+// after a second, and is then refused. Closing the socket instead would reset connections that are
+// not yet accepted, on which clients may already have sent a request. Errors are ignored: then new
+// attempts are simply not dropped.
 func DropHandshakes(l net.Listener) {
 	c, ok := l.(syscall.Conn)
 	if !ok {
@@ -20,8 +20,8 @@ func DropHandshakes(l net.Listener) {
 	if err != nil {
 		return
 	}
-	// A filter of a TCP socket sees segments from their own header on. Those with SYN are dropped, and
-	// handshakes that have begun end as usual.
+	// A filter on a TCP socket sees segments from the TCP header on. This one drops those with SYN;
+	// handshakes in progress complete normally.
 	const flags, syn = 13, 0x02
 	drop := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_B | unix.BPF_ABS, K: flags},

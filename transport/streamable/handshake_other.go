@@ -4,5 +4,5 @@ package streamable
 
 import "net"
 
-// DropHandshakes has no effect where the system has no filters of sockets.
+// DropHandshakes has no effect on systems without socket filters.
 func DropHandshakes(net.Listener) {}

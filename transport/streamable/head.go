@@ -7,22 +7,24 @@ import (
 	"mcpd/protocol"
 )
 
-// Recaller is a Host that lets a Handler remember what Route found of a request. A client sends the
-// same head again and again over its connection, and nothing is parsed or looked up twice then.
+// Recaller is a Host that lets a Handler cache the result of Route for a request. A client sends
+// the same head again and again over its connection, and the Handler then neither parses nor looks
+// up anything twice.
 type Recaller interface {
-	// Settings numbers all that Route goes by beside the request: hosts, paths, servers and keys. The
-	// number is another one after each change, so that a key which is revoked counts no longer.
+	// Settings returns a version number for everything that Route depends on besides the request:
+	// hosts, paths, servers and keys. It changes with each change of those, so that a revoked key is
+	// no longer accepted.
 	Settings() uint64
-	// Enter is what Route does for every request, whatever is known of it: a POST to the endpoint that
-	// Route found for an earlier one, by the same settings. Whether there is room, how fast requests
-	// come, and whether a credential has expired, are asked here.
+	// Enter makes the checks of Route that cannot be cached. The request is a POST to the endpoint
+	// that Route found for an earlier one, under the same settings. Enter checks connection limits,
+	// rate limits and the expiry of the credential.
 	Enter(r *http.Request, ep Endpoint) *protocol.Error
 }
 
-// head is what a POST said before its body, and where Route has sent it. It is kept with the one
-// connection that it came over. Another POST whose head says the same to the byte would pass the same
-// checks and be sent to the same endpoint: these depend on the head and on two values that are
-// replaced, never changed, when the configuration is. Whoever calls from where is not part of it.
+// head is the part of a POST before its body, with the endpoint that Route found for it. It is
+// cached with its connection. Another POST with a byte-identical head would pass the same checks
+// and reach the same endpoint: these depend only on the head and on two values that are replaced,
+// never modified, when the configuration changes. The caller's address is not part of head.
 type head struct {
 	by           decided
 	target, host string
@@ -30,7 +32,7 @@ type head struct {
 	ep           Endpoint
 }
 
-// decided is what a head is judged by beside itself.
+// decided identifies everything other than the head that the checks depend on.
 type decided struct {
 	handler   *Handler
 	admission *Admission
@@ -39,21 +41,23 @@ type decided struct {
 
 type field struct{ name, value string }
 
-// varies lists the fields whose values are another in each call. No check of edge and checkPost goes
-// by them, nor does a Recaller: the session is looked up in each case, and what is said of the
-// message is compared with it.
+// varies lists the fields whose values differ between calls. No check in edge or checkPost depends
+// on them, nor does a Recaller: the session is looked up for every request, and the fields that
+// describe the message are compared with it.
 var varies = []string{"Content-Length", "Mcp-Method", "Mcp-Name", "Mcp-Session-Id", "Traceparent"}
 
-// maxStrange is how many heads may follow each other that are none remembered. A connection of a proxy
-// has another client's each time: it remembers none.
+// maxStrange is the maximum number of consecutive requests whose head does not match the cached
+// one. A proxy's connection carries another client's head each time, so nothing is cached for it.
 const maxStrange = 8
 
-// maxHead bounds what is remembered of one connection, in bytes of names and values. Heads of clients
-// are a third of it; a longer one is looked at each time, so that nobody has a host keep it.
+// maxHead limits the cached head of one connection, in bytes of names and values. Heads of typical
+// clients take a third of it. A longer head is checked each time, so that clients cannot make the
+// host store much.
 const maxHead = 2 << 10
 
-// recall returns what is remembered of a POST, or nil, and by what it is judged now. That is none, too,
-// where nothing may be remembered: several requests of HTTP/2 come at once.
+// recall returns the cached head that matches a POST, or nil, and the state by which heads are
+// judged now. That state is zero where nothing may be cached, as with HTTP/2, whose requests are
+// concurrent.
 func (h *Handler) recall(r *http.Request) (known *head, by decided) {
 	recaller, ok := h.options.Host.(Recaller)
 	if !ok || r.Method != http.MethodPost || r.ProtoMajor != 1 {
@@ -64,7 +68,7 @@ func (h *Handler) recall(r *http.Request) (known *head, by decided) {
 		return nil, by
 	}
 	by = decided{h, h.options.Admission(), recaller.Settings()}
-	if c.head != nil && c.head.by != by { // it may hold a key that was revoked
+	if c.head != nil && c.head.by != by { // it may contain a revoked key
 		c.head = nil
 	}
 	if c.head != nil && c.head.is(r) {
@@ -89,8 +93,9 @@ func (k *head) is(r *http.Request) bool {
 	return true
 }
 
-// is reports whether a field has the same value. How long that takes tells nobody how much of a key
-// he has guessed: over the connection of a proxy come the clients of several.
+// is reports whether a field has the same value. For credentials, the duration of the comparison
+// does not depend on the number of matching bytes. Otherwise other clients of a shared proxy
+// connection could guess a key byte by byte.
 func (f *field) is(value string) bool {
 	if f.name != "Authorization" && f.name != "X-Api-Key" {
 		return value == f.value
@@ -105,10 +110,11 @@ func (f *field) is(value string) bool {
 	return differs == 0
 }
 
-// learn remembers a POST that passed all checks, when it is not the first of its connection: many
-// connections have one. Fields is how many it came with. Those that were removed are what a proxy
-// says, by which the client's scheme may be another; a page of a browser is answered with fields of
-// its own; and two names of one session are compared with each other.
+// learn caches the head of a POST that passed all checks. It skips the first request of a
+// connection, since many connections have only one. fields is the number of header fields that the
+// request had on arrival. learn also skips requests with fields that were removed (a proxy set
+// them, and they may change the client's scheme), requests of browser pages (whose answers have
+// extra headers), and requests with two session headers (which must be compared).
 func (h *Handler) learn(r *http.Request, by decided, fields int, ep Endpoint) {
 	if by.handler == nil {
 		return
@@ -125,7 +131,9 @@ func (h *Handler) learn(r *http.Request, by decided, fields int, ep Endpoint) {
 	if f, _ := checkPost(r); f != accepted {
 		return
 	}
-	known := &head{by: by, target: r.RequestURI, host: r.Host, ep: ep, fields: make([]field, 0, fields)}
+	known := &head{
+		by: by, target: r.RequestURI, host: r.Host, ep: ep, fields: make([]field, 0, fields),
+	}
 	size := len(r.RequestURI) + len(r.Host)
 	for name, values := range r.Header {
 		if len(values) != 1 {

@@ -14,13 +14,13 @@ import (
 	"mcpd/protocol"
 )
 
-// recallingHost is a testHost of which a Handler may remember what Route found. Its keys are the
-// values of Authorization and X-Api-Key together.
+// recallingHost is a testHost for which a Handler may cache the result of Route. Its keys are the
+// values of Authorization and X-Api-Key, concatenated.
 type recallingHost struct {
 	*testHost
 	settings atomic.Uint64
 	revoked  atomic.Pointer[string] // a key that Route refuses
-	expired  atomic.Bool            // every key has, as Enter finds out
+	expired  atomic.Bool            // every key has expired, which Enter checks
 	routed   atomic.Int32
 }
 
@@ -50,19 +50,21 @@ type keptClient struct {
 	r    *bufio.Reader
 }
 
-// post sends a call and returns the status. Fields replace those of the client by name; an empty
-// value takes one away.
+// post sends a call and returns the status. fields replace those of the client by name; an empty
+// value removes one.
 func (c *keptClient) post(target, host string, fields ...string) int {
 	c.t.Helper()
 	all := map[string]string{
-		"Accept": "application/json, text/event-stream", "Content-Type": "application/json", "Mcp-Session-Id": "session-1",
-		"Authorization": "Bearer a",
+		"Accept": "application/json, text/event-stream", "Content-Type": "application/json",
+		"Mcp-Session-Id": "session-1",
+		"Authorization":  "Bearer a",
 	}
 	for i := 0; i < len(fields); i += 2 {
 		all[fields[i]] = fields[i+1]
 	}
 	body := call("echo")
-	text := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n", target, host, len(body))
+	text := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n", target,
+		host, len(body))
 	for name, value := range all {
 		for _, one := range strings.Split(value, "|") {
 			if one != "" {
@@ -82,8 +84,9 @@ func (c *keptClient) post(target, host string, fields ...string) int {
 	return resp.StatusCode
 }
 
-// recalling starts a server that remembers, and a client that it remembers already.
-func recalling(t *testing.T) (h *recallingHost, admission *atomic.Pointer[Admission], c *keptClient) {
+// recalling starts a server that caches heads, and a client whose head is cached already.
+func recalling(t *testing.T) (h *recallingHost, admission *atomic.Pointer[Admission],
+	c *keptClient) {
 	h = &recallingHost{testHost: newTestHost(t)}
 	for _, tenant := range []string{"acme", "other"} {
 		for _, key := range []string{"Bearer a", "Bearer b", "Bearer ab", ""} {
@@ -98,7 +101,8 @@ func recalling(t *testing.T) (h *recallingHost, admission *atomic.Pointer[Admiss
 		t.Fatal(err)
 	}
 	server := NewHTTPServer(ServerOptions{
-		Handler: NewHandler(Options{Host: h, Store: h.store, Admission: admission.Load}), Connections: connections,
+		Handler:     NewHandler(Options{Host: h, Store: h.store, Admission: admission.Load}),
+		Connections: connections,
 	})
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(connections.Listener(l)) }()
@@ -124,8 +128,9 @@ func recalling(t *testing.T) (h *recallingHost, admission *atomic.Pointer[Admiss
 	return h, admission, c
 }
 
-// A POST like the one before is neither checked nor routed again, whatever it says of its message
-// and its session. Any other is, and is refused as if nothing had been remembered.
+// A POST with the same head as the previous one is neither checked nor routed again, whatever its
+// session and the headers about its message. Any other POST is checked, and refused as without a
+// cache.
 func TestHeadIsRemembered(t *testing.T) {
 	for name, test := range map[string]struct {
 		target, host string
@@ -133,28 +138,30 @@ func TestHeadIsRemembered(t *testing.T) {
 		status       int
 		known        bool
 	}{
-		"the same":             {known: true, status: 200},
-		"another message":      {fields: []string{"Mcp-Method", "echo"}, status: 200},
-		"another session":      {fields: []string{"Mcp-Session-Id", "session-9"}, known: true, status: 404},
-		"another key":          {fields: []string{"Authorization", "Bearer b"}, status: 404}, // of session-2
+		"the same":        {known: true, status: 200},
+		"another message": {fields: []string{"Mcp-Method", "echo"}, status: 200},
+		"another session": {fields: []string{"Mcp-Session-Id", "session-9"}, known: true, status: 404},
+		// The key belongs to session-2.
+		"another key":          {fields: []string{"Authorization", "Bearer b"}, status: 404},
 		"no key":               {fields: []string{"Authorization", ""}, status: 404},
 		"two keys":             {fields: []string{"Authorization", "Bearer a|Bearer b"}, status: 400},
 		"the same key twice":   {fields: []string{"Authorization", "Bearer a|Bearer a"}, status: 400},
 		"a key in another way": {fields: []string{"X-Api-Key", "b"}, status: 404},
-		"a key elsewhere":      {fields: []string{"Authorization", "", "X-Api-Key", "Bearer a"}, status: 200},
-		"another tenant":       {target: "/t/other/mcp", status: 404},
-		"a query":              {target: "/t/acme/mcp?access_token=a", status: 400},
-		"another host":         {host: "evil.example", status: 403},
-		"an origin":            {fields: []string{"Origin", "https://evil.example"}, status: 403},
-		"its own origin":       {fields: []string{"Origin", "http://localhost"}, status: 200},
-		"a page":               {fields: []string{"Sec-Fetch-Site", "cross-site"}, status: 403},
-		"JSON only":            {fields: []string{"Accept", "application/json"}, status: 406},
-		"another type":         {fields: []string{"Content-Type", "text/plain"}, status: 415},
-		"compressed":           {fields: []string{"Content-Encoding", "gzip"}, status: 415},
-		"a place in a stream":  {fields: []string{"Last-Event-Id", "1"}, status: 400},
-		"two sessions":         {fields: []string{"X-Mcp-Session-Id", "session-2"}, status: 400},
-		"a session twice":      {fields: []string{"Mcp-Session-Id", "session-1|session-1"}, status: 400},
-		"a proxy":              {fields: []string{"X-Forwarded-Proto", "https"}, status: 200},
+		"a key elsewhere": {fields: []string{"Authorization", "", "X-Api-Key", "Bearer a"},
+			status: 200},
+		"another tenant":      {target: "/t/other/mcp", status: 404},
+		"a query":             {target: "/t/acme/mcp?access_token=a", status: 400},
+		"another host":        {host: "evil.example", status: 403},
+		"an origin":           {fields: []string{"Origin", "https://evil.example"}, status: 403},
+		"its own origin":      {fields: []string{"Origin", "http://localhost"}, status: 200},
+		"a page":              {fields: []string{"Sec-Fetch-Site", "cross-site"}, status: 403},
+		"JSON only":           {fields: []string{"Accept", "application/json"}, status: 406},
+		"another type":        {fields: []string{"Content-Type", "text/plain"}, status: 415},
+		"compressed":          {fields: []string{"Content-Encoding", "gzip"}, status: 415},
+		"a place in a stream": {fields: []string{"Last-Event-Id", "1"}, status: 400},
+		"two sessions":        {fields: []string{"X-Mcp-Session-Id", "session-2"}, status: 400},
+		"a session twice":     {fields: []string{"Mcp-Session-Id", "session-1|session-1"}, status: 400},
+		"a proxy":             {fields: []string{"X-Forwarded-Proto", "https"}, status: 200},
 		"one field for another": {
 			fields: []string{"Authorization", "", "X-Forwarded-For", "192.0.2.1"}, status: 404,
 		},
@@ -179,7 +186,7 @@ func TestHeadIsRemembered(t *testing.T) {
 	}
 }
 
-// A remembered head counts only for the settings that it was found by.
+// A cached head is valid only for the settings under which it was found.
 func TestHeadIsForgotten(t *testing.T) {
 	post := func(c *keptClient) int { return c.post("/t/acme/mcp", "localhost") }
 	t.Run("a key is revoked", func(t *testing.T) {
@@ -229,13 +236,14 @@ func TestHeadIsForgotten(t *testing.T) {
 		h, _, c := recalling(t)
 		h.settings.Add(1)
 		before := h.routed.Load()
-		if first, second := post(c), post(c); first != http.StatusOK || second != http.StatusOK || h.routed.Load() != before+1 {
+		if first, second := post(c), post(c); first != http.StatusOK || second != http.StatusOK ||
+			h.routed.Load() != before+1 {
 			t.Errorf("status %d and %d, routed %d times, want once", first, second, h.routed.Load()-before)
 		}
 	})
 }
 
-// A connection on which each request is another client's remembers nothing after a while.
+// On a connection with requests of many clients, nothing is cached after a while.
 func TestMixedConnectionRemembersNothing(t *testing.T) {
 	h, _, c := recalling(t)
 	for i := range 2 * maxStrange {

@@ -11,16 +11,18 @@ import (
 	"mcpd/protocol"
 )
 
-// checkContent accepts one JSON body, not compressed: a few bytes that unpack to gigabytes are not worth the saving.
+// checkContent accepts one uncompressed JSON body. Compression saves too little to justify the risk
+// that a few bytes unpack to gigabytes.
 func checkContent(r *http.Request) (refusal, string) {
-	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" &&
+		!strings.EqualFold(encoding, "identity") {
 		return badEncoding, "content encoding is not supported"
 	}
 	given := r.Header.Get("Content-Type")
 	if given == "application/json" {
 		return accepted, ""
 	}
-	// Parameters mean nothing: JSON is UTF-8 whatever a charset says (RFC 8259 §11).
+	// Parameters are ignored: JSON is UTF-8 whatever a charset says (RFC 8259 §11).
 	media, _, err := mime.ParseMediaType(given)
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) || media != "application/json" {
 		return badMediaType, "content type must be application/json"
@@ -28,13 +30,14 @@ func checkContent(r *http.Request) (refusal, string) {
 	return accepted, ""
 }
 
-// The media types of the answers.
+// The media types of answers.
 const (
 	jsonType   = "application/json"
 	streamType = "text/event-stream"
 )
 
-// checkAccept asks that the client takes each of the types. No Accept at all takes anything (RFC 9110 §12.5.1), and so do wildcards.
+// checkAccept requires that the client accepts each of the types. A missing Accept header accepts
+// everything (RFC 9110 §12.5.1), and so do wildcards.
 func checkAccept(r *http.Request, types ...string) (refusal, string) {
 	for _, t := range types {
 		if !accepts(r.Header["Accept"], t) {
@@ -53,7 +56,8 @@ func accepts(fields []string, media string) bool {
 		for part := range strings.SplitSeq(field, ",") {
 			name, params, _ := strings.Cut(part, ";")
 			name = strings.TrimSpace(name)
-			if (name == "*/*" || strings.EqualFold(name, media) || strings.EqualFold(name, family+"/*")) && !refusedByQuality(params) {
+			if (name == "*/*" || strings.EqualFold(name, media) || strings.EqualFold(name, family+"/*")) &&
+				!refusedByQuality(params) {
 				return true
 			}
 		}
@@ -61,7 +65,7 @@ func accepts(fields []string, media string) bool {
 	return false
 }
 
-// refusedByQuality finds the weight 0, which says "not this".
+// refusedByQuality reports whether params contain the weight 0, which excludes a type.
 func refusedByQuality(params string) bool {
 	for p := range strings.SplitSeq(params, ";") {
 		name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
@@ -72,44 +76,52 @@ func refusedByQuality(params string) bool {
 	return false
 }
 
-// maxSessionID bounds the id that is looked up. Those of this host are shorter; a longer one names no session.
+// maxSessionID limits the length of a session id that is looked up. Ids of this host are shorter; a
+// longer one names no session.
 const maxSessionID = 128
 
-// sessionID is the id that the client sent under either of its names, and whether it sent one. What cannot be an id is looked up as none.
+// sessionID returns the session id that the client sent, under either header name, and whether it
+// sent one. It returns "" for an invalid id.
 func sessionID(r *http.Request) (id string, given bool) {
 	values := r.Header["Mcp-Session-Id"]
 	if len(values) == 0 {
-		values = r.Header["X-Mcp-Session-Id"] // as the negotiation API calls it; two different ones were refused
+		// The name in the negotiation API; two different ids were refused before.
+		values = r.Header["X-Mcp-Session-Id"]
 	}
 	if len(values) == 0 {
 		return "", false
 	}
 	id = values[0]
-	if len(id) > maxSessionID || strings.ContainsFunc(id, func(c rune) bool { return c < 0x21 || c > 0x7e }) {
+	if len(id) > maxSessionID || strings.ContainsFunc(id, func(c rune) bool {
+		return c < 0x21 || c > 0x7e
+	}) {
 		return "", true
 	}
 	return id, true
 }
 
-// checkVersion reads the version header: absent is fine, unknown is not (2025-11-25 §basic/transports,
-// "Protocol Version Header").
-func checkVersion(r *http.Request, spoken protocol.Negotiation) (v protocol.Version, f refusal, detail string) {
+// checkVersion reads the version header. It accepts a missing header and refuses an unknown
+// revision (2025-11-25 §basic/transports, "Protocol Version Header").
+func checkVersion(r *http.Request, spoken protocol.Negotiation) (v protocol.Version, f refusal,
+	detail string) {
 	values := r.Header["Mcp-Protocol-Version"]
 	if len(values) == 0 {
 		return 0, accepted, ""
 	}
 	v, ok := protocol.ParseVersion(values[0])
 	if !ok {
-		return 0, badVersion, fmt.Sprintf("MCP-Protocol-Version %s is not a revision spoken here: those are %s",
+		return 0, badVersion, fmt.Sprintf("MCP-Protocol-Version %s is not a revision spoken here: "+
+			"those are %s",
 			told(values[0]), revisions(spoken))
 	}
 	return v, accepted, ""
 }
 
-// revisions are those that are spoken, the newest first.
+// revisions lists the supported revisions, newest first.
 func revisions(spoken protocol.Negotiation) string {
 	var names []string
-	for _, v := range slices.Backward(slices.Concat(spoken.Offered(protocol.Legacy), spoken.Offered(protocol.Modern))) {
+	for _, v := range slices.Backward(slices.Concat(spoken.Offered(protocol.Legacy),
+		spoken.Offered(protocol.Modern))) {
 		names = append(names, v.String())
 	}
 	return strings.Join(names, ", ")

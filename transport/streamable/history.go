@@ -6,21 +6,23 @@ import (
 	"sort"
 )
 
-// weight says what may happen to an event that waits to be written.
+// weight is the importance of an event. It determines what may happen to the event while it waits
+// to be written.
 type weight uint8
 
 const (
 	ordinary weight = iota
-	progress        // the next one supersedes it, so it goes first when the queue is full
-	hint            // says only that something changed, so one of equal text that waits already is enough
-	question        // asks the client: it is refused rather than dropped, since somebody waits for the answer
-	outcome         // answers a request: it is never refused
+	progress        // superseded by the next one, so dropped first when the queue is full
+	// says only that something changed; deduplicated against waiting events with the same text
+	hint
+	question // asks the client: rejected rather than dropped, since a server waits for the answer
+	outcome  // answers a request: never rejected
 )
 
-// notifies reports that nobody waits for what the event brings about.
+// notifies reports whether the event is a notification, which nothing waits for.
 func (w weight) notifies() bool { return w < question }
 
-// weights names the notifications that are not ordinary.
+// weights lists the notifications that are not ordinary.
 var weights = map[string]weight{
 	"notifications/progress":               progress,
 	"notifications/prompts/list_changed":   hint,
@@ -31,35 +33,37 @@ var weights = map[string]weight{
 
 // entry is one event of a stream.
 type entry struct {
-	seq    uint64
-	at     int64  // when it was added, in nanoseconds of clock.Steady
-	stream uint32 // of the connection it was given to; 0 while it is nobody's
+	seq uint64
+	at  int64 // when it was added, in nanoseconds of clock.Steady
+	// the number in its event id: of the POST stream, or of the GET that got it; 0 before
+	stream uint32
 	weight weight
-	saved  bool   // it is to be on the disk
-	unseen bool   // of an earlier host: whether a connection got it, nobody knows
-	data   []byte // the JSON text, never changed
+	saved  bool   // it is on the disk or about to be
+	unseen bool   // restored from an earlier host: unknown if any connection got it
+	data   []byte // the JSON text, never modified
 }
 
-// history holds the events of one stream in order: those that were given to a connection, kept for a resumption, and behind them those
-// that wait. It is a value without locks or clock.
+// history holds the events of one stream in order: first the events that were given to a
+// connection, which are stored for a resumption, then the events that wait. It is a plain value
+// without locks or clock.
 //
 //	invariant: entries are ascending in seq; those with seq < sent were given out; every seq < next
 type history struct {
 	entries []entry
-	next    uint64 // of the next event
-	sent    uint64 // of the first event that waits
-	lost    uint64 // of the last outcome that is gone: the stream cannot be resumed from before it
+	next    uint64 // sequence number of the next event
+	sent    uint64 // all events with lower sequence numbers were given to a connection
+	lost    uint64 // of the last dropped outcome: the stream cannot be resumed from before it
 	bytes   int    // of all entries
 	waiting int    // entries that wait
-	queued  int    // bytes of those
-	moving  int    // of those that wait, notifications of progress
-	// unsave is told of each saved event that goes; nil while none is.
+	queued  int    // bytes of waiting entries
+	moving  int    // waiting progress notifications
+	// unsave is told of each saved event that is dropped; nil while none is saved.
 	unsave func(seq uint64)
 }
 
 func newHistory() history { return history{next: 1, sent: 1} }
 
-// add appends an event of the given stream; stream 0 means that whoever connects next gets it.
+// add appends an event for the given stream number. 0 means that the next connection gets it.
 func (h *history) add(data []byte, w weight, stream uint32, now int64) {
 	h.entries = append(h.entries, entry{seq: h.next, at: now, stream: stream, weight: w, data: data})
 	h.next++
@@ -69,28 +73,30 @@ func (h *history) add(data []byte, w weight, stream uint32, now int64) {
 	h.count(w, 1)
 }
 
-// count keeps the count of progress that waits.
+// count updates the number of waiting progress notifications.
 func (h *history) count(w weight, n int) {
 	if w == progress {
 		h.moving += n
 	}
 }
 
-// duplicate reports whether an equal hint waits already.
+// duplicate reports whether a waiting hint has the same text.
 func (h *history) duplicate(data []byte) bool {
 	return slices.ContainsFunc(h.entries[len(h.entries)-h.waiting:], func(e entry) bool {
 		return e.weight == hint && bytes.Equal(e.data, data)
 	})
 }
 
-// full reports that as much waits as may: where its tenant has as much as it may, nothing beside one
-// event. It looks at what is there, not at what would be, so that one message of any size passes.
+// full reports whether no further event may wait. If tight is set, because the tenant has reached
+// its limit, one waiting event is the limit. full checks the current state, not the state after an
+// addition, so that one message of any size is accepted.
 func (h *history) full(l *StoreOptions, tight bool) bool {
 	return h.waiting >= l.StreamEvents || h.queued >= l.StreamBytes || tight && h.waiting > 0
 }
 
-// makeRoom drops waiting notifications until an event of weight w may wait too: progress first, then, unless for more of it, the oldest.
-// It says how many went, and whether there is room now.
+// makeRoom drops waiting notifications until an event of weight w may wait too: first progress and
+// then, unless w is progress, the oldest notifications. It returns how many were dropped, and
+// whether there is room now.
 func (h *history) makeRoom(w weight, l *StoreOptions, tight bool) (dropped int, room bool) {
 	if w == outcome || !h.full(l, tight) {
 		return 0, true
@@ -108,9 +114,9 @@ func (h *history) makeRoom(w weight, l *StoreOptions, tight bool) (dropped int, 
 	return before - h.waiting, !h.full(l, tight)
 }
 
-// dropProgress removes the waiting progress notifications. Their places stay empty.
+// dropProgress drops the waiting progress notifications. Their sequence numbers stay unused.
 func (h *history) dropProgress() {
-	if h.moving == 0 { // as in a flood of anything else, with each message of it
+	if h.moving == 0 { // the common case for each message of a flood of other events
 		return
 	}
 	h.moving = 0
@@ -133,7 +139,8 @@ func (h *history) from(seq uint64) int {
 	return sort.Search(len(h.entries), func(i int) bool { return h.entries[i].seq >= seq })
 }
 
-// give marks entry i, the first that waits, as given to a connection of stream.
+// give marks entry i, the first that waits, as given to the connection with the given stream
+// number.
 func (h *history) give(i int, stream uint32) {
 	e := &h.entries[i]
 	e.stream = stream
@@ -143,7 +150,7 @@ func (h *history) give(i int, stream uint32) {
 	h.count(e.weight, -1)
 }
 
-// remove takes entry i out, and says how large it was. Its place stays empty.
+// remove drops entry i and returns its size. Its sequence number stays unused.
 func (h *history) remove(i int) (size int) {
 	e := h.entries[i]
 	h.forget(&e)
@@ -157,7 +164,7 @@ func (h *history) remove(i int) (size int) {
 	if e.stream != 0 && e.weight == outcome {
 		h.lost = max(h.lost, e.seq)
 	}
-	copy(h.entries[1:i+1], h.entries[:i]) // few come before it, many after
+	copy(h.entries[1:i+1], h.entries[:i]) // few entries come before it, many after
 	h.entries[0] = entry{}
 	h.entries = h.entries[1:]
 	if len(h.entries) == 0 {
@@ -166,7 +173,7 @@ func (h *history) remove(i int) (size int) {
 	return size
 }
 
-// forget takes an event off the disk, if it is there.
+// forget removes an event from the disk, if it is there.
 func (h *history) forget(e *entry) {
 	if e.saved {
 		e.saved = false
@@ -174,8 +181,9 @@ func (h *history) forget(e *entry) {
 	}
 }
 
-// least is the index of what would be missed least: the oldest notification, else the oldest event. With a connection that still has to
-// write what waits, that is no part of it. -1 when there is nothing.
+// least returns the index of the least important entry: the oldest notification, or else the oldest
+// event. If attached is set, entries that a connection still has to write are excluded. It returns
+// -1 if there is none.
 func (h *history) least(attached bool) int {
 	entries := h.entries
 	if attached {
@@ -187,6 +195,7 @@ func (h *history) least(attached bool) int {
 	return max(0, slices.IndexFunc(entries, func(e entry) bool { return e.weight.notifies() }))
 }
 
-// replayable reports that seq was reached, and that no outcome after it is gone. Notifications may be: a client that was away for long
-// is better off without them than without its answer.
+// replayable reports whether a stream can be resumed after seq: seq was assigned, and no later
+// outcome was dropped. Notifications may be missing: for a client that was away for long, losing
+// notifications is better than losing its answer.
 func (h *history) replayable(seq uint64) bool { return seq >= h.lost && seq < h.next }

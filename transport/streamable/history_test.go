@@ -41,13 +41,15 @@ func TestHistoryIsDroppedAfterItsTime(t *testing.T) {
 		if _, sweep := kept(s); sweep || store.Bytes() != 0 {
 			t.Errorf("%d bytes kept and sweep %v, want nothing and no timer", store.Bytes(), sweep)
 		}
-		// Nothing was lost after the last event, so its owner may go on from there for as long as the session lives.
+		// No event was lost after the last one, so the client may resume from there for as long as the
+		// session lives.
 		s.detach(again)
 		s.detach(listening(t, s, idAt(o, 2)))
 	})
 }
 
-// F54: a step of the machine's clock neither ages what is kept of a stream nor keeps it for longer.
+// F54: a step of the machine's clock changes neither the age of stored events nor how long they are
+// stored.
 func TestHistoryHasItsTimeWhateverTheHour(t *testing.T) {
 	for _, step := range []time.Duration{time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -91,7 +93,8 @@ func TestPendingMessagesAreBounded(t *testing.T) {
 	if got, _ := taken(s, o, 3); len(got) != 4 || got[0] != line(note("a", 6)) {
 		t.Errorf("got %q, want the last four", got)
 	}
-	// They went out on no stream before, so nobody misses them: the stream can be resumed from its beginning.
+	// They were sent on no stream before, so no client misses them: the stream can be resumed from its
+	// beginning.
 	s.detach(o)
 	if got, _ := taken(s, listening(t, s, idAt(o, 9)), 8); len(got) != 1 {
 		t.Errorf("got %q, want the last", got)
@@ -127,7 +130,8 @@ func TestOldestIsDropped(t *testing.T) {
 	}
 }
 
-// histories fills those of three streams of each of three sessions, and says how many bytes are kept of each session and of all.
+// histories fills three streams of each of three sessions, and returns the number of stored bytes
+// of each session and of all.
 func histories(t *testing.T, o StoreOptions) (each []int, all int64) {
 	t.Helper()
 	store := NewStore(o)
@@ -151,7 +155,8 @@ func histories(t *testing.T, o StoreOptions) (each []int, all int64) {
 	return each, store.Bytes()
 }
 
-// What is kept for one session is bounded over all its streams, and does not cost another session anything.
+// The stored events of one session are limited over all of its streams, at no cost to other
+// sessions.
 func TestHistoryOfASessionIsBounded(t *testing.T) {
 	each, all := histories(t, StoreOptions{SessionBytes: 15_000})
 	for _, n := range each {
@@ -161,14 +166,15 @@ func TestHistoryOfASessionIsBounded(t *testing.T) {
 	}
 }
 
-// What is kept for all sessions is bounded too.
+// The stored events of all sessions are limited too.
 func TestHistoryOfAllIsBounded(t *testing.T) {
 	if each, all := histories(t, StoreOptions{TotalBytes: 40_000}); all > 40_000 || all < 38_000 {
 		t.Errorf("kept are %d, in all %d", each, all)
 	}
 }
 
-// A client that comes back when much of its stream is gone is given its answer all the same, and what a server asks of it.
+// A client that reconnects after most events were dropped still gets its answer, and the questions
+// of a server.
 func TestOutcomeAndQuestionsOutliveNotifications(t *testing.T) {
 	s := NewStore(StoreOptions{StreamEvents: 4}).Streams("acme", "a session")
 	defer s.Close()
@@ -189,13 +195,16 @@ func TestOutcomeAndQuestionsOutliveNotifications(t *testing.T) {
 	s.send(st, jsonrpc.Response(jsonrpc.IntID(1), nil))
 	s.finish(st)
 	got, phase := taken(s, listening(t, s, idAt(&o, 0)), 8)
-	want := []string{line(ask), line(note("notifications/message", 18)), line(note("notifications/message", 19)), answer}
+	want := []string{
+		line(ask), line(note("notifications/message", 18)), line(note("notifications/message", 19)),
+		answer,
+	}
 	if fmt.Sprint(got) != fmt.Sprint(want) || phase != completed {
 		t.Errorf("got %q and %v, want %q and the end", got, phase, want)
 	}
 }
 
-// A stream whose outcome itself is gone is not resumed: it would end as if there had been none.
+// A stream whose outcome was dropped cannot be resumed: it would end without an outcome.
 func TestLostOutcomeIsNotPassedOver(t *testing.T) {
 	s := NewStore(StoreOptions{SessionBytes: 100}).Streams("acme", "a session")
 	defer s.Close()
@@ -204,13 +213,15 @@ func TestLostOutcomeIsNotPassedOver(t *testing.T) {
 	taken(s, &r.out, 8)
 	r.leave()
 	r.Finish(jsonrpc.Response(jsonrpc.IntID(1), jsontext.Value(`"`+strings.Repeat("x", 200)+`"`)))
-	if err := s.connect(&outlet{}, idAt(&r.out, 1), protocol.V20251125); !errors.Is(err, errUnreplayable) {
+	if err := s.connect(&outlet{}, idAt(&r.out, 1), protocol.V20251125); !errors.Is(err,
+		errUnreplayable) {
 		t.Errorf("got %v, want errUnreplayable", err)
 	}
 }
 
-// What was sent is not kept when memory is short, and when it is shorter nor is what waits for a client that is away, which is told so
-// when it comes back. What a connection has yet to write stays, and nothing that is gone counts.
+// When memory is short, sent events are dropped. When it is very short, events that wait for a
+// disconnected client are dropped too, and the client is told when it reconnects. Events that a
+// connection still has to write stay, and dropped events no longer count.
 func TestTrimLetsGoOfWhatNobodyReads(t *testing.T) {
 	store := NewStore(StoreOptions{})
 	s := store.Streams("acme", "a session")
@@ -241,12 +252,13 @@ func TestTrimLetsGoOfWhatNobodyReads(t *testing.T) {
 	gone.leave()
 	gone.Finish(jsonrpc.Response(jsonrpc.IntID(1), nil))
 	s.Trim(true)
-	if err := s.connect(&outlet{}, idAt(&gone.out, 1), protocol.V20251125); !errors.Is(err, errUnreplayable) {
+	if err := s.connect(&outlet{}, idAt(&gone.out, 1), protocol.V20251125); !errors.Is(err,
+		errUnreplayable) {
 		t.Errorf("a client whose answer is gone: %v, want errUnreplayable", err)
 	}
 }
 
-// How much progress waits is counted, and is what a look at all that waits finds.
+// The count of waiting progress notifications matches the waiting entries.
 func TestProgressThatWaitsIsCounted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h, l := newHistory(), StoreOptions{StreamEvents: 8, StreamBytes: 1 << 20}

@@ -24,14 +24,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// testHost is a Host with sessions in memory whose requests run scripts by method.
+// testHost is a Host with sessions in memory. Their requests run scripts by method.
 type testHost struct {
 	store   *Store
 	scripts map[string]func(s *testSession, m jsonrpc.Message, out transport.Sink)
 	route   func(r *http.Request) (Endpoint, *protocol.Error)
 	openErr error
 	late    time.Duration    // after which initialize is refused
-	refuse  map[string]error // by method: what Deliver returns
+	refuse  map[string]error // by method: the error that Deliver returns
 
 	mu       sync.Mutex
 	sessions map[string]*testSession
@@ -89,7 +89,8 @@ func (h *testHost) Route(r *http.Request) (Endpoint, Door, *protocol.Error) {
 	return Endpoint{Tenant: "acme", Principal: r.Header.Get("Authorization")}, door, nil
 }
 
-func (h *testHost) Open(_ context.Context, ep Endpoint, init jsonrpc.Message, out transport.Sink, on *Streams) (Session, error) {
+func (h *testHost) Open(_ context.Context, ep Endpoint, init jsonrpc.Message, out transport.Sink,
+	on *Streams) (Session, error) {
 	if h.openErr != nil {
 		return nil, h.openErr
 	}
@@ -97,12 +98,16 @@ func (h *testHost) Open(_ context.Context, ep Endpoint, init jsonrpc.Message, ou
 	v, ok := protocol.ParseVersion(name)
 	if !ok && h.late > 0 {
 		time.AfterFunc(h.late, func() {
-			out.Finish(jsonrpc.Failure(init.ID, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "late"}))
+			out.Finish(jsonrpc.Failure(init.ID, &jsonrpc.Error{
+				Code: jsonrpc.CodeInvalidParams, Message: "late",
+			}))
 		})
 		return h.add(ep, protocol.LatestLegacy, on), nil
 	}
 	if !ok {
-		out.Finish(jsonrpc.Failure(init.ID, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "protocolVersion"}))
+		out.Finish(jsonrpc.Failure(init.ID, &jsonrpc.Error{
+			Code: jsonrpc.CodeInvalidParams, Message: "protocolVersion",
+		}))
 		return h.add(ep, protocol.LatestLegacy, on), nil
 	}
 	s := h.add(ep, v, on)
@@ -157,7 +162,8 @@ func (s *testSession) Deliver(_ context.Context, m jsonrpc.Message, out transpor
 	}
 	script := s.host.scripts[m.Method]
 	if script == nil {
-		out.Finish(jsonrpc.Failure(m.ID, protocol.Translate(protocol.MethodNotFound(m.Method), s.version)))
+		out.Finish(jsonrpc.Failure(m.ID,
+			protocol.Translate(protocol.MethodNotFound(m.Method), s.version)))
 		return nil
 	}
 	s.host.running.Go(func() { script(s, m, out) })
@@ -172,7 +178,7 @@ func (s *testSession) Close(context.Context) error {
 	return nil
 }
 
-// testServer is a handler on a loopback socket with the bounds of NewHTTPServer.
+// testServer is a handler on a loopback socket with the limits of NewHTTPServer.
 type testServer struct {
 	*httptest.Server
 	t           *testing.T
@@ -186,7 +192,9 @@ func serve(t *testing.T, host *testHost, o Options) *testServer {
 	o.Host, o.Store = host, host.store
 	h := NewHandler(o)
 	connections := &Connections{}
-	config := NewHTTPServer(ServerOptions{Handler: h, Drain: []func(){h.Drain}, Connections: connections})
+	config := NewHTTPServer(ServerOptions{
+		Handler: h, Drain: []func(){h.Drain}, Connections: connections,
+	})
 	s := httptest.NewUnstartedServer(nil)
 	s.Config, s.Listener = config, connections.Listener(s.Listener)
 	s.Start()
@@ -198,7 +206,7 @@ func serve(t *testing.T, host *testHost, o Options) *testServer {
 	return &testServer{s, t, h, host, connections}
 }
 
-// raw sends bytes and reads one response, body included. LF in text is sent as CR LF.
+// raw sends bytes and reads one response, including its body. LF in text is sent as CR LF.
 func (s *testServer) raw(text string) (*http.Response, string) {
 	s.t.Helper()
 	head, body, _ := strings.Cut(text, "\n\n")
@@ -219,8 +227,10 @@ func (s *testServer) raw(text string) (*http.Response, string) {
 	return resp, string(content)
 }
 
-// request makes a request with what every client sends; header are pairs, and an empty value takes a header away.
-func (s *testServer) request(ctx context.Context, method, body string, header ...string) *http.Request {
+// request makes a request with the headers that every client sends. header contains pairs; an empty
+// value removes a header.
+func (s *testServer) request(ctx context.Context, method, body string,
+	header ...string) *http.Request {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(ctx, method, s.URL+"/t/acme/mcp", strings.NewReader(body))
 	if err != nil {
@@ -272,7 +282,8 @@ func (s *testServer) session(v protocol.Version) string {
 }
 
 func initializeBody(v protocol.Version) string {
-	return `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + v.String() + `","capabilities":{}}}`
+	return `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + v.String() +
+		`","capabilities":{}}}`
 }
 
 func content(t *testing.T, resp *http.Response) string {
@@ -309,7 +320,7 @@ func (e *events) next() Event {
 	return event
 }
 
-// rest reads to the end and returns the data of what had any.
+// rest reads to the end and returns the data of all events that have any.
 func (e *events) rest() (all []string) {
 	e.t.Helper()
 	for {

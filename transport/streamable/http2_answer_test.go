@@ -16,12 +16,13 @@ import (
 	"mcpd/transport"
 )
 
-// Answers over HTTP/2 that wait for room stay with their server, but for a window of each. They
-// come when there is room.
+// HTTP/2 answers that wait for room stay at their server, except for one window each. They arrive
+// when there is room.
 func TestAnswersThatWaitOverHTTP2(t *testing.T) {
 	const answers, size = 16, 3 << 20
 	var sent, streams atomic.Int64
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		id, _ := splice.Get(body, "id")
 		if r.ProtoMajor == 2 {
@@ -54,14 +55,16 @@ func TestAnswersThatWaitOverHTTP2(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for last := int64(-1); last != sent.Load() || streams.Load() < answers; time.Sleep(500 * time.Millisecond) {
+	for last := int64(-1); last != sent.Load() ||
+		streams.Load() < answers; time.Sleep(500 * time.Millisecond) {
 		last = sent.Load()
 	}
-	// Of each answer that was read which has no room yet, the window, and what its server buffers. The
-	// sockets between have theirs, once.
+	// For each answer that is being read without room yet: the window, and the buffer of its server.
+	// The socket buffers count once.
 	const each, sockets = 2*transport.Large + LeastWindow + 32<<10, 8 << 20
 	if got := sent.Load(); got > answers*each+sockets {
-		t.Errorf("%d KiB of %d answers have come, want %d at most", got>>10, answers, (answers*each+sockets)>>10)
+		t.Errorf("%d KiB of %d answers have come, want %d at most", got>>10, answers,
+			(answers*each+sockets)>>10)
 	} else {
 		t.Logf("%d KiB of %d answers have come", got>>10, answers)
 	}

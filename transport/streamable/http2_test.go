@@ -17,7 +17,8 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// S14: a client of HTTP/2 has no more requests open than it may on one connection; for others it needs another.
+// S14: an HTTP/2 client has no more open requests on one connection than allowed. It needs another
+// connection for more.
 func TestHTTP2StreamsAreBounded(t *testing.T) {
 	cert, key, pool := certificate(t)
 	var mu sync.Mutex
@@ -35,8 +36,11 @@ func TestHTTP2StreamsAreBounded(t *testing.T) {
 		begun <- struct{}{}
 		<-all
 	})
-	address := start(t, ServerOptions{Handler: h, Certificate: loaded(t, cert, key), HTTP2Streams: 3}, func(*http.Server) {})
-	client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}}}
+	address := start(t, ServerOptions{Handler: h, Certificate: loaded(t, cert, key), HTTP2Streams: 3},
+		func(*http.Server) {})
+	client := &http.Client{
+		Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}},
+	}
 	defer client.CloseIdleConnections()
 	get := func(path string) {
 		resp, err := client.Get("https://" + address + path)
@@ -61,7 +65,8 @@ func TestHTTP2StreamsAreBounded(t *testing.T) {
 	}
 }
 
-// Bodies that are not read leave others of the same connection of HTTP/2 free, which a proxy may have of other clients.
+// Bodies that are not read do not block others on the same HTTP/2 connection, which may belong to
+// other clients of a proxy.
 func TestBodiesThatWaitLeaveHTTP2ToOthers(t *testing.T) {
 	const streams = 60
 	cert, key, pool := certificate(t)
@@ -76,11 +81,15 @@ func TestBodiesThatWaitLeaveHTTP2ToOthers(t *testing.T) {
 		n, err := io.Copy(io.Discard, r.Body)
 		fmt.Fprint(w, n, err)
 	})
-	address := start(t, ServerOptions{Handler: h, Certificate: loaded(t, cert, key), HTTP2Streams: streams}, func(*http.Server) {})
-	client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}}}
+	address := start(t, ServerOptions{Handler: h, Certificate: loaded(t, cert, key),
+		HTTP2Streams: streams}, func(*http.Server) {})
+	client := &http.Client{
+		Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}},
+	}
 	defer client.CloseIdleConnections()
 	post := func(path string, size int) {
-		resp, err := client.Post("https://"+address+path, jsonType, strings.NewReader(strings.Repeat("x", size)))
+		resp, err := client.Post("https://"+address+path, jsonType,
+			strings.NewReader(strings.Repeat("x", size)))
 		if err != nil {
 			t.Error(err)
 			return
@@ -89,7 +98,7 @@ func TestBodiesThatWaitLeaveHTTP2ToOthers(t *testing.T) {
 			t.Errorf("%s has read %q, want %q", path, got, want)
 		}
 	}
-	post("/passes", RequestWindow) // as much as may be sent before it is known what may be
+	post("/passes", RequestWindow) // as much as may be sent before the settings are known
 	var group sync.WaitGroup
 	for range streams - 1 {
 		group.Go(func() { post("/waits", 1<<20) })
@@ -105,19 +114,26 @@ func TestBodiesThatWaitLeaveHTTP2ToOthers(t *testing.T) {
 	}
 }
 
-// A body that is refused ends its own stream, and not the connection, which a proxy may have of other clients.
+// A refused body ends its own stream, and not the connection, which a proxy may use for other
+// clients.
 func TestRefusedBodyLeavesHTTP2ToOthers(t *testing.T) {
 	cert, key, pool := certificate(t)
 	host := newTestHost(t)
-	h := NewHandler(Options{Host: host, Store: host.store, Bounds: Bounds{BodyTime: 100 * time.Millisecond}})
+	h := NewHandler(Options{
+		Host: host, Store: host.store, Bounds: Bounds{BodyTime: 100 * time.Millisecond},
+	})
 	var remotes sync.Map
-	address := start(t, ServerOptions{Certificate: loaded(t, cert, key), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		remotes.Store(r.RemoteAddr, true)
-		h.ServeHTTP(w, r)
-	})}, func(*http.Server) {})
-	client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}}}
+	address := start(t, ServerOptions{Certificate: loaded(t, cert, key),
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			remotes.Store(r.RemoteAddr, true)
+			h.ServeHTTP(w, r)
+		})}, func(*http.Server) {})
+	client := &http.Client{
+		Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}},
+	}
 	defer client.CloseIdleConnections()
-	large := jsonrpc.Request(jsonrpc.IntID(1), "echo", jsontext.Value(`"`+strings.Repeat("x", protocol.MaxRequestBody)+`"`)).Append(nil)
+	large := jsonrpc.Request(jsonrpc.IntID(1), "echo",
+		jsontext.Value(`"`+strings.Repeat("x", protocol.MaxRequestBody)+`"`)).Append(nil)
 	for range 3 {
 		slow, end := io.Pipe()
 		for _, c := range []struct {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// begin takes note of a request, and whether others may come at the same time. It reports whether
-// the connection was asked to end, and gives the request up if the connection has ended already:
-// its client sends it again.
+// begin records a request, and whether the connection can have several at once. It reports whether
+// the connection was asked to end. If the connection has already ended, begin aborts the request,
+// and the client sends it again.
 func (c *connection) begin(multiplexes bool) (left bool) {
 	if c == nil {
 		return false
@@ -24,7 +24,7 @@ func (c *connection) begin(multiplexes bool) (left bool) {
 	return c.left
 }
 
-// finish takes note that a request was answered.
+// finish records that a request was answered.
 func (c *connection) finish() {
 	if c == nil {
 		return
@@ -35,8 +35,8 @@ func (c *connection) finish() {
 	c.changed = time.Now()
 }
 
-// waits takes note of a response that only waits for something to say, and stays so until the
-// function that it returns is called.
+// waits registers a response that is idle until there is something to send. The returned function
+// unregisters it.
 func (c *connection) waits(o *outlet) (end func()) {
 	if c == nil {
 		return func() {}
@@ -59,7 +59,7 @@ func (c *connection) shared() bool {
 	return c.open > 1
 }
 
-// idleSince is since when all that is open on it only waits.
+// idleSince returns the time since which all open responses have been idle, and whether they are.
 func (c *connection) idleSince() (since time.Time, idle bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,8 +71,8 @@ func (c *connection) idle() bool {
 	return idle
 }
 
-// leave asks a connection to end, unless it was not idle since then: what waits on it ends with a
-// hint when to come back.
+// leave asks a connection to end, unless it was used after since. Idle streams on it end after
+// telling the client when to reconnect.
 func (c *connection) leave(since time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,7 +90,7 @@ func (c *connection) leave(since time.Time) bool {
 	return true
 }
 
-// part ends a connection that was asked to, when the last of it is written.
+// part closes a connection that was asked to end, after its last answer is written.
 func (c *connection) part() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

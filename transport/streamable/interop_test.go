@@ -13,7 +13,8 @@ import (
 	"mcpd/transport"
 )
 
-// The official Go client asks for the newest revision first. It takes our refusal to mean that it should initialize, and then works.
+// The official Go client tries the newest revision first. It takes the refusal as a sign to
+// initialize, and then works.
 func TestOfficialClientFallsBackAndWorks(t *testing.T) {
 	host := newTestHost(t)
 	host.scripts["tools/call"] = func(s *testSession, m jsonrpc.Message, out transport.Sink) {
@@ -25,11 +26,14 @@ func TestOfficialClientFallsBackAndWorks(t *testing.T) {
 	server := serve(t, host, Options{})
 	changed := make(chan struct{}, 1)
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
-		ToolListChangedHandler: func(_ context.Context, _ *mcp.ToolListChangedRequest) { changed <- struct{}{} },
+		ToolListChangedHandler: func(_ context.Context, _ *mcp.ToolListChangedRequest) {
+			changed <- struct{}{}
+		},
 	})
 	web := &http.Client{Transport: &http.Transport{}}
 	defer web.CloseIdleConnections()
-	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: server.URL + "/mcp", HTTPClient: web}, nil)
+	session, err := client.Connect(t.Context(),
+		&mcp.StreamableClientTransport{Endpoint: server.URL + "/mcp", HTTPClient: web}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,15 +9,15 @@ import (
 	"mcpd/transport"
 )
 
-// bounded is an account of so many bytes.
+// bounded is an account with a limit in bytes.
 type bounded struct{ used, most atomic.Int64 }
 
 func (b *bounded) Keep(n int)  { b.used.Add(int64(n)) }
 func (b *bounded) Full() bool  { return b.used.Load() > b.most.Load() }
 func (b *bounded) limit(n int) { b.most.Store(int64(n)) }
 
-// Streams count for their tenant to the byte, and what a tenant has no room for is not kept: of its
-// sessions, and of no other tenant's.
+// Streams count for their tenant to the byte. Events beyond the limit of a tenant are dropped from
+// its own sessions, and from no other tenant's.
 func TestHistoriesCountForTheirTenant(t *testing.T) {
 	accounts := map[string]*bounded{"acme": {}, "initech": {}}
 	accounts["acme"].limit(5000)
@@ -35,7 +35,8 @@ func TestHistoriesCountForTheirTenant(t *testing.T) {
 		}
 		s.detach(&o)
 	}
-	other, first, second := store.Streams("initech", "1"), store.Streams("acme", "2"), store.Streams("acme", "3")
+	other, first, second := store.Streams("initech", "1"), store.Streams("acme",
+		"2"), store.Streams("acme", "3")
 	fill(other)
 	fill(first)
 	fill(second)
@@ -45,7 +46,8 @@ func TestHistoriesCountForTheirTenant(t *testing.T) {
 	if got := accounts["initech"].used.Load(); got < 20_000 {
 		t.Errorf("%d bytes are kept for the other tenant", got)
 	}
-	if got, want := store.Bytes(), accounts["acme"].used.Load()+accounts["initech"].used.Load(); got != want {
+	if got, want := store.Bytes(), accounts["acme"].used.Load()+
+		accounts["initech"].used.Load(); got != want {
 		t.Errorf("%d bytes in all, the accounts say %d", got, want)
 	}
 	for _, s := range []*Streams{other, first, second} {
@@ -56,7 +58,7 @@ func TestHistoriesCountForTheirTenant(t *testing.T) {
 	}
 }
 
-// Where a tenant has as much as it may, one event waits for a client; a question beside it is refused.
+// If a tenant has reached its limit, one event waits for a client. A further question is rejected.
 func TestOneEventWaitsForAFullTenant(t *testing.T) {
 	account := &bounded{}
 	s := NewStore(StoreOptions{Kept: func(string) Account { return account }}).Streams("acme", "1")
@@ -70,7 +72,8 @@ func TestOneEventWaitsForAFullTenant(t *testing.T) {
 	if n := s.state.alone.waiting; n > 1 {
 		t.Errorf("%d events wait", n)
 	}
-	if err := s.Push(jsonrpc.Request(jsonrpc.IntID(1), "ping", nil)); err != nil && !errors.Is(err, transport.ErrSlowConsumer) {
+	if err := s.Push(jsonrpc.Request(jsonrpc.IntID(1), "ping", nil)); err != nil &&
+		!errors.Is(err, transport.ErrSlowConsumer) {
 		t.Error(err)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"mcpd/transport"
 )
 
-// Lend implements transport.Lender: the goroutine of net/http that waits for the outcome carries
-// the request, until there is something else to do. It runs one errand.
+// Lend implements transport.Lender: the goroutine of net/http that waits for the outcome runs the
+// errand until it has something else to do. It runs at most one errand.
 func (r *reply) Lend(e transport.Errand) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -21,7 +21,7 @@ func (r *reply) Lend(e transport.Errand) bool {
 	return true
 }
 
-// take takes the errand that waits to be run; nil is none.
+// take returns the errand that waits to be run, or nil, and removes it.
 func (r *reply) take() transport.Errand {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -30,7 +30,7 @@ func (r *reply) take() transport.Errand {
 	return e
 }
 
-// run runs the errand, if there is one. Whatever wakes the goroutine recalls it.
+// run runs the waiting errand, if there is one. Any signal to the goroutine recalls the errand.
 func (r *reply) run() {
 	e := r.take()
 	if e == nil {
@@ -45,15 +45,15 @@ func (r *reply) run() {
 	e.Run()
 }
 
-// pressing reports whether there is something to do for the goroutine that was said before it
-// carries anything, maybe by the same token that told it of the errand.
+// pressing reports whether the goroutine has other work that was signalled before it started the
+// errand. The same token may have signalled both.
 func (r *reply) pressing() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.out.wake) > 0 || r.out.ticked.Load() || r.stream != nil || r.pending == 0
 }
 
-// pass has the errand run in its own time, when nobody waits here any more.
+// pass runs the errand with an immediate recall, once nothing waits here any more.
 func (r *reply) pass() {
 	if e := r.take(); e != nil {
 		e.Recall()
@@ -61,8 +61,8 @@ func (r *reply) pass() {
 	}
 }
 
-// lineOf is the connection of a request that is the only one there, and ends with it; nil for any
-// other.
+// lineOf returns the connection of an HTTP/1 request, which has the connection for itself and ends
+// when the connection ends. It returns nil for any other request.
 func lineOf(r *http.Request) *connection {
 	c := connectionOf(r)
 	if r.ProtoMajor != 1 || c == nil || c.outlived {
@@ -71,8 +71,8 @@ func lineOf(r *http.Request) *connection {
 	return c
 }
 
-// departure is closed when the client leaves. It is nil where that wakes the outlet of the reply
-// instead, which spares a channel for each call: see await.
+// departure returns a channel that is closed when the client leaves. It returns nil if that event
+// wakes the outlet of the reply instead, which saves a channel for each call: see await.
 func (r *reply) departure(req *http.Request) <-chan struct{} {
 	if r.line == nil {
 		return req.Context().Done()
@@ -81,7 +81,8 @@ func (r *reply) departure(req *http.Request) <-chan struct{} {
 	return nil
 }
 
-// await has the end of the connection wake an outlet; nil is none. Nil awaits nothing.
+// await makes the end of the connection wake o. A nil o cancels this. On a nil connection it does
+// nothing.
 func (c *connection) await(o *outlet) {
 	if c == nil {
 		return
@@ -91,14 +92,14 @@ func (c *connection) await(o *outlet) {
 	}
 }
 
-// ends notes that a read has failed. Where nobody waits, one that was ended by a deadline says
-// nothing of the client: it is how net/http ends its own.
+// ends records that a read has failed. If no outlet waits, a read that failed by a deadline does
+// not mean that the client left: net/http ends its own reads in this way.
 func (c *connection) ends(err error) {
 	o := c.waiter.Load()
 	if o != nil || !errors.Is(err, os.ErrDeadlineExceeded) {
 		c.broken.Store(true)
 	}
-	if o == nil { // or it has come meanwhile, and looks at broken
+	if o == nil { // an outlet may have been stored since, too early to see broken
 		o = c.waiter.Load()
 	}
 	if o != nil {
@@ -106,5 +107,5 @@ func (c *connection) ends(err error) {
 	}
 }
 
-// isBroken reports whether the client has left. Nil is known not to.
+// isBroken reports whether the client has left. A nil connection reports false.
 func (c *connection) isBroken() bool { return c != nil && c.broken.Load() }

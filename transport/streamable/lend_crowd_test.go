@@ -43,8 +43,8 @@ func (l *lone) Lend(e transport.Errand) bool {
 	return true
 }
 
-// Errands of many callers that are recalled at random lose no request, give nobody the answer of
-// another, and leave nothing behind.
+// Errands of many callers that are recalled at random lose no request, mix up no answers, and leak
+// nothing.
 func TestErrandsInACrowd(t *testing.T) {
 	before := runtime.NumGoroutine()
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -118,13 +118,16 @@ func TestErrandsInACrowd(t *testing.T) {
 						mu.Lock()
 						open[id] = ch
 						mu.Unlock()
-						if err := client.SendBy(context.Background(), jsonrpc.Request(id, "call", []byte(want)), &lone{wg: &lent}); err != nil {
+						if err := client.SendBy(context.Background(), jsonrpc.Request(id, "call", []byte(want)),
+							&lone{wg: &lent}); err != nil {
 							t.Error(err)
 							return
 						}
 						if rand.IntN(10) == 0 {
 							time.Sleep(time.Duration(rand.IntN(900)) * time.Microsecond)
-							_ = client.Send(context.Background(), jsonrpc.Notification("notifications/cancelled", []byte(fmt.Sprintf(`{"requestId":%d}`, 1+caller+i*8))))
+							_ = client.Send(context.Background(),
+								jsonrpc.Notification("notifications/cancelled",
+									[]byte(fmt.Sprintf(`{"requestId":%d}`, 1+caller+i*8))))
 							cancelled.Add(1)
 							mu.Lock()
 							delete(open, id)
@@ -164,7 +167,8 @@ func TestErrandsInACrowd(t *testing.T) {
 		})
 	}
 	all.Wait()
-	t.Logf("got %d, cancelled %d, failed %d, bad %d, idle %d", got.Load(), cancelled.Load(), failed.Load(), bad.Load(), tr.Idle())
+	t.Logf("got %d, cancelled %d, failed %d, bad %d, idle %d", got.Load(), cancelled.Load(),
+		failed.Load(), bad.Load(), tr.Idle())
 	if bad.Load() > 0 {
 		t.Error("answers of others")
 	}
@@ -178,6 +182,7 @@ func TestErrandsInACrowd(t *testing.T) {
 	}
 	if n := runtime.NumGoroutine(); n > before+1 {
 		buf := make([]byte, 1<<20)
-		t.Errorf("goroutines %d, %d before:\n%s", n, before, strings.Join(strings.SplitN(string(buf[:runtime.Stack(buf, true)]), "\n\n", 5)[1:4], "\n\n"))
+		t.Errorf("goroutines %d, %d before:\n%s", n, before,
+			strings.Join(strings.SplitN(string(buf[:runtime.Stack(buf, true)]), "\n\n", 5)[1:4], "\n\n"))
 	}
 }

@@ -17,13 +17,13 @@ import (
 	"mcpd/transport"
 )
 
-// recalls says when it was recalled.
+// recalls is an errand that does nothing. Recall closes the channel.
 type recalls chan struct{}
 
 func (e recalls) Recall() { close(e) }
 func (e recalls) Run()    {}
 
-// An errand is recalled, too, by what happens between Lend and the moment at which it is run.
+// An errand is also recalled by events between Lend and its start.
 func TestErrandIsRecalledBeforeItBegins(t *testing.T) {
 	for name, happens := range map[string]func(*reply){
 		"outcome": func(r *reply) { r.Finish(jsonrpc.Response(jsonrpc.IntID(1), []byte(`{}`))) },
@@ -53,7 +53,7 @@ func TestErrandIsRecalledBeforeItBegins(t *testing.T) {
 	}
 }
 
-// errands keeps what was lent to it.
+// errands is a Lender that stores its errands.
 type errands struct {
 	transport.Sink
 	lent []transport.Errand
@@ -64,7 +64,7 @@ func (s *errands) Lend(e transport.Errand) bool {
 	return true
 }
 
-// An errand that is over is recalled to no effect, also where the request goes on.
+// Recalling an errand that has returned has no effect, even while its request continues.
 func TestErrandIsRecalledAfterItEnded(t *testing.T) {
 	asked, hold := make(chan struct{}), make(chan struct{})
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -80,12 +80,13 @@ func TestErrandIsRecalledAfterItEnded(t *testing.T) {
 	}
 	defer client.Close(context.Background())
 	by := &errands{}
-	if err := client.SendBy(t.Context(), jsonrpc.Request(jsonrpc.IntID(1), "call", nil), by); err != nil {
+	if err := client.SendBy(t.Context(), jsonrpc.Request(jsonrpc.IntID(1), "call", nil),
+		by); err != nil {
 		t.Fatal(err)
 	}
-	by.lent[0].Run() // no connection is kept: it goes on in a goroutine
+	by.lent[0].Run() // there is no idle connection: the request continues in a goroutine
 	<-asked
-	by.lent[0].Recall() // by one who has seen it run
+	by.lent[0].Recall() // by a caller that has seen it run
 	time.Sleep(20 * time.Millisecond)
 	close(hold)
 	if in, err := client.Recv(t.Context()); err != nil || in.Err != nil {
@@ -93,7 +94,7 @@ func TestErrandIsRecalledAfterItEnded(t *testing.T) {
 	}
 }
 
-// A client that leaves passes its errand on while net/http unwinds.
+// When a client leaves, its errand is passed on while net/http unwinds.
 func TestErrandIsPassedOnInAPanic(t *testing.T) {
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", jsonType)
@@ -106,7 +107,8 @@ func TestErrandIsPassedOnInAPanic(t *testing.T) {
 	}
 	defer client.Close(context.Background())
 	by := &errands{}
-	if err := client.SendBy(t.Context(), jsonrpc.Request(jsonrpc.IntID(1), "call", nil), by); err != nil {
+	if err := client.SendBy(t.Context(), jsonrpc.Request(jsonrpc.IntID(1), "call", nil),
+		by); err != nil {
 		t.Fatal(err)
 	}
 	func() {
@@ -119,13 +121,13 @@ func TestErrandIsPassedOnInAPanic(t *testing.T) {
 	}
 }
 
-// stranded is an errand that counts how often it was run.
+// stranded is an errand that counts its calls.
 type stranded struct{ recalled, run atomic.Int32 }
 
 func (e *stranded) Recall() { e.recalled.Add(1) }
 func (e *stranded) Run()    { e.run.Add(1) }
 
-// crashing is a session that crashes after it has lent an errand.
+// crashing is a session that panics after it has lent an errand.
 type crashing struct {
 	*testSession
 	t    *testing.T
@@ -139,7 +141,7 @@ func (s crashing) Deliver(_ context.Context, _ jsonrpc.Message, out transport.Si
 	panic("after it was lent")
 }
 
-// An errand is passed on, too, when its lender crashes before anybody waits for the answer.
+// An errand is also passed on if its lender panics before it waits for the answer.
 func TestErrandOfAPanicIsPassedOn(t *testing.T) {
 	e, host, connections := &stranded{}, newPricedHost(t), &Connections{}
 	host.session = crashing{host.one, t, e}
@@ -152,7 +154,8 @@ func TestErrandOfAPanicIsPassedOn(t *testing.T) {
 	s.Start()
 	defer s.Close()
 	req, err := http.NewRequestWithContext(
-		t.Context(), http.MethodPost, s.URL, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"call"}`),
+		t.Context(), http.MethodPost, s.URL,
+		strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"call"}`),
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +176,7 @@ func TestErrandOfAPanicIsPassedOn(t *testing.T) {
 	}
 }
 
-// The late word of an outlet wakes the next one of its connection for nothing.
+// A late signal for an outlet only causes a spurious wake-up of the next outlet of its connection.
 func TestLateWordWakesForNothing(t *testing.T) {
 	line, streams := &connection{}, NewStore(StoreOptions{}).plain("acme")
 	before := replyOver(line, streams, 1, false)
@@ -194,11 +197,13 @@ func TestLateWordWakesForNothing(t *testing.T) {
 	}
 }
 
-// A server that reads nothing does not hold up who carries a request to it.
+// A server that reads nothing does not block the goroutine that sends a request to it.
 func TestErrandIsRecalledWhileItWrites(t *testing.T) {
 	stop := make(chan struct{})
 	ln, err := (&net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
-		return c.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096) })
+		return c.Control(func(fd uintptr) {
+			_ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096)
+		})
 	}}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -213,7 +218,10 @@ func TestErrandIsRecalledWhileItWrites(t *testing.T) {
 		defer conn.Close()
 		buf := make([]byte, 4096)
 		_, _ = conn.Read(buf)
-		_, _ = conn.Write([]byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 36\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"))
+		_, _ = conn.Write(
+			[]byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " +
+				"36\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"),
+		)
 		<-stop
 	})
 	defer wg.Wait()
@@ -236,7 +244,8 @@ func TestErrandIsRecalledWhileItWrites(t *testing.T) {
 	if in, err := client.Recv(t.Context()); err != nil || in.Err != nil {
 		t.Fatal(in.Err, err)
 	}
-	_ = client.SendBy(t.Context(), jsonrpc.Request(jsonrpc.IntID(2), "call", []byte(`{"x":"`+strings.Repeat("x", 60000)+`"}`)), by)
+	_ = client.SendBy(t.Context(),
+		jsonrpc.Request(jsonrpc.IntID(2), "call", []byte(`{"x":"`+strings.Repeat("x", 60000)+`"}`)), by)
 	returned := make(chan struct{})
 	go func() { by.lent[1].Run(); close(returned) }()
 	time.Sleep(100 * time.Millisecond)
@@ -248,7 +257,7 @@ func TestErrandIsRecalledWhileItWrites(t *testing.T) {
 	}
 }
 
-// brittle is a connection that breaks its writer at the second write.
+// brittle is a connection that panics at the second write.
 type brittle struct {
 	*net.TCPConn
 	writes int
@@ -261,8 +270,8 @@ func (b *brittle) Write(p []byte) (int, error) {
 	return b.TCPConn.Write(p)
 }
 
-// A panic of an errand ends the connection of its client, and leaves nothing behind: who ran it
-// goes on.
+// A panic in an errand ends the connection of its client, and leaks nothing. The goroutine that ran
+// the errand continues.
 func TestErrandThatPanics(t *testing.T) {
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", jsonType)
@@ -300,6 +309,7 @@ func TestErrandThatPanics(t *testing.T) {
 		t.Error(err)
 	}
 	if n := queued.Load(); n != 0 || len(client.inFlight) != 0 || len(client.posts) != 0 {
-		t.Errorf("left: %d bytes queued, %d in flight, %d places", n, len(client.inFlight), len(client.posts))
+		t.Errorf("left: %d bytes queued, %d in flight, %d places", n, len(client.inFlight),
+			len(client.posts))
 	}
 }

@@ -18,25 +18,27 @@ import (
 	"mcpd/transport"
 )
 
-// lending is a host whose sessions pass every call on to one server over HTTP, as the errand of who
-// waits for its answer.
+// lending is a host whose sessions pass every call on to one server over HTTP, as an errand of the
+// goroutine that waits for its answer.
 type lending struct {
 	*testServer
 	client *Client
-	hold   chan struct{} // closed when the server may go on
-	asked  chan struct{} // holds a token for each call that the server holds up
+	hold   chan struct{} // closed when the server may continue
+	asked  chan struct{} // holds a token for each call that the server delays
 	heard  sync.WaitGroup
 
 	mu    sync.Mutex
 	outs  map[jsonrpc.ID]transport.Sink
 	last  transport.Sink
-	where []string // how each answer was given to its client
+	where []string // how each answer was delivered to its client
 	lost  int      // calls that have failed
-	said  string   // the fields of the last call by which it is routed
+	said  string   // the routing fields of the last call
 }
 
 func newLending(t *testing.T, o Options) *lending {
-	l := &lending{hold: make(chan struct{}), asked: make(chan struct{}, 16), outs: map[jsonrpc.ID]transport.Sink{}}
+	l := &lending{
+		hold: make(chan struct{}), asked: make(chan struct{}, 16), outs: map[jsonrpc.ID]transport.Sink{},
+	}
 	up := httptest.NewServer(http.HandlerFunc(l.answer))
 	t.Cleanup(up.Close)
 	client, err := NewClient(ClientOptions{URL: up.URL})
@@ -104,12 +106,14 @@ func (l *lending) finish(in transport.Inbound, way string) bool {
 		return false
 	}
 	if in.Err != nil {
-		return out.Finish(jsonrpc.Failure(in.Related, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "failed"}))
+		return out.Finish(jsonrpc.Failure(in.Related, &jsonrpc.Error{
+			Code: jsonrpc.CodeInvalidParams, Message: "failed",
+		}))
 	}
 	return out.Finish(in.Message)
 }
 
-// answer is the server.
+// answer is the handler of the server.
 func (l *lending) answer(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	m, err := jsonrpc.Decode(body, jsonrpc.Limits{})
@@ -145,7 +149,7 @@ func (l *lending) answer(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(text)
 }
 
-// carried waits until the server has a call that it holds up, and returns the sink of its errand.
+// carried waits until the server delays a call, and returns the sink of its errand.
 func (l *lending) carried() *reply {
 	l.t.Helper()
 	out := l.held()
@@ -155,7 +159,7 @@ func (l *lending) carried() *reply {
 	return out
 }
 
-// held waits until the server has a call that it holds up, and returns its sink.
+// held waits until the server delays a call, and returns its sink.
 func (l *lending) held() *reply {
 	<-l.asked
 	l.mu.Lock()
@@ -163,7 +167,7 @@ func (l *lending) held() *reply {
 	return l.last.(*reply)
 }
 
-// call makes one call over the kept connection of the test's client, and returns what was answered.
+// call makes one call over the idle connection of the test's client, and returns the answer.
 func (l *lending) call(session, how string) string {
 	l.t.Helper()
 	return content(l.t, l.post(l.body(how), "Mcp-Session-Id", session))
@@ -179,8 +183,8 @@ func (l *lending) ways() string {
 	return strings.Join(l.where, " ")
 }
 
-// The goroutine that waits for an answer reads it from the server, once a connection is kept
-// there. An answer in pieces, or a stream, is read by a goroutine of its own.
+// The goroutine that waits for an answer reads it from the server, once there is an idle
+// connection. An answer in pieces, or a stream, is read by its own goroutine.
 func TestWaiterCarriesItsRequest(t *testing.T) {
 	l := newLending(t, Options{})
 	session := l.session(protocol.V20251125)
@@ -189,7 +193,7 @@ func TestWaiterCarriesItsRequest(t *testing.T) {
 		{"plain", "errand"},
 		{"large", "goroutine"},
 		{"plain", "errand"},
-		{"stream", "reader"}, // which is not told of what stands in a stream
+		{"stream", "reader"}, // the callback does not get messages of a stream
 		{"plain", "errand"},
 	} {
 		before := len(l.ways())
@@ -205,7 +209,7 @@ func TestWaiterCarriesItsRequest(t *testing.T) {
 	}
 }
 
-// A request that has fields of its own is carried like any other, with these.
+// A request with header fields of its own is carried in the same way, with these fields.
 func TestWaiterCarriesModernRequest(t *testing.T) {
 	l := newLending(t, Options{})
 	l.client.Negotiated(protocol.V20260728)
@@ -223,7 +227,7 @@ func TestWaiterCarriesModernRequest(t *testing.T) {
 	}
 }
 
-// An errand is recalled when there is something else to do: the call goes on, and loses nothing.
+// An errand is recalled when its goroutine has other work. The call continues and loses nothing.
 func TestErrandIsRecalled(t *testing.T) {
 	for _, how := range []string{"held", "half"} {
 		for name, happens := range map[string]func(out transport.Sink){
@@ -240,10 +244,11 @@ func TestErrandIsRecalled(t *testing.T) {
 				l.call(session, "plain")
 				answered := make(chan *http.Response)
 				go func() { answered <- l.post(l.body(how), "Mcp-Session-Id", session) }()
-				happens(l.held())                   // of which half is not lent any more
+				happens(l.held())                   // half of the answer was read, so the errand has ended
 				stream := readStream(t, <-answered) // before the server has answered
 				l.release()
-				if all := strings.Join(stream.rest(), " "); !strings.Contains(all, `"id":1,"result":{"text":"hello"}`) {
+				if all := strings.Join(stream.rest(), " "); !strings.Contains(all,
+					`"id":1,"result":{"text":"hello"}`) {
 					t.Errorf("the stream has %s", all)
 				}
 			})
@@ -251,15 +256,16 @@ func TestErrandIsRecalled(t *testing.T) {
 	}
 }
 
-// An outcome ends the client's wait at once, also while its request is carried. The server's
-// answer is dropped when it comes.
+// An outcome ends the client's wait at once, even while an errand carries its request. The answer
+// of the server is dropped when it arrives.
 func TestOutcomeOvertakesTheErrand(t *testing.T) {
 	l := newLending(t, Options{})
 	session := l.session(protocol.V20251125)
 	l.call(session, "plain")
 	answered := make(chan string)
 	go func() { answered <- l.call(session, "held") }()
-	if out := l.carried(); !out.Finish(jsonrpc.Failure(jsonrpc.IntID(1), &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "too late"})) {
+	if out := l.carried(); !out.Finish(jsonrpc.Failure(jsonrpc.IntID(1),
+		&jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "too late"})) {
 		t.Error("the outcome was not taken")
 	}
 	if got := <-answered; !strings.Contains(got, "too late") {
@@ -271,13 +277,13 @@ func TestOutcomeOvertakesTheErrand(t *testing.T) {
 	}
 }
 
-// A client that leaves is noticed while its goroutine carries the request, and so is one that
-// leaves before it does.
+// A disconnect of the client is noticed while its goroutine carries the request, and also before
+// that.
 func TestErrandEndsWithItsClient(t *testing.T) {
 	l := newLending(t, Options{})
 	session := l.session(protocol.V20251125)
 	for range 20 {
-		l.call(session, "plain") // whose connection is kept
+		l.call(session, "plain") // leaves an idle connection
 		ctx, leave := context.WithCancel(t.Context())
 		req := l.request(ctx, http.MethodPost, l.body("held"), "Mcp-Session-Id", session)
 		gone := make(chan struct{})
@@ -299,7 +305,7 @@ func TestErrandEndsWithItsClient(t *testing.T) {
 	}
 }
 
-// The end of the connection to the server, and a request that is taken back, end the errand.
+// The errand ends with the connection to the server, and with the cancellation of its request.
 func TestErrandEndsWithItsServer(t *testing.T) {
 	l := newLending(t, Options{})
 	session := l.session(protocol.V20251125)
@@ -307,7 +313,8 @@ func TestErrandEndsWithItsServer(t *testing.T) {
 	answered := make(chan string)
 	go func() { answered <- l.call(session, "held") }()
 	out := l.carried()
-	if err := l.client.Send(t.Context(), jsonrpc.Notification("notifications/cancelled", []byte(`{"requestId":1}`))); err != nil {
+	if err := l.client.Send(t.Context(),
+		jsonrpc.Notification("notifications/cancelled", []byte(`{"requestId":1}`))); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -315,7 +322,9 @@ func TestErrandEndsWithItsServer(t *testing.T) {
 		t.Errorf("a call that was taken back is answered with %q", got)
 	case <-time.After(50 * time.Millisecond):
 	}
-	out.Finish(jsonrpc.Failure(jsonrpc.IntID(1), &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "cancelled"}))
+	out.Finish(jsonrpc.Failure(jsonrpc.IntID(1), &jsonrpc.Error{
+		Code: jsonrpc.CodeInvalidParams, Message: "cancelled",
+	}))
 	if got := <-answered; !strings.Contains(got, "cancelled") {
 		t.Errorf("answered with %q", got)
 	}

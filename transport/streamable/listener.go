@@ -11,16 +11,17 @@ import (
 	"time"
 )
 
-// roomWait is how long a listener that may open no more files waits for some. It is also how often it makes room.
+// roomWait is how long a listener waits when the process has no free descriptor, before it tries to
+// accept again. It is also how often it makes room.
 const roomWait = 10 * time.Millisecond
 
-// Listener is l for a process that may run out of descriptors: the oldest connection on which nothing was asked yet makes room for whoever
-// waits. As long as there is none, clients wait to be accepted. Requests of its connections are
-// framed strictly.
+// Listener wraps l for a process that may run out of descriptors. Then the oldest connection
+// without a request is closed to make room for a waiting client. If there is none, clients wait to
+// be accepted. The framing of requests is checked strictly on its connections.
 func (c *Connections) Listener(l net.Listener) net.Listener { return &listener{l, c, nil, nil} }
 
-// SecureListener is Listener with TLS, for a server of NewHTTPServer that has a certificate. Use it
-// with Serve: what ServeTLS accepts is not framed strictly.
+// SecureListener is like Listener with TLS, for a server of NewHTTPServer that has a certificate.
+// Use it with Serve: ServeTLS would bypass the strict framing checks.
 func (c *Connections) SecureListener(l net.Listener, s *http.Server) net.Listener {
 	return &listener{l, c, s.TLSConfig, s.ErrorLog}
 }

@@ -9,11 +9,12 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// subscribing is the request whose stream takes the place of the standing one.
+// subscribing is the method of the request whose stream replaces the standalone stream.
 const subscribing = "subscriptions/listen"
 
-// isModern reports whether a message is for a revision without sessions: it says so in _meta, or, while it names no session, by its header.
-// Initialize never is by its header alone (2026-07-28 §basic/versioning).
+// isModern reports whether a message belongs to a revision without sessions. The message states
+// that in _meta, or by its version header if it names no session. For initialize the header alone
+// does not suffice (2026-07-28 §basic/versioning).
 func isModern(r *http.Request, m jsonrpc.Message) bool {
 	if protocol.IsModern(m.Outline()) {
 		return true
@@ -26,12 +27,17 @@ func isModern(r *http.Request, m jsonrpc.Message) bool {
 	return !known || v.Era() == protocol.Modern
 }
 
-// modern serves a message that stands alone (2026-07-28 §basic/transports/streamable-http). A session or an event id that came with it
-// means nothing.
-func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m jsonrpc.Message, room *bodyRoom) {
+// modern serves a stateless message (2026-07-28 §basic/transports/streamable-http). It ignores a
+// session id or an event id sent with the message.
+func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m jsonrpc.Message,
+	room *bodyRoom) {
 	id := requestID(m)
 	if m.Method == "" {
-		h.refuseError(w, r, ep, protocol.InvalidRequest("a server of this revision asks nothing that could be answered"), protocol.Latest, id)
+		h.refuseError(
+			w, r, ep,
+			protocol.InvalidRequest("a server of this revision asks nothing that could be answered"),
+			protocol.Latest, id,
+		)
 		return
 	}
 	class, err := h.options.Host.Policy(ep).Classify(protocol.Arrival{
@@ -42,7 +48,8 @@ func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m 
 	case err != nil:
 		h.refuseError(w, r, ep, err, class.Version, id)
 		return
-	case m.Kind() == jsonrpc.KindNotification: // the client says nothing that its requests and their ends do not say
+	// Its content is implied by the client's requests and their ends.
+	case m.Kind() == jsonrpc.KindNotification:
 		h.writeEmpty(w, http.StatusAccepted)
 		return
 	}
@@ -54,7 +61,7 @@ func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m 
 		h.refuseError(w, r, ep, err, class.Version, id)
 		return
 	}
-	ctx := context.Background() // who leaves cancels: see below
+	ctx := context.Background() // a disconnect cancels through Cancel: see below
 	peer, err := h.options.Host.Peer(ctx, ep, class)
 	if err != nil {
 		h.refuseError(w, r, ep, err, class.Version, id)
@@ -70,7 +77,7 @@ func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m 
 		return
 	}
 	defer func() {
-		if !reply.ended() { // who leaves cancels (2026-07-28 §basic/patterns/cancellation)
+		if !reply.ended() { // a disconnect cancels (2026-07-28 §basic/patterns/cancellation)
 			peer.Cancel(reply)
 		}
 	}()

@@ -17,7 +17,7 @@ import (
 	"mcpd/transport"
 )
 
-// testPeer serves requests that stand alone with the scripts of its host.
+// testPeer serves stateless requests with the scripts of its host.
 type testPeer struct {
 	*testSession
 	class     protocol.Class
@@ -30,12 +30,15 @@ func (h *testHost) Peer(_ context.Context, ep Endpoint, c protocol.Class) (Peer,
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.peer == nil {
-		h.peer = &testPeer{&testSession{host: h, ep: ep, version: c.Version}, c, make(chan transport.Sink, 8)}
+		h.peer = &testPeer{
+			&testSession{host: h, ep: ep, version: c.Version}, c, make(chan transport.Sink, 8),
+		}
 	}
 	return h.peer, nil
 }
 
-func (p *testPeer) Call(ctx context.Context, m jsonrpc.Message, fields headers.Lookup, out transport.Sink) error {
+func (p *testPeer) Call(ctx context.Context, m jsonrpc.Message, fields headers.Lookup,
+	out transport.Sink) error {
 	if len(fields("Mcp-Method")) != 1 {
 		return protocol.HeaderMismatch("Mcp-Method", "was not handed over")
 	}
@@ -44,19 +47,21 @@ func (p *testPeer) Call(ctx context.Context, m jsonrpc.Message, fields headers.L
 
 func (p *testPeer) Cancel(out transport.Sink) { p.cancelled <- out; out.Finish(jsonrpc.Message{}) }
 
-// standalone is a request of 2026-07-28, and what goes with it.
+// standalone returns a request of 2026-07-28, and its header fields.
 func standalone(method string, id string) (body string, header []string) {
 	return `{"jsonrpc":"2.0","id":` + id + `,"method":"` + method + `","params":{"_meta":{` +
 			`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`,
 		[]string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", method}
 }
 
-// 2026-07-28 §basic/transports/streamable-http: JSON when the outcome comes first, a stream without event ids otherwise; a session id that
-// came along means nothing, and none is given.
+// 2026-07-28 §basic/transports/streamable-http: the answer is JSON if the outcome is the first
+// message, and otherwise a stream without event ids. A session id in the request is ignored, and
+// none is returned.
 func TestRequestThatStandsAlone(t *testing.T) {
 	host := newTestHost(t)
 	host.scripts["slow"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
-		_ = out.Send(jsonrpc.Notification("notifications/progress", jsontext.Value(`{"progressToken":1,"progress":1}`)))
+		_ = out.Send(jsonrpc.Notification("notifications/progress",
+			jsontext.Value(`{"progressToken":1,"progress":1}`)))
 		out.Finish(jsonrpc.Response(m.ID, jsontext.Value(`{"resultType":"complete"}`)))
 	}
 	s := serve(t, host, Options{})
@@ -66,12 +71,14 @@ func TestRequestThatStandsAlone(t *testing.T) {
 		never        []string
 	}{
 		{"echo", "application/json", []string{`"id":"a"`, `"result":`}, nil},
-		{"slow", "text/event-stream", []string{"notifications/progress", `"resultType":"complete"`}, []string{"id: ", "retry:"}},
+		{"slow", "text/event-stream", []string{"notifications/progress", `"resultType":"complete"`},
+			[]string{"id: ", "retry:"}},
 	} {
 		body, header := standalone(tt.method, `"a"`)
 		resp := s.post(body, append(header, "Mcp-Session-Id", "stale")...)
 		text := content(t, resp)
-		if resp.StatusCode != http.StatusOK || !strings.HasPrefix(resp.Header.Get("Content-Type"), tt.kind) {
+		if resp.StatusCode != http.StatusOK ||
+			!strings.HasPrefix(resp.Header.Get("Content-Type"), tt.kind) {
 			t.Errorf("%s: %d %s %s", tt.method, resp.StatusCode, resp.Header.Get("Content-Type"), text)
 		}
 		for _, want := range tt.want {
@@ -90,7 +97,8 @@ func TestRequestThatStandsAlone(t *testing.T) {
 	}
 }
 
-// S17 to S21: what is refused, with which status and code, in the order the specification and the suite expect.
+// S17 to S21: refusals with their status and code, in the order that the specification and the
+// conformance suite expect.
 func TestRefusedRequestsThatStandAlone(t *testing.T) {
 	s := serve(t, newTestHost(t), Options{})
 	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
@@ -104,20 +112,32 @@ func TestRefusedRequestsThatStandAlone(t *testing.T) {
 		status     int
 		want       string
 	}{
-		{"no version header", request("echo", meta), []string{"Mcp-Method", "echo"}, 400, `"code":-32020`},
-		{"no _meta", request("echo", ""), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "echo"}, 400, `"code":-32602`},
-		{"no capabilities", request("echo", `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`),
+		{"no version header", request("echo", meta), []string{"Mcp-Method", "echo"}, 400,
+			`"code":-32020`},
+		{"no _meta", request("echo", ""),
 			[]string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "echo"}, 400, `"code":-32602`},
-		{"header of another revision", request("echo", meta), []string{"Mcp-Protocol-Version", "2025-11-25", "Mcp-Method", "echo"}, 400, `"code":-32020`},
-		{"unknown revision", request("echo", future), []string{"Mcp-Protocol-Version", "v999.0.0", "Mcp-Method", "echo"}, 400,
+		{"no capabilities", request("echo",
+			`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`),
+			[]string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "echo"}, 400, `"code":-32602`},
+		{"header of another revision", request("echo", meta),
+			[]string{"Mcp-Protocol-Version", "2025-11-25", "Mcp-Method", "echo"}, 400, `"code":-32020`},
+		{"unknown revision", request("echo", future),
+			[]string{"Mcp-Protocol-Version", "v999.0.0", "Mcp-Method", "echo"}, 400,
 			`"code":-32022,"message":"protocol version`},
-		{"no method header", request("echo", meta), []string{"Mcp-Protocol-Version", "2026-07-28"}, 400, `"code":-32020`},
-		{"other method header", request("echo", meta), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "Echo"}, 400, `"code":-32020`},
-		{"no name header", request("tools/call", meta+`,"name":"x"`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call"},
+		{"no method header", request("echo", meta), []string{"Mcp-Protocol-Version", "2026-07-28"}, 400,
+			`"code":-32020`},
+		{"other method header", request("echo", meta),
+			[]string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "Echo"}, 400, `"code":-32020`},
+		{"no name header", request("tools/call", meta+`,"name":"x"`), []string{
+			"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call",
+		},
 			400, `"code":-32020`},
-		{"unknown method", request("nothing", meta), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "nothing"}, 404, `"code":-32601`},
-		{"an answer", `{"jsonrpc":"2.0","id":1,"result":{}}`, []string{"Mcp-Protocol-Version", "2026-07-28"}, 400, `"code":-32600`},
-		{"a batch", `[` + request("echo", meta) + `]`, []string{"Mcp-Protocol-Version", "2026-07-28"}, 400, `"code":-32600`},
+		{"unknown method", request("nothing", meta),
+			[]string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "nothing"}, 404, `"code":-32601`},
+		{"an answer", `{"jsonrpc":"2.0","id":1,"result":{}}`,
+			[]string{"Mcp-Protocol-Version", "2026-07-28"}, 400, `"code":-32600`},
+		{"a batch", `[` + request("echo", meta) + `]`, []string{"Mcp-Protocol-Version", "2026-07-28"},
+			400, `"code":-32600`},
 		{"a notification", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`,
 			[]string{"Mcp-Protocol-Version", "2026-07-28"}, 202, ""},
 	} {
@@ -134,7 +154,8 @@ func TestRefusedRequestsThatStandAlone(t *testing.T) {
 	}
 }
 
-// 2026-07-28 §basic/patterns/cancellation: who leaves cancels, before anything was said and in the middle of a stream.
+// 2026-07-28 §basic/patterns/cancellation: a disconnect cancels, before the first message and in
+// the middle of a stream.
 func TestLeavingCancels(t *testing.T) {
 	host := newTestHost(t)
 	var sinks sync.Map
@@ -183,7 +204,7 @@ func TestLeavingCancels(t *testing.T) {
 }
 
 // An error that a server sent is an answer: its status is 200, whatever its code, so that clients
-// show the code and not the status. Only -32021 has a status of its own wherever it comes from.
+// show the code and not the status. Only -32021 has a status of its own, whatever its source.
 func TestErrorsOfServersAreAnswers(t *testing.T) {
 	host := newTestHost(t)
 	s := serve(t, host, Options{})
@@ -203,7 +224,9 @@ func TestErrorsOfServersAreAnswers(t *testing.T) {
 		{-1, ``, 200},
 	} {
 		host.scripts["fails"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
-			out.Finish(jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: tt.code, Message: "no", Data: jsontext.Value(tt.data)}))
+			out.Finish(jsonrpc.Failure(m.ID, &jsonrpc.Error{
+				Code: tt.code, Message: "no", Data: jsontext.Value(tt.data),
+			}))
 		}
 		body, header := standalone("fails", "1")
 		resp := s.post(body, header...)

@@ -9,7 +9,7 @@ import (
 // hostNames are the hosts that a Host header may name.
 type hostNames struct {
 	names   map[string]bool // with or without a port
-	domains []string        // ".example.com" is every subdomain of example.com
+	domains []string        // ".example.com" stands for every subdomain of example.com
 }
 
 func newHostNames(all []string) hostNames {
@@ -24,7 +24,8 @@ func newHostNames(all []string) hostNames {
 	return h
 }
 
-// has reports whether a Host header names one of them. The port of the scheme may be left out.
+// has reports whether a Host header names one of the hosts. The default port of the scheme may be
+// omitted.
 func (h hostNames) has(header, scheme string) bool {
 	name, port := headers.Authority(header)
 	if strings.Trim(port, "0123456789") != "" {
@@ -37,14 +38,16 @@ func (h hostNames) has(header, scheme string) bool {
 		return true
 	}
 	for _, domain := range h.domains {
-		if label, ok := strings.CutSuffix(name, domain); ok && label != "" && !strings.HasPrefix(label, ".") {
+		if label, ok := strings.CutSuffix(name, domain); ok && label != "" &&
+			!strings.HasPrefix(label, ".") {
 			return true
 		}
 	}
 	return false
 }
 
-// originOf is an origin as it is compared: the port of its scheme is not written.
+// originOf returns an origin in normal form: in lower case and without the default port of its
+// scheme.
 func originOf(scheme, authority string) string {
 	name, port := headers.Authority(authority)
 	if scheme = strings.ToLower(scheme); port == "" || port == headers.Port(scheme) {
@@ -53,7 +56,8 @@ func originOf(scheme, authority string) string {
 	return scheme + "://" + name + ":" + port
 }
 
-// plainOrigin is originOf for an origin as it is sent. One that is opaque, as "null", stays so.
+// plainOrigin returns the normal form of an origin as it is sent. It returns an opaque origin, such
+// as "null", unchanged.
 func plainOrigin(text string) string {
 	if scheme, authority, ok := strings.Cut(text, "://"); ok {
 		return originOf(scheme, authority)
@@ -61,14 +65,14 @@ func plainOrigin(text string) string {
 	return text
 }
 
-// originNames are the web origins that may call beside the own one.
+// originNames are the web origins that may call in addition to the host's own origin.
 type originNames struct {
 	names   map[string]bool
-	schemes []string // "vscode-webview://" is every page of that scheme
+	schemes []string // "vscode-webview://" stands for every page of that scheme
 }
 
-// AnyOf ends an origin that is every one of its scheme: pages inside of programs have another name
-// each time.
+// AnyOf is the suffix of an origin pattern that matches every origin of its scheme. Pages embedded
+// in programs have a new host name each time.
 const AnyOf = "://*"
 
 func newOriginNames(all []string) originNames {

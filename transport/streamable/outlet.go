@@ -7,51 +7,56 @@ import (
 	"mcpd/transport"
 )
 
-// outlet is one HTTP response through which a stream flows, or may come to flow: where the stream stands for this client, and what wakes
-// the goroutine that writes. That goroutine is net/http's; an outlet starts none.
+// outlet is one HTTP response that carries a stream, or may come to carry one. It records the
+// position of this client in the stream, and the channel that wakes the goroutine that writes. That
+// goroutine belongs to net/http; an outlet starts none.
 type outlet struct {
 	wake    chan struct{} // holds one token: there is something to look at
 	ticked  atomic.Bool   // a keep-alive period has passed
-	parted  atomic.Bool   // its connection is needed for others: the client shall come back later
+	parted  atomic.Bool   // its connection is needed for others: the client should reconnect later
 	crowded atomic.Bool   // with parted: for other tabs of its browser
 	lent    atomic.Bool   // the goroutine runs the errand
 	errand  transport.Errand
 
-	// Set when the outlet is put on its stream, before it is written to; but for done.
-	nonce  string     // of the session; empty where events have no ids
-	asks   string     // of the request that the stream replies to, in the ids
-	number uint32     // of the stream, in the ids
-	kind   streamKind // of the ids
-	blind  bool       // of a channel whose client did not say what it has
-	done   bool       // all of a stream that is complete was written; whoever writes says so, before it detaches
+	// Set when the outlet is attached to its stream, before the first write; except done.
+	nonce  string     // of the session; empty if events have no ids
+	asks   string     // encoded id of the request that the stream answers, for event ids
+	number uint32     // of the stream, for event ids
+	kind   streamKind // for event ids
+	blind  bool       // of a channel whose client did not name its last event
+	// done says that all of a completed stream was written. The writer sets it before it detaches.
+	done bool
 
-	// The Streams' mutex guards the rest, except that next is only changed by the goroutine that writes.
-	get    bool          // counts against the GETs of the session
-	phase  phase         // live until somebody ends it
-	stream *stream       // nil until there is one
-	sure   uint64        // of a blind one: before this place it is given answers only, which a client takes once
-	next   uint64        // the place to look at next
-	retry  time.Duration // with hungUp: how long the client shall wait
+	// The Streams' mutex guards the rest, except that only the writing goroutine changes next.
+	get    bool    // counts against the GETs of the session
+	phase  phase   // live until it is ended
+	stream *stream // nil until there is one
+	// sure is used with blind: only answers with lower sequence numbers are sent, because a client
+	// ignores an answer that it already has.
+	sure  uint64
+	next  uint64        // the sequence number to look at next
+	retry time.Duration // with hungUp: how long the client should wait
 }
 
-// phase is what became of an outlet.
+// phase is the state of an outlet.
 type phase uint8
 
 const (
 	live      phase = iota
-	completed       // every answer was taken: the response may end
+	completed       // every answer was written: the response may end
 	hungUp          // the exchange asked for a reconnect
-	replaced        // the client came back on another connection before the loss of this one was noticed
+	replaced        // the client reconnected before the loss of this connection was noticed
 	over            // the session ended
 )
 
 func makeOutlet() outlet { return outletOver(nil) }
 
-// outletOver is an outlet for the one request of a connection; nil for any other.
+// outletOver returns an outlet for the only request of a connection. line is nil for any other
+// request.
 func outletOver(line *connection) outlet { return outlet{wake: line.wakes()} }
 
-// wakes is what wakes the outlet of the connection's request. It is that of the request before, of
-// whose outlet a late word may come: that wakes for nothing.
+// wakes returns the wake-up channel for the outlet of the connection's request. The requests of a
+// connection share it. A late signal for the previous outlet only causes a spurious wake-up.
 func (c *connection) wakes() chan struct{} {
 	if c == nil {
 		return make(chan struct{}, 1)
@@ -77,13 +82,14 @@ func (o *outlet) signal() {
 	}
 }
 
-// tick is what the keep-alive timer calls.
+// tick is called by the keep-alive timer.
 func (o *outlet) tick() {
 	o.ticked.Store(true)
 	o.signal()
 }
 
-// appendID appends the id of the event at a place of this outlet's stream. That of the answer to its one request says that it is the last.
+// appendID appends the id of the event with a sequence number of this outlet's stream. The id of
+// the answer to its only request marks the stream as answered.
 func (o *outlet) appendID(dst []byte, seq uint64, w weight) []byte {
 	if o.kind == channelStream {
 		return appendPlace(dst, o.nonce, seq)
@@ -95,7 +101,7 @@ func (o *outlet) appendID(dst []byte, seq uint64, w weight) []byte {
 	return id.append(dst, o.nonce)
 }
 
-// longer is how much longer than others its client shall stay away.
+// longer returns the additional reconnect delay of the outlet's client.
 func (o *outlet) longer() time.Duration {
 	if o.crowded.Load() {
 		return browserRetry

@@ -14,16 +14,16 @@ import (
 	"time"
 )
 
-// crash is what is reported of a panic.
+// crash is the error that is reported for a panic.
 type crash struct{}
 
 func (crash) Error() string    { return "crash" }
 func (crash) Incident() string { return "abc" }
 
-// A handler that panics costs its request, and with HTTP/1.1 its connection. A client whose answer has
-// not begun gets 500 with the incident. Each panic is reported with its value and its place, also
-// behind an answer that has begun. Requests of others, of HTTP/2 also
-// on the same connection, notice nothing, and no connection is counted that is gone.
+// A handler that panics affects only its request and, with HTTP/1.1, its connection. If the answer
+// has not begun, the client gets a 500 with the incident. Each panic is reported with its value and
+// its location, even after the answer has begun. Other requests, including those on the same HTTP/2
+// connection, are not affected, and closed connections are no longer counted.
 func TestHandlerThatPanicsCostsItsRequest(t *testing.T) {
 	const panics = 100
 	for _, two := range []bool{false, true} {
@@ -65,7 +65,9 @@ func TestHandlerThatPanicsCostsItsRequest(t *testing.T) {
 					fmt.Fprint(w, "fine")
 				}),
 			}, func(*http.Server) {})
-			client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: two, TLSClientConfig: &tls.Config{RootCAs: pool}}}
+			client := &http.Client{
+				Transport: &http.Transport{ForceAttemptHTTP2: two, TLSClientConfig: &tls.Config{RootCAs: pool}},
+			}
 			get := func(path string) {
 				resp, err := client.Get("https://" + address + path)
 				if err != nil {
@@ -85,10 +87,12 @@ func TestHandlerThatPanicsCostsItsRequest(t *testing.T) {
 					path = "/begun"
 				}
 				for _, p := range []string{path, "/abort"} {
-					resp, err := client.Post("https://"+address+p, jsonType, nil) // a GET would be sent once more
+					// A GET would be repeated by the client.
+					resp, err := client.Post("https://"+address+p, jsonType, nil)
 					if err == nil {
 						got, err := io.ReadAll(resp.Body)
-						told := resp.StatusCode == http.StatusInternalServerError && strings.Contains(string(got), `"incident":"abc"`)
+						told := resp.StatusCode == http.StatusInternalServerError &&
+							strings.Contains(string(got), `"incident":"abc"`)
 						if resp.Body.Close(); err == nil && !(told && p == "/panic") {
 							t.Errorf("%s is answered %d %q", p, resp.StatusCode, got)
 						}
@@ -104,7 +108,8 @@ func TestHandlerThatPanicsCostsItsRequest(t *testing.T) {
 			close(release)
 			group.Wait()
 			if reported.Load() != panics || others.Load()+misplaced.Load() != 0 {
-				t.Errorf("%d reports, want %d; %d of something else, %d without the place", reported.Load(), panics, others.Load(), misplaced.Load())
+				t.Errorf("%d reports, want %d; %d of something else, %d without the place", reported.Load(),
+					panics, others.Load(), misplaced.Load())
 			}
 			client.CloseIdleConnections()
 			for until := time.Now().Add(10 * time.Second); all.Open() != 0; time.Sleep(time.Millisecond) {

@@ -9,11 +9,12 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// maxFrames is how many frames of a panic are reported.
+// maxFrames is the maximum number of reported frames of a panic.
 const maxFrames = 64
 
-// report tells of a panic of the Handler: whoever observes the server, and the client if its answer has
-// not begun. Else the panic goes on, as one that net/http does not log.
+// report handles a panic of the Handler. It reports the panic to the panicked function, and sends
+// an error to the client if its answer has not begun. Otherwise it panics again with a value that
+// net/http does not log.
 func (s *served) report(w *response, r *http.Request) {
 	v := recover()
 	if v == nil {
@@ -30,15 +31,15 @@ func (s *served) report(w *response, r *http.Request) {
 	w.crashed(crash)
 }
 
-// response knows whether an answer has begun.
+// response is an http.ResponseWriter that records if the answer has begun.
 type response struct {
 	http.ResponseWriter
 	begun  bool
-	length [1]string // the values of Content-Length
+	length [1]string // reused as the value of Content-Length
 }
 
-// respond is the response to a request of the connection. Those of HTTP/1 come one after the other,
-// and share one. A nil connection keeps none.
+// respond returns the response to a request of the connection. HTTP/1 requests come one after the
+// other and share one response. A nil connection shares none.
 func (c *connection) respond(w http.ResponseWriter, major int) *response {
 	if c == nil || major != 1 {
 		return &response{ResponseWriter: w}
@@ -47,7 +48,7 @@ func (c *connection) respond(w http.ResponseWriter, major int) *response {
 	return &c.response
 }
 
-// clear forgets a request that is over.
+// clear resets the response after a request.
 func (w *response) clear() { *w = response{} }
 
 // Unwrap is for http.ResponseController.
@@ -63,7 +64,8 @@ func (w *response) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// under is what net/http recognizes as its own: it ends the connection of a body that is too large.
+// under returns the ResponseWriter of net/http, for functions that need its own type:
+// http.MaxBytesReader uses it to close the connection after a body that is too large.
 func under(w http.ResponseWriter) http.ResponseWriter {
 	if own, ok := w.(*response); ok {
 		return own.ResponseWriter
@@ -71,17 +73,18 @@ func under(w http.ResponseWriter) http.ResponseWriter {
 	return w
 }
 
-// FlushError is for http.ResponseController, too: what it flushes includes the header.
+// FlushError is for http.ResponseController. Flushing sends the header.
 func (w *response) FlushError() error {
 	w.begun = true
 	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
-// crashed answers a request whose Handler has crashed. What is left of the request is not read, so its
-// connection ends, but for one of HTTP/2.
+// crashed answers a request whose Handler has panicked. The rest of the request is not read, so its
+// connection ends, except with HTTP/2.
 func (w *response) crashed(crash error) {
 	clear(w.Header())
-	why := protocol.Translate(&protocol.Error{Condition: protocol.ConditionInternal, Message: "internal error", Cause: crash}, protocol.V20251125)
+	why := protocol.Translate(&protocol.Error{Condition: protocol.ConditionInternal,
+		Message: "internal error", Cause: crash}, protocol.V20251125)
 	w.Header()["Content-Type"] = jsonHeader
 	w.Header().Set("Connection", "close")
 	w.WriteHeader(http.StatusInternalServerError)

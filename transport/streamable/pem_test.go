@@ -12,7 +12,7 @@ import (
 	"mcpd/internal/regular"
 )
 
-// A certificate or a key that is a pipe or a device is refused, and not waited for.
+// A certificate or key that is a pipe or a device is refused without waiting for it.
 func TestCertificateThatIsNoRegularFileIsRefused(t *testing.T) {
 	cert, key, _ := certificate(t)
 	pipe := filepath.Join(t.TempDir(), "pipe")

@@ -13,18 +13,18 @@ import (
 
 const initialize = "initialize"
 
-// post takes one message, or an array of them where the revision has arrays.
+// post handles a POST of one message, or of an array of messages where the revision has arrays.
 func (h *Handler) post(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	f, detail := checkPost(r)
 	h.postChecked(w, r, ep, f, detail)
 }
 
-// postKnown is post of a request whose head is that of one which was accepted.
+// postKnown is like post for a request whose head matches that of an accepted one.
 func (h *Handler) postKnown(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	h.postChecked(w, r, ep, accepted, "")
 }
 
-// checkPost is what a POST must say of itself and of its body.
+// checkPost checks the headers of a POST that describe it and its body.
 func checkPost(r *http.Request) (refusal, string) {
 	if f, detail := checkAccept(r, jsonType, streamType); f != accepted {
 		return f, detail
@@ -35,7 +35,8 @@ func checkPost(r *http.Request) (refusal, string) {
 	return checkContent(r)
 }
 
-func (h *Handler) postChecked(w http.ResponseWriter, r *http.Request, ep Endpoint, f refusal, detail string) {
+func (h *Handler) postChecked(w http.ResponseWriter, r *http.Request, ep Endpoint, f refusal,
+	detail string) {
 	body, room, ok := h.body(w, r, ep, f, detail)
 	defer room.free()
 	if !ok {
@@ -53,9 +54,10 @@ func (h *Handler) postChecked(w http.ResponseWriter, r *http.Request, ep Endpoin
 	h.postOne(w, r, ep, m, room)
 }
 
-// body reads the body of a POST, unless that is refused already. Its room is freed by the function
-// that hands over the messages in it.
-func (h *Handler) body(w http.ResponseWriter, r *http.Request, ep Endpoint, f refusal, detail string) (body []byte, room *bodyRoom, ok bool) {
+// body reads the body of a POST, unless f already refuses it. The function that hands over the
+// messages of the body frees room.
+func (h *Handler) body(w http.ResponseWriter, r *http.Request, ep Endpoint, f refusal,
+	detail string) (body []byte, room *bodyRoom, ok bool) {
 	if f == accepted {
 		body, room, f, detail = h.readBody(w, r, ep)
 	}
@@ -65,7 +67,7 @@ func (h *Handler) body(w http.ResponseWriter, r *http.Request, ep Endpoint, f re
 	return body, room, f == accepted
 }
 
-// isArray tells an array from anything else by its first token.
+// isArray reports whether the first token of body starts an array.
 func isArray(body []byte) bool {
 	for _, c := range body {
 		switch c {
@@ -77,7 +79,8 @@ func isArray(body []byte) bool {
 	return false
 }
 
-// refusedID is the id to answer a message with that was refused. An answer is not answered.
+// refusedID returns the id for the error answer to a rejected message. Responses are never
+// answered, so it returns no id for them.
 func refusedID(err error) jsonrpc.ID {
 	var refused *jsonrpc.DecodeError
 	if errors.As(err, &refused) && !refused.Response {
@@ -86,7 +89,8 @@ func refusedID(err error) jsonrpc.ID {
 	return jsonrpc.ID{}
 }
 
-func (h *Handler) postOne(w http.ResponseWriter, r *http.Request, ep Endpoint, m jsonrpc.Message, room *bodyRoom) {
+func (h *Handler) postOne(w http.ResponseWriter, r *http.Request, ep Endpoint, m jsonrpc.Message,
+	room *bodyRoom) {
 	id := requestID(m)
 	if isModern(r, m) {
 		h.modern(w, r, ep, m, room)
@@ -105,7 +109,7 @@ func (h *Handler) postOne(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 		return
 	}
 	room.free()
-	ctx := context.Background() // a disconnect is not a cancel (2025-11-25 §basic/transports)
+	ctx := context.Background() // a disconnect does not cancel (2025-11-25 §basic/transports)
 	if id.IsZero() {
 		if err := session.Deliver(ctx, m, nil); err != nil {
 			h.refuseError(w, r, ep, err, session.Version(), id)
@@ -126,7 +130,7 @@ func (h *Handler) postOne(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 	h.respond(w, r, ep, reply, session)
 }
 
-// room is where the answers of a session at an endpoint wait, which is looked up once.
+// room returns the byte budget for answers of a session, which is looked up once.
 func (h *Handler) room(s *Streams, ep Endpoint) *transport.Room {
 	room := s.answers.Load()
 	if room == nil {
@@ -136,7 +140,8 @@ func (h *Handler) room(s *Streams, ep Endpoint) *transport.Room {
 	return room
 }
 
-// mirrored checks the header fields that repeat a message. A legacy client need not send any.
+// mirrored checks the header fields that repeat parts of a message. A legacy client need not send
+// any.
 func mirrored(r *http.Request, m jsonrpc.Message) error {
 	if m.Method == "" {
 		return nil
@@ -144,7 +149,7 @@ func mirrored(r *http.Request, m jsonrpc.Message) error {
 	return headers.Request{Method: m.Method, Params: m.Params, Free: true}.Check(r.Header.Values)
 }
 
-// requestID is the id of a request, and none for anything else.
+// requestID returns the id of a request, and no id for any other message.
 func requestID(m jsonrpc.Message) jsonrpc.ID {
 	if m.Kind() == jsonrpc.KindRequest {
 		return m.ID
@@ -152,9 +157,11 @@ func requestID(m jsonrpc.Message) jsonrpc.ID {
 	return jsonrpc.ID{}
 }
 
-// open serves initialize. A session id that came with it names no session to make: the new one has an id of the Host's. But one that
-// lives is a client that initializes twice, and its session stays as it is.
-func (h *Handler) open(w http.ResponseWriter, r *http.Request, ep Endpoint, m jsonrpc.Message, room *bodyRoom) {
+// open handles initialize. A session id in the request has no influence on the id of the new
+// session, which the Host chooses. If it names a live session, the client initializes twice: the
+// request is refused, and that session is unchanged.
+func (h *Handler) open(w http.ResponseWriter, r *http.Request, ep Endpoint, m jsonrpc.Message,
+	room *bodyRoom) {
 	if _, f, detail := checkVersion(r, h.options.Host.Policy(ep)); f != accepted {
 		h.refuse(w, r, ep, f, m.ID, detail)
 		return
@@ -177,11 +184,12 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request, ep Endpoint, m js
 	h.respond(w, r, ep, reply, opening{session})
 }
 
-// opening is a session whose id the response in hand tells for the first time.
+// opening is a session whose id the current response announces.
 type opening struct{ Session }
 
 // session finds the session that a request names, or refuses the request.
-func (h *Handler) session(w http.ResponseWriter, r *http.Request, ep Endpoint, request jsonrpc.ID) (Session, bool) {
+func (h *Handler) session(w http.ResponseWriter, r *http.Request, ep Endpoint,
+	request jsonrpc.ID) (Session, bool) {
 	version, f, detail := checkVersion(r, h.options.Host.Policy(ep))
 	id, given := sessionID(r)
 	switch {
@@ -200,7 +208,7 @@ func (h *Handler) session(w http.ResponseWriter, r *http.Request, ep Endpoint, r
 		return nil, false
 	}
 	session, err := h.options.Host.Lookup(r.Context(), ep, id)
-	if err == nil && session.Streams().Channel() { // its answers come on the stream of HTTP+SSE
+	if err == nil && session.Streams().Channel() { // its answers are sent on the stream of HTTP+SSE
 		err = ErrNoSession
 	}
 	if err != nil {
@@ -208,15 +216,18 @@ func (h *Handler) session(w http.ResponseWriter, r *http.Request, ep Endpoint, r
 		return nil, false
 	}
 	if agreed := session.Version(); version != 0 && version != agreed {
-		h.refuse(w, r, ep, otherVersion, request, "header says revision "+version.String()+", the session "+agreed.String())
+		h.refuse(w, r, ep, otherVersion, request,
+			"header says revision "+version.String()+", the session "+agreed.String())
 		return nil, false
 	}
 	session.Touch()
 	return session, true
 }
 
-// postBatch takes an array (2025-03-26 §basic/transports). Each message is delivered by itself, in order.
-func (h *Handler) postBatch(w http.ResponseWriter, r *http.Request, ep Endpoint, body []byte, room *bodyRoom) {
+// postBatch handles an array (2025-03-26 §basic/transports). Each message is delivered separately,
+// in order.
+func (h *Handler) postBatch(w http.ResponseWriter, r *http.Request, ep Endpoint, body []byte,
+	room *bodyRoom) {
 	messages, _, err := jsonrpc.DecodeBatch(body, h.options.Admission().bounds.Message)
 	var partly *jsonrpc.BatchError
 	if err != nil && !errors.As(err, &partly) {
@@ -241,7 +252,8 @@ func (h *Handler) postBatch(w http.ResponseWriter, r *http.Request, ep Endpoint,
 		return
 	}
 	if !session.Version().Has(protocol.Batching) {
-		h.refuse(w, r, ep, badBatch, jsonrpc.ID{}, "revision "+session.Version().String()+" has no batches")
+		h.refuse(w, r, ep, badBatch, jsonrpc.ID{},
+			"revision "+session.Version().String()+" has no batches")
 		return
 	}
 	room.free()
@@ -251,7 +263,8 @@ func (h *Handler) postBatch(w http.ResponseWriter, r *http.Request, ep Endpoint,
 		h.deliverAll(ctx, w, r, ep, session, messages)
 		return
 	}
-	reply := newReply(session.Streams(), requests+len(answers), session.Version().Has(protocol.PrimedStreams))
+	reply := newReply(session.Streams(), requests+len(answers),
+		session.Version().Has(protocol.PrimedStreams))
 	defer reply.leave()
 	reply.from = r.RemoteAddr
 	reply.batch, reply.room = true, h.room(session.Streams(), ep)
@@ -270,7 +283,8 @@ func (h *Handler) postBatch(w http.ResponseWriter, r *http.Request, ep Endpoint,
 	h.respond(w, r, ep, reply, session)
 }
 
-// refusedMembers answers the members of an array that could not be read. Answers among them are not answered.
+// refusedMembers returns error answers to the unreadable members of an array. Unreadable responses
+// get no answer.
 func refusedMembers(err *jsonrpc.BatchError, v protocol.Version) (answers []jsonrpc.Message) {
 	if err == nil {
 		return nil
@@ -283,8 +297,10 @@ func refusedMembers(err *jsonrpc.BatchError, v protocol.Version) (answers []json
 	return answers
 }
 
-// deliverAll hands over an array without requests, whose answer is 202 or the first refusal.
-func (h *Handler) deliverAll(ctx context.Context, w http.ResponseWriter, r *http.Request, ep Endpoint, session Session, messages []jsonrpc.Message) {
+// deliverAll delivers the messages of an array without requests, and answers with 202 or the first
+// error.
+func (h *Handler) deliverAll(ctx context.Context, w http.ResponseWriter, r *http.Request,
+	ep Endpoint, session Session, messages []jsonrpc.Message) {
 	var refused error
 	for _, m := range messages {
 		if err := session.Deliver(ctx, m, nil); err != nil && refused == nil {

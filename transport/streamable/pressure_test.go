@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Pressure names who was refused and who has the most connections, and says that connections end for
-// others only where they do.
+// Pressure names the refused tenant and the tenant with the most connections. It says that
+// connections are closed in favour of others only if that is so.
 func TestPressureNamesWhoHasTheMost(t *testing.T) {
 	c := &Connections{tenants: map[string]*holder{
 		"acme":    {name: "acme", conns: some(3)},
@@ -18,17 +18,19 @@ func TestPressureNamesWhoHasTheMost(t *testing.T) {
 	}
 	c.pressure.none(time.Now(), "initech")
 	now := c.Pressure()
-	if want := "tenant initech is refused connections: all are in use, and tenant acme has the most, "; !strings.HasPrefix(now, want) {
+	if want := "tenant initech is refused connections: all are in use, and tenant acme has the " +
+		"most, "; !strings.HasPrefix(now, want) {
 		t.Errorf("got %q, want %q", now, want)
 	}
 	c.pressure = pressure{}
 	c.pressure.full(time.Now(), "acme", 3, 4)
-	if now = c.Pressure(); !strings.Contains(now, "its longest idle streams end for others") || strings.Contains(now, "refused") {
+	if now = c.Pressure(); !strings.Contains(now, "its longest idle streams end for others") ||
+		strings.Contains(now, "refused") {
 		t.Errorf("got %q", now)
 	}
 }
 
-// some are n connections.
+// some returns n connections.
 func some(n int) map[*connection]struct{} {
 	all := map[*connection]struct{}{}
 	for range n {

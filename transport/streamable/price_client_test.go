@@ -14,8 +14,8 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// pricedServer answers each request of its one connection with the same bytes, and allocates
-// nothing meanwhile. Each request comes in one piece.
+// pricedServer answers each request of its one connection with the same bytes, without allocations.
+// Each request arrives in one piece.
 func pricedServer(t testing.TB, answer string) (url string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -55,7 +55,7 @@ func pricedServer(t testing.TB, answer string) (url string) {
 	return "http://" + l.Addr().String() + "/mcp"
 }
 
-// asker makes the same request of a server again and again.
+// asker sends the same request to a server repeatedly.
 type asker struct {
 	client  *Client
 	request jsonrpc.Message
@@ -64,13 +64,14 @@ type asker struct {
 func newAsker(t testing.TB) *asker {
 	const body = `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"hello"}]}}`
 	c, err := NewClient(ClientOptions{URL: pricedServer(t, fmt.Sprintf("HTTP/1.1 200 OK\r\n"+
-		"Content-Type: application/json\r\nMcp-Session-Id: 0123456789abcdef\r\nDate: Sat, 28 Nov 2026 10:00:00 GMT\r\n"+
+		"Content-Type: application/json\r\nMcp-Session-Id: 0123456789abcdef\r\nDate: Sat, 28 Nov 2026 "+
+		"10:00:00 GMT\r\n"+
 		"Content-Length: %d\r\n\r\n%s", len(body), body))})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		c.Leave() // the server takes no DELETE
+		c.Leave() // the server does not accept DELETE
 		if err := c.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
@@ -80,7 +81,7 @@ func newAsker(t testing.TB) *asker {
 	return &asker{c, jsonrpc.Request(jsonrpc.IntID(1), "tools/call", params)}
 }
 
-// ask sends the request, waits for its answer, and until all of it is over.
+// ask sends the request, waits for its answer, and until all goroutines of it have finished.
 func (a *asker) ask(t testing.TB) {
 	if err := a.client.Send(t.Context(), a.request); err != nil {
 		t.Fatal(err)
@@ -94,8 +95,8 @@ func (a *asker) ask(t testing.TB) {
 	}
 }
 
-// An exchange with a server over a kept connection makes no more objects and bytes than this,
-// with a goroutine of its own. Smaller numbers are to be written down here.
+// An exchange over an idle connection, with its own goroutine, makes at most so many objects and
+// bytes. Lower these limits when the numbers improve.
 func TestPriceOfAnExchange(t *testing.T) {
 	if mcptest.Raced {
 		t.Skip("the race detector has pools drop what they hold")
@@ -107,7 +108,7 @@ func TestPriceOfAnExchange(t *testing.T) {
 	}
 }
 
-// BenchmarkExchange is an exchange with a server over a kept connection.
+// BenchmarkExchange measures an exchange with a server over an idle connection.
 func BenchmarkExchange(b *testing.B) {
 	a := newAsker(b)
 	b.ReportAllocs()

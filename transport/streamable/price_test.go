@@ -16,8 +16,9 @@ import (
 	"mcpd/transport"
 )
 
-// pricedHost has one session, whose requests are answered from another goroutine, as an upstream's
-// reader does. It allocates nothing by itself, so that what a call costs is what the edge costs.
+// pricedHost has one session, whose requests are answered from another goroutine, as by the reader
+// of a server connection. It allocates nothing itself, so the cost of a call is that of this
+// package.
 type pricedHost struct {
 	store *Store
 	ep    Endpoint
@@ -33,7 +34,10 @@ func newPricedHost(t testing.TB) *pricedHost {
 		store: NewStore(StoreOptions{}), ep: Endpoint{Tenant: "acme"}, asked: make(chan transport.Sink),
 		value: jsonrpc.Response(jsonrpc.IntID(1), []byte(`{"content":[{"type":"text","text":"hello"}]}`)),
 	}
-	h.one = &testSession{ep: h.ep, id: "session-1", version: protocol.V20251125, streams: h.store.Streams("acme", "session-1")}
+	h.one = &testSession{
+		ep: h.ep, id: "session-1", version: protocol.V20251125,
+		streams: h.store.Streams("acme", "session-1"),
+	}
 	h.session = pricedSession{h.one, h}
 	done := make(chan struct{})
 	go func() {
@@ -58,7 +62,8 @@ func (h *pricedHost) Settings() uint64 { return 1 }
 
 func (h *pricedHost) Enter(*http.Request, Endpoint) *protocol.Error { return nil }
 
-func (h *pricedHost) Open(context.Context, Endpoint, jsonrpc.Message, transport.Sink, *Streams) (Session, error) {
+func (h *pricedHost) Open(context.Context, Endpoint, jsonrpc.Message, transport.Sink,
+	*Streams) (Session, error) {
 	return nil, ErrNoSession
 }
 
@@ -82,8 +87,7 @@ func (s pricedSession) Deliver(_ context.Context, _ jsonrpc.Message, out transpo
 	return nil
 }
 
-// caller is a client with one connection, which makes the same request again and again and allocates
-// nothing.
+// caller is a client with one connection. It repeats the same request and allocates nothing.
 type caller struct {
 	conn    net.Conn
 	request []byte
@@ -113,19 +117,22 @@ func keep(t testing.TB, server *http.Server, connections *Connections) *caller {
 		server.Close()
 		<-served
 	})
-	k := &caller{conn: conn, answer: make([]byte, 4<<10), request: []byte("POST /t/acme/mcp HTTP/1.1\r\nHost: " + l.Addr().String() +
-		"\r\nUser-Agent: client/1\r\nAccept: application/json, text/event-stream\r\nContent-Type: application/json\r\n" +
-		"Mcp-Session-Id: session-1\r\nMcp-Protocol-Version: 2025-11-25\r\nAuthorization: Bearer mcpd_0123456789\r\n" +
-		"Content-Length: " + strconv.Itoa(len(pricedBody)) + "\r\n\r\n" + pricedBody)}
+	k := &caller{conn: conn, answer: make([]byte, 4<<10),
+		request: []byte("POST /t/acme/mcp HTTP/1.1\r\nHost: " + l.Addr().String() +
+			"\r\nUser-Agent: client/1\r\nAccept: application/json, text/event-stream\r\nContent-Type: " +
+			"application/json\r\n" +
+			"Mcp-Session-Id: session-1\r\nMcp-Protocol-Version: 2025-11-25\r\nAuthorization: Bearer " +
+			"mcpd_0123456789\r\n" +
+			"Content-Length: " + strconv.Itoa(len(pricedBody)) + "\r\n\r\n" + pricedBody)}
 	text := k.call(t)
-	k.call(t) // whose head is remembered
+	k.call(t) // its head is now cached
 	if !strings.HasPrefix(text, "HTTP/1.1 200 OK\r\n") || !strings.HasSuffix(text, "}") {
 		t.Fatalf("got %q", text)
 	}
 	return k
 }
 
-// call makes one request. Its answer comes in one piece.
+// call makes one request. Its answer arrives in one piece.
 func (k *caller) call(t testing.TB) string {
 	if _, err := k.conn.Write(k.request); err != nil {
 		t.Fatal(err)
@@ -141,7 +148,7 @@ func (k *caller) call(t testing.TB) string {
 	return ""
 }
 
-// bareServer is what net/http needs to read such a request and to answer it so.
+// bareServer is the minimum that net/http needs to read such a request and to answer it.
 func bareServer(t testing.TB) *http.Server {
 	body := []byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"hello"}]}}`)
 	return &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -154,7 +161,7 @@ func bareServer(t testing.TB) *http.Server {
 	})}
 }
 
-// edgeServer is what a call passes before its session has it.
+// edgeServer contains everything that a call passes before its session.
 func edgeServer(t testing.TB) (*http.Server, *Connections) {
 	host := newPricedHost(t)
 	connections := &Connections{}
@@ -163,8 +170,9 @@ func edgeServer(t testing.TB) (*http.Server, *Connections) {
 	}), connections
 }
 
-// price is the objects and bytes that something makes, wherever: the least of several rounds, since
-// net/http makes an error for each read that it has to interrupt, which not every call has.
+// price returns the number of objects and bytes that a function allocates, in any goroutine. It
+// takes the minimum of several rounds, because net/http allocates an error for each read that it
+// has to interrupt, which does not happen in every call.
 func price(of func()) (objects, bytes uint64) {
 	const rounds, runs = 8, 200
 	for round := range rounds {
@@ -185,9 +193,9 @@ func price(of func()) (objects, bytes uint64) {
 	return objects, bytes
 }
 
-// A call over a kept connection takes few objects and bytes beyond those of net/http: its body,
-// and what its answer is waited for with. A server that net/http serves alone has it look for the end
-// of the body, and sets a field, which takes objects as well.
+// A call over an idle connection takes few objects and bytes beyond those of net/http: its body,
+// and the wait for its answer. The bare server also allocates objects, because net/http looks for
+// the end of the body and sets a header field there.
 func TestPriceOfACall(t *testing.T) {
 	if mcptest.Raced {
 		t.Skip("the race detector has pools drop what they hold")
@@ -197,12 +205,14 @@ func TestPriceOfACall(t *testing.T) {
 	bare, bareBytes := of(keep(t, bareServer(t), nil))
 	server, connections := edgeServer(t)
 	if got, bytes := of(keep(t, server, connections)); got > bare+most || bytes > bareBytes+mostBytes {
-		t.Errorf("a call takes %d objects and %d bytes where net/http alone takes %d and %d, want at most %d and %d more",
+		t.Errorf("a call takes %d objects and %d bytes where net/http alone takes %d and %d, want at "+
+			"most %d and %d more",
 			got, bytes, bare, bareBytes, most, mostBytes)
 	}
 }
 
-// BenchmarkKept is a call over a kept connection, without an upstream; bare is net/http alone.
+// BenchmarkKept measures a call over an idle connection, without a server behind it. The case bare
+// is net/http alone.
 func BenchmarkKept(b *testing.B) {
 	b.Run("bare", func(b *testing.B) { keep(b, bareServer(b), nil).benchmark(b) })
 	b.Run("edge", func(b *testing.B) {

@@ -12,20 +12,21 @@ import (
 )
 
 // proxied is a connection that begins with a header of the PROXY protocol, version 1 or 2, which
-// says who has connected to the proxy. The header is required: where it were not, the proxy's
-// clients could send one of their own.
+// names the client of the proxy. The header is required: if it were optional, clients of the proxy
+// could send a forged one.
 type proxied struct {
 	net.Conn
-	plain bool // no TLS follows: its peer can be told what is wrong
+	plain bool // no TLS follows, so errors can be sent to the peer
 
-	// Only whoever reads uses these.
-	begin *bufio.Reader // of the header and what came with it; nil when that is read
-	read  bool          // the header is
-	from  *net.TCPAddr  // nil when the proxy speaks for itself
-	told  func() bool   // looks at the header as soon as it is read: may the connection go on?
+	// Only the reader uses these.
+	begin *bufio.Reader // for the header and what came with it; nil once that is read
+	read  bool          // the header was read
+	from  *net.TCPAddr  // nil if the proxy speaks for itself
+	// told is called as soon as the header is read. It reports whether the connection may continue.
+	told func() bool
 }
 
-// maxProxyHeader bounds the header of the PROXY protocol, with what it has beside addresses.
+// maxProxyHeader limits the header of the PROXY protocol, including its additional fields.
 const maxProxyHeader = 4 << 10
 
 func newProxied(conn net.Conn, plain bool) *proxied {
@@ -54,11 +55,15 @@ func (p *proxied) header() error {
 	var late net.Error
 	switch {
 	case err == nil:
-	case errors.As(err, &late): // the proxy is slow, or gone
+	case errors.As(err, &late): // the proxy is slow or gone
 		return err
 	default:
 		if p.plain {
-			badRequest(p.Conn, "this host expects a header of the PROXY protocol from this address: see proxy_protocol in its configuration")
+			badRequest(
+				p.Conn,
+				"this host expects a header of the PROXY protocol from this address: see proxy_protocol in "+
+					"its configuration",
+			)
 		}
 		return io.EOF
 	}
@@ -76,7 +81,7 @@ func (p *proxied) header() error {
 	return nil
 }
 
-// CloseWrite sends that nothing follows.
+// CloseWrite tells the peer that nothing more is sent.
 func (p *proxied) CloseWrite() error {
 	if half, ok := p.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -84,14 +89,15 @@ func (p *proxied) CloseWrite() error {
 	return nil
 }
 
-// badRequest answers what is no request.
+// badRequest answers input that is not a request.
 func badRequest(w io.Writer, why string) {
-	fmt.Fprintf(w, "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s\n",
+	fmt.Fprintf(w, "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; "+
+		"charset=utf-8\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s\n",
 		len(why)+1, why)
 }
 
-// identify takes note of what the header of the PROXY protocol said of a connection, once it is
-// read, and reports whether the connection may go on.
+// identify processes the PROXY header of a connection once it is read, and reports whether the
+// connection may continue.
 func (c *connection) identify() bool {
 	if c.proxied == nil || !c.proxied.read || c.counts {
 		return true
@@ -104,7 +110,7 @@ func (c *connection) identify() bool {
 	return c.all.comes(c)
 }
 
-// source is who has connected to the proxy, or "".
+// source returns the address of the proxy's client, or "".
 func (c *connection) source() string {
 	if c == nil {
 		return ""
@@ -116,7 +122,7 @@ func (c *connection) source() string {
 }
 
 // comes counts a connection for the address that its proxy has named, and reports whether there is
-// room for one more.
+// room for it.
 func (c *Connections) comes(conn *connection) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -137,7 +143,8 @@ func (c *Connections) comes(conn *connection) bool {
 	return !conn.ended
 }
 
-// peerOf is who is at the other end of a connection: over a Unix socket a user of this machine.
+// peerOf returns the address of a connection's peer. For a Unix socket it is loopback, since the
+// peer is a user of this machine.
 func peerOf(conn net.Conn) netip.Addr {
 	if _, isUnix := conn.(*net.UnixConn); isUnix {
 		return local.AddrPort().Addr().Unmap()

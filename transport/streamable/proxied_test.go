@@ -18,10 +18,12 @@ import (
 	"github.com/pires/go-proxyproto"
 )
 
-// answersAddress is a Handler that answers who has called.
-var answersAddress = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.RemoteAddr) })
+// answersAddress is a Handler that answers with the caller's address.
+var answersAddress = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	fmt.Fprint(w, r.RemoteAddr)
+})
 
-// behind are Connections whose proxies are the addresses of a network.
+// behind returns Connections whose proxies have the addresses of a network.
 func behind(network string) *Connections {
 	return &Connections{Proxied: netip.MustParsePrefix(network).Contains}
 }
@@ -43,12 +45,13 @@ func header2(t *testing.T, command proxyproto.ProtocolVersionAndCommand) string 
 	return string(bytes)
 }
 
-// local2 is a header of a client that has connected to the proxy over a Unix socket.
+// local2 returns a header of a client that has connected to the proxy over a Unix socket.
 func local2(t *testing.T) string {
 	t.Helper()
 	bytes, err := (&proxyproto.Header{
 		Version: 2, Command: proxyproto.PROXY, TransportProtocol: proxyproto.UnixStream,
-		SourceAddr: &net.UnixAddr{Name: "/a", Net: "unix"}, DestinationAddr: &net.UnixAddr{Name: "/b", Net: "unix"},
+		SourceAddr:      &net.UnixAddr{Name: "/a", Net: "unix"},
+		DestinationAddr: &net.UnixAddr{Name: "/b", Net: "unix"},
 	}).Format()
 	if err != nil {
 		t.Fatal(err)
@@ -58,13 +61,14 @@ func local2(t *testing.T) string {
 
 const plainRequest = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
-// answerTo sends parts, one after the other, and reads one answer. None is status 0.
+// answerTo sends parts, one after the other, and reads one answer. The status is 0 if there is
+// none.
 func answerTo(t *testing.T, conn net.Conn, parts ...string) (status int, body string) {
 	t.Helper()
 	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
 	for i, part := range parts {
 		if i > 0 {
-			time.Sleep(20 * time.Millisecond) // so that it arrives by itself
+			time.Sleep(20 * time.Millisecond) // so that it arrives separately
 		}
 		if _, err := io.WriteString(conn, part); err != nil {
 			t.Fatal(err)
@@ -91,26 +95,36 @@ func TestProxiesSayWhoHasConnected(t *testing.T) {
 		{"version 1", "127.0.0.0/8", []string{v1 + plainRequest}, 200, "203.0.113.9:4711"},
 		{"version 2", "127.0.0.0/8", []string{v2 + plainRequest}, 200, "[2001:db8::7]:4711"},
 		{"by itself", "127.0.0.0/8", []string{v1, plainRequest}, 200, "203.0.113.9:4711"},
-		{"in pieces", "127.0.0.0/8", []string{v2[:5], v2[5:20], v2[20:] + plainRequest[:3], plainRequest[3:]}, 200, "[2001:db8::7]:4711"},
+		{"in pieces", "127.0.0.0/8",
+			[]string{v2[:5], v2[5:20], v2[20:] + plainRequest[:3], plainRequest[3:]}, 200,
+			"[2001:db8::7]:4711"},
 		{"the proxy itself", "127.0.0.0/8", []string{own + plainRequest}, 200, "127.0.0.1:"},
-		{"of a family that is not known", "127.0.0.0/8", []string{"PROXY UNKNOWN\r\n" + plainRequest}, 200, "127.0.0.1:"},
-		{"of a client without an address", "127.0.0.0/8", []string{local2(t) + plainRequest}, 0, ""}, // it would count as the proxy
+		{"of a family that is not known", "127.0.0.0/8", []string{"PROXY UNKNOWN\r\n" + plainRequest},
+			200, "127.0.0.1:"},
+		// It would count as the proxy.
+		{"of a client without an address", "127.0.0.0/8", []string{local2(t) + plainRequest}, 0, ""},
 		{"none from a proxy", "127.0.0.0/8", []string{plainRequest}, 400, "proxy_protocol"},
-		{"nonsense", "127.0.0.0/8", []string{"PROXY TCP4 a b c d\r\n" + plainRequest}, 400, "proxy_protocol"},
+		{"nonsense", "127.0.0.0/8", []string{"PROXY TCP4 a b c d\r\n" + plainRequest}, 400,
+			"proxy_protocol"},
 		{"two", "127.0.0.0/8", []string{v1 + v1 + plainRequest}, 400, ""},
 		{"none from others", "192.0.2.0/24", []string{plainRequest}, 200, "127.0.0.1:"},
-		{"version 1 from others", "192.0.2.0/24", []string{v1 + plainRequest}, 400, "add the address to trusted_proxies"},
-		{"version 2 from others", "192.0.2.0/24", []string{v2 + plainRequest}, 400, "add the address to trusted_proxies"},
-		{"a method of that name", "192.0.2.0/24", []string{"PROXY / HTTP/1.1\r\nHost: x\r\n\r\n"}, 200, "127.0.0.1:"},
+		{"version 1 from others", "192.0.2.0/24", []string{v1 + plainRequest}, 400,
+			"add the address to trusted_proxies"},
+		{"version 2 from others", "192.0.2.0/24", []string{v2 + plainRequest}, 400,
+			"add the address to trusted_proxies"},
+		{"a method of that name", "192.0.2.0/24", []string{"PROXY / HTTP/1.1\r\nHost: x\r\n\r\n"}, 200,
+			"127.0.0.1:"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			address := start(t, ServerOptions{Handler: answersAddress, Connections: behind(c.from)}, func(*http.Server) {})
+			address := start(t, ServerOptions{Handler: answersAddress, Connections: behind(c.from)},
+				func(*http.Server) {})
 			conn, err := net.Dial("tcp", address)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			if status, body := answerTo(t, conn, c.parts...); status != c.status || !strings.Contains(body, c.want) {
+			if status, body := answerTo(t, conn, c.parts...); status != c.status ||
+				!strings.Contains(body, c.want) {
 				t.Errorf("got %d %q, want %d %q", status, body, c.status, c.want)
 			}
 		})
@@ -119,7 +133,8 @@ func TestProxiesSayWhoHasConnected(t *testing.T) {
 
 func TestProxiedConnectionsMayHaveTLS(t *testing.T) {
 	cert, key, pool := certificate(t)
-	address := start(t, ServerOptions{Handler: answersAddress, Certificate: loaded(t, cert, key), Connections: behind("127.0.0.0/8")}, func(*http.Server) {})
+	address := start(t, ServerOptions{Handler: answersAddress, Certificate: loaded(t, cert, key),
+		Connections: behind("127.0.0.0/8")}, func(*http.Server) {})
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
@@ -129,19 +144,21 @@ func TestProxiedConnectionsMayHaveTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	secure := tls.Client(conn, &tls.Config{RootCAs: pool, ServerName: "127.0.0.1"})
-	if status, body := answerTo(t, secure, plainRequest); status != 200 || body != "[2001:db8::7]:4711" {
+	if status, body := answerTo(t, secure, plainRequest); status != 200 ||
+		body != "[2001:db8::7]:4711" {
 		t.Errorf("got %d %q", status, body)
 	}
 }
 
-// The bounds of an address are those of who has connected to the proxy, not of the proxy.
+// The limit per address applies to the client of the proxy, not to the proxy.
 func TestProxiedConnectionsCountForTheirAddress(t *testing.T) {
 	all := behind("127.0.0.0/8")
 	all.PerAddress = 2
 	all.Group = func(a netip.Addr) (netip.Prefix, bool) {
 		return netip.PrefixFrom(a, a.BitLen()), !netip.MustParsePrefix("127.0.0.0/8").Contains(a)
 	}
-	address := start(t, ServerOptions{Handler: answersAddress, Connections: all}, func(*http.Server) {})
+	address := start(t, ServerOptions{Handler: answersAddress, Connections: all},
+		func(*http.Server) {})
 	call := func(from string) int {
 		conn, err := net.Dial("tcp", address)
 		if err != nil {
@@ -161,15 +178,16 @@ func TestProxiedConnectionsCountForTheirAddress(t *testing.T) {
 	}
 }
 
-// Clients that say nothing behind the header count too.
+// Clients that send nothing after the header count too.
 func TestSilentProxiedConnectionsCountForTheirAddress(t *testing.T) {
 	all := behind("127.0.0.0/8")
 	all.PerAddress = 2
 	all.Group = func(a netip.Addr) (netip.Prefix, bool) {
 		return netip.PrefixFrom(a, a.BitLen()), !netip.MustParsePrefix("127.0.0.0/8").Contains(a)
 	}
-	address := start(t, ServerOptions{Handler: answersAddress, Connections: all}, func(*http.Server) {})
-	const most = 2 * time.Second // shorter than heads may take
+	address := start(t, ServerOptions{Handler: answersAddress, Connections: all},
+		func(*http.Server) {})
+	const most = 2 * time.Second // shorter than the time limit of heads
 	ended := make(chan error, 3)
 	for range 3 {
 		conn, err := net.Dial("tcp", address)
@@ -191,21 +209,23 @@ func TestSilentProxiedConnectionsCountForTheirAddress(t *testing.T) {
 	}
 }
 
-// A header that does not come is waited for as long as the header fields of a request are.
+// The time limit for the header is that of the header fields of a request.
 func TestProxyHeadersHaveATime(t *testing.T) {
-	address := start(t, ServerOptions{Handler: answersAddress, Connections: behind("127.0.0.0/8"), HeaderTime: 100 * time.Millisecond}, func(*http.Server) {})
+	address := start(t, ServerOptions{Handler: answersAddress, Connections: behind("127.0.0.0/8"),
+		HeaderTime: 100 * time.Millisecond}, func(*http.Server) {})
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
 	begun := time.Now()
-	if status, _ := answerTo(t, conn, "PROXY TCP4 203"); status == 200 || time.Since(begun) > 5*time.Second {
+	if status, _ := answerTo(t, conn, "PROXY TCP4 203"); status == 200 ||
+		time.Since(begun) > 5*time.Second {
 		t.Errorf("got %d after %s", status, time.Since(begun))
 	}
 }
 
-// A user of a Unix socket is one of this machine.
+// A client over a Unix socket counts as a user of this machine.
 func TestUnixSocketsHaveAnAddress(t *testing.T) {
 	path := t.TempDir() + "/s"
 	l, err := net.Listen("unix", path)
@@ -220,16 +240,19 @@ func TestUnixSocketsHaveAnAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if status, body := answerTo(t, conn, plainRequest); status != 200 || !strings.HasPrefix(body, "127.0.0.1:") {
+	if status, body := answerTo(t, conn, plainRequest); status != 200 ||
+		!strings.HasPrefix(body, "127.0.0.1:") {
 		t.Errorf("got %d %q", status, body)
 	}
 	server.Close()
 	<-ended
 }
 
-// HTTP/2 without TLS is spoken where it is turned on; elsewhere the refusal says how to.
+// HTTP/2 without TLS works if it is enabled. Otherwise the refusal says how to enable it.
 func TestHTTP2WithoutTLS(t *testing.T) {
-	protocol := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) })
+	protocol := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, r.Proto)
+	})
 	address := start(t, ServerOptions{Handler: protocol, H2C: true}, func(*http.Server) {})
 	for version, set := range map[string]func(*http.Protocols){
 		"HTTP/2.0": func(p *http.Protocols) { p.SetUnencryptedHTTP2(true) },
@@ -258,7 +281,8 @@ func TestHTTP2WithoutTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if status, body := answerTo(t, conn, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"); status != 405 || !strings.Contains(body, "h2c: true") {
+	if status, body := answerTo(t, conn, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"); status != 405 ||
+		!strings.Contains(body, "h2c: true") {
 		t.Errorf("got %d %q", status, body)
 	}
 }

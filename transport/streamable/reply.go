@@ -11,33 +11,36 @@ import (
 	"mcpd/transport"
 )
 
-// reply gathers what one POST is answered with, and is the Sink of its request. Whether the answer is JSON or a stream is open until
-// something is there: outcomes alone are JSON, anything else starts a stream.
+// reply collects the answer to one POST and is the Sink of its request. The form of the answer is
+// undecided until something is sent: outcomes alone become JSON, anything else starts a stream.
 type reply struct {
 	out     outlet
 	streams *Streams
-	ask     jsonrpc.ID       // of the one request; none for a batch
-	from    string           // the address of the client
-	version protocol.Version // of a request that stands alone: its errors have a status of their own; 0 for those of a session
-	resumes bool             // the client's revision has primed streams, so it can be sent away
-	batch   bool             // the JSON form is an array
-	listens bool             // the request asks for what is announced: its stream only waits
-	room    *transport.Room  // of those whom it is for; nil has no bound
-	silence silence          // while nothing was said
-	line    *connection      // over which the client waits, if it waits for nothing else there; or nil
+	ask     jsonrpc.ID // id of the only request; none for a batch
+	from    string     // the address of the client
+	// version is the revision of a stateless request, whose errors have their own HTTP status; 0 with
+	// a session.
+	version protocol.Version
+	resumes bool            // the client's revision has primed streams, so it can be told to reconnect
+	batch   bool            // the JSON form is an array
+	listens bool            // the request subscribes to notifications: its stream only waits
+	room    *transport.Room // byte budget for answers; nil sets no limit
+	silence silence         // keep-alive timer until the answer begins
+	// line is the connection on which the client waits, if this is the only request there; or nil.
+	line *connection
 
-	mu       sync.Mutex // guards the rest; taken before the Streams' mutex
+	mu       sync.Mutex // guards the rest; locked before the Streams' mutex
 	pending  int        // requests without outcome
 	outcomes []jsonrpc.Message
-	single   [1]jsonrpc.Message // what outcomes begins as, since most POSTs carry one request
-	unread   int                // bytes of outcomes that take room
-	errand   transport.Errand   // that waits to be run
+	single   [1]jsonrpc.Message // initial storage of outcomes, since most POSTs carry one request
+	unread   int                // bytes of outcomes counted in room
+	errand   transport.Errand   // waits to be run
 	stream   *stream            // nil while the answer may become JSON
-	done     bool               // the one request has its outcome
+	done     bool               // the only request has its outcome
 	left     bool               // the client left
-	gone     bool               // it left before there was a stream to come back to
+	gone     bool               // it left before there was a stream to resume
 	lent     bool               // there was an errand
-	decided  bool               // nobody runs errands any more
+	decided  bool               // errands are no longer run
 }
 
 var (
@@ -53,7 +56,7 @@ func newReply(s *Streams, requests int, resumes bool) *reply {
 	return replyOver(nil, s, requests, resumes)
 }
 
-// replyOver is a reply to the one request of a connection: see lineOf.
+// replyOver returns a reply to the only request of a connection: see lineOf.
 func replyOver(line *connection, s *Streams, requests int, resumes bool) *reply {
 	r := &reply{
 		out: outletOver(line), line: line, streams: s, resumes: resumes, pending: requests,
@@ -77,15 +80,15 @@ func (r *reply) From() string { return r.from }
 // From implements transport.Addressed.
 func (b *member) From() string { return b.reply.from }
 
-// Left reports whether nobody reads what is sent before the outcome: the client has ended its
-// request and not come back for the stream.
+// Left reports whether messages sent before the outcome have no reader: the client has ended its
+// request and has not reconnected to the stream.
 func (r *reply) Left() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.left && (r.stream == nil || !r.streams.attended(r.stream))
 }
 
-// Left is that of the POST.
+// Left returns the state of the POST.
 func (b *member) Left() bool { return b.reply.Left() }
 
 // member is the Sink of one request of a batch.
@@ -103,7 +106,7 @@ func (b *member) Finish(m jsonrpc.Message) bool { return b.reply.finish(&b.done,
 // CloseStream implements Reconnector.
 func (b *member) CloseStream(retry time.Duration) { b.reply.closeStream(&b.done, retry) }
 
-// ended reports whether the one request has its outcome.
+// ended reports whether the only request has its outcome.
 func (r *reply) ended() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -131,7 +134,7 @@ func (r *reply) finish(done *bool, m jsonrpc.Message) bool {
 	*done = true
 	r.pending--
 	silent := m.Kind() == jsonrpc.KindInvalid
-	if !r.left { // what waits for a client to come back is bounded by the Store
+	if !r.left { // the Store limits the bytes that wait for a disconnected client
 		r.unread += m.Size()
 		r.room.Add(m.Size())
 	}
@@ -148,7 +151,8 @@ func (r *reply) finish(done *bool, m jsonrpc.Message) bool {
 		m, silent = withdrawn(r.ask), false
 	}
 	if !silent {
-		_ = r.streams.send(r.stream, m) // an outcome is only refused when the session ended: then nobody can ask for it
+		// An outcome is rejected only if the session has ended. Then no client can ask for it.
+		_ = r.streams.send(r.stream, m)
 	}
 	if r.pending == 0 {
 		r.streams.finish(r.stream)
@@ -156,9 +160,10 @@ func (r *reply) finish(done *bool, m jsonrpc.Message) bool {
 	return true
 }
 
-// withdrawn ends the stream of a request that its client has cancelled. The client needs no answer
-// (2025-11-25 §basic/utilities/cancellation) and ignores it, but comes back for one if the stream had
-// an id and ends without. It is a result because TypeScript clients (1.x) come back after errors too.
+// withdrawn returns the message that ends the stream of a request that its client has cancelled.
+// The client needs no answer (2025-11-25 §basic/utilities/cancellation) and ignores it. Without an
+// answer, though, it would reconnect if the stream had an event id. The message is a result because
+// TypeScript clients (1.x) reconnect after an error too.
 func withdrawn(ask jsonrpc.ID) jsonrpc.Message {
 	return jsonrpc.Response(ask, jsontext.Value(`{"_meta":{"mcpd/reason":"cancelled"}}`))
 }
@@ -174,7 +179,8 @@ func (r *reply) closeStream(done *bool, retry time.Duration) {
 	}
 }
 
-// begin turns the reply into a stream, if it is none yet, and moves the outcomes of a batch there. The mutex is held.
+// begin turns the reply into a stream, unless it is one already, and moves the outcomes of a batch
+// there. The mutex is held.
 func (r *reply) begin() error {
 	if r.stream != nil {
 		return nil
@@ -197,18 +203,19 @@ func (r *reply) begin() error {
 	return nil
 }
 
-// shape is how a POST is answered.
+// shape is the form of the answer to a POST.
 type shape uint8
 
 const (
 	undecided shape = iota
-	asJSON          // outcomes holds all of it
+	asJSON          // outcomes holds the whole answer
 	asStream
-	asSilence // the client cancelled what it had asked, so there is no answer
-	asNothing // the session ended while we waited for it
+	asSilence // the client cancelled its request, so there is no answer
+	asNothing // the session ended during the wait
 )
 
-// decide says how to answer, now. Late asks for an answer in any case: the client, and the proxies before it, want a sign of life.
+// decide returns the form of the answer. If late is set it decides in any case, because the client
+// and the proxies in between need a sign of life.
 func (r *reply) decide(late bool) shape {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -234,7 +241,8 @@ func (r *reply) shape(late bool) shape {
 	return asStream
 }
 
-// leave says that the client is gone. The exchange goes on; without a stream nobody can ask for its outcome any more.
+// leave records that the client is gone. The exchange continues. If there is no stream, its outcome
+// can no longer be requested and is dropped.
 func (r *reply) leave() {
 	defer r.pass()
 	r.mu.Lock()

@@ -11,18 +11,22 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// openingSilence is how long the answer to initialize may be silent: as long as the official SDKs wait for it.
+// openingSilence is how long the answer to initialize may be delayed: as long as the official SDKs
+// wait for it.
 const openingSilence = time.Minute
 
-// respond waits until a POST can be answered, and answers it: with JSON when the outcomes are the first that comes, else with a stream. When its client
-// leaves before that it panics with http.ErrAbortHandler.
-func (h *Handler) respond(w http.ResponseWriter, r *http.Request, ep Endpoint, p *reply, client toucher) {
+// respond waits until a POST can be answered, and answers it: with JSON if the outcomes are the
+// first messages, else with a stream. If the client leaves before that, respond panics with
+// http.ErrAbortHandler.
+func (h *Handler) respond(w http.ResponseWriter, r *http.Request, ep Endpoint, p *reply,
+	client toucher) {
 	defer p.leave()
 	shape := p.decide(false)
 	o, opens := client.(opening)
 	if shape == undecided {
 		silences := &h.silences
-		if opens { // what keeps it alive would tell an id before it is known whether there is a session
+		// A keep-alive would send the session id before it is known if the session opens.
+		if opens {
 			silences = &h.openings
 		}
 		shape = silences.await(r, p)
@@ -36,7 +40,8 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, ep Endpoint, p
 		h.writeOutcomes(w, p)
 	case asStream:
 		e := emitter{
-			handler: h, response: w, control: deadline(w), streams: p.streams, outlet: &p.out, client: client, tenant: ep.Tenant,
+			handler: h, response: w, control: deadline(w), streams: p.streams, outlet: &p.out,
+			client: client, tenant: ep.Tenant,
 		}
 		if p.listens {
 			e.waits = h.waiter(r, ep)
@@ -45,7 +50,9 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, ep Endpoint, p
 			e.prime()
 		}
 		e.run(r.Context())
-	case asSilence: // 202 is for what has no answer, and by it the official Go client takes its connection for broken; no id, to come back for nothing
+	// 202 is for messages without an answer, and the official Go client takes it here for a broken
+	// connection. There is no event id, because there is nothing to resume.
+	case asSilence:
 		streamHeaders(w.Header())
 		h.writeEmpty(w, http.StatusOK)
 	case asNothing:
@@ -53,7 +60,7 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, ep Endpoint, p
 	}
 }
 
-// await waits until it can be decided how a POST is answered.
+// await waits until the form of the answer to a POST can be decided.
 func (s *silences) await(r *http.Request, p *reply) (shape shape) {
 	s.begin(&p.silence, &p.out)
 	defer s.end(&p.silence)
@@ -62,7 +69,8 @@ func (s *silences) await(r *http.Request, p *reply) (shape shape) {
 	for shape == undecided {
 		select {
 		case <-left:
-			panic(http.ErrAbortHandler) // a client that only says nothing more would take an end without a word for success
+			// A client that has only half-closed would take an empty end for success.
+			panic(http.ErrAbortHandler)
 		case <-p.out.wake:
 			if p.line.isBroken() {
 				panic(http.ErrAbortHandler)
@@ -74,7 +82,7 @@ func (s *silences) await(r *http.Request, p *reply) (shape shape) {
 	return shape
 }
 
-// buffers holds what responses are put together in. Larger ones are left to the collector.
+// buffers holds buffers for responses. Larger ones are left to the garbage collector.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 const keptBuffer = 64 << 10
@@ -98,8 +106,9 @@ func (h *Handler) writeOutcomes(w http.ResponseWriter, p *reply) {
 	}
 }
 
-// outcomeStatus is 200, except that a request which was turned away for now has the status and the header that proxies and HTTP libraries
-// know. By these they send it again, so one that may have been executed does not have them.
+// outcomeStatus returns the HTTP status of an answer. It is 200 in general. A request that was
+// refused temporarily gets the status and the Retry-After header that proxies and HTTP libraries
+// know. These retry on such a status, so a request that may have been executed does not get it.
 func (h *Handler) outcomeStatus(w http.ResponseWriter, p *reply) int {
 	e := p.outcomes[0].Error
 	if p.batch || e == nil {
@@ -115,14 +124,16 @@ func (h *Handler) outcomeStatus(w http.ResponseWriter, p *reply) int {
 	return status
 }
 
-// turnedAway are the statuses of requests that were turned away for now, by the word in their errors' data: 2026-07-28 has no code for it.
+// turnedAway maps the reason in an error's data to the status of a temporarily refused request.
+// 2026-07-28 has no error code for it.
 var turnedAway = map[string]int{
 	protocol.ConditionRateLimited.String():         http.StatusTooManyRequests,
 	protocol.ConditionOverloaded.String():          http.StatusServiceUnavailable,
 	protocol.ConditionUpstreamUnavailable.String(): http.StatusServiceUnavailable,
 }
 
-// errorStatus is that of an answer to a request that stands alone, where errors have one of their own; the others' is 200.
+// errorStatus returns the status of an answer with error e. Errors of stateless requests have their
+// own status; other answers have 200.
 func errorStatus(e *jsonrpc.Error, v protocol.Version) int {
 	if e == nil {
 		return http.StatusOK
@@ -130,7 +141,7 @@ func errorStatus(e *jsonrpc.Error, v protocol.Version) int {
 	return protocol.AnswerStatus(e, v)
 }
 
-// writeJSON writes a whole answer, within the time that each part of it may take.
+// writeJSON writes a complete answer, with a deadline for each part of it.
 func (h *Handler) writeJSON(w http.ResponseWriter, status int, body ...[]byte) {
 	length := 0
 	for _, piece := range body {
@@ -163,18 +174,21 @@ var (
 	streamHeader = []string{streamType}
 )
 
-// writePart is how much is written under one deadline: at the stall time of 10 s, a peer must take 6 KiB/s.
+// writePart is the number of bytes written under one deadline: at the stall time of 10 s, a peer
+// must accept 6 KiB/s.
 const writePart = 64 << 10
 
-// streamHeaders are the headers of a stream.
+// streamHeaders sets the headers of a stream.
 func streamHeaders(header http.Header) {
 	header["Content-Type"] = streamHeader
 	header.Set("Cache-Control", "no-cache, no-transform")
-	header.Set("X-Accel-Buffering", "no") // nginx would collect events until its buffer is full
+	header.Set("X-Accel-Buffering", "no") // otherwise nginx buffers events
 }
 
-// flushAll writes a part of a stream at once. There is no deadline afterwards, while nothing is written.
-func flushAll(w http.ResponseWriter, control *http.ResponseController, stall time.Duration, p []byte) error {
+// flushAll writes a part of a stream at once. It then clears the deadline, for the time in which
+// nothing is written.
+func flushAll(w http.ResponseWriter, control *http.ResponseController, stall time.Duration,
+	p []byte) error {
 	if err := writeAll(w, control, stall, p); err != nil {
 		return err
 	}
@@ -183,8 +197,10 @@ func flushAll(w http.ResponseWriter, control *http.ResponseController, stall tim
 	return err
 }
 
-// writeAll writes p in parts, each with a deadline of its own. The last deadline stays, for what net/http writes after the handler.
-func writeAll(w http.ResponseWriter, control *http.ResponseController, stall time.Duration, p []byte) error {
+// writeAll writes p in parts, each with its own deadline. The last deadline stays in force for the
+// bytes that net/http writes after the handler.
+func writeAll(w http.ResponseWriter, control *http.ResponseController, stall time.Duration,
+	p []byte) error {
 	for {
 		n := min(len(p), writePart)
 		control.SetWriteDeadline(time.Now().Add(stall))

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// unread is a connection with one answered request, which nobody reads: what the client sends next
-// waits in the kernel.
+// unread returns a connection with one answered request that has no reader: the next input of the
+// client waits in the kernel.
 func unread(t *testing.T, c *Connections) (conn *connection, client net.Conn) {
 	t.Helper()
 	socket, err := net.Listen("tcp", "127.0.0.1:0")
@@ -38,8 +38,8 @@ func unread(t *testing.T, c *Connections) (conn *connection, client net.Conn) {
 	return conn, client
 }
 
-// A connection is closed between two requests only: not while the answer is written, not soon after
-// it, and not when the next request has arrived, even if nobody has read it yet.
+// A connection is closed only between two requests: not while the answer is written, not soon after
+// it, and not when the next request has arrived, even if it was not read yet.
 func TestRetireClosesBetweenRequests(t *testing.T) {
 	c := &Connections{}
 	conn, client := unread(t, c)
@@ -66,7 +66,8 @@ func TestRetireClosesBetweenRequests(t *testing.T) {
 	still("with a request that is read", 0)
 	conn.begin(false)
 	if left, open := c.Retire(0, time.Second, true); left != 0 || open != 1 {
-		t.Errorf("%d connections are waited for beside one whose answer ends it, and %d are busy", left, open)
+		t.Errorf("%d connections are waited for beside one whose answer ends it, and %d are busy", left,
+			open)
 	}
 	conn.finish()
 	c.track(conn, http.StateIdle)
@@ -76,7 +77,8 @@ func TestRetireClosesBetweenRequests(t *testing.T) {
 	ends(t, client, "after the last answer")
 }
 
-// ends expects that a client is refused the request that it may have sent, and then the end.
+// ends expects that a client receives the refusal of a request that it may have sent, and then the
+// end.
 func ends(t *testing.T, client net.Conn, what string) {
 	t.Helper()
 	client.SetReadDeadline(time.Now().Add(10 * time.Second))
@@ -86,8 +88,8 @@ func ends(t *testing.T, client net.Conn, what string) {
 	}
 }
 
-// The first request of a connection is waited for, but not to the last. Those of HTTP/2 are left
-// alone.
+// Retire waits for the first request of a connection, but not with last. It leaves HTTP/2
+// connections alone.
 func TestRetireWaitsForFirstRequests(t *testing.T) {
 	c := &Connections{}
 	conn, client := unread(t, c)
@@ -107,8 +109,8 @@ func TestRetireWaitsForFirstRequests(t *testing.T) {
 	ends(t, client, "a silent newcomer")
 }
 
-// A request that is sent while its connection ends is refused: its client learns that nothing was
-// executed, however much of it the client still sends.
+// A request that is sent while its connection ends is refused. Its client learns that nothing was
+// executed, even if it is still sending a large body.
 func TestRequestThatCrossesWithTheEndIsRefused(t *testing.T) {
 	cert, key, pool := certificate(t)
 	for name, test := range map[string]struct {
@@ -119,7 +121,9 @@ func TestRequestThatCrossesWithTheEndIsRefused(t *testing.T) {
 			var calls atomic.Int32
 			c := &Connections{}
 			o := ServerOptions{
-				Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls.Add(1) }), Connections: c,
+				Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+					calls.Add(1)
+				}), Connections: c,
 			}
 			if test.secure {
 				o.Certificate = loaded(t, cert, key)
@@ -145,8 +149,10 @@ func TestRequestThatCrossesWithTheEndIsRefused(t *testing.T) {
 				t.Fatalf("%v, want an answer", err)
 			}
 			body, err := io.ReadAll(r.Body)
-			if err != nil || r.StatusCode != http.StatusRequestTimeout || r.Header.Get("Retry-After") != "2" || !r.Close ||
-				!strings.Contains(string(body), `"message":"the host is stopping; no server received the request"`) {
+			if err != nil || r.StatusCode != http.StatusRequestTimeout ||
+				r.Header.Get("Retry-After") != "2" || !r.Close ||
+				!strings.Contains(string(body),
+					`"message":"the host is stopping; no server received the request"`) {
 				t.Errorf("got %d %v %q, %v", r.StatusCode, r.Header, body, err)
 			}
 			waitFor(t, func() bool { return c.Open() == 0 })

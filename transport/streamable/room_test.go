@@ -15,8 +15,8 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// An answer that is large waits for room, however it comes, and has it until it was handled,
-// which is when more is asked for; a small one passes.
+// A large answer of any form waits for room, and keeps it until it was processed, that is until the
+// next call of Recv. A small answer does not wait.
 func TestLargeAnswersWaitForRoom(t *testing.T) {
 	large := jsontext.Value(`"` + strings.Repeat("x", 3*transport.Large) + `"`)
 	for name, answer := range map[string]func(w http.ResponseWriter, m jsonrpc.Message){
@@ -26,7 +26,8 @@ func TestLargeAnswersWaitForRoom(t *testing.T) {
 		},
 		"stream": func(w http.ResponseWriter, m jsonrpc.Message) { stream(w, data(m)) },
 		"lines of a stream": func(w http.ResponseWriter, m jsonrpc.Message) {
-			stream(w, "data: "+strings.ReplaceAll(string(m.Append(nil)), `"result":`, "\"result\":\ndata: "+strings.Repeat(strings.Repeat(" ", transport.Large/2)+"\ndata: ", 4)))
+			stream(w, "data: "+strings.ReplaceAll(string(m.Append(nil)), `"result":`,
+				"\"result\":\ndata: "+strings.Repeat(strings.Repeat(" ", transport.Large/2)+"\ndata: ", 4)))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -40,7 +41,9 @@ func TestLargeAnswersWaitForRoom(t *testing.T) {
 				}
 				room := transport.NewRoom(10)
 				room.Add(1)
-				c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, Room: room})
+				c := newTestClient(t, streamable.ClientOptions{
+					URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, Room: room,
+				})
 				shake(t, c, protocol.V20251125)
 				send(t, c, call(1, "large"))
 				synctest.Wait()
@@ -64,7 +67,7 @@ func TestLargeAnswersWaitForRoom(t *testing.T) {
 	}
 }
 
-// handled asks for more than there is.
+// handled calls Recv when there is nothing to receive.
 func handled(t *testing.T, c *streamable.Client) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -74,8 +77,8 @@ func handled(t *testing.T, c *streamable.Client) {
 	}
 }
 
-// An answer counts as much as there is of it, or twice that, whatever it may become: one that stops
-// half-way holds no more.
+// An answer reserves at most twice the bytes received so far, whatever its final size. An answer
+// that stalls half-way reserves no more.
 func TestAnswerCountsWhatHasCome(t *testing.T) {
 	const came = 100_000
 	for _, kind := range []string{"application/json", "text/event-stream"} {
@@ -93,7 +96,9 @@ func TestAnswerCountsWhatHasCome(t *testing.T) {
 				_, _ = w.Write([]byte("\"}\n\n"))
 			}
 			room := transport.NewRoom(16 << 20)
-			c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, Room: room})
+			c := newTestClient(t, streamable.ClientOptions{
+				URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, Room: room,
+			})
 			shake(t, c, protocol.V20251125)
 			send(t, c, call(1, "large"))
 			synctest.Wait()
@@ -108,7 +113,7 @@ func TestAnswerCountsWhatHasCome(t *testing.T) {
 	}
 }
 
-// A stream of HTTP+SSE that ends before it has said where to post leaves no room taken.
+// A stream of HTTP+SSE that ends before it has stated the address for POSTs leaves no reservation.
 func TestStreamWithoutEndpointLeavesNoRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newOldPeer()
@@ -116,7 +121,8 @@ func TestStreamWithoutEndpointLeavesNoRoom(t *testing.T) {
 		p.get = func(w http.ResponseWriter, _ *http.Request) { cutStream(p.first)(w) }
 		room := transport.NewRoom(16 << 20)
 		c := newTestClient(t, streamable.ClientOptions{
-			URL: "http://peer/sse", Transport: memory{p.ServeHTTP}, Dialect: streamable.NewDialect(true), Room: room,
+			URL: "http://peer/sse", Transport: memory{p.ServeHTTP}, Dialect: streamable.NewDialect(true),
+			Room: room,
 		})
 		send(t, c, call(0, "initialize"))
 		if _, err := c.Recv(t.Context()); err == nil {

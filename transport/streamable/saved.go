@@ -8,14 +8,17 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// This file is what is written down of streams, for the session's next life: what came, or was not written to its end, after the client had
-// lost its connection. What a connection has taken is taken for read; of a stream that is read there is nothing to write.
+// This file stores events of streams for use after a restart of the host: events that arrived, or
+// were not completely written, after the client had lost its connection. Events written to a
+// connection count as received, so nothing is stored for a stream that has a reader.
 //
-//	invariant: an event is on the disk only while it is in a history; whatever bounds that bounds this
+//	invariant: an event is on the disk only while it is in a history, whose limits thus hold for both
 //
-// Of a POST with several requests, or one with an id too long for event ids, nothing is written: nobody could tell which answers are missing.
+// Nothing is stored for a POST with several requests or with an id too long for event ids, because
+// it could not be determined which answers are missing.
 
-// leave says that nobody reads a stream any more. Of one that answers a request the client may not have what it was given last.
+// leave records that a stream has no reader. The client of a stream that answers a request may not
+// have received the last events.
 func (s *Streams) leave(st *stream) {
 	st.away = true
 	for i := range st.entries {
@@ -23,11 +26,13 @@ func (s *Streams) leave(st *stream) {
 	}
 }
 
-// save has an event written down, if it is of a stream that was left. A question is not: who asks dies with the host.
+// save stores an event if its stream has no reader. It does not store a question, because the
+// server that asks does not survive a restart of the host.
 func (s *Streams) save(st *stream, i int) {
 	e := &st.entries[i]
 	alone := st.number == 0
-	if s.store.saver == nil || s.plain || !st.away || e.saved || e.weight == question || len(e.data) > s.store.options.StreamBytes ||
+	if s.store.saver == nil || s.plain || !st.away || e.saved || e.weight == question ||
+		len(e.data) > s.store.options.StreamBytes ||
 		alone && e.seq < st.sent && !s.unsure(e) || !alone && st.asks == "" {
 		return
 	}
@@ -35,7 +40,7 @@ func (s *Streams) save(st *stream, i int) {
 	s.store.saver.save(s.key(st, e.seq), s.store.written(e.at), e.data)
 }
 
-// saved notes that an event is on the disk, or is going to be.
+// saved records that an event is on the disk or about to be.
 func (s *Streams) saved(st *stream, i int) {
 	if st.unsave == nil {
 		st.unsave = func(seq uint64) { s.store.saver.forget(s.key(st, seq)) }
@@ -43,7 +48,7 @@ func (s *Streams) saved(st *stream, i int) {
 	st.entries[i].saved = true
 }
 
-// key is where an event is written: the session's id and the event's.
+// key returns the key under which an event is stored: the id of the session and that of the event.
 func (s *Streams) key(st *stream, seq uint64) string {
 	if s.channel {
 		return s.placeKey(seq)
@@ -55,15 +60,16 @@ func (s *Streams) key(st *stream, seq uint64) string {
 	return string(id.append(append([]byte(s.of), '.'), nonce))
 }
 
-// forgetAll takes all events of a stream off the disk, and keeps them.
+// forgetAll removes all events of a stream from the disk, but not from memory.
 func (st *stream) forgetAll() {
 	for i := range st.entries {
 		st.forget(&st.entries[i])
 	}
 }
 
-// afterwards makes o the response of a client that comes back to the stream of a request of the session's life in an earlier host. It gets what
-// was written down of it. When the answer is not among that, the request died with that host, and is answered with what is known of it.
+// afterwards makes o the response for a client that resumes the stream of a request of an earlier
+// host process. The client receives the stored events. If the answer is not among them, the request
+// was lost with that process, and the client receives an error that says so.
 func (s *Streams) afterwards(o *outlet, id eventID, nonce string, v protocol.Version) error {
 	ask, ok := id.asked()
 	if !ok || id.seq > math.MaxInt64 {
@@ -87,14 +93,15 @@ func (s *Streams) afterwards(o *outlet, id eventID, nonce string, v protocol.Ver
 	return s.resume(o, id, nonce)
 }
 
-// answered reports whether the one request of a stream has its answer there, which is the last that comes.
+// answered reports whether the last event of a stream is the answer to its only request.
 func (st *stream) answered() bool {
 	n := len(st.entries)
 	return n > 0 && st.entries[n-1].weight == outcome
 }
 
-// Restore takes over what an earlier host has written down of the session, before its client can come back. What is of no use is discarded,
-// each with an error that says why. It is for a Store with a Save.
+// Restore restores the events that an earlier host process has stored for the session. It must be
+// called before the client can reconnect. It discards unusable records, and returns an error with
+// the reason for each. It is for a Store with a Save.
 func (s *Streams) Restore(all []Saved) (dropped []error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,9 +129,9 @@ func (s *Streams) Restore(all []Saved) (dropped []error) {
 	slices.SortFunc(events, written.compare)
 	for _, e := range events {
 		if e.id.kind == standaloneStream {
-			s.store.Discard(e.key) // it is written anew, as an event of this life
+			s.store.Discard(e.key) // it is stored again, as an event of this process
 			s.standing().away = true
-			_ = s.addAt(s.standing(), e.data, e.weight, e.at) // what is no question is never refused
+			_ = s.addAt(s.standing(), e.data, e.weight, e.at) // only questions can be rejected
 		} else if err := s.putBack(e); err != nil {
 			drop(e.key, err)
 		}
@@ -133,11 +140,13 @@ func (s *Streams) Restore(all []Saved) (dropped []error) {
 	return dropped
 }
 
-// putBack puts an event where it was on the stream of a request, as one that its client may have been given.
+// putBack restores an event of the stream of a request, as one that its client may have received.
 func (s *Streams) putBack(e written) error {
 	st := s.state.posts[e.id.stream]
 	if st == nil {
-		st = &stream{history: newHistory(), number: e.id.stream, nonce: e.nonce, asks: e.id.asks, away: true}
+		st = &stream{
+			history: newHistory(), number: e.id.stream, nonce: e.nonce, asks: e.id.asks, away: true,
+		}
 		s.state.last = max(s.state.last, st.number)
 		s.post(st)
 		s.complete(st)

@@ -12,10 +12,10 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// disk is what a host has written down of streams.
+// disk holds the events of streams that a host has saved.
 type disk map[string]string
 
-// life is a host that finds what is on a disk, and writes there.
+// life returns a host that restores the events on a disk, and saves there.
 func (d disk) life(t *testing.T, o StoreOptions) (store *Store, s *Streams, dropped []error) {
 	t.Helper()
 	o.Save = func() {}
@@ -41,7 +41,7 @@ func (d disk) write(store *Store) {
 	}
 }
 
-// asked is a call of which there is one event, as a stream.
+// asked returns a call whose stream has one event.
 func asked(t *testing.T, s *Streams, id uint64) *reply {
 	t.Helper()
 	r := newReply(s, 1, true)
@@ -52,7 +52,7 @@ func asked(t *testing.T, s *Streams, id uint64) *reply {
 	return r
 }
 
-// readOut reads all that a stream has, with its ids, as a connection that does not break.
+// readOut reads all events of a stream, with their ids, as a connection that does not break.
 func readOut(s *Streams, o *outlet) (events []string, last phase) {
 	for {
 		batch, phase := s.take(o, make([]entry, 0, 2))
@@ -67,8 +67,9 @@ func readOut(s *Streams, o *outlet) (events []string, last phase) {
 	}
 }
 
-// What comes for a client that is away is on the disk, and only that: its next host gives it what it has missed, under the ids that it would
-// have had, as often as it asks for it, and forgets it once it was read.
+// Only events for a disconnected client are saved. The next host gives the client the missed
+// events, under their original ids, as often as the client asks. It deletes them once they were
+// read.
 func TestAnswerIsThereForTheNextHost(t *testing.T) {
 	d := disk{}
 	store, s, _ := d.life(t, StoreOptions{})
@@ -93,21 +94,24 @@ func TestAnswerIsThereForTheNextHost(t *testing.T) {
 		string(cut.out.appendID(nil, 3, outcome)) + ` {"jsonrpc":"2.0","id":2,"result":{"a": "\u00e9"}}`,
 	}
 
-	for range 2 { // it is killed before the client has come back
+	for range 2 { // it is killed before the client has reconnected
 		store, s, dropped := d.life(t, StoreOptions{})
 		if len(dropped) > 0 || !maps.Equal(d, before) {
 			t.Fatalf("dropped %v, changed %v to %v", dropped, before, d)
 		}
 		for range 2 {
-			if got, phase := readOut(s, listening(t, s, idAt(&cut.out, 1))); !slices.Equal(got, want) || phase != completed {
+			if got, phase := readOut(s, listening(t, s, idAt(&cut.out, 1))); !slices.Equal(got, want) ||
+				phase != completed {
 				t.Errorf("got %q, want %q", got, want)
 			}
 		}
 		got, phase := readOut(s, listening(t, s, idAt(&open.out, 0)))
-		if len(got) != 2 || phase != completed || !strings.HasPrefix(got[0], idAt(&open.out, 1)+" ") || !strings.Contains(got[1], `"maybeExecuted":true`) {
+		if len(got) != 2 || phase != completed || !strings.HasPrefix(got[0], idAt(&open.out, 1)+" ") ||
+			!strings.Contains(got[1], `"maybeExecuted":true`) {
 			t.Errorf("the call that was in flight has %q", got)
 		}
-		if got, _ := readOut(s, listening(t, s, idAt(&read.out, 0))); len(got) != 1 || !strings.Contains(got[0], `"maybeExecuted":true`) {
+		if got, _ := readOut(s, listening(t, s, idAt(&read.out, 0))); len(got) != 1 ||
+			!strings.Contains(got[0], `"maybeExecuted":true`) {
 			t.Errorf("what was read before is %q", got)
 		}
 		fresh := asked(t, s, 4)
@@ -123,8 +127,9 @@ func TestAnswerIsThereForTheNextHost(t *testing.T) {
 	s.Close()
 }
 
-// Whoever comes back with the id of the answer has it, and is given nothing more: in the host that answered, in each next one, and when it
-// comes back with what that told it. Who comes back with the id before it is given the answer, or told that nobody knows it.
+// A client that resumes with the id of the answer has received everything, and gets nothing more:
+// from the host that answered, from each later host, and when it resumes with an id of those. A
+// client that resumes with the previous id gets the answer, or is told that the outcome is unknown.
 func TestAnAnswerIsTheLastOfItsStream(t *testing.T) {
 	d := disk{}
 	store, s, _ := d.life(t, StoreOptions{})
@@ -140,7 +145,8 @@ func TestAnAnswerIsTheLastOfItsStream(t *testing.T) {
 		t.Helper()
 		o := listening(t, s, id)
 		primed := string(o.appendID(nil, o.next-1, ordinary))
-		if got, phase := readOut(s, o); len(got) != 0 || phase != completed || primed != id || s.Open() != 0 {
+		if got, phase := readOut(s, o); len(got) != 0 || phase != completed || primed != id ||
+			s.Open() != 0 {
 			t.Errorf("from %s: got %q, %v, primed with %s, %d open", id, got, phase, primed, s.Open())
 		}
 	}
@@ -148,7 +154,8 @@ func TestAnAnswerIsTheLastOfItsStream(t *testing.T) {
 	for range 2 {
 		_, next, _ := d.life(t, StoreOptions{})
 		quiet(next, last)
-		if got, _ := readOut(next, listening(t, next, idAt(&away.out, 1))); len(got) != 1 || !strings.HasSuffix(got[0], `"result":{"a":1}}`) {
+		if got, _ := readOut(next, listening(t, next, idAt(&away.out, 1))); len(got) != 1 ||
+			!strings.HasSuffix(got[0], `"result":{"a":1}}`) {
 			t.Errorf("of the answer that was not read: %q", got)
 		}
 		got, _ := readOut(next, listening(t, next, idAt(&read.out, 1)))
@@ -166,8 +173,8 @@ func TestAnAnswerIsTheLastOfItsStream(t *testing.T) {
 	}
 }
 
-// Notifications that a client's GET was not there for are given to it in the next host, once; those of a session that never had one are not
-// written, nor are questions.
+// Notifications that a client missed while it had no GET are given to it by the next host, once.
+// Notifications of a session that never had a GET are not saved, nor are questions.
 func TestNotificationsAreThereForTheNextHost(t *testing.T) {
 	d := disk{}
 	store, s, _ := d.life(t, StoreOptions{})
@@ -178,7 +185,8 @@ func TestNotificationsAreThereForTheNextHost(t *testing.T) {
 	get := listening(t, s, "")
 	taken(s, get, 1)
 	s.detach(get)
-	pushAll(t, s, note("notifications/message", 2), jsonrpc.Request(jsonrpc.IntID(1), "ping", nil), note("notifications/message", 3))
+	pushAll(t, s, note("notifications/message", 2), jsonrpc.Request(jsonrpc.IntID(1), "ping", nil),
+		note("notifications/message", 3))
 	if d.write(store); len(d) != 2 {
 		t.Errorf("written: %v", d)
 	}
@@ -189,7 +197,9 @@ func TestNotificationsAreThereForTheNextHost(t *testing.T) {
 		}
 	}
 	again := listening(t, s, idAt(get, 1))
-	if got, _ := taken(s, again, 8); len(got) != 2 || got[0] != line(note("notifications/message", 2)) || got[1] != line(note("notifications/message", 3)) {
+	if got, _ := taken(s, again, 8); len(got) != 2 ||
+		got[0] != line(note("notifications/message", 2)) ||
+		got[1] != line(note("notifications/message", 3)) {
 		t.Errorf("got %q", got)
 	}
 	if d.write(store); len(d) != 0 {
@@ -197,7 +207,7 @@ func TestNotificationsAreThereForTheNextHost(t *testing.T) {
 	}
 }
 
-// What is on the disk has the bounds of what is in memory, and ends with it.
+// Saved events have the limits of the events in memory, and are deleted with them.
 func TestSavedEventsEnd(t *testing.T) {
 	for name, end := range map[string]func(s *Streams){
 		"the session ends": func(s *Streams) { s.Close() },
@@ -228,7 +238,8 @@ func TestSavedEventsEnd(t *testing.T) {
 	}
 }
 
-// Past the bound of the disk the oldest of all sessions is not written, or deleted; what came and went before anybody wrote costs nothing.
+// Beyond the limit of the disk, the oldest events of all sessions are deleted or not saved. An
+// event that is dropped before it was written costs nothing.
 func TestOldestOfAllIsNotSaved(t *testing.T) {
 	d := disk{}
 	store, s, _ := d.life(t, StoreOptions{SavedBytes: 1000})
@@ -243,7 +254,8 @@ func TestOldestOfAllIsNotSaved(t *testing.T) {
 	}
 	part, more := store.Unsaved()
 	if more || store.saver.used > 1000 || len(part) != len(store.saver.live) || len(part) < 2 {
-		t.Errorf("%d changes for %d events of %d bytes", len(part), len(store.saver.live), store.saver.used)
+		t.Errorf("%d changes for %d events of %d bytes", len(part), len(store.saver.live),
+			store.saver.used)
 	}
 	last := replies[len(replies)-1]
 	if store.saver.live[s.key(last.stream, 2)] == nil {
@@ -251,7 +263,8 @@ func TestOldestOfAllIsNotSaved(t *testing.T) {
 	}
 }
 
-// What is no event of the session, or too old, is dropped alone.
+// Events of other sessions, invalid events and events that are too old are dropped, and the others
+// are kept.
 func TestForeignAndBrokenEventsAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := disk{}
@@ -268,9 +281,13 @@ func TestForeignAndBrokenEventsAreDropped(t *testing.T) {
 		s.mu.Unlock()
 		time.Sleep(2 * time.Second)
 		for k, v := range map[string]string{
-			"two" + key[3:]: value, key + "x": value, strings.Replace(key, ".p", ".g", 1): value, "one": value, "": "",
-			strings.Replace(key[:strings.LastIndex(key, ".")], ".p", ".a", 1): value, "one." + newNonce("one") + ".a0.1": value,
-			key[:strings.LastIndex(key, ".")]: value, strings.Replace(key, ".2.", ".9.", 1): `{"at":1`, strings.Replace(key, ".2.", ".3.", 1): value,
+			"two" + key[3:]: value, key + "x": value, strings.Replace(key, ".p", ".g", 1): value,
+			"one": value, "": "",
+			strings.Replace(key[:strings.LastIndex(key, ".")], ".p", ".a", 1): value,
+			"one." + newNonce("one") + ".a0.1":                                value,
+			key[:strings.LastIndex(key, ".")]:                                 value,
+			strings.Replace(key, ".2.", ".9.", 1):                             `{"at":1`,
+			strings.Replace(key, ".2.", ".3.", 1):                             value,
 		} {
 			d[k] = v
 		}
@@ -280,19 +297,26 @@ func TestForeignAndBrokenEventsAreDropped(t *testing.T) {
 		if len(dropped) != 11 || len(d) != 2 {
 			t.Errorf("dropped %v, left %v", dropped, d)
 		}
-		if got, phase := readOut(next, listening(t, next, idAt(&good.out, 1))); len(got) != 1 || phase != completed {
+		if got, phase := readOut(next, listening(t, next, idAt(&good.out, 1))); len(got) != 1 ||
+			phase != completed {
 			t.Errorf("got %q", got)
 		}
 	})
 }
 
-// What is stored is taken over, or dropped, and never crashes; what was taken over can be resumed.
+// Any stored record is restored or dropped, and never causes a crash. Restored events can be
+// resumed.
 func FuzzRestore(f *testing.F) {
 	nonce := newNonce("one")
-	f.Add("one."+nonce+".p1.2.MQ", `{"at":9000000000000000000,"data":"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"}`)
-	f.Add("one."+nonce+".g0.1", `{"at":9000000000000000000,"data":"{\"jsonrpc\":\"2.0\",\"method\":\"a\"}"}`)
+	f.Add("one."+nonce+".p1.2.MQ",
+		`{"at":9000000000000000000,"data":"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"}`)
+	f.Add("one."+nonce+".g0.1",
+		`{"at":9000000000000000000,"data":"{\"jsonrpc\":\"2.0\",\"method\":\"a\"}"}`)
 	f.Fuzz(func(t *testing.T, key, value string) {
-		d := disk{key: value, "one." + nonce + ".p1.1.MQ": `{"at":9000000000000000000,"data":"{\"jsonrpc\":\"2.0\",\"method\":\"a\"}"}`}
+		d := disk{
+			key:                         value,
+			"one." + nonce + ".p1.1.MQ": `{"at":9000000000000000000,"data":"{\"jsonrpc\":\"2.0\",\"method\":\"a\"}"}`,
+		}
 		_, s, dropped := d.life(t, StoreOptions{})
 		defer s.Close()
 		if len(d)+len(dropped) < 1 || len(d) > 2 {
@@ -300,7 +324,8 @@ func FuzzRestore(f *testing.F) {
 		}
 		o := makeOutlet()
 		if s.connect(&o, nonce+".p1.0.MQ", protocol.V20251125) == nil {
-			if got, phase := readOut(s, &o); phase != completed || !strings.Contains(got[len(got)-1], `"id":1`) {
+			if got, phase := readOut(s, &o); phase != completed ||
+				!strings.Contains(got[len(got)-1], `"id":1`) {
 				t.Errorf("got %q, %v", got, phase)
 			}
 		}

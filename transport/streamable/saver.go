@@ -7,29 +7,31 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// MaxSavedBytes bounds what is written down of the streams of all sessions. It is read when a host starts, and copied whenever the store is
-// written anew, so it is less than what is kept in memory.
+// MaxSavedBytes limits the stored events of the streams of all sessions. They are read when a host
+// starts, and copied whenever the state file is rewritten, so the limit is lower than that of the
+// events in memory.
 const MaxSavedBytes = 64 << 20
 
-// savedPart is how much Unsaved hands out at once: what others write waits behind it.
+// savedPart is the size, in bytes, after which Unsaved returns a part. Other writers wait for each
+// part.
 const savedPart = 1 << 20
 
-// saver is the list of what is to be on the disk of all sessions, and of what of that is not yet. It is safe for concurrent use, and
-// writes nothing itself.
+// saver lists the events of all sessions that are to be on the disk, and the changes that are not
+// yet written. It is safe for concurrent use, and writes nothing itself.
 type saver struct {
-	wake  func() // says that there is something to write; it does not wait
-	bytes int    // bound of used
+	wake  func() // reports that there is something to write; must not wait
+	bytes int    // limit of used
 
 	mu    sync.Mutex // guards the rest
 	used  int
 	live  map[string]*list.Element
 	order list.List // of *savedRecord, oldest first
 	dirty map[string]*list.Element
-	turn  list.List // of unsavedChange: what differs from what was handed out, in the order in which it came to
+	turn  list.List // of unsavedChange: changes not yet returned by unsaved, in their order
 	woken bool
 }
 
-// unsavedChange is that something is to be written, or with nil deleted.
+// unsavedChange says that a record is to be written or, if record is nil, deleted.
 type unsavedChange struct {
 	key    string
 	record *savedRecord
@@ -38,21 +40,23 @@ type unsavedChange struct {
 type savedRecord struct {
 	key    string
 	at     int64
-	data   []byte // nil once it was handed out
+	data   []byte // nil after it was returned by unsaved
 	size   int
 	handed bool
 }
 
 func newSaver(wake func(), bytes int) *saver {
-	return &saver{wake: wake, bytes: bytes, live: map[string]*list.Element{}, dirty: map[string]*list.Element{}}
+	return &saver{
+		wake: wake, bytes: bytes, live: map[string]*list.Element{}, dirty: map[string]*list.Element{},
+	}
 }
 
-// save lists an event. The oldest make room for it.
+// save adds an event. If space is short, the oldest events are dropped.
 func (s *saver) save(key string, at int64, data []byte) {
 	s.put(&savedRecord{key: key, at: at, data: data, size: len(key) + len(data)})
 }
 
-// restored lists an event that is on the disk already.
+// restored adds an event that is already on the disk.
 func (s *saver) restored(key string, size int) {
 	s.put(&savedRecord{key: key, size: len(key) + size, handed: true})
 }
@@ -70,7 +74,7 @@ func (s *saver) put(r *savedRecord) {
 	}
 }
 
-// forget takes an event off the list.
+// forget removes an event.
 func (s *saver) forget(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,14 +83,14 @@ func (s *saver) forget(key string) {
 	}
 }
 
-// discard deletes what was never on the list.
+// discard deletes a stored event that was never added.
 func (s *saver) discard(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.change(key, nil)
 }
 
-// drop takes e off the list. One that was never handed out is on no disk.
+// drop removes e. An event that unsaved has not returned is not on the disk.
 func (s *saver) drop(e *list.Element) {
 	r := s.order.Remove(e).(*savedRecord)
 	delete(s.live, r.key)
@@ -98,14 +102,14 @@ func (s *saver) drop(e *list.Element) {
 	}
 }
 
-// written takes a change off the list of what is to be written.
+// written removes a change from the list of pending changes.
 func (s *saver) written(e *list.Element) unsavedChange {
 	c := s.turn.Remove(e).(unsavedChange)
 	delete(s.dirty, c.key)
 	return c
 }
 
-// change has a key written, or with nil deleted.
+// change schedules a key to be written or, if r is nil, deleted.
 func (s *saver) change(key string, r *savedRecord) {
 	if e := s.dirty[key]; e != nil {
 		e.Value = unsavedChange{key, r}
@@ -118,7 +122,7 @@ func (s *saver) change(key string, r *savedRecord) {
 	}
 }
 
-// unsaved hands out changes, and reports whether there are more.
+// unsaved returns pending changes, and reports whether there are more.
 func (s *saver) unsaved() (part []Saved, more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +137,7 @@ func (s *saver) unsaved() (part []Saved, more bool) {
 		if r != nil {
 			var err error
 			if change.Value, err = json.Marshal(savedEvent{r.at, string(r.data)}); err != nil {
-				change.Value = nil // no JSON text of ours is that: it is not UTF-8
+				change.Value = nil // JSON text from this host is valid UTF-8, so this does not happen
 			}
 			r.data, r.handed = nil, true
 		}

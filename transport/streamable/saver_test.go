@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What is to be written down is handed out in the order in which it came to be: twice the same, for
-// the same story.
+// Changes are returned in the order in which they occurred, so that equal histories give equal
+// results.
 func TestChangesAreSavedInTheirOrder(t *testing.T) {
 	for range 5 {
 		s := newSaver(func() {}, 1<<20)
@@ -17,7 +17,7 @@ func TestChangesAreSavedInTheirOrder(t *testing.T) {
 			s.save(key, 0, []byte("x"))
 			want = append(want, key)
 		}
-		s.forget(want[3]) // never handed out, so there is nothing to delete
+		s.forget(want[3]) // never returned by unsaved, so there is nothing to delete
 		want = slices.Delete(want, 3, 4)
 		s.discard("stray")
 		want = append(want, "stray")

@@ -5,16 +5,16 @@ import (
 	"net/http"
 )
 
-// byTLS is the key of a request's context that says how its client asked a proxy.
+// byTLS is the context key for the scheme with which a client called a trusted proxy.
 type byTLS struct{}
 
-// WithScheme is the request with what a trusted proxy says of it: whether the client spoke https to
-// the proxy.
+// WithScheme returns the request with the statement of a trusted proxy about its client: https is
+// true if the client used https.
 func WithScheme(r *http.Request, https bool) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), byTLS{}, https))
 }
 
-// secure reports whether the client of a request spoke https.
+// secure reports whether the client of a request used https.
 func secure(r *http.Request) bool {
 	if https, said := r.Context().Value(byTLS{}).(bool); said {
 		return https
@@ -22,7 +22,7 @@ func secure(r *http.Request) bool {
 	return r.TLS != nil
 }
 
-// schemeOf is the scheme that the client of a request spoke.
+// schemeOf returns the scheme that the client of a request used.
 func schemeOf(r *http.Request) string {
 	if secure(r) {
 		return "https"

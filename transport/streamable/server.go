@@ -9,52 +9,58 @@ import (
 )
 
 const (
-	// DefaultHeaderTime is how long the header fields of a request may take, or the preface of HTTP/2,
-	// with the handshake of TLS before the first of them.
+	// DefaultHeaderTime is the time limit for the header fields of a request or for the HTTP/2
+	// preface. For the first request of a connection it includes the TLS handshake.
 	DefaultHeaderTime = 5 * time.Second
-	// DefaultHeaderBytes bounds the header fields.
+	// DefaultHeaderBytes limits the size of the header fields, in bytes.
 	DefaultHeaderBytes = 32 << 10
-	// ownHeaderBytes is what net/http adds to its bound. It answers 431.
+	// ownHeaderBytes is the number of bytes that net/http adds to its limit. It answers 431 beyond
+	// that.
 	ownHeaderBytes = 4 << 10
-	// DefaultIdleTime is how long an unused connection is kept. Proxies keep theirs for 60 s and must not find them closed.
+	// DefaultIdleTime is how long an unused connection is kept. Proxies keep their connections for a
+	// minute and must not find them closed.
 	DefaultIdleTime = 75 * time.Second
-	// DefaultHTTP2Streams is how many requests of one connection of HTTP/2 may be open.
+	// DefaultHTTP2Streams is the maximum number of open requests on one HTTP/2 connection.
 	DefaultHTTP2Streams = 100
-	// ConnectionWindow is what a connection of HTTP/2 may send before it is read: net/http takes no
-	// more. Bodies that wait for room leave that of others free, which a proxy may send over the
-	// same connection, as long as there are no more than 63 of them.
+	// ConnectionWindow is the number of bytes that an HTTP/2 connection may send before they are read.
+	// It is the largest value that net/http accepts. Up to 63 bodies that wait for room leave window
+	// for other bodies, which a proxy may send over the same connection.
 	ConnectionWindow = 4<<20 - 1
-	// RequestWindow is that of each request: as much as a client may send before it has read what it
-	// may send (RFC 9113 §6.9.2). With less, net/http would take the first body of a connection for
-	// a breach.
+	// RequestWindow is the flow-control window of each HTTP/2 request. It equals the number of bytes
+	// that a client may send before it has read the server's settings (RFC 9113 §6.9.2). With a
+	// smaller window, net/http would treat the first body of a connection as a protocol violation.
 	RequestWindow = 64<<10 - 1
 )
 
 // ServerOptions configures NewHTTPServer. Handler is required.
 type ServerOptions struct {
-	// Handler serves the requests: a *Handler, or a mux with one in it.
+	// Handler serves the requests: a *Handler, or a mux that contains one.
 	Handler http.Handler
-	// Drain lists what Shutdown tells to end its streams, as Handler.Drain. Without it open streams would hold Shutdown up to its end.
+	// Drain lists the functions, such as Handler.Drain, that Shutdown calls to end streams. Without
+	// them, open streams would hold up Shutdown until its deadline.
 	Drain []func()
-	// H2C turns on HTTP/2 without TLS, for clients that begin with it.
+	// H2C enables HTTP/2 without TLS for clients that start with the HTTP/2 preface.
 	H2C bool
-	// Certificate turns on TLS 1.2 and later, with HTTP/2.
+	// Certificate enables TLS 1.2 and later, with HTTP/2.
 	Certificate *Certificate
-	// Connections counts, and may bound. Default: one of its own.
+	// Connections counts the connections and may limit them. Default: a new Connections.
 	Connections *Connections
-	// HeaderTime, IdleTime, HeaderBytes and HTTP2Streams: see the defaults, which zero means.
+	// HeaderTime, IdleTime, HeaderBytes and HTTP2Streams replace the defaults. Zero means the default.
 	HeaderTime, IdleTime      time.Duration
 	HeaderBytes, HTTP2Streams int
-	// Panicked is told of each panic of the Handler, with its value and the stack, and returns the crash.
-	// A client whose answer has not begun is told of it with 500; else its request ends, and but for
-	// HTTP/2 its connection. Nil leaves it to Logger.
+	// Panicked is told of each panic of the Handler, with its value and stack, and returns the crash
+	// as an error. If the answer has not begun, the client receives that error with status 500.
+	// Otherwise the request ends and, except with HTTP/2, its connection too. A nil Panicked leaves
+	// the panic to Logger.
 	Panicked func(r *http.Request, value any, pcs []uintptr) error
-	// Logger gets what net/http has to say of broken connections, at debug level. Default: nothing is logged.
+	// Logger receives the messages of net/http about broken connections, at debug level. Default:
+	// nothing is logged.
 	Logger *slog.Logger
 }
 
-// NewHTTPServer makes a server with the bounds of this package. It has no timeout for writes, which would end every stream: a Handler
-// sets deadlines as it writes. Serve what Connections.Listener accepts, or SecureListener with TLS.
+// NewHTTPServer returns a server with the limits of this package. The server has no write timeout,
+// because that would end every stream. A Handler sets deadlines as it writes instead. Serve
+// connections accepted by Connections.Listener, or by SecureListener for TLS.
 func NewHTTPServer(o ServerOptions) *http.Server {
 	if o.Connections == nil {
 		o.Connections = &Connections{}
@@ -88,10 +94,11 @@ func NewHTTPServer(o ServerOptions) *http.Server {
 		return server
 	}
 	server.TLSConfig = &tls.Config{
-		MinVersion: tls.VersionTLS12, GetCertificate: o.Certificate.get, NextProtos: []string{"h2", "http/1.1"},
+		MinVersion: tls.VersionTLS12, GetCertificate: o.Certificate.get,
+		NextProtos: []string{"h2", "http/1.1"},
 	}
-	// net/http finds out that a connection has TLS only if it is a *tls.Conn, and then nobody sees
-	// how its requests are framed. Those of SecureListener look like connections without TLS.
+	// net/http detects TLS only for a *tls.Conn, and then nothing else can observe the framing of its
+	// requests. The connections of SecureListener therefore look like connections without TLS.
 	server.Protocols = new(http.Protocols)
 	server.Protocols.SetHTTP1(true)
 	server.Protocols.SetHTTP2(true)
@@ -99,20 +106,22 @@ func NewHTTPServer(o ServerOptions) *http.Server {
 	return server
 }
 
-// served is what every request passes first.
+// served wraps the Handler and sees every request first.
 type served struct {
 	http.Handler
 	panicked func(r *http.Request, value any, pcs []uintptr) error
 }
 
 func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	deadline(w).SetWriteDeadline(time.Time{}) // that a Handler left on the connection for the end of the request before
+	// Clear the write deadline that a Handler has left for the end of the previous request.
+	deadline(w).SetWriteDeadline(time.Time{})
 	c := connectionOf(r)
 	if r.TLS == nil {
 		r.TLS = c.tls()
 	}
 	if from := c.source(); from != "" {
-		r.RemoteAddr = from // net/http has asked before the proxy had said it
+		// RemoteAddr was set by net/http before the proxy header arrived.
+		r.RemoteAddr = from
 	}
 	left := c.begin(r.ProtoMajor == 2)
 	defer c.finish()
@@ -125,9 +134,9 @@ func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if left || c.wornOut() {
-		w.Header().Set("Connection", "close") // as which HTTP/2 sends GOAWAY
+		w.Header().Set("Connection", "close") // HTTP/2 turns this into GOAWAY
 	}
-	defer func() { // a Handler that is left panics
+	defer func() { // the Handler panics when its client has left
 		if r.Context().Err() != nil {
 			c.reset(time.Now())
 		}

@@ -22,10 +22,13 @@ import (
 
 func TestServerBounds(t *testing.T) {
 	s := NewHTTPServer(ServerOptions{Handler: http.NotFoundHandler()})
-	if s.ReadHeaderTimeout != 5*time.Second || s.IdleTimeout != 75*time.Second || s.MaxHeaderBytes+4096 != 32<<10 || s.WriteTimeout != 0 {
-		t.Errorf("got %v, %v, %d and %v", s.ReadHeaderTimeout, s.IdleTimeout, s.MaxHeaderBytes, s.WriteTimeout)
+	if s.ReadHeaderTimeout != 5*time.Second || s.IdleTimeout != 75*time.Second ||
+		s.MaxHeaderBytes+4096 != 32<<10 || s.WriteTimeout != 0 {
+		t.Errorf("got %v, %v, %d and %v", s.ReadHeaderTimeout, s.IdleTimeout, s.MaxHeaderBytes,
+			s.WriteTimeout)
 	}
-	if _, err := LoadCertificate("missing.pem", "missing.key"); err == nil || !strings.Contains(err.Error(), `"missing.pem"`) {
+	if _, err := LoadCertificate("missing.pem", "missing.key"); err == nil ||
+		!strings.Contains(err.Error(), `"missing.pem"`) {
 		t.Errorf("got %v, want an error that names the file", err)
 	}
 }
@@ -36,8 +39,9 @@ func start(t *testing.T, o ServerOptions, ready func(*http.Server)) string {
 	return startOn(t, o, ready, func(l net.Listener) net.Listener { return l })
 }
 
-// startOn is start with a listener of another kind.
-func startOn(t *testing.T, o ServerOptions, ready func(*http.Server), on func(net.Listener) net.Listener) string {
+// startOn is like start with a listener of another kind.
+func startOn(t *testing.T, o ServerOptions, ready func(*http.Server),
+	on func(net.Listener) net.Listener) string {
 	t.Helper()
 	s := NewHTTPServer(o)
 	ready(s)
@@ -64,12 +68,13 @@ func startOn(t *testing.T, o ServerOptions, ready func(*http.Server), on func(ne
 	return l.Addr().String()
 }
 
-// S16: headers that trickle in, and connections that do nothing, are closed.
+// S16: connections with slow headers, and idle connections, are closed.
 func TestIdleConnectionsAreClosed(t *testing.T) {
 	address := start(t, ServerOptions{Handler: http.NotFoundHandler()}, func(s *http.Server) {
 		s.ReadHeaderTimeout, s.IdleTimeout = 50*time.Millisecond, 50*time.Millisecond
 	})
-	for _, sent := range []string{"", "POST / HTTP/1.1\r\nHost: localhost\r\nX: ", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"} {
+	for _, sent := range []string{"", "POST / HTTP/1.1\r\nHost: localhost\r\nX: ",
+		"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"} {
 		conn, err := net.Dial("tcp", address)
 		if err != nil {
 			t.Fatal(err)
@@ -85,8 +90,11 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 
 func TestConnectionsAreCountedAndBounded(t *testing.T) {
 	refused := make(chan struct{}, 1)
-	connections := &Connections{Max: 2, Refused: func(string, net.Addr, string) { refused <- struct{}{} }}
-	address := start(t, ServerOptions{Handler: authenticates, Connections: connections}, func(*http.Server) {})
+	connections := &Connections{Max: 2, Refused: func(string, net.Addr, string) {
+		refused <- struct{}{}
+	}}
+	address := start(t, ServerOptions{Handler: authenticates, Connections: connections},
+		func(*http.Server) {})
 	var open []net.Conn
 	for range 3 {
 		conn, err := net.Dial("tcp", address)
@@ -109,14 +117,14 @@ func TestConnectionsAreCountedAndBounded(t *testing.T) {
 	waitFor(t, func() bool { return connections.Open() == 1 })
 }
 
-// authenticates answers as one who has a key.
+// authenticates answers every request as authenticated.
 var authenticates = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	if full := Claim(r, "acme", 0); full != "" {
 		http.Error(w, full, http.StatusServiceUnavailable)
 	}
 })
 
-// asks sends a request, and reports whether any of its response comes.
+// asks sends a request, and reports whether any byte of a response arrives.
 func asks(conn net.Conn) bool {
 	conn.SetDeadline(time.Now().Add(10 * time.Second))
 	io.WriteString(conn, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -124,14 +132,18 @@ func asks(conn net.Conn) bool {
 	return err == nil
 }
 
-// One address has no more connections than it may, others have theirs, and one that closes makes room.
+// The connections of one address are limited. Other addresses have limits of their own, and a
+// closed connection makes room.
 func TestConnectionsOfAnAddressAreBounded(t *testing.T) {
 	refused := make(chan struct{}, 1)
-	connections := &Connections{PerAddress: 2, Refused: func(string, net.Addr, string) { refused <- struct{}{} }, Group: func(a netip.Addr) (netip.Prefix, bool) {
+	connections := &Connections{PerAddress: 2, Refused: func(string, net.Addr, string) {
+		refused <- struct{}{}
+	}, Group: func(a netip.Addr) (netip.Prefix, bool) {
 		p, err := a.Unmap().Prefix(32)
 		return p, err == nil && a != netip.MustParseAddr("127.0.0.3")
 	}}
-	address := start(t, ServerOptions{Handler: http.NotFoundHandler(), Connections: connections}, func(*http.Server) {})
+	address := start(t, ServerOptions{Handler: http.NotFoundHandler(), Connections: connections},
+		func(*http.Server) {})
 	dial := func(from string) net.Conn {
 		conn, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).Dial("tcp", address)
 		if err != nil {
@@ -163,7 +175,8 @@ func TestConnectionsOfAnAddressAreBounded(t *testing.T) {
 	}
 }
 
-// A connection is of whom it serves; past the bound it serves nothing, until another has closed.
+// A connection belongs to the tenant that it serves. Beyond the limit of the tenant it is refused,
+// until another has closed.
 func TestConnectionsThatServeOneAreBounded(t *testing.T) {
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if Claim(r, r.URL.Path, 2) != "" {
@@ -205,7 +218,8 @@ func TestConnectionsThatServeOneAreBounded(t *testing.T) {
 	}
 }
 
-// S14: a client that begins requests and takes them back is sent away, and what it has in flight is answered.
+// S14: the connection of a client that starts and cancels many requests is closed, after its
+// in-flight requests are answered.
 func TestRapidResetEndsTheConnection(t *testing.T) {
 	cert, key, pool := certificate(t)
 	begun := make(chan struct{}, 1)
@@ -221,8 +235,11 @@ func TestRapidResetEndsTheConnection(t *testing.T) {
 		}
 		io.WriteString(w, r.RemoteAddr)
 	})
-	address := start(t, ServerOptions{Handler: h, Certificate: loaded(t, cert, key)}, func(*http.Server) {})
-	client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}}}
+	address := start(t, ServerOptions{Handler: h, Certificate: loaded(t, cert, key)},
+		func(*http.Server) {})
+	client := &http.Client{
+		Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}},
+	}
 	defer client.CloseIdleConnections()
 	get := func(ctx context.Context, path string) string {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+path, nil)
@@ -264,7 +281,7 @@ func TestRapidResetEndsTheConnection(t *testing.T) {
 	}
 }
 
-// A write deadline that one answer left behind does not reach the next request on the connection.
+// A write deadline left by one answer does not affect the next request on the connection.
 func TestWriteDeadlineIsFresh(t *testing.T) {
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, "hello")
@@ -294,8 +311,11 @@ func TestTLS(t *testing.T) {
 	cert, key, pool := certificate(t)
 	seen := make(chan string, 1)
 	h := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- r.Proto })
-	address := start(t, ServerOptions{Handler: h, Certificate: loaded(t, cert, key)}, func(*http.Server) {})
-	client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}}}
+	address := start(t, ServerOptions{Handler: h, Certificate: loaded(t, cert, key)},
+		func(*http.Server) {})
+	client := &http.Client{
+		Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}},
+	}
 	defer client.CloseIdleConnections()
 	resp, err := client.Get("https://" + address)
 	if err != nil {
@@ -305,7 +325,9 @@ func TestTLS(t *testing.T) {
 	if got := <-seen; got != "HTTP/2.0" {
 		t.Errorf("got %s, want HTTP/2.0", got)
 	}
-	if _, err := tls.Dial("tcp", address, &tls.Config{RootCAs: pool, MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}); err == nil {
+	if _, err := tls.Dial("tcp", address,
+		&tls.Config{RootCAs: pool, MaxVersion: tls.VersionTLS11,
+			MinVersion: tls.VersionTLS10}); err == nil {
 		t.Error("TLS 1.1 was accepted")
 	}
 }
@@ -317,8 +339,9 @@ func certificate(t *testing.T) (cert, key string, pool *x509.CertPool) {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		IsCA: true, BasicConstraintsValid: true,
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA:        true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
 	if err != nil {
@@ -330,7 +353,8 @@ func certificate(t *testing.T) (cert, key string, pool *x509.CertPool) {
 	}
 	dir := t.TempDir()
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for file, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: bytes}} {
+	for file, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der},
+		key: {Type: "PRIVATE KEY", Bytes: bytes}} {
 		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -344,7 +368,7 @@ func certificate(t *testing.T) (cert, key string, pool *x509.CertPool) {
 	return cert, key, pool
 }
 
-// loaded are the files of a certificate.
+// loaded returns the certificate of two files.
 func loaded(t *testing.T, cert, key string) *Certificate {
 	t.Helper()
 	c, err := LoadCertificate(cert, key)

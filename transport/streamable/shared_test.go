@@ -21,25 +21,26 @@ import (
 	"mcpd/transport"
 )
 
-// marked is a long string of one letter.
+// marked returns a long string of one letter.
 func marked(mark byte, n int) jsontext.Value {
 	return jsontext.Value(`"` + strings.Repeat(string(mark), n) + `"`)
 }
 
-// isMarked reports whether it is one, of that letter and no other.
+// isMarked reports whether v is such a string, of this letter only.
 func isMarked(v jsontext.Value, mark byte, n int) bool {
 	return len(v) == n+2 && bytes.Count(v, []byte{mark}) == n
 }
 
-// Buffers are for whoever comes next, and a message for whoever has it: of many that are large, of several tenants at once, over HTTP in both
-// directions, in answers and in streams, with requests that break off in between, each has its own bytes, also later.
+// Buffers are reused, but a message is never overwritten while it is in use. Many large messages of
+// several tenants are sent concurrently, over HTTP in both directions, in answers and in streams,
+// with requests that break off in between. Each keeps its own bytes, also later.
 func TestMessagesAreNobodyElses(t *testing.T) {
 	const most, calls = 512 << 10, 40
 	host := newTestHost(t)
 	host.scripts["echo"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
 		p, _ := splice.Get(m.Params, "p")
 		was := bytes.Clone(p)
-		time.Sleep(time.Duration(len(p)%7) * time.Millisecond) // others read meanwhile
+		time.Sleep(time.Duration(len(p)%7) * time.Millisecond) // others are read in the meantime
 		if !bytes.Equal(p, was) {
 			t.Error("the params of a request have changed")
 		}
@@ -63,7 +64,7 @@ func TestMessagesAreNobodyElses(t *testing.T) {
 				t.Errorf("%c: %v", mark, err)
 			}
 		})
-		all.Go(func() { // who breaks off amid a request
+		all.Go(func() { // breaks off in the middle of requests
 			for range calls {
 				r, w := io.Pipe()
 				ctx, cancel := context.WithCancel(t.Context())
@@ -73,7 +74,8 @@ func TestMessagesAreNobodyElses(t *testing.T) {
 					cancel()
 					w.CloseWithError(ctx.Err()) // Do waits for it
 				})
-				go w.Write(bytes.Repeat([]byte{'Z'}, 2*transport.Large+17)) // owner: the pipe, which is closed above
+				// owner: the pipe, which is closed above
+				go w.Write(bytes.Repeat([]byte{'Z'}, 2*transport.Large+17))
 				if resp, err := s.Client().Do(req); err == nil {
 					resp.Body.Close()
 				}
@@ -84,11 +86,12 @@ func TestMessagesAreNobodyElses(t *testing.T) {
 	all.Wait()
 }
 
-// talk calls, withdraws some calls, keeps what is answered, and looks at all of it in the end.
+// talk makes calls, cancels some of them, stores the answers, and checks all of them at the end.
 func talk(t *testing.T, c *Client, mark byte, calls int, size func() int) error {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := c.Send(ctx, jsonrpc.Request(jsonrpc.IntID(0), "initialize", jsontext.Value(`{"protocolVersion":"2025-11-25","capabilities":{}}`))); err != nil {
+	if err := c.Send(ctx, jsonrpc.Request(jsonrpc.IntID(0), "initialize",
+		jsontext.Value(`{"protocolVersion":"2025-11-25","capabilities":{}}`))); err != nil {
 		return err
 	}
 	if in, err := c.Recv(ctx); err != nil || in.Err != nil {
@@ -102,7 +105,8 @@ func talk(t *testing.T, c *Client, mark byte, calls int, size func() int) error 
 	for i := 1; i <= calls; {
 		for range 4 {
 			id, n := jsonrpc.IntID(uint64(i)), size()
-			if err := c.Send(ctx, jsonrpc.Request(id, "echo", jsontext.Value(`{"p":`+string(marked(mark, n))+`}`))); err != nil {
+			if err := c.Send(ctx, jsonrpc.Request(id, "echo",
+				jsontext.Value(`{"p":`+string(marked(mark, n))+`}`))); err != nil {
 				return err
 			}
 			if i++; i%5 == 0 {
@@ -127,7 +131,7 @@ func talk(t *testing.T, c *Client, mark byte, calls int, size func() int) error 
 				if p, _ = splice.Get(in.Message.Params, "p"); !isMarked(p, mark, len(p)-2) {
 					return fmt.Errorf("a notification has another's bytes")
 				}
-			case !asked && in.Err == nil: // withdrawn
+			case !asked && in.Err == nil: // cancelled
 			case in.Err != nil && sizes[in.Related] > 0:
 				return in.Err
 			case asked && !isMarked(p, mark, n):

@@ -7,30 +7,32 @@ import (
 	"mcpd/internal/clock"
 )
 
-// silences tells responses that they have waited for as long as their clients, and the proxies
-// before them, go without a sign of life. All may wait equally long, so they are due in the order in
-// which they came, and one timer serves all of them: most calls are answered long before it fires.
+// silences holds the keep-alive timers of responses that wait for their first message. A timer
+// expires when clients and the proxies in between need a sign of life. All timers have the same
+// duration, so they expire in the order in which they started, and one clock timer serves all of
+// them. Most calls are answered long before it fires.
 type silences struct {
 	clock clock.Clock
 	most  time.Duration
 
-	mu          sync.Mutex // guards the rest, and every silence that is waiting
+	mu          sync.Mutex // guards the rest, and every waiting silence
 	first, last *silence
-	armed       bool // the timer will fire, and not after the first of them is due
+	armed       bool // the clock timer will fire, no later than the first silence is due
 }
 
-// silence is one response that waits.
+// silence is the keep-alive timer of one waiting response.
 type silence struct {
 	out           *outlet
 	due           int64 // of clock.Steady
 	before, after *silence
 }
 
-// begin has o.tick called when it is time, unless end is called before.
+// begin starts the timer w, which calls o.tick when it expires, unless end is called before.
 func (s *silences) begin(w *silence, o *outlet) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := clock.Steady(s.clock.Now()) // under the mutex, so that the last is due last
+	// Read under the mutex, so that the last silence in the list is due last.
+	now := clock.Steady(s.clock.Now())
 	w.out, w.due, w.before = o, now+int64(s.most), s.last
 	if s.last == nil {
 		s.first = w
@@ -41,7 +43,7 @@ func (s *silences) begin(w *silence, o *outlet) {
 	s.arm(now)
 }
 
-// end ends the wait: there is no tick after it. It is idempotent.
+// end stops the timer w: it does not tick afterwards. It is idempotent.
 func (s *silences) end(w *silence) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,9 +66,8 @@ func (s *silences) remove(w *silence) {
 	*w = silence{}
 }
 
-// arm starts the timer where there is something to wait for. One that fires for nobody, because the
-// wait is over, is not stopped: it would have to be started anew for the next call. The mutex is
-// held.
+// arm starts the clock timer if a silence waits. The clock timer is not stopped when no silence is
+// left, because the next call would have to start it again. The mutex is held.
 func (s *silences) arm(now int64) {
 	if s.armed || s.first == nil {
 		return
@@ -75,8 +76,8 @@ func (s *silences) arm(now int64) {
 	s.clock.AfterFunc(time.Duration(s.first.due-now), s.fire)
 }
 
-// atOnce is how many responses are told in one go: whoever begins to wait meanwhile, and may be
-// another tenant's, waits for no more of them.
+// atOnce is the maximum number of responses that are signalled while the mutex is held. It limits
+// how long a response of another tenant waits for the mutex.
 const atOnce = 256
 
 func (s *silences) fire() {
@@ -84,7 +85,8 @@ func (s *silences) fire() {
 	}
 }
 
-// some tells those that are due, atOnce of them at most, and reports whether there may be more.
+// some signals the silences that are due, at most atOnce of them, and reports whether there may be
+// more.
 func (s *silences) some() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,8 +21,8 @@ func (c *timers) AfterFunc(d time.Duration, f func()) clock.Timer {
 	return c.Clock.AfterFunc(d, f)
 }
 
-// Each wait is ended by its own time, whichever others come and go meanwhile, or by nothing once it
-// was ended.
+// Each keep-alive timer expires at its own time, whichever others start and end in the meantime. A
+// stopped timer does not expire.
 func TestSilenceIsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 15 * time.Second
@@ -58,7 +58,7 @@ func TestSilenceIsDue(t *testing.T) {
 	})
 }
 
-// Calls that are answered soon start no timer each: one goes on for all of them.
+// Calls that are answered quickly share one clock timer.
 func TestSilencesShareATimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		counted := &timers{Clock: clock.System}
@@ -76,7 +76,8 @@ func TestSilencesShareATimer(t *testing.T) {
 	})
 }
 
-// However many are due at once, whoever begins to wait meanwhile waits for some of them only.
+// However many timers expire at once, a response that starts to wait in the meantime waits for only
+// some of them.
 func TestSilencesAreToldInParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &silences{clock: clock.System, most: time.Second}

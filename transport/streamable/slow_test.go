@@ -19,13 +19,14 @@ import (
 	"mcpd/transport"
 )
 
-// flooded serves a host whose "flood" sends n notifications of the given size as fast as it can, and then answers.
+// flooded serves a host whose "flood" sends n notifications of the given size as fast as it can,
+// and then answers.
 func flooded(t *testing.T, n, size int, o Options) *testServer {
 	t.Helper()
 	return floodedWith(t, n, size, o, func(int) {})
 }
 
-// floodedWith has done called with the number of each message that was sent.
+// floodedWith is like flooded, and calls done with the number of each message sent.
 func floodedWith(t *testing.T, n, size int, o Options, done func(i int)) *testServer {
 	t.Helper()
 	host := newTestHost(t)
@@ -44,12 +45,13 @@ func floodedWith(t *testing.T, n, size int, o Options, done func(i int)) *testSe
 	return serve(t, host, o)
 }
 
-// A tool that logs faster than any connection takes costs its client some of the log, which is counted, and neither stream nor answer.
+// If a tool logs faster than a connection accepts, its client loses some of the log, which is
+// counted, but neither stream nor answer.
 func TestBurstReachesAClientThatReads(t *testing.T) {
 	const n = 5000
 	for _, c := range []struct {
 		name  string
-		pause time.Duration // of the client, every so often
+		pause time.Duration // of the client, at intervals
 	}{{"at once", 0}, {"slowly", 2 * time.Millisecond}} {
 		t.Run(c.name, func(t *testing.T) {
 			var dropped atomic.Int64
@@ -68,7 +70,9 @@ func TestBurstReachesAClientThatReads(t *testing.T) {
 					break
 				}
 				var i int
-				if _, err := fmt.Sscanf(string(e.Data), `{"jsonrpc":"2.0","method":"notifications/message","params":{"data":%d,`, &i); err != nil || i <= last {
+				if _, err := fmt.Sscanf(string(e.Data),
+					`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":%d,`,
+					&i); err != nil || i <= last {
 					t.Fatalf("got %.90s after message %d (%v), want a later one", e.Data, last, err)
 				}
 				last = i
@@ -84,26 +88,30 @@ func TestBurstReachesAClientThatReads(t *testing.T) {
 	}
 }
 
-// A burst of what one call may log within a moment is kept whole.
+// A burst of as many notifications as one call may log within a moment loses none.
 func TestSmallBurstIsWhole(t *testing.T) {
 	s := flooded(t, 1000, 10, Options{})
-	if rest := readStream(t, s.post(call("flood"), "Mcp-Session-Id", s.session(protocol.V20250618))).rest(); len(rest) != 1001 {
+	if rest := readStream(t, s.post(call("flood"), "Mcp-Session-Id",
+		s.session(protocol.V20250618))).rest(); len(rest) != 1001 {
 		t.Errorf("got %d events, want a thousand and the answer", len(rest))
 	}
 }
 
-// S16: a client that does not read is cut after the stall time, costs no more than the bounds of a stream, disturbs nobody, and finds its
-// answer when it comes back.
+// S16: a client that does not read is disconnected after the stall time. It takes no more memory
+// than the limits of a stream, disturbs no other client, and gets its answer when it reconnects.
 func TestClientThatDoesNotReadIsCut(t *testing.T) {
 	const stall = 300 * time.Millisecond
 	const messages = 20_000
 	cut, over := make(chan string, 1), make(chan struct{})
-	s := floodedWith(t, messages, 1000, Options{Stall: stall, Cut: func(tenant string) { cut <- tenant }}, func(i int) {
+	s := floodedWith(t, messages, 1000, Options{Stall: stall, Cut: func(tenant string) {
+		cut <- tenant
+	}}, func(i int) {
 		if i == messages-1 {
 			close(over)
 		}
 		if i%64 == 0 {
-			runtime.Gosched() // on one processor too the connection is written to until it takes no more, before the log loses its oldest
+			// Also on one processor, the connection must be filled before the log loses its oldest events.
+			runtime.Gosched()
 		}
 	})
 	id, other := s.session(protocol.V20251125), s.session(protocol.V20251125)
@@ -115,7 +123,8 @@ func TestClientThatDoesNotReadIsCut(t *testing.T) {
 	}
 	defer conn.Close()
 	conn.(*net.TCPConn).SetReadBuffer(4 << 10)
-	fmt.Fprint(conn, strings.ReplaceAll(withBody(postHead+"Host: localhost\nMcp-Session-Id: "+id+"\n", call("flood")), "\n", "\r\n"))
+	fmt.Fprint(conn, strings.ReplaceAll(withBody(postHead+"Host: localhost\nMcp-Session-Id: "+id+"\n",
+		call("flood")), "\n", "\r\n"))
 	start := time.Now()
 	if got := <-cut; got != "acme" {
 		t.Errorf("cut a client of %q, want acme", got)
@@ -130,7 +139,7 @@ func TestClientThatDoesNotReadIsCut(t *testing.T) {
 	if e := listening.next(); string(e.Data) != line(note("notifications/message", 1)) {
 		t.Errorf("the other session got %s, want its message", e.Data)
 	}
-	// What the connection still holds begins with the id of the priming event.
+	// The bytes that the connection still holds begin with the id of the priming event.
 	conn.SetReadDeadline(time.Now().Add(10 * time.Second))
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
@@ -140,7 +149,7 @@ func TestClientThatDoesNotReadIsCut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-over // the return must not compete with the flood for the one processor that there may be
+	<-over // the reconnect must not compete with the flood for a single processor
 	rest := readStream(t, s.get("Mcp-Session-Id", id, "Last-Event-ID", primed.ID)).rest()
 	if len(rest) == 0 || rest[len(rest)-1] != answer {
 		t.Errorf("got %d events on the return, want them to end with the answer", len(rest))

@@ -12,19 +12,22 @@ import (
 	"mcpd/transport"
 )
 
-// Event is one server-sent event, as it is written or as it was read.
+// Event is one server-sent event, to be written or as read.
 type Event struct {
-	// ID is the event's id. A Reader keeps the last one it saw, as the WHATWG stream does, so it holds on every later event too.
+	// ID is the event's id. A Reader repeats the last id on events without one, as the WHATWG standard
+	// requires.
 	ID string
 	// Name is the event's type; empty means "message".
 	Name string
-	// Data is the payload, lines joined by LF. On writing, nil leaves the data field out and empty writes an empty one (priming).
+	// Data is the payload, with lines joined by LF. When written, nil omits the data field, and an
+	// empty slice writes an empty field (priming).
 	Data []byte
-	// Retry is how long to wait before a reconnect; 0 says nothing.
+	// Retry is the delay before a reconnect; 0 means none is stated.
 	Retry time.Duration
 }
 
-// appendEvent appends e in wire form, blank line included. ID and Name must hold no line break.
+// appendEvent appends e in wire form, including the blank line. ID and Name must contain no line
+// break.
 func appendEvent(dst []byte, e Event) []byte {
 	if e.ID != "" {
 		dst = append(append(append(dst, "id: "...), e.ID...), '\n')
@@ -42,7 +45,8 @@ func appendEvent(dst []byte, e Event) []byte {
 	return append(dst, '\n')
 }
 
-// appendData writes one data field a line. JSON-RPC messages are one line, so the loop runs once for them.
+// appendData writes one data field per line. A JSON-RPC message is one line, so the loop runs once
+// for it.
 func appendData(dst, data []byte) []byte {
 	for {
 		cut := bytes.IndexAny(data, "\r\n")
@@ -57,36 +61,42 @@ func appendData(dst, data []byte) []byte {
 	}
 }
 
-// keepAlive is a comment: it carries nothing, and shows both ends and every proxy between them that the stream lives.
+// keepAlive is a comment without content. It shows both ends, and every proxy in between, that the
+// stream is alive.
 var keepAlive = []byte(": keep-alive\n\n")
 
-// ReaderLimits bounds what a Reader holds in memory. Zero fields mean the default.
+// ReaderLimits limits the memory of a Reader. Zero fields mean the default.
 type ReaderLimits struct {
-	// Event is the most bytes of one event, and of one line. The default is DefaultEventBytes.
+	// Event is the maximum size of one event, and of one line, in bytes. The default is
+	// DefaultEventBytes.
 	Event int
-	// Large is called before more than transport.Large bytes of an event are read, with how many bytes
-	// it is going to take at most, and again before it takes more. Its error ends the stream. Nil lets
-	// all of it be read.
+	// Large is called before more than transport.Large bytes of an event are read, with the maximum
+	// number of bytes that the event will take, and again before it takes more. Its error ends the
+	// stream. Nil sets no limit beyond Event.
 	Large func(size int) error
-	// Free is called when what was read after Large turned out to be of no event. Nil has nothing to let go.
+	// Free is called if the bytes read after Large turn out to belong to no event. It may be nil.
 	Free func()
-	// Rest waits for so long, where what is no message comes too fast. Nil sleeps.
+	// Rest waits for a duration to rate-limit stray input. Nil means time.Sleep.
 	Rest func(time.Duration)
 }
 
 const (
-	// DefaultEventBytes is 16 MiB, the bound of one upstream message, with room for the field names around it.
+	// DefaultEventBytes is 16 MiB, the limit of one message of a server, plus room for the field names
+	// around it.
 	DefaultEventBytes = 16<<20 + 4096
-	// readerBuffer is what a Reader reads at once and what it falls back to after a long line. Most events fit.
+	// readerBuffer is the initial size of a Reader's buffer, to which it shrinks after a long line.
+	// Most events fit.
 	readerBuffer = 4 << 10
-	// maxRetry caps what a peer may ask us to wait: a longer pause is a mistake or an attack.
+	// maxRetry limits the delay that a peer may request. A longer one is a mistake or an attack.
 	maxRetry = time.Hour
 )
 
-// ErrEventTooLarge says that an event or a line is over ReaderLimits.Event. The stream cannot be read further.
+// ErrEventTooLarge says that an event or a line exceeds ReaderLimits.Event. The stream cannot be
+// read further.
 var ErrEventTooLarge = errors.New("sse event too large")
 
-// Reader reads server-sent events as the WHATWG HTML standard §9.2 defines them. It is not safe for concurrent use.
+// Reader reads server-sent events as defined by the WHATWG HTML standard §9.2. It is not safe for
+// concurrent use.
 type Reader struct {
 	src     io.Reader
 	max     int
@@ -95,17 +105,17 @@ type Reader struct {
 	rest    func(time.Duration)
 	buf     []byte
 	at, end int    // buf[at:end] was read from src and not consumed
-	bom     bool   // the first line is behind us, where alone a BOM is skipped
-	skipLF  bool   // the last line ended in CR: an LF right after it belongs to it
+	bom     bool   // the first line was read; only it may begin with a BOM
+	skipLF  bool   // the last line ended in CR: an LF right after it belongs to that line end
 	id      string // the last event id, which stays in force
 	strays  transport.Pace
-	around  int  // bytes of lines of data that are none, and not counted yet
-	roomy   bool // large has been asked
+	around  int  // field overhead of data lines, in bytes, not yet rate-limited
+	roomy   bool // large was called
 	cut     Event
 	err     error
 }
 
-// NewReader reads events from src.
+// NewReader returns a Reader of the events in src.
 func NewReader(src io.Reader, limits ReaderLimits) *Reader {
 	if limits.Event <= 0 {
 		limits.Event = DefaultEventBytes
@@ -119,12 +129,17 @@ func NewReader(src io.Reader, limits ReaderLimits) *Reader {
 	if limits.Rest == nil {
 		limits.Rest = time.Sleep
 	}
-	return &Reader{src: src, max: limits.Event, large: limits.Large, free: limits.Free, rest: limits.Rest, buf: make([]byte, min(readerBuffer, limits.Event))}
+	return &Reader{
+		src: src, max: limits.Event, large: limits.Large, free: limits.Free, rest: limits.Rest,
+		buf: make([]byte, min(readerBuffer, limits.Event)),
+	}
 }
 
-// Next returns the next event that has any field: unlike a browser it also yields events with no data, since a priming event or a
-// bare retry tells an MCP client something. Data belongs to the caller. An event cut off by the end of the stream is not returned, but
-// io.EOF: Unended has it. Errors are final. What is no data is read at a pace, beyond what Passed makes up for.
+// Next returns the next event that has any field. Unlike a browser it also returns events without
+// data, because a priming event or a retry alone is of interest to an MCP client. Data belongs to
+// the caller. If the end of the stream cuts off an event, Next returns io.EOF, and Unended returns
+// that event. Errors are final. Lines that are not data are rate-limited beyond the allowance that
+// Passed grants.
 func (r *Reader) Next() (Event, error) {
 	var event Event
 	var some bool
@@ -156,8 +171,8 @@ func (r *Reader) Next() (Event, error) {
 	}
 }
 
-// Unended is the event that the end of the stream has cut off, with its last line, which may be cut
-// off too. It is good once, after Next has returned io.EOF.
+// Unended returns the event that the end of the stream has cut off, including its last line, which
+// may be cut off too. It can be called once, after Next has returned io.EOF.
 func (r *Reader) Unended() Event {
 	event := r.cut
 	r.cut = Event{}
@@ -168,8 +183,11 @@ func (r *Reader) Unended() Event {
 	return event
 }
 
-// Passed says that the last event was a message, so that some lines around it are not too many; Stray that it was none.
-func (r *Reader) Passed()       { r.strays.Spare(transport.PaceMessage) }
+// Passed records that the last event was a message. It exempts some lines around that event from
+// the rate limit.
+func (r *Reader) Passed() { r.strays.Spare(transport.PaceMessage) }
+
+// Stray records that e was no message, and rate-limits its data too.
 func (r *Reader) Stray(e Event) { r.stray(transport.Parts(len(e.Data))) }
 
 func (r *Reader) stray(parts int) {
@@ -178,20 +196,22 @@ func (r *Reader) stray(parts int) {
 	}
 }
 
-// extra is how many parts of a line are no message.
+// extra returns how many parts of a line count as stray input.
 func (r *Reader) extra(line []byte) (parts int) {
 	name, value := split(line)
 	if string(name) != "data" {
 		return transport.Parts(len(line))
 	}
-	if r.around += len(line) + 1 - len(value); r.around >= transport.PacePart { // many lines of next to nothing
+	// Many short data lines add up to as much stray input as one long comment.
+	if r.around += len(line) + 1 - len(value); r.around >= transport.PacePart {
 		parts = r.around / transport.PacePart
 		r.around %= transport.PacePart
 	}
 	return parts
 }
 
-// release lets go of the room of a long line that was of no event: the next may be long in coming. What is kept of the event until then may be long too.
+// release frees the buffer and the reservation of a long line that belonged to no event, because
+// the next event may arrive much later. It keeps both if the event so far is long too.
 func (r *Reader) release(e Event) {
 	left := r.buf[r.at:r.end]
 	if !r.roomy || max(len(e.Data), len(e.Name), len(r.id), len(left)) >= transport.Large {
@@ -204,7 +224,7 @@ func (r *Reader) release(e Event) {
 	r.free()
 }
 
-// close gives up what was read and not handed out. There are no more events.
+// close drops input that was read and not returned. There are no more events.
 func (r *Reader) close() {
 	transport.Recycle(r.buf)
 	r.buf, r.at, r.end = nil, 0, 0
@@ -213,13 +233,13 @@ func (r *Reader) close() {
 	}
 }
 
-// split is a line's field and the value of that.
+// split returns the field name and the value of a line.
 func split(line []byte) (name, value []byte) {
 	name, value, _ = bytes.Cut(line, []byte(":"))
 	return name, bytes.TrimPrefix(value, []byte(" "))
 }
 
-// field applies one line to the event and reports whether it was a field we know.
+// field applies one line to the event and reports whether the field is known.
 func (r *Reader) field(event *Event, line []byte) (bool, error) {
 	name, value := split(line)
 	switch string(name) {
@@ -253,18 +273,18 @@ func (r *Reader) field(event *Event, line []byte) (bool, error) {
 			return false, nil
 		}
 		event.Retry = time.Duration(min(ms, uint64(maxRetry.Milliseconds()))) * time.Millisecond
-	default: // a comment (empty name), or a field the standard says to ignore
+	default: // a comment (empty name), or a field that the standard requires to ignore
 		return false, nil
 	}
 	return true, nil
 }
 
-// step is the size that a buffer is counted with which holds size bytes and at most max: it doubles,
-// as that of a line does.
+// step returns the size for which room is reserved when a buffer holds size bytes, of at most max.
+// It doubles, as the buffer of a line does.
 func step(size, max int) int { return min(1<<bits.Len(uint(size-1)), max) }
 
-// line returns the next line without its end, valid until the next call. A line may end in LF, CR LF or CR alone; after a CR it never
-// waits for the byte that follows.
+// line returns the next line without its line end. The result is valid until the next call. A line
+// may end in LF, CR LF or CR alone. After a CR, line does not wait for the next byte.
 func (r *Reader) line() ([]byte, error) {
 	scanned := 0
 	for {
@@ -291,7 +311,7 @@ func (r *Reader) line() ([]byte, error) {
 	}
 }
 
-// lineEnd finds the first CR or LF.
+// lineEnd returns the index of the first CR or LF, or -1.
 func lineEnd(p []byte) int {
 	lf := bytes.IndexByte(p, '\n')
 	if lf >= 0 {
@@ -303,7 +323,8 @@ func lineEnd(p []byte) int {
 	return lf
 }
 
-// fill reads more into the buffer, which grows up to the limit while a line does not fit, and shrinks again when it is empty.
+// fill reads more bytes into the buffer. The buffer grows up to the limit while a line does not
+// fit, and shrinks again when it is empty.
 func (r *Reader) fill() error {
 	if r.err != nil {
 		return r.err
@@ -347,5 +368,6 @@ func (r *Reader) fill() error {
 	return r.err
 }
 
-// maxEmptyReads is how often a source may return nothing at all before it counts as broken; bufio uses the same figure.
+// maxEmptyReads is the number of consecutive empty reads after which a source counts as broken, as
+// in bufio.
 const maxEmptyReads = 100

@@ -21,28 +21,38 @@ func readAll(r *Reader) (all []Event, err error) {
 	}
 }
 
-// WHATWG HTML §9.2.6, with the difference that events without data are seen.
+// WHATWG HTML §9.2.6, except that events without data are returned.
 func TestReader(t *testing.T) {
 	for _, c := range []struct {
 		name, in string
 		want     []Event
 	}{
 		{"one line", "data: a\n\n", []Event{{Data: []byte("a")}}},
-		{"line ends of all kinds", "data: a\r\n\r\ndata: b\r\rdata: c\n\n", []Event{{Data: []byte("a")}, {Data: []byte("b")}, {Data: []byte("c")}}},
+		{"line ends of all kinds", "data: a\r\n\r\ndata: b\r\rdata: c\n\n", []Event{
+			{Data: []byte("a")}, {Data: []byte("b")}, {Data: []byte("c")},
+		}},
 		{"CR LF counts once", "data: a\r\ndata: b\r\n\r\n", []Event{{Data: []byte("a\nb")}}},
 		{"byte order mark", "\xef\xbb\xbfdata: a\n\n", []Event{{Data: []byte("a")}}},
 		{"a second mark is a field name", "\xef\xbb\xbf\xef\xbb\xbfdata: a\n\n", nil},
 		{"comments", ": hello\n\n:\n\ndata: a\n: within\n\n", []Event{{Data: []byte("a")}}},
 		{"several data lines", "data: a\ndata\ndata:\ndata: b\n\n", []Event{{Data: []byte("a\n\n\nb")}}},
-		{"one space is removed", "data:a\n\ndata:  b\n\n", []Event{{Data: []byte("a")}, {Data: []byte(" b")}}},
+		{"one space is removed", "data:a\n\ndata:  b\n\n", []Event{
+			{Data: []byte("a")}, {Data: []byte(" b")},
+		}},
 		{"names are exact", "Data: a\ndata : b\n data: c\n\n", nil},
 		{"priming", "id: 7\ndata:\n\n", []Event{{ID: "7", Data: []byte{}}}},
 		{"id without data", "id: 7\n\n", []Event{{ID: "7"}}},
-		{"id stays", "id: 7\ndata: a\n\ndata: b\n\nid\ndata: c\n\n", []Event{{ID: "7", Data: []byte("a")}, {ID: "7", Data: []byte("b")}, {Data: []byte("c")}}},
-		{"id with NUL is ignored", "id: 7\ndata: a\n\nid: 8\x00\ndata: b\n\n", []Event{{ID: "7", Data: []byte("a")}, {ID: "7", Data: []byte("b")}}},
+		{"id stays", "id: 7\ndata: a\n\ndata: b\n\nid\ndata: c\n\n", []Event{
+			{ID: "7", Data: []byte("a")}, {ID: "7", Data: []byte("b")}, {Data: []byte("c")},
+		}},
+		{"id with NUL is ignored", "id: 7\ndata: a\n\nid: 8\x00\ndata: b\n\n", []Event{
+			{ID: "7", Data: []byte("a")}, {ID: "7", Data: []byte("b")},
+		}},
 		{"event type", "event: endpoint\ndata: /x\n\n", []Event{{Name: "endpoint", Data: []byte("/x")}}},
 		{"retry", "retry: 1500\n\n", []Event{{Retry: 1500 * time.Millisecond}}},
-		{"retry that is no number", "retry: 1.5\nretry: -1\nretry: +1\nretry:\ndata: a\n\n", []Event{{Data: []byte("a")}}},
+		{"retry that is no number", "retry: 1.5\nretry: -1\nretry: +1\nretry:\ndata: a\n\n", []Event{
+			{Data: []byte("a")},
+		}},
 		{"retry without end", "retry: 99999999999999999999999\n\n", []Event{{Retry: maxRetry}}},
 		{"cut off", "data: a\n\ndata: b\n", []Event{{Data: []byte("a")}}},
 		{"empty", "", nil},
@@ -59,7 +69,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// A CR that ends an event must not make the reader wait for what follows it.
+// A CR that ends an event must not make the reader wait for the next byte.
 func TestReaderDoesNotWaitAfterCR(t *testing.T) {
 	in, out := io.Pipe()
 	defer in.Close()
@@ -124,10 +134,12 @@ func TestAppendEvent(t *testing.T) {
 	}
 }
 
-// What is read and written again reads the same; reading never fails but by its bound; how the bytes arrive makes no difference.
+// Events that are read and written again read the same. Reading fails only at its limit. The pieces
+// in which the bytes arrive make no difference.
 func FuzzReader(f *testing.F) {
 	for _, seed := range []string{
-		"id: 1\nevent: x\nretry: 5\ndata: {\"a\":1}\n\n", "\xef\xbb\xbfdata\r\rdata:\r\n: c\r\n\r\n", "id:\x00\ndata: a\n\n", "data: a\n\ndata: b",
+		"id: 1\nevent: x\nretry: 5\ndata: {\"a\":1}\n\n", "\xef\xbb\xbfdata\r\rdata:\r\n: c\r\n\r\n",
+		"id:\x00\ndata: a\n\n", "data: a\n\ndata: b",
 	} {
 		f.Add([]byte(seed))
 	}
@@ -144,7 +156,7 @@ func FuzzReader(f *testing.F) {
 		var out []byte
 		for _, e := range first {
 			if e.ID == "" {
-				out = append(out, "id\n"...) // takes the last one away
+				out = append(out, "id\n"...) // resets the last id
 			}
 			out = appendEvent(out, e)
 		}

@@ -8,51 +8,57 @@ import (
 	"mcpd/internal/water"
 )
 
-// Bounds of what is kept for clients that read slowly or come back (2025-11-25 §basic/transports, "Resumability and Redelivery").
+// Limits of the events that are stored for clients that read slowly or reconnect (2025-11-25
+// §basic/transports, "Resumability and Redelivery").
 const (
-	// DefaultStreamEvents and DefaultStreamBytes bound one stream: what waits to be written, and what is kept for a resumption. A tool that
-	// logs in a loop fills the first within a millisecond, so a client that reads meanwhile loses little of what a person would read.
+	// DefaultStreamEvents and DefaultStreamBytes limit one stream: the events that wait to be written,
+	// and the events stored for a resumption. A tool that logs in a loop fills the first within a
+	// millisecond, so a client that reads at the same time loses little that a person would read.
 	DefaultStreamEvents = 1024
 	DefaultStreamBytes  = 1 << 20
-	// DefaultSessionBytes lets a few busy streams of one client be kept whole.
+	// DefaultSessionBytes allows complete storage of a few busy streams of one client.
 	DefaultSessionBytes = 4 << 20
-	// DefaultTotalBytes bounds the history of all sessions: what a host with 1 GiB can spare.
+	// DefaultTotalBytes limits the history of all sessions, for a host with 1 GiB.
 	DefaultTotalBytes = 256 << 20
-	// DefaultTTL is how long a client may be away: a train in a tunnel, a laptop carried to the next room.
+	// DefaultTTL is how long a client may be disconnected, for example in a tunnel or while a laptop
+	// moves.
 	DefaultTTL = 5 * time.Minute
-	// DefaultGETs bounds the open GET streams of one session. One is the rule; browsers with tabs and reconnects before a loss was
-	// noticed need a few.
+	// DefaultGETs limits the open GET streams of one session. One is normal. Browsers with several
+	// tabs, and clients that reconnect before a loss was noticed, need a few.
 	DefaultGETs = 8
-	// keptStreams is how many finished POST streams are kept for a resumption: as many as a session may have in flight, so that a client
-	// that lost its connection finds all of them.
+	// keptStreams is the number of finished POST streams that are stored for a resumption. It equals
+	// the number of requests that a session may have in flight, so that a client that lost its
+	// connection finds all of them.
 	keptStreams = 256
-	// sweepEvery is how late an expired event may be dropped. A sweep is one timer a session, and only while there is something to drop.
+	// sweepEvery is the maximum delay before an expired event is dropped. A sweep takes one timer per
+	// session, which runs only while there is something to drop.
 	sweepEvery = 20 * time.Second
 )
 
-// StoreOptions sets the bounds of a Store. Zero fields mean the defaults of the same names.
+// StoreOptions sets the limits of a Store. Zero fields mean the defaults of the same names.
 type StoreOptions struct {
-	Clock        clock.Clock   // default clock.System
-	StreamEvents int           // events of one stream that wait, and that are kept
+	Clock        clock.Clock   // default: clock.System
+	StreamEvents int           // events of one stream that wait, and that are stored
 	StreamBytes  int           // bytes of the same
-	SessionBytes int           // bytes kept for one session
-	TotalBytes   int           // bytes kept for all
-	TTL          time.Duration // how long an event is kept
-	GETs         int           // GET streams that one session may hold open
-	// Kept is where what is kept for a tenant counts. Nil counts nothing.
+	SessionBytes int           // bytes stored for one session
+	TotalBytes   int           // bytes stored for all
+	TTL          time.Duration // how long an event is stored
+	GETs         int           // GET streams that one session may have open
+	// Kept returns the account for the bytes stored for a tenant. Nil counts nothing.
 	Kept func(tenant string) Account
-	// Save is called when there is something for Unsaved to hand out, and must not wait. Nil is for a process after which nothing is kept.
+	// Save is called when Unsaved has something to return, and must not wait. Nil is for a process
+	// that saves nothing for its successor.
 	Save       func()
-	SavedBytes int // bytes written down for all; default MaxSavedBytes
+	SavedBytes int // bytes on the disk for all sessions; default: MaxSavedBytes
 }
 
-// Account counts the bytes of histories that one tenant has kept for it. It is safe for concurrent use.
+// Account counts the bytes of stored histories of one tenant. It is safe for concurrent use.
 type Account interface {
-	Keep(bytes int) // or lets go of them, where it is negative
-	Full() bool     // the tenant has as much as it may
+	Keep(bytes int) // adds bytes, or releases them if negative
+	Full() bool     // the tenant has reached its limit
 }
 
-// uncounted is the account of whoever has none.
+// uncounted is an account that counts nothing.
 type uncounted struct{}
 
 func (uncounted) Keep(int)   {}
@@ -66,7 +72,8 @@ func (o StoreOptions) orDefaults() StoreOptions {
 		field *int
 		value int
 	}{
-		{&o.StreamEvents, DefaultStreamEvents}, {&o.StreamBytes, DefaultStreamBytes}, {&o.SessionBytes, DefaultSessionBytes},
+		{&o.StreamEvents, DefaultStreamEvents}, {&o.StreamBytes, DefaultStreamBytes},
+		{&o.SessionBytes, DefaultSessionBytes},
 		{&o.TotalBytes, DefaultTotalBytes}, {&o.GETs, DefaultGETs},
 		{&o.SavedBytes, MaxSavedBytes},
 	} {
@@ -83,15 +90,16 @@ func (o StoreOptions) orDefaults() StoreOptions {
 	return o
 }
 
-// Store is what the streams of all sessions share: the bounds, the clock, and the count of bytes kept. One process needs one.
+// Store holds what the streams of all sessions share: the limits, the clock, and the number of
+// stored bytes. A process needs one.
 type Store struct {
 	options StoreOptions
 	used    atomic.Int64
-	saver   *saver // nil where nothing is written down
+	saver   *saver // nil if nothing is saved to the disk
 	marks   Marks
 }
 
-// NewStore makes a Store.
+// NewStore returns a Store.
 func NewStore(o StoreOptions) *Store {
 	s := &Store{options: o.orDefaults()}
 	if o.Save != nil {
@@ -100,8 +108,9 @@ func NewStore(o StoreOptions) *Store {
 	return s
 }
 
-// Unsaved hands out what is to be written down or deleted and was not handed out yet, a part of it at a time, and reports whether there is
-// more. Save is called when there is something again.
+// Unsaved returns changes that are to be written to the disk or deleted there, each change once and
+// a part of them at a time. It reports whether there are more. Save is called when there are new
+// changes.
 func (s *Store) Unsaved() (part []Saved, more bool) {
 	if s.saver == nil {
 		return nil, false
@@ -109,45 +118,47 @@ func (s *Store) Unsaved() (part []Saved, more bool) {
 	return s.saver.unsaved()
 }
 
-// Discard has what was written down under a key deleted: no streams are there to take it.
+// Discard schedules the deletion of a saved record that no Streams will restore.
 func (s *Store) Discard(key string) {
 	if s.saver != nil {
 		s.saver.discard(key)
 	}
 }
 
-// Streams makes the streams of a tenant's session with this id: of a new one, or of one that has outlived its host.
+// Streams returns the Streams of a tenant's session with this id. The session is new, or was
+// restored after a restart of the host.
 func (s *Store) Streams(tenant, of string) *Streams {
 	return &Streams{store: s, tenant: tenant, of: of}
 }
 
-// Bytes is how much history is kept for all sessions.
+// Bytes returns the number of bytes stored for all sessions.
 func (s *Store) Bytes() int64 { return s.used.Load() }
 
-// Marks are how full its queues ever were.
+// Marks are the high-water marks of a Store's queues.
 type Marks struct {
-	Events, Bytes water.Mark // that wait for one client
-	History       water.Mark // bytes kept for all
+	Events, Bytes water.Mark // waiting for one client
+	History       water.Mark // bytes stored for all sessions
 }
 
-// Marks are those of this Store.
+// Marks returns the high-water marks of this Store.
 func (s *Store) Marks() *Marks { return &s.marks }
 
-// Limits are what bounds it.
+// Limits returns the limits of the Store.
 func (s *Store) Limits() StoreOptions { return s.options }
 
-// plain makes streams that cannot be resumed, without event ids: for an exchange that belongs to no session.
+// plain returns Streams without event ids that cannot be resumed, for an exchange that belongs to
+// no session.
 func (s *Store) plain(tenant string) *Streams {
 	return &Streams{store: s, tenant: tenant, plain: true}
 }
 
-// now is the time of entries.
+// now returns the current time for entries, in nanoseconds of clock.Steady.
 func (s *Store) now() int64 { return clock.Steady(s.options.Clock.Now()) }
 
-// written is the time of an entry as it is written down: the hour, which another process counts from.
+// written converts the time of an entry to Unix nanoseconds, which another process can interpret.
 func (s *Store) written(at int64) int64 { return clock.Hour(s.options.Clock.Now(), at).UnixNano() }
 
-// read is the time of an entry that was written down.
+// read converts the time of a saved entry back.
 func (s *Store) read(at int64) int64 {
 	now := s.options.Clock.Now()
 	return clock.Steady(clock.Past(now, time.Unix(0, at)))

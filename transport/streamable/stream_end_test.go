@@ -10,7 +10,8 @@ import (
 	"mcpd/transport"
 )
 
-// A drain ends listening streams with the time to come back, lets answers finish, and does not hold the server up.
+// A drain ends listening streams with a retry delay, lets answers finish, and does not delay the
+// server.
 func TestShutdownEndsStreamsPolitely(t *testing.T) {
 	host := newTestHost(t)
 	proceed := make(chan struct{})
@@ -73,7 +74,7 @@ func TestOldStreamIsEnded(t *testing.T) {
 	}
 }
 
-// A session that ends takes its waiting requests along, also those that were silent until then.
+// A session that ends also ends its waiting requests, including those without a stream so far.
 func TestSessionEndsWhileARequestWaits(t *testing.T) {
 	host := newTestHost(t)
 	release := make(chan struct{})

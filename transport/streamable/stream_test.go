@@ -20,7 +20,8 @@ func call(method string) string { return `{"jsonrpc":"2.0","id":1,"method":"` + 
 
 const answer = `{"jsonrpc":"2.0","id":1,"result":{}}`
 
-// 2025-11-25 §basic/transports: a stream begins with an event that has an id and no data; older clients may choke on one.
+// 2025-11-25 §basic/transports: a stream begins with an event that has an id and no data. Older
+// clients may fail on such an event.
 func TestStreamBeginsAsTheRevisionHasIt(t *testing.T) {
 	host := newTestHost(t)
 	host.scripts["chatty"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
@@ -65,7 +66,8 @@ func TestStreamBeginsAsTheRevisionHasIt(t *testing.T) {
 	}
 }
 
-// A silent call becomes a stream after the keep-alive period, and the stream then shows that it lives.
+// A silent call becomes a stream after the keep-alive period. The stream then sends keep-alive
+// comments.
 func TestSilentCallBecomesAStream(t *testing.T) {
 	host := newTestHost(t)
 	release := make(chan struct{})
@@ -95,23 +97,25 @@ func TestSilentCallBecomesAStream(t *testing.T) {
 	session.mu.Lock()
 	defer session.mu.Unlock()
 	if session.touched < 2 {
-		t.Errorf("the session was touched %d times, want once with the request and once a period", session.touched)
+		t.Errorf("the session was touched %d times, want once with the request and once a period",
+			session.touched)
 	}
 }
 
-// A session that is refused late has no id: initialize does not become a stream because its answer takes time.
+// A session that is refused late has no id: a slow answer does not turn initialize into a stream.
 func TestLateRefusalTellsNoSession(t *testing.T) {
 	host := newTestHost(t)
 	host.late = 100 * time.Millisecond
 	s := serve(t, host, Options{KeepAlive: 5 * time.Millisecond})
 	resp := s.post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`)
-	if id, kind := resp.Header.Get("Mcp-Session-Id"), resp.Header.Get("Content-Type"); id != "" || kind != jsonType {
+	if id, kind := resp.Header.Get("Mcp-Session-Id"), resp.Header.Get("Content-Type"); id != "" ||
+		kind != jsonType {
 		t.Errorf("session %q, told as %s", id, kind)
 	}
 }
 
-// The sink of a request says whether its client still reads the stream, also one that has come
-// back for it.
+// The sink of a request reports if its client still reads the stream, including a client that has
+// reconnected to it.
 func TestSinkSaysWhetherItsClientHasLeft(t *testing.T) {
 	host := newTestHost(t)
 	sinks := make(chan transport.Sink, 1)
@@ -128,7 +132,8 @@ func TestSinkSaysWhetherItsClientHasLeft(t *testing.T) {
 	out := <-sinks
 	becomes := func(want bool) {
 		t.Helper()
-		for until := time.Now().Add(10 * time.Second); out.(interface{ Left() bool }).Left() != want; time.Sleep(time.Millisecond) {
+		for until := time.Now().Add(10 * time.Second); out.(interface{ Left() bool }).Left() !=
+			want; time.Sleep(time.Millisecond) {
 			if time.Now().After(until) {
 				t.Fatalf("left is %t", !want)
 			}
@@ -144,7 +149,8 @@ func TestSinkSaysWhetherItsClientHasLeft(t *testing.T) {
 	second.rest()
 }
 
-// A disconnect is not a cancel: the exchange goes on, and its client fetches the rest of this stream, and of no other, by GET.
+// A disconnect is not a cancellation: the exchange continues, and its client gets the rest of this
+// stream, and of no other, by GET.
 func TestStreamIsResumedAfterADisconnect(t *testing.T) {
 	host := newTestHost(t)
 	proceed := make(chan struct{})
@@ -181,13 +187,15 @@ func TestStreamIsResumedAfterADisconnect(t *testing.T) {
 	if rest := second.rest(); len(rest) != 1 || rest[0] != answer {
 		t.Errorf("got %q, want the answer and the end", rest)
 	}
-	// What was written may not have been received: it can be asked for again.
-	if all := readStream(t, s.get("Mcp-Session-Id", id, "Last-Event-ID", primed.ID)).rest(); len(all) != 5 || all[4] != answer {
+	// Events that were written may not have been received: they can be requested again.
+	if all := readStream(t, s.get("Mcp-Session-Id", id, "Last-Event-ID",
+		primed.ID)).rest(); len(all) != 5 || all[4] != answer {
 		t.Errorf("got %q, want all of the stream again", all)
 	}
 }
 
-// S44: an id that is not of this session, or of nothing, resumes nothing; and streams are resumed by GET only.
+// S44: an id of another session, or an unknown one, resumes nothing. Streams are resumed by GET
+// only.
 func TestForeignEventIDsAreRefused(t *testing.T) {
 	host := newTestHost(t)
 	host.scripts["chatty"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
@@ -200,21 +208,27 @@ func TestForeignEventIDsAreRefused(t *testing.T) {
 	foreign := readStream(t, s.post(call("chatty"), "Mcp-Session-Id", other)).next().ID
 	nonce, _, _ := strings.Cut(own, ".")
 	for _, id := range []string{
-		foreign, "1", "0", "..", nonce, nonce + ".", nonce + ".p", nonce + ".p1", nonce + ".p1.", nonce + ".x1.0", nonce + ".p1.9999", nonce + ".p9.0",
-		nonce + ".g9.0", nonce + ".g1.0", nonce + ".p1.-1", strings.Repeat("x", 8000), nonce + ".p1.zzzzzzzzzzzzzzzzzzzz",
-		nonce + ".a1.zzzzzzzzzzzzzzzzzzzz", strings.Replace(foreign, ".p", ".a", 1), strings.Repeat("0", len(nonce)) + ".a1.2",
+		foreign, "1", "0", "..", nonce, nonce + ".", nonce + ".p", nonce + ".p1", nonce + ".p1.",
+		nonce + ".x1.0", nonce + ".p1.9999", nonce + ".p9.0",
+		nonce + ".g9.0", nonce + ".g1.0", nonce + ".p1.-1", strings.Repeat("x", 8000),
+		nonce + ".p1.zzzzzzzzzzzzzzzzzzzz",
+		nonce + ".a1.zzzzzzzzzzzzzzzzzzzz", strings.Replace(foreign, ".p", ".a", 1),
+		strings.Repeat("0", len(nonce)) + ".a1.2",
 	} {
 		resp := s.get("Mcp-Session-Id", mine, "Last-Event-ID", id)
-		if body := content(t, resp); resp.StatusCode != 400 || !strings.Contains(body, `"reason":"event_id"`) {
+		if body := content(t, resp); resp.StatusCode != 400 ||
+			!strings.Contains(body, `"reason":"event_id"`) {
 			t.Errorf("%.40q: got %d %s, want 400", id, resp.StatusCode, body)
 		}
 	}
-	if resp := s.post(call("echo"), "Mcp-Session-Id", mine, "Last-Event-ID", own); resp.StatusCode != 400 {
+	if resp := s.post(call("echo"), "Mcp-Session-Id", mine, "Last-Event-ID",
+		own); resp.StatusCode != 400 {
 		t.Errorf("POST with an event id: got %d, want 400", resp.StatusCode)
 	}
 }
 
-// 2025-11-25: the server sends the client away in the middle of a call and keeps the rest for its return.
+// 2025-11-25: the server closes the stream in the middle of a call, and stores the rest for the
+// client's reconnect.
 func TestExchangeClosesItsStream(t *testing.T) {
 	host := newTestHost(t)
 	proceed := make(chan struct{})
@@ -247,7 +261,8 @@ func TestExchangeClosesItsStream(t *testing.T) {
 	}
 }
 
-// What is pushed while nobody listens waits for the first GET; of several GETs one gets each message, and another takes over from it.
+// Messages that are pushed without a listener wait for the first GET. With several GETs, one gets
+// each message, and another takes over when it ends.
 func TestStandingStream(t *testing.T) {
 	host := newTestHost(t)
 	s := serve(t, host, Options{})
@@ -290,7 +305,7 @@ func TestStandingStream(t *testing.T) {
 	push(note("notifications/message", 3))
 	want(older, note("notifications/message", 3))
 
-	// Resumed from its place, each stream gives only what went out on it.
+	// When resumed, each stream gives only the events that were sent on it.
 	again := readStream(t, s.get("Mcp-Session-Id", id, "Last-Event-ID", of2.ID))
 	again.next()
 	push(note("notifications/message", 4))
@@ -307,7 +322,7 @@ func TestStandingStream(t *testing.T) {
 	}
 }
 
-// waitFor waits for what another goroutine will do shortly.
+// waitFor waits for an effect of another goroutine.
 func waitFor(t *testing.T, done func() bool) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); !done(); {
@@ -335,7 +350,8 @@ func TestGETRefusals(t *testing.T) {
 			t.Errorf("%s: got %d, want %d", c.name, resp.StatusCode, c.status)
 		}
 	}
-	if resp := s.do(s.request(t.Context(), http.MethodGet, "body", "Mcp-Session-Id", id)); resp.StatusCode != 400 {
+	if resp := s.do(s.request(t.Context(), http.MethodGet, "body", "Mcp-Session-Id",
+		id)); resp.StatusCode != 400 {
 		t.Errorf("with a body: got %d, want 400", resp.StatusCode)
 	}
 	for range DefaultGETs {
@@ -364,12 +380,13 @@ func TestLargeAnswers(t *testing.T) {
 	if got := content(t, s.post(call("json"), "Mcp-Session-Id", id)); got != want {
 		t.Errorf("JSON: got %d bytes, want %d", len(got), len(want))
 	}
-	if rest := readStream(t, s.post(call("event"), "Mcp-Session-Id", id)).rest(); len(rest) != 2 || rest[1] != want {
+	if rest := readStream(t, s.post(call("event"), "Mcp-Session-Id", id)).rest(); len(rest) != 2 ||
+		rest[1] != want {
 		t.Errorf("event: got %d events, want the message and the answer", len(rest))
 	}
 }
 
-// Over HTTP/2 a passed deadline would reset a stream that is merely idle.
+// Over HTTP/2, a passed deadline would reset a stream that is merely idle.
 func TestIdleStreamOverHTTP2(t *testing.T) {
 	host := newTestHost(t)
 	release := make(chan struct{})
@@ -378,7 +395,9 @@ func TestIdleStreamOverHTTP2(t *testing.T) {
 		<-release
 		out.Finish(jsonrpc.Response(m.ID, nil))
 	}
-	h := NewHandler(Options{Host: host, Store: host.store, Stall: 5 * time.Millisecond, KeepAlive: 50 * time.Millisecond})
+	h := NewHandler(Options{
+		Host: host, Store: host.store, Stall: 5 * time.Millisecond, KeepAlive: 50 * time.Millisecond,
+	})
 	server := httptest.NewUnstartedServer(h)
 	server.EnableHTTP2 = true
 	server.StartTLS()

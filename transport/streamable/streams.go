@@ -14,53 +14,58 @@ import (
 	"mcpd/transport"
 )
 
-// Streams is the state of one session's server-sent events: the standing stream that GET opens, the streams that POSTs were answered
-// with, and the history from which either can be resumed. It outlives the session's actor and its connections, is safe for concurrent
-// use, never waits for a peer, and holds almost nothing until there is a first event or GET.
+// Streams holds the server-sent events of one session: the standalone stream that GET opens, the
+// streams that answer POSTs, and the history from which both can be resumed. It outlives the
+// session's actor and its connections. It is safe for concurrent use, never waits for a peer, and
+// uses almost no memory before the first event or GET.
 //
-// Each message goes out on exactly one stream. When a client holds several GETs open, the newest is given what comes; an older one
-// takes over when it ends. The zero Streams is not usable: see Store.Streams.
+// Each message is sent on exactly one stream. If a client has several GETs open, new messages go to
+// the newest, and an older one takes over when that ends. The zero Streams is not usable: see
+// Store.Streams.
 type Streams struct {
 	store  *Store
 	tenant string
 	of     string // the session's id
 	plain  bool   // no ids, no history
-	// channel is set for a client of HTTP+SSE, which is sent everything on the standing stream.
+	// channel is set for an HTTP+SSE client, which receives everything on the standalone stream.
 	channel bool
-	answers atomic.Pointer[transport.Room] // of its tenant; nil until it was asked for, or without a bound
+	// answers is the byte budget for answers; nil until it was looked up, or without a limit.
+	answers atomic.Pointer[transport.Room]
 
-	mu     sync.Mutex // guards all below, and every stream and outlet reached from here
+	mu     sync.Mutex // guards all fields below, and every stream and outlet reached from here
 	closed bool
 	opened bool            // of a channel: it has had a session
 	client *channel        // of a channel, once there is one
-	room   *transport.Room // of those whom a channel is for; nil has no bound
-	roomed int             // bytes that it has there
+	room   *transport.Room // byte budget for answers of a channel; nil sets no limit
+	roomed int             // bytes counted in room
 	state  *streamsState   // nil until the first stream
 }
 
 type streamsState struct {
 	kept  Account // of the tenant
 	nonce string
-	last  uint32              // the last stream number given
-	alone *stream             // what GETs are given; nil until the first message or GET
+	last  uint32              // the last stream number assigned
+	alone *stream             // the standalone stream; nil until the first message or GET
 	posts map[uint32]*stream  // by number, running and finished
-	ended []*stream           // the finished of them, oldest first
-	gets  int                 // GETs that are open
-	bytes int                 // kept in all histories
-	asked map[string]struct{} // of a channel: the ids of requests that are written down as in flight
+	ended []*stream           // the finished ones, oldest first
+	gets  int                 // open GETs
+	bytes int                 // in all histories
+	asked map[string]struct{} // of a channel: ids of requests that are saved as in flight
 	sweep clock.Timer         // nil while nothing can expire
 }
 
-// stream is one sequence of events, and the responses that it flows through.
+// stream is one sequence of events, and the responses that carry it.
 type stream struct {
 	history
-	number   uint32    // of a POST stream; 0 for the standing one, whose events are numbered by the GET they went to
-	nonce    string    // of a POST stream: of the life of the session that it began in
-	asks     string    // of a POST stream with one request: as event ids carry it
-	outlets  []*outlet // oldest first; the last is given what is new. A POST stream has at most one
-	complete bool      // nothing will follow
-	away     bool      // its client has left it, so what comes is written down
-	missed   int       // notifications that were dropped while there was a response, and that nobody has counted yet
+	// number identifies a POST stream. It is 0 for the standalone stream, each event of which has the
+	// number of the GET that got it.
+	number   uint32
+	nonce    string    // of a POST stream: the nonce of the host process in which it began
+	asks     string    // of a POST stream with one request: its id, encoded for event ids
+	outlets  []*outlet // oldest first; the last gets new events. A POST stream has at most one
+	complete bool      // no event follows
+	away     bool      // it has no reader, so new events are saved
+	missed   int       // notifications dropped while there was a response, not yet reported
 }
 
 var (
@@ -68,8 +73,9 @@ var (
 	errManyGETs     = errors.New("too many open GET streams")
 )
 
-// Push sends a message that belongs to no exchange. Without a GET stream it waits, within the bounds of the Store, for the next one.
-// It returns transport.ErrClosed after Close, and transport.ErrSlowConsumer when too much waits for there to be room for a request.
+// Push sends a message that belongs to no exchange. Without a GET stream the message waits, within
+// the limits of the Store, for the next one. Push returns transport.ErrClosed after Close, and
+// transport.ErrSlowConsumer for a request when too many events wait.
 func (s *Streams) Push(m jsonrpc.Message) error {
 	data, w := encode(m)
 	s.mu.Lock()
@@ -81,8 +87,9 @@ func (s *Streams) Push(m jsonrpc.Message) error {
 	return s.add(s.standing(), data, w)
 }
 
-// Trim lets go of what was given to a connection already, and, when hard is set, of what waits for a client without one: it is told so when
-// it comes back, as of anything that is not kept any more. What a connection has yet to write stays.
+// Trim drops the stored events that were already given to a connection. If hard is set it also
+// drops the events that wait for a disconnected client. When that client reconnects, it is told
+// that events are missing. Trim never drops events that a connection still has to write.
 func (s *Streams) Trim(hard bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +112,7 @@ func (s *Streams) Trim(hard bool) {
 	}
 }
 
-// Close ends every response and forgets every event: the session is over. It is idempotent.
+// Close ends every response and drops every event of a session that is over. It is idempotent.
 func (s *Streams) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +140,7 @@ func (s *Streams) Close() {
 	s.settleRoom()
 }
 
-// encode is the JSON text of a message and what may happen to it in a queue.
+// encode returns the JSON text of a message and its weight.
 func encode(m jsonrpc.Message) ([]byte, weight) {
 	w := question
 	if m.Method == "" {
@@ -169,7 +176,7 @@ func (s *Streams) send(st *stream, m jsonrpc.Message) error {
 	return s.add(st, data, w)
 }
 
-// finish says that the stream of an exchange has all its answers.
+// finish records that the stream of an exchange has all of its answers.
 func (s *Streams) finish(st *stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,7 +195,8 @@ func (s *Streams) complete(st *stream) {
 	}
 }
 
-// hangUp ends the current response of a stream, which goes on without it until the client returns.
+// hangUp ends the current response of a stream. The stream continues without one until the client
+// reconnects.
 func (s *Streams) hangUp(st *stream, retry time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -199,14 +207,14 @@ func (s *Streams) hangUp(st *stream, retry time.Duration) {
 	s.leave(st)
 }
 
-// retryOf is how long the client of o shall wait before it comes back, as far as somebody said.
+// retryOf returns the requested reconnect delay of o's client, or 0.
 func (s *Streams) retryOf(o *outlet) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return o.retry
 }
 
-// connect makes o the response of a GET of a client that speaks revision v.
+// connect makes o the response of a GET of a client with revision v.
 func (s *Streams) connect(o *outlet, lastEventID string, v protocol.Version) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,14 +235,15 @@ func (s *Streams) connect(o *outlet, lastEventID string, v protocol.Version) err
 		if id.kind == postStream {
 			return s.afterwards(o, id, nonce, v)
 		}
-		return s.listen(o) // with what is left of what it has missed; its session tells it what may be different
+		// Missed events are sent if they are still stored. The session announces what may have changed.
+		return s.listen(o)
 	case nonce != s.state.nonce:
 		return errEventID
 	}
 	return s.resume(o, id, nonce)
 }
 
-// listen makes o the newest GET. What waited for one is its to write.
+// listen makes o the newest GET. It receives the events that wait.
 func (s *Streams) listen(o *outlet) error {
 	st := s.standing()
 	s.attach(st, o, eventID{standaloneStream, s.number(), st.sent - 1, ""})
@@ -243,7 +252,8 @@ func (s *Streams) listen(o *outlet) error {
 	return nil
 }
 
-// rest makes o the rest of a stream whose answer the client has: there is none, also when nothing is known of the stream any more.
+// rest makes o the rest of a stream whose answer the client has. That rest is empty, even if the
+// stream is no longer stored.
 func (s *Streams) rest(o *outlet, id eventID, nonce string) {
 	s.attach(&stream{history: newHistory(), number: id.stream, nonce: nonce, complete: true}, o, id)
 	o.get = true
@@ -282,7 +292,8 @@ func (s *Streams) admitGET() error {
 	return nil
 }
 
-// detach says that the response of o is over, whatever the reason. Each outlet is detached once, by the handler that made it.
+// detach records that the response of o is over, for whatever reason. Each outlet is detached once,
+// by the handler that created it.
 func (s *Streams) detach(o *outlet) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -306,11 +317,12 @@ func (s *Streams) detach(o *outlet) {
 	case len(o.stream.outlets) == 0:
 		s.leave(o.stream)
 	}
-	wake(o.stream) // an older GET takes over what waits
+	wake(o.stream) // an older GET takes over the waiting events
 	s.bound(o.stream)
 }
 
-// take fills batch with what o has to write next and says where o stands. An empty batch and live mean: wait to be woken.
+// take appends to batch the events that o has to write next and returns the phase of o. An empty
+// batch and live mean: wait to be woken.
 func (s *Streams) take(o *outlet, batch []entry) ([]entry, phase) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -348,7 +360,8 @@ func (s *Streams) take(o *outlet, batch []entry) ([]entry, phase) {
 	return batch, live
 }
 
-// missed is how many notifications were dropped since it was last asked, because the client of o reads slower than they came.
+// missed returns the number of notifications dropped since the last call because the client of o
+// reads more slowly than they arrive.
 func (s *Streams) missed(o *outlet) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -371,7 +384,7 @@ func (s *Streams) Connected() bool {
 	return s.state.gets > 0
 }
 
-// Open is how many GET streams the client has open.
+// Open returns the number of GET streams that the client has open.
 func (s *Streams) Open() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,7 +30,7 @@ func listening(t *testing.T, s *Streams, lastEventID string) *outlet {
 	return &o
 }
 
-// taken is what an outlet has to write now, in batches of n.
+// taken returns the events that an outlet has to write now, in batches of n.
 func taken(s *Streams, o *outlet, n int) (all []string, last phase) {
 	for {
 		batch, phase := s.take(o, make([]entry, 0, n))
@@ -43,7 +43,7 @@ func taken(s *Streams, o *outlet, n int) (all []string, last phase) {
 	}
 }
 
-// kept is how many POST streams there are and whether a sweep is to come.
+// kept returns the number of POST streams and whether a sweep is scheduled.
 func kept(s *Streams) (posts int, sweep bool) {
 	synctest.Wait()
 	s.mu.Lock()
@@ -62,7 +62,8 @@ func pushAll(t *testing.T, s *Streams, messages ...jsonrpc.Message) {
 	}
 }
 
-// What a client has not read takes room until it has, or has left; what comes for one that has left is the Store's.
+// Unread messages count against the byte budget until the client has read them or has left. For a
+// client that has left, the limits of the Store apply instead.
 func TestUnreadAnswersTakeRoom(t *testing.T) {
 	s := NewStore(StoreOptions{}).Streams("acme", "a session")
 	defer s.Close()
@@ -94,7 +95,7 @@ func TestUnreadAnswersTakeRoom(t *testing.T) {
 	channel := NewStore(StoreOptions{}).Channel("acme", "ticket")
 	channel.room = room
 	pushAll(t, channel, m)
-	taken(0) // nobody is there
+	taken(0) // no client is connected
 	o := makeOutlet()
 	if err := channel.join(&o, 0, false); err != nil {
 		t.Fatal(err)
@@ -109,8 +110,9 @@ func TestUnreadAnswersTakeRoom(t *testing.T) {
 	taken(0)
 }
 
-// B5: coalesce, then drop progress, then the oldest notification. The outcome of an exchange is never refused, what a server asks never
-// dropped, and nobody is cut.
+// B5: deduplicate hints, then drop progress, then the oldest notification. The outcome of an
+// exchange is never rejected, questions of a server are never dropped, and no client is
+// disconnected.
 func TestFullQueue(t *testing.T) {
 	s := NewStore(StoreOptions{StreamEvents: 4}).Streams("acme", "a session")
 	defer s.Close()
@@ -121,10 +123,11 @@ func TestFullQueue(t *testing.T) {
 	}
 	changed := jsonrpc.Notification("notifications/tools/list_changed", nil)
 	for _, m := range []jsonrpc.Message{
-		note("notifications/progress", 1), changed, changed, note("notifications/progress", 2), note("notifications/message", 1),
+		note("notifications/progress", 1), changed, changed, note("notifications/progress", 2),
+		note("notifications/message", 1),
 		note("notifications/message", 2), // the queue is full: both progress notifications make room
 		note("notifications/message", 3),
-		note("notifications/progress", 3), // full again: dropped by itself
+		note("notifications/progress", 3), // full again: dropped itself
 	} {
 		if err := s.send(st, m); err != nil {
 			t.Fatalf("%s: %v", line(m), err)
@@ -134,14 +137,18 @@ func TestFullQueue(t *testing.T) {
 		t.Errorf("outcome: %v", err)
 	}
 	got, phase := taken(s, &o, 3)
-	if want := []string{line(changed), line(note("notifications/message", 1)), line(note("notifications/message", 2)),
-		line(note("notifications/message", 3)), answer}; fmt.Sprint(got) != fmt.Sprint(want) || phase != live {
+	if want := []string{line(changed), line(note("notifications/message", 1)),
+		line(note("notifications/message", 2)),
+		line(note("notifications/message", 3)),
+		answer}; fmt.Sprint(got) != fmt.Sprint(want) || phase != live {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if n := s.missed(&o); n != 3 {
 		t.Errorf("%d are counted as missed, want the three progress notifications", n)
 	}
-	ask := func(n uint64) jsonrpc.Message { return jsonrpc.Request(jsonrpc.IntID(n), "roots/list", nil) }
+	ask := func(n uint64) jsonrpc.Message {
+		return jsonrpc.Request(jsonrpc.IntID(n), "roots/list", nil)
+	}
 	messages := []jsonrpc.Message{note("notifications/message", 1), ask(2)}
 	for n := range 8 {
 		messages = append(messages, note("notifications/message", 3+n))
@@ -158,12 +165,14 @@ func TestFullQueue(t *testing.T) {
 		t.Errorf("%d are counted as missed, want all ten messages", n)
 	}
 	got, phase = taken(s, &o, 8)
-	if want := []string{line(ask(2)), line(ask(11)), line(ask(12)), line(ask(13))}; fmt.Sprint(got) != fmt.Sprint(want) || phase != live {
+	if want := []string{line(ask(2)), line(ask(11)), line(ask(12)),
+		line(ask(13))}; fmt.Sprint(got) != fmt.Sprint(want) || phase != live {
 		t.Errorf("got %q and %v, want %q", got, phase, want)
 	}
 }
 
-// A finished stream is kept for its client's return, but only so many, the oldest forgotten first.
+// Finished streams are stored for a reconnect, up to a limit, beyond which the oldest are forgotten
+// first.
 func TestFinishedStreamsAreBounded(t *testing.T) {
 	s := NewStore(StoreOptions{}).Streams("acme", "a session")
 	defer s.Close()
@@ -181,15 +190,17 @@ func TestFinishedStreamsAreBounded(t *testing.T) {
 	if got := len(s.state.posts); got != keptStreams {
 		t.Errorf("%d streams are kept, want %d", got, keptStreams)
 	}
-	if err := s.connect(&outlet{}, idAt(&outlets[9], 0), protocol.V20251125); !errors.Is(err, errUnreplayable) {
+	if err := s.connect(&outlet{}, idAt(&outlets[9], 0), protocol.V20251125); !errors.Is(err,
+		errUnreplayable) {
 		t.Errorf("the tenth: %v, want errUnreplayable", err)
 	}
-	if got, phase := taken(s, listening(t, s, idAt(&outlets[10], 0)), 8); len(got) != 1 || phase != completed {
+	if got, phase := taken(s, listening(t, s, idAt(&outlets[10], 0)), 8); len(got) != 1 ||
+		phase != completed {
 		t.Errorf("the eleventh: %q and %v, want its answer and the end", got, phase)
 	}
 }
 
-// A finished stream whose events are past their time is forgotten, and with it its entry.
+// A finished stream whose events have expired is forgotten, including its map entry.
 func TestFinishedStreamsExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewStore(StoreOptions{}).Streams("acme", "a session")
@@ -214,7 +225,8 @@ func TestFinishedStreamsExpire(t *testing.T) {
 	})
 }
 
-// A session at its bound forgets finished streams before it drops what a running one may be resumed from.
+// A session at its limit forgets finished streams before it drops resumable events of a running
+// one.
 func TestFinishedStreamsGoFirst(t *testing.T) {
 	s := NewStore(StoreOptions{SessionBytes: 10_000}).Streams("acme", "a session")
 	defer s.Close()
@@ -226,22 +238,25 @@ func TestFinishedStreamsGoFirst(t *testing.T) {
 	running := newReply(s, 1, true)
 	running.Send(sized("notifications/message", 4000))
 	if len(s.state.posts) != 1 || len(s.state.alone.entries) != 1 {
-		t.Errorf("%d streams and %d pushed messages are kept, want the running one and the message", len(s.state.posts), len(s.state.alone.entries))
+		t.Errorf("%d streams and %d pushed messages are kept, want the running one and the message",
+			len(s.state.posts), len(s.state.alone.entries))
 	}
-	running.Send(sized("notifications/message", 4000)) // waits for its reader, so what was pushed goes
+	// This message waits for its reader, so the pushed message is dropped.
+	running.Send(sized("notifications/message", 4000))
 	if got, _ := taken(s, &running.out, 8); len(got) != 2 || len(s.state.alone.entries) != 0 {
-		t.Errorf("%d messages of the running stream and %d pushed, want two and none", len(got), len(s.state.alone.entries))
+		t.Errorf("%d messages of the running stream and %d pushed, want two and none", len(got),
+			len(s.state.alone.entries))
 	}
 }
 
-// Any member of a batch can send its client away; the others' answers wait with the rest.
+// Any member of a batch can close the stream. The answers to the others wait with the rest.
 func TestBatchMemberClosesTheStream(t *testing.T) {
 	s := NewStore(StoreOptions{}).Streams("acme", "a session")
 	defer s.Close()
 	r := newReply(s, 2, true)
 	one, two := &member{reply: r}, &member{reply: r}
 	one.Finish(jsonrpc.Response(jsonrpc.IntID(1), nil))
-	one.CloseStream(time.Hour) // has its outcome: nothing to close for
+	one.CloseStream(time.Hour) // it has its outcome: nothing to close
 	if r.decide(false) != undecided {
 		t.Error("want to wait for the other answer")
 	}
@@ -250,12 +265,14 @@ func TestBatchMemberClosesTheStream(t *testing.T) {
 		t.Errorf("phase %v with retry %v, want hung up with 1s", phase, s.retryOf(&r.out))
 	}
 	two.Finish(jsonrpc.Response(jsonrpc.IntID(2), nil))
-	if got, phase := taken(s, listening(t, s, idAt(&r.out, 0)), 8); len(got) != 2 || phase != completed {
+	if got, phase := taken(s, listening(t, s, idAt(&r.out, 0)), 8); len(got) != 2 ||
+		phase != completed {
 		t.Errorf("got %q and %v, want both answers and the end", got, phase)
 	}
 }
 
-// An exchange of no session has no ids, keeps nothing that was written, and ends with its connection.
+// An exchange without a session has no event ids, stores no written events, and ends with its
+// connection.
 func TestPlainStreams(t *testing.T) {
 	store := NewStore(StoreOptions{})
 	s := store.plain("acme")
@@ -314,7 +331,8 @@ func TestClosedStreamsTakeNothing(t *testing.T) {
 	}
 }
 
-// A client that left before there was a stream has nothing to come back to: the exchange is told, and its outcome is taken all the same.
+// A client that left before there was a stream cannot reconnect to it. The exchange gets an error
+// when it sends, and its outcome is accepted nevertheless.
 func TestReplyWithoutClient(t *testing.T) {
 	store := NewStore(StoreOptions{})
 	s := store.Streams("acme", "a session")
@@ -325,7 +343,8 @@ func TestReplyWithoutClient(t *testing.T) {
 		t.Errorf("Send: %v, want ErrClosed", err)
 	}
 	r.CloseStream(time.Second)
-	if !r.Finish(jsonrpc.Response(jsonrpc.IntID(1), nil)) || r.Finish(jsonrpc.Response(jsonrpc.IntID(1), nil)) {
+	if !r.Finish(jsonrpc.Response(jsonrpc.IntID(1), nil)) ||
+		r.Finish(jsonrpc.Response(jsonrpc.IntID(1), nil)) {
 		t.Error("want one outcome to be taken")
 	}
 	if store.Bytes() != 0 || s.state != nil {
@@ -333,7 +352,7 @@ func TestReplyWithoutClient(t *testing.T) {
 	}
 }
 
-// Weights apply to notifications alone, whatever a request is called.
+// Weights apply to notifications only, whatever the method of a request.
 func TestWeights(t *testing.T) {
 	for _, c := range []struct {
 		m    jsonrpc.Message

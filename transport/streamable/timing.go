@@ -9,40 +9,45 @@ import (
 )
 
 const (
-	// fastEnough is the rate, counted after half of Bounds.BodyTime, at which a body may take longer than that: a slow mobile uplink.
-	// What trickles below it holds a connection for no reason.
-	fastEnough  = 10 << 10          // bytes a second
+	// fastEnough is the rate at which a body may take longer than Bounds.BodyTime, counted from half
+	// of that time on. It allows for a slow mobile uplink. A slower body holds a connection without
+	// good reason.
+	fastEnough  = 10 << 10          // bytes per second
 	maxBodyTime = 120 * time.Second // no message is worth a longer wait
-	// overtime is how long those may go on who are late, for each time that as much has come as is fast enough: when the host is slow, it has not
-	// read all that was sent in time. A body of unknown length and one of HTTP/2 have it only after a pause: their readers fail for good.
+	// overtime is how long a late body may continue. It is granted again each time fastEnough bytes
+	// have arrived: a slow host may not have read in time all that was sent. Bodies of unknown length
+	// and HTTP/2 bodies get it only after a pause, because their readers fail permanently.
 	overtime = time.Second
 )
 
-// deadline is what sets the deadlines of a response. Their errors are not looked at: a connection without deadlines is one of a test.
-func deadline(w http.ResponseWriter) *http.ResponseController { return http.NewResponseController(w) }
-
-// timing is how long a body may take, of what is the client's time.
-type timing struct {
-	control      http.ResponseController
-	least        time.Duration // in any case
-	start, until time.Time
-	late         int // the bytes that were there when the time was over; -1 when it was not
+// deadline returns the controller that sets the deadlines of a response. Its errors are ignored:
+// only connections of tests have no deadlines.
+func deadline(w http.ResponseWriter) *http.ResponseController {
+	return http.NewResponseController(w)
 }
 
-// newTiming begins now.
+// timing is the time limit of a body. It counts only the time in which the client delays the body.
+type timing struct {
+	control      http.ResponseController
+	least        time.Duration // granted in any case
+	start, until time.Time
+	late         int // bytes received when the time was over; -1 before that
+}
+
+// newTiming starts the time limit.
 func newTiming(w http.ResponseWriter, least time.Duration) timing {
 	start := time.Now()
 	return timing{*deadline(w), least, start, start.Add(least), -1}
 }
 
-// came postpones the end for the bytes that are there now.
+// came extends the limit for the n bytes received so far.
 func (t *timing) came(n int) {
 	if until := t.start.Add(bodyTime(t.least, n)); until.After(t.until) {
 		t.limit(until)
 	}
 }
 
-// more reports whether the body may go on after its time was over, and gives it more if so.
+// more reports whether the body may continue after its time was over, and extends the limit if so.
 func (t *timing) more(n int) bool {
 	now := time.Now()
 	if t.late >= 0 && n-t.late < fastEnough || now.Sub(t.start) > maxBodyTime {
@@ -53,7 +58,7 @@ func (t *timing) more(n int) bool {
 	return true
 }
 
-// pause stops the time, and returns when that was, for resume.
+// pause stops the time limit, and returns the current time, for resume.
 func (t *timing) pause() time.Time {
 	t.control.SetReadDeadline(time.Time{})
 	return time.Now()
@@ -70,7 +75,8 @@ func (t *timing) resume(paused time.Time) {
 	t.limit(until)
 }
 
-// end is that of the whole body. Its deadline would end the wait for the answer.
+// end clears the deadline after the whole body was read. The deadline would otherwise end the wait
+// for the answer.
 func (t *timing) end() { t.control.SetReadDeadline(time.Time{}) }
 
 func (t *timing) limit(until time.Time) {
@@ -80,11 +86,11 @@ func (t *timing) limit(until time.Time) {
 
 func (t *timing) passed() time.Duration { return time.Since(t.start) }
 
-// timed is a body that may take its time.
+// timed is a body with a time limit.
 type timed struct {
 	timing
 	src io.Reader
-	n   int // bytes that came
+	n   int // bytes received
 }
 
 // Read fails with os.ErrDeadlineExceeded when the time is over.
@@ -104,10 +110,11 @@ func (t *timed) Read(to []byte) (int, error) {
 	}
 }
 
-// discard reads the rest of a body that is refused: a client that is cut off while it sends may not see why. A body that does not end keeps
-// its deadline: net/http, too, tries to read the rest. After one that was late there is nothing more on the connection: see outlive.
+// discard reads the rest of a refused body, because a client that is cut off while it sends may not
+// see the answer. If the body does not end, its deadline stays in force, since net/http also tries
+// to read the rest. A late body is the last on its connection: see outlive.
 func (t *timed) discard(w http.ResponseWriter, r *http.Request) {
-	rest := *t // on the heap, where other bodies need not be
+	rest := *t // allocated on the heap here, so that other bodies need not be
 	_, err := io.Copy(io.Discard, &rest)
 	if err != nil || rest.late >= 0 {
 		last(w, r)
@@ -117,7 +124,7 @@ func (t *timed) discard(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// bodyTime is how long a body may have taken when n bytes of it are there.
+// bodyTime returns the time limit of a body of which n bytes have arrived.
 func bodyTime(least time.Duration, n int) time.Duration {
 	return max(least, min(maxBodyTime, least/2+time.Duration(n)*time.Second/fastEnough))
 }

@@ -29,7 +29,7 @@ func (h halves) Admits(held, n, excess int64) bool {
 	return more <= 0 || excess+more <= h.Free()
 }
 
-// town is a server whose clients say by their credential which tenant they are of.
+// townServer is a server whose clients state their tenant in their credential.
 type townServer struct {
 	*testServer
 	url string
@@ -40,8 +40,9 @@ func startTown(t *testing.T, connections *Connections) *townServer {
 	return startTownOn(t, connections, func(l net.Listener) net.Listener { return l })
 }
 
-// startTownOn is startTown with a listener of another kind.
-func startTownOn(t *testing.T, connections *Connections, on func(net.Listener) net.Listener) *townServer {
+// startTownOn is like startTown with a listener of another kind.
+func startTownOn(t *testing.T, connections *Connections,
+	on func(net.Listener) net.Listener) *townServer {
 	t.Helper()
 	host := newTestHost(t)
 	host.route = func(r *http.Request) (Endpoint, *protocol.Error) {
@@ -50,7 +51,9 @@ func startTownOn(t *testing.T, connections *Connections, on func(net.Listener) n
 			return Endpoint{}, protocol.Unauthenticated()
 		}
 		if full := Claim(r, name, 0); full != "" {
-			return Endpoint{}, &protocol.Error{Condition: protocol.ConditionOverloaded, Message: full, RetryAfter: time.Second}
+			return Endpoint{}, &protocol.Error{
+				Condition: protocol.ConditionOverloaded, Message: full, RetryAfter: time.Second,
+			}
 		}
 		if name == "paused" {
 			return Endpoint{}, protocol.TenantDown(name, "paused", "", time.Second)
@@ -64,11 +67,15 @@ func startTownOn(t *testing.T, connections *Connections, on func(net.Listener) n
 	}
 	h := NewHandler(Options{Host: host, Store: host.store})
 	t.Cleanup(h.Drain)
-	address := startOn(t, ServerOptions{Handler: h, Drain: []func(){h.Drain}, Connections: connections}, func(*http.Server) {}, on)
-	return &townServer{&testServer{t: t, handler: h, host: host, connections: connections}, "http://" + address + "/t/acme/mcp"}
+	address := startOn(t, ServerOptions{Handler: h, Drain: []func(){h.Drain},
+		Connections: connections}, func(*http.Server) {}, on)
+	return &townServer{
+		&testServer{t: t, handler: h, host: host, connections: connections},
+		"http://" + address + "/t/acme/mcp",
+	}
 }
 
-// ask sends a request of a tenant over a connection of its own, which stays.
+// ask sends a request of a tenant over its own connection, which stays open.
 func (s *townServer) ask(tenant, method, body string, header ...string) *http.Response {
 	s.t.Helper()
 	carrier := &http.Transport{}
@@ -90,7 +97,7 @@ func (s *townServer) ask(tenant, method, body string, header ...string) *http.Re
 	return resp
 }
 
-// open is a new session of a tenant, whose connection is closed again.
+// open opens a session of a tenant and closes its connection.
 func (s *townServer) open(tenant string) string {
 	s.t.Helper()
 	resp := s.ask(tenant, http.MethodPost, initializeBody(protocol.V20251125), "Connection", "close")
@@ -127,7 +134,9 @@ type heldCalls struct {
 
 func (s *townServer) holdCalls() *heldCalls {
 	goOn := make(chan struct{})
-	h := &heldCalls{s, make(chan struct{}), sync.OnceFunc(func() { close(goOn) }), make(chan string, 100), 0}
+	h := &heldCalls{s, make(chan struct{}), sync.OnceFunc(func() {
+		close(goOn)
+	}), make(chan string, 100), 0}
 	s.host.scripts["wait"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
 		h.begun <- struct{}{}
 		<-goOn
@@ -137,7 +146,7 @@ func (s *townServer) holdCalls() *heldCalls {
 	return h
 }
 
-// add begins a call, and returns when it runs.
+// add starts a call, and returns when it runs.
 func (h *heldCalls) add(tenant string) {
 	h.t.Helper()
 	id := h.open(tenant)
@@ -164,7 +173,7 @@ func (h *heldCalls) add(tenant string) {
 	}
 }
 
-// answered ends all, and expects that each has its result.
+// answered ends all calls, and expects a result for each.
 func (h *heldCalls) answered() {
 	h.t.Helper()
 	h.end()

@@ -7,18 +7,19 @@ import (
 )
 
 const (
-	// newcomerTime is how long a connection is left alone that has not authenticated, where others
-	// can wait to be accepted instead. Who means to ask does so with the end of the handshake.
+	// newcomerTime is the age below which an unauthenticated connection is not closed, if others can
+	// wait to be accepted instead. Genuine clients send a request right after the handshake.
 	newcomerTime = 100 * time.Millisecond
-	// plainWeight and secureWeight are what a connection takes before anything was sent on it: its
-	// goroutine, its buffers and, with TLS, the state of the handshake.
+	// plainWeight and secureWeight are the memory of a connection before any input: its goroutine, its
+	// buffers and, with TLS, the state of the handshake.
 	plainWeight  = 16 << 10
 	secureWeight = 48 << 10
-	// headWeight is how many bytes a byte of a head takes: it is read to a buffer, and then kept.
+	// headWeight is the memory for each byte of a request head: the byte is read into a buffer and
+	// then stored.
 	headWeight = 2
 )
 
-// unknown are the connections that have not made an authenticated request, the oldest first. The
+// unknown holds the connections that have not made an authenticated request, oldest first. The
 // mutex of Connections guards it.
 type unknown struct {
 	all   list.List // of *connection
@@ -26,7 +27,7 @@ type unknown struct {
 	from  map[netip.Prefix]*unknownOf
 }
 
-// unknownOf are those of one address.
+// unknownOf holds those of one address.
 type unknownOf struct {
 	all   list.List
 	bytes int64
@@ -51,8 +52,8 @@ func (u *unknown) add(conn *connection, now time.Time) {
 	u.weigh(conn, conn.bare())
 }
 
-// weigh sets what a connection takes. One whose address does not count takes nothing: a trusted
-// proxy has as many connections as its clients need.
+// weigh sets the memory that a connection is counted with. Connections of an address that is not
+// counted weigh nothing: a trusted proxy has as many connections as its clients need.
 func (u *unknown) weigh(conn *connection, weight int64) {
 	if !conn.counted {
 		return
@@ -77,7 +78,7 @@ func (u *unknown) remove(conn *connection) {
 	conn.place, conn.placeOf = nil, nil
 }
 
-// oldest is the one that came first, if it is so old.
+// oldest returns the oldest connection if it has at least the given age, else nil.
 func (u *unknown) oldest(now time.Time, age time.Duration) *connection {
 	e := u.all.Front()
 	if e == nil || now.Sub(e.Value.(*connection).came) < age {
@@ -86,7 +87,7 @@ func (u *unknown) oldest(now time.Time, age time.Duration) *connection {
 	return e.Value.(*connection)
 }
 
-// bare is what a connection takes on which nothing was sent.
+// bare returns the weight of a connection before any input.
 func (c *connection) bare() int64 {
 	if c.secure != nil {
 		return secureWeight
@@ -94,15 +95,15 @@ func (c *connection) bare() int64 {
 	return plainWeight
 }
 
-// heard weighs what was read of a connection that has not authenticated, and reports whether it may
-// go on.
+// heard adds input to the weight of an unauthenticated connection, and reports whether the
+// connection may continue.
 func (c *Connections) heard(conn *connection, n int) bool {
 	if c.Unknown == 0 && c.UnknownOf == 0 {
 		return true
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if conn.place == nil { // it has authenticated, or ended
+	if conn.place == nil { // it has authenticated or ended
 		return !conn.ended
 	}
 	c.unknown.weigh(conn, conn.weight+headWeight*int64(n))
@@ -110,7 +111,7 @@ func (c *Connections) heard(conn *connection, n int) bool {
 	return !conn.ended
 }
 
-// rest takes note that a connection has no request: its answer is sent.
+// rest resets the weight of a connection whose answer was sent.
 func (c *Connections) rest(conn *connection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -119,8 +120,8 @@ func (c *Connections) rest(conn *connection) {
 	}
 }
 
-// trim ends the oldest that have not authenticated while they take too much, those of the address
-// of conn first. The mutex is held.
+// trim closes the oldest unauthenticated connections while these exceed a limit, first those of the
+// address of conn. The mutex is held.
 func (c *Connections) trim(conn *connection) {
 	for conn.counted && c.UnknownOf > 0 {
 		of := c.unknown.from[conn.group]

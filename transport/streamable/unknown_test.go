@@ -16,7 +16,7 @@ import (
 	"mcpd/protocol"
 )
 
-// waiting is how many connections have not authenticated.
+// waiting returns the number of unauthenticated connections.
 func waiting(c *Connections) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -33,11 +33,15 @@ func connect(t *testing.T, address string) net.Conn {
 	return conn
 }
 
-// Where there is no room, whoever asks takes the place of the oldest who has asked nothing, and not of those who have.
+// At the limit, a client with a request replaces the oldest connection without one, but none that
+// has had a request.
 func TestNewcomersMakeRoom(t *testing.T) {
 	refused := make(chan struct{}, 10)
-	connections := &Connections{Max: 3, Refused: func(string, net.Addr, string) { refused <- struct{}{} }}
-	address := start(t, ServerOptions{Handler: authenticates, Connections: connections}, func(*http.Server) {})
+	connections := &Connections{Max: 3, Refused: func(string, net.Addr, string) {
+		refused <- struct{}{}
+	}}
+	address := start(t, ServerOptions{Handler: authenticates, Connections: connections},
+		func(*http.Server) {})
 	settled := connect(t, address)
 	if !asks(settled) {
 		t.Fatal("the first connection was closed")
@@ -54,7 +58,8 @@ func TestNewcomersMakeRoom(t *testing.T) {
 		}
 		<-refused
 		old.SetReadDeadline(time.Now().Add(10 * time.Second))
-		if _, err := old.Read(make([]byte, 1)); !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
+		if _, err := old.Read(make([]byte, 1)); !errors.Is(err, io.EOF) &&
+			!errors.Is(err, syscall.ECONNRESET) {
 			t.Errorf("silent connection %d: %v, want it closed", i, err)
 		}
 	}
@@ -69,7 +74,8 @@ func TestNewcomersMakeRoom(t *testing.T) {
 	waitFor(t, func() bool { return waiting(connections) == 0 })
 }
 
-// Where others can wait, one that has only just come is left alone: it is about to ask.
+// If others can wait to be accepted, a connection that has only just arrived is not closed: it may
+// be about to send a request.
 func TestNewcomerIsLeftAloneAtFirst(t *testing.T) {
 	var all unknown
 	now := time.Now()
@@ -88,7 +94,7 @@ func TestNewcomerIsLeftAloneAtFirst(t *testing.T) {
 	}
 }
 
-// scarce is a listener that may open so many files.
+// scarce is a listener that may have so many files open.
 type scarce struct {
 	*net.TCPListener
 	files chan struct{}
@@ -121,7 +127,8 @@ func (f *file) Close() error {
 	return err
 }
 
-// startScarce starts a server that may have so many connections open for want of files. It ends, while it waits for one or not, with the test.
+// startScarce starts a server whose number of open connections is limited by descriptors. It ends
+// with the test, even while it waits for a descriptor.
 func startScarce(t *testing.T, files int) (address string) {
 	t.Helper()
 	connections := &Connections{}
@@ -132,7 +139,9 @@ func startScarce(t *testing.T, files int) (address string) {
 	}
 	ended := make(chan error, 1)
 	go func() {
-		ended <- server.Serve(connections.Listener(&scarce{l.(*net.TCPListener), make(chan struct{}, files)}))
+		ended <- server.Serve(connections.Listener(&scarce{
+			l.(*net.TCPListener), make(chan struct{}, files),
+		}))
 	}()
 	t.Cleanup(func() {
 		server.Close()
@@ -143,7 +152,8 @@ func startScarce(t *testing.T, files int) (address string) {
 	return l.Addr().String()
 }
 
-// Whoever asks something is accepted although others, who ask nothing, have taken all descriptors, and a listener that waits for some can be closed.
+// A client with a request is accepted even if connections without requests have taken all
+// descriptors. A listener that waits for a descriptor can be closed.
 func TestListenerMakesRoom(t *testing.T) {
 	const files = 3
 	address := startScarce(t, files)
@@ -172,7 +182,7 @@ func TestListenerMakesRoom(t *testing.T) {
 	}
 }
 
-// Who is slow to ask is left alone with the last descriptor as long as nobody waits for it.
+// A slow client keeps the last descriptor as long as no other client waits for it.
 func TestListenerMakesNoRoomForNobody(t *testing.T) {
 	address := startScarce(t, 1)
 	slow := connect(t, address)
@@ -185,11 +195,12 @@ func TestListenerMakesNoRoomForNobody(t *testing.T) {
 	}
 }
 
-// The preface of HTTP/2 asks nothing. A connection on which something was asked with HTTP/2 stays.
+// The preface of HTTP/2 is no request. A connection that has had an HTTP/2 request is not closed.
 func TestPrefaceAsksNothing(t *testing.T) {
 	cert, key, pool := certificate(t)
 	connections := &Connections{Max: 2}
-	address := start(t, ServerOptions{Handler: authenticates, Certificate: loaded(t, cert, key), Connections: connections}, func(*http.Server) {})
+	address := start(t, ServerOptions{Handler: authenticates, Certificate: loaded(t, cert, key),
+		Connections: connections}, func(*http.Server) {})
 	get := func(c *http.Client) error {
 		resp, err := c.Get("https://" + address)
 		if err == nil {
@@ -211,17 +222,19 @@ func TestPrefaceAsksNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	if _, err := silent.Write(append([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), frame(settingsFrame, 0, 0, nil)...)); err != nil {
+	if _, err := silent.Write(append([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+		frame(settingsFrame, 0, 0, nil)...)); err != nil {
 		t.Fatal(err)
 	}
 	silent.SetReadDeadline(time.Now().Add(20 * time.Second))
 	var acknowledged bool
-	for b := make([]byte, 9); !acknowledged; { // the server has read the preface then
+	for b := make([]byte, 9); !acknowledged; { // then the server has read the preface
 		if _, err := io.ReadFull(silent, b); err != nil {
 			t.Fatal(err)
 		}
 		acknowledged = b[3] == settingsFrame && b[4] == 1
-		if _, err := io.CopyN(io.Discard, silent, int64(b[0])<<16|int64(b[1])<<8|int64(b[2])); err != nil {
+		if _, err := io.CopyN(io.Discard, silent,
+			int64(b[0])<<16|int64(b[1])<<8|int64(b[2])); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -234,25 +247,26 @@ func TestPrefaceAsksNothing(t *testing.T) {
 	}
 }
 
-// Connections that never authenticate take no room of those that do, whatever they sent.
+// Connections that never authenticate take no room from those that do, whatever they sent.
 func TestUnknownConnectionsMakeRoomForOthers(t *testing.T) {
 	s := startTown(t, &Connections{Max: 16})
 	address := strings.TrimSuffix(strings.TrimPrefix(s.url, "http://"), "/t/acme/mcp")
 	for i := range 64 {
 		conn := connect(t, address)
 		if i%2 == 0 {
-			asks(conn) // 401, or what comes of it
+			asks(conn) // 401, or an error
 		}
 	}
 	for range 11 {
-		if resp := s.ask("acme", http.MethodPost, initializeBody(protocol.V20251125)); resp.StatusCode != http.StatusOK {
+		if resp := s.ask("acme", http.MethodPost,
+			initializeBody(protocol.V20251125)); resp.StatusCode != http.StatusOK {
 			t.Errorf("a tenant: %d %s", resp.StatusCode, content(t, resp))
 		}
 	}
 }
 
-// hoard opens connections that send half a head of so many bytes, and returns those in the order
-// in which they came.
+// hoard opens connections that send an incomplete head of so many bytes, and returns them in the
+// order in which they were opened.
 func hoard(t *testing.T, address, from string, n, bytes int, settled func() bool) (all []net.Conn) {
 	t.Helper()
 	for range n {
@@ -261,7 +275,8 @@ func hoard(t *testing.T, address, from string, n, bytes int, settled func() bool
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { conn.Close() })
-		_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nX: "+strings.Repeat("x", bytes)) // it may be closed already
+		// The connection may be closed already.
+		_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nX: "+strings.Repeat("x", bytes))
 		all = append(all, conn)
 		waitFor(t, settled)
 	}
@@ -282,8 +297,8 @@ func bytesOfUnknown(c *Connections) int64 {
 	return c.unknown.bytes
 }
 
-// Half heads of many addresses take no more than they may: the oldest of all end. Who has
-// authenticated, and a trusted proxy, is not touched.
+// Incomplete heads of many addresses are limited in memory: the oldest of all are closed.
+// Authenticated connections and those of a trusted proxy are not affected.
 func TestUnknownConnectionsAreBounded(t *testing.T) {
 	const bound = 256 << 10
 	connections := &Connections{Unknown: bound}
@@ -299,7 +314,9 @@ func TestUnknownConnectionsAreBounded(t *testing.T) {
 	var all []net.Conn
 	for i := range 40 {
 		from := netip.AddrFrom4([4]byte{127, 0, 1, byte(i)}).String()
-		all = append(all, hoard(t, address, from, 1, 8000, func() bool { return bytesOfUnknown(connections) <= bound })...)
+		all = append(all, hoard(t, address, from, 1, 8000, func() bool {
+			return bytesOfUnknown(connections) <= bound
+		})...)
 	}
 	if !ended(all[0]) || !ended(all[10]) || ended(all[39]) {
 		t.Error("not the oldest have ended")
@@ -307,7 +324,8 @@ func TestUnknownConnectionsAreBounded(t *testing.T) {
 	if ended(known) || ended(proxy[0]) {
 		t.Error("who has authenticated has ended, or a trusted proxy")
 	}
-	if why := connections.Pressure(); !strings.Contains(why, "without an authenticated request") || !strings.Contains(why, "127.0.1.") {
+	if why := connections.Pressure(); !strings.Contains(why, "without an authenticated request") ||
+		!strings.Contains(why, "127.0.1.") {
 		t.Errorf("what is told is %q", why)
 	}
 	all = append(all, known)
@@ -315,25 +333,31 @@ func TestUnknownConnectionsAreBounded(t *testing.T) {
 		conn.Close()
 	}
 	waitFor(t, func() bool { return connections.Open() == 0 })
-	if n := bytesOfUnknown(connections); n != 0 || len(connections.unknown.from) != 0 || len(connections.tenants) != 0 {
-		t.Errorf("%d bytes, %d addresses and %d tenants stay", n, len(connections.unknown.from), len(connections.tenants))
+	if n := bytesOfUnknown(connections); n != 0 || len(connections.unknown.from) != 0 ||
+		len(connections.tenants) != 0 {
+		t.Errorf("%d bytes, %d addresses and %d tenants stay", n, len(connections.unknown.from),
+			len(connections.tenants))
 	}
 }
 
-// Half heads of one address end for others of that address, and for nobody else's.
+// Beyond the limit of an address, its oldest incomplete heads are closed, and those of no other
+// address.
 func TestUnknownConnectionsOfAnAddressAreBounded(t *testing.T) {
 	const bound = 128 << 10
 	connections := &Connections{UnknownOf: bound}
 	s := startTown(t, connections)
 	address := strings.TrimSuffix(strings.TrimPrefix(s.url, "http://"), "/t/acme/mcp")
 	other := hoard(t, address, "127.0.0.2", 2, 8000, func() bool { return true })
-	all := hoard(t, address, "127.0.0.1", 20, 8000, func() bool { return bytesOfUnknown(connections) <= 3*bound })
+	all := hoard(t, address, "127.0.0.1", 20, 8000, func() bool {
+		return bytesOfUnknown(connections) <= 3*bound
+	})
 	waitFor(t, func() bool { return bytesOfUnknown(connections) <= 2*bound })
 	if !ended(all[0]) || ended(all[19]) || ended(other[0]) || ended(other[1]) {
 		t.Error("not the oldest of that address have ended")
 	}
-	// One that comes from there and has a key is served.
-	if resp := s.ask("acme", http.MethodPost, initializeBody(protocol.V20251125)); resp.StatusCode != http.StatusOK {
+	// A client from that address with a key is served.
+	if resp := s.ask("acme", http.MethodPost,
+		initializeBody(protocol.V20251125)); resp.StatusCode != http.StatusOK {
 		t.Errorf("a tenant from that address: %d %s", resp.StatusCode, content(t, resp))
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"mcpd/protocol"
 )
 
-// locked is a server that authenticates nobody.
+// locked is a server that rejects all credentials.
 func locked(t *testing.T, bodyTime time.Duration) *testServer {
 	t.Helper()
 	host := newTestHost(t)
@@ -27,8 +27,8 @@ func locked(t *testing.T, bodyTime time.Duration) *testServer {
 const slowHead = "POST /t/acme/mcp HTTP/1.1\r\nHost: localhost\r\n" +
 	"Content-Type: application/json\r\n%s\r\n\r\n"
 
-// A caller without a key gets its 401 although its body has not come, and its connection goes on
-// when the body comes in time.
+// A caller without a key gets its 401 before its body has arrived. Its connection continues if the
+// body arrives in time.
 func TestRefusalDoesNotWaitForTheBody(t *testing.T) {
 	s := locked(t, 10*time.Second)
 	for framing, rest := range map[string]string{
@@ -36,7 +36,7 @@ func TestRefusalDoesNotWaitForTheBody(t *testing.T) {
 		"Transfer-Encoding: chunked": "3\r\nxxx\r\n0\r\n\r\n",
 	} {
 		conn := connect(t, s.Listener.Addr().String())
-		conn.SetDeadline(time.Now().Add(5 * time.Second)) // which is sooner than the body has to be there
+		conn.SetDeadline(time.Now().Add(5 * time.Second)) // earlier than the time limit of the body
 		answers := bufio.NewReader(conn)
 		for range 2 {
 			fmt.Fprintf(conn, slowHead, framing)
@@ -52,7 +52,7 @@ func TestRefusalDoesNotWaitForTheBody(t *testing.T) {
 	}
 }
 
-// The body of a refused request that comes too late, or breaks off, is never taken for a request.
+// The body of a refused request that arrives too late, or breaks off, is never taken for a request.
 func TestLateBodyOfARefusalIsNoRequest(t *testing.T) {
 	s := locked(t, 50*time.Millisecond)
 	conn := connect(t, s.Listener.Addr().String())

@@ -13,13 +13,13 @@ const (
 	CausePage    = "page"
 )
 
-// PageError says that a page for people came in the place of an answer.
+// PageError says that an HTML page was received in place of an answer.
 type PageError struct {
 	Type string // its media type
-	err  error  // what it amounts to; nil for nothing more
+	err  error  // the underlying error; may be nil
 }
 
-// Error says of which type the page is.
+// Error returns the underlying error or the type of the page.
 func (e *PageError) Error() string {
 	if e.err != nil {
 		return e.err.Error()
@@ -27,13 +27,13 @@ func (e *PageError) Error() string {
 	return fmt.Sprintf("the answer is of type %q", e.Type)
 }
 
-// Unwrap gives the status that the page amounts to.
+// Unwrap returns the underlying status error.
 func (e *PageError) Unwrap() error { return e.err }
 
-// pages are the media types of pages.
+// pages lists the media types of HTML pages.
 var pages = []string{"text/html", "application/xhtml+xml"}
 
-// unreadable is the error of a response of this type, which has no message in it.
+// unreadable returns the error of a response with this media type, which contains no message.
 func unreadable(kind string) error {
 	if slices.Contains(pages, kind) {
 		return &PageError{Type: kind}
@@ -41,8 +41,9 @@ func unreadable(kind string) error {
 	return fmt.Errorf("the answer is of type %q", kind)
 }
 
-// ObstacleAtStart finds the obstacle that an error of a handshake tells of: also that the server
-// refuses us, or is none. During later requests the same errors may be about one request alone.
+// ObstacleAtStart returns the obstacle that an error of a handshake indicates, including that the
+// server refuses access or is no MCP server. During later requests the same errors may concern one
+// request alone.
 func ObstacleAtStart(err error) (Obstacle, bool) {
 	if o, ok := ObstacleOf(err); ok {
 		return o, true
@@ -55,7 +56,8 @@ func ObstacleAtStart(err error) (Obstacle, bool) {
 	switch {
 	case !ok || status.RetryAfter > 0:
 	case status.Status == http.StatusUnauthorized:
-		return Obstacle{CauseRefused, "the server wants credentials that it accepts: look at its `headers`"}, true
+		return Obstacle{CauseRefused,
+			"the server wants credentials that it accepts: look at its `headers`"}, true
 	case status.Status == http.StatusForbidden:
 		return Obstacle{CauseRefused, "the server does not allow us in: look at its `headers`"}, true
 	}

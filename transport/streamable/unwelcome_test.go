@@ -11,8 +11,9 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// A URL that refuses a handshake, or answers it with a page, be it to POST or to GET where nothing
-// takes POST, is an obstacle at the start, and none during later requests.
+// A URL that refuses a handshake, or answers it with an HTML page, is an obstacle at the start, but
+// not during later requests. This also holds for a page in answer to the GET, where the URL does
+// not accept POST.
 func TestObstacleAtStart(t *testing.T) {
 	page := func(w http.ResponseWriter) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -43,14 +44,17 @@ func TestObstacleAtStart(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newPeer()
-				p.posts["initialize"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) { tt.post(w) }
+				p.posts["initialize"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
+					tt.post(w)
+				}
 				if tt.get != nil {
 					p.get = func(w http.ResponseWriter, _ *http.Request) { tt.get(w) }
 				}
 				c := inMemory(t, p)
 				send(t, c, call(0, "initialize"))
 				err := recv(t, c).Err
-				if o, _ := streamable.ObstacleAtStart(err); o.Cause != tt.cause || !strings.Contains(o.Do, tt.do) {
+				if o, _ := streamable.ObstacleAtStart(err); o.Cause != tt.cause ||
+					!strings.Contains(o.Do, tt.do) {
 					t.Errorf("%v is the obstacle %+v", err, o)
 				}
 				if o, is := streamable.ObstacleOf(err); is {

@@ -4,8 +4,8 @@ package streamable
 
 import "net"
 
-// waited says yes where it cannot be told.
+// waited returns true, because this system cannot tell.
 func waited(net.Listener) bool { return true }
 
-// arriving says no where it cannot be told.
+// arriving returns false, because this system cannot tell.
 func arriving(net.Conn) bool { return false }

@@ -11,25 +11,25 @@ import (
 	"net/url"
 )
 
-// Way is how requests get to a server. The zero Way is straight, to a server whose certificate an
-// authority of the system has signed.
+// Way is the route to a server. The zero Way connects directly and trusts the certificate
+// authorities of the system.
 type Way struct {
-	Proxy *url.URL       // http, https, socks5 or socks5h; may hold credentials. Nil is none
-	Roots *x509.CertPool // authorities that servers and proxies are trusted by; nil is those of the system
-	// Window is what a server may send of an answer over HTTP/2 before it is read, in bytes, which no
-	// Room counts. 0 is LeastWindow.
+	Proxy *url.URL       // http, https, socks5 or socks5h; may contain credentials; nil means no proxy
+	Roots *x509.CertPool // trusted authorities for servers and proxies; nil means those of the system
+	// Window is the HTTP/2 flow-control window of each answer, in bytes: how much a server may send
+	// before it is read. No Room counts these bytes. 0 means LeastWindow.
 	Window int
 }
 
-// LeastWindow is what a server may send of an answer over HTTP/2 before it is read in any case: as
-// much as it may before it has read what it may send (RFC 9113 §6.9.2), and as a message may have
-// without a Room. With MostWindow, which is net/http's own, nothing is slower for it.
+// LeastWindow is the smallest HTTP/2 window: as much as a server may send before it has read the
+// client's settings (RFC 9113 §6.9.2), and as large as a message that needs no Room. MostWindow,
+// the default of net/http, does not slow down any answer.
 const (
 	LeastWindow = 64<<10 - 1
 	MostWindow  = 4<<20 - 1
 )
 
-// NewTransportBy is NewTransport for a server that is reached in that way. Dial then opens
+// NewTransportBy is like NewTransport for a server that is reached by way. With a proxy, dial opens
 // connections to the proxy.
 func NewTransportBy(dial Dial, way Way) *Transport {
 	if dial == nil {
@@ -52,7 +52,8 @@ func NewTransportBy(dial Dial, way Way) *Transport {
 	}
 	if t.proxied {
 		t.other.Proxy = http.ProxyURL(way.Proxy)
-		t.other.OnProxyConnectResponse = func(_ context.Context, proxy *url.URL, _ *http.Request, resp *http.Response) error {
+		t.other.OnProxyConnectResponse = func(_ context.Context, proxy *url.URL, _ *http.Request,
+			resp *http.Response) error {
 			if resp.StatusCode == http.StatusOK {
 				return nil
 			}
@@ -62,7 +63,7 @@ func NewTransportBy(dial Dial, way Way) *Transport {
 	return t
 }
 
-// ErrProxyVariable says that a proxy cannot be had from the environment.
+// ErrProxyVariable says that the environment contains no valid proxy URL.
 var ErrProxyVariable = errors.New("HTTPS_PROXY or HTTP_PROXY holds no URL of a proxy")
 
 // ProxyError is the refusal of a proxy to connect to a server.
@@ -71,7 +72,8 @@ type ProxyError struct {
 	Status int
 }
 
-// Error says which proxy, and its status.
+// Error names the proxy and its status.
 func (e *ProxyError) Error() string {
-	return fmt.Sprintf("proxy %s refused to connect: status %d %s", e.Proxy, e.Status, http.StatusText(e.Status))
+	return fmt.Sprintf("proxy %s refused to connect: status %d %s", e.Proxy, e.Status,
+		http.StatusText(e.Status))
 }

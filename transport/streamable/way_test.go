@@ -19,7 +19,8 @@ import (
 )
 
 // secure serves over TLS, with a certificate for a host.
-func secure(t *testing.T, a *mcptest.Authority, host string, ends time.Duration, h http.Handler) (address string) {
+func secure(t *testing.T, a *mcptest.Authority, host string, ends time.Duration,
+	h http.Handler) (address string) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(h)
 	s.TLS = a.Certificate(host, ends)
@@ -29,7 +30,7 @@ func secure(t *testing.T, a *mcptest.Authority, host string, ends time.Duration,
 	return s.Listener.Addr().String()
 }
 
-// pongs answers everything.
+// pongs returns a server that answers ping.
 func pongs() *peer {
 	p := newPeer()
 	p.posts["ping"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
@@ -47,7 +48,8 @@ func trusting(t *testing.T, a *mcptest.Authority) *x509.CertPool {
 	return pool
 }
 
-// Requests go through the proxy, whatever they are sent to and however it is spoken to.
+// Requests go through the proxy, with and without TLS to the server, and with and without TLS to
+// the proxy.
 func TestClientGoesThroughAProxy(t *testing.T) {
 	a := mcptest.NewAuthority(t)
 	cleartext, _ := listen(t, pongs())
@@ -63,7 +65,8 @@ func TestClientGoesThroughAProxy(t *testing.T) {
 	for _, c := range []struct{ name, proxy, server, seen string }{
 		{"plain", at, "http://plain.test/mcp", "POST plain.test"},
 		{"tunnel", at, "https://tls.test/mcp", "CONNECT tls.test:443"},
-		{"a proxy with TLS", "https://" + password + "@127.0.0.1.test", "https://tls.test/mcp", "CONNECT tls.test:443"},
+		{"a proxy with TLS", "https://" + password + "@127.0.0.1.test", "https://tls.test/mcp",
+			"CONNECT tls.test:443"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			through, err := url.Parse(c.proxy)
@@ -88,7 +91,8 @@ func TestClientGoesThroughAProxy(t *testing.T) {
 	}
 }
 
-// What waiting does not mend says what to do instead; what it does is no obstacle.
+// For an error that waiting does not fix, the obstacle says what to do. An error that waiting may
+// fix is no obstacle.
 func TestObstacles(t *testing.T) {
 	a, other := mcptest.NewAuthority(t), mcptest.NewAuthority(t)
 	cleartext, _ := listen(t, pongs())
@@ -113,19 +117,28 @@ func TestObstacles(t *testing.T) {
 	}
 	gone.Close()
 	for _, c := range []struct{ name, server, proxy, cause, do string }{
-		{"unknown authority", "https://" + secure(t, other, "127.0.0.1", time.Hour, pongs()), "", streamable.CauseCertificate, "in `ca`"},
-		{"expired", "https://good.test:" + port(secure(t, a, "good.test", -time.Minute, pongs())), "", streamable.CauseCertificate, "renewed"},
-		{"another host", "https://good.test:" + port(secure(t, a, "other.test", time.Hour, pongs())), "", streamable.CauseCertificate, `is for "other.test"`},
+		{"unknown authority", "https://" + secure(t, other, "127.0.0.1", time.Hour, pongs()), "",
+			streamable.CauseCertificate, "in `ca`"},
+		{"expired", "https://good.test:" + port(secure(t, a, "good.test", -time.Minute, pongs())), "",
+			streamable.CauseCertificate, "renewed"},
+		{"another host", "https://good.test:" + port(secure(t, a, "other.test", time.Hour, pongs())), "",
+			streamable.CauseCertificate, `is for "other.test"`},
 		{"no TLS", "https://" + behind.Host, "", streamable.CauseTLS, "write http"},
-		{"no such name", "http://missing.test/mcp", "", streamable.CauseName, `"missing.test": correct the url`},
-		{"no such proxy", "http://plain.test/mcp", "http://missing.test:3128", streamable.CauseName, `"missing.test": correct the proxy`},
-		{"elsewhere", at(moved(307, "https://elsewhere.test/mcp?key=1")), "", streamable.CauseRedirect, `write "https://elsewhere.test/mcp" as its url`},
+		{"no such name", "http://missing.test/mcp", "", streamable.CauseName,
+			`"missing.test": correct the url`},
+		{"no such proxy", "http://plain.test/mcp", "http://missing.test:3128", streamable.CauseName,
+			`"missing.test": correct the proxy`},
+		{"elsewhere", at(moved(307, "https://elsewhere.test/mcp?key=1")), "", streamable.CauseRedirect,
+			`write "https://elsewhere.test/mcp" as its url`},
 		{"another method", at(moved(301, "/mcp/")), "", streamable.CauseRedirect, `/mcp/" as its url`},
 		{"in a circle", at(moved(308, "/mcp")), "", streamable.CauseRedirect, `/mcp" as its url`},
 		{"to nowhere", at(moved(302, "")), "", streamable.CauseRedirect, "to no address"},
-		{"credentials of a proxy", "http://plain.test/mcp", asked, streamable.CauseProxy, "wants credentials"},
-		{"credentials of a tunnel", "https://tls.test/mcp", asked, streamable.CauseProxy, "wants credentials"},
-		{"a tunnel that is not allowed", "https://tls.test/mcp", refusing(403), streamable.CauseProxy, "have it allowed"},
+		{"credentials of a proxy", "http://plain.test/mcp", asked, streamable.CauseProxy,
+			"wants credentials"},
+		{"credentials of a tunnel", "https://tls.test/mcp", asked, streamable.CauseProxy,
+			"wants credentials"},
+		{"a tunnel that is not allowed", "https://tls.test/mcp", refusing(403), streamable.CauseProxy,
+			"have it allowed"},
 
 		{"a tunnel to nobody", "https://tls.test/mcp", refusing(502), "", ""},
 		{"a proxy with nobody behind", "http://plain.test/mcp", refusing(502), "", ""},
@@ -143,8 +156,11 @@ func TestObstacles(t *testing.T) {
 				switch host {
 				case "good.test":
 					address = "127.0.0.1:" + port
-				case "missing.test": // as a resolver says it
-					return nil, &net.OpError{Op: "dial", Net: network, Err: &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}}
+				case "missing.test": // as a resolver reports it
+					return nil, &net.OpError{
+						Op: "dial", Net: network,
+						Err: &net.DNSError{Err: "no such host", Name: host, IsNotFound: true},
+					}
 				}
 				return streamable.Direct(ctx, network, address)
 			}
@@ -154,7 +170,8 @@ func TestObstacles(t *testing.T) {
 			send(t, client, call(1, "ping"))
 			in := recv(t, client)
 			got, ok := streamable.ObstacleOf(in.Err)
-			if in.Err == nil || in.Written && c.cause != "" || ok != (c.cause != "") || got.Cause != c.cause || !strings.Contains(got.Do, c.do) {
+			if in.Err == nil || in.Written && c.cause != "" || ok != (c.cause != "") ||
+				got.Cause != c.cause || !strings.Contains(got.Do, c.do) {
 				t.Errorf("%s: %+v, %v", show(in), got, ok)
 			}
 		})

@@ -12,23 +12,24 @@ import (
 )
 
 const (
-	// smallBody is the largest body that is sent without reading at the same time: a server that answers before it has read all of it, and reads no
-	// more, must not hold us up. Sockets take so much unread.
+	// smallBody is the largest body that is sent without reading the answer at the same time. A server
+	// that answers early and stops reading must not block the client. Socket buffers hold this much.
 	smallBody = 64 << 10
-	// wireBuffer is the largest buffer that is kept for the next request.
+	// wireBuffer is the largest buffer that is pooled.
 	wireBuffer = 8 << 10
 )
 
-// Transport sends requests to servers. What is small and goes to a server without TLS, which is most calls, goes over connections of its own,
-// from the goroutine of whoever sends it: one write, and as a rule one read, where net/http wakes two goroutines. All else is left to net/http.
+// Transport sends requests to servers. Small requests without TLS, which are most calls, use
+// connections managed here and run on the caller's goroutine. They take one write and usually one
+// read, where net/http wakes two goroutines. Everything else is delegated to net/http.
 type Transport struct {
 	dial    Dial
-	proxied bool // everything is left to net/http, which speaks to proxies
+	proxied bool // everything is delegated to net/http, which supports proxies
 	other   *http.Transport
 
-	mu   sync.Mutex         // guards what follows
-	idle map[string][]*wire // connections by address, those that were used last at the end
-	tidy *time.Timer        // closes those that nobody has used in their time; nil while there are none
+	mu   sync.Mutex         // guards the rest
+	idle map[string][]*wire // by address; most recently used last
+	tidy *time.Timer        // closes connections whose idle time is over; nil while none is idle
 }
 
 var _ http.RoundTripper = (*Transport)(nil)
@@ -51,17 +52,21 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// post is RoundTrip for a POST whose head is written already, as head of a dress, and whose body is small.
-func (t *Transport) post(ctx context.Context, address string, head, body []byte) (resp *http.Response, begun bool, err error) {
+// post is like RoundTrip for a POST with a small body. head is its head in wire form, from a
+// request template.
+func (t *Transport) post(ctx context.Context, address string,
+	head, body []byte) (resp *http.Response, begun bool, err error) {
 	buffer := requests.Get().(*[]byte)
 	out := appendPost((*buffer)[:0], head, nil, body)
 	defer reuse(buffer, out)
 	return t.send(ctx, address, out, false)
 }
 
-// send sends a request that is written out over a connection that is kept, or a new one, and reads the head of its response. Begun says that some
-// of the request, or all, may have reached the server: one that has is sent again only if it is harmless.
-func (t *Transport) send(ctx context.Context, address string, out []byte, harmless bool) (resp *http.Response, begun bool, err error) {
+// send sends a request in wire form over an idle or a new connection, and reads the head of the
+// response. begun reports whether some or all of the request may have reached the server. Such a
+// request is repeated only if harmless is set.
+func (t *Transport) send(ctx context.Context, address string, out []byte,
+	harmless bool) (resp *http.Response, begun bool, err error) {
 	for {
 		w, used, err := t.take(ctx, address)
 		if err != nil {
@@ -71,11 +76,12 @@ func (t *Transport) send(ctx context.Context, address string, out []byte, harmle
 		if err == nil || !used || begun && !harmless || ctx.Err() != nil {
 			return resp, begun, err
 		}
-		// The server had closed it: nothing of the request has left, or what has changes nothing.
+		// The server had closed the connection: nothing of the request was sent, or the request has no
+		// side effects.
 	}
 }
 
-// canonical is the address of a server, with its port.
+// canonical returns the address of a server, with its port.
 func canonical(u *url.URL) string {
 	if u.Port() != "" {
 		return u.Host
@@ -83,7 +89,7 @@ func canonical(u *url.URL) string {
 	return strings.TrimSuffix(u.Host, ":") + ":80"
 }
 
-// take is a connection that was used before and is good, or a new one.
+// take returns a usable idle connection, or a new one.
 func (t *Transport) take(ctx context.Context, address string) (w *wire, used bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
@@ -98,18 +104,19 @@ func (t *Transport) take(ctx context.Context, address string) (w *wire, used boo
 	return newWire(t, address, conn), false, nil
 }
 
-// kept is a connection that was used before and is good; nil where there is none.
+// kept returns a usable idle connection, or nil if there is none.
 func (t *Transport) kept(address string) *wire {
 	for {
 		w := t.last(address)
 		if w == nil || time.Since(w.since) < w.lasts && w.silent() {
 			return w
 		}
-		_ = w.conn.Close() // the server has closed it, or is about to, or said what nobody asked
+		// The server has closed it, is about to close it, or has sent an unsolicited response.
+		_ = w.conn.Close()
 	}
 }
 
-// last takes the connection that was used last.
+// last removes and returns the most recently used idle connection.
 func (t *Transport) last(address string) *wire {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -124,13 +131,13 @@ func (t *Transport) last(address string) *wire {
 	return w
 }
 
-// keep has a connection for the next request.
+// keep stores a connection for the next request.
 func (t *Transport) keep(w *wire) {
 	w.since = time.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.idle[w.address]) >= MaxPosts {
-		_ = w.conn.Close() // it was of use
+		_ = w.conn.Close() // enough connections are idle
 		return
 	}
 	if t.idle == nil {
@@ -142,7 +149,7 @@ func (t *Transport) keep(w *wire) {
 	}
 }
 
-// Idle is how many connections of its own are kept for a next request; those of net/http are not told.
+// Idle returns the number of idle connections managed here. It does not count those of net/http.
 func (t *Transport) Idle() (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -152,19 +159,19 @@ func (t *Transport) Idle() (n int) {
 	return n
 }
 
-// expire closes what was not used in its time, and comes again while there is more.
+// expire closes connections whose idle time is over, and restarts its timer while any are left.
 func (t *Transport) expire() {
 	now := time.Now()
 	t.drop(func(w *wire) bool { return now.Sub(w.since) >= w.lasts })
 }
 
-// CloseIdleConnections closes those that are kept for a next request.
+// CloseIdleConnections closes the idle connections.
 func (t *Transport) CloseIdleConnections() {
 	t.drop(func(*wire) bool { return true })
 	t.other.CloseIdleConnections()
 }
 
-// drop closes connections that are kept.
+// drop closes the idle connections for which over returns true.
 func (t *Transport) drop(over func(*wire) bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -173,7 +180,7 @@ func (t *Transport) drop(over func(*wire) bool) {
 			if !over(w) {
 				return false
 			}
-			_ = w.conn.Close() // it was of use
+			_ = w.conn.Close()
 			return true
 		})
 		if len(kept) == 0 {
@@ -192,7 +199,7 @@ func (t *Transport) drop(over func(*wire) bool) {
 	}
 }
 
-// tellWritten tells whoever traces the request that it may have reached its server.
+// tellWritten tells a trace of the request that the request may have reached its server.
 func tellWritten(ctx context.Context) {
 	if trace := httptrace.ContextClientTrace(ctx); trace != nil && trace.WroteHeaders != nil {
 		trace.WroteHeaders()

@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// wire is one connection to a server, for one exchange at a time.
+// wire is one connection to a server, used for one exchange at a time.
 type wire struct {
 	of      *Transport
 	address string
 	conn    net.Conn
-	ear     *ear // nil where nobody knows whether the connection is still good
+	ear     *ear // nil if the state of the connection cannot be tested
 	in      *bufio.Reader
-	room    int64         // bytes that the head of the response in hand may still have
-	spoilt  atomic.Bool   // what came was not what was asked for: nor may be what comes next
-	since   time.Time     // when it was used last
-	lasts   time.Duration // for how long it may be used again then
+	room    int64         // remaining byte limit of the current response head
+	spoilt  atomic.Bool   // an unexpected response arrived; further ones may be wrong too
+	since   time.Time     // when it was last used
+	lasts   time.Duration // how long it may stay idle after that
 }
 
 func newWire(t *Transport, address string, conn net.Conn) *wire {
@@ -39,7 +39,7 @@ func newWire(t *Transport, address string, conn net.Conn) *wire {
 
 var errLongHead = errors.New("the header of the response is too large")
 
-// Read reads from the connection, no more than a head may have while one is read.
+// Read reads from the connection. While a head is read, it reads no more than a head may have.
 func (w *wire) Read(p []byte) (int, error) {
 	if w.room <= 0 {
 		return 0, errLongHead
@@ -49,37 +49,39 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// silent reports whether the server has neither closed the connection nor said anything since its last answer.
+// silent reports whether the server has neither closed the connection nor sent anything since its
+// last answer.
 func (w *wire) silent() bool {
 	return w.ear != nil && !w.spoilt.Load() && w.in.Buffered() == 0 && w.ear.quiet()
 }
 
-// cut ends whatever is done with the connection, now and later.
+// cut makes all current and future operations on the connection fail.
 func (w *wire) cut() { _ = w.conn.SetDeadline(past) }
 
-// past is a time at which nothing is waited for.
+// past is a deadline that has already passed.
 var past = time.Unix(1, 0)
 
-// sent is a request on its way over a connection.
+// sent is a request that was sent over a connection.
 type sent struct {
 	w       *wire
 	ctx     context.Context
-	grip    grip   // of that
-	session string // that it names
-	begun   bool   // some of the request, or all, may have reached the server
-	err     error  // what it failed with
+	grip    grip   // of ctx
+	session string // the session that the request names
+	begun   bool   // some or all of the request may have reached the server
+	err     error  // the error of sending
 }
 
-// exchange sends a request, which is written out, and reads the head of its response. Begun says that some of the request, or all, may have
-// reached the server. After an error the connection is closed.
-func (w *wire) exchange(ctx context.Context, out []byte) (resp *http.Response, begun bool, err error) {
+// exchange sends a request in wire form, and reads the head of its response. begun reports whether
+// some or all of the request may have reached the server. After an error the connection is closed.
+func (w *wire) exchange(ctx context.Context, out []byte) (resp *http.Response, begun bool,
+	err error) {
 	s := w.send(ctx, out)
 	resp, err = s.response()
 	return resp, s.begun, err
 }
 
-// send sends a request, which is written out. After an error that came before any of it has left
-// the connection is closed.
+// send sends a request in wire form. If it fails before any byte was sent, the connection is
+// closed.
 func (w *wire) send(ctx context.Context, out []byte) sent {
 	s := sent{w: w, ctx: ctx, grip: cutAtEnd(ctx, w)}
 	w.room = responseHeaderBytes
@@ -93,7 +95,7 @@ func (w *wire) send(ctx context.Context, out []byte) sent {
 // abandon closes the connection.
 func (s *sent) abandon() {
 	s.grip.release()
-	_ = s.w.conn.Close() // what failed is said
+	_ = s.w.conn.Close() // the error was reported already
 }
 
 // response reads the head of the response.
@@ -110,7 +112,10 @@ func (s *sent) response() (resp *http.Response, err error) {
 		return nil, err
 	}
 	w.room, w.lasts = math.MaxInt64, keptFor(resp.Header)
-	body := &wireBody{w: w, ctx: s.ctx, grip: s.grip, src: resp.Body, reuse: !resp.Close && resp.ProtoAtLeast(1, 1) && resp.StatusCode >= 200}
+	body := &wireBody{
+		w: w, ctx: s.ctx, grip: s.grip, src: resp.Body,
+		reuse: !resp.Close && resp.ProtoAtLeast(1, 1) && resp.StatusCode >= 200,
+	}
 	if resp.Body = body; resp.ContentLength == 0 || body.src == http.NoBody {
 		body.over = io.EOF
 		body.end(true)
@@ -124,10 +129,10 @@ func (w *wire) await() error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
 	}
-	return err // a second look would find less: a reset is told once
+	return err // returned now, because a reset is reported only once
 }
 
-// maxInterim is how many responses may precede the one that counts (RFC 9110 §15.2).
+// maxInterim is the maximum number of interim responses before the final one (RFC 9110 §15.2).
 const maxInterim = 5
 
 // head reads the head of the response.
@@ -155,14 +160,17 @@ func (w *wire) head() (*http.Response, error) {
 	return nil, errors.New("too many interim responses")
 }
 
-// wireBody is the body of a response, with whose end the connection is free for the next request. Whoever closes it before closes the connection.
+// wireBody is the body of a response. At its end, the connection is free for the next request.
+// Closing the body before its end closes the connection.
 type wireBody struct {
-	w     *wire
-	ctx   context.Context
-	grip  grip      // of that
-	src   io.Reader // net/http's, which knows where the body ends; its Close would wait for that
+	w    *wire
+	ctx  context.Context
+	grip grip // of ctx
+	// src is the reader of net/http, which finds the end of the body. Its Close would wait for that
+	// end.
+	src   io.Reader
 	reuse bool
-	over  error // what Read found, which it finds again
+	over  error // the final error of Read
 	ended atomic.Bool
 }
 
@@ -189,10 +197,11 @@ func (b *wireBody) Close() error {
 	return nil
 }
 
-// spoil has the connection used for nothing more, even if it is kept already.
+// spoil prevents further use of the connection, even if it is already idle.
 func (b *wireBody) spoil() { b.w.spoilt.Store(true) }
 
-// spoil says that a response was not to the request that it came for. Whatever the connection says next may be late as well.
+// spoil records that a response did not match its request. Any later response on the connection may
+// be out of step too.
 func spoil(resp *http.Response) {
 	body := resp.Body
 	if coded, ok := body.(*codedBody); ok {
@@ -203,14 +212,15 @@ func spoil(resp *http.Response) {
 	}
 }
 
-// end is called as often as one likes. Whole says that all of the body was read.
+// end may be called repeatedly. whole reports whether the whole body was read.
 func (b *wireBody) end(whole bool) {
 	if b.ended.Swap(true) {
 		return
 	}
-	if b.grip.release() && whole && b.reuse && b.w.ear != nil && !b.w.spoilt.Load() && b.w.in.Buffered() == 0 {
+	if b.grip.release() && whole && b.reuse && b.w.ear != nil && !b.w.spoilt.Load() &&
+		b.w.in.Buffered() == 0 {
 		b.w.of.keep(b.w)
 		return
 	}
-	_ = b.w.conn.Close() // it is of no use any more
+	_ = b.w.conn.Close() // it cannot be reused
 }

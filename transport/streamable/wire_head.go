@@ -12,14 +12,16 @@ import (
 const (
 	http11  = "HTTP/1.1"
 	newline = "\r\n"
-	// maxDigits is how long a length may be that is read here: no message is anywhere near.
+	// maxDigits is the maximum length of a decimal length that is parsed here. No message is nearly as
+	// long.
 	maxDigits = 15
 )
 
-// plainHead reads the head of a response that has arrived whole and says nothing out of the ordinary, as nearly all do, to the same
-// effect as http.ReadResponse. Of any other it takes nothing from in, and returns nil: that is for net/http to judge. It waits for nothing.
+// plainHead parses the head of a response that has arrived completely and has no unusual feature,
+// with the same result as http.ReadResponse. For any other response it consumes nothing and returns
+// nil, and net/http parses that response. It never waits.
 func plainHead(in *bufio.Reader) *http.Response {
-	there, _ := in.Peek(in.Buffered()) // as much as there is: it cannot fail
+	there, _ := in.Peek(in.Buffered()) // the length is what is buffered, so it cannot fail
 	end := bytes.Index(there, []byte(newline+newline))
 	if end < 0 {
 		return nil
@@ -34,7 +36,7 @@ func plainHead(in *bufio.Reader) *http.Response {
 	if code == 0 || length < 0 {
 		return nil
 	}
-	_, _ = in.Discard(end + len(newline+newline)) // it is there
+	_, _ = in.Discard(end + len(newline+newline)) // it is buffered
 	resp := &http.Response{
 		Status: status, StatusCode: code, Proto: http11, ProtoMajor: 1, ProtoMinor: 1,
 		Header: header, ContentLength: length, Body: http.NoBody,
@@ -45,7 +47,8 @@ func plainHead(in *bufio.Reader) *http.Response {
 	return resp
 }
 
-// plainStatus is the code of a status line like "200 OK", of a response that has a body and nothing else to it; 0 for any other.
+// plainStatus returns the code of a status line such as "200 OK" for a final response that may have
+// a body, and 0 for any other.
 func plainStatus(status string) int {
 	code, reason, ok := strings.Cut(status, " ")
 	n, err := strconv.Atoi(code)
@@ -58,8 +61,8 @@ func plainStatus(status string) int {
 	return n
 }
 
-// plainFields are the fields of a head, and the length of the body that they announce; -1 where a body ends otherwise, or a field is not for us to
-// interpret.
+// plainFields returns the fields of a head and the length of the body. The length is -1 if the end
+// of the body is defined in another way, or if net/http has to interpret a field.
 func plainFields(fields string) (http.Header, int64) {
 	n := strings.Count(fields, newline) + 1
 	header, values := make(http.Header, n), make([]string, 0, n)
@@ -73,7 +76,8 @@ func plainFields(fields string) (http.Header, int64) {
 		}
 		name = http.CanonicalHeaderKey(name)
 		switch name {
-		case "Connection", "Transfer-Encoding", "Trailer", "Pragma": // they say how to read on, or stand for another
+		// These determine how to read on, or stand for another field.
+		case "Connection", "Transfer-Encoding", "Trailer", "Pragma":
 			return nil, -1
 		case "Content-Length":
 			digits, err := strconv.ParseUint(value, 10, 63)
@@ -92,7 +96,7 @@ func plainFields(fields string) (http.Header, int64) {
 	return header, length
 }
 
-// counted is a body whose length is known.
+// counted is a body of known length.
 type counted struct {
 	in   *bufio.Reader
 	left int64
@@ -108,5 +112,5 @@ func (b *counted) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Close has nothing to close: who reads the connection knows whether there is more.
+// Close has no effect: the reader of the connection knows if there is more.
 func (b *counted) Close() error { return nil }

@@ -9,11 +9,13 @@ import (
 	"testing"
 )
 
-// What we read ourselves is what net/http reads, and what is left of the connection is the same; of all else we take nothing.
+// A head that is parsed here gives the same result as with net/http, and leaves the same input on
+// the connection. For any other head, no input is consumed.
 func FuzzPlainHead(f *testing.F) {
 	for _, seed := range []string{
 		okay,
-		"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nDate: Sun, 22 Nov 2026 10:00:00 GMT\r\nContent-Length: 2\r\n\r\n{}HTTP/1.1",
+		"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nDate: Sun, 22 Nov 2026 10:00:00 " +
+			"GMT\r\nContent-Length: 2\r\n\r\n{}HTTP/1.1",
 		"HTTP/1.1 404 Not Found\r\nx: a\r\nX: b\r\nY: c\r\ncontent-length: 0\r\n\r\n",
 		"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\nMcp-Session-Id: a\r\n\r\n",
 		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n{}",
@@ -48,27 +50,29 @@ func FuzzPlainHead(f *testing.F) {
 			t.Errorf("%q:\n got %+v\nwant %+v", text, got, want)
 		}
 		if string(said) != string(meant) || gotErr != wantErr || string(left) != string(others) {
-			t.Errorf("%q: got %q %v and %q, want %q %v and %q", text, said, gotErr, left, meant, wantErr, others)
+			t.Errorf("%q: got %q %v and %q, want %q %v and %q", text, said, gotErr, left, meant,
+				wantErr, others)
 		}
 	})
 }
 
-// arrived is a connection from which something was read.
+// arrived returns a connection from which something was read.
 func arrived(text string) *bufio.Reader {
 	in := bufio.NewReader(strings.NewReader(text))
 	_, _ = in.Peek(1) // there may be nothing
 	return in
 }
 
-// What servers send is read without net/http.
+// Common responses of servers are read without net/http.
 func TestPlainHeadReadsWhatServersSend(t *testing.T) {
 	for text, want := range map[string]bool{
 		okay: true,
-		"HTTP/1.1 200 OK\r\nDate: Sun, 22 Nov 2026 10:00:00 GMT\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}": true,
-		"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n":                                false,
-		"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n":                                                                      true,
-		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}":                                                     false,
-		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n":                                                                                false,
+		"HTTP/1.1 200 OK\r\nDate: Sun, 22 Nov 2026 10:00:00 GMT\r\nContent-Type: " +
+			"application/json\r\nContent-Length: 2\r\n\r\n{}": true,
+		"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n": false,
+		"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n":                                       true,
+		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}":                      false,
+		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n":                                                 false,
 	} {
 		if got := plainHead(arrived(text)) != nil; got != want {
 			t.Errorf("%q: got %v", text, got)

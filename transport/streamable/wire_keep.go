@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// keepMargin is how much earlier than its server a connection is given up. A request that is written
-// while the server closes the connection is lost, and nobody knows whether it was read.
+// keepMargin is how much earlier than its server the client gives up an idle connection. If the
+// server closes a connection while a request is written, the request is lost, and it is unknown if
+// the server read it.
 const keepMargin = time.Second
 
-// keptFor is for how long after a response its connection may be used again: as long as the server
-// says that it keeps it (the field Keep-Alive of RFC 2068 §19.7.1), but for the margin, or
-// idleKept.
+// keptFor returns how long a connection may be reused after a response: as long as the server
+// states in the field Keep-Alive (RFC 2068 §19.7.1), less keepMargin, or else idleKept.
 func keptFor(h http.Header) time.Duration {
 	for _, field := range h["Keep-Alive"] {
 		if long, said := saysKept(field); said {
@@ -23,7 +23,7 @@ func keptFor(h http.Header) time.Duration {
 	return idleKept
 }
 
-// saysKept is what one such field says.
+// saysKept returns the time that one such field states.
 func saysKept(field string) (long time.Duration, said bool) {
 	for part := range strings.SplitSeq(field, ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")

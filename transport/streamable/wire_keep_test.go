@@ -31,10 +31,11 @@ func TestKeptFor(t *testing.T) {
 	}
 }
 
-// A connection is not used again when its server is about to close it: a request that meets the close may
-// have been executed for all that anybody knows.
+// A connection is not reused when its server is about to close it. It is unknown if a request that
+// crosses with the close was executed.
 func TestWireIsGivenUpBeforeItsServerClosesIt(t *testing.T) {
-	for field, want := range map[string]int32{"": 1, "Keep-Alive: timeout=5\r\n": 1, "Keep-Alive: timeout=1\r\n": 2} {
+	for field, want := range map[string]int32{"": 1, "Keep-Alive: timeout=5\r\n": 1,
+		"Keep-Alive: timeout=1\r\n": 2} {
 		answer := strings.Replace(okay, "Content-Length", field+"Content-Length", 1)
 		url, connections := script(t, answer, answer)
 		w := newWired(t)

@@ -17,7 +17,7 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// A body that broke off, or that was closed, does not look whole to whoever reads on.
+// A body that broke off or was closed gives an error on later reads, and never looks complete.
 func TestWireBodyThatIsNotWholeStaysSo(t *testing.T) {
 	url, _ := script(t, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}")
 	w := newWired(t)
@@ -39,7 +39,7 @@ func TestWireBodyThatIsNotWholeStaysSo(t *testing.T) {
 	}
 }
 
-// A request that cannot be sent costs no connection.
+// A request that cannot be sent does not cost a connection.
 func TestWireOutlivesWhatCannotBeSent(t *testing.T) {
 	url, connections := script(t, okay, okay)
 	w := newWired(t)
@@ -49,7 +49,8 @@ func TestWireOutlivesWhatCannotBeSent(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _ = io.ReadAll(resp.Body) // the connection is free with its end
-		for _, body := range []io.ReadCloser{io.NopCloser(strings.NewReader("{")), io.NopCloser(strings.NewReader("{}"))} {
+		for _, body := range []io.ReadCloser{io.NopCloser(strings.NewReader("{")),
+			io.NopCloser(strings.NewReader("{}"))} {
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, body)
 			if err != nil {
 				t.Fatal(err)
@@ -70,7 +71,7 @@ func TestWireOutlivesWhatCannotBeSent(t *testing.T) {
 	}
 }
 
-// A connection of which nobody can tell whether it is still good is not used again.
+// A connection whose state cannot be tested is not reused.
 func TestWireKeepsNoConnectionThatItCannotLookAt(t *testing.T) {
 	url, _ := script(t, okay)
 	w := NewTransport(func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -83,22 +84,31 @@ func TestWireKeepsNoConnectionThatItCannotLookAt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = io.ReadAll(resp.Body) // to its end, as it would be kept with
+		_, _ = io.ReadAll(resp.Body) // to its end, after which it would otherwise be reused
 	}
 }
 
-// I2: where the answer of another request came, the next may be late as well, and for ever. Nothing more is asked there.
+// I2: if a connection has delivered the answer to another request, later answers may be out of step
+// too. The connection is not used again.
 func TestWireThatIsOutOfStepIsLeft(t *testing.T) {
 	answer := func(body string) string {
-		return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		return fmt.Sprintf(
+			"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body),
+			body,
+		)
 	}
 	const late = `{"jsonrpc":"2.0","id":"late","result":{}}`
 	for name, first := range map[string]string{
 		"an answer":      answer(late),
 		"no answer":      "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n",
 		"another's type": strings.Replace(answer(late), "application/json", "text/html", 1),
-		"a stream":       fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\ndata: %s\n\n", len(late)+8, late),
-		"a failure":      strings.Replace(answer(`{"jsonrpc":"2.0","id":"late","error":{"code":1,"message":"m"}}`), "200 OK", "400 X", 1),
+		"a stream": fmt.Sprintf(
+			"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\ndata: %s\n\n",
+			len(late)+8, late,
+		),
+		"a failure": strings.Replace(
+			answer(`{"jsonrpc":"2.0","id":"late","error":{"code":1,"message":"m"}}`), "200 OK", "400 X", 1,
+		),
 	} {
 		url, connections := script(t, first, answer(`{"jsonrpc":"2.0","id":1,"result":{}}`))
 		w := newWired(t)
@@ -130,8 +140,8 @@ func TestWireThatIsOutOfStepIsLeft(t *testing.T) {
 	}
 }
 
-// A server that closes what is idle after a moment, and 64 callers at once: each gets its own answer or learns that it has none, nothing is done
-// twice, and no connection is left.
+// A server closes idle connections after a moment, while 64 callers send requests. Each caller gets
+// its own answer or an error, no request is executed twice, and no connection is left.
 func TestWireUnderServersThatCloseAtOnce(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -143,7 +153,8 @@ func TestWireUnderServersThatCloseAtOnce(t *testing.T) {
 		defer open.Add(-1)
 		defer conn.Close()
 		for in := bufio.NewReader(conn); ; {
-			_ = conn.SetReadDeadline(time.Now().Add(time.Millisecond)) // it fails on closed ones, whose read does
+			// This fails on closed connections, whose read fails too.
+			_ = conn.SetReadDeadline(time.Now().Add(time.Millisecond))
 			if _, err := in.Peek(1); err != nil {
 				return
 			}
@@ -159,7 +170,8 @@ func TestWireUnderServersThatCloseAtOnce(t *testing.T) {
 			if _, twice := done.LoadOrStore(string(body), true); twice {
 				t.Errorf("%s was done twice", body)
 			}
-			if _, err := fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
+			if _, err := fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body),
+				body); err != nil {
 				return
 			}
 		}

@@ -4,7 +4,8 @@ package streamable
 
 import "syscall"
 
-// canKeep says that it cannot be told whether a connection is still good, other than by waiting for its end, as net/http does.
+// canKeep reports whether the state of an idle connection can be tested. Here it cannot, other than
+// by waiting for its end, as net/http does.
 const canKeep = false
 
 type ear struct{}

@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// plainAnswer is a response with a JSON body that has arrived whole and says nothing out of the
-// ordinary, as nearly all do.
+// plainAnswer is a common response: complete, with a JSON body, and with no unusual header.
 type plainAnswer struct {
-	size  int    // of all of it
+	size  int    // of the whole response, in bytes
 	body  []byte // a copy
 	lasts time.Duration
 }
@@ -21,10 +20,10 @@ var (
 	fieldEnd   = []byte(": ")
 )
 
-// plainAnswer looks at what was read, and takes nothing. It reports false for whatever is for
-// net/http to judge, and for a response that names another session.
+// plainAnswer parses the buffered input without consuming it. It reports false for any response
+// that net/http has to parse, and for one that names another session.
 func (w *wire) plainAnswer(session string) (a plainAnswer, ok bool) {
-	there, _ := w.in.Peek(w.in.Buffered()) // as much as there is: it cannot fail
+	there, _ := w.in.Peek(w.in.Buffered()) // the length is what is buffered, so it cannot fail
 	end := bytes.Index(there, headEnd)
 	if end < 0 || !bytes.HasPrefix(there, plainStart) {
 		return a, false
@@ -63,7 +62,8 @@ func (w *wire) plainAnswer(session string) (a plainAnswer, ok bool) {
 			if !is(value, "keep-alive") {
 				return a, false
 			}
-		case is(name, "Transfer-Encoding"), is(name, "Trailer"), is(name, "Pragma"), is(name, "Content-Encoding"):
+		case is(name, "Transfer-Encoding"), is(name, "Trailer"), is(name, "Pragma"),
+			is(name, "Content-Encoding"):
 			return a, false
 		}
 	}
@@ -75,12 +75,12 @@ func (w *wire) plainAnswer(session string) (a plainAnswer, ok bool) {
 	return a, true
 }
 
-// is reports whether a name is that one, in whatever case.
+// is reports whether name equals other, ignoring case.
 func is(name []byte, other string) bool {
 	return len(name) == len(other) && bytes.EqualFold(name, []byte(other))
 }
 
-// isPlain reports whether a field has a name, and a value without blanks around it.
+// isPlain reports whether a field has a name, and a value without surrounding blanks.
 func isPlain(name, value []byte) bool {
 	for _, b := range name {
 		if b >= 0x80 || b != '-' && !tokenRune(rune(b)) {
@@ -97,14 +97,14 @@ func isPlain(name, value []byte) bool {
 
 func blank(b byte) bool { return b == ' ' || b == '\t' }
 
-// done takes an answer from the connection, and keeps that for the next request. Whole says that
-// nothing has ended it meanwhile.
+// done consumes an answer and stores the connection for the next request. whole reports that
+// nothing has ended the connection in the meantime.
 func (w *wire) done(a plainAnswer, whole bool) {
-	_, _ = w.in.Discard(a.size) // it is there
+	_, _ = w.in.Discard(a.size) // it is buffered
 	w.lasts = a.lasts
 	if whole && w.ear != nil && !w.spoilt.Load() {
 		w.of.keep(w)
 		return
 	}
-	_ = w.conn.Close() // it is of no use any more
+	_ = w.conn.Close() // it cannot be reused
 }

@@ -11,33 +11,35 @@ import (
 	"mcpd/protocol/headers"
 )
 
-// requests are buffers in which requests were written.
+// requests are buffers for the wire form of requests.
 var requests = sync.Pool{New: func() any { return new([]byte) }}
 
-// reuse has the buffer of a request that was sent used again, unless it is large.
+// reuse returns the buffer of a sent request to the pool, unless it is large.
 func reuse(buffer *[]byte, out []byte) {
 	if *buffer = out; cap(out) <= wireBuffer {
 		requests.Put(buffer)
 	}
 }
 
-// plain reports whether a request is one of those that we write ourselves: small, without TLS, and of nothing that we never send.
+// plain reports whether this package sends the request itself, instead of net/http: small, without
+// TLS, and without rare features.
 func plain(r *http.Request) bool {
 	switch r.Method {
 	case http.MethodPost, http.MethodGet, http.MethodDelete:
 	default:
 		return false
 	}
-	return canKeep && r.URL.Scheme == "http" && isASCII(r.URL.Host) && isASCII(r.Host) && (r.Body == nil) == (r.ContentLength == 0) && 0 <= r.ContentLength &&
+	return canKeep && r.URL.Scheme == "http" && isASCII(r.URL.Host) && isASCII(r.Host) &&
+		(r.Body == nil) == (r.ContentLength == 0) && 0 <= r.ContentLength &&
 		r.ContentLength <= smallBody && !r.Close && r.TransferEncoding == nil && r.Trailer == nil
 }
 
-// isASCII reports whether a host needs no translation to be looked up.
+// isASCII reports whether a host can be looked up without translation to ASCII.
 func isASCII(host string) bool {
 	return !strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// appendRequest writes a request, and closes its body.
+// appendRequest appends a request in wire form, and closes its body.
 func appendRequest(to []byte, r *http.Request) ([]byte, error) {
 	if r.Body != nil {
 		defer r.Body.Close()
@@ -57,7 +59,7 @@ func appendRequest(to []byte, r *http.Request) ([]byte, error) {
 	return to, err
 }
 
-// appendHead writes the head of a request, up to what it says of its body.
+// appendHead appends the head of a request, up to the fields that describe its body.
 func appendHead(to []byte, r *http.Request) ([]byte, error) {
 	to = append(append(to, r.Method...), ' ')
 	to = append(append(to, r.URL.RequestURI()...), " HTTP/1.1\r\nHost: "...)
@@ -65,18 +67,21 @@ func appendHead(to []byte, r *http.Request) ([]byte, error) {
 	if host == "" {
 		host = r.URL.Host
 	}
-	if at := strings.IndexByte(host, '%'); at >= 0 && strings.HasPrefix(host, "[") { // the zone means nothing to the server (RFC 6874 §4)
+	// The zone of an IPv6 address has no meaning for the server (RFC 6874 §4).
+	if at := strings.IndexByte(host, '%'); at >= 0 && strings.HasPrefix(host, "[") {
 		host = host[:at] + host[at+strings.IndexByte(host[at:], ']'):]
 	}
 	to = append(append(to, host...), "\r\n"...)
 	for name, values := range r.Header {
 		switch name {
-		case "Host", "Content-Length", "Transfer-Encoding", "Trailer": // they say where the request ends, which we do
+		// This package sets the fields that determine the end of the request.
+		case "Host", "Content-Length", "Transfer-Encoding", "Trailer":
 			continue
 		}
 		for _, value := range values {
 			if !isName(name) || !isValue(value) {
-				return to, fmt.Errorf("the value of header %q cannot be sent", name) // not repeated: it may be a secret
+				// The value may be a secret, so it is not shown.
+				return to, fmt.Errorf("the value of header %q cannot be sent", name)
 			}
 			to = append(append(append(append(to, name...), ": "...), value...), "\r\n"...)
 		}
@@ -84,25 +89,26 @@ func appendHead(to []byte, r *http.Request) ([]byte, error) {
 	return to, nil
 }
 
-// length is the field that says how long a body is.
+// length is the name of the field with the length of a body, and its separator.
 const length = "Content-Length: "
 
-// appendLength ends a head that ends with the name of that field.
+// appendLength completes a head that ends with that name.
 func appendLength(to []byte, n int64) []byte {
 	return append(strconv.AppendInt(to, n, 10), "\r\n\r\n"...)
 }
 
-// appendPost writes a POST, the head of which is written already but for its own fields and the
-// length of its body.
+// appendPost appends a POST. head is its head in wire form, without the fields in own and the
+// length of the body.
 func appendPost(to, head []byte, own []headers.Field, body []byte) []byte {
 	to = append(to, head...)
 	for _, f := range own {
-		to = append(append(append(append(to, http.CanonicalHeaderKey(f.Name)...), ": "...), f.Value...), newline...)
+		to = append(append(append(append(to, http.CanonicalHeaderKey(f.Name)...), ": "...), f.Value...),
+			newline...)
 	}
 	return append(appendLength(append(to, length...), int64(len(body))), body...)
 }
 
-// isName reports whether a field may be called so (RFC 9110 §5.1).
+// isName reports whether a name is valid for a field (RFC 9110 §5.1).
 func isName(name string) bool {
 	for _, r := range name {
 		if r != '-' && !tokenRune(r) {
@@ -112,7 +118,7 @@ func isName(name string) bool {
 	return name != ""
 }
 
-// isValue reports whether a field may have that value (RFC 9110 §5.5).
+// isValue reports whether a value is valid for a field (RFC 9110 §5.5).
 func isValue(value string) bool {
 	for i := range len(value) {
 		if b := value[i]; b < ' ' && b != '\t' || b == 0x7f {

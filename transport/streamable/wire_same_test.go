@@ -16,15 +16,15 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// What a server may make of its response, and nearly all of which some server does, is taken, or is not, as net/http takes it, and so is the
-// connection afterwards.
+// Transport accepts or refuses unusual responses, nearly all of which occur in practice, as
+// net/http does. It also reuses the connection in the same cases.
 func TestWireTakesResponsesAsNetHTTPDoes(t *testing.T) {
 	const status, chunked = "HTTP/1.1 200 OK\r\n", "Transfer-Encoding: chunked\r\n"
 	var all sync.WaitGroup
 	defer all.Wait()
 	for _, tt := range []struct {
 		name, answer string
-		ends         bool // with it the connection does: who reads would wait
+		ends         bool // the connection ends with it: a reader would wait
 	}{
 		{"plain", okay, false},
 		{"two equal lengths", status + "Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}", false},
@@ -35,14 +35,20 @@ func TestWireTakesResponsesAsNetHTTPDoes(t *testing.T) {
 		{"a length without end", status + "Content-Length: 99999999999999999999\r\n\r\n{}", false},
 		{"too short a body", status + "Content-Length: 3\r\n\r\n{}", true},
 		{"too long a body", status + "Content-Length: 1\r\n\r\n{}", false},
-		{"a length and chunks", status + "Content-Length: 9\r\n" + chunked + "\r\n2\r\n{}\r\n0\r\n\r\n", false},
-		{"chunks of two codings", status + "Transfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", false},
+		{"a length and chunks", status + "Content-Length: 9\r\n" + chunked +
+			"\r\n2\r\n{}\r\n0\r\n\r\n", false},
+		{"chunks of two codings",
+			status + "Transfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", false},
 		{"chunks twice", status + chunked + chunked + "\r\n2\r\n{}\r\n0\r\n\r\n", false},
 		{"another coding", status + "Transfer-Encoding: identity\r\nContent-Length: 2\r\n\r\n{}", true},
 		{"chunks with extensions", status + chunked + "\r\n2;a=b;c=\"d\"\r\n{}\r\n0;e\r\n\r\n", false},
-		{"chunks with extensions without end", status + chunked + "\r\n" + strings.Repeat("1;"+strings.Repeat("x", 2000)+"\r\n{\r\n", 50) + "0\r\n\r\n", false},
-		{"chunks with trailers", status + chunked + "Trailer: A\r\n\r\n2\r\n{}\r\n0\r\nA: b\r\nC: d\r\n\r\n", false},
-		{"trailers without end", status + chunked + "\r\n2\r\n{}\r\n0\r\n" + strings.Repeat("A: b\r\n", 9000) + "\r\n", true},
+		{"chunks with extensions without end",
+			status + chunked + "\r\n" + strings.Repeat("1;"+strings.Repeat("x", 2000)+"\r\n{\r\n", 50) +
+				"0\r\n\r\n", false},
+		{"chunks with trailers", status + chunked +
+			"Trailer: A\r\n\r\n2\r\n{}\r\n0\r\nA: b\r\nC: d\r\n\r\n", false},
+		{"trailers without end", status + chunked + "\r\n2\r\n{}\r\n0\r\n" +
+			strings.Repeat("A: b\r\n", 9000) + "\r\n", true},
 		{"a chunk of a bad size", status + chunked + "\r\n0x2\r\n{}\r\n0\r\n\r\n", false},
 		{"a chunk of a huge size", status + chunked + "\r\nfffffffffffffffff\r\n{}\r\n0\r\n\r\n", true},
 		{"a chunk that is longer", status + chunked + "\r\n1\r\n{}\r\n0\r\n\r\n", false},
@@ -74,17 +80,20 @@ func TestWireTakesResponsesAsNetHTTPDoes(t *testing.T) {
 		{"a long status", "HTTP/1.1 2000 X\r\nContent-Length: 2\r\n\r\n{}", false},
 		{"a blank line before", "\r\n" + okay, false},
 		{"go on", "HTTP/1.1 100 Continue\r\n\r\n" + okay, false},
-		{"hints", strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", maxInterim-1) + okay, false},
+		{"hints", strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", maxInterim-1) +
+			okay, false},
 		{"hints with a length", "HTTP/1.1 103 Early Hints\r\nContent-Length: 2\r\n\r\n" + okay, false},
 		{"the last", "HTTP/1.1 200 OK\r\nConnection: x, Close\r\nContent-Length: 2\r\n\r\n{}", false},
 		{"to the end", status + "\r\n{}", true},
 		{"surplus", okay + okay, false},
-		{"a redirect", "HTTP/1.1 307 X\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n", false},
+		{"a redirect", "HTTP/1.1 307 X\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",
+			false},
 		{"no answer", "", true},
 	} {
 		all.Go(func() {
 			twice := func(transport func(*Transport) http.RoundTripper) (got string) {
-				url, connections := script(t, []string{tt.answer, tt.answer}[:map[bool]int{true: 1, false: 2}[tt.ends]]...)
+				url, connections := script(t,
+					[]string{tt.answer, tt.answer}[:map[bool]int{true: 1, false: 2}[tt.ends]]...)
 				w := newWired(t)
 				for range 2 {
 					got += said(t, transport(w), url) + "; "
@@ -97,7 +106,8 @@ func TestWireTakesResponsesAsNetHTTPDoes(t *testing.T) {
 			}
 			var got [2]string
 			got[0] = twice(func(w *Transport) http.RoundTripper { return w })
-			// What comes behind a response net/http notices at some time, before the next request or after.
+			// net/http notices surplus input after a response at some time, before the next request or after
+			// it.
 			for tries := 0; tries < 5 && got[0] != got[1]; tries++ {
 				got[1] = twice(func(w *Transport) http.RoundTripper { return w.other })
 			}
@@ -108,7 +118,7 @@ func TestWireTakesResponsesAsNetHTTPDoes(t *testing.T) {
 	}
 }
 
-// said is what comes of a request.
+// said returns the result of a request.
 func said(t *testing.T, send http.RoundTripper, url string) string {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -132,10 +142,12 @@ func said(t *testing.T, send http.RoundTripper, url string) string {
 	return what
 }
 
-// What reaches the server, and where it is looked for, is what net/http makes of the same request.
+// A request is sent to the same address and in the same form as by net/http.
 func TestWireSendsWhatNetHTTPSends(t *testing.T) {
 	type change func(*http.Request)
-	header := func(name, value string) change { return func(r *http.Request) { r.Header[name] = []string{value} } }
+	header := func(name, value string) change {
+		return func(r *http.Request) { r.Header[name] = []string{value} }
+	}
 	for _, tt := range []struct {
 		method, url, body string
 		change            change
@@ -153,11 +165,15 @@ func TestWireSendsWhatNetHTTPSends(t *testing.T) {
 		{"HEAD", "http://h.example/", "", nil},
 		{"POST", "http://h.example/", "", nil},
 		{"", "http://h.example/", "", func(r *http.Request) { r.Method = "" }},
-		{"GET", "http://h.example/", "", func(r *http.Request) { r.Method = "GET / HTTP/1.1\r\nX: y\r\n\r\n" }},
+		{"GET", "http://h.example/", "", func(r *http.Request) {
+			r.Method = "GET / HTTP/1.1\r\nX: y\r\n\r\n"
+		}},
 		{"POST", "http://h.example/", "{}", func(r *http.Request) { r.Host = "other.example" }},
 		{"POST", "http://h.example/", "{}", func(r *http.Request) { r.Close = true }},
 		{"POST", "http://h.example/", "{}", func(r *http.Request) { r.Body = nil }},
-		{"POST", "http://h.example/", "{}", func(r *http.Request) { r.TransferEncoding = []string{"chunked"} }},
+		{"POST", "http://h.example/", "{}", func(r *http.Request) {
+			r.TransferEncoding = []string{"chunked"}
+		}},
 		{"POST", "http://h.example/", "{}", header("Content-Length", "7")},
 		{"POST", "http://h.example/", "{}", header("Transfer-Encoding", "chunked")},
 		{"POST", "http://h.example/", "{}", header("Host", "other.example")},
@@ -193,7 +209,7 @@ func TestWireSendsWhatNetHTTPSends(t *testing.T) {
 			}
 			resp, err := send.RoundTrip(r)
 			if got[i] = "refused"; err == nil {
-				_, _ = io.ReadAll(resp.Body) // there is none
+				_, _ = io.ReadAll(resp.Body) // the body is empty
 				got[i] = <-heard
 			}
 			w.CloseIdleConnections()
@@ -204,7 +220,7 @@ func TestWireSendsWhatNetHTTPSends(t *testing.T) {
 	}
 }
 
-// listen tells of the request that comes, its fields in order, and answers it.
+// listen reports the next request, with its fields in order, and answers it.
 func listen(conn net.Conn, address string, heard chan<- string) {
 	defer conn.Close()
 	in := bufio.NewReader(conn)
@@ -218,12 +234,14 @@ func listen(conn net.Conn, address string, heard chan<- string) {
 	}
 	slices.Sort(lines)
 	heard <- address + strings.Join(lines, "")
-	_, _ = io.WriteString(conn, "HTTP/1.1 202 Accepted\r\nConnection: close\r\nContent-Length: 0\r\n\r\n") // who sent it may be gone
-	// Who cannot send all of a request may take no answer.
+	// The sender may be gone.
+	_, _ = io.WriteString(conn,
+		"HTTP/1.1 202 Accepted\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+	// A sender that cannot send all of its request may not read the answer.
 	_, _ = io.Copy(io.Discard, in)
 }
 
-// What a client writes itself is what its transport would write, and the body follows.
+// A request that the client writes itself equals that of its transport, including the body.
 func TestClientWritesWhatItsTransportWould(t *testing.T) {
 	for _, url := range []string{"http://h.example:81/mcp?a=b", "http://h.example"} {
 		var got [2]string
@@ -238,7 +256,9 @@ func TestClientWritesWhatItsTransportWould(t *testing.T) {
 			if i == 1 {
 				send = struct{ http.RoundTripper }{own}
 			}
-			c, err := NewClient(ClientOptions{URL: url, Transport: send, Header: http.Header{"X-Key": {"geheim"}}})
+			c, err := NewClient(ClientOptions{
+				URL: url, Transport: send, Header: http.Header{"X-Key": {"geheim"}},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// script is a server that answers each request of a connection with the next of some texts, and closes the connection when there is none.
+// script is a server that answers each request of a connection with the next of some texts, and
+// closes the connection when there is none.
 func script(t *testing.T, answers ...string) (url string, connections *atomic.Int32) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -65,7 +66,8 @@ func newWired(t *testing.T) *Transport {
 	return w
 }
 
-func post(t *testing.T, ctx context.Context, w *Transport, url, body string) (*http.Response, error) {
+func post(t *testing.T, ctx context.Context, w *Transport,
+	url, body string) (*http.Response, error) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
@@ -76,7 +78,8 @@ func post(t *testing.T, ctx context.Context, w *Transport, url, body string) (*h
 
 const okay = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 
-// What a server has closed meanwhile is not used, and nobody notices: each of these connections serves one request.
+// A connection that the server has closed in the meantime is replaced without an error: each
+// connection here serves one request.
 func TestWireReplacesWhatTheServerHasClosed(t *testing.T) {
 	url, connections := script(t, okay)
 	w := newWired(t)
@@ -88,7 +91,8 @@ func TestWireReplacesWhatTheServerHasClosed(t *testing.T) {
 		if body, err := io.ReadAll(resp.Body); string(body) != "{}" || err != nil {
 			t.Fatalf("got %q, %v", body, err)
 		}
-		for w.idle[strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp")][0].silent() { // until its end has arrived
+		// The end of the stream has to arrive first.
+		for w.idle[strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp")][0].silent() {
 			time.Sleep(time.Millisecond)
 		}
 		if got := connections.Load(); got != n+1 {
@@ -101,12 +105,17 @@ func TestWireReadsTheResponseThatCounts(t *testing.T) {
 	interim := "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
 	for _, tt := range []struct{ name, answer, body, err string }{
 		{"after interim ones", interim + interim + okay, "{}", ""},
-		{"in chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n", "{}", ""},
+		{
+			"in chunks",
+			"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n", "{}", "",
+		},
 		{"to the end of the connection", "HTTP/1.1 200 OK\r\n\r\n{}", "{}", ""},
 		{"without a body", "HTTP/1.1 202 Accepted\r\n\r\n", "", ""},
-		{"behind too many interim ones", strings.Repeat(interim, maxInterim) + okay, "", "too many interim"},
+		{"behind too many interim ones", strings.Repeat(interim, maxInterim) + okay, "",
+			"too many interim"},
 		{"of another protocol", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", "", "protocol"},
-		{"with a head without end", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", responseHeaderBytes), "", "too large"},
+		{"with a head without end", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", responseHeaderBytes),
+			"", "too large"},
 		{"that is none", "220 mail.example ESMTP\r\n\r\n", "", "malformed"},
 		{"that breaks off", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}", "", "unexpected EOF"},
 	} {
@@ -127,7 +136,7 @@ func TestWireReadsTheResponseThatCounts(t *testing.T) {
 	}
 }
 
-// A connection is used again when its response was read to the end, and only then.
+// A connection is reused if its response was read to the end, and only then.
 func TestWireIsUsedAgainWhenItIsFree(t *testing.T) {
 	for _, tt := range []struct {
 		name, answer string
@@ -136,7 +145,8 @@ func TestWireIsUsedAgainWhenItIsFree(t *testing.T) {
 	}{
 		{"read", okay, true, 1},
 		{"not read", okay, false, 2},
-		{"said to be the last", "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}", true, 2},
+		{"said to be the last", "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}",
+			true, 2},
 		{"more than was asked", okay + okay, true, 2},
 	} {
 		url, connections := script(t, tt.answer, tt.answer)
@@ -147,7 +157,7 @@ func TestWireIsUsedAgainWhenItIsFree(t *testing.T) {
 				t.Fatalf("%s: %v", tt.name, err)
 			}
 			if tt.read {
-				_, _ = io.ReadAll(resp.Body) // what it is, another test looks at
+				_, _ = io.ReadAll(resp.Body) // another test checks the content
 			}
 			resp.Body.Close()
 		}
@@ -157,9 +167,10 @@ func TestWireIsUsedAgainWhenItIsFree(t *testing.T) {
 	}
 }
 
-// Whoever gives up ends the wait for the head as for the body, and the connection with it.
+// A cancelled context ends the wait for the head and for the body, and closes the connection.
 func TestWireEndsWithItsContext(t *testing.T) {
-	for name, answer := range map[string]string{"head": "", "body": "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"} {
+	for name, answer := range map[string]string{"head": "",
+		"body": "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"} {
 		url, _ := script(t, answer, okay)
 		w := newWired(t)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -177,11 +188,12 @@ func TestWireEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// A value that would end its field is not sent, and not repeated: it may be a secret.
+// A value that would end its field is not sent, and not repeated in the error: it may be a secret.
 func TestWireSendsNoFieldWithinAField(t *testing.T) {
 	url, _ := script(t, okay)
 	w := newWired(t)
-	for _, header := range []http.Header{{"X": {"geheim\r\nY: z"}}, {"X\r\nY": {"geheim"}}, {"X": {"geheim\x00"}}} {
+	for _, header := range []http.Header{{"X": {"geheim\r\nY: z"}}, {"X\r\nY": {"geheim"}},
+		{"X": {"geheim\x00"}}} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader("{}"))
 		if err != nil {
 			t.Fatal(err)
@@ -193,7 +205,7 @@ func TestWireSendsNoFieldWithinAField(t *testing.T) {
 	}
 }
 
-// What nobody has used for a while is closed, and what was used since is kept.
+// A connection that was idle for long is closed. One that was used recently is kept.
 func TestWireThatIsIdleIsClosed(t *testing.T) {
 	url, _ := script(t, okay, okay)
 	w := newWired(t)

@@ -4,10 +4,11 @@ package streamable
 
 import "syscall"
 
-// canKeep says that it can be told whether a connection is still good.
+// canKeep reports whether the state of an idle connection can be tested.
 const canKeep = true
 
-// ear hears whether there is anything to read from a connection. It is made once, because it is asked before each request.
+// ear tests if a connection has input. It is created once per connection, because the test runs
+// before each request.
 type ear struct {
 	raw     syscall.RawConn
 	listen  func(fd uintptr) bool
@@ -17,12 +18,13 @@ type ear struct {
 func newEar(raw syscall.RawConn) *ear {
 	e, one := &ear{raw: raw}, make([]byte, 1)
 	e.listen = func(fd uintptr) bool {
-		_, err := syscall.Read(int(fd), one) // it does not wait: the net package has none that do
+		// The read does not block: descriptors of package net are non-blocking.
+		_, err := syscall.Read(int(fd), one)
 		e.nothing = err == syscall.EAGAIN
 		return true
 	}
 	return e
 }
 
-// quiet reports whether there is nothing to read, not even the end.
+// quiet reports whether there is no input, not even the end of the stream.
 func (e *ear) quiet() bool { return e.raw.Read(e.listen) == nil && e.nothing }

@@ -10,9 +10,9 @@ import (
 	"mcpd/transport"
 )
 
-// Whoever has an id of a stream comes back if the stream ends without an answer. So a request that is
-// withdrawn then has one, and whoever comes back behind an answer all the same is told that there is
-// no stream.
+// A client with an event id of a stream reconnects if the stream ends without an answer. A
+// cancelled request therefore gets an answer if its stream has an id. A client that reconnects
+// nevertheless after that answer is told that there is no stream.
 func TestWithdrawnRequestIsAnsweredWhereItsStreamHasAnID(t *testing.T) {
 	for _, v := range []protocol.Version{protocol.V20250618, protocol.V20251125} {
 		host := newTestHost(t)
@@ -43,13 +43,17 @@ func TestWithdrawnRequestIsAnsweredWhereItsStreamHasAnID(t *testing.T) {
 	}
 }
 
-// One whose answer is no stream yet has none: there is nothing to come back to.
+// A cancelled request whose answer is not yet a stream gets no answer: the client has nothing to
+// resume.
 func TestWithdrawnRequestWithoutStreamHasNoAnswer(t *testing.T) {
 	host := newTestHost(t)
-	host.scripts["slow"] = func(_ *testSession, _ jsonrpc.Message, out transport.Sink) { out.Finish(jsonrpc.Message{}) }
+	host.scripts["slow"] = func(_ *testSession, _ jsonrpc.Message, out transport.Sink) {
+		out.Finish(jsonrpc.Message{})
+	}
 	s := serve(t, host, Options{})
 	resp := s.post(call("slow"), "Mcp-Session-Id", s.session(protocol.V20251125))
-	if body := content(t, resp); resp.StatusCode != http.StatusOK || strings.Contains(string(body), "id") {
+	if body := content(t, resp); resp.StatusCode != http.StatusOK ||
+		strings.Contains(string(body), "id") {
 		t.Errorf("got %d %q", resp.StatusCode, body)
 	}
 }

@@ -11,25 +11,25 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// Saved is an event as it is written down. A nil Value says that it is not needed any more.
+// Saved is an event as it is saved to the disk. A nil Value means that it is to be deleted.
 type Saved struct {
-	Key   string // which begins with the id of its session: see SavedFor
+	Key   string // begins with the id of its session: see SavedFor
 	Value []byte
 }
 
-// savedEvent is the value.
+// savedEvent is the JSON form of Saved.Value.
 type savedEvent struct {
 	At   int64  `json:"at"`   // when it was added, in Unix nanoseconds
-	Data string `json:"data"` // its text to the byte, which as JSON within JSON it might not stay
+	Data string `json:"data"` // the exact text; embedded as JSON, it might be reformatted
 }
 
-// SavedFor is the id of the session that a key belongs to.
+// SavedFor returns the id of the session that a key belongs to.
 func SavedFor(key string) (session string) {
 	session, _, _ = strings.Cut(key, ".")
 	return session
 }
 
-// written is an event that an earlier life of a session has left.
+// written is an event that an earlier host process has saved.
 type written struct {
 	key    string
 	id     eventID
@@ -45,14 +45,16 @@ var (
 	errPlace   = errors.New("not an event of its stream")
 )
 
-// parseSaved reads an event of a session whose nonce now is given.
+// parseSaved parses a saved event of a session. now is the current nonce of the session.
 func parseSaved(session, now string, saved Saved) (e written, err error) {
 	text, ours := strings.CutPrefix(saved.Key, session+".")
-	if e.id, e.nonce, err = parseEventID(text); err != nil || !ours || !earlier(e.nonce, now) || text != string(e.id.append(nil, e.nonce)) {
+	if e.id, e.nonce, err = parseEventID(text); err != nil || !ours || !earlier(e.nonce, now) ||
+		text != string(e.id.append(nil, e.nonce)) {
 		return e, errEventID
 	}
 	post := e.id.kind == postStream
-	if _, asked := e.id.asked(); e.id.kind == answeredStream || asked != post || post != (e.id.stream != 0) || e.id.seq == 0 || e.id.seq > math.MaxInt64 {
+	if _, asked := e.id.asked(); e.id.kind == answeredStream || asked != post ||
+		post != (e.id.stream != 0) || e.id.seq == 0 || e.id.seq > math.MaxInt64 {
 		return e, errPlace
 	}
 	var value savedEvent
@@ -67,11 +69,13 @@ func parseSaved(session, now string, saved Saved) (e written, err error) {
 	if w == question || w == outcome && !post || strings.ContainsAny(value.Data, "\r\n") {
 		return e, errPlace
 	}
-	e.key, e.at, e.weight, e.data, e.size = saved.Key, value.At, w, []byte(value.Data), len(saved.Value)
+	e.key, e.at, e.weight, e.data, e.size = saved.Key, value.At, w, []byte(value.Data),
+		len(saved.Value)
 	return e, nil
 }
 
-// compare sorts the events of each stream by their places.
+// compare orders the events of each stream by their sequence numbers.
 func (e written) compare(other written) int {
-	return cmp.Or(strings.Compare(e.nonce, other.nonce), cmp.Compare(e.id.stream, other.id.stream), cmp.Compare(e.id.seq, other.id.seq))
+	return cmp.Or(strings.Compare(e.nonce, other.nonce), cmp.Compare(e.id.stream, other.id.stream),
+		cmp.Compare(e.id.seq, other.id.seq))
 }

@@ -10,10 +10,11 @@ import (
 	"strings"
 )
 
-// Tree is where this process may make groups.
+// Tree holds the places where this process may make groups.
 type Tree struct {
 	unified bool
-	base    map[string]string // by controller: the folder of our own group, below which others are made
+	// base maps each controller to the folder of our own group, below which others are made.
+	base map[string]string
 }
 
 // The controllers that are used.
@@ -22,7 +23,8 @@ const (
 	pids   = "pids"
 )
 
-// Find looks for where groups can be made, and changes nothing. An error says why nowhere.
+// Find finds the places where groups can be made, and changes nothing. If there are none, the error
+// says why.
 func Find() (*Tree, error) { return find("/proc/self", os.Getpid()) }
 
 func find(proc string, self int) (*Tree, error) {
@@ -62,10 +64,12 @@ func find(proc string, self int) (*Tree, error) {
 	return nil, why
 }
 
-// folders finds the folder of our own group for each controller of version 1, and with no name that of version 2.
+// folders returns the folder of our own group for each controller of version 1, and that of version
+// 2 under "".
 func folders(groups, mounts string) map[string]string {
 	found := map[string]string{}
-	for line := range strings.Lines(groups) { // "4:memory:/path", of version 2 "0::/path"
+	// The format is "4:memory:/path", with version 2 "0::/path".
+	for line := range strings.Lines(groups) {
 		part := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
 		if len(part) != 3 {
 			continue
@@ -79,9 +83,11 @@ func folders(groups, mounts string) map[string]string {
 	return found
 }
 
-// mounted is the folder of a group: below the mount of its hierarchy, which may show only a part of that.
+// mounted returns the folder of a group below the mount of its hierarchy, which may show only a
+// part of the hierarchy.
 func mounted(mounts, controller, group string) string {
-	for line := range strings.Lines(mounts) { // "30 25 0:26 /root /mount/point rw - cgroup cgroup rw,memory"
+	// The format is "30 25 0:26 /root /mount/point rw - cgroup cgroup rw,memory".
+	for line := range strings.Lines(mounts) {
 		before, after, ok := strings.Cut(line, " - ")
 		mount, kind := strings.Fields(before), strings.Fields(after)
 		if !ok || len(mount) < 5 || len(kind) < 3 {
@@ -106,7 +112,7 @@ func mounted(mounts, controller, group string) string {
 	return ""
 }
 
-// usable says what keeps groups of version 2 from being made below this one.
+// usable returns why no groups of version 2 can be made below this one, nil if they can.
 func usable(dir string, self int) error {
 	controllers, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
 	if err != nil {
@@ -123,7 +129,7 @@ func usable(dir string, self int) error {
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, "cgroup.type")); errors.Is(err, fs.ErrNotExist) {
-		return nil // the root of them all may hold processes
+		return nil // the root group may hold processes
 	}
 	for _, pid := range processes(dir) {
 		if pid != self {

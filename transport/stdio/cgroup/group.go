@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Lacks says which of the limits cannot be kept here, nil if all can.
+// Lacks returns which of the limits cannot be enforced here, nil if all can.
 func (t *Tree) Lacks(l Limits) error {
 	for _, c := range []struct {
 		name  string
@@ -26,14 +26,16 @@ func (t *Tree) Lacks(l Limits) error {
 	return nil
 }
 
-// prepare makes room for groups with limits: it moves the processes of our own group, all of which are ours, into a leaf of it.
+// prepare makes groups with limits possible: it moves the processes of our own group, all of which
+// are ours, into a leaf of the group.
 func (t *Tree) prepare() error {
 	base := t.base[memory]
 	enabled, err := os.ReadFile(filepath.Join(base, "cgroup.subtree_control"))
 	if err != nil {
 		return err
 	}
-	if on := strings.Fields(string(enabled)); slices.Contains(on, memory) && slices.Contains(on, pids) {
+	if on := strings.Fields(string(enabled)); slices.Contains(on, memory) &&
+		slices.Contains(on, pids) {
 		return nil
 	}
 	if _, err := os.Stat(filepath.Join(base, "cgroup.type")); err == nil {
@@ -42,7 +44,9 @@ func (t *Tree) prepare() error {
 			return err
 		}
 		for _, pid := range processes(base) {
-			if err := put(to, "cgroup.procs", strconv.Itoa(pid)); err != nil && !errors.Is(err, syscall.ESRCH) { // which has ended
+			// ESRCH means that the process has ended.
+			if err := put(to, "cgroup.procs", strconv.Itoa(pid)); err != nil &&
+				!errors.Is(err, syscall.ESRCH) {
 				return err
 			}
 		}
@@ -54,11 +58,12 @@ func (t *Tree) prepare() error {
 type Group struct {
 	tree   *Tree
 	limits Limits
-	dirs   map[string]string // by controller; with version 2 the same
-	dir    *os.File          // with version 2
+	dirs   map[string]string // by controller; with version 2 they are equal
+	dir    *os.File          // set with version 2
 }
 
-// New makes a group of this name for a program that is about to be started. Limits that Lacks speaks of are left out.
+// New makes a group of this name for a program that is about to be started. It leaves out limits
+// that Lacks reports.
 func (t *Tree) New(name string, l Limits) (*Group, error) {
 	name = prefix + strings.ReplaceAll(name, "/", "-")
 	g := &Group{tree: t, limits: l, dirs: map[string]string{}}
@@ -93,8 +98,10 @@ func (g *Group) make(name string) error {
 		if err := put(g.dirs[memory], "memory.max", limit); err != nil {
 			return err
 		}
-		_ = put(g.dirs[memory], "memory.swap.max", "0")  // there is none without swap
-		_ = put(g.dirs[memory], "memory.oom.group", "1") // half a server is of no use; before Linux 4.19 it has to see to that itself
+		_ = put(g.dirs[memory], "memory.swap.max", "0") // the file does not exist without swap
+		// A server with some processes killed is of no use, so the kernel kills all. Before Linux 4.19
+		// the server itself must handle that.
+		_ = put(g.dirs[memory], "memory.oom.group", "1")
 	default:
 		if err := put(g.dirs[memory], "memory.limit_in_bytes", limit); err != nil {
 			return err
@@ -104,7 +111,7 @@ func (g *Group) make(name string) error {
 	return nil
 }
 
-// FD is what a program is started into with version 2; -1 where that cannot be done.
+// FD is the descriptor of the group that a program is started into, with version 2; -1 otherwise.
 func (g *Group) FD() int {
 	if g == nil || g.dir == nil {
 		return -1
@@ -112,8 +119,9 @@ func (g *Group) FD() int {
 	return int(g.dir.Fd())
 }
 
-// Around runs what starts a program. With version 1 the thread that does so is in the group meanwhile, and so is the program from its first
-// instruction on. The caller has locked the thread, whose number is given. An error is of the group.
+// Around calls start, which starts a program. With version 1 the calling thread is in the group
+// meanwhile, so that the program is in it from its first instruction on. The caller has locked the
+// thread and passes its id. The error is that of moving the thread or setting the limit.
 func (g *Group) Around(thread int, start func()) error {
 	if g == nil {
 		start()
@@ -134,14 +142,15 @@ func (g *Group) Around(thread int, start func()) error {
 			err = errors.Join(err, put(base, "tasks", id))
 		}
 	}
-	if dir := g.dirs[pids]; dir != "" && g.limits.Processes > 0 && err == nil { // now, because the thread would have counted
+	// The limit is set now, because the thread would have counted.
+	if dir := g.dirs[pids]; dir != "" && g.limits.Processes > 0 && err == nil {
 		err = put(dir, "pids.max", strconv.FormatUint(g.limits.Processes, 10))
 	}
 	return err
 }
 
-// Hit is which of its limits the group has come up against: the kernel has killed one of its processes for want of memory, or has refused it
-// another one. The others are 0.
+// Hit returns which of its limits the group has reached: the kernel has killed one of its processes
+// for lack of memory, or has refused it another process. The other limits are 0.
 func (g *Group) Hit() (hit Limits) {
 	if g == nil {
 		return hit
@@ -180,7 +189,8 @@ func (g *Group) Kill() {
 	}
 }
 
-// Remove takes the group away, waiting so long for its last processes to end. It reports whether it is gone.
+// Remove removes the group, and waits up to limit for its last processes to end. It reports whether
+// the group is gone.
 func (g *Group) Remove(limit time.Duration) bool {
 	if g == nil {
 		return true
@@ -209,12 +219,15 @@ func remove(dir string, end time.Time) bool {
 	}
 }
 
-// Sweep removes the groups of others whose names begin so, after it has killed what is in them, and returns how many it could not.
+// Sweep removes the groups of earlier daemons: those whose names, as given to New, begin with
+// earlier and not with own. With version 2 it first kills the processes in a group. It returns how
+// many groups it could not remove within limit.
 func (t *Tree) Sweep(earlier, own string, limit time.Duration) (left int) {
 	if t == nil {
 		return 0
 	}
-	begin, ours := prefix+strings.ReplaceAll(earlier, "/", "-"), prefix+strings.ReplaceAll(own, "/", "-")
+	begin, ours := prefix+strings.ReplaceAll(earlier, "/", "-"), prefix+
+		strings.ReplaceAll(own, "/", "-")
 	end := time.Now().Add(limit)
 	done := map[string]bool{}
 	for _, base := range t.base {
@@ -251,7 +264,7 @@ func makeDir(dir string) error {
 	return nil
 }
 
-// processes are those of a group.
+// processes lists the processes of a group.
 func processes(dir string) (list []int) {
 	text, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
 	if err != nil {

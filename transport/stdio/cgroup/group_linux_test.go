@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// The kernel starts a program in the group, and ends all that is in it, also what has left its process group and its environment.
+// The kernel starts a program in the group, and Kill ends all its processes, also those that have
+// left the process group and cleared their environment.
 func TestKillReachesWhoeverIsInTheGroup(t *testing.T) {
 	var dir string
 	for _, base := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"} {
@@ -38,7 +39,8 @@ func TestKillReachesWhoeverIsInTheGroup(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(20 * time.Second); len(processes(dir)) != 2; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); len(processes(dir)) !=
+		2; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("in the group are %v, want two", processes(dir))
 		}
@@ -47,7 +49,7 @@ func TestKillReachesWhoeverIsInTheGroup(t *testing.T) {
 		t.Error("a group with processes was removed")
 	}
 	g.Kill()
-	_ = cmd.Wait() // tells how it ended, which ProcessState keeps
+	_ = cmd.Wait() // returns how it ended, which ProcessState keeps
 	if got := cmd.ProcessState.Sys().(syscall.WaitStatus).Signal(); got != syscall.SIGKILL {
 		t.Errorf("it ended by %v", got)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// files are those of a folder with what is in them.
+// files lists the files of a folder with their contents.
 func files(t *testing.T, dir string) string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -25,7 +25,8 @@ func files(t *testing.T, dir string) string {
 }
 
 func TestGroupOfVersion2(t *testing.T) {
-	dir := machine(t, mountsTwo, "cgroup: 0::/s\n", "sys/s/cgroup.controllers: memory pids\n", "sys/s/cgroup.procs: 77\n", "sys/s/cgroup.subtree_control: ", "sys/s/cgroup.type: domain")
+	dir := machine(t, mountsTwo, "cgroup: 0::/s\n", "sys/s/cgroup.controllers: memory pids\n",
+		"sys/s/cgroup.procs: 77\n", "sys/s/cgroup.subtree_control: ", "sys/s/cgroup.type: domain")
 	tree, err := find(dir, 77)
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +43,8 @@ func TestGroupOfVersion2(t *testing.T) {
 	if got := files(t, filepath.Join(base, "mcpd")); got != "cgroup.procs=77" {
 		t.Errorf("we are in the leaf with %q", got)
 	}
-	if got, _ := os.ReadFile(filepath.Join(base, "cgroup.subtree_control")); string(got) != "+memory +pids" {
+	if got, _ := os.ReadFile(filepath.Join(base,
+		"cgroup.subtree_control")); string(got) != "+memory +pids" {
 		t.Errorf("enabled are %q", got)
 	}
 	ran := false
@@ -50,13 +52,15 @@ func TestGroupOfVersion2(t *testing.T) {
 		t.Errorf("ran: %t, %v, descriptor %d", ran, err, g.FD())
 	}
 	of := filepath.Join(base, "mcpd-a.1-X-7")
-	if got, want := files(t, of), "memory.max=67108864 memory.oom.group=1 memory.swap.max=0 pids.max=32"; got != want {
+	if got, want := files(t, of),
+		"memory.max=67108864 memory.oom.group=1 memory.swap.max=0 pids.max=32"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if hit := g.Hit(); hit != (Limits{}) {
 		t.Errorf("without events it has hit %v", hit)
 	}
-	for file, text := range map[string]string{"memory.events": "low 0\noom 1\noom_kill 0\n", "pids.events": "max 2\n"} {
+	for file, text := range map[string]string{"memory.events": "low 0\noom 1\noom_kill 0\n",
+		"pids.events": "max 2\n"} {
 		if err := put(of, file, text); err != nil {
 			t.Fatal(err)
 		}
@@ -79,9 +83,11 @@ func TestGroupOfVersion2(t *testing.T) {
 	}
 }
 
-// With version 1 the thread that starts a program is in its groups meanwhile, and the limit of processes is set when it has left.
+// With version 1 the thread that starts a program is in its groups meanwhile. The limit of
+// processes is set after the thread has left.
 func TestGroupsOfVersion1(t *testing.T) {
-	dir := machine(t, mountsOne, "cgroup: 4:memory:/m\n2:cpu,pids:/\n", "mem/m/tasks: ", "cpu,pids/tasks: ")
+	dir := machine(t, mountsOne, "cgroup: 4:memory:/m\n2:cpu,pids:/\n", "mem/m/tasks: ",
+		"cpu,pids/tasks: ")
 	tree, err := find(dir, 77)
 	if err != nil {
 		t.Fatal(err)
@@ -90,9 +96,11 @@ func TestGroupsOfVersion1(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	memories, processes := filepath.Join(dir, "mem/m/mcpd-a-1"), filepath.Join(dir, "cpu,pids/mcpd-a-1")
+	memories, processes := filepath.Join(dir, "mem/m/mcpd-a-1"), filepath.Join(dir,
+		"cpu,pids/mcpd-a-1")
 	err = g.Around(5, func() {
-		if got, want := files(t, memories), "memory.limit_in_bytes=1048576 memory.memsw.limit_in_bytes=1048576 tasks=5"; got != want {
+		if got, want := files(t, memories),
+			"memory.limit_in_bytes=1048576 memory.memsw.limit_in_bytes=1048576 tasks=5"; got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 		if got, want := files(t, processes), "tasks=5"; got != want {
@@ -110,7 +118,8 @@ func TestGroupsOfVersion1(t *testing.T) {
 			t.Errorf("the thread is back in %s with %q", base, got)
 		}
 	}
-	if err := put(memories, "memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n"); err != nil {
+	if err := put(memories, "memory.oom_control",
+		"oom_kill_disable 0\nunder_oom 0\noom_kill 1\n"); err != nil {
 		t.Fatal(err)
 	}
 	if hit := g.Hit(); hit != (Limits{Memory: 1 << 20}) {
@@ -132,10 +141,11 @@ func TestLimitWithoutItsController(t *testing.T) {
 	}
 }
 
-// What an earlier daemon left is removed, what is ours or somebody else's stays.
+// Groups that an earlier daemon left are removed. Ours, and those of others, stay.
 func TestSweepRemovesGroupsOfEarlierDaemons(t *testing.T) {
 	base := t.TempDir()
-	for _, name := range []string{"mcpd", "mcpd-a.1-X-7", "mcpd-a.1-X-8", "mcpd-a.2-Y-1", "mcpd-b.1-X-1", "user"} {
+	for _, name := range []string{"mcpd", "mcpd-a.1-X-7", "mcpd-a.1-X-8", "mcpd-a.2-Y-1",
+		"mcpd-b.1-X-1", "user"} {
 		if err := makeDir(filepath.Join(base, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +165,8 @@ func TestSweepRemovesGroupsOfEarlierDaemons(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if got, want := strings.Join(names, " "), "mcpd mcpd-a.1-X-8 mcpd-a.2-Y-1 mcpd-b.1-X-1 user"; got != want {
+	if got, want := strings.Join(names,
+		" "), "mcpd mcpd-a.1-X-8 mcpd-a.2-Y-1 mcpd-b.1-X-1 user"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

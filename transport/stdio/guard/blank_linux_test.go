@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A process that has no environment is told from one that is about to have one.
+// A process with an empty environment is told from one that is about to get its environment.
 func TestBlankIsOnlyWhatHasNoEnvironmentYet(t *testing.T) {
 	bare := exec.Command("/bin/sleep", "600")
 	bare.Env = []string{}

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// sleeper starts a process with this entry in its environment. It ends with the test.
+// sleeper starts a process with this entry in its environment. The end of the test kills it.
 func sleeper(t *testing.T, entry string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("sleep", "600")
@@ -23,10 +23,10 @@ func sleeper(t *testing.T, entry string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // an error says that it has ended
+		_ = cmd.Process.Kill() // an error means that it has ended
 		_ = cmd.Wait()
 	})
-	// While it is being executed it has no environment.
+	// Inside exec it has no environment.
 	environ := "/proc/" + strconv.Itoa(cmd.Process.Pid) + "/environ"
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
 		if text, err := os.ReadFile(environ); err != nil || len(text) > 0 {
@@ -40,7 +40,7 @@ func sleeper(t *testing.T, entry string) *exec.Cmd {
 // died ends a process unless it has ended, and reports whether it had.
 func died(cmd *exec.Cmd) bool {
 	err := cmd.Process.Signal(syscall.SIGTERM)
-	_ = cmd.Wait() // tells how it ended, which ProcessState keeps
+	_ = cmd.Wait() // returns how it ended, which ProcessState keeps
 	return err != nil || cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL
 }
 
@@ -51,7 +51,8 @@ func TestEndKillsWhatIsMarkedAndNothingElse(t *testing.T) {
 		ours = append(ours, sleeper(t, fmt.Sprintf("%s/%d", name, i)))
 		others = append(others, sleeper(t, fmt.Sprintf("%s-%d", name, i)), sleeper(t, "X"+name+"/1"))
 	}
-	ours = append(ours, sleeper(t, name+"/"+strings.Repeat("x", 100<<10))) // an environment larger than what is read at once
+	// Its environment is larger than what is read at once.
+	ours = append(ours, sleeper(t, name+"/"+strings.Repeat("x", 100<<10)))
 	if err := ours[0].Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -71,8 +72,9 @@ func TestEndKillsWhatIsMarkedAndNothingElse(t *testing.T) {
 	}
 }
 
-// A process may end at any time, and its number pass on. Here it does so while it is looked at, before it is opened or after: the kernel is
-// made to give the number to another process.
+// A process may end at any time, and its number may pass on. Here it does so while the process is
+// checked, before its pidfd is opened or after: the test makes the kernel give the number to
+// another process.
 func TestASignalNeverReachesWhoeverGotTheNumber(t *testing.T) {
 	name := fmt.Sprintf("GUARD_TEST=%d", os.Getpid())
 	for _, at := range []struct {
@@ -90,7 +92,7 @@ func TestASignalNeverReachesWhoeverGotTheNumber(t *testing.T) {
 						return false
 					}
 					if looks++; looks == at.look {
-						_ = ours.Process.Kill() // an error would show below: the number would not be free
+						_ = ours.Process.Kill() // a failure shows below: the number would not be free
 						_ = ours.Wait()
 						other = numbered(t, pid, name)
 					}
@@ -108,11 +110,13 @@ func TestASignalNeverReachesWhoeverGotTheNumber(t *testing.T) {
 	}
 }
 
-// numbered starts a process that is not marked and has this number.
+// numbered starts an unmarked process with this process id.
 func numbered(t *testing.T, pid int, entry string) *exec.Cmd {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); { // others start processes, too
-		if err := os.WriteFile("/proc/sys/kernel/ns_last_pid", []byte(strconv.Itoa(pid-1)), 0); err != nil {
+	// other programs start processes, too
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
+		if err := os.WriteFile("/proc/sys/kernel/ns_last_pid", []byte(strconv.Itoa(pid-1)),
+			0); err != nil {
 			t.Skipf("numbers can be chosen by root only: %v", err)
 		}
 		if cmd := sleeper(t, entry); cmd.Process.Pid == pid {
@@ -137,7 +141,7 @@ func started(t *testing.T, mark string) (sock int, cmd *exec.Cmd) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // an error says that it has ended
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // an error means that it has ended
 	return pair[0], cmd
 }
 
@@ -156,11 +160,13 @@ func TestGuardEndsGroupsThatItWasToldOf(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); _ = cmd.Wait() }) // ended already, most of them
+		// most of them have ended already
+		t.Cleanup(func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); _ = cmd.Wait() })
 		if _, err := io.ReadFull(out, make([]byte, 2)); err != nil {
 			t.Fatal(err)
 		}
-		if err := syscall.Sendmsg(sock, Watch(uint64(key)), syscall.UnixRights(pidfd), nil, 0); err != nil {
+		if err := syscall.Sendmsg(sock, Watch(uint64(key)), syscall.UnixRights(pidfd), nil,
+			0); err != nil {
 			t.Fatal(err)
 		}
 		syscall.Close(pidfd)
@@ -175,7 +181,7 @@ func TestGuardEndsGroupsThatItWasToldOf(t *testing.T) {
 	}
 	for key, cmd := range groups {
 		if key != 1 {
-			_ = cmd.Wait() // tells of the signal, which is what is looked at next
+			_ = cmd.Wait() // returns the signal, checked next
 		}
 		alone := key != 1 && cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL
 		if alone || alive(cmd.Process.Pid) != (key == 1) {

@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
-// Mark says whether an entry of a process's environment, as NAME=value, makes that process one of those that are meant.
+// Mark reports whether a process with this entry in its environment, NAME=value, is one to be
+// found.
 type Mark func(entry []byte) bool
 
-// Prefix is the mark of entries that begin so.
+// Prefix returns the mark of entries with this prefix.
 func Prefix(text string) Mark {
 	return func(entry []byte) bool { return bytes.HasPrefix(entry, []byte(text)) }
 }
 
-// All are the numbers of all processes.
+// All returns the numbers of all processes.
 func All() []int {
 	fd, err := open("/proc")
 	if err != nil {
@@ -38,16 +39,18 @@ func All() []int {
 	}
 }
 
-// Look is one after another look at processes. It keeps the memory that it reads into.
+// Look finds marked processes, in any number of looks. It reuses its read buffer.
 type Look struct {
 	Mark  Mark
-	Stamp func(stamp uint64) bool // likewise for a stamp; nil is for none
-	Blank int                     // processes so far that had no environment just then: they are exchanging it in exec
+	Stamp func(stamp uint64) bool // the same for a stamp; nil matches none
+	// Blank counts the processes so far that had no environment: they are replacing it in exec.
+	Blank int
 	buf   []byte
 }
 
-// Signal sends to those of the processes that carry the mark, and returns their numbers. Signal 0 only finds them. It never reaches another
-// process: a number that has passed on since it was listed is looked at anew, through a pidfd that holds on to whom it was opened for.
+// Signal sends sig to those of the processes that carry the mark, and returns their numbers. Signal
+// 0 only finds them. It never reaches another process: a number that may have passed on since it
+// was listed is checked again, through a pidfd that holds on to the process.
 func (l *Look) Signal(pids []int, sig syscall.Signal) (found []int) {
 	for _, pid := range pids {
 		if l.marked(pid) && (sig == 0 || l.signal(pid, sig)) {
@@ -57,7 +60,8 @@ func (l *Look) Signal(pids []int, sig syscall.Signal) (found []int) {
 	return found
 }
 
-// signal opens first and looks then. If the process that was opened is not the one that was looked at, it has ended, and gets no signal.
+// signal opens a pidfd and checks the mark then. If the opened process is not the one that was
+// checked, it has ended, and gets no signal.
 func (l *Look) signal(pid int, sig syscall.Signal) bool {
 	fd, err := pidfdOpen(pid)
 	if err != nil {
@@ -67,8 +71,8 @@ func (l *Look) signal(pid int, sig syscall.Signal) bool {
 	return l.marked(pid) && pidfdSend(fd, sig, 0) == nil
 }
 
-// marked reports whether a process carries the mark, or the stamp. A zombie has no environment, and one that is not ours to read has none for
-// us.
+// marked reports whether a process carries the mark or the stamp. A zombie has no environment, and
+// that of another user's process cannot be read.
 func (l *Look) marked(pid int) bool {
 	if l.Stamp != nil {
 		if s := stamped(pid); s != 0 && l.Stamp(s) && !ended(pid) {
@@ -107,21 +111,22 @@ func (l *Look) marked(pid int) bool {
 	return false
 }
 
-// bare reports whether the environment of a process is empty: it begins where it ends. In exec it is nowhere, with 0 for both.
+// bare reports whether the environment of a process is empty: it begins where it ends. Inside exec
+// both addresses are 0.
 func bare(pid int) bool {
 	const end = 51 - 3
 	fields := status(pid)
 	return len(fields) > end && string(fields[end]) != "0" && bytes.Equal(fields[end-1], fields[end])
 }
 
-// ended reports whether a process is a zombie, which has its limits still.
+// ended reports whether a process is a zombie, which still has its limits.
 func ended(pid int) bool {
 	fields := status(pid)
 	return len(fields) == 0 || string(fields[0]) == "Z" || string(fields[0]) == "X"
 }
 
-// status is what the kernel says of a process, from the third field on: the state is the first, and where the environment begins and ends are
-// fields 50 and 51.
+// status returns the fields of /proc/PID/stat from the third on. The first of them is the state;
+// the environment's beginning and end are fields 50 and 51 of the file.
 func status(pid int) [][]byte {
 	fd, err := open("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -130,12 +135,13 @@ func status(pid int) [][]byte {
 	defer syscall.Close(fd)
 	buf := make([]byte, 1024) // 52 numbers of 64 bits at most
 	n, _ := syscall.Read(fd, buf)
-	// "pid (name) state …", where the name may hold spaces and parentheses.
+	// The format is "pid (name) state …", where the name may hold spaces and parentheses.
 	return bytes.Fields(buf[bytes.LastIndexByte(buf[:max(n, 0)], ')')+1 : max(n, 0)])
 }
 
-// End kills what is meant, until it has looked at every process so many times in a row and found nobody, and returns how many there
-// were. It gives up after the limit and then says how many are left.
+// End kills the processes that match, until so many consecutive looks at every process have found
+// none, and returns how many it ended. It gives up after the limit and then also returns how many
+// are left.
 func (l *Look) End(looks int, limit time.Duration) (ended, left int) {
 	seen := map[int]bool{}
 	end, wait := time.Now().Add(limit), pause
@@ -154,7 +160,8 @@ func (l *Look) End(looks int, limit time.Duration) (ended, left int) {
 	}
 }
 
-// Await waits for the end of what is meant now, and kills what has not ended within the limit.
+// Await waits for the end of the processes that match now, and kills those that have not ended
+// within the limit.
 func (l *Look) Await(limit time.Duration) {
 	end := time.Now().Add(limit)
 	for left := l.Signal(All(), 0); len(left) > 0; left = l.Signal(left, 0) {
@@ -175,7 +182,8 @@ func open(path string) (int, error) {
 	}
 }
 
-// Two calls of the kernel that package syscall has no names for. They have the same numbers on every machine.
+// Package syscall has no names for these two system calls. They have the same numbers on every
+// machine.
 const (
 	sysPidfdSendSignal = 424
 	sysPidfdOpen       = 434
@@ -191,7 +199,8 @@ func pidfdOpen(pid int) (int, error) {
 }
 
 func pidfdSend(fd int, sig syscall.Signal, flags uintptr) error {
-	if _, _, errno := syscall.RawSyscall6(sysPidfdSendSignal, uintptr(fd), uintptr(sig), 0, flags, 0, 0); errno != 0 {
+	if _, _, errno := syscall.RawSyscall6(sysPidfdSendSignal, uintptr(fd), uintptr(sig), 0, flags, 0,
+		0); errno != 0 {
 		return errno
 	}
 	return nil

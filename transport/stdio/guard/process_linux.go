@@ -6,27 +6,29 @@ import (
 )
 
 const (
-	// Variable makes a program that links this package the guard of whoever started it. Its value is how the entry begins that marks
-	// what is to be ended.
+	// Variable makes a program that links this package the guard of its parent. Its value is the
+	// beginning of the environment entry that marks the processes to end.
 	Variable = "MCPD_GUARD"
-	// Socket is the guard's end of the connection to the daemon, a sequence of packets.
+	// Socket is the descriptor of the guard's end of the connection to the daemon, a sequence of
+	// packets.
 	Socket = 3
-	// Batch is how many groups one packet tells of: as many descriptors as the kernel passes on at once.
+	// Batch is the most groups in one packet: as many descriptors as the kernel passes at once.
 	Batch = 253
 
 	keySize = 8
 )
 
-// A packet begins with one of these, and goes on with the keys of the groups. Their pidfds travel beside it.
+// A packet begins with one of these bytes, and the keys of the groups follow. Their pidfds travel
+// beside it.
 const (
 	watch  = '+'
 	forget = '-'
 )
 
-// Watch is the packet that tells of groups. The pidfds of their leaders go with it.
+// Watch returns the packet that adds groups. The pidfds of their leaders go with it.
 func Watch(keys ...uint64) []byte { return packet(watch, keys) }
 
-// Forget is the packet that takes groups back.
+// Forget returns the packet that removes groups.
 func Forget(keys ...uint64) []byte { return packet(forget, keys) }
 
 func packet(kind byte, keys []uint64) []byte {
@@ -38,21 +40,24 @@ func packet(kind byte, keys []uint64) []byte {
 	return b
 }
 
-// init takes over before what the rest of the program needs is made: that would be most of the guard's memory and of its start, for nothing.
-// A variable that somebody has set for another reason is not enough, there must be the socket too.
+// init runs the guard before the rest of the program is initialised, which would cost most of the
+// guard's memory and start time for nothing. The variable alone is not enough, because it may be
+// set for another reason: the socket must exist too.
 func init() {
 	mark, ok := syscall.Getenv(Variable)
 	if !ok || mark == "" {
 		return
 	}
-	if kind, err := syscall.GetsockoptInt(Socket, syscall.SOL_SOCKET, syscall.SO_TYPE); err != nil || kind != syscall.SOCK_SEQPACKET {
+	if kind, err := syscall.GetsockoptInt(Socket, syscall.SOL_SOCKET, syscall.SO_TYPE); err != nil ||
+		kind != syscall.SOCK_SEQPACKET {
 		return
 	}
 	run(mark)
 	syscall.Exit(0)
 }
 
-// run is the guard. A pidfd means a group also when its leader has gone and its number has passed on.
+// run is the guard. A pidfd stands for a group also after its leader is gone and the leader's
+// number has passed on.
 func run(mark string) {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) == nil {
@@ -60,7 +65,7 @@ func run(mark string) {
 		_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)
 	}
 	if fd, err := syscall.Open("/proc/self/comm", syscall.O_WRONLY|syscall.O_CLOEXEC, 0); err == nil {
-		_, _ = syscall.Write(fd, []byte("mcpd-guard")) // for who looks at a list of processes; else it is called exe
+		_, _ = syscall.Write(fd, []byte("mcpd-guard")) // for a list of processes; else it is called exe
 		syscall.Close(fd)
 	}
 	groups := map[uint64]int{}
@@ -87,7 +92,7 @@ func run(mark string) {
 	look.End(quiet, endTime)
 }
 
-// note enters a packet into the books.
+// note applies a packet to the groups.
 func note(groups map[uint64]int, packet []byte, fds []int) {
 	for i, keys := 0, packet[1:]; len(keys) >= keySize; i, keys = i+1, keys[keySize:] {
 		key := binary.LittleEndian.Uint64(keys)

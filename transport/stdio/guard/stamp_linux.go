@@ -8,9 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A stamp says the same as the mark, as a number that a process cannot lose by exec, by clearing its environment or by leaving its session: it
-// is written as a limit of time that only real-time threads have, of more than a hundred thousand years. Limits are inherited, and cannot be
-// raised but by root. A stamp is stampBit + 28 bits for the daemons of one lock file + 14 for one of them + 20 for the child.
+// A stamp is the mark as a number. A process cannot lose it by exec, by clearing its environment or
+// by leaving its session. The stamp is the value of a resource limit that matters only to real-time
+// threads, and allows these more than a hundred thousand years. Limits are inherited, and only root
+// can raise them.
+// A stamp is stampBit + 28 bits for the daemons of one lock file + 14 for one of them + 20 for the
+// child.
 const (
 	stampBit   = 1 << 62
 	daemonBits = 14
@@ -20,11 +23,14 @@ const (
 	StampLimit = 15
 )
 
-// Stamp is that of a child with this mark, as NAME=instance/number. What daemons of one lock file have in common ends with the last point.
+// Stamp returns the stamp of a child with this mark, NAME=instance/number. The daemons of one lock
+// file share the instance up to its last point.
 func Stamp(mark string) uint64 {
 	instance, number, _ := strings.Cut(mark, "/")
 	n, _ := strconv.ParseUint(number, 10, 64) // none is 0
-	return family(instance[:strings.LastIndexByte(instance, '.')+1]) | hash(instance)%(1<<daemonBits)<<childBits | n%(1<<childBits)
+	return family(
+		instance[:strings.LastIndexByte(instance, '.')+1],
+	) | hash(instance)%(1<<daemonBits)<<childBits | n%(1<<childBits)
 }
 
 func family(before string) uint64 {
@@ -38,13 +44,13 @@ func hash(text string) uint64 {
 	return sum ^ sum>>32
 }
 
-// Of looks for all children of the daemon whose marks begin so.
+// Of finds all children of the daemon whose marks have this prefix.
 func Of(mark string) Look {
 	ours := Stamp(mark) >> childBits
 	return Look{Mark: Prefix(mark), Stamp: func(s uint64) bool { return s>>childBits == ours }}
 }
 
-// Earlier looks for the children of daemons whose marks begin so, but for those of one.
+// Earlier finds the children of daemons whose marks begin with before, except those of own.
 func Earlier(before, own string) Look {
 	theirs, mark, ours := family(before)>>(daemonBits+childBits), Prefix(before), Of(own)
 	return Look{
@@ -53,10 +59,10 @@ func Earlier(before, own string) Look {
 	}
 }
 
-// Guards looks for the guards of daemons whose marks begin so.
+// Guards finds the guards of daemons whose marks have this prefix.
 func Guards(before string) Look { return Look{Mark: Prefix(Variable + "=" + before)} }
 
-// stamped is the stamp of a process, 0 if it has none.
+// stamped returns the stamp of a process, 0 if it has none.
 func stamped(pid int) uint64 {
 	var l unix.Rlimit
 	err := unix.Prlimit(pid, StampLimit, nil, &l)
