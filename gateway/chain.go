@@ -1,12 +1,12 @@
-// Package gateway is the host's policy: what is decided about a request, and in which order. The decisions themselves are in the
-// packages below it.
+// Package gateway defines the host's request policy: which decisions are made about a request,
+// and in which order. The packages below it make the decisions.
 //
-// It does not know how a request came in, nor who carries the decisions out.
+// It does not know how a request arrived, nor which code carries out the decisions.
 package gateway
 
 import "fmt"
 
-// Decision is one thing that is decided about a request.
+// Decision is one check of a request.
 type Decision uint8
 
 // The decisions, in their order.
@@ -31,27 +31,29 @@ const (
 	Admit
 )
 
-// Owner is who takes a decision.
+// Owner is the package that makes a decision.
 type Owner string
 
-// Owners.
+// The owners.
 const (
 	ByEdge    Owner = "transport"      // before anything is known about the caller
-	ByWiring  Owner = "supervisor"     // with the configuration in hand
+	ByWiring  Owner = "supervisor"     // with the configuration at hand
 	BySession Owner = "actors/server"  // with the session's state
-	ByRequest Owner = "actors/request" // with what is in flight
+	ByRequest Owner = "actors/request" // with the requests in flight
 )
 
 // Step is one row of the chain.
 type Step struct {
 	Decision Decision
 	By       Owner
-	Refusal  string // status or code; see the errors of the protocol for what a revision makes of it
-	Doc      string
+	// Refusal is a status or a code. The errors of package protocol say what a revision makes of it.
+	Refusal string
+	Doc     string
 }
 
-// chain is the order. What costs least and says least comes first: nobody's body is read before their key is known, nothing tells
-// tenants apart before that either, and a message is understood before it is counted.
+// chain is the order of decisions. Checks that cost least and reveal least come first. No body is
+// read before the key is known, nothing distinguishes tenants before that, and a message is parsed
+// before it is counted.
 var chain = []Step{
 	{Connection, ByEdge, "closed", "limits on connections, TLS"},
 	{Head, ByEdge, "431", "size and number of headers, time to send them"},
@@ -59,7 +61,8 @@ var chain = []Step{
 	{Origin, ByEdge, "403", "a web page may call only from a listed origin"},
 	{Path, ByWiring, "404", "the path names a tenant and perhaps a server, exactly"},
 	{Backoff, ByWiring, "429", "an address that failed too often waits"},
-	{Authenticate, ByWiring, "401", "the key is one of the tenant's; an unknown tenant is no other answer"},
+	{Authenticate, ByWiring, "401",
+		"the key is one of the tenant's; an unknown tenant is no other answer"},
 	{Server, ByWiring, "404", "the tenant has that server"},
 	{Media, ByEdge, "405, 415, 406", "method, content type, accepted answers"},
 	{Body, ByEdge, "413, 408", "size of the body and time to send it"},
@@ -76,7 +79,8 @@ var chain = []Step{
 // Chain returns the decisions in order.
 func Chain() []Step { return append([]Step(nil), chain...) }
 
-// Arrange puts one owner's decisions into their order. It fails when one of them is missing or is another's.
+// Arrange puts one owner's decisions in their order. It fails if a decision is missing or belongs
+// to another owner.
 func Arrange[F any](by Owner, taken map[Decision]F) ([]F, error) {
 	var ordered []F
 	for _, step := range chain {

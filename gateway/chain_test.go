@@ -16,13 +16,18 @@ func TestChainIsWholeAndInOrder(t *testing.T) {
 	}
 }
 
-// The order of checks is a requirement of its own: cheap and silent ones first, and no body is read for a caller who is not known.
+// The order of checks is a requirement of its own: cheap checks that reveal nothing come first,
+// and no body is read for an unknown caller.
 func TestOrderOfRefusals(t *testing.T) {
-	want := []Decision{Connection, Head, Host, Origin, Path, Authenticate, Body, Envelope, Headers, Revision, Gate, Admit}
+	want := []Decision{
+		Connection, Head, Host, Origin, Path, Authenticate, Body, Envelope, Headers, Revision, Gate,
+		Admit,
+	}
 	if !slices.IsSorted(want) {
 		t.Errorf("the chain does not keep the order %v", want)
 	}
-	for _, pair := range [][2]Decision{{Authenticate, Server}, {Backoff, Authenticate}, {Authenticate, Session}, {Media, Body}} {
+	for _, pair := range [][2]Decision{{Authenticate, Server}, {Backoff, Authenticate},
+		{Authenticate, Session}, {Media, Body}} {
 		if pair[0] >= pair[1] {
 			t.Errorf("decision %d comes before %d", pair[1], pair[0])
 		}
@@ -30,9 +35,13 @@ func TestOrderOfRefusals(t *testing.T) {
 }
 
 func TestArrange(t *testing.T) {
-	mine := map[Decision]string{Session: "session", Server: "server", Path: "path", Authenticate: "authenticate", Backoff: "backoff"}
+	mine := map[Decision]string{
+		Session: "session", Server: "server", Path: "path", Authenticate: "authenticate",
+		Backoff: "backoff",
+	}
 	got, err := Arrange(ByWiring, mine)
-	if want := []string{"path", "backoff", "authenticate", "server", "session"}; err != nil || !slices.Equal(got, want) {
+	if want := []string{"path", "backoff", "authenticate", "server", "session"}; err != nil ||
+		!slices.Equal(got, want) {
 		t.Errorf("Arrange = %q, %v, want %q", got, err, want)
 	}
 	mine[Body] = "body"

@@ -20,7 +20,7 @@ func directory() (d *Directory, acme, other string) {
 	}), acme, other
 }
 
-// S50, S61, S62: whatever is wrong with the credential or the tenant, the answer is one and the same.
+// S50, S61, S62: the answer is the same whatever is wrong with the credential or the tenant.
 func TestOneRefusalForEveryReason(t *testing.T) {
 	d, acme, other := directory()
 	for _, c := range []struct {
@@ -48,7 +48,8 @@ func TestOneRefusalForEveryReason(t *testing.T) {
 		{"two headers, unknown tenant", "nobody", []string{"", ""}, ErrAmbiguous},
 		{"two headers, open tenant", "open", []string{"a", "b"}, ErrAmbiguous},
 	} {
-		if got, err := d.Authenticate(c.tenant, Credentials{Authorization: c.authorization}); !errors.Is(err, c.want) || got != (Principal{}) {
+		if got, err := d.Authenticate(c.tenant,
+			Credentials{Authorization: c.authorization}); !errors.Is(err, c.want) || got != (Principal{}) {
 			t.Errorf("%s: %v, %v, want %v", c.name, got, err, c.want)
 		}
 	}
@@ -68,14 +69,17 @@ func TestKeyStandsForItsPrincipal(t *testing.T) {
 		{"open", "Bearer " + acme, Principal{"open", Anonymous}},
 		{"open", "", Principal{"open", Anonymous}},
 	} {
-		if got, err := d.Authenticate(c.tenant, Credentials{Authorization: []string{c.header}}); err != nil || got != c.want {
-			t.Errorf("%s with a key of length %d = %v, %v, want %v", c.tenant, len(c.header), got, err, c.want)
+		if got, err := d.Authenticate(c.tenant,
+			Credentials{Authorization: []string{c.header}}); err != nil || got != c.want {
+			t.Errorf("%s with a key of length %d = %v, %v, want %v", c.tenant, len(c.header), got,
+				err, c.want)
 		}
 	}
 }
 
-// S61, S62: a refusal takes as long for a tenant of one key, or none at all, as for the largest. The fastest of many tries is
-// compared, which a busy machine does not disturb; without the decoys the ratio is above a hundred.
+// S61, S62: a refusal takes as long for a tenant with one key, or with none, as for the largest
+// tenant. The test compares the fastest of many tries, which a busy machine does not disturb.
+// Without the decoys the ratio is above a hundred.
 func TestRefusalsDoEqualWork(t *testing.T) {
 	many := make([]Key, 2000)
 	for i := range many {
@@ -103,7 +107,8 @@ func TestGeneratedKeys(t *testing.T) {
 	seen := map[string]bool{}
 	for range 1000 {
 		key, hash := NewKey()
-		if seen[key] || len(key) != len(Prefix)+keyDigits || !strings.HasPrefix(key, Prefix) || hash != HashKey(key) {
+		if seen[key] || len(key) != len(Prefix)+keyDigits || !strings.HasPrefix(key, Prefix) ||
+			hash != HashKey(key) {
 			t.Fatalf("key %q", key)
 		}
 		seen[key] = true
@@ -114,7 +119,8 @@ func TestGeneratedKeys(t *testing.T) {
 }
 
 func TestHashIsRefused(t *testing.T) {
-	for _, s := range []string{"", "00", strings.Repeat("g", 64), strings.Repeat("0", 63), HashKey("").String()} {
+	for _, s := range []string{"", "00", strings.Repeat("g", 64), strings.Repeat("0", 63),
+		HashKey("").String()} {
 		if _, err := ParseHash(s); err == nil {
 			t.Errorf("ParseHash(%q) is accepted", s)
 		}
@@ -137,7 +143,8 @@ func TestNamesOfKeys(t *testing.T) {
 	}
 }
 
-// A key in X-API-Key is as good as one in Authorization, and beside another credential neither counts.
+// A key in X-API-Key is as good as one in Authorization. Beside a different credential, neither
+// is accepted.
 func TestKeyInEitherHeader(t *testing.T) {
 	d, acme, _ := directory()
 	ci := Principal{"acme", "ci"}

@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// Directory knows the keys of all tenants. It is never changed after it was made, and safe for concurrent use.
+// Directory holds the key hashes of all tenants. It is immutable and safe for concurrent use.
 type Directory struct {
 	tenants map[string][]Key
-	decoys  []Key // nobody's; as many as the largest tenant has
+	// decoys are keys of no principal. There are as many as the largest tenant has keys.
+	decoys []Key
 }
 
-// NewDirectory returns the directory of these tenants. One without keys accepts everyone as Anonymous: the configuration admits that
-// only where nobody but this machine can reach it.
+// NewDirectory returns the directory of these tenants. A tenant without keys accepts every caller
+// as Anonymous. The configuration allows such a tenant only where no other machine can reach it.
 func NewDirectory(tenants map[string][]Key) *Directory {
 	d := &Directory{tenants: make(map[string][]Key, len(tenants))}
 	most := 1
@@ -21,12 +22,11 @@ func NewDirectory(tenants map[string][]Key) *Directory {
 		d.tenants[name] = append([]Key(nil), keys...)
 		most = max(most, len(keys))
 	}
-	d.decoys = make([]Key, most) // no key is known to hash to zero
+	d.decoys = make([]Key, most) // No known key hashes to zero.
 	return d
 }
 
-// Credentials are what a request says of its sender: all values of its header fields Authorization and
-// X-API-Key.
+// Credentials are all values of a request's header fields Authorization and X-API-Key.
 type Credentials struct{ Authorization, APIKey []string }
 
 // Given reports whether a request carries a credential at all.
@@ -36,8 +36,9 @@ func given(values []string) bool {
 	return slices.ContainsFunc(values, func(v string) bool { return strings.TrimSpace(v) != "" })
 }
 
-// token is the key that a request carries, if it carries one. Two that differ are ambiguous, and so
-// are two fields of one name: peers disagree which one counts.
+// token returns the key that a request carries, or an empty string. Two different keys are
+// ambiguous. Two fields of the same name are ambiguous as well, because HTTP peers disagree about
+// which of them counts.
 func (c Credentials) token() (string, error) {
 	if len(c.Authorization) > 1 || len(c.APIKey) > 1 {
 		return "", ErrAmbiguous
@@ -57,9 +58,9 @@ func (c Credentials) token() (string, error) {
 	return token, nil
 }
 
-// Authenticate returns the principal that a request to a tenant comes from. Its errors are
-// ErrUnauthorized and ErrAmbiguous. Each refusal hashes one token and compares it with as many hashes
-// as the largest tenant has, so that neither the answer nor its time tells which tenants exist.
+// Authenticate returns the principal of a request to a tenant. Its errors are ErrUnauthorized and
+// ErrAmbiguous. Each refusal hashes one token and compares it with as many hashes as the largest
+// tenant has, so neither the answer nor its time reveals which tenants exist.
 func (d *Directory) Authenticate(tenant string, c Credentials) (Principal, error) {
 	token, err := c.token()
 	if err != nil {
@@ -76,7 +77,8 @@ func (d *Directory) Authenticate(tenant string, c Credentials) (Principal, error
 		if i < len(keys) {
 			candidate = &keys[i]
 		}
-		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(hash[:], candidate.Hash[:]), i, found)
+		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(hash[:], candidate.Hash[:]), i,
+			found)
 	}
 	if token == "" || found < 0 || found >= len(keys) {
 		return Principal{}, ErrUnauthorized

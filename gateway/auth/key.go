@@ -10,20 +10,21 @@ import (
 	"strings"
 )
 
-// Hash is the SHA-256 of a key. A key has 256 random bits, so that a plain, fast hash gives nothing away.
+// Hash is the SHA-256 of a key. A key has 256 random bits, so a plain, fast hash is safe.
 type Hash [sha256.Size]byte
 
-// String is the form used in the configuration.
+// String returns the form that the configuration uses: hexadecimal digits.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
 // HashKey returns the hash of a key.
 func HashKey(key string) Hash { return sha256.Sum256([]byte(key)) }
 
-// ParseHash reads 64 hexadecimal digits.
+// ParseHash parses a hash of 64 hexadecimal digits.
 func ParseHash(s string) (Hash, error) {
 	var h Hash
 	if len(s) != 2*len(h) {
-		return h, fmt.Errorf("a SHA-256 has %d hexadecimal digits, this has %d characters", 2*len(h), len(s))
+		return h, fmt.Errorf("a SHA-256 has %d hexadecimal digits, this has %d characters",
+			2*len(h), len(s))
 	}
 	if _, err := hex.Decode(h[:], []byte(s)); err != nil {
 		return h, errors.New("a SHA-256 is written in hexadecimal digits")
@@ -34,16 +35,17 @@ func ParseHash(s string) (Hash, error) {
 	return h, nil
 }
 
-// Prefix begins every key made here, so that scanners for leaked secrets can know one.
+// Prefix begins every key made here, so that scanners for leaked secrets can recognize a key.
 const Prefix = "mcpd_"
 
-// keyDigits in base 62 hold 256 bits: 62^43 > 2^256.
+// keyDigits is how many base-62 digits hold 256 bits: 62^43 > 2^256.
 const keyDigits = 43
 
-// NewKey makes a key of 256 random bits. It is shown once and kept nowhere; the hash goes into the configuration.
+// NewKey generates a key of 256 random bits. The caller shows the key once and does not store it.
+// The hash goes into the configuration.
 func NewKey() (key string, hash Hash) {
 	var random [32]byte
-	_, _ = rand.Read(random[:]) // never fails: it ends the program first
+	_, _ = rand.Read(random[:]) // It never fails: the runtime ends the program instead.
 	digits := new(big.Int).SetBytes(random[:]).Text(62)
 	key = Prefix + strings.Repeat("0", keyDigits-len(digits)) + digits
 	return key, HashKey(key)

@@ -6,10 +6,11 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Beside is a list with the items of another that have names which it has not. Each stands where it
-// does there: after the last item before it that both have.
+// Beside returns list with the items of other whose names list does not have. Each added item
+// keeps its position from other: it follows the last item before it that both lists have.
 func Beside(k Kind, list, other []jsontext.Value) []jsontext.Value {
-	has := make(map[string]int, len(list)) // how many items of the list end with that of the name
+	// has maps a name to the number of list items up to and including the item of that name.
+	has := make(map[string]int, len(list))
 	for i, item := range list {
 		name, _ := splice.GetString(item, kinds[k].key)
 		has[name] = i + 1
@@ -26,7 +27,7 @@ func Beside(k Kind, list, other []jsontext.Value) []jsontext.Value {
 		}
 	}
 	if added == 0 {
-		return list // as it was, which the caller may tell by its length
+		return list // The caller can detect this by the length.
 	}
 	all := make([]jsontext.Value, 0, len(list)+added)
 	all = append(all, after[0]...)

@@ -9,7 +9,7 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// A tool that one instance has added stands where it does in that instance's list.
+// A tool that only one instance lists keeps the position that it has in that instance's list.
 func TestBesideKeepsTheOrder(t *testing.T) {
 	for _, tt := range []struct{ list, other, want string }{
 		{"a c e", "a b c d e", "a b c d e"},

@@ -10,40 +10,52 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Bounds of what one server may add, all of which models read. What exceeds them is cut or left out, and told as a Cut.
+// Bounds of what one server may add to the lists that models read. Items beyond them are cut or
+// left out, and a Cut reports that.
 const (
-	MaxItems       = 20_000    // of one kind: merging that many takes 100 ms, and their server's tenant waits for it
-	MaxItem        = 512 << 10 // bytes: the largest schemas seen have a tenth of it
-	MaxDescription = 8 << 10   // bytes of an item's description
-	MaxSchema      = 256 << 10 // bytes of a tool's schema for its arguments, and of that for its results
+	// MaxItems bounds the items of one kind. Merging so many takes 100 ms, for which the server's
+	// tenant waits.
+	MaxItems = 20_000
+	// MaxItem bounds an item in bytes. The largest schemas of published servers have a tenth of it.
+	MaxItem = 512 << 10
+	// MaxDescription bounds an item's description in bytes.
+	MaxDescription = 8 << 10
+	// MaxSchema bounds a tool's input schema and its output schema, each in bytes.
+	MaxSchema = 256 << 10
 )
 
-// Reason says why a list is not passed on as it came.
+// Reason says why a list is not passed on unchanged.
 type Reason string
 
-// The reasons. Those with an Item are about items that the list has, the others about its end.
+// The reasons. The first three are about single items of a list, the others about the end of the
+// list.
 const (
-	LongDescription Reason = "description" // the rest of it is cut off
+	LongDescription Reason = "description" // the rest of the description is cut off
 	LargeSchema     Reason = "schema"      // the tool is left out
 	LargeItem       Reason = "item_bytes"  // the item is left out
-	ManyItems       Reason = "items"       // those behind MaxItems are left out
-	ManyPages       Reason = "pages"       // no further page was asked for
-	ManyBytes       Reason = "bytes"       // no further page was asked for
-	Loop            Reason = "loop"        // a page came again with the same cursor
+	ManyItems       Reason = "items"       // the items after the first MaxItems are left out
+	ManyPages       Reason = "pages"       // no further page was requested
+	ManyBytes       Reason = "bytes"       // no further page was requested
+	Loop            Reason = "loop"        // a page with the same cursor came again
 
-	// These are about what a server says of itself, in the answer to initialize or server/discover.
-	LongInstructions  Reason = "instructions" // the rest is cut off in those of all servers
-	LargeCapabilities Reason = "capabilities" // all but the standard ones is left out in those of all servers
+	// LongInstructions is about the answer of a server to initialize or server/discover. The rest of
+	// its instructions is cut off in the joined instructions of all servers.
+	LongInstructions Reason = "instructions"
+	// LargeCapabilities is about the answer of a server to initialize or server/discover. Only the
+	// standard capabilities of the server are kept in the union of all servers.
+	LargeCapabilities Reason = "capabilities"
 )
 
-// Cut is one thing that was done to a list so that it is within its bounds.
+// Cut is one change that was made to a list to keep it within its bounds.
 type Cut struct {
 	Reason Reason
-	Count  int    // of items, as far as they have been seen
-	First  string // what names one of them, where that could be read
+	// Count is the number of items, as far as they have been seen.
+	Count int
+	// First is the name or URI of one of them, if it could be read.
+	First string
 }
 
-// words say what each reason did to a list.
+// words describe the change that each reason causes.
 var words = map[Reason]string{
 	LongDescription: "%d have shortened descriptions",
 	LargeSchema:     "%d are left out because of their large schemas",
@@ -51,10 +63,11 @@ var words = map[Reason]string{
 	ManyItems:       fmt.Sprintf("those behind the first %d are left out", MaxItems),
 	ManyPages:       "further pages are left out because there are too many",
 	ManyBytes:       "further pages are left out because the list is too large",
-	Loop:            "there are no further pages, because a cursor leads back to a page that came before",
+	Loop: "there are no further pages, because a cursor leads back to a page that came " +
+		"before",
 }
 
-// Words says what was done to a list, in a sentence for people.
+// Words describes the cuts of a list in a sentence for people.
 func Words(k Kind, cuts []Cut) string {
 	var all []string
 	for _, c := range cuts {
@@ -70,7 +83,8 @@ func Words(k Kind, cuts []Cut) string {
 	return "of its " + k.String() + " " + strings.Join(all, ", ")
 }
 
-// Bound returns what of a server's items is passed on. The bytes of an item that exceeds nothing stay what they are.
+// Bound returns the items of a server that are passed on. Items within the bounds keep their
+// bytes.
 func Bound(k Kind, items []jsontext.Value) (within []jsontext.Value, cuts []Cut) {
 	note := func(r Reason, item jsontext.Value, n int) {
 		for i := range cuts {
@@ -99,9 +113,10 @@ func Bound(k Kind, items []jsontext.Value) (within []jsontext.Value, cuts []Cut)
 	return within, cuts
 }
 
-// Fit returns an item as it is passed on: nil when it is left out. Why is empty when it is as it was.
+// Fit returns an item as it is passed on, or nil if it is left out. Why is empty if the item is
+// unchanged.
 func Fit(item jsontext.Value) (fits jsontext.Value, why Reason) {
-	if len(item) <= MaxDescription { // so are its parts
+	if len(item) <= MaxDescription { // Its parts are within their bounds as well.
 		return item, ""
 	}
 	if len(item) > MaxItem {
@@ -123,7 +138,8 @@ func Fit(item jsontext.Value) (fits jsontext.Value, why Reason) {
 	return short, LongDescription
 }
 
-// Ellipsis is as much of a text as fits, with a mark when that is not all of it.
+// Ellipsis returns as much of a text as fits into most bytes, with a mark at the end if the text
+// was cut.
 func Ellipsis(text string, most int) string {
 	const mark = "…"
 	if len(text) <= most {

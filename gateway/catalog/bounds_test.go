@@ -11,18 +11,22 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// §B5: what is within its bounds keeps its bytes; a description is cut where a letter ends, and says so; what cannot be cut is left out.
+// §B5: items within the bounds keep their bytes. A description is cut at a character boundary,
+// and the cut is reported. Items that cannot be cut are left out.
 func TestItemsAreBounded(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("x", n) }
 	for name, c := range map[string]struct {
 		item string
 		why  Reason
-		want string // of the description; empty when the item is as it was, or is left out
+		// want is the description; empty when the item is unchanged or left out.
+		want string
 	}{
-		"small":           {`{ "name":"t" }`, "", ""},
-		"full":            {`{"name":"t", "description":"` + x(MaxDescription) + `"}`, "", ""},
-		"long":            {`{"name":"t", "description":"` + x(MaxDescription+1) + `"}`, LongDescription, x(MaxDescription-3) + "…"},
-		"letters":         {`{"description":"` + x(1) + strings.Repeat("é", MaxDescription/2) + `"}`, LongDescription, "x" + strings.Repeat("é", MaxDescription/2-2) + "…"},
+		"small": {`{ "name":"t" }`, "", ""},
+		"full":  {`{"name":"t", "description":"` + x(MaxDescription) + `"}`, "", ""},
+		"long": {`{"name":"t", "description":"` + x(MaxDescription+1) + `"}`, LongDescription,
+			x(MaxDescription-3) + "…"},
+		"letters": {`{"description":"` + x(1) + strings.Repeat("é", MaxDescription/2) + `"}`,
+			LongDescription, "x" + strings.Repeat("é", MaxDescription/2-2) + "…"},
 		"escaped":         {`{"description":"` + strings.Repeat(`\n`, MaxDescription) + `"}`, "", ""},
 		"full schema":     {`{"inputSchema":"` + x(MaxSchema-2) + `"}`, "", ""},
 		"large schema":    {`{"inputSchema":"` + x(MaxSchema-1) + `"}`, LargeSchema, ""},
@@ -46,10 +50,12 @@ func TestItemsAreBounded(t *testing.T) {
 	}
 }
 
-// What is done to a list is told by what exceeds, with how many and the first.
+// Each change to a list is reported once per reason, with the number of items and the first of
+// them.
 func TestListsAreBounded(t *testing.T) {
 	large := jsontext.Value(`{"name":"l","inputSchema":"` + strings.Repeat("x", MaxSchema) + `"}`)
-	long := jsontext.Value(`{"name":"d","description":"` + strings.Repeat("x", MaxDescription+1) + `"}`)
+	long := jsontext.Value(`{"name":"d","description":"` +
+		strings.Repeat("x", MaxDescription+1) + `"}`)
 	items := []jsontext.Value{large, long, large}
 	for len(items) < MaxItems {
 		items = append(items, jsontext.Value(`{"name":"t"}`))
@@ -60,7 +66,8 @@ func TestListsAreBounded(t *testing.T) {
 		t.Errorf("%d items, %+v", len(within), cuts)
 	}
 	within, cuts = Bound(Tools, append(items, long, long))
-	if want = append([]Cut{{ManyItems, 2, "d"}}, want...); len(within) != MaxItems-2 || !slices.Equal(cuts, want) {
+	if want = append([]Cut{{ManyItems, 2, "d"}}, want...); len(within) != MaxItems-2 ||
+		!slices.Equal(cuts, want) {
 		t.Errorf("%d items, %+v", len(within), cuts)
 	}
 }

@@ -9,22 +9,24 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// A schema may refer to the $id of another tool's schema, because clients give all schemas of a list
-// to one validator. In the list of all servers each $id is one of its tool's own, and the other tool
-// may stand on a later page. So the other schema is embedded in the one that refers to it (JSON
-// Schema 2020-12 §9.3).
+// A schema may refer to the $id of another tool's schema, because clients give all schemas of a
+// list to one validator. In the list of all servers each $id is unique to its tool, and the other
+// tool may be on a later page. Therefore the other schema is embedded in the schema that refers
+// to it (JSON Schema 2020-12 §9.3).
 
-// MaxBundled bounds how many bytes are embedded in the schemas of one server's tools. A small schema
-// counts as leastBundled.
+// MaxBundled bounds how many bytes are embedded in the schemas of one server's tools. A small
+// schema counts as leastBundled bytes.
 const (
 	MaxBundled   = 1 << 20
 	leastBundled = 1 << 10
 )
 
-// library has the schemas of one server's tools by the $ids that are in them.
+// library maps the $ids in the schemas of one server's tools to the schemas.
 type library struct {
-	by   map[string]map[document]jsontext.Value // by member of the tool
-	left int                                    // of MaxBundled
+	// by has the schemas by $id, for each member of the tool.
+	by map[string]map[document]jsontext.Value
+	// left is the rest of MaxBundled.
+	left int
 }
 
 func newLibrary(tools []jsontext.Value) *library {
@@ -51,7 +53,7 @@ func newLibrary(tools []jsontext.Value) *library {
 	return l
 }
 
-// bundle is a tool whose schemas have the schemas embedded that they refer to.
+// bundle returns the tool with the schemas embedded that its schemas refer to.
 func (l *library) bundle(tool jsontext.Value) jsontext.Value {
 	for _, of := range identified {
 		if len(l.by[of.member]) == 0 {
@@ -59,14 +61,15 @@ func (l *library) bundle(tool jsontext.Value) jsontext.Value {
 		}
 		if schema, ok := splice.Get(tool, of.member); ok && strings.Contains(string(schema), `ef"`) {
 			if whole := l.embed(schema, l.by[of.member]); len(whole) > len(schema) {
-				tool, _ = splice.Set(tool, whole, of.member) // a tool has it
+				tool, _ = splice.Set(tool, whole, of.member) // A tool has the member.
 			}
 		}
 	}
 	return tool
 }
 
-// embed returns the schema as it is where there is no room or no place.
+// embed returns the schema with the referenced schemas embedded. It returns the schema unchanged
+// if the bounds do not allow that, or if $defs has an entry of the same name.
 func (l *library) embed(schema jsontext.Value, others map[document]jsontext.Value) jsontext.Value {
 	own, whole, left := survey(schema), schema, l.left
 	for todo := own.refs; len(todo) > 0; todo = todo[1:] {

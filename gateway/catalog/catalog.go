@@ -9,28 +9,31 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// MaxName bounds the bytes of a name.
+// MaxName bounds a name in bytes.
 const MaxName = 1 << 10
 
-// MaxMatched is how many templates of a server are tried for a URI that is not listed: 25 ms, were they all made to be slow.
+// MaxMatched bounds how many templates of a server are tried for a URI that is not listed. Trying
+// so many takes 25 ms if all of them are made to be slow.
 const MaxMatched = 100
 
-// Server is what one server offers, as it said it. A server that was never listed has no items, but its name is known.
+// Server is one server with the items that it lists. A server that was never listed has no items,
+// but its name is known.
 type Server struct {
 	Name  string
 	Items [kindCount][]jsontext.Value // by Kind
 	// Pending says that the server has not listed its resources yet and may still do so. Until then
-	// no server behind it keeps a URI or a template as it is, because it might have the same.
+	// no later server keeps a URI or a template unchanged, because this server might have the same.
 	Pending bool
-	// Prepared, if any, is kept beside Items, of which none is left out here.
+	// Prepared, if not nil, caches the converted Items. No single item may be missing from a list
+	// of Items, but a whole list may be nil.
 	Prepared *Prepared
 }
 
-// Problem is an item that is not in the one list, or not under its own name.
+// Problem is an item that is missing from the merged list, or listed under another name.
 type Problem struct {
 	Server string
 	Kind   Kind
-	Item   string // what names it, where it could be read
+	Item   string // name or URI, if it could be read
 	Why    string
 }
 
@@ -38,27 +41,34 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s of server %s: %s %q", p.Kind, p.Server, p.Why, p.Item)
 }
 
-// Catalog is many servers as one. It is never changed after it was made, and safe for concurrent use.
+// Catalog merges the lists of many servers into one per kind. It is immutable and safe for
+// concurrent use.
 type Catalog struct {
 	*Addresses
 	lists    [kindCount]List
 	problems []Problem
-	size     int // bytes of items under other names, and of URIs
+	// size is the number of bytes of items under other names, and of URIs.
+	size int
 }
 
-// Addresses say which server a name or URI is of. They do not keep the lists: a call needs them until
-// it has its result, whatever becomes of the lists meanwhile.
+// Addresses map names and URIs to servers. They do not keep the lists, because a call needs the
+// addresses until it has its result, even if the lists are replaced in the meantime.
 type Addresses struct {
-	servers   map[string]bool
-	order     []string                     // of the servers
-	pending   []string                     // those of which Server.Pending is true
-	cut       [kindCount]map[string]origin // external names that cannot be split
-	owners    map[string]string            // listed URI -> the server that it is of without a server's name in it
+	servers map[string]bool
+	// order has the names of the servers in the order of the configuration.
+	order []string
+	// pending are the servers whose Server.Pending is true.
+	pending []string
+	// cut maps external names that cannot be split to their origins.
+	cut [kindCount]map[string]origin
+	// owners maps a listed URI to the server for which it is listed without a server's name.
+	owners    map[string]string
 	templates []routed
-	matched   map[string]int // templates to try, by server
+	// matched counts the templates to try, by server.
+	matched map[string]int
 }
 
-// origin is where an item comes from.
+// origin is the server of an item and the item's name there.
 type origin struct{ server, name string }
 
 type routed struct {
@@ -67,7 +77,8 @@ type routed struct {
 	*template
 }
 
-// New makes the catalog of servers in the order of the configuration, which decides who keeps a URI that two have.
+// New makes the catalog of servers in the order of the configuration. The order decides which
+// server keeps a URI that two servers have.
 func New(servers []Server) *Catalog {
 	c := newCatalog(servers)
 	for _, k := range Kinds() {
@@ -89,7 +100,11 @@ func New(servers []Server) *Catalog {
 
 // newCatalog makes a catalog without lists.
 func newCatalog(servers []Server) *Catalog {
-	c := &Catalog{Addresses: &Addresses{servers: map[string]bool{}, owners: map[string]string{}, matched: map[string]int{}}}
+	c := &Catalog{
+		Addresses: &Addresses{
+			servers: map[string]bool{}, owners: map[string]string{}, matched: map[string]int{},
+		},
+	}
 	for _, s := range servers {
 		c.servers[s.Name] = true
 		c.order = append(c.order, s.Name)
@@ -97,16 +112,16 @@ func newCatalog(servers []Server) *Catalog {
 	return c
 }
 
-// Size is how many bytes the catalog keeps beside what it was made of.
+// Size returns how many bytes the catalog keeps in addition to the items that it was made from.
 func (c *Catalog) Size() int { return c.size }
 
-// List returns the one list of a kind.
+// List returns the merged list of a kind.
 func (c *Catalog) List(k Kind) List { return c.lists[k] }
 
-// Problems returns what was left out of the lists.
+// Problems returns the items that were left out or renamed.
 func (c *Catalog) Problems() []Problem { return c.problems }
 
-// take returns the items of one server for the one list. taken are the external names so far.
+// take returns the items of one server for the merged list. taken are the external names so far.
 func (c *Catalog) take(s Server, k Kind, taken map[string]bool) Part {
 	report := func(item, why string) { c.problems = append(c.problems, Problem{s.Name, k, item, why}) }
 	items := s.Items[k]
@@ -150,7 +165,7 @@ func (c *Catalog) take(s Server, k Kind, taken map[string]bool) Part {
 	return out
 }
 
-// nameOf returns what names an item, or why it cannot be listed.
+// nameOf returns the name or URI of an item, or the reason why the item cannot be listed.
 func nameOf(k Kind, item jsontext.Value) (name, why string) {
 	switch {
 	case len(item) > MaxItem:
@@ -160,7 +175,7 @@ func nameOf(k Kind, item jsontext.Value) (name, why string) {
 	}
 	name, ok := splice.GetString(item, kinds[k].key)
 	switch {
-	case !ok || name == "" && k > Prompts: // an empty URI is none
+	case !ok || name == "" && k > Prompts: // An empty URI is not accepted.
 		return "", "an item has no " + kinds[k].key
 	case k <= Prompts && len(name) > MaxName || len(name) > MaxURI:
 		return name[:64], "its " + kinds[k].key + " is too long"
@@ -168,9 +183,10 @@ func nameOf(k Kind, item jsontext.Value) (name, why string) {
 	return name, ""
 }
 
-// shown is an item as clients see it: under its external name, and with links to pages that lead back
-// to its server.
-func (c *Catalog) shown(server string, k Kind, item jsontext.Value, name, external string) (jsontext.Value, error) {
+// shown returns an item as clients see it: under its external name, and with links to pages that
+// lead back to its server.
+func (c *Catalog) shown(server string, k Kind, item jsontext.Value,
+	name, external string) (jsontext.Value, error) {
 	changed := item
 	if external != name {
 		var err error
@@ -188,9 +204,10 @@ func (c *Catalog) shown(server string, k Kind, item jsontext.Value, name, extern
 	return changed, nil
 }
 
-// namer returns the function that finds the external name of each item of one list of a server and
-// remembers the way back. "" means that the item cannot be listed.
-func (c *Catalog) namer(server string, k Kind, items []jsontext.Value, taken map[string]bool) func(name string) (external, why string) {
+// namer returns the function that finds the external name of each item of one list of a server
+// and records the way back. An empty external name means that the item cannot be listed.
+func (c *Catalog) namer(server string, k Kind, items []jsontext.Value,
+	taken map[string]bool) func(name string) (external, why string) {
 	switch k {
 	case Resources:
 		return func(name string) (string, string) { return c.placeResource(server, name), "" }
@@ -222,13 +239,13 @@ func (c *Catalog) namer(server string, k Kind, items []jsontext.Value, taken map
 	}
 }
 
-// own reports whether a URI or template of a server stays as it is for the list of all servers.
+// own reports whether a URI or template of a server stays unchanged in the list of all servers.
 func (c *Catalog) own(uri string, taken bool) bool {
 	return !taken && len(c.pending) == 0 && !begins(uri, scheme) && !isPage(uri)
 }
 
-// placeResource finds the external URI of a resource. A page, and a URI that some clients cannot parse,
-// are listed with their server's name, and their own URIs are understood as well.
+// placeResource finds the external URI of a resource. A page, and a URI that some clients cannot
+// parse, are listed with their server's name. Their own URIs are understood as well.
 func (c *Catalog) placeResource(server, uri string) string {
 	_, taken := c.owners[uri]
 	page := isPage(uri) && !begins(uri, paged) && !taken && len(c.pending) == 0
@@ -252,12 +269,15 @@ func (c *Catalog) placeTemplate(server, name string, taken map[string]bool) (ext
 		return "", "another of its items is listed under the same name"
 	}
 	t := routed{origin{server, name}, external, nil}
-	if external == name || isPage(name) && !strings.HasPrefix(name, paged) && len(c.pending) == 0 { // another is found by its server's name
+	// A template with its server's name needs no matching: the name leads to the server.
+	if external == name || isPage(name) && !strings.HasPrefix(name, paged) && len(c.pending) == 0 {
 		var err error
 		if t.template, err = compile(name); err != nil {
 			why = "its resources cannot be found, " + err.Error()
 		} else if c.matched[server]++; c.matched[server] > MaxMatched {
-			t.template, why = nil, fmt.Sprintf("its resources cannot be found, only %d templates of a server are tried", MaxMatched)
+			t.template, why = nil, fmt.Sprintf(
+				"its resources cannot be found, only %d templates of a server are tried", MaxMatched,
+			)
 		}
 	}
 	c.templates = append(c.templates, t)

@@ -8,19 +8,20 @@ import (
 	"mcpd/internal/order"
 )
 
-// Bounds of a burst of changes that is announced once: it is over when nothing has changed for
-// ChangesQuiet, and announced after ChangesMost if it goes on.
+// Bounds of a burst of changes that is announced once. A burst is over when nothing has changed
+// for ChangesQuiet. A longer burst is announced after ChangesMost.
 const (
 	ChangesQuiet = 200 * time.Millisecond
 	ChangesMost  = 2 * time.Second
 )
 
-// Changes gathers the changes of lists that are each made of many, so that a burst of them is
-// announced once. K says whom a change concerns. What concerns some and what concerns others is one
-// burst, because there may be someone whom both concern. The zero Changes is empty and ready.
+// Changes debounces the changes of merged lists, so that a burst of changes is announced once. K
+// identifies whom a change concerns. Changes of one list with different K form one burst, because
+// both may concern the same client. The zero Changes is empty and ready to use.
 type Changes[K comparable] struct{ pending map[string]gathered[K] }
 
-// gathered is the changes of one list: when its first came and its last, and whom they concern.
+// gathered are the changes of one list: the times of the first and the last, and whom they
+// concern.
 type gathered[K comparable] struct {
 	first, last time.Time
 	of          map[K]bool
@@ -32,7 +33,7 @@ type Burst[K comparable] struct {
 	Of   []K
 }
 
-// Note takes note of a change.
+// Note records a change of a list.
 func (c *Changes[K]) Note(list string, of K, now time.Time) {
 	if c.pending == nil {
 		c.pending = map[string]gathered[K]{}
@@ -45,11 +46,11 @@ func (c *Changes[K]) Note(list string, of K, now time.Time) {
 	c.pending[list] = b
 }
 
-// Len is how many a change of a list concerns that is not announced yet.
+// Len returns how many different K the unannounced changes of a list concern.
 func (c *Changes[K]) Len(list string) int { return len(c.pending[list].of) }
 
-// Due takes the changes that are to be announced now, in order, and says how long the next of the
-// others has; 0 is for none.
+// Due removes and returns the bursts that are to be announced now, in order. Wait is the time
+// until the next burst is due; 0 means that there is none.
 func (c *Changes[K]) Due(
 	now time.Time,
 	compare func(a, b K) int,

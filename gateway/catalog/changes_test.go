@@ -6,16 +6,17 @@ import (
 	"time"
 )
 
-// A scenario is a line of events: a name is a change of a list, with whom it concerns behind a slash;
-// a dot is 100 ms, and what stands in brackets is announced then.
+// A scenario is a line of events. A name is a change of a list, with a slash before whom it
+// concerns. A dot is 100 ms. The lists in brackets are announced at that point.
 func TestBurstOfChangesIsAnnouncedOnce(t *testing.T) {
 	for name, scenario := range map[string]string{
-		"one change":           "a . . [a] . . . . . .",
-		"a burst":              "a a a . a . . [a] . . .",
-		"two lists":            "a . b . [a] . [b] . .",
-		"two at once":          "b a . . [a,b] . . .",
-		"one after another":    "a . . [a] a . . [a] . .",
-		"without end":          "a . a . a . a . a . a . a . a . a . a . a . a . a . a . a . a . a . a . a . a . [a] a . . [a] . .",
+		"one change":        "a . . [a] . . . . . .",
+		"a burst":           "a a a . a . . [a] . . .",
+		"two lists":         "a . b . [a] . [b] . .",
+		"two at once":       "b a . . [a,b] . . .",
+		"one after another": "a . . [a] a . . [a] . .",
+		"without end": "a . a . a . a . a . a . a . a . a . a . a . a . a . a . a . a . a . a " +
+			". a . a . [a] a . . [a] . .",
 		"beside another":       "a . a . a . b a . a . [b] a . . [a]",
 		"quiet for long":       ". . . . a . . [a] . . . . . . . . . . . . . a . . [a]",
 		"nothing ever changed": ". . . .",
@@ -24,7 +25,8 @@ func TestBurstOfChangesIsAnnouncedOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var c Changes[string]
-			now, next := time.Unix(0, 0), time.Time{} // when the caller looks again, as it was told
+			// next is when the caller looks again, according to Due.
+			now, next := time.Unix(0, 0), time.Time{}
 			look := func() (due []string) {
 				changes, wait := c.Due(now, strings.Compare)
 				for _, change := range changes {

@@ -13,30 +13,33 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// maxSchemaDepth bounds how deep a schema is looked into. Those of published servers are below
-// twenty.
+// maxSchemaDepth bounds the depth of a schema. Schemas of published servers have less than twenty
+// levels.
 const maxSchemaDepth = 100
 
-// keyword is what the value of a keyword of JSON Schema has to be for a validator to be made of it.
+// keyword describes the values that a keyword of JSON Schema may have so that a validator can be
+// compiled.
 type keyword struct {
-	// the first bytes of values that it may have, as jsontext.Kind has them: true and false are t
+	// kinds has the first bytes of allowed values, as in jsontext.Kind; t stands for true and false.
 	kinds string
 	sub   subschemas
 }
 
-// subschemas say where a keyword's value has schemas.
+// subschemas say where a keyword's value contains schemas.
 type subschemas uint8
 
 const (
-	noSchema    subschemas = iota
-	oneSchema              // it is one
-	listed                 // its elements, where it is an array, else it is one
-	byName                 // the values of its members
-	byNameOrNot            // those of them that are no arrays
+	noSchema  subschemas = iota
+	oneSchema            // The value is a schema.
+	// The elements of an array are schemas. Another value is a schema itself.
+	listed
+	byName      // The values of the members are schemas.
+	byNameOrNot // The values of the members that are not arrays are schemas.
 )
 
-// keywords is the table of draft 7, which the TypeScript SDK's validator knows. It makes one of
-// each tool's schema for results when it lists tools, and fails the whole list when it cannot.
+// keywords is the table of draft 7, which the validator of the TypeScript SDK knows. The SDK
+// compiles the output schema of each tool when it lists tools, and fails the whole list when that
+// is impossible.
 var keywords = map[string]keyword{
 	"type": {kinds: `"[`}, "nullable": {kinds: "t"}, "$ref": {kinds: `"`}, "$id": {kinds: `"`},
 	"$anchor": {kinds: `"`}, "$dynamicAnchor": {kinds: `"`},
@@ -56,40 +59,41 @@ var keywords = map[string]keyword{
 	"dependencies": {"{", byNameOrNot},
 	"definitions":  {"{", byName}, "$defs": {"{", byName},
 
-	// These never compile: the first is of draft 4, the others need another validator or a format
-	// of dates beside them.
+	// These never compile. The first is of draft 4; the others need another validator or a format
+	// for dates.
 	"id": {}, "$async": {}, "formatMinimum": {}, "formatMaximum": {}, "formatExclusiveMinimum": {},
 	"formatExclusiveMaximum": {},
 }
 
-// data are keywords whose values are data: validators look for no schemas in them.
+// data are keywords whose values are data. Validators look for no schemas in them.
 var data = []string{"const", "default", "enum"}
 
 // anchored is the form of an anchor.
 var anchored = regexp.MustCompile(`^[A-Za-z_][-A-Za-z0-9._]*$`)
 
-// types are the words that the keyword type may have.
+// types are the values of the keyword type.
 var types = []string{"string", "number", "integer", "boolean", "null", "object", "array"}
 
-// Compiles reports whether validators of the official SDKs can be made of a schema, as far as that
-// can be told: its keywords have values of their kinds, and its references and patterns are good.
+// Compiles reports whether the validators of the official SDKs can compile a schema, as far as
+// that can be told: its keywords have values of their kinds, and its references and patterns are
+// valid.
 func Compiles(schema jsontext.Value) bool {
 	c := compiler{}
 	return c.schema(schema, location{base: &url.URL{}}) && c.refersWell()
 }
 
-// compiler passes over one schema.
+// compiler checks one schema.
 type compiler struct{ naming }
 
-// location is where in a schema a part of it is.
+// location is the position of a part of a schema.
 type location struct {
-	base *url.URL // the $id that it is in
-	of   document // the same
-	path []string // from there
-	deep int      // from the root
+	base *url.URL // the enclosing $id
+	of   document // the same as a document
+	path []string // relative to base
+	deep int      // levels below the root
 }
 
-// below is the location of a part.
+// below returns the location of a part below l.
 func (l location) below(names ...string) location {
 	l.path, l.deep = append(l.path[:len(l.path):len(l.path)], names...), l.deep+1
 	return l
@@ -150,9 +154,11 @@ func (c *compiler) schema(raw jsontext.Value, at location) bool {
 }
 
 // mayName reports whether the value of an unknown keyword may name schemas. Validators look for
-// names in there too, and fail when one is wrong.
+// names there too, and fail when a name is invalid.
 func mayName(raw jsontext.Value) bool {
-	return raw.Kind() == '{' && (bytes.Contains(raw, []byte(`nchor"`)) || bytes.Contains(raw, []byte(`"$id"`)) || bytes.Contains(raw, []byte(`\u00`)))
+	return raw.Kind() == '{' &&
+		(bytes.Contains(raw, []byte(`nchor"`)) || bytes.Contains(raw, []byte(`"$id"`)) ||
+			bytes.Contains(raw, []byte(`\u00`)))
 }
 
 func (c *compiler) types(raw jsontext.Value, said string) bool {
@@ -175,7 +181,7 @@ func (c *compiler) types(raw jsontext.Value, said string) bool {
 	return true
 }
 
-// below passes over the schemas in the value of a keyword.
+// below checks the schemas in the value of a keyword.
 func (c *compiler) below(raw jsontext.Value, sub subschemas, at location, keyword string) bool {
 	switch {
 	case sub == noSchema:

@@ -6,16 +6,18 @@ import (
 	"strings"
 )
 
-// position is a place in a list: behind an item, by the name of its server and the server's own
-// name of it. The zero position is before all items.
+// position is a place in a list: after the item with that server and the server's own name of it.
+// The zero position is before all items.
 type position struct{ server, name string }
 
-// A cursor is a position and a digest of that, the scope and the kind of list. It holds no secret
-// and needs none: it opens nothing that its bearer may not ask for anyway.
+// cursorDigest is the length in bytes of a cursor's digest. A cursor holds a position and a
+// digest of the position, the scope and the kind of list. It needs no secret, because its bearer
+// may request the same items without it.
 const cursorDigest = 16
 
 func (l List) seal(scope string, at position) string {
-	text := at.server + "\x00" + at.name // no server has NUL in its name
+	// No server has NUL in its name.
+	text := at.server + "\x00" + at.name
 	return base64.RawURLEncoding.EncodeToString(append(l.sum(scope, text), text...))
 }
 

@@ -9,20 +9,21 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Change is how one list differs from another. The names are those in the lists.
+// Change is the difference between two lists. The names are those in the lists.
 type Change struct {
 	Added, Removed, Changed []string
-	Moved                   bool // the same items in another order
+	// Moved reports whether the same items are in another order.
+	Moved bool
 }
 
-// Any says that the lists differ, so that clients are to be told.
+// Any reports whether the lists differ, so that clients must be notified.
 func (c Change) Any() bool {
 	return len(c.Added)+len(c.Removed)+len(c.Changed) > 0 || c.Moved
 }
 
-// Diff compares a list with the one before it. Items are the same when they mean the same: neither
-// white space nor the order of members counts, numbers do as they are written. Items without a name
-// are compared as wholes.
+// Diff compares a list with its predecessor. Items are equal when they mean the same: white space
+// and the order of members do not count, but the spelling of numbers does. Items without a name
+// are compared as a whole.
 func Diff(k Kind, before, after []jsontext.Value) Change {
 	var c Change
 	if sameBytes(before, after) {
@@ -51,7 +52,7 @@ func Diff(k Kind, before, after []jsontext.Value) Change {
 	return c
 }
 
-// sameBytes is the usual case, which costs no decoding.
+// sameBytes covers the usual case without decoding.
 func sameBytes(a, b []jsontext.Value) bool {
 	if len(a) != len(b) {
 		return false
@@ -64,8 +65,8 @@ func sameBytes(a, b []jsontext.Value) bool {
 	return true
 }
 
-// index returns a digest of each item's meaning by name, and the names in order. Of items with one
-// name the first counts.
+// index returns a digest of each item's meaning by name, and the names in order. Of several items
+// with one name the first counts.
 func index(k Kind, items []jsontext.Value) (sums map[string][sha256.Size]byte, names []string) {
 	sums = make(map[string][sha256.Size]byte, len(items))
 	for _, item := range items {
@@ -77,7 +78,8 @@ func index(k Kind, items []jsontext.Value) (sums map[string][sha256.Size]byte, n
 			continue
 		}
 		canonical := item.Clone()
-		if err := canonical.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false)); err != nil {
+		if err := canonical.Canonicalize(jsontext.CanonicalizeRawInts(false),
+			jsontext.CanonicalizeRawFloats(false)); err != nil {
 			canonical = item
 		}
 		sums[name] = sha256.Sum256(canonical)

@@ -8,7 +8,7 @@ import (
 	"unicode/utf16"
 )
 
-// atomEscape reads what stands behind a backslash outside of square brackets.
+// atomEscape parses what follows a backslash outside of square brackets.
 func (p *patternParser) atomEscape() bool {
 	switch {
 	case p.take("k<"):
@@ -25,7 +25,7 @@ func (p *patternParser) atomEscape() bool {
 	return ok
 }
 
-// escape reads what stands behind a backslash anywhere: a character, or a set of them.
+// escape parses what follows a backslash anywhere: a character, or a set of characters.
 func (p *patternParser) escape() (char rune, set, ok bool) {
 	switch c := p.next(); c {
 	case 'd', 'D', 's', 'S', 'w', 'W':
@@ -58,7 +58,7 @@ func (p *patternParser) escape() (char rune, set, ok bool) {
 	}
 }
 
-// hex reads so many hexadecimal digits.
+// hex parses the given number of hexadecimal digits.
 func (p *patternParser) hex(digits int) (rune, bool) {
 	if len(p.rest) < digits {
 		return 0, false
@@ -68,8 +68,8 @@ func (p *patternParser) hex(digits int) (rune, bool) {
 	return rune(n), err == nil && n <= unicode.MaxRune
 }
 
-// codePoint reads what stands behind \u: digits in braces, or four of them, or two halves of a
-// pair.
+// codePoint parses what follows \u: digits in braces, four digits, or the two halves of a
+// surrogate pair.
 func (p *patternParser) codePoint() (rune, bool) {
 	if p.take("{") {
 		end := strings.IndexByte(p.rest, '}')
@@ -93,8 +93,8 @@ func (p *patternParser) codePoint() (rune, bool) {
 	return char, ok
 }
 
-// binaryProperties are those of ECMA-262 §22.2.1 that patterns use. One that is not here is not
-// good.
+// binaryProperties are the properties of ECMA-262 §22.2.1 that patterns in practice use. A
+// pattern with any other property is rejected.
 var binaryProperties = []string{
 	"ASCII", "Alphabetic", "Alpha", "Any", "Assigned", "Emoji", "Emoji_Presentation",
 	"Extended_Pictographic", "ID_Continue", "IDC", "ID_Start", "IDS",
@@ -102,7 +102,7 @@ var binaryProperties = []string{
 	"XID_Continue", "XIDC", "XID_Start", "XIDS",
 }
 
-// categories are general categories by their long names.
+// categories are the long names of general categories.
 var categories = []string{
 	"Letter", "Uppercase_Letter", "Lowercase_Letter", "Titlecase_Letter", "Modifier_Letter",
 	"Other_Letter", "Mark", "Number", "Decimal_Number",
@@ -110,7 +110,7 @@ var categories = []string{
 	"Separator", "Space_Separator", "Other", "Control",
 }
 
-// property reads the name of a Unicode property in braces.
+// property parses the name of a Unicode property in braces.
 func (p *patternParser) property() bool {
 	text, rest, closed := strings.Cut(p.rest, "}")
 	p.rest = rest

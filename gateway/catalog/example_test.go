@@ -14,7 +14,10 @@ func Example() {
 	search.Items[catalog.Tools] = []jsontext.Value{jsontext.Value(`{"name":"read"}`)}
 	c := catalog.New([]catalog.Server{files, search})
 
-	page, _ := c.List(catalog.Tools).Page("acme", "", func(_ string, item jsontext.Value) jsontext.Value { return item })
+	page, _ := c.List(catalog.Tools).Page("acme", "",
+		func(_ string, item jsontext.Value) jsontext.Value {
+			return item
+		})
 	fmt.Println(page)
 	target, _ := c.Route("tools/call", jsontext.Value(`{"name":"search__read","arguments":{}}`), nil)
 	fmt.Println(target.Server, target.Params)

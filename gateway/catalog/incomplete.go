@@ -9,13 +9,14 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// MaxIncomplete bounds the servers of which a list says what it lacks.
+// MaxIncomplete bounds the number of servers that a list names as incomplete.
 const MaxIncomplete = 10
 
-// MetaIncomplete is the member of a list's _meta that says what the list lacks.
+// MetaIncomplete is the member of a list's _meta that says what is missing from the list.
 const MetaIncomplete = "mcpd/incomplete"
 
-// Incomplete says what a list lacks, in words by server: an object, or nil where it lacks nothing.
+// Incomplete returns an object that says, by server, what is missing from a list. It returns nil
+// if nothing is missing.
 func Incomplete(words map[string]string) jsontext.Value {
 	if len(words) == 0 {
 		return nil
@@ -24,7 +25,7 @@ func Incomplete(words map[string]string) jsontext.Value {
 	for server, why := range order.Of(words) {
 		if told == MaxIncomplete {
 			more := fmt.Sprintf("%d more servers lack something", len(words)-told)
-			object, _ = splice.Set(object, splice.Quote(more), "and") // object is one
+			object, _ = splice.Set(object, splice.Quote(more), "and") // object is a JSON object
 			break
 		}
 		object, _ = splice.Set(object, splice.Quote(why), server)
@@ -33,13 +34,14 @@ func Incomplete(words map[string]string) jsontext.Value {
 	return object
 }
 
-// WithIncomplete is the last page of a list with what the list lacks.
+// WithIncomplete adds what is missing to the last page of a list. Other pages are returned
+// unchanged.
 func WithIncomplete(page, lacks jsontext.Value) jsontext.Value {
 	if _, more := splice.Get(page, "nextCursor"); more || lacks == nil {
 		return page
 	}
 	told, err := splice.Set(page, lacks, "_meta", MetaIncomplete)
-	if err != nil { // the page has been built here: it is an object
+	if err != nil { // The page is an object, because it was built here.
 		return page
 	}
 	return told

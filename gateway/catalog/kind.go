@@ -1,7 +1,7 @@
-// Package catalog makes one list of what many servers offer, and finds the way back from a name in that list to the server that has it.
-// Items stay raw JSON; only the member that names them is rewritten.
+// Package catalog merges the lists of many servers into one, and maps a name in the merged list
+// back to its server. Items stay raw JSON; only the member with their name or URI is rewritten.
 //
-// It does not know how lists are fetched, who asks for them, or what a connection is.
+// It does not know how lists are fetched, which client requests them, or what a connection is.
 package catalog
 
 // Kind is one of the lists that a server has.
@@ -17,24 +17,27 @@ const (
 	kindCount = int(iota)
 )
 
-// kinds has what the protocol calls each list: the method that asks for it, the member of its result that holds it, the member that
-// tells its items apart, the capability of servers that have it, and the notification that it changed.
+// kinds has the protocol's words for each list: the method that requests it, the member of the
+// result that holds it, the member that identifies its items, the capability that servers declare
+// for it, and the notification of its change.
 var kinds = [kindCount]struct{ method, member, key, capability, changed string }{
-	Tools:     {"tools/list", "tools", "name", "tools", "notifications/tools/list_changed"},
-	Prompts:   {"prompts/list", "prompts", "name", "prompts", "notifications/prompts/list_changed"},
-	Resources: {"resources/list", "resources", "uri", "resources", "notifications/resources/list_changed"},
-	Templates: {"resources/templates/list", "resourceTemplates", "uriTemplate", "resources", "notifications/resources/list_changed"},
+	Tools:   {"tools/list", "tools", "name", "tools", "notifications/tools/list_changed"},
+	Prompts: {"prompts/list", "prompts", "name", "prompts", "notifications/prompts/list_changed"},
+	Resources: {"resources/list", "resources", "uri", "resources",
+		"notifications/resources/list_changed"},
+	Templates: {"resources/templates/list", "resourceTemplates", "uriTemplate", "resources",
+		"notifications/resources/list_changed"},
 }
 
 func (k Kind) String() string { return kinds[k].member }
 
-// Method is the request that asks for the list.
+// Method returns the method of the request for the list.
 func (k Kind) Method() string { return kinds[k].method }
 
-// Capability is what a server declares that has the list.
+// Capability returns the capability that a server with the list declares.
 func (k Kind) Capability() string { return kinds[k].capability }
 
-// Listed returns the list that a request asks for.
+// Listed returns the list that a method requests.
 func Listed(method string) (Kind, bool) {
 	for _, k := range Kinds() {
 		if k.Method() == method {
@@ -44,10 +47,11 @@ func Listed(method string) (Kind, bool) {
 	return 0, false
 }
 
-// Changed is the notification that the list is another now. Resources and their templates share one.
+// Changed returns the notification that the list has changed. Resources and their templates share
+// a notification.
 func (k Kind) Changed() string { return kinds[k].changed }
 
-// Kinds lists all kinds.
+// Kinds returns all kinds.
 func Kinds() []Kind { return []Kind{Tools, Prompts, Resources, Templates} }
 
 // Touched returns the lists to fetch again after a notification from a server.

@@ -10,26 +10,27 @@ import (
 	"mcpd/protocol"
 )
 
-// PageSize is how many items a client gets at once. It is far above what most servers have, because
-// many clients never ask for a second page.
+// PageSize is the number of items on a page. It is far above the number that most servers have,
+// because many clients never request a second page.
 const PageSize = 1000
 
-// List is one list of many servers. It is never changed after it was made.
+// List is one list of many servers. It is immutable.
 type List struct {
 	kind  Kind
-	parts []Part // as their servers are configured
-	size  int    // items
+	parts []Part // in the order of the configuration
+	size  int    // number of items
 }
 
-// Part is what one server has in a list: items as clients see them, and the names by which the
-// server knows them.
+// Part holds one server's items of a list: the items as clients see them, and the names by which
+// the server knows them.
 type Part struct {
 	Server string
 	Names  []string
 	Items  []jsontext.Value
 }
 
-// NewList makes a list of parts, which are kept and not copied. No server has two.
+// NewList makes a list of parts. It keeps the parts and does not copy them. Each server has at
+// most one part.
 func NewList(k Kind, parts []Part) List {
 	l := List{kind: k, parts: parts}
 	for _, p := range parts {
@@ -38,10 +39,10 @@ func NewList(k Kind, parts []Part) List {
 	return l
 }
 
-// Parts are what each server has in the list, as they are configured.
+// Parts returns the parts of the list in the order of the configuration.
 func (l List) Parts() []Part { return l.parts }
 
-// Items returns the items, in order.
+// Items returns the items in order.
 func (l List) Items() []jsontext.Value {
 	items := make([]jsontext.Value, 0, l.size)
 	for _, p := range l.parts {
@@ -50,13 +51,15 @@ func (l List) Items() []jsontext.Value {
 	return items
 }
 
-// Page returns the result of a list request, with each item as show says, which is nil for one that
-// is left out. Cursor is that of the request, "" for none, and scope is who may use the cursors:
-// any other cursor gets an error of the condition state_invalid, which is -32602.
+// Page returns the result of a list request. Show converts each item, and returns nil for an item
+// that is left out. Cursor is the cursor of the request, "" for none. Scope identifies who may
+// use the cursors. Any other cursor leads to an error of the condition state_invalid, which is
+// -32602.
 //
-// A list that fits in one page is in the order of its servers. Pages of a longer one go through it
-// by the names of servers and of items, and a cursor is such a name. So a list may change between
-// two pages: no item comes twice, and one that is there all the while comes once.
+// A list that fits in one page is in the order of its servers. The pages of a longer list are in
+// the order of the names of servers and of items, and a cursor contains such a name. So the list
+// may change between two pages: no item comes twice, and an item that is present all the time
+// comes once.
 func (l List) Page(
 	scope, cursor string,
 	show func(server string, item jsontext.Value) jsontext.Value,
@@ -88,8 +91,8 @@ func (l List) Page(
 	return out.end(""), nil
 }
 
-// behind goes through the items behind a position, by name. It looks at no part before it, and
-// sorts no part that it does not come to.
+// behind yields the items after a position, in the order of names. It skips the parts before the
+// position, and sorts only the parts that it reaches.
 func (l List) behind(after position) iter.Seq2[position, jsontext.Value] {
 	return func(yield func(position, jsontext.Value) bool) {
 		parts := make([]*Part, 0, len(l.parts))
@@ -109,7 +112,7 @@ func (l List) behind(after position) iter.Seq2[position, jsontext.Value] {
 	}
 }
 
-// behind are the places of a part's items behind a position, by name.
+// behind returns the indexes of a part's items after a position, in the order of names.
 func (p *Part) behind(after position) []int {
 	places := make([]int, 0, len(p.Names))
 	for i, name := range p.Names {

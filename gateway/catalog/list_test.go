@@ -13,10 +13,10 @@ import (
 	"mcpd/protocol"
 )
 
-// bare shows an item as it is.
+// bare shows an item unchanged.
 func bare(_ string, item jsontext.Value) jsontext.Value { return item }
 
-// named is a list of tools with these names, by server.
+// named returns a list of tools with these names, by server.
 func named(k Kind, servers map[string][]string) List {
 	var parts []Part
 	for server, names := range servers {
@@ -29,7 +29,7 @@ func named(k Kind, servers map[string][]string) List {
 	return NewList(k, parts)
 }
 
-// numbered are n names.
+// numbered returns n names.
 func numbered(n int) (names []string) {
 	for i := range n {
 		names = append(names, fmt.Sprint(i))
@@ -37,7 +37,7 @@ func numbered(n int) (names []string) {
 	return names
 }
 
-// read takes a page apart.
+// read parses a page.
 func read(t *testing.T, raw jsontext.Value, err error) (names []string, next string) {
 	t.Helper()
 	var result struct {
@@ -56,7 +56,7 @@ func read(t *testing.T, raw jsontext.Value, err error) (names []string, next str
 	return names, result.NextCursor
 }
 
-// S37: a cursor fits lists of one kind, seen by one scope, whatever else changes.
+// S37: a cursor is valid for lists of one kind and for one scope, whatever else changes.
 func TestPages(t *testing.T) {
 	one := func(k Kind, n int) List { return named(k, map[string][]string{"one": numbered(n)}) }
 	l := one(Tools, 2*PageSize+1)
@@ -70,45 +70,55 @@ func TestPages(t *testing.T) {
 		}
 		cursor = next
 	}
-	if all := slices.Compact(slices.Sorted(slices.Values(got))); len(cursors) != 3 || len(got) != 2*PageSize+1 || len(all) != len(got) {
+	if all := slices.Compact(slices.Sorted(slices.Values(got))); len(cursors) != 3 ||
+		len(got) != 2*PageSize+1 || len(all) != len(got) {
 		t.Errorf("%d pages with %d items, %d of them different", len(cursors), len(got), len(all))
 	}
 	cursor := cursors[1]
 	for name, try := range map[string]func() (jsontext.Value, error){
-		"another tenant":  func() (jsontext.Value, error) { return l.Page("other", cursor, bare) },
-		"another kind":    func() (jsontext.Value, error) { return one(Prompts, 2*PageSize+1).Page("acme", cursor, bare) },
-		"garbage":         func() (jsontext.Value, error) { return l.Page("acme", "%%%", bare) },
-		"too short":       func() (jsontext.Value, error) { return l.Page("acme", "AAAA", bare) },
-		"half of one":     func() (jsontext.Value, error) { return l.Page("acme", cursor[:len(cursor)/2], bare) },
+		"another tenant": func() (jsontext.Value, error) { return l.Page("other", cursor, bare) },
+		"another kind": func() (jsontext.Value, error) {
+			return one(Prompts, 2*PageSize+1).Page("acme", cursor, bare)
+		},
+		"garbage":   func() (jsontext.Value, error) { return l.Page("acme", "%%%", bare) },
+		"too short": func() (jsontext.Value, error) { return l.Page("acme", "AAAA", bare) },
+		"half of one": func() (jsontext.Value, error) {
+			return l.Page("acme", cursor[:len(cursor)/2], bare)
+		},
 		"one more letter": func() (jsontext.Value, error) { return l.Page("acme", cursor+"A", bare) },
-		"two mixed":       func() (jsontext.Value, error) { return l.Page("acme", cursors[0][:12]+cursor[12:], bare) },
+		"two mixed": func() (jsontext.Value, error) {
+			return l.Page("acme", cursors[0][:12]+cursor[12:], bare)
+		},
 	} {
 		if _, err := try(); !errors.Is(err, protocol.ConditionStateInvalid) {
 			t.Errorf("%s: %v, want an invalid cursor", name, err)
 		}
 	}
-	for n, want := range map[int]string{0: `{"tools":[]}`, 2: `{"tools":[{"name":"one/0"},{"name":"one/1"}]}`} {
+	for n, want := range map[int]string{0: `{"tools":[]}`,
+		2: `{"tools":[{"name":"one/0"},{"name":"one/1"}]}`} {
 		if got, err := one(Tools, n).Page("acme", "", bare); err != nil || string(got) != want {
 			t.Errorf("%d items: %s, %v, want %s", n, got, err, want)
 		}
 	}
-	for _, n := range []int{1, PageSize + 500} { // of a list that is shorter now
+	for _, n := range []int{1, PageSize + 500} { // for a list that is now shorter
 		raw, err := one(Tools, n).Page("acme", cursors[0], bare)
 		names, next := read(t, raw, err)
-		again := slices.ContainsFunc(names, func(name string) bool { return slices.Contains(got[:PageSize], name) })
+		again := slices.ContainsFunc(names, func(name string) bool {
+			return slices.Contains(got[:PageSize], name)
+		})
 		if next != "" || again || n > PageSize && len(names) == 0 {
 			t.Errorf("of %d items %d come behind the first page, and then %q", n, len(names), next)
 		}
 	}
 }
 
-// Whatever comes, goes, changes its order or is configured in another order between two pages: no
-// item comes twice, and each that is there all the while comes once.
+// Items and servers may be added, removed or reordered between two pages. No item comes twice,
+// and each item that is present all the time comes once.
 func TestCursorsSurviveChanges(t *testing.T) {
 	for seed := range uint64(20) {
 		draw := rand.New(rand.NewPCG(seed, 1))
 		servers, stays := map[string][]string{}, map[string]bool{}
-		for i := range 60 { // of which 30 stay as they are
+		for i := range 60 { // 30 of them stay unchanged
 			name := fmt.Sprintf("s%d", i)
 			servers[name] = numbered(20 + draw.IntN(150))
 			for _, item := range servers[name] {
@@ -156,7 +166,8 @@ func TestCursorsSurviveChanges(t *testing.T) {
 	}
 }
 
-// A page makes the items that it holds, and allocates no more for a list a hundred times as long.
+// A page builds only its own items. Its allocations do not grow with a list that is a hundred
+// times as long.
 func TestPageCostsWhatItHolds(t *testing.T) {
 	cost := func(servers int) (shown, allocated int64) {
 		all := map[string][]string{}
@@ -181,12 +192,13 @@ func TestPageCostsWhatItHolds(t *testing.T) {
 	few, fewBytes := cost(30)
 	many, manyBytes := cost(1000)
 	if few != PageSize || many != PageSize || manyBytes > fewBytes*3/2 {
-		t.Errorf("of 3,000 items %d are made in %d bytes, of 100,000 %d in %d", few, fewBytes, many, manyBytes)
+		t.Errorf("of 3,000 items %d are made in %d bytes, of 100,000 %d in %d", few, fewBytes,
+			many, manyBytes)
 	}
 }
 
-// A catalog of servers whose items were prepared before costs its servers and not their items: so a
-// change of one server costs that one.
+// The cost of a catalog of prepared servers grows with the number of servers, not of items. So a
+// change of one server costs only that server.
 func TestCatalogCostsItsServers(t *testing.T) {
 	cost := func(tools int) int64 {
 		var servers []Server
@@ -198,7 +210,8 @@ func TestCatalogCostsItsServers(t *testing.T) {
 			servers = append(servers, s)
 		}
 		before := New(servers).List(Tools).Items()
-		if got := New(servers).List(Tools).Items(); len(got) != 100*tools || string(got[tools]) != string(before[tools]) || servers[0].Prepared.Size() == 0 {
+		if got := New(servers).List(Tools).Items(); len(got) != 100*tools ||
+			string(got[tools]) != string(before[tools]) || servers[0].Prepared.Size() == 0 {
 			t.Fatalf("%d items", len(got))
 		}
 		return testing.Benchmark(func(b *testing.B) {
@@ -236,14 +249,17 @@ func TestDiff(t *testing.T) {
 		"twice":         {list(`{"name":"a","n":1}`, `{"name":"b"}`, `{"name":"b"}`), "[] [] [] false"},
 	} {
 		got := Diff(Tools, before, c.after)
-		if s := fmt.Sprint(got.Added, got.Removed, got.Changed, got.Moved); s != c.want || got.Any() == (c.want == "[] [] [] false") {
+		if s := fmt.Sprint(got.Added, got.Removed, got.Changed, got.Moved); s != c.want ||
+			got.Any() == (c.want == "[] [] [] false") {
 			t.Errorf("%s: %s, any %v, want %s", name, s, got.Any(), c.want)
 		}
 	}
-	if !Diff(Tools, list(`{"name":"a","n":12345678901234567890}`), list(`{"name":"a","n":12345678901234567891}`)).Any() {
+	if !Diff(Tools, list(`{"name":"a","n":12345678901234567890}`),
+		list(`{"name":"a","n":12345678901234567891}`)).Any() {
 		t.Error("large numbers are compared as floats")
 	}
-	if !Diff(Tools, list(`{"name":"a"}`), list(`{"name":"a","inputSchema":{"properties":{"x":{"description":"new"}}}}`)).Any() {
+	if !Diff(Tools, list(`{"name":"a"}`),
+		list(`{"name":"a","inputSchema":{"properties":{"x":{"description":"new"}}}}`)).Any() {
 		t.Error("a change deep in a schema is not seen") // S80
 	}
 }

@@ -1,7 +1,7 @@
 package catalog
 
-// shape is what the schemas of all revisions let a value be. Those up to hints are objects, see
-// members.
+// shape is the set of values that the schemas of all revisions allow. The shapes before text are
+// objects; members is the table of their members.
 type shape uint8
 
 const (
@@ -17,7 +17,7 @@ const (
 	argument   // of a prompt
 	icon
 	annotations // of a resource or template
-	hints       // the annotations of a tool
+	hints       // of a tool
 	execution   // of a tool
 	object      // with any members
 
@@ -25,7 +25,7 @@ const (
 	flag
 	integer
 	share      // a number from 0 to 1
-	timestamp  // as RFC 3339 has it
+	timestamp  // in the form of RFC 3339
 	objectType // the word "object"
 	role
 	theme
@@ -34,15 +34,17 @@ const (
 	shapeCount = int(iota)
 )
 
-// rule is one member of an object that not every value may stand in.
+// rule describes one member of an object whose value is restricted.
 type rule struct {
 	name string
 	is   shape
-	list bool // an array of such
+	list bool // the value is an array of the shape
 
 	required bool
-	supply   string // what a required one is when it is missing, null, true or empty
-	legacy   bool   // revisions since 2026-07-28 let it be anything
+	// supply is the value that replaces a required member that is missing, null, true or empty.
+	supply string
+	// legacy means that revisions since 2026-07-28 allow any value.
+	legacy bool
 }
 
 // items are the shapes of the items of each list.
@@ -53,9 +55,9 @@ var items = [kindCount]shape{
 	Templates: templateItem,
 }
 
-// members is the table: what the published schemas of all revisions say of the members of an item
-// that they know. A member that a revision does not have may be anything there, and is taken away
-// on the way to its clients (protocol/rewrite). Any other member may be anything.
+// members is the table of the known members of items in the published schemas of all revisions.
+// In a revision that does not have a member, its value may be anything, and the member is removed
+// on the way to clients of that revision (protocol/rewrite). Unknown members may be anything.
 var members = [shapeCount][]rule{
 	toolItem: {
 		{name: "name", is: text, required: true},
@@ -136,7 +138,7 @@ var members = [shapeCount][]rule{
 	},
 }
 
-// shapeWords are the shapes that are one of some words.
+// shapeWords are the values of the shapes that are one of some words.
 var shapeWords = map[shape][]string{
 	objectType: {"object"},
 	role:       {"user", "assistant"},
@@ -144,7 +146,7 @@ var shapeWords = map[shape][]string{
 	support:    {"forbidden", "optional", "required"},
 }
 
-// shapeNames are what a value should be, for a reader.
+// shapeNames describe the expected value for a reader.
 var shapeNames = [shapeCount]string{
 	text: "a string", flag: "true or false", integer: "an integer", share: "a number from 0 to 1",
 	timestamp:  "a time",

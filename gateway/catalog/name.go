@@ -7,20 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// separator stands between server and name. No server's name has an underscore, so that the first
-// one found is it.
+// separator stands between server and name. Names of servers have no underscore, so the first
+// separator is the right one.
 const separator = "__"
 
-// MaxExternal is the longest name, in characters, that every known client takes.
+// MaxExternal is the longest name, in characters, that every known client accepts.
 const MaxExternal = 64
 
-// kept is how much of a longer name stays: the rest is `_` and the first 8 hexadecimal digits of a
-// hash.
+// kept is how many characters of a longer name are kept. The rest is `_` and the first 8
+// hexadecimal digits of a hash.
 const kept = MaxExternal - 1 - 8
 
-// External is the name that a server's tool or prompt has in the one list. A name that would be too
-// long is cut and ends in a digest, so that it cannot be split again: a Catalog remembers it. So does
-// an empty name.
+// External returns the name of a server's tool or prompt in the merged list. A name that would be
+// too long is cut and ends in a digest, and so does an empty name. Such a name cannot be split
+// again, so a Catalog remembers it.
 func External(server, name string) string {
 	full := server + separator + name
 	if name != "" && utf8.RuneCountInString(full) <= MaxExternal {
@@ -29,15 +29,16 @@ func External(server, name string) string {
 	return digested(server, name, full)
 }
 
-// digested is an external name with a digest of server and name at its end: the first 8 hexadecimal
-// digits of the SHA-256 of server, NUL, name.
+// digested returns an external name that ends in a digest of server and name: the first 8
+// hexadecimal digits of the SHA-256 of server, NUL, name.
 func digested(server, name, full string) string {
 	sum := sha256.Sum256([]byte(server + "\x00" + name))
 	return firstRunes(full, kept) + "_" + hex.EncodeToString(sum[:4])
 }
 
-// fitting is a tool's name with an underscore in place of each character that models' interfaces
-// refuse: they take ^[a-zA-Z0-9_-]{1,64}$. It is the name itself where there is none.
+// fitting returns a tool's name with an underscore in place of each character that the interfaces
+// of models refuse: they accept ^[a-zA-Z0-9_-]{1,64}$. A name without such a character stays
+// unchanged.
 func fitting(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' ||
@@ -48,15 +49,16 @@ func fitting(name string) string {
 	}, name)
 }
 
-// toolNames are the external names of one server's tools. They depend on nothing but the names of
-// these tools: not on their order, and not on other servers.
+// toolNames are the external names of one server's tools. They depend only on the names of these
+// tools: not on their order, and not on other servers.
 type toolNames struct {
 	server string
-	fits   map[string]int // how many of the tools have this name once it is fitting
-	plain  map[string]bool
+	// fits counts the tools that have this name after fitting.
+	fits  map[string]int
+	plain map[string]bool
 }
 
-// namesOfTools looks at all tools of a server before the first is named.
+// namesOfTools looks at all tools of a server before the first tool is named.
 func namesOfTools(server string, names map[string]bool) toolNames {
 	t := toolNames{server, map[string]int{}, map[string]bool{}}
 	for name := range names {
@@ -67,8 +69,8 @@ func namesOfTools(server string, names map[string]bool) toolNames {
 	return t
 }
 
-// external is the name of one of the tools. A changed name that another tool of the server has too
-// ends in a digest; a name that needs no change keeps it.
+// external returns the external name of a tool. A changed name ends in a digest if another tool
+// of the server has the same name. A name that needs no change stays unchanged.
 func (t toolNames) external(name string) string {
 	fit := fitting(name)
 	if fit != name && (t.plain[fit] || t.fits[fit] > 1) {
@@ -80,13 +82,13 @@ func (t toolNames) external(name string) string {
 	return t.server + separator + fit
 }
 
-// ToolName is the external name of a tool of which no other tool of its server has the changed
-// name.
+// ToolName returns the external name of a tool, provided that no other tool of the server has the
+// same name after fitting.
 func ToolName(server, name string) string {
 	return namesOfTools(server, map[string]bool{name: true}).external(name)
 }
 
-// split takes a name of the one list apart.
+// split splits a name of the merged list into server and name.
 func split(external string) (server, name string, ok bool) {
 	server, name, ok = strings.Cut(external, separator)
 	return server, name, ok && server != "" && name != ""

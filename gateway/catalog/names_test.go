@@ -13,12 +13,18 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// The names of tools are such that models' interfaces take them, whatever their server calls them.
+// The external names of tools are such that the interfaces of models accept them, whatever the
+// server calls the tools.
 func TestToolNamesFit(t *testing.T) {
 	fits := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 	long := strings.Repeat("é.", 40)
-	names := []string{"plain", "get.weather", "a/b", "a.b", "a b", "a_b", "", "日本", "中文", "x" + long, "ends.", "ends_", strings.Repeat("n", 80)}
-	want := map[string]string{"plain": "s__plain", "get.weather": "s__get_weather", "a_b": "s__a_b", "ends_": "s__ends_"}
+	names := []string{
+		"plain", "get.weather", "a/b", "a.b", "a b", "a_b", "", "日本", "中文", "x" + long, "ends.", "ends_",
+		strings.Repeat("n", 80),
+	}
+	want := map[string]string{
+		"plain": "s__plain", "get.weather": "s__get_weather", "a_b": "s__a_b", "ends_": "s__ends_",
+	}
 	listed := func(names []string, others ...Server) map[string]string {
 		c, own := New(append(others, offer("s", map[Kind][]string{Tools: names}))), map[string]string{}
 		for _, item := range c.List(Tools).Items() {
@@ -52,7 +58,10 @@ func TestToolNamesFit(t *testing.T) {
 	backwards := slices.Clone(names)
 	slices.Reverse(backwards)
 	for _, again := range []map[string]string{
-		listed(backwards), listed(names, offer("s-2", map[Kind][]string{Tools: names}), offer("r", map[Kind][]string{Tools: {"a_b"}})),
+		listed(backwards),
+		listed(names, offer("s-2", map[Kind][]string{Tools: names}), offer("r", map[Kind][]string{
+			Tools: {"a_b"},
+		})),
 	} {
 		if !maps.Equal(first, again) {
 			t.Errorf("the names are %v, and otherwise %v", first, again)
@@ -60,7 +69,7 @@ func TestToolNamesFit(t *testing.T) {
 	}
 }
 
-// Names of prompts are shown to people, and keep their letters.
+// The names of prompts are shown to users, and keep their letters.
 func TestPromptNamesStay(t *testing.T) {
 	c := New([]Server{offer("s", map[Kind][]string{Prompts: {"à la carte", "a.b"}})})
 	if got := names(c.List(Prompts)); !slices.Equal(got, []string{"s__à la carte", "s__a.b"}) {
@@ -68,12 +77,15 @@ func TestPromptNamesStay(t *testing.T) {
 	}
 }
 
-// The configuration says whose a URI is: a server behind one that has not listed yet keeps none, so
-// that none changes hands when that lists the same.
+// The order of the configuration decides which server owns a URI. A server behind one that has
+// not listed yet owns no URI, so that no URI changes its owner when the earlier server lists the
+// same.
 func TestOwnersDoNotChangeWhileServersStart(t *testing.T) {
 	slow := Server{Name: "slow", Pending: true}
 	up := offer("slow", map[Kind][]string{Resources: {"x:1"}, Templates: {"t:{id}"}})
-	fast := offer("fast", map[Kind][]string{Resources: {"x:1", "y:1"}, Templates: {"t:{id}", "u:{id}"}})
+	fast := offer("fast", map[Kind][]string{
+		Resources: {"x:1", "y:1"}, Templates: {"t:{id}", "u:{id}"},
+	})
 	head := offer("head", map[Kind][]string{Resources: {"h:1"}, Templates: {"v:{id}"}})
 	leads := func(c *Catalog, uri string) string {
 		to, err := c.Route("resources/read", jsontext.Value(fmt.Sprintf(`{"uri":%q}`, uri)), nil)
@@ -83,13 +95,16 @@ func TestOwnersDoNotChangeWhileServersStart(t *testing.T) {
 		return to.Server
 	}
 	before, after := New([]Server{head, slow, fast}), New([]Server{head, up, fast})
-	if got, want := names(before.List(Resources)), []string{"h:1", "mcpd://fast/x%3A1", "mcpd://fast/y%3A1"}; !slices.Equal(got, want) {
+	if got, want := names(before.List(Resources)), []string{"h:1", "mcpd://fast/x%3A1",
+		"mcpd://fast/y%3A1"}; !slices.Equal(got, want) {
 		t.Errorf("listed are %q, want %q", got, want)
 	}
-	if got, want := names(before.List(Templates)), []string{"v:{id}", "mcpd://fast/t:{id}", "mcpd://fast/u:{id}"}; !slices.Equal(got, want) {
+	if got, want := names(before.List(Templates)), []string{"v:{id}", "mcpd://fast/t:{id}",
+		"mcpd://fast/u:{id}"}; !slices.Equal(got, want) {
 		t.Errorf("listed are %q, want %q", got, want)
 	}
-	if got, want := names(after.List(Resources)), []string{"h:1", "x:1", "mcpd://fast/x%3A1", "y:1"}; !slices.Equal(got, want) {
+	if got, want := names(after.List(Resources)), []string{"h:1", "x:1", "mcpd://fast/x%3A1",
+		"y:1"}; !slices.Equal(got, want) {
 		t.Errorf("listed are %q, want %q", got, want)
 	}
 	for _, uri := range names(before.List(Resources)) {
@@ -107,13 +122,19 @@ func TestOwnersDoNotChangeWhileServersStart(t *testing.T) {
 	}
 }
 
-// Pages keep their scheme, and each tool's leads to its own server, listed or not.
+// Pages keep their scheme, and the page of each tool leads to its own server, whether the page is
+// listed or not.
 func TestPagesLeadToTheirServer(t *testing.T) {
 	show := func(name string, listed bool) Server {
 		s := Server{Name: name}
-		s.Items[Tools] = []jsontext.Value{jsontext.Value(`{"name":"show","_meta":{"ui":{"resourceUri":"ui://w/main.html","visibility":["app"]},"ui/resourceUri":"ui://w/main.html","openai/outputTemplate":"ui://w/main.html","x":"ui://w/main.html"}}`)}
+		s.Items[Tools] = []jsontext.Value{
+			jsontext.Value(`{"name":"show","_meta":{"ui":{"resourceUri":"ui://w/main.html","visibility":["app"]},"ui/resourceUri":"ui://w/main.html","openai/outputTemplate":"ui://w/main.html","x":"ui://w/main.html"}}`),
+		}
 		if listed {
-			s.Items[Resources] = []jsontext.Value{jsontext.Value(`{"uri":"ui://w/main.html"}`), jsontext.Value(`{"uri":"ui://mcpd/one/w/main.html"}`)}
+			s.Items[Resources] = []jsontext.Value{
+				jsontext.Value(`{"uri":"ui://w/main.html"}`),
+				jsontext.Value(`{"uri":"ui://mcpd/one/w/main.html"}`),
+			}
 			s.Items[Templates] = []jsontext.Value{jsontext.Value(`{"uriTemplate":"ui://w/{id}"}`)}
 		}
 		return s
@@ -123,7 +144,8 @@ func TestPagesLeadToTheirServer(t *testing.T) {
 		for i, item := range c.List(Tools).Items() {
 			server := []string{"one", "two"}[i]
 			want := "ui://mcpd/" + server + "/w/main.html"
-			for _, path := range [][]string{{"ui", "resourceUri"}, {"ui/resourceUri"}, {"openai/outputTemplate"}} {
+			for _, path := range [][]string{{"ui", "resourceUri"}, {"ui/resourceUri"},
+				{"openai/outputTemplate"}} {
 				uri, _ := splice.GetString(item, append([]string{"_meta"}, path...)...)
 				to, err := c.Route("resources/read", jsontext.Value(fmt.Sprintf(`{"uri":%q}`, uri)), nil)
 				own, _ := splice.GetString(to.Params, "uri")
@@ -138,60 +160,84 @@ func TestPagesLeadToTheirServer(t *testing.T) {
 		if !listed {
 			continue
 		}
-		if got, want := names(c.List(Resources)), []string{"ui://mcpd/one/w/main.html", "ui://mcpd/one/mcpd/one/w/main.html", "ui://mcpd/two/w/main.html", "ui://mcpd/two/mcpd/one/w/main.html"}; !slices.Equal(got, want) {
+		if got, want := names(c.List(Resources)), []string{"ui://mcpd/one/w/main.html",
+			"ui://mcpd/one/mcpd/one/w/main.html", "ui://mcpd/two/w/main.html",
+			"ui://mcpd/two/mcpd/one/w/main.html"}; !slices.Equal(got, want) {
 			t.Errorf("listed are %q, want %q", got, want)
 		}
-		if got, want := names(c.List(Templates)), []string{"ui://mcpd/one/w/{id}", "ui://mcpd/two/w/{id}"}; !slices.Equal(got, want) {
+		if got, want := names(c.List(Templates)), []string{"ui://mcpd/one/w/{id}",
+			"ui://mcpd/two/w/{id}"}; !slices.Equal(got, want) {
 			t.Errorf("templates are %q, want %q", got, want)
 		}
-		for uri, want := range map[string]string{"ui://w/main.html": "one", "ui://w/7": "one", "ui://mcpd/two/w/7": "two", "ui://mcpd/three/w/7": ""} {
-			if to, _ := c.Route("resources/read", jsontext.Value(fmt.Sprintf(`{"uri":%q}`, uri)), nil); to.Server != want {
+		for uri, want := range map[string]string{"ui://w/main.html": "one", "ui://w/7": "one",
+			"ui://mcpd/two/w/7": "two", "ui://mcpd/three/w/7": ""} {
+			if to, _ := c.Route("resources/read", jsontext.Value(fmt.Sprintf(`{"uri":%q}`, uri)),
+				nil); to.Server != want {
 				t.Errorf("%s leads to %q, want %q", uri, to.Server, want)
 			}
 		}
 	}
 }
 
-// Wherever the protocol has a URI in what a server says, the client is told one that leads back.
+// Every URI that a server mentions, wherever the protocol allows one, reaches the client in a
+// form that leads back to the server.
 func TestEveryURIOutward(t *testing.T) {
 	c := New([]Server{
 		offer("a", map[Kind][]string{Resources: {"x:1"}}),
 		offer("b", map[Kind][]string{Resources: {"x:1", "b:1"}}),
 	})
 	const wrapped = "mcpd://b/x%3A1"
-	embedded := func(uri string) string { return `{"type":"resource","resource":{"uri":"` + uri + `","text":"x:1"}}` }
+	embedded := func(uri string) string {
+		return `{"type":"resource","resource":{"uri":"` + uri + `","text":"x:1"}}`
+	}
 	for _, row := range []struct{ method, in, want string }{
-		{"tools/call", `{"content":[` + embedded("x:1") + `]}`, `{"content":[` + embedded(wrapped) + `]}`},
+		{"tools/call", `{"content":[` + embedded("x:1") + `]}`,
+			`{"content":[` + embedded(wrapped) + `]}`},
 		{"tools/call", `{"content":[` + embedded("b:1") + `]}`, `{"content":[` + embedded("b:1") + `]}`},
-		{"tools/call", `{"content":[` + embedded("data:text/plain,x") + `]}`, `{"content":[` + embedded("data:text/plain,x") + `]}`},
-		{"tools/call", `{"content":[` + embedded("cid:1@audio") + `]}`, `{"content":[` + embedded("cid:1@audio") + `]}`},
-		{"tools/call", `{"content":[{"type":"resource","resource":{"\u0075ri":"x:1"}}]}`, `{"content":[{"type":"resource","resource":{"\u0075ri":"` + wrapped + `"}}]}`},
-		{"tools/call", `{"structuredContent":{"uri":"x:1"},"content":[{"type":"text","text":"x:1"}]}`, `{"structuredContent":{"uri":"x:1"},"content":[{"type":"text","text":"x:1"}]}`},
-		{"tools/call", `{"_meta":{"ui":{"resourceUri":"ui://p"}},"content":[]}`, `{"_meta":{"ui":{"resourceUri":"ui://mcpd/b/p"}},"content":[]}`},
-		{"tasks/result", `{"content":[` + embedded("x:1") + `]}`, `{"content":[` + embedded(wrapped) + `]}`},
-		{"tasks/get", `{"status":"completed","result":{"content":[` + embedded("x:1") + `]}}`, `{"status":"completed","result":{"content":[` + embedded(wrapped) + `]}}`},
-		{"prompts/get", `{"messages":[{"role":"user","content":` + embedded("x:1") + `}]}`, `{"messages":[{"role":"user","content":` + embedded(wrapped) + `}]}`},
-		{"prompts/get", `{"messages":[{"role":"user","content":[` + embedded("x:1") + `]}]}`, `{"messages":[{"role":"user","content":[` + embedded(wrapped) + `]}]}`},
-		{"resources/read", `{"contents":[{"uri":"x:1"},{"uri":"b:1"}]}`, `{"contents":[{"uri":"` + wrapped + `"},{"uri":"b:1"}]}`},
+		{"tools/call", `{"content":[` + embedded("data:text/plain,x") + `]}`,
+			`{"content":[` + embedded("data:text/plain,x") + `]}`},
+		{"tools/call", `{"content":[` + embedded("cid:1@audio") + `]}`,
+			`{"content":[` + embedded("cid:1@audio") + `]}`},
+		{"tools/call", `{"content":[{"type":"resource","resource":{"\u0075ri":"x:1"}}]}`,
+			`{"content":[{"type":"resource","resource":{"\u0075ri":"` + wrapped + `"}}]}`},
+		{"tools/call", `{"structuredContent":{"uri":"x:1"},"content":[{"type":"text","text":"x:1"}]}`,
+			`{"structuredContent":{"uri":"x:1"},"content":[{"type":"text","text":"x:1"}]}`},
+		{"tools/call", `{"_meta":{"ui":{"resourceUri":"ui://p"}},"content":[]}`,
+			`{"_meta":{"ui":{"resourceUri":"ui://mcpd/b/p"}},"content":[]}`},
+		{"tasks/result", `{"content":[` + embedded("x:1") + `]}`,
+			`{"content":[` + embedded(wrapped) + `]}`},
+		{"tasks/get", `{"status":"completed","result":{"content":[` + embedded("x:1") + `]}}`,
+			`{"status":"completed","result":{"content":[` + embedded(wrapped) + `]}}`},
+		{"prompts/get", `{"messages":[{"role":"user","content":` + embedded("x:1") + `}]}`,
+			`{"messages":[{"role":"user","content":` + embedded(wrapped) + `}]}`},
+		{"prompts/get", `{"messages":[{"role":"user","content":[` + embedded("x:1") + `]}]}`,
+			`{"messages":[{"role":"user","content":[` + embedded(wrapped) + `]}]}`},
+		{"resources/read", `{"contents":[{"uri":"x:1"},{"uri":"b:1"}]}`,
+			`{"contents":[{"uri":"` + wrapped + `"},{"uri":"b:1"}]}`},
 		{"tools/call", `{"resultType":"input_required","inputRequests":{"k":{"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"tool_result","content":[` + embedded("x:1") + `]}}]}}}}`,
 			`{"resultType":"input_required","inputRequests":{"k":{"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"tool_result","content":[` + embedded(wrapped) + `]}}]}}}}`},
 	} {
-		if got := string(c.Result(Reading{Server: "b", Method: row.method}, jsontext.Value(row.in))); got != row.want {
+		if got := string(c.Result(Reading{Server: "b", Method: row.method},
+			jsontext.Value(row.in))); got != row.want {
 			t.Errorf("%s %s = %s, want %s", row.method, row.in, got, row.want)
 		}
 	}
 	asked := Reading{Server: "b", Method: "resources/read", Asked: "mcpd://b/b%3A1", Own: "b:1"}
-	if got := string(c.Result(asked, jsontext.Value(`{"contents":[{"uri":"b:1"},{"uri":"x:1"}]}`))); got != `{"contents":[{"uri":"mcpd://b/b%3A1"},{"uri":"`+wrapped+`"}]}` {
+	if got := string(c.Result(asked,
+		jsontext.Value(`{"contents":[{"uri":"b:1"},{"uri":"x:1"}]}`))); got !=
+		`{"contents":[{"uri":"mcpd://b/b%3A1"},{"uri":"`+wrapped+`"}]}` {
 		t.Errorf("what was asked for is told as %s", got)
 	}
 	const question = `{"messages":[{"role":"user","content":{"type":"tool_result","content":[{"type":"resource_link","uri":"x:1"}]}}]}`
-	if got := string(c.Question("b", "sampling/createMessage", jsontext.Value(question))); got != strings.Replace(question, "x:1", wrapped, 1) {
+	if got := string(c.Question("b", "sampling/createMessage",
+		jsontext.Value(question))); got != strings.Replace(question, "x:1", wrapped, 1) {
 		t.Errorf("the question is told as %s", got)
 	}
 }
 
-// A URI that leads nowhere by itself finds the server that gave it to this principal, the first of
-// several in the order of the configuration. What is remembered is bounded and counted.
+// A URI that leads nowhere by itself finds the server that gave it to this principal. Of several
+// servers the first in the order of the configuration is chosen. The number of remembered URIs is
+// bounded and counted.
 func TestReferencesLeadBack(t *testing.T) {
 	c := New([]Server{
 		offer("a", map[Kind][]string{Resources: {"a:1"}}),
@@ -201,27 +247,32 @@ func TestReferencesLeadBack(t *testing.T) {
 	refs := NewReferences(func(int) bool { return room }, func(n int) { kept += n })
 	give := func(server, principal string, uris ...string) {
 		for _, uri := range uris {
-			c.Result(Reading{Server: server, Method: "tools/call", Given: func(uri string) { refs.Give(principal, server, uri) }},
+			c.Result(Reading{Server: server, Method: "tools/call", Given: func(uri string) {
+				refs.Give(principal, server, uri)
+			}},
 				jsontext.Value(fmt.Sprintf(`{"content":[{"type":"resource_link","uri":%q}]}`, uri)))
 		}
 	}
 	leads := func(principal, uri string) string {
-		to, _ := c.Route("resources/read", jsontext.Value(fmt.Sprintf(`{"uri":%q}`, uri)), func(uri string, order []string) (string, bool) {
-			return refs.Giver(principal, uri, order)
-		})
+		to, _ := c.Route("resources/read", jsontext.Value(fmt.Sprintf(`{"uri":%q}`, uri)),
+			func(uri string, order []string) (string, bool) {
+				return refs.Giver(principal, uri, order)
+			})
 		return to.Server
 	}
 	give("b", "ci", "https://example.com/", "skill://x/SKILL.md", "both:1", "a:1", "t:1", "data:,x")
 	give("a", "ci", "both:1")
 	for _, row := range []struct{ principal, uri, want string }{
-		{"ci", "https://example.com/", "b"}, {"ci", "skill://x/SKILL.md", "b"}, {"ci", "both:1", "a"}, {"ci", "a:1", "a"}, {"ci", "t:1", "b"},
+		{"ci", "https://example.com/", "b"}, {"ci", "skill://x/SKILL.md", "b"}, {"ci", "both:1", "a"},
+		{"ci", "a:1", "a"}, {"ci", "t:1", "b"},
 		{"ci", "data:,x", ""}, {"ci", "skill://y", ""}, {"else", "skill://x/SKILL.md", ""},
 	} {
 		if got := leads(row.principal, row.uri); got != row.want {
 			t.Errorf("%s of %s leads to %q, want %q", row.uri, row.principal, got, row.want)
 		}
 	}
-	if want := 4*64 + len("https://example.com/"+"skill://x/SKILL.md"+"both:1"+"both:1"); kept != want {
+	if want := 4*64 + len("https://example.com/"+"skill://x/SKILL.md"+"both:1"+
+		"both:1"); kept != want {
 		t.Errorf("%d bytes are kept, want %d", kept, want)
 	}
 	for i := range MaxReferences {

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Action is what the list of all servers does with an item that the schemas do not allow.
+// Action is the treatment of an item that violates the schemas, in the list of all servers.
 type Action string
 
 // The actions.
@@ -16,19 +16,21 @@ const (
 	Repaired Action = "repaired"
 )
 
-// Oddity is what is done with the items of one list.
+// Oddity is the treatment of some items of one list.
 type Oddity struct {
 	Action Action
 	Count  int
-	First  string // what names one of them, where that could be read
-	Why    string // of the first that is left out
+	// First is the name or URI of one of them, if it could be read.
+	First string
+	// Why is the fault of the first item that is left out.
+	Why string
 }
 
-// maxShown bounds the bytes of First, and of Why.
+// maxShown bounds First and Why, each in bytes.
 const maxShown = 200
 
-// Odd returns what the list of all servers does with the items of one server that are not as they
-// should be, see Sound. Legacy is the era of the server: in another the schemas may allow more.
+// Odd returns how the list of all servers treats the faulty items of one server, see Sound.
+// Legacy is the era of the server, because the schemas of the modern era allow more.
 func Odd(k Kind, legacy bool, items []jsontext.Value) (odd []Oddity) {
 	var left, repaired Oddity
 	listed := map[string]bool{}
@@ -50,7 +52,8 @@ func Odd(k Kind, legacy bool, items []jsontext.Value) (odd []Oddity) {
 		case listed[name]:
 			note(&left, LeftOut, name, "the server lists it twice")
 			continue
-		case string(sound) != string(item), k == Resources && !parses(name), k == Tools && len(identify(item, "x")) != len(item):
+		case string(sound) != string(item), k == Resources && !parses(name),
+			k == Tools && len(identify(item, "x")) != len(item):
 			note(&repaired, Repaired, name, "")
 		}
 		listed[name] = true
@@ -63,8 +66,8 @@ func Odd(k Kind, legacy bool, items []jsontext.Value) (odd []Oddity) {
 	return odd
 }
 
-// Summary is the oddities of all lists for a reader: "tools: 2 left out (a: tool.name is not a string),
-// 1 repaired (b)". It is empty when there are none.
+// Summary describes the oddities of all lists for a reader: "tools: 2 left out (a: tool.name is
+// not a string), 1 repaired (b)". It is empty if there are none.
 func Summary(odd [kindCount][]Oddity) string {
 	var lists []string
 	for k, of := range odd {

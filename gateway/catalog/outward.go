@@ -8,9 +8,10 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// URI returns what a client is to call a server's resource: its own URI where that leads back to
-// the server, else the wrapped form. A web page that no server lists is left alone, because clients
-// fetch it themselves, and so is what has its content in itself.
+// URI returns the URI by which a client is to request a server's resource: the server's own URI
+// if it leads back to the server, else the wrapped form. A web page that no server lists stays
+// unchanged, because clients fetch it themselves. A URI that contains its own content stays
+// unchanged too.
 func (a *Addresses) URI(server, uri string) string {
 	if ofItself(uri) {
 		return uri
@@ -26,18 +27,18 @@ func (a *Addresses) URI(server, uri string) string {
 	return Wrap(server, uri)
 }
 
-// Reading is a request that is answered by one server, as far as its answer is rewritten by it.
+// Reading describes a request to one server, as far as the rewriting of the answer needs it.
 type Reading struct {
 	Server, Method string
-	// Asked is the URI that the client asked for, and Own the server's for the same; empty for
-	// none.
+	// Asked is the URI that the client requested, and Own is the server's URI for the same resource.
+	// Both are empty if the request has no URI.
 	Asked, Own string
-	// Given, if any, is told each URI of the server, by its own name, that the client was given and
-	// no list or template leads back from.
+	// Given, if not nil, is called with each of the server's own URIs that the client receives and
+	// that no list or template leads back from.
 	Given func(uri string)
 }
 
-// outward rewrites what a server says, for clients of the list of all servers.
+// outward rewrites the messages of a server for clients of the list of all servers.
 type outward struct {
 	*Addresses
 	server     string
@@ -45,8 +46,9 @@ type outward struct {
 	given      func(string)
 }
 
-// Result rewrites the URIs that the client may come back with in a server's result: those of links,
-// embedded resources, contents and pages, and of what the server asks with an incomplete result.
+// Result rewrites the URIs in a server's result that the client may send back: those of links,
+// embedded resources, contents and pages, and those in the server's questions of an incomplete
+// result.
 func (a *Addresses) Result(r Reading, result jsontext.Value) jsontext.Value {
 	if !Linked(result) {
 		return result
@@ -83,7 +85,7 @@ func (a *Addresses) Result(r Reading, result jsontext.Value) jsontext.Value {
 	return o.withMeta(result)
 }
 
-// Question rewrites the same in what a server asks a client.
+// Question rewrites the same URIs in a server's request to a client.
 func (a *Addresses) Question(server, method string, params jsontext.Value) jsontext.Value {
 	if method != "sampling/createMessage" || !Linked(params) {
 		return params
@@ -91,15 +93,15 @@ func (a *Addresses) Question(server, method string, params jsontext.Value) jsont
 	return outward{Addresses: a, server: server}.messages(params)
 }
 
-// Linked reports whether there may be URIs to rewrite: it costs a large text next to nothing. A
-// name that is written with escapes could be anything.
+// Linked reports whether the JSON may contain URIs to rewrite. The check is cheap even for a
+// large text. A member name that contains escapes could be any name, so it counts.
 func Linked(result jsontext.Value) bool {
 	return bytes.Contains(result, []byte(`ri"`)) || bytes.Contains(result, []byte(`Template"`)) ||
 		bytes.Contains(result, []byte(`\u00`))
 }
 
-// Error rewrites the data of an error with which a server answered a request: the resource that it
-// is about.
+// Error rewrites the data of a server's error answer: the URI of the resource that the error is
+// about.
 func (a *Addresses) Error(r Reading, data jsontext.Value) jsontext.Value {
 	if member := addressed[r.Method].member; len(member) > 0 && member[0] == "uri" {
 		return outward{Addresses: a, server: r.Server, asked: r.Asked, own: r.Own}.renamed(data)
@@ -107,10 +109,11 @@ func (a *Addresses) Error(r Reading, data jsontext.Value) jsontext.Value {
 	return data
 }
 
-// nested is how deep the content of a tool's result may stand in a message.
+// nested bounds how deep tool results may be nested in a message.
 const nested = 3
 
-// messages rewrites those of a prompt, or of what a model is asked: each has one block or several.
+// messages rewrites the messages of a prompt or of a sampling request. Each message has one block
+// or several.
 func (o outward) messages(of jsontext.Value) jsontext.Value {
 	return o.each(
 		of,
@@ -119,7 +122,7 @@ func (o outward) messages(of jsontext.Value) jsontext.Value {
 	)
 }
 
-// content rewrites the content of a message or of a tool's result within one.
+// content rewrites the content of a message, or of a tool's result within a message.
 func (o outward) content(of jsontext.Value, depth int) jsontext.Value {
 	return member(of, "content", func(content jsontext.Value) jsontext.Value {
 		if content.Kind() != '[' {
@@ -149,8 +152,8 @@ func (o outward) block(block jsontext.Value, depth int) jsontext.Value {
 	return o.withMeta(block)
 }
 
-// withMeta rewrites the page that _meta names: ui.resourceUri of MCP Apps, its older form, and that
-// of clients before there was a specification.
+// withMeta rewrites the page that _meta names: in ui.resourceUri of MCP Apps, in the older form
+// of it, and in the form of clients from before the specification.
 func (o outward) withMeta(of jsontext.Value) jsontext.Value {
 	return member(of, "_meta", func(meta jsontext.Value) jsontext.Value {
 		return splice.MapMembers(meta, func(m splice.Member) (jsontext.Value, bool) {
@@ -165,7 +168,7 @@ func (o outward) withMeta(of jsontext.Value) jsontext.Value {
 	})
 }
 
-// page rewrites the URI of a page; any other stays.
+// page rewrites the URI of a page. Any other URI stays unchanged.
 func (o outward) page(raw jsontext.Value) jsontext.Value {
 	if uri, ok := splice.Unquote(raw); ok && isPage(uri) {
 		return o.uri(raw)
@@ -180,7 +183,8 @@ func (o outward) renamed(
 	return member(object, "uri", o.uri)
 }
 
-// uri rewrites one URI. What a client asked for is told by the name that it asked by.
+// uri rewrites one URI. The resource that the client requested keeps the URI that the client
+// used.
 func (o outward) uri(raw jsontext.Value) jsontext.Value {
 	uri, ok := splice.Unquote(raw)
 	if !ok || uri == "" {
@@ -201,7 +205,7 @@ func (o outward) uri(raw jsontext.Value) jsontext.Value {
 	return splice.Quote(external)
 }
 
-// each rewrites each element of an array that is a member of an object.
+// each rewrites every element of an array that is a member of an object.
 func (o outward) each(
 	object jsontext.Value,
 	name string,

@@ -7,12 +7,13 @@ import (
 	"strings"
 )
 
-// special are the schemes whose URIs need a host (WHATWG URL §special-scheme). That of file may be
-// empty.
+// special are the schemes whose URIs need a host (WHATWG URL §special-scheme). The host of a file
+// URI may be empty.
 var special = []string{"http", "https", "ws", "wss", "ftp", "file"}
 
-// parses reports whether the URL parsers of clients take a URI. The Python SDK's fails a whole list
-// because of one that it does not take: a relative one, or one with a host or port that cannot be.
+// parses reports whether the URL parsers of clients accept a URI. The parser of the Python SDK
+// fails a whole list because of one URI that it rejects: a relative URI, or one with an
+// impossible host or port.
 func parses(uri string) bool {
 	scheme, rest, found := strings.Cut(uri, ":")
 	if !found || !isScheme(scheme) || strings.ContainsFunc(uri, control) {
@@ -47,7 +48,8 @@ func isScheme(s string) bool {
 	return s != ""
 }
 
-// cutPort takes the port away; ok says that it is none or a number.
+// cutPort removes the port. Port reports whether there is one, ok whether it is empty or a
+// number.
 func cutPort(authority string) (host string, port, ok bool) {
 	colon := strings.LastIndexByte(authority, ':')
 	if colon < 0 || strings.HasSuffix(authority, "]") {
@@ -58,9 +60,9 @@ func cutPort(authority string) (host string, port, ok bool) {
 	return authority[:colon], true, err == nil || digits == ""
 }
 
-// isHost reports whether a host is one: an address of IPv6 in brackets, or without the characters
-// that none may have (WHATWG URL §forbidden-host-code-point). Those of the web are names or
-// addresses.
+// isHost reports whether a host is valid: an IPv6 address in brackets, or a text without
+// forbidden characters (WHATWG URL §forbidden-host-code-point). A host of a web URI must be a
+// name or an address.
 func isHost(host string, web bool) bool {
 	if inner, ok := strings.CutPrefix(host, "["); ok {
 		inner, closed := strings.CutSuffix(inner, "]")

@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// goodPattern reports whether JavaScript takes a regular expression with the flag u, which is how
-// validators make theirs (ECMA-262 §22.2.1). Go's package regexp cannot tell: it has another
-// grammar. Where engines differ, as with modifiers and two groups of one name, a pattern is not
-// good.
+// goodPattern reports whether JavaScript accepts a regular expression with the flag u, with which
+// validators compile patterns (ECMA-262 §22.2.1). Go's package regexp cannot tell, because it has
+// another grammar. A pattern on which engines differ is rejected, for example one with modifiers
+// or with two groups of one name.
 func goodPattern(pattern string) bool {
 	if len(pattern) > maxPattern {
 		return false
@@ -18,20 +18,23 @@ func goodPattern(pattern string) bool {
 	return p.disjunction(0) && p.rest == "" && p.refersWell()
 }
 
-// Bounds of patterns. A longer or deeper one counts as one that JavaScript does not take.
+// Bounds of patterns. A longer or deeper pattern counts as invalid.
 const (
 	maxPattern      = 16 << 10
 	maxPatternDepth = 100
 )
 
-// patternParser reads a regular expression by recursive descent. Its methods read one production of
-// the grammar from the start of rest, and report whether it is good.
+// patternParser parses a regular expression by recursive descent. Its methods parse one
+// production of the grammar from the start of rest, and report whether the text is valid.
 type patternParser struct {
 	rest   string
-	groups int             // capturing groups so far
-	named  map[string]bool // the names of groups
-	asked  []string        // the names that are referred to
-	most   int             // the highest number that is referred to
+	groups int // capturing groups so far
+	// named has the names of groups.
+	named map[string]bool
+	// asked are the names that are referred to.
+	asked []string
+	// most is the highest group number that is referred to.
+	most int
 }
 
 func (p *patternParser) refersWell() bool {
@@ -43,21 +46,21 @@ func (p *patternParser) refersWell() bool {
 	return p.most <= p.groups
 }
 
-// take reads a text if it comes next.
+// take consumes a text if it comes next.
 func (p *patternParser) take(text string) bool {
 	rest, ok := strings.CutPrefix(p.rest, text)
 	p.rest = rest
 	return ok
 }
 
-// next reads one character; it is utf8.RuneError at the end.
+// next consumes one character; it returns utf8.RuneError at the end.
 func (p *patternParser) next() rune {
 	r, n := utf8.DecodeRuneInString(p.rest)
 	p.rest = p.rest[n:]
 	return r
 }
 
-// disjunction reads alternatives up to the end, or to the parenthesis that closes a group.
+// disjunction parses alternatives up to the end, or to the parenthesis that closes a group.
 func (p *patternParser) disjunction(depth int) bool {
 	for p.rest != "" && p.rest[0] != ')' {
 		if p.take("|") {
@@ -74,7 +77,7 @@ func (p *patternParser) disjunction(depth int) bool {
 	return depth <= maxPatternDepth
 }
 
-// term reads an assertion or an atom. Assertions cannot be repeated.
+// term parses an assertion or an atom. Assertions cannot be repeated.
 func (p *patternParser) term(depth int) (quantifiable, ok bool) {
 	switch c := p.next(); c {
 	case '^', '$':
@@ -115,7 +118,7 @@ func (p *patternParser) group(depth int) (quantifiable, ok bool) {
 	return quantifiable, depth < maxPatternDepth && p.disjunction(depth+1) && p.take(")")
 }
 
-// name reads the name of a group and the bracket behind it.
+// name parses the name of a group and the bracket after it.
 func (p *patternParser) name() (name string, ok bool) {
 	name, rest, ok := strings.Cut(p.rest, ">")
 	p.rest = rest
@@ -127,7 +130,7 @@ func (p *patternParser) name() (name string, ok bool) {
 	return name, ok && name != ""
 }
 
-// quantifier reads one if it comes next.
+// quantifier parses a quantifier if one comes next.
 func (p *patternParser) quantifier() (quantified, ok bool) {
 	switch {
 	case p.take("*"), p.take("+"), p.take("?"):
@@ -152,7 +155,7 @@ func (p *patternParser) quantifier() (quantified, ok bool) {
 	return true, true
 }
 
-// number reads decimal digits, without zeros before them.
+// number parses decimal digits and removes leading zeros.
 func (p *patternParser) number() (digits string, ok bool) {
 	rest := strings.TrimLeft(p.rest, "0123456789")
 	digits = p.rest[:len(p.rest)-len(rest)]
@@ -160,7 +163,8 @@ func (p *patternParser) number() (digits string, ok bool) {
 	return strings.TrimLeft(digits, "0"), digits != ""
 }
 
-// class reads what is in square brackets. A range is between two characters, the lesser first.
+// class parses a character class up to its closing bracket. A range is between two characters,
+// the lesser first.
 func (p *patternParser) class() bool {
 	p.take("^")
 	for !p.take("]") {
@@ -179,7 +183,7 @@ func (p *patternParser) class() bool {
 	return true
 }
 
-// classAtom reads a character, or an escape that stands for a set of them.
+// classAtom parses a character, or an escape that stands for a set of characters.
 func (p *patternParser) classAtom() (char rune, set, ok bool) {
 	if p.rest == "" {
 		return 0, false, false

@@ -2,10 +2,10 @@ package catalog
 
 import "maps"
 
-// Prepared keeps what the tools and prompts of one server become in the list of all, which does not
-// depend on other servers. It belongs to the items of that server and is made with the first
-// catalog of them, so that another catalog costs the servers and not their items. The zero Prepared
-// is ready.
+// Prepared caches the converted tools and prompts of one server for the list of all servers. They
+// do not depend on other servers. A Prepared belongs to one set of the server's items and is
+// filled by the first catalog of them. Further catalogs then cost time by server and not by item.
+// The zero Prepared is ready to use.
 type Prepared struct{ by [Resources]*prepared }
 
 // prepared is one list of a server.
@@ -16,7 +16,7 @@ type prepared struct {
 	size     int
 }
 
-// Size is how many bytes it keeps.
+// Size returns how many bytes p keeps.
 func (p *Prepared) Size() (n int) {
 	for _, made := range p.by {
 		if made != nil {
@@ -26,7 +26,7 @@ func (p *Prepared) Size() (n int) {
 	return n
 }
 
-// part is what one server has in the list of a kind.
+// part returns one server's part of the list of a kind.
 func (c *Catalog) part(s Server, k Kind, taken map[string]bool) Part {
 	if k >= Resources || s.Prepared == nil || s.Items[k] == nil {
 		return c.take(s, k, taken)

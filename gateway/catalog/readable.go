@@ -7,13 +7,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxItemDepth is how deep an item may nest. Clients of the Python SDK read messages that nest up
-// to 200 deep, and an item of a list is four deep in its message.
+// MaxItemDepth bounds how deep an item may nest. Clients of the Python SDK read messages that
+// nest up to 200 levels deep, and an item of a list is four levels deep in its message.
 const MaxItemDepth = 190
 
-// readable says why some official SDK reads no list that has an item, or is empty: the item nests
-// deeper than most, or has a number beyond double precision, which becomes Infinity. The item is
-// valid JSON.
+// readable returns why some official SDK would reject a list with the item, or an empty string.
+// The reasons are nesting deeper than most, and a number beyond double precision, which becomes
+// Infinity. The item is valid JSON.
 func readable(item jsontext.Value, most int) (fault string) {
 	depth := 0
 	for i := 0; i < len(item); i++ {
@@ -40,7 +40,7 @@ func readable(item jsontext.Value, most int) (fault string) {
 	return ""
 }
 
-// behindText is how far it is to behind the quote that ends a string.
+// behindText returns the distance to the position after the quote that ends a string.
 func behindText(rest jsontext.Value) int {
 	for i := 0; ; i++ {
 		n := bytes.IndexAny(rest[i:], `"\\`)
@@ -50,6 +50,6 @@ func behindText(rest jsontext.Value) int {
 		if i += n; rest[i] == '"' {
 			return i + 1
 		}
-		i++ // what is escaped
+		i++ // the escaped character
 	}
 }

@@ -11,17 +11,20 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// naming is the names in one schema, and what refers to them. A validator that finds a name twice,
-// or a reference that leads nowhere or round in a circle, fails with the whole list of tools.
+// naming holds the names in one schema, and the references to them. A validator fails the whole
+// list of tools if a name occurs twice, a reference leads nowhere, or references form a cycle.
 type naming struct {
-	documents map[document]jsontext.Value // the parts that have an $id, and the schema itself
-	names     map[place]place             // by anchors: the path is "#" and the anchor
-	within    map[place]place             // where a document stands in another one
-	refs      []referral
-	root      document
+	// documents are the parts that have an $id, and the schema itself.
+	documents map[document]jsontext.Value
+	// names maps anchors to places. The path of an anchor is "#" and its name.
+	names map[place]place
+	// within maps places in documents to the documents that stand there.
+	within map[place]place
+	refs   []referral
+	root   document
 }
 
-// place is a part of a document: the names on the way to it, each behind a NUL.
+// place is a part of a document: the names on the path to it, each after a NUL.
 type place struct {
 	of   document
 	path string
@@ -30,7 +33,8 @@ type place struct {
 // referral is one $ref.
 type referral struct {
 	from, to place
-	pointer  []string // the path of to
+	// pointer is the path of to.
+	pointer []string
 }
 
 func pathOf(names []string) (path string) {
@@ -40,16 +44,18 @@ func pathOf(names []string) (path string) {
 	return path
 }
 
-// maxDocuments bounds the $ids of one schema.
+// maxDocuments bounds the number of $ids in one schema.
 const maxDocuments = 100
 
-// goodID is the form of an $id that validators read alike: ASCII without escapes, or an anchor.
+// goodID is the form of an $id that all validators read alike: ASCII without escapes, or an
+// anchor.
 var goodID = regexp.MustCompile(`^([A-Za-z0-9._~:/?&=@+,;!$*'()-]+#?|#[A-Za-z_][-A-Za-z0-9._]*)$`)
 
-// enter takes note of the $id of a schema, and returns the location that its parts are in.
+// enter records the $id of a schema, and returns the location of the schema's parts.
 func (r *naming) enter(schema jsontext.Value, at location) (location, bool) {
 	if r.documents == nil {
-		r.documents, r.names, r.within = map[document]jsontext.Value{}, map[place]place{}, map[place]place{}
+		r.documents, r.names, r.within = map[document]jsontext.Value{}, map[place]place{},
+			map[place]place{}
 		r.documents[at.of] = schema
 	}
 	id, ok := splice.GetString(schema, "$id")
@@ -71,7 +77,8 @@ func (r *naming) enter(schema jsontext.Value, at location) (location, bool) {
 		return at, false
 	}
 	if _, refers := splice.Get(schema, "$ref"); refers && at.deep > 0 {
-		return at, false // validators look for it in another document
+		// Validators would look for the $ref in another document.
+		return at, false
 	}
 	if at.deep == 0 {
 		r.root = of
@@ -87,7 +94,7 @@ func badPort(u *url.URL) bool {
 	return port != "" && (err != nil || n > 65535)
 }
 
-// name takes note of an anchor. It reports whether it is the first of that name.
+// name records an anchor. It reports whether the anchor is the first of that name.
 func (r *naming) name(at location, anchor string) bool {
 	named := place{at.of, "#" + anchor}
 	if _, twice := r.names[named]; twice {
@@ -100,7 +107,7 @@ func (r *naming) name(at location, anchor string) bool {
 // metaSchema is known to every validator.
 const metaSchema = "http://json-schema.org/draft-07/schema"
 
-// refer takes note of a reference.
+// refer records a reference.
 func (r *naming) refer(at location, ref string) bool {
 	path, fragment, _ := strings.Cut(ref, "#")
 	to := referral{from: place{at.of, pathOf(at.path)}, to: place{of: at.of}}
@@ -128,7 +135,8 @@ func (r *naming) refer(at location, ref string) bool {
 	return true
 }
 
-// refersWell reports whether each reference leads to a part of the schema, and none round in a circle.
+// refersWell reports whether each reference leads to a part of the schema, and no references form
+// a cycle.
 func (r *naming) refersWell() bool {
 	pointers := map[document][][]string{}
 	next := map[place]place{}
@@ -149,7 +157,8 @@ func (r *naming) refersWell() bool {
 		if !ok {
 			return false
 		}
-		if ref.to.path != "" || ref.to.of != r.root || ref.from.of != r.root { // that is a call of itself
+		// A reference from the root document to itself is recursion, which validators support.
+		if ref.to.path != "" || ref.to.of != r.root || ref.from.of != r.root {
 			next[ref.from] = to
 		}
 	}
@@ -161,13 +170,15 @@ func (r *naming) refersWell() bool {
 	return !circles(next)
 }
 
-// inner is a place in its own document. Ok is false where the way to it leads through another document.
+// inner returns a place as a place of the innermost document. Ok is false if the path to it leads
+// through another document.
 func (r *naming) inner(at place) (to place, ok bool) {
 	for outer, document := range r.within {
 		switch {
 		case outer == at:
 			return document, true
-		case outer.of == at.of && strings.HasPrefix(at.path, outer.path+"\x00") && outer.of != document.of && outer.path != "":
+		case outer.of == at.of && strings.HasPrefix(at.path, outer.path+"\x00") &&
+			outer.of != document.of && outer.path != "":
 			return at, false
 		}
 	}
@@ -194,17 +205,19 @@ func circles(next map[place]place) bool {
 	return false
 }
 
-// unescaped is a JSON pointer in a reference without the escapes of URIs that are seen there. Those of
-// the pointer are left to part.
-var unescaped = strings.NewReplacer("%25", "%", "%24", "$", "%3C", "<", "%3E", ">", "%20", " ", "%5B", "[", "%5D", "]")
+// unescaped decodes the URI escapes that occur in JSON pointers of references. The escapes of the
+// pointer itself are decoded by part.
+var unescaped = strings.NewReplacer("%25", "%", "%24", "$", "%3C", "<", "%3E", ">", "%20", " ",
+	"%5B", "[", "%5D", "]")
 
-// part is what one part of a JSON pointer means (RFC 6901 §4).
+// part decodes one part of a JSON pointer (RFC 6901 §4).
 var part = strings.NewReplacer("~1", "/", "~0", "~")
 
-// lead reports whether each path leads to a part of a value. It goes through the value once for all
-// paths: a schema may have thousands of references.
+// lead reports whether each path leads to a part of a value. It walks over the value once for all
+// paths, because a schema may have thousands of references.
 func lead(raw jsontext.Value, paths [][]string) bool {
-	by := map[string][][]string{} // what is left of them, by their first parts
+	// by has the remaining paths by their first part.
+	by := map[string][][]string{}
 	for _, path := range paths {
 		if len(path) > 0 {
 			first := part.Replace(path[0])

@@ -5,34 +5,38 @@ import (
 	"sync"
 )
 
-// Bounds of the references that are remembered for one principal. Beyond them the oldest is
-// forgotten.
+// Bounds of the references that are remembered for one principal. Beyond them the oldest
+// reference is evicted.
 const (
 	MaxReferences     = 1000
 	MaxReferenceBytes = 128 << 10
 )
 
-// References remembers which server gave which URI to which principal, for URIs that are in no list
-// and fit no template. It is safe for concurrent use; make it with NewReferences.
+// References remembers which server gave which URI to which principal, for URIs that are in no
+// list and match no template. It is safe for concurrent use. Create it with NewReferences.
 type References struct {
-	room  func(n int) bool // reports whether there is room for so many bytes more
-	count func(n int)      // is told each change of how many bytes there are
+	// room reports whether there is room for n more bytes.
+	room func(n int) bool
+	// count receives each change of the number of bytes.
+	count func(n int)
 
 	mu sync.Mutex
 	by map[string]*remembered
 }
 
-// remembered are those of one principal.
+// remembered are the references of one principal.
 type remembered struct {
-	servers map[string][]string // that gave a URI
-	order   []reference         // as they were given first
-	bytes   int
+	// servers are the servers that gave a URI.
+	servers map[string][]string
+	// order has the references in the order in which they were first given.
+	order []reference
+	bytes int
 }
 
 type reference struct{ uri, server string }
 
-// NewReferences makes an empty one. Room reports whether there is room for so many bytes more;
-// count is told each change of how many it keeps.
+// NewReferences returns an empty References. Room reports whether there is room for n more bytes.
+// Count receives each change of the number of bytes kept.
 func NewReferences(room func(n int) bool, count func(n int)) *References {
 	return &References{room: room, count: count, by: map[string]*remembered{}}
 }
@@ -62,10 +66,10 @@ func (r *References) Give(principal, server, uri string) {
 	r.count(own.bytes - before)
 }
 
-// size is how many bytes count for one reference: its URI, and about what it takes to find it.
+// size returns how many bytes count for one reference: the URI and an estimate of the overhead.
 func size(uri string) int { return len(uri) + 64 }
 
-// forget drops the oldest.
+// forget drops the oldest reference.
 func (own *remembered) forget() {
 	oldest := own.order[0]
 	own.order[0] = reference{}
@@ -80,7 +84,7 @@ func (own *remembered) forget() {
 	}
 }
 
-// Giver is the first server in an order that gave a URI to a principal.
+// Giver returns the first server in order that gave a URI to a principal.
 func (r *References) Giver(principal, uri string, order []string) (server string, ok bool) {
 	if r == nil {
 		return "", false
@@ -97,7 +101,7 @@ func (r *References) Giver(principal, uri string, order []string) (server string
 	return "", false
 }
 
-// Clear forgets all.
+// Clear drops all references.
 func (r *References) Clear() {
 	if r == nil {
 		return

@@ -10,23 +10,23 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Target is where a request goes, and its params as that server knows them. Asked is what they named,
-// and Name is the server's own name of it.
+// Target is the destination of a request: the server, and the params as the server knows them.
+// Asked is the name or URI in the request, and Name is the server's own name for it.
 type Target struct {
 	Server      string
 	Params      jsontext.Value
 	Asked, Name string
 }
 
-// address is where a request names what it is for: the member of params that does, how that is
-// looked up, and how it is taken apart where it names its server too.
+// address describes how a request names its object: the member of params that holds the name, how
+// the name is looked up, and how it is split if it contains the server's name too.
 type address struct {
 	member []string
 	find   func(*Addresses, string) (origin, error)
 	apart  func(string) (server, name string, ok bool)
 }
 
-// addressed are the requests that do.
+// addressed are the requests that name an object.
 var addressed = map[string]address{
 	"tools/call":            {[]string{"name"}, (*Addresses).tool, split},
 	"prompts/get":           {[]string{"name"}, (*Addresses).prompt, split},
@@ -35,14 +35,14 @@ var addressed = map[string]address{
 	"resources/unsubscribe": {[]string{"uri"}, (*Addresses).resource, unwrap},
 }
 
-// references are the kinds of completion/complete's ref, by its type.
+// references are the kinds of ref in completion/complete, by type.
 var references = map[string]address{
 	"ref/prompt":   {[]string{"ref", "name"}, (*Addresses).prompt, split},
 	"ref/resource": {[]string{"ref", "uri"}, (*Addresses).reference, unwrap},
 }
 
-// addressOf is where a request names what it is for; false is for one that does not, or not as it
-// should.
+// addressOf returns the address of a request. Ok is false for a request that names no object, or
+// names it in an invalid way.
 func addressOf(method string, params jsontext.Value) (a address, ok bool) {
 	if method == "completion/complete" {
 		kind, _ := splice.GetString(params, "ref", "type")
@@ -53,8 +53,8 @@ func addressOf(method string, params jsontext.Value) (a address, ok bool) {
 	return a, ok
 }
 
-// Named is the server that a request itself names, whatever has been listed; empty where only lists
-// tell whose it is. It need not be configured.
+// Named returns the server that a request itself names, whatever has been listed. It is empty if
+// only lists tell the server. The server need not be configured.
 func Named(method string, params jsontext.Value) string {
 	if a, ok := addressOf(method, params); ok {
 		name, _ := splice.GetString(params, a.member...)
@@ -65,10 +65,10 @@ func Named(method string, params jsontext.Value) string {
 	return ""
 }
 
-// Route finds the server that a request is for. Its errors are *protocol.Error: invalid params, or
-// what was not found. The method is one whose requests name what they are for; for any other it
-// panics. Giver, if any, says which of several servers, in the order of the configuration, has
-// given a URI that leads to none by itself.
+// Route finds the server that a request is for. Its errors are *protocol.Error: invalid params,
+// or not found. Route panics for a method whose requests name no object. Giver, if not nil, says
+// which of several servers, in the order of the configuration, has given the client a URI that
+// leads to no server by itself.
 func (a *Addresses) Route(
 	method string,
 	params jsontext.Value,
@@ -119,8 +119,8 @@ func (a *Addresses) prompt(external string) (origin, error) {
 	return origin{}, protocol.PromptNotFound(external)
 }
 
-// named looks a tool or prompt up. One that is not listed goes to the server that its name begins
-// with, which knows best.
+// named looks up a tool or prompt. An unlisted name goes to the server that the name begins with,
+// because that server knows best.
 func (a *Addresses) named(k Kind, external string) (origin, bool) {
 	if found, ok := a.cut[k][external]; ok {
 		return found, true
@@ -136,7 +136,8 @@ func (a *Addresses) resource(uri string) (origin, error) {
 	err := protocol.ResourceNotFound(uri)
 	if len(a.pending) > 0 {
 		err.Message += fmt.Sprintf(
-			"; server %s, whose URIs come before those of the servers behind it, has not listed its resources yet: "+
+			"; server %s, whose URIs come before those of the servers behind it, has not listed its "+
+				"resources yet: "+
 				"retry later, or use the URI from the list",
 			a.pending[0],
 		)
@@ -144,7 +145,7 @@ func (a *Addresses) resource(uri string) (origin, error) {
 	return origin{}, err
 }
 
-// locate looks a URI up: wrapped, listed, and then by template in order.
+// locate looks up a URI: as a wrapped URI, then as a listed one, then by the templates in order.
 func (a *Addresses) locate(uri string) (origin, bool) {
 	if strings.HasPrefix(uri, scheme) || strings.HasPrefix(uri, paged) {
 		server, inner, ok := unwrap(uri)
@@ -161,7 +162,7 @@ func (a *Addresses) locate(uri string) (origin, bool) {
 	return origin{}, false
 }
 
-// reference looks up what a completion is for: a template as it is listed, or else a URI.
+// reference looks up the object of a completion: a listed template, or else a URI.
 func (a *Addresses) reference(uri string) (origin, error) {
 	for _, t := range a.templates {
 		if t.external == uri {

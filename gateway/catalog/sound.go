@@ -12,12 +12,12 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Sound returns an item as the schemas allow it, so that no client rejects a list because of it.
-// Optional members that are null are removed, {"type":"object"} is supplied where a tool's schema
-// says nothing, and an empty array or object becomes the other where only that may stand, because
-// some languages have one empty value. Where that is not enough, sound is nil, and fault says why.
-// Legacy is for clients of revisions up to 2025-11-25. An item that is sound already is returned as
-// it is.
+// Sound repairs an item so that the schemas allow it, and no client rejects a list because of it.
+// It removes optional members that are null. It supplies {"type":"object"} for a tool's schema
+// that says nothing. It replaces an empty array by an empty object, or the other way round, where
+// only the other is allowed, because some languages have only one empty value. If the item cannot
+// be repaired, sound is nil and fault says why. Legacy is true for clients of revisions up to
+// 2025-11-25. A valid item is returned unchanged.
 func Sound(k Kind, legacy bool, item jsontext.Value) (sound jsontext.Value, fault string) {
 	c := checker{legacy: legacy}
 	sound = c.object(item, items[k], k.item())
@@ -32,13 +32,15 @@ func Sound(k Kind, legacy bool, item jsontext.Value) (sound jsontext.Value, faul
 	return sound, ""
 }
 
-// item is what one item of the list is called.
-func (k Kind) item() string { return [...]string{"tool", "prompt", "resource", "resource template"}[k] }
+// item returns the word for one item of the list.
+func (k Kind) item() string {
+	return [...]string{"tool", "prompt", "resource", "resource template"}[k]
+}
 
-// checker passes over one item.
+// checker checks one item.
 type checker struct {
 	legacy bool
-	fault  string // the first that cannot be repaired
+	fault  string // the first fault that cannot be repaired
 }
 
 func (c *checker) wrong(at, why string) jsontext.Value {
@@ -57,7 +59,7 @@ func (c *checker) object(raw jsontext.Value, is shape, at string) jsontext.Value
 		return c.wrong(at, "is not an object")
 	}
 	rows := members[is]
-	seen := 0 // bits of the rows of required members that are there
+	seen := 0 // bits of the rows of required members that are present
 	out := splice.MapMembers(raw, func(m splice.Member) (jsontext.Value, bool) {
 		i := slices.IndexFunc(rows, func(row rule) bool { return m.Is(row.name) })
 		if c.fault != "" || i < 0 || rows[i].legacy && !c.legacy {
@@ -77,19 +79,20 @@ func (c *checker) object(raw jsontext.Value, is shape, at string) jsontext.Value
 		if row.supply == "" {
 			return c.wrong(at, "has no "+row.name)
 		}
-		// an object has a place for it
+		// An object has a place for the member.
 		out, _ = splice.Set(out, jsontext.Value(row.supply), row.name)
 	}
 	return out
 }
 
-// value checks the value of one member. It returns nil to have the member removed, or supplied if
-// it is required.
+// value checks the value of one member. It returns nil if the member is to be removed, or
+// supplied if it is required.
 func (c *checker) value(raw jsontext.Value, row *rule, at string) jsontext.Value {
 	switch {
 	case raw.Kind() == 'n', raw.Kind() == 't' && (row.is == inputSchema || row.is == outputSchema):
-		return nil // true is the schema that says nothing
-	case row.is == outputSchema: // nobody needs it to call the tool
+		return nil // The schema true says nothing.
+	// A tool can be called without its output schema, so a faulty one is removed.
+	case row.is == outputSchema:
 		of := checker{legacy: c.legacy}
 		said := of.object(raw, outputSchema, at)
 		if of.fault != "" || readable(said, MaxItemDepth-1) != "" || c.legacy && !Compiles(said) {
@@ -108,7 +111,7 @@ func (c *checker) value(raw jsontext.Value, row *rule, at string) jsontext.Value
 	return c.one(raw, row.is, at)
 }
 
-// one checks a value that is no list.
+// one checks a value that is not a list.
 func (c *checker) one(raw jsontext.Value, is shape, at string) jsontext.Value {
 	if is <= object {
 		if is == properties {
@@ -128,7 +131,7 @@ func (c *checker) one(raw jsontext.Value, is shape, at string) jsontext.Value {
 		ok = raw.Kind() == '0' && err == nil && n >= 0 && n <= 1
 	case timestamp:
 		if isText && !rfc3339(said) {
-			return nil // the schemas allow it, clients of the TypeScript SDK do not
+			return nil // The schemas allow it, clients of the TypeScript SDK do not.
 		}
 	case objectType:
 		if raw.Kind() == '[' &&
@@ -136,7 +139,8 @@ func (c *checker) one(raw jsontext.Value, is shape, at string) jsontext.Value {
 				slices.Collect(splice.Elements(raw)),
 				func(v jsontext.Value) bool { return splice.Equal(v, "object") },
 			) {
-			return jsontext.Value(`"object"`) // arguments are always one, whatever else would fit
+			// Arguments are always an object, whatever else the schema allows.
+			return jsontext.Value(`"object"`)
 		}
 		ok = said == "object"
 	case role, theme, support:
@@ -148,7 +152,7 @@ func (c *checker) one(raw jsontext.Value, is shape, at string) jsontext.Value {
 	return raw
 }
 
-// properties checks the properties of a schema. One that is null says nothing.
+// properties checks the properties of a schema. A null property says nothing and becomes {}.
 func (c *checker) properties(raw jsontext.Value, at string) jsontext.Value {
 	switch {
 	case empty(raw, '['):
@@ -158,7 +162,7 @@ func (c *checker) properties(raw jsontext.Value, at string) jsontext.Value {
 	}
 	return splice.MapMembers(raw, func(m splice.Member) (jsontext.Value, bool) {
 		switch m.Value.Kind() {
-		case '{', 't', 'f': // protocol/rewrite makes an object of a boolean
+		case '{', 't', 'f': // protocol/rewrite makes an object of a boolean.
 			return m.Value, true
 		case 'n':
 			return jsontext.Value("{}"), true
@@ -170,8 +174,9 @@ func (c *checker) properties(raw jsontext.Value, at string) jsontext.Value {
 	})
 }
 
-// integer checks a whole number, which the Go SDK reads only without a fraction and an exponent,
-// and within 64 bits. A larger one is removed, and so is a fraction, which the TypeScript SDK reads.
+// integer checks an integer. The Go SDK reads an integer only without a fraction and an exponent,
+// and within 64 bits. A number such as 1.0 is rewritten. A larger number is removed, and so is a
+// real fraction, which only the TypeScript SDK reads.
 func (c *checker) integer(raw jsontext.Value, at string) jsontext.Value {
 	if raw.Kind() != '0' {
 		return c.wrong(at, "is not an integer")
@@ -187,14 +192,13 @@ func (c *checker) integer(raw jsontext.Value, at string) jsontext.Value {
 	return jsontext.Value(strconv.FormatInt(int64(f), 10))
 }
 
-// rfc3339 reports whether a text is a time as RFC 3339 §5.6 has it, in the form that JavaScript
-// reads.
+// rfc3339 reports whether a text is a time of RFC 3339 §5.6 in the form that JavaScript reads.
 func rfc3339(text string) bool {
 	_, err := time.Parse(time.RFC3339Nano, text)
 	return err == nil && !strings.Contains(text, ",")
 }
 
-// empty reports whether a value is an empty array or object, as its opening bracket says.
+// empty reports whether a value is an empty array or object, as selected by bracket.
 func empty(raw jsontext.Value, bracket jsontext.Kind) bool {
 	return raw.Kind() == bracket && len(strings.Trim(string(raw), "[]{} \t\r\n")) == 0 &&
 		splice.Len(raw) == 0

@@ -14,57 +14,128 @@ import (
 	"mcpd/protocol/rewrite"
 )
 
-// deep nests so many objects.
+// deep returns n nested objects.
 func deep(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
 
-// Each kind of oddity that was seen in published servers, and what becomes of it.
+// Each kind of fault that occurs in published servers, and the result.
 func TestSound(t *testing.T) {
 	for _, c := range []struct {
-		kind             catalog.Kind
-		item, want, note string // want is empty for one that is left out, with the note; = stands for the item as it is
+		kind catalog.Kind
+		// want is empty for an item that is left out with the note; = stands for the unchanged item
+		item, want, note string
 	}{
 		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object","x":null}, "x-own":null}`, `=`, ""},
 		{catalog.Tools, `{"name":"a"}`, `{"name":"a","inputSchema":{"type":"object"}}`, ""},
-		{catalog.Tools, `{"name":"a","inputSchema":null}`, `{"name":"a","inputSchema":{"type":"object"}}`, ""},
-		{catalog.Tools, `{"name":"a","inputSchema":true}`, `{"name":"a","inputSchema":{"type":"object"}}`, ""},
-		{catalog.Tools, `{"name":"a","inputSchema":{}}`, `{"name":"a","inputSchema":{"type":"object"}}`, ""},
-		{catalog.Tools, `{"name":"a","inputSchema":[]}`, `{"name":"a","inputSchema":{"type":"object"}}`, ""},
-		{catalog.Tools, `{"name":"a","inputSchema":{"properties":{"b":{}}}}`, `{"name":"a","inputSchema":{"properties":{"b":{}},"type":"object"}}`, ""},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":null}}`, `{"name":"a","inputSchema":{"type":"object"}}`, ""},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":["object","null"]}}`, `{"name":"a","inputSchema":{"type":"object"}}`, ""},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object","properties":[]}}`, `{"name":"a","inputSchema":{"type":"object","properties":{}}}`, ""},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object","properties":null,"required":null}}`, `{"name":"a","inputSchema":{"type":"object"}}`, ""},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object","properties":{"b":null,"c":[]},"required":{}}}`, `{"name":"a","inputSchema":{"type":"object","properties":{"b":{},"c":{}},"required":[]}}`, ""},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":"string"}}`, "", `tool.inputSchema.type is not "object"`},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":["string"]}}`, "", `tool.inputSchema.type is not "object"`},
+		{catalog.Tools, `{"name":"a","inputSchema":null}`,
+			`{"name":"a","inputSchema":{"type":"object"}}`, ""},
+		{catalog.Tools, `{"name":"a","inputSchema":true}`,
+			`{"name":"a","inputSchema":{"type":"object"}}`, ""},
+		{catalog.Tools, `{"name":"a","inputSchema":{}}`,
+			`{"name":"a","inputSchema":{"type":"object"}}`, ""},
+		{catalog.Tools, `{"name":"a","inputSchema":[]}`,
+			`{"name":"a","inputSchema":{"type":"object"}}`, ""},
+		{catalog.Tools, `{"name":"a","inputSchema":{"properties":{"b":{}}}}`,
+			`{"name":"a","inputSchema":{"properties":{"b":{}},"type":"object"}}`, ""},
+		{catalog.Tools, `{"name":"a","inputSchema":{"type":null}}`,
+			`{"name":"a","inputSchema":{"type":"object"}}`, ""},
+		{catalog.Tools, `{"name":"a","inputSchema":{"type":["object","null"]}}`,
+			`{"name":"a","inputSchema":{"type":"object"}}`, ""},
+		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object","properties":[]}}`,
+			`{"name":"a","inputSchema":{"type":"object","properties":{}}}`, ""},
+		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object","properties":null,"required":null}}`,
+			`{"name":"a","inputSchema":{"type":"object"}}`, ""},
+		{
+			catalog.Tools,
+			`{"name":"a","inputSchema":{"type":"object","properties":{"b":null,"c":[]},"required":{}}}`,
+			`{"name":"a","inputSchema":{"type":"object","properties":{"b":{},"c":{}},"required":[]}}`, "",
+		},
+		{catalog.Tools, `{"name":"a","inputSchema":{"type":"string"}}`, "",
+			`tool.inputSchema.type is not "object"`},
+		{catalog.Tools, `{"name":"a","inputSchema":{"type":["string"]}}`, "",
+			`tool.inputSchema.type is not "object"`},
 		{catalog.Tools, `{"name":"a","inputSchema":false}`, "", "tool.inputSchema is not an object"},
 		{catalog.Tools, `{"name":"a","inputSchema":"{}"}`, "", "tool.inputSchema is not an object"},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object","properties":"b"}}`, "", "tool.inputSchema.properties is not an object"},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object","properties":{"b":"string"}}}`, "", "tool.inputSchema.properties.b is not an object"},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object","required":["b",1]}}`, "", "tool.inputSchema.required[] is not a string"},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object","required":true}}`, "", "tool.inputSchema.required is not an array"},
-		{catalog.Tools, `{"name":"a","title":null,"description":null,"icons":null,"outputSchema":null,"annotations":null,"execution":null,"_meta":null,"inputSchema":{"type":"object"}}`, `{"name":"a","inputSchema":{"type":"object"}}`, ""},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"annotations":{"title":null,"readOnlyHint":null},"execution":{"taskSupport":null}}`, `{"name":"a","inputSchema":{"type":"object"},"annotations":{},"execution":{}}`, ""},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"annotations":[],"_meta":[],"icons":{}}`, `{"name":"a","inputSchema":{"type":"object"},"annotations":{},"_meta":{},"icons":[]}`, ""},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"outputSchema":true}`, `{"name":"a","inputSchema":{"type":"object"}}`, ""},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"outputSchema":"any"}`, `{"name":"a","inputSchema":{"type":"object"}}`, ""},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"outputSchema":{"type":"object","required":7}}`, `{"name":"a","inputSchema":{"type":"object"}}`, ""},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"description":5}`, "", "tool.description is not a string"},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":"yes"}}`, "", "tool.annotations.readOnlyHint is not true or false"},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"annotations":"none"}`, "", "tool.annotations is not an object"},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"execution":{"taskSupport":"maybe"}}`, "", `tool.execution.taskSupport is not "forbidden", "optional" or "required"`},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"icons":[{"sizes":["1x1"]}]}`, "", "tool.icons[] has no src"},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"icons":[{"src":"data:","sizes":"1x1"}]}`, "", "tool.icons[].sizes is not an array"},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"icons":[{"src":"data:","theme":"blue"}]}`, "", `tool.icons[].theme is not "light" or "dark"`},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"icons":[null]}`, "", "tool.icons[] is not an object"},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"icons":["a.png"]}`, "", "tool.icons[] is not an object"},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"icons":"a.png"}`, "", "tool.icons is not an array"},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object","properties":{"b":{"maximum":1e400}}}}`, "", "tool has a number that is out of range"},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"_meta":{"\\\"":"\\\\","b":-1e999}}`, "", "tool has a number that is out of range"},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"title":"\\\"1e400,","_meta":{"b":[1e-400,-0,123456789012345678901]}}`, `=`, ""},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"b":{"maximum":1e400}}}}`, `{"name":"a","inputSchema":{"type":"object"}}`, ""},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"_meta":` + deep(189) + `}`, `=`, ""},
-		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"_meta":` + deep(190) + `}`, "", "tool nests deeper than 190"},
+		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object","properties":"b"}}`, "",
+			"tool.inputSchema.properties is not an object"},
+		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object","properties":{"b":"string"}}}`, "",
+			"tool.inputSchema.properties.b is not an object"},
+		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object","required":["b",1]}}`, "",
+			"tool.inputSchema.required[] is not a string"},
+		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object","required":true}}`, "",
+			"tool.inputSchema.required is not an array"},
+		{
+			catalog.Tools,
+			`{"name":"a","title":null,"description":null,"icons":null,"outputSchema":null,"annotations":null,"execution":null,"_meta":null,"inputSchema":{"type":"object"}}`, `{"name":"a","inputSchema":{"type":"object"}}`, "",
+		},
+		{
+			catalog.Tools,
+			`{"name":"a","inputSchema":{"type":"object"},"annotations":{"title":null,"readOnlyHint":null},"execution":{"taskSupport":null}}`, `{"name":"a","inputSchema":{"type":"object"},"annotations":{},"execution":{}}`, "",
+		},
+		{
+			catalog.Tools,
+			`{"name":"a","inputSchema":{"type":"object"},"annotations":[],"_meta":[],"icons":{}}`,
+			`{"name":"a","inputSchema":{"type":"object"},"annotations":{},"_meta":{},"icons":[]}`, "",
+		},
+		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"outputSchema":true}`,
+			`{"name":"a","inputSchema":{"type":"object"}}`, ""},
+		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"outputSchema":"any"}`,
+			`{"name":"a","inputSchema":{"type":"object"}}`, ""},
+		{
+			catalog.Tools,
+			`{"name":"a","inputSchema":{"type":"object"},"outputSchema":{"type":"object","required":7}}`,
+			`{"name":"a","inputSchema":{"type":"object"}}`, "",
+		},
+		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"description":5}`, "",
+			"tool.description is not a string"},
+		{
+			catalog.Tools,
+			`{"name":"a","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":"yes"}}`, "",
+			"tool.annotations.readOnlyHint is not true or false",
+		},
+		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"annotations":"none"}`, "",
+			"tool.annotations is not an object"},
+		{
+			catalog.Tools,
+			`{"name":"a","inputSchema":{"type":"object"},"execution":{"taskSupport":"maybe"}}`, "",
+			`tool.execution.taskSupport is not "forbidden", "optional" or "required"`,
+		},
+		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"icons":[{"sizes":["1x1"]}]}`, "",
+			"tool.icons[] has no src"},
+		{
+			catalog.Tools,
+			`{"name":"a","inputSchema":{"type":"object"},"icons":[{"src":"data:","sizes":"1x1"}]}`, "",
+			"tool.icons[].sizes is not an array",
+		},
+		{
+			catalog.Tools,
+			`{"name":"a","inputSchema":{"type":"object"},"icons":[{"src":"data:","theme":"blue"}]}`, "",
+			`tool.icons[].theme is not "light" or "dark"`,
+		},
+		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"icons":[null]}`, "",
+			"tool.icons[] is not an object"},
+		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"icons":["a.png"]}`, "",
+			"tool.icons[] is not an object"},
+		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"icons":"a.png"}`, "",
+			"tool.icons is not an array"},
+		{
+			catalog.Tools,
+			`{"name":"a","inputSchema":{"type":"object","properties":{"b":{"maximum":1e400}}}}`, "",
+			"tool has a number that is out of range",
+		},
+		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"_meta":{"\\\"":"\\\\","b":-1e999}}`,
+			"", "tool has a number that is out of range"},
+		{
+			catalog.Tools,
+			`{"name":"a","inputSchema":{"type":"object"},"title":"\\\"1e400,","_meta":{"b":[1e-400,-0,123456789012345678901]}}`, `=`, "",
+		},
+		{
+			catalog.Tools,
+			`{"name":"a","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"b":{"maximum":1e400}}}}`, `{"name":"a","inputSchema":{"type":"object"}}`, "",
+		},
+		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"_meta":` + deep(189) +
+			`}`, `=`, ""},
+		{catalog.Tools, `{"name":"a","inputSchema":{"type":"object"},"_meta":` + deep(190) + `}`, "",
+			"tool nests deeper than 190"},
 		{catalog.Tools, `{"name":5,"inputSchema":{"type":"object"}}`, "", "tool.name is not a string"},
 		{catalog.Tools, `{"inputSchema":{"type":"object"}}`, "", "tool has no name"},
 		{catalog.Tools, `{"name":null,"inputSchema":{"type":"object"}}`, "", "tool has no name"},
@@ -73,29 +144,50 @@ func TestSound(t *testing.T) {
 		{catalog.Tools, `[]`, "", "tool has no name"},
 		{catalog.Prompts, `{"name":"a","arguments":null}`, `{"name":"a"}`, ""},
 		{catalog.Prompts, `{"name":"a","arguments":{}}`, `{"name":"a","arguments":[]}`, ""},
-		{catalog.Prompts, `{"name":"a","arguments":[{"name":"b","title":null,"description":null,"required":null}]}`, `{"name":"a","arguments":[{"name":"b"}]}`, ""},
-		{catalog.Prompts, `{"name":"a","arguments":[{"description":"b"}]}`, "", "prompt.arguments[] has no name"},
+		{
+			catalog.Prompts,
+			`{"name":"a","arguments":[{"name":"b","title":null,"description":null,"required":null}]}`,
+			`{"name":"a","arguments":[{"name":"b"}]}`, "",
+		},
+		{catalog.Prompts, `{"name":"a","arguments":[{"description":"b"}]}`, "",
+			"prompt.arguments[] has no name"},
 		{catalog.Prompts, `{"name":"a","arguments":["b"]}`, "", "prompt.arguments[] is not an object"},
 		{catalog.Prompts, `{"name":"a","arguments":{"b":{}}}`, "", "prompt.arguments is not an array"},
-		{catalog.Prompts, `{"name":"a","arguments":[{"name":"b","required":"true"}]}`, "", "prompt.arguments[].required is not true or false"},
+		{catalog.Prompts, `{"name":"a","arguments":[{"name":"b","required":"true"}]}`, "",
+			"prompt.arguments[].required is not true or false"},
 		{catalog.Resources, `{"uri":"a:b"}`, "", "resource has no name"},
 		{catalog.Resources, `{"uri":"a:b","name":null}`, "", "resource has no name"},
 		{catalog.Resources, `{"name":"b"}`, "", "resource has no uri"},
 		{catalog.Resources, `{"uri":7,"name":"b"}`, "", "resource.uri is not a string"},
-		{catalog.Resources, `{"uri":"a:b","name":"b","mimeType":null,"size":null,"annotations":{"audience":null,"priority":null,"lastModified":null}}`, `{"uri":"a:b","name":"b","annotations":{}}`, ""},
-		{catalog.Resources, `{"uri":"a:b","name":"b","size":"12"}`, "", "resource.size is not an integer"},
+		{
+			catalog.Resources,
+			`{"uri":"a:b","name":"b","mimeType":null,"size":null,"annotations":{"audience":null,"priority":null,"lastModified":null}}`, `{"uri":"a:b","name":"b","annotations":{}}`, "",
+		},
+		{catalog.Resources, `{"uri":"a:b","name":"b","size":"12"}`, "",
+			"resource.size is not an integer"},
 		{catalog.Resources, `{"uri":"a:b","name":"b","size":1.5}`, `{"uri":"a:b","name":"b"}`, ""},
-		{catalog.Resources, `{"uri":"a:b","name":"b","size":12.0}`, `{"uri":"a:b","name":"b","size":12}`, ""},
+		{catalog.Resources, `{"uri":"a:b","name":"b","size":12.0}`,
+			`{"uri":"a:b","name":"b","size":12}`, ""},
 		{catalog.Resources, `{"uri":"a:b","name":"b","size":1e400}`, `{"uri":"a:b","name":"b"}`, ""},
-		{catalog.Resources, `{"uri":"a:b","name":"b","annotations":{"audience":"user"}}`, "", "resource.annotations.audience is not an array"},
-		{catalog.Resources, `{"uri":"a:b","name":"b","annotations":{"audience":["system"]}}`, "", `resource.annotations.audience[] is not "user" or "assistant"`},
-		{catalog.Resources, `{"uri":"a:b","name":"b","annotations":{"priority":"1"}}`, "", "resource.annotations.priority is not a number from 0 to 1"},
-		{catalog.Resources, `{"uri":"a:b","name":"b","annotations":{"priority":10}}`, "", "resource.annotations.priority is not a number from 0 to 1"},
-		{catalog.Resources, `{"uri":"a:b","name":"b","annotations":{"lastModified":"yesterday"}}`, `{"uri":"a:b","name":"b","annotations":{}}`, ""},
-		{catalog.Resources, `{"uri":"a:b","name":"b","annotations":{"lastModified":7}}`, "", "resource.annotations.lastModified is not a time"},
-		{catalog.Resources, `{"uri":"a:b","name":"b","annotations":{"lastModified":"2026-01-01T00:00:00.5+01:00"}}`, `=`, ""},
+		{catalog.Resources, `{"uri":"a:b","name":"b","annotations":{"audience":"user"}}`, "",
+			"resource.annotations.audience is not an array"},
+		{catalog.Resources, `{"uri":"a:b","name":"b","annotations":{"audience":["system"]}}`, "",
+			`resource.annotations.audience[] is not "user" or "assistant"`},
+		{catalog.Resources, `{"uri":"a:b","name":"b","annotations":{"priority":"1"}}`, "",
+			"resource.annotations.priority is not a number from 0 to 1"},
+		{catalog.Resources, `{"uri":"a:b","name":"b","annotations":{"priority":10}}`, "",
+			"resource.annotations.priority is not a number from 0 to 1"},
+		{catalog.Resources, `{"uri":"a:b","name":"b","annotations":{"lastModified":"yesterday"}}`,
+			`{"uri":"a:b","name":"b","annotations":{}}`, ""},
+		{catalog.Resources, `{"uri":"a:b","name":"b","annotations":{"lastModified":7}}`, "",
+			"resource.annotations.lastModified is not a time"},
+		{
+			catalog.Resources,
+			`{"uri":"a:b","name":"b","annotations":{"lastModified":"2026-01-01T00:00:00.5+01:00"}}`, `=`, "",
+		},
 		{catalog.Templates, `{"uriTemplate":"a:{b}"}`, "", "resource template has no name"},
-		{catalog.Templates, `{"uriTemplate":"a:{b}","name":"b","mimeType":null}`, `{"uriTemplate":"a:{b}","name":"b"}`, ""},
+		{catalog.Templates, `{"uriTemplate":"a:{b}","name":"b","mimeType":null}`,
+			`{"uriTemplate":"a:{b}","name":"b"}`, ""},
 		{catalog.Templates, `{"uri":"a:b","name":"b"}`, "", "resource template has no uriTemplate"},
 	} {
 		if c.want == "=" {
@@ -106,7 +198,7 @@ func TestSound(t *testing.T) {
 			t.Errorf("%s:\n got %s, %q\nwant %s, %q", c.item, got, note, c.want, c.note)
 		}
 	}
-	// Since 2026-07-28 a schema may say more.
+	// Since 2026-07-28 a schema may contain more.
 	for _, schema := range []string{`"inputSchema":{"type":"object","properties":{"b":true},"required":null}`, `"inputSchema":{"type":"object"},"outputSchema":{"type":"array"}`} {
 		item := `{"name":"a",` + schema + `}`
 		if got, note := catalog.Sound(catalog.Tools, false, jsontext.Value(item)); string(got) != item {
@@ -115,10 +207,14 @@ func TestSound(t *testing.T) {
 	}
 }
 
-// definitions are what the published schemas call the items.
-var definitions = map[catalog.Kind]string{catalog.Tools: "Tool", catalog.Prompts: "Prompt", catalog.Resources: "Resource", catalog.Templates: "ResourceTemplate"}
+// definitions are the names of the items in the published schemas.
+var definitions = map[catalog.Kind]string{
+	catalog.Tools: "Tool", catalog.Prompts: "Prompt", catalog.Resources: "Resource",
+	catalog.Templates: "ResourceTemplate",
+}
 
-// plain has a schema say nothing about the form of texts: no client rejects a list because of that of a URI.
+// plain removes the formats of strings from a schema, because no client rejects a list for the
+// format of a URI.
 func plain(value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -135,8 +231,8 @@ func plain(value any) {
 	}
 }
 
-// The table of members is true: whatever item a server lists, what is made of it for clients of a
-// revision is valid in that revision, and an item that is valid already is not left out.
+// The table of members is correct: whatever item a server lists, the repaired item for clients of
+// a revision is valid in that revision. An item that is valid already is not left out.
 func TestSoundItemsAreValidInEveryRevision(t *testing.T) {
 	for _, v := range protocol.Versions() {
 		schemas := mcptest.LoadSchemas(t, v.String(), func(document map[string]any) { plain(document) })
@@ -162,7 +258,8 @@ func TestSoundItemsAreValidInEveryRevision(t *testing.T) {
 					if err := schemas.Check(t, definitions[kind], got); err != nil {
 						r.Fatalf("%s becomes %s, which is not valid: %v", item, got, err)
 					}
-					if again, _ := catalog.Sound(kind, v.Era() == protocol.Legacy, got); string(again) != string(got) {
+					if again, _ := catalog.Sound(kind, v.Era() == protocol.Legacy,
+						got); string(again) != string(got) {
 						r.Fatalf("%s becomes %s when it is repaired again", got, again)
 					}
 				})
@@ -171,24 +268,33 @@ func TestSoundItemsAreValidInEveryRevision(t *testing.T) {
 	}
 }
 
-// names are members of items and of what is in them.
+// names are members of items and of their parts.
 var names = []string{
-	"name", "title", "description", "icons", "inputSchema", "outputSchema", "annotations", "execution", "_meta", "arguments", "uri",
-	"uriTemplate", "mimeType", "size", "$schema", "type", "properties", "required", "readOnlyHint", "destructiveHint", "taskSupport",
+	"name", "title", "description", "icons", "inputSchema", "outputSchema", "annotations", "execution",
+	"_meta", "arguments", "uri",
+	"uriTemplate", "mimeType", "size", "$schema", "type", "properties", "required", "readOnlyHint",
+	"destructiveHint", "taskSupport",
 	"audience", "priority", "lastModified", "src", "sizes", "theme", "other", "n\\u0061me",
 }
 
-// right are values that stand in the members of that name.
+// right are valid values of the members of that name.
 var right = map[string]string{
-	"icons": `[{"src":"data:,"}]`, "inputSchema": `{"type":"object","properties":{"a":{}},"required":["a"]}`, "outputSchema": `{"type":"object"}`,
-	"annotations": `{"title":"t"}`, "execution": `{"taskSupport":"optional"}`, "_meta": `{"a":1}`, "arguments": `[{"name":"a","required":true}]`,
-	"size": `12`, "type": `"object"`, "properties": `{"a":{}}`, "required": `["a"]`, "readOnlyHint": `true`, "taskSupport": `"required"`,
-	"audience": `["user"]`, "priority": `0.5`, "lastModified": `"2026-01-01T00:00:00Z"`, "sizes": `["any"]`, "theme": `"dark"`,
+	"icons":        `[{"src":"data:,"}]`,
+	"inputSchema":  `{"type":"object","properties":{"a":{}},"required":["a"]}`,
+	"outputSchema": `{"type":"object"}`,
+	"annotations":  `{"title":"t"}`, "execution": `{"taskSupport":"optional"}`, "_meta": `{"a":1}`,
+	"arguments": `[{"name":"a","required":true}]`,
+	"size":      `12`, "type": `"object"`, "properties": `{"a":{}}`, "required": `["a"]`,
+	"readOnlyHint": `true`, "taskSupport": `"required"`,
+	"audience": `["user"]`, "priority": `0.5`, "lastModified": `"2026-01-01T00:00:00Z"`,
+	"sizes": `["any"]`, "theme": `"dark"`,
 }
 
-// oddItem draws an item that is right or wrong in any member.
+// oddItem draws an item in which any member may be valid or invalid.
 func oddItem(r *rapid.T, kind catalog.Kind) string {
-	needed := map[catalog.Kind][]string{catalog.Tools: {"name", "inputSchema"}, catalog.Prompts: {"name"}, catalog.Resources: {"uri", "name"}, catalog.Templates: {"uriTemplate", "name"}}[kind]
+	needed := map[catalog.Kind][]string{catalog.Tools: {"name", "inputSchema"},
+		catalog.Prompts: {"name"}, catalog.Resources: {"uri", "name"},
+		catalog.Templates: {"uriTemplate", "name"}}[kind]
 	members := map[string]string{}
 	for _, name := range needed {
 		if rapid.IntRange(0, 9).Draw(r, "needed") > 0 {
@@ -212,7 +318,7 @@ func asObject(members map[string]string) string {
 	return "{" + strings.Join(all, ",") + "}"
 }
 
-// oddValue draws a value of a member: right, or anything.
+// oddValue draws a value of a member: a valid one, or anything.
 func oddValue(r *rapid.T, name string, depth int) string {
 	what := rapid.IntRange(0, 13).Draw(r, "value of "+name)
 	if depth == 0 {
@@ -233,7 +339,8 @@ func oddValue(r *rapid.T, name string, depth int) string {
 	case 7:
 		return rapid.SampledFrom([]string{"{}", "[]", "[ ]", "false", `""`}).Draw(r, "empty")
 	case 8:
-		return rapid.SampledFrom([]string{`"object"`, `"user"`, `"dark"`, `"optional"`, `["object","null"]`}).Draw(r, "word")
+		return rapid.SampledFrom([]string{`"object"`, `"user"`, `"dark"`, `"optional"`,
+			`["object","null"]`}).Draw(r, "word")
 	case 9:
 		return `"text"`
 	case 10:
@@ -249,7 +356,7 @@ func oddValue(r *rapid.T, name string, depth int) string {
 	return asObject(members)
 }
 
-// What is done with the items of a list is counted, and told in one line.
+// The faulty items of a list are counted, and described in one line.
 func TestOdd(t *testing.T) {
 	items := func(list ...string) (all []jsontext.Value) {
 		for _, item := range list {
@@ -257,8 +364,11 @@ func TestOdd(t *testing.T) {
 		}
 		return all
 	}
-	tools := catalog.Odd(catalog.Tools, true, items(`{"name":"a","inputSchema":{"type":"object"}}`, `{"name":"a","inputSchema":{"type":"object"}}`,
-		`{"name":"b"}`, `{"name":"c","title":null}`, `{"name":7}`, `{"name":"`+strings.Repeat("n", 2000)+`","inputSchema":{"type":"object"}}`))
+	tools := catalog.Odd(catalog.Tools, true,
+		items(`{"name":"a","inputSchema":{"type":"object"}}`,
+			`{"name":"a","inputSchema":{"type":"object"}}`,
+			`{"name":"b"}`, `{"name":"c","title":null}`, `{"name":7}`,
+			`{"name":"`+strings.Repeat("n", 2000)+`","inputSchema":{"type":"object"}}`))
 	resources := catalog.Odd(catalog.Resources, true, items(`{"uri":"odd:r"}`))
 	if fine := catalog.Odd(catalog.Prompts, true, items(`{"name":"a"}`)); fine != nil {
 		t.Errorf("a prompt that is right: %v", fine)
@@ -267,7 +377,8 @@ func TestOdd(t *testing.T) {
 		t.Errorf("tools: %+v", tools)
 	}
 	got := catalog.Summary([4][]catalog.Oddity{catalog.Tools: tools, catalog.Resources: resources})
-	want := "tools: 3 left out (a: the server lists it twice), 2 repaired (b); resources: 1 left out (odd:r: resource has no name)"
+	want := "tools: 3 left out (a: the server lists it twice), 2 repaired (b); resources: 1 left " +
+		"out (odd:r: resource has no name)"
 	if got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

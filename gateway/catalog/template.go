@@ -6,16 +6,20 @@ import (
 	"strings"
 )
 
-// Bounds of matching. Its time is at most the product of the two lengths, and a tenant's templates are tried one after the other.
+// Bounds of matching. The time for a template is at most the product of the two lengths, and a
+// tenant's templates are tried one after the other.
 const (
-	maxTemplate  = 512  // bytes of a template
-	maxVariables = 16   // expressions in it, each of which keeps the matcher in more than one place at once
-	maxMatched   = 2048 // bytes of a URI that is looked for among templates
+	maxTemplate = 512 // bytes of a template
+	// maxVariables bounds the expressions in a template. Each keeps the matcher in more than one
+	// state at once.
+	maxVariables = 16
+	maxMatched   = 2048 // bytes of a URI that is matched against templates
 )
 
-// template is a URI template (RFC 6570) as something to match: enough to know that a URI can have come from it. It is laxer than the
-// RFC where servers are: a value may have characters that an expansion would have encoded. Matching takes no longer than the product
-// of both lengths, whatever the template.
+// template matches URIs against a URI template (RFC 6570). It only decides whether a URI could be
+// an expansion of the template. It is laxer than the RFC where servers are: a value may contain
+// characters that an expansion would have encoded. Matching takes at most the product of both
+// lengths, whatever the template.
 type template struct {
 	steps  []step
 	prefix string // literal text at the start
@@ -23,9 +27,10 @@ type template struct {
 
 // step is one state of the matcher.
 type step struct {
-	class class // what it takes
+	class class // the bytes that it accepts
 	char  byte  // for exactly
-	pass  int   // how many states further one gets without taking anything; 0 for not at all
+	// pass is how many states the matcher may advance without a byte; 0 for none.
+	pass int
 }
 
 // class is a set of bytes.
@@ -33,10 +38,10 @@ type class uint8
 
 const (
 	exactly class = iota // one byte, once
-	value                // any number of what a value may have
+	value                // any number of bytes that a value may have
 	path                 // the same with slashes
-	query                // all that may stand before #
-	all                  // everything
+	query                // all bytes that may stand before #
+	all                  // all bytes
 )
 
 func (s step) takes(c byte) bool {
@@ -53,7 +58,8 @@ func (s step) takes(c byte) bool {
 	return true
 }
 
-// operators say what an expression can become: an optional first character, and what follows it.
+// operators say what an expression can expand to: an optional first character, and what follows
+// it.
 var operators = map[byte]struct {
 	first byte
 	rest  class
@@ -67,10 +73,11 @@ var operators = map[byte]struct {
 	'&': {'&', query},
 }
 
-// compile reads a template.
+// compile parses a template.
 func compile(text string) (*template, error) {
 	if len(text) > maxTemplate {
-		return nil, fmt.Errorf("the template has %d bytes, at most %d are matched", len(text), maxTemplate)
+		return nil, fmt.Errorf("the template has %d bytes, at most %d are matched", len(text),
+			maxTemplate)
 	}
 	t := &template{}
 	t.prefix, _, _ = strings.Cut(text, "{")
@@ -103,21 +110,24 @@ func compile(text string) (*template, error) {
 		case op.first == 0:
 			t.steps = append(t.steps, step{class: op.rest, pass: 1})
 		default:
-			t.steps = append(t.steps, step{class: exactly, char: op.first, pass: 2}, step{class: op.rest, pass: 1})
+			t.steps = append(t.steps, step{class: exactly, char: op.first, pass: 2}, step{
+				class: op.rest, pass: 1,
+			})
 		}
 		text = after
 	}
 	return t, nil
 }
 
-// matches reports whether the URI can have come from the template. It walks all ways at once: now holds the states that wait for the
-// next byte.
+// matches reports whether the URI can be an expansion of the template. It follows all
+// alternatives at once: now holds the states that wait for the next byte.
 func (t *template) matches(uri string) bool {
 	if !strings.HasPrefix(uri, t.prefix) || len(uri) > maxMatched {
 		return false
 	}
 	end := len(t.steps)
-	seen := make([]int, end+1) // the position, counted from 1, at which a state was last entered
+	// seen has the position, counted from 1, at which a state was last entered.
+	seen := make([]int, end+1)
 	var now, next []int
 	enter := func(states []int, state, position int) []int {
 		for seen[state] != position {

@@ -14,7 +14,8 @@ func TestTemplatesMatch(t *testing.T) {
 		template string
 		yes, no  string // separated by spaces
 	}{
-		{"file:///{path}", "file:///a file:///a.b file:/// file:///a%2Fb", "file:///a/b file:// xfile:///a file:///a?b"},
+		{"file:///{path}", "file:///a file:///a.b file:/// file:///a%2Fb",
+			"file:///a/b file:// xfile:///a file:///a?b"},
 		{"file:///{+path}", "file:///a file:///a/b file:///a?b#c", "file://a"},
 		{"a:{x}-{y}", "a:1-2 a:- a:1-2-3", "a:1"},
 		{"a:{x}/b", "a:1/b a:/b", "a:1/2/b a:1/bb a:1/b/"},
@@ -44,17 +45,20 @@ func TestTemplatesMatch(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []string{"{", "}", "a{}", "a{b", "a{{b}}", "a}b{c}", strings.Repeat("{a}", maxVariables+1), strings.Repeat("a", maxTemplate+1)} {
+	for _, bad := range []string{"{", "}", "a{}", "a{b", "a{{b}}", "a}b{c}",
+		strings.Repeat("{a}", maxVariables+1), strings.Repeat("a", maxTemplate+1)} {
 		if _, err := compile(bad); err == nil {
 			t.Errorf("%.20q is a template", bad)
 		}
 	}
 }
 
-// Whatever RFC 6570 makes of a template is matched by it.
+// Every RFC 6570 expansion of a template matches the template.
 func TestExpansionsMatchTheirTemplate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.StringMatching(`[a-z]{1,3}:(/?([a-z.~-]{0,3}|\{[+#./;?&]?[xyz](,[xyz])?\*?\})){0,5}`).Draw(t, "template")
+		text := rapid.StringMatching(
+			`[a-z]{1,3}:(/?([a-z.~-]{0,3}|\{[+#./;?&]?[xyz](,[xyz])?\*?\})){0,5}`,
+		).Draw(t, "template")
 		parsed, err := uritemplate.New(text)
 		if err != nil {
 			t.Skip(err)
@@ -79,7 +83,8 @@ func TestExpansionsMatchTheirTemplate(t *testing.T) {
 	})
 }
 
-// S36: no template makes matching slow. The bound is far above what is measured, and far below what backtracking would take.
+// S36: no template makes matching slow. The bound is far above the measured time, and far below
+// the time that backtracking would take.
 func TestMatchingIsLinear(t *testing.T) {
 	uri := "x:" + strings.Repeat("a", maxMatched-3) + "!"
 	for _, text := range []string{
@@ -95,7 +100,8 @@ func TestMatchingIsLinear(t *testing.T) {
 		}
 		begin := time.Now()
 		compiled.matches(uri)
-		if took := time.Since(begin); took > 10*time.Second { // what is not linear takes years
+		// A matcher that is not linear would take years.
+		if took := time.Since(begin); took > 10*time.Second {
 			t.Errorf("%.30s takes %v", text, took)
 		}
 	}

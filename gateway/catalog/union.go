@@ -8,10 +8,12 @@ import (
 	"mcpd/protocol"
 )
 
-// Capabilities is what many servers as one declare: what any of them does. complete says that all of them are known; until then
-// everything is declared that the host can answer for, because a server that is still starting may have it and a client that was told
-// otherwise never asks. The lists of many are the host's own: it announces that they change, because one of the servers came, went or
-// started anew, whether that declares it or not. What cannot be answered for many together is not declared.
+// Capabilities returns the capabilities of many servers presented as one: the union of theirs.
+// complete says that the capabilities of all servers are known. Until then the result declares
+// everything that the host can answer, because a server that is still starting may have it, and a
+// client that is told otherwise never asks. The host itself owns the merged lists. It announces
+// their changes when a server comes, goes or restarts, whether the servers declare listChanged or
+// not. A capability that cannot be served for many servers together is not declared.
 func Capabilities(known []protocol.ServerCapabilities, complete bool) protocol.ServerCapabilities {
 	within := make([]protocol.ServerCapabilities, 0, len(known))
 	for _, each := range known {
@@ -37,8 +39,8 @@ func Capabilities(known []protocol.ServerCapabilities, complete bool) protocol.S
 	return all
 }
 
-// Lists are the capabilities of the lists that have items. A server may list what it has not
-// declared.
+// Lists returns the capabilities for the lists that have items, because a server may list items
+// without declaring the capability.
 func (c *Catalog) Lists() (all protocol.ServerCapabilities) {
 	for _, k := range Kinds() {
 		if c.lists[k].size > 0 {
@@ -48,17 +50,19 @@ func (c *Catalog) Lists() (all protocol.ServerCapabilities) {
 	return all
 }
 
-// MaxCapabilities bounds what one server may add, in bytes. Of larger ones the standard capabilities
-// are declared, without their settings.
+// MaxCapabilities bounds the capabilities of one server in the union, in bytes. Of larger ones
+// only the standard capabilities are declared, without their settings.
 const MaxCapabilities = 256 << 10
 
-// Instruction is what one server wants the model to know.
+// Instruction is the text that one server wants the model to know.
 type Instruction struct{ Server, Text string }
 
-// MaxInstructions bounds what one server may add, in bytes: it is read by a model each time, and no server has a claim to more.
+// MaxInstructions bounds the instructions of one server, in bytes. A model reads them each time,
+// and no server may claim more of its attention.
 const MaxInstructions = 16 << 10
 
-// Instructions joins instructions under a heading for each server. Servers without any are left out.
+// Instructions joins instructions under a heading for each server. Servers without instructions
+// are left out.
 func Instructions(all []Instruction) string {
 	var b strings.Builder
 	for _, i := range all {

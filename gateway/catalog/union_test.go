@@ -17,14 +17,18 @@ func TestCapabilitiesOfMany(t *testing.T) {
 		}
 		return c
 	}
-	known := []protocol.ServerCapabilities{parse(`{"tools":{}}`), parse(`{"resources":{"subscribe":true},"logging":{}}`)}
+	known := []protocol.ServerCapabilities{
+		parse(`{"tools":{}}`), parse(`{"resources":{"subscribe":true},"logging":{}}`),
+	}
 	c := Capabilities(known, true)
-	for path, want := range map[string]bool{"tools.listChanged": true, "resources.subscribe": true, "resources.listChanged": true, "logging": true, "prompts": false} {
+	for path, want := range map[string]bool{"tools.listChanged": true, "resources.subscribe": true,
+		"resources.listChanged": true, "logging": true, "prompts": false} {
 		if got := c.Has(path); got != want {
 			t.Errorf("all known: %s declared %v, want %v", path, got, want)
 		}
 	}
-	if c = Capabilities(known, false); !c.Has("prompts.listChanged") || !c.Has("completions") || !c.Has("resources.subscribe") {
+	if c = Capabilities(known, false); !c.Has("prompts.listChanged") || !c.Has("completions") ||
+		!c.Has("resources.subscribe") {
 		t.Errorf("some unknown: %s", c.Raw())
 	}
 	if c = Capabilities(nil, true); string(c.Raw()) != "{}" {
@@ -32,7 +36,8 @@ func TestCapabilitiesOfMany(t *testing.T) {
 	}
 }
 
-// Declarations of one server are bounded in those of all: clients of the others read it too.
+// The capabilities of one server are bounded in the union, because clients of the other servers
+// read them too.
 func TestLargeCapabilitiesInThoseOfAll(t *testing.T) {
 	parse := func(raw string) protocol.ServerCapabilities {
 		c, err := protocol.ParseServerCapabilities(jsontext.Value(raw))
@@ -41,9 +46,11 @@ func TestLargeCapabilitiesInThoseOfAll(t *testing.T) {
 		}
 		return c
 	}
-	large := parse(`{"tools":{"x":"` + strings.Repeat("x", MaxCapabilities) + `"},"extensions":{"` + protocol.ExtensionUI + `":{}},"resources":{"subscribe":true}}`)
+	large := parse(`{"tools":{"x":"` + strings.Repeat("x", MaxCapabilities) + `"},"extensions":{"` +
+		protocol.ExtensionUI + `":{}},"resources":{"subscribe":true}}`)
 	c := Capabilities([]protocol.ServerCapabilities{large, parse(`{"prompts":{"y":1}}`)}, true)
-	for _, path := range []string{"tools", "resources.subscribe", "extensions." + protocol.ExtensionUI, "prompts.y"} {
+	for _, path := range []string{"tools", "resources.subscribe", "extensions." + protocol.ExtensionUI,
+		"prompts.y"} {
 		if !c.Has(path) {
 			t.Errorf("%s is lost", path)
 		}
@@ -53,10 +60,14 @@ func TestLargeCapabilitiesInThoseOfAll(t *testing.T) {
 	}
 }
 
-// What one server declares otherwise than the schemas have it, official clients would refuse all
-// servers for.
+// Capabilities that violate the schemas are repaired. Otherwise official clients would refuse all
+// servers because of one.
 func TestOddCapabilitiesInThoseOfAll(t *testing.T) {
-	odd, err := protocol.ParseServerCapabilities(jsontext.Value(`{"tools":true,"prompts":false,"resources":{"subscribe":{},"listChanged":{},"x":1},"logging":true,"completions":true,"extensions":{"` + protocol.ExtensionUI + `":true}}`))
+	odd, err := protocol.ParseServerCapabilities(
+		jsontext.Value(
+			`{"tools":true,"prompts":false,"resources":{"subscribe":{},"listChanged":{},"x":1},"logging":true,"completions":true,"extensions":{"` + protocol.ExtensionUI + `":true}}`,
+		),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,12 +8,14 @@ import (
 
 // Bound is the value of one key below `limits`.
 type Bound struct {
-	Tenant string // empty for what applies where a tenant says nothing else
+	// Tenant is empty for the default of all tenants.
+	Tenant string
 	Key    string // without `limits.`
 	Value  any    // an int, an int64 of bytes, or a time.Duration
 }
 
-// Bounds yields what applies: each key at the top, and those of tenants that differ from it.
+// Bounds yields the limits in force: each key at the top level, and those keys of tenants that
+// differ from it.
 func (c *Config) Bounds() iter.Seq[Bound] {
 	shared, own := limitKeys(topLimits), limitKeys(ownLimits)
 	return func(yield func(Bound) bool) {

@@ -13,7 +13,7 @@ import (
 	"mcpd/protocol"
 )
 
-// checks are the rules that take more than one key, in no order that matters.
+// checks are the rules that involve more than one key. Their order does not matter.
 var checks = []func(*loader){
 	checkTLS,
 	checkTenants,
@@ -27,17 +27,19 @@ var checks = []func(*loader){
 
 func checkTLS(l *loader) {
 	if l.has("tls", "cert") != l.has("tls", "key") && !l.broken["tls"] {
-		l.Report(l.find("tls"), "tls has only one of cert and key", "a listener needs both", "add the other")
+		l.Report(l.find("tls"), "tls has only one of cert and key", "a listener needs both",
+			"add the other")
 	}
 }
 
 func checkTenants(l *loader) {
 	if len(l.tenants) == 0 && len(l.Problems) == 0 {
-		l.Report(document.Position{Line: 1, Col: 1}, "there is no tenant", "nothing would be served", "add tenants.default.servers, or mcpServers")
+		l.Report(document.Position{Line: 1, Col: 1}, "there is no tenant", "nothing would be served",
+			"add tenants.default.servers, or mcpServers")
 	}
 }
 
-// checkReach refuses an open tenant where others than this machine can reach it.
+// checkReach refuses a tenant without keys if other machines can reach the listener.
 func checkReach(l *loader) {
 	listen := exposed(l.config.Listen)
 	if listen == "" {
@@ -51,15 +53,17 @@ func checkReach(l *loader) {
 		if where == (document.Position{}) {
 			where = l.find("mcpServers")
 		}
-		l.Report(where, quoted("tenant", t.Name)+" has no key", "listen "+listen+" is reachable from other machines",
+		l.Report(where, quoted("tenant", t.Name)+" has no key",
+			"listen "+listen+" is reachable from other machines",
 			"add auth.keys (`mcpd key new` prints one), or listen on 127.0.0.1")
 	}
 }
 
-// checkProxies refuses a PROXY protocol that nobody may speak.
+// checkProxies refuses the PROXY protocol if there are no trusted proxies.
 func checkProxies(l *loader) {
 	if l.config.ProxyProtocol && len(l.config.TrustedProxies) == 0 {
-		l.said("proxy_protocol")("proxy_protocol is true and there are no trusted_proxies", "nobody may say who has connected", "add the addresses of the proxies to trusted_proxies")
+		l.said("proxy_protocol")("proxy_protocol is true and there are no trusted_proxies",
+			"nobody may say who has connected", "add the addresses of the proxies to trusted_proxies")
 	}
 }
 
@@ -67,10 +71,13 @@ func checkAdmin(l *loader) {
 	admin := l.config.Admin.Listen
 	said := l.said("admin.listen")
 	if !loopback(admin) {
-		said("admin.listen is "+admin, "the tree and the metrics of all tenants are open to whoever reaches it", "listen on 127.0.0.1, and forward the port where needed")
+		said("admin.listen is "+admin,
+			"the tree and the metrics of all tenants are open to whoever reaches it",
+			"listen on 127.0.0.1, and forward the port where needed")
 	}
 	if _, port, _ := net.SplitHostPort(admin); slices.Contains(l.config.Listen, admin) && port != "0" {
-		said("admin.listen is the address of listen too", "two listeners cannot share one", "give one another port")
+		said("admin.listen is the address of listen too", "two listeners cannot share one",
+			"give one another port")
 	}
 }
 
@@ -81,7 +88,8 @@ func checkTimes(l *loader) {
 			if where == (document.Position{}) {
 				where = l.find(append(path, "limits", "call_timeout_max")...)
 			}
-			l.Report(where, fmt.Sprintf("call_timeout is %s and call_timeout_max %s", units.FormatSpan(limits.CallTimeout), units.FormatSpan(limits.CallTimeoutMax)),
+			l.Report(where, fmt.Sprintf("call_timeout is %s and call_timeout_max %s",
+				units.FormatSpan(limits.CallTimeout), units.FormatSpan(limits.CallTimeoutMax)),
 				"the first is part of the second", "lower the first or raise the second")
 		}
 	}
@@ -99,9 +107,12 @@ func checkRevisions(l *loader) {
 		legacy, modern := n.Offered(protocol.Legacy), n.Offered(protocol.Modern)
 		switch {
 		case len(legacy)+len(modern) == 0:
-			l.Report(where, fmt.Sprintf("min_version is %s and max_version %s", n.Floor, n.Ceiling), "no revision is between them", "swap them")
+			l.Report(where, fmt.Sprintf("min_version is %s and max_version %s", n.Floor, n.Ceiling),
+				"no revision is between them", "swap them")
 		case n.Default != 0 && !slices.Contains(legacy, n.Default):
-			l.Report(where, fmt.Sprintf("default_version is %s", n.Default), "it is for initialize, where "+revisions(legacy)+" can be agreed on", "name one of those, or leave it out")
+			l.Report(where, fmt.Sprintf("default_version is %s", n.Default),
+				"it is for initialize, where "+revisions(legacy)+" can be agreed on",
+				"name one of those, or leave it out")
 		}
 	}
 	check(l.config.Negotiation)
@@ -119,7 +130,7 @@ func revisions(versions []protocol.Version) string {
 	return strings.Join(texts(versions), ", ")
 }
 
-// find returns where a path stands, or as much of it as there is.
+// find returns the position of a path, or the zero position if the file does not have it.
 func (l *loader) find(path ...string) document.Position {
 	return l.where[strings.Join(path, "\x00")]
 }
@@ -136,7 +147,8 @@ func (l *loader) required(p *place, s scope, name document.Name) {
 	}
 	for _, key := range p.require {
 		if !l.has(s.path, key) {
-			l.Report(name.At, p.what+" without "+key, "it has both name and sha256", "`mcpd key new` prints the whole line")
+			l.Report(name.At, p.what+" without "+key, "it has both name and sha256",
+				"`mcpd key new` prints the whole line")
 		}
 	}
 	var there []string
@@ -148,15 +160,18 @@ func (l *loader) required(p *place, s scope, name document.Name) {
 	switch {
 	case len(p.oneOf) == 0 || len(there) == 1:
 	case len(there) == 0:
-		l.Report(name.At, quoted("server", name.Text)+" has none of "+strings.Join(p.oneOf, ", "), "it says how the server is reached", "add one")
+		l.Report(name.At, quoted("server", name.Text)+" has none of "+strings.Join(p.oneOf, ", "),
+			"it says how the server is reached", "add one")
 	default:
-		l.Report(name.At, quoted("server", name.Text)+" has "+strings.Join(there, " and "), "a server is reached in one way", "keep one")
+		l.Report(name.At, quoted("server", name.Text)+" has "+strings.Join(there, " and "),
+			"a server is reached in one way", "keep one")
 	}
 }
 
-// belongs says which keys of a server go with which other.
+// belongs maps keys of a server to the key that they require.
 var belongs = map[string]string{
-	"args": "command", "env": "command", "env_pass": "command", "cwd": "command", "max_files": "command", "max_file_size": "command",
+	"args": "command", "env": "command", "env_pass": "command", "cwd": "command",
+	"max_files": "command", "max_file_size": "command",
 	"max_memory": "command", "max_processes": "command",
 	"headers": "url", "transport": "url", "proxy": "url", "ca": "url",
 }
@@ -165,19 +180,23 @@ var belongs = map[string]string{
 func (l *loader) checkServer(s scope, name document.Name) {
 	for _, key := range sortedKeys(belongs) {
 		if l.has(s.path, key) && !l.has(s.path, belongs[key]) && !l.broken[s.path] {
-			l.Report(l.find(s.path, key), quoted("server", name.Text)+" has "+key, "it goes with "+belongs[key]+" only", "remove it")
+			l.Report(l.find(s.path, key), quoted("server", name.Text)+" has "+key,
+				"it goes with "+belongs[key]+" only", "remove it")
 		}
 	}
 	if n := s.server.Speak; len(n.Offered(protocol.Legacy))+len(n.Offered(protocol.Modern)) == 0 {
-		l.Report(l.find(s.path, "max_version"), fmt.Sprintf("min_version is %s and max_version %s", n.Floor, n.Ceiling), "no revision is between them", "swap them")
+		l.Report(l.find(s.path, "max_version"),
+			fmt.Sprintf("min_version is %s and max_version %s", n.Floor, n.Ceiling),
+			"no revision is between them", "swap them")
 	}
 	if b := s.server.Builtin; b != "" && !slices.Contains(l.options.Builtins, b) {
 		m := notAWord(b, l.options.Builtins)
-		l.Report(l.find(s.path, "builtin"), fmt.Sprintf("builtin is %q", document.Printable(b)), m.why, m.do)
+		l.Report(l.find(s.path, "builtin"), fmt.Sprintf("builtin is %q", document.Printable(b)),
+			m.why, m.do)
 	}
 }
 
-// exposed is the first address that other machines reach, or "".
+// exposed returns the first address that other machines reach, or "".
 func exposed(listen []string) string {
 	if i := slices.IndexFunc(listen, func(at string) bool { return !loopback(at) }); i >= 0 {
 		return listen[i]

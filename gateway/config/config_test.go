@@ -15,10 +15,14 @@ import (
 	"mcpd/protocol"
 )
 
-var update = flag.Bool("update", false, "rewrite expected messages, printed configurations and generated documentation")
+var update = flag.Bool("update", false,
+	"rewrite expected messages, printed configurations and generated documentation")
 
-// environment is all that the files of testdata see.
-var environment = map[string]string{"TOKEN": "hunter2", "DIR": "/srv/data", "EMPTY": "", "HOST": "127.0.0.1:9001", "NUL": "a\x00b", "EVIL": "${env:TOKEN}"}
+// environment holds all variables that the files of testdata see.
+var environment = map[string]string{
+	"TOKEN": "hunter2", "DIR": "/srv/data", "EMPTY": "", "HOST": "127.0.0.1:9001", "NUL": "a\x00b",
+	"EVIL": "${env:TOKEN}",
+}
 
 func options(file string) Options {
 	return Options{
@@ -28,7 +32,7 @@ func options(file string) Options {
 	}
 }
 
-// Every *.bad.yaml has one mistake and, in its first lines, what is said about it.
+// Every *.bad.yaml has one mistake. Its first lines hold the expected message.
 func TestMistakesAreExplained(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.bad.yaml")
 	if err != nil || len(files) < 60 {
@@ -41,7 +45,8 @@ func TestMistakesAreExplained(t *testing.T) {
 		}
 		var want []string
 		body := string(data)
-		for line, rest, _ := strings.Cut(body, "\n"); strings.HasPrefix(line, "#: "); line, rest, _ = strings.Cut(body, "\n") {
+		for line, rest, _ := strings.Cut(body, "\n"); strings.HasPrefix(line,
+			"#: "); line, rest, _ = strings.Cut(body, "\n") {
 			want, body = append(want, strings.TrimPrefix(line, "#: ")), rest
 		}
 		_, err = Load([]byte(body), options(file))
@@ -68,7 +73,8 @@ func TestMistakesAreExplained(t *testing.T) {
 	}
 }
 
-// Every *.good.yaml loads, fits the schema, and prints as the file of the same name with .print; S88: without a secret.
+// Every *.good.yaml loads, fits the schema, and prints as the file of the same name with .print.
+// S88: without a secret.
 func TestGoodFilesPrint(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.good.*")
 	if err != nil || len(files) < 5 {
@@ -105,7 +111,8 @@ func TestGoodFilesPrint(t *testing.T) {
 			t.Errorf("what %s prints is refused: %v", file, err)
 			continue
 		}
-		if third := string(Print(again)); comments(third) != comments(got) && !strings.Contains(got, tenant.Redacted) {
+		if third := string(Print(again)); comments(third) != comments(got) &&
+			!strings.Contains(got, tenant.Redacted) {
 			t.Errorf("%s prints differently the second time:\n%s", file, third)
 		}
 	}
@@ -119,7 +126,7 @@ func comments(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// base has one of everything that keys can belong to.
+// base has one of each thing that keys can belong to.
 const base = `
 tenants:
   acme:
@@ -128,8 +135,8 @@ tenants:
 `
 const baseHash = "0000000000000000000000000000000000000000000000000000000000000001"
 
-// The table is the whole truth. Setting a key to its example changes the configuration, and only example values that
-// Load accepts are in the table.
+// The table is complete. Setting a key to its example changes the configuration, and the table
+// has only example values that Load accepts.
 func TestEachKeyHasAnEffect(t *testing.T) {
 	before := mustLoad(t, base)
 	for _, k := range Keys() {
@@ -144,14 +151,17 @@ func TestEachKeyHasAnEffect(t *testing.T) {
 		if reflect.DeepEqual(before, after) {
 			t.Errorf("%s: its example changes nothing", k.Path)
 		}
-		without, err := Load([]byte(strings.Replace(with(k), last(k.Path)+": "+k.Example, "", 1)), options(k.Path))
-		if err == nil && reflect.DeepEqual(without, after) && k.Path != "mcpServers.*.type" && k.Path != "tenants.*.mcpServers.*.type" {
+		without, err := Load([]byte(strings.Replace(with(k), last(k.Path)+": "+k.Example, "", 1)),
+			options(k.Path))
+		if err == nil && reflect.DeepEqual(without, after) && k.Path != "mcpServers.*.type" &&
+			k.Path != "tenants.*.mcpServers.*.type" {
 			t.Errorf("%s: without it the configuration is the same", k.Path)
 		}
 	}
 }
 
-// with returns the base with one key set to its example, and what that key cannot be without.
+// with returns the base with one key set to its example, and with the other keys that this key
+// requires.
 func with(k Key) string {
 	place := ""
 	for _, p := range places {
@@ -208,7 +218,7 @@ func mustLoad(t *testing.T, text string) *Config {
 	return c
 }
 
-// The defaults are the protocol's own bounds, where it has them: S4-56, S4-57.
+// The defaults are the protocol's own bounds, where the protocol has them: S4-56, S4-57.
 func TestDefaultsAreTheProtocols(t *testing.T) {
 	c, err := Default(options(""))
 	if err != nil {
@@ -243,8 +253,8 @@ func TestDefaultsAreTheProtocols(t *testing.T) {
 	}
 }
 
-// C1, C2, C3: the policy on revisions is the host's, and a tenant may have its own; so are limits. The order of keys in a file does not
-// matter to what is inherited.
+// C1, C2, C3: the policy on revisions belongs to the host, and a tenant may override it. The same
+// holds for limits. The order of keys in a file does not matter to inheritance.
 func TestInheritance(t *testing.T) {
 	c := mustLoad(t, `
 mcpServers: {Late One: {command: x}}
@@ -258,7 +268,8 @@ limits: {max_pending: 9, max_sessions: 8}
 negotiation: {mode: strict}
 `)
 	def, acme := c.Tenants[0], c.Tenants[1]
-	if def.Limits.MaxPending != 5 || acme.Limits.MaxPending != 9 || def.Limits.MaxSessions != 8 || acme.Negotiation.Mode != protocol.Strict {
+	if def.Limits.MaxPending != 5 || acme.Limits.MaxPending != 9 || def.Limits.MaxSessions != 8 ||
+		acme.Negotiation.Mode != protocol.Strict {
 		t.Errorf("limits are %+v and %+v", def.Limits, acme.Limits)
 	}
 	got := ""
@@ -273,17 +284,23 @@ negotiation: {mode: strict}
 	}
 }
 
-// S72, S88, S90: what has no place in a fixture because YAML tools would trip over it.
+// S72, S88, S90: bytes that cannot stand in a fixture, because YAML tools would stumble over
+// them.
 func TestRefusedBytes(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"NUL in an argument":  {"tenants: {default: {servers: {a: {command: x, args: [\"a\\0b\"]}}}}", "has a NUL in it"},
-		"NUL from a variable": {"tenants: {default: {servers: {a: {command: x, args: [\"${env:NUL}\"]}}}}", "a variable has a NUL in it"},
-		"CRLF in a header":    {"tenants: {default: {servers: {a: {url: http://x/, headers: {X: \"a\\r\\nb: c\"}}}}}", "a header is one line"},
-		"not UTF-8":           {"a: \xff", "not UTF-8"},
-		"too large":           {"#" + strings.Repeat("x", document.MaxFile), "at most 1048576 are read"},
-		"deep brackets":       {"tenants: " + strings.Repeat("[", 1<<18), "more than 32 levels"},
-		"deep dashes":         {strings.Repeat("- ", 1<<18), "more than 32 levels"},
-		"an escape in a key":  {"\"a\\e[31mb\": 1", `unknown key "a?[31mb"`},
+		"NUL in an argument": {"tenants: {default: {servers: {a: {command: x, args: [\"a\\0b\"]}}}}",
+			"has a NUL in it"},
+		"NUL from a variable": {
+			"tenants: {default: {servers: {a: {command: x, args: [\"${env:NUL}\"]}}}}",
+			"a variable has a NUL in it",
+		},
+		"CRLF in a header": {"tenants: {default: {servers: {a: {url: http://x/, headers: {X: " +
+			"\"a\\r\\nb: c\"}}}}}", "a header is one line"},
+		"not UTF-8":          {"a: \xff", "not UTF-8"},
+		"too large":          {"#" + strings.Repeat("x", document.MaxFile), "at most 1048576 are read"},
+		"deep brackets":      {"tenants: " + strings.Repeat("[", 1<<18), "more than 32 levels"},
+		"deep dashes":        {strings.Repeat("- ", 1<<18), "more than 32 levels"},
+		"an escape in a key": {"\"a\\e[31mb\": 1", `unknown key "a?[31mb"`},
 	} {
 		_, err := Load([]byte(c.text), options("x"))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -298,16 +315,18 @@ func TestRefusedBytes(t *testing.T) {
 func TestReportsAreBounded(t *testing.T) {
 	var b strings.Builder
 	for i := range 500 {
-		b.WriteString("k" + strings.Repeat("x", i%7) + string(rune('a'+i%26)) + strings.Repeat("y", i) + ": 1\n")
+		b.WriteString("k" + strings.Repeat("x", i%7) + string(rune('a'+i%26)) +
+			strings.Repeat("y", i) + ": 1\n")
 	}
 	_, err := Load([]byte(b.String()), options("x"))
 	var problems Problems
-	if !errors.As(err, &problems) || len(problems) != document.MaxProblems+1 || !strings.Contains(problems[document.MaxProblems].What, "400 more") {
+	if !errors.As(err, &problems) || len(problems) != document.MaxProblems+1 ||
+		!strings.Contains(problems[document.MaxProblems].What, "400 more") {
 		t.Errorf("%d problems, the last is %v", len(problems), problems[len(problems)-1])
 	}
 }
 
-// What a flag says goes before the file, and is refused under the flag's name.
+// A flag overrides the file. A wrong value is refused under the name of the flag.
 func TestSettingsOverrideTheFile(t *testing.T) {
 	o := options("test.yaml")
 	o.Set = []Setting{{"listen", "127.0.0.1:1", "--listen"}, {"log.level", "debug", "--log-level"}}
@@ -316,23 +335,29 @@ func TestSettingsOverrideTheFile(t *testing.T) {
 		t.Errorf("listen is %v, %v", c, err)
 	}
 	o.Set = []Setting{{"listen", "nowhere", "--listen"}}
-	if _, err = Load([]byte(base), o); err == nil || !strings.HasPrefix(err.Error(), `--listen: listen is "nowhere", an address is a host and a port`) {
+	if _, err = Load([]byte(base), o); err == nil ||
+		!strings.HasPrefix(err.Error(),
+			`--listen: listen is "nowhere", an address is a host and a port`) {
 		t.Errorf("a bad flag says %v", err)
 	}
 	o.Set = []Setting{{"listen", ":7420", "--listen"}}
-	if _, err = Load([]byte("tenants: {default: {}}"), o); err == nil || !strings.Contains(err.Error(), `tenant "default" has no key, listen :7420 is reachable`) {
+	if _, err = Load([]byte("tenants: {default: {}}"), o); err == nil ||
+		!strings.Contains(err.Error(), `tenant "default" has no key, listen :7420 is reachable`) {
 		t.Errorf("an open tenant beyond loopback says %v", err)
 	}
 	o.Set = []Setting{{"admin.listen", "192.0.2.1:7421", "--admin"}}
-	if _, err := Load([]byte("mcpServers: {a: {command: x}}\nadmin: {listen: 127.0.0.1:1}"), o); err == nil || !strings.HasPrefix(err.Error(), "--admin: admin.listen is 192.0.2.1:7421, ") {
+	if _, err := Load([]byte("mcpServers: {a: {command: x}}\nadmin: {listen: 127.0.0.1:1}"),
+		o); err == nil || !strings.HasPrefix(err.Error(), "--admin: admin.listen is 192.0.2.1:7421, ") {
 		t.Errorf("an admin listener beyond loopback by a flag: got %v, want a problem of --admin", err)
 	}
 }
 
 func TestLoopback(t *testing.T) {
 	for listen, want := range map[string]bool{
-		"127.0.0.1:1": true, "127.9.9.9:1": true, "[::1]:1": true, "localhost:1": true, "LOCALHOST:1": true, "[::ffff:127.0.0.1]:1": true,
-		":1": false, "0.0.0.0:1": false, "[::]:1": false, "10.0.0.1:1": false, "localhost.evil.com:1": false, "example.com:1": false, "x": false,
+		"127.0.0.1:1": true, "127.9.9.9:1": true, "[::1]:1": true, "localhost:1": true,
+		"LOCALHOST:1": true, "[::ffff:127.0.0.1]:1": true,
+		":1": false, "0.0.0.0:1": false, "[::]:1": false, "10.0.0.1:1": false,
+		"localhost.evil.com:1": false, "example.com:1": false, "x": false,
 		"unix:/run/mcp.sock": true,
 	} {
 		if got := loopback(listen); got != want {
@@ -364,7 +389,8 @@ func FuzzLoad(f *testing.F) {
 		if strings.Contains(string(printed), "hunter2") && !strings.Contains(string(data), "hunter2") {
 			t.Errorf("a secret is printed:\n%s", printed)
 		}
-		if _, err := Load(printed, options("printed")); err != nil && !strings.Contains(string(printed), tenant.Redacted) {
+		if _, err := Load(printed, options("printed")); err != nil &&
+			!strings.Contains(string(printed), tenant.Redacted) {
 			t.Errorf("what is printed is refused: %v\n%s", err, printed)
 		}
 	})

@@ -6,7 +6,8 @@ import (
 	"mcpd/gateway/config"
 )
 
-// The digest is that of what a file says, not of how; a secret that is not printed counts.
+// The digest depends on the contents of a file, not on its form. Secrets that are not printed
+// count.
 func TestDigestTellsConfigurationsApart(t *testing.T) {
 	digest := func(text string) string {
 		t.Helper()
@@ -17,13 +18,17 @@ func TestDigestTellsConfigurationsApart(t *testing.T) {
 		return c.Digest()
 	}
 	const first = `tenants: {acme: {servers: {a: {url: "http://127.0.0.1:1/mcp", headers: {Authorization: one}}}}}`
-	if again := digest("# the same\ntenants:\n  acme:\n    servers:\n      a:\n        headers: {Authorization: one}\n        url: http://127.0.0.1:1/mcp\n"); again != digest(first) || len(again) != 16 {
+	if again := digest("# the same\ntenants:\n  acme:\n    servers:\n      a:\n        headers: " +
+		"{Authorization: one}\n        url: http://127.0.0.1:1/mcp\n"); again != digest(first) ||
+		len(again) != 16 {
 		t.Errorf("said otherwise it is %s, and %s before", again, digest(first))
 	}
 	seen := map[string]string{}
 	for _, text := range []string{
-		first, `tenants: {acme: {servers: {a: {url: "http://127.0.0.1:1/mcp", headers: {Authorization: two}}}}}`,
-		`tenants: {acme: {servers: {b: {url: "http://127.0.0.1:1/mcp", headers: {Authorization: one}}}}}`, first + "\nlimits: {call_timeout: 10s}",
+		first,
+		`tenants: {acme: {servers: {a: {url: "http://127.0.0.1:1/mcp", headers: {Authorization: two}}}}}`,
+		`tenants: {acme: {servers: {b: {url: "http://127.0.0.1:1/mcp", headers: {Authorization: one}}}}}`,
+		first + "\nlimits: {call_timeout: 10s}",
 		`tenants: {acme: {servers: {a: {builtin: demo}}}}`,
 	} {
 		d := digest(text)

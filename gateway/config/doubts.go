@@ -10,7 +10,8 @@ import (
 	"mcpd/gateway/config/document"
 )
 
-// doubts find what can be used and is hardly what was meant, in no order that matters.
+// doubts are the checks for configurations that are valid but probably unintended. Their order
+// does not matter.
 var doubts = []func(*loader){
 	doubtHosts,
 	doubtSockets,
@@ -20,14 +21,14 @@ var doubts = []func(*loader){
 	doubtLiterals,
 }
 
-// warn reports a doubt.
+// warn reports a doubt as a warning.
 func (l *loader) warn(at document.Position, what, why, do string) {
 	l.warnings = append(l.warnings, document.Problem{
 		File: l.File, Line: at.Line, Col: at.Col, What: what, Why: why, Do: do,
 	})
 }
 
-// doubtHosts warns of a listener on all addresses that answers to no name but those of loopback.
+// doubtHosts warns of a listener on all addresses that accepts only the names of loopback.
 func doubtHosts(l *loader) {
 	i := slices.IndexFunc(l.config.Listen, everywhere)
 	if i < 0 || len(l.config.Hosts) > 0 {
@@ -38,11 +39,12 @@ func doubtHosts(l *loader) {
 		"add the names and addresses to hosts by which clients reach it")
 }
 
-// everywhere reports whether an address is all of this machine's.
+// everywhere reports whether a listener is on all addresses of this machine.
 func everywhere(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
 	a, bad := netip.ParseAddr(host)
-	return err == nil && !strings.HasPrefix(listen, UnixPrefix) && (host == "" || bad == nil && a.IsUnspecified())
+	return err == nil && !strings.HasPrefix(listen, UnixPrefix) &&
+		(host == "" || bad == nil && a.IsUnspecified())
 }
 
 // doubtSockets warns of Unix sockets whose directory is missing.
@@ -54,20 +56,23 @@ func doubtSockets(l *loader) {
 			continue
 		}
 		if err := look(filepath.Dir(path)); err != nil {
-			l.warn(l.find("listen"), "listen is "+at+" and there is no directory "+filepath.Dir(path), err.Error(), "make it, or name another")
+			l.warn(l.find("listen"), "listen is "+at+" and there is no directory "+filepath.Dir(path),
+				err.Error(), "make it, or name another")
 		}
 	}
 }
 
-// doubtOrigins warns of web pages that call over plain HTTP from other machines: their browsers have
-// six connections for all tabs, and none at all from a page that came by https.
+// doubtOrigins warns of web pages that call from other machines over plain HTTP. Their browsers
+// have six connections for all tabs, and allow none at all from a page that came by https.
 func doubtOrigins(l *loader) {
 	i := slices.IndexFunc(l.config.Listen, reached)
-	if i < 0 || len(l.config.Origins) == 0 || l.config.TLS.Cert != "" || len(l.config.TrustedProxies) > 0 {
+	if i < 0 || len(l.config.Origins) == 0 || l.config.TLS.Cert != "" ||
+		len(l.config.TrustedProxies) > 0 {
 		return
 	}
 	l.warn(l.find("origins"), "there are origins, and listen is "+l.config.Listen[i]+" without TLS",
-		"over plain HTTP a browser has six connections for all its tabs, and pages of https cannot call at all",
+		"over plain HTTP a browser has six connections for all its tabs, and pages of https cannot "+
+			"call at all",
 		"set tls.cert and tls.key, or name the proxy that has them in trusted_proxies")
 }
 
@@ -75,10 +80,12 @@ func doubtOrigins(l *loader) {
 func reached(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
 	a, bad := netip.ParseAddr(host)
-	return err == nil && !strings.HasPrefix(listen, UnixPrefix) && host != "localhost" && (bad != nil || !a.IsLoopback())
+	return err == nil && !strings.HasPrefix(listen, UnixPrefix) && host != "localhost" &&
+		(bad != nil || !a.IsLoopback())
 }
 
-// doubtServers warns of what the machine lacks, and of servers that are this host itself.
+// doubtServers warns of programs and directories that the machine lacks, and of servers whose URL
+// is this host itself.
 func doubtServers(l *loader) {
 	for _, t := range l.tenants {
 		for _, s := range t.Servers {
@@ -92,17 +99,21 @@ func doubtServers(l *loader) {
 			}
 			if look := l.options.Machine.Directory; look != nil && !s.Cwd.IsZero() {
 				if err := look(s.Cwd.Reveal()); err != nil {
-					l.warn(at("cwd"), name+": there is no directory "+s.Cwd.String(), err.Error(), "make it, or name another")
+					l.warn(at("cwd"), name+": there is no directory "+s.Cwd.String(), err.Error(),
+						"make it, or name another")
 				}
 			}
-			if slices.ContainsFunc(l.config.Listen, func(at string) bool { return l.itself(s.URL.Reveal(), at) }) {
-				l.warn(at("url"), name+" is this very host", "its calls would come back to it", "name the server that is meant")
+			if slices.ContainsFunc(l.config.Listen, func(at string) bool {
+				return l.itself(s.URL.Reveal(), at)
+			}) {
+				l.warn(at("url"), name+" is this very host", "its calls would come back to it",
+					"name the server that is meant")
 			}
 		}
 	}
 }
 
-// serverAt is where a key of a server stands, or else the server itself.
+// serverAt returns the position of a key of a server, or else of the server itself.
 func (l *loader) serverAt(tenant, server, key string) document.Position {
 	for _, path := range [][]string{
 		{"tenants", tenant, "servers", server, key}, {"tenants", tenant, "servers", server},

@@ -7,17 +7,21 @@ import (
 	"mcpd/gateway/tenant"
 )
 
-// dialect is how a text names a variable of the environment.
+// dialect is the syntax of environment variables in a text.
 type dialect uint8
 
 const (
-	native  dialect = iota // ${env:NAME} and ${env:NAME:-default}; $${ stands for ${
-	foreign                // ${NAME} and ${NAME:-default} too, as in other clients' mcpServers
+	// ${env:NAME} and ${env:NAME:-default}; $${ stands for ${
+	native dialect = iota
+	// ${NAME} and ${NAME:-default} too, as in the mcpServers of other clients
+	foreign
 )
 
-// expand fills in the variables of a text once; what comes from a variable is never looked at again, and no shell is involved.
-// shown is the text as it would be written natively, without the values and defaults of variables; names are the variables.
-func expand(s string, d dialect, env func(string) (string, bool)) (text, shown string, names []string, m *mistake) {
+// expand replaces the variables of a text once. The value of a variable is not expanded again,
+// and no shell is involved. shown is the text in native syntax, without the values and defaults
+// of variables. names are the variables.
+func expand(s string, d dialect, env func(string) (string, bool)) (text, shown string,
+	names []string, m *mistake) {
 	var out, show strings.Builder
 	for {
 		before, rest, ok := strings.Cut(s, "${")
@@ -39,13 +43,18 @@ func expand(s string, d dialect, env func(string) (string, bool)) (text, shown s
 			return "", "", nil, &mistake{"a ${ has no }", "close it, or write $${ for the text itself"}
 		}
 		if strings.Contains(inside, "${") {
-			return "", "", nil, &mistake{"a variable stands inside another", "name one variable and a plain default"}
+			return "", "", nil, &mistake{
+				"a variable stands inside another", "name one variable and a plain default",
+			}
 		}
 		name, fallback, hasFallback := strings.Cut(inside, ":-")
 		name, prefixed := strings.CutPrefix(name, "env:")
 		switch {
 		case strings.HasPrefix(name, "input:"):
-			return "", "", nil, &mistake{"an editor asks its user for an input, and mcpd has nobody to ask", "set a variable of the environment and write " + reference(d, "NAME", false)}
+			return "", "", nil, &mistake{
+				"an editor asks its user for an input, and mcpd has nobody to ask",
+				"set a variable of the environment and write " + reference(d, "NAME", false),
+			}
 		case !validEnv(name):
 			return "", "", nil, &mistake{
 				"what is between ${ and } names no variable", "write " + reference(d, "NAME", false),
@@ -60,7 +69,11 @@ func expand(s string, d dialect, env func(string) (string, bool)) (text, shown s
 			value, set = fallback, true
 		}
 		if !set {
-			return "", "", nil, &mistake{fmt.Sprintf("the environment has no %s", name), fmt.Sprintf("set it, or write %s", strings.Replace(reference(d, name, true), tenant.Redacted, "default", 1))}
+			return "", "", nil, &mistake{
+				fmt.Sprintf("the environment has no %s", name),
+				fmt.Sprintf("set it, or write %s",
+					strings.Replace(reference(d, name, true), tenant.Redacted, "default", 1)),
+			}
 		}
 		out.WriteString(value)
 		show.WriteString(reference(native, name, hasFallback))
@@ -69,7 +82,7 @@ func expand(s string, d dialect, env func(string) (string, bool)) (text, shown s
 	}
 }
 
-// reference is how a dialect writes a variable.
+// reference returns a variable in the syntax of a dialect.
 func reference(d dialect, name string, fallback bool) string {
 	ref := "${"
 	if d == native {
@@ -82,7 +95,7 @@ func reference(d dialect, name string, fallback bool) string {
 	return ref + "}"
 }
 
-// validEnv reports whether a name can be a variable's.
+// validEnv reports whether a name can be the name of a variable.
 func validEnv(name string) bool {
 	for i := range len(name) {
 		c := name[i]

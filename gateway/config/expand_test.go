@@ -6,7 +6,7 @@ import (
 	"mcpd/gateway/tenant"
 )
 
-// S74: what a variable holds is never read again, and defaults are plain text.
+// S74: the value of a variable is not expanded again, and defaults are plain text.
 func TestVariables(t *testing.T) {
 	c := mustLoad(t, `
 tenants:
@@ -56,7 +56,8 @@ tenants:
 
 func TestNamesAreMapped(t *testing.T) {
 	for from, want := range map[string]string{
-		"files": "files", "My Server": "my-server", "@scope/pkg_name": "scope-pkg-name", "--a--b--": "a-b", "GitHub (prod)": "github-prod",
+		"files": "files", "My Server": "my-server", "@scope/pkg_name": "scope-pkg-name",
+		"--a--b--": "a-b", "GitHub (prod)": "github-prod",
 		"É": "", "a.b": "a-b", "7z": "7z",
 	} {
 		if got := MapName(from); got != want {

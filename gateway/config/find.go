@@ -12,27 +12,32 @@ import (
 	_ "embed"
 )
 
-// embedded is the configuration of a host that was given none.
+// embedded is the configuration of a host without a configuration file.
 //
 //go:embed default.yaml
 var embedded []byte
 
-// Default returns the configuration of a host that was given none: a demonstration on loopback.
+// Default returns the configuration of a host without a configuration file: a demonstration on
+// loopback.
 func Default(o Options) (*Config, error) {
 	o.File = "built-in configuration"
 	return Load(embedded, o)
 }
 
-// arena is the configuration of a host that is to be broken and was given none.
+// arena is the configuration of a host for chaos experiments without a configuration file.
 //
 //go:embed arena.yaml
 var arena []byte
 
-// Arena returns the configuration of a host that is to be broken and was given none: four tenants on loopback without keys, three with a server
-// that is a child process, and one with a server behind a URL. The processes are program, which keeps what it keeps below the folder state.
+// Arena returns the configuration of a host for chaos experiments without a configuration file:
+// four tenants on loopback without keys. Three of them have a server that is a child process, and
+// one has a server behind a URL. The processes run program, which keeps its state below the
+// folder state.
 func Arena(o Options, program, state, url string) (*Config, error) {
 	o.File = "built-in arena"
-	vars := map[string]string{"MCPD_ARENA_PROGRAM": program, "MCPD_ARENA_STATE": state, "MCPD_ARENA_URL": url}
+	vars := map[string]string{
+		"MCPD_ARENA_PROGRAM": program, "MCPD_ARENA_STATE": state, "MCPD_ARENA_URL": url,
+	}
 	o.Env = func(name string) (string, bool) {
 		value, ok := vars[name]
 		return value, ok
@@ -40,8 +45,9 @@ func Arena(o Options, program, state, url string) (*Config, error) {
 	return Load(arena, o)
 }
 
-// Find returns the configuration file to use: the one named by a flag, else by $MCPD_CONFIG, else the first of the usual ones that
-// exists. "" means that there is none and Default applies. A file that was named need not exist: reading it will say so.
+// Find returns the configuration file to use: the file that the flag names, else the one that
+// $MCPD_CONFIG names, else the first of the usual files that exists. "" means that there is none
+// and Default applies. A named file need not exist; reading it reports that.
 func Find(flag string, getenv func(string) (string, bool), exists func(string) bool) string {
 	if flag != "" {
 		return flag
@@ -57,10 +63,11 @@ func Find(flag string, getenv func(string) (string, bool), exists func(string) b
 	return ""
 }
 
-// usual are the places looked at when no file was named.
+// usual returns the default paths of the configuration file.
 func usual(getenv func(string) (string, bool)) []string {
 	paths := []string{"mcpd.yaml"}
-	if xdg, _ := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(xdg) { // a relative one is to be ignored, says the XDG specification
+	// The XDG specification says that a relative path is to be ignored.
+	if xdg, _ := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(xdg) {
 		paths = append(paths, filepath.Join(xdg, "mcpd", "mcpd.yaml"))
 	} else if home, _ := getenv("HOME"); filepath.IsAbs(home) {
 		paths = append(paths, filepath.Join(home, ".config", "mcpd", "mcpd.yaml"))
@@ -68,8 +75,9 @@ func usual(getenv func(string) (string, bool)) []string {
 	return append(paths, "/etc/mcpd/mcpd.yaml")
 }
 
-// Read reads and loads a file. It refuses one that everyone may write, because a configuration names programs to run; who may write is
-// asked of the file that was opened, not of the path, which may change.
+// Read reads and loads a file. It refuses a file that everyone may write, because a configuration
+// names programs to run. It checks the permissions of the opened file, not of the path, because
+// the path may change.
 func Read(path string, o Options) (*Config, error) {
 	o.File = path
 	f, err := regular.Open(path)
@@ -88,7 +96,10 @@ func Read(path string, o Options) (*Config, error) {
 	case err != nil:
 		return nil, err
 	case info.Mode().Perm()&0o002 != 0:
-		return nil, Problems{{File: path, What: fmt.Sprintf("everyone may write this file (mode %04o)", info.Mode().Perm()), Why: "it names programs to run", Do: "chmod o-w " + path}}
+		return nil, Problems{
+			{File: path, What: fmt.Sprintf("everyone may write this file (mode %04o)", info.Mode().Perm()),
+				Why: "it names programs to run", Do: "chmod o-w " + path},
+		}
 	}
 	data, err := io.ReadAll(io.LimitReader(f, document.MaxFile+1))
 	if err != nil {

@@ -21,19 +21,24 @@ func TestFileIsFound(t *testing.T) {
 		{"a.yaml", map[string]string{"MCPD_CONFIG": "b.yaml"}, "mcpd.yaml", "a.yaml"},
 		{"", map[string]string{"MCPD_CONFIG": "b.yaml"}, "mcpd.yaml", "b.yaml"},
 		{"", nil, "mcpd.yaml", "mcpd.yaml"},
-		{"", map[string]string{"XDG_CONFIG_HOME": "/x", "HOME": "/h"}, "/x/mcpd/mcpd.yaml", "/x/mcpd/mcpd.yaml"},
-		{"", map[string]string{"XDG_CONFIG_HOME": "x", "HOME": "/h"}, "/h/.config/mcpd/mcpd.yaml", "/h/.config/mcpd/mcpd.yaml"},
+		{"", map[string]string{"XDG_CONFIG_HOME": "/x", "HOME": "/h"}, "/x/mcpd/mcpd.yaml",
+			"/x/mcpd/mcpd.yaml"},
+		{"", map[string]string{"XDG_CONFIG_HOME": "x", "HOME": "/h"}, "/h/.config/mcpd/mcpd.yaml",
+			"/h/.config/mcpd/mcpd.yaml"},
 		{"", nil, "/etc/mcpd/mcpd.yaml", "/etc/mcpd/mcpd.yaml"},
 		{"", nil, "", ""},
 	} {
-		got := Find(c.flag, func(name string) (string, bool) { v, ok := c.env[name]; return v, ok }, func(path string) bool { return path == c.there })
+		got := Find(c.flag, func(name string) (string, bool) {
+			v, ok := c.env[name]
+			return v, ok
+		}, func(path string) bool { return path == c.there })
 		if got != c.want {
 			t.Errorf("with %+v the file is %q", c, got)
 		}
 	}
 }
 
-// S90: who may write is asked of the opened file.
+// S90: the permissions of the opened file are checked.
 func TestFilesThatOthersMayWriteAreRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mcpd.yaml")
 	if err := os.WriteFile(path, []byte(base), 0o600); err != nil {
@@ -54,12 +59,13 @@ func TestFilesThatOthersMayWriteAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", p, err)
 		}
 	}
-	if _, err := Read(filepath.Join(t.TempDir(), "none"), options("")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Read(filepath.Join(t.TempDir(), "none"), options("")); !errors.Is(err,
+		os.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
 	}
 }
 
-// A pipe or a device is refused, and not waited for.
+// A pipe or a device is refused without waiting for it.
 func TestFilesThatAreNotRegularAreRefused(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
@@ -86,8 +92,8 @@ func TestFilesThatAreNotRegularAreRefused(t *testing.T) {
 	}
 }
 
-// A host that is to be broken and was given no configuration has four tenants on loopback that need no keys, three with a process of their own and
-// one with a URL.
+// A host for chaos experiments without a configuration file has four tenants on loopback without
+// keys. Three have a process of their own, one has a URL.
 func TestArena(t *testing.T) {
 	c, err := Arena(options(""), "/opt/mcpd", "/var/lib/mcpd/arena", "http://127.0.0.1:7422/mcp")
 	if err != nil {
@@ -106,7 +112,8 @@ func TestArena(t *testing.T) {
 			}
 			continue
 		}
-		if got := s.Command.Reveal() + " " + s.Args[len(s.Args)-1].Reveal(); got != "/opt/mcpd /var/lib/mcpd/arena/"+tenant.Name {
+		if got := s.Command.Reveal() + " " +
+			s.Args[len(s.Args)-1].Reveal(); got != "/opt/mcpd /var/lib/mcpd/arena/"+tenant.Name {
 			t.Errorf("%s: %s", tenant.Name, got)
 		}
 	}

@@ -15,14 +15,17 @@ func putHost(dst any, v value) *mistake {
 	domain, sub := strings.CutPrefix(host, ".")
 	switch {
 	case domain == "", strings.ContainsFunc(host, notInHost), strings.Trim(port, "0123456789") != "",
-		strings.Contains(domain, "..") || strings.HasPrefix(domain, ".") || strings.HasSuffix(domain, "."):
+		strings.Contains(domain, "..") || strings.HasPrefix(domain, ".") ||
+			strings.HasSuffix(domain, "."):
 		return &mistake{"it is no host name", example}
 	case strings.Contains(host, ":") && !strings.HasPrefix(host, "["):
 		return &mistake{"it is no host name", "write an address of IPv6 in brackets, like [::1]"}
 	case sub && port != "":
 		return &mistake{"subdomains have no port of their own", "write it without, like .example.com"}
 	case sub && public(domain):
-		return &mistake{"anybody can have a name below it", "write the domain that is yours, like .example.com"}
+		return &mistake{
+			"anybody can have a name below it", "write the domain that is yours, like .example.com",
+		}
 	}
 	if port != "" {
 		host += ":" + port
@@ -33,8 +36,9 @@ func putHost(dst any, v value) *mistake {
 
 func notInHost(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("/*@?#\\", r) }
 
-// public reports whether anybody can have a name below a domain, which is in small letters: it is a
-// public suffix, or all that is right below it is (*.compute.amazonaws.com).
+// public reports whether anybody can have a name below a domain, which is in lower case. That is
+// the case for a public suffix, and for a domain whose direct subdomains are all public suffixes
+// (*.compute.amazonaws.com).
 func public(domain string) bool {
 	for _, name := range []string{domain, "any." + domain} {
 		if suffix, _ := publicsuffix.PublicSuffix(name); suffix == name {

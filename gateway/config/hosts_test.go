@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Names of hosts have no case, and a dot at their end means nothing: neither lets a domain pass
-// below which anybody can have a name.
+// Host names have no case, and a dot at their end means nothing. Neither makes the check accept a
+// domain below which anybody can have a name.
 func TestHosts(t *testing.T) {
 	for _, c := range []struct{ given, want, wrong string }{
 		{"MCP.Example.com", "mcp.example.com", ""},
@@ -28,7 +28,7 @@ func TestHosts(t *testing.T) {
 		{".CO.UK.", "", "anybody"},
 		{".GITHUB.IO", "", "anybody"},
 		{".XN--P1AI", "", "anybody"},
-		{".kawasaki.jp", "", "anybody"}, // *.kawasaki.jp are public suffixes
+		{".kawasaki.jp", "", "anybody"}, // All names of the form *.kawasaki.jp are public suffixes.
 		{".compute.amazonaws.com", "", "anybody"},
 		{".localhost", "", "anybody"},
 		{"..com", "", "no host name"},

@@ -11,7 +11,8 @@ import (
 	"mcpd/gateway/tenant"
 )
 
-// enterImport begins a server of another client's mcpServers. At the top level it belongs to the default tenant.
+// enterImport begins a server from the mcpServers of another client. At the top level it belongs
+// to the default tenant.
 func enterImport(l *loader, s scope, name document.Name) scope {
 	if s.tenant == nil {
 		s.tenant = l.tenant(tenant.Default)
@@ -26,7 +27,9 @@ func leaveImport(l *loader, s scope, name document.Name) {
 	l.checkKind(s)
 	mapped := MapName(name.Text)
 	if !tenant.ValidServer(mapped) {
-		l.Report(name.At, fmt.Sprintf("%s becomes %q here", quoted("server", name.Text), mapped), "that cannot be part of a path", "rename it to something of a-z, 0-9 and -, but not mcp, sse or t")
+		l.Report(name.At, fmt.Sprintf("%s becomes %q here", quoted("server", name.Text), mapped),
+			"that cannot be part of a path",
+			"rename it to something of a-z, 0-9 and -, but not mcp, sse or t")
 		return
 	}
 	s.server.Name = mapped
@@ -35,7 +38,7 @@ func leaveImport(l *loader, s scope, name document.Name) {
 	}
 }
 
-// checkKind compares the type of an entry with how it is reached.
+// checkKind compares the type of an entry with its command or url.
 func (l *loader) checkKind(s scope) {
 	if l.broken[s.path] {
 		return
@@ -45,17 +48,20 @@ func (l *loader) checkKind(s scope) {
 	case kind == "stdio" && s.server.Command.IsZero():
 		l.Report(where, `type is "stdio"`, "that needs a command", "add it, or write type http")
 	case kind != "" && kind != "stdio" && s.server.URL.IsZero():
-		l.Report(where, fmt.Sprintf("type is %q", kind), "that needs a url", "add it, or write type stdio")
+		l.Report(where, fmt.Sprintf("type is %q", kind), "that needs a url",
+			"add it, or write type stdio")
 	case kind == "sse":
 		s.server.Transport = kind
 	}
 }
 
-// add puts a server into its tenant unless the name is taken.
+// add adds a server to its tenant unless the name is taken.
 func (l *loader) add(s scope, name document.Name) bool {
 	id := join(s.tenant.Name, s.server.Name)
 	if before, taken := l.origin[id]; taken {
-		l.Report(name.At, fmt.Sprintf("%s of tenant %s is there twice", quoted("server", s.server.Name), s.tenant.Name), fmt.Sprintf("line %d has a server that gets the same name", before.Line), "rename one")
+		l.Report(name.At, fmt.Sprintf("%s of tenant %s is there twice", quoted("server", s.server.Name),
+			s.tenant.Name), fmt.Sprintf("line %d has a server that gets the same name",
+			before.Line), "rename one")
 		return false
 	}
 	l.origin[id] = name.At
@@ -63,13 +69,13 @@ func (l *loader) add(s scope, name document.Name) bool {
 	return true
 }
 
-// aliases are keys of an entry by which other clients call one of ours.
+// aliases maps names that other clients use for a key to the key of mcpd.
 var aliases = map[string]string{"serverUrl": "url", "httpUrl": "url"}
 
-// switches are keys of an entry that put a server away when they have that value.
+// switches are the keys that disable an entry when they have the given value.
 var switches = map[string]string{"disabled": "true", "enabled": "false", "isActive": "false"}
 
-// passedOver are keys of an entry that other clients read and that mean nothing to a host.
+// passedOver are keys of an entry that only other clients use. mcpd ignores them.
 var passedOver = []string{
 	"alwaysAllow", "autoApprove", "category", "connectionTimeout", "debug", "description",
 	"disabledTools", "enabledTools", "env_vars", "envFile", "excludeTools", "gallery", "icon", "id",
@@ -78,11 +84,11 @@ var passedOver = []string{
 	"version", "watchPaths",
 }
 
-// foreign reports whether the keys of a place are as other clients write them.
+// foreign reports whether the keys of a place may be in the form of other clients.
 func (p *place) foreign() bool { return p != nil && strings.HasSuffix(p.path, "mcpServers.*") }
 
-// otherKey deals with a key that is not of this place, if it may be of another client's: kid is the
-// key that it stands for, nil where it is passed over.
+// otherKey handles a key that the place does not have, but that may belong to another client. kid
+// is the key that it stands for, nil if it is ignored.
 func (l *loader) otherKey(n *node, name document.Name, alone bool) (kid *node, known bool) {
 	_, switched := switches[name.Text]
 	switch foreign := n.place.foreign(); {
@@ -98,7 +104,7 @@ func (l *loader) otherKey(n *node, name document.Name, alone bool) (kid *node, k
 	return nil, false
 }
 
-// putAway reports whether another client has switched off an entry, which is left out then.
+// putAway reports whether another client has disabled an entry. Such an entry is left out.
 func (l *loader) putAway(y ast.Node, name document.Name) bool {
 	mapping, ok := y.(*ast.MappingNode)
 	if !ok {
@@ -116,8 +122,8 @@ func (l *loader) putAway(y ast.Node, name document.Name) bool {
 	return false
 }
 
-// imports reports whether keys at the top are those of another client's file: mcpServers, and no
-// other key of ours.
+// imports reports whether the keys at the top are those of another client's file: mcpServers, and
+// no other key of mcpd.
 func imports(n *node, pairs []document.Pair) (only bool) {
 	for _, pair := range pairs {
 		switch {
@@ -130,8 +136,9 @@ func imports(n *node, pairs []document.Pair) (only bool) {
 	return only && n == shape()
 }
 
-// MapName turns the name of a server in another client's configuration into one of ours: lower case, and each run of other
-// characters a single dash, none at the ends. The result may still be no valid name.
+// MapName converts the name of a server in another client's configuration: lower case, with each
+// run of other characters replaced by a single dash, and no dash at the ends. The result may
+// still be an invalid name.
 func MapName(name string) string {
 	var b strings.Builder
 	for _, c := range strings.ToLower(name) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Files of other clients are taken as they are. Keys that mean something here are honoured, and the
-// others are told with their place.
+// Files of other clients are accepted unchanged. Keys that mcpd knows apply. The others are
+// reported with their position.
 func TestFilesOfOtherClients(t *testing.T) {
 	const theirs = `{
   "$schema": "https://example.com/schema.json",
@@ -49,20 +49,26 @@ func TestFilesOfOtherClients(t *testing.T) {
 	}
 }
 
-// A file of our own has no keys of others, and no entry has keys that nobody knows.
+// A file of mcpd has no keys of other clients, and no entry has unknown keys.
 func TestKeysOfOtherClientsHaveTheirPlace(t *testing.T) {
 	for name, row := range map[string][2]string{
-		"beside a key of ours":   {"listen: 127.0.0.1:1\ntheme: x\nmcpServers: {a: {command: x}}", `unknown key "theme"`},
-		"without mcpServers":     {"theme: x", `unknown key "theme"`},
-		"misspelt in an entry":   {"mcpServers: {a: {command: x, arg: [y]}}", `unknown key "arg"`},
-		"in a server":            {"tenants: {default: {servers: {a: {command: x, disabled: true}}}}", `unknown key "disabled"`},
-		"two names of one key":   {"mcpServers: {a: {url: 'http://a/', serverUrl: 'http://b/'}}", "url is there twice"},
-		"a relative directory":   {"mcpServers: {a: {command: x, cwd: sub}}", "write the whole path"},
-		"cwd of a url":           {"mcpServers: {a: {url: 'http://a/', cwd: /srv}}", "it goes with command only"},
-		"nothing to reach it":    {"mcpServers: {a: {timeout: 1}}", "has none of command, url"},
-		"a mistake, in a tenant": {"tenants: {default: {mcpServers: {a: {httpUrl: 'ftp://x'}}}}", "1:47: url is refused"},
+		"beside a key of ours": {"listen: 127.0.0.1:1\ntheme: x\nmcpServers: {a: {command: x}}",
+			`unknown key "theme"`},
+		"without mcpServers":   {"theme: x", `unknown key "theme"`},
+		"misspelt in an entry": {"mcpServers: {a: {command: x, arg: [y]}}", `unknown key "arg"`},
+		"in a server": {"tenants: {default: {servers: {a: {command: x, disabled: true}}}}",
+			`unknown key "disabled"`},
+		"two names of one key": {"mcpServers: {a: {url: 'http://a/', serverUrl: 'http://b/'}}",
+			"url is there twice"},
+		"a relative directory": {"mcpServers: {a: {command: x, cwd: sub}}", "write the whole path"},
+		"cwd of a url": {"mcpServers: {a: {url: 'http://a/', cwd: /srv}}",
+			"it goes with command only"},
+		"nothing to reach it": {"mcpServers: {a: {timeout: 1}}", "has none of command, url"},
+		"a mistake, in a tenant": {"tenants: {default: {mcpServers: {a: {httpUrl: 'ftp://x'}}}}",
+			"1:47: url is refused"},
 	} {
-		if _, err := Load([]byte(row[0]), options("test.yaml")); err == nil || !strings.Contains(err.Error(), row[1]) {
+		if _, err := Load([]byte(row[0]), options("test.yaml")); err == nil ||
+			!strings.Contains(err.Error(), row[1]) {
 			t.Errorf("%s: %v, want %s", name, err, row[1])
 		}
 	}

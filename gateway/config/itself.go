@@ -10,8 +10,8 @@ import (
 	wire "mcpd/protocol/headers"
 )
 
-// itself reports whether a URL leads to a listener of this host. Names are not looked up: those
-// that are known are localhost and those of hosts.
+// itself reports whether a URL leads to a listener of this host. Names are not resolved: only
+// localhost and the names of hosts are known.
 func (l *loader) itself(link, listen string) bool {
 	u, err := url.Parse(link)
 	if err != nil || link == "" || strings.HasPrefix(listen, UnixPrefix) {
@@ -33,7 +33,8 @@ func (l *loader) itself(link, listen string) bool {
 	all := host == "" || numeric && own.IsUnspecified()
 	theirs, ok := addressOf(asked)
 	switch {
-	case asked == "localhost", ok && theirs.IsUnspecified(): // whoever dials 0.0.0.0 reaches loopback
+	// A connection to 0.0.0.0 reaches loopback.
+	case asked == "localhost", ok && theirs.IsUnspecified():
 		return all || mine == "localhost" || own.IsLoopback()
 	case !ok:
 		return false
@@ -47,7 +48,8 @@ func (l *loader) itself(link, listen string) bool {
 	return theirs.IsLoopback() || slices.Contains(l.ownAddresses(), theirs)
 }
 
-// named reports whether clients reach this host by a name. Subdomains may be of others.
+// named reports whether a host name is one of the names in hosts. Subdomains do not count,
+// because they may belong to others.
 func (l *loader) named(host string) bool {
 	return slices.ContainsFunc(l.config.Hosts, func(known string) bool {
 		name, _ := wire.Authority(known)
@@ -62,7 +64,7 @@ func (l *loader) ownAddresses() []netip.Addr {
 	return l.options.Machine.Addresses()
 }
 
-// addressOf is the address that a host is written as.
+// addressOf returns the address that a host is written as.
 func addressOf(host string) (netip.Addr, bool) {
 	a, err := netip.ParseAddr(strings.Trim(host, "[]"))
 	return a.Unmap().WithZone(""), err == nil

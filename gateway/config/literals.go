@@ -10,15 +10,17 @@ import (
 	"mcpd/gateway/tenant"
 )
 
-// literal is a text with what another program takes for a variable, and mcpd for plain text.
+// literal is a text with a variable in the syntax of another program, which mcpd takes as plain
+// text.
 type literal struct {
 	server *tenant.Server
-	label  string // of the text, for a message
-	form   string // of the variable: its name may be a piece of a password
-	at     document.Position
+	label  string // the name of the text, for a message
+	// form is the syntax of the variable. The name itself may be a part of a password.
+	form string
+	at   document.Position
 }
 
-// foreignVariables are how others write a variable, as it is told.
+// foreignVariables are the syntaxes of variables in other programs.
 var foreignVariables = []struct {
 	form    string
 	pattern *regexp.Regexp
@@ -34,7 +36,8 @@ func (l *loader) noteLiteral(k *Key, label, raw string, at document.Position, s 
 	if !k.Type.vars || s.server == nil {
 		return
 	}
-	own := strings.NewReplacer("$${", "", "${env:", "").Replace(raw) // not what mcpd reads itself
+	// Variables that mcpd reads itself do not count.
+	own := strings.NewReplacer("$${", "", "${env:", "").Replace(raw)
 	for _, v := range foreignVariables {
 		if v.pattern.MatchString(own) {
 			l.literals = append(l.literals, literal{s.server, label, v.form, at})
@@ -43,10 +46,13 @@ func (l *loader) noteLiteral(k *Key, label, raw string, at document.Position, s 
 	}
 }
 
-// shells read variables themselves, in what they are given to run.
-var shells = []string{"sh", "bash", "dash", "zsh", "ksh", "fish", "pwsh", "powershell", "cmd", "cmd.exe", "env", "awk", "perl"}
+// shells are programs that expand variables in their arguments themselves.
+var shells = []string{
+	"sh", "bash", "dash", "zsh", "ksh", "fish", "pwsh", "powershell", "cmd", "cmd.exe", "env", "awk",
+	"perl",
+}
 
-// doubtLiterals warns of variables that would pass as they are written.
+// doubtLiterals warns of variables that would be passed on literally.
 func doubtLiterals(l *loader) {
 	for _, x := range l.literals {
 		program := path.Base(x.server.Command.Reveal())

@@ -12,7 +12,7 @@ import (
 	"mcpd/gateway/tenant"
 )
 
-// Load reads a configuration. Its error is Problems, every mistake of the file in it.
+// Load reads a configuration. Its error is of type Problems and has every mistake of the file.
 func Load(data []byte, o Options) (*Config, error) {
 	if o.Env == nil {
 		o.Env = func(string) (string, bool) { return "", false }
@@ -20,9 +20,11 @@ func Load(data []byte, o Options) (*Config, error) {
 	l := &loader{
 		Document: document.Document{
 			File: o.File, What: "a configuration",
-			Empty: "nothing would be served", Begin: "begin with `tenants:`, or run without a file for a demonstration",
+			Empty: "nothing would be served",
+			Begin: "begin with `tenants:`, or run without a file for a demonstration",
 		},
-		options: o, config: &Config{}, where: map[string]document.Position{}, origin: map[string]document.Position{}, broken: map[string]bool{},
+		options: o, config: &Config{}, where: map[string]document.Position{},
+		origin: map[string]document.Position{}, broken: map[string]bool{},
 	}
 	root := scope{config: l.config}
 	l.fill(root, "")
@@ -52,15 +54,20 @@ type loader struct {
 	options Options
 	config  *Config
 	tenants []*Tenant
-	where   map[string]document.Position // concrete path -> its value
-	origin  map[string]document.Position // tenant and server -> the name of the entry that declared it
-	broken  map[string]bool              // concrete paths about whose keys enough was said
+	// where maps a concrete path to the position of its value.
+	where map[string]document.Position
+	// origin maps tenant and server to the position of the entry that declared it.
+	origin map[string]document.Position
+	// broken has the concrete paths whose keys have been reported sufficiently.
+	broken map[string]bool
 
-	literals []literal // texts with what other programs take for a variable
+	// literals are texts with variables in the syntax of other programs.
+	literals []literal
 	warnings document.Problems
 }
 
-// said reports what is wrong with the value of a key where it was given: in the file, or outside of it.
+// said returns a function that reports a problem with the value of a key at its source: in the
+// file, or in a setting outside of the file.
 func (l *loader) said(key string) func(what, why, do string) {
 	for _, set := range l.options.Set {
 		if set.Key == key {
@@ -169,7 +176,8 @@ func (l *loader) list(n *node, y ast.Node, s scope) {
 
 func (l *loader) unknown(n *node, name document.Name) {
 	do := document.DidYouMean(name.Text, n.names(), "the keys here are "+strings.Join(n.names(), ", "))
-	l.Report(name.At, fmt.Sprintf("unknown key %q", document.Printable(name.Text)), n.what+" has no such key", do)
+	l.Report(name.At, fmt.Sprintf("unknown key %q", document.Printable(name.Text)),
+		n.what+" has no such key", do)
 }
 
 func (l *loader) leaf(k *Key, y ast.Node, s scope) {
@@ -189,7 +197,8 @@ func (l *loader) leaf(k *Key, y ast.Node, s scope) {
 			return
 		}
 		if !ok {
-			l.Report(document.At(y), name+" is "+document.Kind(y), "it is a list", "write [a, b], or one item a line after -")
+			l.Report(document.At(y), name+" is "+document.Kind(y), "it is a list",
+				"write [a, b], or one item a line after -")
 			return
 		}
 		for i, item := range items.Values {
@@ -204,7 +213,8 @@ func (l *loader) leaf(k *Key, y ast.Node, s scope) {
 	}
 }
 
-// named is what messages call an entry of a dict: the value may have been written into its name.
+// named returns the name of an entry of a dict in messages. It cuts the name where a secret value
+// may have been written into it.
 func (k *Key) named(name string) string {
 	if k.Type.secret {
 		name, _, _ = strings.Cut(name, "=")
@@ -221,16 +231,21 @@ func (l *loader) put(k *Key, dst any, name document.Name, label string, y ast.No
 	raw, quoted, ok := document.Text(y)
 	switch {
 	case !ok:
-		l.Report(document.At(y), label+" is "+document.Kind(y), "it is one value", "write it out after the key")
+		l.Report(document.At(y), label+" is "+document.Kind(y), "it is one value",
+			"write it out after the key")
 		return
 	case !quoted && !k.Type.loose && k.Type.secret:
-		l.Report(document.At(y), label+" is a number or boolean", "a text was expected", "put quotes around it")
+		l.Report(document.At(y), label+" is a number or boolean", "a text was expected",
+			"put quotes around it")
 		return
 	case !quoted && !k.Type.loose:
-		l.Report(document.At(y), fmt.Sprintf("%s is the number or boolean %s", label, document.Printable(raw)), "a text was expected", fmt.Sprintf("write %q", document.Printable(raw)))
+		l.Report(document.At(y), fmt.Sprintf("%s is the number or boolean %s", label,
+			document.Printable(raw)), "a text was expected", fmt.Sprintf("write %q",
+			document.Printable(raw)))
 		return
 	case quoted && k.Type.number:
-		l.Report(document.At(y), fmt.Sprintf("%s is the text %q", label, document.Printable(raw)), "a number was expected", "write it without quotes or unit")
+		l.Report(document.At(y), fmt.Sprintf("%s is the text %q", label, document.Printable(raw)),
+			"a number was expected", "write it without quotes or unit")
 		return
 	}
 	if m, shown := l.store(k, dst, name.Text, raw, s); m != nil {
@@ -244,7 +259,7 @@ func (l *loader) put(k *Key, dst any, name document.Name, label string, y ast.No
 	l.noteLiteral(k, label, raw, document.At(y), s)
 }
 
-// store fills in variables and stores one text.
+// store expands variables and stores one text.
 func (l *loader) store(k *Key, dst any, name, raw string, s scope) (m *mistake, shown string) {
 	v := value{name: name, text: raw, shown: raw}
 	if strings.IndexByte(raw, 0) >= 0 {
@@ -265,7 +280,7 @@ func (l *loader) store(k *Key, dst any, name, raw string, s scope) (m *mistake, 
 	return k.Type.put(dst, v), v.shown
 }
 
-// fill stores the defaults of the keys that belong to the place of that pattern itself.
+// fill stores the defaults of the keys directly below the place with that pattern.
 func (l *loader) fill(s scope, pattern string) {
 	for i := range table() {
 		k := &table()[i]
@@ -279,7 +294,7 @@ func (l *loader) fill(s scope, pattern string) {
 	}
 }
 
-// override stores what was set from outside the file.
+// override stores the settings from outside the file.
 func (l *loader) override(s scope) {
 	for _, set := range l.options.Set {
 		i := slices.IndexFunc(hostKeys, func(k Key) bool { return k.Path == set.Key })
@@ -291,26 +306,34 @@ func (l *loader) override(s scope) {
 			reset(dst)
 		}
 		if m, _ := l.store(&hostKeys[i], dst, "", set.Value, s); m != nil {
-			l.Problems = append(l.Problems, document.Problem{File: set.From, What: fmt.Sprintf("%s is %q", set.Key, document.Printable(set.Value)), Why: m.why, Do: m.do})
+			l.Problems = append(l.Problems, document.Problem{
+				File: set.From, What: fmt.Sprintf("%s is %q", set.Key, document.Printable(set.Value)),
+				Why: m.why, Do: m.do,
+			})
 		}
 	}
 }
 
-// tenant returns the tenant of that name, beginning it when there is none.
+// tenant returns the tenant of that name. It adds the tenant if there is none.
 func (l *loader) tenant(name string) *Tenant {
 	for _, t := range l.tenants {
 		if t.Name == name {
 			return t
 		}
 	}
-	t := &Tenant{Tenant: tenant.Tenant{Name: name, Limits: l.config.Limits, Negotiation: l.config.Negotiation, Terms: l.config.Terms}}
+	t := &Tenant{
+		Tenant: tenant.Tenant{
+			Name: name, Limits: l.config.Limits, Negotiation: l.config.Negotiation, Terms: l.config.Terms,
+		},
+	}
 	l.tenants = append(l.tenants, t)
 	return t
 }
 
-// defaults begins a server.
+// defaults returns a new server with default values.
 func (l *loader) defaults(s scope, name string) *tenant.Server {
-	s.server = &tenant.Server{Name: name, StartTimeout: s.tenant.Limits.StartTimeout, IdleStop: s.tenant.Limits.IdleStop,
+	s.server = &tenant.Server{Name: name, StartTimeout: s.tenant.Limits.StartTimeout,
+		IdleStop:    s.tenant.Limits.IdleStop,
 		IdleRelease: s.tenant.Limits.IdleRelease}
 	l.fill(s, "tenants.*.servers.*.")
 	return s.server
@@ -320,7 +343,8 @@ func join(path, name string) string {
 	if path == "" {
 		return name
 	}
-	return path + "\x00" + name // no name has a NUL where it matters, and many have a dot
+	// Names have no NUL where it matters, and many have a dot.
+	return path + "\x00" + name
 }
 
 func last(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }

@@ -8,14 +8,15 @@ import (
 	"mcpd/gateway/tenant"
 )
 
-// maskArg is an argument of a server as it is shown: with what is, by its name, by its place or by
-// its looks, a credential left out. Before is the argument before it. More is left out than need be
-// where that is not certain: who wants to see it has the file.
+// maskArg returns an argument of a server without credentials. It recognizes a credential by its
+// name, its place or its form. Before is the argument before it. In doubt it removes more than
+// necessary, because a user who needs the value has the file.
 func maskArg(before, shown string) string {
 	if flag, value, ok := attachedTo(shown); ok && !secretName(before) {
 		return flag + maskValue(flag, value)
 	}
-	if strings.HasPrefix(before, "-") && !strings.Contains(before, "=") && !strings.HasPrefix(shown, "--") {
+	if strings.HasPrefix(before, "-") && !strings.Contains(before, "=") &&
+		!strings.HasPrefix(shown, "--") {
 		return maskValue(before, shown)
 	}
 	if flag, value, ok := strings.Cut(shown, "="); ok && strings.HasPrefix(flag, "-") {
@@ -24,8 +25,8 @@ func maskArg(before, shown string) string {
 	return maskText(shown)
 }
 
-// attachedTo splits an argument into a flag of one letter and the value that follows it without a
-// space: a password behind -p, a header behind -H, a variable behind -e.
+// attachedTo splits an argument into a flag of one letter and a value that follows without a
+// space: a password after -p, a header after -H, a variable after -e.
 func attachedTo(arg string) (flag, value string, ok bool) {
 	if !attachment.MatchString(arg) {
 		return "", "", false
@@ -35,8 +36,8 @@ func attachedTo(arg string) (flag, value string, ok bool) {
 	return flag, value, !short[flag] || !slices.Contains(longer, name)
 }
 
-// attachment is a flag of one letter and what is attached to it. longer are flags that begin as one
-// for a password does, in programs whose flags have one dash.
+// attachment matches a flag of one letter with an attached value. longer are flags that begin
+// like a flag for a password, in programs whose flags have one dash.
 var (
 	attachment = regexp.MustCompile(`^(?:-[pP][^=]|-H[A-Za-z0-9-]+:|-e[A-Z_][A-Z0-9_]*=)`)
 	longer     = strings.Fields(`-package -packages -page -parallel -param -params -pass -passwd -password -path -paths -pattern
@@ -44,7 +45,7 @@ var (
 		-prod -production -profile -project -prompt -protocol -provider -proxy -public -publish -pull -pw`)
 )
 
-// maskValue is what is shown of the value of a flag.
+// maskValue returns the value of a flag without credentials.
 func maskValue(flag, value string) string {
 	switch name, rest, _ := strings.Cut(value, "="); {
 	case sets[flag] && rest != "":
@@ -60,31 +61,39 @@ func maskValue(flag, value string) string {
 	return maskText(value)
 }
 
-// sets are flags that are followed by NAME=VALUE for the environment, as docker has them: values of
-// env are never shown either. sends are those that are followed by a header field, logins those that
-// are followed by a user and a password, or by a user's and a group's number.
+// sets are flags that take NAME=VALUE for the environment, as in docker. The values are hidden,
+// as those of env are. sends are flags that take a header field. logins are flags that take a
+// user and a password, or the numbers of a user and a group.
 var (
 	sets   = map[string]bool{"-e": true, "--env": true}
 	sends  = map[string]bool{"-H": true, "--header": true, "--headers": true}
-	logins = map[string]bool{"-u": true, "--user": true, "-U": true, "--proxy-user": true, "--login": true}
+	logins = map[string]bool{
+		"-u": true, "--user": true, "-U": true, "--proxy-user": true, "--login": true,
+	}
 	number = regexp.MustCompile(`^[0-9]+$`)
 )
 
-// What may hold a credential. The first group is shown, and the name where there is one; the one
-// called secret is left out.
+// These patterns match texts that may contain a credential. The first group and the group called
+// name are shown. The group called secret is left out.
 var (
-	assigned  = regexp.MustCompile(`(?P<name>[A-Za-z][A-Za-z0-9_.-]*|-[A-Za-z0-9_.-]+)(?P<is>\s*=\s*)(?P<secret>"[^"]*"|'[^']*'|[^\s;&,"']+)`)
-	member    = regexp.MustCompile(`["']?(?P<name>[A-Za-z][A-Za-z0-9_.-]*)["']?(?P<is>\s*:\s*)(?P<secret>"[^"]*"|'[^']*'|[^\s;&,"'/][^;&,"'}]*)`)
-	following = regexp.MustCompile(`(?P<name>--?[A-Za-z][A-Za-z0-9_.-]*)(?P<is>\s+)(?P<secret>"[^"]*"|'[^']*'|[^\s"'-]\S*)`)
-	scheme    = regexp.MustCompile(`(?i)\b(bearer|basic)\s+(?P<secret>[^\s"']+)`)
-	userinfo  = regexp.MustCompile(`(://)(?P<secret>[^/?#\s"']*)@`)
-	dsn       = regexp.MustCompile(`^([^@:/\s]+:)(?P<secret>[^@/\s]+)@`)
-	query     = regexp.MustCompile(`(://[^?#\s"']*[?#])(?P<secret>[^\s"']+)`)
-	// looks are credentials by their form: those that begin as their issuers have them begin, JSON
-	// web tokens, and what is long and at random.
+	assigned = regexp.MustCompile(
+		`(?P<name>[A-Za-z][A-Za-z0-9_.-]*|-[A-Za-z0-9_.-]+)(?P<is>\s*=\s*)(?P<secret>"[^"]*"|'[^']*'|[^\s;&,"']+)`,
+	)
+	member = regexp.MustCompile(
+		`["']?(?P<name>[A-Za-z][A-Za-z0-9_.-]*)["']?(?P<is>\s*:\s*)(?P<secret>"[^"]*"|'[^']*'|[^\s;&,"'/][^;&,"'}]*)`,
+	)
+	following = regexp.MustCompile(
+		`(?P<name>--?[A-Za-z][A-Za-z0-9_.-]*)(?P<is>\s+)(?P<secret>"[^"]*"|'[^']*'|[^\s"'-]\S*)`,
+	)
+	scheme   = regexp.MustCompile(`(?i)\b(bearer|basic)\s+(?P<secret>[^\s"']+)`)
+	userinfo = regexp.MustCompile(`(://)(?P<secret>[^/?#\s"']*)@`)
+	dsn      = regexp.MustCompile(`^([^@:/\s]+:)(?P<secret>[^@/\s]+)@`)
+	query    = regexp.MustCompile(`(://[^?#\s"']*[?#])(?P<secret>[^\s"']+)`)
+	// looks matches credentials by their form: the prefixes of known issuers, JSON web tokens, and
+	// long random texts.
 	looks = regexp.MustCompile(`\b(?P<secret>(?:sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat|xox[a-z]|xapp|npm|hf|pypi|dop_v1|lin_api|ntn|secret|mcpd)[-_][A-Za-z0-9_-]{12,}` +
 		`|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{30,}|ya29\.[0-9A-Za-z_-]{12,}|SG\.[0-9A-Za-z_.-]{20,}|eyJ[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]+(?:\.[0-9A-Za-z_-]*)?)`)
-	// inText is a password behind -p in a command of a shell.
+	// inText matches a password after -p in a shell command.
 	inText   = regexp.MustCompile(`(?:^|\s)(?P<name>-[pP](?P<secret>"[^"]*"|'[^']*'|[^\s"'=]\S*))`)
 	pem      = regexp.MustCompile(`(?P<secret>-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*))`)
 	location = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"']+`)
@@ -107,7 +116,7 @@ func maskText(s string) string {
 	return location.ReplaceAllStringFunc(s, maskPath)
 }
 
-// maskUser leaves user and password out of a URL, which stays one.
+// maskUser replaces user and password in a URL. The result is still a URL.
 func maskUser(url string) string {
 	scheme, rest, ok := strings.Cut(url, "://")
 	at := strings.LastIndex(rest, "@")
@@ -117,10 +126,10 @@ func maskUser(url string) string {
 	return scheme + "://redacted" + rest[at:]
 }
 
-// maskPath leaves credentials out of the path of a URL, where some services have them.
+// maskPath leaves credentials out of the path of a URL, because some services have them there.
 func maskPath(url string) string {
 	parts := strings.Split(url, "/")
-	for i := 3; i < len(parts); i++ { // scheme, nothing, host
+	for i := 3; i < len(parts); i++ { // after scheme, nothing and host
 		if part, _, _ := strings.Cut(parts[i], "?"); seemsRandom(part) {
 			parts[i] = strings.Replace(parts[i], part, tenant.Redacted, 1)
 		}
@@ -129,13 +138,15 @@ func maskPath(url string) string {
 	return strings.Join(parts, "/")
 }
 
-// seemsRandom reports whether a text is a word of the kind that programs make.
+// seemsRandom reports whether a text looks generated by a program.
 func seemsRandom(s string) bool {
-	return uuid.MatchString(s) || random.MatchString(s) && strings.ContainsAny(s, "0123456789") && strings.ContainsAny(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz") &&
-		strings.Count(s, "-")+strings.Count(s, "_") <= len(s)/16
+	return uuid.MatchString(s) ||
+		random.MatchString(s) && strings.ContainsAny(s, "0123456789") &&
+			strings.ContainsAny(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz") &&
+			strings.Count(s, "-")+strings.Count(s, "_") <= len(s)/16
 }
 
-// replace masks the secret in each match whose name is such.
+// replace masks the secret in each match whose name such accepts. A nil such accepts every match.
 func replace(re *regexp.Regexp, s string, such func(name string) bool) string {
 	name, secret := re.SubexpIndex("name"), re.SubexpIndex("secret")
 	var b strings.Builder
@@ -150,28 +161,31 @@ func replace(re *regexp.Regexp, s string, such func(name string) bool) string {
 			b.WriteString(masked(s[from:to]))
 			from = to
 		}
-		s = s[from:] // of a value that is none there may be another name and value
+		// A value that is not secret may contain another name and value.
+		s = s[from:]
 	}
 }
 
 var variable = regexp.MustCompile(`\$\{env:[A-Za-z_][A-Za-z0-9_]*(?::-` + tenant.Redacted + `)?\}`)
 
-// masked is what is shown in place of a value: the variables that it is made of, and of the rest
-// only that there is one.
+// masked returns the replacement for a value. It keeps the variables in the value. Of the rest it
+// shows only that there is one.
 func masked(s string) string {
 	rest := variable.ReplaceAllString(s, "")
 	switch rest = strings.Trim(rest, " "); {
-	case rest == "", rest == tenant.Redacted, strings.EqualFold(rest, "Bearer"), strings.EqualFold(rest, "Basic"):
+	case rest == "", rest == tenant.Redacted, strings.EqualFold(rest, "Bearer"),
+		strings.EqualFold(rest, "Basic"):
 		return s
 	}
 	return strings.Join(append(variable.FindAllString(s, -1), tenant.Redacted), "")
 }
 
-// word splits a name into its words: at what is no letter and no digit, and before capitals.
+// word splits a name into words: at characters that are neither letters nor digits, and before
+// capitals.
 var word = regexp.MustCompile(`[A-Z]?[a-z0-9]+|[A-Z0-9]+`)
 
-// secretEnds are how the words of credentials end. harmlessLast are the last words of names that
-// say where one is, or something else about it.
+// secretEnds are the endings of words for credentials. harmlessLast are the last words of names
+// that say where a credential is, or something else about it.
 var (
 	secretEnds = []string{
 		"token", "secret", "secrets", "password", "passwd", "passphrase", "pwd", "credential",
@@ -182,11 +196,12 @@ var (
 	}
 )
 
-// short are flags of one letter that many programs have for a password. That others have them for a
-// port is no reason to print passwords.
+// short are flags of one letter that many programs use for a password. Some programs use them for
+// a port, but that does not justify printing passwords.
 var short = map[string]bool{"-p": true, "-P": true}
 
-// secretName reports whether what has that name is a credential, and not where one is.
+// secretName reports whether a name is that of a credential, and not of the place of a
+// credential.
 func secretName(name string) bool {
 	if short[name] {
 		return true

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Credentials in arguments are left out wherever they stand; what is none stays readable.
+// Credentials are left out of arguments wherever they stand. Other values stay readable.
 func TestSecretsInArgumentsAreLeftOut(t *testing.T) {
 	const secret = "s3cr3t-w0rd"
 	for _, c := range []struct{ args, shown []string }{
@@ -21,43 +21,74 @@ func TestSecretsInArgumentsAreLeftOut(t *testing.T) {
 		{[]string{"-u", "me", "-p" + secret}, []string{"-u", "me", "-p<redacted>"}},
 		{[]string{"-P" + secret, "-pA=b" + secret}, []string{"-P<redacted>", "-p<redacted>"}},
 		{[]string{"-p123456", "-p${env:TOKEN}"}, []string{"-p<redacted>", "-p${env:TOKEN}"}},
-		{[]string{"-c", "mysql -u me -p" + secret + " db"}, []string{"-c", "mysql -u me -p<redacted> db"}},
+		{[]string{"-c", "mysql -u me -p" + secret + " db"}, []string{
+			"-c", "mysql -u me -p<redacted> db",
+		}},
 		{[]string{"-c", "mysql -p'" + secret + " x' db"}, []string{"-c", "mysql -p<redacted> db"}},
 		{[]string{"-u", "me:" + secret}, []string{"-u", "me:<redacted>"}},
-		{[]string{"--user=me:" + secret, "--proxy-user", "me:" + secret}, []string{"--user=me:<redacted>", "--proxy-user", "me:<redacted>"}},
-		{[]string{"-HX-Whatever: " + secret, "-eCOLOUR=" + secret}, []string{"-HX-Whatever: <redacted>", "-eCOLOUR=<redacted>"}},
-		{[]string{"--creds", secret, "--pin", "123456", "--otp=123456"}, []string{"--creds", "<redacted>", "--pin", "<redacted>", "--otp=<redacted>"}},
-		{[]string{"--hook", "https://host/s/8f14e45fceea167a5a36dedd4bea2543/x"}, []string{"--hook", "https://host/s/<redacted>/x"}},
-		{[]string{"-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----"}, []string{"<redacted>"}},
-		{[]string{"run", "-u", "1000:1000", "-port", "80", "-path=/srv", "-parallel", "-prefix=x", "-print"}, nil},
+		{[]string{"--user=me:" + secret, "--proxy-user", "me:" + secret}, []string{
+			"--user=me:<redacted>", "--proxy-user", "me:<redacted>",
+		}},
+		{[]string{"-HX-Whatever: " + secret, "-eCOLOUR=" + secret}, []string{
+			"-HX-Whatever: <redacted>", "-eCOLOUR=<redacted>",
+		}},
+		{[]string{"--creds", secret, "--pin", "123456", "--otp=123456"}, []string{
+			"--creds", "<redacted>", "--pin", "<redacted>", "--otp=<redacted>",
+		}},
+		{[]string{"--hook", "https://host/s/8f14e45fceea167a5a36dedd4bea2543/x"}, []string{
+			"--hook", "https://host/s/<redacted>/x",
+		}},
+		{[]string{"-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----"}, []string{
+			"<redacted>",
+		}},
+		{[]string{"run", "-u", "1000:1000", "-port", "80", "-path=/srv", "-parallel", "-prefix=x",
+			"-print"}, nil},
 		{[]string{"--pw", secret}, []string{"--pw", "<redacted>"}},
 		{[]string{"--pass", secret}, []string{"--pass", "<redacted>"}},
-		{[]string{"-c", "mysql -u me -p " + secret + " db"}, []string{"-c", "mysql -u me -p <redacted> db"}},
+		{[]string{"-c", "mysql -u me -p " + secret + " db"}, []string{
+			"-c", "mysql -u me -p <redacted> db",
+		}},
 		{[]string{"-p", "${env:TOKEN}"}, nil},
 		{[]string{"--token", "-" + secret}, []string{"--token", "<redacted>"}},
 		{[]string{"--githubToken", secret}, []string{"--githubToken", "<redacted>"}},
 		{[]string{"--apiKey=" + secret}, []string{"--apiKey=<redacted>"}},
 		{[]string{"--db-password", secret}, []string{"--db-password", "<redacted>"}},
 		{[]string{"API_KEY=" + secret}, []string{"API_KEY=<redacted>"}},
-		{[]string{"run", "-e", "COLOUR=" + secret, "image"}, []string{"run", "-e", "COLOUR=<redacted>", "image"}},
+		{[]string{"run", "-e", "COLOUR=" + secret, "image"}, []string{
+			"run", "-e", "COLOUR=<redacted>", "image",
+		}},
 		{[]string{"--env=GITHUB_TOKEN=" + secret}, []string{"--env=GITHUB_TOKEN=<redacted>"}},
 		{[]string{"-y", "--env=GITHUB_TOKEN=" + secret}, []string{"-y", "--env=GITHUB_TOKEN=<redacted>"}},
 		{[]string{"-y", "-e=GITHUB_TOKEN=" + secret}, []string{"-y", "-e=GITHUB_TOKEN=<redacted>"}},
 		{[]string{"--set=a=b,API_KEY=" + secret}, []string{"--set=a=b,API_KEY=<redacted>"}},
-		{[]string{"--header=Authorization: Bearer " + secret}, []string{"--header=Authorization: <redacted>"}},
+		{[]string{"--header=Authorization: Bearer " + secret}, []string{
+			"--header=Authorization: <redacted>",
+		}},
 		{[]string{"-H", "X-Whatever: " + secret}, []string{"-H", "X-Whatever: <redacted>"}},
-		{[]string{"--header", "Authorization:Bearer " + secret}, []string{"--header", "Authorization: <redacted>"}},
+		{[]string{"--header", "Authorization:Bearer " + secret}, []string{
+			"--header", "Authorization: <redacted>",
+		}},
 		{[]string{"Authorization: Bearer " + secret}, []string{"Authorization: <redacted>"}},
 		{[]string{"https://me:" + secret + "@host/mcp"}, []string{"https://<redacted>@host/mcp"}},
 		{[]string{"postgres://me:" + secret + "@host/db"}, []string{"postgres://<redacted>@host/db"}},
 		{[]string{"--url=https://host/mcp?key=" + secret}, []string{"--url=https://host/mcp?<redacted>"}},
 		{[]string{"https://host/mcp#access_token=" + secret}, []string{"https://host/mcp#<redacted>"}},
 		{[]string{"me:" + secret + "@tcp(host)/db"}, []string{"me:<redacted>@tcp(host)/db"}},
-		{[]string{"host=h password=" + secret + " user=me"}, []string{"host=h password=<redacted> user=me"}},
-		{[]string{"Server=h;Password=" + secret + ";User=me"}, []string{"Server=h;Password=<redacted>;User=me"}},
-		{[]string{"-c", "API_TOKEN='" + secret + "' exec server --port 80"}, []string{"-c", "API_TOKEN=<redacted> exec server --port 80"}},
-		{[]string{"-c", "server --token " + secret + " --port 80"}, []string{"-c", "server --token <redacted> --port 80"}},
-		{[]string{`{"apiKey": "` + secret + `", "port": 80}`}, []string{`{"apiKey": <redacted>, "port": 80}`}},
+		{[]string{"host=h password=" + secret + " user=me"}, []string{
+			"host=h password=<redacted> user=me",
+		}},
+		{[]string{"Server=h;Password=" + secret + ";User=me"}, []string{
+			"Server=h;Password=<redacted>;User=me",
+		}},
+		{[]string{"-c", "API_TOKEN='" + secret + "' exec server --port 80"}, []string{
+			"-c", "API_TOKEN=<redacted> exec server --port 80",
+		}},
+		{[]string{"-c", "server --token " + secret + " --port 80"}, []string{
+			"-c", "server --token <redacted> --port 80",
+		}},
+		{[]string{`{"apiKey": "` + secret + `", "port": 80}`}, []string{
+			`{"apiKey": <redacted>, "port": 80}`,
+		}},
 		{[]string{"ghp_" + strings.Repeat("a1", 18)}, []string{"<redacted>"}},
 		{[]string{"sk-proj-" + strings.Repeat("a1", 18)}, []string{"<redacted>"}},
 		{[]string{"AKIAIOSFODNN7EXAMPLE"}, []string{"<redacted>"}},
@@ -67,13 +98,17 @@ func TestSecretsInArgumentsAreLeftOut(t *testing.T) {
 		{[]string{"--token", "${env:TOKEN}"}, []string{"--token", "${env:TOKEN}"}},
 		{[]string{"--token=${env:TOKEN}"}, []string{"--token=${env:TOKEN}"}},
 		{[]string{"--token=x-${env:TOKEN}"}, []string{"--token=${env:TOKEN}<redacted>"}},
-		{[]string{"-H", "Authorization: Bearer ${env:TOKEN}"}, []string{"-H", "Authorization: Bearer ${env:TOKEN}"}},
+		{[]string{"-H", "Authorization: Bearer ${env:TOKEN}"}, []string{
+			"-H", "Authorization: Bearer ${env:TOKEN}",
+		}},
 
 		{[]string{"-y", "@modelcontextprotocol/server-filesystem", "/srv/data"}, nil},
-		{[]string{"--port", "8080", "--max-tokens", "4096", "--token-file", "/run/token", "--log=debug"}, nil},
+		{[]string{"--port", "8080", "--max-tokens", "4096", "--token-file", "/run/token", "--log=debug"},
+			nil},
 		{[]string{"run", "--rm", "-i", "mcp/fetch:1.2", "--user-agent=me/1.0"}, nil},
 		{[]string{"https://host:8080/mcp/path", "git@github.com:me/repo.git", "C:/data", "12:30"}, nil},
-		{[]string{"a-long-name-of-something-with-many-words-2.json", "--keyboard", "de", "--monkey", "x"}, nil},
+		{[]string{"a-long-name-of-something-with-many-words-2.json", "--keyboard", "de", "--monkey", "x"},
+			nil},
 		{[]string{"-c", "echo hello; sleep 5"}, nil},
 	} {
 		text := "mcpServers: {a: {command: x, args: ["
@@ -102,8 +137,8 @@ func TestSecretsInArgumentsAreLeftOut(t *testing.T) {
 	}
 }
 
-// A URL shows neither its query nor what seems to be a credential in its path; what is wrong with
-// one is said without it.
+// A URL is shown without its query and without apparent credentials in its path. Messages about a
+// URL follow the same rule.
 func TestSecretsInURLsAreLeftOut(t *testing.T) {
 	for url, want := range map[string]string{
 		"https://host/mcp?key=s3cr3t":                             "https://host/mcp?<redacted>",

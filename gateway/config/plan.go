@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// What a reload does with a thing that the file did not have, or has no more.
+// These are the effects of a reload on things that are new in the file or missing from it.
 const (
 	Added   Reload = "added"
 	Removed Reload = "removed" // its requests in flight may end
 )
 
-// Change is one difference between two configurations, and what a reload does about it.
+// Change is one difference between two configurations, and its effect in a reload.
 type Change struct {
 	Path string // as `config print` shows it: tenants.acme.servers.files.args
 	Does Reload
@@ -22,20 +22,23 @@ type Change struct {
 
 func (c Change) String() string { return c.Path + ": " + string(c.Does) }
 
-// Plan is what a reload does.
+// Plan describes the effects of a reload.
 type Plan struct {
-	// Config is what applies afterwards: the new file, but for keys that need a restart, which are as they were.
+	// Config is the configuration after the reload: the new file, except for keys that need a
+	// restart, which keep their values.
 	Config *Config
-	// Changes are in the order of the documentation, those of tenants and servers in that of the new file.
+	// Changes are in the order of the documentation. Tenants and servers are in the order of the new
+	// file.
 	Changes []Change
-	// Added and Removed name tenants, Servers those of which a server is not what it was.
+	// Added and Removed name tenants. Servers names the tenants in which some server has changed.
 	Added, Removed, Servers []string
 
-	secures bool // one of the two has a certificate, the other has none
+	secures bool // whether exactly one of the two has a certificate
 }
 
-// NewPlan compares the configuration that applies with the next. It fails when what the reload would lead to is not what a file may say:
-// with `listen` kept as it is, a tenant without a key may be one that other machines reach.
+// NewPlan compares the current configuration with the next. It fails if the result of the reload
+// would not be valid in a file. For example, `listen` keeps its old value, so other machines may
+// reach a tenant without a key.
 func NewPlan(now, next *Config) (*Plan, error) {
 	merged := *next
 	p := &Plan{Config: &merged, secures: (now.TLS.Cert == "") != (next.TLS.Cert == "")}
@@ -57,10 +60,11 @@ func NewPlan(now, next *Config) (*Plan, error) {
 
 func (p *Plan) add(path string, does Reload) { p.Changes = append(p.Changes, Change{path, does}) }
 
-// keys compares the values of keys. One that needs a restart keeps its value. Said reports whether a change was told at another place.
+// keys compares the values of keys. A key that needs a restart keeps its value. Said reports
+// whether a change is reported elsewhere.
 func (p *Plan) keys(prefix string, keys []Key, was, is scope, said func(i int) bool) {
 	for i, k := range keys {
-		if strings.Contains(k.Path, "[]") { // a list of things is compared as one
+		if strings.Contains(k.Path, "[]") { // a list of things is compared as a whole
 			continue
 		}
 		old, value := reflect.ValueOf(k.at(was)).Elem(), reflect.ValueOf(k.at(is)).Elem()
@@ -68,7 +72,8 @@ func (p *Plan) keys(prefix string, keys []Key, was, is scope, said func(i int) b
 			continue
 		}
 		does := k.Reload
-		if p.secures && strings.HasPrefix(k.Path, "tls.") { // a listener has one scheme as long as it serves
+		// A listener cannot change its scheme while it serves.
+		if p.secures && strings.HasPrefix(k.Path, "tls.") {
 			does = Restart
 		}
 		if does == Restart {
@@ -100,7 +105,8 @@ func (p *Plan) tenant(now, next *Config, t *Tenant) {
 		p.add(prefix+"auth.keys", AtOnce)
 	}
 	for _, keys := range inheritedKeys {
-		p.keys(prefix, keys.own, was, is, func(i int) bool { // at the top, when the tenant only follows that
+		// The change is reported at the top if the tenant only inherits it.
+		p.keys(prefix, keys.own, was, is, func(i int) bool {
 			return same(keys.own[i], was, keys.top[i], was) && same(keys.own[i], is, keys.top[i], is)
 		})
 	}
@@ -129,10 +135,12 @@ func (p *Plan) tenant(now, next *Config, t *Tenant) {
 }
 
 func same(a Key, as scope, b Key, bs scope) bool {
-	return reflect.DeepEqual(reflect.ValueOf(a.at(as)).Elem().Interface(), reflect.ValueOf(b.at(bs)).Elem().Interface())
+	return reflect.DeepEqual(reflect.ValueOf(a.at(as)).Elem().Interface(),
+		reflect.ValueOf(b.at(bs)).Elem().Interface())
 }
 
-// order is the order of those servers of a tenant that another has too. It decides who keeps a URI that two have.
+// order returns the names of the servers that both tenants have, in t's order. The order decides
+// which server keeps a URI that two servers have.
 func order(t, other *Tenant) (names []string) {
 	for _, s := range t.Servers {
 		if _, ok := other.Server(s.Name); ok {
@@ -149,7 +157,8 @@ func (c *Config) tenant(name string) *Tenant {
 	return nil
 }
 
-// reach refuses an open tenant where others than this machine can reach it, as the loader does: `listen` may be an older one.
+// reach refuses a tenant without keys if other machines can reach the listener, as the loader
+// does. It is needed because `listen` may have an old value.
 func reach(c *Config) error {
 	listen := exposed(c.Listen)
 	if listen == "" {
@@ -158,7 +167,8 @@ func reach(c *Config) error {
 	for _, t := range c.Tenants {
 		if len(t.Keys) == 0 {
 			_, port, _ := net.SplitHostPort(listen)
-			return fmt.Errorf("%s has no key, and listen is %s until mcpd is started anew, which other machines reach: add auth.keys, or restart with listen 127.0.0.1:%s",
+			return fmt.Errorf("%s has no key, and listen is %s until mcpd is started anew, which other "+
+				"machines reach: add auth.keys, or restart with listen 127.0.0.1:%s",
 				quoted("tenant", t.Name), listen, port)
 		}
 	}

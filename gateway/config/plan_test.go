@@ -12,7 +12,7 @@ import (
 	"mcpd/gateway/tenant"
 )
 
-// Every *.plan.txt is two files and what a reload does on the way from the first to the second.
+// Every *.plan.txt has two files and the effects of a reload from the first to the second.
 func TestPlans(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.plan.txt")
 	if err != nil || len(files) < 8 {
@@ -62,10 +62,12 @@ func loaded(t *testing.T, text []byte) *Config {
 	return c
 }
 
-// What needs a restart stays as it was, whatever the file says, and all else is as the file says.
+// Keys that need a restart keep their values whatever the file says. All other keys have the
+// values of the file.
 func TestPlanKeepsWhatNeedsARestart(t *testing.T) {
 	for _, k := range hostKeys {
-		files := TLS{Cert: "/a", Key: "/b"} // a listener keeps its scheme, see testdata/tls.plan.txt
+		// A listener keeps its scheme, see testdata/tls.plan.txt.
+		files := TLS{Cert: "/a", Key: "/b"}
 		now, next := &Config{TLS: files}, &Config{TLS: files}
 		write(t, k, scope{config: next})
 		plan, err := NewPlan(now, next)
@@ -83,7 +85,7 @@ func TestPlanKeepsWhatNeedsARestart(t *testing.T) {
 	}
 }
 
-// The table and tenant.Server.Reconnects say the same about every key of a server.
+// The table and tenant.Server.Reconnects agree about every key of a server.
 func TestServersReconnectAsTheTableSays(t *testing.T) {
 	for _, k := range serverKeys {
 		before, after := tenant.Server{Name: "files"}, tenant.Server{Name: "files"}

@@ -15,8 +15,9 @@ import (
 	"mcpd/protocol/terms"
 )
 
-// Print returns the effective configuration as a file: defaults filled in, secrets left out, what came from mcpServers as servers, and
-// beside each server how its connections are shared.
+// Print returns the effective configuration as a file: with defaults filled in, without secrets,
+// with the entries of mcpServers as servers, and with a comment beside each server on how its
+// connections are shared.
 func Print(c *Config) []byte {
 	p := &printer{}
 	p.level(shape(), scope{config: c}, 0)
@@ -29,7 +30,7 @@ func (p *printer) line(depth int, text string) {
 	p.WriteString(strings.Repeat("  ", depth) + text + "\n")
 }
 
-// level prints what is below one node and has a value.
+// level prints the values below one node. It skips keys without a value.
 func (p *printer) level(n *node, s scope, depth int) {
 	for _, kid := range n.kids {
 		switch {
@@ -58,7 +59,7 @@ func (p *printer) level(n *node, s scope, depth int) {
 	}
 }
 
-// things prints all tenants, or all servers of one.
+// things prints all tenants, or all servers of a tenant.
 func (p *printer) things(n *node, s scope, depth int) {
 	p.line(depth, n.name+":")
 	if s.tenant == nil {
@@ -134,7 +135,7 @@ func (p *printer) leaf(n *node, s scope, depth int) {
 	}
 }
 
-// applied says what sharing by default comes to.
+// applied returns a comment with the effect of the default sharing.
 func applied(s tenant.Share, link tenant.Link) string {
 	if s != tenant.ByDefault {
 		return ""
@@ -176,13 +177,15 @@ func texts[T fmt.Stringer](values []T) []string {
 	return out
 }
 
-// plain writes a text so that YAML reads it back as that text: bare where it begins with a letter and is of letters, digits and a few
-// harmless others, and is not one of the words that mean something else, quoted as in JSON elsewhere.
+// plain writes a text so that YAML reads back the same text. The text is bare if it begins with a
+// letter or a slash, has only letters, digits and a few harmless characters, and is not a word
+// with another meaning in YAML. Otherwise it is quoted as in JSON.
 func plain(s string) string {
 	bare := s != "" && (s[0] >= 'a' && s[0] <= 'z' || s[0] >= 'A' && s[0] <= 'Z' || s[0] == '/')
 	for i := range len(s) {
 		c := s[i]
-		bare = bare && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-_./", c) >= 0)
+		bare = bare && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+			strings.IndexByte("-_./", c) >= 0)
 	}
 	switch strings.ToLower(s) {
 	case "true", "false", "null", "yes", "no", "on", "off", "y", "n":

@@ -5,19 +5,21 @@ import (
 	"mcpd/gateway/tenant"
 )
 
-// Processes is how many processes one server that is a program can come to. Children that such a
-// process starts itself are not counted.
+// Processes says how many processes one server that is a program can have at most. Child
+// processes that such a process starts itself are not counted.
 type Processes struct {
 	Tenant, Server string
 	Most           int
-	Sharers        int    // who have processes of their own
-	Of             string // what a sharer is: "tenant", "principal" or "session"
-	Instances      int    // processes of one sharer at most
-	Memory         int64  // bytes of all of them at most; 0 when it has no max_memory
+	Sharers        int // number of callers with processes of their own
+	// Of is the kind of sharer: "tenant", "principal" or "session".
+	Of        string
+	Instances int // at most, for one sharer
+	// Memory bounds the bytes of all of them; 0 if there is no max_memory.
+	Memory int64
 }
 
-// Estimate returns the processes that the servers of a configuration can come to when all of their
-// clients call at once, in the order of the file.
+// Estimate returns, for each server of a configuration, the number of processes when all of its
+// clients call at once. The servers are in the order of the file.
 func Estimate(c *Config) (all []Processes) {
 	for _, t := range c.Tenants {
 		for _, s := range t.Servers {
@@ -41,7 +43,8 @@ func Estimate(c *Config) (all []Processes) {
 	return all
 }
 
-// principals is how many the keys of a tenant stand for. Without keys everybody is one.
+// principals returns how many principals the keys of a tenant stand for. Without keys all callers
+// are one principal.
 func principals(keys []auth.Key) int {
 	names := map[string]bool{}
 	for _, k := range keys {

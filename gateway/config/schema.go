@@ -8,7 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Schema returns the JSON Schema (2020-12) of a configuration, for editors. It is laxer than Load where rules take several keys.
+// Schema returns the JSON Schema (2020-12) of a configuration, for editors. It is laxer than Load
+// for rules that involve several keys.
 func Schema() []byte {
 	var b strings.Builder
 	b.WriteString(`{"$schema":"https://json-schema.org/draft/2020-12/schema","title":"mcpd configuration",`)

@@ -13,7 +13,7 @@ import (
 
 //go:generate go test -run ^TestDocumentationIsGenerated$ . -update
 
-// compiled is costly and asked for by every validation.
+// compiled caches the schema, because compiling is costly and every validation needs it.
 var compiled = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema()))
 	if err != nil {
@@ -50,7 +50,8 @@ func validate(t *testing.T, data []byte) error {
 	return schema.Validate(value)
 }
 
-// The schema knows every key: the base with each key's example fits, with an unknown one beside it does not.
+// The schema knows every key: the base with each key's example is valid, and with an unknown key
+// in its place it is not.
 func TestSchemaKnowsEveryKey(t *testing.T) {
 	for _, k := range Keys() {
 		doc := with(k)
@@ -64,7 +65,7 @@ func TestSchemaKnowsEveryKey(t *testing.T) {
 	}
 }
 
-// The documentation is what the table says, and names every row.
+// The documentation matches the table, and names every row.
 func TestDocumentationIsGenerated(t *testing.T) {
 	const file = "../../docs/config.gen.md"
 	got := Markdown()

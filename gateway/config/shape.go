@@ -11,14 +11,15 @@ import (
 	"mcpd/gateway/tenant"
 )
 
-// place is a key of the file that holds other keys and stands for a thing of its own. enter begins such a thing and leave ends it.
+// place is a key of the file that holds other keys and stands for a thing of its own, such as a
+// server. enter begins such a thing and leave ends it.
 type place struct {
 	path    string
-	what    string // one of them, in messages
-	names   string // pattern of the names; "" = any
+	what    string // the word for one of them, in messages
+	names   string // pattern of the names; "" for any
 	doc     string
-	require []string // keys of which each has to be there
-	oneOf   []string // keys of which exactly one has to be there
+	require []string // keys that are all required
+	oneOf   []string // keys of which exactly one is required
 	enter   func(l *loader, s scope, name document.Name) scope
 	leave   func(l *loader, s scope, name document.Name)
 }
@@ -29,21 +30,26 @@ var places = []place{
 		nil, nil, enterTenant, nil},
 	{"tenants.*.auth.keys[]", "a key", "", "one credential",
 		[]string{"name", "sha256"}, nil, enterKey, leaveKey},
-	{"tenants.*.servers.*", "a server", tenant.ServerPattern, "one server; its name may not be mcp, sse or t",
+	{"tenants.*.servers.*", "a server", tenant.ServerPattern,
+		"one server; its name may not be mcp, sse or t",
 		nil, []string{"command", "url", "builtin"}, enterServer, leaveServer},
-	{"mcpServers.*", "an entry of mcpServers", "", "one server of tenant default, as other clients write it; its name is mapped",
+	{"mcpServers.*", "an entry of mcpServers", "",
+		"one server of tenant default, as other clients write it; its name is mapped",
 		nil, []string{"command", "url"}, enterImport, leaveImport},
-	{"tenants.*.mcpServers.*", "an entry of mcpServers", "", "one server of the tenant, as other clients write it; its name is mapped",
+	{"tenants.*.mcpServers.*", "an entry of mcpServers", "",
+		"one server of the tenant, as other clients write it; its name is mapped",
 		nil, []string{"command", "url"}, enterImport, leaveImport},
 }
 
-// late are the keys whose things need what stands beside them, and so are read after it whatever the order of the file, in this order.
+// late are the keys that depend on their neighbours. They are read after the other keys, in this
+// order, whatever the order of the file.
 var late = []string{"tenants", "servers", "mcpServers"}
 
-// node is one level of the shape of a file. It has a key, or kids, or one kid for all names or items.
+// node is one level of the shape of a file. It has a key, or children, or one child for all names
+// or items.
 type node struct {
 	name  string
-	what  string // what has these keys, in messages
+	what  string // the owner of these keys, in messages
 	key   *Key
 	place *place
 	kids  []*node
@@ -115,7 +121,8 @@ func (n *node) names() []string {
 
 func enterTenant(l *loader, s scope, name document.Name) scope {
 	if !tenant.ValidName(name.Text) {
-		l.Report(name.At, quoted("tenant", name.Text)+" cannot be part of a path", "a tenant's name has 1 to 63 of a-z, 0-9 and -", "rename it")
+		l.Report(name.At, quoted("tenant", name.Text)+" cannot be part of a path",
+			"a tenant's name has 1 to 63 of a-z, 0-9 and -", "rename it")
 	}
 	s.tenant = l.tenant(name.Text)
 	return s
@@ -128,11 +135,12 @@ func enterKey(_ *loader, s scope, _ document.Name) scope {
 
 func leaveKey(l *loader, s scope, name document.Name) {
 	if s.key.Hash == (auth.Hash{}) || s.key.Name == "" {
-		return // said already
+		return // reported already
 	}
 	for _, other := range s.tenant.Keys {
 		if other.Hash == s.key.Hash {
-			l.Report(name.At, "this key of tenant "+s.tenant.Name+" is listed twice", "a key stands for one name", "remove one of the two")
+			l.Report(name.At, "this key of tenant "+s.tenant.Name+" is listed twice",
+				"a key stands for one name", "remove one of the two")
 		}
 	}
 	s.tenant.Keys = append(s.tenant.Keys, *s.key)
@@ -158,5 +166,5 @@ func leaveServer(l *loader, s scope, name document.Name) {
 // quoted names a thing in a message.
 func quoted(what, name string) string { return what + ` "` + document.Printable(name) + `"` }
 
-// sortedKeys is for messages that do not depend on the order of a map.
+// sortedKeys keeps messages independent of the order of a map.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -5,29 +5,44 @@ import (
 	"testing"
 )
 
-// Messages say where something is and what to do, and repeat nothing of a value that may be secret:
-// not what looks like a variable in a password, nor a value that is refused.
+// Messages say where a mistake is and what to do, and do not repeat a value that may be secret:
+// neither the apparent name of a variable in a password nor a refused value.
 func TestMessagesHaveNoSecrets(t *testing.T) {
 	const tail = "Tk99zzTopSecretTail"
 	server := func(s string) string { return "tenants: {acme: {servers: {s: {" + s + "}}}}" }
 	for _, c := range []struct{ text, says string }{
-		{server(`url: "http://a.example/mcp", headers: {Authorization: "Bearer s3cr$` + tail + `"}`), "headers.Authorization has a variable like $NAME in it"},
-		{server(`url: "http://a.example/mcp", headers: {X-Key: "a{env:` + tail + `}"}`), "headers.X-Key has a variable like {env:NAME} in it"},
-		{server(`command: cat, env: {PASSWORD: "x$` + tail + `"}`), "env.PASSWORD has a variable like $NAME in it"},
-		{server(`command: cat, env: {PASSWORD: "x{{` + tail + `}}"}`), "env.PASSWORD has a variable like {{NAME}} in it"},
-		{server(`command: cat, env: {PASSWORD: "x%` + strings.ToUpper(tail) + `%"}`), "env.PASSWORD has a variable like %NAME% in it"},
-		{server(`command: cat, args: [--password, "x$` + tail + `"]`), "args[1] has a variable like $NAME in it"},
-		{server(`command: cat, args: ["--password=x$` + tail + `"]`), "args[0] has a variable like $NAME in it"},
-		{server(`url: "http://a.example/mcp?token=a$` + tail + `"`), "url has a variable like $NAME in it"},
-		{server(`url: "http://a.example/mcp", proxy: "http://u:p$` + tail + `@p.example:1"`), "proxy has a variable like $NAME in it"},
-		{server(`command: cat, env: {PASSWORD: "x${` + tail + `}"}`), "env.PASSWORD is refused, variables are named with env: here"},
-		{server(`command: cat, env: {PASSWORD: "x${` + tail + `:-y}"}`), "env.PASSWORD is refused, variables are named with env: here"},
-		{server(`command: cat, env: {PASSWORD: "x${TOKEN:-` + tail + `}"}`), "env.PASSWORD is refused, variables are named with env: here"},
+		{server(`url: "http://a.example/mcp", headers: {Authorization: "Bearer s3cr$` + tail + `"}`),
+			"headers.Authorization has a variable like $NAME in it"},
+		{server(`url: "http://a.example/mcp", headers: {X-Key: "a{env:` + tail + `}"}`),
+			"headers.X-Key has a variable like {env:NAME} in it"},
+		{server(`command: cat, env: {PASSWORD: "x$` + tail + `"}`),
+			"env.PASSWORD has a variable like $NAME in it"},
+		{server(`command: cat, env: {PASSWORD: "x{{` + tail + `}}"}`),
+			"env.PASSWORD has a variable like {{NAME}} in it"},
+		{server(`command: cat, env: {PASSWORD: "x%` + strings.ToUpper(tail) + `%"}`),
+			"env.PASSWORD has a variable like %NAME% in it"},
+		{server(`command: cat, args: [--password, "x$` + tail + `"]`),
+			"args[1] has a variable like $NAME in it"},
+		{server(`command: cat, args: ["--password=x$` + tail + `"]`),
+			"args[0] has a variable like $NAME in it"},
+		{server(`url: "http://a.example/mcp?token=a$` + tail + `"`),
+			"url has a variable like $NAME in it"},
+		{server(`url: "http://a.example/mcp", proxy: "http://u:p$` + tail + `@p.example:1"`),
+			"proxy has a variable like $NAME in it"},
+		{server(`command: cat, env: {PASSWORD: "x${` + tail + `}"}`),
+			"env.PASSWORD is refused, variables are named with env: here"},
+		{server(`command: cat, env: {PASSWORD: "x${` + tail + `:-y}"}`),
+			"env.PASSWORD is refused, variables are named with env: here"},
+		{server(`command: cat, env: {PASSWORD: "x${TOKEN:-` + tail + `}"}`),
+			"env.PASSWORD is refused, variables are named with env: here"},
 		{server(`command: cat, env: {PASSWORD: "x${1 ` + tail + `}"}`), "env.PASSWORD is refused"},
 		{server(`command: cat, env: {"PASSWORD=` + tail + `": "x"}`), "env.PASSWORD is refused"},
-		{server(`url: "http://a.example/mcp", headers: {"Authorization: Bearer ` + tail + `": "x"}`), "headers.Authorization is refused"},
-		{server(`url: "http://a.example/mcp", headers: {X-Key: 12345678}`), "headers.X-Key is a number or boolean, a text was expected, put quotes around it"},
-		{"tenants: {acme: {auth: {keys: [{name: ci, sha256: 12345678}]}}}", "sha256 is a number or boolean"},
+		{server(`url: "http://a.example/mcp", headers: {"Authorization: Bearer ` + tail + `": "x"}`),
+			"headers.Authorization is refused"},
+		{server(`url: "http://a.example/mcp", headers: {X-Key: 12345678}`),
+			"headers.X-Key is a number or boolean, a text was expected, put quotes around it"},
+		{"tenants: {acme: {auth: {keys: [{name: ci, sha256: 12345678}]}}}",
+			"sha256 is a number or boolean"},
 		{server(`command: cat, env_pass: ["PASSWORD=` + tail + `"]`), "env_pass[0] is refused"},
 	} {
 		got, err := Load([]byte(c.text), Options{File: "f"})
@@ -40,7 +55,8 @@ func TestMessagesHaveNoSecrets(t *testing.T) {
 		if !strings.Contains(told, c.says) {
 			t.Errorf("%s: got %q, want %q", c.text, told, c.says)
 		}
-		if strings.Contains(strings.ToLower(told), strings.ToLower(tail)) || strings.Contains(told, "12345678") {
+		if strings.Contains(strings.ToLower(told), strings.ToLower(tail)) ||
+			strings.Contains(told, "12345678") {
 			t.Errorf("%s: repeated in %q", c.text, told)
 		}
 	}

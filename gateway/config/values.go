@@ -35,7 +35,10 @@ func putWord(choice []string) func(any, value) *mistake {
 }
 
 func notAWord(word string, choice []string) *mistake {
-	return &mistake{"it is none of " + strings.Join(choice, ", "), document.DidYouMean(word, choice, "write "+words(choice))}
+	return &mistake{
+		"it is none of " + strings.Join(choice, ", "),
+		document.DidYouMean(word, choice, "write "+words(choice)),
+	}
 }
 
 func putShare(dst any, v value) *mistake {
@@ -80,11 +83,11 @@ func putAddress(dst any, v value) *mistake {
 	return nil
 }
 
-// UnixPrefix begins an address that is a Unix socket.
+// UnixPrefix begins the address of a Unix socket.
 const UnixPrefix = "unix:"
 
-// maxSocketPath is how many bytes the path of a Unix socket may have: sun_path has one more on macOS
-// and the BSDs, and 108 on Linux.
+// maxSocketPath bounds the path of a Unix socket in bytes. sun_path holds one byte more on macOS
+// and the BSDs, and 108 bytes on Linux.
 const maxSocketPath = 103
 
 func putListen(dst any, v value) *mistake {
@@ -97,9 +100,14 @@ func putListen(dst any, v value) *mistake {
 			return m
 		}
 	case !filepath.IsAbs(file):
-		return &mistake{"a relative path depends on where mcpd was started", "write the whole path, like unix:/run/mcpd/mcp.sock"}
+		return &mistake{
+			"a relative path depends on where mcpd was started",
+			"write the whole path, like unix:/run/mcpd/mcp.sock",
+		}
 	case len(file) > maxSocketPath:
-		return &mistake{fmt.Sprintf("the path of a socket has at most %d bytes", maxSocketPath), "choose a shorter one"}
+		return &mistake{
+			fmt.Sprintf("the path of a socket has at most %d bytes", maxSocketPath), "choose a shorter one",
+		}
 	}
 	if slices.Contains(*list, v.text) && !strings.HasSuffix(v.text, ":0") {
 		return &mistake{"it is listed twice", "remove one of the two"}
@@ -112,7 +120,10 @@ var basePaths = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`)
 
 func putBasePath(dst any, v value) *mistake {
 	if !basePaths.MatchString(v.text) || path.Clean(v.text) != v.text {
-		return &mistake{"it is no plain path", "write it like /tools, of letters, digits and -._~, without a / at its end"}
+		return &mistake{
+			"it is no plain path",
+			"write it like /tools, of letters, digits and -._~, without a / at its end",
+		}
 	}
 	*dst.(*string) = v.text
 	return nil
@@ -129,9 +140,14 @@ func putFileMode(dst any, v value) *mistake {
 
 func putOwner(dst any, v value) *mistake {
 	user, group, both := strings.Cut(v.text, ":")
-	if user == "" && group == "" || both && group == "" || strings.ContainsFunc(v.text, func(r rune) bool { return r <= ' ' || r == '/' }) ||
+	if user == "" && group == "" || both && group == "" ||
+		strings.ContainsFunc(v.text, func(r rune) bool {
+			return r <= ' ' || r == '/'
+		}) ||
 		strings.Contains(group, ":") {
-		return &mistake{"it names no user or group", "write it like www-data, www-data:www-data or :www-data"}
+		return &mistake{
+			"it names no user or group", "write it like www-data, www-data:www-data or :www-data",
+		}
 	}
 	*dst.(*string) = v.text
 	return nil
@@ -139,27 +155,39 @@ func putOwner(dst any, v value) *mistake {
 
 func putFile(dst any, v value) *mistake {
 	if !filepath.IsAbs(v.text) {
-		return &mistake{"a relative path depends on where mcpd was started", "write the whole path, beginning with /"}
+		return &mistake{
+			"a relative path depends on where mcpd was started", "write the whole path, beginning with /",
+		}
 	}
 	*dst.(*string) = v.text
 	return nil
 }
 
-// pageSchemes are those of pages that are part of a program on the user's machine, which have no
-// host of their own.
-var pageSchemes = []string{"chrome-extension", "moz-extension", "safari-web-extension", "vscode-webview"}
+// pageSchemes are the schemes of pages that belong to a program on the user's machine. Such pages
+// have no host of their own.
+var pageSchemes = []string{
+	"chrome-extension", "moz-extension", "safari-web-extension", "vscode-webview",
+}
 
 func putOrigin(dst any, v value) *mistake {
 	u, err := url.Parse(v.text)
 	if err != nil || u.Host == "" || v.text != u.Scheme+"://"+u.Host {
-		return &mistake{"an origin is a scheme and a host, exactly", "write it like https://app.example.com, with :port if it has one"}
+		return &mistake{
+			"an origin is a scheme and a host, exactly",
+			"write it like https://app.example.com, with :port if it has one",
+		}
 	}
 	program := slices.Contains(pageSchemes, u.Scheme)
 	switch {
 	case !program && u.Scheme != "http" && u.Scheme != "https":
-		return &mistake{"no page has that scheme", "write http, https, " + strings.Join(pageSchemes, ", ")}
+		return &mistake{
+			"no page has that scheme", "write http, https, " + strings.Join(pageSchemes, ", "),
+		}
 	case strings.Contains(u.Host, "*") && !(program && u.Host == "*"):
-		return &mistake{"an origin is a scheme and a host, exactly", "name each host; only " + strings.Join(pageSchemes, ", ") + " take * for all of theirs"}
+		return &mistake{
+			"an origin is a scheme and a host, exactly",
+			"name each host; only " + strings.Join(pageSchemes, ", ") + " take * for all of theirs",
+		}
 	}
 	*dst.(*[]string) = append(*dst.(*[]string), strings.ToLower(v.text))
 	return nil
@@ -189,7 +217,9 @@ func putFlag(dst any, v value) *mistake {
 func putRequirement(dst any, v value) *mistake {
 	n, ok := terms.ParseNeed(v.text)
 	if !ok {
-		return &mistake{"it is no capability", "write a name, a name with a version as in acme.review@2.1, or none"}
+		return &mistake{
+			"it is no capability", "write a name, a name with a version as in acme.review@2.1, or none",
+		}
 	}
 	*dst.(*terms.Need) = n
 	return nil
@@ -207,7 +237,7 @@ func putNeed(dst any, v value) *mistake {
 	return nil
 }
 
-// requests are the methods that are answered.
+// requests returns the methods that have an answer.
 func requests() []string {
 	return slices.DeleteFunc(protocol.MethodNames(), func(name string) bool {
 		m, _ := protocol.LookupMethod(name)
@@ -237,7 +267,10 @@ func putCommand(dst any, v value) *mistake {
 	case v.text == "":
 		return &mistake{"it is empty", "name a program"}
 	case slash && !filepath.IsAbs(v.text):
-		return &mistake{"a relative path depends on where mcpd was started", "write the whole path, or a name that is in PATH"}
+		return &mistake{
+			"a relative path depends on where mcpd was started",
+			"write the whole path, or a name that is in PATH",
+		}
 	case !slash && strings.ContainsAny(v.text, " \t\n"):
 		return &mistake{"no shell reads it", "put the program here and the rest in args"}
 	}
@@ -273,7 +306,9 @@ func putEnvName(dst any, v value) *mistake {
 
 func putCwd(dst any, v value) *mistake {
 	if !filepath.IsAbs(v.text) {
-		return &mistake{"a relative path depends on where mcpd was started", "write the whole path, beginning with /"}
+		return &mistake{
+			"a relative path depends on where mcpd was started", "write the whole path, beginning with /",
+		}
 	}
 	*dst.(*tenant.Secret) = tenant.NewShown(v.text, v.shown)
 	return nil
@@ -289,7 +324,9 @@ func putURL(dst any, v value) *mistake {
 	case u.Host == "" || u.Hostname() == "":
 		return &mistake{"it has no host", "write it like https://host/mcp"}
 	case u.User != nil:
-		return &mistake{"a user or password in a URL ends up in logs", "put it into headers, as Authorization"}
+		return &mistake{
+			"a user or password in a URL ends up in logs", "put it into headers, as Authorization",
+		}
 	case u.Fragment != "":
 		return &mistake{"a # part is never sent", "leave it out"}
 	}
@@ -302,7 +339,7 @@ func putURL(dst any, v value) *mistake {
 	return nil
 }
 
-// proxySchemes are the protocols that are spoken with proxies.
+// proxySchemes are the supported protocols of proxies.
 var proxySchemes = []string{"http", "https", "socks5", "socks5h"}
 
 func putProxy(dst any, v value) *mistake {
@@ -343,7 +380,7 @@ func putHeader(dst any, v value) *mistake {
 	return nil
 }
 
-// hidden is a secret that shows which variables it came from and nothing else.
+// hidden returns a secret that shows only the variables it came from.
 func hidden(v value) tenant.Secret {
 	if len(v.vars) == 0 {
 		return tenant.NewSecret(v.text)

@@ -8,15 +8,21 @@ import (
 	"mcpd/gateway/config/document"
 )
 
-// weakKeys are keys whose hashes stand in examples, and such as are tried first.
+// weakKeys are keys whose hashes appear in examples, and keys that attackers try first.
 var weakKeys = []string{
 	"foo", "bar", "baz", "foobar", "test", "test1", "testing", "demo", "example", "sample", "dummy",
-	"key", "apikey", "api-key", "api_key", "mykey", "my-key", "your-key", "your-api-key", "YOUR_API_KEY", "KEY",
-	"secret", "mysecret", "my-secret", "topsecret", "s3cr3t", "password", "passwd", "Password1", "p@ssw0rd", "pass",
-	"token", "mytoken", "my-token", "your-token", "TOKEN", "bearer", "changeme", "change-me", "changeit", "default",
-	"admin", "administrator", "root", "user", "guest", "mcpd", "mcp", "hello", "hello world", "abc", "abc123",
-	"letmein", "qwerty", "hunter2", "0", "1", "123", "1234", "12345", "123456", "12345678", "123456789",
-	"1234567890", "111111", "000000", "x", "a", "sk-test", "sk-123", "none", "null", "undefined", "true",
+	"key", "apikey", "api-key", "api_key", "mykey", "my-key", "your-key", "your-api-key",
+	"YOUR_API_KEY", "KEY",
+	"secret", "mysecret", "my-secret", "topsecret", "s3cr3t", "password", "passwd", "Password1",
+	"p@ssw0rd", "pass",
+	"token", "mytoken", "my-token", "your-token", "TOKEN", "bearer", "changeme", "change-me",
+	"changeit", "default",
+	"admin", "administrator", "root", "user", "guest", "mcpd", "mcp", "hello", "hello world", "abc",
+	"abc123",
+	"letmein", "qwerty", "hunter2", "0", "1", "123", "1234", "12345", "123456", "12345678",
+	"123456789",
+	"1234567890", "111111", "000000", "x", "a", "sk-test", "sk-123", "none", "null", "undefined",
+	"true",
 }
 
 var weakHashes = sync.OnceValue(func() map[auth.Hash]string {
@@ -46,14 +52,14 @@ const (
 	printNewer = "`mcpd key new` prints a better one"
 )
 
-// checkKeys refuses such a key where others than this machine can use it.
+// checkKeys refuses guessable keys if other machines can reach the listener.
 func checkKeys(l *loader) {
 	if exposed(l.config.Listen) != "" {
 		eachWeak(l, func(at document.Position, what string) { l.Report(at, what, guessed, printNewer) })
 	}
 }
 
-// doubtKeys warns of it everywhere else.
+// doubtKeys warns of guessable keys.
 func doubtKeys(l *loader) {
 	eachWeak(l, func(at document.Position, what string) { l.warn(at, what, guessed, printNewer) })
 }

@@ -5,14 +5,15 @@ import (
 	"sync/atomic"
 )
 
-// Board shows how tenants stand to everybody who lets something begin. One actor writes it; reading
-// waits for nobody. The zero Board is empty: all tenants run.
+// Board publishes the standing of all tenants. Code that is about to start something for a tenant
+// reads it. One actor writes it, and readers never wait. The zero Board is empty: all tenants
+// run.
 type Board struct {
 	all   atomic.Pointer[map[string]Standing]
 	moves atomic.Pointer[map[string]Move]
 }
 
-// Move is what is under way to make a tenant as it stands; "" is nothing.
+// Move is an unfinished change of a tenant. "" means that there is none.
 type Move string
 
 // The moves.
@@ -21,7 +22,7 @@ const (
 	Starting Move = "starting"
 )
 
-// Move is what is under way with a tenant.
+// Move returns the unfinished change of a tenant.
 func (b *Board) Move(tenant string) Move {
 	if moves := b.moves.Load(); moves != nil {
 		return (*moves)[tenant]
@@ -29,7 +30,7 @@ func (b *Board) Move(tenant string) Move {
 	return ""
 }
 
-// SetMove changes what is under way. Only the board's one writer calls it.
+// SetMove sets the unfinished change of a tenant. Only the board's one writer calls it.
 func (b *Board) SetMove(tenant string, m Move) {
 	if b.Move(tenant) == m {
 		return
@@ -44,7 +45,7 @@ func (b *Board) SetMove(tenant string, m Move) {
 	b.moves.Store(&next)
 }
 
-// Of is how a tenant stands.
+// Of returns the standing of a tenant.
 func (b *Board) Of(tenant string) Standing {
 	if all := b.all.Load(); all != nil {
 		return (*all)[tenant]
@@ -52,7 +53,7 @@ func (b *Board) Of(tenant string) Standing {
 	return Standing{}
 }
 
-// All are the tenants that there is something to remember of. The map is not to be changed.
+// All returns the standings that need remembering, by tenant. The caller must not change the map.
 func (b *Board) All() map[string]Standing {
 	if all := b.all.Load(); all != nil {
 		return *all
@@ -60,7 +61,7 @@ func (b *Board) All() map[string]Standing {
 	return nil
 }
 
-// Set changes how a tenant stands. Only the board's one writer calls it.
+// Set sets the standing of a tenant. Only the board's one writer calls it.
 func (b *Board) Set(tenant string, s Standing) {
 	next := maps.Clone(b.All())
 	if next == nil {

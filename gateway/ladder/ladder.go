@@ -1,75 +1,83 @@
-// Package ladder decides what becomes of a tenant that ends by itself. It is started again after a
-// pause that grows, quarantined when it ends too often in a row, and probed rarely from then on.
+// Package ladder decides what happens to a tenant that ends by itself. The tenant is restarted
+// after a pause that grows each time. After too many ends in a row it is quarantined, and from
+// then on only rarely started as a probe.
 //
-// It knows no clock and starts nothing: Step takes a standing and an event, and returns the next
-// standing and what to do.
+// The package has no clock and starts nothing. Step takes a standing and an event, and returns
+// the next standing and the effects to perform.
 package ladder
 
 import "time"
 
-// State is how a tenant stands.
+// State is the state of a tenant.
 type State string
 
 // The states.
 const (
-	Running     State = "running"
-	Paused      State = "paused"      // it ended by itself and is started again when its pause is over
-	Quarantined State = "quarantined" // it is not started but for a probe, or an operator has put it away
-	Probing     State = "probing"     // it runs to find out whether it can
+	Running State = "running"
+	// A Paused tenant has ended by itself, and is restarted after its pause.
+	Paused State = "paused"
+	// A Quarantined tenant is started only as a probe, or not at all if an operator has quarantined
+	// it.
+	Quarantined State = "quarantined"
+	// A Probing tenant was started as a probe.
+	Probing State = "probing"
 )
 
-// Pauses of a tenant that ended by itself. They double from FirstPause to LastPause; one that ran for
-// Stable begins anew.
+// Pauses of a tenant that ended by itself. They double from FirstPause to LastPause. A tenant
+// that ran for Stable starts again with FirstPause.
 const (
 	FirstPause = time.Second
 	LastPause  = 5 * time.Minute
 	Stable     = time.Minute
 )
 
-// MaxEnds is how often in a row a tenant ends by itself before it is quarantined: with pauses of
-// eight and a half minutes in all.
+// MaxEnds is the number of consecutive ends after which a tenant that ends by itself is
+// quarantined. The pauses before that add up to eight and a half minutes.
 const MaxEnds = 10
 
-// Pauses before a tenant that is quarantined is probed.
+// Pauses before a quarantined tenant is started as a probe.
 const (
 	FirstProbe = 10 * time.Minute
 	LastProbe  = time.Hour
 )
 
-// MaxCharges and ChargeTime: a tenant whose messages have crashed shared components so often within
-// that time is paused as if it had ended by itself.
+// A tenant whose messages have crashed shared components MaxCharges times within ChargeTime is
+// paused as if it had ended by itself.
 const (
 	MaxCharges = 2
 	ChargeTime = 10 * time.Second
 )
 
-// Standing is how a tenant stands. The zero Standing is that of one that has never ended.
+// Standing is the state of a tenant and its history. The zero Standing belongs to a tenant that
+// has never ended.
 type Standing struct {
-	State    State // "" is Running
-	Since    time.Time
-	Times    int // that it ended by itself in a row
-	Gap      time.Duration
-	Until    time.Time // when it is started again; zero is not by itself
+	State State // "" is Running
+	Since time.Time
+	Times int // how often in a row it ended by itself
+	Gap   time.Duration
+	// Until is when it is started again; zero if it is not started by itself.
+	Until    time.Time
 	Operator bool
 	Why
 
-	charged []time.Time // crashes of shared components within ChargeTime, the oldest first
+	// charged are crashes of shared components within ChargeTime, the oldest first.
+	charged []time.Time
 }
 
-// Why is the cause of an end, and the incident by which the log knows it.
+// Why is the cause of an end, and the ID of its incident in the log.
 type Why struct {
 	Cause    string
 	Incident string
 }
 
-// Runs reports whether the tenant is to run.
+// Runs reports whether the tenant should run.
 func (s *Standing) Runs() bool { return s.State != Paused && s.State != Quarantined }
 
 // Clean reports whether there is nothing to remember.
 func (s *Standing) Clean() bool { return s.Runs() && s.State != Probing && s.Times == 0 }
 
-// Wait is how long until the tenant is started again, as far as that is known: an operator may take
-// longer, and is asked for as often as LastPause.
+// Wait returns how long it takes until the tenant is started again. If only an operator can start
+// it, that time is unknown and Wait returns LastPause.
 func (s *Standing) Wait(now time.Time) time.Duration {
 	if s.Until.IsZero() {
 		return LastPause
@@ -77,7 +85,7 @@ func (s *Standing) Wait(now time.Time) time.Duration {
 	return max(0, s.Until.Sub(now))
 }
 
-// Next is when Step is to be told that time has passed; zero is never.
+// Next returns when a Passed event is due; zero means never.
 func (s *Standing) Next() time.Time {
 	switch {
 	case !s.Runs():

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// Event is what happens to a tenant.
+// Event is an event in the life of a tenant.
 type Event interface{ event() }
 
 type (
-	// Ended: the tenant has ended by itself, or did not start.
+	// Ended says that the tenant has ended by itself, or did not start.
 	Ended struct{ Why }
-	// Charged: a message of the tenant has crashed a component that all tenants share.
+	// Charged says that a message of the tenant has crashed a component that all tenants share.
 	Charged struct{ Why }
-	// Passed: time has passed.
+	// Passed says that time has passed.
 	Passed struct{}
-	// Operated: an operator wants something of it.
+	// Operated says that an operator wants to change the tenant.
 	Operated struct {
 		Verb Verb
 		Why
@@ -27,39 +27,41 @@ func (Charged) event()  {}
 func (Passed) event()   {}
 func (Operated) event() {}
 
-// Verb is what an operator does to a tenant.
+// Verb is an operation of an operator on a tenant.
 type Verb string
 
 // The verbs.
 const (
-	Restart    Verb = "restart"    // it is stopped and started again; its ends are forgotten
-	Quarantine Verb = "quarantine" // it is stopped, and not started before it is released
-	Release    Verb = "release"    // it is started now; its ends are forgotten
+	Restart    Verb = "restart"    // stop it and start it again; forget its ends
+	Quarantine Verb = "quarantine" // stop it, and do not start it before it is released
+	Release    Verb = "release"    // start it now; forget its ends
 )
 
-// Verbs are all of them.
+// Verbs returns all verbs.
 func Verbs() []Verb { return []Verb{Restart, Quarantine, Release} }
 
-// Effect is what is to be done about a step, in the order of the constants.
+// Effect is an action that a step requires. Effects are performed in the order of the constants.
 type Effect uint8
 
-// Effects.
+// The effects.
 const (
 	Stop       Effect = iota // stop the tenant
-	Start                    // start it, once it is stopped
+	Start                    // start it once it is stopped
 	TellPaused               // report the new standing
 	TellQuarantined
 	TellResumed // it is started after a pause, or as a probe
 	TellReleased
 	TellRestarted
-	Refuse // an operator's wish is refused: another has put the tenant away
+	// Refuse an operator's wish, because an operator has quarantined the tenant.
+	Refuse
 )
 
 func (e Effect) String() string {
-	return [...]string{"stop", "start", "tell paused", "tell quarantined", "tell resumed", "tell released", "tell restarted", "refuse"}[e]
+	return [...]string{"stop", "start", "tell paused", "tell quarantined", "tell resumed",
+		"tell released", "tell restarted", "refuse"}[e]
 }
 
-// Step is how a tenant stands after an event, and what to do.
+// Step returns the standing of a tenant after an event, and the effects to perform.
 func Step(s Standing, now time.Time, e Event) (Standing, []Effect) {
 	switch e := e.(type) {
 	case Ended:
@@ -71,7 +73,9 @@ func Step(s Standing, now time.Time, e Event) (Standing, []Effect) {
 		if !s.Runs() {
 			return s, nil
 		}
-		s.charged = slices.DeleteFunc(slices.Clone(s.charged), func(at time.Time) bool { return now.Sub(at) > ChargeTime })
+		s.charged = slices.DeleteFunc(slices.Clone(s.charged), func(at time.Time) bool {
+			return now.Sub(at) > ChargeTime
+		})
 		if s.charged = append(s.charged, now); len(s.charged) < MaxCharges {
 			return s, nil
 		}
@@ -85,7 +89,7 @@ func Step(s Standing, now time.Time, e Event) (Standing, []Effect) {
 	return s, nil
 }
 
-// down is a tenant that has ended by itself once more.
+// down returns the standing of a tenant that has ended by itself once more.
 func (s Standing) down(now time.Time, why Why) (Standing, []Effect) {
 	if s.State != Probing && now.Sub(s.Since) >= Stable {
 		s.Times, s.Gap = 0, 0
@@ -104,7 +108,7 @@ func (s Standing) down(now time.Time, why Why) (Standing, []Effect) {
 	return next, []Effect{tell}
 }
 
-// passed is a tenant whose time has come, if it has.
+// passed returns the standing of a tenant after its waiting time, if the time is over.
 func (s Standing) passed(now time.Time) (Standing, []Effect) {
 	if at := s.Next(); at.IsZero() || now.Before(at) {
 		return s, nil

@@ -14,8 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expectations in testdata")
 
-// TestScenarios replays testdata: each ">" line is an event, after a pause if it names one; below it
-// stands how the tenant stands then, and what is done.
+// TestScenarios replays testdata. Each ">" line is an event, after a pause if it names one. The
+// lines below it are the standing of the tenant after the event, and the effects.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -84,15 +84,17 @@ func replay(t *testing.T, text string) string {
 	return out.String()
 }
 
-// Whatever happens: a tenant that does not run has a way back, a tenant that runs is not started, and
-// one that does not is not stopped.
+// After any sequence of events, a tenant that does not run has a way back. A tenant that runs is
+// not started, and a tenant that does not run is not stopped.
 func TestEveryStandingHasAWayBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s Standing
 		now, runs := time.Unix(0, 0), true
 		for range rapid.IntRange(1, 100).Draw(t, "events") {
-			now = now.Add(rapid.SampledFrom([]time.Duration{0, time.Second, 30 * time.Second, 20 * time.Minute}).Draw(t, "pause"))
-			e := rapid.SampledFrom([]Event{Ended{}, Charged{}, Passed{}, Operated{Verb: Restart}, Operated{Verb: Quarantine}, Operated{Verb: Release}}).Draw(t, "event")
+			now = now.Add(rapid.SampledFrom([]time.Duration{0, time.Second, 30 * time.Second,
+				20 * time.Minute}).Draw(t, "pause"))
+			e := rapid.SampledFrom([]Event{Ended{}, Charged{}, Passed{}, Operated{Verb: Restart},
+				Operated{Verb: Quarantine}, Operated{Verb: Release}}).Draw(t, "event")
 			if _, ended := e.(Ended); ended && !runs {
 				continue
 			} else if ended {

@@ -2,8 +2,8 @@ package quota
 
 import "sync/atomic"
 
-// Account is what one tenant keeps. It is safe for concurrent use. A nil Account counts nothing and
-// refuses nothing.
+// Account counts the bytes that one tenant keeps. It is safe for concurrent use. A nil Account
+// counts nothing and refuses nothing.
 type Account struct {
 	ledger  *Ledger
 	tenant  string
@@ -11,14 +11,15 @@ type Account struct {
 	kinds   [kindCount]atomic.Int64
 	refused atomic.Uint64
 	cache   atomic.Pointer[cache]
-	lent    atomic.Bool // a message of it has grown beyond the bounds in its turn: see Beyond
+	// lent reports whether the tenant has the turn of growing beyond the bounds, see Beyond.
+	lent atomic.Bool
 }
 
 func (a *Account) all() *atomic.Int64       { return &a.total }
 func (a *Account) histories() *atomic.Int64 { return &a.kinds[Histories] }
 
-// Add counts n bytes more of a kind, or less where n is negative. Whoever adds must take it away
-// again exactly once: a Reservation does.
+// Add adds n bytes to the count of a kind. A negative n subtracts. The caller must subtract the
+// bytes again exactly once; a Reservation does so.
 func (a *Account) Add(k Kind, n int) {
 	if a == nil || n == 0 {
 		return
@@ -27,8 +28,8 @@ func (a *Account) Add(k Kind, n int) {
 	a.kinds[k].Add(int64(n))
 }
 
-// Set says how many bytes of a kind there are, of which one owner knows them all: what a crash leaves
-// uncounted its next incarnation sets right.
+// Set sets the count of a kind to n bytes. It is for kinds with a single owner that knows the
+// total. After a crash of the owner, its next incarnation corrects the count.
 func (a *Account) Set(k Kind, n int) {
 	if a == nil {
 		return
@@ -36,7 +37,7 @@ func (a *Account) Set(k Kind, n int) {
 	a.total.Add(int64(n) - a.kinds[k].Swap(int64(n)))
 }
 
-// Kept is how many bytes the tenant keeps.
+// Kept returns how many bytes the tenant keeps.
 func (a *Account) Kept() int64 {
 	if a == nil {
 		return 0
@@ -44,8 +45,8 @@ func (a *Account) Kept() int64 {
 	return a.total.Load()
 }
 
-// Holding is what the tenant keeps now. The kinds are read one after the other, so while it changes
-// they need not sum up to Kept.
+// Holding returns a snapshot of what the tenant keeps. It reads the kinds one after the other, so
+// during changes they need not sum up to Kept.
 func (a *Account) Holding() Holding {
 	h := Holding{Tenant: a.tenant, Kept: a.total.Load(), Limit: a.limit(), Refused: a.refused.Load()}
 	for k := range h.Kinds {
@@ -54,13 +55,14 @@ func (a *Account) Holding() Holding {
 	return h
 }
 
-// shares is how the bytes of all kinds are divided.
+// shares returns the division of the bytes of all kinds between tenants.
 func (a *Account) shares() Shares {
 	b := a.ledger.bounded()
 	return Shares{Total: b.Total, Tenants: b.Tenants}
 }
 
-// limit is what the tenant may keep now: its share, and what nobody else has taken of the free part.
+// limit returns how much the tenant may keep now: its share, and the part of the free part that
+// no other tenant has taken.
 func (a *Account) limit() int64 {
 	s := a.shares()
 	if s.Total == 0 {
@@ -69,7 +71,7 @@ func (a *Account) limit() int64 {
 	return s.Guaranteed() + max(0, s.Free()-a.others(s))
 }
 
-// others is how much of the free part other tenants have taken.
+// others returns how much of the free part other tenants have taken.
 func (a *Account) others(s Shares) (sum int64) {
 	for other := range a.ledger.each {
 		if other != a {
@@ -79,18 +81,19 @@ func (a *Account) others(s Shares) (sum int64) {
 	return sum
 }
 
-// above reports whether the tenant keeps more than is guaranteed to it, with n bytes more.
+// above reports whether the tenant, with n more bytes, keeps more than its guaranteed share.
 func (a *Account) above(n int) bool {
 	s := a.shares()
 	return s.Total > 0 && a.total.Load()+int64(n) > s.Guaranteed()
 }
 
-// Begins says why the tenant may not begin what lasts, as a session, a task or a held call; nil when
-// it may. Above its share it may not while the level is High.
+// Begins returns nil if the tenant may begin something lasting, such as a session, a task or a held
+// call. Otherwise it returns the refusal. A tenant above its share is refused while the level is
+// High or above, and every tenant while it is Exhausted.
 func (a *Account) Begins() *Refusal { return a.allows(Level.Begins, 0) }
 
-// BeginsBy is Begins for one who can let go of something else: drop is called as long as it reports
-// that it did, and the tenant may not.
+// BeginsBy is Begins for a caller that can evict something else. While the tenant is refused, it
+// calls drop, until drop reports that it evicted nothing.
 func (a *Account) BeginsBy(drop func() bool) *Refusal {
 	if a == nil {
 		return nil
@@ -106,8 +109,9 @@ func (a *Account) BeginsBy(drop func() bool) *Refusal {
 	}
 }
 
-// Calls says why the tenant may not make a call of n bytes; nil when it may. While the level is
-// Critical it may not if that brings it above its share.
+// Calls returns nil if the tenant may make a call of n bytes. Otherwise it returns the refusal.
+// While the level is Critical, a tenant is refused if the call would bring it above its share.
+// While it is Exhausted, every tenant is refused.
 func (a *Account) Calls(n int) *Refusal { return a.allows(Level.Calls, n) }
 
 func (a *Account) allows(does func(l Level, above bool) bool, n int) *Refusal {
@@ -116,7 +120,7 @@ func (a *Account) allows(does func(l Level, above bool) bool, n int) *Refusal {
 	}
 	level := a.ledger.memory.Level()
 	switch {
-	case level < High || does(level, true): // as nearly always
+	case level < High || does(level, true): // nearly always
 		return nil
 	case does(level, false) && !a.above(n):
 		return nil
@@ -124,9 +128,10 @@ func (a *Account) allows(does func(l Level, above bool) bool, n int) *Refusal {
 	return a.unable(level, n)
 }
 
-// Reserve counts n bytes of a kind, or says why there is no room for them. What goes beyond the
-// tenant's share needs room in the free part, also where it is one large message. One message of any
-// size has room while nobody else uses the free part: otherwise it might never have any.
+// Reserve counts n bytes of a kind, or returns the refusal if there is no room. Bytes beyond the
+// tenant's share need room in the free part, even if they are one large message. A message of any
+// size has room while no other tenant uses the free part, because otherwise it might never have
+// room.
 func (a *Account) Reserve(k Kind, n int) (*Reservation, *Refusal) {
 	r := a.TryReserve(k, n)
 	if r == nil && a != nil {
@@ -135,8 +140,8 @@ func (a *Account) Reserve(k Kind, n int) (*Reservation, *Refusal) {
 	return r, nil
 }
 
-// ReserveAs is Reserve with a Reservation that is a part of what it is for, and was not used
-// before.
+// ReserveAs is Reserve with a Reservation that is embedded in another object. The Reservation
+// must be unused.
 func (a *Account) ReserveAs(r *Reservation, k Kind, n int) *Refusal {
 	if a == nil || a.tryAs(r, k, 0, n) {
 		return nil
@@ -144,12 +149,12 @@ func (a *Account) ReserveAs(r *Reservation, k Kind, n int) *Refusal {
 	return a.refusal(Normal, n)
 }
 
-// TryReserve is Reserve for one who waits and asks again: nil when there is no room, which is not
-// counted as a refusal.
+// TryReserve is Reserve for a caller that waits and asks again. It returns nil if there is no
+// room, and does not count that as a refusal.
 func (a *Account) TryReserve(k Kind, n int) *Reservation { return a.TryMore(k, 0, n) }
 
-// TryMore is TryReserve for n bytes more of a message of which had bytes are counted already: there is
-// room for them where there would be for the whole message.
+// TryMore is TryReserve for n more bytes of a message of which had bytes are already counted.
+// There is room for them if there would be room for the whole message.
 func (a *Account) TryMore(k Kind, had, n int) *Reservation {
 	if a == nil {
 		return nil
@@ -162,12 +167,14 @@ func (a *Account) TryMore(k Kind, had, n int) *Reservation {
 
 func (a *Account) tryAs(r *Reservation, k Kind, had, n int) bool {
 	a.holdAs(r, k, n)
-	// What was just counted is part of it, so that two who ask at the same time do not both get the last.
+	// The bytes are counted before the check, so two concurrent callers do not both get the last
+	// room.
 	if all := int64(had + n); a.fits(-all, all) || a.dropFor(-all, all) {
 		return true
 	}
-	// Others who ask now have counted theirs, too, and may see this one's. They take turns from here on, so
-	// that the last of them is served where there is room for one.
+	// Concurrent callers have counted their bytes too, so all of them may have failed because of
+	// each other. They repeat the check one at a time, so that the last of them succeeds if there is
+	// room for one.
 	a.ledger.last.Lock()
 	defer a.ledger.last.Unlock()
 	if all := int64(had + n); a.fits(-all, all) {
@@ -177,14 +184,15 @@ func (a *Account) tryAs(r *Reservation, k Kind, had, n int) bool {
 	return false
 }
 
-// Fits reports whether there is room for n bytes more, once what is cached has made room. It counts
-// nothing.
+// Fits reports whether there is room for n more bytes, after cached bytes are evicted if
+// necessary. It counts nothing.
 func (a *Account) Fits(n int) bool { return a.Spare(n) || a.dropFor(0, int64(n)) }
 
-// Spare reports whether there is room for n bytes more beside what is cached. It counts nothing.
+// Spare reports whether there is room for n more bytes without evicting cached bytes. It counts
+// nothing.
 func (a *Account) Spare(n int) bool { return a.fits(0, int64(n)) }
 
-// fits reports whether there is room for n bytes beside what is counted, and what is beyond that.
+// fits reports whether there is room for n bytes in addition to the counted bytes plus beyond.
 func (a *Account) fits(beyond, n int64) bool {
 	if a == nil {
 		return true
@@ -198,17 +206,18 @@ func (a *Account) fits(beyond, n int64) bool {
 	return others+s.Excess(before+n) <= s.Free() || others <= 0 && before <= s.Guaranteed()
 }
 
-// Keeps says why the tenant may not keep n bytes more; nil when it may. It reserves nothing, and why
-// counts as a refusal: who refuses nothing asks Fits.
+// Keeps returns nil if the tenant may keep n more bytes. Otherwise it returns the refusal and
+// counts it. It reserves nothing. A caller that does not refuse anything uses Fits instead.
 func (a *Account) Keeps(n int) *Refusal {
 	r, why := a.Reserve(Requests, n)
 	r.Release()
 	return why
 }
 
-// Admits says why the tenant may not make a call of n bytes that it keeps until its end; nil when
-// it may. Counted says that they count already. Where there is no room drop is called, as long as
-// it reports that something else was let go of. It counts nothing.
+// Admits returns nil if the tenant may make a call whose n bytes are kept until the end of the
+// call. Otherwise it returns the refusal. Counted says that the bytes are already counted. While
+// there is no room, Admits calls drop, until drop reports that it evicted nothing. Admits itself
+// counts nothing.
 func (a *Account) Admits(n int, counted bool, drop func() bool) *Refusal {
 	if a == nil {
 		return nil
@@ -223,7 +232,8 @@ func (a *Account) Admits(n int, counted bool, drop func() bool) *Refusal {
 			if had, all := int64(n-more), int64(n); a.fits(-had, all) || a.dropFor(-had, all) {
 				return nil
 			}
-			level = Normal // it is full, whatever the level
+			// The tenant has no room, whatever the level.
+			level = Normal
 		}
 		if level == Exhausted || !drop() {
 			return a.unable(level, n)
@@ -231,7 +241,7 @@ func (a *Account) Admits(n int, counted bool, drop func() bool) *Refusal {
 	}
 }
 
-// unable is the refusal of n bytes at a level, or at Normal because there is no room for them.
+// unable returns the refusal of n bytes at a level. Normal means that there is no room for them.
 func (a *Account) unable(level Level, n int) *Refusal {
 	if level == Exhausted {
 		return &Refusal{Level: level, Everybody: true}
@@ -239,7 +249,7 @@ func (a *Account) unable(level Level, n int) *Refusal {
 	return a.refusal(level, n)
 }
 
-// Hold counts n bytes of a kind that are there already.
+// Hold counts n bytes of a kind that exist already.
 func (a *Account) Hold(k Kind, n int) *Reservation {
 	if a == nil {
 		return nil
@@ -255,22 +265,24 @@ func (a *Account) holdAs(r *Reservation, k Kind, n int) {
 	a.Add(k, n)
 }
 
-// Full reports whether the tenant keeps as much as it may, or as many histories as it may: then what
-// is kept for convenience is not kept.
+// Full reports whether the tenant keeps as many bytes, or as many bytes of histories, as it may.
+// Then nothing more is kept for convenience.
 func (a *Account) Full() bool {
 	if a == nil {
 		return false
 	}
 	s := a.shares()
-	if s.Total > 0 && a.total.Load() > s.Guaranteed() && a.ledger.excess(s, (*Account).all) > s.Free() {
+	if s.Total > 0 && a.total.Load() > s.Guaranteed() &&
+		a.ledger.excess(s, (*Account).all) > s.Free() {
 		return true
 	}
 	s.Total = a.ledger.bounded().Histories
-	return s.Total > 0 && a.kinds[Histories].Load() > s.Guaranteed() && a.ledger.excess(s, (*Account).histories) > s.Free()
+	return s.Total > 0 && a.kinds[Histories].Load() > s.Guaranteed() &&
+		a.ledger.excess(s, (*Account).histories) > s.Free()
 }
 
-// refusal counts that the tenant was refused n bytes more, at a level of memory, or at Normal because
-// there is no room for them.
+// refusal returns the refusal of n more bytes and counts it. Level Normal means that there is no
+// room for them.
 func (a *Account) refusal(level Level, n int) *Refusal {
 	a.refused.Add(1)
 	r := &Refusal{Level: level, Size: int64(n), Holding: a.Holding()}
@@ -280,18 +292,18 @@ func (a *Account) refusal(level Level, n int) *Refusal {
 	return r
 }
 
-// Reservation is bytes that count for a tenant until they are released. It is safe for concurrent
-// use; a nil Reservation is of nobody.
+// Reservation is a number of bytes that count for a tenant until they are released. It is safe
+// for concurrent use. A nil Reservation belongs to no tenant.
 type Reservation struct {
 	account *Account
 	kind    Kind
-	size    atomic.Int64 // released once it is over
+	size    atomic.Int64 // over after the release
 }
 
-// over is the size of a Reservation that was released.
+// over is the size of a released Reservation.
 const over = -1
 
-// Resize makes it one of n bytes, unless it was released.
+// Resize changes the number of bytes to n, unless the Reservation was released.
 func (r *Reservation) Resize(n int) {
 	if r == nil {
 		return
@@ -308,7 +320,7 @@ func (r *Reservation) Resize(n int) {
 	}
 }
 
-// Release lets go of the bytes. Only the first call does.
+// Release stops counting the bytes. Only the first call has an effect.
 func (r *Reservation) Release() {
 	if r == nil {
 		return

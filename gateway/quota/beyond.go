@@ -2,25 +2,28 @@ package quota
 
 import "time"
 
-// beyondShare says how far tenants may be beyond what all may keep when one more message of a
-// tenant above its share begins to grow without room: by one part in eight of it.
+// beyondShare bounds the bytes of all tenants together beyond the total: one part in beyondShare
+// of it. Above that bound, no further message of a tenant above its share begins to grow without
+// room.
 const beyondShare = 8
 
-// stalledAfter is how long the message whose turn it is may be in growing before that of another
-// tenant has the turn: a server may stop in the middle of one.
+// stalledAfter is how long the message that has the turn may stop growing before another tenant
+// may take the turn. A server may stop in the middle of a message.
 const stalledAfter = 5 * time.Second
 
-// turn is whose message grows beyond the bounds, and when it did last.
+// turn says which tenant has a message that grows beyond the bounds, and when the message last
+// grew.
 type turn struct {
 	of *Account
 	at time.Time
 }
 
-// Beyond reports whether one message of the tenant may grow as far as it must although there is no
-// room. Used bytes of the tenant's are those of such messages. A tenant that keeps no more than its
-// share beside them always may. The tenants that keep more have one such message at a time, and
-// none while earlier ones, which nobody reads, are still beyond the bound: together they would
-// fill the memory. Grows asks for more of it, and Within says that the message has come.
+// Beyond reports whether one message of the tenant may grow as far as it must although there is
+// no room. Used is how many of the tenant's bytes belong to such messages. A tenant that keeps no
+// more than its share beside them always may. The other tenants take turns: one of them has one
+// such message at a time. No turn begins while earlier unread messages are still too far beyond
+// the bound, because together they would fill the memory. The caller calls Grows before the
+// message grows further, and Within when the message is complete.
 func (a *Account) Beyond(used int, now time.Time) bool {
 	s := a.shares()
 	if s.Total == 0 || a.total.Load()-int64(used) <= s.Guaranteed() {
@@ -40,7 +43,7 @@ func (a *Account) Beyond(used int, now time.Time) bool {
 	return mine
 }
 
-// Grows reports whether the message of which Beyond has said so still may.
+// Grows reports whether the message that Beyond has permitted may grow further.
 func (a *Account) Grows(now time.Time) bool {
 	if !a.lent.Load() {
 		return true
@@ -49,7 +52,7 @@ func (a *Account) Grows(now time.Time) bool {
 	return before != nil && before.of == a && a.ledger.beyond.CompareAndSwap(before, &turn{a, now})
 }
 
-// Within takes note that no message of the tenant grows beyond the bounds any more.
+// Within records that no message of the tenant grows beyond the bounds any more.
 func (a *Account) Within() {
 	a.lent.Store(false)
 	if before := a.ledger.beyond.Load(); before != nil && before.of == a {

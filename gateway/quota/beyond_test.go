@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// One message of a tenant below its share grows beyond all bounds, whatever others do. Of those
-// above their share it is one at a time, and none while there is much beyond the bound.
+// One message of a tenant below its share grows beyond all bounds, whatever other tenants do.
+// Tenants above their share take turns, and none begins while too much is beyond the bound.
 func TestMessagesGrowBeyondTheBound(t *testing.T) {
 	now := time.Now()
 	l := NewLedger(nil)
-	l.Bound(Bounds{Tenants: 4, Total: 8000}) // 1000 are each tenant's
+	l.Bound(Bounds{Tenants: 4, Total: 8000}) // 1000 for each tenant
 	modest, greedy, other := l.Of("modest"), l.Of("greedy"), l.Of("other")
 	modest.Add(Requests, 900)
 	modest.Add(Answers, 5000)
@@ -39,7 +39,8 @@ func TestMessagesGrowBeyondTheBound(t *testing.T) {
 	}
 }
 
-// A turn that nobody has used for a while is another tenant's. Who had it hears so.
+// Another tenant may take a turn that was not used for a while. The previous owner's next Grows
+// returns false.
 func TestTurnOfAMessageThatStalls(t *testing.T) {
 	l, now := NewLedger(nil), time.Now()
 	l.Bound(Bounds{Tenants: 4, Total: 8000})

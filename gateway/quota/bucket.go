@@ -1,22 +1,24 @@
-// Package quota counts what callers use against what they may use, on a given clock.
+// Package quota counts the resources that callers use against their limits, on a given clock.
 //
-// It does not know who a caller is, what a request is, or what refusing one looks like.
+// It does not know who a caller is, what a request is, or what a refusal looks like to a client.
 package quota
 
 import "time"
 
-// Rate is how fast a bucket fills and how much it holds.
+// Rate is the fill rate and the capacity of a bucket.
 type Rate struct {
-	Every time.Duration // one token each
+	Every time.Duration // time to add one token
 	Burst int           // tokens in a full bucket
 }
 
-// Bucket is a token bucket. The zero value is full. Its owner guards it.
+// Bucket is a token bucket. The zero value is full. Its owner must guard it against concurrent
+// use.
 type Bucket struct {
-	full time.Time // when it will be full again, were nothing more taken
+	// full is when the bucket will be full again if no token is taken until then.
+	full time.Time
 }
 
-// Wait returns how long until the bucket holds a token; 0 means that it does.
+// Wait returns how long it takes until the bucket holds a token; 0 means that it holds one.
 func (b Bucket) Wait(now time.Time, r Rate) time.Duration {
 	if b.Full(now) {
 		return 0
@@ -36,5 +38,5 @@ func (b *Bucket) Take(now time.Time, r Rate) (wait time.Duration) {
 	return 0
 }
 
-// Full says that nothing is missing, so that the bucket may be forgotten.
+// Full reports whether the bucket is full, so that it may be forgotten.
 func (b Bucket) Full(now time.Time) bool { return !b.full.After(now) }

@@ -1,13 +1,14 @@
 package quota
 
-// cache lets go of what a tenant keeps for convenience.
+// cache evicts what a tenant keeps for convenience.
 type cache struct {
 	kind Kind
 	drop func()
 }
 
-// Cached says that bytes of a kind are kept for convenience: drop lets go of them at any time, from
-// any goroutine. They go before anything of the tenant is refused. A nil drop takes that back.
+// Cached registers bytes of a kind that are kept for convenience. Drop evicts them; it may be
+// called at any time, from any goroutine. They are evicted before anything of the tenant is
+// refused. A nil drop removes the registration.
 func (a *Account) Cached(k Kind, drop func()) {
 	if a == nil {
 		return
@@ -19,8 +20,8 @@ func (a *Account) Cached(k Kind, drop func()) {
 	a.cache.Store(&cache{k, drop})
 }
 
-// dropFor lets go of what is cached where that makes room for n bytes beside what is counted, and
-// what is beyond that. It reports whether there is room then.
+// dropFor evicts the cached bytes if that makes room for n bytes in addition to the counted bytes
+// plus beyond. It reports whether there is room afterwards.
 func (a *Account) dropFor(beyond, n int64) bool {
 	if a == nil {
 		return false
@@ -36,7 +37,7 @@ func (a *Account) dropFor(beyond, n int64) bool {
 	return a.fits(beyond, n)
 }
 
-// DropCached lets go of what all tenants keep for convenience.
+// DropCached evicts what all tenants keep for convenience.
 func (l *Ledger) DropCached() {
 	for a := range l.each {
 		if c := a.cache.Load(); c != nil {

@@ -2,8 +2,8 @@ package quota
 
 import "testing"
 
-// What a tenant keeps for convenience goes before anything of the tenant is refused, and stays where
-// that would make no room.
+// A tenant's cached bytes are evicted before anything of the tenant is refused. They stay if
+// their eviction would not make enough room.
 func TestCachedBytesMakeRoom(t *testing.T) {
 	l := ledger(Normal)
 	a, b := l.Of("acme"), l.Of("initech")

@@ -8,15 +8,16 @@ import (
 	"time"
 )
 
-// PerMinute is the rate of so many a minute, all of them at once if they come so. A bound of failed authentications spares the log and the
-// processor; a key of 256 bits needs no protection from guessing.
+// PerMinute is the rate of n a minute, with a burst of n. A bound on failed authentications
+// protects the log and the processor. A key of 256 bits needs no protection from guessing.
 func PerMinute(n int) Rate { return Rate{Every: time.Minute / time.Duration(n), Burst: n} }
 
-// MaxAddresses bounds how many addresses are remembered, about 2 MiB. Beyond it the one whose last failure is oldest is forgotten.
+// MaxAddresses bounds the number of remembered addresses, which take about 2 MiB. Beyond it, the
+// address whose last failure is oldest is evicted.
 const MaxAddresses = 16384
 
-// Failures remembers which addresses failed to authenticate lately. It is safe for concurrent use: whoever fails is
-// asked about, and while nobody has failed lately the answer costs one atomic load.
+// Failures rate-limits failed authentications by address. It is safe for concurrent use. While no
+// address has failed lately, a check costs one atomic load.
 type Failures struct {
 	size atomic.Int64 // len(entries), readable without the lock
 
@@ -30,12 +31,13 @@ type failure struct {
 	bucket Bucket
 }
 
-// NewFailures returns an empty memory.
+// NewFailures returns an empty Failures.
 func NewFailures() *Failures {
 	return &Failures{entries: map[netip.Prefix]*list.Element{}}
 }
 
-// Wait returns how long the address is to wait before its next failure is looked at as one; 0 means that it need not.
+// Wait returns how long the address must wait before its next attempt is considered; 0 means that
+// it need not wait.
 func (f *Failures) Wait(now time.Time, from netip.Addr, r Rate) time.Duration {
 	if f.size.Load() == 0 {
 		return 0
@@ -62,20 +64,23 @@ func (f *Failures) Failed(now time.Time, from netip.Addr, r Rate) {
 		f.entries[at] = e
 	}
 	e.Value.(*failure).bucket.Take(now, r)
-	for last := f.recent.Back(); len(f.entries) > MaxAddresses || last.Value.(*failure).bucket.Full(now); last = f.recent.Back() {
+	for last := f.recent.Back(); len(f.entries) > MaxAddresses ||
+		last.Value.(*failure).bucket.Full(now); last = f.recent.Back() {
 		f.recent.Remove(last)
 		delete(f.entries, last.Value.(*failure).from)
 	}
 	f.size.Store(int64(len(f.entries)))
 }
 
-// Network is what one caller can be expected to hold: an IPv4 address, or a /64 of IPv6, whose addresses cost nothing.
+// Network returns the addresses that one caller can be expected to control: an IPv4 address, or a
+// /64 of IPv6, because addresses within it cost nothing.
 func Network(addr netip.Addr) netip.Prefix {
 	addr = addr.Unmap().WithZone("")
 	bits := addr.BitLen()
 	if addr.Is6() {
 		bits = 64
 	}
-	p, _ := addr.Prefix(bits) // an invalid address gives the zero prefix: all such callers are one
+	// An invalid address gives the zero prefix, so all such callers count as one.
+	p, _ := addr.Prefix(bits)
 	return p
 }

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// Kind is a kind of bytes that a tenant keeps: those of messages in hand, and what outlives them.
+// Kind is a kind of bytes that a tenant keeps: messages in progress, and data that outlives them.
 type Kind uint8
 
 // The kinds.
@@ -19,16 +19,17 @@ const (
 	Tasks                     // requests and results of tasks
 	Histories                 // events that wait for a client or are kept for its return
 	Answers                   // large answers that no client has read yet
-	Lists                     // what servers have listed
+	Lists                     // lists of servers
 	Views                     // those lists as clients see them
 	References                // URIs that servers have given to clients beside their lists
 	Notices                   // notifications that are not dispatched yet
 	Outgoing                  // messages that wait for a server to take them
-	Sessions                  // sessions, clients without one, and what they have said of themselves
+	Sessions                  // sessions, clients without a session, and data about them
 	Unwritten                 // changes of the state that are not on the disk yet
-	Subscriptions             // what connections to servers remember of subscriptions, to restore them
+	Subscriptions             // subscriptions of connections to servers, kept to restore them
 	Questions                 // questions and log lines of servers that wait for the first session
-	Restorable                // what clients had asked of servers that do not run, to restore it
+	// subscriptions and log levels at servers that do not run, to restore them
+	Restorable
 
 	kindCount = int(iota)
 )
@@ -38,20 +39,20 @@ var kindWords = [kindCount]string{
 	"notifications", "outgoing", "sessions", "unwritten", "subscriptions", "questions", "restorable",
 }
 
-// String is the kind as metrics label it.
+// String returns the kind as a label of metrics.
 func (k Kind) String() string { return kindWords[k] }
 
-// Holding is what one tenant keeps, in bytes.
+// Holding is a snapshot of what one tenant keeps, in bytes.
 type Holding struct {
 	Tenant string
 	Kept   int64 // of all kinds
-	Limit  int64 // what it may keep now; 0 is no bound
+	Limit  int64 // how much it may keep now; 0 is no bound
 	Kinds  [kindCount]int64
-	// Refused counts what the tenant was refused because of what it keeps, since the host started.
+	// Refused counts the refusals of the tenant for what it keeps, since the host started.
 	Refused uint64
 }
 
-// String says what the tenant keeps, the largest kind first.
+// String describes what the tenant keeps, the largest kind first.
 func (h Holding) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s keeps %s", h.Tenant, mebibytes(h.Kept))
@@ -64,16 +65,17 @@ func (h Holding) String() string {
 	return b.String()
 }
 
-// Above says how much the tenant keeps, and of what, where that is more than share; empty otherwise.
-// Share 0 is no bound.
+// Above describes how much the tenant keeps, and of which kinds, if that is more than share
+// bytes. Otherwise it returns "". Share 0 is no bound.
 func (h Holding) Above(share int64) string {
 	if share == 0 || h.Kept <= share {
 		return ""
 	}
-	return fmt.Sprintf("%s, more than its share of %s: %s", mebibytes(h.Kept), mebibytes(share), h.Parts())
+	return fmt.Sprintf("%s, more than its share of %s: %s", mebibytes(h.Kept),
+		mebibytes(share), h.Parts())
 }
 
-// Parts says how much of each kind there is, as "held_calls 80.0 MiB, requests 3.0 MiB".
+// Parts returns how much of each kind there is, such as "held_calls 80.0 MiB, requests 3.0 MiB".
 func (h Holding) Parts() string {
 	kinds := make([]Kind, 0, kindCount)
 	for k, n := range h.Kinds {
@@ -91,28 +93,32 @@ func (h Holding) Parts() string {
 
 func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
 
-// Bounds say how much all tenants together may keep, in bytes; 0 is no bound. Each is divided
-// between the tenants by Shares.
+// Bounds bounds how much all tenants together may keep, in bytes; 0 is no bound. Each bound is
+// divided between the tenants by Shares.
 type Bounds struct {
-	Tenants   int
-	Total     int64 // of all kinds
-	Histories int64 // of those alone, so that what is kept for convenience refuses no call
+	Tenants int
+	Total   int64 // of all kinds
+	// Histories bounds the bytes of the kind Histories, so that data kept for convenience causes no
+	// refusal of calls.
+	Histories int64
 }
 
-// Ledger counts what tenants keep. Each has an account, whose counters are atomic, so that nobody
-// waits for anybody. The zero Ledger has no bounds and is ready.
+// Ledger counts what tenants keep. Each tenant has an account with atomic counters, so callers do
+// not wait for each other. The zero Ledger has no bounds and is ready to use.
 type Ledger struct {
-	bounds   atomic.Pointer[Bounds]
-	memory   *Memory // whose level says who is refused; nil stays at Normal
+	bounds atomic.Pointer[Bounds]
+	// The level of memory decides which tenants are refused; nil stays at Normal.
+	memory   *Memory
 	accounts sync.Map
-	last     sync.Mutex           // guards a refusal for want of room
-	beyond   atomic.Pointer[turn] // whose message grows beyond the bounds; nil is nobody's
+	last     sync.Mutex // serializes the last check before a refusal for lack of room
+	// beyond is the tenant whose message grows beyond the bounds; nil for none.
+	beyond atomic.Pointer[turn]
 }
 
-// NewLedger makes a Ledger that refuses by the level of memory.
+// NewLedger returns a Ledger that refuses by the level of memory.
 func NewLedger(memory *Memory) *Ledger { return &Ledger{memory: memory} }
 
-// Bound puts bounds in force. What is kept already stays.
+// Bound puts bounds in force. Bytes that are kept already stay.
 func (l *Ledger) Bound(b Bounds) { l.bounds.Store(&b) }
 
 func (l *Ledger) bounded() Bounds {
@@ -122,7 +128,7 @@ func (l *Ledger) bounded() Bounds {
 	return Bounds{}
 }
 
-// Of is the account of a tenant. It stays the same one.
+// Of returns the account of a tenant, always the same one.
 func (l *Ledger) Of(tenant string) *Account {
 	a, ok := l.accounts.Load(tenant)
 	if !ok {
@@ -131,7 +137,8 @@ func (l *Ledger) Of(tenant string) *Account {
 	return a.(*Account)
 }
 
-// Snapshot is what each tenant keeps, by name. Tenants that never kept anything are not in it.
+// Snapshot returns what each tenant keeps, by name. It leaves out tenants that never kept
+// anything.
 func (l *Ledger) Snapshot() []Holding {
 	var all []Holding
 	for a := range l.each {
@@ -145,7 +152,8 @@ func (l *Ledger) each(yield func(*Account) bool) {
 	l.accounts.Range(func(_, a any) bool { return yield(a.(*Account)) })
 }
 
-// excess is how much of the free part of s is taken, by the counter that of finds in an account.
+// excess returns how much of the free part of s is taken, according to the counter that of
+// selects in each account.
 func (l *Ledger) excess(s Shares, of func(*Account) *atomic.Int64) (sum int64) {
 	for a := range l.each {
 		sum += s.Excess(of(a).Load())

@@ -15,7 +15,7 @@ import (
 
 const mib = 1 << 20
 
-// ledger is one for two tenants of 100 MiB: 25 guaranteed to each, 50 free.
+// ledger returns a ledger for two tenants with 100 MiB: 25 guaranteed to each, 50 free.
 func ledger(level Level) *Ledger {
 	m := new(Memory)
 	m.Set(level)
@@ -59,8 +59,8 @@ func TestAccountIsRefusedAtItsBound(t *testing.T) {
 	}
 }
 
-// A message that goes beyond its tenant's share needs room in the free part, however large it is: so
-// all tenants together never reserve more than the total while others use that part.
+// A message that goes beyond its tenant's share needs room in the free part, however large it is.
+// So all tenants together never reserve more than the total while others use that part.
 func TestOneLargeMessageUsesTheFreePart(t *testing.T) {
 	l := ledger(Normal)
 	a, b := l.Of("acme"), l.Of("initech")
@@ -81,7 +81,8 @@ func TestOneLargeMessageUsesTheFreePart(t *testing.T) {
 	}
 }
 
-// One message of any size has room while nobody else uses the free part, and none beside it.
+// A message of any size has room while no other tenant uses the free part. Then no other tenant
+// has room there.
 func TestMessageOfAnySizeHasRoomAlone(t *testing.T) {
 	l := ledger(Normal)
 	a, b := l.Of("acme"), l.Of("initech")
@@ -107,7 +108,9 @@ func TestMessageOfAnySizeHasRoomAlone(t *testing.T) {
 func TestTenantsAboveTheirShareAreRefusedFirst(t *testing.T) {
 	for _, c := range []struct {
 		Level
-		begin, call [2]bool // whether acme, which is above its share, and initech, which is not, are refused
+		// begin and call say whether acme, which is above its share, and initech, which is not, are
+		// refused.
+		begin, call [2]bool
 	}{
 		{Elevated, [2]bool{}, [2]bool{}},
 		{High, [2]bool{true, false}, [2]bool{}},
@@ -131,12 +134,13 @@ func TestTenantsAboveTheirShareAreRefusedFirst(t *testing.T) {
 	}
 }
 
-// A call that counts already is admitted as one that does not yet.
+// A call is admitted under the same conditions whether its bytes are counted already or not.
 func TestCallsAreAdmittedWhetherTheyCountOrNot(t *testing.T) {
 	for _, c := range []struct {
 		kept, n int
 		want    bool
-	}{{0, 10, true}, {60, 10, true}, {60, 15, true}, {60, 16, false}, {75, 1, false}} { // 25 are its share, and 50 are free
+		// 25 are its share, and 50 are free.
+	}{{0, 10, true}, {60, 10, true}, {60, 15, true}, {60, 16, false}, {75, 1, false}} {
 		for _, level := range []Level{Normal, Critical, Exhausted} {
 			var whole, counted *Refusal
 			for _, of := range []**Refusal{&whole, &counted} {
@@ -154,7 +158,8 @@ func TestCallsAreAdmittedWhetherTheyCountOrNot(t *testing.T) {
 			}
 			want := c.want && (level == Normal || level == Critical && c.kept+c.n <= 25)
 			if (whole == nil) != want || (counted == nil) != want {
-				t.Errorf("%d beside %d at %v: %v, and once it counts %v, want %t", c.n, c.kept, level, whole, counted, want)
+				t.Errorf("%d beside %d at %v: %v, and once it counts %v, want %t", c.n, c.kept, level, whole,
+					counted, want)
 			}
 		}
 	}
@@ -174,12 +179,17 @@ func TestCallsAreAdmittedWhetherTheyCountOrNot(t *testing.T) {
 		if why == nil && level == Critical {
 			a.Add(Requests, -int(a.Holding().Kinds[Requests]))
 			a.Add(Tasks, 20*mib)
-			if why = a.BeginsBy(func() bool { a.Add(Tasks, -mib); return true }); why != nil || a.Kept() != 25*mib {
+			if why = a.BeginsBy(func() bool {
+				a.Add(Tasks, -mib)
+				return true
+			}); why != nil || a.Kept() != 25*mib {
 				t.Errorf("what lasts begins with %d kept: %v", a.Kept(), why)
 			}
 		}
-		if want := map[Level]int{Normal: 10, Critical: 60}[level]; why != nil || drops != want || a.Holding().Refused != 0 {
-			t.Errorf("%v: %v after %d were dropped, want %d; %d refusals", level, why, drops, want, a.Holding().Refused)
+		if want := map[Level]int{Normal: 10, Critical: 60}[level]; why != nil || drops != want ||
+			a.Holding().Refused != 0 {
+			t.Errorf("%v: %v after %d were dropped, want %d; %d refusals", level, why, drops, want,
+				a.Holding().Refused)
 		}
 	}
 }
@@ -191,19 +201,22 @@ func TestRefusalTellsWhatIsKept(t *testing.T) {
 	a.Add(Requests, 5*mib)
 	_, why := a.Reserve(Requests, mib)
 	err := why.Told()
-	for _, part := range []string{"tenant acme is overloaded", "keeps 75.0 MiB of 75.0 MiB", "held_calls 70.0 MiB, requests 5.0 MiB", "as much as it may"} {
+	for _, part := range []string{"tenant acme is overloaded", "keeps 75.0 MiB of 75.0 MiB",
+		"held_calls 70.0 MiB, requests 5.0 MiB", "as much as it may"} {
 		if !strings.Contains(err.Message, part) {
 			t.Errorf("%q does not say %q", err.Message, part)
 		}
 	}
 	m := protocol.Translate(err, protocol.Latest)
-	for _, part := range []string{`"kept":78643200`, `"limit":78643200`, `"held_calls":73400320`, `"retryAfterMs":1000`, `"reason":"overloaded"`} {
+	for _, part := range []string{`"kept":78643200`, `"limit":78643200`, `"held_calls":73400320`,
+		`"retryAfterMs":1000`, `"reason":"overloaded"`} {
 		if !strings.Contains(string(m.Data), part) {
 			t.Errorf("%s does not say %s", m.Data, part)
 		}
 	}
 	l.memory.Set(Critical)
-	if err := a.Calls(0).Told(); err.RetryAfter != 2*time.Second || !strings.Contains(err.Message, "of 25.0 MiB") || !strings.Contains(err.Message, "(critical)") {
+	if err := a.Calls(0).Told(); err.RetryAfter != 2*time.Second ||
+		!strings.Contains(err.Message, "of 25.0 MiB") || !strings.Contains(err.Message, "(critical)") {
 		t.Errorf("while the memory is critical: %v, %q", err.RetryAfter, err.Message)
 	}
 	l.memory.Set(Exhausted)
@@ -230,7 +243,8 @@ func TestHoldingSaysWhatIsAboveTheShare(t *testing.T) {
 	h := Holding{Kept: 30 * mib}
 	h.Kinds[Tasks], h.Kinds[Outgoing] = 10*mib, 20*mib
 	for share, want := range map[int64]string{
-		0: "", 30 * mib: "", 25 * mib: "30.0 MiB, more than its share of 25.0 MiB: outgoing 20.0 MiB, tasks 10.0 MiB",
+		0: "", 30 * mib: "",
+		25 * mib: "30.0 MiB, more than its share of 25.0 MiB: outgoing 20.0 MiB, tasks 10.0 MiB",
 	} {
 		if got := h.Above(share); got != want {
 			t.Errorf("share %d: %q, want %q", share, got, want)
@@ -247,14 +261,16 @@ func TestAccountOfNobodyCountsNothing(t *testing.T) {
 	if why != nil || a.Kept() != 0 || a.Full() || a.Calls(0) != nil || a.Begins() != nil {
 		t.Error("it does")
 	}
-	l := new(Ledger) // without bounds everything is counted, and nothing refused
-	if _, why := l.Of("acme").Reserve(Tasks, 1<<50); why != nil || l.Of("acme").Full() || l.Of("acme").Kept() != 1<<50 {
+	// Without bounds everything is counted, and nothing is refused.
+	l := new(Ledger)
+	if _, why := l.Of("acme").Reserve(Tasks, 1<<50); why != nil || l.Of("acme").Full() ||
+		l.Of("acme").Kept() != 1<<50 {
 		t.Error("a ledger without bounds refuses")
 	}
 }
 
-// Whatever is reserved, resized and released, in whatever order and by whomever at the same time, the
-// account says what is left, and nothing when all is let go of.
+// After any concurrent sequence of reserving, resizing and releasing, the account has the exact
+// sum, and nothing after all is released.
 func TestLedgerIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := ledger(Normal)
@@ -319,11 +335,13 @@ func TestLedgerIsExactUnderContention(t *testing.T) {
 	}
 }
 
-// Of two that ask for all that is free at the same time one is served, of two tenants and of one.
+// Of two concurrent callers that ask for all that is free, one is served, whether they are two
+// tenants or one.
 func TestOneOfTwoGetsTheLastBytes(t *testing.T) {
 	const rounds = 50000
 	l := ledger(Normal)
-	for size, who := range map[int][2]*Account{75 * mib: {l.Of("acme"), l.Of("initech")}, 40 * mib: {l.Of("acme"), l.Of("acme")}} {
+	for size, who := range map[int][2]*Account{75 * mib: {l.Of("acme"), l.Of("initech")},
+		40 * mib: {l.Of("acme"), l.Of("acme")}} {
 		var ready [2]atomic.Int64
 		var got [2]*Reservation
 		ask := func(i, n int) {
@@ -347,7 +365,7 @@ func TestOneOfTwoGetsTheLastBytes(t *testing.T) {
 	}
 }
 
-// A refusal tells why in words that are true: of what the tenant keeps, or of what others do.
+// The reason in a refusal is true: it names what the tenant keeps, or what others keep.
 func TestRefusalsAreTrue(t *testing.T) {
 	for _, c := range []struct {
 		level        Level
@@ -355,11 +373,18 @@ func TestRefusalsAreTrue(t *testing.T) {
 		asks         int
 		want         string
 	}{
-		{Normal, 75, 0, 1, "acme keeps 75.0 MiB of 75.0 MiB: held_calls 75.0 MiB, as much as it may; it is served again when it has let go of some of that"},
-		{Normal, 0, 75, 26, "acme keeps 0.0 MiB of 25.0 MiB, 26.0 MiB more have no room beside what others keep; less has, or the same later"},
-		{Normal, 30, 60, 20, "acme keeps 30.0 MiB of 40.0 MiB: held_calls 30.0 MiB, 20.0 MiB more have no room beside what others keep; less has, or the same later"},
-		{Critical, 30, 0, 1, "acme keeps 30.0 MiB of 25.0 MiB: held_calls 30.0 MiB, more than its share of a memory of which little is left (critical); it is served again when it has let go of some of that"},
-		{Critical, 20, 0, 6, "acme keeps 20.0 MiB of 25.0 MiB: held_calls 20.0 MiB, 6.0 MiB more are beyond its share of a memory of which little is left (critical); it is served again when it has let go of some of that"},
+		{Normal, 75, 0, 1, "acme keeps 75.0 MiB of 75.0 MiB: held_calls 75.0 MiB, as much as it may; " +
+			"it is served again when it has let go of some of that"},
+		{Normal, 0, 75, 26, "acme keeps 0.0 MiB of 25.0 MiB, 26.0 MiB more have no room beside what " +
+			"others keep; less has, or the same later"},
+		{Normal, 30, 60, 20, "acme keeps 30.0 MiB of 40.0 MiB: held_calls 30.0 MiB, 20.0 MiB more have " +
+			"no room beside what others keep; less has, or the same later"},
+		{Critical, 30, 0, 1, "acme keeps 30.0 MiB of 25.0 MiB: held_calls 30.0 MiB, more than its " +
+			"share of a memory of which little is left (critical); it is served again when it has let go " +
+			"of some of that"},
+		{Critical, 20, 0, 6, "acme keeps 20.0 MiB of 25.0 MiB: held_calls 20.0 MiB, 6.0 MiB more are " +
+			"beyond its share of a memory of which little is left (critical); it is served again when it " +
+			"has let go of some of that"},
 	} {
 		l := ledger(c.level)
 		a := l.Of("acme")
@@ -379,8 +404,8 @@ func TestRefusalsAreTrue(t *testing.T) {
 	}
 }
 
-// A message that is counted in steps has room while it would have it as a whole, of any size while
-// nobody else uses the free part.
+// A message that is counted in steps has room if it would have room as a whole. While no other
+// tenant uses the free part, it may have any size.
 func TestMessageThatGrowsHasRoomAsAWhole(t *testing.T) {
 	l := ledger(Normal)
 	a, b := l.Of("acme"), l.Of("initech")

@@ -5,21 +5,26 @@ import (
 	"time"
 )
 
-// Level says how much of its memory a process has in use, and with that which work it takes on.
-// What is in hand goes on at every level: a level refuses what has not begun. Tenants that keep more
-// than their share (see Ledger) are refused first; the others only when nothing is left.
+// Level says how much of its memory a process uses, and which new work it accepts at that level.
+// Work that has begun continues at every level. Tenants that keep more than their share (see
+// Ledger) are refused first, the others only when nothing is left.
 type Level uint8
 
-// The levels. What each does beside refusing is done by whoever owns it: see Memory.
+// The levels. Their effects beside refusals are implemented by the owners of the resources, which
+// read the level from Memory.
 const (
-	Normal    Level = iota
-	Elevated        // what was sent already is not kept for clients that come back, nor an idle connection to a server
-	High            // tenants above their share: no new session, task or held call. What waits for clients that are away is dropped
-	Critical        // tenants above their share: no new call either
-	Exhausted       // nobody: no new session, task or call
+	Normal Level = iota
+	// Elevated: sent events are not kept for clients that come back, and no idle connection to a
+	// server is kept.
+	Elevated
+	// High: tenants above their share begin no new session, task or held call. Data that waits for
+	// absent clients is dropped.
+	High
+	Critical  // tenants above their share: no new call either
+	Exhausted // all tenants: no new session, task or call
 )
 
-// audience is who may begin something.
+// audience is the set of tenants that may begin something.
 type audience uint8
 
 const (
@@ -30,13 +35,15 @@ const (
 
 func (a audience) has(above bool) bool { return a == everybody || a == modest && !above }
 
-// levels is the table. A level is entered at a share of the memory, and left below a smaller one, so that a host at the edge does not
-// change its mind with every collection. Retry is when whoever is refused may come back: a collection and a burst later.
+// levels is the table. A level is entered at one share of the memory, and left below a smaller
+// one, so that the level does not change with every garbage collection. Retry is when a refused
+// caller may come back: after a collection and a burst.
 var levels = [...]struct {
 	word         string
-	enter, leave float64  // shares of the memory
-	begin, call  audience // for whom a session or a task may begin; a call may
-	retry        time.Duration
+	enter, leave float64 // shares of the memory
+	// begin says which tenants may begin a session or a task, call which may make a call.
+	begin, call audience
+	retry       time.Duration
 }{
 	Normal:    {"normal", 0, 0, everybody, everybody, 0},
 	Elevated:  {"elevated", 0.70, 0.65, everybody, everybody, 0},
@@ -45,11 +52,12 @@ var levels = [...]struct {
 	Exhausted: {"exhausted", 1, 0.97, nobody, nobody, 2 * time.Second},
 }
 
-// String is the level in one word.
+// String returns the level in one word.
 func (l Level) String() string { return levels[l].word }
 
-// Next is the level after l when so many bytes of limit are in use. Without a limit there is one level.
-// Exhausted follows Critical only: those above their share are refused before everybody is.
+// Next returns the level after l when use bytes of limit are in use. Without a limit the level is
+// always Normal. Exhausted follows Critical only, so tenants above their share are refused before
+// all tenants are.
 func (l Level) Next(use, limit uint64) Level {
 	if limit == 0 {
 		return Normal
@@ -65,20 +73,22 @@ func (l Level) Next(use, limit uint64) Level {
 	return max(l, next)
 }
 
-// Begins reports whether a tenant, above its share or not, may begin a session, a task or a held call.
+// Begins reports whether a tenant may begin a session, a task or a held call. Above says whether
+// the tenant is above its share.
 func (l Level) Begins(above bool) bool { return levels[l].begin.has(above) }
 
-// Calls reports whether such a tenant may make a call.
+// Calls reports whether a tenant may make a call. Above says whether the tenant is above its
+// share.
 func (l Level) Calls(above bool) bool { return levels[l].call.has(above) }
 
-// Retry is when somebody who was refused may come back.
+// Retry returns when a refused caller may come back.
 func (l Level) Retry() time.Duration { return levels[l].retry }
 
-// Memory is the level that is in force, for everybody who begins something to look at. One actor sets it. The zero Memory is at Normal, and
-// a nil one stays there. It is safe for concurrent use.
+// Memory holds the level in force. Code that is about to begin something reads it. One actor sets
+// it. The zero Memory is at Normal, and a nil Memory stays there. It is safe for concurrent use.
 type Memory struct{ level atomic.Uint32 }
 
-// Level is what is in force.
+// Level returns the level in force.
 func (m *Memory) Level() Level {
 	if m == nil {
 		return Normal

@@ -2,18 +2,24 @@ package quota
 
 import "testing"
 
-// A level is entered at once, but for Exhausted after Critical, and left one by one, each below where
-// it was entered.
+// A level is entered at once, except that Exhausted follows Critical only. Levels are left one by
+// one, each below the share at which it was entered.
 func TestLevelRisesAtOnceAndFallsLate(t *testing.T) {
 	for _, c := range []struct {
 		from Level
 		use  uint64 // of 1000
 		want Level
 	}{
-		{Normal, 0, Normal}, {Normal, 699, Normal}, {Normal, 700, Elevated}, {Normal, 850, High}, {Normal, 949, High}, {Normal, 950, Critical},
-		{Normal, 5000, Critical}, {High, 5000, Critical}, {Critical, 5000, Exhausted}, {Normal, 999, Critical}, {Exhausted, 970, Exhausted}, {Exhausted, 969, Critical}, {Elevated, 700, Elevated}, {Elevated, 650, Elevated}, {Elevated, 649, Normal}, {Elevated, 850, High},
-		{High, 849, High}, {High, 800, High}, {High, 799, Elevated}, {High, 651, Elevated}, {High, 640, Normal},
-		{Critical, 949, Critical}, {Critical, 900, Critical}, {Critical, 899, High}, {Critical, 801, High}, {Critical, 700, Elevated}, {Critical, 10, Normal},
+		{Normal, 0, Normal}, {Normal, 699, Normal}, {Normal, 700, Elevated}, {Normal, 850, High},
+		{Normal, 949, High}, {Normal, 950, Critical},
+		{Normal, 5000, Critical}, {High, 5000, Critical}, {Critical, 5000, Exhausted},
+		{Normal, 999, Critical}, {Exhausted, 970, Exhausted}, {Exhausted, 969, Critical},
+		{Elevated, 700, Elevated}, {Elevated, 650, Elevated}, {Elevated, 649, Normal},
+		{Elevated, 850, High},
+		{High, 849, High}, {High, 800, High}, {High, 799, Elevated}, {High, 651, Elevated},
+		{High, 640, Normal},
+		{Critical, 949, Critical}, {Critical, 900, Critical}, {Critical, 899, High},
+		{Critical, 801, High}, {Critical, 700, Elevated}, {Critical, 10, Normal},
 	} {
 		if got := c.from.Next(c.use, 1000); got != c.want {
 			t.Errorf("from %v with %d of 1000 in use: %v, want %v", c.from, c.use, got, c.want)
@@ -24,8 +30,8 @@ func TestLevelRisesAtOnceAndFallsLate(t *testing.T) {
 	}
 }
 
-// A level refuses sessions before calls, and tenants above their share before the others. Whoever is
-// refused is told when to come back.
+// A level refuses sessions before calls, and tenants above their share before the others. Every
+// refusal says when to come back.
 func TestLevelsRefuseThoseAboveTheirShareFirst(t *testing.T) {
 	const above, below = true, false
 	for _, c := range []struct {
@@ -38,14 +44,17 @@ func TestLevelsRefuseThoseAboveTheirShareFirst(t *testing.T) {
 		{Critical, [2]bool{false, true}, [2]bool{false, true}},
 		{Exhausted, [2]bool{false, false}, [2]bool{false, false}},
 	} {
-		begins, calls := [2]bool{c.Begins(above), c.Begins(below)}, [2]bool{c.Calls(above), c.Calls(below)}
+		begins, calls := [2]bool{c.Begins(above), c.Begins(below)}, [2]bool{
+			c.Calls(above), c.Calls(below),
+		}
 		if begins != c.begins || calls != c.calls || (c.Retry() > 0) == begins[0] {
 			t.Errorf("%v: begins %v, calls %v, again after %v", c.Level, begins, calls, c.Retry())
 		}
 	}
 	for l := Elevated; l <= Exhausted; l++ {
 		if levels[l].leave > levels[l].enter || levels[l].leave < levels[l-1].enter {
-			t.Errorf("%v is left at %v: it and %v are entered at %v and %v", l, levels[l].leave, l-1, levels[l].enter, levels[l-1].enter)
+			t.Errorf("%v is left at %v: it and %v are entered at %v and %v", l, levels[l].leave, l-1,
+				levels[l].enter, levels[l-1].enter)
 		}
 	}
 }

@@ -20,8 +20,9 @@ func TestBucketGivesABurstThenTheRate(t *testing.T) {
 		{0, 0}, {0, 0}, {0, 0}, {0, time.Second},
 		{500 * time.Millisecond, 500 * time.Millisecond},
 		{time.Second, 0}, {time.Second, time.Second},
-		{time.Hour, 0}, {time.Hour, 0}, {time.Hour, 0}, {time.Hour, time.Second}, // never more than the burst
-		{59 * time.Minute, time.Second + time.Minute}, // a clock that jumps back makes nobody rich
+		// Never more than the burst.
+		{time.Hour, 0}, {time.Hour, 0}, {time.Hour, 0}, {time.Hour, time.Second},
+		{59 * time.Minute, time.Second + time.Minute}, // a clock that jumps back gives no extra tokens
 	} {
 		if got := b.Take(start.Add(c.at), r); got != c.wait {
 			t.Errorf("take %d at %v waits %v, want %v", i, c.at, got, c.wait)
@@ -44,7 +45,8 @@ func TestFailingAddressHasToWait(t *testing.T) {
 	if got := f.Wait(start, bad, PerMinute(20)); got != 3*time.Second {
 		t.Errorf("after 20 failures the wait is %v, want 3s", got)
 	}
-	if got := f.Wait(start, netip.MustParseAddr("::ffff:192.0.2.1"), PerMinute(20)); got != 3*time.Second {
+	if got := f.Wait(start, netip.MustParseAddr("::ffff:192.0.2.1"),
+		PerMinute(20)); got != 3*time.Second {
 		t.Errorf("the same address written as IPv6 waits %v", got)
 	}
 	if got := f.Wait(start, good, PerMinute(20)); got != 0 {
@@ -60,12 +62,14 @@ func TestIPv6NeighboursAreOneCaller(t *testing.T) {
 	for i := range 20 {
 		f.Failed(start, netip.MustParseAddr(fmt.Sprintf("2001:db8::%x", i)), PerMinute(20))
 	}
-	if f.Wait(start, netip.MustParseAddr("2001:db8::ffff"), PerMinute(20)) == 0 || f.Wait(start, netip.MustParseAddr("2001:db8:0:1::1"), PerMinute(20)) != 0 {
+	if f.Wait(start, netip.MustParseAddr("2001:db8::ffff"), PerMinute(20)) == 0 ||
+		f.Wait(start, netip.MustParseAddr("2001:db8:0:1::1"), PerMinute(20)) != 0 {
 		t.Error("callers are not told apart by /64")
 	}
 }
 
-// A tenant and each of its principals have buckets of their own; who is refused by one takes nothing from the other.
+// A tenant and each of its principals have their own buckets. A refusal by one bucket takes
+// nothing from the other.
 func TestRatesOfATenantAndItsPrincipals(t *testing.T) {
 	var r Rates
 	for i, c := range []struct {
@@ -74,9 +78,11 @@ func TestRatesOfATenantAndItsPrincipals(t *testing.T) {
 		all, each int
 		wait      time.Duration
 	}{
-		{0, "acme/a", 3, 1, 0}, {0, "acme/a", 3, 1, 0}, {0, "acme/a", 3, 1, time.Second}, // twice the rate at once, then the rate
+		// Twice the rate at once, then the rate.
+		{0, "acme/a", 3, 1, 0}, {0, "acme/a", 3, 1, 0}, {0, "acme/a", 3, 1, time.Second},
 		{0, "acme/b", 3, 1, 0}, {0, "acme/b", 3, 1, 0},
-		{0, "acme/c", 3, 1, 0}, {0, "acme/c", 3, 1, 0}, {0, "acme/d", 3, 1, time.Second / 3}, // six of the tenant
+		// Six of the tenant.
+		{0, "acme/c", 3, 1, 0}, {0, "acme/c", 3, 1, 0}, {0, "acme/d", 3, 1, time.Second / 3},
 		{0, "other/a", 3, 1, 0},
 		{time.Second, "acme/a", 3, 1, 0}, {time.Second, "acme/a", 3, 1, time.Second},
 		{time.Second, "acme/d", 3, 1, 0},

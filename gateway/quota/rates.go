@@ -6,15 +6,17 @@ import (
 	"time"
 )
 
-// PerSecond is the rate of so many a second, and twice as many at once.
+// PerSecond is the rate of n a second, with a burst of twice as many.
 func PerSecond(n int) Rate { return Rate{Every: time.Second / time.Duration(n), Burst: 2 * n} }
 
-// MaxPrincipals is how many principals of a tenant are remembered before those that rest are forgotten, about 1 MiB.
+// MaxPrincipals is how many principals of a tenant are remembered, about 1 MiB, before those with
+// full buckets are forgotten.
 const MaxPrincipals = 4096
 
-// Rates counts what tenants and their principals do. The zero Rates is ready. It is safe for concurrent use, and no tenant waits for another.
+// Rates rate-limits tenants and their principals. The zero Rates is ready to use. It is safe for
+// concurrent use, and tenants do not wait for each other.
 type Rates struct {
-	tenants sync.Map // name -> *meter
+	tenants sync.Map // name → *meter
 }
 
 type meter struct {
@@ -23,8 +25,9 @@ type meter struct {
 	each map[string]*Bucket
 }
 
-// Take counts one of a tenant, which may have so many a second, and of one of its principals, who may have each of them; 0 is no bound. It
-// returns how long to wait; unless that is 0, nothing was counted.
+// Take counts one action of a tenant and of one of its principals. All is the rate of the tenant
+// and each the rate of every principal, per second; 0 is no bound. Take returns how long to wait.
+// It counts nothing unless it returns 0.
 func (r *Rates) Take(now time.Time, tenant, principal string, all, each int) time.Duration {
 	if all == 0 && each == 0 {
 		return 0
@@ -52,7 +55,7 @@ func (r *Rates) Take(now time.Time, tenant, principal string, all, each int) tim
 	return 0
 }
 
-// of is the bucket of a principal.
+// of returns the bucket of a principal.
 func (m *meter) of(now time.Time, principal string) *Bucket {
 	b := m.each[principal]
 	if b == nil {

@@ -9,19 +9,20 @@ import (
 	"mcpd/protocol"
 )
 
-// refusedFor is when a tenant at its bound may come back: what it lets go of counts at once.
+// refusedFor is how long a tenant at its bound should wait before it retries. Released bytes
+// count at once.
 const refusedFor = time.Second
 
-// Refusal says why a tenant may not begin something: because of what it keeps, or because of the
-// memory of the whole host.
+// Refusal is the reason why a tenant may not begin something: the bytes that the tenant keeps, or
+// the memory of the whole host.
 type Refusal struct {
-	Level     Level // Normal where it is for want of room
-	Size      int64 // bytes that were asked for
-	Everybody bool  // nobody may: Holding is nobody's
-	Holding         // Limit is what the tenant may keep at this level
+	Level     Level // Normal if there is no room
+	Size      int64 // requested bytes
+	Everybody bool  // all tenants are refused; Holding is empty
+	Holding         // Limit is how much the tenant may keep at this level
 }
 
-// Told is the refusal as its client is told.
+// Told returns the refusal as an error for the client.
 func (r *Refusal) Told() *protocol.Error {
 	if r.Everybody {
 		return protocol.Overloaded("host", r.Level.Retry())
@@ -32,7 +33,7 @@ func (r *Refusal) Told() *protocol.Error {
 	return err
 }
 
-// why is the reason in words, and what to do.
+// why returns the reason in words, and what to do.
 func (r *Refusal) why() string {
 	const again = "; it is served again when it has let go of some of that"
 	little := "of a memory of which little is left (" + r.Level.String() + ")" + again
@@ -44,10 +45,11 @@ func (r *Refusal) why() string {
 	case r.Kept >= r.Limit:
 		return "as much as it may" + again
 	}
-	return mebibytes(r.Size) + " more have no room beside what others keep; less has, or the same later"
+	return mebibytes(r.Size) +
+		" more have no room beside what others keep; less has, or the same later"
 }
 
-// data is the same for programs, in bytes.
+// data returns the same information for programs, in bytes.
 func (r *Refusal) data() jsontext.Value {
 	d := jsontext.Value(`{"kept":`)
 	d = strconv.AppendInt(d, r.Kept, 10)

@@ -6,33 +6,34 @@ import (
 	"time"
 )
 
-// Bounds of what is sent once more. A server that is well has none of it; one that dies of its calls gets no more of them by dying.
+// Bounds of the retry budget. A healthy server uses none of it. A server that dies of its calls
+// earns no more retries by dying.
 const (
-	RetryPercent = 10 // of what is sent for the first time
-	MaxRetries   = 64 // one right after the other
-	LeastRetries = 10 // in a minute, for a server that has few calls
+	RetryPercent = 10 // retries in percent of first attempts
+	MaxRetries   = 64 // retries right after each other
+	LeastRetries = 10 // retries in a minute, for a server with few calls
 )
 
-// oneRetry is what a retry costs, where a call that is sent for the first time earns RetryPercent.
+// oneRetry is the cost of a retry. A first attempt earns RetryPercent.
 const oneRetry = 100
 
-// Retries is the budget of what is sent to one server once more. The zero Retries is ready. It is safe for concurrent use, and a call that
-// is sent for the first time waits for nobody.
+// Retries is the retry budget of one server. The zero Retries is ready to use. It is safe for
+// concurrent use, and first attempts do not wait for a lock.
 type Retries struct {
 	left atomic.Int64
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the field below
 	minute time.Time  // when there were LeastRetries last
 }
 
-// Sent counts a call that is sent for the first time.
+// Sent counts the first attempt of a call.
 func (r *Retries) Sent() {
 	if r.left.Load() < MaxRetries*oneRetry {
 		r.left.Add(RetryPercent)
 	}
 }
 
-// Take reports whether one may be sent once more, and counts it.
+// Take reports whether a call may be retried, and counts the retry.
 func (r *Retries) Take(now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// §B5: a tenth of what was sent may be sent once more, and a few a minute in any case.
+// §B5: a tenth of the first attempts may be retried, and a few calls a minute in any case.
 func TestRetriesAreAShareOfWhatIsSent(t *testing.T) {
 	var r Retries
 	takes := func(at time.Duration) (n int) {
@@ -22,9 +22,9 @@ func TestRetriesAreAShareOfWhatIsSent(t *testing.T) {
 	}{
 		{0, 0, LeastRetries}, {0, 9, 0}, {0, 1, 1}, {0, 205, 20},
 		{time.Minute - 1, 5, 1}, {time.Minute, 0, LeastRetries}, {time.Minute, 0, 0},
-		{2 * time.Minute, 200, 20}, // the few are no addition
+		{2 * time.Minute, 200, 20}, // the few are not added to the tenth
 		{time.Hour, 100_000, MaxRetries}, {time.Hour, 0, 0},
-		{0, 0, 0}, // a clock that jumps back makes nobody rich
+		{0, 0, 0}, // a clock that jumps back gives no extra retries
 	} {
 		for range c.sent {
 			r.Sent()
@@ -35,7 +35,7 @@ func TestRetriesAreAShareOfWhatIsSent(t *testing.T) {
 	}
 }
 
-// Connections of one server have one budget.
+// Connections of one server share one budget.
 func TestRetriesAreShared(t *testing.T) {
 	var r Retries
 	r.Take(start)

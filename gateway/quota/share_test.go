@@ -35,8 +35,8 @@ func TestSharesWithoutABoundAdmitEverything(t *testing.T) {
 	}
 }
 
-// Whatever tenants ask for and give back, a tenant below its guaranteed part is never refused, and
-// the sum of all never exceeds the total.
+// A tenant below its guaranteed part is never refused, whatever all tenants request and release.
+// The sum of all never exceeds the total.
 func TestSharesKeepEveryGuarantee(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tenants := rapid.IntRange(1, 6).Draw(t, "tenants")

@@ -8,12 +8,14 @@ import (
 	"mcpd/protocol"
 )
 
-// Whatever changes what a server may list makes another of it; bounds, times and policies do not.
+// Every setting that may change the lists of a server changes its identity. Bounds, times and
+// policies do not.
 func TestIdentity(t *testing.T) {
 	base := func() Server {
 		return Server{
 			Name: "files", Command: NewSecret("files"), Args: []Secret{NewSecret("-a"), NewSecret("b")},
-			Env: map[string]Secret{"A": NewSecret("1"), "B": NewSecret("2")}, Headers: map[string]Secret{"X": NewSecret("y")}, EnvPass: []string{"P"},
+			Env:     map[string]Secret{"A": NewSecret("1"), "B": NewSecret("2")},
+			Headers: map[string]Secret{"X": NewSecret("y")}, EnvPass: []string{"P"},
 		}
 	}
 	same := map[string]func(*Server){

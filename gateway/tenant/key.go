@@ -9,32 +9,38 @@ import (
 	"mcpd/protocol"
 )
 
-// Key tells the connections to one server apart: callers with equal keys share one.
+// Key identifies a connection to one server. Callers with equal keys share one connection.
 type Key struct {
-	Share       Share
-	Principal   string               // whose connection it is; empty when all share it
-	Session     string               // set when shared by session
-	Fingerprint protocol.Fingerprint // of the client capabilities declared upstream
-	Modern      bool                 // the callers speak a revision without handshake, and the server is first asked for one
-	Instance    uint8                // of the server; 0 is the first, which hands calls to the others
-	Revision    uint32               // of the server's declaration: one that a reload changed has other connections
+	Share     Share
+	Principal string // the owner of the connection; empty when the tenant shares it
+	Session   string // set if each session has its own connection
+	// Fingerprint covers the client capabilities declared upstream.
+	Fingerprint protocol.Fingerprint
+	// Modern says that the callers speak a revision without handshake. Such a revision is tried
+	// first with the server.
+	Modern bool
+	// Instance is the instance of the server; 0 is the first, which hands calls to the others.
+	Instance uint8
+	// Revision counts the changes of the server's declaration. A reload that changes the declaration
+	// leads to other connections.
+	Revision uint32
 }
 
-// First is the key of the first instance.
+// First returns the key of the first instance.
 func (k Key) First() Key {
 	k.Instance = 0
 	return k
 }
 
-// Group is what the connections have in common of those who share the server: the same principal's, or
-// the whole tenant's, whatever they declared and whichever era they speak. Server.Instances bounds the
-// processes of one group.
+// Group returns the key without the parts that differ between callers who share the server: the
+// callers of one principal, or of the whole tenant, whatever they declared and whichever era they
+// speak. Server.Instances bounds the processes of one group.
 func (k Key) Group() Key {
 	return Key{Share: k.Share, Principal: k.Principal, Session: k.Session, Revision: k.Revision}
 }
 
-// Shared returns the key of the connection that a caller with key k uses. Where there may be one
-// instance of a server, all of a group share it.
+// Shared returns the key of the connection that a caller with key k uses. If the server may have
+// only one instance, all callers of a group share it.
 func (s Server) Shared(k Key) Key {
 	if s.Instances == 1 {
 		return k.Group()
@@ -42,9 +48,10 @@ func (s Server) Shared(k Key) Key {
 	return k
 }
 
-// NewKey returns the key of a caller's connection; share is an applied one, not ByDefault. Parts that do not matter for this way of
-// sharing are left out, so that the keys of callers who share are equal. A session's capabilities never change: its own connection
-// needs no fingerprint.
+// NewKey returns the key of a caller's connection. The argument share must be an applied one (see
+// Share.Applied), never ByDefault. Parts that do not matter for this way of sharing are left out,
+// so that callers who share have equal keys. A session's own connection needs no fingerprint,
+// because the capabilities of a session never change.
 func NewKey(share Share, principal, session string, fingerprint protocol.Fingerprint) Key {
 	switch share {
 	case BySession:
@@ -55,8 +62,9 @@ func NewKey(share Share, principal, session string, fingerprint protocol.Fingerp
 	return Key{Share: ByTenant, Fingerprint: fingerprint}
 }
 
-// String returns the key as the id of a child: distinct keys have distinct ids, of letters, digits and "-._=," only. A session id is
-// as good as a credential and a principal may be anything, so the former is shown as a digest, and so is whatever is long.
+// String returns the key as the ID of a child. Distinct keys have distinct IDs, which consist of
+// letters, digits and "-._=,". A session ID is shown as a digest, because it is as good as a
+// credential. A principal that is long or has other characters is shown as a digest too.
 func (k Key) String() string {
 	id := k.Share.String()
 	switch k.Share {
@@ -80,13 +88,15 @@ func (k Key) String() string {
 	return id
 }
 
-// maxWord keeps ids readable in a tree and far below any bound on paths.
+// maxWord keeps IDs readable in a tree and far below any bound on paths.
 const maxWord = 48
 
-// word returns s when it is short and plain, else a digest behind a dot, with which no plain word begins.
+// word returns s if it is short and plain. Otherwise it returns a dot and a digest; no plain word
+// begins with a dot.
 func word(s string) string {
 	ok := s != "" && len(s) <= maxWord && s[0] != '.' && strings.IndexFunc(s, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_' && r != '.'
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' &&
+			r != '_' && r != '.'
 	}) < 0
 	if ok {
 		return s
@@ -94,11 +104,11 @@ func word(s string) string {
 	return "." + digest(s)
 }
 
-// digest is 96 bits: enough that two of our own never meet by chance.
+// digest returns 96 bits of a hash, enough that two values never collide by chance.
 func digest(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:12])
 }
 
-// Compare orders keys by the rows that they stand for.
+// Compare orders keys by the IDs of their rows.
 func (k Key) Compare(o Key) int { return strings.Compare(k.String(), o.String()) }

@@ -2,13 +2,15 @@ package tenant
 
 import "slices"
 
-// Bounds of names. A tenant's is a DNS label's, a server's leaves half of a 64 character tool name to the tool.
+// Bounds of names. The name of a tenant may be as long as a DNS label. The name of a server
+// leaves half of a 64 character tool name to the tool.
 const (
 	MaxName   = 63
 	MaxServer = 32
 )
 
-// Reserved are the words that no server may be called: each is a segment with a meaning of its own in a path.
+// Reserved are words that may not be the name of a server, because each is a segment of a path
+// with a meaning of its own.
 var Reserved = []string{"mcp", "sse", "t"}
 
 // NamePattern and ServerPattern are the rules as regular expressions, for schemas and messages.
@@ -17,14 +19,16 @@ const (
 	ServerPattern = "^[a-z0-9][a-z0-9-]{0,31}$"
 )
 
-// ValidName reports whether s may name a tenant.
+// ValidName reports whether s may be the name of a tenant.
 func ValidName(s string) bool {
 	return len(s) >= 1 && len(s) <= MaxName && plain(s)
 }
 
-// ValidServer reports whether s may name a server. Without an underscore in it, `{server}__{name}` splits in one way only.
+// ValidServer reports whether s may be the name of a server. The name has no underscore, so
+// `{server}__{name}` can be split in only one way.
 func ValidServer(s string) bool {
-	return len(s) >= 1 && len(s) <= MaxServer && s[0] != '-' && plain(s) && !slices.Contains(Reserved, s)
+	return len(s) >= 1 && len(s) <= MaxServer && s[0] != '-' && plain(s) &&
+		!slices.Contains(Reserved, s)
 }
 
 func plain(s string) bool {

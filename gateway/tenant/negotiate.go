@@ -8,27 +8,30 @@ import (
 	"mcpd/protocol/terms"
 )
 
-// Action is what a path of the negotiation API names below an MCP endpoint. Place and Name are those of a call, a read or a subscription;
-// a Name that is missing, or is not written as it has to be, is "".
+// Action is what a path of the negotiation API names below an MCP endpoint. Place and Name are
+// those of a call, a read or a subscription. A missing or malformed Name is "".
 type Action struct {
 	Route
-	Negotiate bool // the negotiation itself
+	Negotiate bool // whether the path is the negotiation itself
 	Place     terms.Place
-	Name      string // of a tool, or the URI of a resource
+	Name      string // name of a tool, or URI of a resource
 }
 
-// actions are the paths below an endpoint that are followed by a name: one percent-encoded segment, or the parameter.
+// actions are the paths below an endpoint that take a name, either as one percent-encoded segment
+// or as the parameter.
 var actions = []struct{ ending, parameter string }{
 	terms.Tool:         {"/mcp/tool", "name"},
 	terms.Resource:     {"/mcp/resource", "uri"},
 	terms.Subscription: {"/mcp/subscription", "uri"},
 }
 
-// maxAction is the longest path with a name in it: as long as a request target may be.
+// maxAction is the longest path with a name in it, in bytes. It equals the bound on a request
+// target.
 const maxAction = 8 << 10
 
-// ParseAction reads the path and the query of a request to the negotiation API, both as they were sent. False means that the path is not
-// one of these, and may be one of something else.
+// ParseAction parses the path and the query of a request to the negotiation API, both as they
+// were sent. False means that the path does not belong to the API, and may belong to something
+// else.
 func ParseAction(escaped, query string) (a Action, ok bool) {
 	if base, found := strings.CutSuffix(escaped, "/mcp/negotiate"); found {
 		a.Route, ok = ParsePath(base + "/mcp")
@@ -57,7 +60,7 @@ func ParseAction(escaped, query string) (a Action, ok bool) {
 	return Action{}, false
 }
 
-// parameter is the value of a parameter that is given once.
+// parameter returns the value of a parameter that is given exactly once, or "".
 func parameter(query, name string) string {
 	values, err := url.ParseQuery(query)
 	if err != nil || len(values[name]) != 1 {

@@ -5,35 +5,38 @@ import (
 	"strings"
 )
 
-// Kind is what a path of the MCP listener is for.
+// Kind is the purpose of a path of the MCP listener.
 type Kind uint8
 
 // Kinds of path.
 const (
 	MCP      Kind = iota // the Streamable HTTP endpoint
 	Events               // the stream of HTTP+SSE
-	Messages             // where its clients post
+	Messages             // the endpoint to which clients of HTTP+SSE post
 )
 
 // endings are the ends of the paths of each kind.
 var endings = []string{MCP: "/mcp", Events: "/sse", Messages: "/sse/message"}
 
-// Route is what a path names. Server is "" where the tenant's servers are seen as one.
+// Route is the meaning of a path. Server is "" if the path means all servers of the tenant as
+// one.
 type Route struct {
 	Kind   Kind
 	Tenant string
 	Server string
 }
 
-// bases are what comes before the ending. A segment in braces stands for a name; other segments are compared byte by byte.
+// bases are the parts of paths before the ending. A segment in braces stands for a name. Other
+// segments are compared byte by byte.
 var bases = []string{"", "/{server}", "/t/{tenant}", "/t/{tenant}/{server}"}
 
-// MaxPath is the longest path that can name anything: two names, the fixed segments, and as much again for paths to come.
+// MaxPath bounds a path in bytes. It allows two names, the fixed segments, and as much again for
+// future paths.
 const MaxPath = 256
 
-// ParsePath reads the path of a request as it was sent, before any percent-decoding: an escaped, empty
-// or dotted segment and another case name nothing. One slash at the end means nothing. Whether the
-// tenant and the server exist is for the caller to find out.
+// ParsePath parses the path of a request as it was sent, before any percent-decoding. A path with
+// an escaped, empty or dotted segment, or with a fixed segment in another case, names nothing.
+// One slash at the end is ignored. The caller has to check that the tenant and the server exist.
 func ParsePath(escaped string) (Route, bool) {
 	if len(escaped) > MaxPath {
 		return Route{}, false
@@ -97,7 +100,7 @@ func match(pattern, path string, route *Route) bool {
 	}
 }
 
-// segment cuts the first "/segment" off a path; ok is false when there is none.
+// segment cuts the first "/segment" off a path; ok is false if there is none.
 func segment(path string) (first, rest string, ok bool) {
 	if !strings.HasPrefix(path, "/") {
 		return "", path, false
@@ -108,14 +111,15 @@ func segment(path string) (first, rest string, ok bool) {
 	return path[1:], "", true
 }
 
-// wellKnown and authorizations are where clients look for an authorization server, or register with
-// one: before or behind the path of an endpoint.
+// wellKnown and authorizations are parts of the paths where clients look for an authorization
+// server, or register with one. They stand before or after the path of an endpoint.
 var (
 	wellKnown      = []string{"/.well-known/oauth-", "/.well-known/openid-configuration"}
 	authorizations = []string{"/register", "/authorize", "/token"}
 )
 
-// SeeksAuthorization reports whether a path is one of those. One slash at the end means nothing.
+// SeeksAuthorization reports whether a client looks for an authorization server at path. One
+// slash at the end is ignored.
 func SeeksAuthorization(path string) bool {
 	path = strings.TrimSuffix(path, "/")
 	return slices.ContainsFunc(wellKnown, func(a string) bool { return strings.Contains(path, a) }) ||

@@ -5,8 +5,8 @@ import "slices"
 // MaxRemoved bounds the removed servers that a tenant remembers. The oldest are forgotten first.
 const MaxRemoved = 256
 
-// RemovedSince returns the servers that are to be remembered as removed after a reload has replaced
-// the tenant before by t. Before is nil for a tenant that was not configured.
+// RemovedSince returns the servers to remember as removed after a reload has replaced the tenant
+// before by t. Before is nil for a tenant that was not configured.
 func (t *Tenant) RemovedSince(before *Tenant) (names []string) {
 	if before == nil {
 		return nil

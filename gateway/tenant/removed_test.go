@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Servers that reloads have removed are remembered, the last first, until they are back or too many.
+// Servers that reloads have removed are remembered, the last first, until they come back or there
+// are too many.
 func TestRemovedServersAreRemembered(t *testing.T) {
 	with := func(names ...string) (list []Server) {
 		for _, name := range names {

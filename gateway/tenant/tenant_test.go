@@ -12,11 +12,12 @@ import (
 // Paths are exact: S11.
 func TestPathNamesTenantAndServer(t *testing.T) {
 	for path, want := range map[string]Route{
-		"/mcp":                                   {MCP, Default, ""},
-		"/files/mcp":                             {MCP, Default, "files"},
-		"/t/acme/mcp":                            {MCP, "acme", ""},
-		"/t/acme/files/mcp":                      {MCP, "acme", "files"},
-		"/t/mcp/mcp":                             {MCP, "mcp", ""}, // the words are reserved for servers, not for tenants
+		"/mcp":              {MCP, Default, ""},
+		"/files/mcp":        {MCP, Default, "files"},
+		"/t/acme/mcp":       {MCP, "acme", ""},
+		"/t/acme/files/mcp": {MCP, "acme", "files"},
+		// The words are reserved for servers, not for tenants.
+		"/t/mcp/mcp":                             {MCP, "mcp", ""},
 		"/t/-/mcp":                               {MCP, "-", ""},
 		"/t/" + strings.Repeat("a", 63) + "/mcp": {MCP, strings.Repeat("a", 63), ""},
 		"/sse":                                   {Events, Default, ""},
@@ -36,10 +37,15 @@ func TestPathNamesTenantAndServer(t *testing.T) {
 
 func TestPathTricksNameNothing(t *testing.T) {
 	for _, path := range []string{
-		"", "/", "mcp", "//mcp", "/mcp//", "/MCP", "/t/acme", "/t/acme/", "/t//mcp", "/t/acme//mcp", "/t/acme/mcp//", "/t/mcp",
-		"/t/a/../b/mcp", "/t/../mcp", "/./mcp", "/t/%61cme/mcp", "/t/acme%2fmcp", "/t/acme/%2e%2e/mcp", "/t/acme;x=1/mcp", "/t/Acme/mcp",
-		"/t/acmé/mcp", "/t/acme/files/mcp/x", "/mcp/message", "/t/acme/sse//", "/sse/message/x", "/message", "/t/acme/a/b/mcp", "/sse/mcp", "/mcp/mcp", "/t/acme/t/mcp", "/t/acme/-a/mcp", "/t/acme/a_b/mcp",
-		"/t/" + strings.Repeat("a", 64) + "/mcp", "/" + strings.Repeat("a", 33) + "/mcp", "/t/acme/mcp?x", "/t/acme\x00/mcp", "/t/ acme/mcp",
+		"", "/", "mcp", "//mcp", "/mcp//", "/MCP", "/t/acme", "/t/acme/", "/t//mcp", "/t/acme//mcp",
+		"/t/acme/mcp//", "/t/mcp",
+		"/t/a/../b/mcp", "/t/../mcp", "/./mcp", "/t/%61cme/mcp", "/t/acme%2fmcp", "/t/acme/%2e%2e/mcp",
+		"/t/acme;x=1/mcp", "/t/Acme/mcp",
+		"/t/acmé/mcp", "/t/acme/files/mcp/x", "/mcp/message", "/t/acme/sse//", "/sse/message/x",
+		"/message", "/t/acme/a/b/mcp", "/sse/mcp", "/mcp/mcp", "/t/acme/t/mcp", "/t/acme/-a/mcp",
+		"/t/acme/a_b/mcp",
+		"/t/" + strings.Repeat("a", 64) + "/mcp", "/" + strings.Repeat("a", 33) + "/mcp", "/t/acme/mcp?x",
+		"/t/acme\x00/mcp", "/t/ acme/mcp",
 		"/t/acme\\mcp", "http://x/mcp", "*", "/t/" + strings.Repeat("a/", MaxPath),
 	} {
 		if got, ok := ParsePath(path); ok {
@@ -49,7 +55,8 @@ func TestPathTricksNameNothing(t *testing.T) {
 }
 
 func FuzzPathIsCanonical(f *testing.F) {
-	for _, path := range []string{"/mcp", "/a/mcp", "/t/a/mcp", "/t/a/b/mcp", "/t/default/mcp", "/t/%61/mcp", "/sse", "/t/a/b/sse/message"} {
+	for _, path := range []string{"/mcp", "/a/mcp", "/t/a/mcp", "/t/a/b/mcp", "/t/default/mcp",
+		"/t/%61/mcp", "/sse", "/t/a/b/sse/message"} {
 		f.Add(path)
 	}
 	f.Fuzz(func(t *testing.T, path string) {
@@ -64,7 +71,7 @@ func FuzzPathIsCanonical(f *testing.F) {
 	})
 }
 
-// One connection is for those whose keys are equal; the defaults are those of the documentation.
+// Callers with equal keys share a connection. The defaults match the documentation.
 func TestShareDefaults(t *testing.T) {
 	for _, c := range []struct {
 		share Share
@@ -88,8 +95,9 @@ func TestShareDefaults(t *testing.T) {
 // S83: two principals share nothing unless the operator said so.
 func TestKeysAreEqualForThoseWhoShare(t *testing.T) {
 	for _, c := range []struct {
-		share                         Share
-		sameSession, sameUser, tenant bool // equal keys for: the same session; the same principal; anyone
+		share Share
+		// These fields say whether keys are equal for the same session, the same principal, and anyone.
+		sameSession, sameUser, tenant bool
 	}{
 		{BySession, true, false, false},
 		{ByPrincipal, true, true, false},
@@ -114,8 +122,10 @@ func TestKeysAreEqualForThoseWhoShare(t *testing.T) {
 func TestKeyIDsAreDistinctAndHideSessions(t *testing.T) {
 	seen := map[string]Key{}
 	for _, share := range []Share{ByTenant, ByPrincipal, BySession} {
-		for _, principal := range []string{"", "ci", "a/b", "a%2Fb", "a,caps=x", ".ci", "é", strings.Repeat("x", 49), "*"} {
-			for _, fingerprint := range []protocol.Fingerprint{0, protocol.CanRoots, protocol.CanRoots | protocol.CanUI} {
+		for _, principal := range []string{"", "ci", "a/b", "a%2Fb", "a,caps=x", ".ci", "é",
+			strings.Repeat("x", 49), "*"} {
+			for _, fingerprint := range []protocol.Fingerprint{0, protocol.CanRoots,
+				protocol.CanRoots | protocol.CanUI} {
 				key := NewKey(share, principal, "session-"+principal, fingerprint)
 				id := key.String()
 				if other, ok := seen[id]; ok && other != key {
@@ -132,14 +142,20 @@ func TestKeyIDsAreDistinctAndHideSessions(t *testing.T) {
 
 // S88: no way of printing shows the text.
 func TestSecretsDoNotPrint(t *testing.T) {
-	server := Server{Name: "a", Command: NewShown("hunter2", "${env:A}"), Args: []Secret{NewSecret("hunter2")}, Env: map[string]Secret{"A": NewSecret("hunter2")}}
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x", "%X", "%t", "%z", "%c", "%o", "%T %v"} {
-		if out := fmt.Sprintf(verb, server); strings.Contains(out, "hunter2") || strings.Contains(out, "68756e74") {
+	server := Server{
+		Name: "a", Command: NewShown("hunter2", "${env:A}"), Args: []Secret{NewSecret("hunter2")},
+		Env: map[string]Secret{"A": NewSecret("hunter2")},
+	}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x", "%X", "%t", "%z", "%c",
+		"%o", "%T %v"} {
+		if out := fmt.Sprintf(verb, server); strings.Contains(out, "hunter2") ||
+			strings.Contains(out, "68756e74") {
 			t.Errorf("%s prints %s", verb, out)
 		}
 	}
 	out, err := json.Marshal(server)
-	if err != nil || strings.Contains(string(out), "hunter2") || !strings.Contains(string(out), `"${env:A}"`) {
+	if err != nil || strings.Contains(string(out), "hunter2") ||
+		!strings.Contains(string(out), `"${env:A}"`) {
 		t.Errorf("json is %s, %v", out, err)
 	}
 	if got := server.Args[0].String(); got != Redacted || (Secret{}).String() != "" {
@@ -150,11 +166,14 @@ func TestSecretsDoNotPrint(t *testing.T) {
 	}
 }
 
-// C4: the gate on client capabilities is a policy per tenant or server.
+// C4: the gate on client capabilities is a policy of a tenant or server.
 func TestRequiredCapability(t *testing.T) {
 	acme := Tenant{
 		Require: map[string]string{"tools/call": "tools"},
-		Servers: []Server{{Name: "files", Require: map[string]string{"tools/call": "sampling", "prompts/get": "prompts"}}, {Name: "search"}},
+		Servers: []Server{
+			{Name: "files", Require: map[string]string{"tools/call": "sampling", "prompts/get": "prompts"}},
+			{Name: "search"},
+		},
 	}
 	for _, c := range []struct{ server, method, want string }{
 		{"files", "tools/call", "sampling"},
@@ -183,13 +202,16 @@ func TestServerIsReachedByWhatItHas(t *testing.T) {
 	}
 }
 
-// Clients that look for an authorization server are known by the path, with one slash at its end or
-// without.
+// A client that looks for an authorization server is recognized by the path, with or without one
+// slash at the end.
 func TestSeeksAuthorization(t *testing.T) {
 	for path, want := range map[string]bool{
-		"/register": true, "/register/": true, "/register//": false, "/t/acme/authorize/": true, "/token": true, "/mcp/token/": true,
-		"/.well-known/oauth-authorization-server": true, "/.well-known/oauth-protected-resource/t/acme/mcp/": true,
-		"/t/acme/mcp/.well-known/openid-configuration/": true, "/registers": false, "/mcp": false, "/": false, "": false,
+		"/register": true, "/register/": true, "/register//": false, "/t/acme/authorize/": true,
+		"/token": true, "/mcp/token/": true,
+		"/.well-known/oauth-authorization-server":           true,
+		"/.well-known/oauth-protected-resource/t/acme/mcp/": true,
+		"/t/acme/mcp/.well-known/openid-configuration/":     true, "/registers": false, "/mcp": false,
+		"/": false, "": false,
 	} {
 		if got := SeeksAuthorization(path); got != want {
 			t.Errorf("%s: got %t", path, got)

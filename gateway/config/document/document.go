@@ -1,5 +1,5 @@
-// Package document reads a YAML file strictly: each mistake in it is told with its place, why it is one and what to do about it. It does not know
-// what files are for.
+// Package document reads a YAML file strictly. It reports each mistake with its position, the
+// reason, and what to do about it. It does not know what the files are for.
 package document
 
 import (
@@ -13,18 +13,18 @@ import (
 
 // Document is one reading of one file.
 type Document struct {
-	File  string // its name, in messages
-	What  string // what it is, with its article
-	Empty string // why an empty one is a mistake
-	Begin string // and what to do about it
+	File  string // the name of the file, in messages
+	What  string // the kind of file, with its article
+	Empty string // why an empty file is a mistake
+	Begin string // what to do about an empty file
 
-	Problems Problems // so far
+	Problems Problems // found so far
 }
 
-// Position is one in the file, from 1.
+// Position is a position in the file. Both numbers count from 1.
 type Position struct{ Line, Col int }
 
-// Name is a text and where it stands.
+// Name is a text and its position.
 type Name struct {
 	Text string
 	At   Position
@@ -36,12 +36,12 @@ type Pair struct {
 	Value ast.Node
 }
 
-// Report notes a mistake.
+// Report records a mistake.
 func (d *Document) Report(p Position, what, why, do string) {
 	d.Problems = append(d.Problems, Problem{d.File, p.Line, p.Col, what, why, do})
 }
 
-// At is where a node begins.
+// At returns the position of the beginning of a node.
 func At(n ast.Node) Position { return positionOf(n.GetToken()) }
 
 func positionOf(t *token.Token) Position {
@@ -51,7 +51,8 @@ func positionOf(t *token.Token) Position {
 	return Position{t.Position.Line, t.Position.Column}
 }
 
-// Pairs returns the names and values of a mapping, each name once. Nothing at all counts as an empty one. what has them, in messages.
+// Pairs returns the names and values of a mapping, each name once. A null counts as an empty
+// mapping. what names the owner of the mapping in messages.
 func (d *Document) Pairs(y ast.Node, what string) (pairs []Pair, ok bool) {
 	mapping, ok := y.(*ast.MappingNode)
 	if !ok {
@@ -65,11 +66,13 @@ func (d *Document) Pairs(y ast.Node, what string) (pairs []Pair, ok bool) {
 		where := positionOf(value.Key.GetToken())
 		name, _, plain := Text(value.Key)
 		if !plain {
-			d.Report(where, "a key is "+Kind(value.Key), "keys are names, and anchors are not followed", "write the name, and values out in full")
+			d.Report(where, "a key is "+Kind(value.Key), "keys are names, and anchors are not followed",
+				"write the name, and values out in full")
 			continue
 		}
 		if before, twice := first[name]; twice {
-			d.Report(where, fmt.Sprintf("%q is there twice", Printable(name)), fmt.Sprintf("line %d has it too", before.Line), "keep one")
+			d.Report(where, fmt.Sprintf("%q is there twice", Printable(name)),
+				fmt.Sprintf("line %d has it too", before.Line), "keep one")
 			continue
 		}
 		first[name] = where
@@ -78,7 +81,8 @@ func (d *Document) Pairs(y ast.Node, what string) (pairs []Pair, ok bool) {
 	return pairs, true
 }
 
-// Text returns a scalar's text. quoted says that it was written as a text, so that no number or boolean was meant.
+// Text returns the text of a scalar. quoted is true if the scalar was written as a text, so that
+// no number or boolean was meant.
 func Text(n ast.Node) (s string, quoted, ok bool) {
 	switch n := n.(type) {
 	case *ast.StringNode:
@@ -91,7 +95,7 @@ func Text(n ast.Node) (s string, quoted, ok bool) {
 	return "", false, false
 }
 
-// Kind names what was found instead of what was wanted.
+// Kind describes a node in a message about a node of the wrong kind.
 func Kind(n ast.Node) string {
 	switch n.Type() {
 	case ast.MappingType, ast.MappingValueType:
@@ -114,7 +118,8 @@ func Kind(n ast.Node) string {
 func Printable(s string) string {
 	const most = 80
 	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) || (r >= 0x200b && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069) || r == 0xfeff || r >= 0xe0000 {
+		if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) || (r >= 0x200b && r <= 0x202e) ||
+			(r >= 0x2066 && r <= 0x2069) || r == 0xfeff || r >= 0xe0000 {
 			return '?'
 		}
 		return r

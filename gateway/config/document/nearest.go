@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// DidYouMean says what somebody may have meant who wrote that word instead of one of the candidates; otherwise is what to say when it is like none.
+// DidYouMean suggests the candidate that is nearest to a misspelt word. It returns otherwise if
+// no candidate is near.
 func DidYouMean(word string, candidates []string, otherwise string) string {
 	if near, ok := nearest(word, candidates); ok {
 		return fmt.Sprintf("did you mean %q?", near)
@@ -13,8 +14,9 @@ func DidYouMean(word string, candidates []string, otherwise string) string {
 	return otherwise
 }
 
-// nearest returns the candidate that a word may have been meant to be: one or two slips away, and more like it than not; else the first that begins with
-// it, however either is cut into words.
+// nearest returns the candidate that is probably meant by a word. It is the nearest one within
+// two edits and half of the word's length, else the first one that begins with the word. The
+// second comparison ignores the separators in names.
 func nearest(word string, candidates []string) (string, bool) {
 	best, distance := "", min(2, len(word)/2)+1
 	for _, c := range candidates {
@@ -23,23 +25,27 @@ func nearest(word string, candidates []string) (string, bool) {
 		}
 	}
 	for _, c := range candidates {
-		if best == "" && len(word) >= shortBeginning && strings.HasPrefix(letters.Replace(strings.ToLower(c)), letters.Replace(strings.ToLower(word))) {
+		if best == "" && len(word) >= shortBeginning &&
+			strings.HasPrefix(letters.Replace(strings.ToLower(c)), letters.Replace(strings.ToLower(word))) {
 			best = c
 		}
 	}
 	return best, best != ""
 }
 
-// shortBeginning is how long a word is at least that may be the beginning of another: fewer letters say nothing.
+// shortBeginning is the least length of a word that is compared with the beginnings of
+// candidates. Fewer letters say nothing.
 const shortBeginning = 4
 
-// letters leaves out what words of a name are joined by.
+// letters removes the separators of a name.
 var letters = strings.NewReplacer("-", "", "_", "", ".", "", " ", "")
 
-// maxWord bounds what is compared: slips is quadratic, and no key is longer.
+// maxWord bounds the compared words in bytes, because slips takes quadratic time. No key is
+// longer.
 const maxWord = 64
 
-// slips is the number of letters to insert, delete, replace or swap with their neighbour to make one word of the other.
+// slips returns the number of edits that turn one word into the other. An edit inserts, deletes
+// or replaces a letter, or swaps it with its neighbour.
 func slips(a, b string) int {
 	if len(a) > maxWord || len(b) > maxWord {
 		return maxWord

@@ -13,17 +13,20 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// MaxFile bounds a file: a configuration of ten thousand servers fits.
+// MaxFile bounds a file in bytes. A configuration of ten thousand servers fits.
 const MaxFile = 1 << 20
 
-// maxNesting bounds brackets within brackets, and dashes in one line, for which the YAML parser recurses. No file of ours needs more than eight.
+// maxNesting bounds nested brackets, and dashes in one line, because the YAML parser recurses for
+// them. No file of mcpd needs more than eight.
 const maxNesting = 32
 
-// Parse reads YAML, of which JSON is a part, into its only document's root. It returns nil after a problem.
+// Parse parses YAML, which includes JSON, and returns the root of the only document. It returns
+// nil after a problem.
 func (d *Document) Parse(data []byte) ast.Node {
 	first := Position{1, 1}
 	if len(data) > MaxFile {
-		d.Report(first, fmt.Sprintf("the file has %d bytes", len(data)), fmt.Sprintf("at most %d are read", MaxFile), "check that it is the right one")
+		d.Report(first, fmt.Sprintf("the file has %d bytes", len(data)),
+			fmt.Sprintf("at most %d are read", MaxFile), "check that it is the right one")
 		return nil
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
@@ -33,7 +36,8 @@ func (d *Document) Parse(data []byte) ast.Node {
 	}
 	tokens := lexer.Tokenize(string(data))
 	if deep := nesting(tokens); deep != nil {
-		d.Report(positionOf(deep), fmt.Sprintf("more than %d levels", maxNesting), "no key is that deep", "check the brackets")
+		d.Report(positionOf(deep), fmt.Sprintf("more than %d levels", maxNesting), "no key is that deep",
+			"check the brackets")
 		return nil
 	}
 	tree, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
@@ -50,7 +54,8 @@ func (d *Document) Parse(data []byte) ast.Node {
 				do = "put quotes around a text with ${ } in it"
 			case bytes.Contains(line, []byte("/{")):
 				do = "put quotes around a path with { } in it"
-			case bytes.HasPrefix(bytes.TrimLeft(line, " "), []byte("\t")) && !bracketed(tokens, where.Line): // between brackets it may
+			// Between brackets a tab is allowed.
+			case bytes.HasPrefix(bytes.TrimLeft(line, " "), []byte("\t")) && !bracketed(tokens, where.Line):
 				what, do = "the line begins with a tab", "indent it with spaces"
 			}
 		}
@@ -64,7 +69,8 @@ func (d *Document) Parse(data []byte) ast.Node {
 		case doc.Body.Type() == ast.DirectiveType:
 			d.Report(At(doc.Body), "a %directive", "none is known here", "remove the line")
 		case root != nil:
-			d.Report(At(doc.Body), "a second document", d.What+" is one", "remove the line --- and what follows it")
+			d.Report(At(doc.Body), "a second document", d.What+" is one",
+				"remove the line --- and what follows it")
 		default:
 			root = doc.Body
 		}
@@ -90,7 +96,7 @@ func bracketed(tokens token.Tokens, line int) bool {
 	return open > 0
 }
 
-// nesting returns the token that begins a level too deep.
+// nesting returns the token that begins a level too deep, or nil.
 func nesting(tokens token.Tokens) *token.Token {
 	flow, dashes, line := 0, 0, 0
 	for _, t := range tokens {

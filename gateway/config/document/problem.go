@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// Problem is one mistake in a file: where, what is wrong, why it is, and what to do about it.
+// Problem is one mistake in a file: its position, what is wrong, why it is wrong, and what to do
+// about it.
 type Problem struct {
 	File      string
-	Line, Col int // from 1; 0 where there is no position
+	Line, Col int // from 1; 0 if there is no position
 	What      string
 	Why       string
 	Do        string
@@ -33,13 +34,14 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// MaxProblems bounds a report. Who has a hundred mistakes has one mistake a hundred times.
+// MaxProblems bounds a report. A file with a hundred problems usually has one problem a hundred
+// times.
 const MaxProblems = 100
 
 // Problems are all mistakes of a file.
 type Problems []Problem
 
-// Error has one line for each problem.
+// Error returns one line for each problem.
 func (p Problems) Error() string {
 	var b strings.Builder
 	for i, problem := range p {
@@ -51,7 +53,7 @@ func (p Problems) Error() string {
 	return b.String()
 }
 
-// Sorted returns them by position, each once, and at most so many that somebody reads them.
+// Sorted returns the problems by position without duplicates, and at most MaxProblems of them.
 func (p Problems) Sorted() Problems {
 	slices.SortStableFunc(p, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
@@ -59,7 +61,10 @@ func (p Problems) Sorted() Problems {
 	p = slices.CompactFunc(p, func(a, b Problem) bool { return a == b })
 	if more := len(p) - MaxProblems; more > 0 {
 		last := p[MaxProblems]
-		p = append(p[:MaxProblems:MaxProblems], Problem{File: last.File, Line: last.Line, Col: last.Col, What: fmt.Sprintf("and %d more problems from here on", more)})
+		p = append(p[:MaxProblems:MaxProblems], Problem{
+			File: last.File, Line: last.Line, Col: last.Col,
+			What: fmt.Sprintf("and %d more problems from here on", more),
+		})
 	}
 	return p
 }

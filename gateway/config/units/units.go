@@ -1,4 +1,4 @@
-// Package units has times and sizes as people write them in a file, in both directions.
+// Package units parses and formats times and sizes in the form that people write in a file.
 package units
 
 import (
@@ -14,7 +14,7 @@ var sizes = []struct {
 	bytes  int64
 }{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}}
 
-// ParseSize reads a number of bytes with its unit, as 4MiB.
+// ParseSize parses a number of bytes with a unit, such as 4MiB.
 func ParseSize(text string) (bytes int64, ok bool) {
 	for _, u := range sizes {
 		if digits, has := strings.CutSuffix(text, u.suffix); has {
@@ -28,7 +28,7 @@ func ParseSize(text string) (bytes int64, ok bool) {
 	return 0, false
 }
 
-// FormatSize writes a size with the largest unit that leaves a whole number.
+// FormatSize formats a size with the largest unit that leaves a whole number.
 func FormatSize(bytes int64) string {
 	for _, u := range sizes {
 		if bytes >= u.bytes && bytes%u.bytes == 0 {
@@ -38,7 +38,7 @@ func FormatSize(bytes int64) string {
 	return "0B"
 }
 
-// FormatSpan leaves out the zeros of Duration.String: 24h, not 24h0m0s.
+// FormatSpan formats a duration without the zeros of Duration.String: 24h, not 24h0m0s.
 func FormatSpan(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
