@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// MaxValue bounds one value in a log line or an event, in bytes before escaping:
-// long enough for the last twenty lines of a dying process, short enough that a
-// line stays one record in journald, which splits at 48 KiB.
+// MaxValue bounds one value in a log line or an event, in bytes before escaping. It has room for
+// the last twenty lines of a dying process. A line stays one record in journald, which splits at
+// 48 KiB.
 const MaxValue = 4096
 
-// Clean makes text that somebody else wrote safe to show: control characters,
-// terminal escapes, line breaks, and characters that reorder or hide text become
-// visible escapes (\x1b, \n, \u202e), invalid UTF-8 becomes \xNN, and what is
-// longer than limit bytes is cut. Text without any of these is returned as it is.
+// Clean makes untrusted text safe to show. Control characters, terminal escapes, line breaks, and
+// characters that reorder or hide text become visible escapes (\x1b, \n, \u202e). Invalid UTF-8
+// becomes \xNN. Text longer than limit bytes is cut. Text without any of these is returned
+// unchanged.
 func Clean(s string, limit int) string {
 	cut := 0
 	if len(s) > limit {
@@ -35,8 +35,8 @@ func Clean(s string, limit int) string {
 	return s
 }
 
-// unsafeRune tells a rune that a terminal would obey or not show. The decoder's
-// error value is one, since it may stand for bytes that are not UTF-8.
+// unsafeRune reports whether a terminal would interpret a rune or not show it. The decoder's
+// error value counts, because it may stand for bytes that are not UTF-8.
 func unsafeRune(r rune) bool {
 	return r != ' ' && !unicode.IsPrint(r) || r == utf8.RuneError
 }

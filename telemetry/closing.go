@@ -2,8 +2,8 @@ package telemetry
 
 import "strings"
 
-// Closing is why a session ended. Metrics and the log have its word, which docs/telemetry.gen.md
-// lists; the log says more in its phrase.
+// Closing is the reason why a session ended. Metrics and the log use its word, which
+// docs/telemetry.gen.md lists. The log also has its phrase.
 type Closing uint8
 
 // The reasons. The zero value is an ordinary close.
@@ -21,10 +21,10 @@ const (
 	ClosedCrashed
 )
 
-// closings is the table. Several reasons share a word, so that there are few series.
+// closings is the table. Several reasons share a word, which keeps the number of series small.
 var closings = [...]struct {
 	word, phrase string
-	routine      bool // nobody has to look at it
+	routine      bool // no operator needs to look at it
 }{
 	ClosedNormally:      {"closed", "closed", true},
 	ClosedByClient:      {"closed", "deleted by its client", true},
@@ -39,10 +39,11 @@ var closings = [...]struct {
 	ClosedCrashed:       {"crashed", "crashed before the handshake was over", false},
 }
 
-// String is the word: the value of the field `cause` and of the label.
+// String returns the word: the value of the field `cause` and of the label.
 func (c Closing) String() string { return closings[c].word }
 
-// Routine reports whether sessions end so all the time, which is a debug line.
+// Routine reports whether sessions often end for this reason. The log line is then at level
+// debug.
 func (c Closing) Routine() bool { return closings[c].routine }
 
 // Phrase explains the reason to people.

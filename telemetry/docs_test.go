@@ -13,8 +13,8 @@ var update = flag.Bool("update", false, "rewrite generated documents and golden 
 
 const docs = "../docs/telemetry.gen.md"
 
-// The document is written from the tables, so that it names every event, every
-// field, and every metric there is.
+// The document is generated from the tables, so it names every event, every field, and every
+// metric.
 func TestDocsAreCurrent(t *testing.T) {
 	golden(t, docs, document())
 }
@@ -38,19 +38,28 @@ func golden(t *testing.T, name, got string) {
 func document() string {
 	var b strings.Builder
 	b.WriteString("# What the host tells of itself\n\n" +
-		"Written from the tables in telemetry/table.go and telemetry/metrics.go by `go generate ./telemetry`.\n\n" +
+		"Written from the tables in telemetry/table.go and telemetry/metrics.go by `go generate " +
+		"./telemetry`.\n\n" +
 		"## Log lines\n\n" +
-		"One line for each event, as JSON, or as text on a terminal (`--log-format auto|text|json`; colours unless `NO_COLOR` is set).\n" +
-		"Keys that every line may have: `ts` `level` `msg` `event` `tenant` `server` `session` `exchange` `incident` `path`; then\n" +
-		"those of the event. `incident` is shared by the events of one run of trouble at one row of the supervision tree.\n" +
-		"`suppressed` counts lines of the same event that were not written before this one, when there were too many a second.\n" +
-		"Control characters, terminal escapes and characters that hide or reorder text are shown as escapes.\n\n" +
+		"One line for each event, as JSON, or as text on a terminal (`--log-format auto|text|json`; " +
+		"colours unless `NO_COLOR` is set).\n" +
+		"Keys that every line may have: `ts` `level` `msg` `event` `tenant` `server` `session` " +
+		"`exchange` `incident` `path`; then\n" +
+		"those of the event. `incident` is shared by the events of one run of trouble at one row of " +
+		"the supervision tree.\n" +
+		"`suppressed` counts lines of the same event that were not written before this one, when there " +
+		"were too many a second.\n" +
+		"Control characters, terminal escapes and characters that hide or reorder text are shown as " +
+		"escapes.\n\n" +
 		"Some lines stand for all of one cause, and count the others as `suppressed`:\n\n" +
 		"| cause | lines |\n|---|---|\n" +
-		"| requests that are rejected for one incident of a server | one a minute, the first a minute after the first of them |\n" +
-		"| requests that a draining host refuses | one at the end of the drain, or each minute of it |\n" +
+		"| requests that are rejected for one incident of a server | one a minute, the first a minute " +
+		"after the first of them |\n" +
+		"| requests that a draining host refuses | one at the end of the drain, or each minute of it " +
+		"|\n" +
 		"| requests of sessions that have ended, for each tenant | one at once, then one a minute |\n" +
-		"| lines of a server that are no messages (`upstream_noise`) | one at once, then one a minute, whose `lines` counts them |\n\n" +
+		"| lines of a server that are no messages (`upstream_noise`) | one at once, then one a minute, " +
+		"whose `lines` counts them |\n\n" +
 		"## Events\n\n" +
 		"| event | level | message | meaning | fields |\n|---|---|---|---|---|\n")
 	for _, r := range events {
@@ -58,18 +67,23 @@ func document() string {
 		for _, f := range fieldsOf(reflect.TypeOf(r.event)) {
 			fields = append(fields, fmt.Sprintf("`%s`: %s", f.key, f.is))
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", r.name, levelName(r.level), r.message, r.meaning, strings.Join(fields, "; "))
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", r.name, levelName(r.level), r.message,
+			r.meaning, strings.Join(fields, "; "))
 	}
 	fmt.Fprintf(&b, "\n## Metrics\n\n"+
-		"Prometheus, at `/metrics` of the admin listener, with those of the Go runtime and the process. An instrument has at most\n"+
-		"%d label combinations; further ones count under `%s`, as does every method that the protocol does not have.\n"+
+		"Prometheus, at `/metrics` of the admin listener, with those of the Go runtime and the "+
+		"process. An instrument has at most\n"+
+		"%d label combinations; further ones count under `%s`, as does every method that the protocol "+
+		"does not have.\n"+
 		"`outcome` is one of %s.\n\n"+
-		"| metric | kind | labels | unit | meaning | fed by | also known as |\n|---|---|---|---|---|---|---|\n", MaxSeries, other, code(outcomes[:]))
+		"| metric | kind | labels | unit | meaning | fed by | also known as "+
+		"|\n|---|---|---|---|---|---|---|\n", MaxSeries, other, code(outcomes[:]))
 	for _, m := range metrics {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s | %s |\n",
 			m.name, m.kind, code(m.labels), m.unit, m.help, fedBy(m), m.also)
 	}
-	b.WriteString("\nBeside these, each bound of [limits.gen.md](limits.gen.md) is a gauge `mcpd_limit_*`, with the label `tenant`: empty for what applies to\n" +
+	b.WriteString("\nBeside these, each bound of [limits.gen.md](limits.gen.md) is a gauge " +
+		"`mcpd_limit_*`, with the label `tenant`: empty for what applies to\n" +
 		"all, and beside it one for each tenant that has it otherwise.\n")
 	return b.String()
 }

@@ -6,32 +6,34 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// Event is something that happened in the host: one of the structs below. An
-// actor emits it and goes on; the table in table.go says how it is shown.
+// Event is something that happened in the host: one of the structs below. An actor emits it and
+// continues. The table in table.go says how it is shown.
 //
-// The tag key names a field in log lines and in the admin API, the tag is says
-// what it means. An empty field is left out.
+// The tag key is the name of a field in log lines and in the admin API. The tag is describes the
+// field. Empty fields are left out.
 type Event interface{ where() Where }
 
 // Sink receives events. It never blocks.
 type Sink func(Event)
 
-// Where says what an event is about. Every event embeds it; fields that do not
-// apply stay empty.
+// Where says what an event is about. Every event embeds it. Fields that do not apply stay empty.
 type Where struct {
 	Tenant   string
 	Server   string // key of the upstream server in the configuration
-	Session  string // id of the downstream session
-	Exchange string // id of the downstream request
+	Session  string // ID of the downstream session
+	Exchange string // ID of the downstream request
 	Path     string // of the row in the supervision tree
-	Incident string // that callers were told of; what follows at the same row belongs to it
-	// Routine makes the event a debug line, whatever its kind: its story is told already, or is none.
+	// Incident is the ID that callers were told. Later events of the same row belong to the same
+	// incident.
+	Incident string
+	// Routine makes the event a debug line, whatever its kind, because it is expected or reported
+	// already.
 	Routine bool
 }
 
 func (w Where) where() Where { return w }
 
-// Tenants as a whole.
+// Events of tenants as a whole.
 type (
 	TenantPaused struct {
 		Where
@@ -53,7 +55,7 @@ type (
 	TenantRestarted struct{ Where }
 )
 
-// Supervision: what package otp reports, in the host's words.
+// Events of supervision. They correspond to the events of package otp.
 type (
 	ChildStarted struct {
 		Where
@@ -143,7 +145,7 @@ type (
 	}
 )
 
-// Upstreams: the servers that the host is a client of.
+// Events of upstreams: the servers that the host is a client of.
 type (
 	UpstreamStarting struct {
 		Where
@@ -290,7 +292,7 @@ type (
 	}
 )
 
-// Sessions and requests.
+// Events of sessions and requests.
 type (
 	SessionOpened struct {
 		Where
@@ -299,7 +301,7 @@ type (
 		Client    string `key:"client" is:"name and version the client gave itself"`
 		Revision  string `key:"revision" is:"protocol revision agreed"`
 		Durable   bool   `key:"durable" is:"its client can come back to it when the host was killed"`
-		// What follows is of the initialize request (S0-48).
+		// The fields below describe the initialize request (S0-48).
 		RequestID    string `key:"request_id" is:"id of the initialize request"`
 		Requested    string `key:"client_protocol_version" is:"the revision the client asked for"`
 		Capabilities string `key:"client_capabilities" is:"what servers may ask of the client"`
@@ -334,7 +336,7 @@ type (
 		Method  string `key:"method" is:"what was asked"`
 		Name    string `key:"name" is:"of the tool, prompt or resource that the request was for, as the client named it"`
 		Address string `key:"address" is:"of the client, as trusted proxies have it; stdio for the client of mcpd stdio that is its own host"`
-		// Of a request over HTTP.
+		// URLPath is set for a request over HTTP.
 		URLPath string `key:"url_path" is:"what the request was for, without its query"`
 	}
 	RequestPanicked struct {
@@ -360,7 +362,7 @@ type (
 	}
 )
 
-// The host itself.
+// Events of the host itself.
 type (
 	ListenerUp struct {
 		Where

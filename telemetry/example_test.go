@@ -8,8 +8,8 @@ import (
 	"mcpd/telemetry"
 )
 
-// An actor emits what happened and goes on; the recorder writes it in its own
-// time. Here the log has no times, so that the example always prints the same.
+// An actor emits an event and continues; the recorder writes it later. The log in this example
+// has no times, so that its output is always the same.
 func Example() {
 	timeless := func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// feed is what one kind of event adds to an instrument.
+// feed is the contribution of one kind of event to an instrument.
 type feed struct {
 	event reflect.Type
 	value func(Event) (value float64, labels []string, ok bool)
@@ -16,7 +16,7 @@ func count[E Event](labels func(E) []string) feed {
 	return sum(func(e E) (float64, []string) { return 1, labels(e) })
 }
 
-// sum adds a value of each event of type E; a gauge is set to it.
+// sum adds a value of each event of type E. A gauge is set to the value instead.
 func sum[E Event](value func(E) (float64, []string)) feed {
 	return feed{reflect.TypeFor[E](), func(e Event) (float64, []string, bool) {
 		v, labels := value(e.(E))
@@ -24,7 +24,7 @@ func sum[E Event](value func(E) (float64, []string)) feed {
 	}}
 }
 
-// took observes a duration; zero means that there is none to observe.
+// took observes a duration. Zero means that there is none to observe.
 func took[E Event](value func(E) (time.Duration, []string)) feed {
 	return feed{reflect.TypeFor[E](), func(e Event) (float64, []string, bool) {
 		d, labels := value(e.(E))

@@ -12,8 +12,8 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// maxFrames is how many frames of a stack a log line shows. The cause is nearly
-// always among the first few; the admin API has all of them.
+// maxFrames is how many frames of a stack a log line shows. The cause is nearly always among the
+// first few. The admin API shows all frames.
 const maxFrames = 6
 
 // field is a tagged field of an event's struct.
@@ -38,7 +38,7 @@ func fieldsOf(t reflect.Type) []field {
 	return out
 }
 
-// attrs returns what is particular to this event, without empty fields.
+// attrs returns the fields of this kind of event, without empty ones.
 func attrs(e Event) []slog.Attr {
 	v := reflect.ValueOf(e)
 	var out []slog.Attr
@@ -54,7 +54,7 @@ func appendAttr(out []slog.Attr, key string, value any) []slog.Attr {
 		if v != "" {
 			out = append(out, slog.String(key, v))
 		}
-	case bool: // false is news too
+	case bool: // false is information too
 		out = append(out, slog.Bool(key, v))
 	case time.Duration:
 		if v != 0 {
@@ -82,7 +82,7 @@ func appendCrash(out []slog.Attr, r *otp.CrashReport) []slog.Attr {
 	return appendAttr(out, "stack", frames(r.PCs))
 }
 
-// frames is a stack on one line, innermost first: "request/manager.go:88 < otp/run.go:120".
+// frames formats a stack on one line, innermost first: "request/manager.go:88 < otp/run.go:120".
 func frames(pcs []uintptr) string {
 	if len(pcs) == 0 {
 		return ""
@@ -100,7 +100,7 @@ func frames(pcs []uintptr) string {
 	return strings.Join(out, " < ")
 }
 
-// short is a duration with about the digits that a reader wants.
+// short formats a duration with the precision that a reader needs.
 func short(d time.Duration) string {
 	switch {
 	case d >= time.Minute:

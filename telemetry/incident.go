@@ -8,17 +8,16 @@ import (
 )
 
 const (
-	// incidentQuiet is how long a row must be free of events for its incident to
-	// be over: longer than the restart windows of the tree, so that one crash
-	// loop is one incident.
+	// incidentQuiet is how long a row must have no events until its incident is over. It is longer
+	// than the restart windows of the tree, so that one crash loop is one incident.
 	incidentQuiet = 2 * time.Minute
-	// maxIncidents bounds the incidents known at once. More rows than this in
-	// trouble at the same time have one cause, and its events are kept.
+	// maxIncidents bounds the number of incidents that are known at once. If more rows are in
+	// trouble at the same time, they have one cause, and its events are kept.
 	maxIncidents = 1024
 )
 
-// incidents gives the events of one run of trouble at one row of the tree one
-// id, so that its story can be found in a log with one search.
+// incidents assigns one ID to the events of one run of trouble at one row of the tree, so that
+// one search in the log finds them all.
 type incidents map[string]incident // by path
 
 type incident struct {
@@ -26,7 +25,8 @@ type incident struct {
 	last time.Time
 }
 
-// named is of for an event that says which incident it belongs to: those that follow at its path do too.
+// named records the incident of an event that carries its ID. Later events at the same path
+// belong to the same incident.
 func (in incidents) named(path, id string, now time.Time) string {
 	if path != "" {
 		in[path] = incident{id, now}
@@ -35,9 +35,9 @@ func (in incidents) named(path, id string, now time.Time) string {
 	return id
 }
 
-// of returns the id of the incident that an event at path belongs to, or "". The
-// event opens one if it is of a kind that does. A supervisor shares the incident
-// of the row below it that was last in trouble.
+// of returns the ID of the incident that an event at path belongs to, or "". If there is no
+// incident and opens is true, the event opens one. A supervisor shares the incident of the row
+// below it that was in trouble last.
 func (in incidents) of(path string, opens bool, now time.Time) string {
 	if path == "" {
 		return ""
@@ -65,7 +65,8 @@ func (in incidents) of(path string, opens bool, now time.Time) string {
 func (in incidents) below(path string, now time.Time) (incident, bool) {
 	var latest incident
 	for p, i := range in {
-		if strings.HasPrefix(p, path+"/") && now.Sub(i.last) <= incidentQuiet && i.last.After(latest.last) {
+		if strings.HasPrefix(p, path+"/") && now.Sub(i.last) <= incidentQuiet &&
+			i.last.After(latest.last) {
 			latest = i
 		}
 	}

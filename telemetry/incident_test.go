@@ -7,10 +7,13 @@ import (
 )
 
 func TestIncidents(t *testing.T) {
-	const row, pool, other = "mcpd/tenants/a/upstream/files", "mcpd/tenants/a", "mcpd/tenants/b/upstream/files"
+	const row, pool, other = "mcpd/tenants/a/upstream/files", "mcpd/tenants/a",
+		"mcpd/tenants/b/upstream/files"
 	start := time.Unix(1_000_000, 0)
 	in := make(incidents)
-	at := func(path string, opens bool, after time.Duration) string { return in.of(path, opens, start.Add(after)) }
+	at := func(path string, opens bool, after time.Duration) string {
+		return in.of(path, opens, start.Add(after))
+	}
 
 	if got := at(row, false, 0); got != "" {
 		t.Errorf("an event of a row without trouble has incident %q", got)
@@ -24,7 +27,8 @@ func TestIncidents(t *testing.T) {
 		path  string
 		opens bool
 		after time.Duration
-		want  string // of the first incident, "" none, "new"
+		// want is relative to the first incident; "" for none, "new" for another one.
+		want string
 	}{
 		{"same row goes on", row, false, 2 * time.Second, first},
 		{"same row crashes again", row, true, 3 * time.Second, first},

@@ -7,16 +7,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// MaxSeries bounds the label combinations of one instrument. 64 tenants with 16
-// servers each fit; beyond that a time series database pays more for the labels
-// than anybody learns from them.
+// MaxSeries bounds the label combinations of one instrument. 64 tenants with 16 servers each fit.
+// Beyond that the labels cost a time series database more than they are worth.
 const MaxSeries = 1024
 
-// other is the label value of everything beyond MaxSeries, and of every word
-// that a peer made up.
+// other is the label value of all combinations beyond MaxSeries, and of every word that a peer
+// made up.
 const other = "_other"
 
-// instrument is one row of the table in Prometheus' terms.
+// instrument is one row of the table as a Prometheus collector.
 type instrument struct {
 	metric
 	counters   *prometheus.CounterVec
@@ -31,13 +30,15 @@ func newInstrument(m metric, to prometheus.Registerer) *instrument {
 	i := &instrument{metric: m, seen: make(map[string]struct{})}
 	switch m.kind {
 	case counter:
-		i.counters = prometheus.NewCounterVec(prometheus.CounterOpts{Name: m.name, Help: m.help}, m.labels)
+		i.counters = prometheus.NewCounterVec(prometheus.CounterOpts{Name: m.name, Help: m.help},
+			m.labels)
 		to.MustRegister(i.counters)
 	case gauge:
 		i.gauges = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: m.name, Help: m.help}, m.labels)
 		to.MustRegister(i.gauges)
 	case histogram:
-		i.histograms = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: m.name, Help: m.help, Buckets: bucketsOf(m)}, m.labels)
+		i.histograms = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: m.name, Help: m.help,
+			Buckets: bucketsOf(m)}, m.labels)
 		to.MustRegister(i.histograms)
 	}
 	if len(m.labels) == 0 && (m.kind == counter || m.zero) {
@@ -53,7 +54,7 @@ func bucketsOf(m metric) []float64 {
 	return buckets[""]
 }
 
-// add does with the value what the instrument's kind does.
+// add applies a value according to the kind of the instrument.
 func (i *instrument) add(value float64, labels ...string) {
 	labels = i.bounded(labels)
 	switch i.kind {
@@ -66,8 +67,8 @@ func (i *instrument) add(value float64, labels ...string) {
 	}
 }
 
-// bounded returns the labels, made valid, or as many times other when there are
-// too many combinations already.
+// bounded returns the labels as valid UTF-8. If there are too many combinations already, it
+// returns other for each label.
 func (i *instrument) bounded(labels []string) []string {
 	key := strings.ToValidUTF8(strings.Join(labels, "\x00"), "?")
 	i.mu.RLock()

@@ -16,14 +16,14 @@ import (
 // Format is the form of log lines.
 type Format string
 
-// Formats.
+// The formats.
 const (
 	FormatAuto Format = "auto" // text on a terminal, JSON otherwise
 	FormatText Format = "text"
 	FormatJSON Format = "json"
 )
 
-// ParseFormat reads a format's name.
+// ParseFormat parses the name of a format.
 func ParseFormat(s string) (Format, error) {
 	switch f := Format(strings.ToLower(s)); f {
 	case FormatAuto, FormatText, FormatJSON:
@@ -32,10 +32,10 @@ func ParseFormat(s string) (Format, error) {
 	return "", fmt.Errorf("log format %q: want auto, text or json", s)
 }
 
-// NewLogger returns the logger of a process: one line for each record, with the
-// keys ts, level, msg and then those of the record. Text is for people: short
-// times, colours on a terminal unless $NO_COLOR is set, and nothing twice.
-// Whatever a record carries is cleaned, whoever wrote it.
+// NewLogger returns the logger of a process. It writes one line for each record, with the keys
+// ts, level, msg and then those of the record. The text format is for people: short times,
+// colours on a terminal unless $NO_COLOR is set, and no repetitions. Every value of a record is
+// cleaned.
 func NewLogger(w io.Writer, f Format, level slog.Leveler) *slog.Logger {
 	terminal := isTerminal(w)
 	if f == FormatText || f == FormatAuto && terminal {
@@ -46,7 +46,9 @@ func NewLogger(w io.Writer, f Format, level slog.Leveler) *slog.Logger {
 			ReplaceAttr: forPeople,
 		}))
 	}
-	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: forMachines}))
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{
+		Level: level, ReplaceAttr: forMachines,
+	}))
 }
 
 func isTerminal(w io.Writer) bool {
@@ -54,8 +56,8 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// onceIsEnough are the keys that repeat, for queries, what a line says already:
-// the message and the session.
+// onceIsEnough are keys that repeat, for queries, values that a line has already: the message and
+// the session.
 var onceIsEnough = []string{keyEvent, "session_id"}
 
 func forPeople(groups []string, a slog.Attr) slog.Attr {
@@ -81,7 +83,7 @@ func forMachines(groups []string, a slog.Attr) slog.Attr {
 	return cleaned(a)
 }
 
-// cleaned makes text safe, also that of errors.
+// cleaned makes text safe to show, including the text of errors.
 func cleaned(a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindString {
 		return slog.String(a.Key, Clean(a.Value.String(), MaxValue))

@@ -8,7 +8,7 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// kind is what an instrument does with its values.
+// kind is the kind of an instrument.
 type kind uint8
 
 const (
@@ -24,19 +24,22 @@ type metric struct {
 	name   string
 	kind   kind
 	labels []string
-	unit   string // the name's last word but _total; "" for things that are counted
-	help   string
-	also   string // the name the requirements or OpenTelemetry have for it
+	// unit is the name's last word except _total; "" for counts.
+	unit string
+	help string
+	// also is the name of the instrument in the requirements or in OpenTelemetry.
+	also   string
 	from   []feed // the events that feed it; none: see direct
-	direct string // what else feeds it
-	zero   bool   // a gauge without labels that is 0 before the first event, and not absent
+	direct string // the source of an instrument without events
+	// zero makes a gauge without labels 0 before the first event, instead of absent.
+	zero bool
 }
 
-// What feeds an instrument that no event feeds.
+// The sources of instruments without events.
 const (
 	atRequests = "requests" // a handle of Metrics.Requests
 	atErrors   = "errors"   // Metrics.Error
-	atScrape   = "scrape"   // read when asked for
+	atScrape   = "scrape"   // read at each scrape
 )
 
 var (
@@ -44,9 +47,9 @@ var (
 	perCall = []string{"tenant", "server", "method"}
 )
 
-// metrics is the table. Every label has a bounded set of values: names from the
-// configuration, words of this code, methods of the protocol; beyond MaxSeries
-// combinations all further ones count as "_other".
+// metrics is the table. Every label has a bounded set of values: names from the configuration,
+// words of this code, methods of the protocol. All combinations beyond MaxSeries count as
+// "_other".
 var metrics = []metric{
 	{name: "mcpd_build_info", kind: gauge, labels: []string{"version", "commit", "goversion"},
 		help: "The running build, always 1", direct: atScrape},
@@ -55,19 +58,28 @@ var metrics = []metric{
 	{name: "mcpd_host_state", kind: gauge, labels: []string{"state"},
 		help: "1 for the state that /readyz says, 0 for the others", direct: atScrape},
 	{name: "mcpd_readiness_check", kind: gauge, labels: []string{"check"},
-		help: "1 when the check of /readyz is met, 0 when it is not: the host is degraded then, or starting where it needs what is checked", direct: atScrape},
+		help: "1 when the check of /readyz is met, 0 when it is not: the host is degraded then, or " +
+			"starting where it needs what is checked", direct: atScrape},
 
 	// Requests.
-	{name: "mcpd_requests_total", kind: counter, labels: []string{"tenant", "server", "method", "outcome"},
+	{name: "mcpd_requests_total", kind: counter, labels: []string{
+		"tenant", "server", "method", "outcome",
+	},
 		help: "Downstream requests that have their outcome", direct: atRequests},
 	{name: "mcpd_requests_in_flight", kind: gauge, labels: perCall,
-		help: "Downstream requests that wait for their outcome", also: "mcp.requests.pending (S4-136)", direct: atRequests},
-	{name: "mcp_server_operation_duration_seconds", kind: histogram, labels: []string{"method"}, unit: "seconds",
-		help: "From a downstream request to its outcome", also: "mcp.server.operation.duration", direct: atRequests},
-	{name: "mcp_client_operation_duration_seconds", kind: histogram, labels: []string{"method"}, unit: "seconds",
-		help: "From an upstream request to its reply", also: "mcp.client.operation.duration", direct: atRequests},
+		help: "Downstream requests that wait for their outcome", also: "mcp.requests.pending (S4-136)",
+		direct: atRequests},
+	{name: "mcp_server_operation_duration_seconds", kind: histogram, labels: []string{"method"},
+		unit: "seconds",
+		help: "From a downstream request to its outcome", also: "mcp.server.operation.duration",
+		direct: atRequests},
+	{name: "mcp_client_operation_duration_seconds", kind: histogram, labels: []string{"method"},
+		unit: "seconds",
+		help: "From an upstream request to its reply", also: "mcp.client.operation.duration",
+		direct: atRequests},
 	{name: "mcpd_gateway_overhead_seconds", kind: histogram, labels: none, unit: "seconds",
-		help: "The part of a request's duration that was not spent waiting for a server", direct: atRequests},
+		help:   "The part of a request's duration that was not spent waiting for a server",
+		direct: atRequests},
 	{name: "mcpd_errors_total", kind: counter, labels: []string{"code"},
 		help: "JSON-RPC errors sent downstream", also: "mcp.errors.total (S4-137)", direct: atErrors},
 	{name: "mcpd_rejections_total", kind: counter, labels: []string{"reason"},
@@ -75,20 +87,26 @@ var metrics = []metric{
 		from: []feed{count(func(e Rejected) []string { return []string{e.Reason} })}},
 	{name: "mcpd_upstream_late_replies_total", kind: counter, labels: []string{"reason"},
 		help: "Replies that nobody waited for any more, and answers that a server refused",
-		from: []feed{sum(func(e ReplyDropped) (float64, []string) { return float64(max(e.Count, 1)), []string{e.Reason} })}},
+		from: []feed{sum(func(e ReplyDropped) (float64, []string) {
+			return float64(max(e.Count, 1)), []string{e.Reason}
+		})}},
 	{name: "mcpd_notifications_dropped_total", kind: counter, labels: []string{"reason"},
 		help: "Notifications that nobody got",
-		from: []feed{sum(func(e NotificationDropped) (float64, []string) { return float64(max(e.Count, 1)), []string{e.Reason} })}},
+		from: []feed{sum(func(e NotificationDropped) (float64, []string) {
+			return float64(max(e.Count, 1)), []string{e.Reason}
+		})}},
 
 	// Sessions.
 	{name: "mcpd_sessions", kind: gauge, labels: []string{"era"},
 		help: "Downstream sessions", direct: atScrape},
 	{name: "mcpd_peers", kind: gauge, labels: none,
-		help: "Kinds of clients without a session (2026-07-28), each of one principal: they differ in what they declare, as far as it matters", direct: atScrape},
+		help: "Kinds of clients without a session (2026-07-28), each of one principal: they differ in " +
+			"what they declare, as far as it matters", direct: atScrape},
 	{name: "mcpd_streams", kind: gauge, labels: none,
 		help: "Event streams open to clients", direct: atScrape},
 	{name: "mcpd_subscriptions", kind: gauge, labels: none,
-		help: "What clients want to hear of: resources of sessions, and streams of subscriptions", direct: atScrape},
+		help:   "What clients want to hear of: resources of sessions, and streams of subscriptions",
+		direct: atScrape},
 	{name: "mcpd_sessions_opened_total", kind: counter, labels: []string{"transport"},
 		help: "Downstream sessions opened",
 		from: []feed{count(func(e SessionOpened) []string { return []string{e.Transport} })}},
@@ -96,16 +114,21 @@ var metrics = []metric{
 		help: "Downstream sessions closed",
 		from: []feed{count(func(e SessionClosed) []string { return []string{e.Cause.String()} })}},
 	{name: "mcp_server_session_duration_seconds", kind: histogram, labels: none, unit: "seconds",
-		help: "From the opening of a downstream session to its close", also: "mcp.server.session.duration",
+		help: "From the opening of a downstream session to its close",
+		also: "mcp.server.session.duration",
 		from: []feed{took(func(e SessionClosed) (time.Duration, []string) { return e.Age, none })}},
 	{name: "mcpd_protocol_negotiations_total", kind: counter, labels: []string{"side", "version"},
-		help: "Agreements on a protocol revision, by the revision; refused when there was none", also: "mcp.protocol.version.negotiated (S4-134)",
-		from: []feed{count(func(e ProtocolNegotiation) []string { return []string{e.Side, orWord(e.Negotiated, "refused")} })}},
+		help: "Agreements on a protocol revision, by the revision; refused when there was none",
+		also: "mcp.protocol.version.negotiated (S4-134)",
+		from: []feed{count(func(e ProtocolNegotiation) []string {
+			return []string{e.Side, orWord(e.Negotiated, "refused")}
+		})}},
 	{name: "mcpd_phase_transitions_total", kind: counter, labels: []string{"side", "from", "to"},
 		help: "Steps in the lifecycle of connections", also: "mcp.phase.transitions (S4-135)",
 		from: []feed{count(func(e PhaseChanged) []string { return []string{e.Side, e.From, e.To} })}},
 	{name: "mcpd_history_bytes", kind: gauge, labels: none, unit: "bytes",
-		help: "Events that wait for clients or are kept for their return, for history_time at most", direct: atScrape},
+		help:   "Events that wait for clients or are kept for their return, for history_time at most",
+		direct: atScrape},
 
 	// Tenants.
 	{name: "mcpd_tenant_state", kind: gauge, labels: []string{"tenant", "state"},
@@ -117,7 +140,8 @@ var metrics = []metric{
 		help: "Times a tenant was quarantined",
 		from: []feed{count(func(e TenantQuarantined) []string { return []string{e.Tenant} })}},
 	{name: "mcpd_crashes_charged_total", kind: counter, labels: []string{"tenant", "class"},
-		help: "Crashes of shared components on messages of a tenant, which do not count for the component",
+		help: "Crashes of shared components on messages of a tenant, which do not count for the " +
+			"component",
 		from: []feed{count(func(e CrashCharged) []string { return []string{e.Tenant, e.Class} })}},
 	{name: "mcpd_actor_pauses_total", kind: counter, labels: []string{"class"},
 		help: "Times a row near the root ended too often and was paused",
@@ -128,11 +152,17 @@ var metrics = []metric{
 		help: "1 when at least one connection to the server is ready", direct: atScrape},
 	{name: "mcpd_upstream_state", kind: gauge, labels: []string{"tenant", "server", "state"},
 		help: "1 for the state that the server is in, 0 for the others", direct: atScrape},
-	{name: "mcpd_upstream_request_id_usage_ratio", kind: gauge, labels: []string{"tenant", "server"}, unit: "ratio",
-		help: "Share of the request ids that its most used connection has given out; it is replaced at 0.9", direct: atScrape},
-	{name: "mcpd_upstream_quarantines_total", kind: counter, labels: []string{"tenant", "server", "class"},
+	{name: "mcpd_upstream_request_id_usage_ratio", kind: gauge, labels: []string{"tenant", "server"},
+		unit: "ratio",
+		help: "Share of the request ids that its most used connection has given out; it is replaced at " +
+			"0.9", direct: atScrape},
+	{name: "mcpd_upstream_quarantines_total", kind: counter, labels: []string{
+		"tenant", "server", "class",
+	},
 		help: "Times a server or a connection to it was quarantined",
-		from: []feed{count(func(e UpstreamQuarantined) []string { return []string{e.Tenant, e.Server, e.Class} })}},
+		from: []feed{count(func(e UpstreamQuarantined) []string {
+			return []string{e.Tenant, e.Server, e.Class}
+		})}},
 	{name: "mcpd_upstream_starts_total", kind: counter, labels: []string{"tenant", "server", "result"},
 		help: "Starts of upstream connections that ended well or not",
 		from: []feed{
@@ -141,7 +171,9 @@ var metrics = []metric{
 		}},
 	{name: "mcpd_upstream_exits_total", kind: counter, labels: []string{"tenant", "server", "cause"},
 		help: "Upstream connections that ended by themselves",
-		from: []feed{count(func(e UpstreamExited) []string { return []string{e.Tenant, e.Server, e.Cause} })}},
+		from: []feed{count(func(e UpstreamExited) []string {
+			return []string{e.Tenant, e.Server, e.Cause}
+		})}},
 	{name: "mcpd_upstream_closed_total", kind: counter, labels: []string{"tenant", "server", "cause"},
 		help: "Upstream connections that were closed because nothing needed them",
 		from: []feed{
@@ -159,21 +191,36 @@ var metrics = []metric{
 		from: []feed{took(func(e UpstreamReady) (time.Duration, []string) { return e.Down, none })}},
 	{name: "mcpd_upstream_noise_lines_total", kind: counter, labels: []string{"tenant", "server"},
 		help: "Lines from servers that were not JSON-RPC",
-		from: []feed{sum(func(e UpstreamNoise) (float64, []string) { return float64(e.Lines), []string{e.Tenant, e.Server} })}},
-	{name: "mcpd_upstream_paced_seconds_total", kind: counter, labels: []string{"tenant", "server"}, unit: "seconds",
+		from: []feed{sum(func(e UpstreamNoise) (float64, []string) {
+			return float64(e.Lines), []string{e.Tenant, e.Server}
+		})}},
+	{name: "mcpd_upstream_paced_seconds_total", kind: counter, labels: []string{"tenant", "server"},
+		unit: "seconds",
 		help: "How long servers waited that said more than is read",
-		from: []feed{sum(func(e UpstreamPaced) (float64, []string) { return e.For.Seconds(), []string{e.Tenant, e.Server} })}},
+		from: []feed{sum(func(e UpstreamPaced) (float64, []string) {
+			return e.For.Seconds(), []string{e.Tenant, e.Server}
+		})}},
 	{name: "mcpd_upstream_stderr_lines_total", kind: counter, labels: []string{"tenant", "server"},
 		help: "Lines that servers wrote to their standard error",
-		from: []feed{sum(func(e UpstreamStderr) (float64, []string) { return float64(e.Lines), []string{e.Tenant, e.Server} })}},
-	{name: "mcpd_upstream_lists_cut_total", kind: counter, labels: []string{"tenant", "server", "reason"},
+		from: []feed{sum(func(e UpstreamStderr) (float64, []string) {
+			return float64(e.Lines), []string{e.Tenant, e.Server}
+		})}},
+	{name: "mcpd_upstream_lists_cut_total", kind: counter, labels: []string{
+		"tenant", "server", "reason",
+	},
 		help: "Lists of servers that exceed a bound, by the bound",
 		from: []feed{count(func(e ListCut) []string { return []string{e.Tenant, e.Server, e.Reason} })}},
-	{name: "mcpd_upstream_odd_items_total", kind: counter, labels: []string{"tenant", "server", "action"},
+	{name: "mcpd_upstream_odd_items_total", kind: counter, labels: []string{
+		"tenant", "server", "action",
+	},
 		help: "Items of servers' lists that the schemas do not allow, each time another list has them",
-		from: []feed{sum(func(e ItemsOdd) (float64, []string) { return float64(e.Count), []string{e.Tenant, e.Server, e.Action} })}},
+		from: []feed{sum(func(e ItemsOdd) (float64, []string) {
+			return float64(e.Count), []string{e.Tenant, e.Server, e.Action}
+		})}},
 	{name: "mcpd_upstream_idle_connections", kind: gauge, labels: none,
-		help: "Connections to servers behind http:// that are kept for a next request, for 50 s at most", direct: atScrape},
+		help: "Connections to servers behind http:// that are kept for a next request, for 50 s at " +
+			"most",
+		direct: atScrape},
 	{name: "mcpd_spawn_queue", kind: gauge, labels: none,
 		help: "Server programs that wait for their turn to be started", direct: atScrape},
 	{name: "mcpd_spawns_delayed_total", kind: counter, labels: none,
@@ -184,10 +231,15 @@ var metrics = []metric{
 		help: "Rows of the supervision tree", direct: atScrape},
 	{name: "mcpd_actor_restarts_total", kind: counter, labels: []string{"class", "mode"},
 		help: "Restarts by supervisors, in place or as a new process",
-		from: []feed{count(func(e ChildRestarted) []string { return []string{e.Class, restartMode(e)} })}},
-	{name: "mcpd_actor_restart_duration_seconds", kind: histogram, labels: []string{"class"}, unit: "seconds",
+		from: []feed{count(func(e ChildRestarted) []string {
+			return []string{e.Class, restartMode(e)}
+		})}},
+	{name: "mcpd_actor_restart_duration_seconds", kind: histogram, labels: []string{"class"},
+		unit: "seconds",
 		help: "From the end of an instance to the next one being ready",
-		from: []feed{took(func(e ChildRestarted) (time.Duration, []string) { return e.Took, []string{e.Class} })}},
+		from: []feed{took(func(e ChildRestarted) (time.Duration, []string) {
+			return e.Took, []string{e.Class}
+		})}},
 	{name: "mcpd_actor_crashes_total", kind: counter, labels: []string{"class", "reason"},
 		help: "Abnormal ends: panic, error, stuck at a message, or injected by a fault",
 		from: []feed{count(func(e ChildCrashed) []string { return []string{e.Class, crashReason(e)} })}},
@@ -204,12 +256,16 @@ var metrics = []metric{
 		help: "Times an actor was at one message for longer than its soft deadline",
 		from: []feed{count(func(e ActorStuck) []string { return []string{e.Class} })}},
 	{name: "mcpd_actor_hung", kind: gauge, labels: none,
-		help: "Instances that were fenced off and have not come back: goroutines that nobody can end; a tenant has 64 before it is ended instead", direct: atScrape},
+		help: "Instances that were fenced off and have not come back: goroutines that nobody can end; " +
+			"a tenant has 64 before it is ended instead", direct: atScrape},
 	{name: "mcpd_actor_idle_runners", kind: gauge, labels: none,
-		help: "Goroutines that wait for an actor that has something to do: as many as had at the same time; 64 are the most", direct: atScrape},
+		help: "Goroutines that wait for an actor that has something to do: as many as had at the same " +
+			"time; 64 are the most", direct: atScrape},
 	{name: "mcpd_actor_state_dropped_total", kind: counter, labels: []string{"class", "part"},
 		help: "Parts of an instance's state that the next one did not take over",
-		from: []feed{sum(func(e StateDropped) (float64, []string) { return float64(e.Count), []string{e.Class, e.Part} })}},
+		from: []feed{sum(func(e StateDropped) (float64, []string) {
+			return float64(e.Count), []string{e.Class, e.Part}
+		})}},
 	{name: "mcpd_actor_mailbox_depth", kind: gauge, labels: []string{"class"},
 		help: "Messages waiting in the fullest mailbox of the class", direct: atScrape},
 	{name: "mcpd_actor_messages", kind: gauge, labels: []string{"class"},
@@ -217,7 +273,8 @@ var metrics = []metric{
 	{name: "mcpd_actor_monitors", kind: gauge, labels: []string{"class"},
 		help: "Monitors that actors of the class have asked for and not taken back", direct: atScrape},
 	{name: "mcpd_actor_watchers", kind: gauge, labels: []string{"class"},
-		help: "Monitors that wait for the end of an actor of the class, whoever asked for them", direct: atScrape},
+		help:   "Monitors that wait for the end of an actor of the class, whoever asked for them",
+		direct: atScrape},
 	{name: "mcpd_actor_timers", kind: gauge, labels: []string{"class"},
 		help: "Timers of actors of the class that have not fired", direct: atScrape},
 	{name: "mcpd_actor_pending_replies", kind: gauge, labels: []string{"class"},
@@ -228,7 +285,8 @@ var metrics = []metric{
 
 	// The host.
 	{name: "mcpd_queue_high_water", kind: gauge, labels: []string{"queue"},
-		help: "How full a queue of the kind ever was; docs/limits.gen.md has the kinds", direct: atScrape},
+		help:   "How full a queue of the kind ever was; docs/limits.gen.md has the kinds",
+		direct: atScrape},
 	{name: "mcpd_queue_limit", kind: gauge, labels: []string{"queue"},
 		help: "How full it may be", direct: atScrape},
 	{name: "mcpd_reserved_bytes", kind: gauge, labels: []string{"budget"}, unit: "bytes",
@@ -238,17 +296,25 @@ var metrics = []metric{
 		from: []feed{sum(func(e EventsDropped) (float64, []string) { return float64(e.Count), none })}},
 	{name: "mcpd_config_generation", kind: gauge, labels: none,
 		help: "Generation of the configuration in force",
-		from: []feed{sum(func(e ConfigLoaded) (float64, []string) { return float64(e.Generation), none })}},
+		from: []feed{sum(func(e ConfigLoaded) (float64, []string) {
+			return float64(e.Generation), none
+		})}},
 	{name: "mcpd_kept_bytes", kind: gauge, labels: []string{"tenant", "kind"}, unit: "bytes",
-		help: "What a tenant keeps, by kind: requests in flight or being read, sessions, lists and so on", direct: atScrape},
+		help: "What a tenant keeps, by kind: requests in flight or being read, sessions, lists and " +
+			"so on",
+		direct: atScrape},
 	{name: "mcpd_kept_records", kind: gauge, labels: []string{"kind"},
-		help: "Records that are kept for use by others: sessions with servers that are parked, listeners that are away, servers that are known, and their ready connections and open questions; and streams of browsers that only wait", direct: atScrape},
+		help: "Records that are kept for use by others: sessions with servers that are parked, " +
+			"listeners that are away, servers that are known, and their ready connections and open " +
+			"questions; and streams of browsers that only wait", direct: atScrape},
 	{name: "mcpd_overload_level", kind: gauge, labels: none,
-		help: "How much of its memory the host has in use: 0 normal, 1 elevated; for tenants above their share 2 high (no new sessions) and 3 critical (no new calls); for all 4 exhausted",
+		help: "How much of its memory the host has in use: 0 normal, 1 elevated; for tenants above " +
+			"their share 2 high (no new sessions) and 3 critical (no new calls); for all 4 exhausted",
 		zero: true,
 		from: []feed{sum(func(e MemoryLevel) (float64, []string) { return float64(e.Step), none })}},
 	{name: "mcpd_tls_certificate_expiry_seconds", kind: gauge, labels: none, unit: "seconds",
-		help: "Until the certificate of the MCP listener expires, or one of its chain, if that is earlier; below 0 it has", direct: atScrape},
+		help: "Until the certificate of the MCP listener expires, or one of its chain, if that is " +
+			"earlier; below 0 it has", direct: atScrape},
 	{name: "mcpd_config_info", kind: gauge, labels: []string{"hash"},
 		help: "Digest of the configuration in force, always 1", direct: atScrape},
 	{name: "mcpd_config_last_reload_successful", kind: gauge, labels: none,
@@ -257,7 +323,8 @@ var metrics = []metric{
 			sum(func(ConfigLoaded) (float64, []string) { return 1, none }),
 			sum(func(ConfigRejected) (float64, []string) { return 0, none }),
 		}},
-	{name: "mcpd_config_last_reload_success_timestamp_seconds", kind: gauge, labels: none, unit: "seconds",
+	{name: "mcpd_config_last_reload_success_timestamp_seconds", kind: gauge, labels: none,
+		unit: "seconds",
 		help: "When the last reload that was not refused, or the start, was done, since 1970",
 		from: []feed{sum(func(e ConfigLoaded) (float64, []string) { return float64(e.At), none })}},
 	{name: "mcpd_chaos_faults_active", kind: gauge, labels: none,
@@ -267,12 +334,15 @@ var metrics = []metric{
 		from: []feed{count(func(e FaultHit) []string { return []string{e.Action} })}},
 }
 
-// buckets are the upper bounds of the histograms. The first set is OpenTelemetry's
-// for MCP; the second resolves what a host adds, which is below the first's floor.
+// buckets are the upper bounds of the histograms. The first set is that of OpenTelemetry for MCP.
+// The second set resolves the overhead of the host, which is below the lowest bound of the first.
 var buckets = map[string][]float64{
-	"":                                    {0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300},
-	"mcpd_gateway_overhead_seconds":       {0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 0.5, 1},
-	"mcpd_actor_restart_duration_seconds": {0.00002, 0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.005, 0.01, 0.1, 0.5, 1, 5},
+	"": {0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30,
+		60, 120, 300},
+	"mcpd_gateway_overhead_seconds": {0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01,
+		0.05, 0.1, 0.5, 1},
+	"mcpd_actor_restart_duration_seconds": {0.00002, 0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.005,
+		0.01, 0.1, 0.5, 1, 5},
 	"mcp_server_session_duration_seconds": {1, 10, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 24 * 3600},
 }
 

@@ -24,7 +24,7 @@ func here() []uintptr {
 	return pcs[:runtime.Callers(1, pcs)]
 }
 
-// value is what a scrape says of one series, 0 if it does not have it.
+// value returns the value of one series in a scrape, or 0 if the scrape does not have the series.
 func value(t *testing.T, m *Metrics, name string, labels ...string) float64 {
 	t.Helper()
 	families, err := m.Gatherer().Gather()
@@ -37,14 +37,15 @@ func value(t *testing.T, m *Metrics, name string, labels ...string) float64 {
 		}
 		for _, series := range f.GetMetric() {
 			if slices.Equal(inOrder(name, series.GetLabel()), labels) {
-				return series.GetCounter().GetValue() + series.GetGauge().GetValue() + float64(series.GetHistogram().GetSampleCount())
+				return series.GetCounter().GetValue() + series.GetGauge().GetValue() +
+					float64(series.GetHistogram().GetSampleCount())
 			}
 		}
 	}
 	return 0
 }
 
-// inOrder is a series' label values in the order of the table.
+// inOrder returns the label values of a series in the order of the table.
 func inOrder(name string, pairs []*dto.LabelPair) []string {
 	i := slices.IndexFunc(metrics, func(m metric) bool { return m.name == name })
 	var out []string
@@ -58,14 +59,15 @@ func inOrder(name string, pairs []*dto.LabelPair) []string {
 	return out
 }
 
-// Names follow the conventions of Prometheus: a prefix, base units, _total for
-// counters and for nothing else.
+// Names follow the conventions of Prometheus: a prefix, base units, and _total for counters only.
 func TestMetricNames(t *testing.T) {
 	units := regexp.MustCompile(`_(seconds|bytes|ratio)(_total)?$`)
 	seen := make(map[string]bool)
 	for _, m := range metrics {
-		if !snake.MatchString(m.name) || !strings.HasPrefix(m.name, "mcpd_") && !strings.HasPrefix(m.name, "mcp_") {
-			t.Errorf("%s: want snake case with the prefix mcpd_, or mcp_ for names of the convention", m.name)
+		if !snake.MatchString(m.name) ||
+			!strings.HasPrefix(m.name, "mcpd_") && !strings.HasPrefix(m.name, "mcp_") {
+			t.Errorf("%s: want snake case with the prefix mcpd_, or mcp_ for names of the convention",
+				m.name)
 		}
 		if seen[m.name] {
 			t.Errorf("%s: twice", m.name)
@@ -74,7 +76,8 @@ func TestMetricNames(t *testing.T) {
 		if isCounter := m.kind == counter; strings.HasSuffix(m.name, "_total") != isCounter {
 			t.Errorf("%s is a %s: _total is for counters", m.name, m.kind)
 		}
-		if match := units.FindStringSubmatch(m.name); match != nil && match[1] != m.unit || match == nil && m.unit != "" {
+		if match := units.FindStringSubmatch(m.name); match != nil && match[1] != m.unit ||
+			match == nil && m.unit != "" {
 			t.Errorf("%s: unit %q is not the name's", m.name, m.unit)
 		}
 		if m.kind == histogram && m.unit == "" {
@@ -84,12 +87,14 @@ func TestMetricNames(t *testing.T) {
 			t.Errorf("%s: help %q: want a sentence without a period", m.name, m.help)
 		}
 		for _, l := range m.labels {
-			if !snake.MatchString(l) || slices.Contains([]string{"le", "quantile", "session", "exchange", "path", "tool", "uri"}, l) {
+			if !snake.MatchString(l) ||
+				slices.Contains([]string{"le", "quantile", "session", "exchange", "path", "tool", "uri"}, l) {
 				t.Errorf("%s: label %q is reserved, unbounded, or not snake case", m.name, l)
 			}
 		}
 		if (m.direct == "") == (len(m.from) == 0) {
-			t.Errorf("%s: fed by %d kinds of event and %q, want one or the other", m.name, len(m.from), m.direct)
+			t.Errorf("%s: fed by %d kinds of event and %q, want one or the other", m.name,
+				len(m.from), m.direct)
 		}
 	}
 	for name, bounds := range buckets {
@@ -99,7 +104,7 @@ func TestMetricNames(t *testing.T) {
 	}
 }
 
-// The requirements' names have their metric: S4-134, S4-135, S4-136, S4-137.
+// The names of the requirements have a metric: S4-134, S4-135, S4-136, S4-137.
 func TestRequiredMetricsExist(t *testing.T) {
 	for _, want := range []string{
 		"mcp.protocol.version.negotiated (S4-134)", "mcp.phase.transitions (S4-135)",
@@ -111,7 +116,7 @@ func TestRequiredMetricsExist(t *testing.T) {
 	}
 }
 
-// What a scrape returns is what Prometheus' own linter accepts.
+// Prometheus' own linter accepts the result of a scrape.
 func TestScrapePassesPromlint(t *testing.T) {
 	m := busy()
 	families, err := m.Gatherer().Gather()
@@ -138,27 +143,33 @@ func TestScrapePassesPromlint(t *testing.T) {
 	}
 }
 
-// busy is the metrics of a host in which everything has happened once.
+// busy returns the metrics of a host in which everything has happened once.
 func busy() *Metrics {
 	m := NewMetrics(MetricsOptions{
 		Version: "1.0.0", Commit: "abc", GoVersion: "go1.26",
 		Tree: func() otp.Node { return sampleTree },
 		Readiness: func(tree otp.Node) Readiness {
-			return Readiness{"degraded", []string{"ready", "degraded"}, map[string]bool{"log": false, tree.ID: true}}
+			return Readiness{
+				"degraded", []string{"ready", "degraded"}, map[string]bool{"log": false, tree.ID: true},
+			}
 		},
-		Queues:      func() iter.Seq[Queue] { return slices.Values([]Queue{{"events", 3, 4}}) },
-		Sessions:    func() iter.Seq[*mcpdv1.Session] { return slices.Values(sampleSessions) },
-		Faults:      func() int { return 2 },
-		Config:      func() string { return "0123456789abcdef" },
-		Spawns:      func() (int, uint64) { return 3, 7 },
-		IdleRunners: func() int { return 5 }, IdleUpstream: func() int { return 6 }, History: func() int64 { return 8 },
+		Queues:   func() iter.Seq[Queue] { return slices.Values([]Queue{{"events", 3, 4}}) },
+		Sessions: func() iter.Seq[*mcpdv1.Session] { return slices.Values(sampleSessions) },
+		Faults:   func() int { return 2 },
+		Config:   func() string { return "0123456789abcdef" },
+		Spawns:   func() (int, uint64) { return 3, 7 },
+		IdleRunners: func() int {
+			return 5
+		}, IdleUpstream: func() int { return 6 }, History: func() int64 { return 8 },
 		Certificate: func() (time.Duration, bool) { return time.Minute, true },
 		Kept:        func() iter.Seq[Kept] { return slices.Values([]Kept{{"acme", "tasks", 9}}) },
 		Reserved: func() iter.Seq2[string, int64] {
 			return func(yield func(string, int64) bool) { _ = yield("answers", 20) && yield("answers", 22) }
 		},
 		Records: func() iter.Seq2[string, int] {
-			return func(yield func(string, int) bool) { _ = yield("known_servers", 3) && yield("parked_sessions", 1) }
+			return func(yield func(string, int) bool) {
+				_ = yield("known_servers", 3) && yield("parked_sessions", 1)
+			}
 		},
 		KnownMethod: func(s string) bool { return s == "tools/call" },
 	})
@@ -176,7 +187,7 @@ func busy() *Metrics {
 	return m
 }
 
-// numbered is a connection that has used up a share of its ids.
+// numbered is a connection that has used up a share of its request IDs.
 type numbered struct {
 	UpstreamStatus
 	used float64
@@ -186,17 +197,31 @@ func (n numbered) RequestIDUsage() float64 { return n.used }
 
 func (n numbered) Records(yield func(string, int) bool) { yield("parked_sessions", 2) }
 
-var sampleTree = otp.Node{ID: "mcpd", Type: otp.SupervisorType, Label: "root", Status: otp.Running, Hung: 3, Children: []otp.Node{
-	{ID: "a", Label: "upstream", Status: otp.Running, Mailbox: 3, Holds: otp.Holdings{Monitors: 20, Watchers: 30, Timers: 40, Replies: 50}, Extra: UpstreamStatus{Tenant: "acme", Server: "files", State: StateReady}},
-	{ID: "b", Label: "upstream", Status: otp.Running, Mailbox: 7, Holds: otp.Holdings{Monitors: 2, Watchers: 3, Timers: 4, Replies: 5}, Extra: UpstreamStatus{Tenant: "acme", Server: "files", State: StateBackoff}},
-	{ID: "c", Label: "upstream", Status: otp.Stopped, Extra: UpstreamStatus{Tenant: "acme", Server: "search", State: StateCrashLoop}},
-	{ID: "d", Status: otp.Running, Extra: "another actor's status"},
-	{ID: "t", Status: otp.Stopped, Extra: TenantStatus{Tenant: "globex", State: "paused"}},
-	{ID: "e", Label: "connection", Status: otp.Running, Extra: numbered{UpstreamStatus{Tenant: "acme", Server: "files", State: StateReady}, 0.25}},
-	{ID: "f", Label: "connection", Status: otp.Running, Extra: numbered{UpstreamStatus{Tenant: "acme", Server: "files", State: StateReady}, 0.5}},
-}}
+var sampleTree = otp.Node{ID: "mcpd", Type: otp.SupervisorType, Label: "root", Status: otp.Running,
+	Hung: 3, Children: []otp.Node{
+		{ID: "a", Label: "upstream", Status: otp.Running, Mailbox: 3,
+			Holds: otp.Holdings{Monitors: 20, Watchers: 30, Timers: 40, Replies: 50},
+			Extra: UpstreamStatus{Tenant: "acme", Server: "files", State: StateReady}},
+		{ID: "b", Label: "upstream", Status: otp.Running, Mailbox: 7,
+			Holds: otp.Holdings{Monitors: 2, Watchers: 3, Timers: 4, Replies: 5},
+			Extra: UpstreamStatus{Tenant: "acme", Server: "files", State: StateBackoff}},
+		{ID: "c", Label: "upstream", Status: otp.Stopped, Extra: UpstreamStatus{
+			Tenant: "acme", Server: "search", State: StateCrashLoop,
+		}},
+		{ID: "d", Status: otp.Running, Extra: "another actor's status"},
+		{ID: "t", Status: otp.Stopped, Extra: TenantStatus{Tenant: "globex", State: "paused"}},
+		{ID: "e", Label: "connection", Status: otp.Running, Extra: numbered{
+			UpstreamStatus{Tenant: "acme", Server: "files", State: StateReady}, 0.25,
+		}},
+		{ID: "f", Label: "connection", Status: otp.Running, Extra: numbered{
+			UpstreamStatus{Tenant: "acme", Server: "files", State: StateReady}, 0.5,
+		}},
+	}}
 
-var sampleSessions = []*mcpdv1.Session{{Era: "legacy", Streams: 2, Subscriptions: 3}, {Era: "legacy"}, {Era: "modern", Streams: 1, Subscriptions: 1}}
+var sampleSessions = []*mcpdv1.Session{
+	{Era: "legacy", Streams: 2, Subscriptions: 3}, {Era: "legacy"},
+	{Era: "modern", Streams: 1, Subscriptions: 1},
+}
 
 func TestScrapeReadsStates(t *testing.T) {
 	m := busy()
@@ -240,7 +265,7 @@ func TestScrapeReadsStates(t *testing.T) {
 		{"mcpd_chaos_faults_active", nil, 2},
 		{"mcpd_errors_total", []string{"-32601"}, 1},
 		{"mcpd_actor_restart_duration_seconds", []string{""}, 1},
-		{"mcpd_upstream_restart_to_ready_seconds", nil, 1}, // a first start is none
+		{"mcpd_upstream_restart_to_ready_seconds", nil, 1}, // a first start does not count
 	}
 	for _, test := range tests {
 		if got := value(t, m, test.name, test.labels...); got != test.want {
@@ -256,7 +281,8 @@ func TestCrashReasonsAreWords(t *testing.T) {
 	}{
 		{ChildCrashed{Injected: "fault-1", Report: &otp.CrashReport{PCs: here()}}, "injected"},
 		{ChildCrashed{Reason: "whatever a peer said", Report: &otp.CrashReport{PCs: here()}}, "panic"},
-		{ChildCrashed{Reason: "stuck", Report: &otp.CrashReport{PCs: here(), Reason: otp.ErrStuck}}, "stuck"},
+		{ChildCrashed{Reason: "stuck", Report: &otp.CrashReport{PCs: here(), Reason: otp.ErrStuck}},
+			"stuck"},
 		{ChildCrashed{Reason: "whatever", Report: &otp.CrashReport{Reason: errors.New("x")}}, "error"},
 		{ChildCrashed{}, "error"},
 	}
@@ -267,11 +293,13 @@ func TestCrashReasonsAreWords(t *testing.T) {
 	}
 }
 
-// A peer that makes up words cannot make series without end.
+// A peer that makes up words cannot create an unbounded number of series.
 func TestSeriesAreBounded(t *testing.T) {
 	m := NewMetrics(MetricsOptions{})
 	for i := range 2 * MaxSeries {
-		m.count(UpstreamExited{Where: Where{Tenant: "acme", Server: "files"}, Cause: fmt.Sprintf("made up %d\xff", i)})
+		m.count(UpstreamExited{
+			Where: Where{Tenant: "acme", Server: "files"}, Cause: fmt.Sprintf("made up %d\xff", i),
+		})
 	}
 	if got := value(t, m, "mcpd_upstream_exits_total", other, other, other); got != MaxSeries {
 		t.Errorf("%v exits counted as %s, want %d", got, other, MaxSeries)
@@ -283,7 +311,8 @@ func TestSeriesAreBounded(t *testing.T) {
 
 func TestRequestsAreCounted(t *testing.T) {
 	m := NewMetrics(MetricsOptions{KnownMethod: func(s string) bool { return s == "tools/call" }})
-	call, odd := m.Requests("acme", "files", "tools/call"), m.Requests("acme", "files", "tools/evil\x00name")
+	call, odd := m.Requests("acme", "files", "tools/call"), m.Requests("acme", "files",
+		"tools/evil\x00name")
 	for range 3 {
 		call.Begin()
 	}
@@ -311,7 +340,7 @@ func TestRequestsAreCounted(t *testing.T) {
 	}
 }
 
-// What one event tells of many is counted as many.
+// An event that stands for several drops counts for all of them.
 func TestDropsAreCountedForAllThatTheyStandFor(t *testing.T) {
 	m := NewMetrics(MetricsOptions{})
 	r := NewRecorder(Options{Logger: slog.New(slog.DiscardHandler), Metrics: m})
@@ -319,7 +348,8 @@ func TestDropsAreCountedForAllThatTheyStandFor(t *testing.T) {
 		r.Emit(NotificationDropped{Reason: "too_fast", Count: n})
 		r.Emit(ReplyDropped{Reason: "late", Count: n})
 	}
-	for name, reason := range map[string]string{"mcpd_notifications_dropped_total": "too_fast", "mcpd_upstream_late_replies_total": "late"} {
+	for name, reason := range map[string]string{"mcpd_notifications_dropped_total": "too_fast",
+		"mcpd_upstream_late_replies_total": "late"} {
 		if got := value(t, m, name, reason); got != 41 {
 			t.Errorf("%s = %v, want 41", name, got)
 		}
@@ -337,7 +367,7 @@ func BenchmarkRequest(b *testing.B) {
 	})
 }
 
-// Counters without labels, and the level of the memory, are there before anything has happened.
+// Counters without labels, and the level of the memory, exist before the first event.
 func TestMetricsBeginAtZero(t *testing.T) {
 	families, err := NewMetrics(MetricsOptions{}).Gatherer().Gather()
 	if err != nil {

@@ -6,10 +6,11 @@ import (
 	"sync"
 )
 
-// LimitPrefix is how the names of the gauges begin that are a host's bounds, one each.
+// LimitPrefix begins the names of the gauges for the bounds of a host. Each bound has a gauge.
 const LimitPrefix = "mcpd_limit_"
 
-// MetricNames are the names of the table, and those of the Go runtime and the process on this system, sorted. A host has the gauges of its bounds too.
+// MetricNames returns the names of the table and those of the Go runtime and the process on this
+// system, sorted. A host also has the gauges of its bounds.
 var MetricNames = sync.OnceValue(func() []string {
 	var names []string
 	for _, row := range metrics {
@@ -18,7 +19,8 @@ var MetricNames = sync.OnceValue(func() []string {
 			names = append(names, row.name+"_bucket", row.name+"_count", row.name+"_sum")
 		}
 	}
-	families, _ := NewMetrics(MetricsOptions{}).Gatherer().Gather() // of a collector that fails the others are there
+	// If a collector fails, the families of the others are there.
+	families, _ := NewMetrics(MetricsOptions{}).Gatherer().Gather()
 	for _, f := range families {
 		names = append(names, f.GetName())
 		if f.GetType().String() == "SUMMARY" {

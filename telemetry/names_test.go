@@ -5,9 +5,10 @@ import (
 	"testing"
 )
 
-// Whatever a scrape of a host may hold is known by its name, and nothing else is.
+// KnownMetric knows every name that a scrape of a host may have, and no other.
 func TestMetricsAreKnownByName(t *testing.T) {
-	for _, name := range []string{"mcpd_sessions", "go_goroutines", "go_gc_duration_seconds_count", "process_open_fds", "mcpd_gateway_overhead_seconds_sum", "mcpd_limit_memory_bytes"} {
+	for _, name := range []string{"mcpd_sessions", "go_goroutines", "go_gc_duration_seconds_count",
+		"process_open_fds", "mcpd_gateway_overhead_seconds_sum", "mcpd_limit_memory_bytes"} {
 		if !KnownMetric(name) {
 			t.Errorf("%s is unknown", name)
 		}

@@ -4,14 +4,14 @@ import (
 	"sync"
 )
 
-// RecentLen is how many events are remembered: some minutes of a host in trouble
-// and hours of a quiet one, at about a hundred kilobytes.
+// RecentLen is how many events are remembered. They cover some minutes of a host in trouble and
+// hours of a quiet one, and take about a hundred kilobytes.
 const RecentLen = 256
 
-// Recent is the memory of the last events. Any number of readers follow it, each
-// at its own pace and by position; a slow one misses events and costs nothing.
+// Recent holds the last events. Any number of readers follow it by position, each at its own
+// pace. A slow reader misses events and costs nothing.
 type Recent struct {
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	ring    [RecentLen]Record
 	next    uint64        // position of the next event; the first is 1
 	changed chan struct{} // closed at the next event
@@ -30,10 +30,10 @@ func (r *Recent) add(rec Record) {
 	r.changed = make(chan struct{})
 }
 
-// Since returns the events after a position (0 for all that are known), oldest
-// first, the position of the first of them, and a channel that is closed when
-// there are more. When first > after+1, those between were forgotten. A position
-// that is not there yet is one of an earlier process: it means all.
+// Since returns the events after a position, oldest first. Position 0 returns all remembered
+// events. First is the position of the first of them, and more is closed when there are new ones.
+// If first > after+1, the events in between were forgotten. A position in the future comes from
+// an earlier process, and counts as 0.
 func (r *Recent) Since(after uint64) (records []Record, first uint64, more <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,12 +11,13 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// Record is an event with what the recorder knows about it.
+// Record is an event with the data that the recorder adds.
 type Record struct {
-	At       time.Time
-	Event    Event
-	Incident string // shared by the events of one run of trouble; "" outside one
-	kind     int    // index in events
+	At    time.Time
+	Event Event
+	// Incident is shared by the events of one run of trouble; "" outside one.
+	Incident string
+	kind     int // index in events
 }
 
 // The keys that every line may have, in their order after ts, level and msg.
@@ -29,10 +30,11 @@ const (
 	keyPath     = "path"
 	keyEvent    = "event"
 
-	keySuppressed = "suppressed" // lines of this kind not written before this one
+	// keySuppressed counts the lines of this kind that were left out before this one.
+	keySuppressed = "suppressed"
 )
 
-// level is how much the event matters: as its row says, unless it is routine.
+// level returns the level in the event's row, or debug for a routine event.
 func (r Record) level() slog.Level {
 	if r.Event.where().Routine {
 		return debug
@@ -54,7 +56,7 @@ func (r Record) line(suppressed int) []slog.Attr {
 	return appendAttr(out, keySuppressed, suppressed)
 }
 
-// Proto is the record as the admin API shows it, with position id.
+// Proto returns the record in the form of the admin API, with position id.
 func (r Record) Proto(id uint64) *mcpdv1.Event {
 	w, kind := r.Event.where(), events[r.kind]
 	out := &mcpdv1.Event{
@@ -90,7 +92,7 @@ func (r Record) Proto(id uint64) *mcpdv1.Event {
 
 func clean(s string) string { return Clean(s, MaxValue) }
 
-// crash returns the report that an event carries, if it does.
+// crash returns the crash report of an event, or nil.
 func crash(e Event) *otp.CrashReport {
 	switch e := e.(type) {
 	case ChildCrashed:
@@ -107,7 +109,7 @@ func crash(e Event) *otp.CrashReport {
 	return nil
 }
 
-// Count makes a count fit the uint32 that leaves the process.
+// Count limits a count to the range of uint32.
 func Count[N int | int64 | uint64](n N) uint32 {
 	const most = 1<<32 - 1
 	switch {

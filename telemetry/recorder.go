@@ -13,22 +13,22 @@ import (
 	"mcpd/internal/water"
 )
 
-// QueueLen is how many events may wait to be written. A crash of a tenant with
-// a thousand sessions makes some thousand events at once; at a few hundred bytes
-// each the queue stays below two megabytes.
+// QueueLen bounds the events that wait to be written. A crash of a tenant with a thousand
+// sessions causes some thousand events at once. At a few hundred bytes each the queue stays below
+// two megabytes.
 const QueueLen = 4096
 
-// Options configure a Recorder. Every field may be left out.
+// Options configure a Recorder. Every field is optional.
 type Options struct {
-	Logger  *slog.Logger // where lines go; nil writes none
+	Logger  *slog.Logger // receives the lines; nil writes none
 	Clock   clock.Clock  // nil is clock.System
-	Metrics *Metrics     // what counts events; nil counts none
-	// Faults may make lines wait; nil is none.
+	Metrics *Metrics     // counts events; nil counts none
+	// Faults may delay lines; nil is none.
 	Faults *fault.Registry
 }
 
-// Recorder takes events and, in its own time, writes them to the log and keeps
-// the last of them. Emitting never waits for it.
+// Recorder receives events, writes them to the log later, and keeps the most recent ones.
+// Emitting an event never waits for the log.
 type Recorder struct {
 	logger  *slog.Logger
 	clock   clock.Clock
@@ -40,20 +40,23 @@ type Recorder struct {
 	recent  *Recent
 	wake    chan struct{} // holds a token when samples may be due
 
-	writing atomic.Int64 // since when a line is being written, in ns of Unix time; 0 for none is
+	// writing is the start of the write in progress, in ns of Unix time; 0 for none.
+	writing atomic.Int64
 
-	order     sync.Mutex // guards what follows, never while something is written
+	// order guards incidents. It is never held while a line is written.
+	order     sync.Mutex
 	incidents incidents
 
-	mu       sync.Mutex // guards what follows: one event is written at a time
-	budgets  []budget
-	samples  samples
-	sweep    clock.Timer // when they are looked at next; nil while there are none
-	reported uint32      // of dropped
+	mu      sync.Mutex // guards the fields below; one event is written at a time
+	budgets []budget
+	samples samples
+	// sweep fires when samples are looked at next; nil while there are none.
+	sweep    clock.Timer
+	reported uint32 // the part of dropped that was reported
 }
 
-// NewRecorder returns a recorder. It takes events at once and writes them when
-// Serve or Flush runs.
+// NewRecorder returns a recorder. It accepts events at once, and writes them when Serve or Flush
+// runs.
 func NewRecorder(o Options) *Recorder {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -74,8 +77,8 @@ func NewRecorder(o Options) *Recorder {
 	}
 }
 
-// Emit counts an event, remembers it and hands it to the log. It is a Sink: it
-// never blocks, and an event that finds the queue full is missing in the log only.
+// Emit counts an event, remembers it and queues it for the log. It is a Sink: it never blocks. If
+// the queue is full, the event is missing only in the log.
 func (r *Recorder) Emit(e Event) {
 	r.count(e)
 	select {
@@ -93,8 +96,8 @@ func (r *Recorder) count(e Event) {
 	}
 }
 
-// remember makes the record of an event. Whoever writes it may be stuck: who
-// reads what happened last hears of it all the same.
+// remember makes the record of an event and adds it to the recent events. It runs before the log
+// is written, so readers of recent events see the event even when the log is stuck.
 func (r *Recorder) remember(e Event, at time.Time) Record {
 	kind := byType[reflect.TypeOf(e)]
 	r.order.Lock()
@@ -104,9 +107,9 @@ func (r *Recorder) remember(e Event, at time.Time) Record {
 	return rec
 }
 
-// Serve writes events until ctx ends, and then what has arrived by that time. It
-// is the loop that the observability tier runs; all state is the recorder's, so
-// that a new loop goes on where a crashed one stopped, one event later.
+// Serve writes events until ctx ends, and then the events that have arrived by that time. It is
+// the loop that the observability tier runs. All state belongs to the recorder, so a new loop
+// continues where a crashed one stopped, one event later.
 func (r *Recorder) Serve(ctx context.Context) error {
 	for {
 		select {
@@ -121,9 +124,9 @@ func (r *Recorder) Serve(ctx context.Context) error {
 	}
 }
 
-// Close writes the events that wait now, and counts those that had no line, for
-// as long as ctx lasts. A process calls it last, when no loop runs any more; whoever reads the
-// log may have stopped reading it, and that keeps no process from its end.
+// Close writes the waiting events and the counts of events without a line, for as long as ctx
+// lasts. A process calls it last, when no loop runs any more. A reader that has stopped reading
+// the log does not keep the process from ending.
 func (r *Recorder) Close(ctx context.Context) {
 	written := make(chan struct{})
 	go func() { // ends with the log's last line, or with the process
@@ -137,7 +140,7 @@ func (r *Recorder) Close(ctx context.Context) {
 	}
 }
 
-// Flush writes the events that wait now, however long that takes.
+// Flush writes the waiting events, however long that takes.
 func (r *Recorder) Flush() {
 	for range len(r.queue) {
 		select {
@@ -149,22 +152,22 @@ func (r *Recorder) Flush() {
 	}
 }
 
-// Dropped is how many events found the queue full.
+// Dropped returns how many events found the queue full.
 func (r *Recorder) Dropped() uint32 { return r.dropped.Load() }
 
-// Most is how many events ever waited, of QueueLen.
+// Most returns the high-water mark of the queue, which is at most QueueLen.
 func (r *Recorder) Most() int { return r.most.Most() }
 
 // StuckAfter is how long one line may take until the log counts as stuck.
 const StuckAfter = time.Second
 
-// Stuck reports whether the log takes no line: whoever reads it has stopped.
+// Stuck reports whether the log accepts no line, because its reader has stopped.
 func (r *Recorder) Stuck() bool {
 	since := r.writing.Load()
 	return since != 0 && clock.Steady(r.clock.Now())-since >= int64(StuckAfter)
 }
 
-// Recent is the memory of the last events.
+// Recent returns the most recent events.
 func (r *Recorder) Recent() *Recent { return r.recent }
 
 func (r *Recorder) write(rec Record) {
@@ -181,7 +184,7 @@ func (r *Recorder) write(rec Record) {
 	r.sweepLater()
 }
 
-// tellSamples writes the samples that are due, where no other line has brought them.
+// tellSamples writes the samples that are due and that no other line has triggered.
 func (r *Recorder) tellSamples() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -192,7 +195,7 @@ func (r *Recorder) tellSamples() {
 	r.sweepLater()
 }
 
-// sweepLater has samples looked at in a while, if there are any. The mutex is held.
+// sweepLater starts the timer that looks at samples, if there are any. The mutex is held.
 func (r *Recorder) sweepLater() {
 	if len(r.samples.all) == 0 || r.sweep != nil {
 		return
@@ -205,7 +208,7 @@ func (r *Recorder) sweepLater() {
 	})
 }
 
-// lost writes how many events found the queue full since it was last told. The mutex is held.
+// lost writes how many events have found the queue full since the last report. The mutex is held.
 func (r *Recorder) lost(at time.Time) {
 	if n := r.dropped.Load(); n != r.reported {
 		lost := EventsDropped{Count: n - r.reported}
@@ -214,7 +217,7 @@ func (r *Recorder) lost(at time.Time) {
 	}
 }
 
-// line writes a record, before which so many of its kind were left out.
+// line writes a record. Before is how many records of its kind were left out before it.
 func (r *Recorder) line(rec Record, before int) {
 	kind := rec.kind
 	level := rec.level()
@@ -226,19 +229,20 @@ func (r *Recorder) line(rec Record, before int) {
 	}
 }
 
-// put writes a record as a line that counts those which have none.
+// put writes a record as a line that also has the number of suppressed lines.
 func (r *Recorder) put(rec Record, suppressed int) {
-	line := slog.NewRecord(rec.At, rec.level(), events[rec.kind].message, 0) // the time it happened, not that of writing
+	// The line has the time of the event, not of the write.
+	line := slog.NewRecord(rec.At, rec.level(), events[rec.kind].message, 0)
 	line.AddAttrs(rec.line(suppressed)...)
 	r.writing.Store(clock.Steady(r.clock.Now()))
 	defer r.writing.Store(0)
 	r.faults.At(context.Background(), fault.LogWrite, fault.Who{})
-	// A log that cannot be written has nowhere to say so; the next line may get through.
+	// An error of the log cannot be reported anywhere. The next line may get through.
 	_ = r.logger.Handler().Handle(context.Background(), line)
 }
 
-// rest writes the last of those that have no line, of each cause and of each kind, with how many
-// there are: no later line counts them.
+// rest writes the last record without a line of each cause and each kind, with their number,
+// because no later line counts them.
 func (r *Recorder) rest() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -257,7 +261,8 @@ func (r *Recorder) rest() {
 	}
 }
 
-// incident is what an event belongs to: what it says itself, or what its row is in.
+// incident returns the incident of an event: the ID that the event carries, or the incident of
+// its row.
 func (r *Recorder) incident(e Event, opens bool, at time.Time) string {
 	w := e.where()
 	if w.Incident != "" {
@@ -266,16 +271,16 @@ func (r *Recorder) incident(e Event, opens bool, at time.Time) string {
 	return r.incidents.of(w.Path, opens, at)
 }
 
-// budget counts the lines of one kind of event in the current second.
+// budget rate-limits the lines of one kind of event. It counts the lines of the current second.
 type budget struct {
 	second     int64
 	written    int
 	suppressed int
-	last       Record // of those
+	last       Record // the last suppressed record
 }
 
-// take reports whether a line may be written for a record, and how many were not since
-// the last one, with those before the record that have none.
+// take reports whether a line may be written for a record, and how many were suppressed since the
+// last line. Before is added to that number.
 func (b *budget) take(rec Record, limit, before int) (allowed bool, suppressed int) {
 	if s := rec.At.Unix(); s != b.second {
 		b.second, b.written = s, 0

@@ -39,8 +39,8 @@ func TestRoutineIsForDebugging(t *testing.T) {
 	}
 }
 
-// The story of a crash as an operator reads it: a server dies, its actor crashes
-// while saying so, both come back. And S4-138, the line of a negotiation.
+// The log of a crash as an operator reads it: a server dies, its actor crashes while reporting
+// that, and both come back. Also S4-138, the line of a negotiation.
 func TestCrashStory(t *testing.T) {
 	zone := time.Local
 	time.Local = time.UTC // text has local times
@@ -58,7 +58,9 @@ func TestCrashStory(t *testing.T) {
 
 func tellStory(r *Recorder) {
 	files := Where{Tenant: "acme", Server: "files", Path: "mcpd/tenants/acme/client_sup/files"}
-	supervision := Supervision(r.Emit, func(string) Where { return Where{Tenant: "acme", Server: "files"} })
+	supervision := Supervision(r.Emit, func(string) Where {
+		return Where{Tenant: "acme", Server: "files"}
+	})
 	row := otp.Row{Path: files.Path, Label: "upstream", Incarnation: 3, At: time.Now()}
 	tell := func(after time.Duration, events ...Event) {
 		time.Sleep(after)
@@ -69,25 +71,42 @@ func tellStory(r *Recorder) {
 
 	tell(0, ListenerUp{Name: "mcp", Addr: "127.0.0.1:7420"},
 		ConfigLoaded{Source: "/etc/mcpd/mcpd.yaml", Generation: 1},
-		UpstreamStarting{Where: files, Transport: "stdio", Target: "npx @modelcontextprotocol/server-filesystem", Incarnation: 1})
-	tell(740*time.Millisecond, UpstreamReady{Where: files, PID: 4711, Revision: "2025-06-18", ServerInfo: "secure-filesystem 0.2.0", Incarnation: 1, Start: 740 * time.Millisecond})
-	tell(time.Second, ProtocolNegotiation{Where: Where{Tenant: "acme", Session: "3f2a"}, SessionID: "3f2a",
-		Side: "downstream", Client: "2025-11-25", Negotiated: "2025-11-25"})
-	tell(5*time.Second, UpstreamExited{Where: files, PID: 4711, Cause: "killed", Exit: "SIGKILL", Incarnation: 1, InFlight: 2,
+		UpstreamStarting{
+			Where: files, Transport: "stdio", Target: "npx @modelcontextprotocol/server-filesystem",
+			Incarnation: 1,
+		})
+	tell(740*time.Millisecond, UpstreamReady{
+		Where: files, PID: 4711, Revision: "2025-06-18", ServerInfo: "secure-filesystem 0.2.0",
+		Incarnation: 1, Start: 740 * time.Millisecond,
+	})
+	tell(time.Second, ProtocolNegotiation{Where: Where{Tenant: "acme", Session: "3f2a"},
+		SessionID: "3f2a",
+		Side:      "downstream", Client: "2025-11-25", Negotiated: "2025-11-25"})
+	tell(5*time.Second, UpstreamExited{Where: files, PID: 4711, Cause: "killed", Exit: "SIGKILL",
+		Incarnation: 1, InFlight: 2,
 		Stderr: "heap \x1b[31mexhausted\x1b[0m\nbye"})
-	supervision(otp.ChildExited{Row: row, Reason: &otp.CrashReport{Path: files.Path, Incarnation: 3, Reason: &otp.PanicError{Value: "nil map"}, Mailbox: 4},
-		Report: &otp.CrashReport{Path: files.Path, Incarnation: 3, Reason: &otp.PanicError{Value: "nil map"}, Mailbox: 4}})
+	supervision(otp.ChildExited{Row: row, Reason: &otp.CrashReport{
+		Path: files.Path, Incarnation: 3, Reason: &otp.PanicError{Value: "nil map"}, Mailbox: 4,
+	},
+		Report: &otp.CrashReport{
+			Path: files.Path, Incarnation: 3, Reason: &otp.PanicError{Value: "nil map"}, Mailbox: 4,
+		}})
 	row.Incarnation = 4
 	time.Sleep(60 * time.Microsecond)
 	supervision(otp.ChildRestarted{Row: row, Restarts: 1, InPlace: true, Took: 60 * time.Microsecond})
-	tell(500*time.Millisecond, UpstreamStarting{Where: files, Transport: "stdio", Target: "npx @modelcontextprotocol/server-filesystem", Incarnation: 4})
-	tell(700*time.Millisecond, UpstreamReady{Where: files, PID: 4712, Revision: "2025-06-18", ServerInfo: "secure-filesystem 0.2.0", Incarnation: 4,
-		Start: 700 * time.Millisecond, Down: 1200*time.Millisecond + 60*time.Microsecond})
+	tell(500*time.Millisecond, UpstreamStarting{
+		Where: files, Transport: "stdio", Target: "npx @modelcontextprotocol/server-filesystem",
+		Incarnation: 4,
+	})
+	tell(700*time.Millisecond,
+		UpstreamReady{Where: files, PID: 4712, Revision: "2025-06-18",
+			ServerInfo: "secure-filesystem 0.2.0", Incarnation: 4,
+			Start: 700 * time.Millisecond, Down: 1200*time.Millisecond + 60*time.Microsecond})
 	tell(time.Minute, Draining{Reason: "SIGTERM", Budget: 25 * time.Second})
 }
 
-// Emitting never waits: not for a loop that does not run, and not for a writer
-// that is stuck. What is lost is counted, and said when there is room again.
+// Emitting never waits, neither for a loop that does not run nor for a stuck writer. Lost events
+// are counted, and reported when there is room again.
 func TestEmitNeverBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		writer := &stuck{release: make(chan struct{})}
@@ -112,7 +131,8 @@ func TestEmitNeverBlocks(t *testing.T) {
 			r.Emit(Rejected{Reason: "overloaded"})
 		}
 		r.Emit(Rejected{Reason: "last"})
-		if got, want := value(t, metrics, "mcpd_events_dropped_total"), float64(r.Dropped()); got != want {
+		if got, want := value(t, metrics,
+			"mcpd_events_dropped_total"), float64(r.Dropped()); got != want {
 			t.Errorf("while the log is stuck: mcpd_events_dropped_total = %v, want %v", got, want)
 		}
 		recent, _, _ := r.Recent().Since(0)
@@ -141,12 +161,14 @@ func TestEmitNeverBlocks(t *testing.T) {
 	})
 }
 
-// A log that nobody reads is a fault that can be armed, and ends with it.
+// A blocked log can be armed as a fault, and ends with the fault.
 func TestBlockedLogIsAFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		faults, out := fault.New(nil), new(strings.Builder)
 		r := NewRecorder(Options{Logger: slog.New(slog.NewTextHandler(out, nil)), Faults: faults})
-		id, err := faults.Arm(fault.Fault{Action: fault.Hang, Point: fault.Point{Place: fault.LogWrite}, Lease: time.Minute})
+		id, err := faults.Arm(fault.Fault{
+			Action: fault.Hang, Point: fault.Point{Place: fault.LogWrite}, Lease: time.Minute,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +190,8 @@ func TestBlockedLogIsAFault(t *testing.T) {
 	})
 }
 
-// A log that nobody reads keeps no process from its end, and one that is read gets what waits.
+// A log that is not read does not keep a process from ending. A log that is read receives the
+// waiting events.
 func TestCloseWaitsForTheLogAsLongAsItMay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		writer := &stuck{release: make(chan struct{})}
@@ -184,7 +207,7 @@ func TestCloseWaitsForTheLogAsLongAsItMay(t *testing.T) {
 		}
 		close(writer.release)
 		r.Close(t.Context())
-		synctest.Wait() // for what the first one had begun
+		synctest.Wait() // for the rest of the first Close
 		if got := strings.Count(writer.String(), "request rejected"); got != 2 {
 			t.Errorf("%d lines after the log was read again, want both", got)
 		}
@@ -202,8 +225,8 @@ func (s *stuck) Write(p []byte) (int, error) {
 	return s.Builder.Write(p)
 }
 
-// What a peer causes at will cannot flood the log: a second has so many lines of
-// one kind, and the next one says how many are missing.
+// Events that a peer can cause at will cannot flood the log. A second has a bounded number of
+// lines of one kind, and the next line says how many are missing.
 func TestLinesASecondAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
@@ -225,8 +248,8 @@ func TestLinesASecondAreBounded(t *testing.T) {
 	})
 }
 
-// A loop that ends, as when its supervisor restarts it, writes what has arrived;
-// the next one goes on where it stopped.
+// A loop that ends, for example because its supervisor restarts it, writes the events that have
+// arrived. The next loop continues where it stopped.
 func TestServeGoesOnAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewRecorder(Options{})
@@ -265,7 +288,8 @@ func TestRecentForgetsTheOldest(t *testing.T) {
 	for _, test := range tests {
 		records, first, more := r.Recent().Since(test.after)
 		if len(records) != test.count || first != test.first {
-			t.Errorf("Since(%d): %d events from %d, want %d from %d", test.after, len(records), first, test.count, test.first)
+			t.Errorf("Since(%d): %d events from %d, want %d from %d", test.after, len(records), first,
+				test.count, test.first)
 		}
 		if len(records) > 0 && records[0].Event.(ConfigLoaded).Generation != uint32(first-1) {
 			t.Errorf("Since(%d) starts with %v", test.after, records[0].Event)
@@ -284,7 +308,7 @@ func TestRecentForgetsTheOldest(t *testing.T) {
 	<-changed
 }
 
-// toldAlready is the reason of an end that its row tells of.
+// toldAlready is the reason of an end that the row itself has reported.
 type toldAlready struct{}
 
 func (toldAlready) Error() string { return "gone" }
@@ -295,7 +319,9 @@ func TestSupervisionEvents(t *testing.T) {
 	report := &otp.CrashReport{Path: "p", Reason: errors.New("boom"), PCs: []uintptr{1}}
 	hung := &otp.CrashReport{Path: "p", Reason: otp.ErrStuck}
 	row := otp.Row{Path: "mcpd/core/capabilities", Label: "capabilities", Incarnation: 7}
-	where, inIncident := Where{Tenant: "acme", Path: row.Path}, Where{Tenant: "acme", Path: row.Path, Incident: report.Incident()}
+	where, inIncident := Where{Tenant: "acme", Path: row.Path}, Where{
+		Tenant: "acme", Path: row.Path, Incident: report.Incident(),
+	}
 	routine := where
 	routine.Routine = true
 	tests := []struct {
@@ -303,39 +329,85 @@ func TestSupervisionEvents(t *testing.T) {
 		want []Event
 	}{
 		{otp.ChildStarted{Row: row}, []Event{ChildStarted{where, "capabilities", 7}}},
-		{otp.ChildExited{Row: row, Reason: otp.ErrShutdown}, []Event{ChildExited{where, "capabilities", 7, "shutdown"}}},
-		{otp.ChildExited{Row: row, Reason: report, Report: report}, []Event{ChildCrashed{inIncident, "capabilities", 7, "boom", "", report}}},
-		{otp.ChildExited{Row: row, Reason: otp.ErrKilled}, []Event{ChildCrashed{where, "capabilities", 7, "killed", "", nil}}},
-		{otp.ChildExited{Row: row, Reason: fault.Injected{ID: "fault-1", Action: fault.Panic, Where: row.Path}}, []Event{
-			FaultHit{where, "fault-1", "panic"},
-			ChildCrashed{where, "capabilities", 7, "injected panic fault-1 at mcpd/core/capabilities", "fault-1", nil},
+		{otp.ChildExited{Row: row, Reason: otp.ErrShutdown}, []Event{
+			ChildExited{where, "capabilities", 7, "shutdown"},
 		}},
-		{otp.ChildRestarted{Row: row, Restarts: 2, InPlace: true, Took: time.Second}, []Event{ChildRestarted{where, "capabilities", 7, 2, true, time.Second}}},
-		// The row has told of this end itself.
-		{otp.ChildExited{Row: row, Reason: toldAlready{}}, []Event{ChildCrashed{routine, "capabilities", 7, "gone", "", nil}}},
-		{otp.ChildRestarted{Row: row, Restarts: 2, InPlace: true, Took: time.Second, Reason: toldAlready{}}, []Event{ChildRestarted{routine, "capabilities", 7, 2, true, time.Second}}},
-		{otp.StartFailed{Row: row, Reason: otp.ErrStartTimeout}, []Event{StartFailed{where, "capabilities", "start timeout", nil}}},
-		{otp.IntensityExceeded{Row: row, Err: &otp.IntensityError{Child: "x", Intensity: otp.Intensity{Restarts: 5, Within: time.Minute}, Reason: report}},
+		{otp.ChildExited{Row: row, Reason: report, Report: report}, []Event{
+			ChildCrashed{inIncident, "capabilities", 7, "boom", "", report},
+		}},
+		{otp.ChildExited{Row: row, Reason: otp.ErrKilled}, []Event{
+			ChildCrashed{where, "capabilities", 7, "killed", "", nil},
+		}},
+		{otp.ChildExited{Row: row,
+			Reason: fault.Injected{ID: "fault-1", Action: fault.Panic, Where: row.Path}}, []Event{
+			FaultHit{where, "fault-1", "panic"},
+			ChildCrashed{
+				where, "capabilities", 7, "injected panic fault-1 at mcpd/core/capabilities", "fault-1", nil,
+			},
+		}},
+		{otp.ChildRestarted{Row: row, Restarts: 2, InPlace: true, Took: time.Second}, []Event{
+			ChildRestarted{where, "capabilities", 7, 2, true, time.Second},
+		}},
+		// The row has reported this end itself.
+		{otp.ChildExited{Row: row, Reason: toldAlready{}}, []Event{
+			ChildCrashed{routine, "capabilities", 7, "gone", "", nil},
+		}},
+		{otp.ChildRestarted{Row: row, Restarts: 2, InPlace: true, Took: time.Second,
+			Reason: toldAlready{}}, []Event{
+			ChildRestarted{routine, "capabilities", 7, 2, true, time.Second},
+		}},
+		{otp.StartFailed{Row: row, Reason: otp.ErrStartTimeout}, []Event{
+			StartFailed{where, "capabilities", "start timeout", nil},
+		}},
+		{otp.IntensityExceeded{
+			Row: row,
+			Err: &otp.IntensityError{
+				Child: "x", Intensity: otp.Intensity{Restarts: 5, Within: time.Minute}, Reason: report,
+			},
+		},
 			[]Event{IntensityExceeded{where, "x", 5, time.Minute, "boom"}}},
-		{otp.ChildPaused{Row: row, Reason: report, For: time.Second}, []Event{ChildPaused{where, "capabilities", "boom", time.Second}}},
+		{otp.ChildPaused{Row: row, Reason: report, For: time.Second}, []Event{
+			ChildPaused{where, "capabilities", "boom", time.Second},
+		}},
 		{otp.CrashCharged{Row: row, Origin: "globex", Reason: report, Times: 2},
 			[]Event{CrashCharged{Where{Tenant: "globex", Path: row.Path}, "capabilities", 2, "boom"}}},
-		{otp.SupervisorStopped{Row: row, Reason: otp.Normal}, []Event{SupervisorStopped{routine, "normal"}}},
-		{otp.SupervisorStopped{Row: row, Reason: otp.ErrShutdown}, []Event{SupervisorStopped{routine, "shutdown"}}},
-		{otp.SupervisorStopped{Row: row, Reason: errors.New("broken")}, []Event{SupervisorStopped{where, "broken"}}},
+		{otp.SupervisorStopped{Row: row, Reason: otp.Normal}, []Event{
+			SupervisorStopped{routine, "normal"},
+		}},
+		{otp.SupervisorStopped{Row: row, Reason: otp.ErrShutdown}, []Event{
+			SupervisorStopped{routine, "shutdown"},
+		}},
+		{otp.SupervisorStopped{Row: row, Reason: errors.New("broken")}, []Event{
+			SupervisorStopped{where, "broken"},
+		}},
 		{otp.SupervisorStopped{Row: otp.Row{Path: row.Path, Label: Passing}, Reason: otp.Normal}, nil},
-		{otp.Abandoned{Row: row, Goroutine: "reader", Budget: time.Second}, []Event{Abandoned{where, "capabilities", "reader", time.Second}}},
-		{otp.ChildExited{Row: row, Reason: hung, Report: hung}, []Event{ChildCrashed{Where{Tenant: "acme", Path: row.Path, Incident: hung.Incident()}, "capabilities", 7, "stuck", "", hung}}},
-		{otp.Stuck{Row: row, For: time.Second, Report: report}, []Event{ActorStuck{where, "capabilities", time.Second, report}}},
+		{otp.Abandoned{Row: row, Goroutine: "reader", Budget: time.Second}, []Event{
+			Abandoned{where, "capabilities", "reader", time.Second},
+		}},
+		{otp.ChildExited{Row: row, Reason: hung, Report: hung}, []Event{
+			ChildCrashed{
+				Where{Tenant: "acme", Path: row.Path, Incident: hung.Incident()}, "capabilities", 7, "stuck",
+				"", hung,
+			},
+		}},
+		{otp.Stuck{Row: row, For: time.Second, Report: report}, []Event{
+			ActorStuck{where, "capabilities", time.Second, report},
+		}},
 		{otp.Overloaded{Row: row, Mailbox: 1024}, []Event{Overloaded{where, "capabilities", 1024}}},
-		{otp.HeirDropped{Row: row, Reason: "stuck"}, []Event{StateDropped{where, "capabilities", 7, "all", "stuck", 1}}},
-		{otp.TerminatePanicked{Row: row, Report: report}, []Event{TerminatePanicked{where, "capabilities", report}}},
+		{otp.HeirDropped{Row: row, Reason: "stuck"}, []Event{
+			StateDropped{where, "capabilities", 7, "all", "stuck", 1},
+		}},
+		{otp.TerminatePanicked{Row: row, Report: report}, []Event{
+			TerminatePanicked{where, "capabilities", report},
+		}},
 	}
 	tested := make(map[string]bool)
 	for _, test := range tests {
 		tested[reflect.TypeOf(test.in).Name()] = true
 		var got []Event
-		Supervision(func(e Event) { got = append(got, e) }, func(string) Where { return Where{Tenant: "acme"} })(test.in)
+		Supervision(func(e Event) {
+			got = append(got, e)
+		}, func(string) Where { return Where{Tenant: "acme"} })(test.in)
 		if fmt.Sprint(got) != fmt.Sprint(test.want) {
 			t.Errorf("%T: got %+v, want %+v", test.in, got, test.want)
 		}
@@ -345,32 +417,39 @@ func TestSupervisionEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
-		if spec, ok := n.(*ast.TypeSpec); ok && spec.Name.Name != "Event" && spec.Name.Name != "Row" && !tested[spec.Name.Name] {
+		if spec, ok := n.(*ast.TypeSpec); ok && spec.Name.Name != "Event" && spec.Name.Name != "Row" &&
+			!tested[spec.Name.Name] {
 			t.Errorf("otp.%s has no counterpart here", spec.Name.Name)
 		}
 		return true
 	})
 }
 
-// A crash is remembered with its frames, and nothing of the message but its type.
+// A crash is remembered with its frames. Of the message only the type is kept.
 func TestCrashReportLeavesTheProcess(t *testing.T) {
 	r := NewRecorder(Options{})
-	report := &otp.CrashReport{Path: "p", Incarnation: 1 << 40, Reason: errors.New("bad \x1b[0m\xff"), PCs: here(), Mailbox: 3}
+	report := &otp.CrashReport{
+		Path: "p", Incarnation: 1 << 40, Reason: errors.New("bad \x1b[0m\xff"), PCs: here(), Mailbox: 3,
+	}
 	r.Emit(ChildCrashed{Where: Where{Path: "p"}, Reason: "bad", Report: report})
 	r.Flush()
 	records, first, _ := r.Recent().Since(0)
 	got := records[0].Proto(first)
-	if c := got.GetCrash(); c.GetReason() != `bad \x1b[0m\xff` || c.GetIncarnation() != 1<<32-1 || c.GetMailbox() != 3 ||
+	if c := got.GetCrash(); c.GetReason() != `bad \x1b[0m\xff` || c.GetIncarnation() != 1<<32-1 ||
+		c.GetMailbox() != 3 ||
 		!strings.Contains(c.GetStack(), "telemetry.here") {
 		t.Errorf("crash = %v", c)
 	}
-	if !strings.Contains(got.GetFields()["stack"], "telemetry/recorder_test.go:") || got.GetId() != "1" || got.GetIncident() == "" {
+	if !strings.Contains(got.GetFields()["stack"], "telemetry/recorder_test.go:") ||
+		got.GetId() != "1" || got.GetIncident() == "" {
 		t.Errorf("event = %v", got)
 	}
 }
 
 func BenchmarkEmit(b *testing.B) {
-	r := NewRecorder(Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Metrics: NewMetrics(MetricsOptions{})})
+	r := NewRecorder(Options{
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Metrics: NewMetrics(MetricsOptions{}),
+	})
 	b.ReportAllocs()
 	for b.Loop() {
 		r.Emit(ReplyDropped{Reason: "late"})

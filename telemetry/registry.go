@@ -12,46 +12,49 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// MetricsOptions say what is read at a scrape. Every field may be left out.
+// MetricsOptions are the sources that are read at a scrape. Every field is optional.
 type MetricsOptions struct {
 	Version, Commit, GoVersion string
 
-	// Tree is a snapshot of the live tree.
+	// Tree returns a snapshot of the live tree.
 	Tree func() otp.Node
-	// Readiness is what /readyz says of that tree: the state of the host, one of states, and whether each check is met.
+	// Readiness returns what /readyz says about that tree.
 	Readiness func(tree otp.Node) Readiness
-	// Sessions are the downstream sessions.
+	// Sessions returns the downstream sessions.
 	Sessions func() iter.Seq[*mcpdv1.Session]
-	// Limits are the bounds of the host, each a gauge of its own.
+	// Limits returns the bounds of the host. Each has a gauge of its own.
 	Limits func() iter.Seq[Limit]
-	// Queues are those of the host.
+	// Queues returns the queues of the host.
 	Queues func() iter.Seq[Queue]
-	// Faults is how many are armed.
+	// Faults returns how many faults are armed.
 	Faults func() int
-	// Config is the digest of the configuration in force.
+	// Config returns the digest of the configuration in force.
 	Config func() string
-	// Spawns is how many programs wait for their turn to be started, and how many had to so far.
+	// Spawns returns how many programs wait for their turn to be started, and how many have waited
+	// so far.
 	Spawns func() (now int, all uint64)
-	// IdleRunners is how many goroutines wait for an actor that has something to do.
+	// IdleRunners returns how many goroutines wait for an actor with work.
 	IdleRunners func() int
-	// IdleUpstream is how many connections to servers are kept for a next request.
+	// IdleUpstream returns how many connections to servers are kept for a next request.
 	IdleUpstream func() int
-	// Certificate is how long the certificate of the MCP listener is valid. Not ok is that there is none.
+	// Certificate returns how long the certificate of the MCP listener is still valid. Ok is false
+	// if there is none.
 	Certificate func() (left time.Duration, ok bool)
-	// Kept is what each tenant keeps, by kind.
+	// Kept returns what each tenant keeps, by kind.
 	Kept func() iter.Seq[Kept]
-	// History is how many bytes of events wait for clients or are kept for their return.
+	// History returns how many bytes of events wait for clients or are kept for their return.
 	History func() int64
-	// Reserved yields what is taken of the host's byte budgets, by their names; one name may come more than once.
+	// Reserved yields the reserved bytes of the host's byte budgets, by name. A name may occur more
+	// than once.
 	Reserved func() iter.Seq2[string, int64]
-	// Records yields how many records the host keeps beside those of its rows, by kind.
+	// Records yields how many records the host keeps in addition to those of its rows, by kind.
 	Records func() iter.Seq2[string, int]
-	// KnownMethod tells the protocol's methods from words that a peer made up.
+	// KnownMethod reports whether a word is a method of the protocol, and not made up by a peer.
 	KnownMethod func(string) bool
 }
 
-// Metrics are the instruments of the table and the registry that holds them,
-// with those of the Go runtime and the process.
+// Metrics are the instruments of the table and the registry that holds them. The registry also
+// has the instruments of the Go runtime and the process.
 type Metrics struct {
 	registry    *prometheus.Registry
 	instruments map[string]*instrument
@@ -65,7 +68,7 @@ type fed struct {
 	to *instrument
 }
 
-// NewMetrics makes every instrument of the table.
+// NewMetrics returns Metrics with every instrument of the table.
 func NewMetrics(o MetricsOptions) *Metrics {
 	m := &Metrics{
 		registry:    prometheus.NewRegistry(),
@@ -74,7 +77,8 @@ func NewMetrics(o MetricsOptions) *Metrics {
 		knownMethod: o.KnownMethod,
 		idleRunners: o.IdleRunners,
 	}
-	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	read := make(map[string]scraped)
 	for _, row := range metrics {
 		if row.direct == atScrape {
@@ -87,14 +91,14 @@ func NewMetrics(o MetricsOptions) *Metrics {
 			m.feeds[f.event] = append(m.feeds[f.event], fed{f, i})
 		}
 		if len(row.labels) == 0 && row.kind == counter {
-			i.add(0) // an alert needs the zero before the first one
+			i.add(0) // an alert needs the zero before the first event
 		}
 	}
 	m.registry.MustRegister(&scrape{options: o, read: read})
 	return m
 }
 
-// Gatherer is what the metrics endpoint reads.
+// Gatherer returns the source of the metrics endpoint.
 func (m *Metrics) Gatherer() prometheus.Gatherer {
 	return still{m.registry, m.idleRunners}
 }
@@ -108,7 +112,7 @@ func (m *Metrics) count(e Event) {
 	}
 }
 
-// named returns an instrument of the table; a name that is not in it is a bug.
+// named returns an instrument of the table. It panics for an unknown name, which is a bug.
 func (m *Metrics) named(name string) *instrument {
 	i, ok := m.instruments[name]
 	if !ok {

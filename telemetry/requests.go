@@ -10,19 +10,21 @@ import (
 // Outcome is how a downstream request ended.
 type Outcome uint8
 
-// Outcomes.
+// The outcomes.
 const (
 	OutcomeOK        Outcome = iota // a result
 	OutcomeToolError                // a result that says isError
-	OutcomeError                    // an error of the server's
+	OutcomeError                    // an error of the server
 	OutcomeTimeout                  // no reply in time
-	OutcomeCancelled                // the client withdrew it
+	OutcomeCancelled                // cancelled by the client
 	OutcomeLost                     // the server ended while it worked
 	OutcomeRejected                 // refused by the host after admission
 	outcomeCount
 )
 
-var outcomes = [outcomeCount]string{"ok", "tool_error", "error", "timeout", "cancelled", "lost", "rejected"}
+var outcomes = [outcomeCount]string{
+	"ok", "tool_error", "error", "timeout", "cancelled", "lost", "rejected",
+}
 
 func (o Outcome) String() string {
 	if o < outcomeCount {
@@ -31,21 +33,22 @@ func (o Outcome) String() string {
 	return other
 }
 
-// Requests counts the requests of one method to one server of one tenant. Whoever
-// counts holds it: nothing is looked up and nothing waits on the way of a request.
+// Requests counts the requests of one method to one server of one tenant. The caller keeps the
+// handle, so counting a request needs no look-up and no wait.
 type Requests struct {
 	inFlight prometheus.Gauge
 	total    prometheus.Observer
 	waited   prometheus.Observer
 	overhead prometheus.Observer
 
-	ended    [outcomeCount]atomic.Pointer[prometheus.Counter] // made at the first use, so that a scrape shows what happened only
+	// ended are the counters by outcome. Each is made at its first use, so a scrape shows only
+	// outcomes that occurred.
+	ended    [outcomeCount]atomic.Pointer[prometheus.Counter]
 	newEnded func(Outcome) prometheus.Counter
 }
 
-// Requests returns the handle for one class of requests. A method that the
-// protocol does not have counts as "_other". The call takes locks: keep the
-// handle.
+// Requests returns the handle for one class of requests. A method that the protocol does not have
+// counts as "_other". The call takes locks, so the caller should keep the handle.
 func (m *Metrics) Requests(tenant, server, method string) *Requests {
 	if m.knownMethod == nil || !m.knownMethod(method) {
 		method = other
@@ -57,7 +60,8 @@ func (m *Metrics) Requests(tenant, server, method string) *Requests {
 		waited:   m.named("mcp_client_operation_duration_seconds").histograms.WithLabelValues(method),
 		overhead: m.named("mcpd_gateway_overhead_seconds").histograms.WithLabelValues(),
 		newEnded: func(o Outcome) prometheus.Counter {
-			return requests.counters.WithLabelValues(requests.bounded([]string{tenant, server, method, o.String()})...)
+			return requests.counters.WithLabelValues(requests.bounded([]string{tenant, server, method,
+				o.String()})...)
 		},
 	}
 }
@@ -65,8 +69,8 @@ func (m *Metrics) Requests(tenant, server, method string) *Requests {
 // Begin counts a request that was admitted.
 func (r *Requests) Begin() { r.inFlight.Inc() }
 
-// End counts its outcome. total is the time since its arrival, waited the part
-// of it spent waiting for the server: 0 when none was asked.
+// End counts the outcome of a request. Total is the time since its arrival. Waited is the part of
+// total spent waiting for the server, 0 if no server was asked.
 func (r *Requests) End(o Outcome, total, waited time.Duration) {
 	r.inFlight.Dec()
 	r.counter(o).Inc()

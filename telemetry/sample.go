@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// While a server is away each call of it is refused for the same cause, and while the host drains
-// each new one. The line of the incident, or of the drain, has begun that story: one line counts
-// the refusals SampleEvery later, or at the end of the log. The requests that were on their way
-// when a client ended its session have a line at once, and the next one counts the others. So
-// have the lines that a program prints among its messages.
+// While a server is down, each call of it is refused for the same cause. While the host drains,
+// each new call is. The line of the incident or of the drain has reported the cause already, so
+// one line counts the refusals after SampleEvery, or at the end of the log. Requests that were in
+// flight when their session ended have a line at once, and the next line counts the others. The
+// same holds for lines that a program prints among its messages.
 const (
 	SampleEvery = time.Minute
-	// MaxSamples bounds the causes that are counted; further ones are written as they come.
+	// MaxSamples bounds the causes that are counted. Records of further causes are written as they
+	// come.
 	MaxSamples = 64
 )
 
@@ -21,29 +22,29 @@ const (
 	sessionGone = "session_gone"
 	// stopping is the reason of requests while the host drains, which is one cause for all tenants.
 	stopping = "stopping"
-	// noise is that of a server's lines which are no messages.
+	// noise is the reason of a server's lines that are not messages.
 	noise = "noise"
 )
 
-// cause is what refusals, or lines, have in common that are told as one.
+// cause is the common key of refusals, or lines, that are reported together.
 type cause struct{ tenant, server, reason, incident string }
 
-// sample is the refusals of one cause since the last line.
+// sample holds the refusals of one cause since the last line.
 type sample struct {
 	cause cause
-	since time.Time // of that line
-	more  int       // refusals that have no line
+	since time.Time // time of that line
+	more  int       // refusals without a line
 	last  Record    // the last of them
 }
 
-// samples are the causes of late, in the order of their first line. They are for one goroutine at a
-// time.
+// samples are the causes of the last SampleEvery, in the order of their first line. They are not
+// safe for concurrent use.
 type samples struct {
 	all   []*sample
 	swept time.Time
 }
 
-// add counts a record that has no line yet. Noise has its own count.
+// add counts a record without a line. Noise has a count of its own.
 func (s *sample) add(rec Record) {
 	s.more++
 	if n, is := rec.Event.(UpstreamNoise); is {
@@ -55,8 +56,8 @@ func (s *sample) add(rec Record) {
 	s.last = rec
 }
 
-// take reports whether a record is to be written, and how many before it were not. It adds to the
-// record what only that counts.
+// take reports whether a record is to be written, and how many records before it were left out.
+// It adds the counts of left-out noise to the record.
 func (s *samples) take(rec *Record) (write bool, before int) {
 	e, is := rec.Event.(Rejected)
 	why := cause{e.Tenant, e.Server, e.Reason, rec.Incident}
@@ -90,8 +91,8 @@ func (s *samples) take(rec *Record) (write bool, before int) {
 	return true, before
 }
 
-// due returns the causes that have had no line for SampleEvery: the last refusal of each, which is to
-// be written, and how many before it were not. It looks once a second.
+// due returns the causes that have had no line for SampleEvery: the last refusal of each, which
+// is to be written, and the number of refusals without a line. It looks at most once a second.
 func (s *samples) due(now time.Time) (late []sample) {
 	if len(s.all) == 0 || now.Sub(s.swept) < time.Second {
 		return nil
@@ -107,7 +108,7 @@ func (s *samples) due(now time.Time) (late []sample) {
 	return late
 }
 
-// rest returns the causes of which refusals have no line, and forgets all.
+// rest returns the causes that have refusals without a line, and clears all.
 func (s *samples) rest() []sample {
 	var left []sample
 	for _, one := range s.all {

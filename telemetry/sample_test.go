@@ -11,15 +11,17 @@ import (
 	"time"
 )
 
-// Requests that are rejected for one incident of a server, which has a line of its own, have one
-// line a minute, which counts them. No count is lost when no further one is rejected.
+// Requests that are rejected for one incident of a server have one line a minute, which counts
+// them. The incident has a line of its own. No count is lost when no further request is rejected.
 func TestRefusalsOfOneIncidentAreSampled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
 		r := NewRecorder(Options{Logger: NewLogger(&out, FormatJSON, slog.LevelInfo)})
 		reject := func(server string, times int) {
 			for range times {
-				r.Emit(Rejected{Where: Where{Tenant: "a", Server: server, Incident: "i-" + server}, Reason: "upstream_lost"})
+				r.Emit(Rejected{
+					Where: Where{Tenant: "a", Server: server, Incident: "i-" + server}, Reason: "upstream_lost",
+				})
 			}
 			r.Flush()
 		}
@@ -57,15 +59,17 @@ func TestRefusalsOfOneIncidentAreSampled(t *testing.T) {
 	})
 }
 
-// Lines of a server that are no messages have one line of the log at once and one a minute, which
-// counts those since. The metric counts each as it comes.
+// Lines of a server that are not messages have one line of the log at once and then one a minute,
+// which counts the lines since. The metric counts each line as it comes.
 func TestNoiseIsSampled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
 		r := NewRecorder(Options{Logger: NewLogger(&out, FormatJSON, slog.LevelInfo)})
 		say := func(server string, times int) {
 			for range times {
-				r.Emit(UpstreamNoise{Where: Where{Tenant: "a", Server: server}, Lines: 2, Sample: "[1/300] compiling"})
+				r.Emit(UpstreamNoise{
+					Where: Where{Tenant: "a", Server: server}, Lines: 2, Sample: "[1/300] compiling",
+				})
 			}
 			r.Flush()
 		}
@@ -78,7 +82,8 @@ func TestNoiseIsSampled(t *testing.T) {
 		time.Sleep(SampleEvery)
 		r.Emit(ListenerUp{Name: "x"}) // any line
 		r.Flush()
-		if got := lines(); len(got) != 4 || !strings.Contains(got[2], `"lines":598`) || strings.Contains(got[2], "suppressed") {
+		if got := lines(); len(got) != 4 || !strings.Contains(got[2], `"lines":598`) ||
+			strings.Contains(got[2], "suppressed") {
 			t.Errorf("the log says %q", got)
 		}
 		say("one", 3)
@@ -90,8 +95,8 @@ func TestNoiseIsSampled(t *testing.T) {
 	})
 }
 
-// Requests whose session has ended have one line a minute for each tenant. Those that come while
-// the host drains are told at the end: that it drains has a line already.
+// Requests whose session has ended have one line a minute for each tenant. Requests that arrive
+// while the host drains are reported at the end, because the drain has a line already.
 func TestRefusalsOfEndedSessionsAreSampled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
@@ -124,7 +129,7 @@ func TestRefusalsOfEndedSessionsAreSampled(t *testing.T) {
 	})
 }
 
-// The end of the log counts every refusal that has no line, of each cause and of each kind.
+// The end of the log counts every refusal without a line, of each cause and of each kind.
 func TestTheEndCountsWhatHasNoLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
@@ -150,7 +155,8 @@ func TestTheEndCountsWhatHasNoLine(t *testing.T) {
 		if want := 7 + peer + 3; total != want {
 			t.Errorf("%d of %d refusals are told:\n%s", total, want, out.String())
 		}
-		if strings.Count(out.String(), stopping) != 1 || strings.Count(out.String(), `"suppressed"`) == 0 {
+		if strings.Count(out.String(), stopping) != 1 ||
+			strings.Count(out.String(), `"suppressed"`) == 0 {
 			t.Errorf("the log says\n%s", out.String())
 		}
 		written := out.Len()
@@ -160,7 +166,7 @@ func TestTheEndCountsWhatHasNoLine(t *testing.T) {
 	})
 }
 
-// The line that counts refusals comes when it is due, also where nothing else happens then.
+// The line that counts refusals is written when it is due, even if nothing else happens then.
 func TestSamplesAreToldInAQuietLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder

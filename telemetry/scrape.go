@@ -6,14 +6,14 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// scrape reads, when it is asked, what is a state and not an event: nothing can
-// be counted twice or forgotten, and no actor is involved.
+// scrape reads at each scrape the values that are states and not events. So nothing can be
+// counted twice or forgotten, and no actor is involved.
 type scrape struct {
 	options MetricsOptions
 	read    map[string]scraped
 }
 
-// scraped is one row of the table that is read so.
+// scraped is one row of the table that is read at a scrape.
 type scraped struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType
@@ -93,11 +93,11 @@ func (s *scrape) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// Readiness is what /readyz says.
+// Readiness is the answer of /readyz.
 type Readiness struct {
 	State  string
-	States []string        // all that there are
-	Checks map[string]bool // whether each is met
+	States []string        // all possible states
+	Checks map[string]bool // whether each check is met
 }
 
 func (s *scrape) readiness(r Readiness, send func(string, float64, ...string)) {
@@ -109,7 +109,7 @@ func (s *scrape) readiness(r Readiness, send func(string, float64, ...string)) {
 	}
 }
 
-// one is 1 for yes and 0 for no.
+// one returns 1 for yes and 0 for no.
 func one(yes bool) float64 {
 	if yes {
 		return 1
@@ -117,7 +117,7 @@ func one(yes bool) float64 {
 	return 0
 }
 
-// reserved adds up by their names what is taken of byte budgets.
+// reserved sums up, by name, the reserved bytes of byte budgets.
 func (s *scrape) reserved(send func(string, float64, ...string)) {
 	sums := make(map[string]float64)
 	for budget, bytes := range s.options.Reserved() {
@@ -128,7 +128,7 @@ func (s *scrape) reserved(send func(string, float64, ...string)) {
 	}
 }
 
-// records adds up by kind the records that rows and the host keep.
+// records sums up, by kind, the records that rows and the host keep.
 func (s *scrape) records(tree otp.Node, send func(string, float64, ...string)) {
 	sums := make(map[string]float64)
 	add := func(kind string, n int) bool { sums[kind] += float64(n); return true }
@@ -158,7 +158,7 @@ var held = []struct {
 	{"mcpd_actor_pending_replies", func(n otp.Node) int { return n.Holds.Replies }},
 }
 
-// holdings adds up by class what the rows of a tree hold.
+// holdings sums up, by class, what the rows of a tree hold.
 func (s *scrape) holdings(tree otp.Node, send func(string, float64, ...string)) {
 	sums := make(map[string][]float64)
 	tree.Walk(func(node otp.Node) bool {
@@ -178,13 +178,13 @@ func (s *scrape) holdings(tree otp.Node, send func(string, float64, ...string)) 
 	}
 }
 
-// classOf is the class by which metrics count a row.
+// classOf returns the class by which metrics count a row.
 func classOf(n otp.Node) string { return orWord(n.Label, n.Type.String()) }
 
 // Queue is one kind of queue of the host.
 type Queue struct {
 	Name        string
-	Most, Limit int // Most is that of the fullest ever
+	Most, Limit int // Most is the high-water mark of the fullest queue
 }
 
 // Kept is how many bytes of one kind a tenant keeps.
@@ -193,11 +193,12 @@ type Kept struct {
 	Bytes        int64
 }
 
-// Limit is one bound of the host, shown as the gauge mcpd_limit_<Name>.
+// Limit is one bound of the host. It is shown as the gauge mcpd_limit_<Name>.
 type Limit struct {
-	Name   string // with its unit
-	Help   string
-	Tenant string // whose own it is; empty for what applies to all others
+	Name string // with its unit
+	Help string
+	// Tenant is the tenant that the bound belongs to; empty for the default of all tenants.
+	Tenant string
 	Value  float64
 }
 
@@ -248,8 +249,8 @@ func (s *scrape) sessions(send func(string, float64, ...string)) {
 	send("mcpd_subscriptions", subscriptions)
 }
 
-// MaxScraped bounds the label combinations of what is read from the tree, as
-// MaxSeries does for what is counted.
+// MaxScraped bounds the label combinations that are read from the tree, as MaxSeries does for
+// counted ones.
 const MaxScraped = MaxSeries
 
 func (s *scrape) tree(tree otp.Node, send func(string, float64, ...string)) {

@@ -6,44 +6,53 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// UpstreamLabel is the label of the rows that stand for a server, whatever connections there are to it.
+// UpstreamLabel is the label of the rows that stand for a server as a whole, not for one
+// connection.
 const UpstreamLabel = "upstream"
 
-// UpstreamStatus is how the tree and the metrics show an upstream connection.
+// UpstreamStatus is the status of an upstream connection in the tree and the metrics.
 type UpstreamStatus struct {
-	Tenant, Server string    // keys of the configuration
-	Link           string    // how it is reached: stdio, http, sse, builtin; of the row of a server
-	State          string    // one of the States below
-	Ending                   // why it is not ready; zero when it is
-	Retry          time.Time // when it may be started again; zero when that is not waited for
-	PID            int       // of the child process, if it is one
-	Revision       string    // protocol revision agreed
-	Odd            string    // items that the list of all servers has repaired, or not at all; empty for none
-	Waits          string    // who is asked something, and which calls wait for that; of a connection
-	Stale          bool      // clients are shown lists from earlier, which it has not confirmed yet
+	Tenant, Server string // keys of the configuration
+	// Link is the kind of link: stdio, http, sse, builtin. It is set for the row of a server.
+	Link   string
+	State  string // one of the States below
+	Ending        // why it is not ready; zero when it is
+	// Retry is when it may be started again; zero if no restart is due.
+	Retry    time.Time
+	PID      int    // of the child process, if it is one
+	Revision string // protocol revision agreed
+	// Odd describes the items that the list of all servers repairs or leaves out; empty for none.
+	Odd string
+	// Waits says which user is asked something, and which calls wait for the answer. It is set for a
+	// connection.
+	Waits string
+	// Stale reports whether clients see lists from earlier, which the server has not confirmed yet.
+	Stale bool
 }
 
-// TenantStatus is how the tree and the metrics show a tenant.
+// TenantStatus is the status of a tenant in the tree and the metrics.
 type TenantStatus struct {
 	Tenant string
-	State  string    // one of the TenantStates
-	Ending           // why it ended last; zero when that is long ago
-	Retry  time.Time // when it is started again; zero when that is not waited for
-	Keeps  string    // how much it keeps, and of what; empty while that is no more than its share
+	State  string // one of the TenantStates
+	Ending        // why it ended last; zero if that is long ago
+	// Retry is when it is started again; zero if no restart is due.
+	Retry time.Time
+	// Keeps says how much it keeps, and of which kinds; empty while it keeps no more than its share.
+	Keeps string
 }
 
-// TenantStates are all states of a tenant. The package that decides on them says what each means.
+// TenantStates are all states of a tenant. Package ladder defines their meaning.
 var TenantStates = []string{"running", "paused", "quarantined", "probing"}
 
-// Ending is how an upstream ended last, or what it lacks.
+// Ending says why an upstream ended last, or what it lacks.
 type Ending struct {
 	Cause    string
 	Class    string // "permanent" or "transient"
-	Stderr   string // the last of what it wrote to its standard error
+	Stderr   string // the end of its standard error
 	Incident string
 }
 
-// States of an upstream. The package that decides on them says what each means.
+// States of an upstream. Their conditions are in actors/catalog/state.go.
 const (
 	StateIdle        = "idle"
 	StateStarting    = "starting"
@@ -55,28 +64,31 @@ const (
 	StateStopped     = "stopped"
 )
 
-// States are all of them.
+// States are all states of an upstream.
 var States = []string{
-	StateIdle, StateStarting, StateReady, StateDegraded, StateBackoff, StateCrashLoop, StateQuarantined, StateStopped,
+	StateIdle, StateStarting, StateReady, StateDegraded, StateBackoff, StateCrashLoop,
+	StateQuarantined, StateStopped,
 }
 
-// Upstream is a status that an actor publishes about itself
-// (otp.Process.SetStatus) and that can be shown as one of an upstream.
+// Upstream is a status that an actor publishes about itself (otp.Process.SetStatus) and that
+// describes an upstream.
 type Upstream interface{ Upstream() UpstreamStatus }
 
-// IDUser is an Upstream that numbers its requests, and knows which share of the numbers is used up.
+// IDUser is an Upstream that numbers its requests, and knows the share of numbers that is used
+// up.
 type IDUser interface{ RequestIDUsage() float64 }
 
-// RecordHolder is a status of a row that keeps records. It yields how many there are of each kind; one
-// kind may come more than once.
+// RecordHolder is the status of a row that keeps records. It yields the number of records of each
+// kind. A kind may occur more than once.
 type RecordHolder interface {
 	Records(yield func(kind string, n int) bool)
 }
 
-// Upstream makes the status its own description.
+// Upstream returns s itself.
 func (s UpstreamStatus) Upstream() UpstreamStatus { return s }
 
-// UpstreamOf returns what a row of the tree says about an upstream, if it does.
+// UpstreamOf returns the status of the upstream that a row of the tree describes, if it describes
+// one.
 func UpstreamOf(n otp.Node) (UpstreamStatus, bool) {
 	if u, ok := n.Extra.(Upstream); ok {
 		return u.Upstream(), true

@@ -7,8 +7,9 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// still counts goroutines before the registry starts those that collect. Otherwise a scrape counts
-// some of its own, as many as the machine's load has it, and an idle runner as a working one.
+// still counts goroutines before the registry starts its collecting goroutines. Otherwise a
+// scrape would count a varying number of its own goroutines, and count an idle runner as a
+// working one.
 type still struct {
 	registry *prometheus.Registry
 	idle     func() int // runners that wait; nil without a runtime

@@ -7,9 +7,9 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// Supervision returns what an otp.System reports its events to. locate tells
-// from a row's path whose it is (tenant, server, session), so that a crash can be
-// found by any of them; nil knows nobody.
+// Supervision returns a function for the events of an otp.System. Locate maps the path of a row
+// to its tenant, server and session, so that a crash can be found by any of them. A nil locate
+// maps none.
 func Supervision(emit Sink, locate func(path string) Where) func(otp.Event) {
 	return func(e otp.Event) {
 		var w Where
@@ -17,7 +17,9 @@ func Supervision(emit Sink, locate func(path string) Where) func(otp.Event) {
 			w = locate(e.Where())
 		}
 		w.Path = e.Where()
-		if exit, ok := e.(otp.ChildExited); ok && exit.Report != nil && (len(exit.Report.PCs) > 0 || errors.Is(exit.Reason, otp.ErrStuck)) { // its caller has the report
+		// The caller was told the incident of the report.
+		if exit, ok := e.(otp.ChildExited); ok && exit.Report != nil &&
+			(len(exit.Report.PCs) > 0 || errors.Is(exit.Reason, otp.ErrStuck)) {
 			w.Incident = exit.Report.Incident()
 		}
 		if hit, ok := struck(e, w); ok {
@@ -29,7 +31,8 @@ func Supervision(emit Sink, locate func(path string) Where) func(otp.Event) {
 	}
 }
 
-// Passing is the label of supervisors that come and go with what they supervise, so that their end is no news for an operator.
+// Passing is the label of supervisors that come and go with their children, so that their end is
+// no news for an operator.
 const Passing = "key"
 
 func supervision(e otp.Event, w Where) Event {
@@ -67,9 +70,10 @@ func supervision(e otp.Event, w Where) Event {
 		return CrashCharged{Where: w, Class: e.Label, Times: Count(e.Times), Reason: why(e.Reason, nil)}
 	case otp.SupervisorStopped:
 		if e.Label == Passing {
-			return nil // ChildExited tells it too
+			return nil // ChildExited reports it too
 		}
-		// One that its parent stops is a part of that one's end, which is told with its reason.
+		// A supervisor that its parent stops is a part of the parent's end, which is reported with its
+		// reason.
 		w.Routine = e.Reason == nil || e.Reason == otp.Normal || e.Reason == otp.ErrShutdown
 		return SupervisorStopped{Where: w, Reason: text(e.Reason)}
 	case otp.Abandoned:
@@ -79,15 +83,18 @@ func supervision(e otp.Event, w Where) Event {
 	case otp.Overloaded:
 		return Overloaded{Where: w, Class: e.Label, Mailbox: Count(e.Mailbox)}
 	case otp.HeirDropped:
-		return StateDropped{Where: w, Class: e.Label, Incarnation: e.Incarnation, Part: "all", Reason: e.Reason, Count: 1}
+		return StateDropped{
+			Where: w, Class: e.Label, Incarnation: e.Incarnation, Part: "all", Reason: e.Reason, Count: 1,
+		}
 	case otp.TerminatePanicked:
 		return TerminatePanicked{Where: w, Class: e.Label, Report: e.Report}
 	}
 	return nil
 }
 
-// told reports whether the row itself has told of its end, in an event of its own: an error that says so
-// has a method Told. The end and the restart of such a row are debug lines, so that the log has each story once.
+// told reports whether the row itself has reported its end in an event of its own. An error that
+// says so has a method Told. The end and the restart of such a row are debug lines, so that the
+// log reports each end once.
 func told(reason error) bool {
 	by, ok := errors.AsType[interface {
 		error
@@ -96,7 +103,7 @@ func told(reason error) bool {
 	return ok && by.Told()
 }
 
-// struck is the event of the fault that caused an exit, if one did.
+// struck returns the event of the fault that caused an exit, if a fault did.
 func struck(e otp.Event, w Where) (FaultHit, bool) {
 	exit, ok := e.(otp.ChildExited)
 	if !ok {
@@ -111,7 +118,7 @@ func injected(reason error) (i fault.Injected) {
 	return i
 }
 
-// why is the innermost words for a reason: a report repeats its path, which the
+// why returns the innermost text of a reason. The text of a report repeats the path, which the
 // line has already.
 func why(reason error, report *otp.CrashReport) string {
 	if report == nil {

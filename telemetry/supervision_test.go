@@ -16,8 +16,8 @@ type patient struct{ otp.Base }
 
 func (patient) Receive(*otp.Process, any) error { return nil }
 
-// A crash in a real tree: injected, counted, remembered with its frames, and one
-// incident from the fault to the restart.
+// A crash in a real tree is injected, counted, and remembered with its frames. All events from
+// the fault to the restart have one incident.
 func TestACrashInARealTreeIsSeen(t *testing.T) {
 	metrics := NewMetrics(MetricsOptions{})
 	recorder := NewRecorder(Options{Metrics: metrics})
@@ -37,7 +37,9 @@ func TestACrashInARealTreeIsSeen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, err := faults.Arm(fault.Fault{Action: fault.Panic, Point: fault.Point{Path: "mcpd/patient"}, Count: 1, Lease: time.Minute})
+	id, err := faults.Arm(fault.Fault{
+		Action: fault.Panic, Point: fault.Point{Path: "mcpd/patient"}, Count: 1, Lease: time.Minute,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +70,9 @@ func TestACrashInARealTreeIsSeen(t *testing.T) {
 		if e.GetIncident() != incident || incident == "" {
 			t.Errorf("%s has incident %q, want %q", e.GetName(), e.GetIncident(), incident)
 		}
-		if c := e.GetCrash(); c != nil && (c.GetMessageKind() != "string" || !strings.Contains(c.GetStack(), "fault.(*Registry).Receive") || e.GetFields()["fault"] != id) {
+		if c := e.GetCrash(); c != nil &&
+			(c.GetMessageKind() != "string" ||
+				!strings.Contains(c.GetStack(), "fault.(*Registry).Receive") || e.GetFields()["fault"] != id) {
 			t.Errorf("crash %v, fields %v", c, e.GetFields())
 		}
 	}

@@ -21,7 +21,7 @@ import (
 
 var snake = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 
-// Every struct in events.go has its row, named after it.
+// Every struct in events.go has a row with a matching name.
 func TestEveryEventHasItsRow(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "events.go", nil, 0)
 	if err != nil {
@@ -34,8 +34,10 @@ func TestEveryEventHasItsRow(t *testing.T) {
 		if want := snakeCase(name); r.name != want {
 			t.Errorf("%s is called %q, want %q", name, r.name, want)
 		}
-		if r.message == "" || r.meaning == "" || strings.HasSuffix(r.message, ".") || unicode.IsUpper(rune(r.message[0])) {
-			t.Errorf("%s: message %q, meaning %q: want short sentences in lower case, without a period", r.name, r.message, r.meaning)
+		if r.message == "" || r.meaning == "" || strings.HasSuffix(r.message, ".") ||
+			unicode.IsUpper(rune(r.message[0])) {
+			t.Errorf("%s: message %q, meaning %q: want short sentences in lower case, without a period",
+				r.name, r.message, r.meaning)
 		}
 		if r.lines <= 0 {
 			t.Errorf("%s: no bound on its lines", r.name)
@@ -67,11 +69,12 @@ func snakeCase(name string) string {
 	return b.String()
 }
 
-// Every field can be shown, says what it means, and does not hide a common key.
+// Every field can be shown, has a description, and does not hide a common key.
 func TestEveryFieldIsShown(t *testing.T) {
 	for _, r := range events {
 		v := reflect.New(reflect.TypeOf(r.event)).Elem()
-		keys := map[string]bool{"ts": true, "level": true, "msg": true, keyEvent: true, keyTenant: true, keyServer: true,
+		keys := map[string]bool{"ts": true, "level": true, "msg": true, keyEvent: true, keyTenant: true,
+			keyServer:  true,
 			keySession: true, keyExchange: true, keyIncident: true, keyPath: true, keySuppressed: true}
 		fields := fieldsOf(v.Type())
 		if want := v.NumField() - 1; len(fields) != want {
@@ -111,7 +114,8 @@ func fill(t *testing.T, v reflect.Value) {
 }
 
 func TestParseFormat(t *testing.T) {
-	for in, want := range map[string]Format{"auto": FormatAuto, "TEXT": FormatText, "json": FormatJSON} {
+	for in, want := range map[string]Format{"auto": FormatAuto, "TEXT": FormatText,
+		"json": FormatJSON} {
 		if got, err := ParseFormat(in); got != want || err != nil {
 			t.Errorf("ParseFormat(%q) = %q, %v, want %q", in, got, err, want)
 		}
@@ -121,12 +125,14 @@ func TestParseFormat(t *testing.T) {
 	}
 }
 
-// What is not a terminal gets JSON, and no colours even as text.
+// A writer that is not a terminal gets JSON, and no colours even as text.
 func TestFormatFollowsTheWriter(t *testing.T) {
-	for format, want := range map[Format]string{FormatAuto: `{"ts":"`, FormatJSON: `{"ts":"`, FormatText: ""} {
+	for format, want := range map[Format]string{FormatAuto: `{"ts":"`, FormatJSON: `{"ts":"`,
+		FormatText: ""} {
 		var out strings.Builder
 		NewLogger(&out, format, slog.LevelInfo).Warn("a \x1b[31mred\x1b[0m word", "from", "a\nb")
-		if !strings.HasPrefix(out.String(), want) || strings.ContainsAny(strings.TrimSuffix(out.String(), "\n"), "\x1b\n") {
+		if !strings.HasPrefix(out.String(), want) ||
+			strings.ContainsAny(strings.TrimSuffix(out.String(), "\n"), "\x1b\n") {
 			t.Errorf("format %s wrote %q", format, out.String())
 		}
 	}
@@ -146,7 +152,8 @@ func TestClean(t *testing.T) {
 		{"tag characters", "hi\U000e0041", `hi\U000e0041`},
 		{"line separator", "a\u2028b", `a\u2028b`},
 		{"not utf-8", "a\xffb", `a\xffb`},
-		{"cut between characters", strings.Repeat("ä", 40), strings.Repeat("ä", 31) + "… (18 bytes more)"},
+		{"cut between characters", strings.Repeat("ä", 40),
+			strings.Repeat("ä", 31) + "… (18 bytes more)"},
 	}
 	for _, test := range tests {
 		if got := Clean(test.in, 63); got != test.want {
@@ -159,7 +166,8 @@ func FuzzClean(f *testing.F) {
 	f.Add("a\x1b[31m\u202e\xff")
 	f.Fuzz(func(t *testing.T, s string) {
 		got := Clean(s, MaxValue)
-		if i := strings.IndexFunc(got, unsafeRune); i >= 0 && got[i:] != "\ufffd" && !strings.HasPrefix(got[i:], "\ufffd") {
+		if i := strings.IndexFunc(got, unsafeRune); i >= 0 && got[i:] != "\ufffd" &&
+			!strings.HasPrefix(got[i:], "\ufffd") {
 			t.Errorf("Clean(%q) = %q, unsafe at %d", s, got, i)
 		}
 		if again := Clean(got, 8*MaxValue); again != got {
@@ -168,8 +176,8 @@ func FuzzClean(f *testing.F) {
 	})
 }
 
-// The causes of a closed session that the documentation lists are those that are used: every reason
-// is shown by one of the documented words, and has a phrase of its own.
+// The documented causes of closed sessions are those that are used: every reason has one of the
+// documented words, and a phrase of its own.
 func TestClosingsAreDocumented(t *testing.T) {
 	documented, _, _ := strings.Cut(Closing(0).Means(), ";")
 	if want := "closed, expired, evicted, draining, crashed"; documented != want {
@@ -182,7 +190,8 @@ func TestClosingsAreDocumented(t *testing.T) {
 	phrases := map[string]bool{}
 	for i := range closings {
 		c := Closing(i)
-		if !slices.Contains(strings.Split(documented, ", "), c.String()) || c.Phrase() == "" || phrases[c.Phrase()] {
+		if !slices.Contains(strings.Split(documented, ", "), c.String()) || c.Phrase() == "" ||
+			phrases[c.Phrase()] {
 			t.Errorf("reason %d is %q, %q", i, c, c.Phrase())
 		}
 		phrases[c.Phrase()] = true

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// guarded lets a request through to its route when the caller may use it.
-// Reading is open on loopback, where whoever can connect can read the process'
-// files as well; whatever changes something needs a token from everywhere.
+// guarded lets a request through to its route if the caller may use the route. Reading is open on
+// loopback, because anyone who can connect there can read the files of the process as well.
+// Changing something always needs a token.
 func (h *handler) guarded(r Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if r.Scope == Chaos && h.Faults == nil {
@@ -18,22 +18,27 @@ func (h *handler) guarded(r Route) http.Handler {
 		case http.StatusOK:
 			r.Serve(w, req)
 		case http.StatusForbidden:
-			w.Header().Set("WWW-Authenticate", `Bearer realm="mcpd admin", error="insufficient_scope", scope="`+r.Scope.String()+`"`)
-			problem(w, http.StatusForbidden, "the token lacks the scope "+r.Scope.String(), "use the token of that scope from the token file")
+			w.Header().Set("WWW-Authenticate",
+				`Bearer realm="mcpd admin", error="insufficient_scope", scope="`+r.Scope.String()+`"`)
+			problem(w, http.StatusForbidden, "the token lacks the scope "+r.Scope.String(),
+				"use the token of that scope from the token file")
 		case http.StatusUnauthorized:
 			if len(req.Header.Values("Authorization")) > 0 {
 				w.Header().Set("WWW-Authenticate", `Bearer realm="mcpd admin", error="invalid_token"`)
-				problem(w, http.StatusUnauthorized, "the token is none of this host's", "it has others each time that it starts: send Authorization: Bearer with one from the file of this port in the runtime directory")
+				problem(w, http.StatusUnauthorized, "the token is none of this host's",
+					"it has others each time that it starts: send Authorization: Bearer with one from the file "+
+						"of this port in the runtime directory")
 				return
 			}
 			w.Header().Set("WWW-Authenticate", `Bearer realm="mcpd admin"`)
-			problem(w, http.StatusUnauthorized, "a token is needed", "send Authorization: Bearer with a token from the file of this port in the runtime directory")
+			problem(w, http.StatusUnauthorized, "a token is needed",
+				"send Authorization: Bearer with a token from the file of this port in the runtime directory")
 		}
 	})
 }
 
-// access returns 200, 401 or 403. A token that is wrong is refused even where
-// none is needed: whoever sends one means it.
+// access returns 200, 401 or 403. A wrong token is refused even where no token is needed, because
+// its sender expects it to count.
 func (h *handler) access(r *http.Request, need Scope) int {
 	if need == Open {
 		return http.StatusOK

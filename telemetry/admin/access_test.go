@@ -13,7 +13,10 @@ import (
 
 func TestScopes(t *testing.T) {
 	write := func(o *Options) {
-		o.Routes = []Route{{http.MethodPost, "/admin/v1/reload", Write, "", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }}}
+		o.Routes = []Route{{http.MethodPost, "/admin/v1/reload", Write, "",
+			func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(http.StatusNoContent)
+			}}}
 	}
 	h := start(t, write)
 	tests := []struct {
@@ -34,7 +37,8 @@ func TestScopes(t *testing.T) {
 		{"chaos with write", "GET", "/admin/v1/faults", h.bearer(Write), 403},
 		{"chaos", "GET", "/admin/v1/faults", h.bearer(Chaos), 200},
 		{"chaos reads too", "GET", "/admin/v1/tree", h.bearer(Chaos), 200},
-		{"scheme in lower case", "GET", "/admin/v1/faults", strings.Replace(h.bearer(Chaos), "Bearer", "bearer", 1), 200},
+		{"scheme in lower case", "GET", "/admin/v1/faults",
+			strings.Replace(h.bearer(Chaos), "Bearer", "bearer", 1), 200},
 	}
 	for _, test := range tests {
 		var headers []string
@@ -43,31 +47,35 @@ func TestScopes(t *testing.T) {
 		}
 		got, header, _ := h.do(test.method, test.path, "", headers...)
 		if got != test.want || (got == 401 || got == 403) != (header.Get("WWW-Authenticate") != "") {
-			t.Errorf("%s: %d, challenge %q, want %d", test.name, got, header.Get("WWW-Authenticate"), test.want)
+			t.Errorf("%s: %d, challenge %q, want %d", test.name, got,
+				header.Get("WWW-Authenticate"), test.want)
 		}
 	}
 }
 
-// Who sends a token that is none is not told that one is needed.
+// A wrong token gets another error than a missing token.
 func TestWrongTokenIsToldFromNone(t *testing.T) {
 	h := start(t, func(*Options) {})
 	for token, want := range map[string][2]string{
-		"":                {`Bearer realm="mcpd admin"`, "a token is needed"},
-		"Bearer nonsense": {`Bearer realm="mcpd admin", error="invalid_token"`, "the token is none of this host's"}, // RFC 6750 §3.1
+		"": {`Bearer realm="mcpd admin"`, "a token is needed"},
+		// RFC 6750 §3.1
+		"Bearer nonsense": {`Bearer realm="mcpd admin", error="invalid_token"`,
+			"the token is none of this host's"},
 	} {
 		var headers []string
 		if token != "" {
 			headers = []string{"Authorization", token}
 		}
 		_, header, body := h.do("GET", "/admin/v1/faults", "", headers...)
-		if got := header.Get("WWW-Authenticate"); got != want[0] || !strings.Contains(string(body), want[1]) {
+		if got := header.Get("WWW-Authenticate"); got != want[0] ||
+			!strings.Contains(string(body), want[1]) {
 			t.Errorf("%q: %s, %s", token, got, body)
 		}
 	}
 }
 
-// Beyond loopback a probe learns the word and nothing else, and reading needs a
-// token. The handler is called directly: the test has loopback only.
+// Beyond loopback a probe learns the status word and nothing else, and reading needs a token. The
+// test calls the handler directly, because it has loopback only.
 func TestBeyondLoopbackReadingNeedsAToken(t *testing.T) {
 	dir := t.TempDir()
 	tokens, err := CreateTokens(dir, Read)
@@ -82,8 +90,10 @@ func TestBeyondLoopbackReadingNeedsAToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	handler := Handler(Options{
-		Tree:     func() otp.Node { return small },
-		Health:   func() Health { return Health{Phase: Serving, Checks: []Check{{Name: "tenant acme", OK: true}}} },
+		Tree: func() otp.Node { return small },
+		Health: func() Health {
+			return Health{Phase: Serving, Checks: []Check{{Name: "tenant acme", OK: true}}}
+		},
 		Recorder: telemetry.NewRecorder(telemetry.Options{}),
 		Tokens:   tokens,
 	})
@@ -99,7 +109,9 @@ func TestBeyondLoopbackReadingNeedsAToken(t *testing.T) {
 		{"/admin/v1/tree", "", 401, false},
 		{"/admin/v1/tree", token, 200, false},
 	} {
-		ctx := context.WithValue(t.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: net.IPv4(10, 0, 0, 7), Port: 7421})
+		ctx := context.WithValue(t.Context(), http.LocalAddrContextKey, &net.TCPAddr{
+			IP: net.IPv4(10, 0, 0, 7), Port: 7421,
+		})
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://10.0.0.7:7421"+test.path, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -111,7 +123,8 @@ func TestBeyondLoopbackReadingNeedsAToken(t *testing.T) {
 		w := &written{header: make(http.Header)}
 		handler.ServeHTTP(w, r)
 		if w.status != test.want || strings.Contains(w.body.String(), "acme") != test.checks {
-			t.Errorf("%s with %q: %d %s, want %d, checks %v", test.path, test.token, w.status, w.body.String(), test.want, test.checks)
+			t.Errorf("%s with %q: %d %s, want %d, checks %v", test.path, test.token, w.status,
+				w.body.String(), test.want, test.checks)
 		}
 	}
 }

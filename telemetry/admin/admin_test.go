@@ -40,7 +40,10 @@ func start(t *testing.T, change func(*Options)) *host {
 		t.Fatal(err)
 	}
 	metrics := telemetry.NewMetrics(telemetry.MetricsOptions{Version: "1.0.0"})
-	h := &host{t: t, dir: dir, recorder: telemetry.NewRecorder(telemetry.Options{Metrics: metrics}), faults: fault.New(nil)}
+	h := &host{
+		t: t, dir: dir, recorder: telemetry.NewRecorder(telemetry.Options{Metrics: metrics}),
+		faults: fault.New(nil),
+	}
 	h.faults.Watch(telemetry.Faulted(h.recorder.Emit))
 	o := Options{
 		Tree:     func() otp.Node { return small },
@@ -73,10 +76,13 @@ func start(t *testing.T, change func(*Options)) *host {
 	return h
 }
 
-var small = otp.Node{ID: "mcpd", Path: "mcpd", Type: otp.SupervisorType, Status: otp.Running, Since: time.Unix(1000, 0)}
+var small = otp.Node{
+	ID: "mcpd", Path: "mcpd", Type: otp.SupervisorType, Status: otp.Running, Since: time.Unix(1000, 0),
+}
 
-// do sends a request; headers are name, value pairs, and "Host" sets the host.
-func (h *host) do(method, path, body string, headers ...string) (status int, header http.Header, answer string) {
+// do sends a request. Headers are pairs of name and value; "Host" sets the host.
+func (h *host) do(method, path, body string, headers ...string) (status int, header http.Header,
+	answer string) {
 	h.t.Helper()
 	r, err := http.NewRequestWithContext(h.t.Context(), method, h.url+path, strings.NewReader(body))
 	if err != nil {

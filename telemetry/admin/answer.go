@@ -11,13 +11,14 @@ import (
 	mcpdv1 "mcpd/proto/gen/mcpd/v1"
 )
 
-// encode is a message as the admin API writes it: names as in the .proto file,
-// zero counts and empty lists written out. protojson varies its white space on
-// purpose; compacting makes equal messages equal bytes.
+// encode returns a message as the admin API writes it: with names as in the .proto file, and with
+// zero counts and empty lists. protojson varies its white space on purpose. Compacting makes
+// equal messages equal bytes.
 func encode(m proto.Message) []byte {
 	raw, err := protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true}.Marshal(m)
 	if err != nil {
-		panic(err) // only for text that is not UTF-8, which is cleaned where it enters
+		// This happens only for text that is not UTF-8, and all text is cleaned where it enters.
+		panic(err)
 	}
 	v := jsontext.Value(raw)
 	if err := v.Compact(); err != nil {
@@ -36,8 +37,8 @@ func problem(w http.ResponseWriter, status int, what, hint string) {
 	answer(w, status, &mcpdv1.Problem{Status: uint32(status), Error: what, Hint: hint})
 }
 
-// flagged reads a query parameter that is on or off, and answers when it is
-// neither.
+// flagged reads a query parameter that is on or off. If it is neither, flagged answers the
+// request with an error.
 func flagged(w http.ResponseWriter, r *http.Request, name string) (on, ok bool) {
 	raw := r.URL.Query().Get(name)
 	if raw == "" {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// headers go with every answer: nothing here is for a page of another origin, a
-// frame, or a cache.
+// headers are sent with every answer. No answer is meant for a page of another origin, a frame,
+// or a cache.
 var headers = map[string]string{
 	"Cache-Control":                "no-store",
 	"Content-Security-Policy":      "default-src 'none'; frame-ancestors 'none'",
@@ -21,8 +21,8 @@ var headers = map[string]string{
 	"X-Frame-Options":              "DENY",
 }
 
-// edge is what every request passes first: too many, then Host, then Origin. A
-// page that somebody visits can reach loopback; its name and origin give it away.
+// edge checks every request first: the number of concurrent requests, then Host, then Origin. A
+// web page that a user visits can reach loopback; its Host and Origin distinguish it.
 func (h *handler) edge(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range headers {
@@ -32,23 +32,27 @@ func (h *handler) edge(next http.Handler) http.Handler {
 		switch {
 		case h.requests.Add(1) > maxRequests:
 			w.Header().Set("Retry-After", "1")
-			problem(w, http.StatusServiceUnavailable, "too many requests at once", "close streams that nobody reads")
+			problem(w, http.StatusServiceUnavailable, "too many requests at once",
+				"close streams that nobody reads")
 		case !h.hostAllowed(r):
-			problem(w, http.StatusForbidden, "this listener is not known by that Host", "use its address, localhost, or a name that hosts lists in the configuration")
+			problem(w, http.StatusForbidden, "this listener is not known by that Host",
+				"use its address, localhost, or a name that hosts lists in the configuration")
 		case !sameOrigin(r):
-			problem(w, http.StatusForbidden, "request from another origin", "open the page from this listener")
+			problem(w, http.StatusForbidden, "request from another origin",
+				"open the page from this listener")
 		default:
 			next.ServeHTTP(w, r)
 		}
 	})
 }
 
-// hostAllowed reports whether the request names this listener: a loopback name,
-// the address it arrived at, or a configured name. Any other name may be one that
-// an attacker's DNS points here.
+// hostAllowed reports whether the request names this listener: by a loopback name, by the address
+// where it arrived, or by a configured name. An attacker's DNS may point any other name here.
 func (h *handler) hostAllowed(r *http.Request) bool {
 	host := hostname(r.Host)
-	if strings.EqualFold(host, "localhost") || slices.ContainsFunc(h.Hosts, func(a string) bool { return strings.EqualFold(a, host) }) {
+	if strings.EqualFold(host, "localhost") || slices.ContainsFunc(h.Hosts, func(a string) bool {
+		return strings.EqualFold(a, host)
+	}) {
 		return true
 	}
 	ip, err := netip.ParseAddr(host)
@@ -65,8 +69,8 @@ func hostname(hostport string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(hostport, "["), "]")
 }
 
-// sameOrigin reports whether no browser says that the request comes from another
-// page. A client that is not a browser sends neither header.
+// sameOrigin reports whether no browser says that the request comes from another page. A client
+// that is not a browser sends neither header.
 func sameOrigin(r *http.Request) bool {
 	switch site := r.Header.Get("Sec-Fetch-Site"); site {
 	case "", "same-origin", "none":
@@ -81,18 +85,18 @@ func sameOrigin(r *http.Request) bool {
 		return false
 	}
 	u, err := url.Parse(origins[0])
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && strings.EqualFold(u.Host, r.Host) &&
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" &&
+		strings.EqualFold(u.Host, r.Host) &&
 		u.User == nil && u.Path == "" && u.RawQuery == "" && u.Fragment == ""
 }
 
-// local reports whether both ends of the connection are on this machine's
-// loopback.
+// local reports whether both ends of the connection are on this machine's loopback.
 func local(r *http.Request) bool {
 	remote, err := netip.ParseAddrPort(r.RemoteAddr)
 	return err == nil && remote.Addr().Unmap().IsLoopback() && localIP(r).IsLoopback()
 }
 
-// localIP is the address that the connection arrived at, zero if it is unknown.
+// localIP returns the address at which the connection arrived, or the zero Addr if it is unknown.
 func localIP(r *http.Request) netip.Addr {
 	addr, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	if !ok {

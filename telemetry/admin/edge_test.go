@@ -10,8 +10,8 @@ import (
 	mcpdv1 "mcpd/proto/gen/mcpd/v1"
 )
 
-// A page in a browser on this machine must not read or change anything, by DNS
-// rebinding or across origins.
+// A page in a browser on this machine must not read or change anything, neither by DNS rebinding
+// nor across origins.
 func TestHostAndOriginAreChecked(t *testing.T) {
 	h := start(t, nil)
 	addr := strings.TrimPrefix(h.url, "http://")
@@ -43,7 +43,8 @@ func TestHostAndOriginAreChecked(t *testing.T) {
 		{"same-site fetch", []string{"Sec-Fetch-Site", "same-site"}, 403},
 		{"typed by the user", []string{"Sec-Fetch-Site", "none"}, 200},
 	}
-	for _, path := range []string{"/livez", "/readyz", "/metrics", "/admin/v1/tree", "/admin/v1/sessions", "/admin/v1/events"} {
+	for _, path := range []string{"/livez", "/readyz", "/metrics", "/admin/v1/tree",
+		"/admin/v1/sessions", "/admin/v1/events"} {
 		for _, test := range tests {
 			got, header, _ := h.do(http.MethodGet, path, "", test.headers...)
 			if got != test.want {
@@ -81,23 +82,27 @@ func TestMethodsAndPaths(t *testing.T) {
 	for _, test := range tests {
 		status, header, answer := h.do(test.method, test.path, "")
 		if status != test.want || header.Get("Allow") != test.allow {
-			t.Errorf("%s %s: %d, Allow %q, want %d, %q", test.method, test.path, status, header.Get("Allow"), test.want, test.allow)
+			t.Errorf("%s %s: %d, Allow %q, want %d, %q", test.method, test.path, status, header.Get("Allow"),
+				test.want, test.allow)
 		}
 		if status >= 400 {
 			var p mcpdv1.Problem
-			if err := protojson.Unmarshal([]byte(answer), &p); err != nil || p.GetStatus() != uint32(status) || p.GetError() == "" || p.GetHint() == "" {
-				t.Errorf("%s %s: body %s, want a problem and what to do about it", test.method, test.path, answer)
+			if err := protojson.Unmarshal([]byte(answer), &p); err != nil ||
+				p.GetStatus() != uint32(status) || p.GetError() == "" || p.GetHint() == "" {
+				t.Errorf("%s %s: body %s, want a problem and what to do about it", test.method,
+					test.path, answer)
 			}
 		}
 	}
 }
 
-// GET / names every route, what it needs, and what it is.
+// GET / lists every route with its scope and its description.
 func TestIndexListsTheRoutes(t *testing.T) {
 	h := start(t, nil)
 	_, _, answer := h.do(http.MethodGet, "/", "")
 	for _, r := range (&handler{}).routes() {
-		if r.Is == "" || !strings.Contains(answer, r.Is) || !strings.Contains(answer, strings.TrimSuffix(r.Path, "{$}")) {
+		if r.Is == "" || !strings.Contains(answer, r.Is) ||
+			!strings.Contains(answer, strings.TrimSuffix(r.Path, "{$}")) {
 			t.Errorf("%s %s is not in the list:\n%s", r.Method, r.Path, answer)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	mcpdv1 "mcpd/proto/gen/mcpd/v1"
 )
 
-// events answers with what is remembered, after a position if one is given.
+// events answers with the remembered events, after a position if the request gives one.
 func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 	watch, ok := flagged(w, r, "watch")
 	if !ok {
@@ -31,8 +31,8 @@ func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, body)
 }
 
-// watchEvents sends what is remembered and then what happens. A reader that
-// comes back with the last id it saw misses nothing that is remembered.
+// watchEvents sends the remembered events and then each new one. A reader that comes back with
+// the last ID that it saw misses no remembered event.
 func (h *handler) watchEvents(w http.ResponseWriter, r *http.Request, after uint64) {
 	s, done, ok := h.open(w)
 	if !ok {
@@ -57,7 +57,7 @@ func (h *handler) watchEvents(w http.ResponseWriter, r *http.Request, after uint
 	}
 }
 
-// position reads where a reader wants to go on.
+// position returns the position after which a reader wants to continue.
 func position(w http.ResponseWriter, r *http.Request) (uint64, bool) {
 	raw := r.Header.Get("Last-Event-ID")
 	if raw == "" {
@@ -68,7 +68,8 @@ func position(w http.ResponseWriter, r *http.Request) (uint64, bool) {
 	}
 	after, err := strconv.ParseUint(raw, 10, 64)
 	if err != nil {
-		problem(w, http.StatusBadRequest, "after is not the id of an event", "send the id of the last event seen, or nothing")
+		problem(w, http.StatusBadRequest, "after is not the id of an event",
+			"send the id of the last event seen, or nothing")
 	}
 	return after, err == nil
 }

@@ -16,7 +16,7 @@ import (
 	"mcpd/telemetry"
 )
 
-// maxBody bounds what is read of a request: a fault is some hundred bytes.
+// maxBody bounds the bytes that are read of a request. A fault has some hundred bytes.
 const maxBody = 16 << 10
 
 func (h *handler) listFaults(w http.ResponseWriter, _ *http.Request) {
@@ -33,7 +33,8 @@ func (h *handler) armFault(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if h.Production() && !ask.GetMeant() {
-		problem(w, http.StatusForbidden, "this host is in production", `break another one; if it is to be this one, say "meant": true`)
+		problem(w, http.StatusForbidden, "this host is in production",
+			`break another one; if it is to be this one, say "meant": true`)
 		return
 	}
 	f := fault.Fault{
@@ -61,7 +62,7 @@ func (h *handler) armFault(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	// It has struck and is used up already.
+	// The fault has struck and is used up already.
 	answer(w, http.StatusCreated, describeFault(fault.Status{ID: id, Fault: f, Struck: f.Count}))
 }
 
@@ -83,13 +84,14 @@ func (h *handler) renewFault(w http.ResponseWriter, r *http.Request) {
 
 func (h *handler) disarmFault(w http.ResponseWriter, r *http.Request) {
 	if !h.Faults.Disarm(r.PathValue("id")) {
-		problem(w, http.StatusNotFound, "no such fault is armed", "its lease may have ended, which is as good")
+		problem(w, http.StatusNotFound, "no such fault is armed",
+			"its lease may have ended, which is as good")
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// disarmAll ends the faults of ?run=, all there are without it.
+// disarmAll disarms the faults of the run in ?run=, or all faults without it.
 func (h *handler) disarmAll(w http.ResponseWriter, r *http.Request) {
 	h.Faults.DisarmRun(r.URL.Query().Get("run"))
 	w.WriteHeader(http.StatusNoContent)
@@ -98,8 +100,10 @@ func (h *handler) disarmAll(w http.ResponseWriter, r *http.Request) {
 func describeFault(s fault.Status) *mcpdv1.Fault {
 	p := s.Point
 	f := &mcpdv1.Fault{
-		Id: s.ID, Action: string(s.Action), Path: p.Path, Kind: p.Kind, Count: uint32(s.Count), Hits: uint32(s.Struck),
-		Place: string(p.Place), Tenant: p.Tenant, Server: p.Server, Session: p.Session, Percent: s.Percent, Run: s.Run,
+		Id: s.ID, Action: string(s.Action), Path: p.Path, Kind: p.Kind, Count: uint32(s.Count),
+		Hits:  uint32(s.Struck),
+		Place: string(p.Place), Tenant: p.Tenant, Server: p.Server, Session: p.Session,
+		Percent: s.Percent, Run: s.Run,
 	}
 	if !s.Until.IsZero() {
 		f.Expires = timestamppb.New(s.Until)
@@ -110,23 +114,27 @@ func describeFault(s fault.Status) *mcpdv1.Fault {
 	return f
 }
 
-// body reads a request's JSON, and answers when it is not what is wanted.
+// body parses the JSON of a request. If it is invalid, body answers the request with an error.
 func body(w http.ResponseWriter, r *http.Request, into proto.Message) bool {
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		problem(w, http.StatusUnsupportedMediaType, "the body is not application/json", "set Content-Type")
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil ||
+		kind != "application/json" {
+		problem(w, http.StatusUnsupportedMediaType, "the body is not application/json",
+			"set Content-Type")
 		return false
 	}
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			problem(w, http.StatusRequestEntityTooLarge, "the body is too large", "a fault is some hundred bytes")
+			problem(w, http.StatusRequestEntityTooLarge, "the body is too large",
+				"a fault is some hundred bytes")
 		} else {
 			problem(w, http.StatusBadRequest, "the body ended early", "send all of it")
 		}
 		return false
 	}
 	if err := protojson.Unmarshal(raw, into); err != nil {
-		problem(w, http.StatusBadRequest, telemetry.Clean(err.Error(), telemetry.MaxValue), "see proto/mcpd/v1/fault.proto")
+		problem(w, http.StatusBadRequest, telemetry.Clean(err.Error(), telemetry.MaxValue),
+			"see proto/mcpd/v1/fault.proto")
 		return false
 	}
 	return true

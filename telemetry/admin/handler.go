@@ -1,7 +1,7 @@
-// Package admin is the listener for the people and programs that run the host:
-// health, metrics, the live supervision tree, sessions, events, faults. It reads
-// snapshots that it is given and asks no actor; it does not know MCP, tenants'
-// credentials, or how anything it shows came about.
+// Package admin serves the listener for the operators of the host and their programs: health,
+// metrics, the live supervision tree, sessions, events, faults. It reads snapshots that it is
+// given and asks no actor. It does not know MCP, the credentials of tenants, or how the state
+// that it shows came about.
 package admin
 
 import (
@@ -22,38 +22,39 @@ import (
 )
 
 const (
-	// maxRequests bounds the requests that are served at once: some dashboards,
-	// a scraper and a few people; a snapshot of a large tree takes memory.
+	// maxRequests bounds the requests that are served at once. It allows for some dashboards, a
+	// scraper and a few people. A snapshot of a large tree takes memory.
 	maxRequests = 64
-	// maxWatchers bounds the streams among them, so that forgotten ones leave
-	// room for a probe.
+	// maxWatchers bounds the streams among them, so that forgotten streams leave room for a probe.
 	maxWatchers = 16
 )
 
-// Options say what is shown. Tree, Health and Recorder are required.
+// Options say what the listener shows. Tree, Health and Recorder are required.
 type Options struct {
 	Tree     func() otp.Node
 	Health   func() Health
 	Recorder *telemetry.Recorder
 	Sessions func() iter.Seq[*mcpdv1.Session] // nil shows none
 	Servers  func() iter.Seq[*mcpdv1.Server]  // nil shows none
-	Operate  Operate                          // nil: nothing can be done to them
-	// OperateTenant is nil where nothing can be done to tenants.
+	Operate  Operate                          // nil: servers cannot be operated
+	// OperateTenant is nil if tenants cannot be operated.
 	OperateTenant OperateTenant
 	Tenants       func() iter.Seq[*mcpdv1.Tenant] // nil shows none
 	Metrics       prometheus.Gatherer             // nil shows none
 	Faults        Faults                          // nil unless the host was started with --chaos
-	Production    func() bool                     // whether nothing may be broken by mistake; nil is no
-	Tokens        *Tokens                         // nil refuses all that needs one
-	Hosts         []string                        // names besides loopback by which the listener is reached
-	Reload        Reload                          // nil: this host reloads nothing
-	Config        func() *mcpdv1.Configuration    // nil shows none
-	Routes        []Route                         // what the wiring adds
-	Clock         clock.Clock                     // nil is clock.System
+	// Production reports whether arming a fault needs an explicit confirmation; nil means no.
+	Production func() bool
+	Tokens     *Tokens // nil refuses all requests that need a token
+	// Hosts are names besides loopback by which the listener is reached.
+	Hosts  []string
+	Reload Reload                       // nil: this host cannot reload
+	Config func() *mcpdv1.Configuration // nil shows none
+	Routes []Route                      // additional routes of the wiring
+	Clock  clock.Clock                  // nil is clock.System
 }
 
-// Faults is where faults are armed. The registry of the process is one; a
-// cluster's is another.
+// Faults arms and disarms faults. The registry of the process implements it; a cluster could
+// implement it differently.
 type Faults interface {
 	Arm(fault.Fault) (id string, err error)
 	Renew(id string, lease time.Duration) (fault.Status, error)
@@ -67,7 +68,7 @@ type Route struct {
 	Method string
 	Path   string // a pattern of http.ServeMux without its method
 	Scope  Scope
-	Is     string // what GET / says of it
+	Is     string // its description in GET /
 	Serve  http.HandlerFunc
 }
 
@@ -77,28 +78,44 @@ type handler struct {
 	watchers atomic.Int32
 }
 
-// routes is the table of what the listener serves.
+// routes returns the table of what the listener serves.
 func (h *handler) routes() []Route {
 	return append([]Route{
 		{http.MethodGet, "/{$}", Read, "this list", h.index},
 		{http.MethodGet, "/livez", Open, "200 as long as the process answers", h.livez},
-		{http.MethodGet, "/readyz", Open, "200 ready or degraded, 503 starting or draining; the checks", h.readyz},
+		{http.MethodGet, "/readyz", Open,
+			"200 ready or degraded, 503 starting or draining; the checks", h.readyz},
 		{http.MethodGet, "/metrics", Read, "Prometheus", h.metrics()},
-		{http.MethodGet, "/admin/v1/tree", Read, "the live supervision tree; ?all=1 shows pools whole, ?watch=1 streams", h.tree},
-		{http.MethodGet, "/admin/v1/sessions", Read, "downstream sessions; ?tenant=, ?limit=", h.sessions},
-		{http.MethodGet, "/admin/v1/servers", Read, "configured servers and how they are doing; ?tenant=", h.servers},
-		{http.MethodPost, "/admin/v1/servers/{tenant}/{server}/restart", Write, "end its connections and start them again", h.operate("restart")},
-		{http.MethodPost, "/admin/v1/servers/{tenant}/{server}/quarantine", Write, "end its connections and start none", h.operate("quarantine")},
-		{http.MethodPost, "/admin/v1/servers/{tenant}/{server}/release", Write, "let it be started again", h.operate("release")},
+		{http.MethodGet, "/admin/v1/tree", Read,
+			"the live supervision tree; ?all=1 shows pools whole, ?watch=1 streams", h.tree},
+		{http.MethodGet, "/admin/v1/sessions", Read, "downstream sessions; ?tenant=, ?limit=",
+			h.sessions},
+		{http.MethodGet, "/admin/v1/servers", Read,
+			"configured servers and how they are doing; ?tenant=", h.servers},
+		{http.MethodPost, "/admin/v1/servers/{tenant}/{server}/restart", Write,
+			"end its connections and start them again", h.operate("restart")},
+		{http.MethodPost, "/admin/v1/servers/{tenant}/{server}/quarantine", Write,
+			"end its connections and start none", h.operate("quarantine")},
+		{http.MethodPost, "/admin/v1/servers/{tenant}/{server}/release", Write, "let it be started again",
+			h.operate("release")},
 		{http.MethodGet, "/admin/v1/tenants", Read, "configured tenants and how they stand", h.tenants},
-		{http.MethodPost, "/admin/v1/tenants/{tenant}/restart", Write, "stop it and start it again", h.operateTenant("restart")},
-		{http.MethodPost, "/admin/v1/tenants/{tenant}/quarantine", Write, "stop it and do not start it", h.operateTenant("quarantine")},
-		{http.MethodPost, "/admin/v1/tenants/{tenant}/release", Write, "start it now", h.operateTenant("release")},
-		{http.MethodGet, "/admin/v1/events", Read, "the last events; ?after=, ?watch=1 streams", h.events},
-		{http.MethodGet, "/admin/v1/config", Read, "which configuration applies: generation, digest, since when; where MCP is served, by which process, and what memory that may have", h.config},
-		{http.MethodPost, "/admin/v1/reload", Write, "apply the configuration file as a whole; says what changed", h.reload},
-		// A profile stops the process for a moment, so it takes more than reading.
-		{http.MethodGet, "/debug/pprof/{profile}", Write, "goroutine, heap and so on, for go tool pprof; ?debug=1 as text, ?gc=1 after a collection", h.profile},
+		{http.MethodPost, "/admin/v1/tenants/{tenant}/restart", Write, "stop it and start it again",
+			h.operateTenant("restart")},
+		{http.MethodPost, "/admin/v1/tenants/{tenant}/quarantine", Write, "stop it and do not start it",
+			h.operateTenant("quarantine")},
+		{http.MethodPost, "/admin/v1/tenants/{tenant}/release", Write, "start it now",
+			h.operateTenant("release")},
+		{http.MethodGet, "/admin/v1/events", Read,
+			"the last events; ?after=, ?watch=1 streams", h.events},
+		{http.MethodGet, "/admin/v1/config", Read,
+			"which configuration applies: generation, digest, since when; where MCP is served, by which " +
+				"process, and what memory that may have", h.config},
+		{http.MethodPost, "/admin/v1/reload", Write,
+			"apply the configuration file as a whole; says what changed", h.reload},
+		// A profile stops the process for a moment, so it needs more than the scope Read.
+		{http.MethodGet, "/debug/pprof/{profile}", Write,
+			"goroutine, heap and so on, for go tool pprof; ?debug=1 as text, ?gc=1 after a collection",
+			h.profile},
 		{http.MethodGet, "/admin/v1/faults", Chaos, "armed faults", h.listFaults},
 		{http.MethodPost, "/admin/v1/faults", Chaos, "arm one", h.armFault},
 		{http.MethodDelete, "/admin/v1/faults", Chaos, "disarm all; ?run= those of one run", h.disarmAll},
@@ -107,11 +124,12 @@ func (h *handler) routes() []Route {
 	}, h.Routes...)
 }
 
-// index is the table of routes for whoever comes by with curl.
+// index lists the routes, for users of curl.
 func (h *handler) index(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	for _, r := range h.routes() {
-		fmt.Fprintf(w, "%-6s %-52s %-5s  %s\n", r.Method, strings.TrimSuffix(r.Path, "{$}"), r.Scope, r.Is)
+		fmt.Fprintf(w, "%-6s %-52s %-5s  %s\n", r.Method, strings.TrimSuffix(r.Path, "{$}"),
+			r.Scope, r.Is)
 	}
 }
 
@@ -136,7 +154,8 @@ func Handler(o Options) http.Handler {
 		mux.Handle(path, m)
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		problem(w, http.StatusNotFound, "no such path: "+telemetry.Clean(r.URL.Path, 200), "GET / lists the paths")
+		problem(w, http.StatusNotFound, "no such path: "+telemetry.Clean(r.URL.Path, 200),
+			"GET / lists the paths")
 	})
 	return h.edge(mux)
 }

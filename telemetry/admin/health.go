@@ -7,33 +7,36 @@ import (
 	"mcpd/telemetry"
 )
 
-// Phase is where the host is in its life.
+// Phase is the phase of the host's life.
 type Phase uint8
 
-// Phases.
+// The phases.
 const (
 	Starting Phase = iota
 	Serving
 	Draining
-	SafeMode // only this listener serves, because the host crashed too often
+	// In SafeMode only this listener serves, because the host crashed too often.
+	SafeMode
 )
 
-// Health is what readiness depends on: never an upstream server.
+// Health is the state that readiness depends on. It never includes an upstream server.
 type Health struct {
 	Phase      Phase
 	Checks     []Check
 	Generation uint32 // of the configuration
 }
 
-// Check is one thing that readiness looks at.
+// Check is one condition of readiness.
 type Check struct {
-	Name     string
-	OK       bool
-	Required bool   // without it there is no service; otherwise it is degraded
-	Detail   string // what is wrong, when it is not OK
+	Name string
+	OK   bool
+	// Required says that the host is not ready while the check is unmet. Any other unmet check makes
+	// it degraded.
+	Required bool
+	Detail   string // the fault when it is not OK
 }
 
-// Words of /readyz.
+// The words of /readyz.
 const (
 	ready    = "ready"
 	degraded = "degraded"
@@ -42,7 +45,7 @@ const (
 	safeMode = "safe_mode"
 )
 
-// States are the words that Health.Status has, in the order of a host's life.
+// States are the words that Health.Status returns, in the order of a host's life.
 var States = []string{starting, ready, degraded, draining, safeMode}
 
 var codes = map[string]int{
@@ -53,8 +56,8 @@ var codes = map[string]int{
 	safeMode: http.StatusServiceUnavailable,
 }
 
-// Status is the word for the host's state. A required part that is down is being
-// started again by its supervisor, so the host is starting.
+// Status returns the word for the host's state. If a required part is down, its supervisor is
+// restarting it, so the state is starting.
 func (h Health) Status() string {
 	switch h.Phase {
 	case Draining:
@@ -83,7 +86,7 @@ func (h *handler) livez(w http.ResponseWriter, _ *http.Request) {
 	w.Write([]byte("ok\n"))
 }
 
-// readyz answers probes from everywhere; what is wrong is for those who may read.
+// readyz answers probes from everywhere. It shows the checks only to callers who may read.
 func (h *handler) readyz(w http.ResponseWriter, r *http.Request) {
 	health := h.Health()
 	word := health.Status()
@@ -91,7 +94,8 @@ func (h *handler) readyz(w http.ResponseWriter, r *http.Request) {
 	if h.access(r, Read) == http.StatusOK {
 		for _, c := range health.Checks {
 			body.Checks = append(body.Checks, &mcpdv1.Check{
-				Name: c.Name, Ok: c.OK, Required: c.Required, Detail: telemetry.Clean(c.Detail, telemetry.MaxValue),
+				Name: c.Name, Ok: c.OK, Required: c.Required,
+				Detail: telemetry.Clean(c.Detail, telemetry.MaxValue),
 			})
 		}
 	}

@@ -11,7 +11,8 @@ import (
 )
 
 func TestReadiness(t *testing.T) {
-	ok, broken, down := Check{Name: "a", OK: true}, Check{Name: "observability", Detail: "down"}, Check{Name: "listeners", Required: true}
+	ok, broken, down := Check{Name: "a", OK: true}, Check{Name: "observability",
+		Detail: "down"}, Check{Name: "listeners", Required: true}
 	tests := []struct {
 		health Health
 		word   string
@@ -35,8 +36,10 @@ func TestReadiness(t *testing.T) {
 		if err := protojson.Unmarshal([]byte(answer), &body); err != nil {
 			t.Fatal(err)
 		}
-		if status != test.code || body.GetStatus() != test.word || len(body.GetChecks()) != len(test.health.Checks) {
-			t.Errorf("%+v: %d %s, want %d %s and every check", test.health, status, answer, test.code, test.word)
+		if status != test.code || body.GetStatus() != test.word ||
+			len(body.GetChecks()) != len(test.health.Checks) {
+			t.Errorf("%+v: %d %s, want %d %s and every check", test.health, status, answer,
+				test.code, test.word)
 		}
 		if live, _, _ := h.do(http.MethodGet, "/livez", ""); live != 200 {
 			t.Errorf("%+v: /livez is %d, want 200 whatever readiness says", test.health, live)
@@ -46,7 +49,8 @@ func TestReadiness(t *testing.T) {
 
 func TestMetricsAreServed(t *testing.T) {
 	h := start(t, nil)
-	if status, _, answer := h.do(http.MethodGet, "/metrics", ""); status != 200 || !strings.Contains(answer, `mcpd_build_info{commit="",goversion="",version="1.0.0"} 1`) {
+	if status, _, answer := h.do(http.MethodGet, "/metrics", ""); status != 200 ||
+		!strings.Contains(answer, `mcpd_build_info{commit="",goversion="",version="1.0.0"} 1`) {
 		t.Errorf("/metrics: %d %.200s", status, answer)
 	}
 }

@@ -6,14 +6,14 @@ import (
 	"runtime/pprof"
 )
 
-// profile serves what the runtime knows of the process: goroutines, heap and so
-// on, as package runtime/pprof names them and `go tool pprof` reads them.
-// ?debug=1 is for people. It shows functions and counts, no values. ?gc=1 has
-// what nobody uses collected first, as net/http/pprof does for heap.
+// profile serves profiles of the process: goroutine, heap and so on, as package runtime/pprof
+// names them and `go tool pprof` reads them. ?debug=1 is for people; it shows functions and
+// counts, but no values. ?gc=1 runs a garbage collection first, as net/http/pprof does for heap.
 func (h *handler) profile(w http.ResponseWriter, r *http.Request) {
 	p := pprof.Lookup(r.PathValue("profile"))
 	if p == nil {
-		problem(w, http.StatusNotFound, "no such profile", "goroutine, heap, allocs, threadcreate, block and mutex are there")
+		problem(w, http.StatusNotFound, "no such profile",
+			"goroutine, heap, allocs, threadcreate, block and mutex are there")
 		return
 	}
 	debug, ok := flagged(w, r, "debug")

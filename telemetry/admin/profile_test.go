@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Whoever may change what the host does sees what it is busy with; nobody else does.
+// Callers with the scope Write can read profiles, and no others.
 func TestProfiles(t *testing.T) {
 	h := start(t, nil)
 	for _, test := range []struct {
@@ -13,8 +13,10 @@ func TestProfiles(t *testing.T) {
 		status      int
 		kind, want  string
 	}{
-		{"/debug/pprof/goroutine?debug=1", h.bearer(Write), 200, "text/plain; charset=utf-8", "admin.(*handler).profile"},
-		{"/debug/pprof/heap?gc=1&debug=1", h.bearer(Write), 200, "text/plain; charset=utf-8", "# HeapAlloc = "},
+		{"/debug/pprof/goroutine?debug=1", h.bearer(Write), 200, "text/plain; charset=utf-8",
+			"admin.(*handler).profile"},
+		{"/debug/pprof/heap?gc=1&debug=1", h.bearer(Write), 200, "text/plain; charset=utf-8",
+			"# HeapAlloc = "},
 		{"/debug/pprof/heap?gc=2", h.bearer(Write), 400, "application/json", "gc"},
 		{"/debug/pprof/heap", h.bearer(Write), 200, "application/octet-stream", "\x1f\x8b"},
 		{"/debug/pprof/goroutine?debug=2", h.bearer(Write), 400, "application/json", "debug"},
@@ -27,8 +29,10 @@ func TestProfiles(t *testing.T) {
 			headers = []string{"Authorization", test.token}
 		}
 		status, header, body := h.do("GET", test.path, "", headers...)
-		if status != test.status || header.Get("Content-Type") != test.kind || !strings.Contains(body, test.want) {
-			t.Errorf("%s: %d %s %.200q, want %d, %s and %q", test.path, status, header.Get("Content-Type"), body, test.status, test.kind, test.want)
+		if status != test.status || header.Get("Content-Type") != test.kind ||
+			!strings.Contains(body, test.want) {
+			t.Errorf("%s: %d %s %.200q, want %d, %s and %q", test.path, status, header.Get("Content-Type"),
+				body, test.status, test.kind, test.want)
 		}
 	}
 }

@@ -14,24 +14,26 @@ import (
 )
 
 const (
-	maxConns    = 256              // connections at once, four for each request that is served
-	maxHeader   = 16 << 10         // bytes of a request's header; ours are a few hundred
+	// maxConns bounds the connections at once: four for each request that is served.
+	maxConns = 256
+	// maxHeader bounds the bytes of a request's header. Usual headers have a few hundred.
+	maxHeader   = 16 << 10
 	headerTime  = 5 * time.Second  // for a request's header to arrive
-	requestTime = 10 * time.Second // for all of a request to arrive
+	requestTime = 10 * time.Second // for a whole request to arrive
 	idleTime    = time.Minute      // between requests of one connection
-	scrapeTime  = 10 * time.Second // Prometheus' default for a scrape
+	scrapeTime  = 10 * time.Second // the default of Prometheus for a scrape
 	closeTime   = 500 * time.Millisecond
 )
 
-// Server is the admin listener, bound but not yet serving.
+// Server is the admin listener. It is bound but does not serve yet.
 type Server struct {
 	listener net.Listener
 	server   *http.Server
 	conns    atomic.Int32
 }
 
-// Listen binds the address, so that whoever starts next finds the port taken and
-// the admin listener there.
+// Listen binds the address. A second host that starts then finds the port taken by the admin
+// listener of the first.
 func Listen(addr string, h http.Handler) (*Server, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -49,14 +51,14 @@ func Listen(addr string, h http.Handler) (*Server, error) {
 	return s, nil
 }
 
-// Addr is what the listener is bound to.
+// Addr returns the address that the listener is bound to.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// Close gives the port back when Serve was never called.
+// Close releases the port if Serve was never called.
 func (s *Server) Close() error { return s.listener.Close() }
 
-// Serve serves until ctx ends, which ends the streams, and then gives requests a
-// moment to finish. It is a suture.Service.
+// Serve serves until ctx ends. That also ends the streams. Requests then have a moment to finish.
+// Serve implements suture.Service.
 func (s *Server) Serve(ctx context.Context) error {
 	s.server.BaseContext = func(net.Listener) context.Context { return ctx }
 	ended := make(chan error, 1)
@@ -88,7 +90,7 @@ func (s *Server) bound(c net.Conn, state http.ConnState) {
 	}
 }
 
-// metrics serves the instruments.
+// metrics serves the metrics.
 func (h *handler) metrics() http.HandlerFunc {
 	if h.Metrics == nil {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -102,7 +104,7 @@ func (h *handler) metrics() http.HandlerFunc {
 	}).ServeHTTP
 }
 
-// Up is the event of a listener that is bound.
+// Up returns the event of a listener that is bound.
 func (s *Server) Up() telemetry.ListenerUp {
 	return telemetry.ListenerUp{Name: "admin", Addr: s.Addr().String()}
 }

@@ -11,18 +11,18 @@ import (
 	"mcpd/telemetry"
 )
 
-// Operate does to a server what an operator wants: restart, quarantine or
-// release it. The answer is how it is doing then. ErrNoServer says that there is
-// none of that name, ErrPutAway that it is to be released first.
+// Operate performs an operator's action on a server: restart, quarantine or release. It returns
+// the state of the server afterwards. ErrNoServer says that there is no server of that name,
+// ErrPutAway that the server must be released first.
 type Operate func(ctx context.Context, tenant, server, verb string) (*mcpdv1.Server, error)
 
 // ErrNoServer says that no such server is configured.
 var ErrNoServer = errors.New("no such server")
 
-// ErrPutAway says that an operator has quarantined the server to be restarted.
+// ErrPutAway says that an operator has quarantined the server that should be restarted.
 var ErrPutAway = errors.New("an operator has quarantined it")
 
-// servers lists those of all tenants or of one.
+// servers lists the servers of all tenants or of one.
 func (h *handler) servers(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	tenant, one := query.Get("tenant"), query.Has("tenant")
@@ -37,7 +37,7 @@ func (h *handler) servers(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, body)
 }
 
-// operate is the handler of one verb.
+// operate returns the handler of one verb.
 func (h *handler) operate(verb string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if h.Operate == nil {
@@ -51,16 +51,18 @@ func (h *handler) operate(verb string) http.HandlerFunc {
 		case errors.Is(err, ErrPutAway):
 			problem(w, http.StatusConflict, err.Error(), "mcpd server release lets it be started again")
 		case err != nil:
-			problem(w, http.StatusInternalServerError, telemetry.Clean(err.Error(), telemetry.MaxValue), "GET /admin/v1/servers shows how it is doing")
+			problem(w, http.StatusInternalServerError, telemetry.Clean(err.Error(), telemetry.MaxValue),
+				"GET /admin/v1/servers shows how it is doing")
 		default:
 			answer(w, http.StatusOK, served(s))
 		}
 	}
 }
 
-// served is a copy in which the server's own words are safe to show.
+// served returns a copy in which the texts of the server are safe to show.
 func served(s *mcpdv1.Server) *mcpdv1.Server {
 	out := proto.CloneOf(s)
-	out.Cause, out.Stderr = telemetry.Clean(s.GetCause(), telemetry.MaxValue), telemetry.Clean(s.GetStderr(), telemetry.MaxValue)
+	out.Cause, out.Stderr = telemetry.Clean(s.GetCause(),
+		telemetry.MaxValue), telemetry.Clean(s.GetStderr(), telemetry.MaxValue)
 	return out
 }

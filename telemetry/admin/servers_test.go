@@ -12,10 +12,12 @@ import (
 	mcpdv1 "mcpd/proto/gen/mcpd/v1"
 )
 
-// Servers are listed for whoever may read, without what would play with a terminal, and changed by whoever may write.
+// Callers who may read see the servers, without characters that would control a terminal. Callers
+// who may write can operate them.
 func TestServersAreShownAndOperated(t *testing.T) {
 	all := []*mcpdv1.Server{
-		{Tenant: "acme", Name: "files", State: "quarantined", Cause: "boom\x1b[31m", CauseClass: "permanent"},
+		{Tenant: "acme", Name: "files", State: "quarantined", Cause: "boom\x1b[31m",
+			CauseClass: "permanent"},
 		{Tenant: "globex", Name: "files", State: "ready"},
 	}
 	var did []string
@@ -34,13 +36,18 @@ func TestServersAreShownAndOperated(t *testing.T) {
 			return &mcpdv1.Server{Tenant: tenant, Name: server, State: "idle"}, nil
 		}
 	})
-	if status, body := h.ask(http.MethodGet, "/admin/v1/servers"); status != http.StatusOK || strings.Count(body, `"name"`) != 2 || strings.Contains(body, "\x1b") || !strings.Contains(body, `"cause":"boom\\x1b[31m"`) {
+	if status, body := h.ask(http.MethodGet, "/admin/v1/servers"); status != http.StatusOK ||
+		strings.Count(body, `"name"`) != 2 || strings.Contains(body, "\x1b") ||
+		!strings.Contains(body, `"cause":"boom\\x1b[31m"`) {
 		t.Errorf("got %d %s", status, body)
 	}
-	if _, body := h.ask(http.MethodGet, "/admin/v1/servers?tenant=globex"); strings.Contains(body, "acme") || !strings.Contains(body, "globex") {
+	if _, body := h.ask(http.MethodGet, "/admin/v1/servers?tenant=globex"); strings.Contains(body,
+		"acme") || !strings.Contains(body, "globex") {
 		t.Errorf("of one tenant: %s", body)
 	}
-	reads, writes := []string{"Authorization", h.bearer(Read)}, []string{"Authorization", h.bearer(Write)}
+	reads, writes := []string{"Authorization", h.bearer(Read)}, []string{
+		"Authorization", h.bearer(Write),
+	}
 	for _, tt := range []struct {
 		path    string
 		headers []string
@@ -57,16 +64,19 @@ func TestServersAreShownAndOperated(t *testing.T) {
 		{"acme/unstored/quarantine", writes, http.StatusInternalServerError, "would not survive"},
 		{"acme/files/delete", writes, http.StatusNotFound, ""},
 	} {
-		if status, body := h.ask(http.MethodPost, "/admin/v1/servers/"+tt.path, tt.headers...); status != tt.status || !strings.Contains(body, tt.says) {
+		if status, body := h.ask(http.MethodPost, "/admin/v1/servers/"+tt.path,
+			tt.headers...); status != tt.status || !strings.Contains(body, tt.says) {
 			t.Errorf("%s: %d %s, want %d", tt.path, status, body, tt.status)
 		}
 	}
-	if want := []string{"restart acme/files", "quarantine acme/files", "release acme/files", "release acme/nothing", "restart acme/away", "quarantine acme/unstored"}; !slices.Equal(did, want) {
+	if want := []string{"restart acme/files", "quarantine acme/files", "release acme/files",
+		"release acme/nothing", "restart acme/away", "quarantine acme/unstored"}; !slices.Equal(did,
+		want) {
 		t.Errorf("did %q", did)
 	}
 }
 
-// ask is do without what most do not look at.
+// ask is do without the header of the answer.
 func (h *host) ask(method, path string, headers ...string) (int, string) {
 	status, _, body := h.do(method, path, "", headers...)
 	return status, body

@@ -13,11 +13,12 @@ import (
 )
 
 const (
-	defaultSessions = 1000  // listed unless ?limit= says otherwise
+	// defaultSessions is how many sessions are listed unless ?limit= says otherwise.
+	defaultSessions = 1000
 	maxSessions     = 10000 // about four megabytes of answer
 )
 
-// sessions lists those of all tenants or of one, most recently used first.
+// sessions lists the sessions of all tenants or of one, most recently used first.
 func (h *handler) sessions(w http.ResponseWriter, r *http.Request) {
 	limit, ok := limited(w, r)
 	if !ok {
@@ -34,7 +35,8 @@ func (h *handler) sessions(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	slices.SortFunc(found, func(a, b *mcpdv1.Session) int {
-		return cmp.Or(b.GetLastUsed().AsTime().Compare(a.GetLastUsed().AsTime()), cmp.Compare(a.GetId(), b.GetId()))
+		return cmp.Or(b.GetLastUsed().AsTime().Compare(a.GetLastUsed().AsTime()),
+			cmp.Compare(a.GetId(), b.GetId()))
 	})
 	body := &mcpdv1.SessionList{Total: uint32(len(found)), Sessions: found[:min(limit, len(found))]}
 	for i, s := range body.Sessions {
@@ -56,10 +58,11 @@ func limited(w http.ResponseWriter, r *http.Request) (int, bool) {
 	return n, true
 }
 
-// cleaned is a copy in which the client's own words are safe to show.
+// cleaned returns a copy in which the texts of the client are safe to show.
 func cleaned(s *mcpdv1.Session) *mcpdv1.Session {
 	out := proto.CloneOf(s)
-	for _, word := range []*string{&out.Id, &out.Tenant, &out.Server, &out.Principal, &out.ClientName, &out.ClientVersion} {
+	for _, word := range []*string{&out.Id, &out.Tenant, &out.Server, &out.Principal, &out.ClientName,
+		&out.ClientVersion} {
 		*word = telemetry.Clean(*word, telemetry.MaxValue)
 	}
 	return out

@@ -18,9 +18,14 @@ import (
 func TestSessionsAreListed(t *testing.T) {
 	var all []*mcpdv1.Session
 	for i := range 5 {
-		all = append(all, &mcpdv1.Session{Id: fmt.Sprint(i), Tenant: []string{"acme", "beta"}[i%2], LastUsed: timestamppb.New(time.Unix(int64(i), 0)), ClientName: "evil\x1b[0m\xff"})
+		all = append(all, &mcpdv1.Session{
+			Id: fmt.Sprint(i), Tenant: []string{"acme", "beta"}[i%2],
+			LastUsed: timestamppb.New(time.Unix(int64(i), 0)), ClientName: "evil\x1b[0m\xff",
+		})
 	}
-	h := start(t, func(o *Options) { o.Sessions = func() iter.Seq[*mcpdv1.Session] { return slices.Values(all) } })
+	h := start(t, func(o *Options) {
+		o.Sessions = func() iter.Seq[*mcpdv1.Session] { return slices.Values(all) }
+	})
 	tests := []struct {
 		query string
 		ids   string

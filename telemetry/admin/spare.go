@@ -12,28 +12,31 @@ import (
 )
 
 const (
-	// spares is how many descriptors the listener keeps for its connections, so that a probe and an operator are answered when the process has
-	// no other left. That is one for each, and as many again because others who wait for one may be faster.
+	// spares is how many file descriptors the listener reserves for its connections, so that a probe
+	// and an operator are answered when the process has no descriptor left. It is one for each, and
+	// as many again because other code that waits for a descriptor may be faster.
 	spares = 4
-	// lookEvery is how long a listener without descriptors waits for somebody to connect before it sees whether there are some again.
+	// lookEvery is how long a listener without descriptors waits for a connection before it checks
+	// again whether descriptors are available.
 	lookEvery = 100 * time.Millisecond
 )
 
-// spare is a listener that accepts connections also when the process may not open another file.
+// spare is a listener that accepts connections even when the process may not open another file.
 type spare struct {
 	*net.TCPListener
 
-	mu     sync.Mutex // guards the rest
+	mu     sync.Mutex // guards the fields below
 	files  []*os.File
 	closed bool
 }
 
-// Accept waits for a connection. It fails for want of descriptors only when its own are used up, while somebody waits.
+// Accept waits for a connection. It fails for lack of descriptors only when a client is waiting
+// and the reserved descriptors are used up.
 func (s *spare) Accept() (net.Conn, error) {
 	for {
 		s.fill()
 		c, err := s.TCPListener.Accept()
-		for full(err) && s.waited() { // the kernel refuses also when there is nobody
+		for full(err) && s.waited() { // the kernel also refuses when no client is waiting
 			if !s.give() {
 				return nil, err
 			}
@@ -48,22 +51,26 @@ func (s *spare) Accept() (net.Conn, error) {
 	}
 }
 
-func full(err error) bool { return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) }
+func full(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+}
 
-// waited reports whether somebody waits to be accepted, or does within lookEvery.
+// waited reports whether a client is waiting to be accepted, or arrives within lookEvery.
 func (s *spare) waited() (is bool) {
 	c, err := s.SyscallConn()
 	if err != nil {
 		return false
 	}
-	_ = c.Control(func(fd uintptr) { // one that is closed is for Accept to tell
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(lookEvery.Milliseconds()))
+	// If the listener is closed, Accept reports that.
+	_ = c.Control(func(fd uintptr) {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}},
+			int(lookEvery.Milliseconds()))
 		is = err == nil && n > 0
 	})
 	return is
 }
 
-// fill opens what is missing, as far as it can be had.
+// fill opens the missing descriptors, as far as it can.
 func (s *spare) fill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +83,7 @@ func (s *spare) fill() {
 	}
 }
 
-// give makes room for one, if there is one left.
+// give frees one reserved descriptor, if there is one left.
 func (s *spare) give() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,7 +96,7 @@ func (s *spare) give() bool {
 	return true
 }
 
-// Close closes the listener and gives all of them back.
+// Close closes the listener and all reserved descriptors.
 func (s *spare) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -99,7 +106,7 @@ func (s *spare) Close() error {
 	return s.TCPListener.Close()
 }
 
-// spared is a connection that leaves its descriptor to the next.
+// spared is a connection whose descriptor becomes a reserved one when it is closed.
 type spared struct {
 	net.Conn
 	to *spare

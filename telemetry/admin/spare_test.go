@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// What the listener keeps for later is given up for a connection, taken back when that ends, and given back for good with the listener.
+// A reserved descriptor is freed for a connection and reserved again when the connection ends.
+// Closing the listener frees all of them.
 func TestSpareDescriptorsAreTakenBack(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

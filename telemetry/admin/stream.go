@@ -11,16 +11,15 @@ import (
 )
 
 const (
-	// treeGap is the shortest time between two snapshots of a stream: four a
-	// second is as fast as a person reads.
+	// treeGap is the least time between two snapshots of a stream. Four a second is as fast as a
+	// person reads.
 	treeGap = 250 * time.Millisecond
-	// treeIdle is when a snapshot is taken although no event said so: mailboxes
-	// change without one.
+	// treeIdle is when a snapshot is taken without an event, because mailboxes change without one.
 	treeIdle = time.Second
-	// keepAlive is how often a stream says that it is there, within the idle time
-	// of common proxies.
+	// keepAlive is how often a silent stream sends a comment. It is within the idle time of common
+	// proxies.
 	keepAlive = 15 * time.Second
-	// writeTime is how long one write may take before the reader is given up.
+	// writeTime is how long one write may take before the stream ends.
 	writeTime = 5 * time.Second
 )
 
@@ -29,19 +28,21 @@ type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	clock   clock.Clock
-	last    time.Time // of the last write
+	last    time.Time // time of the last write
 }
 
-// open starts a stream unless there are too many; the caller ends it by returning.
+// open starts a stream, or refuses it if there are too many. The caller must call done when it
+// returns.
 func (h *handler) open(w http.ResponseWriter) (s *stream, done func(), ok bool) {
 	if h.watchers.Add(1) > maxWatchers {
 		h.watchers.Add(-1)
 		w.Header().Set("Retry-After", "10")
-		problem(w, http.StatusServiceUnavailable, "too many streams at once", "close those that nobody reads")
+		problem(w, http.StatusServiceUnavailable, "too many streams at once",
+			"close those that nobody reads")
 		return nil, nil, false
 	}
 	s = &stream{w: w, control: http.NewResponseController(w), clock: h.Clock, last: h.Clock.Now()}
-	// The server's time for a request is over long before a stream is.
+	// A stream lasts longer than the server's time limit for a request.
 	if err := s.control.SetReadDeadline(time.Time{}); err != nil {
 		h.watchers.Add(-1)
 		problem(w, http.StatusInternalServerError, "this connection cannot stream", "ask without watch")
@@ -52,7 +53,7 @@ func (h *handler) open(w http.ResponseWriter) (s *stream, done func(), ok bool) 
 	return s, func() { h.watchers.Add(-1) }, true
 }
 
-// send writes one event. Its data holds no line breaks.
+// send writes one event. Its data must not contain line breaks.
 func (s *stream) send(name, id string, data []byte) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "event: %s\n", name)
@@ -74,8 +75,8 @@ func (s *stream) write(p []byte) error {
 	return s.control.Flush()
 }
 
-// wait waits until more is closed or the time is over, saying now and then that
-// the stream is there. It reports whether the stream goes on.
+// wait waits until more is closed or the time most is over. It sends comments in the meantime to
+// keep the connection alive. It reports whether the stream goes on.
 func (s *stream) wait(ctx context.Context, more <-chan struct{}, most time.Duration) bool {
 	for most > 0 {
 		step := min(most, keepAlive)
@@ -97,8 +98,8 @@ func (s *stream) wait(ctx context.Context, more <-chan struct{}, most time.Durat
 	return true
 }
 
-// watchTree streams the tree whenever it differs from the one sent last. What
-// happens faster than treeGap is one change.
+// watchTree sends the tree whenever it differs from the last one that was sent. Changes within
+// treeGap are sent as one.
 func (h *handler) watchTree(w http.ResponseWriter, r *http.Request, all bool) {
 	s, done, ok := h.open(w)
 	if !ok {
@@ -106,7 +107,8 @@ func (h *handler) watchTree(w http.ResponseWriter, r *http.Request, all bool) {
 	}
 	defer done()
 	for sent := []byte(nil); ; {
-		more := h.Recorder.Recent().Changed() // before the snapshot: a change after it wakes us
+		// The channel is taken before the snapshot, so that a change after the snapshot ends the wait.
+		more := h.Recorder.Recent().Changed()
 		if now := encode(Tree(h.Tree(), all)); !bytes.Equal(now, sent) {
 			if s.send("tree", "", now) != nil {
 				return

@@ -16,7 +16,7 @@ import (
 	"mcpd/telemetry"
 )
 
-// watch opens a stream and yields the events' data.
+// watch opens a stream and returns a function that yields the data of its events.
 func (h *host) watch(path string, headers ...string) (next func() (id, data string), stop func()) {
 	h.t.Helper()
 	ctx, cancel := context.WithCancel(h.t.Context())
@@ -52,7 +52,7 @@ func (h *host) watch(path string, headers ...string) (next func() (id, data stri
 	return next, func() { cancel(); res.Body.Close() }
 }
 
-// The tree is sent when it changes, and what changes quickly is one change.
+// The tree is sent when it changes. Changes in quick succession are sent as one.
 func TestTreeIsStreamed(t *testing.T) {
 	var restarts counter
 	h := start(t, func(o *Options) {
@@ -107,7 +107,8 @@ func TestEventsAreStreamedAndResumed(t *testing.T) {
 		if err := protojson.Unmarshal([]byte(data), &e); err != nil {
 			t.Fatalf("%v: %s", err, data)
 		}
-		if id != wantID || e.GetId() != id || e.GetName() != "config_loaded" || e.GetFields()["generation"] != generation || e.GetFields()["source"] != `a\nb` {
+		if id != wantID || e.GetId() != id || e.GetName() != "config_loaded" ||
+			e.GetFields()["generation"] != generation || e.GetFields()["source"] != `a\nb` {
 			t.Errorf("event %s %v, want %s of generation %s", id, &e, wantID, generation)
 		}
 	}
@@ -124,12 +125,13 @@ func TestEventsAreStreamedAndResumed(t *testing.T) {
 
 	_, _, answer := h.do(http.MethodGet, "/admin/v1/events?after=3", "")
 	var list mcpdv1.EventList
-	if err := protojson.Unmarshal([]byte(answer), &list); err != nil || len(list.GetEvents()) != 1 || list.GetEvents()[0].GetId() != "4" {
+	if err := protojson.Unmarshal([]byte(answer), &list); err != nil || len(list.GetEvents()) != 1 ||
+		list.GetEvents()[0].GetId() != "4" {
 		t.Errorf("after 3: %s, %v", answer, err)
 	}
 }
 
-// A stream outlives the time that a request has to arrive.
+// A stream outlives the time limit for the arrival of a request.
 func TestStreamOutlivesTheReadTimeout(t *testing.T) {
 	h := start(t, nil)
 	next, stop := h.watch("/admin/v1/events?watch=1")
@@ -151,7 +153,8 @@ func TestStreamsAreBoundedAndEndWithTheServer(t *testing.T) {
 		_, stop := h.watch("/admin/v1/events?watch=1")
 		stops = append(stops, stop)
 	}
-	if status, header, _ := h.do(http.MethodGet, "/admin/v1/tree?watch=1", ""); status != 503 || header.Get("Retry-After") == "" {
+	if status, header, _ := h.do(http.MethodGet, "/admin/v1/tree?watch=1", ""); status != 503 ||
+		header.Get("Retry-After") == "" {
 		t.Errorf("stream %d: %d, want 503 and when to come back", maxWatchers+1, status)
 	}
 	if status, _, _ := h.do(http.MethodGet, "/admin/v1/tree", ""); status != 200 {
@@ -160,6 +163,6 @@ func TestStreamsAreBoundedAndEndWithTheServer(t *testing.T) {
 	for _, stop := range stops[1:] {
 		stop()
 	}
-	// The first one is left to the server, which ends it when it stops.
+	// The first stream is left to the server, which ends it when the server stops.
 	h.t.Cleanup(stops[0])
 }

@@ -11,15 +11,15 @@ import (
 	"mcpd/telemetry"
 )
 
-// OperateTenant does to a tenant what an operator wants: restart, quarantine or release it. The
-// answer is how it stands when that is written down; the state says if it is being stopped or started.
-// Errors are ErrNoTenant and ErrPutAway.
+// OperateTenant performs an operator's action on a tenant: restart, quarantine or release. It
+// returns the standing of the tenant as soon as the standing is stored; the state says if the
+// tenant is being stopped or started. Its errors are ErrNoTenant and ErrPutAway.
 type OperateTenant func(ctx context.Context, tenant, verb string) (*mcpdv1.Tenant, error)
 
 // ErrNoTenant says that no such tenant is configured.
 var ErrNoTenant = errors.New("no such tenant")
 
-// tenants lists all of them.
+// tenants lists all tenants.
 func (h *handler) tenants(w http.ResponseWriter, _ *http.Request) {
 	body := &mcpdv1.TenantList{}
 	if h.Tenants != nil {
@@ -30,7 +30,7 @@ func (h *handler) tenants(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, body)
 }
 
-// operateTenant is the handler of one verb.
+// operateTenant returns the handler of one verb.
 func (h *handler) operateTenant(verb string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if h.OperateTenant == nil {
@@ -44,14 +44,15 @@ func (h *handler) operateTenant(verb string) http.HandlerFunc {
 		case errors.Is(err, ErrPutAway):
 			problem(w, http.StatusConflict, err.Error(), "mcpd tenant release lets it be started again")
 		case err != nil:
-			problem(w, http.StatusInternalServerError, telemetry.Clean(err.Error(), telemetry.MaxValue), "GET /admin/v1/tenants shows how it stands")
+			problem(w, http.StatusInternalServerError, telemetry.Clean(err.Error(), telemetry.MaxValue),
+				"GET /admin/v1/tenants shows how it stands")
 		default:
 			answer(w, http.StatusOK, shownTenant(t))
 		}
 	}
 }
 
-// shownTenant is a copy in which the words of a crash are safe to show.
+// shownTenant returns a copy in which the text of a crash is safe to show.
 func shownTenant(t *mcpdv1.Tenant) *mcpdv1.Tenant {
 	out := proto.CloneOf(t)
 	out.Cause = telemetry.Clean(t.GetCause(), telemetry.MaxValue)

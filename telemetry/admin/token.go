@@ -16,16 +16,16 @@ import (
 	"mcpd/internal/regular"
 )
 
-// Scope is what a token allows, or what a route asks for.
+// Scope is the permission that a token grants, or that a route requires.
 type Scope uint8
 
-// Scopes. Write and Chaos include Read but not one another: who may reload a
+// The scopes. Write and Chaos include Read but not each other: a caller who may reload a
 // configuration may not therefore break things, nor the other way round.
 const (
 	Open  Scope = iota // needs no token
-	Read               // see
-	Write              // change what the host does
-	Chaos              // break it on purpose
+	Read               // read the state of the host
+	Write              // change the state of the host
+	Chaos              // break the host on purpose
 )
 
 var scopes = [...]string{Open: "open", Read: "read", Write: "write", Chaos: "chaos"}
@@ -34,31 +34,30 @@ func (s Scope) String() string { return scopes[s] }
 
 func (s Scope) grants(need Scope) bool { return s == need || need == Read }
 
-// TokenFile is the name in the runtime directory of the token file of the
-// listener at addr, whose lines are a scope and a token. It is the port that
-// tells hosts of one user apart: it is the same by whatever name a client calls
-// the machine.
+// TokenFile returns the name of the token file in the runtime directory for the listener at addr.
+// Each line of the file has a scope and a token. The name contains only the port, which
+// distinguishes the hosts of one user, because clients may call the machine by different names.
 func TokenFile(addr string) string {
 	_, port, _ := net.SplitHostPort(addr)
 	return "admin-" + port + ".tokens"
 }
 
-// maxTokenFile bounds what is read of it: it is some two hundred bytes.
+// maxTokenFile bounds the bytes that are read of the file, which has some two hundred.
 const maxTokenFile = 4096
 
-// Tokens are the tokens of one run of the host. It keeps digests only, once they
-// are published.
+// Tokens are the tokens of one run of the host. After they are published only their digests are
+// kept.
 type Tokens struct {
 	dir     string
-	path    string // of the file; empty until it is there
-	content []byte // of the file, until it is there
+	path    string // of the file; empty until it is written
+	content []byte // of the file; nil after it is written
 	digests [len(scopes)][sha256.Size]byte
 	made    [len(scopes)]bool
 }
 
-// CreateTokens makes a new token for each scope, for Publish to write to the
-// runtime directory dir. The directory is made if there is none; one that others
-// may write to is refused, because they could put another file in its place.
+// CreateTokens makes a new token for each scope. Publish writes them to the runtime directory
+// dir. CreateTokens creates the directory if it does not exist. It refuses a directory that other
+// users may write to, because they could replace the file.
 func CreateTokens(dir string, granted ...Scope) (*Tokens, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -68,7 +67,8 @@ func CreateTokens(dir string, granted ...Scope) (*Tokens, error) {
 		return nil, err
 	}
 	if mode := stat.Mode(); mode.Perm()&0o022 != 0 && mode&fs.ModeSticky == 0 {
-		return nil, fmt.Errorf("runtime directory %s: mode %v lets others replace the token file", dir, mode.Perm())
+		return nil, fmt.Errorf("runtime directory %s: mode %v lets others replace the token file", dir,
+			mode.Perm())
 	}
 	t := &Tokens{dir: dir}
 	for _, s := range granted {
@@ -79,9 +79,9 @@ func CreateTokens(dir string, granted ...Scope) (*Tokens, error) {
 	return t, nil
 }
 
-// Publish writes the tokens for the clients of the listener at addr, readable by
-// the owner only. The file of an earlier run is replaced. It is called when the
-// port is ours, and does nothing when the listener is started again.
+// Publish writes the tokens for the clients of the listener at addr, readable by the owner only.
+// It replaces the file of an earlier run. The caller must have bound the port before. Publish
+// does nothing when the listener is started again.
 func (t *Tokens) Publish(addr string) error {
 	if t == nil || t.path != "" {
 		return nil
@@ -94,7 +94,7 @@ func (t *Tokens) Publish(addr string) error {
 	return nil
 }
 
-// replace writes a file that nobody else can read, at once or not at all.
+// replace atomically writes a file that no other user can read.
 func replace(path string, content []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".tokens-*") // mode 0600
 	if err != nil {
@@ -111,7 +111,7 @@ func replace(path string, content []byte) error {
 	return err
 }
 
-// Remove deletes the token file, if there is one, at the end of the run.
+// Remove deletes the token file at the end of the run, if there is one.
 func (t *Tokens) Remove() error {
 	if t.path == "" {
 		return nil
@@ -119,8 +119,8 @@ func (t *Tokens) Remove() error {
 	return os.Remove(t.path)
 }
 
-// scope returns the scope of a token. It takes the same time whatever is sent,
-// and for whichever token matches.
+// scope returns the scope of a token. It takes the same time for every text, whichever token
+// matches.
 func (t *Tokens) scope(token string) (found Scope, ok bool) {
 	if t == nil {
 		return Open, false
@@ -134,13 +134,15 @@ func (t *Tokens) scope(token string) (found Scope, ok bool) {
 	return found, ok
 }
 
-// ReadToken returns the token of a scope from the runtime directory of a host on
-// this machine, for a client of its admin listener at addr.
+// ReadToken returns the token of a scope from the runtime directory of a host on this machine,
+// for a client of the admin listener at addr.
 func ReadToken(dir, addr string, want Scope) (string, error) {
 	path := filepath.Join(dir, TokenFile(addr))
 	f, err := regular.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return "", fmt.Errorf("%w: a host writes it when it starts, for its own user, into its runtime directory", err)
+		return "", fmt.Errorf(
+			"%w: a host writes it when it starts, for its own user, into its runtime directory", err,
+		)
 	}
 	if err != nil {
 		return "", err
@@ -151,7 +153,8 @@ func ReadToken(dir, addr string, want Scope) (string, error) {
 		return "", err
 	}
 	if stat.Mode().Perm()&0o077 != 0 || stat.Size() > maxTokenFile {
-		return "", fmt.Errorf("token file %s: mode %v, %d bytes: not one that a host wrote", path, stat.Mode().Perm(), stat.Size())
+		return "", fmt.Errorf("token file %s: mode %v, %d bytes: not one that a host wrote", path,
+			stat.Mode().Perm(), stat.Size())
 	}
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		if name, token, _ := strings.Cut(lines.Text(), " "); name == want.String() && token != "" {

@@ -51,7 +51,7 @@ func TestTokenFile(t *testing.T) {
 	if got, err := ReadToken(dir, addr, Chaos); got != old {
 		t.Errorf("tokens that were not published replaced %q by %q (%v)", old, got, err)
 	}
-	for range 2 { // the second is that of a listener started again
+	for range 2 { // the second call is that of a listener that is started again
 		if err := next.Publish(addr); err != nil {
 			t.Fatal(err)
 		}

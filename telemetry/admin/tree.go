@@ -13,12 +13,12 @@ import (
 	"mcpd/telemetry"
 )
 
-// PoolShown is how many children of a pool are shown unless all are asked for:
-// a screen of those that something happened to.
+// PoolShown is how many children of a pool are shown unless all are requested. It is a screenful
+// of those that changed last.
 const PoolShown = 20
 
-// Tree is a snapshot as the admin API shows it. Of a pool it has the count, the
-// sum of restarts, and the children that changed last; all of them if all is set.
+// Tree converts a snapshot to the form of the admin API. A pool has the count of its children,
+// the sum of their restarts, and the children that changed last, or all children if all is set.
 func Tree(n otp.Node, all bool) *mcpdv1.Node {
 	out := &mcpdv1.Node{
 		Id:          telemetry.Clean(n.ID, telemetry.MaxValue),
@@ -42,7 +42,8 @@ func Tree(n otp.Node, all bool) *mcpdv1.Node {
 	if u, ok := telemetry.UpstreamOf(n); ok {
 		describe(out, u)
 	}
-	if t, ok := n.Extra.(telemetry.TenantStatus); ok && (t.Cause != "" || t.State != "running" || t.Keeps != "") {
+	if t, ok := n.Extra.(telemetry.TenantStatus); ok &&
+		(t.Cause != "" || t.State != "running" || t.Keeps != "") {
 		describeTenant(out, t)
 	}
 	shown := n.Children
@@ -137,7 +138,9 @@ func lastChanged(children []otp.Node, most int) []otp.Node {
 		if len(latest) == most && !at.After(latest[most-1].at) {
 			continue
 		}
-		place, _ := slices.BinarySearchFunc(latest, at, func(have change, at time.Time) int { return at.Compare(have.at) })
+		place, _ := slices.BinarySearchFunc(latest, at, func(have change, at time.Time) int {
+			return at.Compare(have.at)
+		})
 		for place < len(latest) && latest[place].at.Equal(at) {
 			place++ // the first of equals stays first
 		}
@@ -151,7 +154,7 @@ func lastChanged(children []otp.Node, most int) []otp.Node {
 	return out
 }
 
-// changed is when something last happened to the row or to any below it.
+// changed returns when the row or any row below it last changed.
 func changed(n otp.Node) time.Time {
 	at := n.Since
 	for _, c := range n.Children {

@@ -7,21 +7,23 @@ import (
 	"mcpd/telemetry"
 )
 
-// Shared is a Tally of many that drop at the same time and are no actors. It is safe for concurrent use. Whoever makes one ends it.
+// Shared is a Tally for concurrent callers that are not actors. It is safe for concurrent use.
+// Its creator must call End.
 type Shared struct {
 	emit  telemetry.Sink
 	clock clock.Clock
 
-	mu    sync.Mutex // guards the fields below, and the order in which events are told
+	mu    sync.Mutex // guards the fields below, and the order of emitted events
 	tally Tally
-	timer clock.Timer // nil while none wait to be told
+	timer clock.Timer // nil while no event waits
 	over  bool
 }
 
-// NewShared makes a Shared, which has no timer before the first drop that waits.
+// NewShared returns a Shared. It has no timer before the first drop that must wait.
 func NewShared(c clock.Clock, emit telemetry.Sink) *Shared { return &Shared{emit: emit, clock: c} }
 
-// Notification tells of a notification that was dropped, now or together with others. It never blocks, and after End it is now.
+// Notification reports a dropped notification, at once or together with others. It never blocks.
+// After End it reports at once.
 func (s *Shared) Notification(e telemetry.NotificationDropped) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,7 +37,7 @@ func (s *Shared) Notification(e telemetry.NotificationDropped) {
 	s.time()
 }
 
-// End tells of all that waits. It is idempotent.
+// End reports everything that waits. It is idempotent.
 func (s *Shared) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +51,7 @@ func (s *Shared) End() {
 	}
 }
 
-// due is what the timer calls.
+// due is the function of the timer.
 func (s *Shared) due() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +65,7 @@ func (s *Shared) due() {
 	s.time()
 }
 
-// time sees to it that what waits is told. It is called with the mutex held.
+// time starts the timer if events wait. The mutex is held.
 func (s *Shared) time() {
 	if s.timer != nil {
 		return

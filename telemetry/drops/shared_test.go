@@ -12,7 +12,8 @@ import (
 	"mcpd/telemetry/drops"
 )
 
-// F41: however many streams drop at once, they are one event at first and one a second, and none is left out, also when who has them ends.
+// F41: however many streams drop at once, the result is one event at first and one a second. No
+// drop is left out, even when the owner of the Shared ends.
 func TestManyDropAtOnce(t *testing.T) {
 	const streams, each = 20, 50
 	for _, tt := range []struct {

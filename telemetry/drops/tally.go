@@ -1,4 +1,5 @@
-// Package drops sums the events of what is dropped, so that few are told however many there are. It does not know why something is dropped.
+// Package drops sums the events of dropped messages, so that few events are emitted however many
+// messages are dropped. It does not know why a message is dropped.
 package drops
 
 import (
@@ -9,8 +10,9 @@ import (
 	"mcpd/telemetry"
 )
 
-// Every is how far apart it is told of what is dropped of one server for one reason. A peer can have a notification dropped with each line it
-// sends, a hundred thousand in some seconds; told once a second each is one line of a log, and a metric is a second late at most.
+// Every is the least time between two events about drops of one server for one reason. A peer can
+// cause a dropped notification with each line that it sends, a hundred thousand in some seconds.
+// With one event a second the log gets one line a second, and a metric is at most a second late.
 const Every = time.Second
 
 // Dropped are the events that are summed.
@@ -18,12 +20,14 @@ type Dropped interface {
 	telemetry.NotificationDropped | telemetry.ReplyDropped
 }
 
-// Tally sums what is dropped: the first of a kind is told at once, and what follows at most once in Every, as one event that counts it all and
-// otherwise says what the last of it was. The zero Tally has none.
+// Tally sums dropped messages. The first drop of a kind is reported at once. Later drops are
+// reported at most once in Every, as one event with their count and otherwise the data of the
+// last one. The zero Tally is empty.
 type Tally struct{ sums map[kind]*sum }
 
-// kind is what is summed: notifications or replies, of a tenant and a server that are configured, for a reason of the program's own. The method is
-// not in it, since a server can make up as many as it likes.
+// kind is the key of a sum: notifications or replies, the configured tenant and server, and a
+// reason from a fixed set. The method is not part of it, because a server can make up any number
+// of methods.
 type kind struct {
 	replies                bool
 	tenant, server, reason string
@@ -32,21 +36,22 @@ type kind struct {
 func (k kind) compare(other kind) int {
 	switch {
 	case k.replies == other.replies:
-		return cmp.Or(cmp.Compare(k.tenant, other.tenant), cmp.Compare(k.server, other.server), cmp.Compare(k.reason, other.reason))
+		return cmp.Or(cmp.Compare(k.tenant, other.tenant), cmp.Compare(k.server, other.server),
+			cmp.Compare(k.reason, other.reason))
 	case k.replies:
 		return 1
 	}
 	return -1
 }
 
-// sum is of one kind.
+// sum is the sum of one kind.
 type sum struct {
-	told  time.Time // when it was told last
+	told  time.Time // when it was last reported
 	last  telemetry.Event
-	count uint32 // that were not told
+	count uint32 // drops that are not reported yet
 }
 
-// take is the event for all that was not told. None of it is left.
+// take returns the event for all unreported drops and resets the sum.
 func (s *sum) take(now time.Time) telemetry.Event {
 	e := s.event()
 	s.told, s.last, s.count = now, nil, 0
@@ -62,25 +67,28 @@ func (s *sum) event() telemetry.Event {
 		e.Count = s.count
 		return e
 	}
-	return nil // there is none of another type
+	return nil // there is no other type
 }
 
 func (s *sum) waits() bool { return s.count > 0 }
 
 func (s *sum) over(now time.Time) bool { return now.Sub(s.told) >= Every }
 
-// Drop counts an event for what it stands for. The event to tell is for that and what was not told before, if now is the time for it.
+// Drop counts e for as many drops as e.Count says. If an event is due, tell is true and all
+// covers this drop and all unreported ones.
 func Drop[E Dropped](t *Tally, e E, now time.Time) (all telemetry.Event, tell bool) {
 	switch e := any(e).(type) {
 	case telemetry.NotificationDropped:
 		return t.drop(kind{tenant: e.Tenant, server: e.Server, reason: e.Reason}, e, e.Count, now)
 	case telemetry.ReplyDropped:
-		return t.drop(kind{replies: true, tenant: e.Tenant, server: e.Server, reason: e.Reason}, e, e.Count, now)
+		return t.drop(kind{replies: true, tenant: e.Tenant, server: e.Server, reason: e.Reason}, e,
+			e.Count, now)
 	}
 	return nil, false
 }
 
-func (t *Tally) drop(k kind, e telemetry.Event, count uint32, now time.Time) (all telemetry.Event, tell bool) {
+func (t *Tally) drop(k kind, e telemetry.Event, count uint32, now time.Time) (all telemetry.Event,
+	tell bool) {
 	s := t.sums[k]
 	if s == nil {
 		t.forget(now)
@@ -97,7 +105,7 @@ func (t *Tally) drop(k kind, e telemetry.Event, count uint32, now time.Time) (al
 	return s.take(now), true
 }
 
-// forget lets go of kinds of which there was none for a while.
+// forget removes kinds of which nothing was dropped for a while.
 func (t *Tally) forget(now time.Time) {
 	for k, s := range t.sums {
 		if !s.waits() && s.over(now) {
@@ -106,7 +114,7 @@ func (t *Tally) forget(now time.Time) {
 	}
 }
 
-// Due are the events to tell now, because they have waited long enough.
+// Due returns the events that have waited long enough and are to be emitted now.
 func (t *Tally) Due(now time.Time) (due []telemetry.Event) {
 	for _, s := range order.By(t.sums, kind.compare) {
 		if s.waits() && s.over(now) {
@@ -116,7 +124,7 @@ func (t *Tally) Due(now time.Time) (due []telemetry.Event) {
 	return due
 }
 
-// Next is how long it is until some are due; false when none wait.
+// Next returns how long it takes until an event is due; any is false if none waits.
 func (t *Tally) Next(now time.Time) (wait time.Duration, any bool) {
 	for _, s := range t.sums {
 		if left := s.told.Add(Every).Sub(now); s.waits() && (!any || left < wait) {
@@ -126,7 +134,7 @@ func (t *Tally) Next(now time.Time) (wait time.Duration, any bool) {
 	return max(wait, 0), any
 }
 
-// Rest is all that was not told, for who ends now.
+// Rest returns the events for all unreported drops. It is for a caller that ends.
 func (t *Tally) Rest() (rest []telemetry.Event) {
 	for _, s := range order.By(t.sums, kind.compare) {
 		if s.waits() {

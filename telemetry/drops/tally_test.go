@@ -14,8 +14,9 @@ import (
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// drop drops a notification, or where the method says so a reply.
-func drop(tally *drops.Tally, server, method, reason string, count uint32, now time.Time) (telemetry.Event, bool) {
+// drop drops a notification, or a reply if the method is "reply".
+func drop(tally *drops.Tally, server, method, reason string, count uint32,
+	now time.Time) (telemetry.Event, bool) {
 	where := telemetry.Where{Server: server}
 	if tenant, name, ok := strings.Cut(server, "/"); ok {
 		where = telemetry.Where{Tenant: tenant, Server: name}
@@ -23,10 +24,11 @@ func drop(tally *drops.Tally, server, method, reason string, count uint32, now t
 	if method == "reply" {
 		return drops.Drop(tally, telemetry.ReplyDropped{Where: where, Reason: reason, Count: count}, now)
 	}
-	return drops.Drop(tally, telemetry.NotificationDropped{Where: where, Method: method, Reason: reason, Count: count}, now)
+	return drops.Drop(tally, telemetry.NotificationDropped{Where: where, Method: method,
+		Reason: reason, Count: count}, now)
 }
 
-// parts are those of an event as drop has them.
+// parts returns the parts of an event in the form of drop's parameters.
 func parts(e telemetry.Event) (server, method, reason string, count uint32) {
 	switch e := e.(type) {
 	case telemetry.NotificationDropped:
@@ -49,48 +51,62 @@ func text(e telemetry.Event) string {
 	return fmt.Sprintf("%s %s %s %d", server, method, reason, count)
 }
 
-// Each step is a drop, or with "due" a look at what has waited, and what is told at it.
+// Each step is a drop, or "due" to take the due events, with the events that are expected.
 func TestTally(t *testing.T) {
 	type step struct {
-		at   time.Duration
-		drop string // server method reason; "due" and "rest" are none
+		at time.Duration
+		// drop is server, method and reason, or "due" or "rest".
+		drop string
 		want string
 	}
 	for _, tt := range []struct {
 		name  string
 		steps []step
 	}{
-		{"one alone is told at once", []step{{0, "a log full", "a log full 1"}, {time.Second, "due", ""}, {time.Second, "rest", ""}}},
+		{"one alone is told at once", []step{
+			{0, "a log full", "a log full 1"}, {time.Second, "due", ""}, {time.Second, "rest", ""},
+		}},
 		{"what follows is one", []step{
 			{0, "a log full", "a log full 1"}, {1, "a log full", ""}, {2, "a log full", ""},
 			{time.Second - 1, "due", ""}, {time.Second, "due", "a log full 2"}, {2 * time.Second, "due", ""},
 		}},
 		{"a second counts from what was told last", []step{
 			{0, "a log full", "a log full 1"}, {1, "a log full", ""}, {time.Second, "due", "a log full 1"},
-			{time.Second + 1, "a log full", ""}, {2*time.Second - 1, "due", ""}, {2 * time.Second, "due", "a log full 1"},
+			{time.Second + 1, "a log full", ""}, {2*time.Second - 1, "due", ""},
+			{2 * time.Second, "due", "a log full 1"},
 		}},
-		{"after a quiet second it is at once again", []step{{0, "a log full", "a log full 1"}, {time.Second, "a log full", "a log full 1"}}},
+		{"after a quiet second it is at once again", []step{
+			{0, "a log full", "a log full 1"}, {time.Second, "a log full", "a log full 1"},
+		}},
 		{"what waits is told with the next, when nobody looked", []step{
-			{0, "a log full", "a log full 1"}, {1, "a log full", ""}, {time.Minute, "a log full", "a log full 2"},
+			{0, "a log full", "a log full 1"}, {1, "a log full", ""},
+			{time.Minute, "a log full", "a log full 2"},
 		}},
 		{"methods are one kind, and the last is told", []step{
-			{0, "a log full", "a log full 1"}, {1, "a made full", ""}, {2, "a up full", ""}, {time.Second, "due", "a up full 2"},
+			{0, "a log full", "a log full 1"}, {1, "a made full", ""}, {2, "a up full", ""},
+			{time.Second, "due", "a up full 2"},
 		}},
 		{"servers and reasons are kinds", []step{
-			{0, "b log full", "b log full 1"}, {0, "a log full", "a log full 1"}, {0, "a log fast", "a log fast 1"},
+			{0, "b log full", "b log full 1"}, {0, "a log full", "a log full 1"},
+			{0, "a log fast", "a log fast 1"},
 			{1, "b log full", ""}, {1, "a log full", ""}, {1, "a log fast", ""},
 			{time.Second, "due", "a log fast 1, a log full 1, b log full 1"},
 		}},
 		{"tenants are kinds", []step{
-			{0, "acme/a log full", "acme/a log full 1"}, {0, "globex/a log full", "globex/a log full 1"}, {1, "globex/a log full", ""}, {1, "acme/a log full", ""},
+			{0, "acme/a log full", "acme/a log full 1"}, {0, "globex/a log full", "globex/a log full 1"},
+			{1, "globex/a log full", ""}, {1, "acme/a log full", ""},
 			{time.Second, "due", "acme/a log full 1, globex/a log full 1"},
 		}},
 		{"replies are a kind", []step{
-			{0, "a reply full", "a reply full 1"}, {0, "a log full", "a log full 1"}, {0, "b log full", "b log full 1"},
+			{0, "a reply full", "a reply full 1"}, {0, "a log full", "a log full 1"},
+			{0, "b log full", "b log full 1"},
 			{1, "a reply full", ""}, {1, "a reply full", ""}, {1, "a log full", ""}, {1, "b log full", ""},
 			{time.Second, "due", "a log full 1, b log full 1, a reply full 2"},
 		}},
-		{"at the end all is told", []step{{0, "a log full", "a log full 1"}, {1, "a log full", ""}, {2, "rest", "a log full 1"}, {3, "rest", ""}}},
+		{"at the end all is told", []step{
+			{0, "a log full", "a log full 1"}, {1, "a log full", ""}, {2, "rest", "a log full 1"},
+			{3, "rest", ""},
+		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var tally drops.Tally
@@ -119,8 +135,9 @@ func TestTally(t *testing.T) {
 	}
 }
 
-// Whatever is dropped when: what is told is what was dropped, and of no kind is it told more than once a second but at the end; and what waits
-// is due within a second.
+// For any sequence of drops, the sum of the reported counts equals the number of drops. No kind
+// is reported more than once a second, except at the end. Every waiting event is due within a
+// second.
 func TestTallyTellsAllOfItAndNotTooOften(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var tally drops.Tally
@@ -152,8 +169,10 @@ func TestTallyTellsAllOfItAndNotTooOften(t *testing.T) {
 				}
 				continue
 			}
-			server, method := rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "server"), rapid.OneOf(rapid.Just("reply"), rapid.String()).Draw(t, "method")
-			reason, count := rapid.SampledFrom([]string{"full", "fast"}).Draw(t, "reason"), rapid.Uint32Range(1, 5).Draw(t, "count")
+			server, method := rapid.SampledFrom([]string{"", "a", "b"}).Draw(t,
+				"server"), rapid.OneOf(rapid.Just("reply"), rapid.String()).Draw(t, "method")
+			reason, count := rapid.SampledFrom([]string{"full", "fast"}).Draw(t,
+				"reason"), rapid.Uint32Range(1, 5).Draw(t, "count")
 			dropped[key(server, method, reason)] += count
 			if all, ok := drop(&tally, server, method, reason, count, now); ok {
 				tell(all)
