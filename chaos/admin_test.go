@@ -12,19 +12,21 @@ import (
 	mcpdv1 "mcpd/proto/gen/mcpd/v1"
 )
 
-// ask makes one request of the admin API and returns the body of its answer.
+// ask makes one request of the admin API and returns the body of the response.
 func (a *arena) ask(method, path, body string) string {
 	a.t.Helper()
 	return a.askAs(a.token, method, path, body)
 }
 
-// operates does to a tenant what an operator wants, and returns its state when that is done.
+// operates applies an operator's command to a tenant, waits until it is done, and returns the
+// tenant's state.
 func (a *arena) operates(tenant, verb string) (state string) {
 	a.t.Helper()
 	a.askAs(a.write, http.MethodPost, "/admin/v1/tenants/"+tenant+"/"+verb, "")
 	a.eventually(verb+" of "+tenant, func() bool {
 		var all mcpdv1.TenantList
-		if err := protojson.Unmarshal([]byte(a.ask(http.MethodGet, "/admin/v1/tenants", "")), &all); err != nil {
+		if err := protojson.Unmarshal([]byte(a.ask(http.MethodGet, "/admin/v1/tenants", "")),
+			&all); err != nil {
 			a.t.Fatal(err)
 		}
 		for _, t := range all.GetTenants() {
@@ -37,7 +39,7 @@ func (a *arena) operates(tenant, verb string) (state string) {
 	return state
 }
 
-// greets sends initialize to a tenant's aggregate as whoever has a key, and returns the answer.
+// greets sends initialize to a tenant's aggregate endpoint with a key, and returns the answer.
 func (a *arena) greets(tenant, key string) (status int, header http.Header, body string) {
 	a.t.Helper()
 	r, err := http.NewRequestWithContext(a.t.Context(), http.MethodPost, a.url(tenant),
@@ -62,7 +64,7 @@ func (a *arena) greets(tenant, key string) (status int, header http.Header, body
 	return answer.StatusCode, answer.Header, string(text)
 }
 
-// stranger is what somebody with a wrong key is answered at a tenant, but for the time.
+// stranger returns a tenant's answer to a client with a wrong key, without the date.
 func (a *arena) stranger(tenant string) string {
 	a.t.Helper()
 	status, header, body := a.greets(tenant, "wrong")
@@ -90,13 +92,16 @@ func (a *arena) askAs(token, method, path, body string) string {
 	return string(text)
 }
 
-// panics arms the fault point: the next messages of a kind at a path crash their actor, that many of them.
+// panics arms the fault point so that the next messages of a kind at a path crash their actor, that
+// many times.
 func (a *arena) panics(path, kind string, times int) {
 	a.t.Helper()
-	a.ask(http.MethodPost, "/admin/v1/faults", fmt.Sprintf(`{"action":"panic","path":%q,"kind":%q,"count":%d,"lease":"60s"}`, path, kind, times))
+	a.ask(http.MethodPost, "/admin/v1/faults",
+		fmt.Sprintf(`{"action":"panic","path":%q,"kind":%q,"count":%d,"lease":"60s"}`, path, kind, times))
 }
 
-// struck waits until every fault has struck as often as it should: an armed one is in the list, one that is used up is not.
+// struck waits until every fault has struck as often as it should. An armed fault is in the list; a
+// fault that is used up is not.
 func (a *arena) struck() {
 	a.t.Helper()
 	a.eventually("struck: "+a.ask(http.MethodGet, "/admin/v1/faults", ""), func() bool {
@@ -104,7 +109,7 @@ func (a *arena) struck() {
 	})
 }
 
-// rows is the live tree by path.
+// rows returns the live tree by path.
 func (a *arena) rows() rows {
 	a.t.Helper()
 	return parseTree(a, a.ask(http.MethodGet, "/admin/v1/tree?all=1", ""))
@@ -131,17 +136,18 @@ func (r rows) add(n *mcpdv1.Node) {
 	}
 }
 
-// connection is the connection to a server that clients use which declare nothing.
+// connection returns the connection to a server that is used for clients without capabilities.
 func (r rows) connection(tenant, server string) *mcpdv1.Node {
 	for path, n := range r {
-		if n.GetServer() == server && n.GetType() == "worker" && !strings.Contains(path, ",caps=") && strings.HasPrefix(path, "mcpd/tenants/"+tenant+"/client_sup/") {
+		if n.GetServer() == server && n.GetType() == "worker" && !strings.Contains(path, ",caps=") &&
+			strings.HasPrefix(path, "mcpd/tenants/"+tenant+"/client_sup/") {
 			return n
 		}
 	}
 	return nil
 }
 
-// restarted is which rows were restarted more often than before, and how much more often.
+// restarted returns the rows that have more restarts than before, with the difference.
 func (r rows) restarted(before rows) map[string]uint32 {
 	found := map[string]uint32{}
 	for path, n := range r {
@@ -152,13 +158,13 @@ func (r rows) restarted(before rows) map[string]uint32 {
 	return found
 }
 
-// metric is the sum of a metric's samples whose labels hold every one of these texts.
+// metric sums the samples of a metric whose labels contain all the given texts.
 func (a *arena) metric(name string, labels ...string) float64 {
 	a.t.Helper()
 	return sum(a, a.ask(http.MethodGet, "/metrics", ""), name, labels...)
 }
 
-// sum adds up what a scrape says of a metric.
+// sum sums the samples of a metric in a scrape.
 func sum(a *arena, scrape, name string, labels ...string) float64 {
 	a.t.Helper()
 	sum := 0.0

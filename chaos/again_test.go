@@ -17,7 +17,8 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// F61, I12: a host that is killed under load is started again by the command, and the same clients go on in the same sessions.
+// F61, I12: a host that is killed under load is started again by the command, and the same clients
+// continue in the same sessions.
 func TestHostThatIsKilledIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	trial, start := openOwned(t, trialConfig(t, ""))
@@ -39,7 +40,8 @@ expect: {blast: [mcpd/**]}
 	}
 }
 
-// openOwned runs a host with a configuration that a run may end and start again, and says with which command.
+// openOwned starts a host that a run may end and start again, and returns the command that starts
+// it.
 func openOwned(t *testing.T, text string) (a *trial, start string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -51,19 +53,23 @@ func openOwned(t *testing.T, text string) (a *trial, start string) {
 	}
 	addr := port(t)
 	a.Host = &mcptest.Host{Admin: "http://" + addr}
-	start = fmt.Sprintf("XDG_RUNTIME_DIR=%s exec %s serve --chaos --config %s --listen %s --admin %s --state-dir %s/state >>%s/log 2>&1", dir, mcptest.Mcpd(t), config, port(t), addr, dir, dir)
+	start = fmt.Sprintf(
+		"XDG_RUNTIME_DIR=%s exec %s serve --chaos --config %s --listen %s --admin %s --state-dir "+
+			"%s/state >>%s/log 2>&1", dir, mcptest.Mcpd(t), config, port(t), addr, dir, dir,
+	)
 	first := exec.Command("/bin/sh", "-c", start)
 	if err := first.Start(); err != nil {
 		t.Fatal(err)
 	}
 	over := make(chan struct{})
-	go func() { // ends with the process; waited for below. A host that was killed is gone only when somebody has waited for it
+	// ends with the process; waited for below. A killed host is gone only after it was waited for
+	go func() {
 		defer close(over)
 		_ = first.Wait()
 	}()
 	t.Cleanup(func() {
 		a.endNext()
-		_ = first.Process.Kill() // in case that it never answered
+		_ = first.Process.Kill() // in case it never answered
 		<-over
 		if t.Failed() {
 			log, _ := os.ReadFile(filepath.Join(dir, "log"))
@@ -82,7 +88,7 @@ func openOwned(t *testing.T, text string) (a *trial, start string) {
 	return a, start
 }
 
-// port is an address of this machine that nobody listens at.
+// port returns an address of this machine at which nothing listens.
 func port(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -93,7 +99,8 @@ func port(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// endNext ends the host that the command has started, and waits until it is gone. Nobody's child is left to be waited for.
+// endNext ends the host that the command has started, and waits until it is gone. This process is
+// not its parent and cannot wait for it.
 func (a *arena) endNext() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -118,7 +125,8 @@ func (a *arena) endNext() {
 		return
 	}
 	_ = syscall.Kill(pid, syscall.SIGTERM)
-	for end := time.Now().Add(patience); syscall.Kill(pid, 0) == nil && !strings.Contains(state(pid), "Z"); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(patience); syscall.Kill(pid, 0) == nil &&
+		!strings.Contains(state(pid), "Z"); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 			return
@@ -126,7 +134,7 @@ func (a *arena) endNext() {
 	}
 }
 
-// state is that of a process, empty when there is none.
+// state returns the state of a process, or nothing if it does not exist.
 func state(pid int) string {
 	if s := stat(pid); s != nil {
 		return s[0]

@@ -24,11 +24,11 @@ const (
 	globex = "globex"
 )
 
-// patience bounds every wait for the host to come to rest. What is waited for takes milliseconds; the rest is for a machine that runs
-// other tests too, with the race detector.
+// patience bounds every wait for the host to come to rest. The awaited events take milliseconds;
+// the margin is for a machine that also runs other tests, with the race detector.
 const patience = 20 * time.Second
 
-// arena is a running host with two tenants, each behind its own key.
+// arena is a running host with two tenants, each with its own key.
 type arena struct {
 	*mcptest.Host
 	t     *testing.T
@@ -36,22 +36,24 @@ type arena struct {
 	write string // of the write scope
 	home  string // the runtime directory
 	admin http.Client
-	// retries is how often a client tries to get its stream back; 0 is the SDK's own number, and negative never.
+	// retries is how often a client tries to resume its stream. 0 is the SDK's own number, and a
+	// negative number is never.
 	retries int
-	// timeout is how long a call of a load may take; 0 is loadTimeout.
+	// timeout is the time limit of a call of a load; 0 is loadTimeout.
 	timeout time.Duration
-	// rate is how many calls a second a load makes; 0 is loadRate.
+	// rate is the number of calls a second of a load; 0 is loadRate.
 	rate float64
 }
 
-// open starts the release binary. Servers is the YAML of acme's servers, a line each, "files" being the test server unless it says
-// otherwise; globex has a test server of that name too.
+// open starts the release binary. The parameter servers is the YAML of acme's servers, one per
+// line. Unless it declares a server "files", the test server gets that name. The tenant globex also
+// has a test server "files".
 func open(t *testing.T, servers string) *arena {
 	t.Helper()
 	return openWith(t, "", servers)
 }
 
-// openWith starts it with more at the top of its configuration.
+// openWith is open with more text at the top of the configuration.
 func openWith(t *testing.T, top, servers string) *arena {
 	t.Helper()
 	files := fmt.Sprintf("{command: %q}", mcptest.Server(t))
@@ -59,7 +61,8 @@ func openWith(t *testing.T, top, servers string) *arena {
 		servers = "files: " + files + "\n" + servers
 	}
 	a := &arena{t: t, home: t.TempDir()}
-	a.admin.Transport = &http.Transport{DisableKeepAlives: true} // leaves no connection behind to be counted
+	// leaves no idle connection that would be counted
+	a.admin.Transport = &http.Transport{DisableKeepAlives: true}
 	a.Host = mcptest.Start(t, mcptest.HostOptions{
 		Config: top + "\ntenants:\n" + tenant(acme, servers) + tenant(globex, "files: "+files),
 		Args:   []string{"--chaos", "--log-level", "debug"},
@@ -76,14 +79,15 @@ func (a *arena) readToken() {
 
 func (a *arena) tokenOf(scope admin.Scope) string {
 	a.t.Helper()
-	token, err := admin.ReadToken(filepath.Join(a.home, "mcpd"), strings.TrimPrefix(a.Host.Admin, "http://"), scope)
+	token, err := admin.ReadToken(filepath.Join(a.home, "mcpd"),
+		strings.TrimPrefix(a.Host.Admin, "http://"), scope)
 	if err != nil {
 		a.t.Fatal(err)
 	}
 	return token
 }
 
-// tenant is the configuration of one tenant.
+// tenant returns the configuration of one tenant.
 func tenant(name, servers string) string {
 	sum := sha256.Sum256([]byte(key(name)))
 	text := fmt.Sprintf("  %s:\n    auth: {keys: [{name: ci, sha256: %x}]}\n    servers:\n", name, sum)
@@ -95,13 +99,15 @@ func tenant(name, servers string) string {
 
 func key(tenant string) string { return "key-of-" + tenant }
 
-// url is a tenant's endpoint: of all its servers as one, or of one of them.
+// url returns a tenant's aggregate endpoint, or the endpoint of one of its servers.
 func (a *arena) url(tenant string, server ...string) string {
 	return a.MCP + "/t/" + strings.Join(append([]string{tenant}, server...), "/") + "/mcp"
 }
 
-// client opens a session of the official SDK with a tenant's aggregate, and returns what closes it and its connections. Without options it
-// declares nothing, as the load does, so that both use one connection to a server; with them it declares roots, unless they say otherwise.
+// client opens a session of the official SDK with a tenant's aggregate endpoint. It returns the
+// session and a function that closes the session and its connections. Without options the client
+// declares no capabilities, as the load does, so that both share one connection to a server. With
+// options the SDK also declares roots by default.
 func (a *arena) client(tenant string, o *mcp.ClientOptions) (*mcp.ClientSession, func()) {
 	a.t.Helper()
 	if o == nil {
@@ -113,23 +119,26 @@ func (a *arena) client(tenant string, o *mcp.ClientOptions) (*mcp.ClientSession,
 		a.t.Fatal(err)
 	}
 	end := sync.OnceFunc(func() {
-		_ = s.Close() // the test may have ended the session
+		_ = s.Close() // the test may have ended the session already
 		connections.CloseIdleConnections()
 	})
 	a.t.Cleanup(end)
 	return s, end
 }
 
-// dial opens a session of the newest revision that has sessions: what these tests break is theirs.
-func (a *arena) dial(url, key string, over http.RoundTripper, o *mcp.ClientOptions) (*mcp.ClientSession, error) {
+// dial opens a session of the newest revision that has sessions, because these tests break
+// sessions.
+func (a *arena) dial(url, key string, over http.RoundTripper,
+	o *mcp.ClientOptions) (*mcp.ClientSession, error) {
 	ctx, cancel := context.WithTimeout(a.t.Context(), patience)
 	defer cancel()
-	return mcp.NewClient(&mcp.Implementation{Name: "chaos", Version: "1"}, o).Connect(ctx, &mcp.StreamableClientTransport{
-		Endpoint: url, HTTPClient: &http.Client{Transport: withKey{key, over}}, MaxRetries: a.retries,
-	}, &mcp.ClientSessionOptions{ProtocolVersion: protocol.LatestLegacy.String()})
+	return mcp.NewClient(&mcp.Implementation{Name: "chaos", Version: "1"}, o).Connect(ctx,
+		&mcp.StreamableClientTransport{
+			Endpoint: url, HTTPClient: &http.Client{Transport: withKey{key, over}}, MaxRetries: a.retries,
+		}, &mcp.ClientSessionOptions{ProtocolVersion: protocol.LatestLegacy.String()})
 }
 
-// connect tries to open a session with one server, and says why there is none.
+// connect tries to open a session with one server, and returns the error.
 func (a *arena) connect(tenant, server string) error {
 	a.t.Helper()
 	connections := &http.Transport{}
@@ -153,14 +162,15 @@ func (w withKey) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.next.RoundTrip(r)
 }
 
-// call is one tool call.
-func (a *arena) call(s *mcp.ClientSession, tool string, arguments map[string]any) (*mcp.CallToolResult, error) {
+// call makes one tool call.
+func (a *arena) call(s *mcp.ClientSession, tool string,
+	arguments map[string]any) (*mcp.CallToolResult, error) {
 	ctx, cancel := context.WithTimeout(a.t.Context(), patience)
 	defer cancel()
 	return s.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
 }
 
-// must is a call that succeeds, and its text.
+// must makes a call that has to succeed, and returns its text.
 func (a *arena) must(s *mcp.ClientSession, tool string, arguments map[string]any) string {
 	a.t.Helper()
 	r, err := a.call(s, tool, arguments)
@@ -170,7 +180,7 @@ func (a *arena) must(s *mcp.ClientSession, tool string, arguments map[string]any
 	return mcptest.Text(a.t, r)
 }
 
-// eventually waits until ok says so.
+// eventually waits until ok returns true.
 func (a *arena) eventually(what string, ok func() bool) {
 	a.t.Helper()
 	a.within(patience, what, ok)

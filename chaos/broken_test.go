@@ -9,8 +9,8 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// brokenHosts are hosts that are broken when they are built, each with the experiment that finds it out, the invariant
-// that fails, and what the finding says.
+// brokenHosts are builds of the host with a deliberate bug. Each has the experiment that finds the
+// bug, the invariant that fails, and a text of the finding.
 var brokenHosts = []struct{ tag, experiment, fails, says string }{
 	{"broken_leak", "kill-idle-child", "I6", "descriptors:"},
 	{"broken_heap", "panic-dispatcher", "I6", "live heap bytes: "},
@@ -23,14 +23,16 @@ var brokenHosts = []struct{ tag, experiment, fails, says string }{
 	{"broken_monitor", "panic-request-manager", "I6", "watchers of connection: "},
 }
 
-// brokenCode is what no experiment has to find, because a test finds it in a second: each with the package and the
-// test, and what that says.
+// brokenCode are builds with a deliberate bug that a test finds within a second, so that no
+// experiment has to. Each has the package, the test, and a text of its message.
 var brokenCode = []struct{ tag, pkg, test, says string }{
-	{"broken_reply", "mcpd/actors/client", "TestEveryReplyOfThousandsArrives", "of 3000 calls do not have exactly one outcome"},
-	{"broken_catalogue", "mcpd/chaos/sim", "TestNothingIsFound", "I9 supervision: mcpd/tenants/acme/catalog does not run at the end"},
+	{"broken_reply", "mcpd/actors/client", "TestEveryReplyOfThousandsArrives",
+		"of 3000 calls do not have exactly one outcome"},
+	{"broken_catalogue", "mcpd/chaos/sim", "TestNothingIsFound",
+		"I9 supervision: mcpd/tenants/acme/catalog does not run at the end"},
 }
 
-// There are eleven broken builds, each of its own kind.
+// There are eleven broken builds, each with its own bug.
 func TestBrokenBuildsAreEleven(t *testing.T) {
 	tags := map[string]bool{}
 	for _, b := range brokenHosts {
@@ -44,8 +46,8 @@ func TestBrokenBuildsAreEleven(t *testing.T) {
 	}
 }
 
-// A host that is broken when it is built is found out by the experiment that is meant for it, by the name of the
-// invariant and of what is wrong. The same experiments pass on a sound one: see TestLibrary.
+// A broken host fails the experiment for its bug, with the name of the invariant and of the
+// problem. The same experiments pass on a correct host: see TestLibrary.
 func TestBrokenBuildIsFoundOut(t *testing.T) {
 	t.Parallel()
 	for _, test := range brokenHosts {
@@ -60,8 +62,8 @@ func TestBrokenBuildIsFoundOut(t *testing.T) {
 	}
 }
 
-// Code that is broken when it is built fails the test that is meant for it, and passes it otherwise: that is one of
-// its package's own tests.
+// Broken code fails the test for its bug. The test passes otherwise, as one of its package's own
+// tests.
 func TestBrokenCodeIsFoundOutByATest(t *testing.T) {
 	t.Parallel()
 	for _, test := range brokenCode {
@@ -72,15 +74,17 @@ func TestBrokenCodeIsFoundOutByATest(t *testing.T) {
 				args = append(args, "-seeds", "20")
 			}
 			out, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput()
-			if text := string(out); err == nil || !strings.Contains(text, "--- FAIL: "+test.test) || !strings.Contains(text, test.says) {
-				t.Errorf("go %s: %v, want a failure of %s that says %q\n%s", strings.Join(args, " "), err, test.test, test.says, out)
+			if text := string(out); err == nil || !strings.Contains(text, "--- FAIL: "+test.test) ||
+				!strings.Contains(text, test.says) {
+				t.Errorf("go %s: %v, want a failure of %s that says %q\n%s", strings.Join(args, " "), err,
+					test.test, test.says, out)
 			}
 		})
 	}
 }
 
-// body is what an experiment of the library breaks and expects, without its name and load: these runs are shorter, and calls so few that hosts
-// with something wrong begin well.
+// body returns the faults and expectations of an experiment of the library, without its name and
+// load. These runs are shorter, and have so few calls that broken hosts pass the beginning.
 func body(t *testing.T, name string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(string(experiment.Source(name)), "\nfaults:")

@@ -7,9 +7,10 @@ import (
 )
 
 // F11, I3, I9: a tenant whose component crashes more often than its budget allows (5 in 30 s) ends
-// alone, and nothing above it counts that. Its clients are told when to come back, and by which
-// incident the log knows of it; it is back after its pause, with its sessions. Strangers hear the
-// same of it as ever. The other tenant and its sessions see nothing of it.
+// alone, and no supervisor above it counts that as a crash. Its clients get an error with the time
+// to retry and the incident id of the log. The tenant is back after its pause, with its sessions.
+// Clients with a wrong key get the same answer as always. The other tenant and its sessions are not
+// affected.
 func TestTenantWhoseBudgetRunsOutIsPausedAlone(t *testing.T) {
 	t.Parallel()
 	a := open(t, "")
@@ -37,7 +38,8 @@ func TestTenantWhoseBudgetRunsOutIsPausedAlone(t *testing.T) {
 	}
 	a.eventually("back", func() bool {
 		n := a.rows()["mcpd/tenants/acme"]
-		return n.GetIncarnation() == 2 && n.GetStatus() == "running" && a.rows()["mcpd/tenants/acme/server_sup"].GetStatus() == "running"
+		return n.GetIncarnation() == 2 && n.GetStatus() == "running" &&
+			a.rows()["mcpd/tenants/acme/server_sup"].GetStatus() == "running"
 	})
 	a.eventually("serving acme", func() bool {
 		_, err := a.call(session, "files__echo", map[string]any{"message": "x"})
@@ -62,22 +64,26 @@ func TestTenantWhoseBudgetRunsOutIsPausedAlone(t *testing.T) {
 	if n := after.connection(globex, "files"); n.GetPid() != pid || n.GetIncarnation() != 1 {
 		t.Errorf("globex: %v, want pid %d", n, pid)
 	}
-	if pause := a.event("mcpd/tenants/acme", "tenant_paused"); pause["incident"] == nil || pause["cause"] == nil {
+	if pause := a.event("mcpd/tenants/acme", "tenant_paused"); pause["incident"] == nil ||
+		pause["cause"] == nil {
 		t.Errorf("told: %v, want the incident and the cause", pause)
 	}
-	a.story("mcpd/tenants/acme", "intensity_exceeded", "supervisor_stopped", "tenant_paused", "tenant_resumed", "child_started")
+	a.story("mcpd/tenants/acme", "intensity_exceeded", "supervisor_stopped", "tenant_paused",
+		"tenant_resumed", "child_started")
 	if n := a.metric("mcpd_tenant_pauses_total", `tenant="acme"`); n != 1 {
 		t.Errorf("%v pauses were counted", n)
 	}
 	if n := a.metric("mcpd_supervisor_escalations_total"); n != 1 {
 		t.Errorf("%v supervisors gave up, want the tenant's alone", n)
 	}
-	a.eventually("down to one child process for each tenant", func() bool { return len(children(a.PID())) == 2 })
+	a.eventually("down to one child process for each tenant", func() bool {
+		return len(children(a.PID())) == 2
+	})
 }
 
-// An operator quarantines a tenant: its clients are told so, with an incident and a time to come back;
-// strangers hear what they hear of any tenant; readiness says degraded and stays 200. A release brings
-// it back at once.
+// An operator quarantines a tenant. Its clients get an error with an incident and a time to retry.
+// Clients with a wrong key get the same answer as for any tenant. Readiness is degraded, with
+// status 200. A release brings the tenant back at once.
 func TestTenantIsQuarantinedAndReleased(t *testing.T) {
 	t.Parallel()
 	a := open(t, "")
@@ -91,16 +97,19 @@ func TestTenantIsQuarantinedAndReleased(t *testing.T) {
 		t.Errorf("quarantine: %s", got)
 	}
 	status, header, body := a.greets(acme, key(acme))
-	if status != http.StatusServiceUnavailable || header.Get("Retry-After") == "" || !strings.Contains(body, `"incident":"`) || !strings.Contains(body, "quarantined") {
+	if status != http.StatusServiceUnavailable || header.Get("Retry-After") == "" ||
+		!strings.Contains(body, `"incident":"`) || !strings.Contains(body, "quarantined") {
 		t.Errorf("its client is told %d, Retry-After %q, %s", status, header.Get("Retry-After"), body)
 	}
 	if got := a.stranger(acme); got != stranger {
 		t.Errorf("a stranger is told %q, was told %q", got, stranger)
 	}
-	if got := a.ask(http.MethodGet, "/readyz", ""); !strings.Contains(got, `"degraded"`) || !strings.Contains(got, "acme is quarantined") {
+	if got := a.ask(http.MethodGet, "/readyz", ""); !strings.Contains(got, `"degraded"`) ||
+		!strings.Contains(got, "acme is quarantined") {
 		t.Errorf("readiness: %s", got)
 	}
-	if n := a.rows()["mcpd/tenants/acme"]; n.GetState() != "quarantined" || n.GetStatus() != "stopped" || n.GetIncident() == "" {
+	if n := a.rows()["mcpd/tenants/acme"]; n.GetState() != "quarantined" ||
+		n.GetStatus() != "stopped" || n.GetIncident() == "" {
 		t.Errorf("tree: %v", n)
 	}
 	if n := a.metric("mcpd_tenant_state", `tenant="acme"`, `state="quarantined"`); n != 1 {

@@ -12,10 +12,10 @@ import (
 	"mcpd/internal/load"
 )
 
-// opening is how many sessions are opened at once while a component that new sessions need crashes.
+// opening is how many sessions are opened at once while a component crashes that new sessions need.
 const opening = 8
 
-// connects opens sessions side by side and returns the errors of those that were not.
+// connects opens sessions concurrently and returns the errors of those that failed.
 func (a *arena) connects() (errs []error) {
 	a.t.Helper()
 	var mu sync.Mutex // guards errs
@@ -39,11 +39,13 @@ func (a *arena) connects() (errs []error) {
 	return errs
 }
 
-// refuses opens sessions of which so many are what crashes the component. The others wait in its mailbox.
+// refuses returns a trigger that opens sessions concurrently. The messages of exactly the given
+// number of sessions crash the component, and those sessions fail. The others wait in its mailbox.
 func refuses(times int) func(a *arena, s *mcp.ClientSession) {
 	return func(a *arena, _ *mcp.ClientSession) {
 		if errs := a.connects(); len(errs) != times {
-			a.t.Errorf("%d of %d sessions were refused, want the %d whose messages crashed it: %v", len(errs), opening, times, errs)
+			a.t.Errorf("%d of %d sessions were refused, want the %d whose messages crashed it: %v",
+				len(errs), opening, times, errs)
 		}
 		if errs := a.connects(); len(errs) != 0 {
 			a.t.Errorf("later: %v", errs)
@@ -51,21 +53,24 @@ func refuses(times int) func(a *arena, s *mcp.ClientSession) {
 	}
 }
 
-// S4-120, S4-99: the protocol version manager. The seeds let new sessions fail until it is back; here they wait.
+// S4-120, S4-99: the protocol version manager. The requirements allow new sessions to fail until it
+// is back; here they wait.
 func TestChaosProtocolVersionCrash(t *testing.T) {
 	t.Parallel()
 	open(t, "").survives(crash{path: "mcpd/core/protocol_version", trigger: refuses(1)})
 }
 
-// The session manager. Sessions go on without it, and new ones wait for it.
+// The session manager. Existing sessions continue without it, and new sessions wait for it.
 func TestChaosSessionManagerCrash(t *testing.T) {
 	t.Parallel()
 	const opens = "*otp.Call[mcpd/actors/session.OpenRequest,*mcpd/actors/session.Handle]"
 	open(t, "").survives(crash{path: "mcpd/core/session_manager", kind: opens, trigger: refuses(1)})
 }
 
-// F15: the process manager, which owns the child processes. None of them notices, and the program whose start was the message starts all
-// the same, because its connection tries again. It still knows whose they are: one whose connection crashes later does not stay.
+// F15: the process manager, which owns the child processes. No child process is affected. The
+// program whose start was the crashing message still starts, because its connection tries again.
+// The restarted manager still knows the connection of each process: a process is ended if its
+// connection crashes later.
 func TestChaosProcessManagerCrash(t *testing.T) {
 	t.Parallel()
 	a := open(t, "")
@@ -75,7 +80,8 @@ func TestChaosProcessManagerCrash(t *testing.T) {
 	bystander.flows(globex, 20)
 	was := a.rows()
 	a.panics("mcpd/core/process_manager", "", 1)
-	other, end := a.client(acme, &mcp.ClientOptions{}) // its capabilities give it a connection of its own
+	// its capabilities give it a connection of its own
+	other, end := a.client(acme, &mcp.ClientOptions{})
 	defer end()
 	a.must(other, "files__echo", map[string]any{"message": "x"})
 	a.struck()
@@ -86,7 +92,8 @@ func TestChaosProcessManagerCrash(t *testing.T) {
 		t.Errorf("row: %v", after["mcpd/core/process_manager"])
 	}
 	for path, n := range after.restarted(was) {
-		if !strings.HasPrefix(path, "mcpd/tenants/acme/client_sup/files/") && path != "mcpd/core/process_manager" || n != 1 {
+		if !strings.HasPrefix(path, "mcpd/tenants/acme/client_sup/files/") &&
+			path != "mcpd/core/process_manager" || n != 1 {
 			t.Errorf("restarted: %s, %d times", path, n)
 		}
 	}
@@ -104,16 +111,20 @@ func TestChaosProcessManagerCrash(t *testing.T) {
 	a.panics(row.GetPath(), "client.inbound", 1)
 	s, leave := a.client(acme, nil)
 	defer leave()
-	_, _ = a.call(s, "files__echo", map[string]any{"message": "x"}) // the answer is what crashes it
+	// the answer is the message that crashes it
+	_, _ = a.call(s, "files__echo", map[string]any{"message": "x"})
 	a.struck()
 	gone(a, []int{int(row.GetPid())})
 	a.must(s, "files__echo", map[string]any{"message": "x"})
-	// What has ended is a child until its exit is taken.
-	a.eventually("as many child processes as before", func() bool { return len(children(a.PID())) == len(now) })
+	// A process that has ended remains a child until it is waited for.
+	a.eventually("as many child processes as before", func() bool {
+		return len(children(a.PID())) == len(now)
+	})
 }
 
-// F15: the same on a message of each tenant, each time before it has started what was asked for. No call fails, no program notices, no tenant is
-// paused for its first, and the end of a program is seen afterwards as ever.
+// F15: the same for a message of each tenant, each time before the manager has started the
+// requested program. No call fails, no program is affected, no tenant is paused for its first
+// crash, and the end of a program is still noticed afterwards.
 func TestChaosProcessManagerCrashesForEachTenant(t *testing.T) {
 	t.Parallel()
 	const manager = "mcpd/core/process_manager"
@@ -125,7 +136,8 @@ func TestChaosProcessManagerCrashesForEachTenant(t *testing.T) {
 	bystander.flows(globex, 20)
 	for _, tenant := range []string{acme, globex} {
 		a.panics(manager, "", 1)
-		other, end := a.client(tenant, &mcp.ClientOptions{}) // its capabilities give it a connection of its own
+		// its capabilities give it a connection of its own
+		other, end := a.client(tenant, &mcp.ClientOptions{})
 		defer end()
 		a.must(other, "files__echo", map[string]any{"message": "x"})
 		a.struck()

@@ -11,25 +11,30 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// inARow is how many crashes follow each other: one less than makes an heir suspect, and two less than a tenant's budget.
+// inARow is the number of consecutive crashes. It is one less than the number after which carried
+// state is dropped as suspect, and two less than a tenant's budget.
 const inARow = 3
 
-// crash is one component that is made to panic under load: once, or several times, each as soon as it is back.
+// crash is one component that is made to panic under load: once, or several times, each time as
+// soon as it is back.
 type crash struct {
 	path  string // its row
 	kind  string // the message that it panics on; empty is any
 	times int    // 0 is once
-	// failed is how many calls of the load fail by it. Only those can whose messages it panics on.
+	// failed is how many calls of the load fail. Only the calls whose messages cause the panics may
+	// fail.
 	failed uint64
-	// trigger makes the component receive such messages where the load does not. It gets a session of acme's.
+	// trigger makes the component receive such messages if the load does not. It gets a session of
+	// acme's.
 	trigger func(a *arena, s *mcp.ClientSession)
-	// spawns is how many programs the trigger starts, which stay.
+	// spawns is how many programs the trigger starts that keep running.
 	spawns int
 }
 
-// survives shows what S4-99 to S4-105 ask of every component, and what architecture puts in the place of the losses that they allow: the
-// component is back as its next incarnation, its siblings notice nothing, no child process does, exchanges in flight come to their one
-// outcome, and only the message that crashed it fails, at once. Afterwards nothing is left behind (I1 to I3, I6, I7, I9).
+// survives checks the requirements S4-99 to S4-105 for a component, and that the losses that they
+// allow do not happen. The component is back as its next incarnation; its siblings and the child
+// processes are not affected; exchanges in flight get their one outcome; and only the message that
+// crashed the component fails, at once. Afterwards nothing is leaked (I1 to I3, I6, I7, I9).
 func (a *arena) survives(c crash) {
 	a.t.Helper()
 	a.warm()
@@ -63,15 +68,19 @@ func (a *arena) survives(c crash) {
 	if got := after.restarted(before); len(got) != 1 || got[c.path] != uint32(times) {
 		a.t.Errorf("restarted: %v, want %s %d times and nothing else", got, c.path, times)
 	}
-	if was, is := before[c.path].GetIncarnation(), after[c.path].GetIncarnation(); is != was+uint32(times) {
+	if was, is := before[c.path].GetIncarnation(), after[c.path].GetIncarnation(); is != was+
+		uint32(times) {
 		a.t.Errorf("incarnation: %d after %d and %d crashes", is, was, times)
 	}
 	a.story(c.path, slices.Repeat([]string{"fault_hit", "child_crashed", "child_restarted"}, times)...)
-	if crashed := a.event(c.path, "child_crashed"); crashed["fault"] == nil || crashed["stack"] == nil || crashed["incident"] == nil {
+	if crashed := a.event(c.path, "child_crashed"); crashed["fault"] == nil ||
+		crashed["stack"] == nil || crashed["incident"] == nil {
 		a.t.Errorf("crash report: %v, want the fault, the stack and the incident", crashed)
 	}
 	now := children(a.PID())
-	kept := slices.DeleteFunc(slices.Clone(now), func(pid int) bool { return !slices.Contains(atRest.children, pid) })
+	kept := slices.DeleteFunc(slices.Clone(now), func(pid int) bool {
+		return !slices.Contains(atRest.children, pid)
+	})
 	if !slices.Equal(kept, atRest.children) || len(now) != len(kept)+c.spawns {
 		a.t.Errorf("child processes: %v, want %v as before and %d more", now, atRest.children, c.spawns)
 	}
@@ -81,7 +90,7 @@ func (a *arena) survives(c crash) {
 	}
 }
 
-// warm uses everything once, so that what is kept for the next use is there.
+// warm uses everything once, so that caches and idle resources exist.
 func (a *arena) warm() {
 	a.t.Helper()
 	for _, tenant := range []string{acme, globex} {
@@ -90,22 +99,24 @@ func (a *arena) warm() {
 	a.work().finishes()
 }
 
-// S4-102: capability registry. It hears from catalogues when a server declares something for the first time.
+// S4-102: the capability registry. Catalogues tell it when a server declares something for the
+// first time.
 func TestChaosCapabilitiesCrash(t *testing.T) {
 	t.Parallel()
 	open(t, "").survives(crash{
 		path:   "mcpd/core/capabilities",
 		spawns: 1,
 		trigger: func(a *arena, _ *mcp.ClientSession) {
-			s, end := a.client(acme, &mcp.ClientOptions{}) // its capabilities give it a connection of its own
+			// its capabilities give it a connection of its own
+			s, end := a.client(acme, &mcp.ClientOptions{})
 			a.must(s, "files__echo", map[string]any{"message": "x"})
 			end()
 		},
 	})
 }
 
-// Over a crash the catalogue knows its servers, and why one is given up: its tools are still listed, and its calls are told the cause at
-// once.
+// The catalogue remembers its servers across a crash, and why a server was given up: its tools are
+// still listed, and calls to it fail at once with the cause.
 func TestCatalogCrashForgetsNothing(t *testing.T) {
 	t.Parallel()
 	flag := filepath.Join(t.TempDir(), "broken")
@@ -116,31 +127,38 @@ func TestCatalogCrashForgetsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	kill(t, a.rows().connection(acme, "files").GetPid())
-	given := func() bool { return a.rows()["mcpd/tenants/acme/client_sup/files"].GetState() == "crash_loop" }
+	given := func() bool {
+		return a.rows()["mcpd/tenants/acme/client_sup/files"].GetState() == "crash_loop"
+	}
 	a.eventually("in a crash loop", given)
 
 	a.panics("mcpd/tenants/acme/catalog", "", 1)
-	_, _ = session.ListTools(t.Context(), nil) // what crashes it, unless a timer does
+	_, _ = session.ListTools(t.Context(), nil) // crashes it, unless a timer does
 	a.struck()
 	l, err := session.ListTools(t.Context(), nil)
-	if err != nil || !slices.ContainsFunc(l.Tools, func(t *mcp.Tool) bool { return t.Name == "files__echo" }) {
+	if err != nil || !slices.ContainsFunc(l.Tools, func(t *mcp.Tool) bool {
+		return t.Name == "files__echo"
+	}) {
 		t.Errorf("the list: %v, %v", l, err)
 	}
 	_, err = a.call(session, "files__echo", map[string]any{"message": "x"})
 	refused(t, err, "the disk is full")
 }
 
-// The catalogue. Lists are answered from what it knew; who asks while it is away waits in its mailbox.
+// The catalogue. Lists are answered from its carried state; requests during its absence wait in its
+// mailbox.
 func TestChaosCatalogCrash(t *testing.T) {
 	t.Parallel()
 	for _, times := range []int{1, inARow} {
 		t.Run(strconv.Itoa(times), func(t *testing.T) {
 			t.Parallel()
 			open(t, "").survives(crash{
-				path: "mcpd/tenants/acme/catalog", kind: "*otp.Call[mcpd/actors/catalog.LookRequest,*mcpd/actors/catalog.View]", times: times,
+				path: "mcpd/tenants/acme/catalog",
+				kind: "*otp.Call[mcpd/actors/catalog.LookRequest,*mcpd/actors/catalog.View]", times: times,
 				trigger: func(a *arena, s *mcp.ClientSession) {
 					for range times {
-						if _, err := s.ListTools(a.t.Context(), nil); err == nil || !strings.Contains(err.Error(), "internal error") {
+						if _, err := s.ListTools(a.t.Context(), nil); err == nil ||
+							!strings.Contains(err.Error(), "internal error") {
 							a.t.Errorf("a list whose message crashed it: got %v", err)
 						}
 					}

@@ -1,3 +1,4 @@
-// Package chaos breaks a running host on purpose and looks whether anybody noticed but the part that was broken. It does not know how the
-// host is made: it has a client's view of it, an operator's, and the fault points that the release binary has.
+// Package chaos breaks a running host on purpose and checks that only the broken part is affected.
+// It does not depend on the implementation of the host: it uses the interfaces of a client and of
+// an operator, and the fault points that the release binary has.
 package chaos

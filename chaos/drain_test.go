@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// raw is a client that says exactly what a test wants, in a session of the legacy era.
+// raw is a client that sends exactly what a test wants, in a session of the legacy era.
 type raw struct {
 	a       *arena
 	session string
 }
 
-// reply is what came of a request.
+// reply is the response to a request.
 type reply struct {
 	status int
 	header http.Header
@@ -69,7 +69,6 @@ func (c *raw) post(body string) reply {
 const initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
 	`"clientInfo":{"name":"raw","version":"1"},"capabilities":{}}}`
 
-// opened opens a session.
 func (a *arena) opened() *raw {
 	a.t.Helper()
 	c := &raw{a: a}
@@ -81,13 +80,16 @@ func (a *arena) opened() *raw {
 	return c
 }
 
-// call calls a tool.
 func (c *raw) call(id int, tool, arguments string) reply {
 	c.a.t.Helper()
-	return c.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, id, tool, arguments))
+	return c.post(
+		fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`,
+			id, tool, arguments),
+	)
 }
 
-// turnedAway checks that a request was turned away, by what proxies and by what clients read.
+// turnedAway checks that a request was refused, both in the form that proxies read and in the form
+// that clients read.
 func turnedAway(t *testing.T, what string, r reply) {
 	t.Helper()
 	var body struct {
@@ -100,9 +102,11 @@ func turnedAway(t *testing.T, what string, r reply) {
 		}
 	}
 	err := json.Unmarshal([]byte(r.body), &body)
-	if d := body.Error.Data; err != nil || r.status != http.StatusServiceUnavailable || r.header.Get("Retry-After") == "" ||
+	if d := body.Error.Data; err != nil || r.status != http.StatusServiceUnavailable ||
+		r.header.Get("Retry-After") == "" ||
 		d.Reason != "stopping" || d.MaybeExecuted || d.RetryAfterMs == 0 {
-		t.Errorf("%s: got %d, Retry-After %q, %s, want 503 that says when to come back", what, r.status, r.header.Get("Retry-After"), r.body)
+		t.Errorf("%s: got %d, Retry-After %q, %s, want 503 that says when to come back", what, r.status,
+			r.header.Get("Retry-After"), r.body)
 	}
 }
 
@@ -119,9 +123,9 @@ func (a *arena) modernCall() (status int, text string) {
 	return r.StatusCode, string(body)
 }
 
-// A host that drains lets its clients finish: it opens no sessions, serves the others for two
-// thirds of its time, and then refuses new calls, while what ends those in flight still goes
-// through.
+// A draining host lets its clients finish. It opens no new sessions, and serves existing sessions
+// for two thirds of its time. Then it refuses new calls, but still accepts messages that end calls
+// in flight.
 func TestHostThatDrainsLetsItsClientsFinish(t *testing.T) {
 	t.Parallel()
 	const drain = 12 * time.Second
@@ -132,20 +136,24 @@ func TestHostThatDrainsLetsItsClientsFinish(t *testing.T) {
 	user.call(1, "files__echo", `{"message":"warm"}`)
 	ended := make(chan reply, 1)
 	go func() { ended <- slow.call(7, "files__sleep", `{"millis":60000}`) }() // ends with its call
-	a.eventually("asleep", func() bool { return a.metric("mcpd_requests_in_flight", `tenant="acme"`) == 2 })
+	a.eventually("asleep", func() bool {
+		return a.metric("mcpd_requests_in_flight", `tenant="acme"`) == 2
+	})
 
 	begun := time.Now()
 	code := make(chan int, 1)
 	go func() { code <- a.Stop() }() // ends with the host; awaited below
 	a.eventually("draining", func() bool { return strings.Contains(a.Log(), `"event":"draining"`) })
-	if r, err := a.admin.Get(a.Admin + "/readyz"); err != nil || r.StatusCode != http.StatusServiceUnavailable {
+	if r, err := a.admin.Get(a.Admin + "/readyz"); err != nil ||
+		r.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("/readyz: %v, %v", r, err)
 	} else {
 		r.Body.Close()
 	}
 	fresh := &raw{a: a}
 	turnedAway(t, "a new session", fresh.post(initialize))
-	turnedAway(t, "a new session of HTTP+SSE", fresh.do(t.Context(), http.MethodGet, "/t/acme/sse", ""))
+	turnedAway(t, "a new session of HTTP+SSE",
+		fresh.do(t.Context(), http.MethodGet, "/t/acme/sse", ""))
 
 	served := func(n int) bool {
 		r := user.call(n, "files__echo", `{"message":"still here"}`)
@@ -153,14 +161,16 @@ func TestHostThatDrainsLetsItsClientsFinish(t *testing.T) {
 			return true
 		}
 		if time.Since(begun) < drain*2/3 {
-			t.Errorf("after %v, a call of an open session is answered %d %s", time.Since(begun), r.status, r.body)
+			t.Errorf("after %v, a call of an open session is answered %d %s", time.Since(begun),
+				r.status, r.body)
 		}
 		turnedAway(t, "a call of an open session", r)
 		return false
 	}
 	for n := 2; served(n); n++ {
 		if status, text := a.modernCall(); status != http.StatusOK && time.Since(begun) < drain*2/3 {
-			t.Errorf("after %v, a request without a session is answered %d %s", time.Since(begun), status, text)
+			t.Errorf("after %v, a request without a session is answered %d %s", time.Since(begun),
+				status, text)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
@@ -172,7 +182,7 @@ func TestHostThatDrainsLetsItsClientsFinish(t *testing.T) {
 		t.Errorf("a request without a session is answered %d %s", status, text)
 	}
 
-	// Messages that let calls in flight end still go through.
+	// Messages that let calls in flight end are still accepted.
 	if r := user.do(t.Context(), http.MethodGet, rawPath, ""); r.status != http.StatusOK {
 		t.Errorf("a stream: %d %s", r.status, r.body)
 	}

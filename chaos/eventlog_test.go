@@ -18,18 +18,24 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// S4-97: the event log, in tier 4. It crashes under load: no call notices, the host stays ready, and the log goes on, with the crash in it.
-// The row is a loop that receives nothing by itself, so this test has the host in its own process and sends it the message to crash on.
+// S4-97: the event log, in tier 4. It crashes under load: no call is affected, the host stays
+// ready, and the log continues and contains the crash. The row is a loop that receives no messages
+// of its own. Therefore this test runs the host in its own process and sends the row the message to
+// crash on.
 func TestChaosEventLogCrash(t *testing.T) {
 	t.Parallel()
-	c, err := config.Load([]byte("listen: 127.0.0.1:0\nadmin: {listen: 127.0.0.1:0}\ntenants: {default: {servers: {near: {builtin: demo}}}}"), config.Options{Builtins: supervisor.Builtins})
+	c, err := config.Load(
+		[]byte("listen: 127.0.0.1:0\nadmin: {listen: 127.0.0.1:0}\ntenants: {default: {servers: {near: "+
+			"{builtin: demo}}}}"), config.Options{Builtins: supervisor.Builtins},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	log, faults := &text{}, fault.New(clock.System)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	logger := slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})) // sessions end at that level
+	// ends of sessions are logged at that level
+	logger := slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	host, err := supervisor.Start(ctx, c, supervisor.Options{Logger: logger, Faults: faults})
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +44,9 @@ func TestChaosEventLogCrash(t *testing.T) {
 	go func() { ended <- host.Run(ctx) }() // ends with ctx; the test waits for it below
 
 	mcp, admin := host.Addrs()
-	client, err := load.Connect(ctx, load.SessionOptions{URL: "http://" + mcp + "/near/mcp", Tool: "echo", Argument: "message"})
+	client, err := load.Connect(ctx, load.SessionOptions{
+		URL: "http://" + mcp + "/near/mcp", Tool: "echo", Argument: "message",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +58,8 @@ func TestChaosEventLogCrash(t *testing.T) {
 	calls := make(chan load.Result, 1)
 	go func() { // ends after its calls; the test waits for it below
 		r, err := load.Run(ctx, []load.Client{client}, load.Options{
-			Clock: clock.System, Workers: loadWorkers, Rate: loadRate, Calls: loadRate / 2, For: time.Minute, Timeout: loadTimeout,
+			Clock: clock.System, Workers: loadWorkers, Rate: loadRate, Calls: loadRate / 2, For: time.Minute,
+			Timeout: loadTimeout,
 		})
 		if err != nil {
 			t.Error(err)
@@ -59,7 +68,8 @@ func TestChaosEventLogCrash(t *testing.T) {
 	}()
 
 	const crashes = 3
-	if _, err := faults.Arm(fault.Fault{Action: fault.Panic, Point: fault.Point{Path: row}, Count: crashes, Lease: time.Minute}); err != nil {
+	if _, err := faults.Arm(fault.Fault{Action: fault.Panic, Point: fault.Point{Path: row},
+		Count: crashes, Lease: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
 	for n := range uint64(crashes) {

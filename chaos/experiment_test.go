@@ -20,7 +20,7 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// trial is a host with three tenants, for experiments to be run on by the command.
+// trial is a host with three tenants on which the command runs experiments.
 type trial struct {
 	*arena
 	dir string
@@ -31,22 +31,28 @@ func openTrial(t *testing.T, top string) *trial {
 	return openTrialOf(t, "", top)
 }
 
-// openTrialOf runs another build of the host, unless that is empty.
+// openTrialOf is openTrial with another build of the host, unless binary is empty.
 func openTrialOf(t *testing.T, binary, top string) *trial {
 	t.Helper()
 	a := &arena{t: t, home: t.TempDir()}
 	a.admin.Transport = &http.Transport{DisableKeepAlives: true}
-	a.Host = mcptest.Start(t, mcptest.HostOptions{Binary: binary, Config: trialConfig(t, top), Args: []string{"--chaos"}, Env: []string{"XDG_RUNTIME_DIR=" + a.home}})
+	a.Host = mcptest.Start(t, mcptest.HostOptions{
+		Binary: binary, Config: trialConfig(t, top), Args: []string{"--chaos"},
+		Env: []string{"XDG_RUNTIME_DIR=" + a.home},
+	})
 	a.readToken()
 	return &trial{a, t.TempDir()}
 }
 
-// trialConfig is the configuration of that host, with what else is said of it.
+// trialConfig returns the configuration of that host, with top at its beginning.
 func trialConfig(t *testing.T, top string) string {
 	t.Helper()
 	state := t.TempDir()
 	server := func(tenant string) string { // as in an arena
-		return fmt.Sprintf("demo: {command: %q, args: [chaos, server, --state, %q], env: {GORACE: atexit_sleep_ms=0}}", mcptest.Mcpd(t), filepath.Join(state, tenant))
+		return fmt.Sprintf(
+			"demo: {command: %q, args: [chaos, server, --state, %q], env: {GORACE: atexit_sleep_ms=0}}",
+			mcptest.Mcpd(t), filepath.Join(state, tenant),
+		)
 	}
 	config := top + "\ntenants:\n" + tenant(acme, server(acme))
 	for _, name := range []string{globex, "initech"} {
@@ -55,7 +61,7 @@ func trialConfig(t *testing.T, top string) string {
 	return config
 }
 
-// begins is how each experiment of these tests begins: phases that are just long enough.
+// begins is the beginning of each experiment of these tests. The phases are just long enough.
 const begins = `
 name: trial
 title: It is tried
@@ -66,7 +72,8 @@ phases: {baseline: 1s, fault: 3s, heal: 1s}
 // calls is the load, unless an experiment has its own.
 const calls = "load: {rate: 50, sessions: 2, timeout: 5s}\n"
 
-// command is `mcpd chaos run` of an experiment that goes on like this, short so that nothing is said of time.
+// command returns the command `mcpd chaos run` for an experiment that continues with rest. The run
+// is short, so that nothing about time is judged.
 func (a *trial) command(ctx context.Context, rest string, flags ...string) *exec.Cmd {
 	a.t.Helper()
 	file := filepath.Join(a.dir, "trial.yaml")
@@ -77,13 +84,15 @@ func (a *trial) command(ctx context.Context, rest string, flags ...string) *exec
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		a.t.Fatal(err)
 	}
-	args := append([]string{"chaos", "run", file, "--short", "--admin", strings.TrimPrefix(a.Admin, "http://"), "--target", acme, "--key", acme + "=env:ACME", "--report", a.dir}, flags...)
+	args := append([]string{"chaos", "run", file, "--short", "--admin",
+		strings.TrimPrefix(a.Admin, "http://"), "--target", acme, "--key", acme + "=env:ACME", "--report",
+		a.dir}, flags...)
 	cmd := exec.CommandContext(ctx, mcptest.Mcpd(a.t), args...)
 	cmd.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+a.home, "ACME="+key(acme))
 	return cmd
 }
 
-// run runs it to its end, and returns its record and exit code.
+// run runs the command to its end, and returns its record, exit code and output.
 func (a *trial) run(rest string, flags ...string) (record.Record, int, string) {
 	a.t.Helper()
 	out, err := a.command(a.t.Context(), rest, flags...).CombinedOutput()
@@ -98,7 +107,7 @@ func (a *trial) run(rest string, flags ...string) (record.Record, int, string) {
 	return a.read(string(out)), code, string(out)
 }
 
-// read is what the command has written, empty when it has written nothing.
+// read returns the record that the command has written, or an empty record if it has written none.
 func (a *trial) read(out string) record.Record {
 	a.t.Helper()
 	data, err := os.ReadFile(filepath.Join(a.dir, "trial.json"))
@@ -112,7 +121,7 @@ func (a *trial) read(out string) record.Record {
 	return list[0]
 }
 
-// failed are the verdicts that say so, by id.
+// failed returns the findings of the failed verdicts, by id.
 func failed(r record.Record) map[string]string {
 	list := map[string]string{}
 	for _, v := range r.Verdicts {
@@ -132,7 +141,8 @@ expect:
   target_errors: 2
 `
 
-// An experiment that holds passes, with every file that it is shown in; the host is left as it was.
+// An experiment that holds passes, with every file in which it is shown, and leaves the host as it
+// was.
 func TestExperimentThatHoldsPasses(t *testing.T) {
 	t.Parallel()
 	a := openTrial(t, "")
@@ -147,11 +157,15 @@ func TestExperimentThatHoldsPasses(t *testing.T) {
 	for _, g := range r.Groups {
 		roles[g.Tenant] = g.Role
 	}
-	if want := (map[string]string{acme: record.Target, globex: record.Bystander, "initech": record.Bystander}); !maps.Equal(roles, want) {
+	if want := (map[string]string{acme: record.Target, globex: record.Bystander,
+		"initech": record.Bystander}); !maps.Equal(roles, want) {
 		t.Errorf("roles %v", roles)
 	}
-	for _, id := range []string{"I1", "I2", "I3", "I6", "I7", "I8", "I9", "I10", "I11", "I13", "E1", "E2", "E4"} {
-		if !slices.ContainsFunc(r.Verdicts, func(v record.Verdict) bool { return v.ID == id && v.Is == record.Pass }) {
+	for _, id := range []string{"I1", "I2", "I3", "I6", "I7", "I8", "I9", "I10", "I11", "I13", "E1",
+		"E2", "E4"} {
+		if !slices.ContainsFunc(r.Verdicts, func(v record.Verdict) bool {
+			return v.ID == id && v.Is == record.Pass
+		}) {
 			t.Errorf("%s has not passed\n%s", id, out)
 		}
 	}
@@ -163,8 +177,9 @@ func TestExperimentThatHoldsPasses(t *testing.T) {
 	a.struck()
 }
 
-// Rows of the core have nothing to do while clients only call. What strikes at their messages strikes all the same. Each is struck on a host of its
-// own: two crashes on messages of one tenant pause it.
+// Rows of the core have nothing to do while clients only make calls. A fault at their messages
+// still strikes, because the kind stimulates them. Each row has a host of its own, because two
+// crashes on messages of one tenant pause the tenant.
 func TestCoreIsStruckWhileItHasNothingToDo(t *testing.T) {
 	t.Parallel()
 	for _, row := range []string{"session_manager", "storage", "protocol_version"} {
@@ -191,7 +206,7 @@ expect:
 	}
 }
 
-// What does not hold is reported as failed, by name, and the exit code says so.
+// An invariant that does not hold is reported by name, and the exit code shows the failure.
 func TestExperimentThatDoesNotHoldFailsByName(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, rest, fails, says string }{
@@ -231,7 +246,8 @@ faults:
 	}
 }
 
-// A run in parts ends each with what is left, and goes on without running again what there is a record of.
+// A run in parts ends each part with the number of experiments that are left, and does not repeat
+// experiments that have a record.
 func TestRunGoesOnInParts(t *testing.T) {
 	t.Parallel()
 	a := openTrial(t, "")
@@ -248,7 +264,7 @@ func TestRunGoesOnInParts(t *testing.T) {
 	}
 }
 
-// A guard that trips ends the run, with everything healed, and the record says why.
+// A guard that trips ends the run with everything healed, and the record gives the reason.
 func TestGuardEndsTheRun(t *testing.T) {
 	t.Parallel()
 	a := openTrial(t, "")
@@ -258,7 +274,8 @@ faults:
 load: {rate: 50, sessions: 2, timeout: 5s, streams: 0}
 abort_if: {bystander_errors: 2}
 `)
-	if code != 1 || !strings.HasSuffix(r.Aborted, " calls of bystanders have failed") || len(r.Phases) != 2 {
+	if code != 1 || !strings.HasSuffix(r.Aborted, " calls of bystanders have failed") ||
+		len(r.Phases) != 2 {
 		t.Errorf("exit code %d, aborted %q, phases %v\n%s", code, r.Aborted, r.Phases, out)
 	}
 	if _, ok := failed(r)["E1"]; !ok {
@@ -267,7 +284,8 @@ abort_if: {bystander_errors: 2}
 	a.struck()
 }
 
-// Whoever interrupts a run, or kills it, leaves nothing broken behind: it heals what it has armed, or its leases end.
+// A run that is interrupted or killed leaves nothing broken behind: it heals what it has armed, or
+// the leases end.
 func TestInterruptedRunHeals(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
@@ -285,12 +303,15 @@ faults:
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			a.eventually("armed", func() bool { return strings.Contains(a.ask("GET", "/admin/v1/faults", ""), `"id"`) })
+			a.eventually("armed", func() bool {
+				return strings.Contains(a.ask("GET", "/admin/v1/faults", ""), `"id"`)
+			})
 			if err := cmd.Process.Signal(signal); err != nil {
 				t.Fatal(err)
 			}
 			err := cmd.Wait()
-			if r := a.read(out.String()); signal == syscall.SIGINT && (r.Aborted != "interrupted" || cmd.ProcessState.ExitCode() != 130) {
+			if r := a.read(out.String()); signal == syscall.SIGINT &&
+				(r.Aborted != "interrupted" || cmd.ProcessState.ExitCode() != 130) {
 				t.Errorf("%v, aborted %q\n%s", err, r.Aborted, out.String())
 			}
 			a.struck()
@@ -298,7 +319,7 @@ faults:
 	}
 }
 
-// A host in production is left alone, unless somebody says that it is meant.
+// A host in production is left alone, unless a flag allows it.
 func TestProductionIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	a := openTrial(t, "environment: production")
@@ -313,11 +334,13 @@ func TestProductionIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A key for nobody is a mistake in its name, and nothing is broken before it is mended.
+// A key for an unknown tenant is a mistake in the name. The run refuses it before anything is
+// broken.
 func TestKeyForNobodyIsRefused(t *testing.T) {
 	t.Parallel()
 	a := openTrial(t, "")
-	if r, code, out := a.run(panics, "--key", "amce=env:HOME"); code != 1 || !strings.Contains(out, `there is no tenant "amce": did you mean "acme"?`) || len(r.Strikes) > 0 {
+	if r, code, out := a.run(panics, "--key", "amce=env:HOME"); code != 1 ||
+		!strings.Contains(out, `there is no tenant "amce": did you mean "acme"?`) || len(r.Strikes) > 0 {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 }

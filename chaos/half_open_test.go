@@ -8,8 +8,9 @@ import (
 	"mcpd/chaos/faults"
 )
 
-// F42: clients with a stream are not heard of any more, as when their network is gone. The host lets go of them within 45 s, although it sends
-// them signs of life that nobody acknowledges, for which the kernel would try a quarter of an hour.
+// F42: clients with a stream become unreachable, as when their network is gone. The host closes
+// their streams within 45 s. It does not rely on TCP, which would retransmit the unacknowledged
+// keep-alives for a quarter of an hour.
 func TestHalfOpenClientsAreLetGo(t *testing.T) {
 	t.Parallel()
 	a := openTrial(t, "")
@@ -17,15 +18,19 @@ func TestHalfOpenClientsAreLetGo(t *testing.T) {
 	with := kind.Defaults()
 	with["clients"] = 3
 	in, err := kind.Inject(t.Context(), &faults.Site{
-		Tenant: acme, Client: faults.Client{URL: a.MCP + "/t/" + acme + "/mcp", Key: key(acme), Tool: "demo__echo", Argument: "text"}, For: time.Hour, With: with,
+		Tenant: acme,
+		Client: faults.Client{URL: a.MCP + "/t/" + acme + "/mcp", Key: key(acme), Tool: "demo__echo",
+			Argument: "text"}, For: time.Hour, With: with,
 		Rand: rand.New(rand.NewPCG(1, 1)),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer in.Heal(t.Context())
-	// They come back after 45 s and look; a host that is still there is wrong. The rest is for a busy machine.
-	for end := time.Now().Add(with.Duration("freed") + patience); ; time.Sleep(100 * time.Millisecond) {
+	// The clients return after 45 s and check. A host that still has the connection is wrong. The
+	// margin is for a busy machine.
+	for end := time.Now().Add(with.Duration("freed") +
+		patience); ; time.Sleep(100 * time.Millisecond) {
 		hits, err := in.Hits(t.Context())
 		if err != nil {
 			t.Fatal(err)

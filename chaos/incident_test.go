@@ -11,7 +11,8 @@ import (
 
 var incident = regexp.MustCompile(`"incident":"([a-z2-7]{8})"`)
 
-// told is the incident in the data of an error, which the log has to tell of as an event of that kind.
+// told checks that an error contains an incident, and that the log has an event of the given name
+// with the same incident.
 func (a *arena) told(err error, event string) {
 	a.t.Helper()
 	var e *jsonrpc.Error
@@ -32,7 +33,8 @@ func (a *arena) told(err error, event string) {
 	})
 }
 
-// Whatever ends a call, its caller is told by which incident the log calls it: the crash of an actor, or the end of a server.
+// Every error about a failed call contains the incident id that the log uses: for the crash of an
+// actor, or for the end of a server.
 func TestCallersCanBeFoundInTheLog(t *testing.T) {
 	t.Parallel()
 	a := open(t, "")
@@ -41,7 +43,8 @@ func TestCallersCanBeFoundInTheLog(t *testing.T) {
 	a.panics("mcpd/tenants/acme/request_manager", "*request.Submit", 1)
 	_, err := a.call(session, "files__echo", map[string]any{"message": "x"})
 	a.told(err, "child_crashed")
-	a.panics("mcpd/tenants/acme/catalog", "*otp.Call[mcpd/actors/catalog.LookRequest,*mcpd/actors/catalog.View]", 1)
+	a.panics("mcpd/tenants/acme/catalog",
+		"*otp.Call[mcpd/actors/catalog.LookRequest,*mcpd/actors/catalog.View]", 1)
 	_, err = session.ListTools(t.Context(), nil)
 	a.told(err, "child_crashed")
 	a.struck()
@@ -51,7 +54,9 @@ func TestCallersCanBeFoundInTheLog(t *testing.T) {
 		killed <- err
 	}()
 	pid := a.rows().connection(acme, "files").GetPid()
-	a.eventually("the call is there", func() bool { return a.metric("mcpd_requests_in_flight", `tenant="acme"`, `method="tools/call"`) == 1 })
+	a.eventually("the call is there", func() bool {
+		return a.metric("mcpd_requests_in_flight", `tenant="acme"`, `method="tools/call"`) == 1
+	})
 	kill(t, pid)
 	a.told(<-killed, "upstream_exited")
 }

@@ -15,9 +15,10 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// F15, F16, I1 to I3, I6, I7, I9, I13, S4-104: two tenants under load, and one tenant's child process is killed. Only the calls that it had
-// in hand fail, with an error that says they may have been executed. The next call succeeds, the other tenant sees nothing, the tree
-// shows one restart on one row, and the log tells the story.
+// F15, F16, I1 to I3, I6, I7, I9, I13, S4-104: two tenants are under load, and one tenant's child
+// process is killed. Only the calls that the process had received fail, with an error that says
+// that they may have been executed. The next call succeeds, the other tenant is not affected, the
+// tree shows one restart on one row, and the log shows the sequence of events.
 func TestKillOfOneTenantsChildIsNoticedByItsOwnCallsOnly(t *testing.T) {
 	t.Parallel()
 	a := open(t, "")
@@ -35,7 +36,8 @@ func TestKillOfOneTenantsChildIsNoticedByItsOwnCallsOnly(t *testing.T) {
 		slow <- err
 	}()
 	a.eventually("asleep", func() bool {
-		return a.metric("mcpd_requests_in_flight", `tenant="acme"`) > 0 && strings.Contains(a.ask("GET", "/metrics", ""), "tools/call")
+		return a.metric("mcpd_requests_in_flight", `tenant="acme"`) > 0 &&
+			strings.Contains(a.ask("GET", "/metrics", ""), "tools/call")
 	})
 
 	before := a.rows()
@@ -54,7 +56,8 @@ func TestKillOfOneTenantsChildIsNoticedByItsOwnCallsOnly(t *testing.T) {
 	}
 	hit.flows(acme, 100)
 
-	// What was in the child's hands is lost, at most one call for each worker; what waited for the next instance is not.
+	// The calls that the child had received are lost, at most one for each worker. The calls that
+	// waited for the next instance are not lost.
 	r := hit.end()
 	if c := r.Counts; c.Failed > loadWorkers || c.Lost != 0 || c.Crosstalk != 0 || c.Duplicate != 0 {
 		t.Errorf("acme: %+v, errors %v", c, r.Errors)
@@ -62,22 +65,26 @@ func TestKillOfOneTenantsChildIsNoticedByItsOwnCallsOnly(t *testing.T) {
 	a.clean(globex, bystander.end())
 
 	a.oneRestart(before, victim.GetPath())
-	if got := a.rows().connection(globex, "files").GetPid(); got != before.connection(globex, "files").GetPid() {
+	if got := a.rows().connection(globex, "files").GetPid(); got != before.connection(globex,
+		"files").GetPid() {
 		t.Errorf("globex: pid %d is another than before", got)
 	}
 	if got := len(children(a.PID())); got != 2 {
 		t.Errorf("%d child processes, want one for each tenant", got)
 	}
-	a.story(victim.GetPath(), "upstream_ready", "upstream_exited", "child_crashed", "upstream_starting", "upstream_ready")
+	a.story(victim.GetPath(), "upstream_ready", "upstream_exited", "child_crashed",
+		"upstream_starting", "upstream_ready")
 	if crashed := a.event(victim.GetPath(), "child_crashed"); crashed["level"] != "debug" {
 		t.Errorf("%v tells at its level what upstream_exited has told", crashed)
 	}
-	if exited := a.event(victim.GetPath(), "upstream_exited"); exited["exit"] == nil || exited["stderr"] != "testserver: ready" || exited["in_flight"] == nil {
-		t.Errorf("event: %v, want how it ended, what it had written last, and what it had in hand", exited)
+	if exited := a.event(victim.GetPath(), "upstream_exited"); exited["exit"] == nil ||
+		exited["stderr"] != "testserver: ready" || exited["in_flight"] == nil {
+		t.Errorf("event: %v, want how it ended, what it had written last, and what it had in hand",
+			exited)
 	}
 }
 
-// kill ends a child process as the kernel's memory killer would.
+// kill ends a child process as the kernel's out-of-memory killer would.
 func kill(t *testing.T, pid uint32) {
 	t.Helper()
 	if err := syscall.Kill(int(pid), syscall.SIGKILL); err != nil {
@@ -85,7 +92,7 @@ func kill(t *testing.T, pid uint32) {
 	}
 }
 
-// lost checks the error of a call whose server died on it.
+// lost checks the error of a call whose server died during the call.
 func lost(t *testing.T, err error) {
 	t.Helper()
 	var e *jsonrpc.Error
@@ -97,15 +104,19 @@ func lost(t *testing.T, err error) {
 		Reason, Server string
 		MaybeExecuted  bool
 	}
-	if err := json.Unmarshal(e.Data, &data); err != nil || e.Code != -32008 || !data.MaybeExecuted || data.Server != "files" {
-		t.Errorf("call in flight: got %d %s %s, want -32008 that says it may have been executed", e.Code, e.Message, e.Data)
+	if err := json.Unmarshal(e.Data, &data); err != nil || e.Code != -32008 || !data.MaybeExecuted ||
+		data.Server != "files" {
+		t.Errorf("call in flight: got %d %s %s, want -32008 that says it may have been executed", e.Code,
+			e.Message, e.Data)
 	}
 }
 
-// oneRestart checks with the operator's own command that one row was restarted, once, and no other.
+// oneRestart checks, with the operator's command, that one row was restarted once and that no other
+// row was.
 func (a *arena) oneRestart(before rows, path string) {
 	a.t.Helper()
-	command := exec.Command(mcptest.Mcpd(a.t), "tree", "--json", "--all", "--admin", strings.TrimPrefix(a.Admin, "http://"))
+	command := exec.Command(mcptest.Mcpd(a.t), "tree", "--json", "--all", "--admin",
+		strings.TrimPrefix(a.Admin, "http://"))
 	command.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+a.home)
 	text, err := command.Output()
 	if err != nil {
@@ -116,7 +127,7 @@ func (a *arena) oneRestart(before rows, path string) {
 	}
 }
 
-// events are the log's lines about a row, oldest first.
+// events returns the log's lines about a row, oldest first.
 func (a *arena) events(path string) (list []map[string]any) {
 	a.t.Helper()
 	for line := range strings.Lines(a.Log()) {
@@ -128,7 +139,7 @@ func (a *arena) events(path string) (list []map[string]any) {
 	return list
 }
 
-// ofKind are the events of a name.
+// ofKind returns the events with a name.
 func (a *arena) ofKind(name string) (list []map[string]any) {
 	a.t.Helper()
 	for line := range strings.Lines(a.Log()) {
@@ -140,7 +151,7 @@ func (a *arena) ofKind(name string) (list []map[string]any) {
 	return list
 }
 
-// event is the last event of a name about a row.
+// event returns the last event with a name about a row.
 func (a *arena) event(path, name string) map[string]any {
 	a.t.Helper()
 	for _, e := range slices.Backward(a.events(path)) {
@@ -152,7 +163,8 @@ func (a *arena) event(path, name string) map[string]any {
 	return nil
 }
 
-// story checks that these events about a row are in the log in this order, whatever else is between them.
+// story checks that the log has these events about a row in this order, possibly with others
+// between them.
 func (a *arena) story(path string, names ...string) {
 	a.t.Helper()
 	var told []string

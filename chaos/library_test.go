@@ -17,37 +17,40 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// form selects what of the library is run: nothing, since it takes minutes; some experiments in short phases; or all in
-// full.
+// form selects which experiments of the library are run: none, since they take minutes; some
+// experiments in their short form; or all in full.
 var form = flag.String("form", "", "run experiments of the library: short or full")
 
-// A libraryHost is a host that experiments of the library are run on.
+// libraryHost is a host on which experiments of the library are run.
 type libraryHost struct {
-	name   string // below the folder of results; empty is that folder itself
-	limits string // its own
-	// short are the experiments of the short form. Those of the full form are only, or what other hosts leave.
+	name   string // folder below the results; empty is the results themselves
+	limits string // its own limits
+	// short are the experiments of the short form, and only those of the full form. If only is empty,
+	// the full form runs every experiment that is not in the only of another host.
 	short, only []string
 }
 
-// libraryHosts are one for most experiments, and one that has little of what runs out.
+// libraryHosts are a host for most experiments, and a host with low limits.
 var libraryHosts = []libraryHost{
 	{
 		limits: "memory: 512MiB, max_sessions: 400",
-		// Actors of most kinds, a tenant whose every request is a crash, processes of servers, the configuration and clients.
+		// Actors of most kinds, a tenant whose every request is a crash, processes of servers, the
+		// configuration and clients.
 		short: []string{
-			"panic-request-manager", "panic-session", "panic-catalog", "panic-connection", "poison-tenant", "panic-core", "hang-request-manager",
+			"panic-request-manager", "panic-session", "panic-catalog", "panic-connection", "poison-tenant",
+			"panic-core", "hang-request-manager",
 			"kill-busy-child", "crash-loop-child", "reload-storm", "noisy-tenant", "churn",
 		},
 	},
 	{
-		// Half of 240 sessions is guaranteed to four tenants, so one of them can have 150.
+		// Half of 240 sessions are guaranteed to four tenants, so that one tenant can have 150.
 		name: "small", limits: "memory: 256MiB, max_sessions: 400, max_total_sessions: 240",
 		short: []string{"hoarded-headers", "total-session-cap"},
 		only:  []string{"hoarded-headers", "total-session-cap"},
 	},
 }
 
-// full are the experiments that a host is for in the full form.
+// full returns the host's experiments in the full form.
 func (h libraryHost) full() (names []string) {
 	if len(h.only) > 0 {
 		return h.only
@@ -67,14 +70,14 @@ func (h libraryHost) full() (names []string) {
 }
 
 const (
-	// enough are the calls of bystanders in the short form: of so many without a failure, the rate of failures is below 3 in 100,000 with
-	// 95 % confidence.
+	// enough is the number of calls of bystanders in the short form. Of so many calls without a
+	// failure, the rate of failures is below 3 in 100,000 with 95 % confidence.
 	enough = 100_000
-	// part is how long the full form goes on at a time. Its next part goes on where this one ended.
+	// part is the length of one part of the full form. The next part continues where this one ended.
 	part = "45m"
 )
 
-// Each experiment of the library is for one host in the full form.
+// In the full form each experiment of the library belongs to one host.
 func TestEachExperimentHasOneHost(t *testing.T) {
 	hosts := map[string]int{}
 	for _, h := range libraryHosts {
@@ -93,7 +96,8 @@ func TestEachExperimentHasOneHost(t *testing.T) {
 	}
 }
 
-// The experiments of the library hold on hosts of their own. The command does it all, as for everybody; its tables and its pages are in results.
+// The experiments of the library hold on hosts of their own. The test uses the command as any user
+// would. Its tables and pages are in results.
 func TestLibrary(t *testing.T) {
 	if *form == "" {
 		t.Skip("it takes minutes: make chaos and make chaos-full run it")
@@ -123,7 +127,7 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-// run runs the experiments of a host, and counts as results does.
+// run runs the experiments of a host, and returns the numbers that results returns.
 func (h libraryHost) run(t *testing.T, dir string) (calls uint64, down int) {
 	t.Helper()
 	names, flags := h.short, []string{"--short"}
@@ -131,7 +135,8 @@ func (h libraryHost) run(t *testing.T, dir string) (calls uint64, down int) {
 		names, flags = h.full(), []string{"--resume", "--within", part}
 	}
 	a, start := openLibrary(t, h.limits)
-	args := append([]string{"chaos", "run", "--start", start, "--admin", strings.TrimPrefix(a.Admin, "http://"), "--key", acme + "=env:ACME", "--report", dir}, flags...)
+	args := append([]string{"chaos", "run", "--start", start, "--admin",
+		strings.TrimPrefix(a.Admin, "http://"), "--key", acme + "=env:ACME", "--report", dir}, flags...)
 	cmd := exec.CommandContext(t.Context(), mcptest.Mcpd(t), append(args, names...)...)
 	cmd.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+a.home, "ACME="+key(acme))
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
@@ -141,26 +146,30 @@ func (h libraryHost) run(t *testing.T, dir string) (calls uint64, down int) {
 	return results(t, dir)
 }
 
-// openLibrary starts a host that is as the arena is, but for its ports, a key and limits of its own, and says how it is
-// started again.
+// openLibrary starts a host like the arena's, but with fixed ports, one key, and its own limits. It
+// returns the command that starts the host again.
 func openLibrary(t *testing.T, limits string) (a *trial, start string) {
 	t.Helper()
 	program, state := mcptest.Mcpd(t), t.TempDir()
 	server := func(name string) string {
-		return fmt.Sprintf("demo: {command: %q, args: [chaos, server, --state, %q]}", program, filepath.Join(state, name))
+		return fmt.Sprintf("demo: {command: %q, args: [chaos, server, --state, %q]}", program,
+			filepath.Join(state, name))
 	}
-	config := "limits: {call_timeout: 5s, start_timeout: 5s, drain: 8s, " + limits + "}\ntenants:\n" + tenant(acme, server(acme))
+	config := "limits: {call_timeout: 5s, start_timeout: 5s, drain: 8s, " + limits + "}\ntenants:\n" +
+		tenant(acme, server(acme))
 	for _, name := range []string{globex, "initech"} {
 		config += fmt.Sprintf("  %s: {servers: {%s}}\n", name, server(name))
 	}
-	config += fmt.Sprintf("  umbrella: {servers: {demo: {url: %q}}}\n", site(t, program, filepath.Join(state, "umbrella")))
+	config += fmt.Sprintf("  umbrella: {servers: {demo: {url: %q}}}\n",
+		site(t, program, filepath.Join(state, "umbrella")))
 	return openOwned(t, config)
 }
 
-// site starts a server behind a URL, and returns that.
+// site starts a server behind a URL, and returns the URL.
 func site(t *testing.T, program, state string) string {
 	t.Helper()
-	cmd := exec.Command(program, "chaos", "server", "--http", "127.0.0.1:0", "--with-input", "--state", state)
+	cmd := exec.Command(program, "chaos", "server", "--http", "127.0.0.1:0", "--with-input",
+		"--state", state)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -186,7 +195,8 @@ func site(t *testing.T, program, state string) string {
 	return strings.TrimSpace(url)
 }
 
-// results counts the calls of bystanders in the records of a folder, and how often it was measured for how long a server was gone.
+// results counts the calls of bystanders in the records of a folder, and the measured outages of
+// servers.
 func results(t *testing.T, dir string) (calls uint64, down int) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))

@@ -16,8 +16,10 @@ import (
 // announced is how many notifications a server sends while the dispatcher crashes.
 const announced = 40
 
-// S4-119, S4-101, I10: the notification dispatcher. The seeds let notifications be lost while it is away; here those that wait arrive in
-// order, whether it crashes on some of them or on its own work, and only the poisonous ones are dropped, and counted.
+// S4-119, S4-101, I10: the notification dispatcher. The requirements allow notifications to be lost
+// while it is away. Here the waiting notifications arrive in order, whether the dispatcher crashes
+// on some of them or on its own work. Only the notifications that crash it are dropped, and they
+// are counted.
 func TestChaosNotificationDispatcherCrash(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -52,29 +54,36 @@ func TestChaosNotificationDispatcherCrash(t *testing.T) {
 			if !slices.IsSorted(heard) || len(slices.Compact(heard)) != announced-tt.lost {
 				t.Errorf("came: %v, want all but %d in order", heard, tt.lost)
 			}
-			if got := a.metric("mcpd_notifications_dropped_total", `reason="poisonous"`); got != float64(tt.lost) {
+			if got := a.metric("mcpd_notifications_dropped_total",
+				`reason="poisonous"`); got != float64(tt.lost) {
 				t.Errorf("dropped as poisonous: %v, want %d", got, tt.lost)
 			}
 		})
 	}
 }
 
-// busy calls are more than one, so that what the server logs meanwhile belongs to none of them.
+// busy is more than one call, so that log messages of the server belong to none of the calls.
 const busy = 2
 
-// occupy keeps acme's server busy until end. What a server logs during its only call goes on that call's stream, which has no order with the
-// session's own, and not by way of the dispatcher.
+// occupy keeps acme's server busy until end is called. Log messages of a server during its only
+// call go on the stream of that call, which has no order relative to the session's own stream, and
+// do not pass through the dispatcher.
 func occupy(a *arena) (end func()) {
 	a.t.Helper()
 	started := make(chan struct{}, busy)
 	s, leave := a.client(acme, &mcp.ClientOptions{
-		Capabilities:                &mcp.ClientCapabilities{},
-		ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) { started <- struct{}{} },
+		Capabilities: &mcp.ClientCapabilities{},
+		ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) {
+			started <- struct{}{}
+		},
 	})
 	ctx, cancel := context.WithCancel(a.t.Context())
 	var calls sync.WaitGroup
 	for n := range busy {
-		params := &mcp.CallToolParams{Name: "files__progress", Arguments: map[string]any{"steps": 1, "millis": time.Minute.Milliseconds()}}
+		params := &mcp.CallToolParams{
+			Name:      "files__progress",
+			Arguments: map[string]any{"steps": 1, "millis": time.Minute.Milliseconds()},
+		}
 		params.SetProgressToken(n)
 		calls.Go(func() {
 			if _, err := s.CallTool(ctx, params); ctx.Err() == nil {
@@ -92,7 +101,7 @@ func occupy(a *arena) (end func()) {
 	return func() { cancel(); calls.Wait(); leave() }
 }
 
-// announce makes acme's server log its count. It returns what ends the client that listens.
+// announce makes acme's server log its count. It returns a function that ends the listening client.
 func announce(a *arena, came chan<- int) (end func()) {
 	a.t.Helper()
 	s, end := a.listener(func(text string) {
@@ -106,14 +115,15 @@ func announce(a *arena, came chan<- int) (end func()) {
 	return end
 }
 
-// listener is a client of acme that hears what is logged.
+// listener is a client of acme that receives log messages.
 func (a *arena) listener(hear func(text string)) (*mcp.ClientSession, func()) {
 	a.t.Helper()
-	s, end := a.client(acme, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}, LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
-		if text, ok := r.Params.Data.(string); ok {
-			hear(text)
-		}
-	}})
+	s, end := a.client(acme, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{},
+		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
+			if text, ok := r.Params.Data.(string); ok {
+				hear(text)
+			}
+		}})
 	if err := s.SetLoggingLevel(a.t.Context(), &mcp.SetLoggingLevelParams{Level: "info"}); err != nil {
 		a.t.Fatal(err)
 	}

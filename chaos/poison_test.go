@@ -19,19 +19,21 @@ import (
 	mcpdv1 "mcpd/proto/gen/mcpd/v1"
 )
 
-// poisonous is how many requests are sent while every message of theirs at one row is a panic.
+// poisonous is how many requests are sent while each of their messages at one row causes a panic.
 const poisonous = 1000
 
-// hanging is how many are sent while they hang, and how long their clients wait for each.
+// hanging is how many requests are sent while they hang, and hangWait is how long their clients
+// wait for each.
 const (
 	hanging  = 64
 	hangWait = 2 * time.Second
 )
 
-var long = flag.Bool("long", false, "let requests of a tenant hang each row that they reach; without it, the session manager")
+var long = flag.Bool("long", false,
+	"let requests of a tenant hang each row that they reach; without it, the session manager")
 
-// poisoned are the rows at which messages of acme's can be made to panic, or to hang. Those of core are
-// shared.
+// poisoned are the rows at which messages of acme's can be made to panic or to hang. Rows of the
+// core are shared.
 var poisoned = []poisonedRow{
 	{row: "mcpd/tenants/acme/request_manager"},
 	{row: "mcpd/tenants/acme/notification_dispatcher"},
@@ -64,15 +66,15 @@ func (p poisonedRow) String() string {
 }
 
 // A thousand poisonous requests to each row of a tenant, and to each shared row that its messages
-// reach, cost that tenant. The other tenant loses no call and no session, nothing that is shared ends,
-// and the first is back as soon as its operator says so.
+// reach, affect only that tenant. The other tenant loses no call and no session, no shared row
+// ends, and the tenant is back as soon as its operator releases it.
 func TestPoisonOfOneTenantHarmsNobodyElse(t *testing.T) {
 	t.Parallel()
 	harmless(t, "panic", poisonous, 10*time.Second, poisoned)
 }
 
-// The same when its requests hang: what is shared is stuck until the process that hangs is replaced, and
-// takes nothing of the tenant then. The other tenant's sessions notice nothing.
+// The same when requests hang. A shared row is stuck until its actor is replaced, and then accepts
+// no messages of that tenant. The other tenant's sessions are not affected.
 func TestHangOfOneTenantHarmsNobodyElse(t *testing.T) {
 	t.Parallel()
 	rows := poisoned
@@ -84,7 +86,8 @@ func TestHangOfOneTenantHarmsNobodyElse(t *testing.T) {
 
 func harmless(t *testing.T, action string, requests int, wait time.Duration, rows []poisonedRow) {
 	t.Helper()
-	a := open(t, fmt.Sprintf("demo: {builtin: demo}\nold: {command: %q, max_version: 2025-11-25}", mcptest.Server(t)))
+	a := open(t, fmt.Sprintf("demo: {builtin: demo}\nold: {command: %q, max_version: 2025-11-25}",
+		mcptest.Server(t)))
 	kept, _ := a.client(globex, nil)
 	a.must(kept, "files__echo", map[string]any{"message": "x"})
 	for _, p := range rows {
@@ -100,13 +103,14 @@ func harmless(t *testing.T, action string, requests int, wait time.Duration, row
 			if p.shared {
 				tenant = acme
 			}
-			a.operates(acme, "restart") // nothing waits any more for clients that are gone
+			a.operates(acme, "restart") // ends work for clients that are gone
 			id := a.poison(action, p.place, path, tenant)
 			if p.shared {
-				a.operates(acme, "restart") // what starts with the tenant is a message too
+				a.operates(acme, "restart") // messages that start the tenant count too
 			}
 			told := a.batters(requests, wait)
-			if *long && action == "hang" && !p.prefix && p.place == "" && p.row != "mcpd/core/storage" { // which nobody replaces
+			// the host does not replace core/storage when it hangs
+			if *long && action == "hang" && !p.prefix && p.place == "" && p.row != "mcpd/core/storage" {
 				a.replaced(p.row, before)
 			}
 			struck := a.heals(id)
@@ -136,8 +140,9 @@ func harmless(t *testing.T, action string, requests int, wait time.Duration, row
 	}
 }
 
-// replaced waits until a row that hangs has another process, or its tenant was stopped for it. On a
-// machine that does much else this takes longer than the five seconds that the row has.
+// replaced waits until the actor of a hanging row is replaced, or is stopped with its tenant. On a
+// busy machine this takes longer than the five seconds after which the host replaces a hanging
+// actor.
 func (a *arena) replaced(row string, before rows) {
 	a.t.Helper()
 	for until := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
@@ -152,8 +157,9 @@ func (a *arena) replaced(row string, before rows) {
 	}
 }
 
-// A tenant one of whose rows crashes at each start does not start: it is paused, for longer each time,
-// and its clients are told so. The other tenant notices nothing. It is back when it can be.
+// A tenant with a row that crashes at each start does not start. It is paused for longer each time,
+// and its clients are told so. The other tenant is not affected. The tenant is back when it can
+// start.
 func TestTenantThatCrashesAtItsStartHarmsNobodyElse(t *testing.T) {
 	t.Parallel()
 	a := open(t, "")
@@ -167,8 +173,10 @@ func TestTenantThatCrashesAtItsStartHarmsNobodyElse(t *testing.T) {
 		if got := a.operates(acme, "restart"); got != "paused" {
 			t.Errorf("%q: restarted, acme is %s", row, got)
 		}
-		if status, header, body := a.greets(acme, key(acme)); status != http.StatusServiceUnavailable || header.Get("Retry-After") == "" || !strings.Contains(body, `"incident":"`) {
-			t.Errorf("%q: its client is told %d, Retry-After %q, %s", row, status, header.Get("Retry-After"), body)
+		if status, header, body := a.greets(acme, key(acme)); status != http.StatusServiceUnavailable ||
+			header.Get("Retry-After") == "" || !strings.Contains(body, `"incident":"`) {
+			t.Errorf("%q: its client is told %d, Retry-After %q, %s", row, status,
+				header.Get("Retry-After"), body)
 		}
 		a.eventually("tried again", func() bool { return len(a.ofKind("tenant_resumed")) > 0 })
 		if struck := a.heals(id); struck == 0 {
@@ -189,12 +197,15 @@ func TestTenantThatCrashesAtItsStartHarmsNobodyElse(t *testing.T) {
 	a.must(kept, "files__echo", map[string]any{"message": "the session of the beginning"})
 }
 
-// poison arms a fault at each message of a row, or at each that a tenant has caused.
+// poison arms a fault at each message of a row, or at each message that a tenant has caused.
 func (a *arena) poison(action, place, path, tenant string) (id string) {
 	a.t.Helper()
 	var f mcpdv1.Fault
-	text := a.ask(http.MethodPost, "/admin/v1/faults", fmt.Sprintf(`{"action":%q,"place":%q,"path":%q,"tenant":%q,"lease":"90s"}`, action, place, path, tenant))
-	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal([]byte(text), &f); err != nil {
+	text := a.ask(http.MethodPost, "/admin/v1/faults",
+		fmt.Sprintf(`{"action":%q,"place":%q,"path":%q,"tenant":%q,"lease":"90s"}`, action, place,
+			path, tenant))
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal([]byte(text),
+		&f); err != nil {
 		a.t.Fatalf("%v in %s", err, text)
 	}
 	return f.GetId()
@@ -205,7 +216,8 @@ func (a *arena) heals(id string) uint32 {
 	a.t.Helper()
 	var all mcpdv1.FaultList
 	text := a.ask(http.MethodGet, "/admin/v1/faults", "")
-	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal([]byte(text), &all); err != nil {
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal([]byte(text),
+		&all); err != nil {
 		a.t.Fatalf("%v in %s", err, text)
 	}
 	a.ask(http.MethodDelete, "/admin/v1/faults/"+id, "")
@@ -221,8 +233,8 @@ const legacyMeta = `"protocolVersion":"2025-11-25","capabilities":{},"clientInfo
 
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}},"io.modelcontextprotocol/clientInfo":{"name":"poison","version":"1"}}`
 
-// batters sends so many requests of all kinds as acme, eight at a time, and returns how many were
-// answered with each status. What they are answered is acme's loss.
+// batters sends that many requests of all kinds as acme, eight at a time, and counts the answers by
+// status. Failures are only acme's problem.
 func (a *arena) batters(requests int, wait time.Duration) map[int]int {
 	a.t.Helper()
 	ctx, cancel := context.WithTimeout(a.t.Context(), 50*time.Second)
@@ -257,9 +269,10 @@ func (a *arena) batters(requests int, wait time.Duration) map[int]int {
 	return told
 }
 
-// batter sends one request, its kind by its number, and returns the status, and the id of the session
-// that it has opened.
-func (a *arena) batter(ctx context.Context, client *http.Client, session string, n int) (status int, id string) {
+// batter sends one request and returns the status, and the id of a session that the request has
+// opened. The number of the request determines its kind.
+func (a *arena) batter(ctx context.Context, client *http.Client, session string, n int) (status int,
+	id string) {
 	body, modern, method := "", false, ""
 	switch n / 8 % 8 {
 	case 0:
@@ -283,9 +296,11 @@ func (a *arena) batter(ctx context.Context, client *http.Client, session string,
 		body = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + modernMeta + `}}`
 	case 7:
 		method, modern = "tools/list", true
-		body = fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{%s}}`, strings.Replace(modernMeta, "form", fmt.Sprintf("form%d", n), 1))
+		body = fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{%s}}`,
+			strings.Replace(modernMeta, "form", fmt.Sprintf("form%d", n), 1))
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, a.url(acme), bytes.NewReader([]byte(body)))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, a.url(acme),
+		bytes.NewReader([]byte(body)))
 	if err != nil {
 		panic(err) // the URL is the test's own
 	}
@@ -308,6 +323,6 @@ func (a *arena) batter(ctx context.Context, client *http.Client, session string,
 		return 0, ""
 	}
 	defer answer.Body.Close()
-	_, _ = io.Copy(io.Discard, answer.Body) // a stream that is cut is acme's loss
+	_, _ = io.Copy(io.Discard, answer.Body) // a stream that is cut off is acme's problem
 	return answer.StatusCode, answer.Header.Get("Mcp-Session-Id")
 }

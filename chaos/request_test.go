@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// S4-118, S4-100, S4-71, F01: the request manager. What is in flight keeps its deadline and gets its one outcome; the requests whose messages
-// crashed the manager get an error at once. Nothing times out.
+// S4-118, S4-100, S4-71, F01: the request manager. Exchanges in flight keep their deadlines and get
+// their one outcome. The requests whose messages crash the manager get an error at once. Nothing
+// times out.
 func TestChaosRequestManagerCrash(t *testing.T) {
 	t.Parallel()
 	for _, times := range []int{1, inARow} {

@@ -6,8 +6,9 @@ import (
 	"mcpd/internal/load"
 )
 
-// S4-103, C13, F01: sessions. The one whose actor crashes is attached anew under the same Mcp-Session-Id, so that its client, which knows
-// nothing of it, goes on: only the request whose message crashed the actor fails, at once. Those that were queued behind it, and those in
+// S4-103, C13, F01: sessions. A session whose actor crashes is attached again under the same
+// Mcp-Session-Id, so that its client, which does not notice, continues. Only the request whose
+// message crashed the actor fails, at once. Requests that were queued behind it, and requests in
 // flight, are answered.
 func TestChaosSessionCrash(t *testing.T) {
 	t.Parallel()
@@ -44,7 +45,8 @@ func TestChaosSessionCrash(t *testing.T) {
 	a.settles(atRest)
 }
 
-// F46, I1, I2: ten thousand calls of two tenants, all with id 1, on a few sessions. None gets another's reply.
+// F46, I1, I2: ten thousand calls of two tenants, all with id 1, on a few sessions. No call gets
+// the reply of another.
 func TestEqualIdsNeverMeet(t *testing.T) {
 	t.Parallel()
 	const calls = 5000

@@ -16,13 +16,16 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// A server behind a URL that has forgotten its sessions is greeted once, however many calls it has refused, and those are made then.
+// If a server behind a URL has forgotten its sessions, the host initializes it once, however many
+// calls it has refused, and then repeats these calls.
 func TestForgottenSessionIsRenewedOnce(t *testing.T) {
 	to, err := url.Parse(site(t, mcptest.Mcpd(t), filepath.Join(t.TempDir(), "site")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.URL.Host = to.Scheme, to.Host }}
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.Out.URL.Scheme, r.Out.URL.Host = to.Scheme, to.Host
+	}}
 	var greeted, refused atomic.Int64
 	proxy.ModifyResponse = func(r *http.Response) error {
 		if r.StatusCode == http.StatusNotFound {
@@ -39,7 +42,7 @@ func TestForgottenSessionIsRenewedOnce(t *testing.T) {
 		proxy.ServeHTTP(w, r)
 	}))
 	t.Cleanup(s.Close)
-	t.Cleanup(s.CloseClientConnections) // of streams that stand
+	t.Cleanup(s.CloseClientConnections) // of standing streams
 	a := open(t, fmt.Sprintf("web: {url: %q}", s.URL+to.Path))
 	c, _ := a.client(acme, nil)
 	a.must(c, "web__echo", map[string]any{"message": "first"})
@@ -51,7 +54,8 @@ func TestForgottenSessionIsRenewedOnce(t *testing.T) {
 		for i := range at {
 			calls.Go(func() {
 				text := fmt.Sprint(n, i)
-				if r, err := a.call(c, "web__echo", map[string]any{"message": text}); err != nil || mcptest.Text(t, r) != text {
+				if r, err := a.call(c, "web__echo", map[string]any{"message": text}); err != nil ||
+					mcptest.Text(t, r) != text {
 					t.Errorf("call %s: %v, %v", text, r, err)
 				}
 			})

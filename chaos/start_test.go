@@ -16,13 +16,14 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// brokenServers are servers that cannot work, each in its way. The names say how.
+// brokenServers are servers that cannot work, each for the reason that its name gives.
 const brokenServers = `exits: {command: /bin/sh, args: ["-c", "echo no licence found >&2; exit 3"]}
 missing: {command: /nonexistent/server}
 silent: {command: %q, args: ["-silent"], start_timeout: 30s}`
 
-// F17, F02, F11: servers that end at once, are not there, or never answer. Each shows its state and cause in the tree, its own endpoint
-// says at once what is wrong, and the tenant's other server works as if they were not there.
+// F17, F02, F11: servers that end at once, do not exist, or never answer. Each shows its state and
+// cause in the tree, its own endpoint fails at once with the cause, and the tenant's other server
+// works normally.
 func TestServersThatCannotWorkConcernNobodyElse(t *testing.T) {
 	t.Parallel()
 	a := open(t, fmt.Sprintf(brokenServers, mcptest.Server(t)))
@@ -43,7 +44,8 @@ func TestServersThatCannotWorkConcernNobodyElse(t *testing.T) {
 		path := "mcpd/tenants/acme/client_sup/" + tt.server
 		a.eventually(tt.server+" "+tt.state, func() bool { return a.rows()[path].GetState() == tt.state })
 		if n := a.rows()[path]; !strings.Contains(n.GetCause()+n.GetStderr(), tt.cause) {
-			t.Errorf("%s: cause %q, stderr %q, want %q in it", tt.server, n.GetCause(), n.GetStderr(), tt.cause)
+			t.Errorf("%s: cause %q, stderr %q, want %q in it", tt.server, n.GetCause(),
+				n.GetStderr(), tt.cause)
 		}
 		start := time.Now()
 		refused(t, a.connect(acme, tt.server), tt.cause)
@@ -64,8 +66,8 @@ func TestServersThatCannotWorkConcernNobodyElse(t *testing.T) {
 	}
 }
 
-// F10, F11: a server that worked and then cannot start any more. Its calls are answered at once with the cause, and when it can be
-// started again it is back by itself after its pause.
+// F10, F11: a server that worked and then cannot start any more. Its calls fail at once with the
+// cause. When it can start again, it is back by itself after its pause.
 func TestServerThatCannotRestartIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	flag := filepath.Join(t.TempDir(), "broken")
@@ -93,7 +95,9 @@ func TestServerThatCannotRestartIsTriedAgain(t *testing.T) {
 	a.eventually("back", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
-		_, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "files__echo", Arguments: map[string]any{"message": "x"}})
+		_, err := session.CallTool(ctx, &mcp.CallToolParams{
+			Name: "files__echo", Arguments: map[string]any{"message": "x"},
+		})
 		return err == nil
 	})
 	a.clean("the tenant's other server", near.end())
@@ -102,14 +106,16 @@ func TestServerThatCannotRestartIsTriedAgain(t *testing.T) {
 	}
 }
 
-// breakable is the configuration of the server "files", which cannot be started while there is a file of that name.
+// breakable is the configuration of the server "files", which cannot be started while the file flag
+// exists.
 func breakable(t *testing.T, flag string) string {
 	t.Helper()
-	script := fmt.Sprintf(`test -e %s && { echo the disk is full >&2; exit 4; }; exec %s`, flag, mcptest.Server(t))
+	script := fmt.Sprintf(`test -e %s && { echo the disk is full >&2; exit 4; }; exec %s`, flag,
+		mcptest.Server(t))
 	return fmt.Sprintf("files: {command: /bin/sh, args: [\"-c\", %q]}", script)
 }
 
-// refused checks an error of a server that cannot be started: that it names the cause.
+// refused checks that an error of a server that cannot be started names the cause.
 func refused(t *testing.T, err error, cause string) {
 	t.Helper()
 	var e *jsonrpc.Error
@@ -118,11 +124,13 @@ func refused(t *testing.T, err error, cause string) {
 	}
 }
 
-// given checks that the log tells of a server that was given up for a while, and when it is tried again.
+// given checks that the log has an event about a server that was given up for a while, with the
+// time of the next attempt.
 func (a *arena) given(server, state string) {
 	a.t.Helper()
 	for line := range strings.Lines(a.Log()) {
-		if strings.Contains(line, `"event":"upstream_`+state+`"`) && strings.Contains(line, `"server":"`+server+`"`) && strings.Contains(line, `"retry":`) {
+		if strings.Contains(line, `"event":"upstream_`+state+`"`) &&
+			strings.Contains(line, `"server":"`+server+`"`) && strings.Contains(line, `"retry":`) {
 			return
 		}
 	}

@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// steady is what a host holds when nobody uses it, without what is counted by a name of its own: goroutines that wait for an actor, and connections
-// that wait for a request. After a fault has healed it must hold the same (I6, I7).
+// steady is what an idle host holds. It excludes holdings that are counted separately: goroutines
+// that wait for an actor, and connections that wait for a request. After a fault has healed, the
+// host must hold the same (I6, I7).
 type steady struct {
 	goroutines, files  float64
 	sessions, inFlight float64
@@ -18,24 +19,26 @@ type steady struct {
 }
 
 func (s steady) String() string {
-	return fmt.Sprintf("%v goroutines, %v files, %v sessions, %v requests in flight, children %v", s.goroutines, s.files, s.sessions, s.inFlight, s.children)
+	return fmt.Sprintf("%v goroutines, %v files, %v sessions, %v requests in flight, children %v",
+		s.goroutines, s.files, s.sessions, s.inFlight, s.children)
 }
 
-// reads is how often the host is measured before the middle counts as what it holds: to be measured takes goroutines and a connection, mostly
-// as many, now and then one more or less.
+// reads is how often the host is measured; the median is used. A measurement itself needs
+// goroutines and a connection, and their number varies by one now and then.
 const reads = 25
 
-// measure reads once.
+// measure measures once.
 func (a *arena) measure() steady {
 	a.t.Helper()
 	text := a.ask("GET", "/metrics", "")
 	return steady{
-		sum(a, text, "go_goroutines") - sum(a, text, "mcpd_actor_idle_runners"), sum(a, text, "process_open_fds") - sum(a, text, "mcpd_upstream_idle_connections"),
+		sum(a, text, "go_goroutines") - sum(a, text, "mcpd_actor_idle_runners"),
+		sum(a, text, "process_open_fds") - sum(a, text, "mcpd_upstream_idle_connections"),
 		sum(a, text, "mcpd_sessions"), sum(a, text, "mcpd_requests_in_flight"), children(a.PID()),
 	}
 }
 
-// middle is what the host holds, whatever it takes to measure it.
+// middle returns the median of several measurements.
 func (a *arena) middle() steady {
 	a.t.Helper()
 	var goroutines, files []float64
@@ -50,7 +53,7 @@ func (a *arena) middle() steady {
 	return last
 }
 
-// rest waits until nobody uses the host and it lets go of nothing any more, and returns what it holds then.
+// rest waits until the host is idle and its holdings no longer change, and returns them.
 func (a *arena) rest() steady {
 	a.t.Helper()
 	var last steady
@@ -62,7 +65,8 @@ func (a *arena) rest() steady {
 	return last
 }
 
-// settles checks that the host comes back to what it held before, with as many children, of which some may be others.
+// settles checks that the host returns to what it held before, with as many children, which may be
+// other processes.
 func (a *arena) settles(before steady) {
 	a.t.Helper()
 	var now steady
@@ -73,7 +77,8 @@ func (a *arena) settles(before steady) {
 	}()
 	a.eventually("back at what it held before", func() bool {
 		now = a.middle()
-		return now.goroutines <= before.goroutines && now.files <= before.files && now.sessions == 0 && now.inFlight == 0 &&
+		return now.goroutines <= before.goroutines && now.files <= before.files && now.sessions == 0 &&
+			now.inFlight == 0 &&
 			len(now.children) == len(before.children)
 	})
 	for _, pid := range now.children {
@@ -83,7 +88,7 @@ func (a *arena) settles(before steady) {
 	}
 }
 
-// children are the processes below a process, its own children and theirs, sorted.
+// children returns the descendants of a process, sorted.
 func children(root int) []int {
 	parents := map[int]int{}
 	entries, _ := os.ReadDir("/proc")
@@ -107,13 +112,15 @@ func children(root int) []int {
 	return found
 }
 
-// guards reports whether a process is the one beside the host that ends what is left of servers when the host is killed.
+// guards reports whether a process is the guard of the host. The guard ends the remaining servers
+// when the host is killed.
 func guards(pid int) bool {
 	environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	return bytes.Contains(environ, []byte("MCPD_GUARD="))
 }
 
-// stat is what /proc/PID/stat says behind the name: state, parent and so on. It is nil when there is no such process.
+// stat returns the fields of /proc/PID/stat after the name: state, parent and so on. It is nil when
+// there is no such process.
 func stat(pid int) []string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

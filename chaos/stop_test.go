@@ -16,17 +16,20 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// A host that is told to stop lets requests end, for so long. Who still waits then is answered, in time to read it, and told whether the
-// request may have been executed; one who waits for its user is too. The host ends in order, with all of its children.
+// A host that is told to stop lets requests end for a limited time. Then it answers the remaining
+// requests, with time for clients to read the answers, and says whether each request may have been
+// executed. That includes a request that waits for its user. The host ends in order, with all of
+// its children.
 func TestHostThatStopsAnswersWhatIsInFlight(t *testing.T) {
 	t.Parallel()
 	const (
 		drain = 3 * time.Second
-		// slack is for answers to be read, and for an orphan that is on its way into a program, as one may be for a second on a busy machine.
+		// slack is time for clients to read their answers, and for an orphan that is between fork and
+		// exec, which may last a second on a busy machine.
 		slack = 2 * time.Second
 	)
 	a := openWith(t, "limits: {drain: 3s, session_init: 3s}", "")
-	a.retries = -1 // there will be no host to come back to
+	a.retries = -1 // there will be no host to reconnect to
 	session, _ := a.client(acme, nil)
 	slow := make(chan error, 1)
 	go func() { // ends with its call
@@ -34,7 +37,9 @@ func TestHostThatStopsAnswersWhatIsInFlight(t *testing.T) {
 		slow <- err
 	}()
 	parked := a.work()
-	a.eventually("asleep", func() bool { return a.metric("mcpd_requests_in_flight", `tenant="acme"`) == 2 })
+	a.eventually("asleep", func() bool {
+		return a.metric("mcpd_requests_in_flight", `tenant="acme"`) == 2
+	})
 	below := children(a.PID())
 
 	start := time.Now()
@@ -59,9 +64,13 @@ func stopped(t *testing.T, err error) {
 		Reason, Server string
 		MaybeExecuted  bool
 	}
-	if err := json.Unmarshal(e.Data, &data); err != nil || e.Code != -32008 || !strings.Contains(e.Message, "host is stopping") ||
+	if err := json.Unmarshal(e.Data, &data); err != nil || e.Code != -32008 ||
+		!strings.Contains(e.Message, "host is stopping") ||
 		data.Reason != "stopping" || data.Server != "files" || !data.MaybeExecuted {
-		t.Errorf("call in flight: got %d %s %s, want -32008 that says the host is stopping and the call may have been executed", e.Code, e.Message, e.Data)
+		t.Errorf(
+			"call in flight: got %d %s %s, want -32008 that says the host is stopping and the call may "+
+				"have been executed", e.Code, e.Message, e.Data,
+		)
 	}
 }
 
@@ -73,7 +82,7 @@ func gone(a *arena, pids []int) {
 	}
 }
 
-// Whoever has no patience says so again: the host ends at once, and no child outlives it.
+// A second signal ends the host at once, and no child outlives it.
 func TestSecondSignalEndsTheHostAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, second := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
@@ -87,7 +96,9 @@ func TestSecondSignalEndsTheHostAtOnce(t *testing.T) {
 				_, err := a.call(session, "files__sleep", map[string]any{"millis": 60_000})
 				slow <- err
 			}()
-			a.eventually("asleep", func() bool { return a.metric("mcpd_requests_in_flight", `tenant="acme"`) == 1 })
+			a.eventually("asleep", func() bool {
+				return a.metric("mcpd_requests_in_flight", `tenant="acme"`) == 1
+			})
 			below := children(a.PID())
 
 			if err := syscall.Kill(a.PID(), syscall.SIGTERM); err != nil {
@@ -106,12 +117,14 @@ func TestSecondSignalEndsTheHostAtOnce(t *testing.T) {
 	}
 }
 
-// waiter is a request to a server that never answers, whose client has a session of its own.
+// waiter is a request to a server that never answers. Its client has a session of its own.
 type waiter struct{ method, name, server string }
 
-// post sends it. A handshake begins a session of the older era, everything else stands alone; capabilities tell its client from others.
+// post sends the request. A handshake begins a session of the legacy era; all other requests are
+// stateless. Different capabilities make different clients.
 func (a *arena) post(w waiter, capabilities string) (*http.Response, error) {
-	header, params := http.Header{}, `"protocolVersion":"2025-11-25","clientInfo":{"name":"chaos","version":"1"},"capabilities":{}`
+	header, params := http.Header{},
+		`"protocolVersion":"2025-11-25","clientInfo":{"name":"chaos","version":"1"},"capabilities":{}`
 	if w.method != "initialize" {
 		params = fmt.Sprintf(`"name":%q,"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
 			`"io.modelcontextprotocol/clientInfo":{"name":"chaos","version":"1"},"io.modelcontextprotocol/clientCapabilities":%s}`, w.name, capabilities)
@@ -121,7 +134,8 @@ func (a *arena) post(w waiter, capabilities string) (*http.Response, error) {
 		header.Set("Mcp-Name", w.name)
 	}
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s}}`, w.method, params)
-	r, err := http.NewRequestWithContext(a.t.Context(), http.MethodPost, a.url(acme, w.server), strings.NewReader(body))
+	r, err := http.NewRequestWithContext(a.t.Context(), http.MethodPost, a.url(acme, w.server),
+		strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -132,21 +146,24 @@ func (a *arena) post(w waiter, capabilities string) (*http.Response, error) {
 	return (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
 }
 
-// Whoever waits for a server that is starting has no exchange yet, and is answered all the same when the host stops, at the end of its
-// drain or at once; a subscription ends with its result.
+// A request that waits for a starting server has no exchange yet, and still is answered when the
+// host stops, at the end of the drain or at once. A subscription ends with its result.
 func TestHostThatStopsAnswersWhoeverWaitsForAServer(t *testing.T) {
 	t.Parallel()
 	for _, twice := range []bool{false, true} {
 		t.Run(fmt.Sprintf("twice=%t", twice), func(t *testing.T) {
 			t.Parallel()
-			a := openWith(t, "limits: {drain: 3s}", fmt.Sprintf("silent: {command: %q, args: [\"-silent\"], start_timeout: 30s}", mcptest.Server(t)))
+			a := openWith(t, "limits: {drain: 3s}",
+				fmt.Sprintf("silent: {command: %q, args: [\"-silent\"], start_timeout: 30s}",
+					mcptest.Server(t)))
 			type outcome struct {
 				waiter
 				text string
 				err  error
 			}
 			outcomes := make(chan outcome)
-			read := func(w waiter, r *http.Response, err error) { // ends with the response, which the host ends
+			// ends with the response, which the host ends
+			read := func(w waiter, r *http.Response, err error) {
 				var text []byte
 				if err == nil {
 					text, err = io.ReadAll(r.Body)
@@ -161,16 +178,20 @@ func TestHostThatStopsAnswersWhoeverWaitsForAServer(t *testing.T) {
 			}
 			go read(listen, r, nil)
 			all := []waiter{
-				{"initialize", "", "silent"}, {"server/discover", "", "silent"}, {"tools/list", "", "silent"}, {"tools/call", "echo", "silent"},
+				{"initialize", "", "silent"}, {"server/discover", "", "silent"}, {"tools/list", "", "silent"},
+				{"tools/call", "echo", "silent"},
 			}
-			kinds := []string{"", `{"elicitation":{}}`, `{"sampling":{}}`, `{"roots":{}}`} // so that each is a client of its own
+			// so that each is a client of its own
+			kinds := []string{"", `{"elicitation":{}}`, `{"sampling":{}}`, `{"roots":{}}`}
 			for i, w := range all {
 				go func() {
 					r, err := a.post(w, kinds[i])
 					read(w, r, err)
 				}()
 			}
-			a.eventually("waiting", func() bool { return a.metric("mcpd_sessions")+a.metric("mcpd_peers") == float64(len(all)+1) })
+			a.eventually("waiting", func() bool {
+				return a.metric("mcpd_sessions")+a.metric("mcpd_peers") == float64(len(all)+1)
+			})
 
 			if twice {
 				if err := syscall.Kill(a.PID(), syscall.SIGTERM); err != nil {

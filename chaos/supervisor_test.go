@@ -17,10 +17,10 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// A supervisor near the root crashes, which only a bug in the library that runs actors can cause, or a
-// listener does. It is started again with all that is below it, the process lives, and a client goes on
-// in the session it had. The rows receive nothing by themselves, so this test has the host in its own
-// process.
+// A supervisor near the root, or a listener, crashes. For a supervisor only a bug in the actor
+// library can cause that. The row is started again with everything below it, the process lives on,
+// and a client continues in its session. These rows receive no messages of their own, so this test
+// runs the host in its own process.
 func TestChaosRowNearTheRootCrash(t *testing.T) {
 	for _, name := range []string{"core", "tenants", "listeners", "listeners/mcp", "admin"} {
 		t.Run(name, func(t *testing.T) {
@@ -34,7 +34,9 @@ func TestChaosRowNearTheRootCrash(t *testing.T) {
 			faults := fault.New(clock.System)
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
-			host, err := supervisor.Start(ctx, c, supervisor.Options{Logger: slog.New(slog.DiscardHandler), Faults: faults, State: t.TempDir()})
+			host, err := supervisor.Start(ctx, c, supervisor.Options{
+				Logger: slog.New(slog.DiscardHandler), Faults: faults, State: t.TempDir(),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -44,7 +46,9 @@ func TestChaosRowNearTheRootCrash(t *testing.T) {
 			listens, admin := host.Addrs()
 			dial := func(server string) *load.Session {
 				t.Helper()
-				s, err := load.Connect(ctx, load.SessionOptions{URL: "http://" + listens + "/" + server + "/mcp", Tool: "echo", Argument: "message"})
+				s, err := load.Connect(ctx, load.SessionOptions{
+					URL: "http://" + listens + "/" + server + "/mcp", Tool: "echo", Argument: "message",
+				})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -74,7 +78,8 @@ func TestChaosRowNearTheRootCrash(t *testing.T) {
 			}
 			const crashes = 3
 			for n := range uint64(crashes) {
-				if _, err := faults.Arm(fault.Fault{Action: fault.Panic, Point: fault.Point{Path: path}, Count: 1, Lease: time.Minute}); err != nil {
+				if _, err := faults.Arm(fault.Fault{Action: fault.Panic, Point: fault.Point{Path: path},
+					Count: 1, Lease: time.Minute}); err != nil {
 					t.Fatal(err)
 				}
 				for at.Incarnation() != n+1 || at.Send(struct{}{}) != nil {

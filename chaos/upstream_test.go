@@ -7,14 +7,16 @@ import (
 	"time"
 )
 
-// S4-104, F01: the connection to a server. The actor is restarted in place and starts its program anew. What was in the program's hands
-// is lost, with an error that says it may have been executed; what waits is sent to the next program, and what clients had subscribed to
-// they hear from it. One that crashes again before its next program is ready has nothing in hand, and loses nothing more.
+// S4-104, F01: the connection to a server. Its actor is restarted in place and starts its program
+// again. The calls that the program had received are lost, with an error that says that they may
+// have been executed. Waiting calls go to the next program, which also serves the clients'
+// subscriptions. A connection that crashes again before its next program is ready has no call in
+// flight, and loses nothing more.
 func TestChaosUpstreamConnectionCrash(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		times  int // in one go
-		rounds int // of them, each when calls are answered again
+		times  int // crashes in a row
+		rounds int // repetitions, each after calls are answered again
 	}{
 		"once":                         {1, 1},
 		"before it is ready again":     {inARow, 1},
@@ -47,7 +49,8 @@ func connectionCrashes(a *arena, times, rounds int) {
 	bystander.flows(globex, 20)
 
 	c := hit.end().Counts
-	if most := uint64(rounds * loadWorkers); c.Failed == 0 || c.Failed > most || c.Lost != 0 || c.Crosstalk != 0 || c.Duplicate != 0 {
+	if most := uint64(rounds * loadWorkers); c.Failed == 0 || c.Failed > most || c.Lost != 0 ||
+		c.Crosstalk != 0 || c.Duplicate != 0 {
 		a.t.Errorf("acme: %+v, want the calls that the program had in hand failed, at most %d", c, most)
 	}
 	a.clean(globex, bystander.end())
@@ -59,14 +62,15 @@ func connectionCrashes(a *arena, times, rounds int) {
 	if got := after.restarted(before); len(got) != 1 || got[row.GetPath()] != uint32(crashes) {
 		a.t.Errorf("restarted: %v, want %s %d times and nothing else", got, row.GetPath(), crashes)
 	}
-	if n := after.connection(acme, "files"); n.GetIncarnation() != uint32(1+crashes) || n.GetPid() == row.GetPid() || n.GetState() != "ready" {
+	if n := after.connection(acme, "files"); n.GetIncarnation() != uint32(1+crashes) ||
+		n.GetPid() == row.GetPid() || n.GetState() != "ready" {
 		a.t.Errorf("row: %v", n)
 	}
 	watch.end()
 	a.settles(atRest)
 }
 
-// A request that crashes the connection fails at once, though nobody has written it.
+// A request that crashes the connection fails at once, although it was never sent.
 func TestCallThatCrashesItsConnectionFailsAtOnce(t *testing.T) {
 	t.Parallel()
 	a := open(t, "")
@@ -81,7 +85,8 @@ func TestCallThatCrashesItsConnectionFailsAtOnce(t *testing.T) {
 	a.must(session, "files__echo", map[string]any{"message": "x"})
 }
 
-// The built-in server: an actor in the same process, which its connection starts anew as it would a program.
+// The built-in server is an actor in the same process. Its connection starts it again as it would
+// start a program.
 func TestChaosBuiltinServerCrash(t *testing.T) {
 	t.Parallel()
 	a := open(t, "near: {builtin: demo}")
@@ -93,11 +98,13 @@ func TestChaosBuiltinServerCrash(t *testing.T) {
 	a.panics("mcpd/tenants/acme/client_sup/near/instance-*", "", 1)
 	a.struck()
 	hit.flows(acme, 100)
-	if c := hit.end().Counts; c.Failed > loadWorkers+1 || c.Lost != 0 || c.Crosstalk != 0 || c.Duplicate != 0 {
+	if c := hit.end().Counts; c.Failed > loadWorkers+1 || c.Lost != 0 || c.Crosstalk != 0 ||
+		c.Duplicate != 0 {
 		t.Errorf("near: %+v, want the calls that it had in hand failed, at most %d", c, loadWorkers+1)
 	}
 	a.clean("files of the same tenant", bystander.end())
-	if got := a.must(session, "near__echo", map[string]any{"message": "still here"}); got != "still here" {
+	if got := a.must(session, "near__echo",
+		map[string]any{"message": "still here"}); got != "still here" {
 		t.Errorf("got %q", got)
 	}
 	restarted := a.rows().restarted(before)

@@ -7,10 +7,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// watched is the resource that the test server says was updated when its tool "touch" is called.
+// watched is the resource of which the test server announces an update when its tool "touch" is
+// called.
 const watched = "test://watched"
 
-// watch is a session of acme's that has subscribed to it.
+// watch is a session of acme's that has subscribed to the resource.
 type watch struct {
 	a       *arena
 	session *mcp.ClientSession
@@ -27,7 +28,7 @@ func (a *arena) watch() *watch {
 		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
 			select {
 			case w.updated <- r.Params.URI:
-			default: // one is as good as several
+			default: // one update is as good as several
 			}
 		},
 	})
@@ -37,8 +38,8 @@ func (a *arena) watch() *watch {
 	return w
 }
 
-// hears checks that the session is as it was: it is answered, and what it has subscribed to it hears of. What it has heard before, as after the
-// start of another program, does not count.
+// hears checks that the session is as it was: it gets answers and the updates that it has
+// subscribed to. Earlier updates, as after the start of another program, do not count.
 func (w *watch) hears() {
 	w.a.t.Helper()
 	select {
@@ -56,7 +57,7 @@ func (w *watch) hears() {
 	}
 }
 
-// tools are the names that a session is listed, in their order.
+// tools returns the names of the tools that a session lists, in order.
 func (a *arena) tools(s *mcp.ClientSession) (names []string) {
 	a.t.Helper()
 	ctx, cancel := context.WithTimeout(a.t.Context(), patience)

@@ -6,23 +6,27 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// answer is what the user of a call that waits for one says in the end.
+// answer is the user's answer to the question of a call.
 const answer = "Ada"
 
-// work is a call that is in flight for as long as a test wants: its server has asked the user something, who thinks about it.
+// work is a call that is in flight for as long as a test wants: its server has asked the user a
+// question, and the user has not answered yet.
 type work struct {
 	a       *arena
-	asked   chan struct{} // closed when the question is there
+	asked   chan struct{} // closed when the question has arrived
 	says    chan struct{} // closed to let the user answer
 	outcome chan error
 	text    string // set before outcome is
 	end     func()
 }
 
-// work starts such a call of acme's in a session of its own, and returns when its user has the question.
+// work starts such a call of acme's in a session of its own, and returns when its user has the
+// question.
 func (a *arena) work() *work {
 	a.t.Helper()
-	w := &work{a: a, asked: make(chan struct{}), says: make(chan struct{}), outcome: make(chan error, 1)}
+	w := &work{
+		a: a, asked: make(chan struct{}), says: make(chan struct{}), outcome: make(chan error, 1),
+	}
 	session, end := a.client(acme, &mcp.ClientOptions{ElicitationHandler: w.think})
 	w.end = end
 	go func() { // ends with its call
@@ -43,7 +47,7 @@ func (a *arena) work() *work {
 	return w
 }
 
-// think is the user. It is asked once.
+// think is the user, who is asked once.
 func (w *work) think(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	close(w.asked)
 	select {
@@ -54,7 +58,7 @@ func (w *work) think(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResu
 	}
 }
 
-// finishes lets the user answer and waits for the call's outcome, which must be its result.
+// finishes lets the user answer and waits for the call's outcome, which must be the result.
 func (w *work) finishes() {
 	w.a.t.Helper()
 	if len(w.outcome) > 0 {

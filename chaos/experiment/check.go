@@ -11,7 +11,7 @@ import (
 	"mcpd/telemetry"
 )
 
-// check reports what takes more than one key.
+// check reports mistakes that involve more than one key.
 func (r *reader) check(e *Experiment) {
 	for _, name := range []string{"name", "title", "hypothesis"} {
 		if r.lacks("", name) {
@@ -22,10 +22,12 @@ func (r *reader) check(e *Experiment) {
 		e.Load.TargetRate = e.Load.Rate
 	}
 	if len(e.Faults) > maxFaults {
-		r.Report(r.said("faults"), fmt.Sprintf("%d faults", len(e.Faults)), fmt.Sprintf("at most %d are taken", maxFaults), "make several experiments")
+		r.Report(r.said("faults"), fmt.Sprintf("%d faults", len(e.Faults)),
+			fmt.Sprintf("at most %d are taken", maxFaults), "make several experiments")
 	}
 	if len(e.Probes) > maxProbes {
-		r.Report(r.said("probes"), fmt.Sprintf("%d probes", len(e.Probes)), fmt.Sprintf("at most %d are asked", maxProbes), "leave some out")
+		r.Report(r.said("probes"), fmt.Sprintf("%d probes", len(e.Probes)),
+			fmt.Sprintf("at most %d are asked", maxProbes), "leave some out")
 	}
 	for i := range e.Faults {
 		r.fault(e, fmt.Sprintf("faults[%d]", i), &e.Faults[i])
@@ -35,7 +37,8 @@ func (r *reader) check(e *Experiment) {
 		at := fmt.Sprintf("probes[%d]", i)
 		r.probe(at, p)
 		if named[p.Name] && p.Name != "" {
-			r.Report(r.said(at+".name"), fmt.Sprintf("a second probe %q", document.Printable(p.Name)), "the report tells probes apart by their names", "rename one")
+			r.Report(r.said(at+".name"), fmt.Sprintf("a second probe %q", document.Printable(p.Name)),
+				"the report tells probes apart by their names", "rename one")
 		}
 		named[p.Name] = true
 	}
@@ -46,11 +49,13 @@ func (r *reader) fault(e *Experiment, at string, f *Fault) {
 	switch {
 	case f.Do == "":
 		if r.lacks(at, "do") {
-			r.Report(r.said(at), at+" has no do", "it says which kind of fault", "add it; `mcpd chaos list` shows the kinds")
+			r.Report(r.said(at), at+" has no do", "it says which kind of fault",
+				"add it; `mcpd chaos list` shows the kinds")
 		}
 		return
 	case !known:
-		r.Report(r.said(at+".do"), fmt.Sprintf("%s.do is %q", at, document.Printable(f.Do)), "there is no such kind of fault",
+		r.Report(r.said(at+".do"), fmt.Sprintf("%s.do is %q", at, document.Printable(f.Do)),
+			"there is no such kind of fault",
 			document.DidYouMean(f.Do, kindNames(r.kinds), "`mcpd chaos list` shows the kinds"))
 		return
 	}
@@ -59,17 +64,21 @@ func (r *reader) fault(e *Experiment, at string, f *Fault) {
 	r.aim(at, k, f)
 	r.parameters(at+".with", k, f)
 	if f.After >= e.Phases.Fault {
-		r.Report(r.said(at+".after"), fmt.Sprintf("%s.after is %s", at, units.FormatSpan(f.After)), "the phase is over by then: it has "+units.FormatSpan(e.Phases.Fault), "have it strike earlier")
+		r.Report(r.said(at+".after"), fmt.Sprintf("%s.after is %s", at, units.FormatSpan(f.After)),
+			"the phase is over by then: it has "+units.FormatSpan(e.Phases.Fault), "have it strike earlier")
 	}
 	if f.Times > 1 && f.Every == 0 {
-		r.Report(r.said(at+".times"), fmt.Sprintf("%s.times is %d", at, f.Times), "nothing says when it strikes again", "add every")
+		r.Report(r.said(at+".times"), fmt.Sprintf("%s.times is %d", at, f.Times),
+			"nothing says when it strikes again", "add every")
 	}
 	if f.Every > 0 && f.Times == 0 && (e.Phases.Fault-f.After)/f.Every >= maxStrikes {
-		r.Report(r.said(at+".every"), fmt.Sprintf("%s.every is %s", at, units.FormatSpan(f.Every)), fmt.Sprintf("the phase has room for more than %d strikes", maxStrikes), "have it strike more rarely, or say times")
+		r.Report(r.said(at+".every"), fmt.Sprintf("%s.every is %s", at, units.FormatSpan(f.Every)),
+			fmt.Sprintf("the phase has room for more than %d strikes", maxStrikes),
+			"have it strike more rarely, or say times")
 	}
 }
 
-// aims say which keys of a selector an aim takes, beside tenant.
+// aims says, for each aim, which keys of a selector it takes besides tenant.
 var aims = map[faults.Aim]struct {
 	what                string
 	tenant, server, row bool
@@ -88,31 +97,35 @@ func (r *reader) aim(at string, k faults.Kind, f *Fault) {
 		takes bool
 	}{{"tenant", aim.tenant}, {"server", aim.server}, {"row", aim.row}} {
 		if where := at + ".at." + part.key; !part.takes && r.has(where) {
-			r.Report(r.said(where), where+" is there", fmt.Sprintf("%s is aimed at %s", k.Name, aim.what), "leave it out")
+			r.Report(r.said(where), where+" is there", fmt.Sprintf("%s is aimed at %s", k.Name, aim.what),
+				"leave it out")
 		}
 	}
 	if where := at + ".at.percent"; !k.Partial && r.has(where) {
-		r.Report(r.said(where), where+" is there", k.Name+" strikes once, not some of many", "leave it out")
+		r.Report(r.said(where), where+" is there", k.Name+" strikes once, not some of many",
+			"leave it out")
 	}
 	switch {
 	case !aim.tenant:
 		f.At.Tenant = ""
 	case f.At.Tenant == "":
-		f.At.Tenant = Target // nothing was said at all
+		f.At.Tenant = Target // the file gives no selector
 	}
 	switch {
 	case !aim.row:
 	case f.At.Row == "" && (r.broken[at] || !r.lacks(at+".at", "row")):
 	case f.At.Row == "":
-		r.Report(r.said(at+".at"), at+".at has no row", k.Name+" is aimed at one", "add it; `mcpd tree` shows the rows")
+		r.Report(r.said(at+".at"), at+".at has no row", k.Name+" is aimed at one",
+			"add it; `mcpd tree` shows the rows")
 	case absolute(f.At.Row):
 		if f.At.Tenant = ""; r.has(at + ".at.tenant") {
-			r.Report(r.said(at+".at.tenant"), at+".at.tenant is there", "row is a whole path", "write the row without mcpd/tenants/ and the tenant, or leave tenant out")
+			r.Report(r.said(at+".at.tenant"), at+".at.tenant is there", "row is a whole path",
+				"write the row without mcpd/tenants/ and the tenant, or leave tenant out")
 		}
 	}
 }
 
-// parameters reads what only the kind knows.
+// parameters reads the parameters, which depend on the kind.
 func (r *reader) parameters(at string, k faults.Kind, f *Fault) {
 	f.With = k.Defaults()
 	names := make([]string, len(k.Params))
@@ -141,8 +154,10 @@ func (r *reader) parameters(at string, k faults.Kind, f *Fault) {
 	}
 }
 
-// forms are how parameters are written.
-var forms = map[faults.Type]form{faults.Duration: loose, faults.Number: plain, faults.Size: loose, faults.Text: quoted}
+// forms says how each type of parameter is written.
+var forms = map[faults.Type]form{
+	faults.Duration: loose, faults.Number: plain, faults.Size: loose, faults.Text: quoted,
+}
 
 func (r *reader) probe(at string, p Probe) {
 	for _, key := range []string{"name", "ask"} {
@@ -155,21 +170,26 @@ func (r *reader) probe(at string, p Probe) {
 		case p.Ask == ask && r.lacks(at, key):
 			r.Report(r.said(at), at+" has no "+key, fmt.Sprintf("%s asks for one", ask), "add it")
 		case p.Ask != ask && there && p.Ask != "":
-			r.Report(r.said(join(at, key)), fmt.Sprintf("%s.%s is there", at, key), fmt.Sprintf("%s does not ask for one", p.Ask), "leave it out")
+			r.Report(r.said(join(at, key)), fmt.Sprintf("%s.%s is there", at, key),
+				fmt.Sprintf("%s does not ask for one", p.Ask), "leave it out")
 		}
 	}
 	if name, _, _ := strings.Cut(p.Metric, "{"); name != "" && !telemetry.KnownMetric(name) {
-		r.Report(r.said(at+".metric"), fmt.Sprintf("%s.metric is %q", at, document.Printable(p.Metric)), "no host has such a metric",
-			document.DidYouMean(name, telemetry.MetricNames(), "/metrics of a host has those that there are, docs/telemetry.gen.md explains them"))
+		r.Report(r.said(at+".metric"), fmt.Sprintf("%s.metric is %q", at, document.Printable(p.Metric)),
+			"no host has such a metric",
+			document.DidYouMean(name, telemetry.MetricNames(),
+				"/metrics of a host has those that there are, docs/telemetry.gen.md explains them"))
 	}
 	if _, bound, is := Bound(p.Want); is {
 		if _, err := strconv.ParseFloat(bound, 64); err != nil {
-			r.Report(r.said(at+".want"), fmt.Sprintf("%s.want is %q", at, document.Printable(p.Want)), "what is behind it is no number", "write it like <= 10")
+			r.Report(r.said(at+".want"), fmt.Sprintf("%s.want is %q", at, document.Printable(p.Want)),
+				"what is behind it is no number", "write it like <= 10")
 		}
 	}
 }
 
-// Bound splits what a probe wants into a comparison and its number. It is false for a text, which has to be the answer itself.
+// Bound splits the answer that a probe wants into a comparison and a number. It returns false for a
+// text, which must be equal to the answer.
 func Bound(want string) (comparison, number string, ok bool) {
 	for _, c := range []string{"<=", ">=", "<", ">"} {
 		if rest, has := strings.CutPrefix(want, c); has {

@@ -10,7 +10,7 @@ import (
 	"mcpd/gateway/config/units"
 )
 
-// Describe tells of an experiment in sentences, a paragraph for each part.
+// Describe describes an experiment in sentences, with a paragraph for each part.
 func (e Experiment) Describe(kinds []faults.Kind) string {
 	var b strings.Builder
 	part := func(title string, lines ...string) {
@@ -37,10 +37,14 @@ func (e Experiment) load() []string {
 		rate += fmt.Sprintf(", the target %d", l.TargetRate)
 	}
 	return []string{
-		rate + fmt.Sprintf(", on %s: the target and up to %s.", count(l.Sessions, "session", "sessions"), count(l.Bystanders, "bystander", "bystanders")),
-		fmt.Sprintf("Calls are put for %s before the faults, %s with them and %s after them; one without an outcome in %s is lost.",
-			units.FormatSpan(e.Phases.Baseline), units.FormatSpan(e.Phases.Fault), units.FormatSpan(e.Phases.Heal), units.FormatSpan(l.Timeout)),
-		fmt.Sprintf("Of a hundred calls %d have an effect, which %s counts; beside them %s a second %s told of progress by %s.",
+		rate + fmt.Sprintf(", on %s: the target and up to %s.", count(l.Sessions, "session", "sessions"),
+			count(l.Bystanders, "bystander", "bystanders")),
+		fmt.Sprintf("Calls are put for %s before the faults, %s with them and %s after them; one "+
+			"without an outcome in %s is lost.",
+			units.FormatSpan(e.Phases.Baseline), units.FormatSpan(e.Phases.Fault),
+			units.FormatSpan(e.Phases.Heal), units.FormatSpan(l.Timeout)),
+		fmt.Sprintf("Of a hundred calls %d have an effect, which %s counts; beside them %s a second %s "+
+			"told of progress by %s.",
 			l.Effects, l.Counter, count(l.Streams, "call", "calls"), isOrAre(l.Streams), l.Stepper),
 	}
 }
@@ -63,7 +67,7 @@ func (e Experiment) faults(kinds []faults.Kind) (lines []string) {
 	return lines
 }
 
-// where is what a fault is aimed at.
+// where describes the target of a fault.
 func (f Fault) where() string {
 	who := f.At.Tenant
 	switch who {
@@ -101,11 +105,12 @@ func (f Fault) where() string {
 	return "At " + what
 }
 
-// when is when a fault strikes and for how long.
+// when says when a fault strikes and for how long.
 func (f Fault) when() string {
 	text := "once, after " + units.FormatSpan(f.After)
 	if f.Every > 0 {
-		text = fmt.Sprintf("after %s and then every %s", units.FormatSpan(f.After), units.FormatSpan(f.Every))
+		text = fmt.Sprintf("after %s and then every %s", units.FormatSpan(f.After),
+			units.FormatSpan(f.Every))
 	}
 	if f.Times > 1 {
 		text += fmt.Sprintf(", %d times", f.Times)
@@ -144,16 +149,20 @@ func (e Experiment) expected() (lines []string) {
 		lines = append(lines, fmt.Sprintf("Restarts of %s: %s.", pattern, x.Restarts[pattern]))
 	}
 	if x.TargetErrors != AnyErrors {
-		lines = append(lines, fmt.Sprintf("At most %s of the target fail.", count(x.TargetErrors, "call", "calls")))
+		lines = append(lines, fmt.Sprintf("At most %s of the target fail.",
+			count(x.TargetErrors, "call", "calls")))
 	}
 	if x.Recovery > 0 {
-		lines = append(lines, fmt.Sprintf("The target is as before %s after the last fault.", units.FormatSpan(x.Recovery)))
+		lines = append(lines, fmt.Sprintf("The target is as before %s after the last fault.",
+			units.FormatSpan(x.Recovery)))
 	}
 	if e.Contends {
-		lines = append(lines, "Bystanders may be slower than otherwise: the faults take what they need too.")
+		lines = append(
+			lines, "Bystanders may be slower than otherwise: the faults take what they need too.",
+		)
 	}
 	for _, name := range slices.Sorted(maps.Keys(x.Figures)) {
-		q, _ := QuantityOf(name) // the experiment was read
+		q, _ := QuantityOf(name) // the name was checked by Parse
 		line := strings.TrimSpace(fmt.Sprintf("%s is at most %g %s", name, x.Figures[name].Goal, q.Unit))
 		if because := x.Figures[name].Because; because != "" {
 			line += ", because " + strings.TrimSuffix(because, ".")
@@ -163,7 +172,7 @@ func (e Experiment) expected() (lines []string) {
 	return lines
 }
 
-// String is what an experiment says.
+// String returns the restarts in the form in which Describe shows them.
 func (r Restarts) String() string {
 	switch {
 	case r.Hits:
@@ -177,7 +186,8 @@ func (r Restarts) String() string {
 func (e Experiment) guards() (lines []string) {
 	a := e.AbortIf
 	if a.BystanderErrors > 0 {
-		lines = append(lines, count(a.BystanderErrors, "call of bystanders has", "calls of bystanders have")+" failed,")
+		lines = append(lines, count(a.BystanderErrors, "call of bystanders has",
+			"calls of bystanders have")+" failed,")
 	}
 	if a.HostDown > 0 {
 		lines = append(lines, "the host has answered nobody for "+units.FormatSpan(a.HostDown)+",")
@@ -192,7 +202,7 @@ func (e Experiment) guards() (lines []string) {
 	return lines
 }
 
-// needs are what faults need, in sentences.
+// needs describes the needs of faults in sentences.
 var needs = []struct {
 	need       faults.Need
 	word, text string
@@ -202,7 +212,7 @@ var needs = []struct {
 	{faults.Own, "own", "The host is started by us: it is killed, and started again."},
 }
 
-// DescribeKind tells of a kind of fault.
+// DescribeKind describes a kind of fault.
 func DescribeKind(k faults.Kind) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s.\n\nIt is aimed at %s", k.Name, k.Is, aims[k.Aim].what)
@@ -237,7 +247,7 @@ func DescribeKind(k faults.Kind) string {
 	return b.String()
 }
 
-// Needs are what has to be there for the experiment to be run, in sentences.
+// Needs returns the requirements of the experiment, in sentences.
 func (e Experiment) Needs(kinds []faults.Kind) []string {
 	var all faults.Need
 	for _, f := range e.Faults {

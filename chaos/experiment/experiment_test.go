@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "rewrite expected messages and docs/chao
 
 //go:generate go test -run ^TestDocumentationIsGenerated$ . -update
 
-// docs/chaos.gen.md is written from the tables, so that it names every kind, experiment and key that there is.
+// docs/chaos.gen.md is generated from the tables, so that it names every kind, experiment and key.
 func TestDocumentationIsGenerated(t *testing.T) {
 	const file = "../../docs/chaos.gen.md"
 	if *update {
@@ -31,7 +31,7 @@ func TestDocumentationIsGenerated(t *testing.T) {
 	}
 }
 
-// The example of the page says everything that can be said, so that each key is seen at work.
+// The example of the documentation sets every key, so that each key is shown in use.
 func TestExampleSaysEverything(t *testing.T) {
 	e, err := Parse("example.yaml", Example, faults.Kinds)
 	if err != nil {
@@ -48,12 +48,14 @@ func TestExampleSaysEverything(t *testing.T) {
 			}
 		}
 	}
-	for _, part := range []any{e.Load, e.Phases, e.AbortIf, e.Expect.Figures["detect_ms"], e.Expect.Blast, e.Expect.Restarts, e.Expect.TargetErrors, e.Expect.Recovery, e.Probes, e.Catalogue} {
+	for _, part := range []any{e.Load, e.Phases, e.AbortIf, e.Expect.Figures["detect_ms"],
+		e.Expect.Blast, e.Expect.Restarts, e.Expect.TargetErrors, e.Expect.Recovery, e.Probes,
+		e.Catalogue} {
 		said(reflect.ValueOf(part), fmt.Sprintf("%T", part))
 	}
 }
 
-// Every *.bad.yaml has a mistake and, in its first lines, what is said about it.
+// Every *.bad.yaml contains a mistake and, in its first lines, the expected messages.
 func TestMistakesAreExplained(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.bad.yaml")
 	if err != nil || len(files) < 45 {
@@ -66,7 +68,8 @@ func TestMistakesAreExplained(t *testing.T) {
 		}
 		var want []string
 		body := string(data)
-		for line, rest, _ := strings.Cut(body, "\n"); strings.HasPrefix(line, "#: "); line, rest, _ = strings.Cut(body, "\n") {
+		for line, rest, _ := strings.Cut(body, "\n"); strings.HasPrefix(line,
+			"#: "); line, rest, _ = strings.Cut(body, "\n") {
 			want, body = append(want, strings.TrimPrefix(line, "#: ")), rest
 		}
 		_, err = Parse(filepath.Base(file), []byte(body), faults.Kinds)
@@ -78,7 +81,8 @@ func TestMistakesAreExplained(t *testing.T) {
 		if got := err.Error(); got != strings.Join(want, "\n") {
 			if !*update {
 				t.Errorf("%s:\n got %s\nwant %s", file, got, strings.Join(want, "\nwant "))
-			} else if err := os.WriteFile(file, []byte("#: "+strings.ReplaceAll(got, "\n", "\n#: ")+"\n"+body), 0o644); err != nil {
+			} else if err := os.WriteFile(file,
+				[]byte("#: "+strings.ReplaceAll(got, "\n", "\n#: ")+"\n"+body), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// measured is how the sources of runs and of kinds of faults name what they measure.
+// measured matches the names of measured quantities in the sources of runs and of kinds of faults.
 var measured = regexp.MustCompile(`(?:samples\[|sample\(|found\[|float64\{)"([a-z_]+)"`)
 
-// The table has all that is measured, and nothing else.
+// The table contains exactly the quantities that are measured.
 func TestQuantitiesAreThoseThatAreMeasured(t *testing.T) {
 	files, err := filepath.Glob("../faults/*.go")
 	if err != nil {

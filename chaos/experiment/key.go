@@ -15,22 +15,22 @@ import (
 	"mcpd/gateway/config/units"
 )
 
-// key is one of a mapping that fills in a T: everything there is to say about it.
+// key is a key of a mapping that fills in a T, with all that the parser and the documentation need.
 type key[T any] struct {
 	name string
 	kind kind[T]
-	def  string // as written in a file; "" = none
+	def  string // as written in a file; empty = none
 	doc  string
 }
 
-// kind is what stands behind a key: one text, for which there is set, or anything else, for which there is read.
+// kind describes the value of a key. A single text has set; any other value has read.
 type kind[T any] struct {
 	want  string // for the documentation
 	form  form
 	set   func(t *T, text string) *mistake
-	fill  func(t *T) // the defaults of what stands below
+	fill  func(t *T) // sets the defaults of the keys below
 	read  func(r *reader, t *T, path string, y ast.Node)
-	below func(prefix string) []Row // the keys in it, for the documentation
+	below func(prefix string) []Row // the keys below, for the documentation
 }
 
 // form is how a text is written.
@@ -42,17 +42,20 @@ const (
 	loose              // either way
 )
 
-// mistake says why a value is refused and what to do.
+// mistake says why a value is refused and what to do about it.
 type mistake struct{ why, do string }
 
 func line[T any](low, high int, at func(*T) *string) kind[T] {
-	return kind[T]{want: fmt.Sprintf("text, %d to %d bytes", low, high), set: func(t *T, text string) *mistake {
-		if text = strings.Join(strings.Fields(text), " "); len(text) < low || len(text) > high {
-			return &mistake{fmt.Sprintf("it has %d bytes", len(text)), fmt.Sprintf("write %d to %d", low, high)}
-		}
-		*at(t) = text
-		return nil
-	}}
+	return kind[T]{want: fmt.Sprintf("text, %d to %d bytes", low, high),
+		set: func(t *T, text string) *mistake {
+			if text = strings.Join(strings.Fields(text), " "); len(text) < low || len(text) > high {
+				return &mistake{
+					fmt.Sprintf("it has %d bytes", len(text)), fmt.Sprintf("write %d to %d", low, high),
+				}
+			}
+			*at(t) = text
+			return nil
+		}}
 }
 
 func like[T any](want, pattern, do string, at func(*T) *string) kind[T] {
@@ -77,7 +80,10 @@ func oneOf[T any](at func(*T) *string, words ...string) kind[T] {
 }
 
 func notAWord(word string, words []string) *mistake {
-	return &mistake{"it is none of " + strings.Join(words, ", "), document.DidYouMean(word, words, "write one of them")}
+	return &mistake{
+		"it is none of " + strings.Join(words, ", "),
+		document.DidYouMean(word, words, "write one of them"),
+	}
 }
 
 func boolean[T any](at func(*T) *bool) kind[T] {
@@ -91,26 +97,30 @@ func boolean[T any](at func(*T) *bool) kind[T] {
 }
 
 func number[T any](low, high int, at func(*T) *int) kind[T] {
-	return kind[T]{want: fmt.Sprintf("number, %d to %d", low, high), form: plain, set: func(t *T, text string) *mistake {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < low || n > high {
-			return &mistake{"it is no whole number in its range", fmt.Sprintf("write one between %d and %d", low, high)}
-		}
-		*at(t) = n
-		return nil
-	}}
+	return kind[T]{want: fmt.Sprintf("number, %d to %d", low, high), form: plain,
+		set: func(t *T, text string) *mistake {
+			n, err := strconv.Atoi(text)
+			if err != nil || n < low || n > high {
+				return &mistake{
+					"it is no whole number in its range", fmt.Sprintf("write one between %d and %d", low, high),
+				}
+			}
+			*at(t) = n
+			return nil
+		}}
 }
 
-// share is a part of a hundred.
+// share is a percentage.
 func share[T any](at func(*T) *float64) kind[T] {
-	return kind[T]{want: "number, above 0, to 100", form: plain, set: func(t *T, text string) *mistake {
-		f, err := strconv.ParseFloat(text, 64)
-		if err != nil || !(f > 0 && f <= 100) {
-			return &mistake{"it is no part of a hundred", "write a number above 0, to 100"}
-		}
-		*at(t) = f
-		return nil
-	}}
+	return kind[T]{want: "number, above 0, to 100", form: plain,
+		set: func(t *T, text string) *mistake {
+			f, err := strconv.ParseFloat(text, 64)
+			if err != nil || !(f > 0 && f <= 100) {
+				return &mistake{"it is no part of a hundred", "write a number above 0, to 100"}
+			}
+			*at(t) = f
+			return nil
+		}}
 }
 
 func quantity[T any](at func(*T) *float64) kind[T] {
@@ -148,11 +158,13 @@ func size[T any](low, high int64, at func(*T) *int64) kind[T] {
 	}}
 }
 
-// texts is a list, each item of which is added by set.
+// texts is a list of texts. The function set adds each item.
 func texts[T any](want string, set func(t *T, text string) *mistake) kind[T] {
 	return kind[T]{want: "list of " + want, read: func(r *reader, t *T, path string, y ast.Node) {
 		for i, item := range r.items(y, path) {
-			r.text(fmt.Sprintf("%s[%d]", path, i), item, quoted, func(text string) *mistake { return set(t, text) })
+			r.text(fmt.Sprintf("%s[%d]", path, i), item, quoted, func(text string) *mistake {
+				return set(t, text)
+			})
 		}
 	}}
 }

@@ -13,7 +13,8 @@ import (
 //go:embed library/*.yaml
 var files embed.FS
 
-// Library is the experiments that are ready to be run, by name. Their kinds are those of faults.Kinds.
+// Library returns the experiments that are ready to be run, sorted by name. Their kinds are those
+// of faults.Kinds.
 func Library() []Experiment {
 	entries, err := files.ReadDir("library")
 	if err != nil {
@@ -23,7 +24,7 @@ func Library() []Experiment {
 	for _, entry := range entries {
 		e, err := Parse(entry.Name(), source(entry.Name()), faults.Kinds)
 		if err != nil {
-			panic(fmt.Sprintf("experiment: the library has a mistake: %v", err)) // which a test finds
+			panic(fmt.Sprintf("experiment: the library has a mistake: %v", err)) // a test finds it
 		}
 		list = append(list, e)
 	}
@@ -31,7 +32,8 @@ func Library() []Experiment {
 	return list
 }
 
-// Source is the file of an experiment of the library, from which another can be made. It is nil when there is none of that name.
+// Source returns the file of an experiment of the library, as a template for another experiment. It
+// returns nil if there is no experiment with that name.
 func Source(name string) []byte { return source(name + ".yaml") }
 
 func source(file string) []byte {

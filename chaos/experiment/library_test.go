@@ -8,8 +8,9 @@ import (
 	"mcpd/chaos/faults"
 )
 
-// Every file of the library loads, bears its experiment's name, says what it is for, is made of kinds, parameters and rows of the catalogue that
-// there are, and strikes rows of the host's tree also when it is short.
+// Every file of the library loads, has the name of its experiment and a hypothesis, uses existing
+// kinds, parameters and rows of the catalogue, and strikes existing rows of the host's tree, also
+// in its short form.
 func TestLibrary(t *testing.T) {
 	names, err := fs.Glob(files, "library/*.yaml")
 	if err != nil || len(names) < 12 {
@@ -25,9 +26,12 @@ func TestLibrary(t *testing.T) {
 		if e.Name != name {
 			t.Errorf("%s.yaml is called %s", name, e.Name)
 		}
-		// Of so many calls without a failure, the rate of failures is below 3 in 100,000 with 95 % confidence.
-		if all := e.Phases.Baseline + e.Phases.Fault + e.Phases.Heal; e.Load.Bystanders > 0 && float64(e.Load.Rate*min(e.Load.Bystanders, 2))*all.Seconds() < 100_000 {
-			t.Errorf("%s: %d calls a second on %d bystanders for %v are too few", name, e.Load.Rate, e.Load.Bystanders, all)
+		// Of so many calls without a failure, the rate of failures is below 3 in 100,000 with 95 %
+		// confidence.
+		if all := e.Phases.Baseline + e.Phases.Fault + e.Phases.Heal; e.Load.Bystanders > 0 &&
+			float64(e.Load.Rate*min(e.Load.Bystanders, 2))*all.Seconds() < 100_000 {
+			t.Errorf("%s: %d calls a second on %d bystanders for %v are too few", name, e.Load.Rate,
+				e.Load.Bystanders, all)
 		}
 		if len(e.Faults) > 0 && len(e.Catalogue) == 0 {
 			t.Errorf("%s: no row of the catalogue", name)
@@ -46,13 +50,14 @@ func TestLibrary(t *testing.T) {
 				}
 			}
 		}
-		if strikes := schedule(t, e.Short(), rowsOf("acme", "globex", "initech", "umbrella"), 1); len(strikes) == 0 && len(e.Faults) > 0 {
+		if strikes := schedule(t, e.Short(), rowsOf("acme", "globex", "initech", "umbrella"),
+			1); len(strikes) == 0 && len(e.Faults) > 0 {
 			t.Errorf("%s: nothing strikes when it is short", name)
 		}
 	}
 }
 
-// Whatever a server can do wrong, an experiment has it do.
+// Every misbehaviour of servers occurs in some experiment.
 func TestEveryWayOfServersHasAnExperiment(t *testing.T) {
 	done := map[string]bool{}
 	for _, e := range Library() {

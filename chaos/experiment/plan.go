@@ -10,7 +10,8 @@ import (
 	"mcpd/gateway/config/units"
 )
 
-// Plan shows a schedule: a line for each strike, with the time since the run began.
+// Plan shows a schedule with a line for each strike. Times are counted from the beginning of the
+// run.
 func (e Experiment) Plan(roles Roles, strikes []Strike, seed uint64) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, seed %d\n", e.Name, seed)
@@ -20,7 +21,8 @@ func (e Experiment) Plan(roles Roles, strikes []Strike, seed uint64) string {
 	}
 	b.WriteByte('\n')
 	begin, end := e.Phases.Baseline, e.Phases.Baseline+e.Phases.Fault
-	fmt.Fprintf(&b, "faults from %s to %s, the end at %s\n", units.FormatSpan(begin), units.FormatSpan(end), units.FormatSpan(end+e.Phases.Heal))
+	fmt.Fprintf(&b, "faults from %s to %s, the end at %s\n", units.FormatSpan(begin),
+		units.FormatSpan(end), units.FormatSpan(end+e.Phases.Heal))
 	if len(strikes) == 0 {
 		return b.String() + "\nnothing is broken\n"
 	}
@@ -29,9 +31,10 @@ func (e Experiment) Plan(roles Roles, strikes []Strike, seed uint64) string {
 	fmt.Fprintln(w, "at\tfor\tfault\thits\twith")
 	for _, s := range strikes {
 		k, _ := faults.Find(faults.Kinds, s.Kind)
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", when(begin+s.At), when(s.For), s.Kind, s.hits(), strings.Join(k.Written(s.With), " "))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", when(begin+s.At), when(s.For), s.Kind, s.hits(),
+			strings.Join(k.Written(s.With), " "))
 	}
-	_ = w.Flush() // into memory
+	_ = w.Flush() // it writes to memory
 	if hidden := e.Hidden(); len(hidden) > 0 {
 		b.WriteString("\n" + strings.Join(hidden, "\n") + "\n")
 	}
@@ -45,10 +48,10 @@ func plural(n int) string {
 	return "s"
 }
 
-// when writes a time to the millisecond, in seconds, so that a column can be read downwards.
+// when formats a time in seconds with milliseconds, so that the times in a column are aligned.
 func when(d time.Duration) string { return fmt.Sprintf("%.3fs", d.Seconds()) }
 
-// hits is what the strike hits.
+// hits describes the target of the strike.
 func (s Strike) hits() string {
 	what := "the host"
 	switch {

@@ -11,13 +11,16 @@ import (
 	"mcpd/gateway/config/document"
 )
 
-// Parse reads an experiment that breaks things in ways of those kinds. Its error is document.Problems, every mistake of the file in it.
+// Parse parses an experiment that uses the given kinds of faults. Its error is a document.Problems
+// with every mistake of the file.
 func Parse(file string, data []byte, kinds []faults.Kind) (Experiment, error) {
 	r := &reader{
 		Document: document.Document{
-			File: file, What: "an experiment", Empty: "nothing would be broken", Begin: "begin with `name:`; `mcpd chaos describe` shows those that there are",
+			File: file, What: "an experiment", Empty: "nothing would be broken",
+			Begin: "begin with `name:`; `mcpd chaos describe` shows those that there are",
 		},
-		kinds: kinds, where: map[string]document.Position{}, broken: map[string]bool{}, with: map[string][]document.Pair{},
+		kinds: kinds, where: map[string]document.Position{}, broken: map[string]bool{},
+		with: map[string][]document.Pair{},
 	}
 	e := defaults(keys)
 	if root := r.Parse(data); root != nil {
@@ -30,17 +33,18 @@ func Parse(file string, data []byte, kinds []faults.Kind) (Experiment, error) {
 	return e, nil
 }
 
-// reader is one reading of one file.
+// reader parses one file.
 type reader struct {
 	document.Document
 	kinds []faults.Kind
-	where map[string]document.Position // path -> its value
-	// broken are the paths of mappings about whose keys enough was said.
+	where map[string]document.Position // the position of the value at each path
+	// broken are the paths of mappings whose keys have been reported already.
 	broken map[string]bool
-	with   map[string][]document.Pair // path of a fault -> its parameters, which only its kind can read
+	// with maps the path of a fault to its parameters, which only its kind can read.
+	with map[string][]document.Pair
 }
 
-// defaults is a T whose keys are as when none is given.
+// defaults returns a T in which every key has its default.
 func defaults[T any](keys []key[T]) (t T) {
 	for _, k := range keys {
 		if k.kind.fill != nil {
@@ -103,7 +107,8 @@ func (r *reader) unknown(what string, name document.Name, names []string) {
 	if len(names) > 0 {
 		do = document.DidYouMean(name.Text, names, "the keys here are "+strings.Join(names, ", "))
 	}
-	r.Report(name.At, fmt.Sprintf("unknown key %q", document.Printable(name.Text)), what+" has no such key", do)
+	r.Report(name.At, fmt.Sprintf("unknown key %q", document.Printable(name.Text)),
+		what+" has no such key", do)
 }
 
 // text reads one text, number or boolean.
@@ -112,11 +117,14 @@ func (r *reader) text(path string, y ast.Node, want form, set func(text string) 
 	shown := document.Printable(raw)
 	switch {
 	case !ok:
-		r.Report(document.At(y), path+" is "+document.Kind(y), "it is one value", "write it out after the key")
+		r.Report(document.At(y), path+" is "+document.Kind(y), "it is one value",
+			"write it out after the key")
 	case !isText && want == quoted:
-		r.Report(document.At(y), fmt.Sprintf("%s is the number or boolean %s", path, shown), "a text was expected", fmt.Sprintf("write %q", shown))
+		r.Report(document.At(y), fmt.Sprintf("%s is the number or boolean %s", path, shown),
+			"a text was expected", fmt.Sprintf("write %q", shown))
 	case isText && want == plain:
-		r.Report(document.At(y), fmt.Sprintf("%s is the text %q", path, shown), "a number was expected", "write it without quotes or unit")
+		r.Report(document.At(y), fmt.Sprintf("%s is the text %q", path, shown), "a number was expected",
+			"write it without quotes or unit")
 	default:
 		if m := set(raw); m != nil {
 			r.Report(document.At(y), fmt.Sprintf("%s is %q", path, shown), m.why, m.do)
@@ -124,7 +132,7 @@ func (r *reader) text(path string, y ast.Node, want form, set func(text string) 
 	}
 }
 
-// items are those of a list.
+// items returns the items of a list.
 func (r *reader) items(y ast.Node, path string) []ast.Node {
 	switch y := y.(type) {
 	case *ast.NullNode:
@@ -132,11 +140,13 @@ func (r *reader) items(y ast.Node, path string) []ast.Node {
 	case *ast.SequenceNode:
 		return y.Values
 	}
-	r.Report(document.At(y), path+" is "+document.Kind(y), "it is a list", "write [a, b], or one item a line after -")
+	r.Report(document.At(y), path+" is "+document.Kind(y), "it is a list",
+		"write [a, b], or one item a line after -")
 	return nil
 }
 
-// said is where a key stands, or else the place that could have it.
+// said returns the position of a key, or of the nearest enclosing mapping if the file does not have
+// the key.
 func (r *reader) said(path string) document.Position {
 	for {
 		if p, ok := r.where[path]; ok {
@@ -146,8 +156,8 @@ func (r *reader) said(path string) document.Position {
 	}
 }
 
-// has reports whether the file says a key.
+// has reports whether the file has a key.
 func (r *reader) has(path string) bool { _, ok := r.where[path]; return ok }
 
-// lacks reports whether the mapping at path is well but for a key that it has to have.
+// lacks reports whether the mapping at path is valid but lacks a required key.
 func (r *reader) lacks(path, key string) bool { return !r.broken[path] && !r.has(join(path, key)) }

@@ -13,7 +13,7 @@ import (
 	"mcpd/gateway/config/document"
 )
 
-// Roles say which tenants are which.
+// Roles are the roles of tenants.
 type Roles struct {
 	Target     string
 	Bystanders []string
@@ -21,22 +21,26 @@ type Roles struct {
 
 // Strike is one planned strike.
 type Strike struct {
-	At      time.Duration // since the phase began
-	For     time.Duration
-	Fault   int    // which of the experiment's, from 0
-	Kind    string // of fault
-	Tenant  string // who is hit; empty when no tenant is
-	Server  string // of the tenant
-	Row     string // a path, of an outline also the pattern of those of which one is drawn later
-	Open    bool   // of an outline: none of them is there yet
-	Any     bool   // nobody has said which server's process: when the drawn one has none, that of another is hit
+	At     time.Duration // since the phase began
+	For    time.Duration
+	Fault  int    // index of the experiment's fault
+	Kind   string // of fault
+	Tenant string // the tenant that is hit; empty when none is
+	Server string // of the tenant
+	// Row is a path. In an outline it can also be a pattern, from whose rows one is chosen later.
+	Row  string
+	Open bool // in an outline: no row matches the pattern yet
+	// Any says that the experiment names no server. If the chosen server has no process, the process
+	// of another server is hit.
+	Any     bool
 	Percent float64
 	With    faults.Values
-	Seed    uint64 // of what the fault draws itself
+	Seed    uint64 // for the random choices of the fault itself
 }
 
-// Cast gives out the roles: to those that are named, else in the tree's order. A tenant that all faults name is the target. Of the tenants that are
-// left, as many are bystanders as the experiment wants.
+// Cast assigns the roles to the named tenants, or else to tenants in the tree's order. A tenant
+// that all faults name is the target. The experiment says how many of the other tenants are
+// bystanders.
 func (e Experiment) Cast(tree faults.Tree, target string, bystanders []string) (Roles, error) {
 	all := tree.Tenants()
 	if target == "" {
@@ -69,16 +73,17 @@ func (e Experiment) Cast(tree faults.Tree, target string, bystanders []string) (
 	return Roles{Target: target, Bystanders: bystanders}, nil
 }
 
-// Known is nil for a tenant of the tree, and else says which there are.
+// Known returns nil for a tenant of the tree, and otherwise an error that lists the tenants.
 func Known(tree faults.Tree, tenant string) error {
 	all := tree.Tenants()
 	if slices.Contains(all, tenant) {
 		return nil
 	}
-	return fmt.Errorf("there is no tenant %q: %s", tenant, document.DidYouMean(tenant, all, "there are "+strings.Join(all, ", ")))
+	return fmt.Errorf("there is no tenant %q: %s", tenant,
+		document.DidYouMean(tenant, all, "there are "+strings.Join(all, ", ")))
 }
 
-// named is the tenant that all faults at tenants name; empty when they do not.
+// named returns the tenant that all faults at tenants name, or nothing if they name different ones.
 func (e Experiment) named() (name string) {
 	for _, f := range e.Faults {
 		switch at := f.At.Tenant; {
@@ -92,7 +97,7 @@ func (e Experiment) named() (name string) {
 	return name
 }
 
-// first is the first of all that is none of the others.
+// first returns the first element of all that is not in others.
 func first(all, others []string) string {
 	for _, name := range all {
 		if !slices.Contains(others, name) {
@@ -102,12 +107,12 @@ func first(all, others []string) string {
 	return ""
 }
 
-// Expand fills the target's name into a pattern of paths.
+// Expand replaces {target} in a pattern of paths by the target's name.
 func (r Roles) Expand(pattern string) string {
 	return strings.ReplaceAll(pattern, "{target}", r.Target)
 }
 
-// fill puts the target's name into parameters.
+// fill replaces {target} in parameters by the target's name.
 func (r Roles) fill(with faults.Values) faults.Values {
 	out := maps.Clone(with)
 	for name, v := range out {
@@ -118,8 +123,9 @@ func (r Roles) fill(with faults.Values) faults.Values {
 	return out
 }
 
-// Schedule is every strike, in the order of time. The same experiment, rows, roles and seed have the same one. What a line of the experiment
-// draws does not depend on the other lines, and the strikes that a shorter phase has room for are those of a longer one.
+// Schedule returns every strike, ordered by time. It is a pure function of the experiment, the
+// rows, the roles and the seed. The random choices for one line of the experiment do not depend on
+// the other lines. The strikes of a shorter phase are a prefix of those of a longer phase.
 func (e Experiment) Schedule(tree faults.Tree, roles Roles, seed uint64) ([]Strike, error) {
 	strikes, err := e.Outline(tree, roles, seed)
 	for _, s := range strikes {
@@ -130,7 +136,8 @@ func (e Experiment) Schedule(tree faults.Tree, roles Roles, seed uint64) ([]Stri
 	return strikes, err
 }
 
-// Outline is a schedule for a host that is not under load yet: of a pool in which there is nothing now it leaves open which row is hit.
+// Outline returns a schedule for a host that is not under load yet. If a pool has no rows now, the
+// row to hit is left open.
 func (e Experiment) Outline(tree faults.Tree, roles Roles, seed uint64) ([]Strike, error) {
 	var strikes []Strike
 	for i, f := range e.Faults {
@@ -141,7 +148,10 @@ func (e Experiment) Outline(tree faults.Tree, roles Roles, seed uint64) ([]Strik
 			if at >= e.Phases.Fault || n > 0 && f.Every == 0 {
 				break
 			}
-			s := Strike{At: at, For: f.lasts(e.Phases.Fault - at), Fault: i, Kind: f.Do, Percent: f.At.Percent, With: roles.fill(f.With)}
+			s := Strike{
+				At: at, For: f.lasts(e.Phases.Fault - at), Fault: i, Kind: f.Do, Percent: f.At.Percent,
+				With: roles.fill(f.With),
+			}
 			if err := s.aim(f, tree, roles, draw); err != nil {
 				return nil, fmt.Errorf("fault %d, %s: %w", i+1, f.Do, err)
 			}
@@ -156,7 +166,7 @@ func (e Experiment) Outline(tree faults.Tree, roles Roles, seed uint64) ([]Strik
 // loadServer stands for the server that the load calls.
 const loadServer = "{load}"
 
-// server is the name of a server that was said. Tools have that of their server before them.
+// server resolves the name of a server. The name of a tool begins with the name of its server.
 func (l Load) server(said string) string {
 	if said != loadServer {
 		return said
@@ -165,7 +175,7 @@ func (l Load) server(said string) string {
 	return name
 }
 
-// lasts is how long a strike lasts, with so much of the phase left.
+// lasts returns the length of a strike when that much of the phase is left.
 func (f Fault) lasts(left time.Duration) time.Duration {
 	switch {
 	case f.For > 0:
@@ -176,7 +186,7 @@ func (f Fault) lasts(left time.Duration) time.Duration {
 	return left
 }
 
-// aim draws whom the strike hits.
+// aim chooses the target of the strike.
 func (s *Strike) aim(f Fault, tree faults.Tree, roles Roles, draw *rand.Rand) error {
 	switch f.At.Tenant {
 	case "":
@@ -210,20 +220,27 @@ func (s *Strike) aim(f Fault, tree faults.Tree, roles Roles, draw *rand.Rand) er
 			pattern = faults.TenantPath(s.Tenant) + "/" + pattern
 		}
 		all := tree.Paths()
-		s.Row, err = drawn(draw, "row "+pattern, all, func(path string) bool { return faults.Match(pattern, path) })
-		if above, _, pool := strings.Cut(pattern, "/*"); err != nil && pool && slices.Contains(all, above) {
+		s.Row, err = drawn(draw, "row "+pattern, all, func(path string) bool {
+			return faults.Match(pattern, path)
+		})
+		if above, _, pool := strings.Cut(pattern, "/*"); err != nil && pool &&
+			slices.Contains(all, above) {
 			s.Row, s.Open, err = pattern, true, nil
 		}
 	}
 	return err
 }
 
-// Running is the strike on a server that has a process now, where any of the tenant's will do and the drawn one has none. Where none has one it is as it was.
+// Running returns the strike with a server that has a process now, if any server of the tenant will
+// do and the chosen one has no process. If no server has a process, it returns the strike
+// unchanged.
 func (s Strike) Running(tree faults.Tree) Strike {
 	if !s.Any || len(tree.Children(s.Tenant, s.Server)) > 0 {
 		return s
 	}
-	running := slices.DeleteFunc(tree.Programs(s.Tenant), func(name string) bool { return len(tree.Children(s.Tenant, name)) == 0 })
+	running := slices.DeleteFunc(tree.Programs(s.Tenant), func(name string) bool {
+		return len(tree.Children(s.Tenant, name)) == 0
+	})
 	if len(running) > 0 {
 		slices.Sort(running)
 		s.Server = running[s.Seed%uint64(len(running))]
@@ -231,10 +248,11 @@ func (s Strike) Running(tree faults.Tree) Strike {
 	return s
 }
 
-// at reports whether it may hit a server of that name.
+// at reports whether the fault may hit a server with that name.
 func (f Fault) at(server string) bool { return f.At.Server == "" || server == f.At.Server }
 
-// drawn is one of those that fit. Their order does not matter: rows of a pool change places.
+// drawn chooses one of the names that fit. The result does not depend on the order of the names,
+// because rows of a pool change places.
 func drawn(draw *rand.Rand, what string, all []string, fits func(string) bool) (string, error) {
 	var list []string
 	for _, name := range all {

@@ -11,11 +11,16 @@ import (
 	"mcpd/chaos/faults"
 )
 
-// rowsOf is as much of the tree of a host with those tenants as experiments name.
+// rowsOf returns the part of the tree of a host with the given tenants that experiments name.
 func rowsOf(tenants ...string) faults.Tree {
-	tree := faults.Tree{{Path: "mcpd"}, {Path: "mcpd/core"}, {Path: "mcpd/core/storage"}, {Path: "mcpd/core/protocol_version"}, {Path: "mcpd/core/session_manager"}, {Path: "mcpd/tenants"}}
+	tree := faults.Tree{
+		{Path: "mcpd"}, {Path: "mcpd/core"}, {Path: "mcpd/core/storage"},
+		{Path: "mcpd/core/protocol_version"}, {Path: "mcpd/core/session_manager"}, {Path: "mcpd/tenants"},
+	}
 	for _, t := range tenants {
-		for _, row := range []string{"", "/request_manager", "/notification_dispatcher", "/catalog", "/client_sup", "/client_sup/demo", "/client_sup/demo/1", "/client_sup/demo/1/connection", "/client_sup/files", "/server_sup", "/server_sup/1", "/server_sup/2", "/server_sup/3"} {
+		for _, row := range []string{"", "/request_manager", "/notification_dispatcher", "/catalog",
+			"/client_sup", "/client_sup/demo", "/client_sup/demo/1", "/client_sup/demo/1/connection",
+			"/client_sup/files", "/server_sup", "/server_sup/1", "/server_sup/2", "/server_sup/3"} {
 			tree = append(tree, faults.Row{Path: faults.TenantPath(t) + row})
 		}
 	}
@@ -24,7 +29,8 @@ func rowsOf(tenants ...string) faults.Tree {
 
 func parsed(t *testing.T, faultLines string) Experiment {
 	t.Helper()
-	e, err := Parse("test.yaml", []byte("name: x\ntitle: X\nhypothesis: It holds.\nfaults:\n"+faultLines), faults.Kinds)
+	e, err := Parse("test.yaml",
+		[]byte("name: x\ntitle: X\nhypothesis: It holds.\nfaults:\n"+faultLines), faults.Kinds)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +55,8 @@ const drawing = `
   - {do: child.kill, at: {tenant: bystander}, every: 7s}
 `
 
-// Nothing but the experiment, the rows and the seed makes a schedule: neither the order of rows in a pool, nor what else is in the experiment.
+// A schedule depends only on the experiment, the rows and the seed. It depends neither on the order
+// of rows in a pool, nor on the other lines of the experiment.
 func TestScheduleIsAFunctionOfItsSeed(t *testing.T) {
 	e, tree := parsed(t, drawing), rowsOf("acme", "globex", "initech")
 	first := schedule(t, e, tree, 42)
@@ -83,7 +90,7 @@ func TestScheduleIsAFunctionOfItsSeed(t *testing.T) {
 	}
 }
 
-// What can be drawn is drawn, all of it, and nothing else.
+// Every possible target is chosen at times, and nothing else is.
 func TestDrawsReachEverything(t *testing.T) {
 	tree := rowsOf("acme", "globex", "initech")
 	rows, servers := map[string]bool{}, map[string]bool{}
@@ -96,15 +103,17 @@ func TestDrawsReachEverything(t *testing.T) {
 			}
 		}
 	}
-	if got, want := slices.Sorted(maps.Keys(rows)), []string{"mcpd/tenants/acme/server_sup/1", "mcpd/tenants/acme/server_sup/2", "mcpd/tenants/acme/server_sup/3"}; !slices.Equal(got, want) {
+	if got, want := slices.Sorted(maps.Keys(rows)), []string{"mcpd/tenants/acme/server_sup/1",
+		"mcpd/tenants/acme/server_sup/2", "mcpd/tenants/acme/server_sup/3"}; !slices.Equal(got, want) {
 		t.Errorf("rows %v, want %v", got, want)
 	}
-	if got, want := slices.Sorted(maps.Keys(servers)), []string{"globex demo", "globex files", "initech demo", "initech files"}; !slices.Equal(got, want) {
+	if got, want := slices.Sorted(maps.Keys(servers)), []string{"globex demo", "globex files",
+		"initech demo", "initech files"}; !slices.Equal(got, want) {
 		t.Errorf("servers %v, want %v", got, want)
 	}
 }
 
-// linked is the tree in which a server of acme is reached like that.
+// linked returns the tree with another link of a server of acme.
 func linked(tree faults.Tree, server, link string) faults.Tree {
 	tree = slices.Clone(tree)
 	for i := range tree {
@@ -117,7 +126,7 @@ func linked(tree faults.Tree, server, link string) faults.Tree {
 
 const killing = "\n  - {do: child.kill, every: 1s}"
 
-// A server that is no process is none whose process can be killed.
+// Only a server that is a process can have its process killed.
 func TestProcessesAreDrawnOfPrograms(t *testing.T) {
 	tree := linked(rowsOf("acme"), "files", "builtin")
 	for seed := range uint64(50) {
@@ -127,17 +136,21 @@ func TestProcessesAreDrawnOfPrograms(t *testing.T) {
 			}
 		}
 	}
-	_, err := parsed(t, "\n  - {do: child.kill, at: {server: files}}").Schedule(tree, Roles{Target: "acme"}, 1)
-	if err == nil || !strings.Contains(err.Error(), "there is no server files of acme that is a program") {
+	_, err := parsed(t, "\n  - {do: child.kill, at: {server: files}}").Schedule(tree,
+		Roles{Target: "acme"}, 1)
+	if err == nil || !strings.Contains(err.Error(),
+		"there is no server files of acme that is a program") {
 		t.Errorf("%v", err)
 	}
 }
 
-// Faults that belong together hit the same server: the one that is called.
+// Faults that belong together hit the same server: the one that the load calls.
 func TestTheServerThatIsCalledIsHit(t *testing.T) {
-	const both = "\n  - {do: child.stop, at: {server: '{load}'}, every: 2s}\n  - {do: child.kill, at: {server: '{load}'}, after: 1s, every: 2s}"
+	const both = "\n  - {do: child.stop, at: {server: '{load}'}, every: 2s}\n  - {do: child.kill, " +
+		"at: {server: '{load}'}, after: 1s, every: 2s}"
 	e := parsed(t, both)
-	for _, c := range []struct{ tool, want string }{{"demo__echo", "demo"}, {"files__read__all", "files"}} {
+	for _, c := range []struct{ tool, want string }{{"demo__echo", "demo"},
+		{"files__read__all", "files"}} {
 		e.Load.Tool = c.tool
 		for seed := range uint64(20) {
 			for _, s := range schedule(t, e, rowsOf("acme"), seed) {
@@ -148,15 +161,18 @@ func TestTheServerThatIsCalledIsHit(t *testing.T) {
 		}
 	}
 	e.Load.Tool = "other__x"
-	if _, err := e.Schedule(rowsOf("acme"), Roles{Target: "acme"}, 1); err == nil || !strings.Contains(err.Error(), "there is no server other of acme now") {
+	if _, err := e.Schedule(rowsOf("acme"), Roles{Target: "acme"}, 1); err == nil ||
+		!strings.Contains(err.Error(), "there is no server other of acme now") {
 		t.Errorf("%v", err)
 	}
 }
 
-// A program that nobody uses has no process: where any will do, one that runs is hit.
+// A program that nobody uses has no process. Where any server will do, a running one is hit.
 func TestAServerThatRunsIsHit(t *testing.T) {
 	idle := rowsOf("acme")
-	run := append(slices.Clone(idle), faults.Row{Path: faults.ServerPath("acme", "files") + "/1/connection", PID: 4711})
+	run := append(slices.Clone(idle), faults.Row{
+		Path: faults.ServerPath("acme", "files") + "/1/connection", PID: 4711,
+	})
 	for seed := range uint64(50) {
 		for _, s := range schedule(t, parsed(t, killing), idle, seed) {
 			if got := s.Running(idle); !reflect.DeepEqual(got, s) {
@@ -192,7 +208,8 @@ func TestAServerThatRunsIsHit(t *testing.T) {
 	if !maps.Equal(hit, map[string]bool{"files": true, "search": true}) {
 		t.Errorf("hit are %v", hit)
 	}
-	if plan := parsed(t, killing).Plan(Roles{Target: "acme"}, schedule(t, parsed(t, killing), idle, 1), 1); !strings.Contains(plan, " of acme, or another that runs") {
+	if plan := parsed(t, killing).Plan(Roles{Target: "acme"}, schedule(t, parsed(t, killing), idle, 1),
+		1); !strings.Contains(plan, " of acme, or another that runs") {
 		t.Errorf("%s", plan)
 	}
 	named := schedule(t, parsed(t, "\n  - {do: child.kill, at: {server: demo}}"), idle, 1)[0]
@@ -201,7 +218,8 @@ func TestAServerThatRunsIsHit(t *testing.T) {
 	}
 }
 
-// Strikes come in the order of time, none after the phase, and none lasts longer than it. A shorter phase has the same ones, fewer.
+// Strikes are ordered by time. None begins after the phase or lasts longer than it. A shorter phase
+// has a prefix of the strikes.
 func TestStrikesFitThePhase(t *testing.T) {
 	tree := rowsOf("acme", "globex")
 	for _, c := range []struct {
@@ -210,10 +228,19 @@ func TestStrikesFitThePhase(t *testing.T) {
 		want  []Strike // At and For
 	}{
 		{"{do: child.kill}", 10 * time.Second, []Strike{{At: 0, For: 10 * time.Second}}},
-		{"{do: child.kill, after: 4s, for: 2s}", 10 * time.Second, []Strike{{At: 4 * time.Second, For: 2 * time.Second}}},
-		{"{do: child.kill, after: 1s, every: 4s}", 10 * time.Second, []Strike{{At: time.Second, For: 4 * time.Second}, {At: 5 * time.Second, For: 4 * time.Second}, {At: 9 * time.Second, For: time.Second}}},
-		{"{do: child.kill, after: 1s, every: 4s, times: 2}", 10 * time.Second, []Strike{{At: time.Second, For: 4 * time.Second}, {At: 5 * time.Second, For: 4 * time.Second}}},
-		{"{do: child.kill, every: 5s, for: 7s}", 10 * time.Second, []Strike{{At: 0, For: 7 * time.Second}, {At: 5 * time.Second, For: 5 * time.Second}}},
+		{"{do: child.kill, after: 4s, for: 2s}", 10 * time.Second, []Strike{
+			{At: 4 * time.Second, For: 2 * time.Second},
+		}},
+		{"{do: child.kill, after: 1s, every: 4s}", 10 * time.Second, []Strike{
+			{At: time.Second, For: 4 * time.Second}, {At: 5 * time.Second, For: 4 * time.Second},
+			{At: 9 * time.Second, For: time.Second},
+		}},
+		{"{do: child.kill, after: 1s, every: 4s, times: 2}", 10 * time.Second, []Strike{
+			{At: time.Second, For: 4 * time.Second}, {At: 5 * time.Second, For: 4 * time.Second},
+		}},
+		{"{do: child.kill, every: 5s, for: 7s}", 10 * time.Second, []Strike{
+			{At: 0, For: 7 * time.Second}, {At: 5 * time.Second, For: 5 * time.Second},
+		}},
 		{"{do: child.kill, every: 5s}", 5 * time.Second, []Strike{{At: 0, For: 5 * time.Second}}},
 	} {
 		e := parsed(t, "  - "+c.line)
@@ -240,18 +267,21 @@ func TestStrikesAreInTheOrderOfTime(t *testing.T) {
 	}
 }
 
-// What is not there cannot be hit, and is named.
+// An error names a target that does not exist.
 func TestScheduleNamesWhatIsMissing(t *testing.T) {
 	tree := rowsOf("acme", "globex")
 	for line, want := range map[string]string{
-		"{do: child.kill, at: {server: fils}}":                    "there is no server fils of acme now",
-		"{do: child.kill, at: {tenant: globx}}":                   `there is no tenant "globx": did you mean "globex"?`,
-		"{do: actor.panic, at: {row: connection}}":                "there is no row mcpd/tenants/acme/connection now",
-		"{do: actor.panic, at: {row: mcpd/core/nothing}}":         "there is no row mcpd/core/nothing now",
-		"{do: actor.panic, at: {row: 'mcpd/tenants/{target}/x'}}": "there is no row mcpd/tenants/acme/x now",
+		"{do: child.kill, at: {server: fils}}":  "there is no server fils of acme now",
+		"{do: child.kill, at: {tenant: globx}}": `there is no tenant "globx": did you mean "globex"?`,
+		"{do: actor.panic, at: {row: connection}}": "there is no row " +
+			"mcpd/tenants/acme/connection now",
+		"{do: actor.panic, at: {row: mcpd/core/nothing}}": "there is no row mcpd/core/nothing now",
+		"{do: actor.panic, at: {row: 'mcpd/tenants/{target}/x'}}": "there is no row " +
+			"mcpd/tenants/acme/x now",
 	} {
 		e := parsed(t, "  - "+line)
-		if _, err := e.Schedule(tree, Roles{"acme", []string{"globex"}}, 1); err == nil || !strings.HasSuffix(err.Error(), want) {
+		if _, err := e.Schedule(tree, Roles{"acme", []string{"globex"}}, 1); err == nil ||
+			!strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", line, err, want)
 		}
 	}
@@ -261,22 +291,30 @@ func TestScheduleNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
-// Before there is load a pool is empty, and a plan says from where will be drawn. A run does not strike at nothing.
+// Before there is load a pool is empty, and a plan names the pattern from which the row will be
+// chosen. A run refuses to strike at nothing.
 func TestOutlineLeavesOpenWhichOfAPool(t *testing.T) {
-	tree := slices.DeleteFunc(rowsOf("acme", "globex"), func(r faults.Row) bool { return strings.Contains(r.Path, "/server_sup/") })
-	e, roles := parsed(t, "  - {do: actor.panic, at: {row: server_sup/*}}"), Roles{"acme", []string{"globex"}}
+	tree := slices.DeleteFunc(rowsOf("acme", "globex"), func(r faults.Row) bool {
+		return strings.Contains(r.Path, "/server_sup/")
+	})
+	e, roles := parsed(t, "  - {do: actor.panic, at: {row: server_sup/*}}"), Roles{
+		"acme", []string{"globex"},
+	}
 	const pattern = "mcpd/tenants/acme/server_sup/*"
 	got, err := e.Outline(tree, roles, 1)
 	if err != nil || len(got) != 1 || !got[0].Open || got[0].Row != pattern {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if plan := e.Plan(roles, got, 1); !strings.Contains(plan, "one of "+pattern+" that is there when the faults begin") {
+	if plan := e.Plan(roles, got, 1); !strings.Contains(plan,
+		"one of "+pattern+" that is there when the faults begin") {
 		t.Errorf("%s", plan)
 	}
-	if _, err := e.Schedule(tree, roles, 1); err == nil || !strings.HasSuffix(err.Error(), "actor.panic: there is no row "+pattern+" now") {
+	if _, err := e.Schedule(tree, roles, 1); err == nil ||
+		!strings.HasSuffix(err.Error(), "actor.panic: there is no row "+pattern+" now") {
 		t.Errorf("%v", err)
 	}
-	if got, err := parsed(t, "  - {do: actor.panic, at: {row: sever_sup/*}}").Outline(tree, roles, 1); err == nil {
+	if got, err := parsed(t, "  - {do: actor.panic, at: {row: sever_sup/*}}").Outline(tree, roles,
+		1); err == nil {
 		t.Errorf("a pool that there is not: %+v", got)
 	}
 }
@@ -311,10 +349,12 @@ func TestCast(t *testing.T) {
 	}
 	// A tenant that all faults name is the target, unless another was chosen.
 	for _, c := range []struct{ faults, target, want string }{
-		{"  - {do: child.kill, at: {tenant: initech}}\n  - {do: actor.panic, at: {tenant: initech, row: catalog}}\n", "", "initech"},
+		{"  - {do: child.kill, at: {tenant: initech}}\n  - {do: actor.panic, at: {tenant: initech, " +
+			"row: catalog}}\n", "", "initech"},
 		{"  - {do: child.kill, at: {tenant: initech}}\n", "globex", "globex"},
 		{"  - {do: child.kill, at: {tenant: initech}}\n  - {do: child.kill}\n", "", "acme"},
-		{"  - {do: child.kill, at: {tenant: initech}}\n  - {do: child.kill, at: {tenant: umbrella}}\n", "", "acme"},
+		{"  - {do: child.kill, at: {tenant: initech}}\n  - {do: child.kill, at: {tenant: umbrella}}\n",
+			"", "acme"},
 	} {
 		if got, err := parsed(t, c.faults).Cast(tree, c.target, nil); err != nil || got.Target != c.want {
 			t.Errorf("%s: target %q, %v; want %s", c.faults, got.Target, err, c.want)
@@ -325,9 +365,11 @@ func TestCast(t *testing.T) {
 	}
 }
 
-// A parameter may name the target, whoever that is.
+// A parameter may name the target, whichever tenant that is.
 func TestParametersNameTheTarget(t *testing.T) {
-	e, tree := parsed(t, `  - {do: actor.panic, at: {row: mcpd/core/session_manager}, with: {caused_by: "{target}"}}`), rowsOf("acme", "globex")
+	e, tree := parsed(
+		t, `  - {do: actor.panic, at: {row: mcpd/core/session_manager}, with: {caused_by: "{target}"}}`,
+	), rowsOf("acme", "globex")
 	for _, target := range tree.Tenants() {
 		roles, err := e.Cast(tree, target, nil)
 		if err != nil {

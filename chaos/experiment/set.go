@@ -26,18 +26,24 @@ func addCatalogue(e *Experiment, text string) *mistake {
 
 var step = regexp.MustCompile(`^(?:\*|[A-Za-z0-9_.:-]+|\{target\})$`)
 
-// badPattern says what is wrong with a pattern of whole paths.
+// badPattern returns the mistake in a pattern of whole paths, or nil.
 func badPattern(text string) *mistake {
 	steps := strings.Split(text, "/")
 	if n := len(steps); n > 1 && steps[n-1] == "**" {
 		steps = steps[:n-1]
 	}
 	if steps[0] != "mcpd" {
-		return &mistake{"paths begin with mcpd", "write it like mcpd/tenants/{target}/request_manager; ** at the end is all that is below, too"}
+		return &mistake{
+			"paths begin with mcpd",
+			"write it like mcpd/tenants/{target}/request_manager; ** at the end is all that is below, too",
+		}
 	}
 	for _, s := range steps {
 		if !step.MatchString(s) {
-			return &mistake{fmt.Sprintf("%q is no name of a row", document.Printable(s)), "write a name, * for any, or {target} for the target's"}
+			return &mistake{
+				fmt.Sprintf("%q is no name of a row", document.Printable(s)),
+				"write a name, * for any, or {target} for the target's",
+			}
 		}
 	}
 	return nil
@@ -72,7 +78,8 @@ func setErrors(x *Expect, text string) *mistake {
 	return nil
 }
 
-// maxRestarts bounds what is expected: a row that restarts more often is expected to do so as often as it was struck.
+// maxRestarts bounds the expected number of restarts. Rows that restart more often should expect
+// "hits".
 const maxRestarts = 1_000_000
 
 func setRestarts(r *Restarts, text string) *mistake {
@@ -98,7 +105,8 @@ func readRestarts(r *reader, x *Expect, path string, y ast.Node) {
 	pairs, _ := r.Pairs(y, path)
 	for _, pair := range pairs {
 		if m := badPattern(pair.Name.Text); m != nil {
-			r.Report(pair.Name.At, fmt.Sprintf("%s has %q", path, document.Printable(pair.Name.Text)), m.why, m.do)
+			r.Report(pair.Name.At, fmt.Sprintf("%s has %q", path, document.Printable(pair.Name.Text)),
+				m.why, m.do)
 			continue
 		}
 		at := join(path, pair.Name.Text)
@@ -114,8 +122,10 @@ func readFigures(r *reader, x *Expect, path string, y ast.Node) {
 	pairs, _ := r.Pairs(y, path)
 	for _, pair := range pairs {
 		if _, known := QuantityOf(pair.Name.Text); !known {
-			r.Report(pair.Name.At, fmt.Sprintf("%s has %q", path, document.Printable(pair.Name.Text)), "no run measures such a figure",
-				document.DidYouMean(pair.Name.Text, quantityNames(), "there are "+strings.Join(quantityNames(), ", ")))
+			r.Report(pair.Name.At, fmt.Sprintf("%s has %q", path, document.Printable(pair.Name.Text)),
+				"no run measures such a figure",
+				document.DidYouMean(pair.Name.Text, quantityNames(),
+					"there are "+strings.Join(quantityNames(), ", ")))
 			continue
 		}
 		var f Figure

@@ -9,7 +9,8 @@ var actorSlow = Kind{
 	Name: "actor.slow", Rows: []string{"F07"}, Aim: AtRow, Partial: true, Needs: Faults,
 	Is: "an actor takes its time for each message, so that its mailbox fills",
 	Params: []Param{
-		{Name: "delay", Type: Duration, Default: "10ms", Low: int64(100 * time.Microsecond), High: int64(time.Minute), Is: "how much longer each message takes"},
+		{Name: "delay", Type: Duration, Default: "10ms", Low: int64(100 * time.Microsecond),
+			High: int64(time.Minute), Is: "how much longer each message takes"},
 		times("0"), message,
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {

@@ -5,12 +5,14 @@ import (
 	"time"
 )
 
-// It is not Fatal: an actor that spins for less than its hard deadline goes on as it was.
+// actorSpin is not Fatal: an actor that spins for less than its hard deadline continues unharmed.
 var actorSpin = Kind{
-	Name: "actor.spin", Rows: []string{"F06"}, Aim: AtRow, Partial: true, Contends: true, Needs: Faults,
-	Is: "an actor computes without end at a message, and so takes a core, until the fault ends",
+	Name: "actor.spin", Rows: []string{"F06"}, Aim: AtRow, Partial: true, Contends: true,
+	Needs: Faults,
+	Is:    "an actor computes without end at a message, and so takes a core, until the fault ends",
 	Params: []Param{
-		{Name: "delay", Type: Duration, Default: "1s", Low: int64(time.Millisecond), High: int64(time.Hour), Is: "how long it computes at most"},
+		{Name: "delay", Type: Duration, Default: "1s", Low: int64(time.Millisecond),
+			High: int64(time.Hour), Is: "how long it computes at most"},
 		times("1"), message,
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// lease is how long a fault outlives whoever has armed it. The operator renews it meanwhile.
+// lease is how long a fault stays armed after the run that armed it dies. A live run renews it.
 const lease = 10 * time.Second
 
-// arm orders a fault of the host's registry, which strikes until it is disarmed.
+// arm orders a fault from the host's fault registry. The fault strikes until it is disarmed.
 func arm(ctx context.Context, s *Site, target string, o Order) (Injected, error) {
 	if s.Percent > 0 {
 		o.Percent, o.Seed = s.Percent, s.Rand.Uint64()
@@ -25,7 +25,7 @@ func arm(ctx context.Context, s *Site, target string, o Order) (Injected, error)
 	}, nil
 }
 
-// atRow arms a fault where a row receives.
+// atRow arms a fault that strikes when a row's actor receives a message.
 func atRow(ctx context.Context, s *Site, o Order) (Injected, error) {
 	o.Path, o.Kind, o.Count = s.Row, s.With.Text("message"), s.With.Number("count")
 	if _, ok := s.With[causedBy.Name]; ok {
@@ -38,17 +38,26 @@ func atRow(ctx context.Context, s *Site, o Order) (Injected, error) {
 	return stimulated(ctx, s, in), nil
 }
 
-// maxCount bounds what one strike counts up to; as often as it matches is not bounded by it.
+// maxCount bounds the count of strikes that an experiment can ask for. A count of 0 has no bound.
 const maxCount = 1_000_000
 
 // message is the parameter of faults that strike where a message is received.
-var message = Param{Name: "message", Type: Text, High: 128, Is: "the Go type of the message that it strikes at, as *request.Call; empty is any"}
+var message = Param{
+	Name: "message", Type: Text, High: 128,
+	Is: "the Go type of the message that it strikes at, as *request.Call; empty is any",
+}
 
-// causedBy is the parameter of faults that strike at the messages of one tenant only, where a row is
-// shared by all tenants.
-var causedBy = Param{Name: "caused_by", Type: Text, High: 63, Is: "the tenant whose messages it strikes at, {target} being the target's; empty is everybody's"}
+// causedBy is the parameter of faults that strike only at the messages of one tenant, on a row that
+// all tenants share.
+var causedBy = Param{
+	Name: "caused_by", Type: Text, High: 63,
+	Is: "the tenant whose messages it strikes at, {target} being the target's; empty is everybody's",
+}
 
-// times is the parameter of how often a fault of the registry strikes.
+// times is the parameter that says how often a fault of the host's registry strikes.
 func times(def string) Param {
-	return Param{Name: "count", Type: Number, Default: def, High: maxCount, Is: "how often it strikes; 0 is at every message"}
+	return Param{
+		Name: "count", Type: Number, Default: def, High: maxCount,
+		Is: "how often it strikes; 0 is at every message",
+	}
 }

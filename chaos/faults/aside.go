@@ -2,11 +2,12 @@ package faults
 
 import "context"
 
-// aside does the work of a fault on one thread of the lowest priority. An attacker has a machine of
-// its own; what a fault computes in the process that measures must not delay the measuring calls.
+// aside runs the work of a fault on one thread of the lowest priority. A real attacker has a
+// machine of its own; here the fault shares a process with the measuring calls and must not delay
+// them.
 type aside struct{ work chan func() }
 
-// stepAside starts the thread. It ends with the context.
+// stepAside starts the thread. The thread ends with the context.
 func stepAside(ctx context.Context) aside {
 	a := aside{work: make(chan func())}
 	go a.run(ctx) // owner: the fault; ends with its context
@@ -25,8 +26,8 @@ func (a aside) run(ctx context.Context) {
 	}
 }
 
-// do has the thread do it and waits for the end. It reports whether it was done: after the context's
-// end nothing is.
+// do runs f on the thread and waits until f returns. It reports whether f ran: once the context has
+// ended, nothing runs.
 func (a aside) do(ctx context.Context, f func()) bool {
 	over := make(chan struct{})
 	select {

@@ -5,12 +5,13 @@ import (
 	"syscall"
 )
 
-// lowest is the priority at which a thread runs when no other wants to.
+// lowest is the nice value of a thread that runs only when no other thread wants to.
 const lowest = 19
 
 // yieldToOthers gives the caller a thread of its own at the lowest priority. The thread is never
-// unlocked, so it ends with the goroutine: a priority once given up cannot be had back.
+// unlocked, so it ends with the goroutine: an unprivileged thread cannot raise its priority again.
 func yieldToOthers() {
 	runtime.LockOSThread()
-	_ = syscall.Setpriority(syscall.PRIO_PROCESS, syscall.Gettid(), lowest) // without it the fault is merely louder
+	// best effort: at normal priority the fault only disturbs more
+	_ = syscall.Setpriority(syscall.PRIO_PROCESS, syscall.Gettid(), lowest)
 }

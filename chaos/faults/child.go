@@ -7,17 +7,19 @@ import (
 	"os"
 )
 
-// ErrNoChild says that a server has no process now: it is idle, starting, or no child process at all.
+// ErrNoChild says that a server has no process now: it is idle or starting, or it is not a child
+// process at all.
 var ErrNoChild = errors.New("it has no process")
 
-// ErrGone says that the process has ended since the host was asked, or was never the host's.
+// ErrGone says that the process has ended since the host was asked, or never belonged to the host.
 var ErrGone = errors.New("it is none of the host's processes")
 
 func errElsewhere(s *Site) error {
 	return fmt.Errorf("a process of %s: the host is on another machine", s.Server)
 }
 
-// victim is a server's process. It is held, so that what is sent to it reaches nobody who was given its number since.
+// victim is a server's process. It holds a process handle, so that a signal cannot reach another
+// process that was given the same pid since.
 type victim struct {
 	server  string
 	process *os.Process
@@ -25,7 +27,7 @@ type victim struct {
 
 func (v victim) String() string { return fmt.Sprintf("process %d of %s", v.process.Pid, v.server) }
 
-// child draws one of the processes of the site's server.
+// child picks one of the processes of the site's server at random.
 func child(ctx context.Context, s *Site) (victim, error) {
 	if s.PID == 0 {
 		return victim{}, errElsewhere(s)
@@ -43,17 +45,20 @@ func child(ctx context.Context, s *Site) (victim, error) {
 	if err != nil {
 		return victim{}, fmt.Errorf("server %s of %s, process %d: %w", s.Server, s.Tenant, pid, err)
 	}
-	if !below(pid, s.PID) { // asked of the process that is held
+	if !below(pid, s.PID) { // checked after FindProcess, so about the process that is held
 		_ = p.Release()
-		return victim{}, fmt.Errorf("server %s of %s, process %d, host %d: %w", s.Server, s.Tenant, pid, s.PID, ErrGone)
+		return victim{}, fmt.Errorf("server %s of %s, process %d, host %d: %w", s.Server, s.Tenant, pid,
+			s.PID, ErrGone)
 	}
 	return victim{s.Server + " of " + s.Tenant, p}, nil
 }
 
-// maxDepth bounds the way from a process up to the host. A server is a child of it, or of a launcher.
+// maxDepth bounds the number of parents that below follows from a process up to the host. A server
+// is a child of the host, or of a launcher.
 const maxDepth = 8
 
-// below reports whether a process descends from another. Where the system does not tell, as elsewhere than on Linux, it does not.
+// below reports whether a process descends from the process host. It is false where the system does
+// not tell parents, as everywhere but on Linux.
 func below(pid, host int) bool {
 	for range maxDepth {
 		if pid == host {
@@ -66,13 +71,13 @@ func below(pid, host int) bool {
 	return false
 }
 
-// parent is the parent of a process, 0 when there is none to be known.
+// parent returns the parent of a process, or 0 if it is unknown.
 func parent(pid int) int {
 	_, parent, _, _ := stat(pid)
 	return parent
 }
 
-// done is a fault that is over as soon as it has struck.
+// done returns a fault that is over as soon as it has struck.
 func done(target string) Injected {
 	return Injected{
 		Target: target,

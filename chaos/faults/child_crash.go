@@ -8,11 +8,15 @@ import (
 	"time"
 )
 
-// It is not Fatal: past its budget a connection's supervisor ends, and the restarts that it counted are gone with it.
+// childCrash is not Fatal: past its restart budget the supervisor of the connection ends, and the
+// restarts that it counted are gone with it.
 var childCrash = Kind{
 	Name: "child.crash", Rows: []string{"F11", "F17"}, Aim: AtProgram, Needs: Machine,
-	Is:     "the processes of a server are killed as soon as they are there, again and again",
-	Params: []Param{{Name: "every", Type: Duration, Default: "100ms", Low: int64(10 * time.Millisecond), High: int64(time.Minute), Is: "how often is looked for them"}},
+	Is: "the processes of a server are killed as soon as they are there, again and again",
+	Params: []Param{
+		{Name: "every", Type: Duration, Default: "100ms", Low: int64(10 * time.Millisecond),
+			High: int64(time.Minute), Is: "how often is looked for them"},
+	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
 		if s.PID == 0 {
 			return Injected{}, errElsewhere(s)
@@ -22,7 +26,7 @@ var childCrash = Kind{
 			v, err := child(ctx, s)
 			if err != nil {
 				if errors.Is(err, ErrNoChild) || errors.Is(err, ErrGone) {
-					err = nil // it is not there yet
+					err = nil // it has not been started yet
 				}
 				return 0, err
 			}
@@ -31,7 +35,7 @@ var childCrash = Kind{
 				return 0, err
 			}
 			hits := 0
-			if v.process.Pid != last { // the host has not noticed the last one yet
+			if v.process.Pid != last { // otherwise the host has not noticed the last kill yet
 				hits = 1
 			}
 			last = v.process.Pid

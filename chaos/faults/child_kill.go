@@ -6,13 +6,18 @@ import (
 	"syscall"
 )
 
-// signals are those that end a server, by what an experiment calls them.
-var signals = map[string]os.Signal{"KILL": syscall.SIGKILL, "TERM": syscall.SIGTERM, "SEGV": syscall.SIGSEGV}
+// signals maps the names that experiments use to the signals that end a server.
+var signals = map[string]os.Signal{
+	"KILL": syscall.SIGKILL, "TERM": syscall.SIGTERM, "SEGV": syscall.SIGSEGV,
+}
 
 var childKill = Kind{
 	Name: "child.kill", Rows: []string{"F15", "F16"}, Aim: AtProgram, Fatal: true, Needs: Machine,
-	Is:     "the process of a server is killed",
-	Params: []Param{{Name: "signal", Type: Text, Default: "KILL", Words: []string{"KILL", "TERM", "SEGV"}, Is: "with what"}},
+	Is: "the process of a server is killed",
+	Params: []Param{
+		{Name: "signal", Type: Text, Default: "KILL", Words: []string{"KILL", "TERM", "SEGV"},
+			Is: "with what"},
+	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
 		c, err := child(ctx, s)
 		if err != nil {

@@ -7,10 +7,12 @@ import (
 	"syscall"
 )
 
-// It is not Fatal: a process that goes on before the host has noticed keeps its connection.
+// childStop is not Fatal: a process that continues before the host has noticed keeps its
+// connection.
 var childStop = Kind{
 	Name: "child.stop", Rows: []string{"F18"}, Aim: AtProgram, Silent: true, Needs: Machine,
-	Is: "the process of a server is stopped, with those that it has started, and goes on at the end unless the host has replaced it",
+	Is: "the process of a server is stopped, with those that it has started, and goes on at the end " +
+		"unless the host has replaced it",
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
 		c, err := child(ctx, s)
 		if err != nil {
@@ -20,7 +22,8 @@ var childStop = Kind{
 			return Injected{}, err
 		}
 		if leads(c.process) {
-			_ = syscall.Kill(-c.process.Pid, syscall.SIGSTOP) // one that is gone has none
+			// fails if the process is gone and so has no group
+			_ = syscall.Kill(-c.process.Pid, syscall.SIGSTOP)
 		}
 		in := done(c.String())
 		in.Heal = func(ctx context.Context) error {
@@ -33,13 +36,15 @@ var childStop = Kind{
 	},
 }
 
-// leads reports whether a process has a group of its own, as the host gives its servers. What a launcher starts is in it.
+// leads reports whether a process is alive and leads its own process group. The host starts each
+// server so; the group includes the processes that a launcher starts.
 func leads(p *os.Process) bool {
 	group, err := syscall.Getpgid(p.Pid)
 	return err == nil && group == p.Pid && p.Signal(syscall.Signal(0)) == nil
 }
 
-// resume has a process go on, if it is still there.
+// resume returns a function that lets a stopped process continue. A process that has ended is no
+// error.
 func resume(p *os.Process) func(context.Context) error {
 	return func(context.Context) error {
 		if err := p.Signal(syscall.SIGCONT); err != nil && !errors.Is(err, os.ErrProcessDone) {

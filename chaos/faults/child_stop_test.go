@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A launcher passes on what its client and its server say to each other, or has nothing to do with it. What is stopped is the server.
+// A launcher may relay the messages between its client and its server, or may not be involved at
+// all. The fault must stop the server and not only the launcher.
 func TestServersOfLaunchersAreStopped(t *testing.T) {
 	cmd := exec.Command("/bin/sh", "-c", "sleep 60 & echo $!; wait")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // as the host starts its servers

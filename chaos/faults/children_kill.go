@@ -28,30 +28,31 @@ var childrenKill = Kind{
 }
 
 const (
-	// startRate is how many servers a host starts in a second, when it goes on for longer.
+	// startRate is the sustained rate, in servers a second, at which a host starts servers.
 	startRate = 20
-	// slowestStart is how long one server may take to be ready, beside those that are started before it.
+	// slowestStart is how long one server may take to be ready, in addition to the time that startRate
+	// gives to the servers started before it.
 	slowestStart = 10 * time.Second
-	// lookBack is how often is looked which servers are back.
+	// lookBack is the interval between looks at which servers are back.
 	lookBack = 100 * time.Millisecond
-	// tick is what the kernel counts the starts of processes in.
+	// tick is the unit in which the kernel counts the start times of processes.
 	tick = 10 * time.Millisecond
 )
 
-// mass is the servers of a tenant that were killed at once, until they are back.
+// mass is all servers of a tenant that were killed at once, until they are back.
 type mass struct {
 	site   *Site
 	at     time.Time
-	paths  map[string]int // their rows, and which process each had
+	paths  map[string]int // the rows of the servers, and the process that each had
 	stop   context.CancelFunc
 	over   sync.WaitGroup
-	left   int   // that are not back
+	left   int   // servers that are not back
 	err    error // of the last look
-	starts []int // of those that are back, in ticks
+	starts []int // start times of the servers that are back, in ticks
 	found  map[string][]float64
 }
 
-// massacre kills them, and begins to look when they are back.
+// massacre kills all servers of the tenant and starts to watch for their return.
 func massacre(ctx context.Context, s *Site) (*mass, error) {
 	if s.PID == 0 {
 		return nil, errElsewhere(s)
@@ -73,7 +74,8 @@ func massacre(ctx context.Context, s *Site) (*mass, error) {
 			if err != nil {
 				continue // it has just ended
 			}
-			if held = append(held, p); below(row.PID, s.PID) { // asked of the process that is held
+			// checked after FindProcess, so about the process that is held
+			if held = append(held, p); below(row.PID, s.PID) {
 				m.paths[row.Path] = row.PID
 			} else {
 				held = held[:len(held)-1]
@@ -90,12 +92,13 @@ func massacre(ctx context.Context, s *Site) (*mass, error) {
 			return nil, err
 		}
 	}
-	ctx, m.stop = context.WithTimeout(context.WithoutCancel(ctx), time.Duration(len(m.paths))*time.Second/startRate+slowestStart)
+	ctx, m.stop = context.WithTimeout(context.WithoutCancel(ctx),
+		time.Duration(len(m.paths))*time.Second/startRate+slowestStart)
 	m.over.Go(func() { m.watch(ctx) })
 	return m, nil
 }
 
-// watch ends when all are back, or its time is over.
+// watch returns when all servers are back, or when the context ends.
 func (m *mass) watch(ctx context.Context) {
 	for away := m.paths; ctx.Err() == nil; {
 		var tree Tree
@@ -113,7 +116,7 @@ func (m *mass) watch(ctx context.Context) {
 	}
 }
 
-// look takes note of those that are back, and returns the others.
+// look records the servers that are back and returns the others.
 func (m *mass) look(tree Tree, away map[string]int) map[string]int {
 	others := map[string]int{}
 	for path, pid := range away {
@@ -127,7 +130,8 @@ func (m *mass) look(tree Tree, away map[string]int) map[string]int {
 	return others
 }
 
-// measure says how long it took until all were back, how much longer that is than their starts have to take, and how many were in one second.
+// measure records three figures: the time until all servers were back, the part of that time beyond
+// what startRate allows, and the highest number of starts within one second.
 func (m *mass) measure(took time.Duration) {
 	due := time.Duration(len(m.paths)) * time.Second / startRate
 	m.found["all_back_ms"] = []float64{float64(took) / float64(time.Millisecond)}
@@ -135,7 +139,7 @@ func (m *mass) measure(took time.Duration) {
 	m.found["peak_starts"] = []float64{float64(busiest(m.starts, int(time.Second/tick)))}
 }
 
-// busiest is how many are within a span at most.
+// busiest returns the largest number of entries of at that lie within one span.
 func busiest(at []int, span int) (most int) {
 	at = slices.Sorted(slices.Values(at))
 	first := 0
@@ -148,13 +152,14 @@ func busiest(at []int, span int) (most int) {
 	return most
 }
 
-// heal waits until all are back. It is an error when they are not in time.
+// heal waits until all servers are back. It returns an error if they are not back in time.
 func (m *mass) heal(ctx context.Context) error {
 	defer context.AfterFunc(ctx, m.stop)()
 	m.over.Wait()
 	m.stop()
 	if m.left > 0 {
-		return errors.Join(fmt.Errorf("%d of %d servers are not back after %s", m.left, len(m.paths), time.Since(m.at).Round(time.Millisecond)), m.err)
+		return errors.Join(fmt.Errorf("%d of %d servers are not back after %s", m.left, len(m.paths),
+			time.Since(m.at).Round(time.Millisecond)), m.err)
 	}
 	return nil
 }

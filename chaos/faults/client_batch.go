@@ -12,10 +12,12 @@ import (
 
 var clientBatch = Kind{
 	Name: "client.batch", Rows: []string{"F50"}, Aim: AtTenant, Quiet: true,
-	Is: "clients send arrays of messages: far too long, nested, mixed, empty, and in revisions that have none",
+	Is: "clients send arrays of messages: far too long, nested, mixed, empty, and in revisions that " +
+		"have none",
 	Params: []Param{
 		{Name: "clients", Type: Number, Default: "4", Low: 1, High: 1000, Is: "how many at once"},
-		{Name: "every", Type: Duration, Default: "100ms", Low: int64(time.Millisecond), High: int64(time.Minute), Is: "how often each sends the next"},
+		{Name: "every", Type: Duration, Default: "100ms", Low: int64(time.Millisecond),
+			High: int64(time.Minute), Is: "how often each sends the next"},
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
 		clients := s.With.Number("clients")
@@ -34,18 +36,21 @@ var clientBatch = Kind{
 		for i := range turns {
 			turns[i] = s.Rand.IntN(len(rows))
 		}
-		client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients, IdleConnTimeout: time.Second}}
-		in := begin(ctx, s, clients, s.With.Duration("every"), func(ctx context.Context, hand int) (int, error) {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), visitTimeout)
-			defer cancel()
-			turns[hand]++
-			row := rows[turns[hand]%len(rows)]
-			a, err := s.Client.post(ctx, client, sessions[row.revision].Headers(), row.body)
-			if err != nil {
-				return 0, err
-			}
-			return row.judge(a)
-		}).injected(fmt.Sprintf("tenant %s, by %d clients", s.Tenant, clients))
+		client := &http.Client{
+			Transport: &http.Transport{MaxIdleConnsPerHost: clients, IdleConnTimeout: time.Second},
+		}
+		in := begin(ctx, s, clients, s.With.Duration("every"),
+			func(ctx context.Context, hand int) (int, error) {
+				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), visitTimeout)
+				defer cancel()
+				turns[hand]++
+				row := rows[turns[hand]%len(rows)]
+				a, err := s.Client.post(ctx, client, sessions[row.revision].Headers(), row.body)
+				if err != nil {
+					return 0, err
+				}
+				return row.judge(a)
+			}).injected(fmt.Sprintf("tenant %s, by %d clients", s.Tenant, clients))
 		loopHeal := in.Heal
 		in.Heal = func(ctx context.Context) error {
 			err := loopHeal(ctx)
@@ -56,24 +61,29 @@ var clientBatch = Kind{
 	},
 }
 
-// The only revision that has arrays of messages, and another.
+// withArrays is the only revision that allows arrays of messages; withoutArrays is one that does
+// not.
 const (
 	withArrays    = "2025-03-26"
 	withoutArrays = "2025-11-25"
 )
 
-// array is one body, and how it has to be answered.
+// array is one request body and the answer that it has to get.
 type array struct {
 	name, revision, body string
 	status, answers      int
 }
 
-// arrays are all ways in which arrays are abused, and one that is right.
+// arrays returns every way to abuse arrays, and one valid array.
 func arrays(c Client) []array {
-	const ping, told = `{"jsonrpc":"2.0","id":1,"method":"ping"}`, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}`
-	of := func(n int) string { return "[" + strings.TrimSuffix(strings.Repeat(ping+",", n), ",") + "]" }
+	const ping, told = `{"jsonrpc":"2.0","id":1,"method":"ping"}`,
+		`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}`
+	of := func(n int) string {
+		return "[" + strings.TrimSuffix(strings.Repeat(ping+",", n), ",") + "]"
+	}
 	return []array{
-		{"a call and what is answered by nobody", withArrays, "[" + c.request("1", "here", "") + "," + told + "]", http.StatusOK, 1},
+		{"a call and what is answered by nobody", withArrays,
+			"[" + c.request("1", "here", "") + "," + told + "]", http.StatusOK, 1},
 		{"requests of one id", withArrays, of(10), http.StatusOK, 10},
 		{"far too many", withArrays, of(10_000), http.StatusBadRequest, 1},
 		{"none", withArrays, "[]", http.StatusBadRequest, 1},
@@ -85,13 +95,14 @@ func arrays(c Client) []array {
 	}
 }
 
-// judge says whether it was answered as it has to be. Where the host has no room it may refuse.
+// judge checks that the answer is the required one. A host without capacity may refuse instead.
 func (r array) judge(a answer) (int, error) {
 	switch {
 	case a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable:
 		return 0, load.StatusError{Status: a.status}
 	case a.status != r.status || len(a.messages) != r.answers:
-		return 1, fmt.Errorf("%w: %s: http status %d with %d answers, want %d with %d", errWrong, r.name, a.status, len(a.messages), r.status, r.answers)
+		return 1, fmt.Errorf("%w: %s: http status %d with %d answers, want %d with %d", errWrong, r.name,
+			a.status, len(a.messages), r.status, r.answers)
 	}
 	return 1, nil
 }

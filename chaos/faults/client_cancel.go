@@ -18,15 +18,21 @@ var clientCancel = Kind{
 	Is: "clients cancel their calls before, while and after they are answered",
 	Params: []Param{
 		{Name: "clients", Type: Number, Default: "10", Low: 1, High: 1000, Is: "how many at once"},
-		{Name: "every", Type: Duration, Default: "100ms", Low: int64(time.Millisecond), High: int64(time.Minute), Is: "how often each makes a call"},
-		{Name: "within", Type: Duration, Default: "2ms", Low: int64(time.Microsecond), High: int64(time.Second), Is: "after the call at the latest, of those that are cancelled meanwhile; when exactly is drawn"},
-		{Name: "era", Type: Text, Default: "legacy", Words: []string{"legacy", "modern"}, Is: "whether by a notification in a session, or by leaving a request that stands alone"},
+		{Name: "every", Type: Duration, Default: "100ms", Low: int64(time.Millisecond),
+			High: int64(time.Minute), Is: "how often each makes a call"},
+		{Name: "within", Type: Duration, Default: "2ms", Low: int64(time.Microsecond),
+			High: int64(time.Second),
+			Is: "after the call at the latest, of those that are cancelled meanwhile; when exactly is " +
+				"drawn"},
+		{Name: "era", Type: Text, Default: "legacy", Words: []string{"legacy", "modern"},
+			Is: "whether by a notification in a session, or by leaving a request that stands alone"},
 	},
 	Before: func(ctx context.Context, c Client, with Values) error {
 		if with.Text("era") != "modern" {
 			return nil
 		}
-		_, err := c.post(ctx, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, c.aloneHeader(), c.alone("1", "first"))
+		_, err := c.post(ctx, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+			c.aloneHeader(), c.alone("1", "first"))
 		return err
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
@@ -39,19 +45,23 @@ var clientCancel = Kind{
 		ids := new(atomic.Int64)
 		for i := range racers {
 			racers[i] = &racer{
-				client: s.Client, session: session, http: &http.Client{Transport: &http.Transport{IdleConnTimeout: time.Second}}, ids: ids,
-				draw: rand.New(rand.NewPCG(s.Rand.Uint64(), uint64(i))), within: int64(s.With.Duration("within")),
+				client: s.Client, session: session,
+				http: &http.Client{Transport: &http.Transport{IdleConnTimeout: time.Second}}, ids: ids,
+				draw:   rand.New(rand.NewPCG(s.Rand.Uint64(), uint64(i))),
+				within: int64(s.With.Duration("within")),
 			}
 		}
 		modern := s.With.Text("era") == "modern"
-		return inSession(session, begin(ctx, s, clients, s.With.Duration("every"), func(ctx context.Context, hand int) (int, error) {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), visitTimeout)
-			defer cancel()
-			if modern {
-				return racers[hand].leave(ctx)
-			}
-			return racers[hand].notify(ctx)
-		}).injected(fmt.Sprintf("tenant %s, by %d clients", s.Tenant, clients))), nil
+		return inSession(session,
+			begin(ctx, s, clients, s.With.Duration("every"),
+				func(ctx context.Context, hand int) (int, error) {
+					ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), visitTimeout)
+					defer cancel()
+					if modern {
+						return racers[hand].leave(ctx)
+					}
+					return racers[hand].notify(ctx)
+				}).injected(fmt.Sprintf("tenant %s, by %d clients", s.Tenant, clients))), nil
 	},
 }
 
@@ -60,19 +70,21 @@ type racer struct {
 	client  Client
 	session *load.Session
 	http    *http.Client
-	ids     *atomic.Int64 // of all requests of the session
+	ids     *atomic.Int64 // the last id used in the session
 	draw    *rand.Rand
 	within  int64
 }
 
-// soon is when a call is cancelled that is under way.
+// soon returns a random delay after which to cancel a call in flight.
 func (r *racer) soon() time.Duration { return time.Duration(r.draw.Int64N(r.within)) }
 
-// notify cancels one call of the session, before it is made, while it is under way, or when it was answered.
+// notify makes one call of the session and cancels it: before it is sent, while it is in flight, or
+// after it was answered.
 func (r *racer) notify(ctx context.Context) (int, error) {
 	id := strconv.FormatInt(r.ids.Add(1), 10)
 	cancel := func() error {
-		a, err := r.client.post(ctx, r.http, r.session.Headers(), `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`+id+`}}`)
+		a, err := r.client.post(ctx, r.http, r.session.Headers(),
+			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`+id+`}}`)
 		if err == nil && a.status/100 != 2 {
 			err = load.StatusError{Status: a.status}
 		}
@@ -105,7 +117,7 @@ func (r *racer) notify(ctx context.Context) (int, error) {
 	return settle(ctx, a, id, text, when == 1, err)
 }
 
-// leave makes a request that stands alone and goes, or waits for its answer.
+// leave sends a stateless request (2026-07-28) and then either disconnects or waits for the answer.
 func (r *racer) leave(ctx context.Context) (int, error) {
 	id := strconv.FormatInt(r.ids.Add(1), 10)
 	text := "race-" + id
@@ -122,8 +134,10 @@ func (r *racer) leave(ctx context.Context) (int, error) {
 	return settle(ctx, a, id, text, !waits, err)
 }
 
-// settle says what became of a call: it has its own answer once, or, if it may have been cancelled in time, none.
-func settle(ctx context.Context, a answer, id, text string, cancelled bool, err error) (int, error) {
+// settle checks the outcome of a call. The call has exactly one answer, its own. A call that may
+// have been cancelled in time may have none.
+func settle(ctx context.Context, a answer, id, text string, cancelled bool,
+	err error) (int, error) {
 	mine := a.of(id)
 	switch {
 	case ctx.Err() != nil:
@@ -133,7 +147,8 @@ func settle(ctx context.Context, a answer, id, text string, cancelled bool, err 
 	case a.status/100 != 2:
 		return 0, load.StatusError{Status: a.status} // it was refused
 	case len(mine) > 1 || len(mine) < len(a.messages):
-		return 1, fmt.Errorf("%w: call %s has %d answers of %d messages", errWrong, id, len(mine), len(a.messages))
+		return 1, fmt.Errorf("%w: call %s has %d answers of %d messages", errWrong, id, len(mine),
+			len(a.messages))
 	case len(mine) == 0 && !cancelled:
 		return 1, fmt.Errorf("%w: call %s was cancelled by nobody and has no answer", errWrong, id)
 	case len(mine) == 1 && mine[0].Error != nil && !cancelled:

@@ -15,10 +15,12 @@ import (
 
 var clientHalfOpen = Kind{
 	Name: "client.half_open", Rows: []string{"F42"}, Aim: AtTenant, Quiet: true,
-	Is: "clients with a stream are not heard of any more, as when their network is gone; it needs Linux where it is run, and no other right",
+	Is: "clients with a stream are not heard of any more, as when their network is gone; it needs " +
+		"Linux where it is run, and no other right",
 	Params: []Param{
 		{Name: "clients", Type: Number, Default: "8", Low: 1, High: 1000, Is: "how many at once"},
-		{Name: "freed", Type: Duration, Default: "45s", Low: int64(time.Second), High: int64(time.Hour), Is: "after which time the host has to have let go of them; they come back then and look"},
+		{Name: "freed", Type: Duration, Default: "45s", Low: int64(time.Second), High: int64(time.Hour),
+			Is: "after which time the host has to have let go of them; they come back then and look"},
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
 		clients, freed := s.With.Number("clients"), s.With.Duration("freed")
@@ -26,7 +28,7 @@ var clientHalfOpen = Kind{
 		var once sync.Once
 		ended := func(ctx context.Context) {
 			for _, session := range sessions {
-				_ = session.Close(ctx) // the host forgets a session that is idle
+				_ = session.Close(ctx) // the host evicts idle sessions anyway
 			}
 		}
 		for i := range headers {
@@ -37,7 +39,7 @@ var clientHalfOpen = Kind{
 			}
 			sessions, headers[i] = append(sessions, session), session.Headers()
 		}
-		// A stream is open and deaf when the fault counts as injected.
+		// The fault counts as injected only when every stream is open and deaf.
 		var deaf sync.WaitGroup
 		deaf.Add(clients)
 		first := make([]sync.Once, clients)
@@ -48,7 +50,8 @@ var clientHalfOpen = Kind{
 				return 0, err
 			}
 			defer conn.Close()
-			_ = conn.SetLinger(0) // a network that is there again says at once that nobody is here
+			// closes with a reset, as a network that is back reports that nobody is here
+			_ = conn.SetLinger(0)
 			if err := deafen(conn, true); err != nil {
 				return 0, err
 			}
@@ -71,13 +74,15 @@ var clientHalfOpen = Kind{
 	},
 }
 
-// stillThere has the network of a connection back, and finds out whether the host has the connection still: one that it has let go of it resets.
+// stillThere makes the connection hear again and finds out whether the host still has it: the
+// host's kernel resets a connection that the host has closed.
 func stillThere(conn *net.TCPConn, after time.Duration) error {
 	if err := deafen(conn, false); err != nil {
 		return err
 	}
 	_ = conn.SetDeadline(time.Now().Add(visitTimeout))
-	// What arrived before is read first; then there is a reset, or nothing, or the next sign of life.
+	// The client first reads the data that arrived earlier. After that comes a reset, nothing, or the
+	// next keep-alive.
 	for buffer := make([]byte, 4<<10); ; {
 		if _, err := conn.Write([]byte("\r\n")); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 			return nil
@@ -86,7 +91,8 @@ func stillThere(conn *net.TCPConn, after time.Duration) error {
 		switch {
 		case err == nil:
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return fmt.Errorf("%w: the stream of a client that is gone is still there after %s", errWrong, after)
+			return fmt.Errorf("%w: the stream of a client that is gone is still there after %s",
+				errWrong, after)
 		default:
 			return nil
 		}

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// Half headers are sent as large as they are asked for, never completed, and given up when the fault is over.
+// Half headers have the size that was asked for, are never completed, and are closed when the fault
+// is over.
 func TestHalfHeadersAreKeptUntilTheFaultIsOver(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -38,7 +39,9 @@ func TestHalfHeadersAreKeptUntilTheFaultIsOver(t *testing.T) {
 			})
 		}
 	})
-	s := atClient(clientHoard, "http://"+l.Addr().String()+"/mcp", Values{"clients": clients, "after": "header", "bytes": bytes, "every": 3 * time.Millisecond})
+	s := atClient(clientHoard, "http://"+l.Addr().String()+"/mcp", Values{
+		"clients": clients, "after": "header", "bytes": bytes, "every": 3 * time.Millisecond,
+	})
 	in, err := clientHoard.Inject(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +64,8 @@ func TestHalfHeadersAreKeptUntilTheFaultIsOver(t *testing.T) {
 	}
 	for range clients {
 		head := <-heads
-		if !strings.HasPrefix(head, "POST /mcp HTTP/1.1\r\n") || strings.Contains(head, "\r\n\r\n") || strings.Count(head, "x") != bytes {
+		if !strings.HasPrefix(head, "POST /mcp HTTP/1.1\r\n") || strings.Contains(head, "\r\n\r\n") ||
+			strings.Count(head, "x") != bytes {
 			t.Errorf("the half header is %q", head)
 		}
 	}
@@ -89,7 +93,7 @@ func TestConnectionsAreAsManyAsThereAreDescriptorsFor(t *testing.T) {
 	}
 }
 
-// A host that refuses a client is wrong where everybody has to be served, and nowhere else.
+// A host that refuses a client is wrong only where every client has to be served.
 func TestClientsThatHaveToBeServed(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
@@ -112,10 +116,10 @@ func TestClientsThatHaveToBeServed(t *testing.T) {
 	}
 }
 
-// Clients keep their sessions while the fault lasts, come back where they were refused or forgotten, and end what they
-// have when it is over.
+// Clients keep their sessions while the fault lasts, open a session again after a refusal or an
+// eviction, and close their sessions when the fault is over.
 func TestSessionsAreKeptUntilTheFaultIsOver(t *testing.T) {
-	const most = 2 // the host has room for so many
+	const most = 2 // the host's limit of sessions
 	var mu sync.Mutex
 	open, opened, refused := map[string]bool{}, 0, 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -140,11 +144,16 @@ func TestSessionsAreKeptUntilTheFaultIsOver(t *testing.T) {
 			open[id] = true
 			w.Header().Set("Mcp-Session-Id", id)
 			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprint(w, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}`)
+			fmt.Fprint(
+				w,
+				`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}`,
+			)
 		}
 	}))
 	defer server.Close()
-	in, err := clientSessions.Inject(t.Context(), atClient(clientSessions, server.URL+"/mcp", Values{"clients": 5, "every": 10 * time.Millisecond}))
+	in, err := clientSessions.Inject(t.Context(), atClient(clientSessions, server.URL+"/mcp", Values{
+		"clients": 5, "every": 10 * time.Millisecond,
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}

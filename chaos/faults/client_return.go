@@ -14,10 +14,12 @@ import (
 
 var clientReturn = Kind{
 	Name: "client.return", Rows: []string{"F44"}, Aim: AtTenant, Quiet: true, Contends: true,
-	Is: "the connections of all clients end at the same moment, and all come back at once, each with a stream and a call",
+	Is: "the connections of all clients end at the same moment, and all come back at once, each " +
+		"with a stream and a call",
 	Params: []Param{
 		{Name: "clients", Type: Number, Default: "200", Low: 1, High: 10_000, Is: "how many"},
-		{Name: "every", Type: Duration, Default: "10s", Low: int64(100 * time.Millisecond), High: int64(time.Hour), Is: "how often"},
+		{Name: "every", Type: Duration, Default: "10s", Low: int64(100 * time.Millisecond),
+			High: int64(time.Hour), Is: "how often"},
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
 		c := &crowd{client: s.Client, sessions: make([]*load.Session, s.With.Number("clients"))}
@@ -34,23 +36,28 @@ var clientReturn = Kind{
 			c.once.Do(func() { c.close(ctx) })
 			return err
 		}
-		in.Figures = func() map[string][]float64 { return map[string][]float64{"return_s": slices.Clone(c.took)} }
+		in.Figures = func() map[string][]float64 {
+			return map[string][]float64{"return_s": slices.Clone(c.took)}
+		}
 		return in, nil
 	},
 }
 
-// crowd are clients that do everything at the same time.
+// crowd is a set of clients that do everything at the same time.
 type crowd struct {
 	client   Client
 	sessions []*load.Session
 	once     sync.Once
-	took     []float64 // how long the last of them was away, in seconds; of the loop's only hand
+	// seconds until the last client was served again, one value per return; only the loop's single
+	// worker writes it
+	took []float64
 }
 
-// returnTime bounds one return of all, and so how long healing takes.
+// returnTime bounds one return of all clients, and so how long healing takes.
 const returnTime = 10 * time.Second
 
-// handshakes is how many of the crowd connect at once in the beginning, which is not what is tried.
+// handshakes is how many clients connect at once in the beginning. That phase is only preparation
+// and is not measured.
 const handshakes = 16
 
 func (c *crowd) open(ctx context.Context) error {
@@ -70,12 +77,13 @@ func (c *crowd) open(ctx context.Context) error {
 func (c *crowd) close(ctx context.Context) {
 	for _, session := range c.sessions {
 		if session != nil {
-			_ = session.Close(ctx) // the host forgets a session that is idle
+			_ = session.Close(ctx) // the host evicts idle sessions anyway
 		}
 	}
 }
 
-// back has all come back, and waits until each has its stream and an answer. Whoever is refused for want of room tries again.
+// back reconnects all clients and waits until each has its stream and an answer. A client that is
+// refused for lack of capacity retries.
 func (c *crowd) back(ctx context.Context) (int, error) {
 	for _, session := range c.sessions {
 		session.Rest()
@@ -90,7 +98,8 @@ func (c *crowd) back(ctx context.Context) (int, error) {
 	all.Wait()
 	c.took = append(c.took, time.Since(begun).Seconds())
 	if err := errors.Join(errs...); err != nil {
-		return 0, fmt.Errorf("%w: of %d clients not all were back within %s: %w", errWrong, len(c.sessions), returnTime, first(errs))
+		return 0, fmt.Errorf("%w: of %d clients not all were back within %s: %w", errWrong,
+			len(c.sessions), returnTime, first(errs))
 	}
 	return len(c.sessions), nil
 }
@@ -105,7 +114,8 @@ func (c *crowd) served(ctx context.Context, session *load.Session) error {
 		if err == nil || ctx.Err() != nil || errors.Is(err, errWrong) {
 			return err
 		}
-		if status, ok := errors.AsType[load.StatusError](err); ok && status.Status != http.StatusTooManyRequests && status.Status != http.StatusServiceUnavailable {
+		if status, ok := errors.AsType[load.StatusError](err); ok &&
+			status.Status != http.StatusTooManyRequests && status.Status != http.StatusServiceUnavailable {
 			return err
 		}
 		select {

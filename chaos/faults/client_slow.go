@@ -13,7 +13,8 @@ var clientSlow = Kind{
 	Params: []Param{
 		{Name: "clients", Type: Number, Default: "20", Low: 1, High: 10_000, Is: "how many at once"},
 		{Name: "size", Type: Size, Default: "1MiB", Low: 1, High: 3 << 20, Is: "how much each asks for"},
-		{Name: "pause", Type: Duration, Default: "1s", Low: int64(time.Millisecond), High: int64(time.Minute), Is: "between two bytes"},
+		{Name: "pause", Type: Duration, Default: "1s", Low: int64(time.Millisecond),
+			High: int64(time.Minute), Is: "between two bytes"},
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
 		text, pause := strings.Repeat("x", int(s.With.Size("size"))), s.With.Duration("pause")
@@ -22,28 +23,30 @@ var clientSlow = Kind{
 		if err != nil {
 			return Injected{}, err
 		}
-		return inSession(session, begin(ctx, s, clients, refusedTime, func(ctx context.Context, _ int) (int, error) {
-			resp, err := s.Client.call(ctx, session, text)
-			if err != nil {
-				return 0, err
-			}
-			defer resp.Body.Close()
-			for one := make([]byte, 1); ; {
-				if _, err := resp.Body.Read(one); err != nil {
-					return 1, nil // the host has cut it, or there is no more
+		return inSession(session,
+			begin(ctx, s, clients, refusedTime, func(ctx context.Context, _ int) (int, error) {
+				resp, err := s.Client.call(ctx, session, text)
+				if err != nil {
+					return 0, err
 				}
-				select {
-				case <-ctx.Done():
-					return 1, nil
-				case <-time.After(pause):
+				defer resp.Body.Close()
+				for one := make([]byte, 1); ; {
+					if _, err := resp.Body.Read(one); err != nil {
+						return 1, nil // the host has closed it, or the answer is complete
+					}
+					select {
+					case <-ctx.Done():
+						return 1, nil
+					case <-time.After(pause):
+					}
 				}
-			}
-		}).injected(fmt.Sprintf("tenant %s, by %d clients", s.Tenant, clients))), nil
+			}).injected(fmt.Sprintf("tenant %s, by %d clients", s.Tenant, clients))), nil
 	},
 }
 
-// refusedTime is how soon one that was refused asks for as much again. Many that asked sooner would be a flood of requests instead.
+// refusedTime is how long a slow reader that was refused waits before it asks again. With a shorter
+// wait, many readers would become a flood of requests.
 const refusedTime = time.Second
 
-// again is how soon any other client that was refused or cut tries again.
+// again is how long any other client that was refused or cut off waits before it retries.
 const again = 100 * time.Millisecond

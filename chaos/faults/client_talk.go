@@ -15,13 +15,13 @@ import (
 	"mcpd/protocol"
 )
 
-// answer is what a message was answered with.
+// answer is the response to one request body.
 type answer struct {
 	status   int
-	messages []answered // in the order of the body, those of an array each
+	messages []answered // in the order of the body; an array adds each of its messages
 }
 
-// answered is as much of a message of the host as the kinds look at.
+// answered holds the parts of a host's message that the kinds look at.
 type answered struct {
 	ID     jsontext.Value `json:"id"`
 	Method string         `json:"method"`
@@ -33,7 +33,7 @@ type answered struct {
 	Error *load.CallError `json:"error"`
 }
 
-// text is the first of a result.
+// text returns the first text of a result.
 func (a answered) text() string {
 	if len(a.Result.Content) == 0 {
 		return ""
@@ -41,11 +41,12 @@ func (a answered) text() string {
 	return a.Result.Content[0].Text
 }
 
-// maxAnswer bounds one body that is read.
+// maxAnswer bounds the bytes of one response body that are read.
 const maxAnswer = 8 << 20
 
-// post sends one body and reads all that it is answered with.
-func (c Client) post(ctx context.Context, client *http.Client, header http.Header, body string) (answer, error) {
+// post sends one body and reads the whole response.
+func (c Client) post(ctx context.Context, client *http.Client, header http.Header,
+	body string) (answer, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL, strings.NewReader(body))
 	if err != nil {
 		return answer{}, err
@@ -62,13 +63,15 @@ func (c Client) post(ctx context.Context, client *http.Client, header http.Heade
 		return a, load.EachEvent(limited, func(_ string, data []byte) error { return a.add(data) })
 	}
 	data, err := io.ReadAll(limited)
-	if data = bytes.TrimSpace(data); err == nil && len(data) > 0 && strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
+	if data = bytes.TrimSpace(data); err == nil && len(data) > 0 &&
+		strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
 		err = a.add(data)
 	}
 	return a, err
 }
 
-// add takes in one message, or an array of them. An event without data, which only has an id, is none.
+// add appends one message, or each message of an array. It ignores an event without data, which
+// carries only an id.
 func (a *answer) add(data []byte) error {
 	if len(data) == 0 {
 		return nil
@@ -89,7 +92,7 @@ func (a *answer) add(data []byte) error {
 	return nil
 }
 
-// of are the answers to the request of that id.
+// of returns the answers to the request with that id.
 func (a answer) of(id string) (list []answered) {
 	for _, m := range a.messages {
 		if m.Method == "" && string(m.ID) == id {
@@ -99,16 +102,19 @@ func (a answer) of(id string) (list []answered) {
 	return list
 }
 
-// alone is a call of 2026-07-28, which stands alone.
+// alone returns a call of revision 2026-07-28, which needs no session.
 func (c Client) alone(id, text string) string {
-	return c.request(id, text, `,"_meta":{"`+protocol.MetaProtocolVersion+`":"`+protocol.V20260728.String()+`","`+protocol.MetaClientCapabilities+`":{}}`)
+	return c.request(id, text,
+		`,"_meta":{"`+protocol.MetaProtocolVersion+`":"`+protocol.V20260728.String()+`","`+
+			protocol.MetaClientCapabilities+`":{}}`)
 }
 
-// aloneHeader is that of such a call.
+// aloneHeader returns the header of a call of revision 2026-07-28.
 func (c Client) aloneHeader() http.Header {
 	header := http.Header{
-		"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Mcp-Protocol-Version": {protocol.V20260728.String()},
-		"Mcp-Method": {"tools/call"}, "Mcp-Name": {c.Tool},
+		"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+		"Mcp-Protocol-Version": {protocol.V20260728.String()},
+		"Mcp-Method":           {"tools/call"}, "Mcp-Name": {c.Tool},
 	}
 	if c.Key != "" {
 		header.Set("Authorization", "Bearer "+c.Key)

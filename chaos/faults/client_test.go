@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// careless is a host that answers all alike: requests with one text, whatever they ask, and GETs with a stream.
+// careless is a host that answers every request with the same text, whatever it asks, and every GET
+// with a stream.
 func careless(t *testing.T) string {
 	over := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -25,13 +26,17 @@ func careless(t *testing.T) string {
 			_ = http.NewResponseController(w).Flush()
 			select {
 			case <-r.Context().Done():
-			case <-over: // who has said something on the connection is not seen to leave it
+			// the server does not notice that a client leaves after it has sent more bytes on the connection
+			case <-over:
 			}
 		case strings.Contains(string(body), "notifications/"):
 			w.WriteHeader(http.StatusAccepted)
 		default:
 			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprint(w, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","content":[{"type":"text","text":"another's"}]}}`)
+			fmt.Fprint(
+				w,
+				`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","content":[{"type":"text","text":"another's"}]}}`,
+			)
 		}
 	}))
 	t.Cleanup(server.Close)
@@ -39,8 +44,9 @@ func careless(t *testing.T) string {
 	return server.URL + "/mcp"
 }
 
-// What a host must not do is told, however often it has struck: an answer that is another call's, one stream for another, an array that is not
-// refused, a client that is kept although it is gone.
+// Every violation of the protocol is reported, however often the fault has struck: the answer of
+// another call, one stream in place of another, an array that is accepted, a client that is kept
+// although it is gone.
 func TestWrongHostsAreFoundOut(t *testing.T) {
 	url := careless(t)
 	for _, c := range []struct {
@@ -51,8 +57,10 @@ func TestWrongHostsAreFoundOut(t *testing.T) {
 		{clientSameID, Values{"clients": 2}, `of id 1 was answered with "another's"`},
 		{clientCancel, Values{"clients": 1}, "call "},
 		{clientResume, Values{"clients": 1}, "which is another session's"},
-		{clientBatch, Values{"clients": 1, "every": time.Millisecond}, "http status 200 with 1 answers, want"},
-		{clientHalfOpen, Values{"clients": 1, "freed": 50 * time.Millisecond}, "is still there after 50ms"},
+		{clientBatch, Values{"clients": 1, "every": time.Millisecond},
+			"http status 200 with 1 answers, want"},
+		{clientHalfOpen, Values{"clients": 1, "freed": 50 * time.Millisecond},
+			"is still there after 50ms"},
 	} {
 		t.Run(c.kind.Name, func(t *testing.T) {
 			t.Parallel()
@@ -72,7 +80,8 @@ func TestWrongHostsAreFoundOut(t *testing.T) {
 	}
 }
 
-// A call has its own answer once; one that may have been cancelled in time may have none.
+// A call gets its own answer exactly once. A call that may have been cancelled in time may get
+// none.
 func TestSettledCalls(t *testing.T) {
 	text := func(id, s string) answered {
 		m := answered{ID: []byte(id)}
@@ -93,7 +102,8 @@ func TestSettledCalls(t *testing.T) {
 		wrong     bool
 	}{
 		{"its own", t.Context(), answer{200, []answered{own}}, false, nil, false},
-		{"its own, too late to be cancelled", t.Context(), answer{200, []answered{own}}, true, nil, false},
+		{"its own, too late to be cancelled", t.Context(), answer{200, []answered{own}}, true,
+			nil, false},
 		{"none, cancelled", t.Context(), answer{status: 200}, true, nil, false},
 		{"none", t.Context(), answer{status: 200}, false, nil, true},
 		{"twice", t.Context(), answer{200, []answered{own, own}}, true, nil, true},
@@ -103,16 +113,20 @@ func TestSettledCalls(t *testing.T) {
 		{"a broken connection", t.Context(), answer{}, false, io.ErrUnexpectedEOF, false},
 		{"nothing in time", over, answer{}, true, over.Err(), true},
 	} {
-		if _, err := settle(c.ctx, c.a, "7", "race-7", c.cancelled, c.err); errors.Is(err, errWrong) != c.wrong {
+		if _, err := settle(c.ctx, c.a, "7", "race-7", c.cancelled, c.err); errors.Is(err,
+			errWrong) != c.wrong {
 			t.Errorf("%s: %v, wrong: %t", c.name, err, c.wrong)
 		}
 	}
 }
 
-// Clients that return keep their sessions until the fault is over, and how long the last was away is measured.
+// Clients that return keep their sessions until the fault is over. The time until the last client
+// is back is measured.
 func TestReturnsAreMeasured(t *testing.T) {
 	url := careless(t)
-	in, err := clientReturn.Inject(t.Context(), atClient(clientReturn, url, Values{"clients": 3, "every": 100 * time.Millisecond}))
+	in, err := clientReturn.Inject(t.Context(), atClient(clientReturn, url, Values{
+		"clients": 3, "every": 100 * time.Millisecond,
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}

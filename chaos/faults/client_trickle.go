@@ -12,8 +12,10 @@ var clientTrickle = Kind{
 	Is: "clients open connections and send the header of a request, or its body, a byte at a time",
 	Params: []Param{
 		{Name: "clients", Type: Number, Default: "100", Low: 1, High: 10_000, Is: "how many at once"},
-		{Name: "part", Type: Text, Default: "header", Words: []string{"header", "body"}, Is: "what is sent slowly"},
-		{Name: "pause", Type: Duration, Default: "1s", Low: int64(time.Millisecond), High: int64(time.Minute), Is: "between two bytes"},
+		{Name: "part", Type: Text, Default: "header", Words: []string{"header", "body"},
+			Is: "what is sent slowly"},
+		{Name: "pause", Type: Duration, Default: "1s", Low: int64(time.Millisecond),
+			High: int64(time.Minute), Is: "between two bytes"},
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
 		pause, clients := s.With.Duration("pause"), s.With.Number("clients")
@@ -43,7 +45,7 @@ var clientTrickle = Kind{
 				case <-time.After(pause):
 				}
 				if _, err := io.WriteString(conn, "x"); err != nil {
-					return 1, nil // the host has cut it
+					return 1, nil // the host has closed it
 				}
 			}
 		}).injected(fmt.Sprintf("the listener, by %d clients of %s", clients, s.Tenant)), nil

@@ -12,7 +12,8 @@ var clientVanish = Kind{
 	Is: "clients are gone before their calls are answered",
 	Params: []Param{
 		{Name: "clients", Type: Number, Default: "10", Low: 1, High: 10_000, Is: "how many at once"},
-		{Name: "within", Type: Duration, Default: "2ms", Low: int64(time.Microsecond), High: int64(time.Minute), Is: "after the call at the latest; when exactly is drawn"},
+		{Name: "within", Type: Duration, Default: "2ms", Low: int64(time.Microsecond),
+			High: int64(time.Minute), Is: "after the call at the latest; when exactly is drawn"},
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
 		clients, within := s.With.Number("clients"), s.With.Duration("within")
@@ -24,17 +25,18 @@ var clientVanish = Kind{
 		if err != nil {
 			return Injected{}, err
 		}
-		return inSession(session, begin(ctx, s, clients, again, func(ctx context.Context, hand int) (int, error) {
-			short, cancel := context.WithTimeout(ctx, time.Duration(draws[hand].Int64N(int64(within))))
-			defer cancel()
-			resp, err := s.Client.call(short, session, "x")
-			if err == nil {
-				return 1, resp.Body.Close() // it did not read the answer
-			}
-			if short.Err() != nil {
-				return 1, nil
-			}
-			return 0, err
-		}).injected(fmt.Sprintf("tenant %s, by %d clients", s.Tenant, clients))), nil
+		return inSession(session,
+			begin(ctx, s, clients, again, func(ctx context.Context, hand int) (int, error) {
+				short, cancel := context.WithTimeout(ctx, time.Duration(draws[hand].Int64N(int64(within))))
+				defer cancel()
+				resp, err := s.Client.call(short, session, "x")
+				if err == nil {
+					return 1, resp.Body.Close() // the client leaves without reading the answer
+				}
+				if short.Err() != nil {
+					return 1, nil
+				}
+				return 0, err
+			}).injected(fmt.Sprintf("tenant %s, by %d clients", s.Tenant, clients))), nil
 	},
 }

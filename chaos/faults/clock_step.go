@@ -5,13 +5,17 @@ import (
 	"time"
 )
 
-// maxStep is how far a clock is stepped: a year.
+// maxStep is the largest step of a clock: a year.
 const maxStep = 366 * 24 * time.Hour
 
 var clockStep = Kind{
 	Name: "clock.step", Rows: []string{"F54"}, Aim: AtHost, Needs: Faults,
-	Is:     "the hour is another for the host, as when somebody sets the clock of the machine, and the right one again at the end",
-	Params: []Param{{Name: "by", Type: Duration, Default: "1h", Low: int64(-maxStep), High: int64(maxStep), Is: "how far it is ahead, in whole seconds; -1h is behind"}},
+	Is: "the hour is another for the host, as when somebody sets the clock of the machine, and " +
+		"the right one again at the end",
+	Params: []Param{
+		{Name: "by", Type: Duration, Default: "1h", Low: int64(-maxStep), High: int64(maxStep),
+			Is: "how far it is ahead, in whole seconds; -1h is behind"},
+	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
 		o := Order{Action: "ahead", Place: "hour", Delay: s.With.Duration("by").Truncate(time.Second)}
 		if o.Delay < 0 {

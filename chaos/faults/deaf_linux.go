@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deafen has the kernel drop all that arrives for a connection, so that nothing of it is acknowledged and nothing is said of that; or ends it.
+// deafen has the kernel silently drop everything that arrives for a connection, so that nothing is
+// acknowledged. With deaf false it removes that filter again.
 func deafen(conn *net.TCPConn, deaf bool) error {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -18,7 +19,9 @@ func deafen(conn *net.TCPConn, deaf bool) error {
 			return
 		}
 		nothing := unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: 0}
-		err = unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: 1, Filter: &nothing})
+		err = unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{
+			Len: 1, Filter: &nothing,
+		})
 	})
 	if failed != nil {
 		return failed

@@ -9,14 +9,16 @@ import (
 
 var feedSlow = Kind{
 	Name: "feed.slow", Rows: []string{"F58"}, Aim: AtHost, Quiet: true,
-	Is: "watchers of the host's events, of its tree and of its metrics do not read what they have asked for",
+	Is: "watchers of the host's events, of its tree and of its metrics do not read what they have " +
+		"asked for",
 	Params: []Param{
-		{Name: "watchers", Type: Number, Default: "12", Low: 1, High: 16, Is: "how many; the host has room for 16 that watch for longer"},
+		{Name: "watchers", Type: Number, Default: "12", Low: 1, High: 16,
+			Is: "how many; the host has room for 16 that watch for longer"},
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
 		asks := []string{"/admin/v1/events?watch=1", "/admin/v1/tree?watch=1&all=1", "/metrics"}
 		f := &unread{}
-		ctx, f.stop = context.WithCancel(context.WithoutCancel(ctx)) // it ends by Heal, as every fault
+		ctx, f.stop = context.WithCancel(context.WithoutCancel(ctx)) // ends by Heal, as every fault
 		for n := range s.With.Number("watchers") {
 			body, err := s.Host.Open(ctx, asks[n%len(asks)])
 			if err != nil {
@@ -31,7 +33,7 @@ var feedSlow = Kind{
 	},
 }
 
-// unread are answers that nobody reads.
+// unread holds responses that nobody reads.
 type unread struct {
 	stop   context.CancelFunc
 	once   sync.Once
@@ -42,7 +44,7 @@ func (f *unread) heal(context.Context) error {
 	f.once.Do(func() {
 		f.stop()
 		for _, b := range f.bodies {
-			_ = b.Close() // it was not to be read
+			_ = b.Close() // the body was never to be read
 		}
 	})
 	return nil

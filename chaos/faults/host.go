@@ -10,17 +10,19 @@ import (
 	"time"
 )
 
-// ErrNotOurs says that nobody would start the host again.
+// ErrNotOurs says that the run must not end the host, because nobody would start it again.
 var ErrNotOurs = errors.New("the host is not ours to end")
 
 const (
-	// outlive is how long processes of a host may run on when it has ended.
+	// outlive is how long processes of a host may keep running after it has ended.
 	outlive = time.Second
-	// lookAgain is how often is looked whether they, and the host, have ended: what is measured is as fine as that.
+	// lookAgain is the interval between looks at whether the host and its processes have ended. It is
+	// the resolution of the measured times.
 	lookAgain = 5 * time.Millisecond
 )
 
-// host is the process of the host, held so that no other gets its signals.
+// host returns the process of the host. The handle keeps its signals from another process that gets
+// the same pid.
 func host(s *Site) (*os.Process, error) {
 	if s.PID == 0 {
 		return nil, errors.New("the host is on another machine")
@@ -33,12 +35,13 @@ type down struct {
 	site  *Site
 	over  sync.WaitGroup
 	once  sync.Once
-	left  []process // what outlived it for too long
+	left  []process // processes that outlived it for too long
 	found map[string][]float64
 }
 
-// end ends the host with a signal. Healing waits until it is gone, does what is to be done before the next begins, which may be nothing, and starts
-// that. Of the end it measures how long that took, how long processes of the host outlived it, and how soon the next was ready.
+// end ends the host with a signal. Healing waits until the host is gone, calls before if it is not
+// nil, and starts the next host. It measures how long the end took, how long processes of the host
+// outlived it, and how soon the next host was ready.
 func end(s *Site, with syscall.Signal, before func() error) (Injected, error) {
 	if s.Start == nil {
 		return Injected{}, ErrNotOurs
@@ -56,7 +59,7 @@ func end(s *Site, with syscall.Signal, before func() error) (Injected, error) {
 	return in, nil
 }
 
-// signal sends it to a host, and begins to look for its end.
+// signal sends a signal to a host and starts to watch for its end.
 func (d *down) signal(pid int, with syscall.Signal) error {
 	p, err := host(&Site{PID: pid})
 	if err != nil {
@@ -68,21 +71,24 @@ func (d *down) signal(pid int, with syscall.Signal) error {
 	if err := p.Signal(with); err != nil {
 		return err
 	}
-	d.over.Go(func() { d.watch(sent, host, others) }) // it ends with the host, or after hostEnd; whoever heals waits for it
+	// it ends with the host, or after hostEnd; Heal waits for it
+	d.over.Go(func() { d.watch(sent, host, others) })
 	return nil
 }
 
-// hostEnd is how long a host may take to end: longer than the drain of any that is broken on purpose.
+// hostEnd is how long a host may take to end. It is longer than the drain time of any host that
+// experiments break.
 const hostEnd = 30 * time.Second
 
-// watch waits until a host has ended, and then all that was below it.
+// watch waits until a host has ended, and then until all its descendants have.
 func (d *down) watch(sent time.Time, host process, others []process) {
 	for host.runs() && time.Since(sent) < hostEnd {
 		time.Sleep(lookAgain)
 	}
 	ended := time.Now()
 	d.sample("end_ms", ended.Sub(sent))
-	for d.left = running(others); len(d.left) > 0 && time.Since(ended) < outlive; d.left = running(d.left) {
+	for d.left = running(others); len(d.left) > 0 &&
+		time.Since(ended) < outlive; d.left = running(d.left) {
 		time.Sleep(lookAgain)
 	}
 	d.sample("orphans_ms", time.Since(ended))
@@ -101,7 +107,7 @@ func running(all []process) (some []process) {
 	return some
 }
 
-// again starts the host again, whatever else is wrong.
+// again starts the host again, even if an earlier step failed.
 func (d *down) again(ctx context.Context, before func() error) error {
 	d.over.Wait()
 	var err error
@@ -114,10 +120,11 @@ func (d *down) again(ctx context.Context, before func() error) error {
 	return errors.Join(err, d.orphans())
 }
 
-// orphans says what outlived a host for too long.
+// orphans returns an error that reports the processes that outlived a host for too long.
 func (d *down) orphans() error {
 	if len(d.left) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d processes of the host still ran %s after its end, one is %d", len(d.left), outlive, d.left[0].pid)
+	return fmt.Errorf("%d processes of the host still ran %s after its end, one is %d", len(d.left),
+		outlive, d.left[0].pid)
 }

@@ -11,8 +11,12 @@ import (
 
 var hostCrash = Kind{
 	Name: "host.crash", Rows: []string{"F64"}, Aim: AtHost, Contends: true, Needs: Machine | Own,
-	Is:     "the host crashes, is started again and crashes again; at the end it is stopped as by an operator who has seen that, and started once more",
-	Params: []Param{{Name: "times", Type: Number, Default: "3", Low: 1, High: 10, Is: "how often; three within ten minutes lead to safe mode"}},
+	Is: "the host crashes, is started again and crashes again; at the end it is stopped as by " +
+		"an operator who has seen that, and started once more",
+	Params: []Param{
+		{Name: "times", Type: Number, Default: "3", Low: 1, High: 10,
+			Is: "how often; three within ten minutes lead to safe mode"},
+	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
 		if s.Start == nil {
 			return Injected{}, ErrNotOurs
@@ -23,7 +27,7 @@ var hostCrash = Kind{
 		}
 		times := s.With.Number("times")
 		ended := make(chan error, 1)
-		go func() { // it ends when the last host is there, or has not come; Heal waits for it
+		go func() { // it ends when the last host is up or has failed to start; Heal waits for it
 			ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(times)*hostEnd)
 			defer stop()
 			ended <- c.loop(ctx, times)
@@ -43,11 +47,12 @@ var hostCrash = Kind{
 // crashLoop is a host that crashes again and again.
 type crashLoop struct {
 	down
-	pid     int // of the host that there is; 0 when the last has ended and none was started since
+	pid     int // of the running host; 0 when the last has ended and none was started since
 	crashes atomic.Int64
 }
 
-// crash has the runtime of the host end it as for an error of its own: it writes down all stacks and exits.
+// crash makes the Go runtime of the host end it as it does for a fatal error: it prints all stacks
+// and exits.
 func (c *crashLoop) crash() error {
 	if err := c.signal(c.pid, syscall.SIGQUIT); err != nil {
 		return err
@@ -56,7 +61,7 @@ func (c *crashLoop) crash() error {
 	return nil
 }
 
-// loop starts a host after each crash, and has all but the last crash.
+// loop starts a host after each crash, and crashes each started host but the last.
 func (c *crashLoop) loop(ctx context.Context, times int) (err error) {
 	for n := 1; ; n++ {
 		c.over.Wait()
@@ -78,7 +83,7 @@ func (c *crashLoop) loop(ctx context.Context, times int) (err error) {
 	}
 }
 
-// restart stops the host that there is, whatever mode it is in, and starts another.
+// restart stops the running host, in whatever mode it is, and starts another.
 func (c *crashLoop) restart(ctx context.Context) error {
 	if c.pid > 0 {
 		if err := c.signal(c.pid, syscall.SIGTERM); err != nil {

@@ -11,11 +11,14 @@ import (
 	"sync"
 )
 
-// A run that is killed leaves the limit to the host. It is lifted by the next run of the same fault, whose end sets the soft limit to the hard one,
-// and by the next start of the host: nothing else on the machine has changed.
+// hostDescriptors can leave the limit behind if the run is killed. The limit is lifted by the end
+// of the next run of this fault, which sets the soft limit to the hard limit, and by the next start
+// of the host. Nothing else on the machine has changed.
 var hostDescriptors = Kind{
-	Name: "host.descriptors", Rows: []string{"F51"}, Aim: AtHost, Contends: true, Quiet: true, Needs: Machine,
-	Is: "the host may open only so many descriptors more, as many as its hard limit allows again at the end",
+	Name: "host.descriptors", Rows: []string{"F51"}, Aim: AtHost, Contends: true, Quiet: true,
+	Needs: Machine,
+	Is: "the host may open only so many descriptors more, as many as its hard limit allows again " +
+		"at the end",
 	Params: []Param{
 		{Name: "free", Type: Number, Default: "5", High: 10_000, Is: "how many more"},
 	},
@@ -32,13 +35,14 @@ var hostDescriptors = Kind{
 		if err := setDescriptors(s.PID, uint64(limit)); err != nil {
 			return Injected{}, errors.Join(err, p.Release())
 		}
-		in := done(fmt.Sprintf("the host, process %d, with %d descriptors and a limit of %d", s.PID, len(used), limit))
+		in := done(fmt.Sprintf("the host, process %d, with %d descriptors and a limit of %d", s.PID,
+			len(used), limit))
 		var once sync.Once
 		in.Heal = func(context.Context) (err error) {
 			once.Do(func() {
 				defer p.Release() //nolint:errcheck // it closes a descriptor
 				if !processOf(s.PID).runs() {
-					return // and the limit is gone with it
+					return // the limit is gone with the process
 				}
 				err = setDescriptors(s.PID, 0)
 			})
@@ -48,7 +52,7 @@ var hostDescriptors = Kind{
 	},
 }
 
-// descriptors are the numbers of those that a process has open, in their order.
+// descriptors returns the sorted numbers of the open descriptors of a process.
 func descriptors(pid int) (list []int, err error) {
 	files, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "fd"))
 	for _, f := range files {
@@ -60,7 +64,8 @@ func descriptors(pid int) (list []int, err error) {
 	return list, err
 }
 
-// room is the limit below which so many numbers are free: each new descriptor gets the lowest.
+// room returns the limit below which that many numbers are free. The kernel gives each new
+// descriptor the lowest free number.
 func room(used []int, free int) int {
 	limit := 0
 	for _, n := range used {

@@ -7,6 +7,7 @@ import (
 
 var hostTerm = Kind{
 	Name: "host.term", Rows: []string{"F60"}, Aim: AtHost, Contends: true, Needs: Machine | Own,
-	Is:     "the host is told to stop, as by an operator, and started again at the end, or when it has stopped if that is later",
+	Is: "the host is told to stop, as by an operator, and started again at the end, or when it " +
+		"has stopped if that is later",
 	Inject: func(_ context.Context, s *Site) (Injected, error) { return end(s, syscall.SIGTERM, nil) },
 }

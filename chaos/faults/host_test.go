@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// program runs what stands for a host, and waits for it when the test ends.
+// program runs a script in place of a host, and waits for it when the test ends.
 func program(t *testing.T, script string) int {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", script)
@@ -24,7 +24,7 @@ func program(t *testing.T, script string) int {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := out.Read(make([]byte, 1)); err != nil { // it has begun
+	if _, err := out.Read(make([]byte, 1)); err != nil { // wait until it has begun
 		t.Fatal(err)
 	}
 	over := make(chan struct{})
@@ -39,7 +39,8 @@ func program(t *testing.T, script string) int {
 	return cmd.Process.Pid
 }
 
-// A host is ended with the signal of its kind, started again at the end, once, and how long that took is told.
+// A host is ended with the signal of its kind. At the end it is started again, exactly once, and
+// the time that took is reported.
 func TestHostsAreEndedAndStartedAgain(t *testing.T) {
 	t.Parallel()
 	for _, k := range []Kind{hostKill, hostTerm} {
@@ -72,7 +73,7 @@ func TestHostsAreEndedAndStartedAgain(t *testing.T) {
 	}
 }
 
-// What outlives the host by more than it may is an error, and the host is started all the same.
+// A process that outlives the host for too long is an error, and the host is started all the same.
 func TestOrphansAreTold(t *testing.T) {
 	t.Parallel()
 	s := site(hostKill, &operator{}, nil)
@@ -86,7 +87,8 @@ func TestOrphansAreTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := in.Heal(t.Context()); err == nil || !strings.Contains(err.Error(), "1 processes of the host still ran") || !started {
+	if err := in.Heal(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "1 processes of the host still ran") || !started {
 		t.Errorf("%v, started %v", err, started)
 	}
 }
@@ -102,7 +104,7 @@ func TestHostsThatAreNotOursAreLeftAlone(t *testing.T) {
 	}
 }
 
-// A host crashes as often as it is to; then it is stopped, and started once more.
+// A host crashes the requested number of times. Then it is stopped and started once more.
 func TestHostsCrashAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	s := site(hostCrash, &operator{}, Values{"times": 2})
@@ -129,7 +131,8 @@ func TestHostsCrashAgainAndAgain(t *testing.T) {
 	}
 }
 
-// The file that the host has open is damaged when that is gone, and before the next is there.
+// The file that the host has open is damaged after that host is gone and before the next one
+// starts.
 func TestStateIsDamagedBetweenTwoHosts(t *testing.T) {
 	t.Parallel()
 	const log = "header\none\ntwo\nthree\n"
@@ -169,7 +172,8 @@ func TestStateIsDamagedBetweenTwoHosts(t *testing.T) {
 	}
 }
 
-// A process may open as many more as there are free numbers below the limit, and at the end as many as it could before.
+// A process may open as many more descriptors as there are free numbers below the limit. At the end
+// it has its old limit.
 func TestDescriptorsAreFew(t *testing.T) {
 	t.Parallel()
 	s := site(hostDescriptors, &operator{}, Values{"free": 2})
@@ -180,7 +184,8 @@ func TestDescriptorsAreFew(t *testing.T) {
 		t.Fatal(err)
 	}
 	used, err := descriptors(s.PID)
-	if now, _ := os.ReadFile(limits(s.PID)); err != nil || bytes.Equal(now, before) || !strings.Contains(in.Target, "limit of") {
+	if now, _ := os.ReadFile(limits(s.PID)); err != nil || bytes.Equal(now, before) ||
+		!strings.Contains(in.Target, "limit of") {
 		t.Errorf("%v used, %v, at %s\n%s", used, err, in.Target, now)
 	}
 	if err := in.Heal(t.Context()); err != nil {
@@ -208,7 +213,8 @@ func TestRoomForDescriptors(t *testing.T) {
 		used       []int
 		free, want int
 	}{
-		{nil, 3, 3}, {[]int{0, 1, 2}, 0, 3}, {[]int{0, 1, 2}, 5, 8}, {[]int{0, 1, 5, 6}, 2, 4}, {[]int{0, 1, 5, 6}, 3, 5}, {[]int{0, 1, 5, 6}, 4, 8}, {[]int{4}, 4, 4}, {[]int{0, 1, 5}, 0, 2},
+		{nil, 3, 3}, {[]int{0, 1, 2}, 0, 3}, {[]int{0, 1, 2}, 5, 8}, {[]int{0, 1, 5, 6}, 2, 4},
+		{[]int{0, 1, 5, 6}, 3, 5}, {[]int{0, 1, 5, 6}, 4, 8}, {[]int{4}, 4, 4}, {[]int{0, 1, 5}, 0, 2},
 	} {
 		if got := room(c.used, c.free); got != c.want {
 			t.Errorf("%d more beside %v: %d, want %d", c.free, c.used, got, c.want)

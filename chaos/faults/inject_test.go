@@ -26,10 +26,10 @@ import (
 
 func TestMain(m *testing.M) { mcptest.Main(m) }
 
-// patience bounds every wait. What is waited for takes moments; the rest is for a busy machine.
+// patience bounds every wait. The awaited events take moments; the margin is for a busy machine.
 const patience = 20 * time.Second
 
-// operator is a host that has a tree and remembers what it was told.
+// operator is a host that has a tree and records its orders.
 type operator struct {
 	tree     Tree
 	armed    []Order
@@ -64,7 +64,7 @@ func (o *operator) Open(ctx context.Context, path string) (io.ReadCloser, error)
 	return &opened{o, ctx}, o.err
 }
 
-// opened is an answer of a host that tells when it is closed.
+// opened is a response of the host that records when it is closed.
 type opened struct {
 	o   *operator
 	ctx context.Context
@@ -86,7 +86,10 @@ func (o *operator) Reload(context.Context) error {
 }
 
 func site(k Kind, o *operator, with Values) *Site {
-	s := &Site{Host: o, PID: os.Getpid(), Tenant: "acme", Row: "mcpd/tenants/acme/catalog", For: time.Minute, With: k.Defaults(), Rand: rand.New(rand.NewPCG(1, 2))}
+	s := &Site{
+		Host: o, PID: os.Getpid(), Tenant: "acme", Row: "mcpd/tenants/acme/catalog", For: time.Minute,
+		With: k.Defaults(), Rand: rand.New(rand.NewPCG(1, 2)),
+	}
 	for name, v := range with {
 		s.With[name] = v
 	}
@@ -102,10 +105,16 @@ func TestFaultsOfActorsAreOrdered(t *testing.T) {
 		want Order
 	}{
 		{actorPanic, nil, Order{Action: "panic", Path: path, Count: 1, Lease: lease}},
-		{actorPanic, Values{"count": 3, "message": "*request.Call"}, Order{Action: "panic", Path: path, Kind: "*request.Call", Count: 3, Lease: lease}},
-		{actorPanic, Values{"count": 0, "caused_by": "acme"}, Order{Action: "panic", Path: path, Tenant: "acme", Lease: lease}},
+		{actorPanic, Values{"count": 3, "message": "*request.Call"}, Order{
+			Action: "panic", Path: path, Kind: "*request.Call", Count: 3, Lease: lease,
+		}},
+		{actorPanic, Values{"count": 0, "caused_by": "acme"}, Order{
+			Action: "panic", Path: path, Tenant: "acme", Lease: lease,
+		}},
 		{actorHang, nil, Order{Action: "hang", Path: path, Count: 1, Lease: lease}},
-		{actorHang, Values{"delay": time.Second}, Order{Action: "hang", Path: path, Count: 1, Delay: time.Second, Lease: lease}},
+		{actorHang, Values{"delay": time.Second}, Order{
+			Action: "hang", Path: path, Count: 1, Delay: time.Second, Lease: lease,
+		}},
 		{actorSpin, nil, Order{Action: "spin", Path: path, Count: 1, Delay: time.Second, Lease: lease}},
 		{actorSlow, nil, Order{Action: "slow", Path: path, Delay: 10 * time.Millisecond, Lease: lease}},
 	} {
@@ -127,10 +136,16 @@ func TestFaultsOfActorsAreOrdered(t *testing.T) {
 // Faults of servers and of the disk are ordered from the same registry.
 func TestFaultsOfServersAndTheDiskAreOrdered(t *testing.T) {
 	read := func(action string, count int, delay time.Duration) Order {
-		return Order{Action: action, Place: "upstream.read", Tenant: "acme", Server: "demo", Count: count, Delay: delay, Lease: lease}
+		return Order{
+			Action: action, Place: "upstream.read", Tenant: "acme", Server: "demo", Count: count,
+			Delay: delay, Lease: lease,
+		}
 	}
 	dial := func(action string, delay time.Duration) Order {
-		return Order{Action: action, Place: "upstream.dial", Tenant: "acme", Server: "demo", Delay: delay, Lease: lease}
+		return Order{
+			Action: action, Place: "upstream.dial", Tenant: "acme", Server: "demo", Delay: delay,
+			Lease: lease,
+		}
 	}
 	for _, c := range []struct {
 		kind Kind
@@ -162,23 +177,26 @@ func TestFaultsOfServersAndTheDiskAreOrdered(t *testing.T) {
 	}
 }
 
-// A clock that is behind is one that is ahead by less than nothing.
+// A negative step is ordered as the action "behind" with a positive delay.
 func TestClocksAreSetBehind(t *testing.T) {
 	o := &operator{}
 	want := Order{Action: "behind", Place: "hour", Delay: 90 * time.Minute, Lease: lease}
-	if _, err := clockStep.Inject(t.Context(), site(clockStep, o, Values{"by": -90 * time.Minute})); err != nil || o.armed[0] != want {
+	if _, err := clockStep.Inject(t.Context(),
+		site(clockStep, o, Values{"by": -90 * time.Minute})); err != nil || o.armed[0] != want {
 		t.Errorf("%+v, %v, want %+v", o.armed, err, want)
 	}
 }
 
-// Watchers that do not read are let go of at the end, also when one of them is refused.
+// The responses to watchers that do not read are closed at the end, also when one watcher is
+// refused.
 func TestWatchersDoNotRead(t *testing.T) {
 	o := &operator{}
 	in, err := feedSlow.Inject(t.Context(), site(feedSlow, o, Values{"watchers": 5}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if hits, err := in.Hits(t.Context()); hits != 5 || err != nil || len(o.opened) != 5 || o.closed != 0 {
+	if hits, err := in.Hits(t.Context()); hits != 5 || err != nil || len(o.opened) != 5 ||
+		o.closed != 0 {
 		t.Errorf("%d hits, %v, opened %v, closed %d", hits, err, o.opened, o.closed)
 	}
 	for range 2 {
@@ -192,24 +210,26 @@ func TestWatchersDoNotRead(t *testing.T) {
 	}
 }
 
-// A part of a hundred is drawn by the host, from the run's seed.
+// The host draws the percentage of messages to strike, from a seed of the run.
 func TestPartsAreSeeded(t *testing.T) {
 	o := &operator{}
 	s := site(actorSlow, o, nil)
 	s.Percent = 5
-	if _, err := actorSlow.Inject(t.Context(), s); err != nil || o.armed[0].Percent != 5 || o.armed[0].Seed == 0 {
+	if _, err := actorSlow.Inject(t.Context(), s); err != nil || o.armed[0].Percent != 5 ||
+		o.armed[0].Seed == 0 {
 		t.Errorf("%+v, %v", o.armed, err)
 	}
 }
 
 func TestRefusedOrdersAreErrors(t *testing.T) {
 	refused := errors.New("refused")
-	if _, err := actorPanic.Inject(t.Context(), site(actorPanic, &operator{err: refused}, nil)); !errors.Is(err, refused) {
+	if _, err := actorPanic.Inject(t.Context(),
+		site(actorPanic, &operator{err: refused}, nil)); !errors.Is(err, refused) {
 		t.Errorf("%v", err)
 	}
 }
 
-// sleeper is a process that a host could have as a server.
+// sleeper starts a process that can stand for a server of a host.
 func sleeper(t *testing.T) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("sleep", "60")
@@ -224,7 +244,9 @@ func sleeper(t *testing.T) *exec.Cmd {
 }
 
 func withChild(pid int) *operator {
-	return &operator{tree: Tree{{Path: "mcpd/tenants/acme/client_sup/demo/1/connection", Server: "demo", PID: pid}}}
+	return &operator{
+		tree: Tree{{Path: "mcpd/tenants/acme/client_sup/demo/1/connection", Server: "demo", PID: pid}},
+	}
 }
 
 func atDemo(k Kind, o *operator, with Values) *Site {
@@ -234,9 +256,12 @@ func atDemo(k Kind, o *operator, with Values) *Site {
 }
 
 func TestChildrenAreKilled(t *testing.T) {
-	for word, want := range map[string]syscall.Signal{"KILL": syscall.SIGKILL, "TERM": syscall.SIGTERM} {
+	for word, want := range map[string]syscall.Signal{"KILL": syscall.SIGKILL,
+		"TERM": syscall.SIGTERM} {
 		cmd := sleeper(t)
-		in, err := childKill.Inject(t.Context(), atDemo(childKill, withChild(cmd.Process.Pid), Values{"signal": word}))
+		in, err := childKill.Inject(t.Context(), atDemo(childKill, withChild(cmd.Process.Pid), Values{
+			"signal": word,
+		}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -257,7 +282,7 @@ func TestChildrenAreStoppedUntilHealed(t *testing.T) {
 		t.Fatal(err)
 	}
 	state(t, cmd.Process.Pid, 'T')
-	for range 2 { // it may be healed again
+	for range 2 { // Heal may be called again
 		if err := in.Heal(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -289,7 +314,8 @@ func state(t *testing.T, pid int, want byte) {
 	}
 }
 
-// F28: no signal ever reaches a process that is none of the host's, whatever number its tree has.
+// F28: no signal ever reaches a process that does not descend from the host, whatever pid the
+// host's tree reports.
 func TestForeignProcessesAreLeftAlone(t *testing.T) {
 	host, foreign := sleeper(t), sleeper(t)
 	s := atDemo(childKill, withChild(foreign.Process.Pid), nil)
@@ -303,17 +329,19 @@ func TestForeignProcessesAreLeftAlone(t *testing.T) {
 }
 
 func TestNothingToKillIsAnError(t *testing.T) {
-	if _, err := childKill.Inject(t.Context(), atDemo(childKill, &operator{}, nil)); !errors.Is(err, ErrNoChild) {
+	if _, err := childKill.Inject(t.Context(), atDemo(childKill, &operator{}, nil)); !errors.Is(err,
+		ErrNoChild) {
 		t.Errorf("%v", err)
 	}
 	s := atDemo(childKill, withChild(os.Getpid()), nil)
 	s.PID = 0
-	if _, err := childKill.Inject(t.Context(), s); err == nil || !strings.Contains(err.Error(), "another machine") {
+	if _, err := childKill.Inject(t.Context(), s); err == nil ||
+		!strings.Contains(err.Error(), "another machine") {
 		t.Errorf("%v", err)
 	}
 }
 
-// echo is a server that gives back what it is given, and counts.
+// echo is a server that returns its input, and counts calls and open sessions.
 func echo(t *testing.T) (url string, calls, sessions *atomic.Int64) {
 	calls, sessions = new(atomic.Int64), new(atomic.Int64)
 	var opened atomic.Int64
@@ -345,12 +373,16 @@ func echo(t *testing.T) (url string, calls, sessions *atomic.Int64) {
 			id := fmt.Sprint(opened.Add(1))
 			open.Store(id, true)
 			w.Header().Set("Mcp-Session-Id", id)
-			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}`, m.ID)
+			fmt.Fprintf(
+				w,
+				`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}`, m.ID,
+			)
 		case "tools/list":
 			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}`, m.ID)
 		case "tools/call":
 			calls.Add(1)
-			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":%q}]}}`, m.ID, m.Params.Arguments.Message)
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":%q}]}}`,
+				m.ID, m.Params.Arguments.Message)
 		default:
 			w.WriteHeader(http.StatusAccepted)
 		}

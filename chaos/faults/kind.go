@@ -1,72 +1,88 @@
-// Package faults is the table of what an experiment can break, one kind of fault a file: what it is, which parameters it takes, what it needs,
-// and how it is done and undone. A kind works through what an operator and a client of the host have, and through signals to its processes. It
-// knows neither experiments nor when it is asked to strike.
+// Package faults is the table of everything that an experiment can break. Each file holds one kind
+// of fault: its description, its parameters, its needs, and the code that injects and heals it. A
+// kind works only through the interfaces of an operator and of a client of the host, and through
+// signals to its processes. It knows nothing of experiments or of schedules.
 package faults
 
 import "context"
 
 // Kind is one way to break a host.
 type Kind struct {
-	Name string   // as experiments write it: what is broken, a dot, what happens to it
-	Rows []string // of the fault catalogue, as "F05"
-	Is   string   // in one line, as a sentence without its period
-	Aim  Aim      // what it is aimed at
-	// Partial says that it can strike some of a hundred that it meets.
+	// Name is the name that experiments use: the thing that breaks, a dot, and the way in which it
+	// breaks.
+	Name string
+	// Rows are the rows of the fault catalogue that the kind covers, as "F05".
+	Rows []string
+	// Is describes the kind in one line, as a sentence without its period.
+	Is  string
+	Aim Aim // the sort of target
+	// Partial says that the fault can strike a percentage of what it matches.
 	Partial bool
-	// Contends says that bystanders need what it takes: cores, memory, descriptors.
+	// Contends says that the fault takes cores, memory or descriptors that bystanders need too.
 	Contends bool
-	// Fatal says that each hit ends an incarnation of a row, so that it has to cost one restart.
+	// Fatal says that each hit ends an incarnation of a row, so that each hit has to cost one restart.
 	Fatal bool
-	// Quiet says that a healthy host has no event of it: what it does about it is what it does all day.
+	// Quiet says that a healthy host logs no event of the fault, because it deals with such cases all
+	// the time.
 	Quiet bool
-	// Silent says that nothing tells the host of it: it has to find it out, which takes it seconds.
+	// Silent says that nothing reports the fault to the host: the host has to detect it, which takes
+	// seconds.
 	Silent bool
 	Needs  Need
 	Params []Param
-	// Before has the host make what it keeps for minutes after it was needed, so that it is there when the host is measured before the run. Nil is
-	// nothing.
+	// Before makes the host create the state that it keeps for minutes after use, such as the peer of
+	// a modern client, so that the measurement before the run includes it. Nil does nothing.
 	Before func(ctx context.Context, c Client, with Values) error
-	// Able says what its target has not and has to have, before anything is measured. Nil needs nothing there.
+	// Able returns an error if the target lacks something that the fault needs. It runs before
+	// anything is measured. Nil needs nothing.
 	Able func(ctx context.Context, s *Site) error
-	// Inject does it and returns at once, or as soon as it is known to be under way. What it began goes on until Heal.
+	// Inject injects the fault and returns as soon as the fault is known to be under way. The fault
+	// lasts until Heal.
 	Inject func(ctx context.Context, s *Site) (Injected, error)
 }
 
-// Aim is what a kind is aimed at, and so what a selector has to say and may say.
+// Aim is the sort of target of a kind. It decides the parts that a selector must and may have.
 type Aim uint8
 
-// Aims.
+// The targets of kinds.
 const (
 	AtHost    Aim = iota // the host as a whole
 	AtTenant             // a tenant
-	AtRow                // a row of the tree
+	AtRow                // a row of the supervision tree
 	AtServer             // a tenant's server
 	AtProgram            // a tenant's server that is a process which the host starts
 )
 
-// Need is what a kind cannot do without. The values are bits.
+// Need is something that a kind requires. The values are bits.
 type Need uint8
 
-// Needs.
+// The needs of kinds.
 const (
-	Faults  Need = 1 << iota // the host's fault points: it runs with --chaos, and we have the token of that scope
-	Machine                  // the host is on this machine and runs as the same user, or we are root
-	Own                      // the host is ours to kill: somebody has to start it again
+	// Faults needs the host's fault points: the host runs with --chaos, and we have the token of that
+	// scope.
+	Faults Need = 1 << iota
+	// Machine needs the host to be on this machine and to run as the same user, unless we are root.
+	Machine
+	// Own needs a host that is ours to kill: somebody has to start it again.
+	Own
 )
 
-// Injected is a fault that was done.
+// Injected is a fault that was injected.
 type Injected struct {
-	// Target is what was hit, in words: a path, a server, a process.
+	// Target describes what was hit: a path, a server, a process.
 	Target string
-	// Heal undoes it and waits until nothing that it began goes on. It may be called more than once, also when the run is aborted.
+	// Heal undoes the fault and waits until nothing that it began continues. It may be called more
+	// than once. It is also called when the run is aborted.
 	Heal func(ctx context.Context) error
-	// Hits is how often it has struck so far; after Heal it stays what it was. An error says that the host did what it must not.
+	// Hits returns how often the fault has struck so far. After Heal the number no longer changes. An
+	// error reports that the host did something it must never do.
 	Hits func(ctx context.Context) (int, error)
-	// Figures are what it has measured itself until it was healed, each by a name that ends in its unit, as "ready_ms". Nil measures nothing.
+	// Figures returns what the fault itself has measured until it was healed. Each name ends in its
+	// unit, as "ready_ms". Nil measures nothing.
 	Figures func() map[string][]float64
 }
 
-// Kinds are all there are, by name.
+// Kinds are all kinds of fault, sorted by name.
 var Kinds = append([]Kind{
 	actorHang,
 	actorPanic,
@@ -116,7 +132,7 @@ var Kinds = append([]Kind{
 	upstreamTruncate,
 )...)
 
-// Find returns the kind of that name.
+// Find returns the kind with that name.
 func Find(kinds []Kind, name string) (Kind, bool) {
 	for _, k := range kinds {
 		if k.Name == name {
@@ -126,7 +142,7 @@ func Find(kinds []Kind, name string) (Kind, bool) {
 	return Kind{}, false
 }
 
-// Param returns the parameter of that name.
+// Param returns the parameter with that name.
 func (k Kind) Param(name string) (Param, bool) {
 	for _, p := range k.Params {
 		if p.Name == name {

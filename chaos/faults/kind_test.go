@@ -15,7 +15,7 @@ var (
 	paramName = regexp.MustCompile(`^[a-z][a-z_]*$`)
 )
 
-// The table is sorted, and says everything there is to say.
+// The table is sorted and every entry is complete.
 func TestKinds(t *testing.T) {
 	if !slices.IsSortedFunc(Kinds, func(a, b Kind) int { return strings.Compare(a.Name, b.Name) }) {
 		t.Error("kinds are not in the order of their names")
@@ -24,7 +24,8 @@ func TestKinds(t *testing.T) {
 		if i > 0 && Kinds[i-1].Name == k.Name {
 			t.Errorf("%s is there twice", k.Name)
 		}
-		if !kindName.MatchString(k.Name) || k.Inject == nil || len(k.Rows) == 0 || k.Is == "" || strings.HasSuffix(k.Is, ".") {
+		if !kindName.MatchString(k.Name) || k.Inject == nil || len(k.Rows) == 0 || k.Is == "" ||
+			strings.HasSuffix(k.Is, ".") {
 			t.Errorf("%s: name, rows, what it is, or how it is done", k.Name)
 		}
 		for _, id := range k.Rows {
@@ -35,7 +36,7 @@ func TestKinds(t *testing.T) {
 		if k.Partial && k.Aim == AtHost {
 			t.Errorf("%s: some of a hundred hosts", k.Name)
 		}
-		k.Defaults() // panics when one is out of its range
+		k.Defaults() // panics if a default is out of its range
 		for _, p := range k.Params {
 			if !paramName.MatchString(p.Name) || p.Is == "" || p.Default == "" && p.Type != Text {
 				t.Errorf("%s %s: name, what it means, or its default", k.Name, p.Name)
@@ -55,11 +56,14 @@ func TestCatalogueIsComplete(t *testing.T) {
 	}
 }
 
-// Every row of the catalogue has a kind of fault or a test, or a reason why there is nothing to survive; and the tests that it names are there.
+// Every row of the catalogue has a kind of fault, a test, or a reason why there is nothing to
+// survive. The tests that it names exist.
 func TestCatalogueIsShown(t *testing.T) {
 	for _, e := range Catalogue {
 		tests := strings.Fields(e.Tests)
-		done := len(tests) > 0 || slices.ContainsFunc(Kinds, func(k Kind) bool { return slices.Contains(k.Rows, e.ID) })
+		done := len(tests) > 0 || slices.ContainsFunc(Kinds, func(k Kind) bool {
+			return slices.Contains(k.Rows, e.ID)
+		})
 		if done == (e.None != "") {
 			t.Errorf("%s: shown %t, and %q is why not", e.ID, done, e.None)
 		}
@@ -99,7 +103,7 @@ func TestParamsAreStrict(t *testing.T) {
 	}
 }
 
-// Who reads what he does not declare finds out at once.
+// A kind that reads an undeclared parameter panics at once.
 func TestUndeclaredParametersPanic(t *testing.T) {
 	defer func() {
 		if recover() == nil {
@@ -114,8 +118,10 @@ func TestReaches(t *testing.T) {
 		pattern, path string
 		want          bool
 	}{
-		{"a/b", "a", true}, {"a/b", "a/b", true}, {"a/b", "a/c", false}, {"a/b", "a/b/c", false}, {"a", "a/b", false},
-		{"a/*/c", "a/b", true}, {"a/*/c", "a/b/c", true}, {"a/*/c", "a/b/d", false}, {"a/**", "a/b/c", true}, {"**", "a", true}, {"b/**", "a", false},
+		{"a/b", "a", true}, {"a/b", "a/b", true}, {"a/b", "a/c", false}, {"a/b", "a/b/c", false},
+		{"a", "a/b", false},
+		{"a/*/c", "a/b", true}, {"a/*/c", "a/b/c", true}, {"a/*/c", "a/b/d", false},
+		{"a/**", "a/b/c", true}, {"**", "a", true}, {"b/**", "a", false},
 	} {
 		if got := Reaches(c.pattern, c.path); got != c.want {
 			t.Errorf("Reaches(%q, %q) is %v", c.pattern, c.path, got)
@@ -155,7 +161,10 @@ func TestParseTree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Row{Path: "mcpd/tenants/acme/client_sup/demo/1/connection", Type: "worker", Status: "running", State: "ready", Server: "demo", PID: 4711, Restarts: 2, Incarnation: 3, Mailbox: 4}
+	want := Row{
+		Path: "mcpd/tenants/acme/client_sup/demo/1/connection", Type: "worker", Status: "running",
+		State: "ready", Server: "demo", PID: 4711, Restarts: 2, Incarnation: 3, Mailbox: 4,
+	}
 	if got := tree.Children("acme", "demo"); !slices.Equal(got, []Row{want}) {
 		t.Errorf("children %v, want %v", got, want)
 	}

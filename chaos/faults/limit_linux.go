@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setDescriptors sets how many descriptors a process may have, at most as many as it may allow itself; 0 is that many.
+// setDescriptors sets the soft limit of descriptors of a process, capped by its hard limit. A soft
+// limit of 0 means the hard limit.
 func setDescriptors(pid int, soft uint64) error {
 	var limit unix.Rlimit
 	if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, nil, &limit); err != nil {
@@ -23,7 +24,7 @@ func setDescriptors(pid int, soft uint64) error {
 	return nil
 }
 
-// descriptorsLeft is how many descriptors this process can still open.
+// descriptorsLeft returns how many descriptors this process can still open.
 func descriptorsLeft() int {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {

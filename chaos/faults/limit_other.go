@@ -11,5 +11,5 @@ func setDescriptors(int, uint64) error {
 	return errors.New("the limits of a process can be changed from outside on Linux only")
 }
 
-// descriptorsLeft is how many descriptors this process can still open, which is not asked here.
+// descriptorsLeft returns a number without bound: the limit is only known on Linux.
 func descriptorsLeft() int { return math.MaxInt }

@@ -12,12 +12,16 @@ import (
 )
 
 var loadFlood = Kind{
-	Name: "load.flood", Rows: []string{"F68"}, Aim: AtTenant, Contends: true, Quiet: true, // calls that are served are no event
+	// calls that are served are no event
+	Name: "load.flood", Rows: []string{"F68"}, Aim: AtTenant, Contends: true, Quiet: true,
 	Is: "the clients of a tenant call far more than it may",
 	Params: []Param{
-		{Name: "rate", Type: Number, Default: "2000", Low: 1, High: 100_000, Is: "calls a second, whatever becomes of them"},
-		{Name: "sessions", Type: Number, Default: "8", Low: 1, High: 1000, Is: "sessions that they come from"},
-		{Name: "at_once", Type: Number, Default: "256", Low: 1, High: load.MaxWorkers, Is: "calls under way at once"},
+		{Name: "rate", Type: Number, Default: "2000", Low: 1, High: 100_000,
+			Is: "calls a second, whatever becomes of them"},
+		{Name: "sessions", Type: Number, Default: "8", Low: 1, High: 1000,
+			Is: "sessions that they come from"},
+		{Name: "at_once", Type: Number, Default: "256", Low: 1, High: load.MaxWorkers,
+			Is: "calls under way at once"},
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
 		f := &flood{}
@@ -41,30 +45,32 @@ var loadFlood = Kind{
 	},
 }
 
-// floodTimeout is how long one call of a flood may take. It bounds how long healing takes too: calls under way are waited for.
+// floodTimeout is the time limit of one call of a flood. It also bounds how long healing takes,
+// which waits for the calls in flight.
 const floodTimeout = 5 * time.Second
 
-// flood is one that is under way.
+// flood is a flood of calls that is under way.
 type flood struct {
 	sessions []*load.Session
 	calls    atomic.Int64
 	stop     context.CancelFunc
 	over     sync.WaitGroup
-	account  load.Counts // when it is over
+	account  load.Counts // valid when the flood is over
 	once     sync.Once
 }
 
-// begin has the calls made until heal, or until the flood's time is twice over.
+// begin has the calls made until heal, or until twice the fault's duration has passed.
 func (f *flood) begin(ctx context.Context, s *Site) {
 	clients := make([]load.Client, len(f.sessions))
 	for i, c := range f.sessions {
 		clients[i] = counted{c, &f.calls}
 	}
 	o := load.Options{
-		Clock: clock.System, Run: s.Rand.Uint64(), Workers: s.With.Number("at_once"), Rate: float64(s.With.Number("rate")), Calls: load.MaxCalls,
+		Clock: clock.System, Run: s.Rand.Uint64(), Workers: s.With.Number("at_once"),
+		Rate: float64(s.With.Number("rate")), Calls: load.MaxCalls,
 		For: 2 * s.For, Timeout: floodTimeout,
 	}
-	ctx, f.stop = context.WithCancel(context.WithoutCancel(ctx)) // it ends by heal, as every fault
+	ctx, f.stop = context.WithCancel(context.WithoutCancel(ctx)) // ends by heal, as every fault
 	f.over.Go(func() {
 		result, _ := load.Run(ctx, clients, o) // the parameters are within its bounds
 		f.account = result.Counts
@@ -80,7 +86,7 @@ func (f *flood) heal(ctx context.Context) error {
 
 func (f *flood) close(ctx context.Context) {
 	for _, c := range f.sessions {
-		_ = c.Close(ctx) // the host forgets a session that is idle
+		_ = c.Close(ctx) // the host evicts idle sessions anyway
 	}
 }
 

@@ -5,10 +5,16 @@ import (
 	"time"
 )
 
-// A flood goes on until it is healed, leaves no call and no session behind, and tells how many of its calls were in vain.
+// A flood goes on until it is healed, leaves no call and no session behind, and reports how many of
+// its calls were in vain.
 func TestFloodEndsWhenItIsHealed(t *testing.T) {
-	t.Run("answered", func(t *testing.T) { endsWhenHealed(t, "message", func(int64) int64 { return 0 }) })
-	t.Run("in vain", func(t *testing.T) { endsWhenHealed(t, "text", func(calls int64) int64 { return calls }) }) // which the server gives back none of
+	t.Run("answered", func(t *testing.T) {
+		endsWhenHealed(t, "message", func(int64) int64 { return 0 })
+	})
+	// the server returns none of these texts
+	t.Run("in vain", func(t *testing.T) {
+		endsWhenHealed(t, "text", func(calls int64) int64 { return calls })
+	})
 }
 
 func endsWhenHealed(t *testing.T, argument string, vain func(calls int64) int64) {
@@ -36,7 +42,8 @@ func endsWhenHealed(t *testing.T, argument string, vain func(calls int64) int64)
 	if err != nil || int64(hits) != calls.Load() || sessions.Load() != 0 {
 		t.Errorf("%d hits, %v, %d calls, %d sessions left", hits, err, calls.Load(), sessions.Load())
 	}
-	if got, want := in.Figures()["flood_failed"], vain(calls.Load()); len(got) != 1 || int64(got[0]) != want {
+	if got, want := in.Figures()["flood_failed"], vain(calls.Load()); len(got) != 1 ||
+		int64(got[0]) != want {
 		t.Errorf("%v of %d failed, want %d", got, calls.Load(), want)
 	}
 }

@@ -8,33 +8,40 @@ import (
 	"time"
 )
 
-// loop does one thing again and again until it is healed.
+// loop runs a function again and again on several workers until it is healed.
 type loop struct {
 	stop context.CancelFunc
-	over sync.WaitGroup // of the hands that are at work
+	over sync.WaitGroup // the runs in progress
 	hits atomic.Int64
 
 	mu      sync.Mutex    // guards the fields below
-	healed  bool          // no hand begins any more
-	waiting []*time.Timer // of each hand
-	err     error         // the first
-	wrong   error         // the first of those that are wrong whatever else was right
+	healed  bool          // no run begins any more
+	waiting []*time.Timer // one per worker
+	err     error         // the first error
+	// the first error that wraps errWrong, which counts even if other runs succeeded
+	wrong error
 }
 
-// errWrong is wrapped by what a host must never do. One such answer is enough, however many were right.
+// errWrong is wrapped by errors about something that a host must never do. One such error fails the
+// run, however many answers were right.
 var errWrong = errors.New("the host is wrong")
 
-// begin starts a loop with so many hands. Each does it, waits, and does it again; what it returns is how often that has struck. It ends by heal
-// alone, or when the fault's time is twice over, should nobody heal it.
-func begin(ctx context.Context, s *Site, hands int, wait time.Duration, do func(ctx context.Context, hand int) (hits int, err error)) *loop {
+// begin starts a loop with that many workers. Each worker calls do, waits, and calls it again; do
+// returns how often that call has struck. The loop ends by heal, or after twice the fault's
+// duration if nobody heals it.
+func begin(ctx context.Context, s *Site, hands int, wait time.Duration,
+	do func(ctx context.Context, hand int) (hits int, err error)) *loop {
 	return beginApart(ctx, s, hands, wait, 0, do)
 }
 
-// beginApart is begin with hands that are not in step: each starts so much later than the one before.
+// beginApart is begin with staggered workers. The parameter apart is the time between the starts of
+// two workers.
 //
-// A hand that waits is a timer and not a goroutine. A fault may have many thousands of them, in the
-// process that measures the host, and every collection there looks at the stack of each goroutine.
-func beginApart(ctx context.Context, s *Site, hands int, wait, apart time.Duration, do func(ctx context.Context, hand int) (hits int, err error)) *loop {
+// A waiting worker is a timer and not a goroutine. A fault may have many thousands of workers in
+// the process that measures the host, and each garbage collection scans the stack of every
+// goroutine.
+func beginApart(ctx context.Context, s *Site, hands int, wait, apart time.Duration,
+	do func(ctx context.Context, hand int) (hits int, err error)) *loop {
 	l := &loop{waiting: make([]*time.Timer, hands)}
 	ctx, l.stop = context.WithTimeout(context.WithoutCancel(ctx), 2*s.For)
 	begun := time.Now()
@@ -44,8 +51,9 @@ func beginApart(ctx context.Context, s *Site, hands int, wait, apart time.Durati
 	return l
 }
 
-// later has a hand do it when it is due, and again each wait after that.
-func (l *loop) later(ctx context.Context, hand int, due time.Time, wait time.Duration, do func(ctx context.Context, hand int) (int, error)) {
+// later schedules a run of a worker for the time due, and its next run after wait.
+func (l *loop) later(ctx context.Context, hand int, due time.Time, wait time.Duration,
+	do func(ctx context.Context, hand int) (int, error)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.healed {
@@ -58,18 +66,19 @@ func (l *loop) later(ctx context.Context, hand int, due time.Time, wait time.Dur
 		defer l.over.Done()
 		n, err := do(ctx, hand)
 		l.hits.Add(int64(n))
-		if errors.Is(err, errWrong) || ctx.Err() == nil { // what it was doing at the end has been cut short
+		// an error after the end is only the run being cut short
+		if errors.Is(err, errWrong) || ctx.Err() == nil {
 			l.note(err)
 		}
 		next := due.Add(wait)
-		if now := time.Now(); next.Before(now) { // what was missed is not made up for
+		if now := time.Now(); next.Before(now) { // missed runs are not made up for
 			next = now
 		}
 		l.later(ctx, hand, next, wait, do)
 	})
 }
 
-// enter takes note that a hand is at work, and reports whether it may be.
+// enter registers a run in progress and reports whether the run may begin.
 func (l *loop) enter(ctx context.Context) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,14 +100,15 @@ func (l *loop) note(err error) {
 	}
 }
 
-// struck is how often it has, and what was wrong.
+// struck returns how often the loop has struck, and the first error that wraps errWrong.
 func (l *loop) struck(context.Context) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return int(l.hits.Load()), l.wrong
 }
 
-// heal ends the loop. It tells the first mistake when nothing has ever struck: what a host refuses now and then is no mistake.
+// heal ends the loop. It returns the first error only if nothing has ever struck: an occasional
+// refusal by a host is no error.
 func (l *loop) heal(context.Context) error {
 	l.stop()
 	l.rest()
@@ -111,7 +121,7 @@ func (l *loop) heal(context.Context) error {
 	return l.err
 }
 
-// rest has no hand begin any more.
+// rest prevents any further run.
 func (l *loop) rest() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,7 +131,7 @@ func (l *loop) rest() {
 	}
 }
 
-// injected is the loop as a fault.
+// injected returns the loop as a fault.
 func (l *loop) injected(target string) Injected {
 	return Injected{Target: target, Heal: l.heal, Hits: l.struck}
 }

@@ -10,18 +10,19 @@ import (
 	"time"
 )
 
-// Hands that are apart stay so: none strikes together with another, and each as often as it may.
+// Staggered workers stay staggered: no two strike together, and each strikes at its own rate.
 func TestHandsThatAreApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		var mu sync.Mutex // guards at
 		var at []time.Duration
-		l := beginApart(t.Context(), &Site{For: time.Minute}, 4, 100*time.Millisecond, 25*time.Millisecond, func(context.Context, int) (int, error) {
-			mu.Lock()
-			defer mu.Unlock()
-			at = append(at, time.Since(began))
-			return 1, nil
-		})
+		l := beginApart(t.Context(), &Site{For: time.Minute}, 4, 100*time.Millisecond,
+			25*time.Millisecond, func(context.Context, int) (int, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				at = append(at, time.Since(began))
+				return 1, nil
+			})
 		time.Sleep(time.Second - time.Millisecond)
 		if err := l.heal(t.Context()); err != nil {
 			t.Fatal(err)
@@ -37,15 +38,16 @@ func TestHandsThatAreApart(t *testing.T) {
 	})
 }
 
-// Hands that wait are no goroutines: a fault with very many costs the process that measures nothing
-// meanwhile.
+// Waiting workers are no goroutines: a fault with very many of them costs the measuring process
+// nothing while they wait.
 func TestHandsThatWaitAreNoGoroutines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hands = 1000
 		before := runtime.NumGoroutine()
-		l := beginApart(t.Context(), &Site{For: time.Hour}, hands, time.Minute, time.Millisecond, func(context.Context, int) (int, error) {
-			return 1, nil
-		})
+		l := beginApart(t.Context(), &Site{For: time.Hour}, hands, time.Minute, time.Millisecond,
+			func(context.Context, int) (int, error) {
+				return 1, nil
+			})
 		for _, sleep := range []time.Duration{0, 500 * time.Millisecond, 30 * time.Second} {
 			time.Sleep(sleep)
 			synctest.Wait()
@@ -64,18 +66,19 @@ func TestHandsThatWaitAreNoGoroutines(t *testing.T) {
 	})
 }
 
-// A hand that is at work when it is due again begins at once when it is done, and makes up for
-// nothing else.
+// A worker whose run takes longer than the wait begins its next run at once when it is done, and
+// makes up for no other missed run.
 func TestHandThatIsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		var at []time.Duration // by the only hand
-		l := begin(t.Context(), &Site{For: time.Minute}, 1, 100*time.Millisecond, func(context.Context, int) (int, error) {
-			if at = append(at, time.Since(began).Round(time.Millisecond)); len(at) == 1 {
-				time.Sleep(350 * time.Millisecond)
-			}
-			return 1, nil
-		})
+		var at []time.Duration // only one worker writes it
+		l := begin(t.Context(), &Site{For: time.Minute}, 1, 100*time.Millisecond,
+			func(context.Context, int) (int, error) {
+				if at = append(at, time.Since(began).Round(time.Millisecond)); len(at) == 1 {
+					time.Sleep(350 * time.Millisecond)
+				}
+				return 1, nil
+			})
 		time.Sleep(600 * time.Millisecond)
 		if err := l.heal(t.Context()); err != nil {
 			t.Fatal(err)

@@ -27,7 +27,8 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// struck waits until an injected fault has struck so often, heals it twice, and returns how often it has in the end.
+// struck waits until an injected fault has struck that often, heals it twice, and returns the final
+// number of hits.
 func struck(t *testing.T, in Injected, times int) int {
 	t.Helper()
 	hits := func() int {
@@ -46,7 +47,7 @@ func struck(t *testing.T, in Injected, times int) int {
 	return hits()
 }
 
-// crashing is a host whose server is started again whenever it was killed.
+// crashing is a host that starts its server again whenever the server was killed.
 type crashing struct {
 	operator
 	t      *testing.T
@@ -67,7 +68,7 @@ func (c *crashing) Tree(ctx context.Context) (Tree, error) {
 	return tree, nil
 }
 
-// A crash loop kills whatever comes, and each once.
+// A crash loop kills every process that appears, each once.
 func TestCrashLoopKillsWhateverComes(t *testing.T) {
 	c := &crashing{t: t}
 	s := atDemo(childCrash, nil, Values{"every": 10 * time.Millisecond})
@@ -101,7 +102,7 @@ func TestReloadStorm(t *testing.T) {
 	}
 }
 
-// A host is stopped until it is healed, and killed only where somebody starts it again.
+// A host is stopped until it is healed. It is killed only where the run can start it again.
 func TestHostsAreStoppedAndKilled(t *testing.T) {
 	cmd := sleeper(t)
 	s := site(hostStop, &operator{}, nil)
@@ -125,7 +126,8 @@ func TestHostsAreStoppedAndKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	var exit *exec.ExitError
-	if err := cmd.Wait(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+	if err := cmd.Wait(); !errors.As(err, &exit) ||
+		exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 		t.Errorf("%v", err)
 	}
 	for range 2 {
@@ -141,12 +143,15 @@ func TestHostsAreStoppedAndKilled(t *testing.T) {
 	}
 }
 
-// Starts that fail come with the crash that makes for them, and both end together.
+// The fault that makes starts fail comes with the crash that causes the starts. Both end together.
 func TestStartsFailAfterACrash(t *testing.T) {
 	o := &operator{}
 	in, err := actorStart.Inject(t.Context(), site(actorStart, o, Values{"count": 6}))
 	path := "mcpd/tenants/acme/catalog"
-	want := []Order{{Action: "fail", Place: "init", Path: path, Count: 6, Lease: lease}, {Action: "panic", Path: path, Count: 1, Lease: lease}}
+	want := []Order{
+		{Action: "fail", Place: "init", Path: path, Count: 6, Lease: lease},
+		{Action: "panic", Path: path, Count: 1, Lease: lease},
+	}
 	if err != nil || len(o.armed) != 2 || o.armed[0] != want[0] || o.armed[1] != want[1] {
 		t.Fatalf("%+v, %v, want %+v", o.armed, err, want)
 	}
@@ -161,21 +166,23 @@ func atClient(k Kind, url string, with Values) *Site {
 	return s
 }
 
-// A slow reader keeps the host from writing, until it is healed.
+// A slow reader blocks the writes of the host until it is healed.
 func TestSlowReadersHoldUpTheirAnswers(t *testing.T) {
 	var written atomic.Int64
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer secret" || r.Header.Get("Mcp-Session-Id") != "1" {
 			t.Errorf("%v", r.Header)
 		}
-		for range 64 { // far more than the kernel takes in
+		for range 64 { // far more than the kernel buffers
 			n, err := w.Write(bytes.Repeat([]byte("x"), 1<<20))
 			if written.Add(int64(n)); err != nil {
 				return
 			}
 		}
 	})
-	in, err := clientSlow.Inject(t.Context(), atClient(clientSlow, url, Values{"clients": 1, "size": int64(100)}))
+	in, err := clientSlow.Inject(t.Context(), atClient(clientSlow, url, Values{
+		"clients": 1, "size": int64(100),
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +204,7 @@ func TestSlowReadersHoldUpTheirAnswers(t *testing.T) {
 	}
 }
 
-// serve has calls of a session handled; the session itself is opened and ended as ever.
+// serve passes the calls of a session to handle; it opens and ends the session itself.
 func serve(t *testing.T, handle http.HandlerFunc) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -205,7 +212,10 @@ func serve(t *testing.T, handle http.HandlerFunc) string {
 		case r.Header.Get("Mcp-Session-Id") == "":
 			w.Header().Set("Mcp-Session-Id", "1")
 			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprint(w, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}`)
+			fmt.Fprint(
+				w,
+				`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}`,
+			)
 		case r.ContentLength < 80: // notifications/initialized
 			w.WriteHeader(http.StatusAccepted)
 		default:
@@ -216,7 +226,7 @@ func serve(t *testing.T, handle http.HandlerFunc) string {
 	return server.URL + "/mcp"
 }
 
-// Who vanishes does not wait for an answer.
+// Clients that vanish do not wait for an answer.
 func TestVanishingClientsAreGone(t *testing.T) {
 	var gone atomic.Int64
 	url := serve(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -228,7 +238,9 @@ func TestVanishingClientsAreGone(t *testing.T) {
 		case <-time.After(patience):
 		}
 	})
-	in, err := clientVanish.Inject(t.Context(), atClient(clientVanish, url, Values{"clients": 2, "within": 200 * time.Millisecond}))
+	in, err := clientVanish.Inject(t.Context(), atClient(clientVanish, url, Values{
+		"clients": 2, "within": 200 * time.Millisecond,
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,24 +248,29 @@ func TestVanishingClientsAreGone(t *testing.T) {
 	until(t, "the end of a connection", func() bool { return gone.Load() > 0 })
 }
 
-// Connections whose headers never end are there until they are cut or healed.
+// Connections whose headers never end stay open until the server closes them or the fault is
+// healed.
 func TestTricklesAreOpenUntilTheyAreCut(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	in, err := clientTrickle.Inject(t.Context(), atClient(clientTrickle, "http://"+listener.Addr().String()+"/mcp", Values{"clients": 1, "pause": time.Millisecond}))
+	in, err := clientTrickle.Inject(t.Context(),
+		atClient(clientTrickle, "http://"+listener.Addr().String()+"/mcp", Values{
+			"clients": 1, "pause": time.Millisecond,
+		}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // it comes back when it is cut
+	for range 2 { // the client reconnects after it is cut off
 		conn, err := listener.Accept()
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := make([]byte, len("POST /mcp HTTP/1.1\r\n")+100)
-		if n, err := conn.Read(got); err != nil || !bytes.HasPrefix(got[:n], []byte("POST /mcp HTTP/1.1\r\n")) {
+		if n, err := conn.Read(got); err != nil ||
+			!bytes.HasPrefix(got[:n], []byte("POST /mcp HTTP/1.1\r\n")) {
 			t.Errorf("%q, %v", got[:n], err)
 		}
 		_ = conn.Close()
@@ -265,7 +282,9 @@ func TestTricklesAreOpenUntilTheyAreCut(t *testing.T) {
 // Sessions that come and go leave none behind.
 func TestChurnLeavesNoSession(t *testing.T) {
 	url, _, sessions := echo(t)
-	in, err := clientChurn.Inject(t.Context(), atClient(clientChurn, url, Values{"clients": 3, "every": time.Millisecond}))
+	in, err := clientChurn.Inject(t.Context(), atClient(clientChurn, url, Values{
+		"clients": 3, "every": time.Millisecond,
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,11 +294,11 @@ func TestChurnLeavesNoSession(t *testing.T) {
 	}
 }
 
-// Clients that were served not once say so in the end.
+// Clients that were never served report so at the end.
 func TestClientsThatNeverStruckTellWhy(t *testing.T) {
 	var asked atomic.Int64
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // or its client may be told of a reset first
+		_, _ = io.Copy(io.Discard, r.Body) // otherwise the client may see a reset before the response
 		asked.Add(1)
 		w.WriteHeader(http.StatusForbidden)
 	})

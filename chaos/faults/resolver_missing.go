@@ -4,7 +4,8 @@ import "context"
 
 var resolverMissing = Kind{
 	Name: "resolver.missing", Rows: []string{"F55"}, Aim: AtServer, Partial: true, Needs: Faults,
-	Is:     "the name of a server behind a URL does not resolve, for whoever needs a new connection to it; those that there are stay",
+	Is: "the name of a server behind a URL does not resolve, for whoever needs a new connection " +
+		"to it; those that there are stay",
 	Params: []Param{times("0")},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
 		return atServer(ctx, s, Order{Action: "fail", Place: "upstream.dial"})

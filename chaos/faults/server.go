@@ -10,16 +10,16 @@ import (
 	"mcpd/internal/load"
 )
 
-// misbehaves is a server's misbehaviour as a kind of fault. The server is one of `mcpd chaos server`, which is told through the host, by a call
-// of the target.
+// misbehaves makes a server's misbehaviour a kind of fault. The server is one of `mcpd chaos
+// server`. It gets its instruction through the host, by a tool call of the target tenant.
 type misbehaves struct {
-	name   string // as the server has it
+	name   string // the server's name for it
 	rows   []string
 	traits trait
 	params []Param
 }
 
-// trait is what a kind is that not all are. The values are bits.
+// trait is a property that only some kinds have. The values are bits.
 type trait uint8
 
 const (
@@ -30,13 +30,21 @@ const (
 
 // Parameters of misbehaviours.
 var (
-	strikes = Param{Name: "times", Type: Number, Default: "0", High: maxCount, Is: "how often it strikes; 0 is as often as it can"}
-	code    = Param{Name: "code", Type: Number, Default: "1", High: 255, Is: "the code that it exits with"}
-	status  = Param{Name: "code", Type: Number, Default: "503", Low: 300, High: 599, Is: "the status"}
+	strikes = Param{
+		Name: "times", Type: Number, Default: "0", High: maxCount,
+		Is: "how often it strikes; 0 is as often as it can",
+	}
+	code = Param{
+		Name: "code", Type: Number, Default: "1", High: 255, Is: "the code that it exits with",
+	}
+	status = Param{Name: "code", Type: Number, Default: "503", Low: 300, High: 599, Is: "the status"}
 )
 
 func delay(def string) Param {
-	return Param{Name: "delay", Type: Duration, Default: def, Low: int64(time.Microsecond), High: int64(time.Hour), Is: "how much later, or how far apart"}
+	return Param{
+		Name: "delay", Type: Duration, Default: def, Low: int64(time.Microsecond), High: int64(time.Hour),
+		Is: "how much later, or how far apart",
+	}
 }
 
 func amount(def string, high int64, is string) Param {
@@ -54,7 +62,9 @@ var misbehaviours = []misbehaves{
 	{"exit", []string{"F16"}, fatal, []Param{code}},
 	{"flood", []string{"F21"}, contends, nil},
 	{"garbage", []string{"F22"}, 0, []Param{strikes}},
-	{"giant", []string{"F23"}, contends, []Param{{Name: "size", Type: Size, Default: "64MiB", Low: 1, High: 1 << 30, Is: "how long the line is"}}},
+	{"giant", []string{"F23"}, contends, []Param{
+		{Name: "size", Type: Size, Default: "64MiB", Low: 1, High: 1 << 30, Is: "how long the line is"},
+	}},
 	{"grandchild", []string{"F19"}, fatal, nil},
 	{"http_busy", []string{"F40"}, 0, []Param{strikes, delay("1s")}},
 	{"http_cut", []string{"F40"}, 0, []Param{strikes}},
@@ -75,7 +85,9 @@ var misbehaviours = []misbehaves{
 	{"neither", []string{"F30"}, 0, []Param{strikes}},
 	{"odd_id", []string{"F32"}, 0, []Param{strikes}},
 	{"odd_text", []string{"F33"}, 0, []Param{strikes}},
-	{"progress", []string{"F35"}, contends, []Param{strikes, amount("1000", 100_000, "how many notifications a call")}},
+	{"progress", []string{"F35"}, contends, []Param{
+		strikes, amount("1000", 100_000, "how many notifications a call"),
+	}},
 	{"shuffled", []string{"F31"}, 0, []Param{delay("50ms")}},
 	{"silent", []string{"F29"}, 0, []Param{strikes}},
 	{"slow", []string{"F26"}, 0, []Param{strikes, delay("100ms")}},
@@ -87,7 +99,7 @@ var misbehaviours = []misbehaves{
 	{"wide", []string{"F34"}, 0, []Param{strikes, amount("100000", 1<<20, "how many members")}},
 }
 
-// servers are the kinds that misbehaviours are, by name.
+// servers returns the kinds of all misbehaviours, sorted by name.
 func servers() []Kind {
 	list := make([]Kind, len(misbehaviours))
 	for i, m := range misbehaviours {
@@ -100,18 +112,23 @@ func servers() []Kind {
 		list[i] = Kind{
 			Name: "server." + m.name, Rows: m.rows, Aim: AtServer, Params: m.params, Is: is,
 			Contends: m.traits&contends != 0, Fatal: m.traits&fatal != 0, Quiet: m.traits&quiet != 0,
-			Able: obeys, Inject: func(ctx context.Context, s *Site) (Injected, error) { return m.inject(ctx, s) },
+			Able: obeys, Inject: func(ctx context.Context, s *Site) (Injected, error) {
+				return m.inject(ctx, s)
+			},
 		}
 	}
 	return list
 }
 
-// at is where it is among the server's.
+// at returns the index of the misbehaviour in server.Misbehaviours.
 func (m misbehaves) at() int {
-	return slices.IndexFunc(server.Misbehaviours, func(b server.Misbehaviour) bool { return b.Name == m.name })
+	return slices.IndexFunc(server.Misbehaviours, func(b server.Misbehaviour) bool {
+		return b.Name == m.name
+	})
 }
 
-// obeys says that a server is none that can be told to do wrong. One that does not answer, or is just being started, may be.
+// obeys returns an error if the server cannot be told to misbehave. A server that does not answer,
+// or is just being started, gets the benefit of the doubt.
 func obeys(ctx context.Context, s *Site) error {
 	if _, err := tell(ctx, s, `{"fault":"none"}`); load.Final(err) {
 		return fmt.Errorf("%w: the server has to be one of `mcpd chaos server`", err)
@@ -119,8 +136,9 @@ func obeys(ctx context.Context, s *Site) error {
 	return nil
 }
 
-// tellTime bounds one call that tells a server something. One that misbehaves may not answer; a session that is left half open meanwhile stays at
-// the host until it is idle, so that a busy machine is given some time.
+// tellTime bounds one call that instructs a server. A misbehaving server may not answer. A session
+// that is left half open stays at the host until it is idle, so that the bound leaves time for a
+// busy machine.
 const tellTime = 5 * time.Second
 
 func (m misbehaves) inject(ctx context.Context, s *Site) (Injected, error) {
@@ -141,7 +159,7 @@ func (m misbehaves) inject(ctx context.Context, s *Site) (Injected, error) {
 	in.Heal = func(ctx context.Context) error {
 		text, err := tell(ctx, s, `{"fault":"none"}`)
 		if err != nil {
-			return nil // one that cannot be told behaves again by itself when its time is over
+			return nil // a server that cannot be told behaves again by itself when the time is over
 		}
 		var n int
 		if _, err := fmt.Sscanf(text, server.Behaves, &n); err == nil && counted {
@@ -153,7 +171,7 @@ func (m misbehaves) inject(ctx context.Context, s *Site) (Injected, error) {
 	return in, nil
 }
 
-// tell calls the server's tool, and returns what that says.
+// tell calls the server's misbehave tool and returns its text.
 func tell(ctx context.Context, s *Site, args string) (text string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, tellTime)
 	defer cancel()
@@ -161,7 +179,7 @@ func tell(ctx context.Context, s *Site, args string) (text string, err error) {
 	c, err := load.Connect(ctx, load.SessionOptions{URL: s.Client.URL, Key: s.Client.Key})
 	if err == nil {
 		text, err = c.Ask(ctx, "tools/call", `{"name":`+quote(tool)+`,"arguments":`+args+`}`)
-		_ = c.Close(context.WithoutCancel(ctx)) // or the host ends it when it is idle
+		_ = c.Close(context.WithoutCancel(ctx)) // otherwise the host ends it when it is idle
 	}
 	if err != nil {
 		return "", fmt.Errorf("%s of %s: %w", tool, s.Tenant, err)

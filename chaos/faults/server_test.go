@@ -11,7 +11,7 @@ import (
 	"mcpd/chaos/server"
 )
 
-// Everything that a server can do wrong is a kind of fault, and nothing else is.
+// Every misbehaviour of the server is a kind of fault, and no other kinds begin with "server.".
 func TestMisbehavioursAreKinds(t *testing.T) {
 	if len(misbehaviours) != len(server.Misbehaviours) {
 		t.Errorf("%d kinds, %d misbehaviours", len(misbehaviours), len(server.Misbehaviours))
@@ -23,7 +23,7 @@ func TestMisbehavioursAreKinds(t *testing.T) {
 	}
 }
 
-// A server is told by a call of its tenant, and told to behave again in the end.
+// A server is told to misbehave by a call of its tenant, and told to behave again at the end.
 func TestServersAreTold(t *testing.T) {
 	var told []string
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -37,7 +37,8 @@ func TestServersAreTold(t *testing.T) {
 		if strings.Contains(string(body), `"id":2`) {
 			id = "2"
 		}
-		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":`+id+`,"result":{"protocolVersion":"2025-11-25","content":[{"type":"text","text":"it behaves, after 3 strikes"}]}}`)
+		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":`+id+
+			`,"result":{"protocolVersion":"2025-11-25","content":[{"type":"text","text":"it behaves, after 3 strikes"}]}}`)
 	})
 	k, _ := Find(Kinds, "server.late")
 	s := atClient(k, url, Values{"times": 3, "delay": 2 * time.Second})
@@ -58,12 +59,17 @@ func TestServersAreTold(t *testing.T) {
 	}
 }
 
-// Before anything is measured a server that nobody can tell to do wrong is found out. One that may yet start is not.
+// A server that cannot be told to misbehave is found out before anything is measured. A server that
+// may yet start is accepted.
 func TestServersThatCannotBeToldAreFoundOut(t *testing.T) {
 	k, _ := Find(Kinds, "server.exit")
 	for _, test := range []struct{ answer, want string }{
-		{`"error":{"code":-32602,"message":"no such tool"}`, "demo__misbehave of acme: error -32602: no such tool: the server has to be one of `mcpd chaos server`"},
-		{`"result":{"isError":true,"content":[{"type":"text","text":"Tool misbehave not found"}]}`, "demo__misbehave of acme: the tool failed: Tool misbehave not found: the server has to be one of `mcpd chaos server`"},
+		{`"error":{"code":-32602,"message":"no such tool"}`,
+			"demo__misbehave of acme: error -32602: no such tool: the server has to be one of `mcpd chaos " +
+				"server`"},
+		{`"result":{"isError":true,"content":[{"type":"text","text":"Tool misbehave not found"}]}`,
+			"demo__misbehave of acme: the tool failed: Tool misbehave not found: the server has to be one " +
+				"of `mcpd chaos server`"},
 		{`"error":{"code":-32009,"message":"it does not answer"}`, ""},
 		{`"result":{"content":[{"type":"text","text":"it behaves"}]}`, ""},
 	} {

@@ -7,45 +7,50 @@ import (
 	"time"
 )
 
-// Site is where and how one fault is to strike.
+// Site says where and how one fault is to strike.
 type Site struct {
 	Host Operator
-	// PID is the host's process, 0 where that is on another machine. It is another one after the host was killed.
+	// PID is the host's process, or 0 if the host is on another machine. It changes when the host is
+	// killed.
 	PID int
-	// Start starts the host again and waits until it is ready. It is nil where the host is not ours to kill.
+	// Start starts the host again and waits until it is ready. It is nil if the host is not ours to
+	// kill.
 	Start func(ctx context.Context) error
-	// Launch does so too, and waits only until it lives and says which process it is: it may be in safe mode. It is nil where Start is.
+	// Launch starts the host again too, but waits only until it is alive and returns its pid: the host
+	// may be in safe mode. It is nil where Start is.
 	Launch func(ctx context.Context) (pid int, err error)
-	// Tenant is who is hit; empty when the host is.
+	// Tenant is the tenant that is hit; empty when the host is hit.
 	Tenant string
-	// Client is how a client reaches the tenant.
+	// Client says how a client reaches the tenant.
 	Client Client
-	// Server is which of the tenant's servers; empty when no server is hit.
+	// Server is the server of the tenant that is hit; empty when no server is hit.
 	Server string
 	// Row is the path of the row that is hit; empty when none is.
 	Row string
-	// Percent is how many of a hundred are struck; 0 is all.
+	// Percent is the percentage of matches that are struck; 0 is all.
 	Percent float64
-	// For is how long the fault is to last. Whoever asked for it calls Heal then.
+	// For is the duration of the fault. The caller of Inject calls Heal after it.
 	For  time.Duration
 	With Values
-	// Rand is where everything that the fault draws comes from.
+	// Rand is the source of all randomness of the fault.
 	Rand *rand.Rand
 }
 
-// Operator is what somebody who runs the host can ask of it.
+// Operator is the set of requests that a fault makes of the host in the role of its operator.
 type Operator interface {
-	// Tree returns the rows that there are, pools whole, in the tree's order.
+	// Tree returns the rows of the host, with the members of all pools, in the order of the
+	// supervision tree.
 	Tree(ctx context.Context) (Tree, error)
-	// Arm has a fault point strike. The operator renews its lease until it is disarmed, and ends it when the run ends.
+	// Arm arms a fault point. The operator renews its lease until it is disarmed, and disarms it when
+	// the run ends.
 	Arm(ctx context.Context, o Order) (id string, err error)
-	// Disarm ends what was armed. It is no error that it has ended.
+	// Disarm ends an armed fault. It is no error if the fault has already ended.
 	Disarm(ctx context.Context, id string) error
-	// Struck is how often what was armed has struck, also after it has ended.
+	// Struck returns how often an armed fault has struck, also after it has ended.
 	Struck(ctx context.Context, id string) (int, error)
-	// Open asks the admin listener for a path and returns the answer as it comes, until ctx ends.
+	// Open requests a path of the admin listener and returns the response as a stream, until ctx ends.
 	Open(ctx context.Context, path string) (io.ReadCloser, error)
-	// Reload has the host read its configuration anew.
+	// Reload has the host read its configuration again.
 	Reload(ctx context.Context) error
 }
 
@@ -54,14 +59,14 @@ type Order struct {
 	Action  string  // "panic", "hang", …: see internal/fault
 	Place   string  // the kind of place; empty is where actors receive
 	Path    string  // an actor's path, or a prefix that ends in "*"
-	Kind    string  // of the message, as %T prints it; empty is any
-	Tenant  string  // of places that are no actor's
-	Server  string  // the same
-	Session string  // the same
+	Kind    string  // the type of the message, as %T prints it; empty is any
+	Tenant  string  // the tenant of the place, or whose request caused the message; empty is any
+	Server  string  // the server of the place; empty is any, as it must be for a place of an actor
+	Session string  // as Server
 	Percent float64 // 0 is all
-	Seed    uint64  // of what Percent draws
+	Seed    uint64  // for the random choice of Percent
 	Delay   time.Duration
-	Count   int // 0 is as often as it matches
-	// Lease is how long the fault outlives whoever has armed it.
+	Count   int // 0 is unlimited
+	// Lease is how long the fault stays armed after its owner has stopped renewing it.
 	Lease time.Duration
 }

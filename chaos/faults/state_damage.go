@@ -14,11 +14,13 @@ import (
 )
 
 var stateDamage = Kind{
-	Name: "state.damage", Rows: []string{"F53", "F61"}, Aim: AtHost, Contends: true, Needs: Machine | Own,
-	Is: "the host is killed, its file of state is damaged, and it is started again at the end",
+	Name: "state.damage", Rows: []string{"F53", "F61"}, Aim: AtHost, Contends: true,
+	Needs: Machine | Own,
+	Is:    "the host is killed, its file of state is damaged, and it is started again at the end",
 	Params: []Param{{
 		Name: "how", Type: Text, Default: "torn", Words: []string{"torn", "garbage", "version"},
-		Is: "the last line has no end, a line of garbage is in the middle, or the file is of another version, which costs all that was in it",
+		Is: "the last line has no end, a line of garbage is in the middle, or the file is of another " +
+			"version, which costs all that was in it",
 	}},
 	Inject: func(_ context.Context, s *Site) (Injected, error) {
 		file, err := stateFile(s.PID)
@@ -31,7 +33,7 @@ var stateDamage = Kind{
 	},
 }
 
-// stateFile is the file that the host has open to keep its state in.
+// stateFile returns the file that the host has open for its state.
 func stateFile(pid int) (string, error) {
 	links, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
 	if err != nil {
@@ -45,7 +47,7 @@ func stateFile(pid int) (string, error) {
 	return "", errors.New("the host keeps no state")
 }
 
-// damage does to a log of lines what a dying machine, a bad disk or another version would.
+// damage changes a log of lines as a crash of the machine, a bad disk or another version would.
 func damage(file, how string) error {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -57,23 +59,26 @@ func damage(file, how string) error {
 	return os.WriteFile(file, data, 0o600)
 }
 
-// damaged is a log after that. The first line is its header.
+// damaged returns the damaged log. The first line of a log is its header.
 func damaged(data []byte, how string) ([]byte, error) {
 	lines := bytes.SplitAfter(data, []byte("\n"))
-	lines = lines[:len(lines)-1] // behind the last end of a line is nothing
+	lines = lines[:len(lines)-1] // nothing follows the last line break
 	if len(lines) < 2 {
 		return nil, errors.New("nothing is in it that could be damaged")
 	}
 	switch how {
 	case "torn":
-		// The last line again, as of a write that was cut short: what was acknowledged is before it.
+		// Half of the last line again, as of a write that was cut short. Everything that was acknowledged
+		// is before it.
 		last := lines[len(lines)-1]
 		return append(data, last[:len(last)/2]...), nil
 	case "garbage":
-		lines = slices.Insert(lines, 1+(len(lines)-1)/2, bytes.Repeat([]byte{0xff, 0}, 1000), []byte("\n"))
+		lines = slices.Insert(lines, 1+(len(lines)-1)/2, bytes.Repeat([]byte{0xff, 0}, 1000),
+			[]byte("\n"))
 	case "version":
 		text := []byte(`{"mcpd_state":"9999"}`)
-		lines[0] = fmt.Appendf(nil, "%08x %s\n", crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)), text)
+		lines[0] = fmt.Appendf(nil, "%08x %s\n",
+			crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)), text)
 	}
 	return bytes.Join(lines, nil), nil
 }

@@ -7,6 +7,8 @@ var storeFull = Kind{
 	Is:     "the disk is full: the state cannot be written",
 	Params: []Param{times("0")},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
-		return arm(ctx, s, "store.write", Order{Action: "fail", Place: "store.write", Count: s.With.Number("count")})
+		return arm(ctx, s, "store.write", Order{
+			Action: "fail", Place: "store.write", Count: s.With.Number("count"),
+		})
 	},
 }

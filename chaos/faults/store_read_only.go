@@ -7,6 +7,8 @@ var storeReadOnly = Kind{
 	Is:     "the disk is read-only: the state can be neither written nor renamed",
 	Params: []Param{times("0")},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
-		return arm(ctx, s, "store.write", Order{Action: "read_only", Place: "store.write", Count: s.With.Number("count")})
+		return arm(ctx, s, "store.write", Order{
+			Action: "read_only", Place: "store.write", Count: s.With.Number("count"),
+		})
 	},
 }

@@ -5,33 +5,35 @@ import "strings"
 // Tree is the rows of a host at one time, each after its parent.
 type Tree []Row
 
-// Row is as much of a row of the supervision tree as faults need.
+// Row holds the fields of a row of the supervision tree that faults need.
 type Row struct {
-	Path        string // from the root, as "mcpd/tenants/acme/catalog"
-	Type        string // worker or supervisor
-	Status      string // running, restarting, …
-	State       string // of a server: idle, ready, …
-	Link        string // of a server: how it is reached, stdio being a process that the host starts; "" where the host does not say
-	Server      string // of a server's connection: its name
-	PID         int    // of a server that is a child process: its process, 0 when it has none
+	Path   string // from the root, as "mcpd/tenants/acme/catalog"
+	Type   string // worker or supervisor
+	Status string // running, restarting, …
+	State  string // of a server: idle, ready, …
+	// Link says how a server is reached; stdio is a process that the host starts. It is empty where
+	// the host does not say.
+	Link        string
+	Server      string // of a server's connection: the server's name
+	PID         int    // of a server that is a child process; 0 when it has no process
 	Restarts    int
 	Incarnation int
 	Mailbox     int
 }
 
-// tenants is the row below which every tenant has one.
+// tenants is the path prefix of the rows of all tenants.
 const tenants = "mcpd/tenants/"
 
-// TenantPath is the path of a tenant's row.
+// TenantPath returns the path of a tenant's row.
 func TenantPath(tenant string) string { return tenants + tenant }
 
-// ServersPath is the row that a tenant's servers are below.
+// ServersPath returns the path of the parent row of a tenant's servers.
 func ServersPath(tenant string) string { return TenantPath(tenant) + "/client_sup" }
 
-// ServerPath is the path of the row of a tenant's server.
+// ServerPath returns the path of the row of a tenant's server.
 func ServerPath(tenant, server string) string { return ServersPath(tenant) + "/" + server }
 
-// Tenants are the tenants' names, in the tree's order.
+// Tenants returns the names of the tenants, in the tree's order.
 func (t Tree) Tenants() []string {
 	var names []string
 	for _, r := range t {
@@ -42,12 +44,12 @@ func (t Tree) Tenants() []string {
 	return names
 }
 
-// Servers are the names of a tenant's servers, in the tree's order.
+// Servers returns the names of a tenant's servers, in the tree's order.
 func (t Tree) Servers(tenant string) []string {
 	return t.servers(tenant, func(Row) bool { return true })
 }
 
-// Programs are the names of those that are processes which the host starts.
+// Programs returns the names of a tenant's servers that are processes which the host starts.
 func (t Tree) Programs(tenant string) []string {
 	return t.servers(tenant, func(r Row) bool { return r.Link == "" || r.Link == "stdio" })
 }
@@ -55,14 +57,15 @@ func (t Tree) Programs(tenant string) []string {
 func (t Tree) servers(tenant string, are func(Row) bool) []string {
 	var names []string
 	for _, r := range t {
-		if name, ok := strings.CutPrefix(r.Path, ServerPath(tenant, "")); ok && !strings.Contains(name, "/") && are(r) {
+		if name, ok := strings.CutPrefix(r.Path, ServerPath(tenant, "")); ok &&
+			!strings.Contains(name, "/") && are(r) {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// Children are the rows of a tenant's server that have a process, in the tree's order.
+// Children returns the rows of a tenant's server that have a process, in the tree's order.
 func (t Tree) Children(tenant, server string) []Row {
 	var rows []Row
 	for _, r := range t {
@@ -73,7 +76,7 @@ func (t Tree) Children(tenant, server string) []Row {
 	return rows
 }
 
-// Paths are those of all rows.
+// Paths returns the paths of all rows.
 func (t Tree) Paths() []string {
 	paths := make([]string, len(t))
 	for i, r := range t {
@@ -82,7 +85,7 @@ func (t Tree) Paths() []string {
 	return paths
 }
 
-// Reaches reports whether a pattern can match a row at a path or below it.
+// Reaches reports whether a pattern can match a path or anything below it.
 func Reaches(pattern, path string) bool {
 	for {
 		step, rest, more := strings.Cut(pattern, "/")
@@ -101,7 +104,8 @@ func Reaches(pattern, path string) bool {
 	}
 }
 
-// Match reports whether a path is of a pattern, in which * stands for one step and ** at the end for any number of them, none included.
+// Match reports whether a path matches a pattern. In the pattern * stands for one step, and ** at
+// the end for any number of steps, including none.
 func Match(pattern, path string) bool {
 	for {
 		if pattern == "**" {

@@ -6,7 +6,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// node is as much of a row as faults need, as the admin listener writes it: mcpd.v1.Node in JSON.
+// node holds the fields of mcpd.v1.Node that faults need, as the admin listener writes them in
+// JSON.
 type node struct {
 	Path        string `json:"path"`
 	Type        string `json:"type"`
@@ -21,7 +22,8 @@ type node struct {
 	Children    []node `json:"children"`
 }
 
-// ParseTree reads the answer of /admin/v1/tree?all=1, which is what mcpd tree --all --json prints.
+// ParseTree reads the answer of /admin/v1/tree?all=1, which is also the output of mcpd tree --all
+// --json.
 func ParseTree(data []byte) (Tree, error) {
 	var root node
 	if err := json.Unmarshal(data, &root); err != nil {
@@ -34,7 +36,9 @@ func ParseTree(data []byte) (Tree, error) {
 }
 
 func appendRows(t Tree, n node) Tree {
-	t = append(t, Row{n.Path, n.Type, n.Status, n.State, n.Link, n.Server, n.PID, n.Restarts, n.Incarnation, n.Mailbox})
+	t = append(t, Row{
+		n.Path, n.Type, n.Status, n.State, n.Link, n.Server, n.PID, n.Restarts, n.Incarnation, n.Mailbox,
+	})
 	for _, kid := range n.Children {
 		t = appendRows(t, kid)
 	}

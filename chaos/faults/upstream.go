@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// atServer arms a fault at the messages of a server, whatever carries them.
+// atServer arms a fault at the messages of a server, whatever its transport.
 func atServer(ctx context.Context, s *Site, o Order) (Injected, error) {
 	o.Tenant, o.Server, o.Count = s.Tenant, s.Server, s.With.Number("count")
 	target := s.Tenant
@@ -15,12 +15,12 @@ func atServer(ctx context.Context, s *Site, o Order) (Injected, error) {
 	return arm(ctx, s, o.Place+" of "+target, o)
 }
 
-// read is a fault at what a server has sent.
+// read returns a fault that strikes at the messages that a server has sent.
 func read(action string) func(context.Context, *Site) (Injected, error) {
 	return func(ctx context.Context, s *Site) (Injected, error) {
 		return atServer(ctx, s, Order{Action: action, Place: "upstream.read"})
 	}
 }
 
-// maxLate is how late a message may be at most, and how long a sync may take.
+// maxLate is the longest delay of a message and the longest time of a sync.
 const maxLate = 10 * time.Minute

@@ -1,8 +1,10 @@
 package faults
 
-// A server that was cut off is dialled again, which is a restart of its connection.
+// upstreamCut is Fatal: the host dials a server that was cut off again, which is a restart of its
+// connection.
 var upstreamCut = Kind{
-	Name: "upstream.cut", Rows: []string{"F25"}, Aim: AtServer, Partial: true, Fatal: true, Needs: Faults,
+	Name: "upstream.cut", Rows: []string{"F25"}, Aim: AtServer, Partial: true, Fatal: true,
+	Needs:  Faults,
 	Is:     "the connection to a server ends when a message of it arrives",
 	Params: []Param{times("1")},
 	Inject: read("cut"),

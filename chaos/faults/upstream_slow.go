@@ -9,10 +9,13 @@ var upstreamSlow = Kind{
 	Name: "upstream.slow", Rows: []string{"F26"}, Aim: AtServer, Partial: true, Needs: Faults,
 	Is: "a server is read slowly, so that what it says waits in a row",
 	Params: []Param{
-		{Name: "delay", Type: Duration, Default: "10ms", Low: int64(time.Millisecond), High: int64(maxLate), Is: "how long each message takes"},
+		{Name: "delay", Type: Duration, Default: "10ms", Low: int64(time.Millisecond),
+			High: int64(maxLate), Is: "how long each message takes"},
 		times("0"),
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
-		return atServer(ctx, s, Order{Action: "slow", Place: "upstream.read", Delay: s.With.Duration("delay")})
+		return atServer(ctx, s, Order{
+			Action: "slow", Place: "upstream.read", Delay: s.With.Duration("delay"),
+		})
 	},
 }

@@ -10,10 +10,10 @@ import (
 	"mcpd/gateway/config/units"
 )
 
-// Type is what the value of a parameter is.
+// Type is the type of a parameter's value.
 type Type uint8
 
-// Types.
+// The types of parameters.
 const (
 	Duration Type = iota // a time, as 1m30s
 	Number               // a whole number
@@ -21,43 +21,46 @@ const (
 	Text
 )
 
-// Param is one thing that an experiment can say about a fault.
+// Param is one setting of a fault that an experiment can give.
 type Param struct {
 	Name string
 	Type Type
-	// Default is the value, as written, of an experiment that does not say one. It may be empty only for a text.
+	// Default is the value, in its written form, if an experiment gives none. It may be empty only for
+	// a text.
 	Default string
-	// Low and High bound a value: nanoseconds, a number, or bytes. A text has so many bytes.
+	// Low and High bound a value: nanoseconds, a number, or bytes. For a text they bound its length in
+	// bytes.
 	Low, High int64
-	// Words are what a text may be; nil is any.
+	// Words are the allowed texts; nil allows any.
 	Words []string
-	Is    string // what it means, as a clause
+	Is    string // its meaning, as a clause
 }
 
-// Values are the parameters of one fault, defaults filled in.
+// Values are the parameters of one fault, with defaults filled in.
 type Values map[string]any
 
-// Duration returns a time. The parameter must be one of the kind's.
+// Duration returns the value of a Duration parameter. It panics if the kind does not declare it.
 func (v Values) Duration(name string) time.Duration { return value[time.Duration](v, name) }
 
-// Number returns a number.
+// Number returns the value of a Number parameter. It panics if the kind does not declare it.
 func (v Values) Number(name string) int { return value[int](v, name) }
 
-// Size returns a number of bytes.
+// Size returns the value of a Size parameter, in bytes. It panics if the kind does not declare it.
 func (v Values) Size(name string) int64 { return value[int64](v, name) }
 
-// Text returns a text.
+// Text returns the value of a Text parameter. It panics if the kind does not declare it.
 func (v Values) Text(name string) string { return value[string](v, name) }
 
 func value[T any](v Values, name string) T {
 	t, ok := v[name].(T)
 	if !ok {
-		panic(fmt.Sprintf("faults: %q is a %T, not a %T", name, v[name], t)) // the kind reads what it does not declare
+		// the kind reads a parameter that it does not declare
+		panic(fmt.Sprintf("faults: %q is a %T, not a %T", name, v[name], t))
 	}
 	return t
 }
 
-// Defaults are a kind's parameters as they are when an experiment says none.
+// Defaults returns the default values of a kind's parameters.
 func (k Kind) Defaults() Values {
 	values := Values{}
 	for _, p := range k.Params {
@@ -70,7 +73,8 @@ func (k Kind) Defaults() Values {
 	return values
 }
 
-// Read makes a value of a text. It is false when it is none of the parameter's type or is out of its range.
+// Read parses a text. It returns false if the text is not of the parameter's type or is out of its
+// range.
 func (p Param) Read(text string) (value any, ok bool) {
 	var n int64
 	switch p.Type {
@@ -92,11 +96,12 @@ func (p Param) Read(text string) (value any, ok bool) {
 	return value, ok && n >= p.Low && n <= p.High
 }
 
-// Want says what a value has to be, for messages and documents.
+// Want describes the allowed values, for messages and documents.
 func (p Param) Want() string {
 	switch p.Type {
 	case Duration:
-		return fmt.Sprintf("time, %s to %s", units.FormatSpan(time.Duration(p.Low)), units.FormatSpan(time.Duration(p.High)))
+		return fmt.Sprintf("time, %s to %s", units.FormatSpan(time.Duration(p.Low)),
+			units.FormatSpan(time.Duration(p.High)))
 	case Number:
 		return fmt.Sprintf("number, %d to %d", p.Low, p.High)
 	case Size:
@@ -108,7 +113,8 @@ func (p Param) Want() string {
 	return fmt.Sprintf("text, %d to %d bytes", p.Low, p.High)
 }
 
-// Written are a fault's parameters as they are written in a file, in the order of the kind's, without texts that are empty.
+// Written returns a fault's parameters in the written form of an experiment file, in the order in
+// which the kind declares them. It omits empty texts.
 func (k Kind) Written(v Values) (list []string) {
 	for _, p := range k.Params {
 		text := fmt.Sprint(v[p.Name])

@@ -2,7 +2,7 @@ package record
 
 import "testing"
 
-// What has a name may come and go; of the rest there is a share more, or so much.
+// The named part of a holding may change. The rest may grow by a share, or by a fixed amount.
 func TestHeapGrowsByWhatHasNoName(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -14,9 +14,12 @@ func TestHeapGrowsByWhatHasNoName(t *testing.T) {
 		{"more", Holding{Before: 100, After: 111, Share: 0.05, Kept: 10}, true},
 		{"a share", Holding{Before: 1000, After: 1050, Share: 0.05, Kept: 10}, false},
 		{"more than a share", Holding{Before: 1000, After: 1051, Share: 0.05, Kept: 10}, true},
-		{"by what has a name", Holding{Before: 100, After: 200, NamedBefore: 5, Named: 105, Share: 0.05, Kept: 10}, false},
-		{"and by what has none", Holding{Before: 100, After: 211, NamedBefore: 5, Named: 105, Share: 0.05, Kept: 10}, true},
-		{"although what has a name went", Holding{Before: 100, After: 100, NamedBefore: 50, Share: 0.05, Kept: 10}, true},
+		{"by what has a name", Holding{Before: 100, After: 200, NamedBefore: 5, Named: 105, Share: 0.05,
+			Kept: 10}, false},
+		{"and by what has none", Holding{Before: 100, After: 211, NamedBefore: 5, Named: 105, Share: 0.05,
+			Kept: 10}, true},
+		{"although what has a name went",
+			Holding{Before: 100, After: 100, NamedBefore: 50, Share: 0.05, Kept: 10}, true},
 		{"what is not judged", Holding{Before: 100, After: 1000}, false},
 	} {
 		if got := c.h.Grown(); got != c.want {

@@ -10,14 +10,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxSize bounds what Read takes in all, in bytes: an hour of fifty tenants, second by second, is a tenth of it.
+// MaxSize bounds the total input of Read, in bytes. The record of an hour of fifty tenants, second
+// by second, takes a tenth of it.
 const MaxSize = 256 << 20
 
-// Write writes a record as one JSON value and a line break, so that files of records can be joined. What is not a number is null. Bytes of a host's
-// texts that are not UTF-8 become U+FFFD.
+// Write writes a record as one JSON value and a line break, so that files of records can be
+// concatenated. Numbers that are not finite become null. Bytes in a host's texts that are not UTF-8
+// become U+FFFD.
 func Write(w io.Writer, r Record) error {
 	r.Format = Format
-	data, err := json.Marshal(r, json.WithMarshalers(json.MarshalToFunc(writeNumber)), jsontext.AllowInvalidUTF8(true), json.Deterministic(true), jsontext.WithIndent(" "))
+	data, err := json.Marshal(r, json.WithMarshalers(json.MarshalToFunc(writeNumber)),
+		jsontext.AllowInvalidUTF8(true), json.Deterministic(true), jsontext.WithIndent(" "))
 	if err != nil {
 		return fmt.Errorf("record of %q: %w", r.Experiment.Name, err)
 	}
@@ -25,11 +28,11 @@ func Write(w io.Writer, r Record) error {
 	return err
 }
 
-// ErrNone says that something was read that is no record at all.
+// ErrNone says that the input is no record.
 var ErrNone = errors.New("no record of an experiment")
 
-// Read reads the records that follow one another to the end, of which there is at least one. A form that it does not know, a member that the form
-// does not have and what is no JSON are errors that say where.
+// Read reads concatenated records up to the end of the input. There must be at least one. An
+// unknown format, an unknown member and invalid JSON are errors that give the position.
 func Read(from io.Reader) ([]Record, error) {
 	limited := &io.LimitedReader{R: from, N: MaxSize + 1}
 	in := jsontext.NewDecoder(limited)
@@ -54,7 +57,8 @@ func Read(from io.Reader) ([]Record, error) {
 	}
 }
 
-// read reads one record. The form comes first: of one that it does not know, what else is in it says nothing.
+// read reads one record. It checks the format first, because the content of an unknown format means
+// nothing.
 func read(value jsontext.Value) (r Record, err error) {
 	var is struct {
 		Format *uint64 `json:"format"`
@@ -65,14 +69,17 @@ func read(value jsontext.Value) (r Record, err error) {
 	case is.Format == nil:
 		return r, fmt.Errorf("%w: it has no format", ErrNone)
 	case *is.Format != Format:
-		return r, fmt.Errorf("its format is %d, and only %d is known here: read it with the mcpd that wrote it", *is.Format, Format)
+		return r, fmt.Errorf(
+			"its format is %d, and only %d is known here: read it with the mcpd that wrote it", *is.Format,
+			Format,
+		)
 	}
-	err = json.Unmarshal(value, &r, json.WithUnmarshalers(json.UnmarshalFromFunc(readNumber)), json.RejectUnknownMembers(true))
+	err = json.Unmarshal(value, &r, json.WithUnmarshalers(json.UnmarshalFromFunc(readNumber)),
+		json.RejectUnknownMembers(true))
 	return r, err
 }
 
-// JSON has no word for what is not a number, as a share of nothing.
-
+// writeNumber writes a number that is not finite as null, because JSON has no such numbers.
 func writeNumber(out *jsontext.Encoder, v float64) error {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return out.WriteToken(jsontext.Null)

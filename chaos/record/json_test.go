@@ -11,11 +11,20 @@ import (
 func whole() Record {
 	return Record{
 		Format: Format, Seed: math.MaxUint64, Begun: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC),
-		Experiment: Experiment{Name: "hang", Catalogue: []string{"F05"}, Blast: []string{}, Restarts: map[string][2]int{"a/*": {1, 3}}, TargetErrors: -1},
-		Phases:     []Phase{{Baseline, 0, 5}},
-		Groups:     []Group{{Tenant: "acme", Phases: map[string]Calls{Fault: {Sent: 2, Histogram: []Bucket{{1, 2}}}}, Seconds: []Second{{At: 1}}, Errors: map[string]uint64{"</script>": 1}, Slips: []Slip{{1, "lost", "x"}}}},
-		Strikes:    []Strike{{ID: "1"}}, Rows: []Row{{Path: "mcpd"}}, Events: []Event{{Name: "e"}}, Probes: []Probe{{"ready", []Answer{{1, true, "200"}}}},
-		Holds: []Holding{{Name: "goroutines"}}, Effects: &Effects{Asked: 1}, Figures: []Figure{{Name: "detect", Samples: []float64{1.5}}},
+		Experiment: Experiment{
+			Name: "hang", Catalogue: []string{"F05"}, Blast: []string{},
+			Restarts: map[string][2]int{"a/*": {1, 3}}, TargetErrors: -1,
+		},
+		Phases: []Phase{{Baseline, 0, 5}},
+		Groups: []Group{
+			{Tenant: "acme", Phases: map[string]Calls{Fault: {Sent: 2, Histogram: []Bucket{{1, 2}}}},
+				Seconds: []Second{{At: 1}}, Errors: map[string]uint64{"</script>": 1},
+				Slips: []Slip{{1, "lost", "x"}}},
+		},
+		Strikes: []Strike{{ID: "1"}}, Rows: []Row{{Path: "mcpd"}}, Events: []Event{{Name: "e"}},
+		Probes: []Probe{{"ready", []Answer{{1, true, "200"}}}},
+		Holds:  []Holding{{Name: "goroutines"}}, Effects: &Effects{Asked: 1},
+		Figures:  []Figure{{Name: "detect", Samples: []float64{1.5}}},
 		Verdicts: []Verdict{{"I1", "text", Pass, "found"}},
 	}
 }
@@ -48,7 +57,8 @@ func TestWhatIsNoNumberOrNoTextIsWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := got[0].Figures[0].Samples; len(s) != 3 || !math.IsNaN(s[0]) || !math.IsNaN(s[1]) || s[2] != 2 {
+	if s := got[0].Figures[0].Samples; len(s) != 3 || !math.IsNaN(s[0]) ||
+		!math.IsNaN(s[1]) || s[2] != 2 {
 		t.Errorf("samples %v, want NaN, NaN and 2", s)
 	}
 	if m := got[0].Events[0].Message; m != "a\ufffdb" {
@@ -60,7 +70,8 @@ func TestReadRefusesWhatItDoesNotKnow(t *testing.T) {
 	good := written(t, whole())
 	for _, test := range []struct{ name, text, want string }{
 		{"nothing", "", "no record: nothing is there"},
-		{"another format", `{"format": 2, "of": "things to come"}`, "record 1: its format is 2, and only 1 is known here"},
+		{"another format", `{"format": 2, "of": "things to come"}`,
+			"record 1: its format is 2, and only 1 is known here"},
 		{"no format", `{"seed": 1}`, "record 1: no record of an experiment: it has no format"},
 		{"the second of two", good + `{"format": 7}`, "record 2: its format is 7"},
 		{"a list", `[]`, "record 1: no record of an experiment"},
@@ -70,7 +81,8 @@ func TestReadRefusesWhatItDoesNotKnow(t *testing.T) {
 		{"a member twice", `{"format": 1, "seed": 1, "seed": 2}`, `"seed"`},
 		{"another type", `{"format": 1, "groups": [{"rate": "fast"}]}`, "/groups/0/rate"},
 	} {
-		if _, err := Read(strings.NewReader(test.text)); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := Read(strings.NewReader(test.text)); err == nil ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
 		}
 	}

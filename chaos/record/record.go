@@ -1,22 +1,24 @@
-// Package record is what an experiment on a running host saw, as one value: what was asked, what was injected, what every caller got, and what
-// the host held before and after. It is written by the run, judged by pure functions, and shown by the report. It holds no judgement of its own
+// Package record defines the record of an experiment on a running host as one value: the load, the
+// injected faults, the outcome of every call, and the resources of the host before and after. A run
+// writes it, pure functions judge it, and reports show it. The package itself makes no judgement
 // and knows neither hosts nor faults.
 package record
 
 import "time"
 
-// Format is the number of this form. A reader refuses one that it does not know.
+// Format is the number of this format. A reader refuses any other format.
 const Format = 1
 
-// Record is one experiment's. Times are seconds since Begun.
+// Record is the record of one experiment. Times are seconds since Begun.
 type Record struct {
 	Format     int        `json:"format"`
 	Experiment Experiment `json:"experiment"`
 	Host       Host       `json:"host"`
 	Begun      time.Time  `json:"begun"`
-	Seed       uint64     `json:"seed"` // of everything that was drawn
+	Seed       uint64     `json:"seed"` // of all random choices
 	Phases     []Phase    `json:"phases"`
-	// Aborted is the guard that ended the run early, with what it saw; empty when none did.
+	// Aborted is why the run ended early or is incomplete, such as the guard that tripped with the
+	// value that it saw; empty if neither is so.
 	Aborted string    `json:"aborted,omitzero"`
 	Groups  []Group   `json:"groups"`
 	Strikes []Strike  `json:"strikes"`
@@ -30,27 +32,29 @@ type Record struct {
 	Verdicts []Verdict `json:"verdicts"`
 }
 
-// Experiment is as much of the experiment as its record has to say.
+// Experiment is the part of the experiment that the record needs.
 type Experiment struct {
 	Name       string   `json:"name"`
 	Title      string   `json:"title"`
 	Hypothesis string   `json:"hypothesis"`
 	Catalogue  []string `json:"catalogue"` // rows of the fault catalogue, as "F05"
-	// Contends says that the fault takes what bystanders need too: cores, memory, descriptors.
+	// Contends says that the fault takes cores, memory or descriptors that bystanders need too.
 	Contends bool `json:"contends"`
 	// Short says that the phases are too short for a verdict on latencies and recovery.
 	Short bool `json:"short"`
-	// Blast are the patterns of paths that may restart: all others must not.
+	// Blast are patterns of the paths that may restart. No other path may.
 	Blast []string `json:"blast"`
-	// Restarts are, by pattern of paths, how many restarts there must be: at least and at most.
+	// Restarts are the least and the greatest number of restarts that there must be, by pattern of
+	// paths.
 	Restarts map[string][2]int `json:"restarts"`
-	// Recovery is how soon after the last fault ended the target must be steady, in seconds; 0 is no expectation.
+	// Recovery is how soon after the end of the last fault the target must be steady, in seconds; 0
+	// expects nothing.
 	Recovery float64 `json:"recovery"`
-	// TargetErrors is how many calls of the target may fail at most; -1 is any number.
+	// TargetErrors is how many calls of the target may fail; -1 is any number.
 	TargetErrors int64 `json:"target_errors"`
 }
 
-// Host is what was broken and on what machine.
+// Host describes the host and its machine.
 type Host struct {
 	Version string `json:"version"`
 	Go      string `json:"go"`
@@ -88,31 +92,32 @@ type Group struct {
 	Phases map[string]Calls `json:"phases"`
 	// Seconds are the calls by the second in which they were due.
 	Seconds []Second `json:"seconds"`
-	// Errors are the texts of errors with their numbers.
+	// Errors counts the errors by their texts.
 	Errors map[string]uint64 `json:"errors"`
-	// Slips are calls whose outcome was wrong in itself: too late, twice, or somebody else's.
+	// Slips are calls with an outcome that is wrong in itself: lost, received twice, that of another
+	// call, or out of order.
 	Slips []Slip `json:"slips"`
-	// Order is what became of the calls that were told of their progress; nil when there were none to be.
+	// Order summarizes the calls with progress notifications; nil when there were none.
 	Order *Order `json:"order,omitzero"`
-	// Blocks are parts of the baseline and of the fault, each with calls enough for its P999.
+	// Blocks are parts of the baseline and of the fault, each with enough calls for its P999.
 	Blocks []Block `json:"blocks,omitzero"`
 }
 
-// Order is the account of calls whose progress was told on a stream, most of which the client left and came back to. They are beside those of
-// Phases. Calls = OK + Failed + Lost + Crossed.
+// Order summarizes the calls whose progress was sent on a stream. The client left most of these
+// streams and resumed them. These calls are not in Phases. Calls = OK + Failed + Lost + Crossed.
 type Order struct {
 	Calls    uint64 `json:"calls"`
 	OK       uint64 `json:"ok"`
 	Failed   uint64 `json:"failed"`
 	Lost     uint64 `json:"lost"`
 	Crossed  uint64 `json:"crossed"`
-	Events   uint64 `json:"events"`           // messages on streams, without those that came again
-	Resumed  uint64 `json:"resumed"`          // times that a client came back to a stream and was given the rest
-	Refused  uint64 `json:"refused"`          // times that it was not
-	Replayed uint64 `json:"replayed"`         // messages that came again, as they had to
-	Slips    uint64 `json:"slips"`            // messages that were out of their order
-	Error    string `json:"error,omitzero"`   // the last of those that failed
-	Unheard  string `json:"unheard,omitzero"` // why no call could be told of its progress
+	Events   uint64 `json:"events"`           // messages on streams, without repetitions
+	Resumed  uint64 `json:"resumed"`          // times that a client resumed a stream and got the rest
+	Refused  uint64 `json:"refused"`          // times that resuming was refused
+	Replayed uint64 `json:"replayed"`         // messages that were replayed, as required
+	Slips    uint64 `json:"slips"`            // messages that were out of order
+	Error    string `json:"error,omitzero"`   // the last error of a failed call
+	Unheard  string `json:"unheard,omitzero"` // why no call could have progress notifications
 }
 
 // Block is a part of a phase.
@@ -123,22 +128,24 @@ type Block struct {
 	P999  float64 `json:"p99_9"` // in milliseconds
 }
 
-// Calls is what became of calls. Sent = OK + Failed + Lost + Crossed.
+// Calls counts calls by outcome. Sent = OK + Failed + Lost + Crossed.
 type Calls struct {
 	Sent      uint64 `json:"sent"`
 	OK        uint64 `json:"ok"`
-	Failed    uint64 `json:"failed"`  // an error came, within the time
+	Failed    uint64 `json:"failed"`  // an error came within the time limit
 	Refused   uint64 `json:"refused"` // of Failed: the host refused to begin (429, 503, overloaded)
 	Lost      uint64 `json:"lost"`    // no outcome within deadline + 250 ms
-	Crossed   uint64 `json:"crossed"` // the answer was another call's
+	Crossed   uint64 `json:"crossed"` // the answer was that of another call
 	Duplicate uint64 `json:"duplicate"`
-	// Latencies of the calls that were OK, in milliseconds from when they were due.
+	// P50 to Max are the latencies of the calls that were OK, in milliseconds from the time when they
+	// were due.
 	P50  float64 `json:"p50"`
 	P90  float64 `json:"p90"`
 	P99  float64 `json:"p99"`
 	P999 float64 `json:"p99_9"`
 	Max  float64 `json:"max"`
-	// Histogram are the latencies' buckets, finest first: calls up to so many milliseconds and above the bucket before.
+	// Histogram are the buckets of the latencies, in ascending order. A bucket counts the calls above
+	// the limit of the bucket before it, up to its own limit.
 	Histogram []Bucket `json:"histogram"`
 }
 
@@ -153,13 +160,13 @@ type Second struct {
 	At     int     `json:"at"`
 	Sent   uint64  `json:"sent"`
 	OK     uint64  `json:"ok"`
-	Failed uint64  `json:"failed"` // with lost and crossed ones
+	Failed uint64  `json:"failed"` // including lost and crossed calls
 	P50    float64 `json:"p50"`
 	P99    float64 `json:"p99"`
 	Max    float64 `json:"max"`
 }
 
-// Slip is one call that must not be.
+// Slip is one call that violates an invariant.
 type Slip struct {
 	At   float64 `json:"at"`
 	Kind string  `json:"kind"` // lost, duplicate, crossed, order
@@ -177,12 +184,13 @@ type Strike struct {
 	Hits int `json:"hits"`
 	// Fatal says that each hit ends an incarnation, so that it must have cost one restart.
 	Fatal bool `json:"fatal"`
-	// Quiet says that the host need not tell of it.
+	// Quiet says that the host need not log an event about it.
 	Quiet bool `json:"quiet,omitzero"`
-	// Silent says that the host had to find it out.
+	// Silent says that nothing reported the fault to the host, which had to detect it.
 	Silent bool   `json:"silent,omitzero"`
 	Error  string `json:"error,omitzero"` // why it could not be injected
-	// Wrong is what went wrong after it was injected: it could not be healed, or the host did what it must not.
+	// Wrong is what went wrong after the injection: the fault could not be healed, or the host did
+	// something it must never do.
 	Wrong string `json:"wrong,omitzero"`
 }
 
@@ -191,10 +199,11 @@ type Row struct {
 	Path     string `json:"path"`
 	Type     string `json:"type"` // worker or supervisor
 	Restarts int    `json:"restarts"`
-	// Incarnations are how many more of it there were: restarts, and those together with the rows above it.
+	// Incarnations is the number of additional incarnations: restarts of the row alone, and restarts
+	// together with rows above it.
 	Incarnations int    `json:"incarnations,omitzero"`
-	Before       string `json:"before"` // its status in the baseline; empty when it was not there
-	After        string `json:"after"`  // and after healing
+	Before       string `json:"before"` // its status in the baseline; empty when the row did not exist
+	After        string `json:"after"`  // its status after healing
 }
 
 // Event is one of the host's events.
@@ -206,92 +215,98 @@ type Event struct {
 	Tenant  string  `json:"tenant,omitzero"`
 	Server  string  `json:"server,omitzero"`
 	Message string  `json:"message"`
-	// Fields are what is particular to it, as docs/telemetry.gen.md has them.
+	// Fields are the event's own fields, as documented in docs/telemetry.gen.md.
 	Fields map[string]string `json:"fields,omitzero"`
 }
 
-// Probe is one question that was asked again and again, and its answers.
+// Probe is one question that was asked repeatedly, with its answers.
 type Probe struct {
 	Name    string   `json:"name"`
 	Answers []Answer `json:"answers"`
 }
 
-// Answer is what a probe was told at a time.
+// Answer is the answer to a probe at a time.
 type Answer struct {
 	At float64 `json:"at"`
 	OK bool    `json:"ok"`
 	Is string  `json:"is"`
 }
 
-// Lasting names the sessions that outlive a host which is killed: those with a handshake. A peer of the later era has nothing that it could come
-// back to.
+// Lasting is the name of the holding of sessions that survive the end of their host: sessions with
+// a handshake. A peer of the modern era has no session to return to.
 const Lasting = "lasting sessions"
 
-// Holding is a thing that the host holds, before the fault and at last after it.
+// Holding is a resource that the host holds, measured before the fault and at the end.
 type Holding struct {
-	Name string `json:"name"` // goroutines, descriptors, children, sessions, in flight, rows of session, timers of catalog
-	// Family is what holdings have in common that differ in a label, as "rows" of "rows of session"; empty for one alone.
+	// Name is, for example, goroutines, descriptors, children, sessions, in flight, rows of session,
+	// or timers of catalog.
+	Name string `json:"name"`
+	// Family is the common name of holdings that differ in a label, as "rows" of "rows of session". It
+	// is empty for a holding without a family.
 	Family string  `json:"family,omitzero"`
 	Before float64 `json:"before"`
 	After  float64 `json:"after"`
-	// Named are those of After that have a name and a bound, such as abandoned goroutines, and NamedBefore those of Before.
+	// Named is the part of After that has a name and a bound of its own, such as abandoned goroutines.
+	// NamedBefore is that part of Before.
 	Named       float64 `json:"named"`
 	NamedBefore float64 `json:"named_before,omitzero"`
-	// More says of what there are more, where that is known.
+	// More says what there is more of, if that is known.
 	More  string  `json:"more,omitzero"`
 	Peak  float64 `json:"peak"`
 	Limit float64 `json:"limit"` // of Peak; 0 is none
-	// Unmeasured says that the host did not tell afterwards, so that there is no After.
+	// Unmeasured says that the host could not be measured at the end, so that After is missing.
 	Unmeasured bool `json:"unmeasured,omitzero"`
-	// Exact says that of those without a name there must not be more afterwards.
+	// Exact says that the unnamed part must not grow at all.
 	Exact bool `json:"exact"`
-	// Share is the part of Before by which After may be more, and Kept by how much at least; zeroes are not judged.
+	// Share and Kept limit the growth: After may exceed Before by the larger of Before times Share,
+	// and Kept. Zeroes are not judged.
 	Share float64 `json:"share,omitzero"`
 	Kept  float64 `json:"kept,omitzero"`
 }
 
-// Grown reports whether After is more than it may be by Share and Kept, apart from what has a name.
+// Grown reports whether the unnamed part has grown by more than Share and Kept allow.
 func (h Holding) Grown() bool { return h.Share > 0 && h.Surplus() > max(h.Before*h.Share, h.Kept) }
 
-// Surplus is how many more without a name there are afterwards.
+// Surplus returns the growth of the unnamed part.
 func (h Holding) Surplus() float64 { return (h.After - h.Named) - (h.Before - h.NamedBefore) }
 
-// Effects is what counting tools did against what they were asked, of all tenants together.
+// Effects compares the effects that the counting tools had with those that they were asked for,
+// summed over all tenants.
 type Effects struct {
-	Asked    uint64 `json:"asked"`    // calls that were to have an effect
-	Answered uint64 `json:"answered"` // those that were told that they had it
+	Asked    uint64 `json:"asked"`    // calls that asked for an effect
+	Answered uint64 `json:"answered"` // calls whose answer confirmed the effect
 	Done     uint64 `json:"done"`     // effects
-	Doubled  uint64 `json:"doubled"`  // effects beyond the first of one call
-	// Twice are some of the calls that had more than one, each as "tenant: nonce".
+	Doubled  uint64 `json:"doubled"`  // effects beyond the first of a call
+	// Twice are some of the calls that had more than one effect, each as "tenant: nonce".
 	Twice []string `json:"twice,omitzero"`
-	// Uncounted says why the tools of some tenants have not told; empty when all have.
+	// Uncounted says why the tools of some tenants gave no count; empty when all did.
 	Uncounted string `json:"uncounted,omitzero"`
 }
 
-// Figure is one measured quantity with its target.
+// Figure is one measured quantity with its goal.
 type Figure struct {
 	Name    string    `json:"name"`
 	Unit    string    `json:"unit"`
 	Samples []float64 `json:"samples"`
-	Goal    float64   `json:"goal"` // at most; 0 is none
-	// Because says why the goal is another than the catalogue's.
+	Goal    float64   `json:"goal"` // the largest allowed value; 0 is none
+	// Because says why the goal differs from the catalogue's.
 	Because string `json:"because,omitzero"`
-	// Meanwhile says that it shows only as long as a fault lasts.
+	// Meanwhile says that the figure can be measured only while a fault lasts.
 	Meanwhile bool `json:"meanwhile,omitzero"`
 }
 
-// What a verdict says.
+// The results of a verdict.
 const (
 	Pass     = "pass"
 	Fail     = "fail"
-	Unclear  = "unclear"    // the interval holds the limit
-	Unjudged = "not judged" // Text says why
+	Unclear  = "unclear"    // the confidence interval contains the limit
+	Unjudged = "not judged" // Found says why
 )
 
-// Verdict is one invariant, judged.
+// Verdict is the judgement on one invariant.
 type Verdict struct {
-	ID    string `json:"id"`   // I1 to I13
-	Text  string `json:"text"` // what must be so
+	ID    string `json:"id"`   // I1 to I13, or E1 to E4
+	Text  string `json:"text"` // the invariant
 	Is    string `json:"is"`   // pass, fail, unclear, not judged
 	Found string `json:"found"`
 }

@@ -1,19 +1,21 @@
 package record
 
-// Restarted is the name of the event that tells of a row's new instance.
+// Restarted is the name of the event that reports a row's new incarnation.
 const Restarted = "child_restarted"
 
-// Beginnings are how often a row began anew.
+// Beginnings counts how often a row began anew.
 type Beginnings struct {
 	Restarts     int // by its own supervisor
-	Incarnations int // those, and those with the rows above it
+	Incarnations int // those, and restarts together with the rows above it
 }
 
-// Times is how often it began anew in all.
+// Times returns how often the row began anew in all.
 func (b Beginnings) Times() int { return max(b.Restarts, b.Incarnations) }
 
-// Beginnings are how often each row began anew, by path: as it counts it, or as events tell it where there is more of that. One that was replaced as
-// a whole after it restarted has forgotten what it counted, or is gone, and a feed that breaks may have missed some events.
+// Beginnings counts how often each row began anew, by path. The number of restarts is the larger of
+// the row's own count and the number of events. The row's own count is too small if the row was
+// replaced after it had restarted, or is missing if the row is gone. The number of events is too
+// small if the feed broke and missed some.
 func (r *Record) Beginnings() map[string]Beginnings {
 	all := map[string]Beginnings{}
 	for _, e := range r.Events {
@@ -29,7 +31,8 @@ func (r *Record) Beginnings() map[string]Beginnings {
 	return all
 }
 
-// Restarts is how often rows were restarted by their own supervisors: the one count that verdicts and reports tell.
+// Restarts returns how often rows were restarted by their own supervisors. Verdicts and reports all
+// use this number.
 func (r *Record) Restarts() (n int) {
 	for _, b := range r.Beginnings() {
 		n += b.Restarts

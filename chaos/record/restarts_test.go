@@ -2,8 +2,9 @@ package record
 
 import "testing"
 
-// Rows that were replaced as a whole count from none or are gone, and a feed may miss some: each row's restarts are the more of both, and none is
-// made up for by those of another row.
+// A replaced row starts counting from zero, a removed row has no count, and a feed may miss events.
+// The restarts of each row are the larger of both counts. A row with too few is not offset by
+// another row with too many.
 func TestRestartsAreCountedByRow(t *testing.T) {
 	const a, b = "mcpd/tenants/acme/catalog", "mcpd/tenants/acme/client_sup/demo/1/connection"
 	again := func(path string, at float64) Event { return Event{At: at, Name: Restarted, Path: path} }
@@ -19,7 +20,8 @@ func TestRestartsAreCountedByRow(t *testing.T) {
 		{"both do", []Row{{Path: a, Restarts: 2}}, []Event{again(a, 1), again(a, 2)}, 2},
 		{"events were missed", []Row{{Path: a, Restarts: 3}}, []Event{again(a, 1)}, 3},
 		{"a row counts from none", []Row{{Path: a, Restarts: 1}}, []Event{again(a, 1), again(a, 2)}, 2},
-		{"events of one row were missed, and another row is gone", []Row{{Path: a, Restarts: 3}}, []Event{again(a, 1), again(b, 1), again(b, 2)}, 5},
+		{"events of one row were missed, and another row is gone", []Row{{Path: a, Restarts: 3}},
+			[]Event{again(a, 1), again(b, 1), again(b, 2)}, 5},
 		{"before the run", nil, []Event{again(a, -0.5), again(a, 0)}, 1},
 		{"other events", nil, []Event{{At: 1, Name: "child_crashed", Path: a}}, 0},
 	} {

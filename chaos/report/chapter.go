@@ -15,9 +15,12 @@ import (
 func chapterOf(r *record.Record, id string) chapter {
 	e, s := r.Experiment, summarize(r)
 	c := chapter{
-		ID: id, Name: name(e.Name), Title: text(e.Title), Hypothesis: prose(e.Hypothesis), Catalogue: text(strings.Join(e.Catalogue, ", ")),
-		summary: s, Headline: headline(r, s), Tiles: tilesOf(s), Timeline: timelineOf(r), Calls: callLines(r), Tree: treeOf(r), Declared: declared(e),
-		Histograms: histogramsOf(r), Effects: effects(r.Effects), Order: order(r.Groups), Left: map[string]string{}, Facts: factsOf(r),
+		ID: id, Name: name(e.Name), Title: text(e.Title), Hypothesis: prose(e.Hypothesis),
+		Catalogue: text(strings.Join(e.Catalogue, ", ")),
+		summary:   s, Headline: headline(r, s), Tiles: tilesOf(s), Timeline: timelineOf(r),
+		Calls: callLines(r), Tree: treeOf(r), Declared: declared(e),
+		Histograms: histogramsOf(r), Effects: effects(r.Effects), Order: order(r.Groups),
+		Left: map[string]string{}, Facts: factsOf(r),
 	}
 	if c.Title == "" {
 		c.Title = c.Name
@@ -27,13 +30,15 @@ func chapterOf(r *record.Record, id string) chapter {
 	return c
 }
 
-// remark says what one has to know before the numbers.
+// remark adds the caveats that a reader has to know before the numbers.
 func (c *chapter) remark(r *record.Record) {
 	if r.Experiment.Short {
-		c.Remarks = append(c.Remarks, "A short run: its phases are too short for a verdict on latencies and recovery.")
+		c.Remarks = append(c.Remarks,
+			"A short run: its phases are too short for a verdict on latencies and recovery.")
 	}
 	if r.Experiment.Contends {
-		c.Remarks = append(c.Remarks, "The fault takes what bystanders need too: cores, memory or descriptors.")
+		c.Remarks = append(c.Remarks,
+			"The fault takes what bystanders need too: cores, memory or descriptors.")
 	}
 	wrong := 0
 	for _, s := range r.Strikes {
@@ -46,11 +51,13 @@ func (c *chapter) remark(r *record.Record) {
 		}
 	}
 	if rest := wrong - maxLanes; rest > 0 {
-		c.Remarks = append(c.Remarks, fmt.Sprintf("Not injected, or went wrong: %s.", things(rest, "more fault", "more faults")))
+		c.Remarks = append(c.Remarks,
+			fmt.Sprintf("Not injected, or went wrong: %s.", things(rest, "more fault", "more faults")))
 	}
 }
 
-// troubleOf says of a fault that it could not be injected, or what went wrong with it.
+// troubleOf says that a fault could not be injected, or that it went wrong. It returns nothing if
+// all went well.
 func troubleOf(s record.Strike) string {
 	says, why := "Not injected", s.Error
 	if why == "" {
@@ -69,19 +76,28 @@ func tilesOf(s summary) []tile {
 		{"restarted", things(s.Restarts, "time", "times"), "rows of the supervision tree", ""},
 	}
 	if len(t.Tenants) > 0 {
-		list = append(list, tile{"target: failed", things(t.Failed, "call", "calls"), "of " + draw.Count(t.Calls) + ", " + and(t.Tenants), "target"})
+		list = append(list, tile{
+			"target: failed", things(t.Failed, "call", "calls"),
+			"of " + draw.Count(t.Calls) + ", " + and(t.Tenants), "target",
+		})
 	}
 	if len(o.Tenants) > 0 {
-		list = append(list, tile{"bystanders: failed", things(o.Failed, "call", "calls"), "of " + draw.Count(o.Calls) + ", " + and(o.Tenants), "other"},
-			tile{"bystanders: p99", millis(o.During.P99), "during the fault; " + millis(o.Before.P99) + " before", "other"})
+		list = append(list, tile{
+			"bystanders: failed", things(o.Failed, "call", "calls"),
+			"of " + draw.Count(o.Calls) + ", " + and(o.Tenants), "other",
+		},
+			tile{
+				"bystanders: p99", millis(o.During.P99),
+				"during the fault; " + millis(o.Before.P99) + " before", "other",
+			})
 	}
 	return list
 }
 
-// countless is more restarts than a run can have: an experiment that allows more has no bound.
+// countless is more restarts than a run can have. An experiment that allows more sets no bound.
 const countless = 1_000_000
 
-// declared is what the experiment expected of the tree.
+// declared lists the effects on the tree that the experiment expects.
 func declared(e record.Experiment) (list []string) {
 	for _, p := range e.Blast {
 		list = append(list, name(p))
@@ -108,7 +124,8 @@ func effects(e *record.Effects) string {
 	if e == nil {
 		return ""
 	}
-	said := fmt.Sprintf("Tools that count were called %s and had %s; %s beyond the first of one call.", things(e.Asked, "time", "times"), things(e.Done, "effect", "effects"), draw.Count(e.Doubled))
+	said := fmt.Sprintf("Tools that count were called %s and had %s; %s beyond the first of one call.",
+		things(e.Asked, "time", "times"), things(e.Done, "effect", "effects"), draw.Count(e.Doubled))
 	if len(e.Twice) > 0 {
 		said += " Twice: " + text(strings.Join(e.Twice, ", ")) + "."
 	}
@@ -118,7 +135,7 @@ func effects(e *record.Effects) string {
 	return said
 }
 
-// order is what became of calls with a stream.
+// order summarizes the calls that had a stream.
 func order(groups []record.Group) string {
 	var sum record.Order
 	for _, g := range groups {
@@ -135,12 +152,15 @@ func order(groups []record.Group) string {
 	if sum.Calls == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Beside them %s told of their progress, %s without an answer: %s, %s out of order. Clients left streams and came back %s, were refused %s, and %s came again.",
-		things(sum.Calls, "call was", "calls were"), draw.Count(sum.Calls-sum.OK), things(sum.Events, "message", "messages"), draw.Count(sum.Slips), things(sum.Resumed, "time", "times"),
+	return fmt.Sprintf("Beside them %s told of their progress, %s without an answer: %s, %s out of "+
+		"order. Clients left streams and came back %s, were refused %s, and %s came again.",
+		things(sum.Calls, "call was", "calls were"), draw.Count(sum.Calls-sum.OK),
+		things(sum.Events, "message", "messages"), draw.Count(sum.Slips),
+		things(sum.Resumed, "time", "times"),
 		things(sum.Refused, "time", "times"), things(sum.Replayed, "message", "messages"))
 }
 
-// first are the first of a list, and what is said of the others.
+// first returns at most most entries of a list, and notes how many are left out.
 func first[T any](c *chapter, what string, list []T, most int) []T {
 	if rest := len(list) - most; rest > 0 {
 		c.Left[what] = "… " + things(rest, "more", "more")
@@ -152,7 +172,9 @@ func first[T any](c *chapter, what string, list []T, most int) []T {
 // list fills the tables.
 func (c *chapter) list(r *record.Record) {
 	for _, v := range first(c, "verdicts", r.Verdicts, maxList) {
-		c.Verdicts = append(c.Verdicts, verdictLine{verdictState(v.Is), name(v.ID), text(v.Text), text(v.Found)})
+		c.Verdicts = append(c.Verdicts, verdictLine{
+			verdictState(v.Is), name(v.ID), text(v.Text), text(v.Found),
+		})
 	}
 	for _, f := range first(c, "figures", r.Figures, maxList) {
 		c.Figures = append(c.Figures, figureOf(f))
@@ -165,7 +187,9 @@ func (c *chapter) list(r *record.Record) {
 				wrong++
 			}
 		}
-		c.Probes = append(c.Probes, probeLine{name(p.Name), things(len(p.Answers), "time", "times"), draw.Count(wrong), last})
+		c.Probes = append(c.Probes, probeLine{
+			name(p.Name), things(len(p.Answers), "time", "times"), draw.Count(wrong), last,
+		})
 	}
 	for _, h := range first(c, "holds", notable(r.Holds), maxList) {
 		c.Holds = append(c.Holds, holdOf(h))
@@ -178,7 +202,9 @@ func (c *chapter) list(r *record.Record) {
 	var slips []slip
 	for _, g := range r.Groups {
 		tenant := name(g.Tenant)
-		byNumber := slices.SortedFunc(maps.Keys(g.Errors), func(a, b string) int { return cmp.Or(cmp.Compare(g.Errors[b], g.Errors[a]), cmp.Compare(a, b)) })
+		byNumber := slices.SortedFunc(maps.Keys(g.Errors), func(a, b string) int {
+			return cmp.Or(cmp.Compare(g.Errors[b], g.Errors[a]), cmp.Compare(a, b))
+		})
 		for _, e := range byNumber {
 			errors = append(errors, errorLine{tenant, text(e), draw.Count(g.Errors[e])})
 		}
@@ -195,16 +221,21 @@ func (c *chapter) list(r *record.Record) {
 		if where == "" {
 			where = strings.Trim(e.Tenant+"/"+e.Server, "/")
 		}
-		c.Events = append(c.Events, eventLine{seconds(e.At), name(e.Level), name(e.Name), name(where), particulars(e)})
+		c.Events = append(c.Events, eventLine{
+			seconds(e.At), name(e.Level), name(e.Name), name(where), particulars(e),
+		})
 	}
 }
 
-// notable are the holdings without those of a family of which there are as many as before: there are many of them.
+// notable removes the holdings of a family whose number has not changed, because there are many of
+// them.
 func notable(list []record.Holding) []record.Holding {
-	return slices.DeleteFunc(slices.Clone(list), func(h record.Holding) bool { return h.Family != "" && h.Before == h.After })
+	return slices.DeleteFunc(slices.Clone(list), func(h record.Holding) bool {
+		return h.Family != "" && h.Before == h.After
+	})
 }
 
-// particulars are an event's message and its fields.
+// particulars returns an event's message and its fields.
 func particulars(e record.Event) string {
 	parts := []string{e.Message}
 	for _, key := range slices.Sorted(maps.Keys(e.Fields)) {
@@ -213,10 +244,11 @@ func particulars(e record.Event) string {
 	return text(strings.Join(parts, " "))
 }
 
-// weighty are the events that tell of trouble, and those that tell of its end.
+// weighty returns the events that report trouble or its end.
 func weighty(list []record.Event) []record.Event {
 	return slices.DeleteFunc(slices.Clone(list), func(e record.Event) bool {
-		return e.Level != "warn" && e.Level != "error" && e.Name != record.Restarted && !strings.HasPrefix(e.Name, "fault")
+		return e.Level != "warn" && e.Level != "error" && e.Name != record.Restarted &&
+			!strings.HasPrefix(e.Name, "fault")
 	})
 }
 
@@ -225,7 +257,10 @@ func holdOf(h record.Holding) holdLine {
 	if strings.Contains(h.Name, "bytes") || strings.Contains(h.Name, "resident") {
 		unit = "bytes"
 	}
-	l := holdLine{Name: name(h.Name), Before: quantity(h.Before, unit), After: quantity(h.After, unit), Named: nothing, Peak: nothing, Limit: nothing}
+	l := holdLine{
+		Name: name(h.Name), Before: quantity(h.Before, unit), After: quantity(h.After, unit),
+		Named: nothing, Peak: nothing, Limit: nothing,
+	}
 	if h.Unmeasured {
 		l.After = nothing
 	}

@@ -6,21 +6,23 @@ import (
 	"mcpd/internal/draw"
 )
 
-// Drawings are stretched over the room they get: their units are parts of its width and height.
+// Drawings are stretched to the space that they get, so that their units are fractions of its width
+// and height.
 const (
 	width = draw.Width
 	tall  = draw.Tall
-	// grain is how wide a thing is at least; what is nearer to another than that is drawn as one with it. It bounds the length of a drawing.
+	// grain is the least width of a shape. Shapes that are nearer to each other than that are drawn as
+	// one. It bounds the length of a drawing.
 	grain = 4.0
 )
 
-// snapped is a place on the grain.
+// snapped rounds a position to the grain.
 func snapped(x float64) float64 { return math.Round(min(max(x, 0), width)/grain) * grain }
 
 // step is one column of a stepped curve: from x to end, between two heights.
 type step struct{ x, end, low, high float64 }
 
-// area fills stepped columns from low to high. Columns that touch become one outline.
+// area fills stepped columns from low to high. Adjacent columns share one outline.
 func area(steps []step) string {
 	var p draw.Path
 	for from := 0; from < len(steps); {
@@ -43,7 +45,7 @@ func area(steps []step) string {
 	return p.String()
 }
 
-// line is the upper edge of stepped columns. It has gaps where there is no column.
+// line draws the upper edge of stepped columns. It has a gap where there is no column.
 func line(steps []step) string {
 	var p draw.Path
 	for i, s := range steps {
@@ -57,17 +59,18 @@ func line(steps []step) string {
 	return p.String()
 }
 
-// span is a stretch of something that has a name.
+// span is a named stretch of a lane.
 type span struct {
 	From, To float64
 	Count    int
 	Text     string
 }
 
-// Wide is how wide it is.
+// Wide returns the width of the span.
 func (s span) Wide() float64 { return s.To - s.From }
 
-// join puts spans that lie closer together than the grain into one. They come sorted by From, in units of the drawing.
+// join merges spans that are closer together than the grain. The spans must be sorted by From, in
+// units of the drawing.
 func join(spans []span) (list []span) {
 	for _, s := range spans {
 		s.From, s.To = snapped(s.From), snapped(s.To)
@@ -83,9 +86,9 @@ func join(spans []span) (list []span) {
 	return list
 }
 
-// mark is a label at a place, in parts of a hundred.
+// mark is a label at a position, in percent.
 type mark struct {
 	At    float64
 	Text  string
-	Minor bool // left out where there is little room
+	Minor bool // omitted where space is scarce
 }

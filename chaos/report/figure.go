@@ -5,21 +5,24 @@ import (
 	"mcpd/internal/draw"
 )
 
-// figureLine is a figure as it is shown.
+// figureLine is a figure in the form in which it is shown.
 type figureLine struct {
 	Name, Median, Largest, Samples, Goal, Because string
 	Strip                                         strip
 }
 
-// strip is the samples of a figure as ticks on a line that begins at 0, and the goal, in parts of the width.
+// strip shows the samples of a figure as ticks on a line that begins at 0, and marks the goal.
 type strip struct {
 	Ticks string
-	Goal  float64 // in hundredths of it; 0 is none
+	Goal  float64 // in percent of the width; 0 is none
 }
 
 func figureOf(f record.Figure) figureLine {
 	list := sorted(f.Samples)
-	l := figureLine{Name: name(f.Name), Median: nothing, Largest: nothing, Samples: draw.Count(len(list)), Because: text(f.Because)}
+	l := figureLine{
+		Name: name(f.Name), Median: nothing, Largest: nothing, Samples: draw.Count(len(list)),
+		Because: text(f.Because),
+	}
 	end := 0.0
 	if len(list) > 0 {
 		end = list[len(list)-1]

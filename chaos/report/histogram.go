@@ -7,24 +7,26 @@ import (
 	"mcpd/internal/draw"
 )
 
-// histograms are the latencies of a role before, during and after the fault, on one scale.
+// histograms shows the latencies of a role before, during and after the fault, on one scale.
 type histograms struct {
 	Who, Class string
 	Rows       []histogram
 	Axis       []mark
 }
 
-// histogram is one of them. Both its axes are logarithmic, so that the one call in ten thousand can be seen.
+// histogram shows the latencies of one phase. Both axes are logarithmic, so that one call in ten
+// thousand is visible.
 type histogram struct {
 	Phase, Bars, Quantiles string
-	P50, P99               float64 // places, in parts of a hundred; 0 is none
+	P50, P99               float64 // positions in percent; 0 is none
 	Calls                  uint64
 }
 
-// perDecade is how many bars there are between two powers of ten: as many as runs write buckets, so that none stays empty between two.
+// perDecade is the number of bars between two powers of ten. It equals the number of buckets that
+// runs write, so that no bar between two others stays empty.
 const perDecade = 10
 
-// histogramsOf draws those of both roles.
+// histogramsOf draws the histograms of both roles.
 func histogramsOf(r *record.Record) (list []histograms) {
 	var values []float64
 	for _, g := range r.Groups {
@@ -40,19 +42,24 @@ func histogramsOf(r *record.Record) (list []histograms) {
 		return nil
 	}
 	low, high := draw.Decades(values...)
-	for _, role := range []struct{ role, class string }{{record.Target, "target"}, {record.Bystander, "other"}} {
+	for _, role := range []struct{ role, class string }{{record.Target, "target"},
+		{record.Bystander, "other"}} {
 		t := tallyOf(r, role.role)
 		if len(t.Tenants) == 0 {
 			continue
 		}
 		h := histograms{Who: and(t.Tenants), Class: role.class}
 		for d := low; d <= high; d++ {
-			h.Axis = append(h.Axis, mark{At: draw.Hundredth(float64(d-low) / float64(high-low) * width), Text: decade(d), Minor: high-low > 4 && (d-low)%2 == 1})
+			h.Axis = append(h.Axis, mark{
+				At: draw.Hundredth(float64(d-low) / float64(high-low) * width), Text: decade(d),
+				Minor: high-low > 4 && (d-low)%2 == 1,
+			})
 		}
 		for _, p := range []struct {
 			name, says string
 			of         record.Calls
-		}{{record.Baseline, "before", t.Before}, {record.Fault, "during", t.During}, {record.Heal, "after", t.Healing}} {
+		}{{record.Baseline, "before", t.Before}, {record.Fault, "during", t.During},
+			{record.Heal, "after", t.Healing}} {
 			h.Rows = append(h.Rows, histogramOf(r, role.role, p.name, p.says, p.of, low, high))
 		}
 		list = append(list, h)
@@ -60,7 +67,8 @@ func histogramsOf(r *record.Record) (list []histograms) {
 	return list
 }
 
-func histogramOf(r *record.Record, role, phase, says string, of record.Calls, low, high int) histogram {
+func histogramOf(r *record.Record, role, phase, says string, of record.Calls,
+	low, high int) histogram {
 	bins := make([]uint64, (high-low)*perDecade)
 	place := func(ms float64) float64 { // 0 to 1
 		if !(ms > 0) {
@@ -68,14 +76,17 @@ func histogramOf(r *record.Record, role, phase, says string, of record.Calls, lo
 		}
 		return min(max((math.Log10(ms)-float64(low))/float64(high-low), 0), 1)
 	}
-	h := histogram{Phase: says, Calls: of.OK, Quantiles: "p50 " + millis(of.P50) + " · p99 " + millis(of.P99) + " · p99.9 " + millis(of.P999)}
+	h := histogram{
+		Phase: says, Calls: of.OK,
+		Quantiles: "p50 " + millis(of.P50) + " · p99 " + millis(of.P99) + " · p99.9 " + millis(of.P999),
+	}
 	most := uint64(0)
 	for _, g := range r.Groups {
 		if g.Role != role {
 			continue
 		}
 		for _, b := range g.Phases[phase].Histogram {
-			const edge = 1e-3 // of a bar: what is written of a bucket's end is rounded
+			const edge = 1e-3 // in bars: the written ends of buckets are rounded
 			bin := &bins[max(int(math.Ceil(place(b.To)*float64(len(bins))-edge))-1, 0)]
 			*bin += b.Calls
 			most = max(most, *bin)
@@ -92,6 +103,7 @@ func histogramOf(r *record.Record, role, phase, says string, of record.Calls, lo
 			bars.Rect(float64(i)*each, tall-y, each*0.86, y)
 		}
 	}
-	h.Bars, h.P50, h.P99 = bars.String(), draw.Hundredth(place(of.P50)*width), draw.Hundredth(place(of.P99)*width)
+	h.Bars, h.P50, h.P99 = bars.String(), draw.Hundredth(place(of.P50)*width),
+		draw.Hundredth(place(of.P99)*width)
 	return h
 }

@@ -11,7 +11,7 @@ import (
 	"mcpd/chaos/record"
 )
 
-// The elements of JUnit's form that build servers agree on.
+// The elements of the JUnit format that build servers agree on.
 type (
 	junitRun struct {
 		XMLName xml.Name     `xml:"testsuites"`
@@ -53,8 +53,10 @@ type (
 	}
 )
 
-// JUnit writes records as a build server reads tests: an experiment is a suite, an invariant a case. One that could not be judged is skipped, and one that
-// fails is a failure. A run that was aborted, or whose fault was not injected, is an error beside them.
+// JUnit writes records in the form in which a build server reads tests. An experiment is a suite,
+// and an invariant is a case. An invariant that could not be judged is skipped; an invariant that
+// was violated is a failure. An aborted run, or a fault that was not injected, is an additional
+// error.
 func JUnit(w io.Writer, list []record.Record) error {
 	run := junitRun{Name: "mcpd chaos"}
 	for i := range list {
@@ -76,9 +78,13 @@ func JUnit(w io.Writer, list []record.Record) error {
 func suiteOf(r *record.Record) junitSuite {
 	experiment := name(r.Experiment.Name)
 	s := junitSuite{
-		Name: experiment, Time: strconv.FormatFloat(spanOf(r), 'f', 3, 64), Begun: r.Begun.UTC().Format("2006-01-02T15:04:05"),
-		Properties: []junitProperty{{"seed", strconv.FormatUint(r.Seed, 10)}, {"version", name(r.Host.Version)}, {"machine", machine(r.Host)}},
-		Out:        summarize(r).Sentence,
+		Name: experiment, Time: strconv.FormatFloat(spanOf(r), 'f', 3, 64),
+		Begun: r.Begun.UTC().Format("2006-01-02T15:04:05"),
+		Properties: []junitProperty{
+			{"seed", strconv.FormatUint(r.Seed, 10)}, {"version", name(r.Host.Version)},
+			{"machine", machine(r.Host)},
+		},
+		Out: summarize(r).Sentence,
 	}
 	put := func(c junitCase) {
 		c.Class, c.Time = "chaos."+experiment, "0"
@@ -106,23 +112,32 @@ func suiteOf(r *record.Record) junitSuite {
 		put(c)
 	}
 	if r.Aborted != "" {
-		put(junitCase{Name: "runs to its end", Error: &junitReason{Message: text(r.Aborted), Type: aborted.Word}})
+		put(junitCase{
+			Name: "runs to its end", Error: &junitReason{Message: text(r.Aborted), Type: aborted.Word},
+		})
 	}
 	for i, strike := range r.Strikes {
 		if strike.Error != "" {
-			put(junitCase{Name: fmt.Sprintf("fault %d is injected: %s", i+1, name(strike.Kind)), Error: &junitReason{Message: text(strike.Error), Type: "not injected"}})
+			put(junitCase{
+				Name:  fmt.Sprintf("fault %d is injected: %s", i+1, name(strike.Kind)),
+				Error: &junitReason{Message: text(strike.Error), Type: "not injected"},
+			})
 		}
 		if strike.Wrong != "" {
-			put(junitCase{Name: fmt.Sprintf("fault %d goes well: %s", i+1, name(strike.Kind)), Error: &junitReason{Message: text(strike.Wrong), Type: "went wrong"}})
+			put(junitCase{
+				Name:  fmt.Sprintf("fault %d goes well: %s", i+1, name(strike.Kind)),
+				Error: &junitReason{Message: text(strike.Wrong), Type: "went wrong"},
+			})
 		}
 	}
 	return s
 }
 
-// machine is what was measured on, in a line.
+// machine describes the machine of the run in one line.
 func machine(h record.Host) string {
-	return fmt.Sprintf("%s, %s, %s, %s", name(h.CPU), things(h.Cores, "core", "cores"), name(h.System), name(h.Go))
+	return fmt.Sprintf("%s, %s, %s, %s", name(h.CPU), things(h.Cores, "core", "cores"),
+		name(h.System), name(h.Go))
 }
 
-// moment is when a run began.
+// moment formats the time at which a run began.
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

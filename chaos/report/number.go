@@ -10,16 +10,17 @@ import (
 	"mcpd/telemetry"
 )
 
-// nothing stands where there is no number.
+// nothing stands in place of a missing number.
 const nothing = draw.Nothing
 
-// apart is between a number and its unit, where no line is broken. In a host's texts it is an escape. Where nothing breaks lines it is replaced by plain.
+// apart is the no-break space between a number and its unit. In texts of a host it is an escape.
+// Where lines are not broken it is replaced by plain.
 const (
 	apart = draw.Apart
 	plain = " "
 )
 
-// things is a number of what there can be one of.
+// things returns a number with its noun in the singular or the plural.
 func things[N int | int64 | uint64](n N, one, many string) string {
 	if n == 1 {
 		return "1" + apart + one
@@ -27,7 +28,7 @@ func things[N int | int64 | uint64](n N, one, many string) string {
 	return draw.Count(n) + apart + many
 }
 
-// of is "none of 12" or "3 of 12".
+// of returns "none of 12" or "3 of 12".
 func of(n, all uint64) string {
 	if n == 0 {
 		return "none of " + draw.Count(all)
@@ -35,7 +36,8 @@ func of(n, all uint64) string {
 	return draw.Count(n) + " of " + draw.Count(all)
 }
 
-// millis is a latency. None is shorter than a nanosecond, so 0 stands for calls of which none was OK.
+// millis formats a latency. No latency is shorter than a nanosecond, so 0 means that no call was
+// OK.
 func millis(v float64) string {
 	switch {
 	case !draw.Finite(v) || v <= 0:
@@ -48,7 +50,7 @@ func millis(v float64) string {
 	return draw.Three(v/1000) + apart + "s"
 }
 
-// seconds is a time of the run.
+// seconds formats a time of the run.
 func seconds(v float64) string {
 	if !draw.Finite(v) {
 		return nothing
@@ -56,7 +58,7 @@ func seconds(v float64) string {
 	return strconv.FormatFloat(v, 'f', 1, 64) + apart + "s"
 }
 
-// quantity is a number in its unit.
+// quantity formats a number with its unit.
 func quantity(v float64, unit string) string {
 	switch {
 	case !draw.Finite(v):
@@ -83,7 +85,7 @@ func bytesOf(v float64) string {
 	return draw.Three(v) + apart + "B"
 }
 
-// and joins names, of which at most three are named.
+// and joins names. It shows at most three of them and counts the others.
 func and(names []string) string {
 	const most = 3
 	if rest := len(names) - most; rest > 0 {
@@ -96,14 +98,14 @@ func and(names []string) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// sorted are the samples that are numbers, the smallest first.
+// sorted returns the samples that are finite numbers, in ascending order.
 func sorted(samples []float64) []float64 {
 	list := slices.DeleteFunc(slices.Clone(samples), func(v float64) bool { return !draw.Finite(v) })
 	slices.Sort(list)
 	return list
 }
 
-// median is the middle of what is sorted, and what is below it where there is no middle.
+// median returns the middle element of a sorted list, or the lower of the two middle elements.
 func median(sorted []float64) float64 {
 	if len(sorted) == 0 {
 		return math.NaN()

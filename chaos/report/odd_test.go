@@ -17,18 +17,22 @@ import (
 	"mcpd/chaos/record"
 )
 
-// hostile are texts of a host that wants more than to be read.
+// hostile are texts of a host that tries to inject markup, control characters or scripts.
 var hostile = []string{
-	`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`, `javascript:alert(1)`, `</title></style></svg><svg onload=alert(1)>`,
-	`]]><testcase name="forged"/>`, "\x1b[2J\x1b]0;title\a", "a\r\nPASS forged", "\xff\xfe", "ad\u202emin", "{{.Style}}", `url(https://example.invalid/)`, strings.Repeat("w", 5000), "",
+	`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`,
+	`javascript:alert(1)`, `</title></style></svg><svg onload=alert(1)>`,
+	`]]><testcase name="forged"/>`, "\x1b[2J\x1b]0;title\a", "a\r\nPASS forged", "\xff\xfe",
+	"ad\u202emin", "{{.Style}}", `url(https://example.invalid/)`, strings.Repeat("w", 5000), "",
 }
 
 var (
-	oddFloats = []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, -1, 5e-324, 1e308, -1e308, 0.5, 1e9}
-	oddInts   = []int64{0, -1, math.MaxInt64, math.MinInt64, 1, 1e6}
+	oddFloats = []float64{
+		math.NaN(), math.Inf(1), math.Inf(-1), 0, -1, 5e-324, 1e308, -1e308, 0.5, 1e9,
+	}
+	oddInts = []int64{0, -1, math.MaxInt64, math.MinInt64, 1, 1e6}
 )
 
-// spoil changes a record at random: one value in so many.
+// spoil changes a record at random: one value in the given number.
 func spoil(random *rand.Rand, v reflect.Value, one int) {
 	hit := func() bool { return random.IntN(one) == 0 }
 	switch v.Kind() {
@@ -81,7 +85,7 @@ func spoil(random *rand.Rand, v reflect.Value, one int) {
 	}
 }
 
-// largest bounds the page of one record, whatever is in it.
+// largest bounds the page of one record, in bytes, whatever the record contains.
 const largest = 4 << 20
 
 func TestOddRecordsAreShown(t *testing.T) {
@@ -94,11 +98,15 @@ func TestOddRecordsAreShown(t *testing.T) {
 		sound(t, fmt.Sprintf("seed %d", seed), list)
 	}
 	for name, r := range map[string]record.Record{
-		"nothing":       {},
-		"no phases":     {Groups: []record.Group{{Role: record.Target, Seconds: []record.Second{{At: 0, OK: 1, P50: 1, P99: 2}}}}},
-		"no time":       {Phases: []record.Phase{{Name: record.Fault, From: 5, To: 5}}, Strikes: []record.Strike{{Kind: "a"}}},
+		"nothing": {},
+		"no phases": {Groups: []record.Group{
+			{Role: record.Target, Seconds: []record.Second{{At: 0, OK: 1, P50: 1, P99: 2}}},
+		}},
+		"no time": {Phases: []record.Phase{{Name: record.Fault, From: 5, To: 5}},
+			Strikes: []record.Strike{{Kind: "a"}}},
 		"less than any": {Phases: []record.Phase{{Name: record.Fault, From: 0, To: 5e-324}}},
-		"an instant":    {Phases: []record.Phase{{Name: record.Fault, From: 0, To: 0.0011}}, Probes: []record.Probe{{Name: "p", Answers: []record.Answer{{At: 0.001}}}}},
+		"an instant": {Phases: []record.Phase{{Name: record.Fault, From: 0, To: 0.0011}},
+			Probes: []record.Probe{{Name: "p", Answers: []record.Answer{{At: 0.001}}}}},
 	} {
 		sound(t, name, []record.Record{r})
 	}
@@ -107,11 +115,18 @@ func TestOddRecordsAreShown(t *testing.T) {
 func TestLongRecordsStayShort(t *testing.T) {
 	r := hang.record()
 	for i := range 5_000 {
-		path := fmt.Sprintf("mcpd/tenants/t%d/server_sup/%s", i%100, strings.Repeat("n/", i%200)+fmt.Sprint(i))
-		r.Rows = append(r.Rows, record.Row{Path: path, Restarts: i % 3, Before: "running", After: "running"})
+		path := fmt.Sprintf("mcpd/tenants/t%d/server_sup/%s", i%100,
+			strings.Repeat("n/", i%200)+fmt.Sprint(i))
+		r.Rows = append(r.Rows, record.Row{
+			Path: path, Restarts: i % 3, Before: "running", After: "running",
+		})
 		at := float64(i) / 10
-		r.Strikes = append(r.Strikes, record.Strike{Kind: fmt.Sprintf("kind.%d", i%50), Target: path, From: at, To: at + 0.01, Hits: 1})
-		r.Events = append(r.Events, record.Event{At: at, Level: "error", Name: record.Restarted, Path: path, Message: hostile[i%len(hostile)]})
+		r.Strikes = append(r.Strikes, record.Strike{
+			Kind: fmt.Sprintf("kind.%d", i%50), Target: path, From: at, To: at + 0.01, Hits: 1,
+		})
+		r.Events = append(r.Events, record.Event{
+			At: at, Level: "error", Name: record.Restarted, Path: path, Message: hostile[i%len(hostile)],
+		})
 		r.Probes = append(r.Probes, record.Probe{Name: "p", Answers: []record.Answer{{At: at}}})
 		r.Figures = append(r.Figures, record.Figure{Name: "f", Samples: []float64{at}})
 		r.Verdicts = append(r.Verdicts, record.Verdict{ID: "I1", Is: record.Fail})
@@ -134,19 +149,26 @@ var (
 	tag   = regexp.MustCompile(`</?([a-zA-Z][a-zA-Z0-9]*)([^>]*)>`)
 	whole = regexp.MustCompile(`^(?: [a-zA-Z-]+(?:="[^"]*")?)*/?$`)
 	each  = regexp.MustCompile(` ([a-zA-Z-]+)(?:="([^"]*)")?`)
-	known = strings.Fields("lang charset name content id class href style d x y width height scope role aria-label aria-hidden viewBox preserveAspectRatio http-equiv")
-	drawn = regexp.MustCompile(`^(?:[MVHhvz0-9. -]*|(?:left|top|width):[0-9.]+%(?:;width:[0-9.]+%)?|device-width.*)$`)
-	tags  = strings.Fields("html head meta title style body main header section article footer h1 h2 h3 h4 p b i em small code a span div dl dt dd table thead tbody tr th td details summary figure figcaption svg path rect")
+	known = strings.Fields("lang charset name content id class href style d x y width height scope " +
+		"role aria-label aria-hidden viewBox preserveAspectRatio http-equiv")
+	drawn = regexp.MustCompile(
+		`^(?:[MVHhvz0-9. -]*|(?:left|top|width):[0-9.]+%(?:;width:[0-9.]+%)?|device-width.*)$`,
+	)
+	tags = strings.Fields("html head meta title style body main header section article footer h1 h2 " +
+		"h3 h4 p b i em small code a span div dl dt dd table thead tbody tr th td details summary " +
+		"figure figcaption svg path rect")
 )
 
-// sound shows records in every way and looks for what must never be. It returns the page.
+// sound writes records in every format and checks the outputs. It returns the page.
 func sound(t *testing.T, name string, list []record.Record) []byte {
 	t.Helper()
 	var text, junit, page bytes.Buffer
 	if err := errors.Join(Text(&text, list), JUnit(&junit, list), HTML(&page, list)); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	if i := bytes.IndexFunc(text.Bytes(), func(r rune) bool { return r < ' ' && r != '\n' || r == 0x7f || r == 0x202e || r == '\ufffd' }); i >= 0 {
+	if i := bytes.IndexFunc(text.Bytes(), func(r rune) bool {
+		return r < ' ' && r != '\n' || r == 0x7f || r == 0x202e || r == '\ufffd'
+	}); i >= 0 {
 		t.Errorf("%s: the table has %q", name, text.Bytes()[i:min(i+20, text.Len())])
 	}
 	cases := 0
@@ -198,7 +220,8 @@ func sound(t *testing.T, name string, list []record.Record) []byte {
 				t.Errorf("%s: an attribute %s: %s", name, attribute, m[0])
 			case attribute == "href" && !strings.HasPrefix(value, "#"):
 				t.Errorf("%s: a reference outside: %s", name, m[0])
-			case slices.Contains([]string{"d", "x", "y", "width", "style"}, attribute) && !drawn.MatchString(value):
+			case slices.Contains([]string{"d", "x", "y", "width", "style"}, attribute) &&
+				!drawn.MatchString(value):
 				t.Errorf("%s: a drawing of no number: %.300s", name, m[0])
 			}
 		}

@@ -20,9 +20,12 @@ var pageText string
 //go:embed page.css
 var pageStyle string
 
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"count": draw.Count[uint64], "number": draw.Count[int], "millis": millis}).Parse(pageText))
+var pageTemplate = template.Must(
+	template.New("page").Funcs(template.FuncMap{"count": draw.Count[uint64], "number": draw.Count[int],
+		"millis": millis}).Parse(pageText),
+)
 
-// Bounds of what is listed in one experiment. What is left out is counted.
+// Bounds of the lists of one experiment. Omitted entries are counted.
 const (
 	maxErrors = 20
 	maxSlips  = 20
@@ -30,17 +33,17 @@ const (
 	maxList   = 60 // verdicts, figures, probes, holdings, and faults that were not injected
 )
 
-// page is what the template shows.
+// page is the data of the template.
 type page struct {
 	Style    template.CSS
 	Title    string
-	Overall  string // of several
+	Overall  string // the result of several experiments together
 	State    state
 	Index    []indexLine
 	Chapters []chapter
 }
 
-// indexLine is an experiment beside others.
+// indexLine is an experiment in the list of several.
 type indexLine struct {
 	ID, Name, Title string
 	summary
@@ -69,11 +72,11 @@ type chapter struct {
 	Errors     []errorLine
 	Slips      []slipLine
 	Events     []eventLine
-	Left       map[string]string // what each list leaves out
+	Left       map[string]string // the number of entries that each list omits
 	Facts      []fact
 }
 
-// tile is one of the numbers that matter most.
+// tile is one of the most important numbers.
 type tile struct{ Says, Number, Note, Class string }
 
 type verdictLine struct {
@@ -93,7 +96,7 @@ type eventLine struct{ At, Level, Name, Where, Text string }
 
 type fact struct{ Name, Is string }
 
-// HTML writes records as one page, with an index where there are several.
+// HTML writes records as one page, with an index if there are several.
 func HTML(w io.Writer, list []record.Record) error {
 	p := page{Style: template.CSS(pageStyle), Title: "mcpd chaos"}
 	var summaries []summary
@@ -109,7 +112,10 @@ func HTML(w io.Writer, list []record.Record) error {
 		p.Overall = overall(summaries)
 		p.State = gravest(summaries)
 		for i, c := range p.Chapters {
-			p.Index = append(p.Index, indexLine{ID: c.ID, Name: c.Name, Title: c.Title, summary: c.summary, TargetSpark: sparkOf(&list[i], record.Target), OtherSpark: sparkOf(&list[i], record.Bystander)})
+			p.Index = append(p.Index, indexLine{
+				ID: c.ID, Name: c.Name, Title: c.Title, summary: c.summary,
+				TargetSpark: sparkOf(&list[i], record.Target), OtherSpark: sparkOf(&list[i], record.Bystander),
+			})
 		}
 	}
 	var b bytes.Buffer
@@ -120,7 +126,7 @@ func HTML(w io.Writer, list []record.Record) error {
 	return err
 }
 
-// gravest is the state of a whole run.
+// gravest returns the gravest state of any experiment of a run.
 func gravest(list []summary) state {
 	for _, s := range []state{broken, aborted, missed, unclear, unjudged} {
 		if slices.ContainsFunc(list, func(one summary) bool { return one.State == s }) {
@@ -130,7 +136,7 @@ func gravest(list []summary) state {
 	return held
 }
 
-// headline is the state with what it is about.
+// headline returns the state and its subject.
 func headline(r *record.Record, s summary) string {
 	switch s.State {
 	case broken:

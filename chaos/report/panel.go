@@ -9,10 +9,11 @@ import (
 	"mcpd/internal/draw"
 )
 
-// column is what became of a role's calls in some seconds: the rates are means, the latencies those of the worst second of the worst tenant.
+// column summarizes some seconds of a role's calls. The rates are means; the latencies are those of
+// the worst second of the worst tenant.
 type column struct{ ok, failed, p50, p99 float64 }
 
-// columnsOf adds up the seconds of all tenants of a role.
+// columnsOf sums the seconds of all tenants of a role.
 func columnsOf(r *record.Record, role string, end float64, each int) []column {
 	list := make([]column, int(math.Ceil(end/float64(each))))
 	for _, g := range r.Groups {
@@ -67,7 +68,7 @@ func panelsOf(r *record.Record, a axis, each int) (panels []panel) {
 	return panels
 }
 
-// rates draws calls a second: those that were OK, and on them those that failed.
+// rates draws the calls a second: successful calls, with failed calls stacked on top.
 func (p *panel) rates(columns []column, a axis, each int) {
 	top := 0.0
 	for _, c := range columns {
@@ -84,12 +85,14 @@ func (p *panel) rates(columns []column, a axis, each int) {
 		if c.ok > 0 {
 			ok = append(ok, step{x, end, tall, y(c.ok)})
 		}
-		if c.failed > 0 { // at least a line thick, so that one call in ten thousand can be seen
+		if c.failed > 0 { // at least a line thick, so that one call in ten thousand is visible
 			bad = append(bad, step{x, end, max(y(c.ok), 4), max(min(y(c.ok+c.failed), y(c.ok)-4), 0)})
 		}
 	}
 	p.OK, p.Failed = area(ok), area(bad)
-	p.Rates = []mark{{At: draw.Hundredth(y(top) * 10), Text: draw.Three(top) + "/s"}, {At: 100, Text: "0/s"}}
+	p.Rates = []mark{
+		{At: draw.Hundredth(y(top) * 10), Text: draw.Three(top) + "/s"}, {At: 100, Text: "0/s"},
+	}
 }
 
 // latencies draws p50 and p99 on a logarithmic scale.
@@ -119,7 +122,7 @@ func (p *panel) latencies(columns []column, a axis, each, low, high int) {
 	p.Lines = lines.String()
 }
 
-// decade is a power of ten in milliseconds.
+// decade formats a power of ten in milliseconds.
 func decade(d int) string {
 	switch {
 	case d < 0:
@@ -130,7 +133,7 @@ func decade(d int) string {
 	return strconv.Itoa(int(math.Pow(10, float64(d-3)))) + " s"
 }
 
-// spark is a curve in a table's cell: of a role's p99, and of its calls that failed.
+// spark is a small curve in a table cell. It shows the p99 of a role and its failed calls.
 type spark struct{ Line, Failed, Shade string }
 
 // sparkColumns bounds the columns of a spark.

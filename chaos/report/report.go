@@ -1,6 +1,7 @@
-// Package report shows what experiments saw: as a table on a terminal, as JUnit for a build server, and as one page of HTML that needs nothing but
-// itself. Each is a pure function of records. It judges nothing: verdicts stand in the records. All texts in a record are a host's or somebody's behind
-// it, so they are shown and never obeyed.
+// Package report shows the results of experiments: as a table on a terminal, as JUnit for a build
+// server, and as one self-contained HTML page. Each output is a pure function of records. The
+// package judges nothing: the records contain the verdicts. All texts in a record come from a host
+// or its peers, so they are escaped and never interpreted.
 package report
 
 import (
@@ -16,17 +17,20 @@ import (
 const (
 	maxWord = 20   // a verdict, a unit
 	maxName = 160  // a path, a tenant, a kind of fault
-	maxText = 600  // what was found, an error, an event's message
+	maxText = 600  // a finding, an error, an event's message
 	maxLong = 4000 // a hypothesis
 )
 
 func name(s string) string { return telemetry.Clean(s, maxName) }
 func text(s string) string { return telemetry.Clean(strings.TrimSpace(s), maxText) }
 
-// prose is a text of several lines as one.
-func prose(s string) string { return telemetry.Clean(strings.Join(strings.Fields(s), " "), maxLong) }
+// prose joins the lines of a text.
+func prose(s string) string {
+	return telemetry.Clean(strings.Join(strings.Fields(s), " "), maxLong)
+}
 
-// state is what became of an experiment, in a word, a mark that tells it without colour, and the class of its colour.
+// state is the result of an experiment: a word, a mark that works without colour, and the class of
+// its colour.
 type state struct{ Word, Mark, Class string }
 
 var (
@@ -38,20 +42,25 @@ var (
 	unjudged = state{"not judged", "–", "none"}
 )
 
-// runItself is the verdict on the run itself, whose failure has words of its own where it was ended early or nothing was injected.
+// runItself is the id of the verdict on the run itself. If the run was aborted or no fault was
+// injected, the report has more specific words than a failure of that verdict.
 const runItself = "E1"
 
-// stateOf is the gravest that is true.
+// stateOf returns the gravest state that applies.
 func stateOf(r *record.Record) state {
 	is := func(what string) bool {
 		return slices.ContainsFunc(r.Verdicts, func(v record.Verdict) bool { return v.Is == what })
 	}
 	switch {
-	case slices.ContainsFunc(r.Verdicts, func(v record.Verdict) bool { return v.Is == record.Fail && v.ID != runItself }):
+	case slices.ContainsFunc(r.Verdicts, func(v record.Verdict) bool {
+		return v.Is == record.Fail && v.ID != runItself
+	}):
 		return broken
 	case r.Aborted != "":
 		return aborted
-	case len(r.Strikes) > 0 && !slices.ContainsFunc(r.Strikes, func(s record.Strike) bool { return s.Error == "" && (s.Hits > 0 || s.Wrong != "") }):
+	case len(r.Strikes) > 0 && !slices.ContainsFunc(r.Strikes, func(s record.Strike) bool {
+		return s.Error == "" && (s.Hits > 0 || s.Wrong != "")
+	}):
 		return missed
 	case is(record.Fail):
 		return broken
@@ -63,7 +72,7 @@ func stateOf(r *record.Record) state {
 	return unjudged
 }
 
-// verdictState is how one verdict is marked.
+// verdictState returns the state of one verdict.
 func verdictState(is string) state {
 	switch is {
 	case record.Pass:
@@ -78,7 +87,7 @@ func verdictState(is string) state {
 	return state{telemetry.Clean(is, maxWord), unjudged.Mark, unjudged.Class}
 }
 
-// having are the ids of the verdicts that say so.
+// having returns the ids of the verdicts with that result.
 func having(r *record.Record, what string) (ids []string) {
 	for _, v := range r.Verdicts {
 		if v.Is == what {
@@ -88,13 +97,13 @@ func having(r *record.Record, what string) (ids []string) {
 	return ids
 }
 
-// A run takes so many seconds. What a record says beyond that is not drawn.
+// Bounds of the length of a run, in seconds. Later parts of a record are not drawn.
 const (
 	shortest = 0.001
 	longest  = 7 * 24 * 3600
 )
 
-// second is a time of a record that can be drawn.
+// second limits a time of a record to the range that can be drawn.
 func second(v float64) float64 {
 	if math.IsNaN(v) {
 		return 0
@@ -102,7 +111,7 @@ func second(v float64) float64 {
 	return min(max(v, 0), longest)
 }
 
-// spanOf is how long a run took, in seconds.
+// spanOf returns the length of a run, in seconds.
 func spanOf(r *record.Record) (end float64) {
 	for _, p := range r.Phases {
 		end = max(end, second(p.To))

@@ -27,7 +27,8 @@ func pageOf(t *testing.T, list []record.Record) []byte {
 	return b.Bytes()
 }
 
-// measure is a script that a copy of a page is given to say what became of it. The page itself has none, and forbids them.
+// measure is a script that is added to a copy of a page in order to measure how the page is
+// displayed. The page itself has no scripts and forbids them.
 const measure = `<script>
 const all = [...document.querySelectorAll("*")], shown = e => e.checkVisibility();
 document.title = JSON.stringify({
@@ -55,29 +56,32 @@ func TestPageFitsItsScreen(t *testing.T) {
 		width int
 		dark  bool
 	}{
-		{"desktop", samples(), 1280, false}, {"phone", samples(), 390, false}, {"dark phone", samples()[:1], 390, true}, {"spoiled", spoiled, 390, false},
+		{"desktop", samples(), 1280, false}, {"phone", samples(), 390, false},
+		{"dark phone", samples()[:1], 390, true}, {"spoiled", spoiled, 390, false},
 	} {
 		page := append(policy.ReplaceAll(pageOf(t, test.list), nil), measure...)
 		scheme, ground := 1, "rgb(252, 252, 250)"
 		if test.dark {
 			scheme, ground = 0, "rgb(21, 23, 26)"
 		}
-		dom := mcptest.Browse(t, page, "--dump-dom", fmt.Sprintf("--window-size=%d,2000", test.width), fmt.Sprintf("--blink-settings=preferredColorScheme=%d", scheme))
+		dom := mcptest.Browse(t, page, "--dump-dom", fmt.Sprintf("--window-size=%d,2000", test.width),
+			fmt.Sprintf("--blink-settings=preferredColorScheme=%d", scheme))
 		found := title.FindSubmatch(dom)
 		if found == nil {
 			t.Fatalf("%s: the page has no title: %.200s", test.name, dom)
 		}
-		got, want := html.UnescapeString(string(found[1])), fmt.Sprintf(`{"wide":0,"dark":%q,"scripts":1,"outside":0,"flat":0,"small":0}`, ground)
+		got, want := html.UnescapeString(string(found[1])),
+			fmt.Sprintf(`{"wide":0,"dark":%q,"scripts":1,"outside":0,"flat":0,"small":0}`, ground)
 		if got != want {
 			t.Errorf("%s: got %s, want %s", test.name, got, want)
 		}
 	}
 }
 
-// picture is the one in docs.
+// picture is the screenshot in docs.
 const picture = "../../docs/chaos-report.png"
 
-// recorded is what `mcpd chaos run kill-busy-child` has written.
+// recorded is a record that `mcpd chaos run kill-busy-child` has written.
 const recorded = "testdata/kill-busy-child.json.gz"
 
 func readRecorded(t *testing.T) []record.Record {
@@ -100,7 +104,7 @@ func readRecorded(t *testing.T) []record.Record {
 
 func TestRealRecordIsShown(t *testing.T) { sound(t, recorded, readRecorded(t)) }
 
-// Of the picture: its size in CSS pixels, and in bytes at most.
+// The size of the picture in CSS pixels, and its maximum size in bytes.
 const (
 	pictureWidth  = 1280
 	pictureHeight = 1120
@@ -109,7 +113,9 @@ const (
 
 func TestPictureOfTheReport(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "page.png")
-	mcptest.Browse(t, pageOf(t, readRecorded(t)), "--screenshot="+file, fmt.Sprintf("--window-size=%d,%d", pictureWidth, pictureHeight), "--blink-settings=preferredColorScheme=1")
+	mcptest.Browse(t, pageOf(t, readRecorded(t)), "--screenshot="+file,
+		fmt.Sprintf("--window-size=%d,%d", pictureWidth, pictureHeight),
+		"--blink-settings=preferredColorScheme=1")
 	shot := readPicture(t, file)
 	colours := map[[3]uint32]int{}
 	for y := range pictureHeight {
@@ -118,8 +124,9 @@ func TestPictureOfTheReport(t *testing.T) {
 			colours[[3]uint32{r >> 8, g >> 8, b >> 8}]++
 		}
 	}
-	// Its ground, the target's and the bystanders' areas, the fault's bands.
-	for _, c := range [][3]uint32{{0xfc, 0xfc, 0xfa}, {0xef, 0xd3, 0xc0}, {0xc9, 0xdc, 0xee}, {0xe2, 0xd7, 0xb4}} {
+	// the background, the areas of target and bystanders, and the bands of the fault
+	for _, c := range [][3]uint32{{0xfc, 0xfc, 0xfa}, {0xef, 0xd3, 0xc0}, {0xc9, 0xdc, 0xee},
+		{0xe2, 0xd7, 0xb4}} {
 		if n := colours[c]; n < 1000 {
 			t.Errorf("the picture has %d pixels of #%02x%02x%02x", n, c[0], c[1], c[2])
 		}

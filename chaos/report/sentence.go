@@ -16,12 +16,15 @@ type summary struct {
 	Faults, Hits   int
 	Restarts       int
 	Target, Others tally
-	Untested       []string // figures that no fault lasted long enough for
+	Untested       []string // figures that could not be judged because no fault lasted long enough
 	Sentence       string
 }
 
 func summarize(r *record.Record) summary {
-	s := summary{State: stateOf(r), Broken: having(r, record.Fail), Target: tallyOf(r, record.Target), Others: tallyOf(r, record.Bystander)}
+	s := summary{
+		State: stateOf(r), Broken: having(r, record.Fail), Target: tallyOf(r, record.Target),
+		Others: tallyOf(r, record.Bystander),
+	}
 	for _, strike := range r.Strikes {
 		if strike.Error == "" {
 			s.Faults++
@@ -32,11 +35,14 @@ func summarize(r *record.Record) summary {
 		s.Untested = append(s.Untested, name(f.Name))
 	}
 	s.Restarts = r.Restarts()
-	s.Sentence = strings.Join(slices.DeleteFunc([]string{broke(r), untested(r), hurt(s.Target), healed(r), noticed(r, s.Others), ended(r)}, func(part string) bool { return part == "" }), " ")
+	s.Sentence = strings.Join(slices.DeleteFunc([]string{broke(r), untested(r), hurt(s.Target),
+		healed(r), noticed(r, s.Others), ended(r)}, func(part string) bool {
+		return part == ""
+	}), " ")
 	return s
 }
 
-// broke says what broke, and what was to and did not.
+// broke says which faults struck, and which did not strike.
 func broke(r *record.Record) string {
 	var kinds, targets, idle []string
 	hits, faults := 0, 0
@@ -63,15 +69,17 @@ func broke(r *record.Record) string {
 	}
 	var parts []string
 	if len(kinds) > 0 {
-		parts = append(parts, fmt.Sprintf("%s struck %s at %s.", and(kinds), things(hits, "time", "times"), some(targets)))
+		parts = append(parts, fmt.Sprintf("%s struck %s at %s.", and(kinds),
+			things(hits, "time", "times"), some(targets)))
 	}
 	if len(idle) > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %s never struck: %s.", len(idle), things(faults, "fault", "faults"), some(idle)))
+		parts = append(parts, fmt.Sprintf("%d of %s never struck: %s.", len(idle),
+			things(faults, "fault", "faults"), some(idle)))
 	}
 	return strings.Join(parts, " ")
 }
 
-// untested says what was to be shown and could not be.
+// untested says which figures could not be judged.
 func untested(r *record.Record) string {
 	var list []string
 	for _, f := range r.Untested() {
@@ -83,10 +91,12 @@ func untested(r *record.Record) string {
 	if len(list) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Not put to the test: %s: no fault lasted longer than %s.", and(list), seconds(r.Lasted()))
+	return fmt.Sprintf("Not put to the test: %s: no fault lasted longer than %s.", and(list),
+		seconds(r.Lasted()))
 }
 
-// unseen says what the host has not found out, though nobody expects that it does.
+// unseen says which silent faults the host did not detect, if the experiment sets no goal for their
+// detection.
 func unseen(r *record.Record) string {
 	var kinds []string
 	for _, s := range r.Strikes {
@@ -94,10 +104,12 @@ func unseen(r *record.Record) string {
 			kinds = append(kinds, name(s.Kind))
 		}
 	}
-	return fmt.Sprintf("The host did not find out %s: no fault lasted longer than %s.", and(kinds), seconds(r.Lasted()))
+	return fmt.Sprintf("The host did not find out %s: no fault lasted longer than %s.", and(kinds),
+		seconds(r.Lasted()))
 }
 
-// some are the first of many: of processes that come and go there are as many as faults.
+// some names the first target and counts the others: a fault that kills processes again and again
+// has as many targets as hits.
 func some(names []string) string {
 	if len(names) > 2 {
 		return names[0] + " and " + draw.Count(len(names)-1) + " others"
@@ -105,7 +117,7 @@ func some(names []string) string {
 	return and(names)
 }
 
-// hurt says for whom.
+// hurt says how many calls of the tenants failed.
 func hurt(t tally) string {
 	if len(t.Tenants) == 0 {
 		return ""
@@ -113,13 +125,16 @@ func hurt(t tally) string {
 	return sentenceOf(t) + "."
 }
 
-// healing are the figures that say how fast it healed while the fault lasted, in the order in which it does.
+// healing lists the figures that say how fast the host healed while the fault lasted, in the order
+// of the steps of healing.
 var healing = []struct{ figure, says string }{
-	{"detect_ms", "found out within "}, {"down_ms", "servers back within "}, {"restart_ms", "rows restarted within "},
+	{"detect_ms", "found out within "}, {"down_ms", "servers back within "},
+	{"restart_ms", "rows restarted within "},
 }
 
-// due is how many of them there have to be: one for each hit, of those that end an incarnation where some do. Of a server that is killed again and again
-// the one time that it was back says nothing.
+// due is the number of samples that a figure of healing must have. There is one for each hit of a
+// fatal fault, or, if no fault is fatal, one for each hit. If a server is killed again and again,
+// the only time that it was back says nothing.
 func due(r *record.Record) int {
 	all, fatal := 0, 0
 	for _, s := range r.Strikes {
@@ -134,10 +149,12 @@ func due(r *record.Record) int {
 	return all
 }
 
-// healed says how fast, by the figures that runs have for it, the slowest time of each.
+// healed says how fast the host healed: the slowest sample of each figure of healing.
 func healed(r *record.Record) string {
 	slowest := func(figure string) (record.Figure, float64, bool) {
-		i := slices.IndexFunc(r.Figures, func(f record.Figure) bool { return f.Name == figure && len(sorted(f.Samples)) > 0 })
+		i := slices.IndexFunc(r.Figures, func(f record.Figure) bool {
+			return f.Name == figure && len(sorted(f.Samples)) > 0
+		})
 		if i < 0 {
 			return record.Figure{}, 0, false
 		}
@@ -157,12 +174,14 @@ func healed(r *record.Record) string {
 	case ok && took <= 0:
 		parts = append(parts, "All was well as soon as the last fault ended.")
 	case ok:
-		parts = append(parts, fmt.Sprintf("All was well again %s after the last fault ended.", seconds(took)))
+		parts = append(parts, fmt.Sprintf("All was well again %s after the last fault ended.",
+			seconds(took)))
 	}
 	return strings.Join(parts, " ")
 }
 
-// noticed says that nobody else noticed, or who did. Nobody did when no call failed and the verdict on latencies is clear, in whose words they are told.
+// noticed says whether other tenants noticed the fault, and which. None did if no call failed and
+// the verdict on latencies has passed. It quotes that verdict on latencies.
 func noticed(r *record.Record, t tally) string {
 	if len(t.Tenants) == 0 {
 		return "Nobody else was there to notice."
@@ -180,9 +199,12 @@ func noticed(r *record.Record, t tally) string {
 	}
 	is := ""
 	latency := latency(t)
-	if i := slices.IndexFunc(r.Verdicts, func(v record.Verdict) bool { return v.ID == "I4" && v.Is != record.Unjudged }); i >= 0 {
+	if i := slices.IndexFunc(r.Verdicts, func(v record.Verdict) bool {
+		return v.ID == "I4" && v.Is != record.Unjudged
+	}); i >= 0 {
 		is = r.Verdicts[i].Is
-		if found, _, _ := strings.Cut(text(r.Verdicts[i].Found), ";"); found != "" { // the limit stands with the verdict
+		// the limit is shown with the verdict
+		if found, _, _ := strings.Cut(text(r.Verdicts[i].Found), ";"); found != "" {
 			latency = "; " + strings.TrimSuffix(found, ".")
 		}
 	}
@@ -190,14 +212,16 @@ func noticed(r *record.Record, t tally) string {
 	case len(who) > 0:
 		return fmt.Sprintf("Others noticed: %s%s.", and(who), latency)
 	case is == record.Fail:
-		return fmt.Sprintf("Others noticed, though %s calls of %s failed%s.", of(0, t.Calls), and(t.Tenants), latency)
+		return fmt.Sprintf("Others noticed, though %s calls of %s failed%s.", of(0, t.Calls),
+			and(t.Tenants), latency)
 	case is == record.Pass:
-		return fmt.Sprintf("Nobody else noticed: %s calls of %s failed%s.", of(0, t.Calls), and(t.Tenants), latency)
+		return fmt.Sprintf("Nobody else noticed: %s calls of %s failed%s.", of(0, t.Calls),
+			and(t.Tenants), latency)
 	}
 	return sentenceOf(t) + latency + "."
 }
 
-// latency compares that of bystanders with what it was before, as the end of a sentence.
+// latency compares the p99 of bystanders with their p99 before the fault, as the end of a sentence.
 func latency(t tally) string {
 	if t.During.P99 <= 0 || t.Before.P99 <= 0 {
 		return ""
@@ -205,7 +229,7 @@ func latency(t tally) string {
 	return fmt.Sprintf("; their p99 was %s, and %s before", millis(t.During.P99), millis(t.Before.P99))
 }
 
-// sentenceOf is how many calls failed, as the beginning of a sentence.
+// sentenceOf says how many calls failed, as the beginning of a sentence.
 func sentenceOf(t tally) string {
 	s := fmt.Sprintf("%s calls of %s failed", of(t.Failed, t.Calls), and(t.Tenants))
 	return strings.ToUpper(s[:1]) + s[1:]
@@ -219,7 +243,7 @@ func ended(r *record.Record) string {
 	return "The run was aborted: " + strings.TrimSuffix(text(r.Aborted), ".") + "."
 }
 
-// overall is a run of many experiments in one sentence.
+// overall summarizes a run of many experiments in one sentence.
 func overall(list []summary) string {
 	var parts []string
 	for _, s := range []state{broken, aborted, missed, unclear, unjudged, held} {
@@ -239,5 +263,6 @@ func overall(list []summary) string {
 	}
 	sum := merge(others)
 	sum.Tenants = []string{"bystanders"}
-	return fmt.Sprintf("%s: %s. %s.", things(len(list), "experiment", "experiments"), strings.Join(parts, ", "), sentenceOf(sum))
+	return fmt.Sprintf("%s: %s. %s.", things(len(list), "experiment", "experiments"),
+		strings.Join(parts, ", "), sentenceOf(sum))
 }

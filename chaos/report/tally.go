@@ -5,16 +5,19 @@ import (
 	"mcpd/internal/draw"
 )
 
-// tally is what became of the calls of all tenants of a role. What failed is failed, lost or crossed.
+// tally sums the calls of all tenants of a role. Failed counts calls that failed, were lost, or
+// were crossed.
 type tally struct {
-	Tenants                 []string
-	Calls, Failed, Doubled  uint64
-	Before, During, Healing record.Calls // sums; a quantile is the worst tenant's, since quantiles cannot be added
+	Tenants                []string
+	Calls, Failed, Doubled uint64
+	// Before, During and Healing are sums. Their quantiles are those of the worst tenant, since
+	// quantiles cannot be added.
+	Before, During, Healing record.Calls
 }
 
 func failed(c record.Calls) uint64 { return c.Failed + c.Lost + c.Crossed }
 
-// tallyOf adds up the groups of a role.
+// tallyOf sums the groups of a role.
 func tallyOf(r *record.Record, role string) (t tally) {
 	for _, g := range r.Groups {
 		if g.Role != role {
@@ -47,14 +50,15 @@ func add(sum *record.Calls, c record.Calls) {
 	for _, q := range []struct {
 		sum *float64
 		of  float64
-	}{{&sum.P50, c.P50}, {&sum.P90, c.P90}, {&sum.P99, c.P99}, {&sum.P999, c.P999}, {&sum.Max, c.Max}} {
+	}{{&sum.P50, c.P50}, {&sum.P90, c.P90}, {&sum.P99, c.P99}, {&sum.P999, c.P999},
+		{&sum.Max, c.Max}} {
 		if draw.Finite(q.of) {
 			*q.sum = max(*q.sum, q.of)
 		}
 	}
 }
 
-// merge adds up tallies of several experiments.
+// merge sums the tallies of several experiments.
 func merge(list []tally) (t tally) {
 	for _, one := range list {
 		t.Calls += one.Calls

@@ -11,7 +11,8 @@ import (
 	"mcpd/internal/draw"
 )
 
-// Text writes records as tables for a terminal: each experiment, and, when there are several, all of them side by side with what bystanders saw.
+// Text writes records as tables for a terminal. If there are several experiments, it adds a
+// comparison of them that shows the effects on bystanders.
 func Text(w io.Writer, list []record.Record) error {
 	var b bytes.Buffer
 	summaries := make([]summary, len(list))
@@ -38,11 +39,12 @@ func table(w io.Writer, heads ...string) cells {
 func (c cells) row(values ...string) { fmt.Fprintf(c, "  %s\n", strings.Join(values, "\t")) }
 
 func (c cells) end() {
-	_ = c.Flush() // into memory
+	_ = c.Flush() // it writes to memory
 }
 
 func writeExperiment(b *bytes.Buffer, r *record.Record, s summary) {
-	fmt.Fprintf(b, "%s %s%s · %s · %s\n", s.State.Mark, strings.ToUpper(s.State.Word), without(s.Untested), name(r.Experiment.Name), text(r.Experiment.Title))
+	fmt.Fprintf(b, "%s %s%s · %s · %s\n", s.State.Mark, strings.ToUpper(s.State.Word),
+		without(s.Untested), name(r.Experiment.Name), text(r.Experiment.Title))
 	writeWrapped(b, s.Sentence)
 	for _, strike := range r.Strikes {
 		if trouble := troubleOf(strike); trouble != "" {
@@ -60,10 +62,13 @@ func writeExperiment(b *bytes.Buffer, r *record.Record, s summary) {
 	}
 	if len(r.Groups) > 0 {
 		b.WriteByte('\n')
-		t := table(b, "TENANT", "PHASE", "CALLS", "FAILED", "LOST", "CROSSED", "TWICE", "P50", "P99", "P99.9", "MAX")
+		t := table(b, "TENANT", "PHASE", "CALLS", "FAILED", "LOST", "CROSSED", "TWICE", "P50", "P99",
+			"P99.9", "MAX")
 		for _, line := range callLines(r) {
 			c := line.Calls
-			t.row(line.Tenant, line.Phase, draw.Count(c.Sent), draw.Count(c.Failed), draw.Count(c.Lost), draw.Count(c.Crossed), draw.Count(c.Duplicate), millis(c.P50), millis(c.P99), millis(c.P999), millis(c.Max))
+			t.row(line.Tenant, line.Phase, draw.Count(c.Sent), draw.Count(c.Failed), draw.Count(c.Lost),
+				draw.Count(c.Crossed), draw.Count(c.Duplicate), millis(c.P50), millis(c.P99), millis(c.P999),
+				millis(c.Max))
 		}
 		t.end()
 		for _, said := range []string{effects(r.Effects), order(r.Groups)} {
@@ -77,14 +82,15 @@ func writeExperiment(b *bytes.Buffer, r *record.Record, s summary) {
 		t := table(b, "FIGURE", "MEDIAN", "LARGEST", "SAMPLES", "GOAL")
 		for _, f := range r.Figures {
 			line := figureOf(f)
-			t.row(line.Name, line.Median, line.Largest, line.Samples, strings.TrimSpace(line.Goal+" "+line.Because))
+			t.row(line.Name, line.Median, line.Largest, line.Samples,
+				strings.TrimSpace(line.Goal+" "+line.Because))
 		}
 		t.end()
 	}
 	b.WriteByte('\n')
 }
 
-// without says beside a verdict what was not put to the test.
+// without names the figures that could not be judged, to be shown beside a verdict.
 func without(untested []string) string {
 	if len(untested) == 0 {
 		return ""
@@ -92,14 +98,14 @@ func without(untested []string) string {
 	return " without " + and(untested)
 }
 
-// callLine is what became of a tenant's calls in a phase.
+// callLine is the calls of one tenant in one phase.
 type callLine struct {
 	Tenant, Role, Phase string
-	First               bool // of its tenant
+	First               bool // the first line of its tenant
 	Calls               record.Calls
 }
 
-// maxTenants bounds the tenants that are shown each alone. The others are added up.
+// maxTenants bounds the tenants that are shown individually. The others are summed.
 const maxTenants = 8
 
 func callLines(r *record.Record) (lines []callLine) {
@@ -119,7 +125,10 @@ func callLines(r *record.Record) (lines []callLine) {
 	}
 	if rest := len(r.Groups) - maxTenants; rest > 0 {
 		for j, p := range phases {
-			lines = append(lines, callLine{Tenant: things(rest, "other", "others"), Role: "quantiles of the worst", Phase: p, Calls: others[j]})
+			lines = append(lines, callLine{
+				Tenant: things(rest, "other", "others"), Role: "quantiles of the worst", Phase: p,
+				Calls: others[j],
+			})
 		}
 	}
 	for i := range lines {
@@ -128,19 +137,24 @@ func callLines(r *record.Record) (lines []callLine) {
 	return lines
 }
 
-// writeRun shows experiments side by side. Calls and failures are the whole run's, latencies those while the fault lasted.
+// writeRun compares experiments. Calls and failures are those of the whole run; latencies are those
+// during the fault.
 func writeRun(b *bytes.Buffer, list []record.Record, summaries []summary) {
-	t := table(b, "EXPERIMENT", "VERDICT", "HITS", "RESTARTS", "TARGET FAILED", "BYSTANDER CALLS", "FAILED", "P50", "P99", "P99.9", "P99 BEFORE")
+	t := table(b, "EXPERIMENT", "VERDICT", "HITS", "RESTARTS", "TARGET FAILED", "BYSTANDER CALLS",
+		"FAILED", "P50", "P99", "P99.9", "P99 BEFORE")
 	for i, s := range summaries {
 		o := s.Others
-		t.row(name(list[i].Experiment.Name), strings.TrimSpace(s.State.Mark+" "+s.State.Word+" "+strings.Join(s.Broken, " ")+without(s.Untested)), draw.Count(s.Hits), draw.Count(s.Restarts), draw.Count(s.Target.Failed),
-			draw.Count(o.Calls), draw.Count(o.Failed), millis(o.During.P50), millis(o.During.P99), millis(o.During.P999), millis(o.Before.P99))
+		t.row(name(list[i].Experiment.Name),
+			strings.TrimSpace(s.State.Mark+" "+s.State.Word+" "+strings.Join(s.Broken, " ")+
+				without(s.Untested)), draw.Count(s.Hits), draw.Count(s.Restarts), draw.Count(s.Target.Failed),
+			draw.Count(o.Calls), draw.Count(o.Failed), millis(o.During.P50), millis(o.During.P99),
+			millis(o.During.P999), millis(o.Before.P99))
 	}
 	t.end()
 	fmt.Fprintf(b, "\n%s\n", overall(summaries))
 }
 
-// wide is where lines of prose are broken, in characters.
+// wide is the width of lines of prose, in characters.
 const wide = 116
 
 func writeWrapped(b *bytes.Buffer, s string) {

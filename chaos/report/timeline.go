@@ -11,10 +11,11 @@ import (
 	"mcpd/internal/draw"
 )
 
-// maxColumns bounds the columns of a curve: where a run is longer in seconds, each shows the worst of several.
+// maxColumns bounds the columns of a curve. In a longer run each column shows the worst of several
+// seconds.
 const maxColumns = 240
 
-// maxLanes bounds the lanes of a timeline, each for faults of a kind or for a probe.
+// maxLanes bounds the lanes of a timeline. Each lane shows faults of one kind, or one probe.
 const maxLanes = 6
 
 // timeline is a run from left to right.
@@ -26,20 +27,20 @@ type timeline struct {
 	Panels   []panel
 	Probes   []lane
 	Axis     []mark
-	Each     int    // seconds a column stands for
+	Each     int    // the seconds of one column
 	Shades   string // the phase of the fault
-	Bands    string // the faults, for behind the curves
+	Bands    string // the faults, drawn behind the curves
 }
 
-// lane is a row of stretches with a name.
+// lane is a row of named spans.
 type lane struct {
 	Name  string
 	Spans []span
-	Ticks string // when each begins, where they are joined too
+	Ticks string // the beginning of each span, also of joined ones
 	Note  string
 }
 
-// panel is the calls of one role over time.
+// panel shows the calls of one role over time.
 type panel struct {
 	Role, Who   string
 	Class       string
@@ -48,7 +49,7 @@ type panel struct {
 	Spread      string // area from p50 to p99
 	P50, P99    string
 	Latencies   []mark
-	Lines       string // of the latencies' marks
+	Lines       string // at the marks of the latencies
 	Description string
 }
 
@@ -57,13 +58,16 @@ type axis struct{ end float64 }
 
 func (a axis) x(second float64) float64 { return second / a.end * width }
 
-// timelineOf draws a run, nil where there is no time to show.
+// timelineOf draws a run. It returns nil if there is no time to show.
 func timelineOf(r *record.Record) *timeline {
 	a := axis{spanOf(r)}
 	if a.end <= 0 {
 		return nil
 	}
-	t := &timeline{Each: max(1, int(math.Ceil(a.end/maxColumns))), Faults: faultLanes(r, a), Restarts: restartLane(r, a), Probes: probeLanes(r, a)}
+	t := &timeline{
+		Each: max(1, int(math.Ceil(a.end/maxColumns))), Faults: faultLanes(r, a),
+		Restarts: restartLane(r, a), Probes: probeLanes(r, a),
+	}
 	var shades, bands draw.Path
 	for i, p := range r.Phases {
 		from, to := a.x(second(p.From)), a.x(second(p.To))
@@ -83,13 +87,16 @@ func timelineOf(r *record.Record) *timeline {
 	step := draw.RoundStep(a.end, 12)
 	for i := 0; float64(i)*step <= a.end*0.97; i++ {
 		v := float64(i) * step
-		t.Axis = append(t.Axis, mark{At: draw.Hundredth(a.x(v)), Text: strconv.FormatFloat(v, 'g', -1, 64) + apart + "s", Minor: i%2 == 1})
+		t.Axis = append(t.Axis, mark{
+			At: draw.Hundredth(a.x(v)), Text: strconv.FormatFloat(v, 'g', -1, 64) + apart + "s",
+			Minor: i%2 == 1,
+		})
 	}
 	t.Panels = panelsOf(r, a, t.Each)
 	return t
 }
 
-// strikeSpans are the faults of a kind, or all of them, as stretches.
+// strikeSpans returns the faults of a kind as spans. An empty kind means all faults.
 func strikeSpans(r *record.Record, a axis, kind string) []span {
 	var spans []span
 	for _, s := range r.Strikes {
@@ -98,13 +105,14 @@ func strikeSpans(r *record.Record, a axis, kind string) []span {
 		}
 		from, to := second(s.From), second(s.To)
 		spans = append(spans, span{From: a.x(from), To: a.x(max(from, to)), Count: 1,
-			Text: fmt.Sprintf("%s at %s, %s to %s, %s", name(s.Kind), name(s.Target), seconds(from), seconds(to), things(s.Hits, "hit", "hits"))})
+			Text: fmt.Sprintf("%s at %s, %s to %s, %s", name(s.Kind), name(s.Target), seconds(from),
+				seconds(to), things(s.Hits, "hit", "hits"))})
 	}
 	slices.SortStableFunc(spans, func(a, b span) int { return cmp.Compare(a.From, b.From) })
 	return named(join(spans), "faults, the first: ")
 }
 
-// strikeTicks are when faults of a kind begin, or all of them.
+// strikeTicks draws the beginnings of the faults of a kind. An empty kind means all faults.
 func strikeTicks(r *record.Record, a axis, kind string) string {
 	var at []float64
 	for _, s := range r.Strikes {
@@ -120,7 +128,7 @@ func strikeTicks(r *record.Record, a axis, kind string) string {
 	return ticks.String()
 }
 
-// named says of stretches that stand for several how many.
+// named adds the number of joined spans to the text of each span that stands for several.
 func named(spans []span, what string) []span {
 	for i, s := range spans {
 		if s.Count > 1 {
@@ -138,33 +146,45 @@ func faultLanes(r *record.Record, a axis) (lanes []lane) {
 		}
 	}
 	if len(kinds) > maxLanes {
-		return []lane{{Name: "faults", Note: "of many kinds", Spans: strikeSpans(r, a, ""), Ticks: strikeTicks(r, a, "")}}
+		return []lane{
+			{Name: "faults", Note: "of many kinds", Spans: strikeSpans(r, a, ""),
+				Ticks: strikeTicks(r, a, "")},
+		}
 	}
 	for _, kind := range kinds {
-		lanes = append(lanes, lane{Name: name(kind), Spans: strikeSpans(r, a, kind), Ticks: strikeTicks(r, a, kind)})
+		lanes = append(lanes, lane{
+			Name: name(kind), Spans: strikeSpans(r, a, kind), Ticks: strikeTicks(r, a, kind),
+		})
 	}
 	return lanes
 }
 
-// restartLane shows the restarts that events tell of; there may have been more.
+// restartLane shows the restarts that events report. There may have been more.
 func restartLane(r *record.Record, a axis) lane {
 	var spans []span
 	for _, e := range r.Events {
 		if e.Name == record.Restarted && e.At >= 0 {
 			at := second(e.At)
-			spans = append(spans, span{From: a.x(at), To: a.x(at), Count: 1, Text: seconds(at) + ": " + name(e.Path)})
+			spans = append(spans, span{
+				From: a.x(at), To: a.x(at), Count: 1, Text: seconds(at) + ": " + name(e.Path),
+			})
 		}
 	}
 	slices.SortStableFunc(spans, func(a, b span) int { return cmp.Compare(a.From, b.From) })
-	l := lane{Name: "restarts", Note: draw.Count(r.Restarts()), Spans: named(join(spans), "restarts, the first: ")}
+	l := lane{
+		Name: "restarts", Note: draw.Count(r.Restarts()),
+		Spans: named(join(spans), "restarts, the first: "),
+	}
 	return l
 }
 
-// probeLanes show when a probe was not answered as it should be.
+// probeLanes shows when a probe got a wrong answer or none.
 func probeLanes(r *record.Record, a axis) (lanes []lane) {
 	for _, p := range r.Probes[:min(len(r.Probes), maxLanes)] {
 		var spans []span
-		answers := slices.SortedStableFunc(slices.Values(p.Answers), func(a, b record.Answer) int { return cmp.Compare(second(a.At), second(b.At)) })
+		answers := slices.SortedStableFunc(slices.Values(p.Answers), func(a, b record.Answer) int {
+			return cmp.Compare(second(a.At), second(b.At))
+		})
 		for i, is := range answers {
 			if is.OK {
 				continue
@@ -178,7 +198,10 @@ func probeLanes(r *record.Record, a axis) (lanes []lane) {
 				spans[last].Count++
 				continue
 			}
-			spans = append(spans, span{From: a.x(from), To: a.x(to), Count: 1, Text: fmt.Sprintf("from %s: %s", seconds(from), text(is.Is))})
+			spans = append(spans, span{
+				From: a.x(from), To: a.x(to), Count: 1,
+				Text: fmt.Sprintf("from %s: %s", seconds(from), text(is.Is)),
+			})
 		}
 		lanes = append(lanes, lane{Name: name(p.Name), Spans: named(join(spans), "answers, the first ")})
 	}

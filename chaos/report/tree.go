@@ -6,31 +6,32 @@ import (
 	"mcpd/chaos/record"
 )
 
-// Bounds of a drawn tree: its depth, and its lines that something happened to and those that nothing did.
+// Bounds of a drawn tree: its depth, its lines of rows to which something happened, and its lines
+// of other rows.
 const (
 	maxDepth  = 16
 	maxHurt   = 200
 	maxUnhurt = 300
 )
 
-// treeLine is a line of the tree. What nothing happened to below a row stands folded in one line.
+// treeLine is a line of the tree. Untouched rows below a row are folded into one line.
 type treeLine struct {
 	Lead, Name, Badge, Note string
 	Hurt                    bool
 	Folded                  []treeLine
 }
 
-// branch is a row with what is below it.
+// branch is a row with the rows below it.
 type branch struct {
 	id   string
 	row  *record.Row
 	anew record.Beginnings
 	kids []*branch
-	hurt bool // it, or something below it
-	rows int  // with it
+	hurt bool // the row, or a row below it
+	rows int  // including itself
 }
 
-// treeOf draws the rows of a record, those before others that come first.
+// treeOf draws the rows of a record, in the order of the record.
 func treeOf(r *record.Record) []treeLine {
 	root, began := &branch{}, r.Beginnings()
 	index := map[string]*branch{"": root}
@@ -58,7 +59,7 @@ func treeOf(r *record.Record) []treeLine {
 	return lines
 }
 
-// touched tells whether anything happened to its row.
+// touched reports whether anything happened to the row.
 func (b *branch) touched() bool {
 	return b.row != nil && (b.anew.Times() > 0 || b.row.Before != b.row.After)
 }
@@ -75,7 +76,7 @@ func (b *branch) count() {
 	}
 }
 
-// drawer draws as many lines as it may.
+// drawer draws no more lines than its bounds allow.
 type drawer struct{ hurt, unhurt, left int }
 
 func (d *drawer) below(b *branch, lead string) (lines []treeLine) {
@@ -144,7 +145,7 @@ func lineOf(b *branch, lead string, last, root bool) treeLine {
 	return l
 }
 
-// fold puts rows that nothing happened to, and all below them, into one line.
+// fold puts untouched rows, and all rows below them, into one line.
 func (d *drawer) fold(list []*branch, lead string, root bool) treeLine {
 	rows := 0
 	var names []string

@@ -32,7 +32,7 @@ type order struct {
 	Meant   bool    `json:"meant,omitzero"`
 }
 
-// armed is as much of mcpd.v1.Fault as is of interest.
+// armed holds the fields of mcpd.v1.Fault that a run needs.
 type armed struct {
 	ID      string `json:"id"`
 	Hits    int    `json:"hits"`
@@ -40,7 +40,7 @@ type armed struct {
 	Expires string `json:"expires"`
 }
 
-// seconds is a duration as protobuf's JSON has it.
+// seconds formats a duration as protobuf's JSON does.
 func seconds(d time.Duration) string {
 	if d == 0 {
 		return ""
@@ -51,10 +51,11 @@ func seconds(d time.Duration) string {
 // Arm implements faults.Operator.
 func (p *operator) Arm(ctx context.Context, o faults.Order) (string, error) {
 	p.mu.Lock()
-	p.asked = true // also when the answer is lost
+	p.asked = true // set before the request, because the answer may be lost
 	p.mu.Unlock()
 	data, err := p.ask(ctx, http.MethodPost, "/admin/v1/faults", admin.Chaos, order{
-		o.Action, o.Path, o.Kind, o.Count, seconds(o.Lease), o.Place, o.Tenant, o.Server, o.Session, o.Percent, o.Seed, seconds(o.Delay), p.name, p.meant,
+		o.Action, o.Path, o.Kind, o.Count, seconds(o.Lease), o.Place, o.Tenant, o.Server, o.Session,
+		o.Percent, o.Seed, seconds(o.Delay), p.name, p.meant,
 	})
 	if err != nil {
 		return "", err
@@ -81,12 +82,13 @@ func (p *operator) Disarm(ctx context.Context, id string) error {
 	return err
 }
 
-// disarmAll ends whatever the run has armed.
+// disarmAll disarms everything that the run has armed.
 func (p *operator) disarmAll(ctx context.Context) error {
 	p.mu.Lock()
 	clear(p.leases)
 	p.mu.Unlock()
-	_, err := p.ask(ctx, http.MethodDelete, "/admin/v1/faults?run="+url.QueryEscape(p.name), admin.Chaos, nil)
+	_, err := p.ask(ctx, http.MethodDelete, "/admin/v1/faults?run="+url.QueryEscape(p.name),
+		admin.Chaos, nil)
 	if err == nil {
 		p.mu.Lock()
 		p.asked = false
@@ -95,18 +97,22 @@ func (p *operator) disarmAll(ctx context.Context) error {
 	return err
 }
 
-// alone says which other run has something armed: a run on another machine, or one that was killed a moment ago.
+// alone returns an error if another run has a fault armed: a run on another machine, or a run that
+// was killed a moment ago.
 func (p *operator) alone(ctx context.Context) error {
 	list, err := p.armed(ctx)
 	for _, a := range list {
 		if a.Run != "" && a.Run != p.name {
-			return fmt.Errorf("%w: %s has armed %s, until %s at least: end it where it was started; what it has armed ends with it, or soon after", ErrBusy, a.Run, a.ID, a.Expires)
+			return fmt.Errorf(
+				"%w: %s has armed %s, until %s at least: end it where it was started; what it has armed ends "+
+					"with it, or soon after", ErrBusy, a.Run, a.ID, a.Expires,
+			)
 		}
 	}
 	return err
 }
 
-// armed is what is armed now, whoever has armed it.
+// armed lists all armed faults, whoever has armed them.
 func (p *operator) armed(ctx context.Context) ([]armed, error) {
 	data, err := p.ask(ctx, http.MethodGet, "/admin/v1/faults", admin.Chaos, nil)
 	if err != nil {
@@ -126,7 +132,8 @@ func (p *operator) any() bool {
 	return p.asked
 }
 
-// Struck implements faults.Operator. What has ended is no longer listed, and the event that says so tells how often it has struck.
+// Struck implements faults.Operator. A fault that has ended is no longer listed; the event about
+// its end gives its number of hits.
 func (p *operator) Struck(ctx context.Context, id string) (int, error) {
 	const wait = 2 * time.Second // for an event that is on its way
 	for end := time.Now().Add(wait); ; {
@@ -151,7 +158,8 @@ func (p *operator) Struck(ctx context.Context, id string) (int, error) {
 	}
 }
 
-// renew gives everything that is armed a new lease, each when a third of its own is over, until ctx ends.
+// renew extends the lease of everything that is armed whenever a third of the lease has passed,
+// until ctx ends.
 func (p *operator) renew(ctx context.Context) {
 	const step = 200 * time.Millisecond // finer than a third of any lease in use
 	renewed := map[string]time.Time{}
@@ -169,8 +177,10 @@ func (p *operator) renew(ctx context.Context) {
 		p.mu.Unlock()
 		for id, lease := range due {
 			renewed[id] = time.Now()
-			_, err := p.ask(ctx, http.MethodPost, "/admin/v1/faults/"+url.PathEscape(id)+"/renew", admin.Chaos, map[string]string{"lease": seconds(lease)})
-			if r, ok := errors.AsType[*refusal](err); ok && r.status == http.StatusNotFound { // used up
+			_, err := p.ask(ctx, http.MethodPost, "/admin/v1/faults/"+url.PathEscape(id)+"/renew",
+				admin.Chaos, map[string]string{"lease": seconds(lease)})
+			// the fault is used up
+			if r, ok := errors.AsType[*refusal](err); ok && r.status == http.StatusNotFound {
 				p.mu.Lock()
 				delete(p.leases, id)
 				p.mu.Unlock()
@@ -180,7 +190,7 @@ func (p *operator) renew(ctx context.Context) {
 	}
 }
 
-// sleep waits, or returns why not.
+// sleep waits for d, or returns the cause of the end of ctx.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -16,12 +16,12 @@ import (
 	"mcpd/protocol"
 )
 
-// book is the account of one tenant's calls, by phase and by second.
+// book counts the calls of one tenant by phase and by second.
 type book struct {
 	tenant, role string
 	rate         float64
 	begun        time.Time
-	ends         []time.Duration // of the phases, in their order
+	ends         []time.Duration // the ends of the phases, in their order
 
 	mu      sync.Mutex // guards the fields below
 	phases  map[string]*tally
@@ -33,13 +33,13 @@ type book struct {
 	slowest time.Duration // in the baseline
 }
 
-// tally is the account of a phase.
+// tally counts the calls of a phase.
 type tally struct {
 	record.Calls
 	latencies *hdrhistogram.Histogram // in microseconds
 }
 
-// second is the account of one second.
+// second counts the calls of one second.
 type second struct {
 	sent, ok, failed uint64
 	latencies        []float32 // in milliseconds
@@ -51,20 +51,25 @@ type bad struct {
 	failed    bool
 }
 
-// slow is what no call takes that nothing has disturbed.
+// slow is a latency that no undisturbed call reaches.
 const slow = 50 * time.Millisecond
 
 var names = []string{record.Baseline, record.Fault, record.Heal}
 
 func newBook(tenant, role string, rate float64, begun time.Time, ends []time.Duration) *book {
-	b := &book{tenant: tenant, role: role, rate: rate, begun: begun, ends: ends, phases: map[string]*tally{}, errors: map[string]uint64{}}
+	b := &book{
+		tenant: tenant, role: role, rate: rate, begun: begun, ends: ends, phases: map[string]*tally{},
+		errors: map[string]uint64{},
+	}
 	for _, name := range names {
-		b.phases[name] = &tally{latencies: hdrhistogram.New(1, int64(load.MaxTimeout/time.Microsecond), 3)}
+		b.phases[name] = &tally{
+			latencies: hdrhistogram.New(1, int64(load.MaxTimeout/time.Microsecond), 3),
+		}
 	}
 	return b
 }
 
-// observe books one call, in the phase and the second in which it was due.
+// observe counts one call in the phase and the second in which it was due.
 func (b *book) observe(c load.Call) {
 	due, took := max(0, c.Due.Sub(b.begun)), c.Done.Sub(c.From)
 	phase := 0
@@ -92,7 +97,8 @@ func (b *book) observe(c load.Call) {
 	case load.OK:
 		t.OK++
 		s.ok++
-		_ = t.latencies.RecordValue(int64(min(took, load.MaxTimeout) / time.Microsecond)) // it is in range
+		// it is in range
+		_ = t.latencies.RecordValue(int64(min(took, load.MaxTimeout) / time.Microsecond))
 		s.latencies = append(s.latencies, float32(took.Seconds()*1000))
 	case load.Failed:
 		t.Failed++
@@ -137,13 +143,17 @@ func text(err error) string {
 	return err.Error()
 }
 
-// refusals are the reasons of errors that come instead of the call's beginning.
-var refusals = []string{protocol.ConditionRateLimited.String(), protocol.ConditionOverloaded.String(), protocol.ConditionQueueFull.String()}
+// refusals are the reasons of errors with which the host refuses to begin a call.
+var refusals = []string{
+	protocol.ConditionRateLimited.String(), protocol.ConditionOverloaded.String(),
+	protocol.ConditionQueueFull.String(),
+}
 
-// refused reports whether an error says that the host has not begun with the call.
+// refused reports whether an error says that the host has not begun the call.
 func refused(err error) bool {
 	if status, ok := errors.AsType[load.StatusError](err); ok {
-		return status.Status == http.StatusTooManyRequests || status.Status == http.StatusServiceUnavailable
+		return status.Status == http.StatusTooManyRequests ||
+			status.Status == http.StatusServiceUnavailable
 	}
 	answer, ok := errors.AsType[*load.CallError](err)
 	if !ok {
@@ -152,20 +162,23 @@ func refused(err error) bool {
 	var data struct {
 		Reason string `json:"reason"`
 	}
-	_ = json.Unmarshal(answer.Data, &data) // without data it is no refusal
+	_ = json.Unmarshal(answer.Data, &data) // an error without data is no refusal
 	return slices.Contains(refusals, data.Reason)
 }
 
-// failures is how many calls have not had exactly the one right answer.
+// failures returns how many calls did not have exactly one correct answer.
 func (b *book) failures() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.failed
 }
 
-// steady is how long after a time the first call was due since which every call was answered, and none was slow: slower than any of the baseline,
-// and than those of bystanders in the same second, who tell how busy the machine is.
-func (b *book) steady(after time.Duration, bystanders func(at time.Duration) time.Duration) time.Duration {
+// steady returns the time from after until the target is steady: from then on every call is
+// answered and none is slow. A call is slow if it takes longer than 50 ms (slow) and more than
+// twice as long as every call of the baseline and every call of bystanders in the same second. The
+// bystanders show how busy the machine is.
+func (b *book) steady(after time.Duration,
+	bystanders func(at time.Duration) time.Duration) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	last := after
@@ -177,7 +190,7 @@ func (b *book) steady(after time.Duration, bystanders func(at time.Duration) tim
 	return last - after
 }
 
-// longest is how long calls took at most that were due in the second of that time.
+// longest returns the greatest latency of the calls that were due in the second of that time.
 func (b *book) longest(at time.Duration) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -187,29 +200,34 @@ func (b *book) longest(at time.Duration) time.Duration {
 	return 0
 }
 
-// group is the account as a record has it.
+// group returns the counts in the form of a record.
 func (b *book) group() record.Group {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	g := record.Group{Tenant: b.tenant, Role: b.role, Rate: b.rate, Phases: map[string]record.Calls{}, Errors: b.errors, Slips: b.slips}
+	g := record.Group{
+		Tenant: b.tenant, Role: b.role, Rate: b.rate, Phases: map[string]record.Calls{}, Errors: b.errors,
+		Slips: b.slips,
+	}
 	for name, t := range b.phases {
 		g.Phases[name] = t.calls()
 	}
 	for at, s := range b.seconds {
 		slices.Sort(s.latencies)
 		g.Seconds = append(g.Seconds, record.Second{
-			At: at, Sent: s.sent, OK: s.ok, Failed: s.failed, P50: quantile(s.latencies, 0.5), P99: quantile(s.latencies, 0.99), Max: quantile(s.latencies, 1),
+			At: at, Sent: s.sent, OK: s.ok, Failed: s.failed, P50: quantile(s.latencies, 0.5),
+			P99: quantile(s.latencies, 0.99), Max: quantile(s.latencies, 1),
 		})
 	}
 	g.Blocks = b.blocks()
 	return g
 }
 
-// perBlock is how many calls a block has at least, so that some of them are above its p99.9.
+// perBlock is the least number of calls that are due in a block. It is large enough that some calls
+// exceed p99.9.
 const perBlock = 2000
 
-// blocks are the parts of the baseline and of the fault with as many calls, with the mutex held. Seconds in which a phase begins or ends belong to
-// none.
+// blocks cuts the baseline and the fault into blocks with equally many calls. The mutex must be
+// held. A second in which a phase begins or ends belongs to no block.
 func (b *book) blocks() (list []record.Block) {
 	each := int(math.Ceil(perBlock / b.rate))
 	from := time.Duration(0)
@@ -221,7 +239,9 @@ func (b *book) blocks() (list []record.Block) {
 				all = append(all, s.latencies...)
 			}
 			slices.Sort(all)
-			list = append(list, record.Block{Phase: name, At: float64(at - first), Calls: uint64(len(all)), P999: quantile(all, 0.999)})
+			list = append(list, record.Block{
+				Phase: name, At: float64(at - first), Calls: uint64(len(all)), P999: quantile(all, 0.999),
+			})
 		}
 		from = b.ends[i]
 	}
@@ -231,15 +251,16 @@ func (b *book) blocks() (list []record.Block) {
 func (t *tally) calls() record.Calls {
 	c := t.Calls
 	at := func(q float64) float64 { return float64(t.latencies.ValueAtQuantile(q)) / 1000 }
-	c.P50, c.P90, c.P99, c.P999, c.Max = at(50), at(90), at(99), at(99.9), float64(t.latencies.Max())/1000
+	c.P50, c.P90, c.P99, c.P999, c.Max = at(50), at(90), at(99), at(99.9), float64(t.latencies.Max())/
+		1000
 	c.Histogram = buckets(t.latencies)
 	return c
 }
 
-// perDecade is how many bars a histogram has between a latency and ten times that.
+// perDecade is the number of buckets between a latency and ten times that latency.
 const perDecade = 10
 
-// buckets folds a histogram into bars of equal width on a logarithmic scale.
+// buckets folds a histogram into buckets of equal width on a logarithmic scale.
 func buckets(h *hdrhistogram.Histogram) []record.Bucket {
 	bars := map[int]uint64{}
 	for _, bar := range h.Distribution() {
@@ -249,13 +270,16 @@ func buckets(h *hdrhistogram.Histogram) []record.Bucket {
 	}
 	list := make([]record.Bucket, 0, len(bars))
 	for i, n := range bars {
-		list = append(list, record.Bucket{To: math.Round(math.Pow(10, float64(i)/perDecade)*1e5) / 1e5, Calls: n})
+		list = append(list, record.Bucket{
+			To: math.Round(math.Pow(10, float64(i)/perDecade)*1e5) / 1e5, Calls: n,
+		})
 	}
 	slices.SortFunc(list, func(a, b record.Bucket) int { return int(math.Copysign(1, a.To-b.To)) })
 	return list
 }
 
-// quantile is what the share q of sorted values does not exceed, 0 of none.
+// quantile returns the value that the share q of sorted values does not exceed, or 0 if there are
+// none.
 func quantile(sorted []float32, q float64) float64 {
 	if len(sorted) == 0 {
 		return 0

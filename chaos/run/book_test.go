@@ -18,14 +18,19 @@ import (
 var begun = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func books() *book {
-	return newBook("acme", record.Target, 10, begun, []time.Duration{5 * time.Second, 10 * time.Second, 15 * time.Second})
+	return newBook("acme", record.Target, 10, begun, []time.Duration{
+		5 * time.Second, 10 * time.Second, 15 * time.Second,
+	})
 }
 
 func call(due, took time.Duration, is load.Outcome, err error) load.Call {
-	return load.Call{Due: begun.Add(due), From: begun.Add(due), Done: begun.Add(due + took), Outcome: is, Err: err}
+	return load.Call{
+		Due: begun.Add(due), From: begun.Add(due), Done: begun.Add(due + took), Outcome: is, Err: err,
+	}
 }
 
-// However calls end, each is in the phase and the second in which it was due, and accounts add up.
+// Every call is counted in the phase and the second in which it was due, however it ends, and the
+// counts add up.
 func TestBooksBalance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := books()
@@ -33,12 +38,14 @@ func TestBooksBalance(t *testing.T) {
 		n := rapid.IntRange(0, 100).Draw(t, "calls")
 		for i := range n {
 			due := time.Duration(rapid.IntRange(0, 14_999).Draw(t, "due")) * time.Millisecond
-			is := rapid.SampledFrom([]load.Outcome{load.OK, load.Failed, load.Lost, load.Crosstalk}).Draw(t, "is")
+			is := rapid.SampledFrom([]load.Outcome{load.OK, load.Failed, load.Lost, load.Crosstalk}).Draw(t,
+				"is")
 			var err error
 			if is == load.Failed {
 				err = fmt.Errorf("error %d", i)
 			}
-			b.observe(call(due, time.Duration(rapid.IntRange(0, 2_000_000).Draw(t, "took"))*time.Microsecond, is, err))
+			b.observe(call(due, time.Duration(rapid.IntRange(0, 2_000_000).Draw(t, "took"))*time.Microsecond,
+				is, err))
 			phases[names[due/(5*time.Second)]]++
 		}
 		g := b.group()
@@ -59,8 +66,10 @@ func TestBooksBalance(t *testing.T) {
 				t.Errorf("second %+v", s)
 			}
 		}
-		if sent != uint64(n) || perSecond != sent || perSecondFailed != failed || failed != b.failures() || bars != 0 {
-			t.Errorf("%d calls: %d sent, %d by second; %d and %d failed, %d known; bars %d", n, sent, perSecond, failed, perSecondFailed, b.failures(), bars)
+		if sent != uint64(n) || perSecond != sent || perSecondFailed != failed ||
+			failed != b.failures() || bars != 0 {
+			t.Errorf("%d calls: %d sent, %d by second; %d and %d failed, %d known; bars %d", n, sent,
+				perSecond, failed, perSecondFailed, b.failures(), bars)
 		}
 		if len(g.Errors) > maxErrors+1 {
 			t.Errorf("%d texts of errors", len(g.Errors))
@@ -76,7 +85,11 @@ func TestSlipsSayWhenAndWhat(t *testing.T) {
 	twice.Doubled = true
 	b.observe(twice)
 	g := b.group()
-	want := []record.Slip{{At: 1, Kind: "crossed", Text: "the reply was another call's"}, {At: 6, Kind: "lost", Text: "context deadline exceeded"}, {At: 7, Kind: "duplicate", Text: "more than one reply"}}
+	want := []record.Slip{
+		{At: 1, Kind: "crossed", Text: "the reply was another call's"},
+		{At: 6, Kind: "lost", Text: "context deadline exceeded"},
+		{At: 7, Kind: "duplicate", Text: "more than one reply"},
+	}
 	if fmt.Sprint(g.Slips) != fmt.Sprint(want) {
 		t.Errorf("slips %v, want %v", g.Slips, want)
 	}
@@ -104,7 +117,8 @@ func TestRefusalsAreKnownByStatusAndReason(t *testing.T) {
 	}
 }
 
-// The target is steady with the call after the last one that failed or was slow, unless the whole machine was slow.
+// The target is steady after the last call that failed or was slow, unless the whole machine was
+// slow.
 func TestTargetIsSteadyAfterItsLastBadCall(t *testing.T) {
 	b := books()
 	b.observe(call(time.Second, 30*time.Millisecond, load.OK, nil))
@@ -144,9 +158,11 @@ func TestQuantilesOfFewCalls(t *testing.T) {
 	}
 }
 
-// A block has the calls of as many seconds as it takes for a p99.9, and none of another phase.
+// A block contains the calls of as many seconds as p99.9 needs, and no calls of another phase.
 func TestBlocksHaveCallsEnough(t *testing.T) {
-	b := newBook("acme", record.Bystander, 1000, begun, []time.Duration{5 * time.Second, 9 * time.Second, 10 * time.Second})
+	b := newBook("acme", record.Bystander, 1000, begun, []time.Duration{
+		5 * time.Second, 9 * time.Second, 10 * time.Second,
+	})
 	for i := range 10_000 {
 		took := time.Millisecond
 		if due := time.Duration(i) * time.Millisecond; due >= 5*time.Second {
@@ -155,8 +171,10 @@ func TestBlocksHaveCallsEnough(t *testing.T) {
 		b.observe(call(time.Duration(i)*time.Millisecond, took, load.OK, nil))
 	}
 	want := []record.Block{
-		{Phase: record.Baseline, At: 0, Calls: 2000, P999: 1}, {Phase: record.Baseline, At: 2, Calls: 2000, P999: 1},
-		{Phase: record.Fault, At: 0, Calls: 2000, P999: 3}, {Phase: record.Fault, At: 2, Calls: 2000, P999: 3},
+		{Phase: record.Baseline, At: 0, Calls: 2000, P999: 1},
+		{Phase: record.Baseline, At: 2, Calls: 2000, P999: 1},
+		{Phase: record.Fault, At: 0, Calls: 2000, P999: 3},
+		{Phase: record.Fault, At: 2, Calls: 2000, P999: 3},
 	}
 	if got := b.group().Blocks; !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)

@@ -10,10 +10,11 @@ import (
 	"mcpd/internal/load"
 )
 
-// client is a load.Client that opens its session anew when the host has forgotten it, as clients do that keep to the protocol.
+// client is a load.Client that opens a new session when the host has forgotten its session, as the
+// protocol requires of clients.
 type client struct {
 	options load.SessionOptions
-	effects *effects // of its tenant; nil where no call has any
+	effects *effects // of its tenant; nil where no call has an effect
 
 	mu       sync.Mutex // guards the fields below
 	session  *load.Session
@@ -34,7 +35,8 @@ func (c *client) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error)
 	return got, err
 }
 
-// after looks at how a call in a session went: one that the host has forgotten is opened anew.
+// after handles the result of a call: it opens a new session if the host has forgotten the session
+// of the call.
 func (c *client) after(ctx context.Context, s *load.Session, err error) {
 	if status, ok := errors.AsType[load.StatusError](err); ok && status.Status == http.StatusNotFound {
 		c.reopen(ctx, s)
@@ -47,7 +49,8 @@ func (c *client) current() *load.Session {
 	return c.session
 }
 
-// reopen replaces a session, unless another call already has. Where it cannot, the next call tries.
+// reopen replaces a session, unless another call already has. If that fails, the next call tries
+// again.
 func (c *client) reopen(ctx context.Context, old *load.Session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,7 +67,8 @@ func (c *client) reopen(ctx context.Context, old *load.Session) {
 }
 
 // connect opens a tenant's sessions.
-func connect(ctx context.Context, o load.SessionOptions, sessions int, e *effects) ([]*client, error) {
+func connect(ctx context.Context, o load.SessionOptions, sessions int,
+	e *effects) ([]*client, error) {
 	var list []*client
 	for range sessions {
 		s, err := load.Connect(ctx, o)
@@ -79,6 +83,6 @@ func connect(ctx context.Context, o load.SessionOptions, sessions int, e *effect
 
 func disconnect(ctx context.Context, clients []*client) {
 	for _, c := range clients {
-		_ = c.current().Close(ctx) // the host forgets a session that is idle
+		_ = c.current().Close(ctx) // the host evicts idle sessions anyway
 	}
 }

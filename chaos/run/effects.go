@@ -12,21 +12,22 @@ import (
 	"mcpd/internal/load"
 )
 
-// effects is the account of a tenant's calls that have an effect. Its tool keeps each effect by the nonce of its call, outside of the life of its
-// process, and tells of them at the end: what is counted is what was done, whatever became of the answers.
+// effects counts a tenant's calls that have an effect. The tool stores each effect under the nonce
+// of its call, outside its process, and reports the effects at the end. So the number of effects is
+// known even if answers were lost.
 type effects struct {
 	tool    string
 	percent uint64 // of all calls
-	// uncounted says why nothing is counted; set before and after the calls, not while there are any.
+	// uncounted says why effects are not counted. It is set only before and after the calls.
 	uncounted string
-	run       uint64 // that is counted; no other's calls have effects
+	run       uint64 // only calls of this run have effects
 
 	asked, answered atomic.Uint64
 }
 
-// takes reports whether the call of a nonce is to have an effect. They are spread evenly.
+// takes reports whether the call with a nonce is to have an effect. Such calls are spread evenly.
 func (e *effects) takes(n load.Nonce) bool {
-	const hundred, spread = 100, 37 // which have no divisor in common
+	const hundred, spread = 100, 37 // coprime numbers
 	sequence, ok := n.Sequence(e.run)
 	return ok && e.uncounted == "" && sequence%hundred*spread%hundred < e.percent
 }
@@ -41,26 +42,25 @@ func (e *effects) call(ctx context.Context, s *load.Session, n load.Nonce) (load
 	return load.Nonce(text), err
 }
 
-// object is one of JSON.
 type object = map[string]any
 
-// callOf are the params of a call of a tool.
+// callOf returns the params of a call of a tool.
 func callOf(tool string, arguments object) string {
 	data, err := json.Marshal(object{"name": tool, "arguments": arguments}, json.Deterministic(true))
 	if err != nil {
-		panic("run: arguments: " + err.Error()) // all of it is ours
+		panic("run: arguments: " + err.Error()) // all arguments are built by this package
 	}
 	return string(data)
 }
 
-// told is what the tool tells of a run's effects: see server.Effects.
+// told is the tool's report of a run's effects: see server.Effects.
 type told struct {
 	Done      *uint64  `json:"done"`
 	Different uint64   `json:"different"`
 	Twice     []string `json:"twice"`
 }
 
-// ask has the tool tell.
+// ask gets the tool's report. With forget set, the tool then forgets the effects.
 func (e *effects) ask(ctx context.Context, o load.SessionOptions, forget bool) (t told, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -68,8 +68,11 @@ func (e *effects) ask(ctx context.Context, o load.SessionOptions, forget bool) (
 	if err != nil {
 		return t, err
 	}
-	defer func() { _ = s.Close(context.WithoutCancel(ctx)) }() // or the host ends it when it is idle
-	text, err := s.Ask(ctx, "tools/call", callOf(e.tool, object{"of": load.RunName(e.run), "forget": forget}))
+	// otherwise the host ends it when it is idle
+	defer func() { _ = s.Close(context.WithoutCancel(ctx)) }()
+	text, err := s.Ask(ctx, "tools/call", callOf(e.tool, object{
+		"of": load.RunName(e.run), "forget": forget,
+	}))
 	if err != nil {
 		return t, err
 	}
@@ -79,7 +82,7 @@ func (e *effects) ask(ctx context.Context, o load.SessionOptions, forget bool) (
 	return t, nil
 }
 
-// countEffects looks whether the tool counts, and has it count a run.
+// countEffects checks whether the tool counts effects, and sets the run that is counted.
 func (t *traffic) countEffects(ctx context.Context, run uint64) {
 	if t.effects.run = run; t.effects.percent == 0 {
 		return
@@ -89,8 +92,8 @@ func (t *traffic) countEffects(ctx context.Context, run uint64) {
 	}
 }
 
-// effects adds up what the tools of all tenants have counted. One that does not tell is asked until leakTime is over: its server may have to be
-// started again first.
+// effects sums the counts of the tools of all tenants. It retries a tool that gives no report until
+// leakTime has passed, since the server of the tool may have to be started again first.
 func (r *run) effects(ctx context.Context) *record.Effects {
 	var sum record.Effects
 	for end, i := time.Now().Add(leakTime), 0; i < len(r.traffic); i++ {
@@ -102,7 +105,8 @@ func (r *run) effects(ctx context.Context) *record.Effects {
 		var got told
 		err := error(nil)
 		for e.uncounted == "" {
-			if got, err = e.ask(ctx, t.sessions[0].options, false); err == nil || time.Now().After(end) || sleep(ctx, time.Second/4) != nil {
+			if got, err = e.ask(ctx, t.sessions[0].options, false); err == nil || time.Now().After(end) ||
+				sleep(ctx, time.Second/4) != nil {
 				break
 			}
 		}
@@ -120,7 +124,7 @@ func (r *run) effects(ctx context.Context) *record.Effects {
 		for _, name := range got.Twice {
 			sum.Twice = append(sum.Twice, t.tenant+": "+name)
 		}
-		_, _ = e.ask(ctx, t.sessions[0].options, true) // what is not forgotten harms nobody
+		_, _ = e.ask(ctx, t.sessions[0].options, true) // effects that are not forgotten do no harm
 	}
 	return &sum
 }

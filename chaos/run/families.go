@@ -8,15 +8,16 @@ import (
 	"mcpd/chaos/record"
 )
 
-// family is a metric whose labels are compared one by one, so that a verdict names what is left, of which label and
-// how many.
+// family is a metric whose values are compared for each label, so that a verdict names the label
+// that has grown and by how much.
 type family struct {
 	name, metric, label string
-	but                 []string // labels that are no leak: they have an end of their own
+	// but lists labels that are no leak, because their values shrink by themselves.
+	but []string
 }
 
-// families are what actors and budgets of the host hold. A host at rest holds exactly as much as before: one row,
-// monitor, timer, message, reply or byte more is a leak.
+// families are the holdings of the host's actors and budgets. A host at rest holds exactly as much
+// as before: one more row, monitor, timer, message, reply or byte is a leak.
 var families = []family{
 	{"rows", "mcpd_actors", "class", nil},
 	{"messages", "mcpd_actor_messages", "class", nil},
@@ -27,14 +28,15 @@ var families = []family{
 	{"pending replies", "mcpd_actor_pending_replies", "class", nil},
 	{"reserved bytes", "mcpd_reserved_bytes", "budget", nil},
 	{"records", "mcpd_kept_records", "kind", nil},
-	// Histories wait for clients that come back, tasks are kept for their time to live, and lists are what servers say.
+	// Histories wait for clients that return, tasks are kept for their time to live, and the size of
+	// lists depends on the servers.
 	{"kept bytes", "mcpd_kept_bytes", "kind", []string{"histories", "tasks", "lists"}},
 }
 
 // counts are numbers of holdings, by family and label.
 type counts map[[2]string]float64
 
-// counted adds up a scrape's samples of all families.
+// counted sums the samples of all families in a scrape.
 func counted(s scrape) counts {
 	sums := counts{}
 	for _, f := range families {
@@ -47,7 +49,7 @@ func counted(s scrape) counts {
 	return sums
 }
 
-// middles is, of each label, the middle of what was counted; a read that does not have the label counted none.
+// middles returns the median of each label. A read without the label counts as 0.
 func middles(reads []counts) counts {
 	all := counts{}
 	for _, read := range reads {
@@ -63,12 +65,15 @@ func middles(reads []counts) counts {
 	return all
 }
 
-// compared are the holdings of two looks, in order of their names. A label of which neither has any is left out.
+// compared returns the holdings of two looks, sorted by name. It omits labels that are 0 in both.
 func compared(before, after counts) (list []record.Holding) {
 	all := maps.Clone(before)
 	maps.Copy(all, after)
 	for key := range all {
-		h := record.Holding{Name: key[0] + " of " + key[1], Family: key[0], Before: before[key], After: after[key], Exact: true}
+		h := record.Holding{
+			Name: key[0] + " of " + key[1], Family: key[0], Before: before[key], After: after[key],
+			Exact: true,
+		}
 		if h.Before != 0 || h.After != 0 {
 			list = append(list, h)
 		}

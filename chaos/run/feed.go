@@ -16,7 +16,7 @@ import (
 	"mcpd/telemetry/admin"
 )
 
-// event is as much of mcpd.v1.Event as is kept.
+// event holds the fields of mcpd.v1.Event that are recorded.
 type event struct {
 	ID      string            `json:"id"`
 	At      time.Time         `json:"at"`
@@ -29,26 +29,27 @@ type event struct {
 	Fields  map[string]string `json:"fields"`
 }
 
-// feed is the host's events from its beginning on, whatever becomes of the connection or of the host.
+// feed collects the host's events since the beginning of the run. It survives broken connections
+// and restarts of the host.
 type feed struct {
 	operator *operator
 
 	mu      sync.Mutex // guards the fields below
-	after   uint64     // the last one that was seen
+	after   uint64     // the id of the last event that was seen
 	events  []event
-	missed  int               // beyond the bound of all
-	passing int               // of those that come and go, which have a bound of their own
-	left    int               // of those, beyond it
-	ended   map[string]ending // faults, by id
+	missed  int               // events beyond maxEvents
+	passing int               // events of sessions that come and go, bounded by maxPassing
+	left    int               // events beyond maxPassing
+	ended   map[string]ending // ended faults, by id
 }
 
-// ending is how an armed fault ended.
+// ending says how an armed fault ended.
 type ending struct {
 	hits int
 	at   time.Time
 }
 
-// begin makes the feed one of what happens from now on.
+// begin skips all events that have happened so far.
 func (f *feed) begin(ctx context.Context) error {
 	last, err := f.last(ctx)
 	f.mu.Lock()
@@ -57,7 +58,7 @@ func (f *feed) begin(ctx context.Context) error {
 	return err
 }
 
-// last is the id of the host's last event.
+// last returns the id of the host's last event.
 func (f *feed) last(ctx context.Context) (uint64, error) {
 	data, err := f.operator.ask(ctx, http.MethodGet, "/admin/v1/events", admin.Read, nil)
 	if err != nil {
@@ -72,7 +73,8 @@ func (f *feed) last(ctx context.Context) (uint64, error) {
 	return strconv.ParseUint(list.Events[len(list.Events)-1].ID, 10, 64)
 }
 
-// follow reads events until ctx ends. A stream that breaks is opened again where it was; a host that was started again counts from one.
+// follow reads events until ctx ends. It reopens a broken stream at the same position. The event
+// ids of a restarted host begin at one again.
 func (f *feed) follow(ctx context.Context) {
 	const pause = 100 * time.Millisecond
 	for ctx.Err() == nil {
@@ -95,7 +97,8 @@ func (f *feed) read(ctx context.Context) {
 	f.mu.Lock()
 	after := f.after
 	f.mu.Unlock()
-	resp, err := f.operator.send(ctx, http.MethodGet, "/admin/v1/events?watch=1&after="+strconv.FormatUint(after, 10), admin.Read, nil)
+	resp, err := f.operator.send(ctx, http.MethodGet,
+		"/admin/v1/events?watch=1&after="+strconv.FormatUint(after, 10), admin.Read, nil)
 	if err != nil {
 		return
 	}
@@ -122,7 +125,7 @@ func (f *feed) add(e event) {
 		f.ended[e.Fields["fault"]] = ending{hits, e.At}
 	}
 	if e.Name == "fault_renewed" {
-		return // every few seconds, and it says nothing but that we are here
+		return // it occurs every few seconds and only says that this run is alive
 	}
 	switch {
 	case len(f.events) >= maxEvents:
@@ -137,7 +140,8 @@ func (f *feed) add(e event) {
 	f.events = append(f.events, e)
 }
 
-// comesAndGoes reports whether an event is of a session's ordinary life, of which an hour has hundreds of thousands. No verdict rests on one.
+// comesAndGoes reports whether an event belongs to the ordinary life of a session. An hour has
+// hundreds of thousands of them, and no verdict depends on one.
 func comesAndGoes(e event) bool {
 	switch e.Name {
 	case "session_opened", "session_closed", "phase_changed", "protocol_negotiation":
@@ -148,7 +152,7 @@ func comesAndGoes(e event) bool {
 	return false
 }
 
-// fault is how a fault ended.
+// fault returns the end of a fault, if it has ended.
 func (f *feed) fault(id string) (ending, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -156,7 +160,8 @@ func (f *feed) fault(id string) (ending, bool) {
 	return e, ok
 }
 
-// over is when the last of those faults ended, false when one has not, or there is none.
+// over returns when the last of the faults ended. It returns false if one has not ended, or if
+// there is none.
 func (f *feed) over(ids []string) (last time.Time, ok bool) {
 	for _, id := range ids {
 		e, ok := f.fault(id)
@@ -170,19 +175,21 @@ func (f *feed) over(ids []string) (last time.Time, ok bool) {
 	return last, len(ids) > 0
 }
 
-// records are the events, with their times since the run began, and how many of sessions that came and went are not among them. It is an error when others
-// are not.
+// records returns the events with their times since the run began, and the number of events of
+// sessions that were left out. It returns an error if other events were left out.
 func (f *feed) records(begun time.Time) (_ []record.Event, left int, _ error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	list := make([]record.Event, len(f.events))
 	for i, e := range f.events {
 		list[i] = record.Event{
-			At: e.At.Sub(begun).Seconds(), Level: e.Level, Name: e.Name, Path: e.Path, Tenant: e.Tenant, Server: e.Server, Message: e.Message, Fields: e.Fields,
+			At: e.At.Sub(begun).Seconds(), Level: e.Level, Name: e.Name, Path: e.Path, Tenant: e.Tenant,
+			Server: e.Server, Message: e.Message, Fields: e.Fields,
 		}
 	}
 	if f.missed > 0 {
-		return list, f.left, errors.New(strconv.Itoa(f.missed) + " events are beyond the bound of a record")
+		return list, f.left, errors.New(strconv.Itoa(f.missed) +
+			" events are beyond the bound of a record")
 	}
 	return list, f.left, nil
 }

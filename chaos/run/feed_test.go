@@ -5,13 +5,15 @@ import (
 	"time"
 )
 
-// A record has room for what goes wrong, however many sessions come and go meanwhile. Only when that room is used up it is not whole.
+// A record has space for problems, however many sessions come and go meanwhile. The record is
+// incomplete only when that space is used up.
 func TestSessionsThatComeAndGoLeaveRoom(t *testing.T) {
 	f := &feed{}
 	crash := event{Name: "child_crashed", Fields: map[string]string{"class": "session"}}
 	for range 3 * maxEvents / 10 {
 		for _, e := range []event{
-			{Name: "session_opened"}, {Name: "phase_changed"}, {Name: "child_started", Fields: map[string]string{"class": "session"}}, {Name: "session_closed"},
+			{Name: "session_opened"}, {Name: "phase_changed"},
+			{Name: "child_started", Fields: map[string]string{"class": "session"}}, {Name: "session_closed"},
 		} {
 			f.add(e)
 		}

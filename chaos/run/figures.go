@@ -11,8 +11,9 @@ import (
 	"mcpd/chaos/record"
 )
 
-// figures adds what follows from events and calls, and what faults have measured, with the goals of the experiment. A figure that is expected and
-// that nothing was measured of has no samples.
+// figures adds the figures that are derived from events and calls and those that faults have
+// measured, with the goals of the experiment. An expected figure that was not measured has no
+// samples.
 func (r *run) figures(out *record.Record, done []struck) {
 	samples := map[string][]float64{}
 	last := 0.0
@@ -23,7 +24,9 @@ func (r *run) figures(out *record.Record, done []struck) {
 		}
 	}
 	if len(done) > 0 && out.Aborted == "" {
-		samples["recovery_s"] = []float64{r.traffic[0].book.steady(time.Duration(last*float64(time.Second)), r.longest).Seconds()}
+		samples["recovery_s"] = []float64{
+			r.traffic[0].book.steady(time.Duration(last*float64(time.Second)), r.longest).Seconds(),
+		}
 	}
 	if v, ok := r.growth.hourly(); ok {
 		samples["growth_percent"] = []float64{v}
@@ -32,7 +35,7 @@ func (r *run) figures(out *record.Record, done []struck) {
 	for _, s := range done {
 		aimed[s.ID] = s.plan.Row
 	}
-	hit := map[string]float64{} // row -> since when something is wrong with it that nobody has found out
+	hit := map[string]float64{} // row -> time of the first hit that the host has not detected yet
 	for _, e := range out.Events {
 		at, known := hit[e.Path]
 		switch row := aimed[e.Fields["fault"]]; e.Name {
@@ -41,11 +44,13 @@ func (r *run) figures(out *record.Record, done []struck) {
 				hit[row] = e.At
 			}
 		case record.Restarted:
-			if took, err := time.ParseDuration(e.Fields["took"]); err == nil && inside(out.Experiment.Blast, e.Path) {
+			if took, err := time.ParseDuration(e.Fields["took"]); err == nil &&
+				inside(out.Experiment.Blast, e.Path) {
 				samples["restart_ms"] = append(samples["restart_ms"], took.Seconds()*1000)
 			}
 		case "child_crashed":
-			if row == "" && known { // it has not crashed of the fault itself: it hung, and was found out
+			// the fault itself was no crash: the row hung, and the host has detected that
+			if row == "" && known {
 				samples["detect_ms"] = append(samples["detect_ms"], (e.At-at)*1000)
 			}
 			delete(hit, e.Path)
@@ -62,7 +67,10 @@ func (r *run) figures(out *record.Record, done []struck) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(samples)) {
 		q, _ := experiment.QuantityOf(name)
-		f := record.Figure{Name: name, Unit: q.Unit, Samples: samples[name], Goal: goals[name].Goal, Because: goals[name].Because, Meanwhile: q.Meanwhile}
+		f := record.Figure{
+			Name: name, Unit: q.Unit, Samples: samples[name], Goal: goals[name].Goal,
+			Because: goals[name].Because, Meanwhile: q.Meanwhile,
+		}
 		if name == "recovery_s" && f.Goal == 0 {
 			f.Goal = out.Experiment.Recovery
 		}
@@ -70,15 +78,18 @@ func (r *run) figures(out *record.Record, done []struck) {
 	}
 }
 
-// outages are what becomes of servers that were struck: how long after that the host has found out that they are gone, and how long they were. The
-// first server that is lost after a strike, and before the next one at it, is lost by that strike.
+// outages measures the servers that were struck: the time from the strike until the host notices
+// the loss, and the length of the outage. The first loss of a server after a strike, and before the
+// next strike at it, is attributed to that strike.
 func outages(events []record.Event, done []struck) map[string][]float64 {
 	samples := map[string][]float64{}
 	type server struct{ tenant, name string }
-	lost := map[server]bool{} // by a strike, and not ready again
+	lost := map[server]bool{} // lost by a strike, and not ready again
 	hit := map[server]float64{}
 	next := 0
-	byTime := slices.SortedFunc(slices.Values(done), func(a, b struck) int { return cmp.Compare(a.at, b.at) })
+	byTime := slices.SortedFunc(slices.Values(done), func(a, b struck) int {
+		return cmp.Compare(a.at, b.at)
+	})
 	for _, e := range events {
 		for ; next < len(byTime) && byTime[next].From <= e.At; next++ {
 			if s := byTime[next]; s.plan.Server != "" && s.Error == "" {
@@ -101,7 +112,8 @@ func outages(events []record.Event, done []struck) map[string][]float64 {
 	return samples
 }
 
-// longest is how long calls of bystanders took at most that were due in the second of that time.
+// longest returns the greatest latency of bystanders' calls that were due in the second of that
+// time.
 func (r *run) longest(at time.Duration) (took time.Duration) {
 	for _, t := range r.traffic[1:] {
 		took = max(took, t.book.longest(at))

@@ -8,16 +8,20 @@ import (
 	"mcpd/chaos/record"
 )
 
-// A server that a strike has ended counts once: from the strike to its loss, and from its loss until it is ready. What is lost by itself, of
-// another tenant, or before anything has struck counts for nothing.
+// A server that a strike has ended counts once: from the strike to its loss, and from its loss
+// until it is ready. A loss without a strike, a loss of another tenant's server, or a loss before
+// any strike does not count.
 func TestOutagesOfServersAreMeasured(t *testing.T) {
 	at := func(from, at float64) struck {
 		return struck{
-			plan: experiment.Strike{Tenant: "acme", Server: "demo"}, at: at, Strike: record.Strike{From: from},
+			plan: experiment.Strike{Tenant: "acme", Server: "demo"}, at: at,
+			Strike: record.Strike{From: from},
 		}
 	}
 	event := func(at float64, name, tenant, down string) record.Event {
-		return record.Event{At: at, Name: name, Tenant: tenant, Server: "demo", Fields: map[string]string{"down": down}}
+		return record.Event{
+			At: at, Name: name, Tenant: tenant, Server: "demo", Fields: map[string]string{"down": down},
+		}
 	}
 	events := []record.Event{
 		event(0.5, "upstream_exited", "acme", ""),
@@ -39,7 +43,7 @@ func TestOutagesOfServersAreMeasured(t *testing.T) {
 	}
 }
 
-// Of a run that was ended early nobody can tell whether the target has recovered.
+// The recovery of the target is unknown if the run was ended early.
 func TestNoRecoveryOfARunThatWasEnded(t *testing.T) {
 	out := record.Record{Aborted: "the host has not answered for 10s"}
 	(&run{}).figures(&out, []struck{{Strike: record.Strike{Hits: 1, To: 3}}})

@@ -12,7 +12,7 @@ import (
 	"mcpd/telemetry/admin"
 )
 
-// tenant is as much of mcpd.v1.Tenant as is of interest.
+// tenant holds the fields of mcpd.v1.Tenant that a run needs.
 type tenant struct {
 	Name       string `json:"name"`
 	State      string `json:"state"`
@@ -20,8 +20,9 @@ type tenant struct {
 	ByOperator bool   `json:"by_operator"`
 }
 
-// forget has the host forget that a tenant ended lately, such as in the run before: its next pause
-// would be longer for that. A tenant that somebody else has quarantined is left alone.
+// forget makes the host forget that a tenant ended recently, for example in the previous run,
+// because that would lengthen the tenant's next pause. It leaves a tenant alone that an operator
+// has quarantined.
 func (p *operator) forget(ctx context.Context, name string) error {
 	data, err := p.ask(ctx, http.MethodGet, "/admin/v1/tenants", admin.Read, nil)
 	if r, ok := errors.AsType[*refusal](err); ok && r.status == http.StatusNotFound {
@@ -42,8 +43,10 @@ func (p *operator) forget(ctx context.Context, name string) error {
 		case t.ByOperator:
 			return fmt.Errorf("%w: tenant %s is %s: release it first", ErrUnable, name, t.State)
 		default:
-			if _, err := p.ask(ctx, http.MethodPost, "/admin/v1/tenants/"+url.PathEscape(name)+"/release", admin.Write, nil); err != nil {
-				return fmt.Errorf("%w: tenant %s has ended %d times lately, and is not released: %w", ErrUnable, name, t.Ends, err)
+			if _, err := p.ask(ctx, http.MethodPost, "/admin/v1/tenants/"+url.PathEscape(name)+"/release",
+				admin.Write, nil); err != nil {
+				return fmt.Errorf("%w: tenant %s has ended %d times lately, and is not released: %w", ErrUnable,
+					name, t.Ends, err)
 			}
 		}
 	}

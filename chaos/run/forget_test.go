@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What an earlier run did to the target decides nothing: its ends are forgotten. A tenant that an
-// operator has put away is somebody else's business.
+// An earlier run does not influence this one: the ends of the target are forgotten. A tenant that
+// an operator has quarantined is left alone.
 func TestEarlierEndsOfTheTargetAreForgotten(t *testing.T) {
 	for _, c := range []struct {
 		tenants  string

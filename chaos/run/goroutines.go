@@ -14,21 +14,23 @@ import (
 	"mcpd/telemetry/admin"
 )
 
-// Of a profile of goroutines in text: how many have one stack, and a function of that stack.
+// Patterns of a text profile of goroutines: the number of goroutines with one stack, and a function
+// of that stack.
 var (
 	sameStack = regexp.MustCompile(`^(\d+) @`)
 	frame     = regexp.MustCompile(`^#\t0x[0-9a-f]+\t(\S+)\+0x`)
 )
 
-// maxMore bounds how many functions a finding names.
+// maxMore bounds the number of functions in a finding.
 const maxMore = 3
 
-// goroutines reads how many goroutines the host has, by the function with which each began. A count
-// alone does not say which of them is one too many.
+// goroutines counts the host's goroutines by the function with which each began. The total alone
+// does not show which goroutine has leaked.
 func (r *run) goroutines(ctx context.Context) map[string]int {
-	data, err := r.operator.ask(ctx, http.MethodGet, "/debug/pprof/goroutine?debug=1", admin.Write, nil)
+	data, err := r.operator.ask(ctx, http.MethodGet, "/debug/pprof/goroutine?debug=1",
+		admin.Write, nil)
 	if err != nil {
-		return nil // the count is judged by a metric; only the names are missing
+		return nil // a metric gives the total; only the names are missing
 	}
 	return byStart(string(data))
 }
@@ -55,7 +57,7 @@ func byStart(profile string) map[string]int {
 	return counts
 }
 
-// more names the functions of which there are more goroutines than before, most of them first.
+// more names the functions that have more goroutines than before, the largest growth first.
 func more(before, after map[string]int) string {
 	names := slices.SortedFunc(maps.Keys(after), func(a, b string) int {
 		return cmp.Or(cmp.Compare(after[b]-before[b], after[a]-before[a]), strings.Compare(a, b))

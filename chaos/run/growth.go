@@ -2,14 +2,14 @@ package run
 
 import "time"
 
-// growth is how much memory the host has at least in each minute of the fault. Memory that is collected goes up and down: what it comes down to now and
-// then is what is kept.
-type growth struct{ least []float64 } // bytes, 0 where nobody looked
+// growth records the lowest memory use of the host in each minute of the fault. Garbage-collected
+// memory goes up and down; the lows show how much is retained.
+type growth struct{ least []float64 } // bytes, 0 for a minute without a measurement
 
-// growthMinutes is how many there have to be: of fewer an hour cannot be told.
+// growthMinutes is the least number of minutes from which hourly can extrapolate.
 const growthMinutes = 30
 
-// see takes in how much there was so long after the fault began.
+// see records the memory at a time after the fault began.
 func (g *growth) see(after time.Duration, bytes float64) {
 	if after < 0 || bytes <= 0 {
 		return
@@ -23,19 +23,20 @@ func (g *growth) see(after time.Duration, bytes float64) {
 	}
 }
 
-// hourly is by how many percent it grew in an hour, from the least of the first quarter of the minutes to that of the last; false where that cannot be
-// told.
+// hourly returns the growth in percent an hour, from the low of the first quarter of the minutes to
+// that of the last quarter. It returns false if there are too few minutes, or if one of the
+// quarters has no measurement.
 func (g *growth) hourly() (percent float64, ok bool) {
 	n := len(g.least)
 	first, last := least(g.least[:n/4]), least(g.least[n-n/4:])
 	if n < growthMinutes || first == 0 || last == 0 {
 		return 0, false
 	}
-	between := time.Duration(n-n/4) * time.Minute // of the beginnings of both
+	between := time.Duration(n-n/4) * time.Minute // between the beginnings of both quarters
 	return (last/first - 1) * 100 * time.Hour.Hours() / between.Hours(), true
 }
 
-// least is that of those that are not 0, and 0 where all are.
+// least returns the smallest value that is not 0, or 0 if all are.
 func least(list []float64) (bytes float64) {
 	for _, v := range list {
 		if bytes == 0 || v > 0 && v < bytes {

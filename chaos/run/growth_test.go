@@ -15,7 +15,9 @@ func TestMemoryThatIsKeptGrows(t *testing.T) {
 		ok      bool
 	}{
 		{"a saw", 60, func(s int) float64 { return 200 + float64(s%37) }, 0, true},
-		{"a saw that climbs", 60, func(s int) float64 { return 200 + float64(s%30) + 20*float64(s/60)/60 }, 10, true},
+		{"a saw that climbs", 60, func(s int) float64 {
+			return 200 + float64(s%30) + 20*float64(s/60)/60
+		}, 10, true},
 		{"half an hour of it", 30, func(s int) float64 { return 200 + 20*float64(s/60)/60 }, 10, true},
 		{"one that sinks", 60, func(s int) float64 { return 400 - 20*float64(s/60)/60 }, -5.06, true},
 		{"too short", 29, func(s int) float64 { return 200 }, 0, false},

@@ -10,28 +10,28 @@ import (
 	"mcpd/chaos/record"
 )
 
-// reads is how often the host is measured before the middle counts as what it holds: to be measured takes goroutines and a connection, mostly as
-// many, now and then one more or less.
+// reads is how often the host is measured; the median is used. A measurement itself needs
+// goroutines and a connection, and their number varies by one now and then.
 const reads = 15
 
-// holds is what a host holds at one time.
+// holds is everything that a host holds at one time.
 type holds struct {
 	values map[string]float64
-	named  map[string]float64 // of those, what has a name and a bound
+	named  map[string]float64 // the part of values that has a name and a bound of its own
 	counts counts             // of families
-	hung   float64            // actors that do not come back
+	hung   float64            // number of actors that do not return
 	tree   faults.Tree
 	starts map[string]int // goroutines by the function with which they began
 }
 
-// measured reports whether all of it is there: of a host that does not answer there is none.
+// measured reports whether the measurement is complete. A host that does not answer has none.
 func (h holds) measured() bool { return len(h.tree) > 0 }
 
-// hold is one row of what is measured by a metric.
+// hold is one holding that is measured by a metric.
 type hold struct {
 	name, metric string
-	named        []string // metrics of those that have a name and a bound
-	exact        bool     // whether more of the rest afterwards is a leak
+	named        []string // metrics of the parts that have a name and a bound
+	exact        bool     // growth of the unnamed part is a leak
 }
 
 var held = []hold{
@@ -47,27 +47,27 @@ var held = []hold{
 	{residentBytes, "process_resident_memory_bytes", nil, false},
 }
 
-// goroutines are those of the host, in a row of their own.
+// goroutines is the name of the holding of the host's goroutines.
 const goroutines = "goroutines"
 
-// residentBytes is what the host bounds beside its peak.
+// residentBytes is the name of the holding whose peak the host bounds.
 const residentBytes = "resident bytes"
 
-// hung is the metric of actors that do not come back.
+// hung is the metric of actors that do not return.
 const hung = "mcpd_actor_hung"
 
-// Of what is held, and not told by a metric of its own.
+// Names of holdings without a metric of their own.
 const (
-	children  = "children"       // processes that rows of the tree have
-	processes = "processes"      // all below the host's
-	zombies   = "zombies"        // of those, the ones that have ended and that nobody has waited for
-	strays    = "strays"         // processes with the host's mark that are not below it
-	started   = "started"        // when the host was, in seconds since 1970
-	hosts     = "hosts"          // how many there were, one after the other
-	reopened  = "sessions again" // sessions that clients had to open anew
+	children  = "children"       // processes of rows of the tree
+	processes = "processes"      // all descendants of the host's process
+	zombies   = "zombies"        // descendants that have ended and were not waited for
+	strays    = "strays"         // processes that carry the host's mark but do not descend from it
+	started   = "started"        // start time of the host, in seconds since 1970
+	hosts     = "hosts"          // number of hosts, one after the other
+	reopened  = "sessions again" // sessions that clients had to reopen
 )
 
-// look measures once what the host holds while nobody calls.
+// look measures what the host holds while there are no calls.
 func (r *run) look(ctx context.Context) (holds, error) {
 	h := holds{values: map[string]float64{}, named: map[string]float64{}}
 	values, named := map[string][]float64{}, map[string][]float64{}
@@ -108,7 +108,7 @@ func (r *run) look(ctx context.Context) (holds, error) {
 	return h, nil
 }
 
-// count is how many of a row there are, and how many of those have a name.
+// count returns the value of a holding and its named part.
 func (row hold) count(s scrape) (value, named float64) {
 	value, _ = s.sum(row.metric)
 	for _, metric := range row.named {
@@ -123,7 +123,8 @@ func middle(values []float64) float64 {
 	return values[len(values)/2]
 }
 
-// rest closes connections that no call uses, and looks until two looks are the same, or for as long as leakTime.
+// rest closes idle connections and repeats look until two looks are equal, or until leakTime has
+// passed.
 func (r *run) rest(ctx context.Context) (h holds, err error) {
 	for end := time.Now().Add(leakTime); ; {
 		for _, t := range r.traffic {
@@ -145,10 +146,11 @@ func same(a, b holds) bool {
 			return false
 		}
 	}
-	return len(a.tree) > 0 && maps.Equal(a.counts, b.counts) && a.values[children] == b.values[children]
+	return len(a.tree) > 0 && maps.Equal(a.counts, b.counts) &&
+		a.values[children] == b.values[children]
 }
 
-// settle looks until the host holds no more than before, or for as long as leakTime.
+// settle repeats look until the host holds no more than before, or until leakTime has passed.
 func (r *run) settle(ctx context.Context, before holds) (h holds, err error) {
 	for end := time.Now().Add(leakTime); ; {
 		for _, t := range r.traffic {
@@ -163,7 +165,7 @@ func (r *run) settle(ctx context.Context, before holds) (h holds, err error) {
 	}
 }
 
-// within reports whether nothing is held that was not before.
+// within reports whether the host holds no more than before, and has exactly as many processes.
 func (r *run) within(h, before holds) bool {
 	for _, row := range held {
 		if row.exact && row.of(before, h).Surplus() > 0 {
@@ -183,7 +185,7 @@ func (r *run) within(h, before holds) bool {
 	return restarted(before, h) || !r.heap(before, h).Grown() && h.values[leaked] <= h.hung
 }
 
-// of is a row of a record.
+// of returns the holding in the form of a record.
 func (row hold) of(before, after holds) record.Holding {
 	return record.Holding{
 		Name: row.name, Exact: row.exact, Before: before.values[row.name], After: after.values[row.name],
@@ -191,7 +193,8 @@ func (row hold) of(before, after holds) record.Holding {
 	}
 }
 
-// holdings are the rows of a record. Peak and its limit are those of what was watched meanwhile.
+// holdings returns all holdings in the form of a record. Peak and its limit come from the
+// measurements during the run.
 func (r *run) holdings(before, after holds) []record.Holding {
 	var list []record.Holding
 	unmeasured := !after.measured()
@@ -209,7 +212,10 @@ func (r *run) holdings(before, after holds) []record.Holding {
 	}
 	for _, name := range []string{children, processes, zombies, strays} {
 		if _, ok := before.values[name]; ok {
-			list = append(list, record.Holding{Name: name, Before: before.values[name], After: after.values[name], Exact: true, Unmeasured: unmeasured})
+			list = append(list, record.Holding{
+				Name: name, Before: before.values[name], After: after.values[name], Exact: true,
+				Unmeasured: unmeasured,
+			})
 		}
 	}
 	if _, ok := before.values[liveHeap]; ok && !restarted(before, after) && !unmeasured {

@@ -2,10 +2,12 @@ package run
 
 import "testing"
 
-// What waits to be used again is neither a leak nor room for one: it is counted by its name, before as well as afterwards.
+// A named part, such as idle runners for reuse, is neither a leak nor hides one: it is subtracted
+// both before and afterwards.
 func TestWhatHasANameIsNeitherALeakNorHidesOne(t *testing.T) {
 	look := func(goroutines, hung, idle string) holds {
-		s := scrape("go_goroutines " + goroutines + "\nmcpd_actor_hung " + hung + "\nmcpd_actor_idle_runners " + idle + "\n")
+		s := scrape("go_goroutines " + goroutines + "\nmcpd_actor_hung " + hung +
+			"\nmcpd_actor_idle_runners " + idle + "\n")
 		h := holds{values: map[string]float64{}, named: map[string]float64{}}
 		for _, row := range held {
 			h.values[row.name], h.named[row.name] = row.count(s)

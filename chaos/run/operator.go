@@ -16,33 +16,38 @@ import (
 	"mcpd/telemetry/admin"
 )
 
-// maxAnswer bounds an answer of the admin listener: a tree of a hundred thousand rows.
+// maxAnswer bounds a response of the admin listener. A tree of a hundred thousand rows fits.
 const maxAnswer = 64 << 20
 
-// operator is a client of the admin listener. It leaves no connection behind that would be counted.
+// operator is a client of the admin listener. It leaves no idle connections, which would be counted
+// as holdings.
 type operator struct {
 	base  string
 	token func(admin.Scope) (string, error)
 	http  http.Client
-	name  string // of the run, by which its faults are known
+	name  string // of the run, with which its faults are marked
 	meant bool
 	feed  *feed
 
 	mu     sync.Mutex               // guards the fields below
-	leases map[string]time.Duration // of what is armed
-	asked  bool                     // something was, or may have been, armed since all was disarmed
+	leases map[string]time.Duration // leases of armed faults
+	// asked says that something was, or may have been, armed since the last disarmAll.
+	asked bool
 }
 
 var _ faults.Operator = (*operator)(nil)
 
 func newOperator(o Options, name string) *operator {
-	p := &operator{base: o.Admin, token: o.Token, name: name, meant: o.Meant, leases: map[string]time.Duration{}}
-	p.http.Transport = &http.Transport{DisableKeepAlives: true, DisableCompression: true} // to compress what it is asked takes a host a megabyte
+	p := &operator{
+		base: o.Admin, token: o.Token, name: name, meant: o.Meant, leases: map[string]time.Duration{},
+	}
+	// compressing responses would cost the host a megabyte
+	p.http.Transport = &http.Transport{DisableKeepAlives: true, DisableCompression: true}
 	p.feed = &feed{operator: p, ended: map[string]ending{}}
 	return p
 }
 
-// refusal is an answer other than 2xx.
+// refusal is a response with a status other than 2xx.
 type refusal struct {
 	status int
 	Error_ string `json:"error"`
@@ -59,9 +64,10 @@ func (r *refusal) Error() string {
 	return r.Error_ + ": " + r.Hint
 }
 
-// ask makes one request with the token of a scope and returns the body of its answer. Reading is tried without a token first: on loopback it
-// needs none.
-func (p *operator) ask(ctx context.Context, method, path string, scope admin.Scope, body any) ([]byte, error) {
+// ask makes one request with the token of a scope and returns the body of the response. If there is
+// no token, it still tries to read, because reading needs none on loopback.
+func (p *operator) ask(ctx context.Context, method, path string, scope admin.Scope,
+	body any) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	resp, err := p.send(ctx, method, path, scope, body)
@@ -75,13 +81,14 @@ func (p *operator) ask(ctx context.Context, method, path string, scope admin.Sco
 	}
 	if resp.StatusCode/100 != 2 {
 		r := &refusal{status: resp.StatusCode}
-		_ = json.Unmarshal(data, r) // without it the status says it
+		_ = json.Unmarshal(data, r) // without a JSON body the status is the error
 		return data, r
 	}
 	return data, nil
 }
 
-func (p *operator) send(ctx context.Context, method, path string, scope admin.Scope, body any) (*http.Response, error) {
+func (p *operator) send(ctx context.Context, method, path string, scope admin.Scope,
+	body any) (*http.Response, error) {
 	var data []byte
 	if body != nil {
 		var err error
@@ -110,7 +117,7 @@ func (p *operator) send(ctx context.Context, method, path string, scope admin.Sc
 	return resp, nil
 }
 
-// status asks a probe of the host.
+// status requests a probe of the host and returns its HTTP status.
 func (p *operator) status(ctx context.Context, path string) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -150,7 +157,7 @@ func (p *operator) Reload(ctx context.Context) error {
 	return err
 }
 
-// about is what the host says of itself: mcpd.v1.Configuration.
+// about is the host's information about itself: mcpd.v1.Configuration.
 type about struct {
 	Environment string `json:"environment"`
 	Listen      string `json:"listen"`
@@ -172,7 +179,8 @@ func (p *operator) scrape(ctx context.Context) (scrape, error) {
 	return scrape(data), err
 }
 
-// Status is the HTTP status of the answer by which the host has refused something, 0 of any other error.
+// Status returns the HTTP status with which the host has refused a request, or 0 for any other
+// error.
 func Status(err error) int {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r.status

@@ -21,17 +21,18 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience bounds every wait for what takes milliseconds; the rest is for a busy machine.
+// patience bounds every wait. The awaited events take milliseconds; the margin is for a busy
+// machine.
 const patience = 20 * time.Second
 
-// host is as much of an admin listener as an operator needs.
+// host implements the part of an admin listener that an operator needs.
 type host struct {
 	mu      sync.Mutex // guards the fields below
 	asked   []string   // method, path and body of every request
-	events  []string   // the host's, from the first on; a stream ends where they do
-	faults  string     // the list of what is armed
-	tenants string     // the list of how tenants stand
-	trees   []string   // the tree at each time that it is asked for, the last one for ever
+	events  []string   // all events of the host; a stream ends after the last
+	faults  string     // the list of armed faults
+	tenants string     // the list of tenants and their states
+	trees   []string   // the tree at each request; the last one repeats
 }
 
 func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -92,7 +93,9 @@ func (h *host) count(prefix string) (n int) {
 func operate(t *testing.T, h *host) *operator {
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
-	return newOperator(Options{Admin: s.URL, Token: func(admin.Scope) (string, error) { return "token", nil }, Meant: true}, "trial-1")
+	return newOperator(Options{Admin: s.URL, Token: func(admin.Scope) (string, error) {
+		return "token", nil
+	}, Meant: true}, "trial-1")
 }
 
 func eventually(t *testing.T, what string, ok func() bool) {
@@ -104,7 +107,8 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// Two runs at once would each measure what the other breaks. What nobody's run has armed is an operator's, who knows.
+// Two simultaneous runs would each measure the faults of the other. A fault that no run has armed
+// was armed by an operator on purpose.
 func TestAHostIsNotBrokenByTwoRuns(t *testing.T) {
 	h := &host{}
 	p := operate(t, h)
@@ -113,13 +117,15 @@ func TestAHostIsNotBrokenByTwoRuns(t *testing.T) {
 		`{"id":"f1","run":"trial-1"},{"id":"f2","run":"other-7","expires":"2026-01-01T00:00:09Z"}`: "another run breaks this host: other-7 has armed f2, until 2026-01-01T00:00:09Z at least",
 	} {
 		h.set(func() { h.faults = list })
-		if err := p.alone(t.Context()); want == "" && err != nil || want != "" && (!errors.Is(err, ErrBusy) || !strings.HasPrefix(err.Error(), want)) {
+		if err := p.alone(t.Context()); want == "" && err != nil ||
+			want != "" && (!errors.Is(err, ErrBusy) || !strings.HasPrefix(err.Error(), want)) {
 			t.Errorf("%s: %v", list, err)
 		}
 	}
 }
 
-// What is armed is known to be the run's, is given new leases until it is disarmed, and is not missed when it is used up.
+// Armed faults carry the name of the run. Their leases are renewed until they are disarmed. A fault
+// that is used up is not an error.
 func TestLeasesAreRenewedUntilAFaultEnds(t *testing.T) {
 	h := &host{}
 	p := operate(t, h)
@@ -129,7 +135,10 @@ func TestLeasesAreRenewedUntilAFaultEnds(t *testing.T) {
 	defer renewing.Wait()
 	defer stop()
 
-	id, err := p.Arm(ctx, faults.Order{Action: "hang", Path: "mcpd/core/x", Lease: 600 * time.Millisecond, Delay: time.Minute, Seed: 1 << 63})
+	id, err := p.Arm(ctx, faults.Order{
+		Action: "hang", Path: "mcpd/core/x", Lease: 600 * time.Millisecond, Delay: time.Minute,
+		Seed: 1 << 63,
+	})
 	if err != nil || id != "f1" {
 		t.Fatal(id, err)
 	}
@@ -138,9 +147,11 @@ func TestLeasesAreRenewedUntilAFaultEnds(t *testing.T) {
 		t.Errorf("asked %v, want %s", h.asked, want)
 	}
 	p.mu.Lock()
-	p.leases["f9"] = 600 * time.Millisecond // which has ended
+	p.leases["f9"] = 600 * time.Millisecond // has ended
 	p.mu.Unlock()
-	eventually(t, "renewed", func() bool { return h.count(`POST /admin/v1/faults/f1/renew {"lease":"0.600000000s"}`) >= 3 })
+	eventually(t, "renewed", func() bool {
+		return h.count(`POST /admin/v1/faults/f1/renew {"lease":"0.600000000s"}`) >= 3
+	})
 	if n := h.count("POST /admin/v1/faults/f9/renew"); n != 1 {
 		t.Errorf("a fault that has ended was renewed %d times", n)
 	}
@@ -149,7 +160,8 @@ func TestLeasesAreRenewedUntilAFaultEnds(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if !p.any() || p.disarmAll(ctx) != nil || p.any() || h.count("DELETE /admin/v1/faults?run=trial-1") != 1 {
+	if !p.any() || p.disarmAll(ctx) != nil || p.any() ||
+		h.count("DELETE /admin/v1/faults?run=trial-1") != 1 {
 		t.Errorf("asked %v", h.asked)
 	}
 }
@@ -158,7 +170,8 @@ func TestRefusalsSayWhatTheHostSays(t *testing.T) {
 	h := &host{}
 	p := operate(t, h)
 	_, err := p.ask(t.Context(), http.MethodPost, "/admin/v1/faults/f9/renew", admin.Chaos, nil)
-	if err == nil || err.Error() != "no such fault is armed: arm another" || Status(err) != http.StatusNotFound {
+	if err == nil || err.Error() != "no such fault is armed: arm another" ||
+		Status(err) != http.StatusNotFound {
 		t.Errorf("%v", err)
 	}
 	p.token = func(admin.Scope) (string, error) { return "another", nil }
@@ -167,7 +180,8 @@ func TestRefusalsSayWhatTheHostSays(t *testing.T) {
 	}
 }
 
-// How often a fault has struck is told by the list while it is armed, and by its last event afterwards.
+// The list gives the hits of an armed fault, and the last event of a fault gives its hits
+// afterwards.
 func TestStruckAlsoWhenItIsUsedUp(t *testing.T) {
 	h := &host{faults: `{"id":"f1","hits":3}`}
 	p := operate(t, h)
@@ -175,7 +189,9 @@ func TestStruckAlsoWhenItIsUsedUp(t *testing.T) {
 		t.Error(n, err)
 	}
 	h.set(func() { h.faults = "" })
-	p.feed.add(event{ID: "1", Name: "fault_disarmed", Fields: map[string]string{"fault": "f1", "hits": "5"}})
+	p.feed.add(event{
+		ID: "1", Name: "fault_disarmed", Fields: map[string]string{"fault": "f1", "hits": "5"},
+	})
 	if n, err := p.Struck(t.Context(), "f1"); n != 5 || err != nil {
 		t.Error(n, err)
 	}
@@ -184,7 +200,8 @@ func TestStruckAlsoWhenItIsUsedUp(t *testing.T) {
 	}
 }
 
-// Events from the beginning on are read once each, whatever becomes of the stream; a host that was started again counts anew.
+// Every event since the beginning is read once, even if the stream breaks. The event ids of a
+// restarted host begin at one again.
 func TestEveryEventIsReadOnce(t *testing.T) {
 	h := &host{events: []string{`"name":"before"`}}
 	p := operate(t, h)

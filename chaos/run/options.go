@@ -1,6 +1,7 @@
-// Package run carries an experiment out on a running host: load on every tenant from beginning to end, faults in the middle, everything healed
-// afterwards, and all that was seen meanwhile in one record. It works through what an operator and clients of the host have. It judges nothing,
-// and knows no kind of fault by its name.
+// Package run carries out an experiment on a running host. It keeps load on every tenant from
+// beginning to end, injects faults in the middle, heals everything afterwards, and records all
+// observations. It uses only the interfaces of an operator and of clients of the host. It judges
+// nothing, and knows no kind of fault by name.
 package run
 
 import (
@@ -14,7 +15,7 @@ import (
 	"mcpd/telemetry/admin"
 )
 
-// Options say what to run where.
+// Options are the options of a run.
 type Options struct {
 	Experiment experiment.Experiment
 	// Short says that the experiment's phases are too short for a verdict on latencies and recovery.
@@ -22,31 +23,34 @@ type Options struct {
 	Kinds []faults.Kind
 	// Admin is the base URL of the admin listener.
 	Admin string
-	// Token returns the host's token of a scope. It is asked anew for each request: a host that was started again has others.
+	// Token returns the host's token of a scope. It is called for each request, since a restarted host
+	// has new tokens.
 	Token func(admin.Scope) (string, error)
-	// MCP is the base URL of the host's endpoints; empty asks the host.
+	// MCP is the base URL of the host's endpoints. If it is empty, the host is asked.
 	MCP string
-	// Keys are the bearer tokens of tenants; one without any needs none.
+	// Keys are the bearer tokens of tenants. A tenant that requires no key has no entry.
 	Keys map[string]string
 	// Target and Bystanders are the roles, as in experiment.Cast.
 	Target     string
 	Bystanders []string
 	Seed       uint64
-	// Meant says that a host in production is to be broken too.
+	// Meant allows faults on a host in production.
 	Meant bool
-	// Start starts the host again after it was killed. Nil says that it is not ours to kill.
+	// Start starts the host again after it was killed. Nil says that the run must not kill the host.
 	Start func(ctx context.Context) error
-	// Progress is told in a line what happens; nil tells nobody.
+	// Progress is called with a line about each step. It may be nil.
 	Progress func(line string)
 }
 
-// Errors of Run that say why nothing was broken.
+// Errors of Run. They say why nothing was broken.
 var (
-	// ErrProduction says that the host is in production and nobody has said that it is meant.
-	ErrProduction = errors.New("this host is in production: break another one; if it is to be this one, say so with --i-know")
+	// ErrProduction says that the host is in production and Options.Meant is not set.
+	ErrProduction = errors.New("this host is in production: break another one; if it is to be this " +
+		"one, say so with --i-know")
 	// ErrBusy says that another run has faults armed on the host.
 	ErrBusy = errors.New("another run breaks this host")
-	// ErrUnable says that the host has not what the experiment's faults need. Another experiment may need something else.
+	// ErrUnable says that the host lacks something that the experiment's faults need. Other
+	// experiments may not need it.
 	ErrUnable = errors.New("it cannot be run on this host")
 	// ErrUnreachable says that the host or one of its tenants does not answer.
 	ErrUnreachable = errors.New("no answer")
@@ -54,26 +58,28 @@ var (
 
 // Bounds of a run.
 const (
-	// askTime bounds one question to the host. It answers in milliseconds; one that is being broken may take longer.
+	// askTime bounds one request to the host. The host answers in milliseconds, but may take longer
+	// while it is being broken.
 	askTime = 5 * time.Second
-	// healTime bounds the healing of one fault, which may have to wait for what it began.
+	// healTime bounds the healing of one fault, which may have to wait for work that the fault began.
 	healTime = 15 * time.Second
-	// warmTime bounds how long the host may take to have all servers started before anything is measured.
+	// warmTime bounds how long the host may take to start all servers before anything is measured.
 	warmTime = time.Minute
-	// warmCalls are made in each session before anything is measured, as far as warmSeconds have room for them. A host keeps the streams of the last
-	// 256 for a resumption. The short form has less time for all: in it the host may keep more afterwards.
+	// warmCalls is the number of calls in each session before anything is measured, limited by
+	// warmSeconds. A host keeps the streams of the last 256 calls for resumption. The short form has
+	// less time, so that the host may hold more afterwards.
 	warmCalls        = 300
 	warmSeconds      = 5
 	warmSecondsShort = 2
 	// graceTime is how much later than its deadline a call may have its outcome.
 	graceTime = 250 * time.Millisecond
-	// leakTime is how long after the run the host may take to let go of what it held.
+	// leakTime is how long after the run the host may take to release what it held.
 	leakTime = 10 * time.Second
-	// maxWorkers bounds the calls of one tenant that are under way at once, and the memory for them.
+	// maxWorkers bounds the concurrent calls of one tenant, and so their memory.
 	maxWorkers = 256
-	// maxEvents bounds the events of a record, some hundred bytes each.
+	// maxEvents bounds the events of a record, at some hundred bytes each.
 	maxEvents = 100_000
-	// maxPassing bounds those of them that tell of sessions which come and go.
+	// maxPassing bounds the events about sessions that come and go. They are part of maxEvents.
 	maxPassing = maxEvents / 2
 	// maxSlips and maxErrors bound the texts of one tenant.
 	maxSlips  = 1000

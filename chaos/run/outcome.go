@@ -7,14 +7,16 @@ import (
 	"mcpd/chaos/record"
 )
 
-// record is what was seen, but for events, probes and figures.
+// record returns the record of the run without events, probes, effects and figures.
 func (r *run) record(phases []record.Phase, done []struck, before, after holds) record.Record {
 	e := r.Experiment
 	out := record.Record{
 		Format: record.Format, Begun: r.begun, Seed: r.Seed, Phases: phases, Host: r.host(),
 		Experiment: record.Experiment{
-			Name: e.Name, Title: e.Title, Hypothesis: e.Hypothesis, Catalogue: e.Catalogue, Contends: e.Contends, Short: r.Short,
-			Restarts: map[string][2]int{}, Recovery: e.Expect.Recovery.Seconds(), TargetErrors: int64(e.Expect.TargetErrors),
+			Name: e.Name, Title: e.Title, Hypothesis: e.Hypothesis, Catalogue: e.Catalogue,
+			Contends: e.Contends, Short: r.Short,
+			Restarts: map[string][2]int{}, Recovery: e.Expect.Recovery.Seconds(),
+			TargetErrors: int64(e.Expect.TargetErrors),
 		},
 		Rows: rows(before, after), Holds: r.holdings(before, after),
 	}
@@ -40,7 +42,8 @@ func (r *run) record(phases []record.Phase, done []struck, before, after holds) 
 	return out
 }
 
-// hits is how often faults have ended an incarnation of rows of a pattern, as far as it is known whom they hit.
+// hits returns how often faults have ended an incarnation of rows that match a pattern, as far as
+// the rows that they hit are known.
 func hits(done []struck, pattern string) (n int) {
 	for _, s := range done {
 		if s.Fatal && s.mayHit(pattern) {
@@ -50,7 +53,9 @@ func hits(done []struck, pattern string) (n int) {
 	return n
 }
 
-// mayHit reports whether the strike can have hit rows of a pattern: of a server, or of a tenant's servers, those below it.
+// mayHit reports whether the strike can have hit rows that match a pattern. A strike at a server,
+// or at a tenant's servers, can hit the rows below them. A strike whose target is not known can hit
+// every row.
 func (s struck) mayHit(pattern string) bool {
 	switch p := s.plan; {
 	case p.Row != "":
@@ -78,10 +83,11 @@ func (r *run) host() record.Host {
 	return h
 }
 
-// rows are those of two looks, by path. Children of pools come and go; one that was not restarted and is gone says nothing.
+// rows compares the rows of two looks, by path. Rows of pools come and go, so that a row that is
+// gone without a restart means nothing.
 func rows(before, after holds) (list []record.Row) {
 	if !after.measured() {
-		return nil // all rows would be gone
+		return nil // otherwise all rows would seem to be gone
 	}
 	was := map[string]faults.Row{}
 	for _, row := range before.tree {
@@ -89,11 +95,13 @@ func rows(before, after holds) (list []record.Row) {
 	}
 	for _, row := range after.tree {
 		b := was[row.Path]
-		if delete(was, row.Path); restarted(before, after) || row.Restarts < b.Restarts { // it counts anew
+		// the row counts from zero
+		if delete(was, row.Path); restarted(before, after) || row.Restarts < b.Restarts {
 			b.Restarts, b.Incarnation = 0, min(1, row.Incarnation)
 		}
 		list = append(list, record.Row{
-			Path: row.Path, Type: row.Type, Before: b.Status, After: row.Status, Restarts: row.Restarts - b.Restarts,
+			Path: row.Path, Type: row.Type, Before: b.Status, After: row.Status,
+			Restarts:     row.Restarts - b.Restarts,
 			Incarnations: max(0, row.Incarnation-max(1, b.Incarnation)),
 		})
 	}

@@ -8,18 +8,18 @@ import (
 	"mcpd/chaos/record"
 )
 
-// peaks are the highest values of what the host holds, as far as they were seen. It is safe for concurrent use.
+// peaks are the highest observed values of the holdings. It is safe for concurrent use.
 type peaks struct {
 	mu     sync.Mutex // guards the fields below
 	values map[string]float64
-	high   map[string][2]float64 // of queues, by kind: how full, and how full it may be
+	high   map[string][2]float64 // of queues, by kind: high-water mark and limit
 }
 
 func newPeaks() *peaks {
 	return &peaks{values: map[string]float64{}, high: map[string][2]float64{}}
 }
 
-// see takes in what a scrape says.
+// see records the values of a scrape.
 func (p *peaks) see(s scrape) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -42,7 +42,7 @@ func (p *peaks) value(name string) float64 {
 	return p.values[name]
 }
 
-// queues are those of the host, each with how full it ever was.
+// queues returns the host's queues, each with its high-water mark and limit.
 func (p *peaks) queues() (list []record.Holding) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,24 +13,24 @@ import (
 	"mcpd/transport/stdio"
 )
 
-// process is as much of one as /proc tells.
+// process holds the fields of /proc/PID/stat that a run needs.
 type process struct {
 	parent int
 	state  string
-	start  float64 // in ticks since the machine was started
+	start  float64 // in ticks since the machine was booted
 }
 
-// all are the processes of the machine, by number. It is empty elsewhere than on Linux.
+// all returns the processes of the machine, by pid. It is empty everywhere but on Linux.
 func all() map[int]process {
 	list := map[int]process{}
-	files, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is right
+	files, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
 	for _, file := range files {
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
 		data, err := os.ReadFile(file)
 		if err != nil {
 			continue // it has ended meanwhile
 		}
-		// pid (name) state parent …; a name may have anything in it.
+		// The format is "pid (name) state parent …", and the name may contain any characters.
 		if words := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:])); len(words) > 19 {
 			p := process{state: words[0]}
 			p.parent, _ = strconv.Atoi(words[1])
@@ -41,7 +41,7 @@ func all() map[int]process {
 	return list
 }
 
-// below counts the processes below a host.
+// below counts the processes, zombies and strays of a host.
 func below(host int) map[string]float64 {
 	list := all()
 	values := map[string]float64{processes: 0, zombies: 0, strays: 0}
@@ -72,7 +72,8 @@ func below(host int) map[string]float64 {
 	return values
 }
 
-// marked is the mark that a host gives to every process that it starts, without the process' own number; empty when it has none.
+// marked returns the mark that a host puts into the environment of every process that it starts,
+// without the number of that process. It is empty if there is no mark.
 func marked(pid int) string {
 	environment, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	for text := range bytes.SplitSeq(environment, []byte{0}) {
@@ -84,10 +85,11 @@ func marked(pid int) string {
 	return ""
 }
 
-// ticks are those of a second in /proc, which are the same on every Linux that Go runs on.
+// ticks is the number of ticks a second in /proc. It is the same on every Linux that Go supports.
 const ticks = 100
 
-// local reports whether the host's process is the one of that number on this machine: one that was started when the host says that it was.
+// local reports whether the process with that pid on this machine is the host: its start time must
+// be less than 2 s from the one that the host reports.
 func local(pid int, started float64) bool {
 	p, ok := all()[pid]
 	if !ok {
@@ -103,7 +105,7 @@ func local(pid int, started float64) bool {
 	return false
 }
 
-// cpu is what the machine calls its processors.
+// cpu returns the model name of the machine's processors.
 func cpu() string {
 	info, _ := os.ReadFile("/proc/cpuinfo")
 	for line := range strings.Lines(string(info)) {
@@ -114,7 +116,7 @@ func cpu() string {
 	return runtime.GOARCH
 }
 
-// machine is what this machine is.
+// machine describes this machine.
 func machine() (processor string, cores int, system string) {
 	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
 	return cpu(), runtime.NumCPU(), strings.TrimSpace(runtime.GOOS + " " + string(release))

@@ -9,9 +9,13 @@ import (
 	"mcpd/chaos/record"
 )
 
-// Of a host that is gone there is nothing afterwards: neither rows that are gone nor numbers that are 0.
+// A host that is gone has no measurements afterwards: rows do not count as gone, and numbers do not
+// count as 0.
 func TestAHostThatIsGoneIsNotMeasured(t *testing.T) {
-	before := holds{values: map[string]float64{"goroutines": 40, children: 3, liveHeap: 1e7, started: 7}, tree: faults.Tree{{Path: "mcpd", Status: "running"}}}
+	before := holds{
+		values: map[string]float64{"goroutines": 40, children: 3, liveHeap: 1e7, started: 7},
+		tree:   faults.Tree{{Path: "mcpd", Status: "running"}},
+	}
 	r := &run{peaks: newPeaks()}
 	for _, h := range r.holdings(before, holds{}) {
 		if h.Exact && !h.Unmeasured {
@@ -26,7 +30,8 @@ func TestAHostThatIsGoneIsNotMeasured(t *testing.T) {
 	}
 }
 
-// What ends a run early is no bound of the host's: passing it is told once, as what ended the run.
+// A guard that ends a run is not a limit of the host: exceeding it is reported only as the reason
+// of the end.
 func TestAGuardIsNoLimit(t *testing.T) {
 	if got := limitsOf(about{}); len(got) != 0 {
 		t.Errorf("%v", got)
@@ -36,10 +41,16 @@ func TestAGuardIsNoLimit(t *testing.T) {
 	}
 }
 
-// A row of a pool that has gone and come again counts from none. What it has restarted before is not taken away from that.
+// A row of a pool that was removed and created again counts from zero. Its earlier restarts are not
+// subtracted.
 func TestRowsThatCameAgainCountAnew(t *testing.T) {
 	tree := func(restarts, incarnation int) holds {
-		return holds{tree: faults.Tree{{Path: "mcpd/x", Type: "worker", Status: "running", Restarts: restarts, Incarnation: incarnation}}}
+		return holds{
+			tree: faults.Tree{
+				{Path: "mcpd/x", Type: "worker", Status: "running", Restarts: restarts,
+					Incarnation: incarnation},
+			},
+		}
 	}
 	for _, c := range []struct {
 		before, after          holds
@@ -50,14 +61,18 @@ func TestRowsThatCameAgainCountAnew(t *testing.T) {
 		{tree(1, 2), tree(0, 1), 0, 0},
 		{tree(5, 6), tree(3, 4), 3, 3},
 	} {
-		want := []record.Row{{Path: "mcpd/x", Type: "worker", Before: "running", After: "running", Restarts: c.restarts, Incarnations: c.incarnations}}
+		want := []record.Row{
+			{Path: "mcpd/x", Type: "worker", Before: "running", After: "running", Restarts: c.restarts,
+				Incarnations: c.incarnations},
+		}
 		if got := rows(c.before, c.after); !reflect.DeepEqual(got, want) {
 			t.Errorf("%v, want %v", got, want)
 		}
 	}
 }
 
-// What a fault has ended is counted against the rows that it can have ended, not against those that another fault of the experiment is aimed at.
+// The hits of a fault count for the rows that the fault can have hit, and not for rows at which
+// other faults of the experiment are aimed.
 func TestHitsAreThoseOfTheirRows(t *testing.T) {
 	strike := func(s experiment.Strike, hits int) struck {
 		return struck{plan: s, Strike: record.Strike{Hits: hits, Fatal: true}}
@@ -66,7 +81,7 @@ func TestHitsAreThoseOfTheirRows(t *testing.T) {
 		strike(experiment.Strike{Tenant: "acme", Row: "mcpd/tenants/acme/catalog"}, 1),
 		strike(experiment.Strike{Tenant: "acme", Server: "demo"}, 2),
 		strike(experiment.Strike{Tenant: "globex"}, 4), // all servers of a tenant
-		strike(experiment.Strike{}, 8),                 // nobody can tell at what
+		strike(experiment.Strike{}, 8),                 // target unknown
 	}
 	for pattern, want := range map[string]int{
 		"mcpd/tenants/acme/catalog":                        1 + 8,

@@ -16,10 +16,10 @@ import (
 	"mcpd/chaos/record"
 )
 
-// errOver says that a phase is over.
+// errOver is the cause of the end of a phase.
 var errOver = errors.New("the phase is over")
 
-// run is one run.
+// run is one run of an experiment.
 type run struct {
 	Options
 	operator *operator
@@ -28,16 +28,16 @@ type run struct {
 	roles    experiment.Roles
 	traffic  []*traffic // the target's first
 	peaks    *peaks
-	growth   growth             // of the guard, until that has ended
-	limits   map[string]float64 // of peaks, by name
+	growth   growth             // written by the guard until it has ended
+	limits   map[string]float64 // limits of peaks, by name
 	begun    time.Time
 	stop     context.CancelCauseFunc
 }
 
-// now is the time since the run began, in seconds.
+// now returns the time since the run began, in seconds.
 func (r *run) now() float64 { return time.Since(r.begun).Seconds() }
 
-// clientOf is how clients reach a tenant: the target where no tenant is hit.
+// clientOf returns the client of a tenant. An empty tenant stands for the target.
 func (r *run) clientOf(tenant string) faults.Client {
 	if tenant == "" {
 		tenant = r.roles.Target
@@ -47,14 +47,22 @@ func (r *run) clientOf(tenant string) faults.Client {
 			return t.client
 		}
 	}
-	return faults.Client{URL: r.MCP + "/t/" + tenant + "/mcp", Key: r.Keys[tenant], Tool: r.Experiment.Load.Tool, Argument: r.Experiment.Load.Argument}
+	return faults.Client{
+		URL: r.MCP + "/t/" + tenant + "/mcp", Key: r.Keys[tenant], Tool: r.Experiment.Load.Tool,
+		Argument: r.Experiment.Load.Argument,
+	}
 }
 
-// Run carries out an experiment. It returns when everything is healed, whatever ended it: ctx, a guard, or that it is over. The record says which.
-// An error says that nothing was broken, and why.
+// Run carries out an experiment. It returns when everything is healed, also if ctx or a guard has
+// ended the run early. The record gives the reason of an early end. An error says that nothing was
+// broken, and why.
 func Run(ctx context.Context, o Options) (record.Record, error) {
-	draw := rand.New(rand.NewPCG(o.Seed, uint64(time.Now().UnixNano()))) // of names and nonces, which must differ between runs
-	r := &run{Options: o, operator: newOperator(o, fmt.Sprintf("%s-%x", o.Experiment.Name, draw.Uint32())), peaks: newPeaks()}
+	// for names and nonces, which must differ between runs
+	draw := rand.New(rand.NewPCG(o.Seed, uint64(time.Now().UnixNano())))
+	r := &run{
+		Options: o, operator: newOperator(o, fmt.Sprintf("%s-%x", o.Experiment.Name, draw.Uint32())),
+		peaks: newPeaks(),
+	}
 	if err := r.prepare(ctx); err != nil {
 		return record.Record{}, err
 	}
@@ -71,7 +79,7 @@ func Run(ctx context.Context, o Options) (record.Record, error) {
 	return r.carryOut(ctx, draw)
 }
 
-// prepare asks the host who it is and gives out the roles.
+// prepare queries the host and assigns the roles.
 func (r *run) prepare(ctx context.Context) (err error) {
 	if r.about, err = r.operator.about(ctx); err != nil {
 		return err
@@ -106,7 +114,8 @@ func (r *run) prepare(ctx context.Context) (err error) {
 	return r.able(ctx)
 }
 
-// limitsOf are the host's own bounds of what has a peak. What ends a run early is none of them: that is told as such.
+// limitsOf returns the host's own limits of holdings with a peak. Guards of the experiment are not
+// among them; the record reports those separately.
 func limitsOf(a about) map[string]float64 {
 	if a.ResidentMax == 0 {
 		return nil
@@ -122,7 +131,7 @@ func (r *run) find(a about, s scrape) {
 	}
 }
 
-// able says what the faults need that is not there.
+// able returns an error if something that the faults need is missing.
 func (r *run) able(ctx context.Context) error {
 	var needs faults.Need
 	for _, f := range r.Experiment.Faults {
@@ -131,7 +140,8 @@ func (r *run) able(ctx context.Context) error {
 		}
 	}
 	if needs&faults.Faults != 0 {
-		if err := r.operator.disarmAll(ctx); err != nil { // nothing is armed yet: it shows whether we may
+		// nothing is armed yet: this only checks the permission
+		if err := r.operator.disarmAll(ctx); err != nil {
 			return fmt.Errorf("%w: its faults need the host's fault points: %w", ErrUnable, err)
 		}
 		if err := r.operator.alone(ctx); err != nil {
@@ -139,15 +149,17 @@ func (r *run) able(ctx context.Context) error {
 		}
 	}
 	if needs&faults.Machine != 0 && r.pid.Load() == 0 {
-		return fmt.Errorf("%w: its faults need signals: run it on the host's machine, as its user", ErrUnable)
+		return fmt.Errorf("%w: its faults need signals: run it on the host's machine, as its user",
+			ErrUnable)
 	}
 	if needs&faults.Own != 0 && r.Start == nil {
-		return fmt.Errorf("%w: its faults kill the host: say with --start how it is started again", ErrUnable)
+		return fmt.Errorf("%w: its faults kill the host: say with --start how it is started again",
+			ErrUnable)
 	}
 	return nil
 }
 
-// connect opens all sessions and makes calls until all is warm.
+// connect opens all sessions and makes calls until everything is warm.
 func (r *run) connect(ctx context.Context, draw *rand.Rand) error {
 	for i, tenant := range append([]string{r.roles.Target}, r.roles.Bystanders...) {
 		role := record.Bystander
@@ -161,7 +173,8 @@ func (r *run) connect(ctx context.Context, draw *rand.Rand) error {
 		r.traffic = append(r.traffic, t)
 	}
 	spread(r.traffic)
-	r.say("%s: target %s, bystanders %v, seed %d", r.Experiment.Name, r.roles.Target, r.roles.Bystanders, r.Seed)
+	r.say("%s: target %s, bystanders %v, seed %d", r.Experiment.Name, r.roles.Target,
+		r.roles.Bystanders, r.Seed)
 	alive := func(ctx context.Context) error {
 		_, err := r.operator.status(ctx, "/livez")
 		return err
@@ -185,7 +198,9 @@ func (r *run) connect(ctx context.Context, draw *rand.Rand) error {
 	return r.before(ctx)
 }
 
-// before has every tenant's part of the host keep what it would keep after the faults, and says what the targets of faults have not.
+// before makes the host create, for every tenant, the state that it keeps for minutes after use, so
+// that the measurement before the run includes it (faults.Kind.Before). It returns an error if the
+// target of a fault lacks something.
 func (r *run) before(ctx context.Context) error {
 	if err := r.targets(ctx); err != nil {
 		return err
@@ -204,7 +219,8 @@ func (r *run) before(ctx context.Context) error {
 	return nil
 }
 
-// targets asks each kind of fault whether it can be done at what it is to strike, as far as that is known now.
+// targets checks whether each kind of fault can be injected at its targets, as far as the targets
+// are known now.
 func (r *run) targets(ctx context.Context) error {
 	tree, err := r.operator.Tree(ctx)
 	if err != nil {
@@ -220,25 +236,26 @@ func (r *run) targets(ctx context.Context) error {
 	}
 	asked := map[aim]bool{}
 	for _, s := range plan {
-		kind, _ := faults.Find(r.Kinds, s.Kind) // the experiment was read with these kinds
+		kind, _ := faults.Find(r.Kinds, s.Kind) // the experiment was parsed with these kinds
 		at := aim{s.Fault, s.Tenant, s.Server}
 		if kind.Able == nil || asked[at] {
 			continue
 		}
 		asked[at] = true
-		if err := kind.Able(ctx, &faults.Site{Tenant: s.Tenant, Client: r.clientOf(s.Tenant), Server: s.Server, With: s.With}); err != nil {
+		if err := kind.Able(ctx, &faults.Site{Tenant: s.Tenant, Client: r.clientOf(s.Tenant),
+			Server: s.Server, With: s.With}); err != nil {
 			return fmt.Errorf("%w: fault %d, %s: %w", ErrUnable, s.Fault+1, s.Kind, err)
 		}
 	}
 	return nil
 }
 
-// carryOut is the run itself. Whatever ends it, it returns with everything healed and nothing of it under way.
+// carryOut carries out the run. It always returns with everything healed and nothing in progress.
 func (r *run) carryOut(ctx context.Context, draw *rand.Rand) (out record.Record, err error) {
 	if err := r.operator.feed.begin(ctx); err != nil {
 		return out, err
 	}
-	always, end := context.WithCancel(context.WithoutCancel(ctx)) // what goes on until all is measured
+	always, end := context.WithCancel(context.WithoutCancel(ctx)) // lives until all is measured
 	var owned sync.WaitGroup
 	defer owned.Wait()
 	defer end()
@@ -288,7 +305,7 @@ func (r *run) carryOut(ctx context.Context, draw *rand.Rand) (out record.Record,
 	effects := r.effects(context.WithoutCancel(ctx))
 	after, err := r.settle(context.WithoutCancel(ctx), before)
 	if err != nil {
-		after = holds{} // some of it may have been measured, and the rest would be none
+		after = holds{} // a partial measurement would look like missing holdings
 	}
 	out = r.record(phases, done, before, after)
 	out.Probes, out.Effects = answers, effects
@@ -315,7 +332,8 @@ func (r *run) carryOut(ctx context.Context, draw *rand.Rand) (out record.Record,
 	return out, nil
 }
 
-// healAll ends what the run has armed, also when the host does not answer at once. What is not reached ends with its lease.
+// healAll disarms everything that the run has armed. It retries for healTime if the host does not
+// answer. A fault that it cannot reach ends with its lease.
 func (r *run) healAll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healTime)
 	defer cancel()
@@ -327,8 +345,10 @@ func (r *run) healAll(ctx context.Context) {
 	}
 }
 
-// phases waits for the end of each phase, and breaks things in the second. A run that is ended early has the phases that it came to.
-func (r *run) phases(ctx context.Context, ends []time.Duration) (list []record.Phase, done []struck) {
+// phases waits for the end of each phase, and injects faults in the second. A run that is ended
+// early has only the phases that it reached.
+func (r *run) phases(ctx context.Context, ends []time.Duration) (list []record.Phase,
+	done []struck) {
 	for i, name := range names {
 		if ctx.Err() != nil {
 			break
@@ -339,14 +359,14 @@ func (r *run) phases(ctx context.Context, ends []time.Duration) (list []record.P
 		if name == record.Fault {
 			done = r.fault(ctx, left)
 		} else {
-			_ = sleep(ctx, left) // whatever ends it: the phase is over
+			_ = sleep(ctx, left) // whatever ends it, the phase is over
 		}
 		list = append(list, record.Phase{Name: name, From: from, To: r.now()})
 	}
 	return list, done
 }
 
-// fault is the phase in which things break. The schedule is drawn from the rows that there are now.
+// fault is the phase of the faults. It schedules them with the rows that exist now.
 func (r *run) fault(ctx context.Context, lasts time.Duration) []struck {
 	tree, err := r.operator.Tree(ctx)
 	var plan []experiment.Strike

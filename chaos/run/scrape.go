@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// scrape is one answer of /metrics.
+// scrape is one response of /metrics.
 type scrape []byte
 
-// sum adds up the samples of a metric: name alone, or name{label="value",…} of which a sample has to have every label. It is false when there is
-// none.
+// sum sums the samples of a metric. The metric is a name, or name{label="value",…}, of which a
+// sample must have every label. It returns false if there are no samples.
 func (s scrape) sum(metric string) (sum float64, ok bool) {
 	for _, sample := range s.samples(metric) {
 		sum, ok = sum+sample.value, true
@@ -40,7 +40,7 @@ func (s scrape) samples(metric string) (list []sample) {
 	return list
 }
 
-// has reports whether labels hold every one of those wanted, which are written the same way.
+// has reports whether labels contain all the wanted labels, which are written in the same way.
 func has(labels, wanted string) bool {
 	for part := range strings.SplitSeq(wanted, ",") {
 		if part = strings.TrimSpace(part); part != "" && !strings.Contains(","+labels+",", ","+part+",") {
@@ -50,7 +50,7 @@ func has(labels, wanted string) bool {
 	return true
 }
 
-// label is the value of a label.
+// label returns the value of a label.
 func (s sample) label(name string) string {
 	_, rest, _ := strings.Cut(","+s.labels, ","+name+`="`)
 	value, _, _ := strings.Cut(rest, `"`)

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// launcher starts the host again and waits until it lives, in whatever mode, and has said which process it is; nil where nobody can.
+// launcher returns a function that starts the host again, waits until it is alive in any mode, and
+// returns its pid. It returns nil if the run cannot start the host.
 func (r *run) launcher() func(context.Context) (int, error) {
 	if r.Start == nil {
 		return nil
@@ -31,7 +32,7 @@ func (r *run) launcher() func(context.Context) (int, error) {
 	}
 }
 
-// starter does so too, and waits until the host is ready.
+// starter is like launcher, but also waits until the host is ready.
 func (r *run) starter() func(context.Context) error {
 	launch := r.launcher()
 	if launch == nil {
@@ -48,7 +49,7 @@ func (r *run) starter() func(context.Context) error {
 	}
 }
 
-// answers waits until a probe of the host answers that all is well.
+// answers waits until a probe of the host answers with status 200.
 func (r *run) answers(ctx context.Context, path string) error {
 	for {
 		if status, err := r.operator.status(ctx, path); err == nil && status == http.StatusOK {

@@ -11,13 +11,15 @@ import (
 	"mcpd/internal/load"
 )
 
-// Of a call that is listened to. All its steps fit into what a host passes on at once, so that it has to pass on each.
+// Parameters of a call with a stream. All its steps fit into the number of messages that a host
+// relays at once, so that it has to relay each of them.
 const (
 	stepsOfCall = 8
 	msOfStep    = 10
 )
 
-// listener makes calls of a tenant that are told of their progress, one after the other, beside those that are timed.
+// listener makes calls of a tenant with progress notifications, one after the other, besides the
+// calls that are timed.
 type listener struct {
 	client *client
 	tool   string
@@ -28,13 +30,15 @@ type listener struct {
 	slips []record.Slip
 }
 
-// hears looks whether the tool is there.
+// hears checks whether the tool sends progress notifications.
 func (l *listener) hears(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	ledger := load.NewLedger(0)
 	nonce := ledger.Issue()
-	heard, got, err := load.NewListener(l.client.current()).Call(ctx, nonce, load.Listening{Tool: l.tool, Steps: 1})
+	heard, got, err := load.NewListener(l.client.current()).Call(ctx, nonce, load.Listening{
+		Tool: l.tool, Steps: 1,
+	})
 	switch {
 	case err != nil:
 		l.order.Unheard = fmt.Sprintf("%s tells of no progress: %v", l.tool, err)
@@ -43,9 +47,11 @@ func (l *listener) hears(ctx context.Context) {
 	}
 }
 
-// listen makes calls, the first of them late, until the run is over. Of most it leaves the stream and comes back to it. Where an honest server is sure to be at the other
-// end, no step may be missing.
-func (l *listener) listen(ctx context.Context, begun time.Time, late, lasts, timeout time.Duration, run uint64, honest bool) {
+// listen makes calls until the run is over; the first is delayed by late. In most calls it leaves
+// the stream and resumes it. With honest set the server is known to behave correctly, so that a
+// missing step is an error.
+func (l *listener) listen(ctx context.Context, begun time.Time, late, lasts, timeout time.Duration,
+	run uint64, honest bool) {
 	if l.rate == 0 || l.order.Unheard != "" {
 		return
 	}
@@ -57,13 +63,16 @@ func (l *listener) listen(ctx context.Context, begun time.Time, late, lasts, tim
 		if sleep(ctx, time.Until(at)) != nil {
 			return
 		}
-		for at = at.Add(time.Duration(float64(time.Second) / l.rate)); at.Before(time.Now()); { // those that it has no time for are left out
+		// calls that are too late are skipped
+		for at = at.Add(time.Duration(float64(time.Second) / l.rate)); at.Before(time.Now()); {
 			at = at.Add(time.Duration(float64(time.Second) / l.rate))
 		}
 		if now := l.client.current(); now != session {
 			session, on = now, load.NewListener(now)
 		}
-		o := load.Listening{Tool: l.tool, Steps: stepsOfCall, MS: msOfStep, Timeout: timeout, Cut: draw.IntN(stepsOfCall)}
+		o := load.Listening{
+			Tool: l.tool, Steps: stepsOfCall, MS: msOfStep, Timeout: timeout, Cut: draw.IntN(stepsOfCall),
+		}
 		o.Back = draw.IntN(max(1, o.Cut))
 		due, nonce := time.Now(), ledger.Issue()
 		heard, got, err := on.Call(context.WithoutCancel(ctx), nonce, o)
@@ -78,7 +87,7 @@ func (l *listener) listen(ctx context.Context, begun time.Time, late, lasts, tim
 	}
 }
 
-// book books one call.
+// book records one call.
 func (l *listener) book(at time.Duration, is load.Outcome, heard load.Heard, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,7 +121,7 @@ func (l *listener) book(at time.Duration, is load.Outcome, heard load.Heard, err
 	}
 }
 
-// into adds the account to that of the tenant's other calls.
+// into adds the counts to the group of the tenant's other calls.
 func (l *listener) into(g *record.Group) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -20,12 +20,14 @@ const maxStruck = 64
 // struck is one strike that was carried out.
 type struck struct {
 	plan experiment.Strike
-	at   float64 // when it was done, in seconds from the beginning of the run; From is before it was
+	// when the injection was done, in seconds since the run began; From is before the injection
+	at float64
 	record.Strike
-	figures map[string][]float64 // that the kind has measured
+	figures map[string][]float64 // measured by the kind
 }
 
-// strikes carries out a schedule from the beginning of the phase on, and returns at its end with everything healed.
+// strikes carries out a schedule from the beginning of the phase, and returns at the end of the
+// phase with everything healed.
 func (r *run) strikes(ctx context.Context, plan []experiment.Strike, lasts time.Duration) []struck {
 	phase := time.Now()
 	ctx, end := context.WithDeadlineCause(ctx, phase.Add(lasts), errOver)
@@ -50,20 +52,29 @@ func (r *run) strikes(ctx context.Context, plan []experiment.Strike, lasts time.
 	return done[:n]
 }
 
-// strike carries out one of them, to its end or that of the phase. While it lasts it gives its turn to others.
+// strike carries out one strike, until its own end or that of the phase. While the fault lasts it
+// releases its turn to others.
 func (r *run) strike(ctx context.Context, s experiment.Strike, n int, turns chan struct{}) struck {
-	kind, _ := faults.Find(r.Kinds, s.Kind) // the experiment was read with these kinds
+	kind, _ := faults.Find(r.Kinds, s.Kind) // the experiment was parsed with these kinds
 	host := &armer{operator: r.operator}
-	out := struck{Strike: record.Strike{ID: fmt.Sprintf("%s-%d", s.Kind, n+1), Kind: s.Kind, From: r.now(), Fatal: kind.Fatal, Quiet: kind.Quiet, Silent: kind.Silent}}
+	out := struck{
+		Strike: record.Strike{
+			ID: fmt.Sprintf("%s-%d", s.Kind, n+1), Kind: s.Kind, From: r.now(), Fatal: kind.Fatal,
+			Quiet: kind.Quiet, Silent: kind.Silent,
+		},
+	}
 	site := &faults.Site{
-		Host: host, PID: int(r.pid.Load()), Start: r.starter(), Launch: r.launcher(), Tenant: s.Tenant, Client: r.clientOf(s.Tenant), Server: s.Server, Row: s.Row, Percent: s.Percent, For: s.For, With: s.With,
+		Host: host, PID: int(r.pid.Load()), Start: r.starter(), Launch: r.launcher(), Tenant: s.Tenant,
+		Client: r.clientOf(s.Tenant), Server: s.Server, Row: s.Row, Percent: s.Percent, For: s.For,
+		With: s.With,
 		Rand: rand.New(rand.NewPCG(s.Seed, uint64(n))),
 	}
 	in, err := insist(ctx, kind, site, func() {
 		if !s.Any {
 			return
 		}
-		if tree, err := host.Tree(ctx); err == nil { // without one the kind says that the host does not answer
+		// without a tree the kind reports that the host does not answer
+		if tree, err := host.Tree(ctx); err == nil {
 			s = s.Running(tree)
 			site.Server = s.Server
 		}
@@ -100,8 +111,9 @@ func (r *run) strike(ctx context.Context, s experiment.Strike, n int, turns chan
 	return out
 }
 
-// One of several faults may find its aim gone, or its client refused, because of what another has broken. It tries again
-// this often, for longer than a tenant is paused after its first ends: 1, 2 and 4 s.
+// Retries of an injection. With several faults, one may find its target gone, or its client
+// refused, because of another fault. The retries last longer than a tenant is paused after its
+// first ends: 1, 2 and 4 s.
 const (
 	injectTries = 20
 	injectPause = 500 * time.Millisecond
@@ -110,18 +122,22 @@ const (
 // errPanicked says that a kind has panicked.
 var errPanicked = errors.New("panicked")
 
-// insist has a kind strike, and again where it could not, aimed each time. An error says that it has done nothing, unless it panicked.
-func insist(ctx context.Context, k faults.Kind, s *faults.Site, aim func()) (in faults.Injected, err error) {
+// insist injects a fault and retries if that fails. It calls aim before each attempt. An error says
+// that nothing was injected, unless the kind panicked.
+func insist(ctx context.Context, k faults.Kind, s *faults.Site, aim func()) (in faults.Injected,
+	err error) {
 	for try := 1; ; try++ {
 		aim()
 		in, err = inject(ctx, k, s)
-		if err == nil || errors.Is(err, errPanicked) || try == injectTries || sleep(ctx, injectPause) != nil {
+		if err == nil || errors.Is(err, errPanicked) || try == injectTries ||
+			sleep(ctx, injectPause) != nil {
 			return in, err
 		}
 	}
 }
 
-// inject has a kind strike. A kind that panics has done what it has done: the run goes on to heal the others.
+// inject injects a fault. If the kind panics, its effects stay, and the run goes on in order to
+// heal the other faults.
 func inject(ctx context.Context, k faults.Kind, s *faults.Site) (in faults.Injected, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -133,7 +149,7 @@ func inject(ctx context.Context, k faults.Kind, s *faults.Site) (in faults.Injec
 	return k.Inject(ctx, s)
 }
 
-// target is what a strike is aimed at, in words.
+// target describes the target of a strike.
 func target(s experiment.Strike) string {
 	switch {
 	case s.Row != "":
@@ -146,7 +162,7 @@ func target(s experiment.Strike) string {
 	return "the host"
 }
 
-// armer is an operator that knows what one strike has armed.
+// armer is an operator that records the faults that one strike has armed.
 type armer struct {
 	*operator
 	ids []string

@@ -25,7 +25,7 @@ import (
 type traffic struct {
 	tenant, role string
 	rate         float64
-	place        float64 // among the tenants, from 0 to below 1
+	place        float64 // position among the tenants, from 0 to below 1
 	client       faults.Client
 	sessions     []*client
 	effects      *effects
@@ -35,18 +35,29 @@ type traffic struct {
 
 // open connects the sessions of a tenant.
 func open(ctx context.Context, l experiment.Load, tenant, role, mcp, key string) (*traffic, error) {
-	t := &traffic{tenant: tenant, role: role, rate: float64(l.Rate), client: faults.Client{URL: mcp + "/t/" + tenant + "/mcp", Key: key, Tool: l.Tool, Argument: l.Argument}}
+	t := &traffic{
+		tenant: tenant, role: role, rate: float64(l.Rate),
+		client: faults.Client{
+			URL: mcp + "/t/" + tenant + "/mcp", Key: key, Tool: l.Tool, Argument: l.Argument,
+		},
+	}
 	if role == record.Target {
 		t.rate = float64(l.TargetRate)
 	}
 	ctx, cancel := context.WithTimeout(ctx, warmTime)
 	defer cancel()
 	t.effects = &effects{tool: l.Counter, percent: uint64(l.Effects)}
-	own, err := connect(ctx, load.SessionOptions{URL: t.client.URL, Key: key, Tool: l.Tool, Argument: l.Argument, SameID: true}, l.Sessions+1, t.effects)
-	if status, ok := errors.AsType[load.StatusError](err); ok && (status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden) {
-		hint := fmt.Sprintf("say with --key %s=@FILE or --key %s=env:NAME which key they have", tenant, tenant)
+	own, err := connect(ctx, load.SessionOptions{URL: t.client.URL, Key: key, Tool: l.Tool,
+		Argument: l.Argument, SameID: true}, l.Sessions+1, t.effects)
+	if status, ok := errors.AsType[load.StatusError](err); ok &&
+		(status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden) {
+		hint := fmt.Sprintf("say with --key %s=@FILE or --key %s=env:NAME which key they have",
+			tenant, tenant)
 		if key != "" {
-			hint = fmt.Sprintf("the key of --key %s is none of the tenant's, or no more: see its auth.keys in the host's configuration", tenant)
+			hint = fmt.Sprintf(
+				"the key of --key %s is none of the tenant's, or no more: see its auth.keys in the host's "+
+					"configuration", tenant,
+			)
 		}
 		err = &refusal{status: status.Status, Error_: "the host refuses its clients", Hint: hint}
 	}
@@ -58,7 +69,7 @@ func open(ctx context.Context, l experiment.Load, tenant, role, mcp, key string)
 	return t, nil
 }
 
-// clients are those of the calls that are timed. The last session is the listener's.
+// clients returns the clients of the timed calls. The last session belongs to the listener.
 func (t *traffic) clients() []load.Client {
 	list := make([]load.Client, len(t.sessions)-1)
 	for i := range list {
@@ -67,18 +78,23 @@ func (t *traffic) clients() []load.Client {
 	return list
 }
 
-// warm makes calls as the run will, until so many seconds of them are right: servers that nobody has needed are started meanwhile, what is made at the
-// first call of a kind is there, and in the full form what is kept of a session's last calls is nearly as much as it will be. Where all of those seconds
-// have answers that do not change by themselves, as where there is no such tool, no more are tried.
-func (t *traffic) warm(ctx context.Context, seconds int, l experiment.Load, draw *rand.Rand, alive func(context.Context) error, say func(string, ...any)) error {
+// warm makes rounds of calls like those of the run until all calls of a round succeed, or until
+// warmTime has passed. A round has the calls of the given number of seconds, but at most warmCalls
+// for each session. Meanwhile unused servers are started and lazy allocations are made. In the full
+// form, the history of the sessions' last calls also nearly reaches its final size. If all answers
+// of a round are permanent errors, for example because the tool does not exist, warm gives up.
+func (t *traffic) warm(ctx context.Context, seconds int, l experiment.Load, draw *rand.Rand,
+	alive func(context.Context) error, say func(string, ...any)) error {
 	calls := max(len(t.sessions), min(len(t.sessions)*warmCalls, int(t.rate*float64(seconds))))
 	return t.warmWith(ctx, t.clients(), calls, l, draw, alive, say)
 }
 
-// warmWith is warm with these clients and so many calls. Alive says why the host is not there any more.
-func (t *traffic) warmWith(ctx context.Context, clients []load.Client, calls int, l experiment.Load, draw *rand.Rand, alive func(context.Context) error, say func(string, ...any)) error {
+// warmWith is warm with the given clients and number of calls. The function alive returns an error
+// if the host is gone.
+func (t *traffic) warmWith(ctx context.Context, clients []load.Client, calls int, l experiment.Load,
+	draw *rand.Rand, alive func(context.Context) error, say func(string, ...any)) error {
 	said := false
-	var final atomic.Uint64 // calls of a round whose answers will not be others
+	var final atomic.Uint64 // calls of a round whose answers will not change
 	observe := func(c load.Call) {
 		if load.Final(c.Err) || c.Outcome == load.Crosstalk {
 			final.Add(1)
@@ -86,7 +102,8 @@ func (t *traffic) warmWith(ctx context.Context, clients []load.Client, calls int
 	}
 	for end := time.Now().Add(warmTime); ; {
 		r, err := load.Run(ctx, clients, load.Options{
-			Clock: clock.System, Run: draw.Uint64(), Workers: t.workers(l.Timeout), Rate: t.rate, Calls: calls, For: warmTime, Timeout: l.Timeout, Observe: observe,
+			Clock: clock.System, Run: draw.Uint64(), Workers: t.workers(l.Timeout), Rate: t.rate,
+			Calls: calls, For: warmTime, Timeout: l.Timeout, Observe: observe,
 		})
 		switch {
 		case err != nil:
@@ -96,14 +113,18 @@ func (t *traffic) warmWith(ctx context.Context, clients []load.Client, calls int
 		case r.Clean():
 			return nil
 		case time.Now().After(end), final.Swap(0) == r.Counts.Sent && r.Counts.Sent > 0:
-			return fmt.Errorf("tenant %s: calls of %s go wrong although nothing is broken: %s: load.tool has to name one that gives back the text of load.argument", t.tenant, t.client.Tool, wrong(r))
+			return fmt.Errorf(
+				"tenant %s: calls of %s go wrong although nothing is broken: %s: load.tool has to name one "+
+					"that gives back the text of load.argument", t.tenant, t.client.Tool, wrong(r),
+			)
 		}
 		if err := alive(ctx); err != nil {
 			return err
 		}
 		if !said {
 			said = true
-			say("tenant %s: calls of %s go wrong as yet, and are tried for %v: %s", t.tenant, t.client.Tool, warmTime, wrong(r))
+			say("tenant %s: calls of %s go wrong as yet, and are tried for %v: %s", t.tenant, t.client.Tool,
+				warmTime, wrong(r))
 		}
 		if err := sleep(ctx, 250*time.Millisecond); err != nil {
 			return err
@@ -111,9 +132,9 @@ func (t *traffic) warmWith(ctx context.Context, clients []load.Client, calls int
 	}
 }
 
-// wrong is what became of calls that were not answered as they have to be, the most frequent first.
+// wrong describes the failed calls, the most frequent error first.
 func wrong(r load.Result) string {
-	const most = 3 // texts that are told
+	const most = 3 // number of texts shown
 	list := slices.SortedFunc(maps.Keys(r.Errors), func(a, b string) int {
 		return cmp.Or(cmp.Compare(r.Errors[b], r.Errors[a]), cmp.Compare(a, b))
 	})
@@ -124,7 +145,8 @@ func wrong(r load.Result) string {
 	for _, is := range []struct {
 		n    uint64
 		what string
-	}{{r.Counts.Crosstalk, "an answer without the text of the call"}, {r.Counts.Lost, "no answer in time"}, {r.Counts.Duplicate, "more than one answer"}} {
+	}{{r.Counts.Crosstalk, "an answer without the text of the call"},
+		{r.Counts.Lost, "no answer in time"}, {r.Counts.Duplicate, "more than one answer"}} {
 		if is.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d times %s", is.n, is.what))
 		}
@@ -132,20 +154,22 @@ func wrong(r load.Result) string {
 	return strings.Join(parts, "; ")
 }
 
-// workers is how many calls may be under way at once: all that are due while one of them lasts as long as it may, up to a bound. Beyond it
-// calls wait, and their latencies count from when they were due.
+// workers returns the number of concurrent calls: all calls that are due within the time limit of
+// one call, but at least 8 and at most maxWorkers. Calls beyond that wait, and their latencies
+// count from the time when they were due.
 func (t *traffic) workers(timeout time.Duration) int {
 	return min(maxWorkers, max(8, int(t.rate*timeout.Seconds())))
 }
 
-// spread has each tenant call at times of its own: calls of all at once, again and again, would wait for each other.
+// spread gives each tenant its own times for calls, because simultaneous calls of all tenants would
+// wait for one another.
 func spread(all []*traffic) {
 	for i, t := range all {
 		t.place = float64(i) / float64(len(all))
 	}
 }
 
-// late is how long after the others' first call of so many a second its own is due.
+// late returns the delay of the tenant's first call at a rate of calls a second.
 func (t *traffic) late(rate float64) time.Duration {
 	if rate == 0 {
 		return 0
@@ -153,32 +177,35 @@ func (t *traffic) late(rate float64) time.Duration {
 	return time.Duration(t.place / rate * float64(time.Second))
 }
 
-// run makes the calls of the whole run, and returns when the last of them is settled.
-func (t *traffic) run(ctx context.Context, l experiment.Load, lasts time.Duration, number uint64) error {
+// run makes the calls of the whole run, and returns when the last of them has its outcome.
+func (t *traffic) run(ctx context.Context, l experiment.Load, lasts time.Duration,
+	number uint64) error {
 	var listening sync.WaitGroup
 	defer listening.Wait()
 	listening.Go(func() {
-		t.listener.listen(ctx, t.book.begun, t.late(t.listener.rate), lasts, l.Timeout+graceTime, number+1, t.role == record.Bystander)
+		t.listener.listen(ctx, t.book.begun, t.late(t.listener.rate), lasts, l.Timeout+graceTime,
+			number+1, t.role == record.Bystander)
 	})
 	late := t.late(t.rate)
 	if err := sleep(ctx, late); err != nil {
-		return nil // the run is over, which is no mistake of the load
+		return nil // the run is over, which is no failure of the load
 	}
 	_, err := load.Run(ctx, t.clients(), load.Options{
-		Clock: clock.System, Run: number, Workers: t.workers(l.Timeout), Rate: t.rate, Calls: min(load.MaxCalls, int(t.rate*lasts.Seconds())+1), For: lasts - late,
+		Clock: clock.System, Run: number, Workers: t.workers(l.Timeout), Rate: t.rate,
+		Calls: min(load.MaxCalls, int(t.rate*lasts.Seconds())+1), For: lasts - late,
 		Timeout: l.Timeout + graceTime, Observe: t.book.observe,
 	})
 	return err
 }
 
-// rest closes the connections that no call uses, so that what is left is what the host holds for sessions.
+// rest closes idle connections, so that only the holdings of sessions remain.
 func (t *traffic) rest() {
 	for _, c := range t.sessions {
 		c.current().Rest()
 	}
 }
 
-// reopened is how many sessions the host has forgotten.
+// reopened returns how many sessions the host has forgotten.
 func (t *traffic) reopened() (n int) {
 	for _, c := range t.sessions {
 		c.mu.Lock()

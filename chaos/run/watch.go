@@ -14,10 +14,11 @@ import (
 	"mcpd/gateway/config/units"
 )
 
-// every is how often the host is looked at, and its probes are asked.
+// every is the interval of measurements and probes.
 const every = time.Second
 
-// guard ends the run when a guard of the experiment trips. It looks more often than probes are asked: it is there to end what does harm.
+// guard ends the run when a guard of the experiment trips. It checks more often than probes are
+// asked, because it must stop harm early.
 func (r *run) guard(ctx context.Context) {
 	const step = 250 * time.Millisecond
 	limit := r.Experiment.AbortIf
@@ -44,13 +45,14 @@ func (r *run) guard(ctx context.Context) {
 		if limit.Resident > 0 && resident > float64(limit.Resident) {
 			r.abort("the host has %.0f MiB of memory", resident/(1<<20))
 		}
-		if after := time.Since(r.begun) - r.Experiment.Phases.Baseline; after < r.Experiment.Phases.Fault {
+		if after := time.Since(r.begun) -
+			r.Experiment.Phases.Baseline; after < r.Experiment.Phases.Fault {
 			r.growth.see(after, resident)
 		}
 	}
 }
 
-// bystanderFailures are the calls of bystanders that have failed so far.
+// bystanderFailures returns the number of failed calls of bystanders so far.
 func (r *run) bystanderFailures() (n uint64) {
 	for _, t := range r.traffic {
 		if t.role == record.Bystander {
@@ -60,14 +62,16 @@ func (r *run) bystanderFailures() (n uint64) {
 	return n
 }
 
-// probes are those of the experiment, and that whether the host lives.
+// probes returns the probes of the experiment, and a probe of livez.
 func (r *run) probes() []experiment.Probe {
 	alive := experiment.Probe{Name: "livez", Ask: experiment.AskLive, Want: "200"}
-	others := slices.DeleteFunc(slices.Clone(r.Experiment.Probes), func(p experiment.Probe) bool { return p.Name == alive.Name })
+	others := slices.DeleteFunc(slices.Clone(r.Experiment.Probes), func(p experiment.Probe) bool {
+		return p.Name == alive.Name
+	})
 	return append([]experiment.Probe{alive}, others...)
 }
 
-// probe asks one of them until ctx ends.
+// probe asks one probe repeatedly until ctx ends.
 func (r *run) probe(ctx context.Context, p experiment.Probe, into *record.Probe) {
 	into.Name = p.Name
 	for {
@@ -113,17 +117,17 @@ func (r *run) answer(ctx context.Context, p experiment.Probe) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	v, _ := s.sum(r.roles.Expand(p.Metric)) // a counter that has never counted is not there
+	v, _ := s.sum(r.roles.Expand(p.Metric)) // a counter that is still 0 is missing from the metrics
 	return strconv.FormatFloat(v, 'g', -1, 64), nil
 }
 
-// right reports whether an answer is as wanted.
+// right reports whether an answer is the wanted one.
 func right(want, is string) bool {
 	comparison, bound, ok := experiment.Bound(want)
 	if !ok {
 		return want == "" || want == is
 	}
-	limit, _ := strconv.ParseFloat(bound, 64) // the experiment was read
+	limit, _ := strconv.ParseFloat(bound, 64) // the experiment was checked
 	v, err := strconv.ParseFloat(is, 64)
 	if err != nil {
 		return false
@@ -139,12 +143,12 @@ func right(want, is string) bool {
 	return v > limit
 }
 
-// abort ends the run. The first reason is the one that counts.
+// abort ends the run. Only the first reason counts.
 func (r *run) abort(format string, args ...any) {
 	r.stop(aborted(fmt.Sprintf(format, args...)))
 }
 
-// aborted is why a run was ended early.
+// aborted is the reason why a run was ended early.
 type aborted string
 
 func (a aborted) Error() string { return string(a) }

@@ -8,7 +8,9 @@ import (
 )
 
 var another = Misbehaviour{
-	Name: "another", Is: "it is another server from its next start or session on: without handshake, and with a tool more",
+	Name: "another",
+	Is: "it is another server from its next start or session on: without handshake, and with a " +
+		"tool more",
 	begin: func(_ context.Context, s *server, f Fault) {
 		if s.over == nil {
 			os.Exit(f.Code)

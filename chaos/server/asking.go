@@ -5,9 +5,10 @@ import (
 	"fmt"
 )
 
-// asked is what a server can ask its clients.
+// asked are the requests that a server can send to its clients.
 var asked = []struct{ method, params string }{
-	{"sampling/createMessage", `{"messages":[{"role":"user","content":{"type":"text","text":"well?"}}],"maxTokens":1}`},
+	{"sampling/createMessage",
+		`{"messages":[{"role":"user","content":{"type":"text","text":"well?"}}],"maxTokens":1}`},
 	{"elicitation/create", `{"message":"well?","requestedSchema":{"type":"object","properties":{}}}`},
 	{"roots/list", `{}`},
 }
@@ -19,7 +20,8 @@ var asking = Misbehaviour{
 		s.while(ctx, f, func() {
 			a := asked[n%len(asked)]
 			n++
-			s.write(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":"ask-%d","method":%q,"params":%s}`+"\n", n, a.method, a.params))
+			s.write(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":"ask-%d","method":%q,"params":%s}`+"\n", n,
+				a.method, a.params))
 			pause(ctx, f.Delay)
 		})
 	},

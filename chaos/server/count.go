@@ -16,13 +16,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// counter counts calls: a byte of a file each, so that two processes that count into one lose none.
+// counter counts calls. In a state folder it appends a byte to a file for each call, so that two
+// processes that count into the same file lose none.
 type counter struct {
 	mu sync.Mutex // guards n
-	n  int64      // where nothing is kept
+	n  int64      // the count of a server without a state folder
 }
 
-// add counts one call and returns how many there are.
+// add counts one call and returns the number of calls so far.
 func (c *counter) add(dir string) (int64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -33,7 +34,7 @@ func (c *counter) add(dir string) (int64, error) {
 	return c.n, nil
 }
 
-// appended appends to a file of the state, at once or not at all, and returns how long it is then.
+// appended appends text to a file of the state in one write and returns the new length of the file.
 func appended(dir, name, text string) (int64, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return 0, err
@@ -53,24 +54,24 @@ func appended(dir, name, text string) (int64, error) {
 	return info.Size(), nil
 }
 
-// effect is how calls name their effects: whose it is, a hyphen, and which one.
+// effect matches the name of an effect: its owner, a hyphen, and an id.
 var effect = regexp.MustCompile(`^([a-z0-9]{1,32})-[a-z0-9]{1,32}$`)
 
-// owner is whose effects there may be.
+// owner matches the name of an owner of effects.
 var owner = regexp.MustCompile(`^[a-z0-9]{1,32}$`)
 
-// maxTwice bounds the effects that are told by their names.
+// maxTwice bounds the number of names in Effects.Twice.
 const maxTwice = 16
 
-// Effects are what calls of the tool count have done: it answers with them as JSON.
+// Effects summarizes the effects of an owner's calls. The tool count answers with it as JSON.
 type Effects struct {
 	Done      uint64   `json:"done"`      // all together
 	Different uint64   `json:"different"` // by their names
-	Twice     []string `json:"twice"`     // names of some that were had more than once
+	Twice     []string `json:"twice"`     // names of some effects that happened more than once
 }
 
-// count is the tool. The effects of one owner are lines of a file, written before the call is answered: whatever becomes of the process then, they
-// are there, and were had.
+// count is the tool. The effects of one owner are lines of a file. Each is written before the call
+// is answered, so that it persists whatever happens to the process then.
 func count(_ context.Context, s *server, args jsontext.Value) (string, error) {
 	var a struct {
 		Effect string `json:"effect"`
@@ -99,7 +100,7 @@ func count(_ context.Context, s *server, args jsontext.Value) (string, error) {
 
 func effectsFile(of string) string { return "effects-of-" + of }
 
-// effectsOf tells what one owner's calls have done, and forgets it when it is told to.
+// effectsOf returns the effects of one owner's calls as JSON and, if forget is set, deletes them.
 func effectsOf(dir, of string, forget bool) (string, error) {
 	if !owner.MatchString(of) {
 		return "", fmt.Errorf("of is %q: a-z and 0-9 it is", of)
@@ -120,7 +121,7 @@ func effectsOf(dir, of string, forget bool) (string, error) {
 	return string(encode(e)), err
 }
 
-// tally reads effects, a line each.
+// tally reads effects, one per line.
 func tally(from io.Reader) (e Effects, err error) {
 	had := map[string]int{}
 	lines := bufio.NewScanner(from)

@@ -8,14 +8,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxLevels bounds how deep it is: a message of a megabyte.
+// maxLevels bounds the depth of nesting, and so the message to a megabyte.
 const maxLevels = 1 << 19
 
 var deep = Misbehaviour{
 	Name: "deep", Is: "its results are nested deeper than anybody needs", of: []string{"tools/call"},
 	reply: func(_ context.Context, s *server, f Fault, m message, _ reply) {
 		n := int(min(f.Size, maxLevels))
-		nested := slices.Concat([]byte(`{"content":[],"structuredContent":{"a":`), bytes.Repeat([]byte("["), n), bytes.Repeat([]byte("]"), n), []byte("}}"))
-		s.write(slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), m.ID, []byte(`,"result":`), jsontext.Value(nested), []byte("}\n")))
+		nested := slices.Concat([]byte(`{"content":[],"structuredContent":{"a":`),
+			bytes.Repeat([]byte("["), n), bytes.Repeat([]byte("]"), n), []byte("}}"))
+		s.write(slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), m.ID, []byte(`,"result":`),
+			jsontext.Value(nested), []byte("}\n")))
 	},
 }

@@ -3,7 +3,8 @@ package server
 import "context"
 
 var endless = Misbehaviour{
-	Name: "endless", Is: "its list of tools has no end: each page leads to the same one", of: []string{"tools/list"},
+	Name: "endless", Is: "its list of tools has no end: each page leads to the same one",
+	of: []string{"tools/list"},
 	reply: func(_ context.Context, s *server, _ Fault, m message, r reply) {
 		r.Result.(object)["nextCursor"] = "again"
 		s.whole(line(m.ID, r))

@@ -9,12 +9,16 @@ import (
 var flood = Misbehaviour{
 	Name: "flood", Is: "it logs as fast as it can",
 	begin: func(ctx context.Context, s *server, f Fault) {
-		many := bytes.Repeat([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"all is well"}}`+"\n"), 100)
+		many := bytes.Repeat(
+			[]byte(
+				`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"all is well"}}`+"\n",
+			), 100,
+		)
 		s.while(ctx, f, func() { s.write(many) })
 	},
 }
 
-// while does something until the fault is over, switched off, or its client gone.
+// while calls do until the fault is over or switched off, or the client is gone.
 func (s *server) while(ctx context.Context, f Fault, do func()) {
 	for ctx.Err() == nil && f.on(time.Now()) && s.current() == f {
 		do()

@@ -8,7 +8,7 @@ import (
 var giant = Misbehaviour{
 	Name: "giant", Is: "it writes a line that is longer than anybody reads",
 	begin: func(_ context.Context, s *server, f Fault) {
-		s.mu.Lock() // it is one line
+		s.mu.Lock() // all parts are one line
 		defer s.mu.Unlock()
 		part := bytes.Repeat([]byte("x"), 64<<10)
 		for left := f.Size; left > 0; left -= int64(len(part)) {

@@ -10,11 +10,13 @@ import (
 )
 
 var grandchild = Misbehaviour{
-	Name: "grandchild", Is: "it exits and leaves a process behind, in a session of its own, that has its standard output", at: aPipe,
+	Name: "grandchild",
+	Is: "it exits and leaves a process behind, in a session of its own, that has its standard " +
+		"output", at: aPipe,
 	begin: func(_ context.Context, s *server, f Fault) {
 		cmd := exec.Command("sleep", fmt.Sprint(int(time.Until(f.Until).Seconds())+1))
 		cmd.Stdout, cmd.SysProcAttr = s.Out, &syscall.SysProcAttr{Setsid: true}
-		_ = cmd.Start() // without one it only exits
+		_ = cmd.Start() // best effort: without a grandchild the server only exits
 		os.Exit(f.Code)
 	},
 }

@@ -10,16 +10,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// later is the revision that has no handshake.
+// later is the revision without a handshake.
 const later = "2026-07-28"
 
-// revisions are those that have one, the latest first.
+// revisions are the revisions with a handshake, the latest first.
 var revisions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
-// self is who we are.
+// self is the server's implementation info.
 var self = object{"name": "chaos", "version": "1"}
 
-// stands reports whether a request stands alone, as those of the later revision do.
+// stands reports whether a request is stateless, as in the later revision.
 func stands(m message) bool {
 	var p struct {
 		Meta struct {
@@ -29,7 +29,7 @@ func stands(m message) bool {
 	return json.Unmarshal(m.Params, &p) == nil && p.Meta.Revision != nil
 }
 
-// handle is the reply to a request, in its era.
+// handle returns the reply to a request, in the form of its era.
 func (s *server) handle(ctx context.Context, m message) reply {
 	r := s.reply(ctx, m)
 	if of, ok := r.Result.(object); ok && stands(m) {
@@ -48,7 +48,9 @@ func (s *server) reply(ctx context.Context, m message) reply {
 		}
 		_ = json.Unmarshal(m.Params, &p)
 		return reply{Result: object{
-			"protocolVersion": revision(p.ProtocolVersion), "capabilities": object{"tools": object{"listChanged": true}, "logging": object{}}, "serverInfo": self,
+			"protocolVersion": revision(p.ProtocolVersion),
+			"capabilities":    object{"tools": object{"listChanged": true}, "logging": object{}},
+			"serverInfo":      self,
 		}}
 	case "server/discover":
 		if s.over != nil {
@@ -64,12 +66,16 @@ func (s *server) reply(ctx context.Context, m message) reply {
 	return reply{Error: &failure{Code: -32601, Message: fmt.Sprintf("no method %q", m.Method)}}
 }
 
-// discovered is what a server says of itself that speaks the later revision. It announces nothing there.
+// discovered is the result of server/discover in the later revision. It promises no change
+// notifications.
 func discovered() object {
-	return object{"supportedVersions": []string{later}, "capabilities": object{"tools": object{}}, "serverInfo": self, "ttlMs": 0, "cacheScope": "private"}
+	return object{
+		"supportedVersions": []string{later}, "capabilities": object{"tools": object{}},
+		"serverInfo": self, "ttlMs": 0, "cacheScope": "private",
+	}
 }
 
-// revision is what is agreed on with a client that asks for one.
+// revision negotiates the revision with a client that asks for one.
 func revision(asked string) string {
 	for _, r := range revisions {
 		if r == asked {
@@ -79,7 +85,7 @@ func revision(asked string) string {
 	return revisions[0]
 }
 
-// pause waits, unless the client is gone first.
+// pause waits for d, or until the client is gone.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():

@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// between is how far apart the comments of a stream are that has no end.
+// between is the interval between the comments of an endless stream.
 const between = 100 * time.Millisecond
 
 var httpEndless = Misbehaviour{
-	Name: "http_endless", Is: "the stream of an answer has comments only and does not end", at: aURL, of: []string{"tools/call"},
+	Name: "http_endless", Is: "the stream of an answer has comments only and does not end", at: aURL,
+	of: []string{"tools/call"},
 	reply: func(ctx context.Context, s *server, f Fault, _ message, _ reply) {
 		s.while(ctx, f, func() {
 			s.over.raw(": soon\n\n")

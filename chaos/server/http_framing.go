@@ -6,17 +6,22 @@ import (
 	"strings"
 )
 
-// ends are what lines of a stream may end with (HTML Standard §9.2.5).
+// ends are the line endings that a stream may use (HTML Standard §9.2.5).
 var ends = []string{"\n", "\r", "\r\n"}
 
 var httpFraming = Misbehaviour{
-	Name: "http_framing", Is: "the streams of its answers are right in unusual ways: ends of lines, comments, retry, data in several lines", at: aURL,
+	Name: "http_framing",
+	Is: "the streams of its answers are right in unusual ways: ends of lines, comments, retry, " +
+		"data in several lines", at: aURL,
 	of: []string{"tools/call"},
 	reply: func(_ context.Context, s *server, _ Fault, m message, r reply) {
-		// Between members of the answer white space says nothing, so that its lines can be lines of data.
-		data := bytes.ReplaceAll(bytes.TrimSpace(line(m.ID, r)), []byte(`,"id":`), []byte(",\ndata:\"id\":"))
+		// White space between members of a JSON object means nothing, so that each member can be a data
+		// line of its own.
+		data := bytes.ReplaceAll(bytes.TrimSpace(line(m.ID, r)), []byte(`,"id":`),
+			[]byte(",\ndata:\"id\":"))
 		data = bytes.Replace(data, []byte(`,"result":`), []byte(",\ndata: \"result\":"), 1)
-		text := "\ufeff: a comment\nretry: 10\nretry: never\nunknown: field\nnothing\n\nevent: message\nid: \ndata: " + string(data) + "\n\n: the end\n\n"
+		text := "\ufeff: a comment\nretry: 10\nretry: never\nunknown: field\nnothing\n\nevent: " +
+			"message\nid: \ndata: " + string(data) + "\n\n: the end\n\n"
 		s.over.raw(strings.ReplaceAll(text, "\n", ends[s.turn()%len(ends)]))
 	},
 }

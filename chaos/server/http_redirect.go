@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// elsewhere is where nobody is.
+// elsewhere is an address at which nothing listens.
 const elsewhere = "http://127.0.0.1:1/mcp"
 
 var httpRedirect = Misbehaviour{

@@ -7,14 +7,15 @@ import (
 )
 
 var httpReset = Misbehaviour{
-	Name: "http_reset", Is: "it resets the connections that calls come on", at: aURL, of: []string{"tools/call"},
+	Name: "http_reset", Is: "it resets the connections that calls come on", at: aURL,
+	of: []string{"tools/call"},
 	reply: func(_ context.Context, s *server, _ Fault, _ message, _ reply) {
 		c, _, err := http.NewResponseController(s.over.to).Hijack()
 		if err != nil {
 			return // the client is gone
 		}
 		if tcp, ok := c.(*net.TCPConn); ok {
-			_ = tcp.SetLinger(0) // what is closed so is reset
+			_ = tcp.SetLinger(0) // makes Close reset the connection
 		}
 		_ = c.Close()
 	},

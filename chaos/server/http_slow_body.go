@@ -7,7 +7,8 @@ import (
 )
 
 var httpSlowBody = Misbehaviour{
-	Name: "http_slow_body", Is: "it sends the bodies of its answers a byte at a time", at: aURL, of: []string{"tools/call"},
+	Name: "http_slow_body", Is: "it sends the bodies of its answers a byte at a time", at: aURL,
+	of: []string{"tools/call"},
 	reply: func(ctx context.Context, s *server, f Fault, m message, r reply) {
 		body := line(m.ID, r)
 		to := s.over.to

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// maxTools bounds how many there are: a message of some megabytes.
+// maxTools bounds the number of tools, and so the message to some megabytes.
 const maxTools = 100_000
 
 var huge = Misbehaviour{
@@ -16,7 +16,9 @@ var huge = Misbehaviour{
 		of := maps.Clone(r.Result.(object))
 		list := slices.Clone(of["tools"].([]object))
 		for i := range min(f.Size, maxTools) {
-			list = append(list, object{"name": "more" + strconv.FormatInt(i, 10), "inputSchema": object{"type": "object"}})
+			list = append(list, object{
+				"name": "more" + strconv.FormatInt(i, 10), "inputSchema": object{"type": "object"},
+			})
 		}
 		of["tools"] = list
 		r.Result = of

@@ -5,12 +5,18 @@ import (
 	"maps"
 )
 
-// invalidTools are what no tool is like.
+// invalidTools are list entries that are not valid tools.
 var invalidTools = []any{
-	"a text", nil, object{}, object{"name": ""}, object{"name": 7, "inputSchema": object{"type": "object"}},
+	"a text", nil, object{}, object{"name": ""},
+	object{"name": 7, "inputSchema": object{"type": "object"}},
 	object{"name": "without_schema"}, object{"name": "schema_is_text", "inputSchema": "object"},
 	object{"name": "schema_of_array", "inputSchema": object{"type": "array"}},
-	object{"name": "odd_header", "inputSchema": object{"type": "object", "properties": object{"a": object{"type": "string", "x-mcp-header": "a b"}}}},
+	object{
+		"name": "odd_header",
+		"inputSchema": object{
+			"type": "object", "properties": object{"a": object{"type": "string", "x-mcp-header": "a b"}},
+		},
+	},
 	object{"name": "echo", "description": "Is there twice", "inputSchema": object{"type": "object"}},
 }
 

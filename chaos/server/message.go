@@ -12,20 +12,20 @@ type message struct {
 	Params jsontext.Value `json:"params"`
 }
 
-// reply is what a request is answered with: one of the two.
+// reply is the answer to a request. Exactly one of its fields is set.
 type reply struct {
 	Result any
 	Error  *failure
 }
 
-// failure is an error of JSON-RPC.
+// failure is a JSON-RPC error.
 type failure struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 	Data    any    `json:"data,omitzero"`
 }
 
-// line is a reply as it is sent.
+// line returns a reply as the line to send.
 func line(id jsontext.Value, r reply) []byte {
 	head := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
 	if r.Error != nil {
@@ -34,14 +34,14 @@ func line(id jsontext.Value, r reply) []byte {
 	return append(append(append(head, `,"result":`...), encode(r.Result)...), "}\n"...)
 }
 
-// object is a JSON object.
 type object = map[string]any
 
-// encode is a value as JSON: the same for the same value, since faults cut and compare lines.
+// encode returns a value as JSON. The encoding is deterministic, since faults cut and compare
+// lines.
 func encode(v any) []byte {
 	b, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {
-		panic("server: " + err.Error()) // all of it is ours
+		panic("server: " + err.Error()) // all values are built by this package
 	}
 	return b
 }

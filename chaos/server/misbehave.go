@@ -9,19 +9,20 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Bounds of what a fault may be told.
+// Bounds of the parameters of a fault.
 const (
 	maxFor  = time.Hour
 	maxSize = 1 << 30
 )
 
-// none is the fault that switches another off.
+// none is the name that switches the current fault off.
 const none = "none"
 
-// Behaves is what a server answers then: with how many replies that went wrong.
+// Behaves is the format of the server's answer when a fault is switched off. It takes the number of
+// replies that the fault has changed.
 const Behaves = "it behaves, after %d strikes"
 
-// misbehave switches a fault on. What it begins with is returned, to be done when the call was answered.
+// misbehave switches a fault on or off. The fault's begin runs only after this call was answered.
 func misbehave(_ context.Context, s *server, args jsontext.Value) (string, error) {
 	var a struct {
 		Fault, For, Delay string
@@ -32,7 +33,7 @@ func misbehave(_ context.Context, s *server, args jsontext.Value) (string, error
 		return "", err
 	}
 	if a.Fault == none {
-		if s.current().Name == "" { // as a process does that was started since
+		if s.current().Name == "" { // the process may have started after the fault was switched on
 			return "it behaves as ever", s.forget()
 		}
 		struck := s.turn()
@@ -47,13 +48,16 @@ func misbehave(_ context.Context, s *server, args jsontext.Value) (string, error
 	case err != nil || lasts <= 0 || lasts > maxFor:
 		return "", fmt.Errorf("for is %q: a time of at most %v it is", a.For, maxFor)
 	case a.Times < 0 || a.Size < 0 || a.Size > maxSize || a.Code < 0 || a.Code > 599:
-		return "", fmt.Errorf("times %d, size %d or code %d are beyond their bounds", a.Times, a.Size, a.Code)
+		return "", fmt.Errorf("times %d, size %d or code %d are beyond their bounds", a.Times,
+			a.Size, a.Code)
 	case m.at == aPipe && s.over != nil:
 		return "", fmt.Errorf("%s is for a server on standard input and output", m.Name)
 	case m.at == aURL && s.over == nil:
 		return "", fmt.Errorf("%s is for a server behind a URL", m.Name)
 	case m.start != nil && s.over == nil && s.State == "":
-		return "", fmt.Errorf("%s is for the next process, and none would know of it: the server has no --state", m.Name)
+		return "", fmt.Errorf(
+			"%s is for the next process, and none would know of it: the server has no --state", m.Name,
+		)
 	}
 	f := Fault{Name: m.Name, Until: time.Now().Add(lasts), Times: a.Times, Size: a.Size, Code: a.Code}
 	if a.Delay != "" {

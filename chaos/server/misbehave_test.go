@@ -14,10 +14,11 @@ import (
 	"time"
 )
 
-// asServer is set in processes of this test that are servers; its value is where their state is.
+// asServer is set in child processes of this test that are servers. Its value is their state
+// folder.
 const asServer = "CHAOS_SERVER_STATE"
 
-// serveHere is such a process.
+// serveHere runs a server in such a child process.
 func serveHere(state string) {
 	signalled, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -26,7 +27,7 @@ func serveHere(state string) {
 	}
 }
 
-// process is a server that is a process.
+// process is a server in a process of its own.
 type process struct {
 	*client
 	cmd    *exec.Cmd
@@ -53,7 +54,7 @@ func start(t *testing.T, state string) *process {
 	return &process{reading(t, in, out), cmd, out.(*os.File)}
 }
 
-// ends waits for its end, and fails unless it exits with a code.
+// ends waits for the end of the process, and fails the test unless it exits with the code.
 func (p *process) ends(code int) {
 	p.t.Helper()
 	_ = p.cmd.Wait()
@@ -62,7 +63,7 @@ func (p *process) ends(code int) {
 	}
 }
 
-// misbehaves has a server do wrong for a minute.
+// misbehaves makes a server misbehave for a minute.
 func (c *client) misbehaves(fault, more string) {
 	c.t.Helper()
 	c.call(`"m"`, "misbehave", fmt.Sprintf(`{"fault":%q,"for":"1m"%s}`, fault, more))
@@ -76,21 +77,24 @@ func (c *client) echoes(id, text string) {
 }
 
 func TestMisbehaviours(t *testing.T) {
-	if !slices.IsSortedFunc(Misbehaviours, func(a, b Misbehaviour) int { return strings.Compare(a.Name, b.Name) }) {
+	if !slices.IsSortedFunc(Misbehaviours, func(a, b Misbehaviour) int {
+		return strings.Compare(a.Name, b.Name)
+	}) {
 		t.Error("they are not in the order of their names")
 	}
 	for _, m := range Misbehaviours {
-		if m.Is == "" || strings.HasSuffix(m.Is, ".") || (m.of == nil) != (m.reply == nil) || m.begin == nil && m.reply == nil {
+		if m.Is == "" || strings.HasSuffix(m.Is, ".") || (m.of == nil) != (m.reply == nil) ||
+			m.begin == nil && m.reply == nil {
 			t.Errorf("%s: what it is, or how it is done", m.Name)
 		}
 	}
 }
 
-// What is wrong with replies is so while it is on, and no longer.
+// Replies are wrong while the fault is on, and no longer.
 func TestRepliesAreWrongWhileTheFaultIsOn(t *testing.T) {
 	for _, r := range []struct {
 		fault, more string
-		want        []string // what the lines have in them that come for a call
+		want        []string // substrings of the lines that answer one call
 	}{
 		{"silent", `,"times":1`, nil},
 		{"late", `,"delay":"5ms"`, []string{`"id":1,"result"`}},
@@ -104,9 +108,14 @@ func TestRepliesAreWrongWhileTheFaultIsOn(t *testing.T) {
 		{"odd_id", "", []string{`"id":1.0,"result"`}},
 		{"odd_text", "", []string{"\"text\":\"\xff\xfewrong"}},
 		{"wide", `,"size":3`, []string{`"structuredContent":{"0":0,"1":0,"2":0}`}},
-		{"garbage", "", []string{"INFO", "", "red", "2.0", "\x00", "[1,2", "\xff", `"id":1,"result"`, "INFO", "", "red", "2.0", "\x00", "[1,2", "\xff"}},
+		{"garbage", "", []string{
+			"INFO", "", "red", "2.0", "\x00", "[1,2", "\xff", `"id":1,"result"`, "INFO", "", "red", "2.0",
+			"\x00", "[1,2", "\xff",
+		}},
 		{"slow", `,"delay":"10us"`, []string{`"id":1,"result"`}},
-		{"progress", `,"size":2`, []string{`"progress":0`, `"progress":1`, `"id":1,"result"`, `"progress":0`}},
+		{"progress", `,"size":2`, []string{
+			`"progress":0`, `"progress":1`, `"id":1,"result"`, `"progress":0`,
+		}},
 	} {
 		t.Run(r.fault, func(t *testing.T) {
 			c := open(t, "")
@@ -118,14 +127,15 @@ func TestRepliesAreWrongWhileTheFaultIsOn(t *testing.T) {
 			c.call("2", "misbehave", `{"fault":"none"}`)
 			c.hears(`"id":2`)
 			c.echoes("3", "right")
-			if got, want := c.next(), `{"jsonrpc":"2.0","id":3,"result":`; !strings.HasPrefix(got, want) || !strings.Contains(got, "right") {
+			if got, want := c.next(), `{"jsonrpc":"2.0","id":3,"result":`; !strings.HasPrefix(got, want) ||
+				!strings.Contains(got, "right") {
 				t.Errorf("%s, want %s", got, want)
 			}
 		})
 	}
 }
 
-// A fault strikes as often as it was told, and ends with its time.
+// A fault strikes as often as it was told, and ends after its time.
 func TestFaultsAreBounded(t *testing.T) {
 	c := open(t, "")
 	c.misbehaves("twice", `,"times":1`)
@@ -141,7 +151,9 @@ func TestFaultsAreBounded(t *testing.T) {
 	time.Sleep(2 * time.Millisecond)
 	c.echoes("4", "again")
 	c.hears("again")
-	for _, bad := range []string{`{"fault":"other","for":"1s"}`, `{"fault":"late","for":"2h"}`, `{"fault":"late"}`, `{"fault":"giant","for":"1s","size":-1}`, `{"fault":"crash","for":"1s"}`, `{"fault":"http_cut","for":"1s"}`} {
+	for _, bad := range []string{`{"fault":"other","for":"1s"}`, `{"fault":"late","for":"2h"}`,
+		`{"fault":"late"}`, `{"fault":"giant","for":"1s","size":-1}`, `{"fault":"crash","for":"1s"}`,
+		`{"fault":"http_cut","for":"1s"}`} {
 		c.call("5", "misbehave", bad)
 		c.hears(`"isError":true`)
 	}
@@ -155,9 +167,10 @@ func TestListsWithoutEnd(t *testing.T) {
 	c.hears(`"nextCursor":"again"`)
 }
 
-// A list that is another, and is what it was again, is announced both times.
+// A changed list of tools is announced, and so is its restoration.
 func TestListsAreOthersAndAnnounced(t *testing.T) {
-	for fault, want := range map[string]string{"huge": `"name":"more99"`, "invalid": `"a text",null,`} {
+	for fault, want := range map[string]string{"huge": `"name":"more99"`,
+		"invalid": `"a text",null,`} {
 		c := open(t, "")
 		c.misbehaves(fault, `,"size":100`)
 		c.hears("notifications/tools/list_changed")
@@ -173,7 +186,7 @@ func TestListsAreOthersAndAnnounced(t *testing.T) {
 	}
 }
 
-// What a server writes by itself it writes until it is told to behave.
+// A server that writes unasked stops when it is told to behave.
 func TestFloodsEnd(t *testing.T) {
 	for _, r := range []struct{ fault, more, hears string }{
 		{"flood", "", "notifications/message"},
@@ -192,7 +205,8 @@ func TestFloodsEnd(t *testing.T) {
 	}
 }
 
-// A server that is to crash does so as often as it was told, over its processes, and then is there again.
+// A crash fault strikes as often as it was told, across processes. After that the server works
+// again.
 func TestCrashLoopOutlivesTheProcess(t *testing.T) {
 	state := t.TempDir()
 	p := start(t, state)
@@ -241,7 +255,7 @@ func TestProcessesThatEndWrongly(t *testing.T) {
 	}
 }
 
-// Whoever is left behind keeps standard output open.
+// A grandchild that is left behind keeps standard output open.
 func TestGrandchildIsLeftBehind(t *testing.T) {
 	p := start(t, "")
 	p.call("1", "misbehave", `{"fault":"grandchild","for":"5s"}`)
@@ -257,7 +271,7 @@ func TestGrandchildIsLeftBehind(t *testing.T) {
 	}
 }
 
-// A server that is another one has no handshake, from its next process on.
+// From its next process on, a server that became another one has no handshake.
 func TestServerIsAnotherAfterItsRestart(t *testing.T) {
 	state := t.TempDir()
 	p := start(t, state)

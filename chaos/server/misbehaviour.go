@@ -6,22 +6,23 @@ import (
 	"time"
 )
 
-// Misbehaviour is one way in which a server does wrong.
+// Misbehaviour is one way in which a server can misbehave.
 type Misbehaviour struct {
 	Name string
 	Is   string // in one line, as a sentence without its period
 	at   place
-	// begin is done once, after the call that asks for it was answered; nil is nothing.
+	// begin runs once, after the call that switches the fault on was answered. It may be nil.
 	begin func(ctx context.Context, s *server, f Fault)
-	// start is done by each process that finds the fault in its state; nil is nothing, and the fault ends with its process.
+	// start runs in each process that finds the fault in its state. If it is nil, the fault ends with
+	// its process.
 	start func(s *server, f Fault)
-	// of are the methods whose replies it is about.
+	// of are the methods whose replies the fault changes.
 	of []string
 	// reply sends a reply in the wrong way.
 	reply func(ctx context.Context, s *server, f Fault, m message, r reply)
 }
 
-// place is which servers can do it.
+// place says which servers can misbehave in this way.
 type place uint8
 
 const (
@@ -30,17 +31,20 @@ const (
 	aURL           // servers behind a URL
 )
 
-// Misbehaviours are all there are, by name.
+// Misbehaviours are all misbehaviours, sorted by name.
 var Misbehaviours = []Misbehaviour{
-	another, asking, both, closed, crash, deep, endless, exit, flood, garbage, giant, grandchild, httpBusy, httpCut, httpEndless, httpForget,
-	httpFraming, httpRedirect, httpReset, httpSlowBody, httpSlowHeader, httpStatus, httpType, huge, invalid, late, malformed, mute, neither, oddID,
+	another, asking, both, closed, crash, deep, endless, exit, flood, garbage, giant, grandchild,
+	httpBusy, httpCut, httpEndless, httpForget,
+	httpFraming, httpRedirect, httpReset, httpSlowBody, httpSlowHeader, httpStatus, httpType, huge,
+	invalid, late, malformed, mute, neither, oddID,
 	oddText, progress, shuffled, silent, slow, stderr, storm, stringID, stubborn, twice, wide,
 }
 
-// URL reports whether only a server behind a URL can do it.
+// URL reports whether only a server behind a URL can misbehave in this way.
 func (m Misbehaviour) URL() bool { return m.at == aURL }
 
-// Counted reports whether it strikes replies, which are counted, and nothing else.
+// Counted reports whether the misbehaviour changes replies and does nothing else. The server counts
+// the changed replies.
 func (m Misbehaviour) Counted() bool { return m.reply != nil && m.begin == nil }
 
 func find(name string) (Misbehaviour, bool) {
@@ -56,16 +60,17 @@ func find(name string) (Misbehaviour, bool) {
 type Fault struct {
 	Name  string        `json:"fault"`
 	Until time.Time     `json:"until"`
-	Times int           `json:"times"` // how often it strikes at most; 0 is as often as it can
-	Delay time.Duration `json:"-"`     // of what is not kept
+	Times int           `json:"times"` // the maximum number of strikes; 0 is unlimited
+	Delay time.Duration `json:"-"`     // only for faults that are not kept in the state
 	Size  int64         `json:"size"`  // bytes, levels or messages
-	Code  int           `json:"code"`  // of an exit, or a status
+	Code  int           `json:"code"`  // an exit code or an HTTP status
 }
 
-// on reports whether it is on.
+// on reports whether the fault is on.
 func (f Fault) on(now time.Time) bool { return f.Name != "" && now.Before(f.Until) }
 
-// take is the fault that strikes a reply of that method now, if one does.
+// take reports whether a fault strikes the next reply to that method, returns the fault, and counts
+// the strike.
 func (s *memory) take(method string) (Misbehaviour, Fault, bool) {
 	s.wrong.Lock()
 	defer s.wrong.Unlock()
@@ -80,21 +85,22 @@ func (s *memory) take(method string) (Misbehaviour, Fault, bool) {
 	return m, s.fault, true
 }
 
-// turn is how often what is switched on has struck, for what goes through several ways of doing wrong.
+// turn returns how often the current fault has struck. Faults with several variants use it to cycle
+// through them.
 func (s *memory) turn() int {
 	s.wrong.Lock()
 	defer s.wrong.Unlock()
 	return s.struck
 }
 
-// current is the fault that is switched on, whether it strikes now or not.
+// current returns the fault that is switched on, whether it still strikes or not.
 func (s *memory) current() Fault {
 	s.wrong.Lock()
 	defer s.wrong.Unlock()
 	return s.fault
 }
 
-// set switches a fault on, and whatever was on off.
+// set switches a fault on in place of the current one.
 func (s *memory) set(f Fault) {
 	s.wrong.Lock()
 	defer s.wrong.Unlock()

@@ -6,7 +6,8 @@ import (
 )
 
 var mute = Misbehaviour{
-	Name: "mute", Is: "it exits now, and does not answer the handshake whenever it is started", at: aPipe,
+	Name: "mute", Is: "it exits now, and does not answer the handshake whenever it is started",
+	at:    aPipe,
 	begin: func(_ context.Context, _ *server, f Fault) { os.Exit(f.Code) },
 	start: func(*server, Fault) {},
 	of:    []string{"initialize"},

@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// oddIDs are ids that nobody has asked with, made of one that somebody has.
+// oddIDs derive ids that no request had from the id of a request.
 var oddIDs = []func(id string) string{
 	func(string) string { return "null" },
 	func(id string) string { return id + ".0" },
@@ -19,7 +19,9 @@ var oddIDs = []func(id string) string{
 }
 
 var oddID = Misbehaviour{
-	Name: "odd_id", Is: "it answers with ids that are null, fractions, far too large, lists, objects, true or negative", of: []string{"tools/call"},
+	Name: "odd_id",
+	Is: "it answers with ids that are null, fractions, far too large, lists, objects, true or " +
+		"negative", of: []string{"tools/call"},
 	reply: func(_ context.Context, s *server, _ Fault, m message, r reply) {
 		s.write(line(jsontext.Value(oddIDs[s.turn()%len(oddIDs)](string(m.ID))), r))
 	},

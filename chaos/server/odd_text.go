@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// oddTexts break an answer so that its id can still be read, but for the last two.
+// oddTexts corrupt an answer. In all results but the last two, the id can still be read.
 var oddTexts = []func(whole []byte) []byte{
 	func(b []byte) []byte { return swap(b, `"content":`, `"content":[],"content":`) },
 	func(b []byte) []byte { return swap(b, `"text":"`, `"text":"`+"\xff\xfe") },
@@ -21,7 +21,9 @@ var oddTexts = []func(whole []byte) []byte{
 func swap(b []byte, was, is string) []byte { return bytes.Replace(b, []byte(was), []byte(is), 1) }
 
 var oddText = Misbehaviour{
-	Name: "odd_text", Is: "its answers are JSON but for a name that is there twice or wrongly spelt, invalid UTF-8, NUL, or what stands around them",
+	Name: "odd_text",
+	Is: "its answers are JSON but for a name that is there twice or wrongly spelt, invalid UTF-8, " +
+		"NUL, or what stands around them",
 	of: []string{"tools/call"},
 	reply: func(_ context.Context, s *server, _ Fault, m message, r reply) {
 		whole := bytes.TrimSuffix(line(m.ID, r), []byte("\n"))

@@ -8,11 +8,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxProgress bounds what is told of one call.
+// maxProgress bounds the number of progress notifications of one call.
 const maxProgress = 100_000
 
 var progress = Misbehaviour{
-	Name: "progress", Is: "it tells far more of a call's progress than anybody reads, and goes on after its end", of: []string{"tools/call"},
+	Name: "progress",
+	Is:   "it tells far more of a call's progress than anybody reads, and goes on after its end",
+	of:   []string{"tools/call"},
 	reply: func(_ context.Context, s *server, f Fault, m message, r reply) {
 		var p struct {
 			Meta struct {
@@ -24,7 +26,12 @@ var progress = Misbehaviour{
 			p.Meta.Token = jsontext.Value(`"nobody's"`)
 		}
 		tell := func(n int64) {
-			s.write(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`+"\n", p.Meta.Token, n))
+			s.write(
+				fmt.Appendf(
+					nil,
+					`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`+"\n", p.Meta.Token, n,
+				),
+			)
 		}
 		for n := range min(f.Size, maxProgress) {
 			tell(n)

@@ -1,6 +1,8 @@
-// Package server is an MCP server that experiments break hosts with: it gives back, sleeps and counts, and does wrong whatever it is told to.
-// On standard input and output it speaks the revisions that have a handshake; behind a URL it speaks the later one too, and announces nothing
-// there. It is there within milliseconds and knows no host: it is told to misbehave by a call of one of its tools, as any client could make it.
+// Package server is an MCP server that experiments use to break hosts. It echoes, sleeps and
+// counts, and misbehaves in the ways that it is told. On standard input and output it speaks the
+// revisions that have a handshake. Behind a URL it speaks the later revision too, in which it
+// announces no changes. It is ready within milliseconds and knows nothing about hosts: a call of
+// one of its tools, which any client could make, tells it to misbehave.
 package server
 
 import (
@@ -15,21 +17,21 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Options say where a server is.
+// Options are the options of Serve.
 type Options struct {
 	In  io.Reader
 	Out io.Writer
-	// State is a folder for what outlives the process; empty keeps nothing.
+	// State is the folder for state that outlives the process; empty keeps nothing.
 	State string
 }
 
-// maxLine bounds a message of the client. Hosts send no longer ones than they take.
+// maxLine bounds a message of the client, in bytes. Hosts send no longer messages than they accept.
 const maxLine = 16 << 20
 
-// maxCalls bounds the calls under way at once; what is beyond waits to be read.
+// maxCalls bounds the concurrent calls. Further input waits to be read.
 const maxCalls = 1024
 
-// Serve serves one client until that is gone. Its error is that of reading.
+// Serve serves one client until the client is gone or ctx ends. It returns the error of reading.
 func Serve(ctx context.Context, o Options) error {
 	s := &server{Options: o, memory: &memory{}}
 	s.whole = s.write
@@ -46,7 +48,7 @@ func Serve(ctx context.Context, o Options) error {
 		case line := <-lines:
 			var m message
 			if json.Unmarshal(line, &m) != nil || m.Method == "" || m.ID == nil {
-				continue // a notification, or nothing that could be answered
+				continue // a notification, or a message that cannot be answered
 			}
 			free <- struct{}{}
 			answer := s.prepare(m)
@@ -66,14 +68,14 @@ func Serve(ctx context.Context, o Options) error {
 	}
 }
 
-// resist waits as long as the server is to be stubborn.
+// resist delays the end of the server while the fault stubborn is on.
 func (s *server) resist() {
 	if f := s.current(); f.Name == stubborn.Name {
 		time.Sleep(time.Until(f.Until))
 	}
 }
 
-// read reads lines until there are no more.
+// read passes on lines until the input or the context ends.
 func read(ctx context.Context, in io.Reader, lines chan<- []byte) error {
 	scanner := bufio.NewScanner(in)
 	scanner.Buffer(nil, maxLine)
@@ -87,29 +89,30 @@ func read(ctx context.Context, in io.Reader, lines chan<- []byte) error {
 	return scanner.Err()
 }
 
-// server is one as whoever speaks to it has it: the client of a pipe, or one request to a URL.
+// server is the server from the view of one peer: the client of a pipe, or one request to a URL.
 type server struct {
 	Options
 	*memory
 	calls sync.WaitGroup
-	whole func(line []byte) // sends an answer as it should be sent
+	whole func(line []byte) // sends a correct answer
 	over  *exchange         // of a server behind a URL; nil on a pipe
 
 	mu sync.Mutex // guards Out
 }
 
-// memory is what a server remembers, whoever speaks to it.
+// memory is the state that the server shares among all peers.
 type memory struct {
 	counts counter
 
-	wrong  sync.Mutex // guards what is below
-	fault  Fault      // what was switched on last
+	wrong  sync.Mutex // guards the fields below
+	fault  Fault      // the fault that was switched on last
 	struck int        // how often it has struck
 }
 
-// prepare decides how a request is answered, and returns what answers it: as it should be, or in the way of the fault that is switched on when
-// it comes. Requests are prepared in their order, so whoever switches a fault off has right answers to all that is sent from then on. Who
-// switches one on or off is answered as it should be.
+// prepare decides how a request is answered and returns a function that answers it, either
+// correctly or in the way of the fault that is on when the request arrives. Requests are prepared
+// in the order of arrival, so that a client that has switched a fault off gets correct answers to
+// all later requests. A request that switches a fault on or off is itself answered correctly.
 func (s *server) prepare(m message) func(context.Context) {
 	if asks(m) {
 		return func(ctx context.Context) {
@@ -131,7 +134,8 @@ func (s *server) prepare(m message) func(context.Context) {
 	}
 }
 
-// turned begins what was switched on. Lists that are others then, or are what they were again, are announced.
+// turned begins the fault that was switched on. It announces the list of tools if the old or the
+// new fault changes that list.
 func (s *server) turned(ctx context.Context, before, f Fault) {
 	bad, _ := find(f.Name)
 	was, _ := find(before.Name)
@@ -145,7 +149,7 @@ func (s *server) turned(ctx context.Context, before, f Fault) {
 	})
 }
 
-// beside does what is not part of an answer: now, where there is one client.
+// beside does something that is not part of an answer. With one client it does so at once.
 func (s *server) beside(ctx context.Context, do func(context.Context, *server)) {
 	if s.over != nil {
 		s.over.web.beside(do)
@@ -154,12 +158,13 @@ func (s *server) beside(ctx context.Context, do func(context.Context, *server)) 
 	do(ctx, s)
 }
 
-// announce says that the list of tools has changed.
+// announce notifies the client that the list of tools has changed.
 func (s *server) announce() {
 	s.write([]byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` + "\n"))
 }
 
-// write sends bytes at once or not at all. A client that is gone is noticed by the end of what it sends.
+// write sends bytes in one piece. It ignores errors: the end of the client's input shows that the
+// client is gone.
 func (s *server) write(b []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

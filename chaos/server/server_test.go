@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	mcptest.Main(m)
 }
 
-// client is one of a server that runs in this process.
+// client is the client of a server that runs in this process.
 type client struct {
 	t   *testing.T
 	in  io.WriteCloser
@@ -41,7 +41,7 @@ func open(t *testing.T, state string) *client {
 	}()
 	t.Cleanup(func() {
 		_ = to.Close()
-		go func() { _, _ = io.Copy(io.Discard, c.out) }() // what it still says
+		go func() { _, _ = io.Copy(io.Discard, c.out) }() // drains late output
 		if err := <-end; err != nil {
 			t.Error(err)
 		}
@@ -49,21 +49,20 @@ func open(t *testing.T, state string) *client {
 	return c
 }
 
-// send sends a request.
 func (c *client) send(id, method, params string) {
 	c.t.Helper()
-	if _, err := fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`+"\n", id, method, params); err != nil {
+	if _, err := fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`+"\n", id,
+		method, params); err != nil {
 		c.t.Fatal(err)
 	}
 }
 
-// call calls a tool.
 func (c *client) call(id, tool, args string) {
 	c.t.Helper()
 	c.send(id, "tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, args))
 }
 
-// next is the next line that the server sends.
+// next returns the next line that the server sends.
 func (c *client) next() string {
 	c.t.Helper()
 	line, err := c.out.ReadString('\n')
@@ -73,7 +72,7 @@ func (c *client) next() string {
 	return strings.TrimSuffix(line, "\n")
 }
 
-// hears fails unless the next line has a text in it.
+// hears fails the test unless the next line contains the text.
 func (c *client) hears(text string) {
 	c.t.Helper()
 	if got := c.next(); !strings.Contains(got, text) {
@@ -104,7 +103,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// One call does not hold up another, and ends with the client.
+// A call does not delay other calls, and ends when the client leaves.
 func TestCallsAreServedAtOnce(t *testing.T) {
 	c := open(t, "")
 	c.call("1", "sleep", `{"ms":3600000}`)
@@ -112,7 +111,7 @@ func TestCallsAreServedAtOnce(t *testing.T) {
 	c.hears("quick")
 }
 
-// What was counted is still counted by the next process.
+// A new process continues the count of the previous one.
 func TestCountsOutliveTheProcess(t *testing.T) {
 	state := t.TempDir()
 	for i := range 2 {
@@ -122,7 +121,8 @@ func TestCountsOutliveTheProcess(t *testing.T) {
 	}
 }
 
-// An effect is kept with its name, over processes, until it is told and forgotten; one that was had twice is told by its name.
+// An effect is kept with its name, across processes, until it is reported and forgotten. An effect
+// that happened twice is reported by name.
 func TestEffectsOutliveTheProcess(t *testing.T) {
 	state := t.TempDir()
 	for _, effects := range [][]string{{"n1-1", "n1-2"}, {"n1-2", "n2-1"}} {
@@ -148,11 +148,14 @@ func TestEffectsOutliveTheProcess(t *testing.T) {
 	c.hears("kept nowhere")
 }
 
-// A call that asks for its progress hears of each step before its answer, and one that does not hears of none.
+// A call with a progress token gets a notification for each step before its answer. A call without
+// a token gets none.
 func TestStepsTellOfThemselves(t *testing.T) {
 	c := open(t, "")
-	c.send("1", "tools/call", `{"name":"steps","arguments":{"message":"done","steps":2,"ms":1},"_meta":{"progressToken":"p"}}`)
-	for _, want := range []string{`"progressToken":"p","progress":1,"total":2`, `"progressToken":"p","progress":2,"total":2`, `"id":1,"result"`} {
+	c.send("1", "tools/call",
+		`{"name":"steps","arguments":{"message":"done","steps":2,"ms":1},"_meta":{"progressToken":"p"}}`)
+	for _, want := range []string{`"progressToken":"p","progress":1,"total":2`,
+		`"progressToken":"p","progress":2,"total":2`, `"id":1,"result"`} {
 		c.hears(want)
 	}
 	c.call("2", "steps", `{"message":"done","steps":2}`)

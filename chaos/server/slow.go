@@ -5,7 +5,7 @@ import "context"
 var slow = Misbehaviour{
 	Name: "slow", Is: "it answers calls a byte at a time", of: []string{"tools/call"},
 	reply: func(ctx context.Context, s *server, f Fault, m message, r reply) {
-		s.mu.Lock() // nobody else gets a word in
+		s.mu.Lock() // no other writer may interleave
 		defer s.mu.Unlock()
 		for _, b := range line(m.ID, r) {
 			pause(ctx, f.Delay)

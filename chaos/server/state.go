@@ -16,7 +16,7 @@ const (
 	startsFile = "starts"
 )
 
-// keep has the processes to come find a fault.
+// keep stores a fault for later processes.
 func (s *server) keep(f Fault) error {
 	if err := s.forget(); err != nil {
 		return err
@@ -27,7 +27,7 @@ func (s *server) keep(f Fault) error {
 	return os.WriteFile(filepath.Join(s.State, faultFile), encode(f), 0o600)
 }
 
-// forget has them find none.
+// forget removes the stored fault and the count of starts.
 func (s *server) forget() error {
 	if s.State == "" {
 		return nil
@@ -40,7 +40,8 @@ func (s *server) forget() error {
 	return nil
 }
 
-// resume does what the state says that a process begins with. What cannot be read says nothing.
+// resume switches on the fault in the state, if there is one, and runs its start. It ignores a
+// state that cannot be read.
 func (s *server) resume() {
 	if s.State == "" {
 		return

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// stream is a standing one.
+// stream is a standing stream of a client.
 type stream struct {
 	mu   sync.Mutex // guards the fields below
 	out  events
@@ -17,22 +17,22 @@ func (s *stream) write(b []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.over {
-		_, _ = s.out.Write(b) // a client that is gone needs none
+		_, _ = s.out.Write(b) // the client may be gone
 	}
 }
 
-// end keeps everybody from writing to it.
+// end prevents further writes to the stream.
 func (s *stream) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over = true
 }
 
-// events writes lines as events.
+// events writes lines as SSE events.
 type events struct {
 	to     http.ResponseWriter
-	begun  bool // the response
-	inside bool // a line
+	begun  bool // the response has begun
+	inside bool // the last write ended within a line
 }
 
 // begin sends the header.
@@ -47,10 +47,10 @@ func (e *events) begin() {
 }
 
 func (e *events) flush() {
-	_ = http.NewResponseController(e.to).Flush() // a client that is gone needs none
+	_ = http.NewResponseController(e.to).Flush() // the client may be gone
 }
 
-// Write writes a part of a line, a line, or several.
+// Write writes a part of a line, one line, or several lines.
 func (e *events) Write(b []byte) (int, error) {
 	e.begin()
 	var out bytes.Buffer

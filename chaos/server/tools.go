@@ -9,34 +9,41 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// tool is something that a client can call.
+// tool is a tool that a client can call.
 type tool struct {
 	name, is string
-	takes    object // the properties of its arguments, as JSON Schema has them
+	takes    object // the properties of its arguments, in JSON Schema
 	call     func(ctx context.Context, s *server, args jsontext.Value) (string, error)
 }
 
 func kind(of, is string) object { return object{"type": of, "description": is} }
 
-// tools are all there are, in the order in which they are listed.
+// tools are all tools, in the order in which they are listed.
 var tools = []tool{
-	{"echo", "Gives back what it is given", object{"message": kind("string", "what comes back")}, echo},
-	{"sleep", "Answers later", object{"ms": kind("integer", "how much later, in milliseconds")}, sleep},
-	{"count", "Counts its calls, also those of processes before this one where state is kept; or has an effect, or tells of those that it had", object{
-		"effect": kind("string", "to have, as owner-number: it is given back"), "of": kind("string", "whose effects to tell"),
+	{"echo", "Gives back what it is given",
+		object{"message": kind("string", "what comes back")}, echo},
+	{"sleep", "Answers later",
+		object{"ms": kind("integer", "how much later, in milliseconds")}, sleep},
+	{"count", "Counts its calls, also those of processes before this one where state is kept; or " +
+		"has an effect, or tells of those that it had", object{
+		"effect": kind("string", "to have, as owner-number: it is given back"),
+		"of":     kind("string", "whose effects to tell"),
 		"forget": kind("boolean", "forget them when they are told"),
 	}, count},
 	{"steps", "Tells of its progress, and gives back what it is given", object{
-		"message": kind("string", "what comes back"), "steps": kind("integer", "how many there are"), "ms": kind("integer", "how long each takes, in milliseconds"),
+		"message": kind("string", "what comes back"), "steps": kind("integer", "how many there are"),
+		"ms": kind("integer", "how long each takes, in milliseconds"),
 	}, steps},
 	{"misbehave", "Has the server do wrong from now on", object{
-		"fault": kind("string", "what it does wrong; none ends it"), "for": kind("string", "how long, as 10s"),
-		"times": kind("integer", "how often at most"), "delay": kind("string", "how much later or how far apart, as 10ms"),
-		"size": kind("integer", "bytes, levels or messages"), "code": kind("integer", "of an exit"),
+		"fault": kind("string", "what it does wrong; none ends it"),
+		"for":   kind("string", "how long, as 10s"),
+		"times": kind("integer", "how often at most"),
+		"delay": kind("string", "how much later or how far apart, as 10ms"),
+		"size":  kind("integer", "bytes, levels or messages"), "code": kind("integer", "of an exit"),
 	}, misbehave},
 }
 
-// asks reports whether a request is to have the server misbehave.
+// asks reports whether a request calls the tool misbehave.
 func asks(m message) bool {
 	var p struct {
 		Name string `json:"name"`
@@ -44,13 +51,16 @@ func asks(m message) bool {
 	return m.Method == "tools/call" && json.Unmarshal(m.Params, &p) == nil && p.Name == "misbehave"
 }
 
-// maxSleep bounds a call that sleeps: it is longer than any host waits.
+// maxSleep bounds a call that sleeps. It is longer than any host waits.
 const maxSleep = time.Hour
 
 func declared() []object {
 	var list []object
 	for _, t := range tools {
-		list = append(list, object{"name": t.name, "description": t.is, "inputSchema": object{"type": "object", "properties": t.takes}})
+		list = append(list, object{
+			"name": t.name, "description": t.is,
+			"inputSchema": object{"type": "object", "properties": t.takes},
+		})
 	}
 	return list
 }
@@ -80,7 +90,9 @@ func (s *server) call(ctx context.Context, params jsontext.Value) reply {
 		if err != nil {
 			text = err.Error()
 		}
-		return reply{Result: object{"content": []object{{"type": "text", "text": text}}, "isError": err != nil}}
+		return reply{
+			Result: object{"content": []object{{"type": "text", "text": text}}, "isError": err != nil},
+		}
 	}
 	return reply{Error: &failure{Code: -32602, Message: fmt.Sprintf("no tool %q", p.Name)}}
 }

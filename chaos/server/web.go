@@ -21,21 +21,26 @@ const (
 	maxSessions = 1000
 	// headerTime is how long a client may take to send the header of a request.
 	headerTime = 5 * time.Second
-	// idleTime is how long a connection is kept that no request is on: as long as Node.js keeps it, which many servers are made with.
+	// idleTime is how long an idle connection is kept. It is the default of Node.js, on which many MCP
+	// servers run.
 	idleTime = 5 * time.Second
 )
 
-// HTTPOptions say where a server behind a URL is.
+// HTTPOptions are the options of ServeHTTP.
 type HTTPOptions struct {
 	Listener net.Listener
 	State    string // as in Options
 }
 
-// ServeHTTP serves any number of clients over Streamable HTTP until ctx ends: with a session in the revisions that have a handshake, one request
-// after another without in the later one. Its error is that of the listener.
+// ServeHTTP serves any number of clients over Streamable HTTP until ctx ends. Clients of the
+// revisions with a handshake have a session; requests of the later revision are stateless. It
+// returns the error of the listener.
 func ServeHTTP(ctx context.Context, o HTTPOptions) error {
 	ctx, stop := context.WithCancel(ctx)
-	w := &web{memory: &memory{}, state: o.State, all: ctx, sessions: map[string]bool{}, streams: map[*stream]bool{}}
+	w := &web{
+		memory: &memory{}, state: o.State, all: ctx, sessions: map[string]bool{},
+		streams: map[*stream]bool{},
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+Endpoint, w.post)
 	mux.HandleFunc("GET "+Endpoint, w.get)
@@ -59,27 +64,27 @@ type web struct {
 	*memory
 	state string
 	all   context.Context
-	under sync.WaitGroup // what goes on beside requests
+	under sync.WaitGroup // work besides the requests
 
-	mu       sync.Mutex // guards what is below
+	mu       sync.Mutex // guards the fields below
 	sessions map[string]bool
 	streams  map[*stream]bool
 }
 
-// exchange is one request over HTTP.
+// exchange is one HTTP request.
 type exchange struct {
 	web *web
 	to  http.ResponseWriter
 }
 
-// raw sends a part of a stream as it is.
+// raw sends a part of an event stream unchanged.
 func (x *exchange) raw(text string) {
 	x.to.Header().Set("Content-Type", "text/event-stream")
-	_, _ = io.WriteString(x.to, text) // a client that is gone needs none
+	_, _ = io.WriteString(x.to, text) // the client may be gone
 	_ = http.NewResponseController(x.to).Flush()
 }
 
-// post takes a message.
+// post handles a message from a client.
 func (w *web) post(to http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(to, r.Body, maxLine))
 	var m message
@@ -88,7 +93,7 @@ func (w *web) post(to http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch {
-	case stands(m): // and needs no session
+	case stands(m): // a stateless request needs no session
 	case m.Method == "initialize":
 		id, ok := w.open()
 		if !ok {
@@ -99,19 +104,21 @@ func (w *web) post(to http.ResponseWriter, r *http.Request) {
 	case !w.knows(to, r):
 		return
 	}
-	if m.ID == nil || m.Method == "" { // a notification, or an answer to what was asked
+	if m.ID == nil || m.Method == "" { // a notification, or an answer to a request of the server
 		to.WriteHeader(http.StatusAccepted)
 		return
 	}
-	s := &server{Options: Options{Out: &events{to: to}, State: w.state}, memory: w.memory, over: &exchange{w, to}}
+	s := &server{
+		Options: Options{Out: &events{to: to}, State: w.state}, memory: w.memory, over: &exchange{w, to},
+	}
 	s.whole = func(line []byte) {
 		to.Header().Set("Content-Type", "application/json")
-		_, _ = to.Write(line) // a client that is gone needs none
+		_, _ = to.Write(line) // the client may be gone
 	}
 	s.prepare(m)(r.Context())
 }
 
-// get is the stream on which the server speaks by itself.
+// get opens a stream for messages that the server sends unasked.
 func (w *web) get(to http.ResponseWriter, r *http.Request) {
 	if !w.knows(to, r) {
 		return
@@ -150,7 +157,8 @@ func (w *web) open() (id string, ok bool) {
 	return id, ok
 }
 
-// knows reports whether a request is of a session, and refuses it otherwise (2025-11-25 §basic/transports, "Session Management").
+// knows reports whether a request belongs to a session, and otherwise refuses it (2025-11-25
+// §basic/transports, "Session Management").
 func (w *web) knows(to http.ResponseWriter, r *http.Request) bool {
 	id := r.Header.Get("Mcp-Session-Id")
 	w.mu.Lock()
@@ -164,20 +172,20 @@ func (w *web) knows(to http.ResponseWriter, r *http.Request) bool {
 	return w.sessions[id]
 }
 
-// forget forgets all sessions.
+// forget drops all sessions.
 func (w *web) forget() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	clear(w.sessions)
 }
 
-// beside does something with all standing streams to write to.
+// beside runs do with a server that writes to all standing streams.
 func (w *web) beside(do func(context.Context, *server)) {
 	s := &server{Options: Options{Out: w, State: w.state}, memory: w.memory, over: &exchange{web: w}}
-	w.under.Go(func() { do(w.all, s) }) // ends with what is switched on, or with all
+	w.under.Go(func() { do(w.all, s) }) // ends with the fault, or with the server
 }
 
-// Write writes to all standing streams. What was said while there was none is lost.
+// Write writes to all standing streams. A message is lost if there is none.
 func (w *web) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	list := make([]*stream, 0, len(w.streams))

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// site is a server behind a URL, and a client of it.
+// site is a server behind a URL together with a client.
 type site struct {
 	t       *testing.T
 	url     string
@@ -76,13 +76,18 @@ func (s *site) post(body string) answer { s.t.Helper(); return s.do("POST", body
 
 func (s *site) call(tool, args string) answer {
 	s.t.Helper()
-	return s.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, args))
+	return s.post(
+		fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":%q,"arguments":%s}}`,
+			tool, args),
+	)
 }
 
-// Requests have a session, or stand alone in the later revision.
+// Requests have a session, or are stateless in the later revision.
 func TestServerBehindAURL(t *testing.T) {
 	s := listen(t)
-	if a := s.call("echo", `{"message":"hello"}`); a.status != 200 || !strings.Contains(a.body, `"text":"hello"`) || a.header.Get("Content-Type") != "application/json" {
+	if a := s.call("echo", `{"message":"hello"}`); a.status != 200 ||
+		!strings.Contains(a.body, `"text":"hello"`) ||
+		a.header.Get("Content-Type") != "application/json" {
 		t.Error(a)
 	}
 	if a := s.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`); a.status != 202 {
@@ -96,10 +101,14 @@ func TestServerBehindAURL(t *testing.T) {
 		t.Error(a)
 	}
 	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`
-	if a := alone.post(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{` + meta + `}}`); !strings.Contains(a.body, `"supportedVersions":["2026-07-28"]`) {
+	if a := alone.post(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{` + meta +
+		`}}`); !strings.Contains(a.body, `"supportedVersions":["2026-07-28"]`) {
 		t.Error(a)
 	}
-	if a := alone.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"message":"alone"},` + meta + `}}`); !strings.Contains(a.body, `"text":"alone"`) || !strings.Contains(a.body, `"resultType":"complete"`) {
+	if a := alone.post(
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"message":"alone"},` + meta + `}}`,
+	); !strings.Contains(a.body, `"text":"alone"`) ||
+		!strings.Contains(a.body, `"resultType":"complete"`) {
 		t.Error(a)
 	}
 	if a := s.do("DELETE", ""); a.status != 200 {
@@ -110,7 +119,7 @@ func TestServerBehindAURL(t *testing.T) {
 	}
 }
 
-// What is said beside answers is said on the standing stream.
+// Messages that are not answers are sent on the standing stream.
 func TestServerBehindAURLSpeaksByItself(t *testing.T) {
 	s := listen(t)
 	r, _ := http.NewRequestWithContext(t.Context(), "GET", s.url, nil)
@@ -130,12 +139,12 @@ func TestServerBehindAURLSpeaksByItself(t *testing.T) {
 	}
 }
 
-// A server behind a URL does wrong in HTTP's ways, and with everything else that has no need of a process.
+// A server behind a URL has the misbehaviours of HTTP, and all others that need no process.
 func TestServerBehindAURLMisbehaves(t *testing.T) {
 	for _, r := range []struct {
 		fault, more string
 		status      int
-		want        string // in the header and the body
+		want        string // a substring of the header and the body
 	}{
 		{"http_status", `,"code":502`, 502, "it does not work"},
 		{"http_busy", `,"delay":"1500ms"`, 429, "Retry-After:[2]"},
@@ -153,11 +162,13 @@ func TestServerBehindAURLMisbehaves(t *testing.T) {
 		t.Run(r.fault, func(t *testing.T) {
 			s := listen(t)
 			m, _ := find(r.fault)
-			if a := s.call("misbehave", fmt.Sprintf(`{"fault":%q,"for":"1m"%s}`, r.fault, r.more)); !strings.Contains(a.body, m.Is) {
+			if a := s.call("misbehave",
+				fmt.Sprintf(`{"fault":%q,"for":"1m"%s}`, r.fault, r.more)); !strings.Contains(a.body, m.Is) {
 				t.Fatal(a)
 			}
 			var a answer
-			for end := time.Now().Add(time.Minute); a.status != r.status && time.Now().Before(end); { // what is begun is begun beside the answer
+			// the fault may begin a moment after the answer to misbehave
+			for end := time.Now().Add(time.Minute); a.status != r.status && time.Now().Before(end); {
 				a = s.call("echo", `{"message":"hello"}`)
 			}
 			if a.status != r.status || !strings.Contains(fmt.Sprint(a.header)+a.body, r.want) {
@@ -170,12 +181,13 @@ func TestServerBehindAURLMisbehaves(t *testing.T) {
 	if a := s.call("echo", `{}`); !errors.Is(a.err, syscall.ECONNRESET) && !errors.Is(a.err, io.EOF) {
 		t.Errorf("%+v", a)
 	}
-	if a := s.call("misbehave", `{"fault":"exit","for":"1m"}`); !strings.Contains(a.body, `"isError":true`) {
+	if a := s.call("misbehave", `{"fault":"exit","for":"1m"}`); !strings.Contains(a.body,
+		`"isError":true`) {
 		t.Errorf("%+v", a)
 	}
 }
 
-// Streams without end end when the server behaves again.
+// Endless streams end when the server behaves again.
 func TestStreamWithoutEnd(t *testing.T) {
 	s := listen(t)
 	s.call("misbehave", `{"fault":"http_endless","for":"1m"}`)
@@ -192,11 +204,13 @@ func TestStreamWithoutEnd(t *testing.T) {
 	}
 }
 
-// A server behind a URL that is another one is so from its next session on.
+// From its next session on, a server behind a URL that became another one has no handshake.
 func TestServerBehindAURLIsAnother(t *testing.T) {
 	s := listen(t)
 	s.call("misbehave", `{"fault":"another","for":"1m"}`)
-	if a := s.post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`); !strings.Contains(a.body, `"supported":["2026-07-28"]`) {
+	if a := s.post(
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`,
+	); !strings.Contains(a.body, `"supported":["2026-07-28"]`) {
 		t.Errorf("%+v", a)
 	}
 }

@@ -6,13 +6,14 @@ import (
 	"strconv"
 )
 
-// maxWide bounds how wide it is: a message of some megabytes.
+// maxWide bounds the number of members, and so the message to some megabytes.
 const maxWide = 1 << 20
 
 var wide = Misbehaviour{
 	Name: "wide", Is: "its results have more members than anybody needs", of: []string{"tools/call"},
 	reply: func(_ context.Context, s *server, f Fault, m message, _ reply) {
-		whole := slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), m.ID, []byte(`,"result":{"content":[],"structuredContent":{`))
+		whole := slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), m.ID,
+			[]byte(`,"result":{"content":[],"structuredContent":{`))
 		for i := range min(f.Size, maxWide) {
 			if i > 0 {
 				whole = append(whole, ',')

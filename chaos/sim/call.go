@@ -10,12 +10,13 @@ import (
 	"mcpd/transport"
 )
 
-// call is one request of a client and all that it was sent for it. It is the request's sink.
+// call is one request of a client with everything that was sent in reply. It is the sink of the
+// request.
 type call struct {
 	s      *story
 	c      *visitor
 	method string
-	server string // that the request goes to, empty for the host itself
+	server string // the server that the request goes to; empty for the host itself
 	nonce  string
 	id     jsonrpc.ID
 	token  jsontext.Value
@@ -25,8 +26,8 @@ type call struct {
 	ended     bool
 	cancelled bool
 	pardoned  bool  // it may fail for a reason of its own
-	became    bool  // its result is not what came of it: it is a task, or a question
-	refused   error // Deliver did not take it
+	became    bool  // its result is a task or a question instead of a final result
+	refused   error // the error with which Deliver refused it
 	asked     int   // questions that came with it
 	far       float64
 }
@@ -55,7 +56,7 @@ func (k *call) Send(m jsonrpc.Message) error {
 	return nil
 }
 
-// progress checks one report: it is of this call, and further than the last.
+// progress checks one notification: it must belong to this call and exceed the last.
 func (k *call) progress(params jsontext.Value) {
 	token, _ := splice.Get(params, "progressToken")
 	if string(token) != string(k.token) {
@@ -69,7 +70,7 @@ func (k *call) progress(params jsontext.Value) {
 	k.far = far
 }
 
-// Finish takes the outcome. A second one is told so, as it is by every sink.
+// Finish takes the outcome. It returns false for a second one, as every sink does.
 func (k *call) Finish(m jsonrpc.Message) bool {
 	if k.ended {
 		return false
@@ -79,5 +80,5 @@ func (k *call) Finish(m jsonrpc.Message) bool {
 	return true
 }
 
-// mark is what is in a result of the call and of no other.
+// mark is the text that only the result of this call contains.
 func (k *call) mark() string { return k.c.at.Tenant + "/" + k.server + " " + k.nonce + `"` }

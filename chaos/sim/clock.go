@@ -9,7 +9,7 @@ import (
 
 var _ clock.Clock = (*World)(nil)
 
-// timer is a function that is to be called.
+// timer is a function that is to be called at a time.
 type timer struct {
 	w    *World
 	at   time.Time
@@ -17,13 +17,13 @@ type timer struct {
 	done bool
 }
 
-// timers are in order of time, those of one moment as they came.
+// timers are sorted by time; timers for the same time are in the order in which they were set.
 type timers []*timer
 
-// Now is the time of the world.
+// Now returns the virtual time.
 func (w *World) Now() time.Time { return w.now }
 
-// AfterFunc has f called when it is time, between two other steps.
+// AfterFunc has f called when the time has come, between two other steps.
 func (w *World) AfterFunc(d time.Duration, f func()) clock.Timer {
 	t := &timer{w: w, at: w.now.Add(max(d, 0)), f: f}
 	i, _ := slices.BinarySearchFunc(w.timers, t.at, func(o *timer, at time.Time) int {
@@ -36,7 +36,7 @@ func (w *World) AfterFunc(d time.Duration, f func()) clock.Timer {
 	return t
 }
 
-// Stop takes it back.
+// Stop cancels the timer.
 func (t *timer) Stop() bool {
 	if t.done {
 		return false
@@ -51,7 +51,7 @@ func (t *timer) fire() {
 	t.f()
 }
 
-// due is how many timers may fire now: they are the first.
+// due returns how many timers may fire now. They are the first in the list.
 func (l timers) due(now time.Time) (n int) {
 	for n < len(l) && !l[n].at.After(now) {
 		n++
@@ -59,7 +59,7 @@ func (l timers) due(now time.Time) (n int) {
 	return n
 }
 
-// next is when the first timer fires that is not due.
+// next returns the time of the first timer that is not due.
 func (l timers) next(due int) time.Time { return l[due].at }
 
 func (l *timers) take(i int) *timer {

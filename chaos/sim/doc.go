@@ -1,7 +1,9 @@
-// Package sim runs a whole host, with its clients and servers, inside of a simulation: the real tree of supervisors and actors on one goroutine,
-// in an order that is drawn by a seed, with virtual time and transports in memory. It breaks what the seed says and looks whether everybody got
-// what is promised. A run is repeated by its seed alone, so that whatever it finds can be looked at again, step by step.
+// Package sim runs a whole host with its clients and servers in a simulation. The real tree of
+// supervisors and actors runs on one goroutine, in an order chosen by a seed, with virtual time and
+// transports in memory. The simulation injects the faults that the seed determines, and checks that
+// every client gets the guaranteed outcome. A seed reproduces a run exactly, so that every finding
+// can be examined step by step.
 //
-// It knows no sockets, processes or files: what is beyond the transports is not simulated, nor is what is left out of a host without listeners
-// and state.
+// The simulation has no sockets, processes or files. It does not cover anything beyond the
+// transports, nor the parts that a host without listeners and state leaves out.
 package sim

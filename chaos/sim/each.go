@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Each runs so many seeds from the first, as many at a time as there are processors, and hands over each result as it comes, one at a time. It
-// ends early with ctx.
+// Each runs n seeds from the first on all processors, and passes each result to done, one at a
+// time. It ends early with ctx.
 func Each(ctx context.Context, first, n uint64, done func(Result)) {
 	seeds, results := make(chan uint64), make(chan Result)
 	var all sync.WaitGroup

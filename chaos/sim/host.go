@@ -17,14 +17,14 @@ import (
 	"mcpd/transport"
 )
 
-// The tenants: what breaks in a run is the target's, and what its bystander hears of that is nothing.
+// The tenants. All faults of a run are the target's, and the bystander must not notice them.
 const (
 	target    = "acme"
 	bystander = "globex"
 )
 
-// document is the configuration of the simulated host. Its servers are the run's own, whatever is declared here; the declaration decides who
-// shares a connection to them.
+// document is the configuration of the simulated host. The run provides the servers, so that only
+// the sharing of connections in their declarations matters.
 const document = `
 limits: {call_timeout: %v, call_timeout_max: %v, park_time: %v, request_timeout: 1s, start_timeout: 5s, list_wait: 3s, session_idle: %v}
 tenants:
@@ -32,26 +32,29 @@ tenants:
   globex: {servers: {%s}}
 `
 
-// all are the servers of a tenant as they are declared first, and others are how they are declared later.
-const all = "old: {command: old, share: tenant}, own: {command: own, share: session}, new: {command: new, share: principal}"
+// all are the first declarations of a tenant's servers, and others the later ones.
+const all = "old: {command: old, share: tenant}, own: {command: own, share: session}, new: " +
+	"{command: new, share: principal}"
 
 var others = []string{
 	all,
-	"old: {command: old2, share: tenant}, own: {command: own, share: session}, new: {command: new, share: principal}",
+	"old: {command: old2, share: tenant}, own: {command: own, share: session}, new: {command: new, " +
+		"share: principal}",
 	"old: {command: old, share: session}, new: {command: new, share: session}",
 	"own: {command: own, share: principal}, new: {command: new2, share: tenant, start: eager}",
 }
 
-// configuration is that of the host, with these servers of the target.
+// configuration returns the host's configuration with these servers of the target.
 func (s *story) configuration(servers string) (*config.Config, error) {
 	limits := ""
 	if s.plan.tight {
 		limits = "max_sessions: 2, max_pending: 3, max_session_pending: 2"
 	}
-	return config.Load(fmt.Appendf(nil, document, callTimeout, callMax, parkTime, sessionIdle, limits, servers, all), config.Options{File: "simulation"})
+	return config.Load(fmt.Appendf(nil, document, callTimeout, callMax, parkTime, sessionIdle, limits,
+		servers, all), config.Options{File: "simulation"})
 }
 
-// reload configures the target otherwise.
+// reload changes the configuration of the target.
 func (s *story) reload() {
 	s.w.Begin("operator", func() {
 		for range s.plan.reloads {
@@ -110,7 +113,7 @@ func (s *story) dial(tenant, name string) client.Dial {
 	}
 }
 
-// heard lets what is about to begin or to handle a message break, now and then.
+// heard is called before each message is handled. Now and then it injects a fault into the actor.
 func (s *story) heard(path, kind string) {
 	if s.poison(path, kind) {
 		return
@@ -118,7 +121,10 @@ func (s *story) heard(path, kind string) {
 	if s.panicked >= s.plan.panicked || !s.breakable(path) || !s.plan.panics.strikes(s.w.rand) {
 		return
 	}
-	f := fault.Fault{Action: fault.Panic, Point: fault.Point{Place: fault.Receive, Path: path}, Count: 1, Lease: time.Second}
+	f := fault.Fault{
+		Action: fault.Panic, Point: fault.Point{Place: fault.Receive, Path: path}, Count: 1,
+		Lease: time.Second,
+	}
 	switch {
 	case kind == "*actor.Restart" && s.plan.starts.strikes(s.w.rand):
 		f.Action, f.Point.Place = fault.Fail, fault.Init
@@ -134,18 +140,20 @@ func (s *story) heard(path, kind string) {
 	}
 }
 
-// system reports whether a message is one by which supervision itself is done: it is not what an actor handles.
+// system reports whether a message belongs to supervision itself. Actors do not handle such
+// messages.
 func system(kind string) bool {
 	name, of := strings.CutPrefix(kind, "otp.")
 	return strings.HasPrefix(kind, "*actor.") || of && unicode.IsLower(rune(name[0]))
 }
 
-// breakable reports whether what is at a path may break.
+// breakable reports whether the actor at a path may be broken.
 func (s *story) breakable(path string) bool {
-	return strings.HasPrefix(path, "mcpd/tenants/"+target+"/") || s.plan.core && strings.HasPrefix(path, "mcpd/core/")
+	return strings.HasPrefix(path, "mcpd/tenants/"+target+"/") ||
+		s.plan.core && strings.HasPrefix(path, "mcpd/core/")
 }
 
-// event looks at what happened in the tree: nothing crashes that was not made to.
+// event checks an event of the tree: only actors with an injected fault may crash.
 func (s *story) event(e otp.Event) {
 	s.w.Note("event", e.Where(), fmt.Sprintf("%T", e))
 	s.follow(e)

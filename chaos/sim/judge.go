@@ -13,7 +13,7 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Finding is something that must not be.
+// Finding is a violation of an invariant.
 type Finding struct {
 	Invariant string // as the specification calls it
 	What      string
@@ -21,20 +21,21 @@ type Finding struct {
 
 func (f Finding) String() string { return f.Invariant + ": " + f.What }
 
-// find notes that something is as it must not be.
+// find records a finding.
 func (s *story) find(invariant, format string, args ...any) {
 	f := Finding{invariant, fmt.Sprintf(format, args...)}
 	s.w.Note("FINDING", f.Invariant, strings.ReplaceAll(f.What, "\n", " "))
 	s.result.Findings = append(s.result.Findings, f)
 }
 
-// grace is by how much an outcome may be later than its deadline.
+// grace is how much later than its deadline an outcome may be.
 const grace = 250 * time.Millisecond
 
-// judge looks at every call.
+// judge checks every call.
 func (s *story) judge() {
 	if s.struck != s.result.Crashes {
-		s.find("I9 supervision", "%d panics struck, and %d crashes were told of", s.struck, s.result.Crashes)
+		s.find("I9 supervision", "%d panics struck, and %d crashes were told of", s.struck,
+			s.result.Crashes)
 	}
 	for _, k := range s.calls {
 		s.judgeOutcome(k)
@@ -44,12 +45,14 @@ func (s *story) judge() {
 	}
 }
 
-// judgeOutcome looks at what a client was told: one thing, in time, that belongs to it.
+// judgeOutcome checks the outcome of a call: there is exactly one, it is in time, and it belongs to
+// the call.
 func (s *story) judgeOutcome(k *call) {
 	switch {
 	case k.refused != nil:
 		if k.ended {
-			s.find("I1 outcome", "%s %s was refused, and has an outcome: %v", k.nonce, k.method, k.outcome.Kind())
+			s.find("I1 outcome", "%s %s was refused, and has an outcome: %v", k.nonce, k.method,
+				k.outcome.Kind())
 		}
 		if s.innocent(k) {
 			s.find("I3 bystander", "%s %s was refused: %v", k.nonce, k.method, k.refused)
@@ -69,7 +72,8 @@ func (s *story) judgeOutcome(k *call) {
 		return
 	case jsonrpc.KindFailure:
 		if s.innocent(k) && !k.cancelled && !k.pardoned {
-			s.find("I3 bystander", "%s %s to %q failed: %v %s", k.nonce, k.method, k.server, k.outcome.Error, k.outcome.Error.Data)
+			s.find("I3 bystander", "%s %s to %q failed: %v %s", k.nonce, k.method, k.server, k.outcome.Error,
+				k.outcome.Error.Data)
 		}
 	}
 	if k.outcome.ID != k.id {
@@ -80,7 +84,8 @@ func (s *story) judgeOutcome(k *call) {
 	}
 }
 
-// bound is how long a call may take. Where actors crash that begin with it, its time begins when one has looked at it.
+// bound returns how long a call may take. After a crash the limit is longer by settling, because
+// the time of a call begins only when an actor has received it.
 func (s *story) bound(k *call) time.Duration {
 	most := callTimeout
 	if k.far > 0 {
@@ -98,12 +103,12 @@ func (s *story) bound(k *call) time.Duration {
 	return most + grace + haste
 }
 
-// innocent reports whether nothing has gone wrong that could be felt by a call.
+// innocent reports whether no fault can have affected the call.
 func (s *story) innocent(k *call) bool {
 	return s.result.Faults == 0 || k.c.at.Tenant == bystander && !s.shaken
 }
 
-// judgeEffect compares what a client was told of a call with what its server has done.
+// judgeEffect compares the outcome of a call with the effects at its server.
 func (s *story) judgeEffect(k *call) {
 	did := len(s.servers[k.c.at.Tenant+"/"+k.server].effects[k.nonce])
 	for at, other := range s.servers {
@@ -123,8 +128,10 @@ func (s *story) judgeEffect(k *call) {
 			s.find("I13 effects", "%s is answered, and %s has not seen it", k.nonce, k.server)
 		}
 	case jsonrpc.KindFailure:
-		if maybe, ok := splice.Get(k.outcome.Error.Data, "maybeExecuted"); ok && maybe.Kind() == 'f' && did > 0 {
-			s.find("I13 effects", "%s was executed by %s, and its client is told that it was not", k.nonce, k.server)
+		if maybe, ok := splice.Get(k.outcome.Error.Data, "maybeExecuted"); ok &&
+			maybe.Kind() == 'f' && did > 0 {
+			s.find("I13 effects", "%s was executed by %s, and its client is told that it was not",
+				k.nonce, k.server)
 		}
 	}
 }

@@ -15,14 +15,14 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// known is what clients had been told of when a host was killed.
+// known is everything that clients had been told when a host was killed.
 type known struct {
 	sessions []string // by their secret ids
 	at       map[string]streamable.Endpoint
-	tasks    map[string]*visitor // who follows them
+	tasks    map[string]*visitor // the client that follows each task, by task id
 }
 
-// disk is a directory on which it costs nothing to wait for the disk, where there is one.
+// disk returns a directory in memory, where syncing to disk costs nothing, if there is one.
 func disk(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "mcpd-sim-")
@@ -33,7 +33,8 @@ func disk(t *testing.T) string {
 	return dir
 }
 
-// killed runs a host up to its end, and takes what was on its disk, and what clients knew, at some moment on the way.
+// killed runs a host to its end, and at a random moment takes a copy of its disk and of the
+// knowledge of its clients.
 func killed(t *testing.T, seed uint64) (left string, k known) {
 	t.Helper()
 	at := disk(t)
@@ -42,7 +43,8 @@ func killed(t *testing.T, seed uint64) (left string, k known) {
 		t.Fatal(err)
 	}
 	r := Run(seed, Options{state: at + "/state", spoil: func(s *story) {
-		s.plan.panics, s.plan.ends, s.plan.operates = 0, 0, 0 // a tenant that is down outlives the host, too
+		// the state of a tenant that is down also survives the host
+		s.plan.panics, s.plan.ends, s.plan.operates = 0, 0, 0
 		s.w.AfterFunc(time.Duration(s.w.rand.Int64N(int64(2*time.Second))), func() {
 			if err := os.CopyFS(left, os.DirFS(at+"/state")); err != nil {
 				t.Error(err)
@@ -56,15 +58,19 @@ func killed(t *testing.T, seed uint64) (left string, k known) {
 	return left, k
 }
 
-// known is what clients know now.
+// known returns what clients know now.
 func (s *story) known() known {
 	k := known{at: map[string]streamable.Endpoint{}, tasks: map[string]*visitor{}}
 	for _, c := range s.visitors {
 		for _, id := range c.made {
 			k.tasks[id] = c
 		}
-		greeted := slices.ContainsFunc(c.calls, func(k *call) bool { return k.method == "initialize" && len(k.outcome.Result) > 0 })
-		if h, ok := c.opened.(*session.Handle); ok && greeted && !c.leaving && !c.evictable() && h.Streamed() { // a channel of its own ends with the host
+		greeted := slices.ContainsFunc(c.calls, func(k *call) bool {
+			return k.method == "initialize" && len(k.outcome.Result) > 0
+		})
+		// a channel of its own ends with the host
+		if h, ok := c.opened.(*session.Handle); ok && greeted && !c.leaving && !c.evictable() &&
+			h.Streamed() {
 			k.at[h.ID()] = c.at
 		}
 	}
@@ -72,7 +78,8 @@ func (s *story) known() known {
 	return k
 }
 
-// What clients have been told of outlives a host that is killed at any moment: the next host has every session and every task.
+// Everything that clients have been told survives a kill of the host at any moment: the next host
+// has every session and every task.
 func TestWhatWasAcknowledgedOutlivesTheHost(t *testing.T) {
 	var sessions, jobs int
 	for seed := range uint64(60) {
@@ -102,10 +109,11 @@ func TestWhatWasAcknowledgedOutlivesTheHost(t *testing.T) {
 	}
 }
 
-// asks asks for a task as its client would.
+// asks gets a task as its client would.
 func (s *story) asks(as *visitor, id string) jsontext.Value {
 	c := newVisitor(s, as.at.Tenant, 0)
-	for c.modern, c.says, c.tasks = as.modern, as.says, as.modern; !c.tasks; { // until it speaks the revision that has tasks
+	// until it speaks the revision that has tasks
+	for c.modern, c.says, c.tasks = as.modern, as.says, as.modern; !c.tasks; {
 		c.open()
 	}
 	return c.ask(c.begin("tasks/get", "", ""), `{"taskId":`+string(splice.Quote(id))+`}`)

@@ -14,14 +14,15 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// targetRow is the path of the target's row, and poisoned of the one that its messages crash.
+// targetRow is the path of the target's row. poisoned is the path of the row that the target's
+// messages crash.
 const (
 	targetRow = "mcpd/tenants/" + target
 	poisoned  = targetRow + "/request_manager"
 )
 
-// descent is how the target has to stand, worked out from what the tree tells, beside the ladder
-// that decides it: when it may start again, and when it has to.
+// descent computes the expected state of the target from events of the tree, independently of
+// package ladder, which decides it: when the target may start again, and when it has to.
 type descent struct {
 	ends    int // in a row
 	all     int // in all
@@ -29,11 +30,14 @@ type descent struct {
 	downAt  time.Time // zero while it runs
 	upAt    time.Time // of the last start
 	probing bool
-	put     bool // away, by an operator
-	exact   bool // nothing else of the run has to do with it, so that its pauses are known to the second
+	put     bool // quarantined by an operator
+	// exact says that no other fault of the run affects the target, so that its pauses are known to
+	// the second.
+	exact bool
 }
 
-// restartSlack is by how much a start may be later than its pause: the manager looks once a second.
+// restartSlack is how much later than the end of its pause a start may be: the manager checks once
+// a second.
 const restartSlack = 3 * time.Second
 
 // ended counts an end of the tenant by itself.
@@ -52,8 +56,8 @@ func (d *descent) ended(now time.Time) {
 	d.gap, d.downAt, d.probing = min(max(2*d.gap, first), last), now, false
 }
 
-// wait is how long the tenant may stay down after now, negative when it is overdue. Where something
-// else has to do with it, it may take as long as the longest pause.
+// wait returns how long the tenant may stay down after now. It is negative if the start is overdue.
+// If other faults affect the tenant, the longest pause is allowed.
 func (d *descent) wait(now time.Time) time.Duration {
 	if d.exact {
 		return d.downAt.Add(d.gap + restartSlack).Sub(now)
@@ -61,7 +65,7 @@ func (d *descent) wait(now time.Time) time.Duration {
 	return d.downAt.Add(ladder.LastProbe + restartSlack).Sub(now)
 }
 
-// follow hears of starts and ends of the target.
+// follow handles events about starts and ends of the target.
 func (s *story) follow(e otp.Event) {
 	d := &s.descent
 	switch e := e.(type) {
@@ -88,14 +92,17 @@ func (s *story) follow(e otp.Event) {
 	}
 }
 
-// poison makes what handles requests of the target crash at each message, until the target has ended
+// poison crashes the handler of the target's requests at each message, until the target has ended
 // as often as the plan says.
 func (s *story) poison(path, kind string) bool {
 	if path != poisoned || s.descent.all >= s.plan.ends || system(kind) {
 		return false
 	}
 	s.broke("poison", path)
-	f := fault.Fault{Action: fault.Panic, Point: fault.Point{Place: fault.Receive, Path: path}, Count: 1, Lease: time.Second}
+	f := fault.Fault{
+		Action: fault.Panic, Point: fault.Point{Place: fault.Receive, Path: path}, Count: 1,
+		Lease: time.Second,
+	}
 	if _, err := s.faults.Arm(f); err != nil {
 		s.find("simulation", "a fault cannot be armed: %v", err)
 	}
@@ -103,7 +110,8 @@ func (s *story) poison(path, kind string) bool {
 	return true
 }
 
-// knock comes to the target again and again, as often as the poison needs it, until the target serves.
+// knock connects to the target again and again, as often as the poison needs it, until the target
+// serves.
 func (s *story) knock() {
 	for n := 0; ; n++ {
 		c := newVisitor(s, target, 1000+n)
@@ -122,35 +130,39 @@ func (s *story) knock() {
 		}
 		d := &s.descent
 		if !d.downAt.IsZero() && !d.put && d.wait(s.w.now) < 0 {
-			s.find("ladder", "%s is down for %v after %d ends, and is not started again", target, s.w.now.Sub(d.downAt), d.ends)
+			s.find("ladder", "%s is down for %v after %d ends, and is not started again", target,
+				s.w.now.Sub(d.downAt), d.ends)
 			return
 		}
 		if wait := 2 * time.Second; d.downAt.IsZero() {
-			s.pause(wait) // as often as it takes to exceed a budget of 5 in 30 s
+			s.pause(wait) // often enough to exceed a restart budget of 5 in 30 s
 		} else {
 			s.pause(max(wait, min(d.gap/4, 20*time.Second)))
 		}
 	}
 }
 
-// refused looks at what a client of a tenant that is down was told.
+// refused checks the error that a client of a tenant that is down has got.
 func (s *story) refused(c *visitor) {
 	k := c.calls[0]
 	var told *protocol.Error
 	if !errors.As(k.refused, &told) {
-		s.find("ladder", "a client of %s, which is down, is told %v %v", target, k.refused, k.outcome.Error)
+		s.find("ladder", "a client of %s, which is down, is told %v %v", target, k.refused,
+			k.outcome.Error)
 		return
 	}
-	if d := &s.descent; strings.HasSuffix(told.Message, " is being started") && (!d.exact || d.wait(s.w.now) <= restartSlack) {
+	if d := &s.descent; strings.HasSuffix(told.Message, " is being started") &&
+		(!d.exact || d.wait(s.w.now) <= restartSlack) {
 		return // its pause is over
 	}
 	incident, _ := splice.GetString(told.Data, "incident")
 	if told.Condition != protocol.ConditionOverloaded || incident == "" || told.RetryAfter <= 0 {
-		s.find("ladder", "a client of %s, which is down, is told %v, incident %q, to come back in %v", target, told, incident, told.RetryAfter)
+		s.find("ladder", "a client of %s, which is down, is told %v, incident %q, to come back in %v",
+			target, told, incident, told.RetryAfter)
 	}
 }
 
-// operate has an operator put the target away and bring it back.
+// operate has an operator quarantine the target and release it.
 func (s *story) operate() {
 	for range s.plan.operates {
 		s.pause(20 * time.Second)
@@ -163,14 +175,17 @@ func (s *story) operate() {
 // operateTime is how long an operator waits for an answer, as the admin listener does.
 const operateTime = 5 * time.Second
 
-// operates does one thing to the target. An operator whose wish was lost with the manager asks again.
+// operates applies one command to the target. If the command is lost with the manager, the operator
+// asks again.
 func (s *story) operates(verb ladder.Verb) {
 	s.broke(string(verb), targetRow)
 	for try := range 20 {
 		manager, _ := s.host.Whereis("mcpd/core/tenant_manager")
 		ctx, cancel := context.WithCancel(context.Background())
 		over := s.w.AfterFunc(operateTime, cancel)
-		got, err := otp.Do[tenancy.OperateRequest, ladder.Standing](ctx, manager, tenancy.OperateRequest{Tenant: target, Verb: verb})
+		got, err := otp.Do[tenancy.OperateRequest, ladder.Standing](ctx, manager, tenancy.OperateRequest{
+			Tenant: target, Verb: verb,
+		})
 		over.Stop()
 		cancel()
 		if err == nil {
@@ -196,15 +211,17 @@ func (s *story) operates(verb ladder.Verb) {
 	}
 }
 
-// stopTime is how long a tenant may take to stop: longer than its rows may together.
+// stopTime is how long a tenant may take to stop. It is longer than the stop times of its rows
+// together.
 const stopTime = 2 * time.Minute
 
-// serving waits until the target runs again, for as long as the ladder may take.
+// serving waits until the target runs again, for as long as the ladder allows.
 func (s *story) serving() {
 	over := s.w.now.Add(ladder.LastProbe + settling)
 	s.w.AfterFunc(ladder.LastProbe+settling, func() {})
 	s.w.Wait(func() bool { return s.descent.downAt.IsZero() || s.w.now.After(over) })
 	if d := &s.descent; !d.downAt.IsZero() {
-		s.find("ladder", "%s is down for %v after %d ends, and is not started again", target, s.w.now.Sub(d.downAt), d.ends)
+		s.find("ladder", "%s is down for %v after %d ends, and is not started again", target,
+			s.w.now.Sub(d.downAt), d.ends)
 	}
 }

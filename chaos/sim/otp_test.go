@@ -10,13 +10,13 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// idle is a worker that does nothing but crash when it is told to.
+// idle is a worker that only crashes when it gets a message.
 type idle struct{ otp.Base }
 
 func (idle) Receive(_ *otp.Process, msg any) error { panic(msg) }
 
-// Whatever supervisors and their children are told, and whichever crash meanwhile, all that is told to end ends in its time: nothing has to be
-// abandoned.
+// Everything that is told to end does so in time and nothing has to be abandoned, whatever messages
+// supervisors and their children get, and whichever of them crash meanwhile.
 func TestSupervisorsEndInAnyOrder(t *testing.T) {
 	for seed := range uint64(600) {
 		w := NewWorld(seed, NewTrace(nil))
@@ -30,11 +30,13 @@ func TestSupervisorsEndInAnyOrder(t *testing.T) {
 		}
 		below := func(id string) otp.Child {
 			return otp.Child{ID: id, Shutdown: 10 * time.Second, Start: otp.Supervisor(otp.Spec{
-				Intensity: otp.Intensity{Restarts: 3, Within: time.Minute}, Children: []otp.Child{row("a"), row("b")},
+				Intensity: otp.Intensity{Restarts: 3, Within: time.Minute},
+				Children:  []otp.Child{row("a"), row("b")},
 			})}
 		}
 		tree, err := system.Start(context.Background(), "top", otp.Spec{
-			Intensity: otp.Intensity{Restarts: 100, Within: time.Minute}, Children: []otp.Child{below("first")},
+			Intensity: otp.Intensity{Restarts: 100, Within: time.Minute},
+			Children:  []otp.Child{below("first")},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -7,19 +7,20 @@ import (
 	"strings"
 )
 
-// serve is how package otp calls the loop of a service.
+// serve is the name that package otp gives to the loop of a service.
 const serve = "serve"
 
 // routine is a goroutine that runs when it is its turn, up to where it would block.
 type routine struct {
 	who   string
-	ready func() bool // nil when it waits for nothing but its turn
+	ready func() bool // nil when it waits only for its turn
 	next  func() (struct{}, bool)
 	stop  func()
 	yield func(struct{}) bool
 }
 
-// Go makes f a goroutine of the world. The loop of a service, which waits for what is outside of the world, runs when it is told to end.
+// Go makes f a goroutine of the world. The loop of a service waits for something outside of the
+// world, so that it runs only when it is told to end.
 func (w *World) Go(ctx context.Context, path, name string, f func()) {
 	r := &routine{who: path + " " + name}
 	if name == serve {
@@ -32,7 +33,7 @@ func (w *World) Go(ctx context.Context, path, name string, f func()) {
 	w.lives = append(w.lives, r)
 }
 
-// Begin makes f a goroutine that belongs to nobody, such as a client.
+// Begin starts a goroutine without an owner, such as a client.
 func (w *World) Begin(name string, f func()) { w.Go(context.Background(), name, "", f) }
 
 // resume lets a routine run up to where it would block, or to its end.
@@ -46,7 +47,7 @@ func (w *World) resume(r *routine) {
 	}
 }
 
-// abandoned is what unwinds a routine whose world ends.
+// abandoned is the panic value that unwinds a routine when its world ends.
 type abandoned struct{}
 
 func (r *routine) wait(ready func() bool) {
@@ -59,7 +60,7 @@ func (r *routine) wait(ready func() bool) {
 	}
 }
 
-// Close ends what still runs, after a run that did not come to its end.
+// Close ends the routines that still run after a run that did not end.
 func (w *World) Close() {
 	for _, r := range w.lives {
 		w.inside = r
@@ -69,11 +70,11 @@ func (w *World) Close() {
 }
 
 func end(r *routine) {
-	defer func() { _ = recover() }() // what it says on the way is of no use to anybody
+	defer func() { _ = recover() }() // panics while it unwinds mean nothing
 	r.stop()
 }
 
-// who says which routines have not ended.
+// who names the routines that have not ended.
 func (w *World) who() string {
 	var names []string
 	for _, r := range w.lives {

@@ -16,7 +16,7 @@ var (
 	seeds = flag.Uint64("seeds", 2000, "how many")
 )
 
-// Each seed is one run: what happens in it, and in which order, is the same whenever it is run.
+// Each seed is one run: the same events happen in the same order each time.
 func TestASeedIsOneRun(t *testing.T) {
 	sums := map[string]bool{}
 	for seed := range uint64(100) {
@@ -32,8 +32,8 @@ func TestASeedIsOneRun(t *testing.T) {
 	}
 }
 
-// The runs of two thousand seeds find nothing, and cost less than a minute of two processors. The race detector makes them ten times as long:
-// it sees a tenth of them.
+// The runs of two thousand seeds have no findings, and take less than a minute of two processors.
+// The race detector makes them ten times as slow, so that it gets only a tenth of them.
 func TestNothingIsFound(t *testing.T) {
 	n := *seeds
 	if mcptest.Raced {
@@ -46,11 +46,17 @@ func TestNothingIsFound(t *testing.T) {
 			t.Errorf("seed %d: %v", r.Seed, f)
 		}
 		all.Ends, all.Probes = all.Ends+r.Ends, all.Probes+r.Probes
-		all.Steps, all.Calls, all.Faults, all.Crashes = all.Steps+r.Steps, all.Calls+r.Calls, all.Faults+r.Faults, all.Crashes+r.Crashes
+		all.Steps, all.Calls, all.Faults, all.Crashes = all.Steps+r.Steps, all.Calls+r.Calls, all.Faults+
+			r.Faults, all.Crashes+r.Crashes
 	})
 	spent = processor(t) - spent
-	t.Logf("%d seeds in %v, %v of processors: %d steps, %d requests, %d faults, %d crashes; a tenant ended %d times, and was probed %d times", n, time.Since(start), spent, all.Steps, all.Calls, all.Faults, all.Crashes, all.Ends, all.Probes)
-	if all.Faults == 0 || all.Crashes == 0 || all.Calls == 0 || n >= 200 && (all.Ends == 0 || all.Probes == 0) {
+	t.Logf(
+		"%d seeds in %v, %v of processors: %d steps, %d requests, %d faults, %d crashes; a tenant "+
+			"ended %d times, and was probed %d times", n, time.Since(start), spent, all.Steps, all.Calls,
+		all.Faults, all.Crashes, all.Ends, all.Probes,
+	)
+	if all.Faults == 0 || all.Crashes == 0 || all.Calls == 0 ||
+		n >= 200 && (all.Ends == 0 || all.Probes == 0) {
 		t.Error("nothing happens in them")
 	}
 	if most := 2 * time.Minute * time.Duration(max(1, n/2000)); spent > most {
@@ -58,7 +64,7 @@ func TestNothingIsFound(t *testing.T) {
 	}
 }
 
-// processor is what this process has spent of processors.
+// processor returns the CPU time that this process has used.
 func processor(t *testing.T) time.Duration {
 	t.Helper()
 	var used syscall.Rusage

@@ -14,14 +14,14 @@ import (
 	"mcpd/transport"
 )
 
-// server is one of the run's servers, over all connections to it. It does what its tenant's plan says.
+// server is one of the run's servers, with all connections to it. It behaves as the plan says.
 type server struct {
 	s       *story
 	tenant  string
 	at      string // tenant and name
 	modern  bool
 	asked   int
-	effects map[string]map[jsonrpc.ID]bool // of calls, by nonce: under which ids they came
+	effects map[string]map[jsonrpc.ID]bool // of calls, by nonce: the request ids under which they came
 	pending map[string]func(answer jsontext.Value)
 	jobs    []*job
 }
@@ -33,10 +33,11 @@ func newServer(s *story, tenant, name string) *server {
 	}
 }
 
-// struck reports whether what goes wrong now and then goes wrong now. Nothing does at the servers of a bystander.
+// struck reports whether a fault with that chance happens now. None happens at the servers of a
+// bystander.
 func (v *server) struck(c chance) bool { return v.tenant == target && c.strikes(v.s.w.rand) }
 
-// answers are what a server says, by method.
+// answers are a server's fixed answers, by era and method.
 var answers = map[bool]map[string]string{
 	false: {
 		"tools/list":               `{"tools":[{"name":"do","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}}]}`,
@@ -63,7 +64,8 @@ func (v *server) receive(w *wire, m jsonrpc.Message) {
 	}
 	if v.struck(v.s.plan.hangUps) && m.Kind() == jsonrpc.KindRequest {
 		v.s.broke("hang up", v.at)
-		if m.Method == "tools/call" && v.s.w.rand.IntN(2) == 0 { // it has done it, and nobody hears of that
+		// the effect happens, but the host gets no answer
+		if m.Method == "tools/call" && v.s.w.rand.IntN(2) == 0 {
 			v.did(m)
 		}
 		w.hangUp(io.ErrUnexpectedEOF)
@@ -71,7 +73,10 @@ func (v *server) receive(w *wire, m jsonrpc.Message) {
 	}
 	if v.struck(v.s.plan.strange) {
 		v.s.broke("strange", v.at)
-		w.say(transport.Inbound{Message: jsonrpc.Response(jsonrpc.IntID(900_000+v.s.w.rand.Uint64N(10)), jsontext.Value(`{"content":[{"type":"text","text":"nobody"}]}`))})
+		w.say(transport.Inbound{
+			Message: jsonrpc.Response(jsonrpc.IntID(900_000+v.s.w.rand.Uint64N(10)),
+				jsontext.Value(`{"content":[{"type":"text","text":"nobody"}]}`)),
+		})
 	}
 	switch m.Kind() {
 	case jsonrpc.KindResult, jsonrpc.KindFailure:
@@ -103,10 +108,13 @@ func (v *server) receive(w *wire, m jsonrpc.Message) {
 
 // refuse answers with an error.
 func (v *server) refuse(w *wire, m jsonrpc.Message, code int64) {
-	w.say(transport.Inbound{Related: m.ID, Message: jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: code, Message: m.Method + " at " + v.at})})
+	w.say(transport.Inbound{
+		Related: m.ID,
+		Message: jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: code, Message: m.Method + " at " + v.at}),
+	})
 }
 
-// reply answers, after a while.
+// reply answers after a delay.
 func (v *server) reply(w *wire, m jsonrpc.Message, result string, after time.Duration) {
 	v.s.w.AfterFunc(after, func() {
 		if w.err != nil {
@@ -121,7 +129,7 @@ func (v *server) reply(w *wire, m jsonrpc.Message, result string, after time.Dur
 	})
 }
 
-// did counts what a call has done.
+// did records the effect of a call.
 func (v *server) did(m jsonrpc.Message) (nonce string) {
 	nonce, _ = splice.GetString(m.Params, "arguments", "nonce")
 	if v.effects[nonce] == nil {
@@ -155,16 +163,18 @@ func (v *server) call(w *wire, m jsonrpc.Message) {
 		v.asked++
 		id := jsonrpc.StringID("q" + strconv.Itoa(v.asked))
 		v.pending[id.Raw()] = func(jsontext.Value) { v.reply(w, m, v.outcome(nonce), after) }
-		w.say(transport.Inbound{Related: m.ID, Message: jsonrpc.Request(id, "elicitation/create", jsontext.Value(question))})
+		w.say(transport.Inbound{
+			Related: m.ID, Message: jsonrpc.Request(id, "elicitation/create", jsontext.Value(question)),
+		})
 	default:
 		v.reply(w, m, v.outcome(nonce), after)
 	}
 }
 
-// question is what servers ask.
+// question is the question that servers ask.
 const question = `{"message":"sure?","requestedSchema":{"type":"object","properties":{}}}`
 
-// tell lets the host hear how far a call is, and of what has nothing to do with it.
+// tell sends the host progress notifications of a call, and unrelated notifications.
 func (v *server) tell(w *wire, m jsonrpc.Message, after time.Duration) {
 	p, r := &v.s.plan, v.s.w.rand
 	if token, ok := splice.Get(m.Params, "_meta", "progressToken"); ok && p.progress.strikes(r) {
@@ -172,7 +182,10 @@ func (v *server) tell(w *wire, m jsonrpc.Message, after time.Duration) {
 			v.s.w.AfterFunc(after*time.Duration(i)/4, func() {
 				params := `{"progressToken":` + string(token) + `,"progress":` + strconv.Itoa(i+1) + `}`
 				if w.err == nil {
-					w.say(transport.Inbound{Related: m.ID, Message: jsonrpc.Notification("notifications/progress", jsontext.Value(params))})
+					w.say(transport.Inbound{
+						Related: m.ID,
+						Message: jsonrpc.Notification("notifications/progress", jsontext.Value(params)),
+					})
 				}
 			})
 		}
@@ -181,28 +194,38 @@ func (v *server) tell(w *wire, m jsonrpc.Message, after time.Duration) {
 		w.say(transport.Inbound{Message: jsonrpc.Notification("notifications/tools/list_changed", nil)})
 	}
 	if !v.modern && p.updates.strikes(r) {
-		w.say(transport.Inbound{Message: jsonrpc.Notification("notifications/resources/updated", jsontext.Value(`{"uri":"sim://`+v.at+`"}`))})
+		w.say(transport.Inbound{
+			Message: jsonrpc.Notification("notifications/resources/updated",
+				jsontext.Value(`{"uri":"sim://`+v.at+`"}`)),
+		})
 	}
 }
 
-// asksBack is how a modern server asks: it answers with a question, and is called again with the answer.
+// asksBack is how a modern server asks a question: it answers with the question, and gets the call
+// again with the answer.
 func (v *server) asksBack(w *wire, m jsonrpc.Message) bool {
 	_, again := splice.Get(m.Params, "inputResponses")
 	_, may := splice.Get(m.Params, "_meta", protocol.MetaClientCapabilities, "elicitation")
 	if again || !may || !v.s.plan.asks.strikes(v.s.w.rand) {
 		return false
 	}
-	v.reply(w, m, `{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":`+question+`}},"requestState":"here"}`, 0)
+	v.reply(
+		w, m,
+		`{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":`+
+			question+`}},"requestState":"here"}`, 0,
+	)
 	return true
 }
 
-// wantsJob reports whether a call is to be run as a task. It is so if a legacy host says so, or if a modern one can follow it.
+// wantsJob reports whether a call is to be run as a task. A legacy host says so itself. A modern
+// host gets a task only if it can follow one.
 func (v *server) wantsJob(m jsonrpc.Message) bool {
 	if !v.modern {
 		_, wants := splice.Get(m.Params, "task")
 		return wants
 	}
-	_, may := splice.Get(m.Params, "_meta", protocol.MetaClientCapabilities, "extensions", protocol.ExtensionTasks)
+	_, may := splice.Get(m.Params, "_meta", protocol.MetaClientCapabilities, "extensions",
+		protocol.ExtensionTasks)
 	return may && v.s.w.rand.IntN(2) == 0
 }
 
@@ -217,7 +240,8 @@ func (v *server) created(w *wire, m jsonrpc.Message, j *job) {
 	v.reply(w, m, text, 0)
 }
 
-// outcome is the result of a call: what it was asked with, and by whose server it was answered.
+// outcome returns the result of a call. It contains the nonce of the call and the name of the
+// server.
 func (v *server) outcome(nonce string) string {
 	text := `{"content":[{"type":"text","text":"` + v.at + " " + nonce + `"}]`
 	if v.modern {

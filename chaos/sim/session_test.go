@@ -17,36 +17,41 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// modelled is a session as it has to be.
+// modelled is the expected state of a session.
 type modelled struct {
 	streamable.Session
 	at   streamable.Endpoint
-	used time.Time // last
+	used time.Time // the last use
 	open bool
 }
 
-// sessions is the map of sessions beside a model of it: what is there, since when it was not used, and what makes room for what.
+// sessions compares the map of sessions with a model: which sessions exist, when each was last
+// used, and which session is evicted for which.
 type sessions struct {
 	*story
 	all    []*modelled
 	number int
-	shaky  bool // something that has to do with sessions is about to crash
+	shaky  bool // a crash that affects sessions is imminent
 }
 
-// late is by how much a session may last longer than it should.
+// late is how much longer than its idle time a session may last.
 const late = sessionIdle/60 + 2*time.Second
 
 func (s *sessions) endpoint(t *rapid.T) streamable.Endpoint {
-	return streamable.Endpoint{Tenant: rapid.SampledFrom([]string{target, bystander}).Draw(t, "tenant"), Principal: auth.Anonymous}
+	return streamable.Endpoint{
+		Tenant:    rapid.SampledFrom([]string{target, bystander}).Draw(t, "tenant"),
+		Principal: auth.Anonymous,
+	}
 }
 
-// opens opens one. The target may have two: the one that was not used for longest makes room.
+// opens opens a session. The target may have two: the least recently used one is evicted.
 func (s *sessions) opens(t *rapid.T) {
 	at := s.endpoint(t)
 	s.number++
 	k := (&visitor{s: s.story, name: "v" + strconv.Itoa(s.number), at: at}).begin("initialize", "", "")
 	params := `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"v","version":"1"}}`
-	got, err := s.host.Edge().Open(context.Background(), at, jsonrpc.Request(k.id, k.method, jsontext.Value(params)), k, nil)
+	got, err := s.host.Edge().Open(context.Background(), at,
+		jsonrpc.Request(k.id, k.method, jsontext.Value(params)), k, nil)
 	if err != nil {
 		if !s.shaky {
 			t.Fatalf("opened at %s: %v", at.Tenant, err)
@@ -58,25 +63,29 @@ func (s *sessions) opens(t *rapid.T) {
 	if k.outcome.Error != nil && !s.shaky {
 		t.Fatalf("initialize: %v", k.outcome.Error)
 	}
-	if _, err := s.host.Edge().Lookup(context.Background(), at, got.ID()); err != nil && k.outcome.Error == nil {
+	if _, err := s.host.Edge().Lookup(context.Background(), at, got.ID()); err != nil &&
+		k.outcome.Error == nil {
 		t.Fatalf("opened at %s, and there is none: %v", at.Tenant, err)
 	}
-	mine := slices.DeleteFunc(slices.Clone(s.all), func(m *modelled) bool { return !m.open || m.at != at })
+	mine := slices.DeleteFunc(slices.Clone(s.all), func(m *modelled) bool {
+		return !m.open || m.at != at
+	})
 	if at.Tenant == target && len(mine) >= 2 {
 		slices.SortFunc(mine, func(a, b *modelled) int { return a.used.Compare(b.used) })
 		mine[0].open = false
 	}
-	if k.outcome.Error != nil { // without a handshake it does not last
+	if k.outcome.Error != nil { // a session without a handshake does not last
 		_ = got.Close(context.Background())
 		return
 	}
-	if err := got.Deliver(context.Background(), jsonrpc.Notification("notifications/initialized", nil), nil); err != nil {
+	if err := got.Deliver(context.Background(), jsonrpc.Notification("notifications/initialized", nil),
+		nil); err != nil {
 		t.Fatalf("initialized: %v", err)
 	}
 	s.all = append(s.all, &modelled{got, at, s.w.now, true})
 }
 
-// one is one of the sessions that there are or were.
+// one picks one of the sessions that were ever opened.
 func (s *sessions) one(t *rapid.T) *modelled {
 	if len(s.all) == 0 {
 		t.Skip("there is none")
@@ -103,9 +112,12 @@ func (s *sessions) uses(t *rapid.T) {
 	}
 }
 
-// crashes lets the manager crash at its next message, or a session's actor.
+// crashes makes the manager or a session's actor crash at its next message.
 func (s *sessions) crashes(t *rapid.T) {
-	f := fault.Fault{Action: fault.Panic, Point: fault.Point{Place: fault.Receive, Path: "mcpd/core/session_manager"}, Count: 1, Lease: time.Second}
+	f := fault.Fault{
+		Action: fault.Panic, Point: fault.Point{Place: fault.Receive, Path: "mcpd/core/session_manager"},
+		Count: 1, Lease: time.Second,
+	}
 	if rapid.Bool().Draw(t, "a session") {
 		f.Point.Path = "mcpd/tenants/" + target + "/server_sup/*"
 	}
@@ -115,13 +127,14 @@ func (s *sessions) crashes(t *rapid.T) {
 	s.shaky = true
 }
 
-// mended is how long it takes until a crash has happened and what crashed is there again.
+// mended is how long it takes until a crash has happened and the actor has been restarted.
 const mended = 2 * time.Second
 
 func (s *sessions) settle(*rapid.T) { s.rest(mended) }
 
 func (s *sessions) waits(t *rapid.T) {
-	s.rest(time.Duration(rapid.IntRange(1, int(sessionIdle/time.Second)).Draw(t, "seconds")) * time.Second)
+	s.rest(time.Duration(rapid.IntRange(1, int(sessionIdle/time.Second)).Draw(t,
+		"seconds")) * time.Second)
 }
 
 func (s *sessions) rest(d time.Duration) {
@@ -134,7 +147,7 @@ func (s *sessions) there(m *modelled) bool {
 	return !errors.Is(err, streamable.ErrNoSession)
 }
 
-// check compares the sessions that there are with those that there have to be.
+// check compares the existing sessions with the expected ones.
 func (s *sessions) check(t *rapid.T) {
 	for i, m := range s.all {
 		there, unused := s.there(m), s.w.now.Sub(m.used)
@@ -151,18 +164,20 @@ func (s *sessions) check(t *rapid.T) {
 		if elsewhere.Tenant = target; m.at.Tenant == target {
 			elsewhere.Tenant = bystander
 		}
-		if _, err := s.host.Edge().Lookup(context.Background(), elsewhere, m.ID()); !errors.Is(err, streamable.ErrNoSession) {
+		if _, err := s.host.Edge().Lookup(context.Background(), elsewhere, m.ID()); !errors.Is(err,
+			streamable.ErrNoSession) {
 			t.Fatalf("session %d of %s is found at %s", i, m.at.Tenant, elsewhere.Tenant)
 		}
 	}
 	s.w.Rest(time.Millisecond) // no two things happen at the same time
 }
 
-// The map of sessions is what its model is, whatever is opened, used, left alone and closed, and whatever crashes meanwhile.
+// The map of sessions equals its model, whatever is opened, used, left idle and closed, and
+// whatever crashes meanwhile.
 func TestSessionsAreAsTheirModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &sessions{story: newStory(rapid.Uint64().Draw(t, "seed"), Options{}, NewTrace(nil))}
-		s.plan.tight, s.shaken = true, true // what crashes here is no finding
+		s.plan.tight, s.shaken = true, true // crashes here are no findings
 		if err := s.start(); err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +186,8 @@ func TestSessionsAreAsTheirModel(t *testing.T) {
 			s.w.Close()
 		}()
 		t.Repeat(map[string]func(*rapid.T){
-			"open": s.opens, "close": s.closes, "use": s.uses, "crash": s.crashes, "settle": s.settle, "wait": s.waits, "": s.check,
+			"open": s.opens, "close": s.closes, "use": s.uses, "crash": s.crashes, "settle": s.settle,
+			"wait": s.waits, "": s.check,
 		})
 		for _, f := range s.result.Findings {
 			t.Error(f)

@@ -14,18 +14,19 @@ import (
 	"mcpd/transport"
 )
 
-// Options are how a run is made beside its seed.
+// Options are the options of a run besides its seed.
 type Options struct {
 	Trace io.Writer // gets every line of the trace; nil keeps none
 
-	state string       // the directory of what survives the host; empty keeps nothing
-	spoil func(*story) // makes the host one that is wrong, once it runs; nil leaves it as it is
+	state string // directory of the persistent state; empty keeps nothing
+	// spoil makes the running host misbehave. Nil leaves the host as it is.
+	spoil func(*story)
 }
 
-// Result is what a run was like.
+// Result is the result of a run.
 type Result struct {
 	Seed     uint64
-	Sum      string // of the trace: the same for two runs that were the same
+	Sum      string // of the trace: equal for two identical runs
 	Steps    int
 	Virtual  time.Duration
 	Calls    int
@@ -50,17 +51,18 @@ type story struct {
 	sessions map[string]*visitor // by the secret id
 	calls    []*call
 	nonces   int
-	panicked int                                         // faults that were armed to make an actor crash
-	struck   int                                         // of them panics, which strike at once
-	wrap     func(transport.Upstream) transport.Upstream // what the host has of a connection; nil is the connection itself
-	deaf     map[string]bool                             // actors that have crashed
-	tight    bool                                        // the target may have little at once
-	shaken   bool                                        // something broke that all tenants share
-	descent  descent
+	panicked int // faults that were armed to make an actor crash
+	struck   int // panics among these faults, which strike at once
+	// wrap wraps the host's side of each connection. Nil leaves the connection as it is.
+	wrap    func(transport.Upstream) transport.Upstream
+	deaf    map[string]bool // actors that have crashed
+	tight   bool            // the target has low limits
+	shaken  bool            // something that all tenants share was broken
+	descent descent
 }
 
-// Run runs a whole host with its clients and servers, breaks it as the seed says, and looks whether everybody got what is promised. Two runs
-// of one seed are the same.
+// Run runs a whole host with its clients and servers, injects the faults that the seed determines,
+// and checks that every client gets the guaranteed outcome. Two runs of one seed are identical.
 func Run(seed uint64, o Options) (result Result) {
 	trace := NewTrace(o.Trace)
 	s := newStory(seed, o, trace)
@@ -75,7 +77,8 @@ func Run(seed uint64, o Options) (result Result) {
 			s.find("I1 outcome", "the run does not end: %s; still there: %s", stuck.Why, s.w.who())
 			s.w.Close()
 		}
-		s.result.Seed, s.result.Sum, s.result.Steps, s.result.Virtual, s.result.Calls = seed, trace.Sum(), s.w.steps, s.w.Since(), len(s.calls)
+		s.result.Seed, s.result.Sum, s.result.Steps, s.result.Virtual, s.result.Calls = seed, trace.Sum(),
+			s.w.steps, s.w.Since(), len(s.calls)
 		result = s.result
 	}()
 	s.tell()
@@ -83,7 +86,10 @@ func Run(seed uint64, o Options) (result Result) {
 }
 
 func newStory(seed uint64, o Options, trace *Trace) *story {
-	s := &story{options: o, w: NewWorld(seed, trace), servers: map[string]*server{}, sessions: map[string]*visitor{}, deaf: map[string]bool{}}
+	s := &story{
+		options: o, w: NewWorld(seed, trace), servers: map[string]*server{},
+		sessions: map[string]*visitor{}, deaf: map[string]bool{},
+	}
 	for _, tenant := range []string{target, bystander} {
 		for _, name := range servers {
 			s.servers[tenant+"/"+name] = newServer(s, tenant, name)
@@ -92,7 +98,7 @@ func newStory(seed uint64, o Options, trace *Trace) *story {
 	return s
 }
 
-// broke notes that something was broken.
+// broke records an injected fault.
 func (s *story) broke(what, where string) {
 	s.result.Faults++
 	s.deaf[where] = true
@@ -100,7 +106,7 @@ func (s *story) broke(what, where string) {
 	s.w.Note("BREAK", where, what)
 }
 
-// tell is the run from its beginning to its end.
+// tell runs the story from beginning to end.
 func (s *story) tell() {
 	for _, tenant := range []string{target, bystander} {
 		for i := range s.plan.clients {
@@ -128,7 +134,8 @@ func (s *story) tell() {
 		})
 	}
 	s.descent.exact = s.plan.panics == 0 && s.plan.reloads == 0 && s.plan.operates == 0
-	long, operator, knocker := 2*settling, true, true // whether they are at home
+	// operator and knocker say whether these two are finished
+	long, operator, knocker := 2*settling, true, true
 	if s.plan.operates > 0 {
 		left, long = left+1, time.Duration(s.plan.operates)*operating
 		operator = false
@@ -151,9 +158,10 @@ func (s *story) tell() {
 	s.w.AfterFunc(long, func() {})
 	s.w.Wait(func() bool { return left == 0 || s.w.now.After(over) })
 	if left > 0 {
-		s.find("I1 outcome", "those who wait for what never comes: %s", strings.Join(s.waiting(operator, knocker), ", "))
+		s.find("I1 outcome", "those who wait for what never comes: %s",
+			strings.Join(s.waiting(operator, knocker), ", "))
 	}
-	s.plan = plan{} // from here on all is well
+	s.plan = plan{} // no more faults from here on
 	s.serving()
 	s.w.Rest(settling)
 	s.leftovers()
@@ -168,7 +176,7 @@ func (s *story) tell() {
 	}
 }
 
-// waiting are those that have not done all that they came for. The operator and the knocker are told apart from clients.
+// waiting names the clients that have not finished, and also the operator and the knocker.
 func (s *story) waiting(operator, knocker bool) (names []string) {
 	if !operator {
 		names = append(names, "the operator")
@@ -184,25 +192,28 @@ func (s *story) waiting(operator, knocker bool) (names []string) {
 	return names
 }
 
-// leftovers looks whether the host has forgotten what is over.
+// leftovers checks that the host has forgotten everything that is over.
 func (s *story) leftovers() {
 	for _, tenant := range []string{target, bystander} {
 		ref, _ := s.host.Whereis("mcpd/tenants/" + tenant + "/request_manager")
-		pending, err := otp.Do[request.PendingQuery, []request.Info](context.Background(), ref, request.PendingQuery{})
-		if err != nil || len(pending) > 0 && !s.deaf[ref.Path()] { // a cancellation that crashed it is lost: the call goes on until its deadline
+		pending, err := otp.Do[request.PendingQuery, []request.Info](context.Background(), ref,
+			request.PendingQuery{})
+		// a cancellation that crashed the manager is lost: the call goes on until its deadline
+		if err != nil || len(pending) > 0 && !s.deaf[ref.Path()] {
 			s.find("I6 leaks", "the request manager of %s has %v: %v", tenant, pending, err)
 		}
 	}
 	for id, c := range s.sessions {
 		_, there := s.host.Edge().Index.Get(id)
-		idle := !there && s.w.Since() > sessionIdle // it may have been given up since
+		idle := !there && s.w.Since() > sessionIdle // it may have been evicted since
 		if there == c.gone && !c.evictable() && !idle {
-			s.find("session map", "the session of %s is in the index: %v, and is gone: %v", c.name, there, c.gone)
+			s.find("session map", "the session of %s is in the index: %v, and is gone: %v", c.name,
+				there, c.gone)
 		}
 	}
 }
 
-// pause lets some time pass, up to d.
+// pause lets a random time up to d pass.
 func (s *story) pause(d time.Duration) {
 	over := false
 	s.w.AfterFunc(time.Duration(s.w.rand.Int64N(int64(d))), func() { over = true })

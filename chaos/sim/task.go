@@ -18,21 +18,23 @@ type job struct {
 	id     string
 	nonce  string
 	status tasks.Status
-	wait   []func() // who is told when it is over
+	wait   []func() // called when the task is over
 }
 
-// taskLife is how long a call takes that is run as a task, at most.
+// taskLife is the longest duration of a call that is run as a task.
 const taskLife = time.Second
 
 // asJob makes a task of a call.
 func (v *server) asJob(nonce string) *job {
 	j := &job{id: "job-" + strconv.Itoa(len(v.jobs)+1), nonce: nonce, status: tasks.Working}
 	v.jobs = append(v.jobs, j)
-	v.s.w.AfterFunc(time.Duration(v.s.w.rand.Int64N(int64(taskLife))), func() { v.end(j, tasks.Completed) })
+	v.s.w.AfterFunc(time.Duration(v.s.w.rand.Int64N(int64(taskLife))), func() {
+		v.end(j, tasks.Completed)
+	})
 	return j
 }
 
-// end gives a task its final status, unless it has one.
+// end gives a task its final status, unless it already has one.
 func (v *server) end(j *job, as tasks.Status) {
 	if j.status.Final() {
 		return
@@ -45,9 +47,10 @@ func (v *server) end(j *job, as tasks.Status) {
 	j.wait = nil
 }
 
-// object is a task as it is told, in the words of the server's era.
+// object returns a task in JSON, in the form of the server's era.
 func (v *server) object(j *job) string {
-	text := `{"taskId":"` + j.id + `","status":"` + string(j.status) + `","createdAt":"2026-07-28T00:00:00Z","lastUpdatedAt":"2026-07-28T00:00:00Z",`
+	text := `{"taskId":"` + j.id + `","status":"` + string(j.status) +
+		`","createdAt":"2026-07-28T00:00:00Z","lastUpdatedAt":"2026-07-28T00:00:00Z",`
 	if !v.modern {
 		return text + `"ttl":60000,"pollInterval":100}`
 	}
@@ -87,7 +90,7 @@ func (v *server) task(w *wire, m jsonrpc.Message) {
 	v.reply(w, m, v.object(j), 0)
 }
 
-// followed is a task as its client sees it. What it sees must be one of the lives that a task can have.
+// followed is a task from the view of its client. Its sequence of states must be a valid one.
 type followed struct {
 	k         *call
 	id        string
@@ -95,7 +98,7 @@ type followed struct {
 	cancelled bool
 }
 
-// see takes what the client was told of the task.
+// see checks the state that the client got.
 func (t *followed) see(task jsontext.Value) {
 	text, _ := splice.GetString(task, "status")
 	now := tasks.Status(text)
@@ -119,20 +122,21 @@ func (t *followed) see(task jsontext.Value) {
 	}
 }
 
-// came takes the result of the task.
+// came checks the result of the task.
 func (t *followed) came(result jsontext.Value) {
 	if !strings.Contains(string(result), t.k.mark()) {
 		t.k.s.find("I2 cross-talk", "the task of %s ended with %s", t.k.nonce, result)
 	}
 }
 
-// polls is how often a client looks after a task until it thinks no more of it.
+// polls is how often a client polls a task before it gives up.
 const polls = 10
 
-// follow looks after the task that a call became.
+// follow polls the task that a call became.
 func (c *visitor) follow(k *call, id string) {
 	t := &followed{k: k, id: id}
-	if !c.modern || !c.s.servers[c.at.Tenant+"/"+k.server].modern { // what passes between two of the same kind is not the host's
+	// between peers of the same era the host only relays
+	if !c.modern || !c.s.servers[c.at.Tenant+"/"+k.server].modern {
 		c.made = append(c.made, id)
 	}
 	about := `{"taskId":` + string(splice.Quote(id)) + `}`
@@ -162,7 +166,7 @@ func (c *visitor) follow(k *call, id string) {
 	}
 }
 
-// ask sends a request and waits for its result, nil for none.
+// ask sends a request and waits for its result, which is nil if there is none.
 func (c *visitor) ask(k *call, params string) jsontext.Value {
 	c.send(k, params)
 	c.s.w.Wait(func() bool { return k.ended || k.refused != nil })

@@ -9,23 +9,24 @@ import (
 	"time"
 )
 
-// Trace is what happened, one line for each thing, or as much of it as tells one run from another.
+// Trace records what happens, one line for each event. Without an output it keeps only a checksum,
+// which identifies the run.
 type Trace struct {
 	sum hash.Hash
 	out io.Writer // nil keeps no lines
 	buf []byte
 }
 
-// NewTrace makes a trace. Its lines go to out, unless that is nil.
+// NewTrace returns a trace that writes its lines to out, unless out is nil.
 func NewTrace(out io.Writer) *Trace { return &Trace{sum: sha256.New(), out: out} }
 
 func (t *Trace) line(step int, at time.Duration, what, who, detail string) {
 	t.buf = fmt.Appendf(t.buf[:0], "%6d %12.6f %-8s %s %s\n", step, at.Seconds(), what, who, detail)
 	t.sum.Write(t.buf)
 	if t.out != nil {
-		_, _ = t.out.Write(t.buf) // a trace that nobody reads is still summed up
+		_, _ = t.out.Write(t.buf) // the checksum does not depend on the output
 	}
 }
 
-// Sum is the same for two runs that were the same.
+// Sum returns the checksum. It is equal for two identical runs.
 func (t *Trace) Sum() string { return hex.EncodeToString(t.sum.Sum(nil)[:8]) }

@@ -10,14 +10,18 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// pools are the supervisors whose children come and go, and the one that may stay down.
-var pools = []string{"/client_sup/", "/held_sup/", "/task_sup/", "/server_sup/", "mcpd/observability/"}
+// pools are the supervisors whose children come and go, and observability, which may stay down.
+var pools = []string{
+	"/client_sup/", "/held_sup/", "/task_sup/", "/server_sup/", "mcpd/observability/",
+}
 
-// standing are the paths of the rows that run and have to run for as long as the host does.
+// standing returns the rows that have to run for as long as the host does, with their status.
 func (s *story) standing() map[string]otp.Status {
 	rows := map[string]otp.Status{}
 	s.host.Snapshot().Walk(func(n otp.Node) bool {
-		if !slices.ContainsFunc(pools, func(pool string) bool { return strings.Contains(n.Path, pool) }) && n.ID != "observability" {
+		if !slices.ContainsFunc(pools, func(pool string) bool {
+			return strings.Contains(n.Path, pool)
+		}) && n.ID != "observability" {
 			rows[n.Path] = n.Status
 		}
 		return true
@@ -25,8 +29,8 @@ func (s *story) standing() map[string]otp.Status {
 	return rows
 }
 
-// restarted looks whether everything that ran at the beginning and is permanent runs at the end, however often it
-// crashed.
+// restarted checks that every permanent row that ran at the beginning runs at the end, however
+// often it crashed.
 func (s *story) restarted(before map[string]otp.Status) {
 	after := s.standing()
 	for _, path := range slices.Sorted(maps.Keys(before)) {
@@ -36,8 +40,8 @@ func (s *story) restarted(before map[string]otp.Status) {
 	}
 }
 
-// holdings looks whether the tree at rest holds what nobody needs: actors of sessions that are over, monitors of which
-// one side is gone, calls without an answer, and bytes of requests that have ended.
+// holdings checks that the idle tree has no leaks: actors of sessions that are over, monitors of
+// which one side is gone, calls without an answer, and bytes of requests that have ended.
 func (s *story) holdings() {
 	actors, monitors, watchers := 0, 0, 0
 	s.host.Snapshot().Walk(func(n otp.Node) bool {
@@ -51,9 +55,11 @@ func (s *story) holdings() {
 		return true
 	})
 	for _, k := range s.host.Kept() {
-		for _, kind := range []quota.Kind{quota.Requests, quota.HeldCalls, quota.Answers, quota.Notices, quota.Outgoing, quota.Unwritten, quota.Questions} {
+		for _, kind := range []quota.Kind{quota.Requests, quota.HeldCalls, quota.Answers, quota.Notices,
+			quota.Outgoing, quota.Unwritten, quota.Questions} {
 			if bytes := k.Kinds[kind]; bytes != 0 {
-				s.find("I6 leaks", "tenant %s keeps %d bytes of %s, and nothing is in flight", k.Tenant, bytes, kind)
+				s.find("I6 leaks", "tenant %s keeps %d bytes of %s, and nothing is in flight", k.Tenant,
+					bytes, kind)
 			}
 		}
 	}
@@ -67,13 +73,15 @@ func (s *story) holdings() {
 		return true
 	})
 	for _, k := range s.host.Kept() {
-		if bytes, n := k.Kinds[quota.Sessions], of[k.Tenant]; (bytes == 0) != (n == 0) || bytes < n*session.Weight {
+		if bytes, n := k.Kinds[quota.Sessions], of[k.Tenant]; (bytes == 0) != (n == 0) ||
+			bytes < n*session.Weight {
 			s.find("I6 leaks", "tenant %s keeps %d bytes of %d sessions", k.Tenant, bytes, n)
 		}
 	}
 	for _, k := range s.host.Kept() {
 		if bytes := k.Kinds[quota.Subscriptions]; bytes != 0 && !subscribed[k.Tenant] {
-			s.find("I6 leaks", "tenant %s keeps %d bytes of subscriptions, and no session has one", k.Tenant, bytes)
+			s.find("I6 leaks", "tenant %s keeps %d bytes of subscriptions, and no session has one",
+				k.Tenant, bytes)
 		}
 	}
 	if actors > sessions {

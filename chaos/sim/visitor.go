@@ -17,20 +17,22 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// visitor is a client: it comes, asks for this and that, and leaves. Every request of it has the id 1, as those of real clients have.
+// visitor is a client: it connects, makes random requests, and leaves. All its requests have the id
+// 1, because real clients also use the same ids.
 type visitor struct {
-	s       *story
-	name    string
-	at      streamable.Endpoint
-	modern  bool
-	says    protocol.ClientCapabilities // if it is modern
-	opened  streamable.Session          // if it is not
-	tasks   bool                        // it can follow them
-	made    []string                    // the ids of those that it has been told of, and that the host keeps
+	s      *story
+	name   string
+	at     streamable.Endpoint
+	modern bool
+	says   protocol.ClientCapabilities // if it is modern
+	opened streamable.Session          // if it is legacy
+	tasks  bool                        // it can follow tasks
+	// the ids of the tasks that it was told and that the host keeps
+	made    []string
 	calls   []*call
 	leaving bool // the session is being ended
 	gone    bool // the session is over
-	home    bool // all is done
+	home    bool // it has finished
 }
 
 func newVisitor(s *story, tenant string, number int) *visitor {
@@ -46,12 +48,13 @@ func newVisitor(s *story, tenant string, number int) *visitor {
 	return c
 }
 
-// declarations are what clients can whose requests stand alone.
+// declarations are the capabilities that modern clients declare.
 var declarations = []string{
-	`{}`, `{"elicitation":{"form":{}}}`, `{"elicitation":{"form":{}},"extensions":{"` + protocol.ExtensionTasks + `":{}}}`,
+	`{}`, `{"elicitation":{"form":{}}}`,
+	`{"elicitation":{"form":{}},"extensions":{"` + protocol.ExtensionTasks + `":{}}}`,
 }
 
-// live is all that it does.
+// live is everything that the client does.
 func (c *visitor) live() {
 	c.s.pause(time.Second)
 	if !c.modern && !c.open() {
@@ -80,16 +83,17 @@ func (c *visitor) done() bool {
 // revisions are those that a client with a session may speak.
 var revisions = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
 
-// open begins a session.
 func (c *visitor) open() bool {
 	revision := revisions[c.s.w.rand.IntN(len(revisions))]
 	c.tasks = revision == "2025-11-25"
-	params := `{"protocolVersion":"` + revision + `","capabilities":{"elicitation":{}},"clientInfo":{"name":"` + c.name + `","version":"1"}}`
+	params := `{"protocolVersion":"` + revision +
+		`","capabilities":{"elicitation":{}},"clientInfo":{"name":"` + c.name + `","version":"1"}}`
 	k := c.begin("initialize", "", "")
 	first := jsonrpc.Request(k.id, k.method, jsontext.Value(params))
 	if c.s.w.rand.IntN(2) == 0 {
 		c.opened, k.refused = c.s.host.Edge().Open(context.Background(), c.at, first, k, nil)
-	} else if h, err := c.s.host.Edge().OpenPushed(context.Background(), c.at, first, k, c.pushed); h != nil {
+	} else if h,
+		err := c.s.host.Edge().OpenPushed(context.Background(), c.at, first, k, c.pushed); h != nil {
 		c.opened, k.refused = h, err
 	} else {
 		k.refused = err
@@ -106,10 +110,12 @@ func (c *visitor) open() bool {
 		c.gone = true // in a while: a session without a handshake does not last
 		return false
 	}
-	return c.opened.Deliver(context.Background(), jsonrpc.Notification("notifications/initialized", nil), nil) == nil
+	return c.opened.Deliver(context.Background(),
+		jsonrpc.Notification("notifications/initialized", nil), nil) == nil
 }
 
-// pushed takes what belongs to no request: of a resource that it asked about, or of a list.
+// pushed takes messages that belong to no request, such as an update of a subscribed resource or of
+// a list.
 func (c *visitor) pushed(m jsonrpc.Message) error {
 	c.s.w.Note("pushed", c.name, m.Kind().String()+" "+m.Method)
 	if uri, ok := splice.GetString(m.Params, "uri"); ok && uri != "sim://"+c.at.Tenant+"/old" {
@@ -125,7 +131,8 @@ func (c *visitor) pushed(m jsonrpc.Message) error {
 func (c *visitor) begin(method, server, token string) *call {
 	c.s.nonces++
 	k := &call{
-		s: c.s, c: c, method: method, server: server, nonce: fmt.Sprintf("%s-%d", c.name, c.s.nonces), id: jsonrpc.IntID(1),
+		s: c.s, c: c, method: method, server: server, nonce: fmt.Sprintf("%s-%d", c.name, c.s.nonces),
+		id:    jsonrpc.IntID(1),
 		token: jsontext.Value(token), at: c.s.w.now,
 	}
 	c.calls = append(c.calls, k)
@@ -156,15 +163,16 @@ func (c *visitor) act() {
 	}
 }
 
-// servers are the names of each tenant's.
+// servers are the names of each tenant's servers.
 var servers = []string{"old", "own", "new"}
 
-// call calls the tool of a server, and may change its mind.
+// call calls the tool of a server, and may cancel the call.
 func (c *visitor) call() {
 	r := c.s.w.rand
 	server := servers[r.IntN(len(servers))]
 	k := c.begin("tools/call", server, strconv.Itoa(1+r.IntN(3)))
-	params := fmt.Sprintf(`{"name":"%s__do","arguments":{"nonce":"%s"},"_meta":{"progressToken":%s}}`, server, k.nonce, k.token)
+	params := fmt.Sprintf(`{"name":"%s__do","arguments":{"nonce":"%s"},"_meta":{"progressToken":%s}}`,
+		server, k.nonce, k.token)
 	if c.tasks && !c.modern && r.IntN(3) == 0 {
 		params = params[:len(params)-1] + `,"task":{"ttl":60000}}`
 	}
@@ -181,7 +189,7 @@ func (c *visitor) call() {
 	}
 }
 
-// goOn does what the result of a call wants, if anything: it answers a question, or follows a task.
+// goOn does what the result of a call requires: it answers a question, or follows a task.
 func (c *visitor) goOn(k *call, params string) {
 	result := k.outcome.Result
 	task := result
@@ -214,7 +222,6 @@ func (c *visitor) goOn(k *call, params string) {
 	}
 }
 
-// send sends a request.
 func (c *visitor) send(k *call, params string) {
 	c.s.w.Note("ask", c.name, k.method+" "+k.server)
 	ctx, m := context.Background(), jsonrpc.Request(k.id, k.method, jsontext.Value(params))
@@ -223,7 +230,9 @@ func (c *visitor) send(k *call, params string) {
 		return
 	}
 	m.Params = protocol.Meta{Version: "2026-07-28", Capabilities: c.says}.Set(m.Params)
-	class, err := c.s.host.Edge().Policy(c.at).Classify(protocol.Arrival{Method: m.Method, Params: m.Params})
+	class, err := c.s.host.Edge().Policy(c.at).Classify(protocol.Arrival{
+		Method: m.Method, Params: m.Params,
+	})
 	if err == nil {
 		var peer streamable.Peer
 		if peer, err = c.s.host.Edge().Peer(ctx, c.at, class); err == nil {
@@ -233,7 +242,8 @@ func (c *visitor) send(k *call, params string) {
 	k.refused = err
 }
 
-// cancel takes a call back. A client with a session says so, any other just goes away.
+// cancel cancels a call. A client with a session sends a notification; a modern client just
+// disconnects.
 func (c *visitor) cancel(k *call) {
 	if k.ended || c.gone {
 		return
@@ -241,7 +251,9 @@ func (c *visitor) cancel(k *call) {
 	c.s.w.Note("cancel", c.name, k.nonce)
 	k.cancelled = true
 	if c.modern {
-		class, err := c.s.host.Edge().Policy(c.at).Classify(protocol.Arrival{Params: protocol.Meta{Version: "2026-07-28", Capabilities: c.says}.Set(nil)})
+		class, err := c.s.host.Edge().Policy(c.at).Classify(protocol.Arrival{
+			Params: protocol.Meta{Version: "2026-07-28", Capabilities: c.says}.Set(nil),
+		})
 		if err == nil {
 			if peer, err := c.s.host.Edge().Peer(context.Background(), c.at, class); err == nil {
 				peer.Cancel(k)
@@ -249,10 +261,12 @@ func (c *visitor) cancel(k *call) {
 		}
 		return
 	}
-	for _, other := range c.calls { // an id says which only where it is the only one
+	// all requests have the same id, so that the notification may cancel any of them
+	for _, other := range c.calls {
 		other.cancelled = other.cancelled || !other.ended
 	}
-	_ = c.opened.Deliver(context.Background(), jsonrpc.Notification("notifications/cancelled", jsontext.Value(`{"requestId":1}`)), nil)
+	_ = c.opened.Deliver(context.Background(),
+		jsonrpc.Notification("notifications/cancelled", jsontext.Value(`{"requestId":1}`)), nil)
 }
 
 // asked answers a question of a server.
@@ -260,12 +274,13 @@ func (c *visitor) asked(_ *call, m jsonrpc.Message) {
 	c.s.w.Begin(c.name+" answers", func() {
 		c.s.pause(50 * time.Millisecond)
 		if c.opened != nil && !c.gone {
-			_ = c.opened.Deliver(context.Background(), jsonrpc.Response(m.ID, jsontext.Value(`{"action":"accept","content":{}}`)), nil)
+			_ = c.opened.Deliver(context.Background(),
+				jsonrpc.Response(m.ID, jsontext.Value(`{"action":"accept","content":{}}`)), nil)
 		}
 	})
 }
 
-// look looks a session up: it is found where it was opened, by whom it was, for as long as it is open, and nowhere else.
+// look looks a session up. It must be found at its own endpoint while it is open, and nowhere else.
 func (c *visitor) look() {
 	if c.opened == nil {
 		return
@@ -274,15 +289,18 @@ func (c *visitor) look() {
 	if other.Tenant = bystander; c.at.Tenant == bystander {
 		other.Tenant = target
 	}
-	if _, err := edge.Lookup(context.Background(), other, id); !errors.Is(err, streamable.ErrNoSession) {
+	if _, err := edge.Lookup(context.Background(), other, id); !errors.Is(err,
+		streamable.ErrNoSession) {
 		c.s.find("I2 cross-talk", "%s's session is found at %s: %v", c.name, other.Tenant, err)
 	}
-	if _, err := edge.Lookup(context.Background(), c.at, id); (err == nil) == c.gone && !c.evictable() {
-		c.s.find("session map", "the session of %s is looked up, which is gone: %v; got %v", c.name, c.gone, err)
+	if _, err := edge.Lookup(context.Background(), c.at, id); (err == nil) == c.gone &&
+		!c.evictable() {
+		c.s.find("session map", "the session of %s is looked up, which is gone: %v; got %v", c.name,
+			c.gone, err)
 	}
 }
 
-// evictable reports whether the session may make room for another at any time.
+// evictable reports whether the session may be evicted at any time.
 func (c *visitor) evictable() bool { return c.s.tight && c.at.Tenant == target }
 
 // leave ends the session, if there is one.

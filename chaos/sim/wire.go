@@ -10,17 +10,19 @@ import (
 	"mcpd/transport"
 )
 
-// flight is how long a message takes between host and server at most.
+// flight is the longest time that a message takes between host and server.
 const flight = 5 * time.Millisecond
 
-// wire is a connection to a server of the run. What is sent over it arrives as a timer of the world; it has no goroutine.
+// wire is a connection to a server of the run. Sent messages arrive through timers of the world;
+// the wire has no goroutine.
 type wire struct {
 	s    *story
 	peer *server
 	down []transport.Inbound // arrived at the host, and not received
-	last [2]time.Time        // when the last message arrived, up and down: others do not overtake it
-	err  error               // how it ended; nil while it has not
-	ids  map[jsonrpc.ID]bool // under which the host has asked
+	// last is when the last message arrived, up and down. Later messages do not overtake it.
+	last [2]time.Time
+	err  error               // how it ended; nil while it is open
+	ids  map[jsonrpc.ID]bool // request ids that the host has used
 }
 
 var _ transport.Upstream = (*wire)(nil)
@@ -53,8 +55,8 @@ func (w *wire) say(in transport.Inbound) {
 	})
 }
 
-// carry lets a message arrive in its time, unless it is lost. On a connection of one stream messages arrive in their order; on another they
-// may overtake one another.
+// carry delivers a message after a random time, unless it is lost. Messages on a connection arrive
+// in order, except where the plan lets them overtake one another.
 func (w *wire) carry(direction int, name string, m jsonrpc.Message, arrive func()) {
 	p, world := &w.s.plan, w.s.w
 	if w.peer.struck(p.lost) {
@@ -82,7 +84,7 @@ func (w *wire) hangUp(err error) {
 	}
 }
 
-// Recv waits for the next message. What arrived before the end is received before it.
+// Recv waits for the next message. Messages that arrived before the end are still received.
 func (w *wire) Recv(ctx context.Context) (transport.Inbound, error) {
 	w.s.w.Wait(func() bool { return len(w.down) > 0 || w.err != nil || ctx.Err() != nil })
 	if ctx.Err() != nil {
@@ -96,14 +98,15 @@ func (w *wire) Recv(ctx context.Context) (transport.Inbound, error) {
 	return transport.Inbound{}, w.err
 }
 
-// Negotiated does not matter here.
+// Negotiated does nothing: the revision does not matter here.
 func (w *wire) Negotiated(protocol.Version) {}
 
-// Close ends the connection for both.
+// Close ends the connection for both sides.
 func (w *wire) Close(context.Context) error {
 	w.hangUp(io.EOF)
 	return nil
 }
 
-// Info says that this is a pipe over which a server says during which call it says something.
+// Info says that the transport is a pipe whose messages name the request during which they are
+// sent.
 func (w *wire) Info() transport.Info { return transport.Info{Transport: "pipe", Correlates: true} }

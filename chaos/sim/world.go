@@ -6,10 +6,11 @@ import (
 	"time"
 )
 
-// MaxSteps bounds a run: one that needs more goes round in circles.
+// MaxSteps bounds a run. A run that needs more steps is in an endless loop.
 const MaxSteps = 1_000_000
 
-// Haste is how early a timer may fire, and how often it does, while there is still something to do: a machine is not infinitely fast.
+// haste is how early a timer may fire, once in oneInHaste times, while other work remains. It
+// imitates the limited speed of a machine.
 const (
 	haste      = 20 * time.Millisecond
 	oneInHaste = 64
@@ -18,42 +19,46 @@ const (
 // epoch is when every run begins.
 var epoch = time.Date(2026, 7, 28, 0, 0, 0, 0, time.UTC)
 
-// World is a machine on which one thing runs at a time, on one goroutine: the turn of a process, an owned goroutine up to where it would
-// block, or a timer. Which is next is drawn by the seed, and time passes only when nothing else can. It is an otp.Scheduler and a clock.Clock.
+// World is a machine on which one thing runs at a time, on one goroutine: a process handling a
+// message, an owned goroutine up to where it would block, or a timer. The seed chooses which is
+// next, and time passes only when nothing else can run. It is an otp.Scheduler and a clock.Clock.
 type World struct {
 	rand   *rand.Rand
 	trace  *Trace
 	now    time.Time
 	steps  int
-	turns  []func()                // of processes that have messages
-	lives  []*routine              // goroutines that have not ended
-	ready  []*routine              // of those, in each step
-	timers timers                  // in order of time
-	inside *routine                // whose turn it is, nil for a turn or a timer
-	heard  func(path, kind string) // of every message before it is handled; nil for nobody
+	turns  []func()   // of processes that have messages
+	lives  []*routine // goroutines that have not ended
+	ready  []*routine // of lives, those that can run in this step
+	timers timers     // sorted by time
+	inside *routine   // the routine that runs; nil for a turn or a timer
+	// heard is called with every message before it is handled. It may be nil.
+	heard func(path, kind string)
 }
 
-// NewWorld makes a world in which nothing runs yet.
+// NewWorld returns a world in which nothing runs yet.
 func NewWorld(seed uint64, trace *Trace) *World {
 	return &World{rand: rand.New(rand.NewPCG(seed, 0)), trace: trace, now: epoch}
 }
 
-// Rand draws by the seed. Whatever else the run needs to draw is drawn here too.
+// Rand returns the random source of the seed. All randomness of the run must come from it.
 func (w *World) Rand() *rand.Rand { return w.rand }
 
-// Since is how long the world exists, by its own clock.
+// Since returns how long the world has existed, by its own clock.
 func (w *World) Since() time.Duration { return w.now.Sub(epoch) }
 
 // Note writes a line of the trace.
-func (w *World) Note(what, who, detail string) { w.trace.line(w.steps, w.Since(), what, who, detail) }
+func (w *World) Note(what, who, detail string) {
+	w.trace.line(w.steps, w.Since(), what, who, detail)
+}
 
-// Throughput is one: whoever has handled a message waits for another turn.
+// Throughput returns one: after each message a process waits for another turn.
 func (w *World) Throughput() int { return 1 }
 
-// Schedule puts a process among those that have something to do.
+// Schedule adds a process to those that have messages.
 func (w *World) Schedule(f func()) { w.turns = append(w.turns, f) }
 
-// Handle notes what is handled.
+// Handle notes a message that is about to be handled.
 func (w *World) Handle(path string, msg any) {
 	kind := fmt.Sprintf("%T", msg)
 	w.Note("handle", path, kind)
@@ -62,12 +67,13 @@ func (w *World) Handle(path string, msg any) {
 	}
 }
 
-// Stuck is what a run ends with that waits for what can not happen, or that does not come to an end.
+// Stuck is the panic value of a run in which everything waits for something that cannot happen, or
+// that does not end.
 type Stuck struct{ Why string }
 
 func (s Stuck) Error() string { return s.Why }
 
-// Wait lets others run until ready says so.
+// Wait lets others run until ready returns true.
 func (w *World) Wait(ready func() bool) {
 	if w.inside != nil {
 		w.inside.wait(ready)
@@ -80,7 +86,7 @@ func (w *World) Wait(ready func() bool) {
 	}
 }
 
-// Rest lets everything run until nothing is left to do but wait for a timer further ahead than d.
+// Rest lets everything run until d has passed.
 func (w *World) Rest(d time.Duration) {
 	over := false
 	w.AfterFunc(d, func() { over = true })
@@ -100,7 +106,8 @@ func (w *World) Step() bool {
 	}
 	due := w.timers.due(w.now)
 	n := len(w.turns) + len(w.ready) + due
-	if len(w.timers) > due && (n == 0 || w.timers.next(due).Sub(w.now) <= haste && w.rand.IntN(oneInHaste) == 0) {
+	if len(w.timers) > due && (n == 0 ||
+		w.timers.next(due).Sub(w.now) <= haste && w.rand.IntN(oneInHaste) == 0) {
 		w.now = w.timers.next(due)
 		due = w.timers.due(w.now)
 		n = len(w.turns) + len(w.ready) + due

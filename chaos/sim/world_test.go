@@ -10,7 +10,7 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// counter is a worker that asks, is asked, waits and crashes.
+// counter is a worker that calls others, is called, waits and crashes.
 type counter struct {
 	otp.Base
 	left otp.Ref
@@ -44,18 +44,21 @@ func (c *counter) Receive(p *otp.Process, msg any) error {
 	return nil
 }
 
-// ring runs workers that talk to one another, and says what came of it.
+// ring runs workers that talk to one another, and returns the trace and its checksum.
 func ring(seed uint64) (lines string, sum string) {
 	var out bytes.Buffer
 	trace := NewTrace(&out)
 	w := NewWorld(seed, trace)
-	system := otp.NewSystem(otp.Options{Scheduler: w, Clock: w, Events: func(e otp.Event) { w.Note("event", e.Where(), fmt.Sprintf("%T", e)) }})
+	system := otp.NewSystem(otp.Options{Scheduler: w, Clock: w, Events: func(e otp.Event) {
+		w.Note("event", e.Where(), fmt.Sprintf("%T", e))
+	}})
 	spec := otp.Spec{Intensity: otp.Intensity{Restarts: 1000, Within: time.Minute}}
 	for i := range 5 {
-		spec.Children = append(spec.Children, otp.Child{ID: fmt.Sprint(i), Start: otp.Worker(func() otp.Behaviour {
-			left, _ := system.Whereis("ring/" + fmt.Sprint((i+1)%5))
-			return &counter{left: left}
-		})})
+		spec.Children = append(spec.Children,
+			otp.Child{ID: fmt.Sprint(i), Start: otp.Worker(func() otp.Behaviour {
+				left, _ := system.Whereis("ring/" + fmt.Sprint((i+1)%5))
+				return &counter{left: left}
+			})})
 	}
 	tree, err := system.Start(context.Background(), "ring", spec)
 	if err != nil {
@@ -84,12 +87,13 @@ func TestASeedIsOneOrderOfWorkersTimersAndGoroutines(t *testing.T) {
 	}
 }
 
-// difference is where two traces part.
+// difference shows where two traces diverge.
 func difference(a, b string) string {
 	la, lb := bytes.Split([]byte(a), []byte("\n")), bytes.Split([]byte(b), []byte("\n"))
 	for i := range min(len(la), len(lb)) {
 		if !bytes.Equal(la[i], lb[i]) {
-			return string(bytes.Join(la[max(0, i-10):i], []byte("\n"))) + "\n- " + string(la[i]) + "\n+ " + string(lb[i])
+			return string(bytes.Join(la[max(0, i-10):i], []byte("\n"))) + "\n- " + string(la[i]) + "\n+ " +
+				string(lb[i])
 		}
 	}
 	return fmt.Sprintf("one has %d lines, the other %d", len(la), len(lb))

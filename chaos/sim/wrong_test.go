@@ -15,7 +15,7 @@ import (
 	"mcpd/transport"
 )
 
-// twice is a connection of a host that sends every call once more.
+// twice is the connection of a host that sends every call once more.
 type twice struct {
 	transport.Upstream
 	again uint64
@@ -29,7 +29,8 @@ func (t *twice) Send(ctx context.Context, m jsonrpc.Message) error {
 	return t.Upstream.Send(ctx, m)
 }
 
-// crossing is a connection of a host that takes the answer to one of two calls for that to the other.
+// crossing is the connection of a host that gives each tool result to the latest call, whichever
+// call it answers.
 type crossing struct {
 	transport.Upstream
 	last jsonrpc.ID
@@ -50,27 +51,29 @@ func (c *crossing) Recv(ctx context.Context) (transport.Inbound, error) {
 	return in, err
 }
 
-// armed is a host in which something goes wrong in an actor at each message of a kind.
+// armed returns a spoiler that arms a fault in an actor at each message of a kind.
 func armed(action fault.Action, row, kind string) func(*story) {
 	return func(s *story) {
 		p := fault.Point{Place: fault.Receive, Path: "mcpd/tenants/" + row, Kind: kind}
-		if _, err := s.faults.Arm(fault.Fault{Action: action, Point: p, Lease: fault.MaxLease}); err != nil {
+		if _, err := s.faults.Arm(fault.Fault{Action: action, Point: p,
+			Lease: fault.MaxLease}); err != nil {
 			panic(err)
 		}
 	}
 }
 
-// unheard is a host whose tenant manager does not get messages of a kind.
+// unheard returns a spoiler that keeps messages of a kind from the tenant manager.
 func unheard(kind string) func(*story) {
 	return func(s *story) {
 		p := fault.Point{Place: fault.Receive, Path: "mcpd/core/tenant_manager", Kind: kind}
-		if _, err := s.faults.Arm(fault.Fault{Action: fault.Drop, Point: p, Lease: fault.MaxLease}); err != nil {
+		if _, err := s.faults.Arm(fault.Fault{Action: fault.Drop, Point: p,
+			Lease: fault.MaxLease}); err != nil {
 			panic(err)
 		}
 	}
 }
 
-// hasty is a host that does not wait for the end of a pause.
+// hasty is a spoiler that does not wait for the end of a pause.
 func hasty(s *story) {
 	s.w.Begin("hasty", func() {
 		for range 1000 {
@@ -79,12 +82,14 @@ func hasty(s *story) {
 				continue
 			}
 			manager, _ := s.host.Whereis("mcpd/core/tenant_manager")
-			_, _ = otp.Do[tenancy.OperateRequest, ladder.Standing](context.Background(), manager, tenancy.OperateRequest{Tenant: target, Verb: ladder.Release})
+			_, _ = otp.Do[tenancy.OperateRequest, ladder.Standing](context.Background(), manager,
+				tenancy.OperateRequest{Tenant: target, Verb: ladder.Release})
 		}
 	})
 }
 
-// A host that is wrong is found out, by the invariant that it breaks, and by the same seed each time.
+// A misbehaving host is found out by the invariant that it violates, and by the same seed each
+// time.
 func TestAWrongHostIsFoundOut(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(*story)
@@ -99,20 +104,28 @@ func TestAWrongHostIsFoundOut(t *testing.T) {
 		"has no deadlines": {func(s *story) {
 			armed(fault.Drop, target+"/request_manager", "request.expire")(s)
 		}, "I1"},
-		"loses outcomes":         {armed(fault.Drop, bystander+"/client_sup/*", "client.inbound"), "I3"},
-		"handles calls twice":    {armed(fault.Duplicate, target+"/client_sup/*", "*request.Forward"), "I13"},
+		"loses outcomes": {armed(fault.Drop, bystander+"/client_sup/*", "client.inbound"), "I3"},
+		"handles calls twice": {armed(fault.Duplicate, target+"/client_sup/*", "*request.Forward"),
+			"I13"},
 		"never asks the catalog": {armed(fault.Drop, bystander+"/catalog", ""), "I3"},
 		"forgets to end sessions": {func(s *story) {
-			p := fault.Point{Place: fault.Receive, Path: "mcpd/core/session_manager", Kind: "*otp.Call[mcpd/actors/session.CloseRequest,struct {}]"}
-			if _, err := s.faults.Arm(fault.Fault{Action: fault.Drop, Point: p, Lease: fault.MaxLease}); err != nil {
+			p := fault.Point{
+				Place: fault.Receive, Path: "mcpd/core/session_manager",
+				Kind: "*otp.Call[mcpd/actors/session.CloseRequest,struct {}]",
+			}
+			if _, err := s.faults.Arm(fault.Fault{Action: fault.Drop, Point: p,
+				Lease: fault.MaxLease}); err != nil {
 				panic(err)
 			}
 		}, "I1"},
 		"never starts a tenant again":      {unheard("tenancy.passed"), "ladder"},
 		"does not hear that a tenant ends": {unheard("otp.Down"), "ladder"},
 		"starts a tenant at once":          {hasty, "ladder"},
-		"leaves actors of sessions behind": {armed(fault.Drop, bystander+"/server_sup/*", "*session.Expired"), "I6"},
-		"leaves a goroutine behind":        {func(s *story) { s.w.Begin("lost", func() { s.w.Wait(func() bool { return false }) }) }, "I6"},
+		"leaves actors of sessions behind": {armed(fault.Drop, bystander+"/server_sup/*",
+			"*session.Expired"), "I6"},
+		"leaves a goroutine behind": {func(s *story) {
+			s.w.Begin("lost", func() { s.w.Wait(func() bool { return false }) })
+		}, "I6"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(100) {
@@ -147,7 +160,7 @@ func (f *forgetful) Receive(_ *otp.Process, msg any) error {
 	return nil
 }
 
-// Who waits for an actor that does not answer is found out as well.
+// A caller that waits for an actor that does not answer is found out as well.
 func TestAWorldThatWaitsForNothingIsStuck(t *testing.T) {
 	w := NewWorld(1, NewTrace(nil))
 	defer w.Close()
@@ -157,7 +170,10 @@ func TestAWorldThatWaitsForNothingIsStuck(t *testing.T) {
 		}
 	}()
 	system := otp.NewSystem(otp.Options{Scheduler: w, Clock: w})
-	_, err := system.Start(context.Background(), "top", otp.Spec{Children: []otp.Child{{ID: "f", Start: otp.Worker(func() otp.Behaviour { return &forgetful{} })}}})
+	_, err := system.Start(context.Background(), "top",
+		otp.Spec{Children: []otp.Child{{ID: "f", Start: otp.Worker(func() otp.Behaviour {
+			return &forgetful{}
+		})}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +185,8 @@ func TestAWorldThatWaitsForNothingIsStuck(t *testing.T) {
 	}
 }
 
-// A run in which nothing is broken takes no longer for it, and nobody is told of an error.
+// A run without faults has no crashes, and takes at most a minute of virtual time more than
+// settling.
 func TestCalmSeedsAreCalm(t *testing.T) {
 	calms := 0
 	for seed := range uint64(50) {

@@ -6,12 +6,13 @@ import (
 	"slices"
 )
 
-// beside are times of two phases that lie as far from the beginning of each, by where that is. All bystanders call one host, so that what disturbs one
-// of them in a second disturbs the others (their ratios correlate by 0.78, in 71 full runs): together they are one measurement of it, not as many as
-// there are of them.
+// beside pairs times of two phases by their offset from the beginning of the phase. All bystanders
+// call one host, so that a disturbance of one of them in a second also disturbs the others: their
+// ratios correlate by 0.78 in 71 full runs. Therefore all bystanders together count as one
+// measurement of a second and not as several.
 type beside map[int]both
 
-// both are sums of logarithms: of times, the geometric mean is the one that a ratio is kept by.
+// both are sums of logarithms of times. They yield the geometric mean, which preserves ratios.
 type both struct{ before, during, n float64 }
 
 func (all beside) add(at int, before, during float64) {
@@ -19,7 +20,7 @@ func (all beside) add(at int, before, during float64) {
 	all[at] = both{b.before + math.Log(before), b.during + math.Log(during), b.n + 1}
 }
 
-// means are the means of each place, in their order.
+// means returns the mean at each offset, ordered by offset.
 func (all beside) means() (before, during []float64) {
 	for _, at := range slices.Sorted(maps.Keys(all)) {
 		b := all[at]
@@ -28,14 +29,16 @@ func (all beside) means() (before, during []float64) {
 	return before, during
 }
 
-// mostBatches are the stretches that a phase is cut into. One second is a little like the one before it (0.12, in those runs), so that an interval of
-// single seconds would be too narrow; means of some in a row hardly depend on each other.
+// mostBatches is the number of batches into which a phase is cut. Adjacent seconds correlate a
+// little (0.12 in those runs), so that an interval of single seconds would be too narrow. Means of
+// several adjacent seconds are nearly independent.
 const mostBatches = 20
 
-// stretch is how many of n seconds in a row are taken together.
+// stretch returns how many of n adjacent seconds form a batch.
 func stretch(n int) int { return max(1, (n+mostBatches-1)/mostBatches) }
 
-// batches are the means of so many in a row. What is left at the end, and is less than half of it, goes with the last.
+// batches returns the means of batches of that many seconds. A rest of less than half a batch joins
+// the last batch.
 func batches(seconds []float64, of int) (list []float64) {
 	for len(seconds) > 0 {
 		n := of

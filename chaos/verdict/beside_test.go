@@ -12,7 +12,7 @@ import (
 	"mcpd/internal/load"
 )
 
-// What strikes all bystanders of a host in one second is seen once, however many of them look.
+// A disturbance of all bystanders in one second counts once, however many bystanders there are.
 func TestMoreBystandersAreNotMoreMeasurements(t *testing.T) {
 	each(func(r record.Record) {
 		for g := range r.Groups {
@@ -28,9 +28,9 @@ func TestMoreBystandersAreNotMoreMeasurements(t *testing.T) {
 	})
 }
 
-// Seconds that are each like the one before give an interval that is about as wide as it has to be.
+// Seconds that correlate with their predecessors give an interval of about the right width.
 func TestSecondsInARowAreNotTakenForIndependent(t *testing.T) {
-	const seconds, like, experiments = 60, 0.3, 2000 // it is less in three of four runs
+	const seconds, like, experiments = 60, 0.3, 2000 // like is less in three of four runs
 	random := rand.New(rand.NewPCG(1, 2))
 	phase := func() (list []float64) {
 		mood := random.NormFloat64()
@@ -73,19 +73,26 @@ func TestBatchesHoldEverySecondOnce(t *testing.T) {
 				t.Fatalf("batch %d is %v, want %v", i, want, got)
 			}
 		}
-		if last := batches(seconds[(len(list)-1)*of:], n); math.Abs(last[0]-list[len(list)-1]) > 1e-9*last[0] {
+		if last := batches(seconds[(len(list)-1)*of:],
+			n); math.Abs(last[0]-list[len(list)-1]) > 1e-9*last[0] {
 			t.Fatalf("the last is %v, want %v", list[len(list)-1], last)
 		}
 	})
 }
 
-// A fault that lasts longer than the baseline does not make the baseline longer: what that was by chance stays in the interval.
+// A fault that lasts longer than the baseline does not count the baseline more than once: the
+// chance variation of the baseline stays in the interval.
 func TestLongFaultMakesNoLongBaseline(t *testing.T) {
 	const baseline, laps, experiments = 60, 10, 500
 	random := rand.New(rand.NewPCG(1, 2))
 	covered := 0
 	for range experiments {
-		r := record.Record{Phases: []record.Phase{{Name: record.Baseline, To: baseline}, {Name: record.Fault, From: baseline, To: baseline * (1 + laps)}}}
+		r := record.Record{
+			Phases: []record.Phase{
+				{Name: record.Baseline, To: baseline},
+				{Name: record.Fault, From: baseline, To: baseline * (1 + laps)},
+			},
+		}
 		g := record.Group{Role: record.Bystander}
 		for at := range baseline * (1 + laps) {
 			g.Seconds = append(g.Seconds, record.Second{At: at, P99: math.Exp(0.2 * random.NormFloat64())})
@@ -106,7 +113,7 @@ func TestLongFaultMakesNoLongBaseline(t *testing.T) {
 	}
 }
 
-// Nor are the blocks of a long fault left out that the baseline had no time for.
+// Later blocks of a fault that lasts longer than the baseline are judged too.
 func TestBlocksOfALongFaultAreJudged(t *testing.T) {
 	each(func(r record.Record) {
 		for i := range r.Groups {
@@ -121,7 +128,7 @@ func TestBlocksOfALongFaultAreJudged(t *testing.T) {
 	})
 }
 
-// Of a fault that lasts longer than the baseline all of it is judged.
+// A fault that lasts longer than the baseline is judged as a whole.
 func TestAllOfALongFaultIsJudged(t *testing.T) {
 	each(func(r record.Record) {
 		base, fault := r.Phases[0], &r.Phases[1]
@@ -131,7 +138,9 @@ func TestAllOfALongFaultIsJudged(t *testing.T) {
 				r.Groups[g].Seconds[i].P99 = 1
 			}
 			for at := int(2 * base.To); at < int(fault.To); at++ {
-				r.Groups[g].Seconds = slices.DeleteFunc(r.Groups[g].Seconds, func(s record.Second) bool { return s.At == at })
+				r.Groups[g].Seconds = slices.DeleteFunc(r.Groups[g].Seconds, func(s record.Second) bool {
+					return s.At == at
+				})
 				r.Groups[g].Seconds = append(r.Groups[g].Seconds, record.Second{At: at, P99: 3})
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	"mcpd/internal/load"
 )
 
-// once is I1.
+// once judges I1.
 func once(r record.Record) (is, found string) {
 	var f findings
 	var n uint64
@@ -22,10 +22,12 @@ func once(r record.Record) (is, found string) {
 			f.add("%s: %d of %d calls had no outcome%s", g.Tenant, c.Lost, c.Sent, first(g, "lost"))
 		}
 		if o := ordered(g); o.Lost > 0 {
-			f.add("%s: %d of %d calls with a stream had no outcome%s", g.Tenant, o.Lost, o.Calls, first(g, "lost"))
+			f.add("%s: %d of %d calls with a stream had no outcome%s", g.Tenant, o.Lost, o.Calls,
+				first(g, "lost"))
 		}
 		if c.Duplicate > 0 {
-			f.add("%s: %d of %d calls had more than one%s", g.Tenant, c.Duplicate, c.Sent, first(g, "duplicate"))
+			f.add("%s: %d of %d calls had more than one%s", g.Tenant, c.Duplicate, c.Sent,
+				first(g, "duplicate"))
 		}
 		if rest := c.Sent - c.OK - c.Failed - c.Lost - c.Crossed; rest != 0 {
 			f.add("%s: the account of %d calls does not add up", g.Tenant, c.Sent)
@@ -37,7 +39,7 @@ func once(r record.Record) (is, found string) {
 	return f.verdict("lost 0, duplicate 0 of %d", n)
 }
 
-// own is I2.
+// own judges I2.
 func own(r record.Record) (is, found string) {
 	var f findings
 	var n uint64
@@ -45,7 +47,8 @@ func own(r record.Record) (is, found string) {
 		c := total(g)
 		n += c.Sent + ordered(g).Calls
 		if crossed := c.Crossed + ordered(g).Crossed; crossed > 0 {
-			f.add("%s: %d of %d replies were another call's%s", g.Tenant, crossed, c.Sent+ordered(g).Calls, first(g, "crossed"))
+			f.add("%s: %d of %d replies were another call's%s", g.Tenant, crossed, c.Sent+ordered(g).Calls,
+				first(g, "crossed"))
 		}
 	}
 	if n == 0 {
@@ -54,7 +57,7 @@ func own(r record.Record) (is, found string) {
 	return f.verdict("crossed 0 of %d", n)
 }
 
-// first says when a slip of a kind happened first.
+// first says when the first slip of a kind happened.
 func first(g record.Group, kind string) string {
 	for _, s := range g.Slips {
 		if s.Kind == kind {
@@ -64,7 +67,8 @@ func first(g record.Group, kind string) string {
 	return ""
 }
 
-// unnoticed is I3. Of n calls without a failure, the rate of failures is below 3/n with 95 % confidence.
+// unnoticed judges I3. Of n calls without a failure, the rate of failures is below 3/n with 95 %
+// confidence.
 func unnoticed(r record.Record) (is, found string) {
 	var f findings
 	var n uint64
@@ -84,7 +88,7 @@ func unnoticed(r record.Record) (is, found string) {
 	return f.verdict("0 of %d, so below %.1g with 95 %% confidence", n, 3/float64(n))
 }
 
-// most is the most frequent of errors.
+// most returns the most frequent error.
 func most(errors map[string]uint64) string {
 	if len(errors) == 0 {
 		return ""
@@ -95,16 +99,18 @@ func most(errors map[string]uint64) string {
 	return ", mostly: " + texts[0]
 }
 
-// What calls of bystanders may take, of what they took in the baseline.
+// Limits of the latency of bystanders, as factors of the latency in the baseline.
 const (
 	logical   = 1.10
 	tail      = 1.25 // of p99.9
 	contended = 1.5
-	extra     = 5.0 // milliseconds, where the fault takes what they need
+	extra     = 5.0 // milliseconds, where the fault takes resources that the bystanders need
 )
 
-// latency is I4: the seconds of the fault beside the same seconds of the baseline, and for p99.9 the blocks. What the whole phases had is told beside
-// it, and not judged: it has no interval. The phases follow each other: how the machine drifts meanwhile is in it.
+// latency judges I4. It compares the seconds of the fault with the same seconds of the baseline
+// and, for p99.9, the blocks of both. The values of the whole phases are shown but not judged,
+// because they have no confidence interval. The phases follow one another, so that a drift of the
+// machine is part of the result.
 func latency(r record.Record) (is, found string) {
 	if r.Experiment.Short {
 		return record.Unjudged, "the phases are too short"
@@ -124,7 +130,10 @@ func latency(r record.Record) (is, found string) {
 		return record.Unjudged, err.Error()
 	}
 	is = string(load.Gate(e, load.AtMost(limit)))
-	found = fmt.Sprintf("p99 is %.3g times that of the baseline (%.3g to %.3g, %d times %d s); at most %.3g", e.Ratio, e.Low, e.High, e.Pairs, of, limit)
+	found = fmt.Sprintf(
+		"p99 is %.3g times that of the baseline (%.3g to %.3g, %d times %d s); at most %.3g", e.Ratio,
+		e.Low, e.High, e.Pairs, of, limit,
+	)
 	if r.Experiment.Contends {
 		more := load.NewShare("", "ms", before, during, extra)
 		found += fmt.Sprintf("; and %+.3g ms, at most %+.3g ms", more.Median, extra)
@@ -141,16 +150,21 @@ func tails(r record.Record) (is, found string) {
 	before, during := blocks(r)
 	e, err := load.Ratio(before, during)
 	if err != nil {
-		return record.Unclear, fmt.Sprintf("p99.9: too few calls: %d pairs of blocks with %d calls or more, want %d", len(before), enough, load.MinPairs)
+		return record.Unclear, fmt.Sprintf(
+			"p99.9: too few calls: %d pairs of blocks with %d calls or more, want %d", len(before), enough,
+			load.MinPairs,
+		)
 	}
 	return string(load.Gate(e, load.AtMost(tail))),
-		fmt.Sprintf("p99.9 %.3g times (%.3g to %.3g, %d blocks); at most %.3g", e.Ratio, e.Low, e.High, e.Pairs, tail)
+		fmt.Sprintf("p99.9 %.3g times (%.3g to %.3g, %d blocks); at most %.3g", e.Ratio, e.Low, e.High,
+			e.Pairs, tail)
 }
 
-// enough are the calls of which one is above p99.9.
+// enough is the number of calls of which one exceeds p99.9.
 const enough = 1000
 
-// blocks are the p99.9 of blocks of the fault, and beside each that of the same block of the baseline, likewise.
+// blocks pairs the p99.9 of each block of the fault with that of the same block of the baseline. A
+// fault that lasts longer than the baseline goes through the baseline's blocks again.
 func blocks(r record.Record) (before, during []float64) {
 	all := beside{}
 	for _, g := range groups(r, record.Bystander) {
@@ -171,7 +185,7 @@ func blocks(r record.Record) (before, during []float64) {
 	return all.means()
 }
 
-// whole says what the phases had as a whole: the worst bystander's.
+// whole describes the latencies of the whole phases, for the worst bystander.
 func whole(r record.Record) string {
 	var before, during record.Calls
 	for _, g := range groups(r, record.Bystander) {
@@ -179,10 +193,11 @@ func whole(r record.Record) string {
 			sum.P99, sum.P999 = max(sum.P99, g.Phases[name].P99), max(sum.P999, g.Phases[name].P999)
 		}
 	}
-	return fmt.Sprintf("; as a whole p99 %.3g ms, before %.3g; p99.9 %.3g ms, before %.3g", during.P99, before.P99, during.P999, before.P999)
+	return fmt.Sprintf("; as a whole p99 %.3g ms, before %.3g; p99.9 %.3g ms, before %.3g", during.P99,
+		before.P99, during.P999, before.P999)
 }
 
-// worse is the worse of two verdicts.
+// worse returns the worse of two verdicts.
 func worse(a, b string) string {
 	if rank[b] > rank[a] {
 		return b
@@ -190,14 +205,15 @@ func worse(a, b string) string {
 	return a
 }
 
-// rank orders verdicts, the worst last.
+// rank orders verdicts from best to worst.
 var rank = map[string]int{record.Pass: 0, record.Unclear: 1, record.Fail: 2}
 
-// pairs are the 99th percentiles of seconds of the fault, and beside each that of the baseline's second as far from its beginning, of all bystanders that
-// have both. A fault that lasts longer than the baseline goes through that again, and what is beside one of its seconds counts with it. Seconds in which a
-// phase begins or ends belong to none.
+// pairs pairs the 99th percentile of each second of the fault with that of the baseline's second at
+// the same offset, averaged over all bystanders that have both. A fault that lasts longer than the
+// baseline goes through the baseline again, and all its seconds that share a second of the baseline
+// count together. A second in which a phase begins or ends belongs to no phase.
 func pairs(r record.Record) (before, during []float64) {
-	const instant = 0.02 // of a second, in which a phase may have begun later than it should
+	const instant = 0.02 // seconds by which a phase may have begun too late
 	from := map[string][2]int{}
 	for _, p := range r.Phases {
 		from[p.Name] = [2]int{int(math.Ceil(p.From - instant)), int(p.To + instant)}
@@ -219,7 +235,7 @@ func pairs(r record.Record) (before, during []float64) {
 	return all.means()
 }
 
-// recovery is I5.
+// recovery judges I5.
 func recovery(r record.Record) (is, found string) {
 	i := slices.IndexFunc(r.Figures, func(f record.Figure) bool { return f.Name == "recovery_s" })
 	switch {
@@ -239,7 +255,7 @@ func recovery(r record.Record) (is, found string) {
 	return f.verdict("after %.3g s; at most %.3g s", r.Figures[i].Samples[0], r.Experiment.Recovery)
 }
 
-// targetErrors is E2.
+// targetErrors judges E2.
 func targetErrors(r record.Record) (is, found string) {
 	var f findings
 	var failed, sent uint64

@@ -8,9 +8,14 @@ import (
 	"mcpd/chaos/record"
 )
 
-// order is I10. That nothing follows a cancellation of the modern era is not judged, as a client of HTTP cancels by closing the one stream on which anything about
-// the call may come (2026-07-28 §basic/patterns/cancellation); no other of its streams carries that (actors/server, TestNothingFollowsACancellation), and
-// over stdio it is the transport's to hold back (transport/stdio, TestServeCancelsByID). Streams that could never be resumed are out of it too: the first phase has nothing wrong with it.
+// order judges I10, the order of messages on streams. It also fails if no stream of a tenant could
+// be resumed: in the first phase nothing is broken, so that resuming has to work.
+//
+// It does not judge that nothing follows a cancellation of the modern era. A client of HTTP cancels
+// by closing the only stream that may carry anything about the call (2026-07-28
+// §basic/patterns/cancellation). No other stream of the client carries such messages
+// (actors/server, TestNothingFollowsACancellation), and over stdio the transport holds them back
+// (transport/stdio, TestServeCancelsByID).
 func order(r record.Record) (is, found string) {
 	var f findings
 	var sum record.Order
@@ -21,7 +26,8 @@ func order(r record.Record) (is, found string) {
 			unheard = g.Tenant + ": " + o.Unheard
 		}
 		if o.Slips > 0 {
-			f.add("%s: %d of %d messages were out of their order%s", g.Tenant, o.Slips, o.Events, firstText(g, "order"))
+			f.add("%s: %d of %d messages were out of their order%s", g.Tenant, o.Slips, o.Events,
+				firstText(g, "order"))
 		}
 		if o.Resumed == 0 && o.Refused > 0 {
 			f.add("%s: no stream could be resumed, of %d", g.Tenant, o.Refused)
@@ -34,10 +40,11 @@ func order(r record.Record) (is, found string) {
 	if sum.Calls == 0 {
 		return record.Unjudged, unheard
 	}
-	return f.verdict("all %d messages of %d calls; %d resumes, %d messages replayed", sum.Events, sum.Calls, sum.Resumed, sum.Replayed)
+	return f.verdict("all %d messages of %d calls; %d resumes, %d messages replayed", sum.Events,
+		sum.Calls, sum.Resumed, sum.Replayed)
 }
 
-// ordered is the account of a group's calls with a stream, empty where there is none.
+// ordered returns the summary of a group's calls with a stream, or an empty one.
 func ordered(g record.Group) record.Order {
 	if g.Order == nil {
 		return record.Order{}
@@ -45,7 +52,7 @@ func ordered(g record.Group) record.Order {
 	return *g.Order
 }
 
-// firstText is what the first slip of a kind was.
+// firstText describes the first slip of a kind.
 func firstText(g record.Group, kind string) string {
 	for _, s := range g.Slips {
 		if s.Kind == kind {
@@ -55,8 +62,10 @@ func firstText(g record.Group, kind string) string {
 	return ""
 }
 
-// told is I11. A fault that was armed has an event with its id; one that was done from outside has some event that says that something is wrong,
-// but for those of which a healthy host has none.
+// told judges I11. A fault that was armed needs an event with its id, besides the event of its
+// arming. A fault that was injected from outside needs some event that reports a problem. A quiet
+// fault needs no event. I11 also fails if a probe of livez failed, unless the host was started
+// again.
 func told(r record.Record) (is, found string) {
 	var f findings
 	n := 0
@@ -86,10 +95,13 @@ func told(r record.Record) (is, found string) {
 	return f.verdict("all %d", n)
 }
 
-// telling is what events tell, made of them once: an hour has a hundred thousand of them and hundreds of strikes.
+// telling indexes the events. It is built once, because an hour has a hundred thousand events and
+// hundreds of strikes.
 type telling struct {
-	armed  map[string]bool // by the id of a fault that an event is of: whether one says more than that it was armed
-	latest float64         // when the host last told of something that it did not expect
+	// armed maps the id of each fault that occurs in an event to whether an event other than
+	// fault_armed has it.
+	armed  map[string]bool
+	latest float64 // time of the host's last event about something unexpected
 }
 
 func tellers(events []record.Event) telling {
@@ -105,17 +117,18 @@ func tellers(events []record.Event) telling {
 	return t
 }
 
-// tell reports whether an event is of a strike. What was done from outside shows as something that the host did not expect: from when it was done
-// on, and until the end, since a host may notice it late.
+// tell reports whether an event reports a strike. For a fault from outside, any unexpected event
+// after the injection counts, up to the end of the run, since a host may notice it late.
 func (t telling) tell(s record.Strike) bool {
 	if more, ok := t.armed[s.ID]; ok {
 		return more
 	}
-	const early = 0.05 // seconds by which clocks and the order of things may differ
+	const early = 0.05 // seconds of tolerance between clocks
 	return t.latest >= s.From-early
 }
 
-// effects is I13. What was answered has to have been done too: a tool that forgets proves nothing.
+// effects judges I13. Each effect whose call was answered must be counted: a tool that forgets
+// effects proves nothing.
 func effects(r record.Record) (is, found string) {
 	if r.Effects == nil {
 		return record.Unjudged, "the tool of the load counts nothing"
@@ -145,7 +158,8 @@ func some(names []string) string {
 	return ": " + strings.Join(names, ", ")
 }
 
-// complete is E1. Faults that do not strike show nothing: what they wait for may not have come to where they were aimed at.
+// complete judges E1. A fault that never struck shows nothing: no matching message may have come to
+// its target.
 func complete(r record.Record) (is, found string) {
 	var f findings
 	var idle []string
@@ -166,7 +180,8 @@ func complete(r record.Record) (is, found string) {
 	case len(idle) > 0 && len(idle) == len(r.Strikes):
 		f.add("no fault has struck, of %d", len(idle))
 	case len(idle) > 0 && len(f) == 0:
-		is, found = record.Unclear, fmt.Sprintf("%d of %d faults never struck: %s", len(idle), len(r.Strikes), idle[0])
+		is, found = record.Unclear, fmt.Sprintf("%d of %d faults never struck: %s", len(idle),
+			len(r.Strikes), idle[0])
 		if more := len(idle) - 1; more > 0 {
 			found += fmt.Sprintf("; and %d more", more)
 		}
@@ -175,7 +190,7 @@ func complete(r record.Record) (is, found string) {
 	return f.verdict("%s", things(len(r.Strikes), "fault"))
 }
 
-// probes is E4. What they answer while something is broken is for people.
+// probes judges E4. The answers during the fault are only informative.
 func probes(r record.Record) (is, found string) {
 	var f findings
 	n := 0

@@ -10,13 +10,15 @@ import (
 )
 
 const (
-	// late is the share of samples that may be beyond a goal: goals are for 99 of 100.
+	// late is the share of samples that may exceed a goal: goals hold for 99 of 100 samples.
 	late = 0.01
-	// doubt is how likely so many late samples may be, in figures that reach their goal, before they do not.
+	// doubt is the significance level. A figure fails only if a figure that meets its goal would have
+	// so many late samples with at most this probability.
 	doubt = 0.05
 )
 
-// figures is E3. A figure fails when so many of its samples are beyond the goal as chance has in one of twenty runs at most. Fewer are unclear.
+// figures judges E3. A figure fails if the number of samples beyond its goal would occur by chance
+// in at most one of twenty runs. A smaller number of such samples is unclear.
 func figures(r record.Record) (is, found string) {
 	var f findings
 	var all, unclear, missing []string
@@ -29,9 +31,10 @@ func figures(r record.Record) (is, found string) {
 			continue
 		}
 		if len(x.Samples) == 0 {
-			switch { // a run, or all of its faults, may end before anything is found out
+			switch { // a run, or all its faults, may end before anything is detected
 			case r.Experiment.Short || cut(r) != "" || slices.Contains(untested, x.Name):
-				missing = append(missing, fmt.Sprintf("%s: nothing was measured, which may take %.4g %s", x.Name, x.Goal, x.Unit))
+				missing = append(missing,
+					fmt.Sprintf("%s: nothing was measured, which may take %.4g %s", x.Name, x.Goal, x.Unit))
 			default:
 				f.add("%s: nothing was measured", x.Name)
 			}
@@ -47,7 +50,8 @@ func figures(r record.Record) (is, found string) {
 				beyond++
 			}
 		}
-		text := fmt.Sprintf("%s: %d of %d beyond %.4g %s, up to %.4g", x.Name, beyond, len(x.Samples), x.Goal, x.Unit, worst)
+		text := fmt.Sprintf("%s: %d of %d beyond %.4g %s, up to %.4g", x.Name, beyond, len(x.Samples),
+			x.Goal, x.Unit, worst)
 		switch {
 		case beyond == 0:
 		case chance(beyond, len(x.Samples)) <= doubt:
@@ -58,9 +62,11 @@ func figures(r record.Record) (is, found string) {
 	}
 	switch {
 	case r.Experiment.Short:
-		return record.Unjudged, strings.Join(slices.Concat([]string{"the phases are too short"}, all, missing), "; ")
+		return record.Unjudged, strings.Join(slices.Concat([]string{"the phases are too short"}, all,
+			missing), "; ")
 	case len(missing) > 0 && len(f) == 0 && len(unclear) == 0:
-		return record.Unjudged, strings.TrimPrefix(strings.Join(slices.Concat([]string{cut(r)}, all, missing), "; "), "; ")
+		return record.Unjudged, strings.TrimPrefix(strings.Join(slices.Concat([]string{cut(r)}, all,
+			missing), "; "), "; ")
 	case len(all) == 0 && len(f) == 0:
 		return record.Unjudged, "none is expected"
 	case len(unclear) > 0 && len(f) == 0:
@@ -69,9 +75,10 @@ func figures(r record.Record) (is, found string) {
 	return f.verdict("%s", strings.Join(all, ", "))
 }
 
-// chance is how likely k or more of n samples are late when a share of late ones is: the upper tail of the binomial distribution.
+// chance returns the probability that at least k of n samples are late, if each is late with the
+// probability late. It is the upper tail of the binomial distribution.
 func chance(k, n int) float64 {
-	below, term := 0.0, math.Pow(1-late, float64(n)) // of none
+	below, term := 0.0, math.Pow(1-late, float64(n)) // the term of no late sample
 	for i := range k {
 		below += term
 		term *= float64(n-i) / float64(i+1) * late / (1 - late)

@@ -9,13 +9,13 @@ import (
 	"mcpd/chaos/record"
 )
 
-// ofProcesses are the holdings that I7 is about.
+// ofProcesses are the holdings that I7 judges.
 var ofProcesses = []string{"children", "processes", "zombies", "strays"}
 
-// silent is why nothing that a host holds is judged.
+// silent is the reason why no holding of the host is judged.
 const silent = "the host could not be measured afterwards"
 
-// leaks is I6.
+// leaks judges I6.
 func leaks(r record.Record) (is, found string) {
 	var f findings
 	var good []string
@@ -26,7 +26,8 @@ func leaks(r record.Record) (is, found string) {
 		}
 		if h.Share > 0 {
 			if h.Grown() {
-				f.add("%s: %.0f before%s, %.0f afterwards%s, at most %.3g %% or %.0f more", h.Name, h.Before, named(h.NamedBefore), h.After, named(h.Named), 100*h.Share, h.Kept)
+				f.add("%s: %.0f before%s, %.0f afterwards%s, at most %.3g %% or %.0f more", h.Name, h.Before,
+					named(h.NamedBefore), h.After, named(h.Named), 100*h.Share, h.Kept)
 			}
 			good = append(good, fmt.Sprintf("%s %+.1f %%", h.Name, 100*h.Surplus()/h.Before))
 		}
@@ -34,7 +35,8 @@ func leaks(r record.Record) (is, found string) {
 			continue
 		}
 		if h.Surplus() > 0 {
-			f.add("%s: %g before%s, %g afterwards%s%s", h.Name, h.Before, named(h.NamedBefore), h.After, named(h.Named), which(h.More))
+			f.add("%s: %g before%s, %g afterwards%s%s", h.Name, h.Before, named(h.NamedBefore), h.After,
+				named(h.Named), which(h.More))
 		}
 		if h.Family == "" {
 			good = append(good, fmt.Sprintf("%s %g", h.Name, h.After))
@@ -51,7 +53,7 @@ func leaks(r record.Record) (is, found string) {
 	return f.verdict("%s", strings.Join(good, ", "))
 }
 
-// which continues a finding by what there is more of.
+// which adds to a finding what there is more of.
 func which(more string) string {
 	if more == "" {
 		return ""
@@ -66,7 +68,7 @@ func named(n float64) string {
 	return fmt.Sprintf(" (%g of them with a name)", n)
 }
 
-// processes is I7.
+// processes judges I7.
 func processes(r record.Record) (is, found string) {
 	var f findings
 	var good []string
@@ -78,7 +80,9 @@ func processes(r record.Record) (is, found string) {
 		if h.Unmeasured {
 			return record.Unjudged, silent
 		}
-		if h.After > h.Before { // a server that nobody used meanwhile may have ended, and a row that should run and does not is I9's
+		// fewer is fine: an unused server may have ended, and a row that should run and does not is the
+		// subject of I9
+		if h.After > h.Before {
 			f.add("%s: %g before, %g afterwards", name, h.Before, h.After)
 		}
 		good = append(good, fmt.Sprintf("%s %g", name, h.After))
@@ -89,7 +93,7 @@ func processes(r record.Record) (is, found string) {
 	return f.verdict("%s", strings.Join(good, ", "))
 }
 
-// bounds is I8.
+// bounds judges I8.
 func bounds(r record.Record) (is, found string) {
 	var f findings
 	n, near, share := 0, "", 0.0
@@ -111,7 +115,7 @@ func bounds(r record.Record) (is, found string) {
 	return f.verdict("%d bounds; nearest: %s, at %.0f %%", n, near, 100*share)
 }
 
-// durability is I12, as far as sessions show it.
+// durability judges I12 as far as sessions show it.
 func durability(r record.Record) (is, found string) {
 	if h, ok := holding(r, "hosts"); !ok || h.After == h.Before {
 		return record.Unjudged, "the host was not started again"

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The page that says how to read a report has every row of the table, and no other.
+// The documentation page about reports has exactly the rows of the table.
 func TestPageTellsWhatIsJudged(t *testing.T) {
 	page, err := os.ReadFile("../../docs/chaos-report.md")
 	if err != nil {

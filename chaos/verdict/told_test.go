@@ -8,9 +8,12 @@ import (
 	"mcpd/chaos/record"
 )
 
-// A fault that nothing armed is told by whatever the host did not expect since then.
+// A fault that was not armed in the host is told by any unexpected event of the host after the
+// injection.
 func TestFaultsFromOutsideAreToldByWhatTheHostSees(t *testing.T) {
-	r := record.Record{Strikes: []record.Strike{{ID: "child.kill-1", Kind: "child.kill", From: 10, To: 10, Hits: 1}}}
+	r := record.Record{
+		Strikes: []record.Strike{{ID: "child.kill-1", Kind: "child.kill", From: 10, To: 10, Hits: 1}},
+	}
 	for _, test := range []struct {
 		event record.Event
 		want  string
@@ -26,14 +29,17 @@ func TestFaultsFromOutsideAreToldByWhatTheHostSees(t *testing.T) {
 	}
 }
 
-// An hour of everything at once is judged in moments: its events and strikes are each looked at once.
+// An hour of everything at once is judged in moments, because each event and each strike is visited
+// once.
 func TestAnHourIsJudgedInMoments(t *testing.T) {
 	r := record.Record{Events: make([]record.Event, 100_000), Strikes: make([]record.Strike, 5000)}
 	for i := range r.Events {
 		r.Events[i] = record.Event{At: float64(i) / 30, Level: "info", Name: "session_closed"}
 	}
 	for i := range r.Strikes {
-		r.Strikes[i] = record.Strike{ID: fmt.Sprintf("f%d", i), Kind: "child.kill", From: float64(i) / 2, Hits: 1}
+		r.Strikes[i] = record.Strike{
+			ID: fmt.Sprintf("f%d", i), Kind: "child.kill", From: float64(i) / 2, Hits: 1,
+		}
 	}
 	ended := make(chan string, 1)
 	go func() { // owner: this test, which waits for it

@@ -9,7 +9,7 @@ import (
 	"mcpd/chaos/record"
 )
 
-// supervision is I9.
+// supervision judges I9.
 func supervision(r record.Record) (is, found string) {
 	if len(r.Rows) == 0 && len(r.Events) == 0 {
 		return record.Unjudged, "the host has shown no tree"
@@ -28,7 +28,7 @@ func supervision(r record.Record) (is, found string) {
 		if row.Restarts < 0 {
 			f.add("%s has restarted %d times", row.Path, row.Restarts)
 		}
-		// A row that is gone may have been a pool's; one that is there has to be as it was.
+		// A row that is gone may have belonged to a pool; a row that exists has to be as it was.
 		if row.Before == "running" && row.After != "" && row.After != "running" {
 			f.add("%s is %s", row.Path, row.After)
 		}
@@ -61,19 +61,22 @@ func supervision(r record.Record) (is, found string) {
 	return f.verdict("%s, all of them where expected", times(r.Restarts()))
 }
 
-// cut says why the run has not come to what it expects; empty when it has.
+// cut says why the expectations of the experiment do not apply: the run was ended early, or nothing
+// has struck. It returns "" if they apply.
 func cut(r record.Record) string {
 	switch {
 	case r.Aborted != "":
 		return "the run was ended early"
-	case len(r.Strikes) > 0 && !slices.ContainsFunc(r.Strikes, func(s record.Strike) bool { return s.Error == "" && s.Hits > 0 }):
+	case len(r.Strikes) > 0 && !slices.ContainsFunc(r.Strikes, func(s record.Strike) bool {
+		return s.Error == "" && s.Hits > 0
+	}):
 		return "nothing has struck"
 	}
 	return ""
 }
 
-// counted holds restarts against faults where the experiment does not say how many there have to be. Another host has
-// counted anew.
+// counted compares restarts with faults if the experiment does not set a number of restarts. It
+// does nothing if the host was replaced, because the new host counts from zero.
 func counted(r record.Record, again int, f *findings) {
 	if h, ok := holding(r, "hosts"); ok && h.After != h.Before {
 		return
@@ -83,7 +86,7 @@ func counted(r record.Record, again int, f *findings) {
 		if s.Fatal {
 			hits += s.Hits
 		} else {
-			other += s.Hits // which may have ended some too
+			other += s.Hits // those may have ended incarnations too
 		}
 	}
 	if restarts := r.Restarts(); restarts > hits && other == 0 {
@@ -100,7 +103,7 @@ func within(patterns []string, path string) bool {
 
 func times(n int) string { return things(n, "restart") }
 
-// things is so many of them.
+// things returns a number with its noun.
 func things(n int, one string) string {
 	if n == 1 {
 		return "1 " + one

@@ -18,7 +18,8 @@ func restartOf(path string, at float64) record.Event {
 	return record.Event{At: at, Level: "info", Name: record.Restarted, Path: path}
 }
 
-// A row that was replaced as a whole counts from none, and one that is gone counts nothing: events know of their restarts.
+// The row's own count starts from zero after it was replaced, and is missing if the row is gone.
+// The events still show the restarts.
 func TestRestartsAreCountedByEventsToo(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -26,7 +27,9 @@ func TestRestartsAreCountedByEventsToo(t *testing.T) {
 		is   string
 		says string
 	}{
-		{"a bystander's that counts from none", func(r *record.Record) { r.Events = append(r.Events, restartOf(otherRow, 30)) }, record.Fail, otherRow + " restarted (1), and was not to"},
+		{"a bystander's that counts from none", func(r *record.Record) {
+			r.Events = append(r.Events, restartOf(otherRow, 30))
+		}, record.Fail, otherRow + " restarted (1), and was not to"},
 		{"a bystander's that is gone", func(r *record.Record) {
 			r.Events = append(r.Events, restartOf(otherRow, 30))
 			r.Rows = r.Rows[:2]
@@ -35,7 +38,9 @@ func TestRestartsAreCountedByEventsToo(t *testing.T) {
 			r.Events = append(r.Events, restartOf(otherRow, 30))
 			r.Rows = nil
 		}, record.Fail, otherRow + " restarted (1), and was not to"},
-		{"before the run", func(r *record.Record) { r.Events = append(r.Events, restartOf(otherRow, -0.5)) }, record.Pass, ""},
+		{"before the run", func(r *record.Record) {
+			r.Events = append(r.Events, restartOf(otherRow, -0.5))
+		}, record.Pass, ""},
 		{"what a row has forgotten", func(r *record.Record) {
 			for range r.Rows[1].Restarts {
 				r.Events = append(r.Events, restartOf(struckRow, 30))
@@ -48,7 +53,9 @@ func TestRestartsAreCountedByEventsToo(t *testing.T) {
 			}
 			r.Rows[1].Restarts, r.Rows[1].Incarnations = 0, 0
 		}, record.Fail, "want"},
-		{"no tree", func(r *record.Record) { r.Rows = nil }, record.Unjudged, "the host has shown no tree"},
+		{"no tree", func(r *record.Record) {
+			r.Rows = nil
+		}, record.Unjudged, "the host has shown no tree"},
 	} {
 		each(func(r record.Record) {
 			test.harm(&r)
@@ -59,11 +66,14 @@ func TestRestartsAreCountedByEventsToo(t *testing.T) {
 	}
 }
 
-// What a run expects of faults that have not struck, or that it did not come to, is no failure of the host.
+// A run whose faults have not struck, or that ended early, does not fail because of its
+// expectations.
 func TestWhatARunHasNotComeToIsNotJudged(t *testing.T) {
 	for name, change := range map[string]func(*record.Record){
-		"nothing has struck":      func(r *record.Record) { r.Strikes[0].Hits = 0 },
-		"the run was ended early": func(r *record.Record) { r.Aborted = "the host has 4097 MiB of memory" },
+		"nothing has struck": func(r *record.Record) { r.Strikes[0].Hits = 0 },
+		"the run was ended early": func(r *record.Record) {
+			r.Aborted = "the host has 4097 MiB of memory"
+		},
 	} {
 		each(func(r record.Record) {
 			change(&r)
@@ -95,18 +105,20 @@ func TestWhatWasNotMeasuredIsNotJudged(t *testing.T) {
 		r.Holds[i].After, r.Holds[i].Unmeasured = 0, true
 	}
 	for _, judge := range []func(record.Record) (string, string){leaks, processes} {
-		if is, found := judge(r); is != record.Unjudged || found != "the host could not be measured afterwards" {
+		if is, found := judge(r); is != record.Unjudged ||
+			found != "the host could not be measured afterwards" {
 			t.Errorf("%s: %s", is, found)
 		}
 	}
 }
 
-// A short run says which figure it had no time for.
+// A short run names the figure that it had no time to measure.
 func TestShortRunsSayWhatMayNotShow(t *testing.T) {
 	r := rapid.Custom(sound).Example(0)
 	r.Experiment.Short = true
 	r.Figures[1] = record.Figure{Name: "detect_ms", Unit: "ms", Goal: 5100}
-	if is, found := figures(r); is != record.Unjudged || found != "the phases are too short; detect_ms: nothing was measured, which may take 5100 ms" {
+	if is, found := figures(r); is != record.Unjudged ||
+		found != "the phases are too short; detect_ms: nothing was measured, which may take 5100 ms" {
 		t.Errorf("%s: %s", is, found)
 	}
 }

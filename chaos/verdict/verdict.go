@@ -1,5 +1,6 @@
-// Package verdict judges what an experiment saw: a table of invariants that hold whatever is broken, and of what the experiment itself expects,
-// each a pure function of the record. It asks no host and shows nothing.
+// Package verdict judges the record of an experiment. It is a table of invariants that hold
+// whatever is broken, and of the experiment's own expectations. Each judgement is a pure function
+// of the record. The package queries no host and shows nothing.
 package verdict
 
 import (
@@ -9,33 +10,34 @@ import (
 	"mcpd/chaos/record"
 )
 
-// Row is one thing that has to be so.
+// Row is one invariant or expectation.
 type Row struct {
 	ID   string
 	Text string
-	// Judge says whether it is so, in one of record's words, and what was found.
+	// Judge returns a result of the package record, such as record.Pass, and a text with the findings.
 	Judge func(r record.Record) (is, found string)
 }
 
-// Table is all that is judged, in the order in which it is shown: the invariants of every experiment, then what this one expects.
+// Table is everything that is judged, in the order in which it is shown: the invariants of every
+// experiment, then the expectations of this experiment.
 var Table = []Row{
 	{"I1", "every call has exactly one outcome, within its deadline and 250 ms", once},
-	{"I2", "every reply is that of its call", own},
+	{"I2", "every reply belongs to its call", own},
 	{"I3", "no call of a bystander fails", unnoticed},
 	{"I4", "calls of bystanders take no longer than in the baseline", latency},
 	{"I5", "the target is steady soon after the last fault", recovery},
-	{"I6", "afterwards the host holds no more than before", leaks},
-	{"I7", "it has no processes beyond those that it had, and no zombies", processes},
+	{"I6", "afterwards the host holds no more resources than before", leaks},
+	{"I7", "afterwards the host has no additional processes, and no zombies", processes},
 	{"I8", "memory and queues stay within their limits", bounds},
-	{"I9", "what restarts is what was broken, as often as it was broken", supervision},
-	{"I10", "progress, events and replays come in their order", order},
-	{"I11", "every fault is told by an event, and the host stays alive", told},
-	{"I12", "what was acknowledged outlives the host", durability},
+	{"I9", "only broken parts restart, as often as they were broken", supervision},
+	{"I10", "progress, events and replays come in order", order},
+	{"I11", "every fault is reported by an event, and the host stays alive", told},
+	{"I12", "acknowledged state survives the end of the host", durability},
 	{"I13", "no call is carried out twice", effects},
-	{"E1", "the run came to its end, and every fault struck", complete},
+	{"E1", "the run completed, and every fault struck", complete},
 	{"E2", "no more calls of the target failed than expected", targetErrors},
 	{"E3", "figures reach their goals", figures},
-	{"E4", "probes are right before and afterwards", probes},
+	{"E4", "probes give the right answer before the fault and at the end", probes},
 }
 
 // Judge returns one verdict for each row of the table.
@@ -48,20 +50,20 @@ func Judge(r record.Record) []record.Verdict {
 	return list
 }
 
-// Failed reports whether any verdict says so.
+// Failed reports whether any verdict is a failure.
 func Failed(list []record.Verdict) bool {
 	return slices.ContainsFunc(list, func(v record.Verdict) bool { return v.Is == record.Fail })
 }
 
-// findings are what speaks against something. Without any it passes.
+// findings are the violations of an invariant. Without any, the invariant passes.
 type findings []string
 
-// maxFindings bounds what a verdict tells; the record has all of it.
+// maxFindings bounds the findings in a verdict's text; the record has all of them.
 const maxFindings = 5
 
 func (f *findings) add(format string, args ...any) { *f = append(*f, fmt.Sprintf(format, args...)) }
 
-// verdict passes with good unless there is something.
+// verdict passes with the text good if there are no findings.
 func (f findings) verdict(good string, args ...any) (is, found string) {
 	if len(f) == 0 {
 		return record.Pass, fmt.Sprintf(good, args...)
@@ -79,7 +81,7 @@ func (f findings) verdict(good string, args ...any) (is, found string) {
 	return record.Fail, text
 }
 
-// total adds up the calls of a group.
+// total sums the calls of a group.
 func total(g record.Group) (sum record.Calls) {
 	for _, c := range g.Phases {
 		sum.Sent += c.Sent
@@ -93,7 +95,7 @@ func total(g record.Group) (sum record.Calls) {
 	return sum
 }
 
-// groups are those of a role, all where it is empty.
+// groups returns the groups of a role, or all groups if the role is empty.
 func groups(r record.Record, role string) (list []record.Group) {
 	for _, g := range r.Groups {
 		if role == "" || g.Role == role {
