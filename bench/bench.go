@@ -18,21 +18,23 @@ import (
 )
 
 // All are the scenarios, in the order in which they are run and shown.
-var All = slices.Concat(actor.Scenarios, gateway.Scenarios, memory.Scenarios, start.Scenarios, core.Scenarios)
+var All = slices.Concat(actor.Scenarios, gateway.Scenarios, memory.Scenarios, start.Scenarios,
+	core.Scenarios)
 
-// Roles are the processes that they need.
+// Roles are the processes that the scenarios need.
 var Roles = slices.Concat(subject.Roles, start.Roles, actor.Roles, gateway.Roles)
 
-// Options say what is run.
+// Options are the options of a run.
 type Options struct {
-	Names   []string // of scenarios; none are all
+	Names   []string // of scenarios; none means all
 	Short   bool
 	Seed    uint64
 	Version string // of mcpd
 	Say     func(format string, args ...any)
 }
 
-// Run runs scenarios one after the other. What could be measured is in the record even when the run was ended early.
+// Run runs scenarios one after the other. If the run is ended early, the record still has
+// everything that was measured.
 func Run(ctx context.Context, o Options) (record.Record, error) {
 	list, err := chosen(o.Names)
 	if err != nil {
@@ -40,7 +42,8 @@ func Run(ctx context.Context, o Options) (record.Record, error) {
 	}
 	begun, before := time.Now(), used()
 	r := &kit.Run{Short: o.Short, Seed: o.Seed, Say: o.Say, Record: record.Record{
-		Format: record.Format, Machine: machine(ctx, o.Version), Begun: begun.UTC().Truncate(time.Second), Seed: o.Seed, Short: o.Short,
+		Format: record.Format, Machine: machine(ctx, o.Version), Begun: begun.UTC().Truncate(time.Second),
+		Seed: o.Seed, Short: o.Short,
 	}}
 	for _, s := range list {
 		if ctx.Err() != nil {
@@ -53,10 +56,12 @@ func Run(ctx context.Context, o Options) (record.Record, error) {
 		this.Seconds = time.Since(since).Seconds()
 		r.Record.Scenarios = append(r.Record.Scenarios, this)
 		switch {
-		case ctx.Err() != nil: // what is interrupted is not broken
+		case ctx.Err() != nil: // an interrupted scenario is not broken
 			r.Miss(s.Name, "", "%s", interrupted)
 		case err != nil:
-			r.Record.Missing = append(r.Record.Missing, record.Missing{Scenario: s.Name, Reason: err.Error(), Broken: true})
+			r.Record.Missing = append(r.Record.Missing, record.Missing{
+				Scenario: s.Name, Reason: err.Error(), Broken: true,
+			})
 		}
 		excuse(&r.Record)
 	}
@@ -65,10 +70,10 @@ func Run(ctx context.Context, o Options) (record.Record, error) {
 	return r.Record, ctx.Err()
 }
 
-// interrupted is why a scenario has not all its measurements.
+// interrupted is the reason why a scenario lacks measurements.
 const interrupted = "the run was interrupted"
 
-// chosen are the scenarios of these names, in the order of All.
+// chosen returns the scenarios with these names, in the order of All.
 func chosen(names []string) ([]kit.Scenario, error) {
 	if len(names) == 0 {
 		return All, nil
@@ -82,5 +87,7 @@ func chosen(names []string) ([]kit.Scenario, error) {
 			return nil, fmt.Errorf("there is no scenario %q, but %s", name, strings.Join(known, ", "))
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(All), func(s kit.Scenario) bool { return !slices.Contains(names, s.Name) }), nil
+	return slices.DeleteFunc(slices.Clone(All), func(s kit.Scenario) bool {
+		return !slices.Contains(names, s.Name)
+	}), nil
 }

@@ -15,16 +15,17 @@ import (
 	"mcpd/internal/load"
 )
 
-// TestShortRunKeepsItsPromises runs everything in its short form. make bench does the same and shows what came of it.
+// TestShortRunKeepsItsPromises runs everything in its short form, as make bench does.
 func TestShortRunKeepsItsPromises(t *testing.T) {
 	unraced(t)
 	if testing.Short() {
 		t.Skip("it takes minutes")
 	}
 	begun := time.Now()
-	r, err := Run(t.Context(), Options{Short: true, Seed: 1, Version: "test", Say: func(format string, args ...any) {
-		t.Logf("%5.1f s "+format, append([]any{time.Since(begun).Seconds()}, args...)...)
-	}})
+	r, err := Run(t.Context(),
+		Options{Short: true, Seed: 1, Version: "test", Say: func(format string, args ...any) {
+			t.Logf("%5.1f s "+format, append([]any{time.Since(begun).Seconds()}, args...)...)
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,14 +41,15 @@ func TestScenariosHaveNamesOfTheirOwnAndSayWhatTheyMeasure(t *testing.T) {
 	word := regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 	var names []string
 	for _, s := range All {
-		if !word.MatchString(s.Name) || slices.Contains(names, s.Name) || s.Title == "" || s.What == "" || s.Measure == nil {
+		if !word.MatchString(s.Name) || slices.Contains(names, s.Name) || s.Title == "" || s.What == "" ||
+			s.Measure == nil {
 			t.Errorf("%+v", s)
 		}
 		names = append(names, s.Name)
 	}
 }
 
-// Each headline is of a scenario that there is: what the record lacks comes with the next full run.
+// Each headline belongs to an existing scenario. If the record lacks it, the next full run adds it.
 func TestHeadlinesAreOfScenarios(t *testing.T) {
 	for _, h := range report.Headlines {
 		if !slices.ContainsFunc(All, func(s kit.Scenario) bool { return s.Name == h.Scenario }) {
@@ -70,22 +72,25 @@ func TestUnknownScenariosAreRefused(t *testing.T) {
 	if _, err := Run(t.Context(), Options{Names: []string{"restart", "no-such"}}); err == nil {
 		t.Error("no-such was run")
 	}
-	if list, err := chosen([]string{All[2].Name, All[0].Name}); err != nil || len(list) != 2 || list[0].Name != All[0].Name {
+	if list, err := chosen([]string{All[2].Name, All[0].Name}); err != nil || len(list) != 2 ||
+		list[0].Name != All[0].Name {
 		t.Errorf("%v, %v", list, err)
 	}
 }
 
 func TestMachineSaysWhatItIs(t *testing.T) {
 	m := machine(t.Context(), "v1")
-	if _, err := os.Stat("/proc/cpuinfo"); err == nil && (m.Memory == 0 || m.CPU == "" || m.System == "") {
+	if _, err := os.Stat("/proc/cpuinfo"); err == nil &&
+		(m.Memory == 0 || m.CPU == "" || m.System == "") {
 		t.Errorf("%+v", m)
 	}
 }
 
-// What this process uses is not what others do.
+// The CPU time of other processes excludes that of this process.
 func TestProcessorTimeOfOthersIsNotOurs(t *testing.T) {
 	before := processor{all: 100, own: 10}
-	for _, test := range []struct{ all, own, want float64 }{{103, 11, 2}, {103, 13, tick}, {103, 14, tick}, {100, 10, tick}, {0, 14, 0}} {
+	for _, test := range []struct{ all, own, want float64 }{{103, 11, 2}, {103, 13, tick},
+		{103, 14, tick}, {100, 10, tick}, {0, 14, 0}} {
 		if got := (processor{test.all, test.own}).others(before); got != test.want {
 			t.Errorf("%+v: %v", test, got)
 		}
@@ -95,13 +100,14 @@ func TestProcessorTimeOfOthersIsNotOurs(t *testing.T) {
 	}
 }
 
-// rounds is how many a gate may need to be judged at most: with fewer it is for the bench to take them.
+// rounds is the largest number of rounds that a gate may need. A gate that fewer rounds could judge
+// must not be outstanding; the bench has to take these rounds.
 const rounds = 100
 
-// Every gate that is owed is one of docs/benchmarks.json that does not hold there, with its ratio, the end of its
-// interval and its verdict. One that could not be judged lies beyond its limit, or so near it
-// that a hundred rounds would not do. Every other gate of the record is judged without excuse. A
-// scenario may be newer than the record.
+// Every outstanding gate (owed) is a gate that does not hold in docs/benchmarks.json, with the same
+// ratio, end of the interval and verdict. If the gate could not be judged, its ratio is beyond the
+// limit, or so near to the limit that a hundred rounds would not suffice. Every other gate of the
+// record has no excuse. A scenario may be newer than the record.
 func TestGatesThatAreOwedAreThoseOfTheRecord(t *testing.T) {
 	file, err := os.Open("../docs/benchmarks.json")
 	if err != nil {
@@ -134,7 +140,8 @@ func TestGatesThatAreOwedAreThoseOfTheRecord(t *testing.T) {
 		if c.Least {
 			end = c.Low
 		}
-		if o.had != c.Verdict || c.Verdict == load.Pass || !near(o.ratio, c.Ratio) || !near(o.end, end) || c.Had != o.ratio || c.Owed != o.why {
+		if o.had != c.Verdict || c.Verdict == load.Pass || !near(o.ratio, c.Ratio) || !near(o.end, end) ||
+			c.Had != o.ratio || c.Owed != o.why {
 			t.Errorf("%v: %+v is owed, and the record has %+v", at, o, c)
 		}
 		if c.Verdict == load.Unclear && !o.beyond(&c) && needed(c) < rounds {
@@ -151,17 +158,21 @@ func TestGatesThatAreOwedAreThoseOfTheRecord(t *testing.T) {
 	}
 }
 
-// needed is how many rounds it takes until half the interval of a ratio is as narrow as its distance from its gate.
+// needed returns how many rounds it takes until half the interval of a ratio is as narrow as the
+// distance of the ratio from its gate.
 func needed(c record.Comparison) float64 {
 	half, distance := math.Log(c.High/c.Low)/2, math.Abs(math.Log(c.Gate/c.Ratio))
 	return float64(c.Pairs) * (half / distance) * (half / distance)
 }
 
-// A gate that is owed fails a run once it is worse than it was, with its whole interval, and a full run also when its
-// interval is too wide to tell; until then it is excused, whether it fails or cannot be judged. Nothing else is excused.
+// An outstanding gate (owed) fails a run if its whole interval is worse than before. It fails a
+// full run also if the interval is too wide to tell. Otherwise it is excused, whether it fails or
+// cannot be judged. No other gate is excused.
 func TestAGateThatIsOwedFailsBeyondTheRatioThatItHad(t *testing.T) {
 	of := func(scenario, kase, name string) due {
-		return owed[slices.IndexFunc(owed, func(o due) bool { return o.scenario == scenario && o.kase == kase && o.name == name })]
+		return owed[slices.IndexFunc(owed, func(o due) bool {
+			return o.scenario == scenario && o.kase == kase && o.name == name
+		})]
 	}
 	o := of("call-http", "128 sessions", "CPU per call of the relay's")
 	unclear := of("call-http", "16 sessions", "CPU per call of the relay's")
@@ -171,7 +182,8 @@ func TestAGateThatIsOwedFailsBeyondTheRatioThatItHad(t *testing.T) {
 	gates := map[due]float64{o: 1.7, unclear: 1.7, stricter: 1.45, least: 0.85, count: 4500}
 	at := func(o due, low, high float64, verdict load.Verdict) record.Comparison {
 		c := record.Comparison{
-			Scenario: o.scenario, Case: o.kase, Name: o.name, Verdict: verdict, Gate: gates[o], Least: o == least,
+			Scenario: o.scenario, Case: o.kase, Name: o.name, Verdict: verdict, Gate: gates[o],
+			Least:    o == least,
 			Estimate: load.Estimate{Ratio: math.Sqrt(low * high), Low: low, High: high},
 		}
 		if o == count {
@@ -179,7 +191,7 @@ func TestAGateThatIsOwedFailsBeyondTheRatioThatItHad(t *testing.T) {
 		}
 		return c
 	}
-	half := o.end / o.ratio // the half width of the interval that it had, as a factor
+	half := o.end / o.ratio // the half width of the earlier interval, as a factor
 	another := at(o, o.ratio, o.ratio, load.Fail)
 	another.Case = "another"
 	nobodys := at(o, 1, 2, load.Unclear)
@@ -188,34 +200,52 @@ func TestAGateThatIsOwedFailsBeyondTheRatioThatItHad(t *testing.T) {
 		is    record.Comparison
 		short bool
 		owed  bool
-		fails string // a part of what is said; empty is that it does not fail
+		fails string // a part of the message; empty if it does not fail
 	}{
-		"as it was":                       {at(o, o.ratio/half, o.ratio*half, load.Fail), false, true, ""},
-		"better":                          {at(o, 1.75, 1.8, load.Fail), false, true, ""},
-		"not judged":                      {at(o, 1.6, 1.8, load.Unclear), false, true, ""},
-		"not judged, in a short run":      {at(o, 1.1, 6, load.Unclear), true, true, ""},
-		"worse, but not as a whole":       {at(o, o.end/1.01, o.end*1.2, load.Fail), false, true, ""},
-		"worse":                           {at(o, o.end*1.01, o.end*1.2, load.Fail), false, false, "has become worse than the 1.8"},
-		"worse, in a short run":           {at(o, o.end*between*1.01, o.end*1.3, load.Fail), true, false, "has become worse than the 1.8"},
-		"as runs differ, in a short run":  {at(o, o.end*between/1.01, o.end*1.3, load.Fail), true, true, ""},
-		"just narrow enough":              {at(o, o.ratio*math.Pow(half, -1.99), o.ratio*math.Pow(half, 1.99), load.Fail), false, true, ""},
-		"too wide to be worse":            {at(o, o.ratio*math.Pow(half, -2.01), o.ratio*math.Pow(half, 2.01), load.Fail), false, false, "or its interval is too wide to tell"},
-		"too wide to be judged":           {at(o, 1.1, 6, load.Unclear), false, false, "owed at 1.85: its interval is too wide"},
-		"it holds":                        {at(o, 1.5, 1.6, load.Pass), false, false, ""},
-		"another case":                    {another, false, false, "must be at most"},
-		"nobody's, not judged":            {nobodys, false, false, "its interval is too wide to judge it"},
-		"nobody's, not judged, in short":  {nobodys, true, false, ""},
-		"at its limit, as it was":         {at(unclear, unclear.ratio*unclear.ratio/unclear.end, unclear.end, load.Unclear), false, true, ""},
-		"at its limit, and now beyond it": {at(unclear, unclear.ratio*1.02, unclear.end, load.Fail), false, false, "has become worse"},
-		"the same in a short run":         {at(unclear, unclear.ratio*1.02, unclear.end, load.Fail), true, false, "has become worse"},
-		"beyond a stricter gate":          {at(stricter, stricter.ratio/1.01, stricter.ratio*1.01, load.Fail), false, true, ""},
-		"further beyond it":               {at(stricter, stricter.end*1.01, stricter.end*1.02, load.Fail), false, false, "has become worse"},
-		"below, as it was":                {at(least, least.end, least.ratio, load.Fail), false, true, ""},
-		"further below":                   {at(least, least.end/1.2, least.end/1.01, load.Fail), false, false, "must be at least"},
-		"further below, in a short run":   {at(least, least.end/1.2, least.end/between*1.01, load.Fail), true, true, ""},
-		"as many":                         {at(count, count.end*1.001, count.end*1.009, load.Fail), false, true, ""},
-		"as many, but nobody can tell":    {at(count, count.ratio*0.98, count.ratio*1.02, load.Fail), false, false, "too wide to tell"},
-		"more":                            {at(count, count.end*1.011, count.end*1.012, load.Fail), false, false, "must be at most 4,500 B"},
+		"as it was": {at(o, o.ratio/half, o.ratio*half, load.Fail),
+			false, true, ""},
+		"better":                     {at(o, 1.75, 1.8, load.Fail), false, true, ""},
+		"not judged":                 {at(o, 1.6, 1.8, load.Unclear), false, true, ""},
+		"not judged, in a short run": {at(o, 1.1, 6, load.Unclear), true, true, ""},
+		"worse, but not as a whole":  {at(o, o.end/1.01, o.end*1.2, load.Fail), false, true, ""},
+		"worse": {at(o, o.end*1.01, o.end*1.2, load.Fail), false, false,
+			"has become worse than the 1.8"},
+		"worse, in a short run": {at(o, o.end*between*1.01, o.end*1.3, load.Fail), true, false,
+			"has become worse than the 1.8"},
+		"as runs differ, in a short run": {at(o, o.end*between/1.01, o.end*1.3, load.Fail),
+			true, true, ""},
+		"just narrow enough": {at(o, o.ratio*math.Pow(half, -1.99),
+			o.ratio*math.Pow(half, 1.99), load.Fail), false, true, ""},
+		"too wide to be worse": {at(o, o.ratio*math.Pow(half, -2.01),
+			o.ratio*math.Pow(half, 2.01), load.Fail), false, false, "or its interval is too wide to tell"},
+		"too wide to be judged": {at(o, 1.1, 6, load.Unclear), false, false,
+			"owed at 1.85: its interval is too wide"},
+		"it holds":     {at(o, 1.5, 1.6, load.Pass), false, false, ""},
+		"another case": {another, false, false, "must be at most"},
+		"nobody's, not judged": {nobodys, false, false,
+			"its interval is too wide to judge it"},
+		"nobody's, not judged, in short": {nobodys, true, false, ""},
+		"at its limit, as it was": {at(unclear, unclear.ratio*unclear.ratio/unclear.end,
+			unclear.end, load.Unclear), false, true, ""},
+		"at its limit, and now beyond it": {at(unclear, unclear.ratio*1.02, unclear.end, load.Fail),
+			false, false, "has become worse"},
+		"the same in a short run": {at(unclear, unclear.ratio*1.02, unclear.end, load.Fail), true,
+			false, "has become worse"},
+		"beyond a stricter gate": {at(stricter, stricter.ratio/1.01, stricter.ratio*1.01,
+			load.Fail), false, true, ""},
+		"further beyond it": {at(stricter, stricter.end*1.01, stricter.end*1.02, load.Fail),
+			false, false, "has become worse"},
+		"below, as it was": {at(least, least.end, least.ratio, load.Fail), false, true, ""},
+		"further below": {at(least, least.end/1.2, least.end/1.01, load.Fail), false,
+			false, "must be at least"},
+		"further below, in a short run": {at(least, least.end/1.2, least.end/between*1.01, load.Fail),
+			true, true, ""},
+		"as many": {at(count, count.end*1.001, count.end*1.009, load.Fail),
+			false, true, ""},
+		"as many, but nobody can tell": {at(count, count.ratio*0.98, count.ratio*1.02, load.Fail), false,
+			false, "too wide to tell"},
+		"more": {at(count, count.end*1.011, count.end*1.012, load.Fail), false, false,
+			"must be at most 4,500 B"},
 	} {
 		r := record.Record{Short: c.short, Comparisons: []record.Comparison{c.is}}
 		excuse(&r)

@@ -1,9 +1,12 @@
-// Package bench measures what the host promises: how soon it is back after a crash, what a call through it costs beside the same call made
-// directly, what an idle session weighs, how soon it is ready. What is measured is a table of scenarios, whose packages stand below this one.
+// Package bench measures the promises of the host: how soon it recovers from a crash, the cost of a
+// call through it compared with a direct call, the weight of an idle session, and the time until it
+// is ready. The measurements are a table of scenarios, which are implemented by the packages below
+// this one.
 //
-// It does not know what makes a figure good or bad beyond the limits that scenarios name, and it keeps no figures of earlier runs: machines
-// differ, so what is compared was measured side by side.
+// The package knows only the limits that scenarios define, and keeps no figures of earlier runs.
+// Machines differ, so that only measurements made side by side are compared.
 //
-// mcpd bench runs it. As part of go test ./... it runs in its short form, which fails only on
-// ratios within the one run, and on counts of objects and bytes, which no machine changes.
+// The command mcpd bench runs it. In go test ./... it runs in its short form, which fails only
+// because of ratios within the run, and because of counts of objects and bytes, which do not depend
+// on the machine.
 package bench

@@ -16,17 +16,20 @@ import (
 	"mcpd/bench/record"
 )
 
-// erlangStart bounds the wait for erl to say what it is.
+// erlangStart bounds the wait for erl to report its version.
 const erlangStart = 10 * time.Second
 
-// machine is where this runs. What the system does not say stays empty.
+// machine describes this machine. A field that the system does not report stays empty.
 func machine(ctx context.Context, version string) record.Machine {
-	m := record.Machine{Version: version, Go: runtime.Version(), CPU: field("/proc/cpuinfo", "model name"), Cores: runtime.NumCPU(), System: runtime.GOOS + "/" + runtime.GOARCH, Erlang: erlang(ctx)}
+	m := record.Machine{
+		Version: version, Go: runtime.Version(), CPU: field("/proc/cpuinfo", "model name"),
+		Cores: runtime.NumCPU(), System: runtime.GOOS + "/" + runtime.GOARCH, Erlang: erlang(ctx),
+	}
 	if kernel, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
 		m.System += " " + strings.TrimSpace(string(kernel))
 	}
 	kib, _, _ := strings.Cut(field("/proc/meminfo", "MemTotal"), " ")
-	size, _ := strconv.ParseFloat(kib, 64) // 0 for what is not said
+	size, _ := strconv.ParseFloat(kib, 64) // 0 if it is not reported
 	m.Memory = size * 1024
 	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
 		first, _, _ := strings.Cut(string(load), " ")
@@ -35,15 +38,15 @@ func machine(ctx context.Context, version string) record.Machine {
 	return m
 }
 
-// processor is what processor time has been used, in seconds: by everybody on this machine, and by this process and those of its children that have
-// ended.
+// processor is the CPU time used so far, in seconds: by all processes of this machine, and by this
+// process with its children that have ended.
 type processor struct{ all, own float64 }
 
-// used is what has been used so far. All is 0 where the system does not say.
+// used returns the CPU time used so far. The field all is 0 where the system does not report it.
 func used() (p processor) {
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
 		var r syscall.Rusage
-		_ = syscall.Getrusage(who, &r) // it fails for a bad argument only
+		_ = syscall.Getrusage(who, &r) // fails only for a bad argument
 		p.own += float64(r.Utime.Nano()+r.Stime.Nano()) / 1e9
 	}
 	stat, err := os.ReadFile("/proc/stat")
@@ -52,7 +55,8 @@ func used() (p processor) {
 	}
 	line, _, _ := strings.Cut(string(stat), "\n")
 	for i, word := range strings.Fields(line) {
-		// cpu user nice system idle iowait irq softirq steal, in hundredths: idle is nobody's, and who is charged for interrupts nobody knows.
+		// cpu user nice system idle iowait irq softirq steal, in hundredths of a second. Idle time
+		// belongs to no process, and interrupt time may be charged to any.
 		if n, err := strconv.ParseFloat(word, 64); err == nil && slices.Contains([]int{1, 2, 3, 8}, i) {
 			p.all += n / 100
 		}
@@ -60,11 +64,12 @@ func used() (p processor) {
 	return p
 }
 
-// tick is the unit in which the system counts what everybody has used.
+// tick is the unit in which the system counts the CPU time of all processes.
 const tick = 0.01 // seconds
 
-// others is what others have used since an earlier measurement, in seconds; 0 where that is not known, and at least a tick where it is: what the
-// system counts of everybody may be less than what this process has used by its own count.
+// others returns the CPU time that other processes have used since an earlier measurement, in
+// seconds. It is 0 if that is unknown, and otherwise at least a tick: the system's coarse count for
+// all processes may be less than this process's own count.
 func (p processor) others(before processor) float64 {
 	if p.all == 0 {
 		return 0
@@ -72,7 +77,7 @@ func (p processor) others(before processor) float64 {
 	return max(tick, p.all-before.all-(p.own-before.own))
 }
 
-// field is the value of the first line of a file that begins so.
+// field returns the value of the first line of a file that begins with name.
 func field(file, name string) string {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -86,7 +91,7 @@ func field(file, name string) string {
 	return ""
 }
 
-// erlang is the release of OTP that erl runs, empty without one.
+// erlang returns the version of OTP that erl runs, or nothing without erl.
 func erlang(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, erlangStart)
 	defer cancel()

@@ -12,7 +12,7 @@ func TestMain(m *testing.M) {
 	mcptest.Main(m)
 }
 
-// unraced skips a measurement under the race detector, which would be most of what is measured.
+// unraced skips a measurement under the race detector, whose overhead would dominate it.
 func unraced(t *testing.T) {
 	t.Helper()
 	if raceEnabled {

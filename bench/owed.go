@@ -9,35 +9,41 @@ import (
 	"mcpd/internal/load"
 )
 
-// due is a gate that does not hold yet, or that lies so near its limit that no run can tell.
+// due is an outstanding gate: a gate that does not hold yet, or whose ratio is too near to its
+// limit for a run to tell.
 type due struct {
 	scenario, kase, name string
 	// had is the verdict of the last full run.
 	had load.Verdict
-	// ratio is what the last full run had, and end the worse end of its 95 % interval: high, or low of a lower limit. A
-	// run whose whole interval lies beyond end has become worse, and fails. A gate that could not be
-	// judged, with the ratio on its good side, is not excused either when it fails.
+	// ratio is the ratio of the last full run. The field end is the worse end of its 95 % interval:
+	// the high end, or the low end for a lower limit. A run whose whole interval is beyond end has
+	// become worse, and fails. If the gate could not be judged, with the ratio on its good side, it is
+	// not excused when it fails.
 	ratio, end float64
 	why        string
 }
 
-// Reasons, as far as they were measured.
+// Reasons why gates are outstanding, as far as they were measured.
 const (
-	even  = "it lies at its limit, so that hundreds of rounds would not tell on which side"
-	heap  = "the relay, which decodes and renumbers only, takes 2.6 KB; the records of the call, of its reply and of its request take 1.5"
-	http  = "mcpd and the relay make nearly as many system calls, 9.9 and 8.6 a call; the rest is code and memory of edge and actors: adr/0035"
-	pipe  = "the relay has no actors and no edge, which took 14 and 11 µs of a call in a profile: adr/0025, adr/0034"
-	plain = "a modern call puts 18 more objects and 1.6 KB more on the heap than a legacy one to the same server"
+	even = "it lies at its limit, so that hundreds of rounds would not tell on which side"
+	heap = "the relay, which decodes and renumbers only, takes 2.6 KB; the records of the call, of " +
+		"its reply and of its request take 1.5"
+	http = "mcpd and the relay make nearly as many system calls, 9.9 and 8.6 a call; the rest is " +
+		"code and memory of edge and actors: adr/0035"
+	pipe = "the relay has no actors and no edge, which took 14 and 11 µs of a call in a profile: " +
+		"adr/0025, adr/0034"
+	plain = "a modern call puts 18 more objects and 1.6 KB more on the heap than a legacy one to " +
+		"the same server"
 )
 
-// owed are the gates that are owed, each with the ratio that it had in docs/benchmarks.json. They are measured, judged
-// and listed in the report like all others, but fail no run unless they become worse, or a full run cannot judge that.
-// A row goes when its gate holds. None is added for a gate that once held, unless that has become
-// stricter. A gate whose interval more rounds would make narrow enough to see that it holds is
-// not owed: it needs those rounds.
+// owed are the outstanding gates, each with its ratio in docs/benchmarks.json. They are measured,
+// judged and listed in the report like all others. They fail a run only if they become worse, or if
+// a full run cannot tell. A row is removed when its gate holds. A gate that once held is not added,
+// unless its limit has become stricter. A gate for which more rounds would make the interval narrow
+// enough to show that it holds is not outstanding: it needs these rounds.
 //
-// Rows of a scenario that is newer than the record have the figures of its first runs in its
-// short form.
+// Rows of a scenario that is newer than the record have the figures of its first runs in short
+// form.
 var owed = []due{
 	{"call-stdio", "16 sessions", "throughput of the relay's", load.Unclear, 0.854, 0.813, even},
 	{"call-stdio", "128 sessions", "CPU per call of the relay's", load.Unclear, 1.469, 1.539, pipe},
@@ -45,15 +51,20 @@ var owed = []due{
 	{"call-http", "16 sessions", "CPU per call of the relay's", load.Unclear, 1.657, 1.746, http},
 	{"call-http", "128 sessions", "CPU per call of the relay's", load.Fail, 1.854, 1.958, http},
 	{"call-heap", "HTTP", "heap bytes per call", load.Fail, 4856, 4867, heap},
-	{"call-eras", "program, 1 session", "CPU per call, modern, of the legacy one's: legacy server", load.Unclear, 1.163, 1.233, plain},
-	{"call-eras", "program, 16 sessions", "CPU per call, modern, of the legacy one's: legacy server", load.Unclear, 1.190, 1.254, plain},
-	{"call-eras", "HTTP, 16 sessions", "CPU per call, modern, of the legacy one's: legacy server", load.Unclear, 1.191, 1.266, plain},
+	{"call-eras", "program, 1 session", "CPU per call, modern, of the legacy one's: legacy server",
+		load.Unclear, 1.163, 1.233, plain},
+	{"call-eras", "program, 16 sessions", "CPU per call, modern, of the legacy one's: legacy server",
+		load.Unclear, 1.190, 1.254, plain},
+	{"call-eras", "HTTP, 16 sessions", "CPU per call, modern, of the legacy one's: legacy server",
+		load.Unclear, 1.191, 1.266, plain},
 }
 
-// wider is how many times wider than it was the interval of a gate that is owed may be in a full run.
+// wider is the factor by which the interval of an outstanding gate may be wider in a full run than
+// before.
 const wider = 2
 
-// excuse notes for each gate that is owed what ratio it had, and for those that have not become worse why it is owed.
+// excuse adds the earlier ratio to each outstanding gate, and the reason why it is outstanding to
+// each that has not become worse.
 func excuse(r *record.Record) {
 	for i := range r.Comparisons {
 		c := &r.Comparisons[i]
@@ -72,22 +83,22 @@ func excuse(r *record.Record) {
 	}
 }
 
-// between is how much further than its interval a short run may lie from the full run: runs of one
-// build differ by more than the rounds of one run do. Nine short runs of four builds, none slower than
-// another, had call-http with 128 sessions at 2.18 to 2.41. The worst of their intervals began 1.034
-// times beyond the end of the full run's.
+// between is how far beyond the full run's interval a short run may be, as a factor. Runs of one
+// build differ by more than the rounds of one run. Nine short runs of four builds, none slower than
+// another, had call-http with 128 sessions at 2.18 to 2.41; the worst of their intervals began at
+// 1.034 times the end of the full run's.
 const between = 1.05
 
-// grain is the same for counts, in full runs too: three runs of one build had 71.8 to 72.2
-// objects a call, and the interval of each was narrower than that.
+// grain is the same for counts, also in full runs. Three runs of one build had 71.8 to 72.2 objects
+// a call, with narrower intervals.
 const grain = 1.01
 
-// counts reports whether a comparison is of a number of things, and not of a ratio.
+// counts reports whether a comparison is about a count and not about a ratio.
 func counts(c *record.Comparison) bool { return slices.Contains(compare.Steady, c.Unit) }
 
-// worse reports whether the whole interval of a comparison lies beyond that of the ratio that it had,
-// or whether it fails what it could not be judged by. That a gate fails is no news where its
-// ratio was beyond it already.
+// worse reports whether the whole interval of a comparison is beyond that of the earlier ratio, or
+// whether the gate fails although it could not be judged before and its ratio was on the good side.
+// The failure of a gate whose ratio was already beyond it is expected.
 func (o due) worse(c *record.Comparison, short bool) bool {
 	if c.Verdict == load.Fail && o.had == load.Unclear && !o.beyond(c) {
 		return true
@@ -106,7 +117,7 @@ func (o due) worse(c *record.Comparison, short bool) bool {
 	return load.Gate(c.Estimate, limit) == load.Fail
 }
 
-// beyond reports whether the ratio that it had lies beyond the gate.
+// beyond reports whether the earlier ratio is beyond the gate.
 func (o due) beyond(c *record.Comparison) bool {
 	if c.Least {
 		return o.ratio < c.Gate
@@ -114,8 +125,8 @@ func (o due) beyond(c *record.Comparison) bool {
 	return o.ratio > c.Gate
 }
 
-// vague reports whether the interval of a comparison is so much wider than it was that it could hide a ratio that has
-// become worse. Widths are those of logarithms, as ratios have them.
+// vague reports whether the interval of a comparison is so much wider than before that it could
+// hide a worse ratio. Widths are differences of logarithms, since the values are ratios.
 func (o due) vague(c *record.Comparison) bool {
 	had := 2 * math.Abs(math.Log(o.end/o.ratio))
 	if counts(c) {

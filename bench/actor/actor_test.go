@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Each side answers every question it is asked, with as many times as were asked for.
+// Each side answers every question with as many samples as were asked for.
 func TestSidesAnswer(t *testing.T) {
 	r := &kit.Run{Short: true, Say: t.Logf}
 	s, err := open(t.Context(), r, "test")
@@ -31,7 +31,7 @@ func TestSidesAnswer(t *testing.T) {
 	}
 	tests := []struct {
 		question question
-		alone    bool // ours is the only side
+		alone    bool // mcpd is the only side that answers it
 		samples  int64
 		check    func(answer) error
 	}{
@@ -85,7 +85,9 @@ func TestSidesAnswer(t *testing.T) {
 				continue
 			}
 			if err := test.check(a); err != nil {
-				t.Errorf("%s: %v: %v: %+v", subject, test.question, err, answer{Calls: a.Calls, Failures: a.Failures, Kills: a.Kills, Bytes: a.Bytes})
+				t.Errorf("%s: %v: %v: %+v", subject, test.question, err, answer{
+					Calls: a.Calls, Failures: a.Failures, Kills: a.Kills, Bytes: a.Bytes,
+				})
 			}
 		}
 	}

@@ -7,29 +7,30 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// budgets are the restart budgets of a host that is measured.
+// budgets selects the restart budgets of a host that is measured.
 type budgets string
 
-// A crash every millisecond needs budgets that nothing exceeds; everything else is measured under those that are
-// released.
+// A crash every millisecond needs budgets that are never exceeded. Everything else is measured with
+// the budgets of a normal host.
 const (
-	released budgets = "released" // those that a host is run with; what crashes keeps within them
-	lifted   budgets = "lifted"   // none is ever exceeded
+	// released are the budgets of a normal host. The crashes stay within them.
+	released budgets = "released"
+	lifted   budgets = "lifted" // never exceeded
 )
 
-// of is a case under these budgets.
+// of returns the name of a case with these budgets.
 func (b budgets) of(name string) string { return name + ", " + string(b) + " budgets" }
 
-// allowed is how many ends of a tenant's actor, or of a connection to a server, the released budgets take: see
-// docs/tree.gen.md. The margin is for the difference of the clocks.
+// allowed is the budget of a tenant's actor and of a connection to a server in a normal host: see
+// docs/tree.gen.md. The margin covers the difference of the clocks.
 var allowed = otp.Intensity{Restarts: 5, Within: 30 * time.Second}
 
 const allowedMargin = time.Second
 
-// allowance is what was used of one budget.
+// allowance counts the crashes within one budget.
 type allowance struct{ last []time.Time }
 
-// take reports whether one more end keeps within the budget, and counts it then.
+// take reports whether one more crash stays within the budget, and counts it if so.
 func (a *allowance) take(now time.Time) bool {
 	for len(a.last) > 0 && now.Sub(a.last[0]) > allowed.Within+allowedMargin {
 		a.last = a.last[1:]
@@ -52,11 +53,12 @@ func (h *hurt) may(what string) bool {
 	return h.spent[what].take(time.Now())
 }
 
-// kept says when a budget was exceeded although none may be: then what was measured is something else.
+// kept returns an error if a budget was exceeded. Then the measurement is invalid.
 func (h *hurt) kept() error {
 	for _, path := range []string{"mcpd/tenants", "mcpd/tenants/victim"} {
 		if ref, ok := h.host.Whereis(path); !ok || ref.Incarnation() != 1 {
-			return fmt.Errorf("%s is in incarnation %d: a released budget was exceeded", path, ref.Incarnation())
+			return fmt.Errorf("%s is in incarnation %d: a released budget was exceeded", path,
+				ref.Incarnation())
 		}
 	}
 	return nil
@@ -71,13 +73,15 @@ type hostCase struct {
 func (c hostCase) name() string    { return c.budgets.of(c.kill.name) }
 func (c hostCase) asCalls() string { return c.budgets.of(c.kill.asCalls()) }
 
-// worked reports whether there is a case beside it in which the victim makes calls in place of crashing.
+// worked reports whether the case has a counterpart in which the victim makes calls instead of
+// crashing.
 func (c hostCase) worked() bool {
 	return c.budgets == lifted && c.kill.victim == actorVictim && c.kill.microseconds > 0
 }
 
-// hostCases are those of isolation-host, in their order: under released budgets first, each beginning with the case in
-// which nobody is killed. A host always writes reports, and its supervisors have no thousand children of one tenant.
+// hostCases are the cases of isolation-host, in their order. The released budgets come first, and
+// the first case of each is the one without kills. A host always writes reports, and none of its
+// supervisors has a thousand children of one tenant.
 func hostCases() (list []hostCase) {
 	for _, b := range []budgets{released, lifted} {
 		for _, k := range kills {
@@ -90,5 +94,5 @@ func hostCases() (list []hostCase) {
 	return list
 }
 
-// needsLifted reports whether the figure is about more crashes than any budget allows.
+// needsLifted reports whether the case has more crashes than any normal budget allows.
 func (k kill) needsLifted() bool { return k.microseconds == 1_000 }

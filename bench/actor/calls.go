@@ -9,7 +9,7 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// warmCalls are made before those that are timed.
+// warmCalls is the number of calls before those that are timed.
 const warmCalls = 10_000
 
 // calls calls one actor in a loop.
@@ -32,9 +32,11 @@ func calls(times int) (answer, error) {
 	return timed(h), nil
 }
 
-// isolation calls one of some siblings in a loop while another one is crashed again and again; every 0 crashes none. If it is not one actor that is
-// crashed it is a supervisor of as many.
-func (s side) isolation(siblings int, every time.Duration, quiet bool, last time.Duration, one bool) (answer, error) {
+// isolation calls one of several siblings in a loop while another one is crashed repeatedly. If
+// every is 0, none is crashed. If one is false, a supervisor of that many children is crashed
+// instead of an actor.
+func (s side) isolation(siblings int, every time.Duration, quiet bool, last time.Duration,
+	one bool) (answer, error) {
 	var o otp.Options
 	children := workers(siblings+1, nil)
 	if !one {
@@ -80,7 +82,7 @@ func (s side) isolation(siblings int, every time.Duration, quiet bool, last time
 	return a, nil
 }
 
-// after waits for d, 0 being for ever, and reports whether there was enough before it was over.
+// after waits for d, where 0 is forever. It reports whether enough was closed first.
 func after(enough <-chan struct{}, d time.Duration) bool {
 	var over <-chan time.Time
 	if d > 0 {

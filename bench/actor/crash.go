@@ -10,21 +10,22 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// pace is how long is waited before each crash of a paced run.
+// pace is the wait before each crash of a paced run.
 const pace = time.Millisecond
 
-// patience bounds what is waited for, so that a bug ends a run instead of hanging it.
+// patience bounds every wait, so that a bug ends a run instead of hanging it.
 const patience = 10 * time.Second
 
-// lasting bounds all that is timed in a row. A deadline of its own for each call would be timed as well: a timer that is made after a pause has the
-// runtime wake a second thread (docs/adr/0029).
+// lasting bounds a whole series of timed calls. A deadline for each call would be timed as well: a
+// timer that is set after a pause makes the runtime wake a second thread (docs/adr/0029).
 const lasting = 2 * time.Minute
 
 func bounded() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), lasting)
 }
 
-// restarts crashes one actor among siblings, by a message or by a call, and times each until a call to it has been answered.
+// restarts crashes one actor among siblings, by a message or by a call. Each sample is the time
+// until a call to the actor has been answered.
 func (s side) restarts(siblings int, paced, quiet, message bool, times int) (answer, error) {
 	told := newArrivals(0)
 	g, err := s.plant(quiet, otp.Options{}, append(workers(1, told), siblingsOf(1, siblings)...))
@@ -76,7 +77,8 @@ func ping(ctx context.Context, to otp.Ref) error {
 	return err
 }
 
-// plant makes a tree of these actors, whose reports are written when it is not quiet.
+// plant creates a tree of these actors. Unless quiet is set, crash reports are written to the
+// side's log.
 func (s side) plant(quiet bool, o otp.Options, children []otp.Child) (*grove, error) {
 	spec := otp.Spec{Intensity: unlimited, Children: children}
 	if quiet {
@@ -89,7 +91,7 @@ func (s side) plant(quiet bool, o otp.Options, children []otp.Child) (*grove, er
 	return plant(o, spec, log)
 }
 
-// siblingsOf are n actors, numbered from first.
+// siblingsOf returns n actors, numbered from first.
 func siblingsOf(first, n int) []otp.Child { return workers(first+n, nil)[first:] }
 
 // pool crashes one child of a simple_one_for_one supervisor.
@@ -117,25 +119,32 @@ func pool(children, times int) (answer, error) {
 }
 
 func poolOf() otp.Spec {
-	return otp.Spec{Strategy: otp.SimpleOneForOne, Intensity: unlimited, Children: []otp.Child{{Start: worker(nil)}}}
+	return otp.Spec{
+		Strategy: otp.SimpleOneForOne, Intensity: unlimited, Children: []otp.Child{{Start: worker(nil)}},
+	}
 }
 
-// fill starts children of a pool, numbered from first.
+// fill starts n children of a pool, numbered from first.
 func fill(g *grove, first, n int) error {
 	for i := range n {
-		if _, err := otp.StartChildArgs(context.Background(), g.tree.Ref(), fmt.Sprint(first+i), nil); err != nil {
+		if _, err := otp.StartChildArgs(context.Background(), g.tree.Ref(), fmt.Sprint(first+i),
+			nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// subtree crashes a supervisor and times until every child of it has answered.
+// subtree crashes a supervisor. Each sample is the time until every child of it has answered.
 func subtree(children, times int) (answer, error) {
 	faults := fault.New(clock.System)
 	told := newArrivals(children)
-	below := otp.Child{ID: "sub", Start: otp.Supervisor(otp.Spec{Intensity: unlimited, Children: workers(children, told)})}
-	g, err := plant(otp.Options{Faults: faults}, otp.Spec{Intensity: unlimited, Children: []otp.Child{below}}, nil)
+	below := otp.Child{
+		ID:    "sub",
+		Start: otp.Supervisor(otp.Spec{Intensity: unlimited, Children: workers(children, told)}),
+	}
+	g, err := plant(otp.Options{Faults: faults},
+		otp.Spec{Intensity: unlimited, Children: []otp.Child{below}}, nil)
 	if err != nil {
 		return answer{}, err
 	}

@@ -1,6 +1,7 @@
-// Package actor measures what supervised actors promise: how soon one that crashes answers again, what its siblings notice of it, what a call
-// costs and what an idle one weighs, each beside OTP where there is an Erlang. It knows nothing of MCP, but for the host whose tenants must not
-// notice one another.
+// Package actor measures the properties of supervised actors: how soon a crashed actor answers
+// again, whether its siblings are affected, the cost of a call, and the weight of an idle actor.
+// Each is compared with OTP if Erlang is installed. The package knows nothing of MCP, except for
+// the scenarios with a host whose tenants must not affect one another.
 //
-// Both sides are processes of their own which answer the questions of question.go, round by round.
+// Both sides are processes of their own that answer the questions of question.go, round by round.
 package actor

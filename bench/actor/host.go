@@ -17,51 +17,55 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// hurtHost is the role of a host one tenant of which is made to crash.
+// hurtHost is the role of a host in which one tenant is made to crash.
 const hurtHost = "hurt-host"
 
-// hurtConfig has two tenants with a built-in server each, of which the victim has another two: a program, and one at an address.
+// hurtConfig has two tenants with a built-in server each. The victim also has a program and a
+// server at an address.
 func hurtConfig(b budgets, program, site string) string {
 	own := `share: tenant`
 	if b == lifted {
 		own += `, intensity: {restarts: 1000, within: 1ms}`
 	}
 	return `{listen: "127.0.0.1:0", admin: {listen: "127.0.0.1:0"}, tenants: {bystander: {servers: {demo: {builtin: demo}}}, victim: {servers: {
-  demo: {builtin: demo, ` + own + `}, program: {` + program + `, ` + own + `}, site: {url: "http://` + site + `/mcp", ` + own + `}}}}}`
+  demo: {builtin: demo, ` + own + `}, program: {` + program + `, ` + own +
+		`}, site: {url: "http://` + site + `/mcp", ` + own + `}}}}}`
 }
 
-// hurt is such a host. It answers
+// hurt is the process in the role hurtHost. It answers these lines:
 //
-//	begin                       where it serves
-//	crash MICROSECONDS VICTIM   0; from then on one of the victim's crashes so often, 0 being never
-//	work MICROSECONDS CALLS     0; from then on the victim makes so many calls so often
-//	calm                        what was done since: done; or what went wrong with a call of work
+//	begin                       its URL
+//	crash MICROSECONDS VICTIM   0; crashes one of the victims at that interval, or never if it is 0
+//	work MICROSECONDS CALLS     0; makes that many calls as the victim at that interval
+//	calm                        stops, and answers with done, or with an error
 type hurt struct {
 	budgets budgets
-	spent   map[string]*allowance // of the budgets that crashes count in, by the row or server that crashes
+	spent   map[string]*allowance // the used budgets, by the row or server that crashes
 	host    *supervisor.Running
 	address string // of the site
 	site    *kit.Process
-	client  *load.Session     // of the victim
-	rows    [len(rows)]string // where the actor was that crashed last, of each of rows
-	enough  chan struct{}
-	did     chan ended
+	client  *load.Session // of the victim
+	// rows are the paths of the actors that crashed last, one for each of the global rows.
+	rows   [len(rows)]string
+	enough chan struct{}
+	did    chan ended
 }
 
-// ended is what came of it.
+// ended is the result of a series of steps.
 type ended struct {
 	done
 	err error
 }
 
-// done is how often something was done, and what the process has used meanwhile, whatever it did beside.
+// done is how often something was done, and the CPU time of the process meanwhile, including
+// unrelated work.
 type done struct {
 	Times int     `json:"times"`
 	CPU   float64 `json:"cpu"`  // seconds, user and system
 	Took  float64 `json:"took"` // seconds
 }
 
-// share is how much of a core it was.
+// share returns the CPU time as a share of one core.
 func (d done) share() float64 { return d.CPU / d.Took }
 
 // newHurt makes a host with these budgets.
@@ -121,29 +125,34 @@ func (h *hurt) begin(ctx context.Context) (base string, err error) {
 	if h.host, err = subject.Open(ctx, hurtConfig(h.budgets, program, h.address), o); err != nil {
 		return "", err
 	}
-	go func() { _ = h.host.Run(ctx) }() // owner: the process, which ends with it; its end is seen by whoever calls
+	// owner: the process, which ends with it; callers notice its end
+	go func() { _ = h.host.Run(ctx) }()
 	if _, err := faults.Arm(crashing("mcpd/tenants/victim/*")); err != nil {
 		return "", err
 	}
 	address, _ := h.host.Addrs()
 	base = "http://" + address
-	h.client, err = load.Connect(ctx, load.SessionOptions{URL: base + "/t/victim/mcp", Tool: tool, Argument: argument})
+	h.client, err = load.Connect(ctx, load.SessionOptions{
+		URL: base + "/t/victim/mcp", Tool: tool, Argument: argument,
+	})
 	if err == nil {
 		_, err = h.client.Call(ctx, "first")
 	}
 	return base, err
 }
 
-// step does something to the victim, for the time of number i, and reports whether it did. An error is not to be expected of it.
+// step does something to the victim, for the i-th time, and reports whether it did. An error is
+// unexpected.
 type step func(ctx context.Context, i int) (did bool, err error)
 
 func (h *hurt) start(microseconds int, one step) (any, error) {
 	h.enough, h.did = make(chan struct{}), make(chan ended)
-	go h.again(h.enough, time.Duration(microseconds)*time.Microsecond, one) // owner: calm, which waits for it
+	// owner: calm, which waits for it
+	go h.again(h.enough, time.Duration(microseconds)*time.Microsecond, one)
 	return 0, nil
 }
 
-// again does something to the victim again and again, and counts how often it did.
+// again repeats a step and counts how often it was done.
 func (h *hurt) again(enough <-chan struct{}, every time.Duration, one step) {
 	var d ended
 	used, began := processor(), time.Now()
@@ -162,7 +171,7 @@ func (h *hurt) again(enough <-chan struct{}, every time.Duration, one step) {
 	h.did <- d
 }
 
-// calls makes so many calls of the victim, one after the other.
+// calls makes n calls of the victim, one after the other.
 func (h *hurt) calls(n int) step {
 	return func(ctx context.Context, i int) (bool, error) {
 		for range n {
@@ -174,32 +183,40 @@ func (h *hurt) calls(n int) step {
 	}
 }
 
-// victims are what can be made to crash, by name. That a crash fails is to be expected: the one before may have taken what it needs.
+// victims are the steps that crash something, by name. A crash may fail, because the one before may
+// have removed what it needs.
 func (h *hurt) victims() map[string]step {
-	return map[string]step{actorVictim: crashes(h.crashRow), programVictim: crashes(h.killProgram), siteVictim: crashes(h.killSite)}
+	return map[string]step{
+		actorVictim: crashes(h.crashRow), programVictim: crashes(h.killProgram),
+		siteVictim: crashes(h.killSite),
+	}
 }
 
 func crashes(one func(ctx context.Context, i int) bool) step {
 	return func(ctx context.Context, i int) (bool, error) { return one(ctx, i), nil }
 }
 
-// crashRow crashes the rows in turn, each followed by a call that needs all of them back.
+// crashRow crashes the rows in turn. After each crash it makes a call that needs all of them.
 func (h *hurt) crashRow(ctx context.Context, i int) bool {
 	one := &h.rows[i%len(rows)]
-	if rows[i%len(rows)] != sessionRows && !h.may(rows[i%len(rows)]) { // what ends of sessions counts in no budget
+	// ends of sessions count in no budget
+	if rows[i%len(rows)] != sessionRows && !h.may(rows[i%len(rows)]) {
 		return false
 	}
 	ref, ok := h.host.Whereis(*one)
-	if !ok { // looked for anew only where it has moved: to walk through all there are is not what a crash takes
+	// Look the row up only if it has moved: the search walks the whole tree, and must not count as
+	// part of a crash.
+	if !ok {
 		*one = h.row(i)
 		ref, ok = h.host.Whereis(*one)
 	}
 	did := ok && ref.Send(crash{}) == nil
-	_, _ = h.client.Call(ctx, load.Nonce(fmt.Sprint(i))) // it may be what the crash hits
+	_, _ = h.client.Call(ctx, load.Nonce(fmt.Sprint(i))) // the crash may hit this call
 	return did
 }
 
-// killProgram kills the program, which it asks for itself: that starts it when it is not there.
+// killProgram kills the program. It asks the program for its pid, which starts the program if
+// necessary.
 func (h *hurt) killProgram(ctx context.Context, _ int) bool {
 	if !h.may(programVictim) {
 		return false
@@ -228,10 +245,10 @@ func (h *hurt) killSite(ctx context.Context, _ int) bool {
 	return err == nil
 }
 
-// rows are what of the tenant crashes: the actors at or below these paths.
+// rows are the paths of the tenant's rows that crash: the actors at or below them.
 var rows = [...]string{"request_manager", "client_sup/demo", sessionRows}
 
-// sessionRows is where the sessions of a tenant are.
+// sessionRows is the parent of a tenant's sessions.
 const sessionRows = "server_sup"
 
 func (h *hurt) row(i int) (path string) {

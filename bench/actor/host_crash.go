@@ -8,30 +8,33 @@ import (
 	"mcpd/bench/record"
 )
 
-// rowLimits are what a crash of a host's actors may take of what that of a bare one does: what is added is the handover of state, which is to stay
-// within a few such crashes. A session is asked for, found gone, and attached anew by its manager; a connection starts a server, shakes hands and
-// asks for four lists.
+// rowLimits limit the crash of a host's actor to a multiple of the crash of a bare actor. The
+// difference is the handover of state, which must stay within a few such crashes. A session is
+// requested, found missing, and attached again by its manager. A connection starts a server,
+// performs the handshake, and requests four lists.
 var rowLimits = []struct {
 	name string
 	gate float64
 }{
-	{"protocol version", 4}, {"request manager", 4}, {"notification dispatcher", 4}, {"catalog", 8}, {"session", 10}, {"connection", 50},
+	{"protocol version", 4}, {"request manager", 4}, {"notification dispatcher", 4}, {"catalog", 8},
+	{"session", 10}, {"connection", 50},
 }
 
-// measureHostRestart asks each of a host's actors in turn with the bare one beside it, in the one process.
+// measureHostRestart measures each of a host's actors in turn with the bare actor, in one process.
 func measureHostRestart(ctx context.Context, r *kit.Run) error {
 	talk, err := kit.StartTalk(ctx, wholeHost, "")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = talk.Stop() }() // what it had to say it has said
+	defer func() { _ = talk.Stop() }() // all answers have been read
 	times := kit.Either(r, 4000, 200)
 	for _, row := range rowLimits {
 		of := func(subject, name string) *lane {
-			return &lane{scenario: "restart-host", name: row.name, subject: subject, ask: func() (a answer, err error) {
-				err = talk.Ask(fmt.Sprintf("%s\t%d", name, times), &a)
-				return a, err
-			}}
+			return &lane{scenario: "restart-host", name: row.name, subject: subject,
+				ask: func() (a answer, err error) {
+					err = talk.Ask(fmt.Sprintf("%s\t%d", name, times), &a)
+					return a, err
+				}}
 		}
 		lanes := []*lane{of(record.Mcpd, row.name), of(bareRow, bareRow)}
 		if err := take(ctx, r, roundsOf(r), lanes); err != nil {
@@ -42,7 +45,8 @@ func measureHostRestart(ctx context.Context, r *kit.Run) error {
 				return err
 			}
 		}
-		if err := lanes[0].against(r, "a bare actor's", lanes[1], pair{p50: kit.Limits{Gate: row.gate}}); err != nil {
+		if err := lanes[0].against(r, "a bare actor's", lanes[1],
+			pair{p50: kit.Limits{Gate: row.gate}}); err != nil {
 			return err
 		}
 	}

@@ -20,31 +20,32 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// wholeHost is the role of a host whose own actors are made to crash. It answers
+// wholeHost is the role of a host whose own actors are made to crash. It answers this line:
 //
-//	ROW, a tab, TIMES   how long it took each time until it served again
+//	ROW, a tab, TIMES   the times until the row served again
 const wholeHost = "whole-host"
 
-// bareRow is an actor in a tree of its own that does nothing but answer.
+// bareRow is an actor in a tree of its own that only answers.
 const bareRow = "bare actor"
 
-// wholeConfig has one server, whose own budget is as unlimited.
+// wholeConfig has one server, whose own budget is also unlimited.
 const wholeConfig = `{listen: "127.0.0.1:0", admin: {listen: "127.0.0.1:0"}, tenants: {default: {servers: {demo: {builtin: demo, share: tenant, intensity: {restarts: 1000, within: 1ms}}}}}}`
 
-// initializeParams are those of a client that declares nothing, and callParams call the built-in server's echo as the aggregate names it.
+// initializeParams are those of a client without capabilities. callParams call the echo tool of the
+// built-in server through the aggregate.
 const (
 	initializeParams = `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"mcpd-bench","version":"1"}}`
 	callParams       = `{"name":"demo__echo","arguments":{"message":"hello"}}`
 )
 
-// victim is an actor, and what only a live incarnation of it answers.
+// victim is an actor, with a request that only a live incarnation of it answers.
 type victim struct {
 	send  func(msg any) error
 	serve func(context.Context) error
-	row   otp.Ref // zero for one that is found anew after each crash
+	row   otp.Ref // zero for a row that is looked up after each crash
 }
 
-// whole is such a host. It is started by the first question.
+// whole is the process in the role wholeHost. The first question starts its host.
 type whole struct{ victims map[string]victim }
 
 func newWhole(string) kit.Answer { return (&whole{}).answer }
@@ -67,7 +68,7 @@ func (h *whole) answer(line string) (any, error) {
 	return v.crashes(times)
 }
 
-// crashes crashes a victim so often, and times each until it has served again.
+// crashes crashes a victim that many times. Each sample is the time until it has served again.
 func (v victim) crashes(times int) (answer, error) {
 	h, before := newHistogram(), v.row.Incarnation()
 	for range times {
@@ -91,11 +92,13 @@ func (v victim) crashes(times int) (answer, error) {
 
 func (h *whole) begin(ctx context.Context) error {
 	faults := fault.New(clock.System)
-	host, err := subject.Open(ctx, wholeConfig, supervisor.Options{Embedded: true, Faults: faults, Intensity: unlimited})
+	host, err := subject.Open(ctx, wholeConfig, supervisor.Options{
+		Embedded: true, Faults: faults, Intensity: unlimited,
+	})
 	if err != nil {
 		return err
 	}
-	go func() { _ = host.Run(ctx) }() // owner: the process, which ends with it; its end is seen by whoever asks
+	go func() { _ = host.Run(ctx) }() // owner: the process, which ends with it; callers notice its end
 	if _, err := faults.Arm(crashing("*")); err != nil {
 		return err
 	}
@@ -114,7 +117,8 @@ func (h *whole) begin(ctx context.Context) error {
 		return err
 	}
 	sys := otp.NewSystem(otp.Options{Faults: faults})
-	if _, err := sys.Start(ctx, "bare", otp.Spec{Intensity: unlimited, Children: workers(1, newArrivals(0))}); err != nil {
+	if _, err := sys.Start(ctx, "bare",
+		otp.Spec{Intensity: unlimited, Children: workers(1, newArrivals(0))}); err != nil {
 		return err
 	}
 	bare, _ := sys.Whereis("bare/0")
@@ -129,10 +133,16 @@ func (h *whole) begin(ctx context.Context) error {
 		name, path string
 		serve      func(otp.Ref) func(context.Context) error
 	}{
-		{"protocol version", "core/protocol_version", asking[version.SupportsRequest, bool](version.SupportsRequest{Version: "2025-11-25", Feature: "tasks"})},
-		{"request manager", "tenants/default/request_manager", asking[request.PendingQuery, []request.Info](request.PendingQuery{})},
-		{"notification dispatcher", "tenants/default/notification_dispatcher", asking[notification.StatsRequest, notification.Counts](notification.StatsRequest{})},
-		{"catalog", "tenants/default/catalog", asking[catalog.ServersRequest, []catalog.Record](catalog.ServersRequest{})},
+		{"protocol version", "core/protocol_version",
+			asking[version.SupportsRequest, bool](version.SupportsRequest{
+				Version: "2025-11-25", Feature: "tasks",
+			})},
+		{"request manager", "tenants/default/request_manager",
+			asking[request.PendingQuery, []request.Info](request.PendingQuery{})},
+		{"notification dispatcher", "tenants/default/notification_dispatcher",
+			asking[notification.StatsRequest, notification.Counts](notification.StatsRequest{})},
+		{"catalog", "tenants/default/catalog",
+			asking[catalog.ServersRequest, []catalog.Record](catalog.ServersRequest{})},
 		{"connection", connectionPath(host), func(otp.Ref) func(context.Context) error { return call }},
 	} {
 		ref, ok := host.Whereis("mcpd/" + row.path)
@@ -144,7 +154,8 @@ func (h *whole) begin(ctx context.Context) error {
 	return nil
 }
 
-// asking asks an actor something that it answers.
+// asking returns a function that, for an actor, makes a request of it: one call sends req and waits
+// for the answer.
 func asking[Req, Resp any](req Req) func(otp.Ref) func(context.Context) error {
 	return func(to otp.Ref) func(context.Context) error {
 		return func(ctx context.Context) error {
@@ -154,7 +165,7 @@ func asking[Req, Resp any](req Req) func(otp.Ref) func(context.Context) error {
 	}
 }
 
-// connectionPath is where the one connection is, below the root.
+// connectionPath returns the path of the only connection, below the root.
 func connectionPath(h *supervisor.Running) (path string) {
 	h.Snapshot().Walk(func(n otp.Node) bool {
 		if n.Label == "connection" {

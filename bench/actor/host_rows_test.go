@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Each actor of the host crashes as often as it is asked to, and serves after each.
+// Each actor of the host crashes as often as it is asked to, and serves after each crash.
 func TestActorsOfAHostServeAfterACrash(t *testing.T) {
 	h := &whole{}
 	for _, name := range append([]string{bareRow}, names()...) {

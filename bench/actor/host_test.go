@@ -8,8 +8,9 @@ import (
 	"mcpd/bench/kit"
 )
 
-// Whatever is to crash does so more than once, which it does only when it is back in between; and what is to work does.
-// Under released budgets nothing crashes more often than they allow.
+// Every victim crashes at least three times, which is possible only if it recovers in between, and
+// the ordered work is done. With released budgets a program is not killed more often than its
+// budget allows.
 func TestEveryVictimOfAHostCrashesAndIsBack(t *testing.T) {
 	for _, b := range []budgets{released, lifted} {
 		t.Run(string(b), func(t *testing.T) { everyVictim(t, b) })
@@ -31,7 +32,8 @@ func everyVictim(t *testing.T, b budgets) {
 		t.Fatal(err)
 	}
 	var did int
-	for _, order := range []string{"crash 1000 " + actorVictim, "crash 1000 " + programVictim, "crash 1000 " + siteVictim, "work 1000 3"} {
+	for _, order := range []string{"crash 1000 " + actorVictim, "crash 1000 " + programVictim,
+		"crash 1000 " + siteVictim, "work 1000 3"} {
 		const want = 3
 		var all done
 		for deadline := time.Now().Add(time.Minute); all.Times < want && time.Now().Before(deadline); {
@@ -39,7 +41,8 @@ func everyVictim(t *testing.T, b budgets) {
 			if err := talk.Ask(order, &did); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(100 * time.Millisecond) // in which it is done, if the machine has time for it; otherwise in the next
+			// usually enough time for the order; otherwise the next round counts
+			time.Sleep(100 * time.Millisecond)
 			if err := talk.Ask("calm", &d); err != nil {
 				t.Fatal(err)
 			}
@@ -52,14 +55,16 @@ func everyVictim(t *testing.T, b budgets) {
 	if b == released {
 		most(t, talk, allowed.Restarts)
 	}
-	for _, line := range []string{"crash 1000 planet", "crash often actor", "work 1000", "calm", "sing"} {
+	for _, line := range []string{"crash 1000 planet", "crash often actor", "work 1000",
+		"calm", "sing"} {
 		if err := talk.Ask(line, &did); err == nil {
 			t.Errorf("%q was done", line)
 		}
 	}
 }
 
-// most checks that a program is not killed more often than its budget allows, however often that is asked for.
+// most checks that a program is not killed more often than its budget allows, however often that is
+// requested.
 func most(t *testing.T, talk *kit.Talk, want int) {
 	t.Helper()
 	var did int
@@ -77,7 +82,7 @@ func most(t *testing.T, talk *kit.Talk, want int) {
 	}
 }
 
-// A budget is used up by as many ends as it has, and comes back as its window moves on.
+// A budget is used up by as many crashes as it allows, and is refilled as its window moves on.
 func TestAllowanceIsThatOfABudget(t *testing.T) {
 	var a allowance
 	now := time.Now()
@@ -86,7 +91,8 @@ func TestAllowanceIsThatOfABudget(t *testing.T) {
 			t.Errorf("end %d is refused", i)
 		}
 	}
-	for after, want := range map[time.Duration]bool{10 * time.Second: false, allowed.Within: false, allowed.Within + allowedMargin + time.Nanosecond: true} {
+	for after, want := range map[time.Duration]bool{10 * time.Second: false, allowed.Within: false,
+		allowed.Within + allowedMargin + time.Nanosecond: true} {
 		b := allowance{slices.Clone(a.last)}
 		if got := b.take(now.Add(after)); got != want {
 			t.Errorf("after %v: %t, want %t", after, got, want)

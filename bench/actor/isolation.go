@@ -9,10 +9,10 @@ import (
 	"mcpd/internal/load"
 )
 
-// siblings is how many there are beside the one that crashes.
+// siblings is how many siblings the crashing actor has.
 const siblings = 1_000
 
-// kills are the cases of isolation, of which the first is what the others are compared to.
+// kills are the cases of isolation. The others are compared with the first.
 var kills = []kill{
 	{"none", 0, "quiet", actorVictim},
 	{"every 10 ms", 10_000, "quiet", actorVictim},
@@ -23,23 +23,26 @@ var kills = []kill{
 	{"its server over HTTP, every 100 ms", 100_000, "quiet", siteVictim},
 }
 
-// kill is what is made to crash, and how often.
+// kill says what is made to crash, and how often.
 type kill struct {
 	name         string
-	microseconds int // between two, 0 for none
+	microseconds int // interval between two crashes; 0 for none
 	reports      string
 	victim       string
 }
 
-// Victims: one actor, or of a tenant each of some in turn; and what only one of the scenarios has.
+// Victims. An actor is a single actor, or in a host one of several actors of the tenant in turn.
+// The others occur in only one of the scenarios.
 const (
 	actorVictim      = "actor"
-	supervisorVictim = "supervisor" // of as many children as an actor has siblings
+	supervisorVictim = "supervisor" // with as many children as an actor has siblings
 	programVictim    = "program"    // a server that the host has started
-	siteVictim       = "site"       // a server that it reaches over HTTP, and that is started again at once
+	// a server that the host reaches over HTTP, and that is restarted at once
+	siteVictim = "site"
 )
 
-// bystanderLimits are those of a bystander's p99 while another is killed, of its p99 while nobody is.
+// bystanderLimits limit the p99 of a bystander while another is killed, relative to its p99 while
+// none is killed.
 var bystanderLimits = pair{p99: kit.Limits{Gate: 1.3, Goal: 1.1}}
 
 func measureIsolation(ctx context.Context, r *kit.Run) error {
@@ -51,7 +54,9 @@ func measureIsolation(ctx context.Context, r *kit.Run) error {
 	var lanes []*lane
 	for _, k := range kills {
 		if k.victim == actorVictim || k.victim == supervisorVictim {
-			lanes = append(lanes, s.lanes("isolation", k.name, question{"isolation", siblings, k.microseconds, k.reports, kit.Either(r, 3000, 400), k.victim})...)
+			lanes = append(lanes, s.lanes("isolation", k.name,
+				question{"isolation", siblings, k.microseconds, k.reports, kit.Either(r, 3000, 400),
+					k.victim})...)
 		}
 	}
 	if err := take(ctx, r, isolationRounds, lanes); err != nil {
@@ -62,7 +67,7 @@ func measureIsolation(ctx context.Context, r *kit.Run) error {
 
 const isolationRounds = 10
 
-// isolated adds what bystanders saw, and how that compares to when nobody is killed.
+// isolated adds the latencies of bystanders, and compares them with the case without kills.
 func isolated(r *kit.Run, lanes []*lane, subjects []string, ours pair) error {
 	if err := seen(r, lanes); err != nil {
 		return err
@@ -75,9 +80,10 @@ func isolated(r *kit.Run, lanes []*lane, subjects []string, ours pair) error {
 			}
 			limits := ours
 			if subject != record.Mcpd || k.reports == "reports" || k.victim != actorVictim {
-				limits = pair{} // it takes the processor, which is not what is promised
+				limits = pair{} // the crashes use CPU time, which the promise does not cover
 			}
-			if err := l.against(r, "nobody killed, "+subject, find(lanes, kills[0].name, subject), limits); err != nil {
+			if err := l.against(r, "nobody killed, "+subject, find(lanes, kills[0].name, subject),
+				limits); err != nil {
 				return err
 			}
 		}
@@ -85,7 +91,7 @@ func isolated(r *kit.Run, lanes []*lane, subjects []string, ours pair) error {
 	return nil
 }
 
-// seen adds what bystanders saw. That one call of theirs fails is an error.
+// seen adds the latencies of bystanders. A failed call of a bystander is an error.
 func seen(r *kit.Run, lanes []*lane) error {
 	for _, l := range lanes {
 		if _, _, err := l.times(r, tail...); err != nil {
@@ -96,7 +102,9 @@ func seen(r *kit.Run, lanes []*lane) error {
 		for _, a := range l.answers {
 			failures += a.Failures
 		}
-		calls.Calls = &load.Counts{Sent: sum(calls.Rounds), OK: sum(calls.Rounds) - uint64(failures), Failed: uint64(failures)}
+		calls.Calls = &load.Counts{
+			Sent: sum(calls.Rounds), OK: sum(calls.Rounds) - uint64(failures), Failed: uint64(failures),
+		}
 		r.Add(calls)
 		if l.subject == record.Mcpd && failures > 0 {
 			return fmt.Errorf("%s: %d calls of a bystander failed", l.name, failures)

@@ -14,16 +14,17 @@ import (
 	"mcpd/internal/load"
 )
 
-// How a bystander calls: so often that a tenth of a second of silence would be seen in p99.9, and seldom enough for the machine not to be busy.
+// The rate of a bystander's calls. It is high enough that an interruption of a tenth of a second
+// shows in p99.9, and low enough that the machine is not busy.
 const (
 	bystanderRate     = 500 // calls/s
 	bystanderSessions = 4
 )
 
-// hostRounds are more than isolationRounds: two rounds of a p99 over HTTP differ by a third.
+// hostRounds is more than isolationRounds, because two rounds of a p99 over HTTP differ by a third.
 const hostRounds = 24
 
-// Tool that either tenant calls.
+// The tool that both tenants call, and its argument.
 const tool, argument = "demo__echo", "message"
 
 func measureHostIsolation(ctx context.Context, r *kit.Run) error {
@@ -39,10 +40,11 @@ func measureHostIsolation(ctx context.Context, r *kit.Run) error {
 	last := time.Duration(kit.Either(r, 4, 1)) * time.Second
 	var lanes []*lane
 	add := func(h *hurtTalk, name, order string) {
-		lanes = append(lanes, &lane{scenario: "isolation-host", name: name, subject: record.Mcpd, ask: func() (answer, error) {
-			a, _, err := h.bystander(ctx, order, last)
-			return a, err
-		}})
+		lanes = append(lanes, &lane{scenario: "isolation-host", name: name, subject: record.Mcpd,
+			ask: func() (answer, error) {
+				a, _, err := h.bystander(ctx, order, last)
+				return a, err
+			}})
 	}
 	for _, c := range hostCases() {
 		h := hosts[c.budgets]
@@ -55,10 +57,15 @@ func measureHostIsolation(ctx context.Context, r *kit.Run) error {
 			return err
 		}
 		if n == 0 {
-			r.Miss("isolation-host", record.Mcpd, "%s: a crash does not take the processor time of 1 to %d calls, as far as can be told: none are as much work", c.name(), mostCalls)
+			r.Miss("isolation-host", record.Mcpd,
+				"%s: a crash does not take the processor time of 1 to %d calls, as far as can be told: none "+
+					"are as much work", c.name(), mostCalls)
 			continue
 		}
-		r.Add(record.Measurement{Scenario: "isolation-host", Case: c.name(), Subject: record.Mcpd, Quantity: "calls that take as much processor time", Rounds: []float64{float64(n)}})
+		r.Add(record.Measurement{
+			Scenario: "isolation-host", Case: c.name(), Subject: record.Mcpd,
+			Quantity: "calls that take as much processor time", Rounds: []float64{float64(n)},
+		})
 		add(h, c.asCalls(), fmt.Sprintf("work %d %d", c.kill.microseconds, n))
 	}
 	if err := take(ctx, r, kit.Either(r, hostRounds, load.MinPairs), lanes); err != nil {
@@ -78,14 +85,15 @@ func measureHostIsolation(ctx context.Context, r *kit.Run) error {
 	return nil
 }
 
-// judge compares what a bystander saw of a case with what it saw while nobody was killed under the same budgets, and
-// with what it saw of as much work.
+// judge compares the latencies of a bystander with those in the case without kills under the same
+// budgets, and with those in the case of as much work in calls.
 func (c hostCase) judge(r *kit.Run, lanes []*lane) error {
-	none, l := find(lanes, c.budgets.of(kills[0].name), record.Mcpd), find(lanes, c.name(), record.Mcpd)
+	none, l := find(lanes, c.budgets.of(kills[0].name), record.Mcpd), find(lanes, c.name(),
+		record.Mcpd)
 	if l == none {
 		return nil
 	}
-	limits := pair{} // a server that starts again takes the processor, which is not what is promised
+	limits := pair{} // a restarting server uses CPU time, which the promise does not cover
 	if c.kill.victim == actorVictim {
 		limits = tails(r, bystanderLimits)
 	}
@@ -101,7 +109,8 @@ func (c hostCase) judge(r *kit.Run, lanes []*lane) error {
 	}
 	limits = tails(r, bystanderLimits)
 	if !alike(none, l, calls) {
-		r.Miss("isolation-host", record.Mcpd, "%s: the calls in place of crashes were not as much work: see a core's share", c.name())
+		r.Miss("isolation-host", record.Mcpd,
+			"%s: the calls in place of crashes were not as much work: see a core's share", c.name())
 		limits = pair{}
 	}
 	return l.against(r, "as much work in calls, mcpd", calls, limits)
@@ -130,7 +139,7 @@ func startHurt(ctx context.Context, b budgets) (*hurtTalk, error) {
 	return h, nil
 }
 
-// stop ends the host. What it had to say it has said.
+// stop ends the host. All its answers have been read.
 func (h *hurtTalk) stop(ctx context.Context) {
 	for _, s := range h.sessions {
 		_ = s.(*load.Session).Close(ctx)
@@ -138,17 +147,20 @@ func (h *hurtTalk) stop(ctx context.Context) {
 	_ = h.talk.Stop()
 }
 
-// order has the host do it.
+// order returns the line that orders the kill.
 func (k kill) order() string { return fmt.Sprintf("crash %d %s", k.microseconds, k.victim) }
 
-// asCalls is the case in which the victim makes calls in place of crashing, which take as much processor time. Two cores are shared by the host and
-// whoever calls: this tells what is noticed of a crash from what is noticed of any work.
+// asCalls is the name of the case in which the victim makes calls instead of crashing. The calls
+// use as much CPU time as the crashes. The host and its callers share two cores, so that this case
+// separates the effect of a crash from the effect of any work.
 func (k kill) asCalls() string { return k.name + ", as much work in calls" }
 
-// mostCalls bounds how many calls a crash is taken for: they are made one after the other, of a few hundred microseconds each.
+// mostCalls bounds how many calls stand for one crash. They are made one after the other and take a
+// few hundred microseconds each.
 const mostCalls = 20
 
-// alike reports whether two lanes took about as much of a core, in whole calls, beyond what is taken while nothing is done.
+// alike reports whether two lanes used the same share of a core beyond the case without kills, to
+// within a fifth.
 func alike(none, crashes, calls *lane) bool {
 	const most = 0.2
 	share := func(l *lane) (all float64) {
@@ -160,7 +172,8 @@ func alike(none, crashes, calls *lane) bool {
 	return math.Abs(share(crashes)-share(calls)) <= most*(share(crashes)-share(none))
 }
 
-// worth is how many calls of the victim take the processor time of one of its crashes, 0 where that is none, or more than mostCalls, or cannot be told.
+// worth returns how many calls of the victim use the CPU time of one crash. The number is rounded.
+// It is 0 if that is less than one call, more than mostCalls, or unknown.
 func (h *hurtTalk) worth(ctx context.Context, r *kit.Run, k kill, last time.Duration) (int, error) {
 	var list []float64
 	for range kit.Either(r, 3, 1) {
@@ -171,16 +184,18 @@ func (h *hurtTalk) worth(ctx context.Context, r *kit.Run, k kill, last time.Dura
 		list = append(list, n)
 	}
 	slices.Sort(list)
-	if n := math.Round(list[len(list)/2]); n >= 1 && n <= mostCalls { // of small differences it may be anything
+	// a quotient of small differences may be anything
+	if n := math.Round(list[len(list)/2]); n >= 1 && n <= mostCalls {
 		return int(n), nil
 	}
 	return 0, nil
 }
 
-// quotient is one measurement of that.
+// quotient measures that number once.
 func (h *hurtTalk) quotient(ctx context.Context, k kill, last time.Duration) (float64, error) {
 	var spent [3]done
-	for i, order := range []string{kills[0].order(), k.order(), fmt.Sprintf("work %d 1", k.microseconds)} {
+	for i, order := range []string{kills[0].order(), k.order(),
+		fmt.Sprintf("work %d 1", k.microseconds)} {
 		var err error
 		if _, spent[i], err = h.bystander(ctx, order, last); err != nil {
 			return 0, err
@@ -203,22 +218,27 @@ func connect(ctx context.Context, url string) (sessions []load.Client, err error
 	return sessions, nil
 }
 
-// bystander is one round: something of another tenant crashes or works every so often while its sessions call.
-func (h *hurtTalk) bystander(ctx context.Context, order string, last time.Duration) (a answer, d done, err error) {
+// bystander takes one round: another tenant crashes or works at an interval while the bystander's
+// sessions make calls.
+func (h *hurtTalk) bystander(ctx context.Context, order string, last time.Duration) (a answer,
+	d done, err error) {
 	var did int
 	if err := h.talk.Ask(order, &did); err != nil {
 		return a, d, err
 	}
-	// More workers than sessions, so that a call is made when it is due whatever became of those before.
+	// There are more workers than sessions, so that a call is made when it is due, whatever happens to
+	// earlier calls.
 	result, err := load.Run(ctx, h.sessions, load.Options{
-		Clock: clock.System, Run: uint64(time.Now().UnixNano()), Workers: 16 * bystanderSessions, Rate: bystanderRate,
+		Clock: clock.System, Run: uint64(time.Now().UnixNano()), Workers: 16 * bystanderSessions,
+		Rate:  bystanderRate,
 		Calls: int(bystanderRate * last.Seconds()), For: 2 * last, Timeout: patience,
 	})
 	if err := h.talk.Ask("calm", &d); err != nil {
 		return a, d, err
 	}
 	a = timed(result.Latency)
-	a.Calls, a.Failures, a.Share = int(result.Counts.Sent), int(result.Counts.Sent-result.Counts.OK), d.share()
+	a.Calls, a.Failures, a.Share = int(result.Counts.Sent), int(result.Counts.Sent-
+		result.Counts.OK), d.share()
 	if strings.HasPrefix(order, "crash") {
 		a.Kills = d.Times
 	} else if d.Times == 0 {

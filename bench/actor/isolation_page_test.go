@@ -14,7 +14,9 @@ import (
 	"mcpd/internal/load"
 )
 
-var measured = flag.String("record", "", "records of full runs, a comma between two, of which docs/isolation.gen.md is written: each table is of the first that has it")
+var measured = flag.String("record", "",
+	"records of full runs, a comma between two, of which docs/isolation.gen.md is written: each "+
+		"table is of the first that has it")
 
 const isolationDoc = "../../docs/isolation.gen.md"
 
@@ -26,9 +28,11 @@ Actors are made to crash while others are called. Each figure is the median of s
 all rows of a table were taken in turn, in an order drawn anew each time. The maximum is that of all rounds. The ratio is that of p99 to the row in which nobody is killed, round by round,
 with its 95 % interval. To reproduce it:
 
-` + "```sh\nmcpd bench run isolation isolation-host --out isolation.json\ngo test ./bench/actor -run IsolationPage -record \"$PWD/isolation.json\"\n```\n"
+` + "```sh\nmcpd bench run isolation isolation-host --out isolation.json\ngo test ./bench/actor " +
+	"-run IsolationPage -record \"$PWD/isolation.json\"\n```\n"
 
-// isolationPage is what records have of isolation, each table from the first that has it.
+// isolationPage shows what records have about isolation. Each table comes from the first record
+// that has it.
 func isolationPage(records ...record.Record) string {
 	var b strings.Builder
 	b.WriteString(isolationHead)
@@ -46,7 +50,7 @@ func isolationPage(records ...record.Record) string {
 	return b.String()
 }
 
-// measuredOn says of a scenario on which machine it was measured, when, and what else that did.
+// measuredOn says on which machine and when a scenario was measured, and how busy the machine was.
 func measuredOn(r record.Record, scenario string) string {
 	rounds := 0
 	for _, m := range r.Measurements {
@@ -60,17 +64,20 @@ func measuredOn(r record.Record, scenario string) string {
 	}
 	calm := "the machine was calm"
 	if r.Busy() {
-		calm = "the machine was busy with other things, so that ratios say something and absolute figures little"
+		calm = "the machine was busy with other things, so that ratios say something and absolute " +
+			"figures little"
 	}
 	with := r.Machine.Go
 	if r.Machine.Erlang != "" {
 		with += ", OTP " + r.Machine.Erlang
 	}
 	return fmt.Sprintf("Measured in %d rounds on %s with %d cores (%s, %s) on %s. %s: %s.",
-		rounds, r.Machine.CPU, r.Machine.Cores, r.Machine.System, with, r.Begun.Format("2006-01-02"), beside, calm)
+		rounds, r.Machine.CPU, r.Machine.Cores, r.Machine.System, with, r.Begun.Format("2006-01-02"),
+		beside, calm)
 }
 
-// isolationTable is the table of a scenario; empty where the record has none of it.
+// isolationTable returns the table of a scenario, or nothing if the record has no such
+// measurements.
 func isolationTable(r record.Record, scenario string) string {
 	var b strings.Builder
 	for _, subject := range []string{record.Mcpd, record.OTP} {
@@ -83,10 +90,12 @@ func isolationTable(r record.Record, scenario string) string {
 	if b.Len() == 0 {
 		return ""
 	}
-	return "| killing | of | kills | calls | failures | p50 | p99 | p99.9 | max | p99 of none |\n|---|---|---|---|---|---|---|---|---|---|\n" + b.String()
+	return "| killing | of | kills | calls | failures | p50 | p99 | p99.9 | max | p99 of none " +
+		"|\n|---|---|---|---|---|---|---|---|---|---|\n" + b.String()
 }
 
-// isolationRows are the rows of both tables, in their order: a row that a table does not have is left out.
+// isolationRows returns the rows of both tables, in their order. A table omits rows that it does
+// not have.
 func isolationRows() (names []string) {
 	for _, k := range kills {
 		names = append(names, k.name)
@@ -118,10 +127,13 @@ func isolationRow(r record.Record, scenario, name, subject string) (string, bool
 	}
 	us := func(q string) string {
 		v := slices.Sorted(slices.Values(of[q].Rounds))
-		return fmt.Sprintf("%s (%s to %s)", micro((v[(len(v)-1)/2]+v[len(v)/2])/2), micro(v[0]), micro(v[len(v)-1]))
+		return fmt.Sprintf("%s (%s to %s)", micro((v[(len(v)-1)/2]+v[len(v)/2])/2), micro(v[0]),
+			micro(v[len(v)-1]))
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s | %d | %s | %s | %s | %s | %s |\n", name, subject, thousands(int(sum(of["kills"].Rounds))), thousands(int(calls.Sent)),
-		calls.Sent-calls.OK, us("p50"), us("p99"), us("p99.9"), micro(slices.Max(of["max"].Rounds)), ratio), true
+	return fmt.Sprintf("| %s | %s | %s | %s | %d | %s | %s | %s | %s | %s |\n", name, subject,
+		thousands(int(sum(of["kills"].Rounds))), thousands(int(calls.Sent)),
+		calls.Sent-calls.OK, us("p50"), us("p99"), us("p99.9"), micro(slices.Max(of["max"].Rounds)),
+		ratio), true
 }
 
 func micro(ns float64) string {
@@ -164,7 +176,8 @@ func TestIsolationPage(t *testing.T) {
 		}
 	}
 	for _, k := range kills {
-		if own := k.victim == actorVictim || k.victim == supervisorVictim; own && !strings.Contains(string(data), "| "+k.name+" | mcpd | ") {
+		if own := k.victim == actorVictim ||
+			k.victim == supervisorVictim; own && !strings.Contains(string(data), "| "+k.name+" | mcpd | ") {
 			t.Errorf("the page has no row %q: measure again", k.name)
 		}
 	}
@@ -183,15 +196,19 @@ func TestIsolationPage(t *testing.T) {
 
 func TestRowsOfIsolationShowFailures(t *testing.T) {
 	measurement := func(quantity string, rounds ...float64) record.Measurement {
-		return record.Measurement{Scenario: "isolation", Case: "none", Subject: record.Mcpd, Quantity: quantity, Rounds: rounds}
+		return record.Measurement{
+			Scenario: "isolation", Case: "none", Subject: record.Mcpd, Quantity: quantity, Rounds: rounds,
+		}
 	}
 	calls := measurement("calls", 600, 700)
 	calls.Calls = &load.Counts{Sent: 1300, OK: 1298, Failed: 2}
 	r := record.Record{Measurements: []record.Measurement{
-		calls, measurement("kills", 3, 4), measurement("p50", 1000, 3000, 2000), measurement("p99", 5e5), measurement("p99.9", 5e5), measurement("max", 1e6, 2e6),
+		calls, measurement("kills", 3, 4), measurement("p50", 1000, 3000, 2000), measurement("p99", 5e5),
+		measurement("p99.9", 5e5), measurement("max", 1e6, 2e6),
 	}}
 	got, ok := isolationRow(r, "isolation", "none", record.Mcpd)
-	const want = "| none | mcpd | 7 | 1,300 | 2 | 2 (1 to 3) | 500 (500 to 500) | 500 (500 to 500) | 2,000 |  |\n"
+	const want = "| none | mcpd | 7 | 1,300 | 2 | 2 (1 to 3) | 500 (500 to 500) | 500 (500 to 500) " +
+		"| 2,000 |  |\n"
 	if !ok || got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -13,7 +13,7 @@ import (
 // counted is an actor's message.
 type counted struct{}
 
-// counter tells when so many messages have been handled.
+// counter signals when it has handled want messages.
 type counter struct {
 	otp.Base
 	n, want int
@@ -34,10 +34,13 @@ func (c *counter) Receive(_ *otp.Process, msg any) error {
 	return nil
 }
 
-// flood sends messages to an actor without waiting, and times each until the last one was handled, by the message.
+// flood sends messages to an actor without waiting. Each sample is the time until the last message
+// was handled, divided by their number.
 func flood(messages, times int) (answer, error) {
 	all := make(chan struct{}, 1)
-	child := otp.Child{ID: "0", Mailbox: messages, Start: otp.Worker(func() otp.Behaviour { return &counter{want: messages, all: all} })}
+	child := otp.Child{ID: "0", Mailbox: messages, Start: otp.Worker(func() otp.Behaviour {
+		return &counter{want: messages, all: all}
+	})}
 	g, err := plant(otp.Options{}, otp.Spec{Children: []otp.Child{child}}, nil)
 	if err != nil {
 		return answer{}, err
@@ -47,18 +50,19 @@ func flood(messages, times int) (answer, error) {
 	return floods(messages, times, all, func() error { return to.Send(counted{}) })
 }
 
-// bare is flood into an actor of protoactor's with its own mailbox, which has no bound.
+// bare floods an actor of protoactor with that library's own mailbox, which has no bound.
 func bare(messages, times int) (answer, error) {
 	all := make(chan struct{}, 1)
 	c := &counter{want: messages, all: all}
-	system := protoactor.NewActorSystem(protoactor.WithLoggerFactory(func(*protoactor.ActorSystem) *slog.Logger { return slog.New(slog.DiscardHandler) }))
+	silent := func(*protoactor.ActorSystem) *slog.Logger { return slog.New(slog.DiscardHandler) }
+	system := protoactor.NewActorSystem(protoactor.WithLoggerFactory(silent))
 	defer system.Shutdown()
 	pid := system.Root.Spawn(protoactor.PropsFromFunc(func(ctx protoactor.Context) {
 		if _, ok := ctx.Message().(counted); ok {
 			c.one()
 		}
 	}))
-	defer func() { _ = system.Root.StopFuture(pid).Wait() }() // it stops
+	defer func() { _ = system.Root.StopFuture(pid).Wait() }() // stop and wait
 	return floods(messages, times, all, func() error { system.Root.Send(pid, counted{}); return nil })
 }
 

@@ -9,7 +9,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Questions that either side answers. Ours alone answers watch, flood and bare.
+// question is a question to a side. Both sides answer all of these, except that only mcpd answers
+// watch, flood and bare.
 //
 //	restart SIBLINGS paced|tight quiet|reports message|call TIMES
 //	pool CHILDREN TIMES
@@ -24,7 +25,7 @@ type question []any
 
 func (q question) String() string { return strings.TrimSuffix(fmt.Sprintln([]any(q)...), "\n") }
 
-// words reads a question. The first word that is not as it should be is kept as the error.
+// words parses a question. It keeps the first invalid word as its error.
 type words struct {
 	left []string
 	err  error
@@ -48,7 +49,7 @@ func (w *words) number() int {
 	return n
 }
 
-// is reports which of two words comes next: the first of them or the second.
+// is reads a word that must be one of two, and reports whether it is the first.
 func (w *words) is(yes, no string) bool {
 	word := w.next()
 	if word != yes && word != no && w.err == nil {
@@ -57,9 +58,9 @@ func (w *words) is(yes, no string) bool {
 	return word == yes
 }
 
-// answer is what there is to say of one round.
+// answer is the result of one round.
 type answer struct {
-	// Samples are times in nanoseconds, and how often each was measured.
+	// Samples are times in nanoseconds, each with its number of occurrences.
 	Samples  [][2]int64 `json:"samples,omitzero"`
 	Calls    int        `json:"calls,omitzero"`
 	Failures int        `json:"failures,omitzero"`
@@ -68,7 +69,7 @@ type answer struct {
 	Share    float64    `json:"share,omitzero"` // of one core
 }
 
-// shortest and longest are the times that a histogram tells apart, to three digits.
+// shortest and longest bound the times in a histogram, which keeps three digits.
 const (
 	shortest = time.Nanosecond
 	longest  = 2 * time.Minute
@@ -79,10 +80,10 @@ func newHistogram() *hdrhistogram.Histogram {
 }
 
 func note(h *hdrhistogram.Histogram, d time.Duration) {
-	_ = h.RecordValue(int64(min(max(d, shortest), longest))) // which is within its range
+	_ = h.RecordValue(int64(min(max(d, shortest), longest))) // the value is in range
 }
 
-// timed is the answer that has these times.
+// timed returns an answer with these times.
 func timed(h *hdrhistogram.Histogram) (a answer) {
 	for _, b := range h.Distribution() {
 		if b.Count > 0 {
@@ -92,11 +93,12 @@ func timed(h *hdrhistogram.Histogram) (a answer) {
 	return a
 }
 
-// histogram are the times of an answer.
+// histogram returns the times of an answer.
 func (a answer) histogram() *hdrhistogram.Histogram {
 	h := newHistogram()
 	for _, s := range a.Samples {
-		_ = h.RecordValues(min(max(s[0], int64(shortest)), int64(longest)), s[1]) // which is within its range
+		// the values are in range
+		_ = h.RecordValues(min(max(s[0], int64(shortest)), int64(longest)), s[1])
 	}
 	return h
 }

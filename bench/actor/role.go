@@ -10,7 +10,7 @@ import (
 	"mcpd/bench/kit"
 )
 
-// ours is the role that answers questions. Its argument is the file to which reports are written.
+// ours is the role of mcpd's side. Its argument is the file to which crash reports are written.
 const ours = "actors"
 
 // Roles are the processes of this package's scenarios.
@@ -20,10 +20,11 @@ var Roles = []kit.Role{
 	{Name: hurtHost, Stdio: kit.WithArgument(newHurt)},
 }
 
-// side is ours.
+// side is mcpd's side.
 type side struct{ log string }
 
-// answer measures one round, after what earlier ones have left is collected. From then on the garbage is collected as in mcpd.
+// answer measures one round. It first collects the garbage of earlier rounds, and then sets the
+// garbage collector as mcpd does.
 func (s side) answer(line string) (any, error) {
 	runtime.GC()
 	if set := memory.Pacer(); set != nil {
@@ -33,7 +34,8 @@ func (s side) answer(line string) (any, error) {
 	var measure func() (answer, error)
 	switch kind := w.next(); kind {
 	case "restart":
-		siblings, paced, quiet, message, times := w.number(), w.is("paced", "tight"), w.is("quiet", "reports"), w.is("message", "call"), w.number()
+		siblings, paced, quiet, message, times := w.number(), w.is("paced", "tight"), w.is("quiet",
+			"reports"), w.is("message", "call"), w.number()
 		measure = func() (answer, error) { return s.restarts(siblings, paced, quiet, message, times) }
 	case "pool":
 		children, times := w.number(), w.number()
@@ -42,9 +44,11 @@ func (s side) answer(line string) (any, error) {
 		children, times := w.number(), w.number()
 		measure = func() (answer, error) { return subtree(children, times) }
 	case "isolation":
-		siblings, every, quiet, last, one := w.number(), w.number(), w.is("quiet", "reports"), w.number(), w.is(actorVictim, supervisorVictim)
+		siblings, every, quiet, last, one := w.number(), w.number(), w.is("quiet",
+			"reports"), w.number(), w.is(actorVictim, supervisorVictim)
 		measure = func() (answer, error) {
-			return s.isolation(siblings, time.Duration(every)*time.Microsecond, quiet, time.Duration(last)*time.Millisecond, one)
+			return s.isolation(siblings, time.Duration(every)*time.Microsecond, quiet,
+				time.Duration(last)*time.Millisecond, one)
 		}
 	case "call":
 		times := w.number()

@@ -16,13 +16,13 @@ import (
 	"mcpd/telemetry"
 )
 
-// unlimited is an intensity that runs which crash on purpose do not exceed.
+// unlimited is an intensity that deliberate crashes do not exceed.
 var unlimited = otp.Intensity{Restarts: otp.MaxRestarts, Within: time.Millisecond}
 
-// crash is a message, or a request, on which an actor panics.
+// crash is a message, or a request, that makes an actor panic.
 type crash struct{}
 
-// actor answers a number with itself. Told hears of every incarnation.
+// actor answers a number with the same number. The field told is notified of every incarnation.
 type actor struct {
 	otp.Base
 	told *arrivals
@@ -43,14 +43,18 @@ func (a actor) Receive(_ *otp.Process, msg any) error {
 	return nil
 }
 
-// crashing makes the actors at a path panic on a crash, also those that do not by themselves.
+// crashing returns a fault that makes the actors at a path panic on a crash message, including
+// actors that do not know the message.
 func crashing(path string) fault.Fault {
-	return fault.Fault{Action: fault.Panic, Point: fault.Point{Path: path, Kind: fmt.Sprintf("%T", crash{})}, Lease: fault.MaxLease}
+	return fault.Fault{
+		Action: fault.Panic, Point: fault.Point{Path: path, Kind: fmt.Sprintf("%T", crash{})},
+		Lease: fault.MaxLease,
+	}
 }
 
 var errOnPurpose = errors.New("on purpose")
 
-// arrivals tells when so many incarnations have begun.
+// arrivals signals when a number of incarnations has begun.
 type arrivals struct {
 	left atomic.Int64
 	all  chan struct{}
@@ -74,7 +78,7 @@ func worker(told *arrivals) otp.Start {
 	return otp.Worker(func() otp.Behaviour { return actor{told: told} })
 }
 
-// workers are n actors, numbered from 0.
+// workers returns n actors, numbered from 0.
 func workers(n int, told *arrivals) []otp.Child {
 	children := make([]otp.Child, n)
 	for i := range children {
@@ -102,7 +106,7 @@ func plant(o otp.Options, spec otp.Spec, log io.Writer) (*grove, error) {
 		g.close()
 		return nil, err
 	}
-	runtime.GC() // what was left of making a tree, whose actors have been there for long wherever it matters how many they are
+	runtime.GC() // collect the garbage of building the tree, since long-lived actors are measured
 	return g, nil
 }
 
@@ -113,13 +117,14 @@ func (g *grove) close() {
 	}
 }
 
-// at is a row of the tree, which is there.
+// at returns an existing row of the tree.
 func (g *grove) at(id string) otp.Ref { return g.tree.Ref().Child(id) }
 
-// maxReports is how many crashes may wait to be written. It is as many as the host has room for.
+// maxReports is how many crashes may wait to be written. It equals the length of the host's queue.
 const maxReports = telemetry.QueueLen
 
-// reports writes every crash with its stack, as the host does that writes as many as it is allowed to: on a goroutine of its own.
+// reports writes every crash with its stack on a goroutine of its own, as the host does within its
+// limits.
 type reports struct {
 	queue chan otp.Event
 	done  chan struct{}
@@ -127,7 +132,10 @@ type reports struct {
 }
 
 func newReports(w io.Writer) *reports {
-	r := &reports{queue: make(chan otp.Event, maxReports), done: make(chan struct{}), log: telemetry.NewLogger(w, telemetry.FormatJSON, slog.LevelInfo)}
+	r := &reports{
+		queue: make(chan otp.Event, maxReports), done: make(chan struct{}),
+		log: telemetry.NewLogger(w, telemetry.FormatJSON, slog.LevelInfo),
+	}
 	go r.write() // owner: the grove, whose close waits for it
 	return r
 }
@@ -135,7 +143,7 @@ func newReports(w io.Writer) *reports {
 func (r *reports) take(e otp.Event) {
 	select {
 	case r.queue <- e:
-	default: // as the host: what finds the queue full is not written
+	default: // as in the host, a report is dropped if the queue is full
 	}
 }
 
@@ -143,7 +151,8 @@ func (r *reports) write() {
 	defer close(r.done)
 	for e := range r.queue {
 		if e, ok := e.(otp.ChildExited); ok && e.Report != nil {
-			r.log.Error("child_exited", "path", e.Path, "incarnation", e.Incarnation, "reason", e.Reason.Error(), "message", e.Report.MessageKind(), "stack", e.Report.Stack())
+			r.log.Error("child_exited", "path", e.Path, "incarnation", e.Incarnation, "reason",
+				e.Reason.Error(), "message", e.Report.MessageKind(), "stack", e.Report.Stack())
 		}
 	}
 }
@@ -153,7 +162,7 @@ func (r *reports) close() {
 	<-r.done
 }
 
-// openLog is where reports are written.
+// openLog opens the file to which reports are written.
 func openLog(file string) (*os.File, error) {
 	return os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 }

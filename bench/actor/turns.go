@@ -14,16 +14,16 @@ import (
 	"mcpd/internal/load"
 )
 
-// protoactorBare is who protoactor's own mailbox belongs to in records.
+// protoactorBare is the subject of measurements of protoactor's own mailbox.
 const protoactorBare = "protoactor"
 
-// sides are the processes that answer: ours, and OTP's where there is one.
+// sides are the processes that answer: mcpd's, and OTP's if Erlang is installed.
 type sides struct {
 	talks  map[string]*kit.Talk // by subject
 	folder string
 }
 
-// open starts both sides for a scenario. Whoever opens them closes them.
+// open starts both sides for a scenario. The caller must close them.
 func open(ctx context.Context, r *kit.Run, scenario string) (*sides, error) {
 	folder, err := os.MkdirTemp("", "mcpd-bench-")
 	if err != nil {
@@ -50,20 +50,20 @@ func open(ctx context.Context, r *kit.Run, scenario string) (*sides, error) {
 
 func (s *sides) close() {
 	for _, t := range s.talks {
-		_ = t.Stop() // whatever it had to say it has said
+		_ = t.Stop() // all answers have been read
 	}
-	_ = os.RemoveAll(s.folder) // of the system's temporary ones
+	_ = os.RemoveAll(s.folder) // it is a temporary folder
 }
 
-// lane is what one side is asked in every round of a case.
+// lane is the question to one side in every round of a case.
 type lane struct {
 	scenario, name string // as records have them
 	subject        string
 	ask            func() (answer, error)
-	answers        []answer // one a round
+	answers        []answer // one for each round
 }
 
-// asks asks a process.
+// asks returns a function that asks a process.
 func asks(talk *kit.Talk, q question) func() (answer, error) {
 	return func() (a answer, err error) {
 		err = talk.Ask(q.String(), &a)
@@ -71,7 +71,7 @@ func asks(talk *kit.Talk, q question) func() (answer, error) {
 	}
 }
 
-// lanes are a question to both sides, as far as they are there.
+// lanes returns a lane for each existing side.
 func (s *sides) lanes(scenario, name string, q question) (l []*lane) {
 	for _, subject := range []string{record.Mcpd, record.OTP} {
 		if talk := s.talks[subject]; talk != nil {
@@ -81,7 +81,8 @@ func (s *sides) lanes(scenario, name string, q question) (l []*lane) {
 	return l
 }
 
-// take takes the rounds: in each every lane is asked once, in an order drawn anew, so that none always follows the same one and what that left behind.
+// take takes the rounds. Each round asks every lane once, in a new random order, so that no lane
+// always runs after the same other lane.
 func take(ctx context.Context, r *kit.Run, rounds int, lanes []*lane) error {
 	draw := rand.New(rand.NewPCG(r.Seed, 0))
 	for range rounds {
@@ -103,15 +104,17 @@ func take(ctx context.Context, r *kit.Run, rounds int, lanes []*lane) error {
 	return nil
 }
 
-// find is the lane of a case and a subject, nil when there is none.
+// find returns the lane of a case and a subject, or nil if there is none.
 func find(lanes []*lane, name, subject string) *lane {
-	if i := slices.IndexFunc(lanes, func(l *lane) bool { return l.name == name && l.subject == subject }); i >= 0 {
+	if i := slices.IndexFunc(lanes, func(l *lane) bool {
+		return l.name == name && l.subject == subject
+	}); i >= 0 {
 		return lanes[i]
 	}
 	return nil
 }
 
-// percentile is a quantile of the times of each round.
+// percentile returns a quantile of the times of each round.
 func (l *lane) percentile(name string, q float64) record.Measurement {
 	m := l.measurement(name, "ns")
 	for _, a := range l.answers {
@@ -120,7 +123,7 @@ func (l *lane) percentile(name string, q float64) record.Measurement {
 	return m
 }
 
-// value is some other quantity of each round.
+// value returns another quantity of each round.
 func (l *lane) value(name, unit string, of func(answer) float64) record.Measurement {
 	m := l.measurement(name, unit)
 	for _, a := range l.answers {
@@ -130,10 +133,13 @@ func (l *lane) value(name, unit string, of func(answer) float64) record.Measurem
 }
 
 func (l *lane) measurement(quantity, unit string) record.Measurement {
-	return record.Measurement{Scenario: l.scenario, Case: l.name, Subject: l.subject, Quantity: quantity, Unit: unit}
+	return record.Measurement{
+		Scenario: l.scenario, Case: l.name, Subject: l.subject, Quantity: quantity, Unit: unit,
+	}
 }
 
-// times adds the median and further quantiles of a lane to the record, and returns the first two: p50 and p99. The median has the histogram.
+// times adds the median and further quantiles of a lane to the record, and returns p50 and p99. The
+// median has the histogram.
 func (l *lane) times(r *kit.Run, more ...quantile) (p50, p99 record.Measurement, err error) {
 	all := newHistogram()
 	for _, a := range l.answers {
@@ -156,14 +162,14 @@ type quantile struct {
 	at   float64
 }
 
-// tail is what isolation is judged by beside the usual two.
+// tail are the quantiles besides p50 and p99 that are recorded for isolation.
 var tail = []quantile{{"p99.9", 99.9}, {"max", 100}}
 
-// limits of a ratio of medians and one of 99th percentiles.
+// pair are the limits of a ratio of medians and of a ratio of 99th percentiles.
 type pair struct{ p50, p99 kit.Limits }
 
-// tails leaves out the limit of the 99th percentile in a short run: it would rest on the two or three slowest of some hundred samples, which are the
-// machine's.
+// tails removes the limit of the 99th percentile in a short run. It would depend on the two or
+// three slowest of some hundred samples, which are due to the machine.
 func tails(r *kit.Run, limits pair) pair {
 	if r.Short {
 		limits.p99 = kit.Limits{}
@@ -171,26 +177,29 @@ func tails(r *kit.Run, limits pair) pair {
 	return limits
 }
 
-// both are the same limits for either.
+// both uses the same limits for both ratios.
 func both(l kit.Limits) pair { return pair{l, l} }
 
-// against compares the times of a lane to those of another, if it is there.
+// against compares the times of a lane with those of another, if there is one.
 func (l *lane) against(r *kit.Run, of string, baseline *lane, limits pair) error {
 	if baseline == nil {
 		return nil
 	}
-	if err := r.Compare("p50 of "+of, l.percentile("p50", 50), baseline.percentile("p50", 50), limits.p50); err != nil {
+	if err := r.Compare("p50 of "+of, l.percentile("p50", 50), baseline.percentile("p50", 50),
+		limits.p50); err != nil {
 		return err
 	}
 	return r.Compare("p99 of "+of, l.percentile("p99", 99), baseline.percentile("p99", 99), limits.p99)
 }
 
-// roundsOf are as many as an interval needs, or as make one narrow.
+// roundsOf is the least number of rounds for an interval, or in a full run enough rounds for a
+// narrow one.
 func roundsOf(r *kit.Run) int { return kit.Either(r, 15, load.MinPairs) }
 
-// Rounds differ by what the machine did meanwhile, whatever their length. So that an interval is narrow enough to judge
-// its gate, crashes are taken in many short rounds. In tight rounds a crash takes microseconds: there are more of them,
-// because the 99th percentile of a few milliseconds is whether the garbage was collected meanwhile.
+// manyRounds is a larger number of rounds for crashes. Rounds differ because of the machine,
+// whatever their length, so that many short rounds make the interval narrow enough to judge its
+// gate. A tight round has more crashes, because each takes microseconds: in a few milliseconds, the
+// 99th percentile would depend on whether a garbage collection happened.
 func manyRounds(r *kit.Run) int   { return kit.Either(r, 40, load.MinPairs) }
 func pacedCrashes(r *kit.Run) int { return kit.Either(r, 500, 200) }
 func tightCrashes(r *kit.Run) int { return kit.Either(r, 2000, 200) }

@@ -8,14 +8,14 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// idle is what one of many idle actors below one supervisor takes of the heap and of stacks.
+// idle returns the heap and stack memory of one of many idle actors below one supervisor.
 func idle(actors int) (answer, error) {
 	g, err := plant(otp.Options{}, poolOf(), nil)
 	if err != nil {
 		return answer{}, err
 	}
 	defer g.close()
-	const warm = 1000 // so that what is made once is not divided among them
+	const warm = 1000 // excludes one-time allocations from the average
 	if err := fill(g, 0, warm); err != nil {
 		return answer{}, err
 	}
@@ -38,7 +38,8 @@ func used() float64 {
 	return float64(m.HeapAlloc + m.StackInuse)
 }
 
-// watched is what the watch for actors that hang costs while one of many does a little all the time and the others are idle.
+// watched returns the cost of the watch for hanging actors, while one of many actors works a little
+// all the time and the others are idle.
 func watched(actors int, last time.Duration) (answer, error) {
 	g, err := plant(otp.Options{}, poolOf(), nil)
 	if err != nil {
@@ -62,9 +63,9 @@ func watched(actors int, last time.Duration) (answer, error) {
 	return answer{Share: (processor() - before).Seconds() / time.Since(begin).Seconds()}, nil
 }
 
-// processor is the time that this process has been at work.
+// processor returns the CPU time of this process.
 func processor() time.Duration {
 	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // it fails for a bad argument only
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails only for a bad argument
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -1,5 +1,7 @@
-// Package compare decides what became better or worse between two runs of the bench. Absolute figures of two runs do not pair: the machine was in
-// another mood. What pairs is within each run, so what is compared are its ratios and differences, and what does not depend on the mood: memory.
+// Package compare decides which quantities became better or worse between two runs of the bench.
+// Absolute figures of two runs are not comparable, because the state of the machine differs. The
+// package compares the ratios and differences within each run, and amounts of memory, which do not
+// depend on the state of the machine.
 package compare
 
 import (
@@ -10,43 +12,47 @@ import (
 	"mcpd/internal/load"
 )
 
-// Is says what became of something.
+// Is is the change of a quantity.
 type Is string
 
-// What something became.
+// The changes of a quantity.
 const (
 	Better  Is = "better"  // the whole interval is on that side
 	Worse   Is = "worse"   // likewise
-	Same    Is = "same"    // the interval holds no change, and is within Noticed of it
-	Unclear Is = "unclear" // it holds no change, and much else
-	Untold  Is = "untold"  // there is nothing to tell it from
+	Same    Is = "same"    // the interval contains no change, and is within Noticed of it
+	Unclear Is = "unclear" // the interval contains no change, but is wide
+	Untold  Is = "untold"  // there is nothing to compare it with
 )
 
-// Noticed is how far an interval around no change may reach for the two to count as the same.
+// Noticed is how far, as a factor, an interval around no change may reach for the two to count as
+// the same.
 const Noticed = 1.1
 
-// Finding is one quantity of both runs.
+// Finding is the change of one quantity between both runs.
 type Finding struct {
 	Scenario, Case, Name string
 	Before, After        float64
 	Unit                 string // empty for a ratio
-	// Change is how many times larger it has become; without pairs, nobody knows.
+	// Change is the factor by which the value has grown. It is unknown without pairs.
 	Change load.Estimate
 	Is     Is
-	Why    string // of what is untold
+	Why    string // the reason for Untold
 }
 
-// Steady are the units whose quantities hardly depend on what else a machine does.
+// Steady are the units of quantities that hardly depend on the load of the machine.
 var Steady = []string{"KiB", "B", "allocations", "objects"}
 
-// Compare tells what the later run has in common with the earlier one. It fails where nothing can be told at all.
+// Compare compares a later run with an earlier one. It returns an error if the runs are not
+// comparable at all.
 func Compare(earlier, later record.Record) ([]Finding, error) {
 	a, b := earlier.Machine, later.Machine
 	for _, of := range []struct{ what, a, b string }{
-		{"processor", a.CPU, b.CPU}, {"cores", fmt.Sprint(a.Cores), fmt.Sprint(b.Cores)}, {"memory", fmt.Sprint(a.Memory), fmt.Sprint(b.Memory)}, {"form", form(earlier), form(later)},
+		{"processor", a.CPU, b.CPU}, {"cores", fmt.Sprint(a.Cores), fmt.Sprint(b.Cores)},
+		{"memory", fmt.Sprint(a.Memory), fmt.Sprint(b.Memory)}, {"form", form(earlier), form(later)},
 	} {
 		if of.a != of.b {
-			return nil, fmt.Errorf("these runs cannot be compared: the %s was %s and is %s", of.what, of.a, of.b)
+			return nil, fmt.Errorf("these runs cannot be compared: the %s was %s and is %s",
+				of.what, of.a, of.b)
 		}
 	}
 	list := ratios(earlier, later)
@@ -60,7 +66,8 @@ func form(r record.Record) string {
 	return "full"
 }
 
-// ratios compares what was compared within each run: the ratio of each round, where later of two rounds have nothing to do with one another.
+// ratios compares the comparisons within each run, by the ratios of their rounds. The rounds of the
+// two runs are not paired.
 func ratios(earlier, later record.Record) (list []Finding) {
 	for _, c := range later.Comparisons {
 		f := Finding{Scenario: c.Scenario, Case: c.Case, Name: c.Name, After: c.Ratio, Unit: c.Unit}
@@ -80,27 +87,34 @@ func ratios(earlier, later record.Record) (list []Finding) {
 	return append(list, gone(earlier, later)...)
 }
 
-// gone are the comparisons that the later run does not have.
+// gone returns the comparisons that the later run lacks.
 func gone(earlier, later record.Record) (list []Finding) {
 	for _, o := range earlier.Comparisons {
 		if !slices.ContainsFunc(later.Comparisons, func(c record.Comparison) bool {
 			return o.Scenario == c.Scenario && o.Case == c.Case && o.Name == c.Name && o.Unit == c.Unit
 		}) {
-			list = append(list, Finding{Scenario: o.Scenario, Case: o.Case, Name: o.Name, Unit: o.Unit, Before: o.Ratio, Is: Untold, Why: "it is not measured any more"})
+			list = append(list, Finding{
+				Scenario: o.Scenario, Case: o.Case, Name: o.Name, Unit: o.Unit, Before: o.Ratio, Is: Untold,
+				Why: "it is not measured any more",
+			})
 		}
 	}
 	return list
 }
 
-// amounts compares mcpd's memory itself.
+// amounts compares mcpd's memory directly.
 func amounts(earlier, later record.Record) (list []Finding) {
 	for _, m := range later.Measurements {
 		if m.Subject != record.Mcpd || !slices.Contains(Steady, m.Unit) {
 			continue
 		}
 		for _, o := range earlier.Measurements {
-			if o.Scenario == m.Scenario && o.Case == m.Case && o.Subject == m.Subject && o.Quantity == m.Quantity && o.Unit == m.Unit {
-				f := Finding{Scenario: m.Scenario, Case: m.Case, Name: m.Quantity, Unit: m.Unit, Before: middle(o.Rounds), After: middle(m.Rounds)}
+			if o.Scenario == m.Scenario && o.Case == m.Case && o.Subject == m.Subject &&
+				o.Quantity == m.Quantity && o.Unit == m.Unit {
+				f := Finding{
+					Scenario: m.Scenario, Case: m.Case, Name: m.Quantity, Unit: m.Unit, Before: middle(o.Rounds),
+					After: middle(m.Rounds),
+				}
 				f.judge(o.Rounds, m.Rounds, false)
 				list = append(list, f)
 				break
@@ -118,7 +132,7 @@ func middle(rounds []float64) float64 {
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
-// judge decides by the rounds of both. More is worse, unless it is not.
+// judge decides by the rounds of both runs. Larger values are worse unless more is set.
 func (f *Finding) judge(before, after []float64, more bool) {
 	e, err := load.Moved(before, after)
 	if err != nil {

@@ -8,9 +8,13 @@ import (
 
 func run(ratio []float64, least bool, kib []float64) record.Record {
 	return record.Record{
-		Machine:      record.Machine{CPU: "one", Cores: 2},
-		Comparisons:  []record.Comparison{{Scenario: "s", Case: "c", Name: "of another's", Rounds: ratio, Least: least}},
-		Measurements: []record.Measurement{{Scenario: "s", Case: "c", Subject: record.Mcpd, Quantity: "heap", Unit: "KiB", Rounds: kib}},
+		Machine: record.Machine{CPU: "one", Cores: 2},
+		Comparisons: []record.Comparison{
+			{Scenario: "s", Case: "c", Name: "of another's", Rounds: ratio, Least: least},
+		},
+		Measurements: []record.Measurement{
+			{Scenario: "s", Case: "c", Subject: record.Mcpd, Quantity: "heap", Unit: "KiB", Rounds: kib},
+		},
 	}
 }
 
@@ -47,7 +51,9 @@ func TestWhatBecameOfIt(t *testing.T) {
 
 func TestMemoryIsComparedItself(t *testing.T) {
 	ratio := []float64{1, 1, 1, 1, 1}
-	list, err := Compare(run(ratio, false, []float64{5, 5.1, 5, 4.9, 5}), run(ratio, false, []float64{6, 6.1, 6, 5.9, 6}))
+	list, err := Compare(run(ratio, false, []float64{5, 5.1, 5, 4.9, 5}), run(ratio, false, []float64{
+		6, 6.1, 6, 5.9, 6,
+	}))
 	if err != nil || list[1].Is != Worse || list[1].Name != "heap" {
 		t.Errorf("%+v, %v", list, err)
 	}

@@ -13,21 +13,23 @@ import (
 )
 
 const (
-	// negotiationGoal bounds what is pure in the first message of a client and its answer, and bridgeGoal in a call and its answer between
-	// two eras: both are to be lost in what HTTP takes for them. They are goals: how fast a machine is fails nobody.
+	// negotiationGoal bounds the pure part of a client's first message and its answer, and bridgeGoal
+	// that of a call and its answer between two eras. Both should be negligible compared with the cost
+	// of HTTP. They are only goals, since they depend on the machine.
 	negotiationGoal = 10 * time.Microsecond
 	bridgeGoal      = 20 * time.Microsecond
 
-	// bridgeAllocations bounds how often a call and its answer between two eras ask for memory, beyond the same with only the ids
-	// exchanged: fewer than ten times. It does not depend on the machine.
+	// bridgeAllocations bounds the additional allocations of a call and its answer between two eras,
+	// compared with the same call when only the ids are exchanged: fewer than ten. It does not depend
+	// on the machine.
 	bridgeAllocations = 9
 )
 
-// work is something that is timed alone.
+// work is something that is timed by itself.
 type work struct {
 	name string
 	do   func() error
-	goal time.Duration // 0 for what others are compared with
+	goal time.Duration // 0 for a baseline
 }
 
 // firsts are the first messages of both eras.
@@ -43,15 +45,18 @@ func firsts() ([]work, error) {
 			return err
 		}
 	}
-	return []work{{"initialize", answers(initialize), negotiationGoal}, {"server/discover", answers(discover), negotiationGoal}}, nil
+	return []work{{"initialize", answers(initialize), negotiationGoal},
+		{"server/discover", answers(discover), negotiationGoal}}, nil
 }
 
-// crossings are calls between the eras, both ways: each as it is bridged, and with only the ids exchanged.
+// crossings are calls between the eras, in both directions. Each is translated in one variant, and
+// in the other only has its ids exchanged.
 func crossings() (list [][2]work, err error) {
 	for _, way := range []struct {
 		name           string
 		client, server protocol.Version
-	}{{"legacy to modern", protocol.LatestLegacy, protocol.Latest}, {"modern to legacy", protocol.Latest, protocol.LatestLegacy}} {
+	}{{"legacy to modern", protocol.LatestLegacy, protocol.Latest},
+		{"modern to legacy", protocol.Latest, protocol.LatestLegacy}} {
 		p, err := newPair(way.name, way.client, way.server)
 		if err != nil {
 			return nil, err
@@ -100,17 +105,20 @@ func measureBridge(_ context.Context, r *kit.Run) error {
 			r.Add(m)
 			counts[i] = m
 		}
-		if err := r.Beyond("allocations beyond ids only", counts[0], counts[1], kit.Limits{Gate: bridgeAllocations}); err != nil {
+		if err := r.Beyond("allocations beyond ids only", counts[0], counts[1],
+			kit.Limits{Gate: bridgeAllocations}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// measure times it, and compares it with its goal.
+// measure times the work, and compares the time with the goal.
 func (w work) measure(r *kit.Run, who string) (record.Measurement, error) {
 	rounds, err := took(r, w.do)
-	m := record.Measurement{Scenario: "bridge", Case: w.name, Subject: who, Quantity: "mean", Unit: "µs", Rounds: rounds}
+	m := record.Measurement{
+		Scenario: "bridge", Case: w.name, Subject: who, Quantity: "mean", Unit: "µs", Rounds: rounds,
+	}
 	if err != nil || w.goal == 0 {
 		r.Add(m)
 		return m, err
@@ -119,11 +127,12 @@ func (w work) measure(r *kit.Run, who string) (record.Measurement, error) {
 	return m, r.Bound("of "+w.goal.String()+" aimed at", m, micros(w.goal), kit.Limits{Goal: 1})
 }
 
-// allocations is how often one run of do asks for memory, rounded down: what others ask for meanwhile is not in it.
+// allocations returns the number of allocations of one run of do, rounded down, so that it excludes
+// allocations by others.
 func allocations(do func() error) (float64, error) {
 	const runs = 100
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	if err := do(); err != nil { // what is made once is there
+	if err := do(); err != nil { // one-time allocations are done here
 		return 0, err
 	}
 	var before, after runtime.MemStats

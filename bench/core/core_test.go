@@ -7,7 +7,7 @@ import (
 	"mcpd/internal/load"
 )
 
-// run runs a scenario in its short form and fails on what it must not say.
+// run runs a scenario in its short form and fails the test on any error.
 func run(t *testing.T, name string) *kit.Run {
 	t.Helper()
 	r := &kit.Run{Short: true, Seed: 1, Say: t.Logf}
@@ -24,7 +24,8 @@ func run(t *testing.T, name string) *kit.Run {
 	return nil
 }
 
-// Ceilings are times, and the race detector makes everything slower: what is measured is judged by the bench. Here it is that each is measured.
+// The bench judges the ceilings, which are times and would fail under the race detector. This test
+// only checks that each latency is measured.
 func TestEachOfTheSixIsJudged(t *testing.T) {
 	for _, name := range []string{"six-pure", "six-actors"} {
 		r := run(t, name)
@@ -39,7 +40,7 @@ func TestEachOfTheSixIsJudged(t *testing.T) {
 	}
 }
 
-// How often memory is asked for does not depend on the machine.
+// The number of allocations does not depend on the machine.
 func TestBridgeAsksForLittleMemory(t *testing.T) {
 	r := run(t, "bridge")
 	judged := 0

@@ -13,10 +13,10 @@ import (
 	"mcpd/protocol/rewrite"
 )
 
-// itself is the host, as it tells servers.
+// itself is the host's implementation info for servers.
 var itself = protocol.Implementation{Name: "mcpd", Version: "1"}
 
-// asking and discovering are what a client of each era sends first, as real ones do.
+// asking and discovering are realistic first messages of clients of each era.
 const (
 	asking = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{"listChanged":true},` +
 		`"sampling":{},"elicitation":{"form":{},"url":{}}},"clientInfo":{"name":"client","title":"A client","version":"1.2.3"}}}`
@@ -25,7 +25,8 @@ const (
 		`"io.modelcontextprotocol/clientInfo":{"name":"client","title":"A client","version":"1.2.3"}}}}`
 )
 
-// initialize answers a first message of the legacy era, from its bytes to those of the answer.
+// initialize answers a first message of the legacy era, from the bytes of the message to those of
+// the answer.
 func initialize(server protocol.ServerCapabilities, out []byte) ([]byte, error) {
 	m, err := jsonrpc.Decode([]byte(asking), jsonrpc.Limits{})
 	if err != nil {
@@ -38,22 +39,26 @@ func initialize(server protocol.ServerCapabilities, out []byte) ([]byte, error) 
 	return jsonrpc.Response(m.ID, h.Result(itself, "")).Append(out), nil
 }
 
-// discover answers one of the modern era.
+// discover answers a first message of the modern era.
 func discover(server protocol.ServerCapabilities, out []byte) ([]byte, error) {
 	m, err := jsonrpc.Decode([]byte(discovering), jsonrpc.Limits{})
 	if err != nil {
 		return nil, err
 	}
 	var n protocol.Negotiation
-	class, err := n.Classify(protocol.Arrival{Method: m.Method, Params: m.Params, Header: protocol.Latest.String()})
+	class, err := n.Classify(protocol.Arrival{
+		Method: m.Method, Params: m.Params, Header: protocol.Latest.String(),
+	})
 	if err != nil {
 		return nil, err
 	}
-	r := protocol.DiscoverResult{Versions: n.Names(), Capabilities: server.Shape(class.Version), Info: itself}
+	r := protocol.DiscoverResult{
+		Versions: n.Names(), Capabilities: server.Shape(class.Version), Info: itself,
+	}
 	return jsonrpc.Response(m.ID, r.Result()).Append(out), nil
 }
 
-// pair is a call and its answer, as they come from a client and a server of their revisions.
+// pair is a call and its answer, in the forms of the revisions of its client and its server.
 type pair struct {
 	name             string
 	client, server   protocol.Version
@@ -63,27 +68,35 @@ type pair struct {
 }
 
 func newPair(name string, client, server protocol.Version) (pair, error) {
-	declared, err := protocol.ParseClientCapabilities(jsontext.Value(`{"roots":{},"sampling":{},"elicitation":{"form":{},"url":{}}}`))
+	declared, err := protocol.ParseClientCapabilities(
+		jsontext.Value(`{"roots":{},"sampling":{},"elicitation":{"form":{},"url":{}}}`),
+	)
 	if err != nil {
 		return pair{}, err
 	}
-	params := jsontext.Value(`{"name":"read_text_file","arguments":{"path":"/srv/acme/README.md","head":100},"_meta":{"progressToken":7}}`)
+	params := jsontext.Value(
+		`{"name":"read_text_file","arguments":{"path":"/srv/acme/README.md","head":100},"_meta":{"progressToken":7}}`,
+	)
 	if client.Era() == protocol.Modern {
 		params = protocol.Meta{Version: client.String(), Capabilities: declared, Info: itself}.Set(params)
 	}
-	result := `{"content":[{"type":"text","text":"` + strings.Repeat("lorem ipsum ", 170) + `"},{"type":"resource_link",` +
+	result := `{"content":[{"type":"text","text":"` + strings.Repeat("lorem ipsum ", 170) +
+		`"},{"type":"resource_link",` +
 		`"uri":"file:///srv/acme/README.md","name":"README.md"}],"structuredContent":{"lines":100},"isError":false}`
 	if server.Era() == protocol.Modern {
 		result = `{"resultType":"complete",` + result[1:]
 	}
-	p := pair{name: name, client: client, server: server, declared: declared, requestID: jsonrpc.IntID(5), askID: jsonrpc.IntID(1234)}
+	p := pair{
+		name: name, client: client, server: server, declared: declared, requestID: jsonrpc.IntID(5),
+		askID: jsonrpc.IntID(1234),
+	}
 	p.request = jsonrpc.Request(p.requestID, "tools/call", params).Append(nil)
 	p.result = jsonrpc.Response(p.askID, jsontext.Value(result)).Append(nil)
 	return p, nil
 }
 
-// carry takes the pair through the host, from the bytes that arrive to those that leave, without its actors. Bridged is the way between two
-// eras; otherwise only the ids are exchanged.
+// carry takes the pair through the host without its actors, from the received bytes to the sent
+// bytes. With bridged set it translates between two eras; otherwise only the ids are exchanged.
 func (p *pair) carry(bridged bool, out []byte) ([]byte, error) {
 	call, err := jsonrpc.Decode(p.request, jsonrpc.Limits{})
 	if err != nil {
@@ -96,7 +109,8 @@ func (p *pair) carry(bridged bool, out []byte) ([]byte, error) {
 		}
 		params = protocol.SetProgressToken(params, jsontext.Value(p.askID.Raw()))
 		if p.server.Era() == protocol.Modern {
-			params = protocol.Meta{Version: p.server.String(), Capabilities: p.declared, Info: itself}.Set(params)
+			params = protocol.Meta{Version: p.server.String(), Capabilities: p.declared,
+				Info: itself}.Set(params)
 			if _, err := (headers.Request{Method: call.Method, Params: params}).Fields(); err != nil {
 				return nil, err
 			}
@@ -112,7 +126,8 @@ func (p *pair) carry(bridged bool, out []byte) ([]byte, error) {
 		if p.server.Era() == protocol.Modern && mrtr.TypeOf(result) != mrtr.Complete {
 			return nil, errors.New("no answer")
 		}
-		if result, err = rewrite.Result(call.Method, p.server, p.client, result, rewrite.Options{Server: itself}); err != nil {
+		if result, err = rewrite.Result(call.Method, p.server, p.client, result,
+			rewrite.Options{Server: itself}); err != nil {
 			return nil, err
 		}
 	}

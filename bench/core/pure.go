@@ -13,14 +13,15 @@ import (
 	"mcpd/protocol/subscription"
 )
 
-// offering is what a server with everything offers, and wanting the params of a client's initialize, as real ones send them.
+// offering are the capabilities of a server with all features, and wanting the params of a client's
+// initialize. Both are realistic.
 const (
 	offering = `{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true},"logging":{},"completions":{}}`
 	wanting  = `{"protocolVersion":"2025-11-25","capabilities":{"roots":{"listChanged":true},"sampling":{},"elicitation":{"form":{},"url":{}}},` +
 		`"clientInfo":{"name":"client","title":"A client","version":"1.2.3"}}`
 )
 
-// negotiate agrees on a revision that the client asked for and on one that nobody knows.
+// negotiate negotiates a known and an unknown revision in turn.
 func negotiate() (func() error, error) {
 	var n protocol.Negotiation
 	asked, next := [2]string{protocol.LatestLegacy.String(), "2031-01-01"}, 0
@@ -34,7 +35,7 @@ func negotiate() (func() error, error) {
 	}, nil
 }
 
-// handshake reads what the client can, and shapes what the server offers to the revision.
+// handshake parses the client's capabilities, and adapts the server's capabilities to the revision.
 func handshake() (func() error, error) {
 	server, err := protocol.ParseServerCapabilities(jsontext.Value(offering))
 	params := jsontext.Value(wanting)
@@ -44,7 +45,7 @@ func handshake() (func() error, error) {
 	}, err
 }
 
-// transition takes a connection through its life, once in four runs from its beginning.
+// transition takes a connection through its phases. Every fourth run begins with a new connection.
 func transition() (func() error, error) {
 	now := time.Now()
 	events := [...]session.Event{session.Greet, session.Confirm, session.Shutdown, session.Stop}
@@ -62,7 +63,7 @@ func transition() (func() error, error) {
 // waiting is how many requests are in flight while others come and go.
 const waiting = 1000
 
-// correlate puts a request among many that wait, and gives it its outcome.
+// correlate adds a request to a table with many waiting requests, and settles it.
 func correlate() (func() error, error) {
 	now := time.Now()
 	table := request.NewTable(request.Options{
@@ -99,15 +100,16 @@ type uncounted struct{}
 func (uncounted) Begin(*request.Exchange)                {}
 func (uncounted) End(*request.Exchange, request.Outcome) {}
 
-// blind is a client that does not look at what it gets.
+// blind is a client that ignores what it gets.
 type blind struct{}
 
 func (*blind) Send(jsonrpc.Message) error  { return nil }
 func (*blind) Finish(jsonrpc.Message) bool { return true }
 
-// translate says an error of the host, and one of a server, to a client.
+// translate translates an error of the host, and an error of a server, for a client.
 func translate() (func() error, error) {
-	errs, next := [2]error{protocol.RateLimited(time.Second), &jsonrpc.Error{Code: -32602, Message: "unknown tool"}}, 0
+	errs, next := [2]error{protocol.RateLimited(time.Second),
+		&jsonrpc.Error{Code: -32602, Message: "unknown tool"}}, 0
 	return func() error {
 		next = 1 - next
 		if e := protocol.Translate(errs[next], protocol.LatestLegacy); e.Code == 0 {
@@ -117,13 +119,16 @@ func translate() (func() error, error) {
 	}, nil
 }
 
-// dispatch queues a notification and finds who wants it: one of many subscribers to other resources.
+// dispatch queues a notification and finds its subscriber, among many subscribers to other
+// resources.
 func dispatch() (func() error, error) {
 	var table subscription.Table[int]
 	var queue subscription.Queue[int]
 	const method = "notifications/resources/updated"
 	topic := func(i int) subscription.Topic {
-		return subscription.Topic{Method: method, Server: "files", URI: fmt.Sprintf("file:///srv/acme/%d.md", i)}
+		return subscription.Topic{
+			Method: method, Server: "files", URI: fmt.Sprintf("file:///srv/acme/%d.md", i),
+		}
 	}
 	for i := range waiting {
 		table.Subscribe(i, topic(i))

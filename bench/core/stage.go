@@ -18,7 +18,8 @@ import (
 // hostConfig is a host without listeners, with its built-in server.
 const hostConfig = `tenants: {default: {servers: {demo: {builtin: demo}}}}`
 
-// stage is a whole host in this process, and beside it a request manager and a notification dispatcher whose neighbours are ours.
+// stage is a whole host in this process. It also has a request manager and a notification
+// dispatcher whose neighbours are test doubles.
 type stage struct {
 	host    *supervisor.Running
 	stop    context.CancelFunc
@@ -68,7 +69,7 @@ func (s *stage) close() {
 	s.system.Close()
 }
 
-// taker is a connection that takes what it is given and says so.
+// taker is a connection that accepts each exchange and confirms that.
 type taker struct{ otp.Base }
 
 func (taker) Receive(_ *otp.Process, msg any) error {
@@ -79,12 +80,12 @@ func (taker) Receive(_ *otp.Process, msg any) error {
 	return nil
 }
 
-// taken is a session that hears when its exchange is at the connection.
+// taken is a session that is notified when its exchange has reached the connection.
 type taken chan struct{}
 
 func (taken) Send(any) error { return nil }
 
-// wait is a channel's next value, or an error when the stage's time is over.
+// wait returns the next value of a channel, or an error when ctx ends.
 func wait[T any](ctx context.Context, from chan T) (v T, err error) {
 	select {
 	case v = <-from:
@@ -94,7 +95,7 @@ func wait[T any](ctx context.Context, from chan T) (v T, err error) {
 	}
 }
 
-// open opens a session of the host: the whole of initialize, through its manager and its actor.
+// open opens a session of the host with a complete initialize, through its manager and its actor.
 func (s *stage) open(ctx context.Context) (*subject.Client, error) {
 	return subject.Initialize(ctx, s.host, "default", jsontext.Value(wanting))
 }

@@ -16,13 +16,15 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// throughVersion asks the registry of revisions to agree on one.
+// throughVersion asks the registry of revisions to negotiate one.
 func throughVersion(ctx context.Context, s *stage) (func() (time.Duration, error), error) {
 	ref, ok := s.host.Whereis("mcpd/core/protocol_version")
 	if !ok {
 		return nil, fmt.Errorf("there is no registry of revisions")
 	}
-	ask := version.NegotiateRequest{Requested: protocol.LatestLegacy.String(), Tenant: "default", Session: "bench"}
+	ask := version.NegotiateRequest{
+		Requested: protocol.LatestLegacy.String(), Tenant: "default", Session: "bench",
+	}
 	return func() (time.Duration, error) {
 		begin := time.Now()
 		_, err := otp.Do[version.NegotiateRequest, protocol.Agreement](ctx, ref, ask)
@@ -30,7 +32,8 @@ func throughVersion(ctx context.Context, s *stage) (func() (time.Duration, error
 	}, nil
 }
 
-// throughHandshake opens a session, from its initialize to the answer, and ends it untimed.
+// throughHandshake opens a session, from its initialize to the answer. Ending the session is not
+// timed.
 func throughHandshake(ctx context.Context, s *stage) (func() (time.Duration, error), error) {
 	return func() (time.Duration, error) {
 		begin := time.Now()
@@ -43,8 +46,8 @@ func throughHandshake(ctx context.Context, s *stage) (func() (time.Duration, err
 	}, nil
 }
 
-// throughPhase confirms the handshake of a session, until a ping sent after it was answered: only one that is ready is asked anything. Opening
-// and ending the session is not timed.
+// throughPhase confirms the handshake of a session. It is timed until a following ping is answered,
+// because only a ready session answers requests. Opening and ending the session is not timed.
 func throughPhase(ctx context.Context, s *stage) (func() (time.Duration, error), error) {
 	return func() (time.Duration, error) {
 		c, err := s.open(ctx)
@@ -64,7 +67,7 @@ func throughPhase(ctx context.Context, s *stage) (func() (time.Duration, error),
 	}, nil
 }
 
-// throughCorrelation answers a request that is in flight, until its caller has the answer.
+// throughCorrelation answers a request in flight, until its caller has the answer.
 func throughCorrelation(ctx context.Context, s *stage) (func() (time.Duration, error), error) {
 	return s.answer(ctx, request.Outcome{Result: jsontext.Value(`{"content":[]}`)})
 }
@@ -74,14 +77,17 @@ func throughError(ctx context.Context, s *stage) (func() (time.Duration, error),
 	return s.answer(ctx, request.Outcome{Err: protocol.RateLimited(time.Second)})
 }
 
-// answer puts a request through the manager to a connection, untimed, and times its answer.
-func (s *stage) answer(ctx context.Context, with request.Outcome) (func() (time.Duration, error), error) {
+// answer submits a request through the manager to a connection, and times only its answer.
+func (s *stage) answer(ctx context.Context,
+	with request.Outcome) (func() (time.Duration, error), error) {
 	const id = 1 // each has ended before the next begins
 	return func() (time.Duration, error) {
 		out, at := subject.NewSlot(), make(taken, 1)
 		x := &request.Exchange{
-			ID: id, Session: "bench", Owner: at, Version: protocol.LatestLegacy, Downstream: jsonrpc.IntID(5), Server: "files", Upstream: s.conn,
-			Method: "tools/call", Params: jsontext.Value(`{"name":"t"}`), Arrived: time.Now(), Timeout: stageTime, MaxTimeout: stageTime, Sink: out,
+			ID: id, Session: "bench", Owner: at, Version: protocol.LatestLegacy,
+			Downstream: jsonrpc.IntID(5), Server: "files", Upstream: s.conn,
+			Method: "tools/call", Params: jsontext.Value(`{"name":"t"}`), Arrived: time.Now(),
+			Timeout: stageTime, MaxTimeout: stageTime, Sink: out,
 		}
 		if err := s.manager.Send(&request.Submit{Exchange: x}); err != nil {
 			return 0, err
@@ -100,18 +106,23 @@ func (s *stage) answer(ctx context.Context, with request.Outcome) (func() (time.
 	}, nil
 }
 
-// throughDispatch hands the dispatcher a notification, until the one who wants it has it, among many who want others.
+// throughDispatch sends the dispatcher a notification. It is timed until the subscriber has it,
+// among many subscribers to other notifications.
 func throughDispatch(ctx context.Context, s *stage) (func() (time.Duration, error), error) {
 	heard := make(chan struct{}, 1)
 	const method = "notifications/tools/list_changed"
 	for i := range waiting {
 		f := &notification.Function{Name: fmt.Sprint("other", i), Call: func(*notification.Notice) {}}
-		if err := s.notices.Send(&notification.Register{Method: method, Server: fmt.Sprint("server", i), Handler: f}); err != nil {
+		if err := s.notices.Send(&notification.Register{Method: method, Server: fmt.Sprint("server", i),
+			Handler: f}); err != nil {
 			return nil, err
 		}
 	}
-	wanted := &notification.Function{Name: "wanted", Call: func(*notification.Notice) { heard <- struct{}{} }}
-	if err := s.notices.Send(&notification.Register{Method: method, Server: "files", Handler: wanted}); err != nil {
+	wanted := &notification.Function{Name: "wanted", Call: func(*notification.Notice) {
+		heard <- struct{}{}
+	}}
+	if err := s.notices.Send(&notification.Register{Method: method, Server: "files",
+		Handler: wanted}); err != nil {
 		return nil, err
 	}
 	return func() (time.Duration, error) {

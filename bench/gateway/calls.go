@@ -13,7 +13,7 @@ import (
 	"mcpd/bench/subject"
 )
 
-// Names of what is measured beside mcpd.
+// Names of the subjects besides mcpd.
 const (
 	direct = "direct"
 	proxy  = "ReverseProxy"
@@ -22,8 +22,10 @@ const (
 
 var callStdio = kit.Scenario{
 	Name: "call-stdio", Title: "A call to a program",
-	What: "tools/call of an echo server that is a program, 64 bytes, by sessions that each call again at once: through mcpd, and through a relay that " +
-		"only rewrites ids and shares one child. Timed from the client; processor time is that of the process between, without its child.",
+	What: "tools/call of an echo server that is a program, 64 bytes, by sessions that each call " +
+		"again at once: through mcpd, and through a relay that " +
+		"only rewrites ids and shares one child. Timed from the client; processor time is that of the " +
+		"process between, without its child.",
 	Measure: func(ctx context.Context, r *kit.Run) error {
 		return measureCalls(ctx, r, "call-stdio", startStdio, compareStdio)
 	},
@@ -31,20 +33,25 @@ var callStdio = kit.Scenario{
 
 var callHTTP = kit.Scenario{
 	Name: "call-http", Title: "A call to a server over HTTP",
-	What: "tools/call of an echo server over HTTP, 64 bytes, by sessions that each call again at once: directly, through net/http's ReverseProxy, " +
-		"through a relay with connections kept by hand, and through mcpd. Timed from the client; processor time is that of the process between.",
+	What: "tools/call of an echo server over HTTP, 64 bytes, by sessions that each call again at " +
+		"once: directly, through net/http's ReverseProxy, " +
+		"through a relay with connections kept by hand, and through mcpd. Timed from the client; " +
+		"processor time is that of the process between.",
 	Measure: func(ctx context.Context, r *kit.Run) error {
 		return measureCalls(ctx, r, "call-http", startHTTP, compareHTTP)
 	},
 }
 
-// sessionCounts are those of a run.
-func sessionCounts(r *kit.Run) []int { return kit.Either(r, []int{1, 16, 128, 1024}, []int{16, 128}) }
+// sessionCounts returns the numbers of sessions of a run.
+func sessionCounts(r *kit.Run) []int {
+	return kit.Either(r, []int{1, 16, 128, 1024}, []int{16, 128})
+}
 
-// pad makes a nonce some 64 bytes.
+// pad makes a nonce about 64 bytes long.
 const pad = "........................................................"
 
-// hostConfig begins a host with room for all that is called at once.
+// hostConfig is the beginning of a host's configuration, with limits high enough for all concurrent
+// calls.
 const hostConfig = `
 listen: "127.0.0.1:0"
 admin: {listen: "127.0.0.1:0"}
@@ -54,7 +61,7 @@ tenants:
     servers:
 `
 
-// hostText is its configuration with some servers, each under its name.
+// hostText returns a host's configuration with servers by name.
 func hostText(servers map[string]string) string {
 	text := hostConfig
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
@@ -63,13 +70,13 @@ func hostText(servers map[string]string) string {
 	return text
 }
 
-// stdioServer is the echo server as a host's configuration has it.
+// stdioServer returns the configuration of the echo server as a program.
 func stdioServer(eras string) (string, error) {
 	text, err := subject.Command(subject.EchoStdio, eras)
 	return "{" + text + "}", err
 }
 
-// processes are those of a scenario, which end with it.
+// processes are the processes of a scenario, which end with it.
 type processes []*kit.Process
 
 func (p *processes) start(ctx context.Context, role, argument string) (*kit.Process, error) {
@@ -96,7 +103,7 @@ func (p *processes) host(ctx context.Context, server string) (*target, error) {
 	return &target{name: record.Mcpd, process: host, url: host.URL, tool: "echo__echo", pad: pad}, nil
 }
 
-// beside starts a role that is measured beside mcpd.
+// beside starts a role that is measured besides mcpd.
 func (p *processes) beside(ctx context.Context, name, role, argument string) (*target, error) {
 	one, err := p.start(ctx, role, argument)
 	if err != nil {
@@ -139,7 +146,8 @@ func startHTTP(ctx context.Context, p *processes) (targets []*target, err error)
 }
 
 // measureCalls measures targets at each number of sessions, and compares them.
-func measureCalls(ctx context.Context, r *kit.Run, scenario string, start func(context.Context, *processes) ([]*target, error),
+func measureCalls(ctx context.Context, r *kit.Run, scenario string,
+	start func(context.Context, *processes) ([]*target, error),
 	compare func(*kit.Run, int, figures) error,
 ) (err error) {
 	var all processes
@@ -168,7 +176,8 @@ func plural(sessions int) string {
 	return fmt.Sprintf("%d sessions", sessions)
 }
 
-// gated are the numbers of sessions at which the limits hold: one session mostly waits, and more than some hundred mostly for memory.
+// gated returns the limits for the numbers of sessions at which they apply. A single session mostly
+// waits, and with more than some hundred sessions memory dominates.
 func gated(sessions int, l kit.Limits) kit.Limits {
 	if sessions == 16 || sessions == 128 {
 		return l
@@ -178,16 +187,21 @@ func gated(sessions int, l kit.Limits) kit.Limits {
 
 func compareStdio(r *kit.Run, sessions int, f figures) error {
 	return errors.Join(
-		r.Compare("CPU per call of the relay's", f.of(record.Mcpd, cpuPerCall), f.of(limit, cpuPerCall), gated(sessions, kit.Limits{Gate: 1.45, Goal: 1.25})),
-		r.Compare("throughput of the relay's", f.of(record.Mcpd, throughput), f.of(limit, throughput), gated(sessions, kit.Limits{Gate: 0.85, Goal: 0.95, Least: true})),
+		r.Compare("CPU per call of the relay's", f.of(record.Mcpd, cpuPerCall), f.of(limit, cpuPerCall),
+			gated(sessions, kit.Limits{Gate: 1.45, Goal: 1.25})),
+		r.Compare("throughput of the relay's", f.of(record.Mcpd, throughput), f.of(limit, throughput),
+			gated(sessions, kit.Limits{Gate: 0.85, Goal: 0.95, Least: true})),
 	)
 }
 
 func compareHTTP(r *kit.Run, sessions int, f figures) error {
 	return errors.Join(
-		r.Compare("CPU per call of the relay's", f.of(record.Mcpd, cpuPerCall), f.of(limit, cpuPerCall), gated(sessions, kit.Limits{Gate: 1.7, Goal: 1.25})),
-		r.Compare("CPU per call of ReverseProxy's", f.of(record.Mcpd, cpuPerCall), f.of(proxy, cpuPerCall), kit.Limits{}),
-		r.Compare("throughput of the direct server's", f.of(record.Mcpd, throughput), f.of(direct, throughput),
+		r.Compare("CPU per call of the relay's", f.of(record.Mcpd, cpuPerCall), f.of(limit, cpuPerCall),
+			gated(sessions, kit.Limits{Gate: 1.7, Goal: 1.25})),
+		r.Compare("CPU per call of ReverseProxy's", f.of(record.Mcpd, cpuPerCall),
+			f.of(proxy, cpuPerCall), kit.Limits{}),
+		r.Compare("throughput of the direct server's", f.of(record.Mcpd, throughput),
+			f.of(direct, throughput),
 			gated(sessions, kit.Limits{Goal: 0.35, Least: true})),
 	)
 }

@@ -18,7 +18,8 @@ import (
 
 var fanOut = kit.Scenario{
 	Name: "fan-out", Title: "A notification to many subscribers",
-	What: "One resource of a program, to which 10, 1,000 or 10,000 sessions have subscribed, each with its stream open. Timed from a call of the " +
+	What: "One resource of a program, to which 10, 1,000 or 10,000 sessions have subscribed, each " +
+		"with its stream open. Timed from a call of the " +
 		"tool that changes it until the last of them has read that it did.",
 	Measure: func(ctx context.Context, r *kit.Run) error {
 		for _, n := range kit.Either(r, []int{10, 1000, 10_000}, []int{10, 1000}) {
@@ -48,7 +49,9 @@ func fan(ctx context.Context, r *kit.Run, n int) (err error) {
 	if err := a.gather(ctx, host.URL, n); err != nil {
 		return err
 	}
-	m := record.Measurement{Scenario: "fan-out", Case: fmt.Sprintf("%d subscribers", n), Subject: record.Mcpd}
+	m := record.Measurement{
+		Scenario: "fan-out", Case: fmt.Sprintf("%d subscribers", n), Subject: record.Mcpd,
+	}
 	last, cpu := m, m
 	last.Quantity, last.Unit = "to the last", "µs"
 	cpu.Quantity, cpu.Unit = "CPU per notification", "µs"
@@ -67,7 +70,7 @@ func fan(ctx context.Context, r *kit.Run, n int) (err error) {
 			return err
 		}
 		if round == 0 {
-			continue // the server has been started by it
+			continue // this round started the server
 		}
 		last.Rounds = append(last.Rounds, micro(took))
 		cpu.Rounds = append(cpu.Rounds, (after.CPU-before.CPU)/float64(n)*1e6)
@@ -77,15 +80,15 @@ func fan(ctx context.Context, r *kit.Run, n int) (err error) {
 	return nil
 }
 
-// audience is sessions that have subscribed to the resource.
+// audience is a set of sessions that have subscribed to the resource.
 type audience struct {
 	sessions []*load.Session
 	streams  []io.Closer
-	heard    chan error // of each that has read the notification, or cannot any more
+	heard    chan error // one value from each stream for a notification, or for its end
 	reading  sync.WaitGroup
 }
 
-// gatherers is how many sessions are opened at the same time.
+// gatherers is how many sessions are opened concurrently.
 const gatherers = 16
 
 func (a *audience) gather(ctx context.Context, url string, n int) error {
@@ -118,9 +121,11 @@ func (a *audience) gather(ctx context.Context, url string, n int) error {
 	return failed
 }
 
-// subscribe opens a session with its stream, and subscribes it.
+// subscribe opens a session with its stream, and subscribes it to the resource.
 func subscribe(ctx context.Context, url string) (*load.Session, io.ReadCloser, error) {
-	s, err := load.Connect(ctx, load.SessionOptions{URL: url, Tool: "echo__" + subject.Touch, Argument: "message"})
+	s, err := load.Connect(ctx, load.SessionOptions{
+		URL: url, Tool: "echo__" + subject.Touch, Argument: "message",
+	})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -135,7 +140,7 @@ func subscribe(ctx context.Context, url string) (*load.Session, io.ReadCloser, e
 	return s, stream, nil
 }
 
-// read tells of each notification on a stream.
+// read reports each notification on a stream to heard.
 func (a *audience) read(stream io.Reader) {
 	lines := bufio.NewScanner(stream)
 	for lines.Scan() {
@@ -146,7 +151,7 @@ func (a *audience) read(stream io.Reader) {
 	a.heard <- errors.Join(errors.New("a stream has ended"), lines.Err())
 }
 
-// tell changes the resource and returns when all have heard of it.
+// tell changes the resource and returns when all sessions have been notified.
 func (a *audience) tell(ctx context.Context, nonce load.Nonce) error {
 	wait, cancel := context.WithTimeout(ctx, kit.Patience)
 	defer cancel()
@@ -166,7 +171,7 @@ func (a *audience) tell(ctx context.Context, nonce load.Nonce) error {
 	return nil
 }
 
-// leave ends the streams. The sessions end with their host.
+// leave closes the streams. The sessions end with their host.
 func (a *audience) leave() {
 	for _, stream := range a.streams {
 		_ = stream.Close() // it is not needed any more

@@ -1,5 +1,6 @@
-// Package gateway measures what mcpd adds to a call: beside a call made directly, beside net/http's reverse proxy, and beside relays that
-// do as little as can be done. All of them are processes of their own, and the load is made in another.
+// Package gateway measures the cost that mcpd adds to a call. It compares mcpd with a direct call,
+// with net/http's reverse proxy, and with relays that do the least possible. Each of them is a
+// process of its own, and the load comes from another process.
 package gateway
 
 import "mcpd/bench/kit"
@@ -11,12 +12,15 @@ const (
 	relayStdioRole = "relay-stdio" // its argument is that of the program
 )
 
-// Roles are the processes beside mcpd.
+// Roles are the processes besides mcpd.
 var Roles = []kit.Role{
 	{Name: proxyRole, Serve: serveProxy},
 	{Name: relayRole, Serve: serveRelay},
 	{Name: relayStdioRole, Serve: serveRelayStdio},
 }
 
-// Scenarios are those of this package, in their order.
-var Scenarios = []kit.Scenario{callStdio, callHTTP, callHeap, callEras, callServers, callPayload, callForms, callPaced, list, fanOut}
+// Scenarios are the scenarios of this package, in the order in which they are run.
+var Scenarios = []kit.Scenario{
+	callStdio, callHTTP, callHeap, callEras, callServers, callPayload, callForms, callPaced, list,
+	fanOut,
+}

@@ -15,7 +15,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestTargetsEcho calls everything that is measured once: each answers with what it was sent, whatever its size.
+// TestTargetsEcho calls every target that is measured: each answers with the message that it got.
 func TestTargetsEcho(t *testing.T) {
 	var all processes
 	defer func() {

@@ -12,16 +12,16 @@ import (
 	"mcpd/internal/load"
 )
 
-// The names and units of the measurements.
+// Names and units of the measurements.
 const (
 	heapObjects = "heap objects per call"
 	heapBytes   = "heap bytes per call"
 )
 
-// counted is how many calls a round counts. What the two readings take is divided by it.
+// counted is the number of calls in a round. The cost of the two readings is divided by it.
 const counted = 500
 
-// heapLimits are those of every way to a server.
+// heapLimits apply to every kind of server.
 var heapLimits = map[string]kit.Limits{
 	heapObjects: {Gate: 45, Goal: 30},
 	heapBytes:   {Gate: 4500, Goal: 3000},
@@ -29,9 +29,12 @@ var heapLimits = map[string]kit.Limits{
 
 var callHeap = kit.Scenario{
 	Name: "call-heap", Title: "What a call puts on the heap",
-	What: "tools/call as in call-stdio and call-http, by one session over one connection that is kept, one call after the other. " +
-		"Counted is all that the process between has put on its heap from before the first of 500 calls until after the last, " +
-		"whoever in it did so. A count is no time: it is judged by itself, and beside it is that of the relay.",
+	What: "tools/call as in call-stdio and call-http, by one session over one connection that is " +
+		"kept, one call after the other. " +
+		"Counted is all that the process between has put on its heap from before the first of 500 " +
+		"calls until after the last, " +
+		"whoever in it did so. A count is no time: it is judged by itself, and beside it is that of " +
+		"the relay.",
 	Measure: func(ctx context.Context, r *kit.Run) error {
 		return errors.Join(
 			measureHeap(ctx, r, "program", startStdio),
@@ -40,8 +43,9 @@ var callHeap = kit.Scenario{
 	},
 }
 
-// measureHeap counts what calls of one way to a server take, in mcpd and in the relay.
-func measureHeap(ctx context.Context, r *kit.Run, to string, start func(context.Context, *processes) ([]*target, error)) (err error) {
+// measureHeap counts the allocations of calls to one kind of server, in mcpd and in the relay.
+func measureHeap(ctx context.Context, r *kit.Run, to string,
+	start func(context.Context, *processes) ([]*target, error)) (err error) {
 	r.Say("call-heap: %s", to)
 	var all processes
 	defer func() { err = errors.Join(err, all.stop()) }()
@@ -60,7 +64,8 @@ func measureHeap(ctx context.Context, r *kit.Run, to string, start func(context.
 	return nil
 }
 
-// heap counts what calls of a target take. The first calls are not counted: they make what is kept.
+// heap counts the allocations of calls of a target. It does not count the first calls, which
+// allocate caches.
 func (t *target) heap(ctx context.Context, r *kit.Run, to string) (err error) {
 	if err := t.open(ctx, 1); err != nil {
 		return err
@@ -78,7 +83,8 @@ func (t *target) heap(ctx context.Context, r *kit.Run, to string) (err error) {
 		if round == 0 {
 			continue
 		}
-		objects.Rounds, bytes.Rounds = append(objects.Rounds, each.Objects), append(bytes.Rounds, each.Allocated)
+		objects.Rounds, bytes.Rounds = append(objects.Rounds, each.Objects), append(bytes.Rounds,
+			each.Allocated)
 		add(m.Calls, counts)
 	}
 	for _, m := range []record.Measurement{objects, bytes} {
@@ -93,14 +99,16 @@ func (t *target) heap(ctx context.Context, r *kit.Run, to string) (err error) {
 	return nil
 }
 
-// allocated is what each of the calls of a round takes of the target's process.
-func (t *target) allocated(ctx context.Context, round int) (each kit.Usage, counts load.Counts, err error) {
+// allocated returns the allocations of each call of a round in the target's process.
+func (t *target) allocated(ctx context.Context, round int) (each kit.Usage, counts load.Counts,
+	err error) {
 	before, err := t.process.Usage(false)
 	if err != nil {
 		return each, counts, err
 	}
 	result, err := load.Run(ctx, t.clients, load.Options{
-		Clock: clock.System, Run: uint64(round), Workers: 1, Calls: counted, For: time.Minute, Timeout: kit.Patience,
+		Clock: clock.System, Run: uint64(round), Workers: 1, Calls: counted, For: time.Minute,
+		Timeout: kit.Patience,
 	})
 	if err != nil {
 		return each, counts, err

@@ -7,7 +7,7 @@ import (
 	"mcpd/internal/load"
 )
 
-// Each call of a round is counted, and nothing else: two rounds of one process take the same.
+// Exactly the calls of a round are counted: two rounds of one process have the same count.
 func TestCallsAreCountedOnTheHeap(t *testing.T) {
 	var all processes
 	defer func() {
@@ -29,12 +29,14 @@ func TestCallsAreCountedOnTheHeap(t *testing.T) {
 		var rounds [3]kit.Usage
 		for i := range rounds {
 			var counts load.Counts
-			if rounds[i], counts, err = target.allocated(t.Context(), i); err != nil || counts.OK != counted {
+			if rounds[i], counts, err = target.allocated(t.Context(), i); err != nil ||
+				counts.OK != counted {
 				t.Fatal(counts, err)
 			}
 		}
 		a, b := rounds[1], rounds[2]
-		if a.Objects < 10 || a.Objects > 500 || a.Allocated < 8*a.Objects || a.Objects > 1.1*b.Objects || b.Objects > 1.1*a.Objects {
+		if a.Objects < 10 || a.Objects > 500 || a.Allocated < 8*a.Objects || a.Objects > 1.1*b.Objects ||
+			b.Objects > 1.1*a.Objects {
 			t.Errorf("%+v, then %+v", a, b)
 		}
 		if err := target.shut(); err != nil {

@@ -16,7 +16,8 @@ import (
 	"mcpd/internal/load"
 )
 
-// listed is how many tools a long list has, of which perServer are one server's: mcpd takes no more of one.
+// listed is the number of tools of a long list, and perServer the number of one server's tools:
+// mcpd accepts no more from one server.
 const (
 	listed    = 10_000
 	perServer = 2000
@@ -24,12 +25,14 @@ const (
 
 var list = kit.Scenario{
 	Name: "list", Title: "A list of 10,000 tools",
-	What: "tools/list, all pages of it, by four clients that each ask again at once: of one server, which has one page, and through mcpd, which makes " +
+	What: "tools/list, all pages of it, by four clients that each ask again at once: of one server, " +
+		"which has one page, and through mcpd, which makes " +
 		"pages of the lists of five servers and gives each tool its server's name.",
 	Measure: func(ctx context.Context, r *kit.Run) (err error) {
 		var all processes
 		defer func() { err = errors.Join(err, all.stop()) }()
-		echo, err := all.beside(ctx, direct, subject.Echo, "legacy "+strconv.Itoa(listed-subject.EchoTools))
+		echo, err := all.beside(ctx, direct, subject.Echo,
+			"legacy "+strconv.Itoa(listed-subject.EchoTools))
 		if err != nil {
 			return err
 		}
@@ -56,13 +59,14 @@ var list = kit.Scenario{
 			return err
 		}
 		return errors.Join(
-			r.Compare("CPU per list of the server's own", f.of(record.Mcpd, cpuPerCall), f.of(direct, cpuPerCall), kit.Limits{}),
+			r.Compare("CPU per list of the server's own", f.of(record.Mcpd, cpuPerCall),
+				f.of(direct, cpuPerCall), kit.Limits{}),
 			r.Compare("p50 of the direct one's", f.of(record.Mcpd, p50), f.of(direct, p50), kit.Limits{}),
 		)
 	},
 }
 
-// lister asks for all pages of the list instead of calling a tool. It is for one caller at a time.
+// lister requests all pages of the list instead of calling a tool. It serves one caller at a time.
 type lister struct {
 	session *load.Session
 	url     string

@@ -17,7 +17,8 @@ import (
 	"mcpd/bench/subject"
 )
 
-// serveProxy is net/http's own reverse proxy to the server at a URL, with as many connections kept as are needed: what most gateways are built on.
+// serveProxy runs net/http's reverse proxy to the server at a URL, with as many idle connections as
+// needed. Most gateways are built on it.
 func serveProxy(_ context.Context, argument string) (string, error) {
 	to, err := url.Parse(argument)
 	if err != nil {
@@ -30,11 +31,12 @@ func serveProxy(_ context.Context, argument string) (string, error) {
 	return subject.Listen(proxyRole, "", proxy)
 }
 
-// maxKept is how many connections a relay keeps: more than there are ever callers.
+// maxKept is how many idle connections a relay keeps. It is more than the number of callers.
 const maxKept = 4096
 
-// relay is how little a gateway to an HTTP server can do: net/http before, and behind it connections kept by hand, with one write and as a
-// rule one read for each call, on the caller's goroutine. It knows the form of answer that the echo server gives.
+// relay does the least that a gateway to an HTTP server can do. It uses net/http towards clients.
+// Towards the server it manages connections itself, with one write and usually one read for each
+// call, on the caller's goroutine. It relies on the form of the echo server's responses.
 type relay struct {
 	address, path string
 
@@ -79,10 +81,12 @@ func (r *relay) give(c *keptConn) {
 	r.kept = append(r.kept, c)
 }
 
-// carried are the header fields that go both ways.
-var carried = []string{"Content-Type", "Accept", "Mcp-Session-Id", "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name"}
+// carried are the header fields that are passed on in both directions.
+var carried = []string{
+	"Content-Type", "Accept", "Mcp-Session-Id", "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name",
+}
 
-// ServeHTTP carries one request.
+// ServeHTTP relays one request.
 func (r *relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	c, err := r.take()
 	if err == nil {
@@ -93,7 +97,7 @@ func (r *relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	if err != nil {
 		if c != nil {
-			_ = c.Close() // it is of no use any more
+			_ = c.Close() // it is unusable
 		}
 		http.Error(w, err.Error(), http.StatusBadGateway)
 		return
@@ -166,7 +170,7 @@ func (c *keptConn) answer(w http.ResponseWriter) error {
 		if err != nil {
 			return err
 		}
-		_, _ = w.Write(body) // a client that is gone needs no answer
+		_, _ = w.Write(body) // the client may be gone
 		_, err = c.in.Discard(length)
 		return err
 	}

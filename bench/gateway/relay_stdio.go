@@ -14,18 +14,22 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// relayStdio is how little a gateway to a program can do: HTTP in, ids rewritten, one child that all share, and nothing else. A caller writes to the
-// child's input itself, and one reader wakes the callers.
+// relayStdio does the least that a gateway to a program can do: it accepts HTTP, rewrites ids, and
+// shares one child. Each caller writes to the child's input itself, and one reader wakes the
+// callers.
 type relayStdio struct {
-	writing sync.Mutex // held by who writes to the child, which may have to wait until the reader has read
+	// writing is held while a caller writes to the child. The write may block until the reader has
+	// read.
+	writing sync.Mutex
 	in      *os.File
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	ids   uint64
 	waits map[jsonrpc.ID]chan jsonrpc.Message
 }
 
-// serveRelayStdio starts the child, the echo server of the eras that its argument names. It ends with the relay, by the end of its input.
+// serveRelayStdio starts the child: the echo server of the eras in its argument. The child ends
+// with the relay, by the end of its input.
 func serveRelayStdio(_ context.Context, argument string) (string, error) {
 	program, args, err := kit.RoleCommand(subject.EchoStdio, argument)
 	if err != nil {
@@ -44,7 +48,7 @@ func serveRelayStdio(_ context.Context, argument string) (string, error) {
 	if err := child.Start(); err != nil {
 		return "", err
 	}
-	_ = theirs.Close() // it is the child's
+	_ = theirs.Close() // the child has its own copy
 	r := &relayStdio{in: ours, waits: map[jsonrpc.ID]chan jsonrpc.Message{}}
 	go func() { // owner: the process, which ends with it
 		err := r.read(bufio.NewReaderSize(out, 64<<10))
@@ -74,7 +78,7 @@ func (r *relayStdio) read(out *bufio.Reader) error {
 	}
 }
 
-// ServeHTTP carries one message.
+// ServeHTTP relays one message.
 func (r *relayStdio) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	m, ok := subject.ReadRequest(w, req)
 	if !ok {

@@ -14,17 +14,18 @@ import (
 	"mcpd/internal/load"
 )
 
-// target is something that answers calls.
+// target is a process that answers calls.
 type target struct {
 	name    string
-	process interface { // whose processor time is counted
+	process interface { // whose CPU time is counted
 		Usage(collected bool) (kit.Usage, error)
 	}
 	url    string
 	tool   string
 	modern bool
-	pad    string                          // what each message is longer than its nonce
-	wrap   func(*load.Session) load.Client // what calls instead of the session; nil for itself
+	pad    string // text that is added to each nonce
+	// wrap returns a client to be used instead of the session. Nil uses the session itself.
+	wrap func(*load.Session) load.Client
 
 	clients []load.Client
 	close   []func() error
@@ -33,7 +34,9 @@ type target struct {
 // open opens the sessions that call the target.
 func (t *target) open(ctx context.Context, sessions int) error {
 	for range sessions {
-		s, err := load.Connect(ctx, load.SessionOptions{URL: t.url, Tool: t.tool, Argument: "message", Modern: t.modern})
+		s, err := load.Connect(ctx, load.SessionOptions{
+			URL: t.url, Tool: t.tool, Argument: "message", Modern: t.modern,
+		})
 		if err != nil {
 			return fmt.Errorf("%s: %w", t.name, err)
 		}
@@ -58,7 +61,7 @@ func (t *target) shut() (err error) {
 	return err
 }
 
-// padded makes each message longer, and takes that off its echo.
+// padded makes each message longer, and removes the addition from its echo.
 type padded struct {
 	session   *load.Session
 	tool, pad string
@@ -66,18 +69,19 @@ type padded struct {
 
 // Call implements load.Client.
 func (p padded) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error) {
-	text, err := p.session.Ask(ctx, "tools/call", `{"name":"`+p.tool+`","arguments":{"message":"`+string(nonce)+p.pad+`"}}`)
+	text, err := p.session.Ask(ctx, "tools/call",
+		`{"name":"`+p.tool+`","arguments":{"message":"`+string(nonce)+p.pad+`"}}`)
 	if n := len(text) - len(p.pad); n >= 0 && text[n:] == p.pad {
 		text = text[:n]
 	}
 	return load.Nonce(text), err
 }
 
-// trial is how the targets of one case are measured.
+// trial says how the targets of one case are measured.
 type trial struct {
 	scenario, title string
 	sessions        int
-	rate            float64 // calls a second; 0 is as fast as they go
+	rate            float64 // calls a second; 0 is as fast as possible
 	targets         []*target
 }
 
@@ -89,19 +93,20 @@ const (
 	p99        = "p99"
 )
 
-// figures are what a trial measured, by target and quantity.
+// figures are the measurements of a trial, by target and quantity.
 type figures map[string]map[string]*record.Measurement
 
 func (f figures) of(target, quantity string) record.Measurement { return *f[target][quantity] }
 
-// rounds is how often each target is measured, and span for how long each time. Rounds differ by what the machine did
-// meanwhile more than by their length, so that many short ones make a narrower interval than few long ones.
+// rounds is how often each target is measured, and span is the length of each round. Rounds differ
+// more because of the machine than because of their length, so that many short rounds give a
+// narrower interval than few long ones.
 func rounds(r *kit.Run) int { return kit.Either(r, 25, load.MinPairs) }
 
 func span(r *kit.Run) time.Duration { return kit.Either(r, time.Second, 400*time.Millisecond) }
 
-// run opens the sessions, warms up, and takes the targets in turn, from the other end in every second round, so that a drift of the machine
-// favours none.
+// run opens the sessions, warms up, and measures the targets in turn. Every second round has the
+// reverse order, so that a drift of the machine favours no target.
 func (t trial) run(ctx context.Context, r *kit.Run) (figures, error) {
 	r.Say("%s: %s", t.scenario, t.title)
 	all := figures{}
@@ -117,13 +122,16 @@ func (t trial) run(ctx context.Context, r *kit.Run) (figures, error) {
 		if err := target.open(ctx, t.sessions); err != nil {
 			return nil, err
 		}
-		if _, _, err = t.measure(ctx, r, target, 0, kit.Either(r, time.Second, 200*time.Millisecond)); err != nil {
+		if _, _, err = t.measure(ctx, r, target, 0,
+			kit.Either(r, time.Second, 200*time.Millisecond)); err != nil {
 			return nil, err
 		}
 		all[target.name], calls[target.name] = map[string]*record.Measurement{}, &load.Counts{}
-		for quantity, unit := range map[string]string{cpuPerCall: "µs", throughput: "calls/s", p50: "µs", p99: "µs"} {
+		for quantity, unit := range map[string]string{cpuPerCall: "µs", throughput: "calls/s", p50: "µs",
+			p99: "µs"} {
 			all[target.name][quantity] = &record.Measurement{
-				Scenario: t.scenario, Case: t.title, Subject: target.name, Quantity: quantity, Unit: unit, Calls: calls[target.name],
+				Scenario: t.scenario, Case: t.title, Subject: target.name, Quantity: quantity, Unit: unit,
+				Calls: calls[target.name],
 			}
 		}
 	}
@@ -175,27 +183,32 @@ func add(to *load.Counts, c load.Counts) {
 	to.Duplicate += c.Duplicate
 }
 
-// maxWorkers is how many callers there are at most, each of which is a session's.
+// maxWorkers is the largest number of callers, each of which uses one session.
 const maxWorkers = 1024
 
-// rarely is of how many calls one of ReverseProxy's may fail: now and then it cuts an answer off (seen: one of 1,300 of 16 KiB), for which nobody
-// else's run is to fail. It is counted.
+// rarely bounds the failures of ReverseProxy: at most one of so many calls may fail. Now and then
+// it cuts off a response (observed: one of 1,300 of 16 KiB), which must not fail the whole run. The
+// failures are counted.
 const rarely = 100
 
-// sound reports whether what a target did can be measured: what answers with errors is not fast.
+// sound reports whether a result can be used: a target that answers with errors is not fast.
 func sound(name string, r load.Result) bool {
 	c := r.Counts
-	return r.Clean() || name == proxy && c.Lost+c.Crosstalk+c.Duplicate == 0 && c.Failed*rarely <= c.Sent
+	return r.Clean() || name == proxy && c.Lost+c.Crosstalk+c.Duplicate == 0 &&
+		c.Failed*rarely <= c.Sent
 }
 
-// measure puts calls on a target and returns what came of them, and what each took of its process in µs. A call that fails ends the trial.
-func (t trial) measure(ctx context.Context, r *kit.Run, target *target, number int, during time.Duration) (load.Result, float64, error) {
+// measure puts load on a target. It returns the result, and the CPU time of the target's process
+// for each call in µs. A failed call ends the trial.
+func (t trial) measure(ctx context.Context, r *kit.Run, target *target, number int,
+	during time.Duration) (load.Result, float64, error) {
 	before, err := target.process.Usage(false)
 	if err != nil {
 		return load.Result{}, 0, err
 	}
 	result, err := load.Run(ctx, target.clients, load.Options{
-		Clock: clock.System, Run: uint64(number), Workers: min(t.sessions, maxWorkers), Rate: t.rate, Calls: load.MaxCalls, For: during,
+		Clock: clock.System, Run: uint64(number), Workers: min(t.sessions, maxWorkers), Rate: t.rate,
+		Calls: load.MaxCalls, For: during,
 		Timeout: kit.Patience,
 	})
 	if err != nil {

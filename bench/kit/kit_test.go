@@ -12,7 +12,7 @@ import (
 func TestCompareJudgesGateAndGoal(t *testing.T) {
 	tests := []struct {
 		name             string
-		subject          float64 // of a baseline of 1
+		subject          float64 // for a baseline of 1
 		limits           Limits
 		verdict, reached load.Verdict
 	}{
@@ -24,17 +24,20 @@ func TestCompareJudgesGateAndGoal(t *testing.T) {
 	}
 	for _, test := range tests {
 		r := &Run{}
-		of := func(v float64) record.Measurement { return record.Measurement{Rounds: []float64{v, v, v, v, v}} }
+		of := func(v float64) record.Measurement {
+			return record.Measurement{Rounds: []float64{v, v, v, v, v}}
+		}
 		if err := r.Compare(test.name, of(test.subject), of(1), test.limits); err != nil {
 			t.Fatal(err)
 		}
 		if c := r.Record.Comparisons[0]; c.Verdict != test.verdict || c.Reached != test.reached {
-			t.Errorf("%s: %q and %q, want %q and %q", test.name, c.Verdict, c.Reached, test.verdict, test.reached)
+			t.Errorf("%s: %q and %q, want %q and %q", test.name, c.Verdict, c.Reached, test.verdict,
+				test.reached)
 		}
 	}
 }
 
-// A count has the limits of what is counted, and stands in the record in that unit.
+// A count has limits in its own unit, and the record shows that unit.
 func TestCountsAreJudgedByThemselves(t *testing.T) {
 	for gate, want := range map[float64]load.Verdict{45: load.Pass, 44: load.Unclear, 41: load.Fail} {
 		r := &Run{Seed: 1}
@@ -43,7 +46,8 @@ func TestCountsAreJudgedByThemselves(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := r.Record.Comparisons[0]
-		if c.Verdict != want || c.Reached != load.Fail || c.Unit != m.Unit || c.Ratio != 44 || c.Rounds[0] != 42 {
+		if c.Verdict != want || c.Reached != load.Fail || c.Unit != m.Unit || c.Ratio != 44 ||
+			c.Rounds[0] != 42 {
 			t.Errorf("gate %v: %+v, want %q", gate, c, want)
 		}
 	}

@@ -14,10 +14,10 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Patience bounds whatever is waited for, so that a bug ends a run instead of hanging it.
+// Patience bounds every wait, so that a bug ends a run instead of hanging it.
 const Patience = 30 * time.Second
 
-// Process is one in a role.
+// Process is a process that plays a role.
 type Process struct {
 	URL string
 	PID int
@@ -29,13 +29,15 @@ type Process struct {
 	lines *bufio.Scanner
 }
 
-// RoleCommand is the program and the arguments that are a role's process, for a host that starts it itself.
+// RoleCommand returns the program and the arguments that play a role, for a host that starts the
+// process itself.
 func RoleCommand(name, argument string) (program string, args []string, err error) {
 	program, err = os.Executable()
 	return program, []string{words[0], words[1], name, argument}, err
 }
 
-// Start starts a role that serves, and returns when it does. Whoever starts it stops it.
+// Start starts the process of a role that has Serve, and returns when its server is ready. The
+// caller must stop the process.
 func Start(ctx context.Context, name, argument string) (*Process, error) {
 	program, args, err := RoleCommand(name, argument)
 	if err != nil {
@@ -58,7 +60,7 @@ func Start(ctx context.Context, name, argument string) (*Process, error) {
 	u, err := p.read()
 	if err != nil {
 		_ = command.Process.Kill() // it may have ended already
-		_ = p.Stop()               // what matters is said
+		_ = p.Stop()               // the error below matters more
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	p.URL = u.URL
@@ -67,7 +69,7 @@ func Start(ctx context.Context, name, argument string) (*Process, error) {
 
 // Stop ends the process and waits for it.
 func (p *Process) Stop() error {
-	_ = p.in.Close() // a process that is gone needs no end
+	_ = p.in.Close() // the process may be gone
 	force := time.AfterFunc(Patience, func() { _ = p.command.Process.Kill() })
 	defer force.Stop()
 	return p.command.Wait()
@@ -76,10 +78,10 @@ func (p *Process) Stop() error {
 // Kill ends the process at once, as a crash would, and waits until it has ended.
 func (p *Process) Kill() {
 	_ = p.command.Process.Kill() // it may have ended already
-	_ = p.Stop()                 // which says how
+	_ = p.Stop()                 // its result only says how the process ended
 }
 
-// Free is an address of loopback that nobody listens at.
+// Free returns a loopback address at which nothing listens.
 func Free() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -88,7 +90,8 @@ func Free() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// Usage is what the process has used so far. Collected says that it throws away first what it does not need.
+// Usage returns what the process has used so far. With collected set, the process collects garbage
+// first.
 func (p *Process) Usage(collected bool) (Usage, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

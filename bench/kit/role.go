@@ -10,21 +10,25 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Role is a process of its own: one that is measured, or one that a measurement needs. It is the same program as the bench's, asked for it by
-// its arguments, `bench role NAME ARGUMENT`: mcpd has a hidden command for that, and tests call Act first.
+// Role is a process of its own that is measured, or that a measurement needs. It is the same
+// program as the bench, started with the arguments `bench role NAME ARGUMENT`. The program mcpd has
+// a hidden command for it, and tests call Act first.
 type Role struct {
 	Name string
-	// Serve begins to serve, for as long as the process lives, and says where. The process is then asked on its standard input what it has
-	// used, and ends with that input, so that it outlives nobody.
+	// Serve starts a server that lives as long as the process, and returns its URL. Afterwards the
+	// process answers questions about its usage on standard input, and ends with that input, so that
+	// it does not outlive its parent.
 	Serve func(ctx context.Context, argument string) (url string, err error)
-	// Stdio is a whole life in which standard input and output have another use: those of a program that a host starts. A role has one of both.
+	// Stdio is the whole life of a process that uses standard input and output for another purpose, as
+	// a program does that a host starts. A role has either Serve or Stdio.
 	Stdio func(ctx context.Context, argument string, in io.Reader, out io.Writer) error
 }
 
 // words are the arguments before a role's name.
 var words = [2]string{"bench", "role"}
 
-// Act plays a role and ends the process, if its arguments ask for one; otherwise it returns. Tests of scenarios call it in TestMain.
+// Act plays a role and ends the process if its arguments ask for one; otherwise it returns. Tests
+// of scenarios call it in TestMain.
 func Act(roles []Role) {
 	if len(os.Args) < 4 || [2]string(os.Args[1:3]) != words {
 		return
@@ -33,15 +37,17 @@ func Act(roles []Role) {
 	if len(os.Args) > 4 {
 		argument = os.Args[4]
 	}
-	if err := Play(context.Background(), roles, os.Args[3], argument, os.Stdin, os.Stdout); err != nil {
+	if err := Play(context.Background(), roles, os.Args[3], argument, os.Stdin,
+		os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 	os.Exit(0)
 }
 
-// Play is the life of a process in a role, which ends with in.
-func Play(ctx context.Context, roles []Role, name, argument string, in io.Reader, out io.Writer) error {
+// Play plays a role until in ends.
+func Play(ctx context.Context, roles []Role, name, argument string, in io.Reader,
+	out io.Writer) error {
 	for _, role := range roles {
 		switch {
 		case role.Name != name:

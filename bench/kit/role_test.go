@@ -10,8 +10,12 @@ import (
 
 var roles = []Role{
 	length,
-	{Name: "place", Serve: func(_ context.Context, argument string) (string, error) { return "http://" + argument, nil }},
-	{Name: "refused", Serve: func(context.Context, string) (string, error) { return "", io.ErrUnexpectedEOF }},
+	{Name: "place", Serve: func(_ context.Context, argument string) (string, error) {
+		return "http://" + argument, nil
+	}},
+	{Name: "refused", Serve: func(context.Context, string) (string, error) {
+		return "", io.ErrUnexpectedEOF
+	}},
 	{Name: "echo", Stdio: func(_ context.Context, _ string, in io.Reader, out io.Writer) error {
 		_, err := io.Copy(out, in)
 		return err
@@ -43,7 +47,8 @@ func TestRolesAreProcessesOfTheirOwn(t *testing.T) {
 	if d.CPU <= 0 || after.InUse() <= 0 {
 		t.Errorf("four collections used %+v of %+v", d, after)
 	}
-	if objects := (after.Objects - before.Objects) / 2; objects <= 0 || d.Objects != objects || d.Allocated < objects {
+	if objects := (after.Objects - before.Objects) / 2; objects <= 0 || d.Objects != objects ||
+		d.Allocated < objects {
 		t.Errorf("an answer is nothing on the heap: %+v", d)
 	}
 	if err := p.Stop(); err != nil {

@@ -13,21 +13,22 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// maxAnswer bounds an answer of a Talk: the histogram of a round takes some 100 KiB.
+// maxAnswer bounds an answer of a Talk, in bytes. The histogram of a round takes some 100 KiB.
 const maxAnswer = 16 << 20
 
 // Answer answers a line of a Talk.
 type Answer func(line string) (any, error)
 
-// WithArgument is the life of a role that answers lines, in a way that its argument decides; see Answers.
-func WithArgument(of func(argument string) Answer) func(context.Context, string, io.Reader, io.Writer) error {
+// WithArgument is like Answers, for an Answer that depends on the role's argument.
+func WithArgument(of func(argument string) Answer) func(context.Context, string, io.Reader,
+	io.Writer) error {
 	return func(ctx context.Context, argument string, in io.Reader, out io.Writer) error {
 		return Answers(of(argument))(ctx, argument, in, out)
 	}
 }
 
-// Answers is the life of a role, or of another program, with which a scenario talks: it answers each line with a line, "ok" and JSON or
-// "error" and a text, until its input ends.
+// Answers is the life of a role, or of another program, with which a scenario talks. It answers
+// each line with one line, either "ok" and JSON or "error" and a text, until its input ends.
 func Answers(answer Answer) func(context.Context, string, io.Reader, io.Writer) error {
 	return func(_ context.Context, _ string, in io.Reader, out io.Writer) error {
 		lines := bufio.NewScanner(in)
@@ -65,7 +66,7 @@ func StartTalk(ctx context.Context, role, argument string) (*Talk, error) {
 	return TalkTo(exec.CommandContext(ctx, program, args...))
 }
 
-// TalkTo starts a program that answers lines as such a role does. Whoever starts it stops it.
+// TalkTo starts a program that answers lines as such a role does. The caller must stop it.
 func TalkTo(command *exec.Cmd) (*Talk, error) {
 	t := &Talk{command: command}
 	command.Stderr = os.Stderr
@@ -82,7 +83,7 @@ func TalkTo(command *exec.Cmd) (*Talk, error) {
 	return t, command.Start()
 }
 
-// Ask asks a line and decodes the answer.
+// Ask sends a line and decodes the answer.
 func (t *Talk) Ask(line string, into any) error {
 	if _, err := fmt.Fprintln(t.in, line); err != nil {
 		return fmt.Errorf("%s: %w", line, err)
@@ -102,7 +103,7 @@ func (t *Talk) Ask(line string, into any) error {
 
 // Stop ends the process and waits for it.
 func (t *Talk) Stop() error {
-	_ = t.in.Close() // a process that is gone needs no end
+	_ = t.in.Close() // the process may be gone
 	force := time.AfterFunc(Patience, func() { _ = t.command.Process.Kill() })
 	defer force.Stop()
 	return t.command.Wait()

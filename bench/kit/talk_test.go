@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// length is a role that answers how long a line is.
+// length is a role that answers with the length of each line.
 var length = Role{Name: "length", Stdio: Answers(func(line string) (any, error) {
 	if line == "bad" {
 		return nil, errors.New("no such thing\nin two lines")
@@ -26,7 +26,8 @@ func TestRolesAnswerLines(t *testing.T) {
 	if n, err := ask("four"); err != nil || n != 4 {
 		t.Errorf("%d, %v; want 4", n, err)
 	}
-	if _, err := ask("bad"); err == nil || !strings.Contains(err.Error(), "no such thing; in two lines") {
+	if _, err := ask("bad"); err == nil ||
+		!strings.Contains(err.Error(), "no such thing; in two lines") {
 		t.Errorf("bad: %v", err)
 	}
 	if n, err := ask("longer"); err != nil || n != 6 {

@@ -12,27 +12,29 @@ import (
 	"mcpd/internal/load"
 )
 
-// crowds are how many sessions there are at once.
+// crowds are the numbers of simultaneous sessions that are measured.
 var crowds = []struct {
 	n     int
 	use   use
 	short bool // measured in a short run too
 }{
-	{1000, use{detached: true}, true}, {10_000, use{detached: true}, false}, {100_000, use{detached: true}, false},
-	{1000, use{stream: true}, true}, {10_000, use{stream: true}, false}, {100_000, use{stream: true}, false},
+	{1000, use{detached: true}, true}, {10_000, use{detached: true}, false},
+	{100_000, use{detached: true}, false},
+	{1000, use{stream: true}, true}, {10_000, use{stream: true}, false},
+	{100_000, use{stream: true}, false},
 }
 
-// asked is how many of a crowd are asked for an answer.
+// asked is how many sessions of a crowd have to answer a request.
 const asked = 200
 
-// slack is what the live heap may be of what it was, when all sessions are gone.
+// slack is how much larger the live heap may be after all sessions are gone, as a factor.
 const slack = 1.05
 
-// settling is how long a host has, before its heap is measured, to put away what it did for the last session: mailboxes that were long are looked
-// at once a second.
+// settling is how long a host has before its heap is measured, in order to finish its work for the
+// last session. For example, mailboxes that were long are checked once a second.
 const settling = 2 * time.Second
 
-// crowd is what one crowd cost.
+// crowd is the memory use of the host before, during and after one crowd.
 type crowd struct{ base, held, after kit.Usage }
 
 func measureMany(ctx context.Context, r *kit.Run) error {
@@ -49,29 +51,36 @@ func measureMany(ctx context.Context, r *kit.Run) error {
 			}
 		}
 		r.Say("%d sessions, each %s", n, with)
-		m := record.Measurement{Scenario: "sessions", Case: fmt.Sprintf("%d sessions, each %s", n, with), Subject: record.Mcpd, Unit: "KiB"}
+		m := record.Measurement{
+			Scenario: "sessions", Case: fmt.Sprintf("%d sessions, each %s", n, with), Subject: record.Mcpd,
+			Unit: "KiB",
+		}
 		each, base, after := m, m, m
-		each.Quantity, base.Quantity, after.Quantity = "heap and stacks of each", "live heap before", "live heap after"
+		each.Quantity, base.Quantity, after.Quantity = "heap and stacks of each", "live heap before",
+			"live heap after"
 		for range load.MinPairs {
 			one, err := gather(ctx, n, c.use)
 			if err != nil {
 				return fmt.Errorf("%s: %w", m.Case, err)
 			}
 			each.Rounds = append(each.Rounds, one.held.Minus(one.base, float64(n)).InUse()/kib)
-			base.Rounds, after.Rounds = append(base.Rounds, one.base.Heap/kib), append(after.Rounds, one.after.Heap/kib)
+			base.Rounds, after.Rounds = append(base.Rounds, one.base.Heap/kib), append(after.Rounds,
+				one.after.Heap/kib)
 		}
-		each.Calls = &load.Counts{Sent: asked * load.MinPairs, OK: asked * load.MinPairs} // gather has failed otherwise
+		// otherwise gather has failed
+		each.Calls = &load.Counts{Sent: asked * load.MinPairs, OK: asked * load.MinPairs}
 		r.Add(each)
 		r.Add(base)
 		r.Add(after)
-		if err := r.Compare("live heap after they were deleted", after, base, kit.Limits{Gate: slack}); err != nil {
+		if err := r.Compare("live heap after they were deleted", after, base,
+			kit.Limits{Gate: slack}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// gather opens n sessions with a host, asks some of them, and deletes all.
+// gather opens n sessions with a host, sends requests to some of them, and deletes all.
 func gather(ctx context.Context, n int, u use) (c crowd, err error) {
 	p, err := kit.Start(ctx, subject.Host, config)
 	if err != nil {
@@ -108,7 +117,8 @@ func gather(ctx context.Context, n int, u use) (c crowd, err error) {
 			return o.end(s)
 		})
 	}
-	// A crowd as large comes and goes before, so that what is made once and kept for the next is there: pools, and what maps keep when they are empty.
+	// A crowd of the same size comes and goes first, so that lasting allocations exist: pools, and the
+	// buckets that empty maps keep.
 	if err := cycle(n, nil); err != nil {
 		return c, err
 	}

@@ -1,4 +1,5 @@
-// Package memory measures what idle sessions cost a host, and that it gives all of it back.
+// Package memory measures the memory that idle sessions cost a host, and that the host releases all
+// of it.
 package memory
 
 import (
@@ -11,23 +12,31 @@ import (
 	"mcpd/internal/load"
 )
 
-// Scenarios are those of this package.
+// Scenarios are the scenarios of this package.
 var Scenarios = []kit.Scenario{
-	{Name: "session-memory", Title: "What an idle session weighs", What: "Heap and stacks that a legacy session costs after it was initialized over a connection of its own which stays open, beyond a bare " +
-		"net/http server with as many connections; without and with its standing stream. Measured after the collector has run.", Measure: measureWeight},
-	{Name: "sessions", Title: "Many idle sessions", What: "Sessions without a connection, opened and left alone: a sample of them is asked for an answer while all are held, " +
-		"then all are deleted, and the live heap is compared with what it was before, after a crowd as large had come and gone: maps keep their room. Also sessions with their streams open.", Measure: measureMany},
+	{Name: "session-memory", Title: "What an idle session weighs",
+		What: "Heap and stacks that a legacy session costs after it was initialized over a connection " +
+			"of its own which stays open, beyond a bare " +
+			"net/http server with as many connections; without and with its standing stream. Measured " +
+			"after the collector has run.", Measure: measureWeight},
+	{Name: "sessions", Title: "Many idle sessions",
+		What: "Sessions without a connection, opened and left alone: a sample of them is asked for an " +
+			"answer while all are held, " +
+			"then all are deleted, and the live heap is compared with what it was before, after a crowd " +
+			"as large had come and gone: maps keep their room. Also sessions with their streams open.",
+		Measure: measureMany},
 }
 
-// config is a host with its built-in server, which takes as many sessions as there are.
+// config is a host with its built-in server, and a limit of sessions that no crowd reaches.
 const config = `{listen: "127.0.0.1:0", admin: {listen: "127.0.0.1:0"}, tenants: {default: {limits: {max_sessions: 200000}, servers: {demo: {builtin: demo}}}}}`
 
-// warm is how many sessions are opened before the first measurement, so that what is made once is not divided among the sessions.
+// warm is how many sessions are opened before the first measurement, so that one-time allocations
+// do not count.
 const warm = 64
 
 const kib = 1 << 10
 
-// weights are what is measured, with its limits in KiB beyond the bare server.
+// weights are the measured uses of a session, with their limits in KiB beyond the bare server.
 var weights = []struct {
 	name string
 	use  use
@@ -35,7 +44,8 @@ var weights = []struct {
 }{
 	{"session", use{}, kit.Limits{Gate: 8, Goal: 4}},
 	{"session with its stream", use{stream: true}, kit.Limits{Gate: 16, Goal: 8}},
-	// By default a legacy session has a connection to the built-in server of its own from its first call on: that is not idle.
+	// By default a legacy session has its own connection to the built-in server after its first call,
+	// so that it is not idle.
 	{"session that has called", use{call: true}, kit.Limits{}},
 }
 
@@ -54,11 +64,15 @@ func measureWeight(ctx context.Context, r *kit.Run) error {
 			}
 		}
 		var floor, whole []float64
-		bare, host, err := load.Alternate(load.MinPairs, of(subject.Bare, "", &floor), of(subject.Host, config, &whole))
+		bare, host, err := load.Alternate(load.MinPairs, of(subject.Bare, "", &floor),
+			of(subject.Host, config, &whole))
 		if err != nil {
 			return err
 		}
-		m := record.Measurement{Scenario: "session-memory", Case: fmt.Sprintf("%s, %d at a time", w.name, n), Quantity: "heap and stacks", Unit: "KiB"}
+		m := record.Measurement{
+			Scenario: "session-memory", Case: fmt.Sprintf("%s, %d at a time", w.name, n),
+			Quantity: "heap and stacks", Unit: "KiB",
+		}
 		b := m
 		m.Subject, m.Rounds = record.Mcpd, host
 		b.Subject, b.Rounds = subject.Bare, bare
@@ -74,7 +88,7 @@ func measureWeight(ctx context.Context, r *kit.Run) error {
 	return nil
 }
 
-// share is what each of n sessions costs a process of its own.
+// share returns the memory that each of n sessions costs in a process of its own.
 func share(ctx context.Context, role, argument string, n int, u use) (each kit.Usage, err error) {
 	p, err := kit.Start(ctx, role, argument)
 	if err != nil {

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// What is measured of a session is more than nothing and less than anybody would bear: what it must be is judged by the bench.
+// The measured memory of a session is plausible. The bench judges the exact value.
 func TestShareOfASession(t *testing.T) {
 	const n = 200
 	for _, u := range []use{{}, {stream: true}, {call: true}, {detached: true}} {
@@ -34,7 +34,7 @@ func TestShareOfASession(t *testing.T) {
 	}
 }
 
-// A session that is gone is missed: the scenario does not count sessions that nobody holds.
+// The scenario fails if a session is gone: it does not count sessions that the host has dropped.
 func TestSessionsThatAreGoneDoNotAnswer(t *testing.T) {
 	p, err := kit.Start(t.Context(), subject.Host, config)
 	if err != nil {
@@ -49,13 +49,19 @@ func TestSessionsThatAreGoneDoNotAnswer(t *testing.T) {
 	if err := hold(p.URL, 20, use{detached: true}, &list); err != nil {
 		t.Fatal(err)
 	}
-	if err := each(list, p.URL, func(o *opener, _ int, s *open) error { return o.ask(s) }); err != nil {
+	if err := each(list, p.URL, func(o *opener, _ int, s *open) error {
+		return o.ask(s)
+	}); err != nil {
 		t.Error(err)
 	}
-	if err := each(list, p.URL, func(o *opener, _ int, s *open) error { return o.end(s) }); err != nil {
+	if err := each(list, p.URL, func(o *opener, _ int, s *open) error {
+		return o.end(s)
+	}); err != nil {
 		t.Error(err)
 	}
-	if err := each(list, p.URL, func(o *opener, _ int, s *open) error { return o.ask(s) }); err == nil {
+	if err := each(list, p.URL, func(o *opener, _ int, s *open) error {
+		return o.ask(s)
+	}); err == nil {
 		t.Error("sessions that were deleted answer")
 	}
 }
@@ -73,7 +79,8 @@ func TestBothScenariosMeasure(t *testing.T) {
 			if c.Pairs != load.MinPairs {
 				t.Errorf("%+v", c)
 			}
-			t.Logf("%s, %s: %.3f (%.3f to %.3f), gate %v: %s", c.Case, c.Name, c.Ratio, c.Low, c.High, c.Gate, c.Verdict)
+			t.Logf("%s, %s: %.3f (%.3f to %.3f), gate %v: %s", c.Case, c.Name, c.Ratio, c.Low, c.High,
+				c.Gate, c.Verdict)
 		}
 		for _, m := range r.Record.Measurements {
 			t.Logf("%s, %s, %s: %.2f %s", m.Case, m.Subject, m.Quantity, m.Rounds, m.Unit)
@@ -81,7 +88,8 @@ func TestBothScenariosMeasure(t *testing.T) {
 	}
 }
 
-// There are fewer ports than sessions in a crowd: those beyond connect from other addresses.
+// A crowd has more sessions than there are ports, so that further sessions connect from other
+// addresses.
 func TestCrowdsConnectFromSeveralAddresses(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("127.0.0.2 is an address of Linux alone")
@@ -113,7 +121,8 @@ func TestCrowdsConnectFromSeveralAddresses(t *testing.T) {
 	}
 }
 
-// connectFrom makes a connection from that port, where the system can be asked for one without taking it from all others.
+// connectFrom connects from the given port, if the system has IP_LOCAL_PORT_RANGE. That option
+// chooses the port without taking it from connections to other addresses.
 func connectFrom(t *testing.T, port int, to string) {
 	t.Helper()
 	const localPortRange = 51 // IP_LOCAL_PORT_RANGE of ip(7), since Linux 6.3
@@ -131,6 +140,6 @@ func connectFrom(t *testing.T, port int, to string) {
 		t.Errorf("port %d is taken from other addresses: %v", port, err)
 	}
 	if err == nil {
-		_ = conn.Close() // it was made
+		_ = conn.Close() // the connection itself was the test
 	}
 }

@@ -17,13 +17,15 @@ import (
 	"mcpd/bench/kit"
 )
 
-// openers is how many sessions are opened at a time: enough to keep two cores busy.
+// openers is how many sessions are opened concurrently, enough to keep two cores busy.
 const openers = 16
 
-// spareFiles are those that a process needs beside its sessions' connections: listeners, pipes, libraries.
+// spareFiles is the number of files that a process needs besides its sessions' connections:
+// listeners, pipes, libraries.
 const spareFiles = 256
 
-// affordable is how many connections this process and its children may hold, at most want. Go raises the soft limit itself.
+// affordable returns how many connections this process and its children may hold, at most want. Go
+// raises the soft limit itself.
 func affordable(r *kit.Run, want int) (int, error) {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
@@ -36,17 +38,17 @@ func affordable(r *kit.Run, want int) (int, error) {
 	return want, nil
 }
 
-// use is what a session does before it is idle, beside its handshake.
+// use says what a session does before it is idle, besides its handshake.
 type use struct {
 	stream   bool // it opens the standing stream
 	call     bool // it calls a tool once
-	detached bool // it has no connection: its opener's is used for the next
+	detached bool // it has no connection: its opener reuses the connection for the next session
 }
 
 // open is a session that is held.
 type open struct {
 	id   string
-	conn net.Conn // nil for one that is detached
+	conn net.Conn // nil for a detached session
 }
 
 func (o *open) close() {
@@ -55,7 +57,7 @@ func (o *open) close() {
 	}
 }
 
-// hold opens n sessions and adds them to the list, also those before a failure.
+// hold opens n sessions and adds them to the list, including those opened before a failure.
 func hold(endpoint string, n int, u use, list *[]*open) error {
 	fresh := make([]*open, n)
 	for i := range fresh {
@@ -68,7 +70,8 @@ func hold(endpoint string, n int, u use, list *[]*open) error {
 	})
 }
 
-// each does something with every session, some at a time, each time with an opener that has a connection for those that have none.
+// each calls do for every session, several at a time. The opener passed to do has a connection for
+// detached sessions.
 func each(list []*open, endpoint string, do func(o *opener, i int, s *open) error) error {
 	where, err := url.Parse(endpoint)
 	if err != nil {
@@ -89,20 +92,22 @@ func each(list []*open, endpoint string, do func(o *opener, i int, s *open) erro
 	return errors.Join(failures...)
 }
 
-// opener talks for one session after another. It is written by hand because net/http's client would keep two goroutines for each.
+// opener makes the requests of one session after another. It is written by hand because net/http's
+// client would need two goroutines for each session.
 type opener struct {
 	use
 	url  *url.URL
 	in   *bufio.Reader
-	conn net.Conn // for whatever has no connection of its own; made when it is needed
+	conn net.Conn // for sessions without a connection of their own; made when it is needed
 	made int      // connections
 }
 
-// perAddress is how many connections an opener makes from one address: there are 28,000 ports for connections from one to another
-// (/proc/sys/net/ipv4/ip_local_port_range), for all openers.
+// perAddress is how many connections an opener makes from one address. All openers share the 28,000
+// ports for connections between two addresses (/proc/sys/net/ipv4/ip_local_port_range).
 const perAddress = 1000
 
-// source is the address of the next connection. Of Linux all 127.0.0.0/8 is loopback; elsewhere fewer are open at once.
+// source returns the local address of the next connection. On Linux all of 127.0.0.0/8 is loopback;
+// other systems hold fewer connections at once.
 func (o *opener) source() net.Addr {
 	n := o.made / perAddress
 	if o.made++; n == 0 || runtime.GOOS != "linux" {
@@ -111,11 +116,14 @@ func (o *opener) source() net.Addr {
 	return &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(1+n))}
 }
 
-// portLater has the port chosen as for any other connection, so that those of other addresses and those that are over do not count. A port that is
-// chosen with its address is taken from all.
+// portLater makes the kernel choose the port at connect, as for any other connection. Then ports
+// that are used with other addresses, or by closed connections, are available. A port that is
+// chosen at bind is blocked for all addresses.
 func portLater(_, _ string, c syscall.RawConn) (err error) {
 	const bindAddressNoPort = 24 // IP_BIND_ADDRESS_NO_PORT of ip(7)
-	failed := c.Control(func(fd uintptr) { err = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_IP, bindAddressNoPort, 1) })
+	failed := c.Control(func(fd uintptr) {
+		err = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_IP, bindAddressNoPort, 1)
+	})
 	return errors.Join(failed, err)
 }
 
@@ -125,7 +133,7 @@ func (o *opener) close() {
 	}
 }
 
-// dial makes a connection that whatever is waited for on it bounds.
+// dial makes a connection with a deadline that bounds all waits on it.
 func (o *opener) dial() (net.Conn, error) {
 	d := net.Dialer{Timeout: kit.Patience, LocalAddr: o.source()}
 	if d.LocalAddr != nil {
@@ -139,7 +147,7 @@ func (o *opener) dial() (net.Conn, error) {
 	return conn, conn.SetDeadline(time.Now().Add(kit.Patience))
 }
 
-// own is the opener's own connection.
+// own returns the opener's own connection.
 func (o *opener) own() (conn net.Conn, err error) {
 	if o.conn == nil {
 		if o.conn, err = o.dial(); err != nil {
@@ -149,7 +157,7 @@ func (o *opener) own() (conn net.Conn, err error) {
 	return o.conn, o.conn.SetDeadline(time.Now().Add(kit.Patience))
 }
 
-// open connects, shakes hands and does what else the session is for, all on the same connection.
+// open connects, performs the handshake and the session's use, all on the same connection.
 func (o *opener) open(s *open) (err error) {
 	var conn net.Conn
 	if o.detached {
@@ -161,14 +169,16 @@ func (o *opener) open(s *open) (err error) {
 	if err != nil {
 		return err
 	}
-	head, err := o.send(conn, "POST", "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"mcpd-bench","version":"1"}}}`)
+	head, err := o.send(conn, "POST", "",
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"mcpd-bench","version":"1"}}}`)
 	if err != nil {
 		return err
 	}
 	if s.id = head.Get("Mcp-Session-Id"); s.id == "" {
 		return fmt.Errorf("initialize: no session id in %v", head)
 	}
-	if _, err := o.send(conn, "POST", s.id, `{"jsonrpc":"2.0","method":"notifications/initialized"}`); err != nil {
+	if _, err := o.send(conn, "POST", s.id,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`); err != nil {
 		return err
 	}
 	if o.call {
@@ -185,7 +195,7 @@ func (o *opener) open(s *open) (err error) {
 	return conn.SetDeadline(time.Time{})
 }
 
-// ask asks a session for an answer.
+// ask makes a request of a session.
 func (o *opener) ask(s *open) error {
 	conn, err := o.own()
 	if err == nil {
@@ -204,10 +214,11 @@ func (o *opener) end(s *open) error {
 	return err
 }
 
-// send makes one request and reads its response; of a stream no more than the head.
+// send makes one request and reads its response, or only the header of a stream.
 func (o *opener) send(conn net.Conn, method, session, body string) (http.Header, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\nAccept: application/json, text/event-stream\r\n", method, o.url.Path, o.url.Host)
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\nAccept: application/json, text/event-stream\r\n",
+		method, o.url.Path, o.url.Host)
 	if session != "" {
 		fmt.Fprintf(&b, "Mcp-Session-Id: %s\r\nMcp-Protocol-Version: 2025-11-25\r\n", session)
 	}

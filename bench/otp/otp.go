@@ -1,5 +1,5 @@
-// Package otp is OTP's side of what bench/actor measures: an Erlang program that answers the same questions as our own process does, with
-// supervisors and gen_servers as anybody would write them. It knows no scenario.
+// Package otp is OTP's side of the measurements of bench/actor: an Erlang program that answers the
+// same questions as mcpd's side, with ordinary supervisors and gen_servers. It knows no scenario.
 package otp
 
 import (
@@ -16,7 +16,8 @@ import (
 //go:embed bench.erl
 var program []byte
 
-// Start starts the program in a folder, which it also writes its reports to. The error wraps exec.ErrNotFound where there is no Erlang.
+// Start starts the program in a folder, in which the program also writes its reports. The error
+// wraps exec.ErrNotFound if Erlang is not installed.
 func Start(ctx context.Context, folder string) (*kit.Talk, error) {
 	escript, err := exec.LookPath("escript")
 	if err != nil {
@@ -29,7 +30,7 @@ func Start(ctx context.Context, folder string) (*kit.Talk, error) {
 	return kit.TalkTo(exec.CommandContext(ctx, escript, file, filepath.Join(folder, "otp.log")))
 }
 
-// Release is what such a process says it is: the release of OTP and its runtime.
+// Release returns the release of OTP and its runtime.
 func Release(t *kit.Talk) (string, error) {
 	var answer struct {
 		Release string `json:"release"`

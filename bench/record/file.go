@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxFile bounds a record. A full run's is some hundred KiB.
+// maxFile bounds a record, in bytes. The record of a full run has some hundred KiB.
 const maxFile = 64 << 20
 
 // Write writes a record as JSON.
@@ -17,7 +17,7 @@ func Write(w io.Writer, r Record) error {
 	return json.MarshalWrite(w, r, jsontext.WithIndent("  "))
 }
 
-// Read reads one.
+// Read reads a record.
 func Read(from io.Reader) (r Record, err error) {
 	text, err := io.ReadAll(io.LimitReader(from, maxFile+1))
 	switch {
@@ -35,7 +35,8 @@ func Read(from io.Reader) (r Record, err error) {
 	if form.Format != Format {
 		return r, fmt.Errorf("a record of format %d, want %d", form.Format, Format)
 	}
-	if err := json.Unmarshal(text, &r, json.RejectUnknownMembers(true)); err != nil { // as of a record of something else
+	// such as the record of another program
+	if err := json.Unmarshal(text, &r, json.RejectUnknownMembers(true)); err != nil {
 		return r, fmt.Errorf("no record: %w", err)
 	}
 	return r, nil

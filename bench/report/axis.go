@@ -7,7 +7,7 @@ import (
 	"mcpd/internal/draw"
 )
 
-// axis is a logarithmic one.
+// axis is a logarithmic axis.
 type axis struct{ low, high float64 } // exponents of ten
 
 func axisOf(values []float64) axis {
@@ -28,7 +28,7 @@ func axisOf(values []float64) axis {
 	return axis{low - margin*wide, high + margin*wide}
 }
 
-// at is a value's place, from 0 to 1.
+// at returns the position of a value on the axis, from 0 to 1.
 func (a axis) at(v float64) float64 {
 	if v <= 0 {
 		return 0
@@ -36,7 +36,8 @@ func (a axis) at(v float64) float64 {
 	return min(max((math.Log10(v)-a.low)/(a.high-a.low), 0), 1)
 }
 
-// ticks are round values, labelled: powers of ten where there are some, else few times them too.
+// ticks returns labelled round values: powers of ten, and on a short axis also some multiples of
+// them.
 func (a axis) ticks(label func(float64) string) (list []tick) {
 	steps := []float64{1}
 	switch {
@@ -59,19 +60,23 @@ func (a axis) ticks(label func(float64) string) (list []tick) {
 	return list
 }
 
-// What labels take of an axis, in percent: on most screens a plot is at least 234 by 150 pixels, and a letter 6 by 16.
+// The size of labels, in percent of an axis. On most screens a plot has at least 234 by 150 pixels,
+// and a letter has 6 by 16.
 const (
 	letter = 2.6
 	gap    = 2.0 // beside a label
 	line   = 12.0
 )
 
-// across are the ticks of an axis from left to right, without those whose labels would touch the one before.
+// across returns the ticks of a horizontal axis. It omits ticks whose labels would touch the one
+// before.
 func across(list []tick) []tick {
-	return apart(list, func(t tick) float64 { return gap + letter*float64(utf8.RuneCountInString(t.Text)) })
+	return apart(list, func(t tick) float64 {
+		return gap + letter*float64(utf8.RuneCountInString(t.Text))
+	})
 }
 
-// upwards turns ticks into those of an axis that goes upwards, likewise.
+// upwards converts ticks to those of a vertical axis. It also omits ticks whose labels would touch.
 func upwards(list []tick) []tick {
 	for i := range list {
 		list[i].At = 100 - list[i].At

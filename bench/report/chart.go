@@ -15,34 +15,34 @@ import (
 	"mcpd/internal/draw"
 )
 
-// chart is curves over two axes, one for each subject.
+// chart has one curve for each subject over two axes.
 type chart struct {
 	Kind, Title, Note string
 	Lines             []curve
 	X, Y              []tick
-	Grid              string // the lines of the axes
+	Grid              string // the grid lines
 }
 
-// curve is one subject's.
+// curve is the curve of one subject.
 type curve struct {
 	Subject, Class string
 	Path           string
 	Dots           []dot
 }
 
-type dot struct{ X, Y float64 } // in hundredths of the width and the height
+type dot struct{ X, Y float64 } // in percent of the width and the height
 
-// tick is a label at a place of an axis, in hundredths of it.
+// tick is a label at a position of an axis, in percent.
 type tick struct {
 	At   float64
 	Text string
 }
 
-// maxCharts bounds the charts of a kind in one scenario.
+// maxCharts bounds the charts of one kind in a scenario.
 const maxCharts = 24
 
-// chartsOf draws what can be drawn of a scenario's measurements: how latencies are distributed, how they and rates grow with a number in the case's
-// name, and latency over throughput.
+// chartsOf draws the charts of a scenario's measurements: the distributions of latencies, the
+// growth of latencies and rates with a number in the name of the case, and latency over throughput.
 func chartsOf(list []record.Measurement) (charts []chart) {
 	for _, draws := range []func([]record.Measurement) []chart{distributions, growths, tradeoffs} {
 		some := draws(list)
@@ -51,7 +51,8 @@ func chartsOf(list []record.Measurement) (charts []chart) {
 	return charts
 }
 
-// classes are the colours of subjects: mcpd has its own, the others have theirs in the order in which they come.
+// classes returns the colour class of each subject. The class of mcpd is fixed; the other subjects
+// get classes in the order in which they come.
 func classes(list []record.Measurement) map[string]string {
 	of, n := map[string]string{}, 0
 	for _, m := range list {
@@ -75,13 +76,14 @@ func histogramOf(m record.Measurement) *hdrhistogram.Histogram {
 	return h
 }
 
-// number is a number of things in a case's name.
+// number matches a number of things in the name of a case.
 var number = regexp.MustCompile(`(^|[ ,])(\d[\d,]*(?:\.\d+)?) (MiB|KiB|B|[a-z]+)`)
 
-// sizes are what the words after numbers multiply by.
+// sizes are the factors of the units after numbers.
 var sizes = map[string]float64{"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20}
 
-// growing finds the numbers in a case's name: each with what the name is without it, and what is counted.
+// growing finds the numbers in the name of a case. It returns each with the rest of the name and
+// the word for the things that are counted.
 func growing(name string) (list []growth) {
 	for _, m := range number.FindAllStringSubmatchIndex(name, -1) {
 		v, err := strconv.ParseFloat(strings.ReplaceAll(name[m[4]:m[5]], ",", ""), 64)
@@ -104,7 +106,7 @@ type growth struct {
 	key, rest, word string
 }
 
-// growths are quantities over a number in the name of their case.
+// growths draws quantities over a number in the name of their case.
 func growths(list []record.Measurement) (charts []chart) {
 	type point struct{ x, y float64 }
 	type family struct {
@@ -140,7 +142,7 @@ func growths(list []record.Measurement) (charts []chart) {
 		for _, list := range f.points {
 			for _, p := range list {
 				distinct[p.x] = true
-				xs, ys = append(xs, max(p.x, 0.5)), append(ys, p.y) // 0 things stand left of one
+				xs, ys = append(xs, max(p.x, 0.5)), append(ys, p.y) // 0 things are drawn left of one
 			}
 		}
 		if len(distinct) < 2 || !slices.ContainsFunc(ys, func(y float64) bool { return y > 0 }) {
@@ -160,7 +162,9 @@ func growths(list []record.Measurement) (charts []chart) {
 				}
 				px, py := x.at(max(at.x, 0.5)), 1-y.at(at.y)
 				p.To(command, px*draw.Width, py*draw.Tall)
-				line.Dots = append(line.Dots, dot{draw.Hundredth(px * draw.Width), draw.Hundredth(py * draw.Width)})
+				line.Dots = append(line.Dots, dot{
+					draw.Hundredth(px * draw.Width), draw.Hundredth(py * draw.Width),
+				})
 			}
 			line.Path = p.String()
 			c.Lines = append(c.Lines, line)
@@ -175,7 +179,7 @@ func growths(list []record.Measurement) (charts []chart) {
 	return charts
 }
 
-// amount is a number of things on an axis.
+// amount formats a number of things on an axis.
 func amount(v float64, word string) string {
 	switch {
 	case word != "B":
@@ -207,7 +211,7 @@ func middle(rounds []float64) float64 {
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
-// tradeoffs are latencies over throughput: a dot for each case of a subject that has both.
+// tradeoffs draws latencies over throughput, with a dot for each case of a subject that has both.
 func tradeoffs(list []record.Measurement) (charts []chart) {
 	type point struct{ x, y float64 }
 	colours := classes(list)
@@ -220,7 +224,8 @@ func tradeoffs(list []record.Measurement) (charts []chart) {
 				continue
 			}
 			for _, m := range list {
-				if m.Case != rate.Case || m.Subject != rate.Subject || m.Quantity != quantile || times[m.Unit] == 0 {
+				if m.Case != rate.Case || m.Subject != rate.Subject || m.Quantity != quantile ||
+					times[m.Unit] == 0 {
 					continue
 				}
 				p := point{middle(rate.Rounds), middle(m.Rounds)}
@@ -237,7 +242,10 @@ func tradeoffs(list []record.Measurement) (charts []chart) {
 		if len(xs) == 0 {
 			continue
 		}
-		c := chart{Kind: "throughput", Title: quantile + " over throughput", Note: "a dot for each case, from few calls to many"}
+		c := chart{
+			Kind: "throughput", Title: quantile + " over throughput",
+			Note: "a dot for each case, from few calls to many",
+		}
 		x, y := axisOf(xs), axisOf(ys)
 		for _, subject := range subjects {
 			line := curve{Subject: name(subject), Class: colours[subject]}
@@ -249,12 +257,16 @@ func tradeoffs(list []record.Measurement) (charts []chart) {
 				}
 				px, py := x.at(at.x), 1-y.at(at.y)
 				p.To(command, px*draw.Width, py*draw.Tall)
-				line.Dots = append(line.Dots, dot{draw.Hundredth(px * draw.Width), draw.Hundredth(py * draw.Width)})
+				line.Dots = append(line.Dots, dot{
+					draw.Hundredth(px * draw.Width), draw.Hundredth(py * draw.Width),
+				})
 			}
 			line.Path = p.String()
 			c.Lines = append(c.Lines, line)
 		}
-		c.X, c.Y = across(x.ticks(func(v float64) string { return quantity(v, "/s") })), upwards(y.ticks(func(v float64) string { return quantity(v, unit) }))
+		c.X, c.Y = across(x.ticks(func(v float64) string {
+			return quantity(v, "/s")
+		})), upwards(y.ticks(func(v float64) string { return quantity(v, unit) }))
 		c.Grid = grid(c.X, c.Y)
 		charts = append(charts, c)
 	}

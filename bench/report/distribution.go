@@ -10,10 +10,10 @@ import (
 	"mcpd/internal/draw"
 )
 
-// nines are the shares of a distribution's upper end: each step is a tenth of what is left.
+// nines are the ticks of a distribution's upper end: each step leaves a tenth of the rest.
 var nines = []tick{{0, "0"}, {0, "90 %"}, {0, "99 %"}, {0, "99.9 %"}, {0, "99.99 %"}}
 
-// distributions are the latencies of a case's subjects.
+// distributions draws the latencies of the subjects of each case.
 func distributions(list []record.Measurement) (charts []chart) {
 	colours, at := classes(list), map[string]int{}
 	groups := [][]record.Measurement{}
@@ -33,7 +33,9 @@ func distributions(list []record.Measurement) (charts []chart) {
 		var shown []record.Measurement
 		var hists []*hdrhistogram.Histogram
 		for _, m := range group {
-			if h := histogramOf(m); h != nil && !slices.ContainsFunc(shown, func(o record.Measurement) bool { return o.Subject == m.Subject }) {
+			if h := histogramOf(m); h != nil && !slices.ContainsFunc(shown, func(o record.Measurement) bool {
+				return o.Subject == m.Subject
+			}) {
 				shown, hists = append(shown, m), append(hists, h)
 				values = append(values, float64(max(h.Min(), 1)), float64(h.ValueAtQuantile(99.99)))
 			}
@@ -44,7 +46,9 @@ func distributions(list []record.Measurement) (charts []chart) {
 		c := chart{Kind: "latencies", Title: name(group[0].Case)}
 		x := axisOf(values)
 		for i, m := range shown {
-			c.Lines = append(c.Lines, curve{Subject: name(m.Subject), Class: colours[m.Subject], Path: distribution(hists[i], x)})
+			c.Lines = append(c.Lines, curve{
+				Subject: name(m.Subject), Class: colours[m.Subject], Path: distribution(hists[i], x),
+			})
 		}
 		c.X = across(x.ticks(func(v float64) string { return quantity(v, "ns") }))
 		for i, n := range nines {
@@ -56,7 +60,7 @@ func distributions(list []record.Measurement) (charts []chart) {
 	return charts
 }
 
-// points is how many places a distribution's line has.
+// points is the number of points of a distribution's line.
 const points = 120
 
 func distribution(h *hdrhistogram.Histogram, x axis) string {
@@ -64,14 +68,15 @@ func distribution(h *hdrhistogram.Histogram, x axis) string {
 	most := float64(len(nines) - 1)
 	for i := range points + 1 {
 		left := math.Pow(10, -most*float64(i)/points) // the share that is slower
-		if left*float64(h.TotalCount()) < 1 {         // nobody is
+		if left*float64(h.TotalCount()) < 1 {         // less than one sample
 			break
 		}
 		command := byte('L')
 		if i == 0 {
 			command = 'M'
 		}
-		p.To(command, x.at(float64(h.ValueAtQuantile(100*(1-left))))*draw.Width, draw.Tall-float64(i)/points*draw.Tall)
+		p.To(command, x.at(float64(h.ValueAtQuantile(100*(1-left))))*draw.Width,
+			draw.Tall-float64(i)/points*draw.Tall)
 	}
 	return p.String()
 }

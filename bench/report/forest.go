@@ -8,10 +8,11 @@ import (
 	"mcpd/internal/draw"
 )
 
-// forest is an interval beside its limits on one scale for all comparisons: how many times the limit it is, from a hundredth to ten. What is left
-// of the limit keeps it, also where the limit is a lower one.
+// forest shows an interval with its limits. All comparisons have the same scale: the value as a
+// multiple of the limit, from a hundredth to ten. Values to the left of the limit meet it. For a
+// lower limit the ratio is inverted.
 type forest struct {
-	Low, Wide, At float64 // in hundredths of the width
+	Low, Wide, At float64 // in percent of the width
 	Gate, Goal    float64 // 0 is none
 }
 
@@ -28,7 +29,7 @@ func forestOf(c record.Comparison) *forest {
 		if c.Least {
 			of = limit / v
 		}
-		if !(of > 0) { // a difference that is none, or less
+		if !(of > 0) { // a difference of zero or less
 			return 0
 		}
 		return draw.Hundredth(min(max((math.Log10(of)+below)/(below+above), 0), 1) * draw.Width)

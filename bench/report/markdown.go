@@ -10,10 +10,10 @@ import (
 	"mcpd/internal/draw"
 )
 
-// heading is that of the pages.
+// heading is the heading of the pages.
 const heading = "What mcpd costs, and how soon it is back"
 
-// reading says what the tables mean, to who has not seen one.
+// reading explains the tables to a new reader.
 const reading = `## How to read this
 
 Everything was measured in rounds, and whatever is compared was measured in turn within each round, so that what else the machine did favours neither side.
@@ -26,7 +26,7 @@ In a table of figures each value is the median of the rounds, and behind it are 
 the times within which 50, 99 and 99.9 % of all were done; the last column has them for the samples of all rounds together.
 `
 
-// Markdown writes a record as tables: the machine, gates and goals, where it falls short, and every scenario.
+// Markdown writes a record as tables: the machine, gates and goals, shortfalls, and every scenario.
 func Markdown(w io.Writer, r record.Record) error {
 	var b strings.Builder
 	b.WriteString("# " + heading + "\n\n")
@@ -36,7 +36,9 @@ func Markdown(w io.Writer, r record.Record) error {
 	t := tallyOf(r)
 	fmt.Fprintf(&b, "%s; %d of %d goals are reached.\n\n", t.says(), t.Reached, t.Goals)
 	facts := factsOf(r)
-	table(&b, []string{"", ""}, len(facts), func(i int) []string { return []string{facts[i].Name, facts[i].Is} })
+	table(&b, []string{"", ""}, len(facts), func(i int) []string {
+		return []string{facts[i].Name, facts[i].Is}
+	})
 	b.WriteString("\n## Where it falls short\n\n")
 	short := shortfalls(r)
 	if len(short) == 0 {
@@ -65,19 +67,26 @@ func Markdown(w io.Writer, r record.Record) error {
 	return err
 }
 
-// chapterIn writes one scenario. Its figures are folded where comparisons say what they come to.
+// chapterIn writes one scenario. If there are comparisons, the figures are folded.
 func chapterIn(b *strings.Builder, c chapter) {
 	fmt.Fprintf(b, "\n## %s\n\n`%s`: %s\n\n", escape(c.Title), c.Name, escape(c.What))
 	list(b, c.Missing)
-	table(b, []string{"case", "compared", "is", "95 % interval", "gate", "", "goal", ""}, len(c.Rows), func(i int) []string {
-		r := c.Rows[i]
-		return []string{r.Case, r.Name, r.Ratio, r.Interval, r.Gate, strings.TrimSpace(r.Verdict.Mark + " " + r.Verdict.Word), r.Goal, strings.TrimSpace(r.Reached.Mark + " " + r.Reached.Word)}
-	})
+	table(b, []string{"case", "compared", "is", "95 % interval", "gate", "", "goal", ""}, len(c.Rows),
+		func(i int) []string {
+			r := c.Rows[i]
+			return []string{
+				r.Case, r.Name, r.Ratio, r.Interval, r.Gate,
+				strings.TrimSpace(r.Verdict.Mark + " " + r.Verdict.Word), r.Goal,
+				strings.TrimSpace(r.Reached.Mark + " " + r.Reached.Word),
+			}
+		})
 	folded := len(c.Rows) > 0 && len(c.Figures) > 0
 	if folded {
-		fmt.Fprintf(b, "\n<details><summary>%s</summary>\n\n", things(len(c.Figures), "figure", "figures"))
+		fmt.Fprintf(b, "\n<details><summary>%s</summary>\n\n",
+			things(len(c.Figures), "figure", "figures"))
 	}
-	table(b, []string{"case", "of", "quantity", "median", "lowest to highest round", "rounds", "p50, p99, p99.9 and maximum of all samples"}, len(c.Figures), func(i int) []string {
+	table(b, []string{"case", "of", "quantity", "median", "lowest to highest round", "rounds",
+		"p50, p99, p99.9 and maximum of all samples"}, len(c.Figures), func(i int) []string {
 		f := c.Figures[i]
 		return []string{f.Case, f.Subject, f.Quantity, f.Median, f.Spread, fmt.Sprint(f.Rounds), f.Tail}
 	})
@@ -86,7 +95,7 @@ func chapterIn(b *strings.Builder, c chapter) {
 	}
 }
 
-// list writes lines one below the other, and a blank one behind them.
+// list writes a list of lines, followed by a blank line.
 func list(b *strings.Builder, lines []string) {
 	for _, line := range lines {
 		b.WriteString("- " + escape(line) + "\n")
@@ -96,7 +105,7 @@ func list(b *strings.Builder, lines []string) {
 	}
 }
 
-// anchor is what links to a heading with this text name, by the rule of those who show Markdown.
+// anchor returns the link target of a heading, by the rule of Markdown viewers.
 func anchor(title string) string {
 	return strings.Map(func(c rune) rune {
 		switch {

@@ -19,10 +19,10 @@ var pageStyle string
 
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
-// open is how many charts of a scenario are shown before the others are folded.
+// open is how many charts of a scenario are shown; the others are folded.
 const open = 6
 
-// page is what the template shows.
+// page is the data of the template.
 type page struct {
 	Style template.CSS
 	Runs  []runPart
@@ -41,7 +41,7 @@ type runPart struct {
 	Chapters []chapterPart
 }
 
-// tile is one of the numbers that matter most.
+// tile is one of the most important numbers.
 type tile struct{ Says, Number, Note, Class string }
 
 type chapterPart struct {
@@ -78,9 +78,12 @@ func runOf(r record.Record) runPart {
 			part.State = state{"no gate fails", "✓", "good"}
 		}
 	}
-	part.Lead = fmt.Sprintf("%s measured on %s with %d cores, %s.", things(len(r.Scenarios), "scenario", "scenarios"), name(r.Machine.CPU), r.Machine.Cores, r.Begun.UTC().Format("2 January 2006"))
+	part.Lead = fmt.Sprintf("%s measured on %s with %d cores, %s.",
+		things(len(r.Scenarios), "scenario", "scenarios"), name(r.Machine.CPU), r.Machine.Cores,
+		r.Begun.UTC().Format("2 January 2006"))
 	part.Tiles = []tile{
-		{"gates that hold", fmt.Sprintf("%d of %d", t.Hold, t.Hold+t.Fail+t.Owed+t.Unclear), fmt.Sprintf("%d cannot be judged, %d are owed", t.Unclear, t.Owed), "good"},
+		{"gates that hold", fmt.Sprintf("%d of %d", t.Hold, t.Hold+t.Fail+t.Owed+t.Unclear),
+			fmt.Sprintf("%d cannot be judged, %d are owed", t.Unclear, t.Owed), "good"},
 		{"gates that fail", fmt.Sprint(t.Fail), "the whole interval is beyond", classOf(t.Fail)},
 		{"goals reached", fmt.Sprintf("%d of %d", t.Reached, t.Goals), "where we are going", "own"},
 		{"calls checked", draw.Count(calls(r)), "each answered by its own nonce", "own"},
@@ -104,7 +107,7 @@ func classOf(bad int) string {
 	return "good"
 }
 
-// calls are all that were made, of which a measurement that shares them with others is counted once.
+// calls returns the number of all calls. Calls that several measurements share are counted once.
 func calls(r record.Record) (n uint64) {
 	type key struct{ scenario, title, subject string }
 	seen := map[key]bool{}

@@ -17,15 +17,15 @@ var plotText string
 
 var plotTemplate = template.Must(template.New("plot").Parse(plotText))
 
-// Places in the plot, in its own units.
+// Positions in the plot, in its own units.
 const (
-	plotLeft  = 270.0 // right of the labels
-	plotWide  = 450.0 // of the axis
-	plotStep  = 26.0  // of one row
-	plotAbove = 34.0  // over the first row
+	plotLeft  = 270.0 // right end of the labels
+	plotWide  = 450.0 // width of the axis
+	plotStep  = 26.0  // height of a row
+	plotAbove = 34.0  // space above the first row
 )
 
-// plot is what the template draws.
+// plot is the data of the template.
 type plot struct {
 	Tall, Bottom, Limit float64
 	Ticks               []mark
@@ -37,16 +37,16 @@ type mark struct {
 	Text string
 }
 
-// strip is a headline's interval, as how many times its gate it is.
+// strip is the interval of a headline, as a multiple of its gate.
 type strip struct {
 	Label, Class, Is string
 	Y, Low, Wide, At float64
 	Goal             float64 // 0 is none
 }
 
-// Plot draws the headlines that have a limit: how many times its limit each is, with its 95 %
-// interval. A limit from below is turned round, so that what lies left of the line holds
-// everywhere.
+// Plot draws the headlines that have a limit, each as a multiple of its limit with its 95 %
+// interval. For a lower limit the ratio is inverted, so that values to the left of the line always
+// meet the limit.
 func Plot(w io.Writer, r record.Record) error {
 	var values []float64
 	type one struct {
@@ -77,7 +77,10 @@ func Plot(w io.Writer, r record.Record) error {
 		c := o.Comparison
 		at := func(v float64) float64 { return place(share(v, o.limit, c.Least)) }
 		low, high := at(c.Low), at(c.High)
-		s := strip{Label: o.Label, Class: states[c.Verdict].Class, Y: plotAbove + plotStep*float64(i) + plotStep/2, At: at(c.Ratio), Is: verdictOf(c)}
+		s := strip{
+			Label: o.Label, Class: states[c.Verdict].Class, Y: plotAbove + plotStep*float64(i) + plotStep/2,
+			At: at(c.Ratio), Is: verdictOf(c),
+		}
 		s.Low, s.Wide = min(low, high), max(tenth(math.Abs(high-low)), 2)
 		if c.Owed != "" {
 			s.Class = "odd"
@@ -95,10 +98,10 @@ func Plot(w io.Writer, r record.Record) error {
 	return err
 }
 
-// tenth is a place, rounded to a tenth.
+// tenth rounds a position to a tenth.
 func tenth(v float64) float64 { return math.Round(v*10) / 10 }
 
-// share is how many times its limit a value is; of a lower limit, how many times the value that is.
+// share returns the value as a multiple of its limit, or the inverse for a lower limit.
 func share(v, limit float64, least bool) float64 {
 	if least {
 		return limit / v

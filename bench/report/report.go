@@ -1,7 +1,7 @@
-// Package report shows what runs of the bench measured: as one page of headlines with a plot, as
-// text on a terminal, as tables of everything in Markdown, and as one page of HTML that needs
-// nothing but itself. Each is a pure function of records. It judges nothing: verdicts stand in
-// the records.
+// Package report shows the measurements of runs of the bench: as one page of headlines with a plot,
+// as text on a terminal, as tables of everything in Markdown, and as one self-contained HTML page.
+// Each output is a pure function of records. The package judges nothing: the records contain the
+// verdicts.
 package report
 
 import (
@@ -17,7 +17,7 @@ import (
 	"mcpd/telemetry"
 )
 
-// Bounds of one text, in bytes before escaping: a name, and what is said of a scenario.
+// Bounds of one text, in bytes before escaping: a name, and the description of a scenario.
 const (
 	maxName = 200
 	maxText = 4000
@@ -26,7 +26,7 @@ const (
 func name(s string) string { return telemetry.Clean(s, maxName) }
 func text(s string) string { return telemetry.Clean(strings.TrimSpace(s), maxText) }
 
-// state is a verdict in a word, a mark that tells it without colour, and the class of its colour.
+// state is a verdict: a word, a mark that works without colour, and the class of its colour.
 type state struct{ Word, Mark, Class string }
 
 var states = map[load.Verdict]state{
@@ -36,7 +36,7 @@ var states = map[load.Verdict]state{
 	"":           {"", "", "none"},
 }
 
-// goals are the words of what is not reached, which is no failure.
+// goals are the words for goals. A goal that is not reached is no failure.
 var goals = map[load.Verdict]state{
 	load.Pass:    {"reached", "✓", "good"},
 	load.Fail:    {"not yet", "○", "none"},
@@ -44,14 +44,14 @@ var goals = map[load.Verdict]state{
 	"":           {"", "", "none"},
 }
 
-// row is a comparison as it is shown.
+// row is a comparison in the form in which it is shown.
 type row struct {
 	Scenario, Case, Name, Ratio, Interval, Gate, Goal string
 	Verdict, Reached                                  state
 	Forest                                            *forest
 }
 
-// quantityOf is a number as a comparison has it.
+// quantityOf formats a number of a comparison.
 func quantityOf(c record.Comparison, v float64) string {
 	if c.Unit == "" {
 		return ratio(v)
@@ -71,27 +71,35 @@ func rowOf(c record.Comparison) row {
 		return "≤ " + show(v)
 	}
 	return row{
-		Scenario: name(c.Scenario), Case: name(c.Case), Name: name(c.Name), Ratio: show(c.Ratio), Interval: span(show(c.Low), show(c.High)),
-		Gate: limit(c.Gate), Goal: limit(c.Goal), Verdict: states[c.Verdict], Reached: goals[c.Reached], Forest: forestOf(c),
+		Scenario: name(c.Scenario), Case: name(c.Case), Name: name(c.Name), Ratio: show(c.Ratio),
+		Interval: span(show(c.Low), show(c.High)),
+		Gate:     limit(c.Gate), Goal: limit(c.Goal), Verdict: states[c.Verdict],
+		Reached: goals[c.Reached], Forest: forestOf(c),
 	}
 }
 
-// figure is a measurement as it is shown.
+// figure is a measurement in the form in which it is shown.
 type figure struct {
 	Case, Subject, Quantity, Median, Spread, Tail string
 	Rounds                                        int
 }
 
 func figureOf(m record.Measurement) figure {
-	sorted := slices.DeleteFunc(slices.Clone(m.Rounds), func(v float64) bool { return !draw.Finite(v) })
+	sorted := slices.DeleteFunc(slices.Clone(m.Rounds), func(v float64) bool {
+		return !draw.Finite(v)
+	})
 	slices.Sort(sorted)
-	f := figure{Case: name(m.Case), Subject: name(m.Subject), Quantity: name(m.Quantity), Median: draw.Nothing, Spread: draw.Nothing, Rounds: len(sorted)}
+	f := figure{
+		Case: name(m.Case), Subject: name(m.Subject), Quantity: name(m.Quantity), Median: draw.Nothing,
+		Spread: draw.Nothing, Rounds: len(sorted),
+	}
 	if n := len(sorted); n > 0 {
 		f.Median = quantity((sorted[(n-1)/2]+sorted[n/2])/2, m.Unit)
 		f.Spread = span(quantity(sorted[0], m.Unit), quantity(sorted[n-1], m.Unit))
 	}
 	if h := histogramOf(m); h != nil {
-		f.Tail = fmt.Sprintf("%s, %s, %s, %s", nanos(h.ValueAtQuantile(50)), nanos(h.ValueAtQuantile(99)), nanos(h.ValueAtQuantile(99.9)), nanos(h.Max()))
+		f.Tail = fmt.Sprintf("%s, %s, %s, %s", nanos(h.ValueAtQuantile(50)), nanos(h.ValueAtQuantile(99)),
+			nanos(h.ValueAtQuantile(99.9)), nanos(h.Max()))
 	}
 	return f
 }
@@ -101,7 +109,7 @@ var times = map[string]float64{"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}
 
 func nanos(v int64) string { return quantity(float64(v), "ns") }
 
-// quantity is a number in its unit, or in one of the same kind that makes it short.
+// quantity formats a number with its unit, or with a unit of the same kind that makes it shorter.
 func quantity(v float64, unit string) string {
 	if of, ok := times[unit]; ok && v != 0 && draw.Finite(v) {
 		switch a := math.Abs(v * of); {
@@ -121,13 +129,13 @@ func quantity(v float64, unit string) string {
 	return strings.TrimSpace(draw.Three(v) + draw.Apart + name(unit))
 }
 
-// cut parts a quantity into its number and its unit.
+// cut splits a quantity into its number and its unit.
 func cut(s string) (number, unit string) {
 	number, unit, _ = strings.Cut(s, draw.Apart)
 	return number, unit
 }
 
-// span is from one quantity to another, with the unit once where both have it.
+// span formats a range of quantities. The unit is written once if both have the same.
 func span(low, high string) string {
 	if low == high {
 		return low
@@ -139,7 +147,7 @@ func span(low, high string) string {
 	return low + " to " + high
 }
 
-// ratio is a number without a unit, and without an exponent where it is small.
+// ratio formats a number without a unit, and without an exponent if it is small.
 func ratio(v float64) string {
 	if a := math.Abs(v); a > 0 && a < 1e-4 {
 		return strconv.FormatFloat(v, 'f', 1-int(math.Floor(math.Log10(a))), 64)
@@ -150,7 +158,7 @@ func ratio(v float64) string {
 // chapter is one scenario of one record.
 type chapter struct {
 	ID, Name, Title, What string
-	Took                  string // empty where that is not known
+	Took                  string // empty if it is unknown
 	Rows                  []row
 	Figures               []figure
 	Charts                []chart
@@ -159,7 +167,9 @@ type chapter struct {
 
 func chaptersOf(r record.Record) (list []chapter) {
 	for _, s := range r.Scenarios {
-		c := chapter{ID: "s-" + name(s.Name), Name: name(s.Name), Title: text(s.Title), What: text(s.What)}
+		c := chapter{
+			ID: "s-" + name(s.Name), Name: name(s.Name), Title: text(s.Title), What: text(s.What),
+		}
 		if s.Seconds > 0 {
 			c.Took = quantity(s.Seconds, "s")
 		}
@@ -197,7 +207,7 @@ func missing(m record.Missing) string {
 	return what + " was not measured: " + text(m.Reason)
 }
 
-// tally counts verdicts. Gates that are owed are counted as such only.
+// tally counts verdicts. An outstanding gate counts only as Owed.
 type tally struct{ Hold, Fail, Owed, Unclear, Reached, Goals int }
 
 func tallyOf(r record.Record) (t tally) {
@@ -222,22 +232,27 @@ func tallyOf(r record.Record) (t tally) {
 	return t
 }
 
-// says counts the gates in a sentence.
+// says describes the numbers of gates in a sentence.
 func (t tally) says() string {
-	text := fmt.Sprintf("%s, %d fail, %d cannot be judged", things(t.Hold, "gate holds", "gates hold"), t.Fail, t.Unclear)
+	text := fmt.Sprintf("%s, %d fail, %d cannot be judged", things(t.Hold, "gate holds", "gates hold"),
+		t.Fail, t.Unclear)
 	if t.Owed > 0 {
 		text += ", " + things(t.Owed, "is owed", "are owed")
 	}
 	return text
 }
 
-// remarks say what a reader has to know before any figure.
+// remarks returns the caveats that a reader has to know before the figures.
 func remarks(r record.Record) (list []string) {
 	if r.Short {
 		list = append(list, "From a short run: its ratios count, its absolute figures do not.")
 	}
 	if r.Busy() {
-		list = append(list, "The machine was busy with other things: ratios say something, absolute times and maxima little.")
+		list = append(
+			list,
+			"The machine was busy with other things: ratios say something, absolute times and maxima "+
+				"little.",
+		)
 	}
 	return list
 }

@@ -19,14 +19,16 @@ import (
 	"mcpd/internal/load"
 )
 
-var update = flag.Bool("update", false, "write the pages of the benchmarks in docs from docs/benchmarks.json")
+var update = flag.Bool("update", false,
+	"write the pages of the benchmarks in docs from docs/benchmarks.json")
 
-// docs is where the record of the last full run is, and what it says.
+// docs is the folder with the record of the last full run and its pages.
 const docs = "../../docs"
 
-// The pages in docs, and their plot, are what the record there says.
+// The pages in docs, and their plot, match the record there.
 func TestDocsAreWhatTheirRecordSays(t *testing.T) {
-	for file, show := range map[string]func(io.Writer, record.Record) error{SummaryFile: Summary, FullFile: Markdown, PlotFile: Plot} {
+	for file, show := range map[string]func(io.Writer, record.Record) error{SummaryFile: Summary,
+		FullFile: Markdown, PlotFile: Plot} {
 		var b bytes.Buffer
 		if err := show(&b, committed(t)); err != nil {
 			t.Fatal(err)
@@ -44,7 +46,8 @@ func TestDocsAreWhatTheirRecordSays(t *testing.T) {
 	}
 }
 
-// sample has one of everything: a gate of each verdict, a lower one, a difference, subjects with histograms, cases that grow, what is missing.
+// sample has one of everything: a gate of each verdict, a lower limit, a difference, subjects with
+// histograms, cases that grow, and a missing subject.
 func sample(t *testing.T) record.Record {
 	t.Helper()
 	histogram := func(around int64) string {
@@ -61,27 +64,44 @@ func sample(t *testing.T) record.Record {
 		return text
 	}
 	r := record.Record{
-		Format: record.Format, Short: true, Begun: time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC), Seconds: 90, Seed: 1,
-		Machine:   record.Machine{Version: "1.2.3", Go: "go1", CPU: "A processor", Cores: 2, Memory: 8 << 30, System: "linux/amd64", Load: 0.1},
+		Format: record.Format, Short: true, Begun: time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC),
+		Seconds: 90, Seed: 1,
+		Machine: record.Machine{
+			Version: "1.2.3", Go: "go1", CPU: "A processor", Cores: 2, Memory: 8 << 30,
+			System: "linux/amd64", Load: 0.1,
+		},
 		Scenarios: []record.Scenario{{Name: "calls", Title: "A call", What: "From <here> to there."}},
-		Missing:   []record.Missing{{Scenario: "calls", Subject: record.OTP, Reason: "erl is not here"}, {Scenario: "calls", Reason: "a | b", Broken: true}},
+		Missing: []record.Missing{
+			{Scenario: "calls", Subject: record.OTP, Reason: "erl is not here"},
+			{Scenario: "calls", Reason: "a | b", Broken: true},
+		},
 	}
 	for i, sessions := range []string{"1 session", "16 sessions", "1,024 sessions"} {
 		for j, subject := range []string{record.Mcpd, "relay", "<b>direct"} {
-			m := record.Measurement{Scenario: "calls", Case: sessions, Subject: subject, Quantity: "p50", Unit: "µs", Histogram: histogram(int64(10_000 * (1 + i) * (1 + j)))}
+			m := record.Measurement{
+				Scenario: "calls", Case: sessions, Subject: subject, Quantity: "p50", Unit: "µs",
+				Histogram: histogram(int64(10_000 * (1 + i) * (1 + j))),
+			}
 			m.Rounds = []float64{10 * float64(1+i), 12 * float64(1+j), 11}
 			m.Calls = &load.Counts{Sent: 1000, OK: 1000}
 			r.Measurements = append(r.Measurements, m)
-			m.Quantity, m.Unit, m.Histogram, m.Rounds = "throughput", "calls/s", "", []float64{float64(10_000 * (1 + i)), float64(9000 * (1 + j))}
+			m.Quantity, m.Unit, m.Histogram, m.Rounds = "throughput", "calls/s", "", []float64{
+				float64(10_000 * (1 + i)), float64(9000 * (1 + j)),
+			}
 			r.Measurements = append(r.Measurements, m)
 		}
 	}
 	for _, c := range []record.Comparison{
-		{Name: "of the relay's", Estimate: load.Estimate{Ratio: 1.2, Low: 1.1, High: 1.3, Pairs: 5}, Gate: 1.5, Goal: 1.25, Verdict: load.Pass, Reached: load.Unclear},
-		{Name: "of ours", Estimate: load.Estimate{Ratio: 2, Low: 1.9, High: 2.1, Pairs: 5}, Gate: 1.5, Verdict: load.Fail},
-		{Name: "owed", Estimate: load.Estimate{Ratio: 2, Low: 1.9, High: 2.1, Pairs: 5}, Gate: 1.5, Verdict: load.Fail, Owed: "it is slow"},
-		{Name: "throughput", Estimate: load.Estimate{Ratio: 0.5, Low: 0.4, High: 0.6, Pairs: 5}, Goal: 0.9, Least: true, Reached: load.Fail},
-		{Name: "beyond", Unit: "KiB", Estimate: load.Estimate{Ratio: -1, Low: -2, High: 3, Pairs: 5}, Gate: 2, Verdict: load.Unclear},
+		{Name: "of the relay's", Estimate: load.Estimate{Ratio: 1.2, Low: 1.1, High: 1.3, Pairs: 5},
+			Gate: 1.5, Goal: 1.25, Verdict: load.Pass, Reached: load.Unclear},
+		{Name: "of ours", Estimate: load.Estimate{Ratio: 2, Low: 1.9, High: 2.1, Pairs: 5}, Gate: 1.5,
+			Verdict: load.Fail},
+		{Name: "owed", Estimate: load.Estimate{Ratio: 2, Low: 1.9, High: 2.1, Pairs: 5}, Gate: 1.5,
+			Verdict: load.Fail, Owed: "it is slow"},
+		{Name: "throughput", Estimate: load.Estimate{Ratio: 0.5, Low: 0.4, High: 0.6, Pairs: 5},
+			Goal: 0.9, Least: true, Reached: load.Fail},
+		{Name: "beyond", Unit: "KiB", Estimate: load.Estimate{Ratio: -1, Low: -2, High: 3, Pairs: 5},
+			Gate: 2, Verdict: load.Unclear},
 		{Name: "without limits", Estimate: load.Estimate{Ratio: 1, Low: 1, High: 1, Pairs: 5}},
 	} {
 		c.Scenario, c.Case = "calls", "16 sessions"
@@ -102,14 +122,18 @@ func pageOf(t *testing.T, list ...record.Record) string {
 func TestPageShowsWhatWasMeasured(t *testing.T) {
 	page := pageOf(t, sample(t))
 	for what, want := range map[string]int{
-		`<figure class="chart latencies">`: 3, `<figure class="chart growth">`: 2, `<figure class="chart throughput">`: 1,
-		`class="line own"`: 6, `class="line c1"`: 6, `class="line c2"`: 6, "✗": 3, "<b>9,000</b>": 1, "From a short run": 1, "it is slow": 1, "&lt;b&gt;direct": 12, "<b>direct": 0,
+		`<figure class="chart latencies">`: 3, `<figure class="chart growth">`: 2,
+		`<figure class="chart throughput">`: 1,
+		`class="line own"`:                  6, `class="line c1"`: 6, `class="line c2"`: 6, "✗": 3,
+		"<b>9,000</b>": 1, "From a short run": 1, "it is slow": 1, "&lt;b&gt;direct": 12, "<b>direct": 0,
 	} {
 		if got := strings.Count(page, what); got != want {
 			t.Errorf("%d times %s, want %d", got, what, want)
 		}
 	}
-	for _, outside := range regexp.MustCompile(`(?: src=|url\(|@import|<script|https?://)[^ ]*`).FindAllString(page, -1) {
+	for _, outside := range regexp.MustCompile(
+		`(?: src=|url\(|@import|<script|https?://)[^ ]*`,
+	).FindAllString(page, -1) {
 		t.Errorf("the page needs %s", outside)
 	}
 	drawn := regexp.MustCompile(`^[MLVHhvz0-9. -]*$`)
@@ -127,11 +151,16 @@ func TestMarkdownSaysWhereItFallsShort(t *testing.T) {
 	}
 	got := b.String()
 	for _, want := range []string{
-		"What the run fails on:\n\n- calls: 16 sessions, of ours: 2 (1.9 to 2.1), must be at most 1.5\n- calls: a \\| b\n",
-		"Gates that do not hold yet, and why:\n\n- calls, 16 sessions, owed: 2 (1.90 to 2.10), must be ≤ 1.50: it is slow\n",
-		"Gates that this run cannot judge, for the interval reaches over them:\n\n- calls, 16 sessions, beyond: -1 KiB (-2 to 3 KiB), must be ≤ 2 KiB\n",
-		"Goals that are not reached:\n\n- calls, 16 sessions, throughput: 0.5 (0.4 to 0.6), should be ≥ 0.9\n",
-		"Goals that this run cannot judge, for the interval reaches over them:\n\n- calls, 16 sessions, of the relay's: 1.20 (1.10 to 1.30), should be ≤ 1.25\n",
+		"What the run fails on:\n\n- calls: 16 sessions, of ours: 2 (1.9 to 2.1), must be at most " +
+			"1.5\n- calls: a \\| b\n",
+		"Gates that do not hold yet, and why:\n\n- calls, 16 sessions, owed: 2 (1.90 to 2.10), must be " +
+			"≤ 1.50: it is slow\n",
+		"Gates that this run cannot judge, for the interval reaches over them:\n\n- calls, 16 " +
+			"sessions, beyond: -1 KiB (-2 to 3 KiB), must be ≤ 2 KiB\n",
+		"Goals that are not reached:\n\n- calls, 16 sessions, throughput: 0.5 (0.4 to 0.6), should be " +
+			"≥ 0.9\n",
+		"Goals that this run cannot judge, for the interval reaches over them:\n\n- calls, 16 " +
+			"sessions, of the relay's: 1.20 (1.10 to 1.30), should be ≤ 1.25\n",
 		"What was not measured:\n\n- calls: OTP was not measured: erl is not here\n",
 	} {
 		if !strings.Contains(got, want) {
@@ -148,15 +177,18 @@ func TestMarkdownSaysWhereItFallsShort(t *testing.T) {
 	}
 }
 
-// Every scenario is linked to by the name that its heading has.
+// Every scenario is linked by the anchor of its heading.
 func TestMarkdownLinksToItsScenarios(t *testing.T) {
 	r := sample(t)
-	r.Scenarios = append(r.Scenarios, record.Scenario{Name: "eras", Title: "A first message, and a call of 2 eras", What: "What.", Seconds: 90})
+	r.Scenarios = append(r.Scenarios, record.Scenario{
+		Name: "eras", Title: "A first message, and a call of 2 eras", What: "What.", Seconds: 90,
+	})
 	var b bytes.Buffer
 	if err := Markdown(&b, r); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"- [A call](#a-call)\n", "- [A first message, and a call of 2 eras](#a-first-message-and-a-call-of-2-eras), in 90 s\n"} {
+	for _, want := range []string{"- [A call](#a-call)\n",
+		"- [A first message, and a call of 2 eras](#a-first-message-and-a-call-of-2-eras), in 90 s\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("there is no %s", want)
 		}
@@ -174,7 +206,8 @@ func TestReadersAreToldOfABusyMachine(t *testing.T) {
 		if err := Markdown(&b, r); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Count(b.String(), "\n> "); got != test.want { // of which one says that the run was short
+		// one of the remarks says that the run was short
+		if got := strings.Count(b.String(), "\n> "); got != test.want {
 			t.Errorf("load %v, others %v: %d remarks, want %d", test.load, test.others, got, test.want)
 		}
 	}
@@ -202,7 +235,8 @@ func TestQuantitiesAreShort(t *testing.T) {
 		v    float64
 		unit string
 		want string
-	}{{1500, "ns", "1.50 µs"}, {0.5, "µs", "500 ns"}, {2048, "KiB", "2 MiB"}, {12, "calls/s", "12 calls/s"}, {90, "s", "90 s"}, {0, "ms", "0 ms"}} {
+	}{{1500, "ns", "1.50 µs"}, {0.5, "µs", "500 ns"}, {2048, "KiB", "2 MiB"},
+		{12, "calls/s", "12 calls/s"}, {90, "s", "90 s"}, {0, "ms", "0 ms"}} {
 		if got := strings.ReplaceAll(quantity(test.v, test.unit), "\u00a0", " "); got != test.want {
 			t.Errorf("%v %s: %s, want %s", test.v, test.unit, got, test.want)
 		}
@@ -214,12 +248,15 @@ func TestSpansHaveTheirUnitOnce(t *testing.T) {
 		low, high float64
 		unit      string
 		want      string
-	}{{490, 501, "ns", "490 to 501 ns"}, {900, 1500, "ns", "900 ns to 1.50 µs"}, {9, 9, "allocations", "9 allocations"}, {1, 2, "", "1 to 2"}} {
-		if got := strings.ReplaceAll(span(quantity(test.low, test.unit), quantity(test.high, test.unit)), "\u00a0", " "); got != test.want {
+	}{{490, 501, "ns", "490 to 501 ns"}, {900, 1500, "ns", "900 ns to 1.50 µs"},
+		{9, 9, "allocations", "9 allocations"}, {1, 2, "", "1 to 2"}} {
+		if got := strings.ReplaceAll(span(quantity(test.low, test.unit), quantity(test.high, test.unit)),
+			"\u00a0", " "); got != test.want {
 			t.Errorf("%+v: %s", test, got)
 		}
 	}
-	for v, want := range map[float64]string{0.0000442: "0.000044", 0.00073: "0.00073", 0.38: "0.38", 1.5: "1.50", 0: "0", -0.00001: "-0.000010"} {
+	for v, want := range map[float64]string{0.0000442: "0.000044", 0.00073: "0.00073", 0.38: "0.38",
+		1.5: "1.50", 0: "0", -0.00001: "-0.000010"} {
 		if got := ratio(v); got != want {
 			t.Errorf("%v: %s, want %s", v, got, want)
 		}
@@ -228,7 +265,8 @@ func TestSpansHaveTheirUnitOnce(t *testing.T) {
 
 func TestNumbersInCasesGrow(t *testing.T) {
 	for name, want := range map[string]string{
-		"1,000 siblings, paced": "[1000 sibling]", "16 sessions, 4 KiB": "[16 session 4096 B]", "1 session": "[1 session]", "server/discover": "[]", "since 2025-11-25": "[]",
+		"1,000 siblings, paced": "[1000 sibling]", "16 sessions, 4 KiB": "[16 session 4096 B]",
+		"1 session": "[1 session]", "server/discover": "[]", "since 2025-11-25": "[]",
 	} {
 		var got []any
 		for _, g := range growing(name) {

@@ -12,7 +12,8 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// measure is a script that a copy of a page is given to say what became of it. The page itself has none, and forbids them.
+// measure is a script that is added to a copy of a page in order to measure how the page is
+// displayed. The page itself has no scripts and forbids them.
 const measure = `<script>
 for (const d of document.querySelectorAll("details")) d.open = true;
 const all = [...document.querySelectorAll("*")], shown = e => e.checkVisibility();
@@ -44,29 +45,38 @@ func TestPageFitsItsScreen(t *testing.T) {
 		width int
 		dark  bool
 	}{
-		{"desktop", []record.Record{sample(t), full}, 1280, false}, {"phone", []record.Record{full}, 390, false}, {"dark phone", []record.Record{sample(t)}, 390, true},
+		{"desktop", []record.Record{sample(t), full}, 1280, false},
+		{"phone", []record.Record{full}, 390, false},
+		{"dark phone", []record.Record{sample(t)}, 390, true},
 	} {
 		page := append(policy.ReplaceAll([]byte(pageOf(t, test.list...)), nil), measure...)
 		scheme, ground := 1, "rgb(252, 252, 250)"
 		if test.dark {
 			scheme, ground = 0, "rgb(21, 23, 26)"
 		}
-		dom := mcptest.Browse(t, page, "--dump-dom", fmt.Sprintf("--window-size=%d,2000", test.width), fmt.Sprintf("--blink-settings=preferredColorScheme=%d", scheme))
+		dom := mcptest.Browse(t, page, "--dump-dom", fmt.Sprintf("--window-size=%d,2000", test.width),
+			fmt.Sprintf("--blink-settings=preferredColorScheme=%d", scheme))
 		found := title.FindSubmatch(dom)
 		if found == nil {
 			t.Fatalf("%s: the page has no title: %.200s", test.name, dom)
 		}
-		got, want := html.UnescapeString(string(found[1])), fmt.Sprintf(`{"wide":0,"dark":%q,"scripts":1,"outside":0,"flat":0,"small":0,"astray":0,"clash":0,"cut":0}`, ground)
+		got, want := html.UnescapeString(string(found[1])),
+			fmt.Sprintf(
+				`{"wide":0,"dark":%q,"scripts":1,"outside":0,"flat":0,"small":0,"astray":0,"clash":0,"cut":0}`,
+				ground,
+			)
 		if got != want {
 			t.Errorf("%s: got %s, want %s", test.name, got, want)
 		}
 	}
 }
 
-// A printed page is several sheets, on which everything that is folded on a screen stands open or is left out, and nothing is cut at the side.
+// A printed page has several sheets. Everything that is folded on a screen is printed unfolded or
+// left out, and nothing is cut off at the side.
 func TestPageIsPrinted(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "page.pdf")
-	mcptest.Browse(t, []byte(pageOf(t, committed(t))), "--no-pdf-header-footer", "--print-to-pdf="+file)
+	mcptest.Browse(t, []byte(pageOf(t, committed(t))), "--no-pdf-header-footer",
+		"--print-to-pdf="+file)
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +86,7 @@ func TestPageIsPrinted(t *testing.T) {
 	}
 }
 
-// committed is the record that docs has.
+// committed returns the record in docs.
 func committed(t *testing.T) record.Record {
 	t.Helper()
 	f, err := os.Open(filepath.Join(docs, "benchmarks.json"))

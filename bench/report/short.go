@@ -8,22 +8,22 @@ import (
 	"mcpd/internal/load"
 )
 
-// shortfall is one way in which a run falls short, and where it does.
+// shortfall is one way in which a run falls short, with the places.
 type shortfall struct {
 	Says  string
 	Lines []string
 }
 
-// Shortfalls that a terminal is not shown: failures are told apart from the tables, and which
-// goals are not reached is in the tables.
+// Shortfalls that are not shown on a terminal: failures are reported separately, and the tables
+// show the goals that are not reached.
 const (
 	failed      = "What the run fails on"
 	notReached  = "Goals that are not reached"
 	goalUnclear = "Goals that this run cannot judge, for the interval reaches over them"
 )
 
-// shortfalls are what the run fails on, gates that do not hold or cannot be judged, goals that are not reached, and what was not measured, in this
-// order, as far as there is any.
+// shortfalls returns, in this order: the failures of the run, gates that do not hold or cannot be
+// judged, goals that are not reached, and measurements that are missing.
 func shortfalls(r record.Record) []shortfall {
 	fails := shortfall{Says: failed, Lines: r.Failures()}
 	for i := range fails.Lines {
@@ -36,7 +36,8 @@ func shortfalls(r record.Record) []shortfall {
 	for _, c := range r.Comparisons {
 		row := rowOf(c)
 		line := func(limit string) string {
-			return fmt.Sprintf("%s, %s, %s: %s (%s), %s", row.Scenario, row.Case, row.Name, row.Ratio, row.Interval, limit)
+			return fmt.Sprintf("%s, %s, %s: %s (%s), %s", row.Scenario, row.Case, row.Name, row.Ratio,
+				row.Interval, limit)
 		}
 		switch {
 		case c.Owed != "":
@@ -49,7 +50,7 @@ func shortfalls(r record.Record) []shortfall {
 			open.Lines = append(open.Lines, line("must be "+row.Gate))
 		}
 		switch {
-		case c.Verdict == load.Fail: // whoever misses the gate misses the goal
+		case c.Verdict == load.Fail: // a missed gate implies a missed goal
 		case c.Reached == load.Fail:
 			goals.Lines = append(goals.Lines, line("should be "+row.Goal))
 		case c.Reached == load.Unclear:
@@ -62,5 +63,8 @@ func shortfalls(r record.Record) []shortfall {
 			missed.Lines = append(missed.Lines, name(m.Scenario)+": "+missing(m))
 		}
 	}
-	return slices.DeleteFunc([]shortfall{fails, owed, open, goals, near, missed}, func(s shortfall) bool { return len(s.Lines) == 0 })
+	return slices.DeleteFunc([]shortfall{fails, owed, open, goals, near, missed},
+		func(s shortfall) bool {
+			return len(s.Lines) == 0
+		})
 }

@@ -11,7 +11,7 @@ import (
 	"mcpd/internal/load"
 )
 
-// Names of what docs has of the last full run, each beside the others.
+// Names of the files of the last full run in docs.
 const (
 	SummaryFile = "benchmarks.md"
 	FullFile    = "benchmarks.full.md"
@@ -19,21 +19,26 @@ const (
 	RecordFile  = "benchmarks.json"
 )
 
-// none stands where a headline has nothing to show.
+// none is shown if a headline has no value.
 const none = "–"
 
 // Summary writes a record as the one page that people read first: the headlines, their plot, and
-// what falls short, with the reason. All else is behind it, in FullFile.
+// the shortfalls with their reasons. FullFile has everything else.
 func Summary(w io.Writer, r record.Record) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "<!-- Written by go test ./bench/report -update, from %s. Do not edit. -->\n\n# %s\n\n", RecordFile, heading)
+	fmt.Fprintf(
+		&b, "<!-- Written by go test ./bench/report -update, from %s. Do not edit. -->\n\n# %s\n\n",
+		RecordFile, heading,
+	)
 	for _, line := range remarks(r) {
 		b.WriteString("> " + line + "\n\n")
 	}
 	t := tallyOf(r)
-	fmt.Fprintf(&b, "Measured by one run on %s: %s, %d cores, %s. %s.\n\n", r.Begun.UTC().Format("2 January 2006"), escape(name(r.Machine.CPU)), r.Machine.Cores,
+	fmt.Fprintf(&b, "Measured by one run on %s: %s, %d cores, %s. %s.\n\n",
+		r.Begun.UTC().Format("2 January 2006"), escape(name(r.Machine.CPU)), r.Machine.Cores,
 		escape(name(r.Machine.Go)), t.says())
-	fmt.Fprintf(&b, "[%s](%s) has every scenario with all of its figures, [%s](%s) is the record itself.\n`make bench-full` measures all of it again.\n\n",
+	fmt.Fprintf(&b, "[%s](%s) has every scenario with all of its figures, [%s](%s) is the record "+
+		"itself.\n`make bench-full` measures all of it again.\n\n",
 		FullFile, FullFile, RecordFile, RecordFile)
 	headlineTable(&b, r)
 	fmt.Fprintf(&b, "\n![Each headline beside its gate](%s)\n\n", PlotFile)
@@ -84,7 +89,7 @@ func headlineTable(b *strings.Builder, r record.Record) {
 	}
 }
 
-// cells are a headline's figures, what they come to, its gate and its verdict.
+// cells returns a headline's figures, their ratio, its gate and its verdict.
 func (h Headline) cells(r record.Record) []string {
 	c, ok := h.in(r)
 	if !ok {
@@ -98,7 +103,8 @@ func (h Headline) cells(r record.Record) []string {
 		beside = h.Beside.Shown + ": " + figured(m)
 	}
 	row := rowOf(c)
-	is, gate, verdict := within(row.Ratio, quantityOf(c, c.Low), quantityOf(c, c.High)), row.Gate, verdictOf(c)
+	is, gate, verdict := within(row.Ratio, quantityOf(c, c.Low),
+		quantityOf(c, c.High)), row.Gate, verdictOf(c)
 	switch {
 	case c.Name == h.Of.Quantity: // a count, which is judged by itself
 		is = none
@@ -111,8 +117,7 @@ func (h Headline) cells(r record.Record) []string {
 	return []string{ours, beside, is, gate, verdict}
 }
 
-// verdictOf is the verdict of a gate in a word and its mark. One that is owed has a word of its
-// own.
+// verdictOf returns the verdict of a gate with its mark. An outstanding gate has the word "owed".
 func verdictOf(c record.Comparison) string {
 	s := states[c.Verdict]
 	if c.Owed != "" {
@@ -121,8 +126,8 @@ func verdictOf(c record.Comparison) string {
 	return strings.TrimSpace(s.Mark + " " + s.Word)
 }
 
-// lacking is what falls short, in sentences: gates that fail, that are owed with the reason, and
-// that nobody can judge, then goals and what is missing.
+// lacking describes the shortfalls in sentences: gates that fail, outstanding gates with their
+// reasons, and gates that cannot be judged, then goals and missing measurements.
 func lacking(r record.Record) (list []shortfall) {
 	var fails, owed, unclear []group
 	for _, c := range r.Comparisons {
@@ -154,7 +159,8 @@ func lacking(r record.Record) (list []shortfall) {
 		for i, s := range order {
 			order[i] = fmt.Sprintf("%d of `%s`", of[s], escape(name(s)))
 		}
-		says := "This run cannot judge some gates, because their intervals reach over the limit: " + strings.Join(order, ", ") + "."
+		says := "This run cannot judge some gates, because their intervals reach over the limit: " +
+			strings.Join(order, ", ") + "."
 		if !r.Short {
 			says += " A full run fails on them, since a gate that is never judged guards nothing."
 		}
@@ -162,7 +168,8 @@ func lacking(r record.Record) (list []shortfall) {
 	}
 	t := tallyOf(r)
 	if open := t.Goals - t.Reached; open > 0 {
-		list = append(list, shortfall{Says: fmt.Sprintf("Goals are where we want to be: %d of %d are not reached, or cannot be judged. [%s](%s#where-it-falls-short) lists them.",
+		list = append(list, shortfall{Says: fmt.Sprintf("Goals are where we want to be: %d of %d are "+
+			"not reached, or cannot be judged. [%s](%s#where-it-falls-short) lists them.",
 			open, t.Goals, FullFile, FullFile)})
 	}
 	var missed []string
@@ -173,7 +180,7 @@ func lacking(r record.Record) (list []shortfall) {
 	return list
 }
 
-// group is comparisons of one name, whose cases stand in one line.
+// group is a set of comparisons with one name, whose cases are shown in one line.
 type group struct {
 	scenario, name, gate, why string
 	cases                     []string
@@ -185,16 +192,20 @@ func gather(list []group, c record.Comparison, why string) []group {
 		return g.scenario == c.Scenario && g.name == row.Name && g.gate == row.Gate && g.why == why
 	})
 	if i < 0 {
-		i, list = len(list), append(list, group{scenario: c.Scenario, name: row.Name, gate: row.Gate, why: why})
+		i, list = len(list), append(list, group{
+			scenario: c.Scenario, name: row.Name, gate: row.Gate, why: why,
+		})
 	}
-	list[i].cases = append(list[i].cases, within(row.Ratio, quantityOf(c, c.Low), quantityOf(c, c.High))+" with *"+escape(row.Case)+"*")
+	list[i].cases = append(list[i].cases,
+		within(row.Ratio, quantityOf(c, c.Low), quantityOf(c, c.High))+" with *"+escape(row.Case)+"*")
 	return list
 }
 
-// lines are groups in a sentence each, and the reason in another.
+// lines returns a line for each group, which includes the reason.
 func lines(list []group) (out []string) {
 	for _, g := range list {
-		line := fmt.Sprintf("`%s`: *%s* must be %s. It is %s.", escape(name(g.scenario)), escape(g.name), g.gate, strings.Join(g.cases, ", "))
+		line := fmt.Sprintf("`%s`: *%s* must be %s. It is %s.", escape(name(g.scenario)), escape(g.name),
+			g.gate, strings.Join(g.cases, ", "))
 		if g.why != "" {
 			line += " The reason: " + escape(g.why) + "."
 		}

@@ -18,12 +18,14 @@ import (
 	"mcpd/internal/load"
 )
 
-// Each headline is a comparison of the committed record, beside the two measurements that are
-// compared there. A scenario that is newer than the record is measured by the next full run.
+// Each headline is a comparison of the committed record, with the two measurements that are
+// compared. The next full run measures a scenario that is newer than the record.
 func TestHeadlinesAreOfTheRecord(t *testing.T) {
 	r := committed(t)
 	for _, h := range Headlines {
-		if !slices.ContainsFunc(r.Scenarios, func(s record.Scenario) bool { return s.Name == h.Scenario }) {
+		if !slices.ContainsFunc(r.Scenarios, func(s record.Scenario) bool {
+			return s.Name == h.Scenario
+		}) {
 			continue
 		}
 		c, ok := h.in(r)
@@ -51,7 +53,7 @@ func TestHeadlinesAreOfTheRecord(t *testing.T) {
 	}
 }
 
-// Labels fit beside the plot: a letter takes some 7 of their 256 units.
+// Labels fit beside the plot: a letter takes about 7 of their 256 units.
 func TestLabelsOfThePlotAreShort(t *testing.T) {
 	for _, h := range Headlines {
 		if len(h.Label) > 35 {
@@ -69,7 +71,7 @@ func show(t *testing.T, of func(io.Writer, record.Record) error, r record.Record
 	return b.String()
 }
 
-// The summary is a page that a person reads, and its links lead somewhere.
+// The summary is short enough to read, and its links work.
 func TestSummaryIsOnePage(t *testing.T) {
 	got := show(t, Summary, committed(t))
 	if lines := strings.Count(got, "\n"); lines > 80 {
@@ -101,11 +103,14 @@ func TestSummarySaysWhatFallsShort(t *testing.T) {
 	r.Comparisons = append(r.Comparisons, another)
 	got := show(t, Summary, r)
 	for _, want := range []string{
-		"Gates that fail:\n\n- `calls`: *of ours* must be ≤ 1.50. It is 2 (1.90 to 2.10) with *16 sessions*.\n",
-		"Gates that are owed:\n\n- `calls`: *owed* must be ≤ 1.50. It is 2 (1.90 to 2.10) with *16 sessions*, 3 (1.90 to 2.10) with *1 session*. The reason: it is slow.\n",
+		"Gates that fail:\n\n- `calls`: *of ours* must be ≤ 1.50. It is 2 (1.90 to 2.10) with *16 " +
+			"sessions*.\n",
+		"Gates that are owed:\n\n- `calls`: *owed* must be ≤ 1.50. It is 2 (1.90 to 2.10) with *16 " +
+			"sessions*, 3 (1.90 to 2.10) with *1 session*. The reason: it is slow.\n",
 		"reach over the limit: 1 of `calls`.\n",
 		"2 of 2 are not reached, or cannot be judged.",
-		"What was not measured:\n\n- `calls`: OTP was not measured: erl is not here\n- `calls`: calls broke: a \\| b\n",
+		"What was not measured:\n\n- `calls`: OTP was not measured: erl is not here\n- `calls`: calls " +
+			"broke: a \\| b\n",
 		"1 gate holds, 1 fail, 1 cannot be judged, 2 are owed.",
 		"| – | – | – | – | not measured by this run |\n",
 	} {
@@ -131,14 +136,16 @@ func TestIntervalsHaveTheirUnitOnce(t *testing.T) {
 		{18, 15, 22, "µs", "18 µs (15 to 22)"}, {1.04, 0.93, 1.16, "ms", "1.04 ms (930 µs to 1.16 ms)"},
 		{0.5, 0.4, 0.6, "", "0.5 (0.4 to 0.6)"}, {2, 2, 2, "B", "2 B"},
 	} {
-		got := within(quantity(test.is, test.unit), quantity(test.low, test.unit), quantity(test.high, test.unit))
+		got := within(quantity(test.is, test.unit), quantity(test.low, test.unit),
+			quantity(test.high, test.unit))
 		if got = strings.ReplaceAll(got, "\u00a0", " "); got != test.want {
 			t.Errorf("%+v: %s", test, got)
 		}
 	}
 }
 
-// The plot is XML, and everything in it lies within it. Its headlines are those with a limit.
+// The plot is valid XML, and all its elements lie within its frame. It shows the headlines with a
+// limit.
 func TestPlotIsWithinItsFrame(t *testing.T) {
 	text := show(t, Plot, committed(t))
 	strips, frame := 0, map[string]float64{}
@@ -156,12 +163,13 @@ func TestPlotIsWithinItsFrame(t *testing.T) {
 		}
 		at := map[string]float64{}
 		for _, a := range e.Attr {
-			at[a.Name.Local], _ = strconv.ParseFloat(a.Value, 64) // 0 for what is no number
+			at[a.Name.Local], _ = strconv.ParseFloat(a.Value, 64) // 0 if it is no number
 		}
 		if e.Name.Local == "svg" {
 			frame = at
 		}
-		if x := at["x"] + at["cx"]; x < 0 || x+at["width"] > frame["width"] || at["y"]+at["cy"] > frame["height"] {
+		if x := at["x"] + at["cx"]; x < 0 || x+at["width"] > frame["width"] ||
+			at["y"]+at["cy"] > frame["height"] {
 			t.Errorf("%+v lies outside", e)
 		}
 		if _, ok := at["fill-opacity"]; ok {
@@ -177,7 +185,8 @@ func TestPlotIsWithinItsFrame(t *testing.T) {
 	if strips != want || strings.Contains(text, "NaN") {
 		t.Errorf("%d strips, want %d: %s", strips, want, text)
 	}
-	if empty := show(t, Plot, record.Record{}); strings.Contains(empty, "NaN") || strings.Contains(empty, "Inf") {
+	if empty := show(t, Plot, record.Record{}); strings.Contains(empty, "NaN") ||
+		strings.Contains(empty, "Inf") {
 		t.Error(empty)
 	}
 	if got := share(2, 1, true); got != 0.5 {
@@ -185,7 +194,7 @@ func TestPlotIsWithinItsFrame(t *testing.T) {
 	}
 }
 
-// A terminal has what a few scenarios compared, with every figure, and of a whole run no more
+// A terminal shows all comparisons and figures of a few scenarios. Of a whole run it shows no more
 // than fits.
 func TestTerminalShowsWhatFits(t *testing.T) {
 	few := show(t, Terminal, sample(t))

@@ -11,13 +11,13 @@ import (
 	"mcpd/internal/draw"
 )
 
-// screen is how many lines of one kind a terminal is shown. A run of few scenarios has no more;
-// one of all of them has hundreds.
+// screen is the largest number of lines of one kind on a terminal. A run of few scenarios has
+// fewer; a run of all has hundreds.
 const screen = 40
 
-// Terminal writes a record as whoever has waited for the run wants to see it: what was compared
-// and, if that is not much, every figure; then what is owed, cannot be judged or is missing. Of a
-// run of everything it has the headlines. Failures are for whoever runs it to tell.
+// Terminal writes a record for a user who has waited for the run. It shows the comparisons and, if
+// they are few, every figure; then the gates that are outstanding or cannot be judged, and missing
+// measurements. For a run of everything it shows the headlines. The caller reports the failures.
 func Terminal(w io.Writer, r record.Record) error {
 	var b strings.Builder
 	for _, line := range remarks(r) {
@@ -27,9 +27,13 @@ func Terminal(w io.Writer, r record.Record) error {
 		var rows [][]string
 		for _, c := range r.Comparisons {
 			row := rowOf(c)
-			rows = append(rows, []string{row.Scenario, row.Case, row.Name, row.Ratio, row.Interval, row.Gate, verdictOf(c), row.Goal, row.Reached.Word})
+			rows = append(rows, []string{
+				row.Scenario, row.Case, row.Name, row.Ratio, row.Interval, row.Gate, verdictOf(c), row.Goal,
+				row.Reached.Word,
+			})
 		}
-		columns(&b, []string{"scenario", "case", "compared", "is", "95 % interval", "gate", "", "goal", ""}, rows)
+		columns(&b, []string{"scenario", "case", "compared", "is", "95 % interval", "gate", "",
+			"goal", ""}, rows)
 	} else {
 		var rows [][]string
 		for _, h := range Headlines {
@@ -37,15 +41,19 @@ func Terminal(w io.Writer, r record.Record) error {
 				rows = append(rows, append([]string{h.Scenario, h.Says}, h.cells(r)...))
 			}
 		}
-		columns(&b, []string{"scenario", "what it means", "mcpd", "beside it", "times that", "gate", ""}, rows)
+		columns(&b, []string{"scenario", "what it means", "mcpd", "beside it", "times that", "gate", ""},
+			rows)
 	}
 	if len(r.Measurements) <= screen {
 		var rows [][]string
 		for _, m := range r.Measurements {
 			f := figureOf(m)
-			rows = append(rows, []string{name(m.Scenario), f.Case, f.Subject, f.Quantity, f.Median, f.Spread})
+			rows = append(rows, []string{
+				name(m.Scenario), f.Case, f.Subject, f.Quantity, f.Median, f.Spread,
+			})
 		}
-		columns(&b, []string{"scenario", "case", "of", "quantity", "median", "lowest to highest round"}, rows)
+		columns(&b, []string{"scenario", "case", "of", "quantity", "median", "lowest to highest round"},
+			rows)
 	}
 	t := tallyOf(r)
 	fmt.Fprintf(&b, "%s; %d of %d goals are reached.\n", t.says(), t.Reached, t.Goals)
@@ -66,7 +74,7 @@ func Terminal(w io.Writer, r record.Record) error {
 	return err
 }
 
-// columns writes a table for a screen, and a blank line behind it.
+// columns writes a table for a screen, followed by a blank line.
 func columns(b *strings.Builder, head []string, rows [][]string) {
 	if len(rows) == 0 {
 		return
@@ -75,6 +83,6 @@ func columns(b *strings.Builder, head []string, rows [][]string) {
 	for _, row := range append([][]string{head}, rows...) {
 		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
-	_ = w.Flush() // a builder takes everything
+	_ = w.Flush() // it writes to memory
 	b.WriteString("\n")
 }

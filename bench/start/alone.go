@@ -12,14 +12,17 @@ import (
 	"time"
 )
 
-// turns are what a host says to a program from its start to its first call, each written when the one before was answered.
+// turns are a host's messages to a program from its start to its first call. Each is written when
+// the one before has been answered.
 var turns = []string{
 	`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`,
-	`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" + `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`,
+	`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
+		`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`,
 	`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"message":"alone"}}}`,
 }
 
-// alone is how long a program takes from its start to its first answer to a call, without a host, in ms.
+// alone returns the time from the start of a program to its first answer to a call, without a host,
+// in ms.
 func alone(ctx context.Context, program string, args []string) (took float64, err error) {
 	command := exec.CommandContext(ctx, program, args...)
 	in, err := command.StdinPipe()

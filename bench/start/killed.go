@@ -17,7 +17,8 @@ import (
 	"mcpd/supervisor"
 )
 
-// survivor is a host with a state directory, which its argument has before its configuration. It says where its admin listener is.
+// survivor is a host with a state directory. Its argument is that directory, a line break and a
+// configuration. Its URL is that of the admin listener.
 const survivor = "survivor"
 
 func serveSurvivor(ctx context.Context, argument string) (string, error) {
@@ -25,14 +26,19 @@ func serveSurvivor(ctx context.Context, argument string) (string, error) {
 	return serveReady(ctx, config, supervisor.Options{State: state})
 }
 
-// measureKilled takes the cases one after the other: each kills a process and waits until whoever used it is served again, beside the same without a host.
+// measureKilled measures the cases one after the other. Each kills a process and waits until its
+// clients are served again. The reference is the same without a host.
 func measureKilled(ctx context.Context, r *kit.Run) error {
 	return errors.Join(killProgram(ctx, r), killServer(ctx, r), killHost(ctx, r))
 }
 
-// after adds what came of a case.
-func after(r *kit.Run, name, quantity, beside string, l kit.Limits, baselines, subjects []float64) error {
-	m := record.Measurement{Scenario: "restart-process", Case: name, Subject: record.Mcpd, Quantity: quantity, Unit: "ms", Rounds: subjects}
+// after adds the measurements of a case, and their comparison.
+func after(r *kit.Run, name, quantity, beside string, l kit.Limits,
+	baselines, subjects []float64) error {
+	m := record.Measurement{
+		Scenario: "restart-process", Case: name, Subject: record.Mcpd, Quantity: quantity, Unit: "ms",
+		Rounds: subjects,
+	}
 	of := m
 	of.Subject, of.Rounds = beside, baselines
 	r.Add(m)
@@ -42,13 +48,17 @@ func after(r *kit.Run, name, quantity, beside string, l kit.Limits, baselines, s
 
 func rounds(r *kit.Run) int { return kit.Either(r, 30, 2*load.MinPairs) }
 
-// through is a session with a host that has one server.
+// through starts a host with one server and opens a session with it.
 func through(ctx context.Context, server string) (*kit.Process, *load.Session, error) {
-	host, err := kit.Start(ctx, subject.Host, `{listen: "127.0.0.1:0", admin: {listen: "127.0.0.1:0"}, tenants: {default: {servers: {one: `+server+`}}}}`)
+	host, err := kit.Start(ctx, subject.Host,
+		`{listen: "127.0.0.1:0", admin: {listen: "127.0.0.1:0"}, tenants: {default: {servers: {one: `+
+			server+`}}}}`)
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := load.Connect(ctx, load.SessionOptions{URL: host.URL, Tool: "one__echo", Argument: "message"})
+	s, err := load.Connect(ctx, load.SessionOptions{
+		URL: host.URL, Tool: "one__echo", Argument: "message",
+	})
 	if err == nil {
 		_, err = s.Call(ctx, "first")
 	}
@@ -58,7 +68,7 @@ func through(ctx context.Context, server string) (*kit.Process, *load.Session, e
 	return host, s, nil
 }
 
-// good calls until a call is answered, and returns how long after begin that was, in ms.
+// good makes calls until one is answered, and returns the time since begin, in ms.
 func good(ctx context.Context, s *load.Session, begin time.Time) (float64, error) {
 	for n := 0; ; n++ {
 		nonce := load.Nonce(fmt.Sprint(begin.UnixNano(), "-", n))
@@ -71,11 +81,11 @@ func good(ctx context.Context, s *load.Session, begin time.Time) (float64, error
 		case time.Since(begin) > kit.Patience || ctx.Err() != nil:
 			return 0, err
 		}
-		time.Sleep(100 * time.Microsecond) // what is told apart
+		time.Sleep(100 * time.Microsecond) // the resolution of the measurement
 	}
 }
 
-// killProgram: a server that is a program, killed while nobody calls it.
+// killProgram kills a server that is a program while there are no calls.
 func killProgram(ctx context.Context, r *kit.Run) (err error) {
 	program, args, err := kit.RoleCommand(subject.EchoStdio, "legacy")
 	if err != nil {
@@ -85,7 +95,8 @@ func killProgram(ctx context.Context, r *kit.Run) (err error) {
 	if err != nil {
 		return err
 	}
-	host, s, err := through(ctx, "{"+command+", share: tenant, intensity: {restarts: 1000, within: 1ms}}")
+	host, s, err := through(ctx,
+		"{"+command+", share: tenant, intensity: {restarts: 1000, within: 1ms}}")
 	if err != nil {
 		return err
 	}
@@ -110,10 +121,12 @@ func killProgram(ctx context.Context, r *kit.Run) (err error) {
 	if err != nil {
 		return err
 	}
-	return after(r, "a program", "killed to the next good call", "the program alone", kit.Limits{Gate: 3}, bare, killed)
+	return after(r, "a program", "killed to the next good call", "the program alone",
+		kit.Limits{Gate: 3}, bare, killed)
 }
 
-// killServer: a server with an address, which is killed and started again there. What is timed begins with its second start.
+// killServer kills a server at an address and starts it again there. The timing begins with its
+// second start.
 func killServer(ctx context.Context, r *kit.Run) (err error) {
 	address, err := kit.Free()
 	if err != nil {
@@ -137,7 +150,9 @@ func killServer(ctx context.Context, r *kit.Run) (err error) {
 	direct, via, err := load.Alternate(rounds(r),
 		func(int) (float64, error) {
 			return again(func(begin time.Time) (took float64, err error) {
-				s, err := load.Connect(ctx, load.SessionOptions{URL: server.URL, Tool: "echo", Argument: "message"})
+				s, err := load.Connect(ctx, load.SessionOptions{
+					URL: server.URL, Tool: "echo", Argument: "message",
+				})
 				if err != nil {
 					return 0, err
 				}
@@ -145,7 +160,8 @@ func killServer(ctx context.Context, r *kit.Run) (err error) {
 				return good(ctx, s, begin)
 			})
 		},
-		// A host of its own each time: one whose server goes more often than its intensity says waits before it connects.
+		// A new host each time: if a server ends more often than its intensity allows, the host waits
+		// before it connects.
 		func(int) (took float64, err error) {
 			host, s, err := through(ctx, `{url: "http://`+address+`/mcp", share: tenant}`)
 			if err != nil {
@@ -157,10 +173,11 @@ func killServer(ctx context.Context, r *kit.Run) (err error) {
 	if err != nil {
 		return err
 	}
-	return after(r, "a server over HTTP", "started again to the next good call", "a new client without a host", kit.Limits{Gate: 3}, direct, via)
+	return after(r, "a server over HTTP", "started again to the next good call",
+		"a new client without a host", kit.Limits{Gate: 3}, direct, via)
 }
 
-// killHost: a host with sessions, which is killed and started again where it was, and its sessions with it.
+// killHost kills a host with sessions and starts it again at the same address, with its sessions.
 func killHost(ctx context.Context, r *kit.Run) (err error) {
 	state, err := os.MkdirTemp("", "mcpd-bench-")
 	if err != nil {
@@ -171,7 +188,8 @@ func killHost(ctx context.Context, r *kit.Run) (err error) {
 	if err != nil {
 		return err
 	}
-	config := `{listen: "` + address + `", admin: {listen: "127.0.0.1:0"}, tenants: {default: {servers: {one: {builtin: demo}}}}}`
+	config := `{listen: "` + address +
+		`", admin: {listen: "127.0.0.1:0"}, tenants: {default: {servers: {one: {builtin: demo}}}}}`
 	host, err := kit.Start(ctx, survivor, state+"\n"+config)
 	if err != nil {
 		return err
@@ -179,7 +197,9 @@ func killHost(ctx context.Context, r *kit.Run) (err error) {
 	defer func() { err = errors.Join(err, host.Stop()) }()
 	sessions := make([]*load.Session, kit.Either(r, 1000, 100))
 	for i := range sessions {
-		if sessions[i], err = load.Connect(ctx, load.SessionOptions{URL: "http://" + address + "/mcp", Tool: "one__echo", Argument: "message"}); err != nil {
+		if sessions[i], err = load.Connect(ctx,
+			load.SessionOptions{URL: "http://" + address + "/mcp", Tool: "one__echo",
+				Argument: "message"}); err != nil {
 			return err
 		}
 	}
@@ -206,8 +226,10 @@ func killHost(ctx context.Context, r *kit.Run) (err error) {
 		return err
 	}
 	r.Add(record.Measurement{
-		Scenario: "restart-process", Case: fmt.Sprintf("a host with %d sessions", len(sessions)), Subject: record.Mcpd,
+		Scenario: "restart-process", Case: fmt.Sprintf("a host with %d sessions", len(sessions)),
+		Subject:  record.Mcpd,
 		Quantity: "first call of an earlier session", Unit: "ms", Rounds: attached,
 	})
-	return after(r, fmt.Sprintf("a host with %d sessions", len(sessions)), "killed to ready", "a first start", kit.Limits{Gate: 4}, first, again)
+	return after(r, fmt.Sprintf("a host with %d sessions", len(sessions)), "killed to ready",
+		"a first start", kit.Limits{Gate: 4}, first, again)
 }

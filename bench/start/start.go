@@ -1,5 +1,6 @@
-// Package start measures how soon a host is ready after its process began, whether servers that it is configured with delay it, and how soon users are
-// served again after a process was killed: a server's or the host's.
+// Package start measures three times: how soon a host is ready after its process began, whether its
+// configured servers delay it, and how soon clients are served again after a server's or the host's
+// process was killed.
 package start
 
 import (
@@ -19,24 +20,29 @@ import (
 	"mcpd/supervisor"
 )
 
-// Scenarios are those of this package.
+// Scenarios are the scenarios of this package.
 var Scenarios = []kit.Scenario{{
 	Name: "start", Title: "From exec to ready",
-	What: "From before a host's process is started to the first 200 of its /readyz, with one configured server and with a hundred of every kind: programs of which " +
-		"one in four never answers, addresses where nobody is, built-in ones. Servers are started when they are asked for, so a hundred may cost no more than their lines.",
+	What: "From before a host's process is started to the first 200 of its /readyz, with one " +
+		"configured server and with a hundred of every kind: programs of which " +
+		"one in four never answers, addresses where nobody is, built-in ones. Servers are started when " +
+		"they are asked for, so a hundred may cost no more than their lines.",
 	Measure: measure,
 }, {
 	Name: "restart-process", Title: "A process that was killed is back",
-	What: "A program that a host has started is killed: until a call through the host is answered again, beside the program's start without a host, up to its " +
-		"first call. A server over HTTP is killed and started again: from then until a call through the host is answered, beside that of a new client without a " +
-		"host. A host with sessions is killed and started again: until its /readyz says so, beside a first start; and then the first call of a session from before.",
+	What: "A program that a host has started is killed: until a call through the host is answered " +
+		"again, beside the program's start without a host, up to its " +
+		"first call. A server over HTTP is killed and started again: from then until a call through " +
+		"the host is answered, beside that of a new client without a " +
+		"host. A host with sessions is killed and started again: until its /readyz says so, beside a " +
+		"first start; and then the first call of a session from before.",
 	Measure: measureKilled,
 }}
 
 // Roles are the processes of this package.
 var Roles = []kit.Role{{Name: readiness, Serve: serve}, {Name: survivor, Serve: serveSurvivor}}
 
-// readiness is a host that says where its admin listener is.
+// readiness is a host whose URL is that of the admin listener's readiness probe.
 const readiness = "readiness"
 
 func serve(ctx context.Context, config string) (string, error) {
@@ -61,8 +67,9 @@ func serveReady(ctx context.Context, config string, o supervisor.Options) (strin
 const (
 	scenario = "start"
 	many     = 100
-	// limit bounds a start with many servers by one with a single server. Reading and checking their lines is most of what they cost; waiting for any
-	// of them would cost many times it.
+	// limit bounds the start with many servers, relative to the start with one server. Reading and
+	// checking their configuration is most of the difference; waiting for any server would cost much
+	// more.
 	limit = 2
 )
 
@@ -70,14 +77,18 @@ func measure(ctx context.Context, r *kit.Run) error {
 	took := func(config string) func(int) (float64, error) {
 		return func(int) (float64, error) { return ready(ctx, config) }
 	}
-	if _, err := ready(ctx, servers(1)); err != nil { // the program is in memory from here on
+	if _, err := ready(ctx, servers(1)); err != nil { // loads the program into memory
 		return err
 	}
-	ones, manies, err := load.Alternate(kit.Either(r, 20, 2*load.MinPairs), took(servers(1)), took(servers(many)))
+	ones, manies, err := load.Alternate(kit.Either(r, 20, 2*load.MinPairs), took(servers(1)),
+		took(servers(many)))
 	if err != nil {
 		return err
 	}
-	m := record.Measurement{Scenario: scenario, Case: "1 server", Subject: record.Mcpd, Quantity: "exec to ready", Unit: "ms", Rounds: ones}
+	m := record.Measurement{
+		Scenario: scenario, Case: "1 server", Subject: record.Mcpd, Quantity: "exec to ready", Unit: "ms",
+		Rounds: ones,
+	}
 	r.Add(m)
 	of := m
 	of.Case, of.Rounds = fmt.Sprint(many, " servers"), manies
@@ -85,7 +96,8 @@ func measure(ctx context.Context, r *kit.Run) error {
 	return r.Compare("of one server's", of, m, kit.Limits{Gate: limit, Goal: 1.1})
 }
 
-// ready starts a host, waits until it is ready, stops it and returns how long that took, in ms.
+// ready starts a host, waits until it is ready, stops it, and returns the time until it was ready,
+// in ms.
 func ready(ctx context.Context, config string) (took float64, err error) {
 	begin := time.Now()
 	p, err := kit.Start(ctx, readiness, config)
@@ -96,7 +108,7 @@ func ready(ctx context.Context, config string) (took float64, err error) {
 	return untilReady(ctx, p.URL, begin)
 }
 
-// untilReady asks whether a host is ready until it is, and returns how long after begin that was, in ms.
+// untilReady polls until a host is ready, and returns the time since begin, in ms.
 func untilReady(ctx context.Context, url string, begin time.Time) (float64, error) {
 	for deadline := time.Now().Add(kit.Patience); time.Now().Before(deadline); {
 		status, err := get(ctx, url)
@@ -106,7 +118,7 @@ func untilReady(ctx context.Context, url string, begin time.Time) (float64, erro
 		if status == http.StatusOK {
 			return float64(time.Since(begin)) / float64(time.Millisecond), nil
 		}
-		time.Sleep(time.Millisecond) // what is told apart
+		time.Sleep(time.Millisecond) // the resolution of the measurement
 	}
 	return 0, fmt.Errorf("not ready after %v", kit.Patience)
 }
@@ -116,7 +128,7 @@ func get(ctx context.Context, url string) (status int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	req.Close = true // a connection that stays open would belong to a process that is gone
+	req.Close = true // a kept connection would belong to a process that is gone
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return 0, err
@@ -125,16 +137,17 @@ func get(ctx context.Context, url string) (status int, err error) {
 	return res.StatusCode, errors.Join(err, res.Body.Close())
 }
 
-// servers is a configuration with n servers: programs, addresses and built-in ones in turn.
+// servers returns a configuration with n servers: programs, addresses and built-in servers in turn.
 func servers(n int) string {
 	kinds := []string{
 		`{command: /bin/sleep, args: ["3600"]}`, // starts and never answers
-		`{url: "http://127.0.0.1:9/mcp"}`,       // nobody is there
+		`{url: "http://127.0.0.1:9/mcp"}`,       // nothing listens there
 		`{builtin: demo}`,
 		`{command: no-such-program}`,
 	}
 	var b strings.Builder
-	b.WriteString("listen: 127.0.0.1:0\nadmin: {listen: 127.0.0.1:0}\ntenants:\n  default:\n    servers:\n")
+	b.WriteString("listen: 127.0.0.1:0\nadmin: {listen: 127.0.0.1:0}\ntenants:\n  default:\n    " +
+		"servers:\n")
 	for i := range n {
 		fmt.Fprintf(&b, "      server-%d: %s\n", i, kinds[i%len(kinds)])
 	}

@@ -21,7 +21,8 @@ func TestManyServersAreComparedWithOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := r.Record.Comparisons
-	if len(c) != 1 || c[0].Pairs != 2*load.MinPairs || c[0].Ratio <= 0 || len(r.Record.Measurements) != 2 {
+	if len(c) != 1 || c[0].Pairs != 2*load.MinPairs || c[0].Ratio <= 0 ||
+		len(r.Record.Measurements) != 2 {
 		t.Errorf("got %+v", r.Record)
 	}
 }

@@ -13,17 +13,21 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// Client is a client of a host in the same process: its messages go in where a transport's would. It is used by one goroutine.
+// Client is a client of a host in the same process. Its messages enter the host in place of a
+// transport's. It is used by one goroutine.
 type Client struct {
 	*session.Handle
 	ids uint64
 }
 
-// Initialize opens a session on the aggregate of a tenant, up to the answer of initialize.
-func Initialize(ctx context.Context, h *supervisor.Running, tenant string, params jsontext.Value) (*Client, error) {
+// Initialize opens a session with the aggregate of a tenant. It returns when initialize has been
+// answered.
+func Initialize(ctx context.Context, h *supervisor.Running, tenant string,
+	params jsontext.Value) (*Client, error) {
 	c, out := &Client{ids: 1}, NewSlot()
 	var err error
-	if c.Handle, err = h.Edge().OpenPushed(ctx, streamable.Endpoint{Tenant: tenant}, jsonrpc.Request(jsonrpc.IntID(1), "initialize", params), out,
+	if c.Handle, err = h.Edge().OpenPushed(ctx, streamable.Endpoint{Tenant: tenant},
+		jsonrpc.Request(jsonrpc.IntID(1), "initialize", params), out,
 		func(jsonrpc.Message) error { return nil }); err != nil {
 		return nil, err
 	}
@@ -37,7 +41,8 @@ func (c *Client) Confirm(ctx context.Context) error {
 }
 
 // Ask makes one request and waits for its outcome.
-func (c *Client) Ask(ctx context.Context, method string, params jsontext.Value) (jsontext.Value, error) {
+func (c *Client) Ask(ctx context.Context, method string,
+	params jsontext.Value) (jsontext.Value, error) {
 	c.ids++
 	out := NewSlot()
 	if err := c.Deliver(ctx, jsonrpc.Request(jsonrpc.IntID(c.ids), method, params), out); err != nil {
@@ -50,15 +55,15 @@ func (c *Client) Ask(ctx context.Context, method string, params jsontext.Value) 
 	return result, nil
 }
 
-// Slot takes the one outcome of a request. It has room for one.
+// Slot receives the outcome of one request. Its capacity is one.
 type Slot chan jsonrpc.Message
 
 var _ transport.Sink = Slot(nil)
 
-// NewSlot is an empty one.
+// NewSlot returns an empty Slot.
 func NewSlot() Slot { return make(Slot, 1) }
 
-// Send implements transport.Sink. What comes before the outcome is of no interest.
+// Send implements transport.Sink. It ignores messages before the outcome.
 func (s Slot) Send(jsonrpc.Message) error { return nil }
 
 // Finish implements transport.Sink.
@@ -71,7 +76,8 @@ func (s Slot) Finish(m jsonrpc.Message) bool {
 	}
 }
 
-// Wait waits for the outcome: a result, or the error that was answered, or that of a context which ended before.
+// Wait waits for the outcome. It returns the result, the error that was answered, or an error if
+// ctx ends first.
 func (s Slot) Wait(ctx context.Context) (jsontext.Value, error) {
 	select {
 	case m := <-s:

@@ -16,11 +16,13 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// MaxMessage bounds a message of the servers here, and of relays to them: the largest payload and what is around it.
+// MaxMessage bounds a message of the servers here, and of relays to them, in bytes: the largest
+// payload and its envelope.
 const MaxMessage = 4 << 20
 
-// What an echo server has: a tool that answers with the message it was given, Touch that does so when it has said (as a program) that Resource has
-// changed, and Self that answers with the id of the process.
+// The features of an echo server: EchoTools tools and one resource. The tool "echo" answers with
+// the message that it gets. Touch does the same, but as a program first announces a change of
+// Resource. Self answers with the pid of the process.
 const (
 	EchoTools = 3
 	Touch     = "touch"
@@ -28,24 +30,27 @@ const (
 	Resource  = "bench:resource"
 )
 
-const tools = `{"name":"echo","inputSchema":{"type":"object"}},{"name":"` + Touch + `","inputSchema":{"type":"object"}},` +
+const tools = `{"name":"echo","inputSchema":{"type":"object"}},{"name":"` + Touch +
+	`","inputSchema":{"type":"object"}},` +
 	`{"name":"` + Self + `","inputSchema":{"type":"object"}}`
 
-// touched is what subscribers hear.
-var touched = jsonrpc.Notification("notifications/resources/updated", jsontext.Value(`{"uri":"`+Resource+`"}`))
+// touched is the notification for subscribers.
+var touched = jsonrpc.Notification("notifications/resources/updated",
+	jsontext.Value(`{"uri":"`+Resource+`"}`))
 
-// echo is a server as small as one can be, of one era or of both. It keeps nothing.
+// echo is a minimal server of one era or of both. It keeps no state.
 type echo struct {
 	legacy, modern bool
 	list           string // of its tools, as JSON
 
-	// What is for HTTP only.
+	// Only for HTTP.
 	sse     bool // calls are answered with an event stream
-	streams bool // sessions may open their standing stream, on which nothing comes
+	streams bool // sessions may open a standing stream, on which nothing is sent
 }
 
-// newEcho is the server that words name: its eras, "legacy", "modern" or "both", and after a space perhaps "sse", or how many tools it lists beside
-// its own.
+// newEcho returns the server that the argument describes. The argument is its eras, "legacy",
+// "modern" or "both", optionally followed by a space and either "sse" or the number of additional
+// tools that it lists.
 func newEcho(argument string) (e echo, err error) {
 	eras, form, _ := strings.Cut(argument, " ")
 	e = echo{legacy: eras != "modern", modern: eras != "legacy", sse: form == "sse"}
@@ -80,7 +85,7 @@ func echoStdio(_ context.Context, argument string, in io.Reader, out io.Writer) 
 		m, err := jsonrpc.Decode(line[:len(line)-1], jsonrpc.Limits{Bytes: MaxMessage})
 		if err == nil && m.Kind() == jsonrpc.KindRequest {
 			if calls(m, Touch) {
-				_, _ = w.Write(append(touched.Append(nil), '\n')) // Flush tells
+				_, _ = w.Write(append(touched.Append(nil), '\n')) // Flush reports errors
 			}
 			_, _ = w.Write(append(e.answer(m).Append(nil), '\n')) // likewise
 		}
@@ -98,12 +103,14 @@ func calls(m jsonrpc.Message, tool string) bool {
 	return m.Method == "tools/call" && name == tool
 }
 
-// answer is what a request is answered with.
+// answer returns the answer to a request.
 func (e echo) answer(m jsonrpc.Message) jsonrpc.Message {
 	complete := ""
 	switch modern := protocol.IsModern(m.Params); {
 	case modern && !e.modern, !modern && !e.legacy:
-		return jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found"})
+		return jsonrpc.Failure(m.ID, &jsonrpc.Error{
+			Code: jsonrpc.CodeMethodNotFound, Message: "method not found",
+		})
 	case modern:
 		complete = `"resultType":"complete",`
 	}
@@ -120,7 +127,8 @@ func (e echo) answer(m jsonrpc.Message) jsonrpc.Message {
 		}
 		return jsonrpc.Response(m.ID, jsontext.Value(`{`+complete+`"tools":[`+e.list+`]}`))
 	case "resources/list":
-		return jsonrpc.Response(m.ID, jsontext.Value(`{"resources":[{"uri":"`+Resource+`","name":"one"}]}`))
+		return jsonrpc.Response(m.ID,
+			jsontext.Value(`{"resources":[{"uri":"`+Resource+`","name":"one"}]}`))
 	case "resources/subscribe", "ping":
 		return jsonrpc.Response(m.ID, jsontext.Value(`{}`))
 	case "tools/call":
@@ -130,8 +138,11 @@ func (e echo) answer(m jsonrpc.Message) jsonrpc.Message {
 		}
 		result := make([]byte, 0, len(message)+80)
 		result = append(append(result, '{'), complete...)
-		result = append(append(append(result, `"content":[{"type":"text","text":`...), message...), `}]}`...)
+		result = append(append(append(result, `"content":[{"type":"text","text":`...), message...),
+			`}]}`...)
 		return jsonrpc.Response(m.ID, result)
 	}
-	return jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found"})
+	return jsonrpc.Failure(m.ID, &jsonrpc.Error{
+		Code: jsonrpc.CodeMethodNotFound, Message: "method not found",
+	})
 }

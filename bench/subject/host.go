@@ -13,7 +13,8 @@ import (
 	"mcpd/telemetry"
 )
 
-// Open makes a host from the text of a configuration. Its log is written as in production, to nowhere, and so is its garbage collected.
+// Open starts a host from the text of a configuration. It writes its log in the production format,
+// to nowhere, and its garbage collector is set as in production.
 func Open(ctx context.Context, text string, o supervisor.Options) (*supervisor.Running, error) {
 	c, err := config.Load([]byte(text), config.Options{Builtins: supervisor.Builtins})
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// Listen serves on an address, by default any port of loopback, for as long as the process lives, and returns the URL of its endpoint.
+// Listen serves on an address for as long as the process lives, and returns the URL of its
+// endpoint. The default address is any port of loopback.
 func Listen(name, address string, h http.Handler) (url string, err error) {
 	l, err := net.Listen("tcp", cmp.Or(address, "127.0.0.1:0"))
 	if err != nil {
@@ -36,7 +37,8 @@ func serveEcho(_ context.Context, argument string) (string, error) {
 	return Listen(Echo, "", e)
 }
 
-// serveBare is what is measured beside a host: the price of the connections themselves, and of a call that costs nothing.
+// serveBare serves the reference for a host: it has the cost of the connections alone, and of a
+// call without work.
 func serveBare(_ context.Context, address string) (string, error) {
 	e, err := newEcho("legacy")
 	if err != nil {
@@ -46,10 +48,10 @@ func serveBare(_ context.Context, address string) (string, error) {
 	return Listen(Bare, address, e)
 }
 
-// echoSession is that of every client. Those of an earlier process are not known.
+// echoSession is the session id of every client. The ids of an earlier process are unknown.
 var echoSession = strconv.Itoa(os.Getpid())
 
-// ServeHTTP answers a POST, and holds a GET where sessions may have a stream.
+// ServeHTTP answers a POST. It holds a GET open if sessions may have a stream.
 func (e echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if id := r.Header.Get("Mcp-Session-Id"); id != "" && id != echoSession {
 		w.WriteHeader(http.StatusNotFound)
@@ -58,7 +60,7 @@ func (e echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if e.streams && r.Method == http.MethodGet {
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.WriteHeader(http.StatusOK)
-		_ = http.NewResponseController(w).Flush() // a client that is gone needs no stream
+		_ = http.NewResponseController(w).Flush() // the client may be gone
 		<-r.Context().Done()
 		return
 	}
@@ -72,13 +74,13 @@ func (e echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer := e.answer(m)
 	if e.sse && m.Method == "tools/call" {
 		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = w.Write(append(answer.Append([]byte("data: ")), "\n\n"...)) // a client that is gone needs no answer
+		_, _ = w.Write(append(answer.Append([]byte("data: ")), "\n\n"...)) // the client may be gone
 		return
 	}
 	WriteMessage(w, answer)
 }
 
-// ReadRequest reads a request that is to be answered. All else it answers itself.
+// ReadRequest reads a request. It answers any other message itself and returns false.
 func ReadRequest(w http.ResponseWriter, r *http.Request) (m jsonrpc.Message, ok bool) {
 	if r.Method != http.MethodPost {
 		w.WriteHeader(http.StatusMethodNotAllowed)
@@ -104,10 +106,10 @@ func readMessage(r *http.Request) (jsonrpc.Message, error) {
 	return jsonrpc.Decode(body, jsonrpc.Limits{Bytes: MaxMessage})
 }
 
-// WriteMessage answers with a message as JSON.
+// WriteMessage writes a message as a JSON response.
 func WriteMessage(w http.ResponseWriter, m jsonrpc.Message) {
 	body := m.Append(make([]byte, 0, m.Size()))
 	w.Header()["Content-Type"] = []string{"application/json"}
 	w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
-	_, _ = w.Write(body) // a client that is gone needs no answer
+	_, _ = w.Write(body) // the client may be gone
 }

@@ -1,5 +1,6 @@
-// Package subject is the processes that several scenarios measure, as roles: a whole host, and beside it a server as small as one can be, over HTTP and
-// as a program. And what they are asked by who is in the same process. It knows no scenario.
+// Package subject has the processes that several scenarios measure, as roles: a whole host, and as
+// a reference a minimal server, over HTTP and as a program. It also has a client for hosts in the
+// same process. It knows no scenario.
 package subject
 
 import (
@@ -14,10 +15,12 @@ const (
 	Host      = "host"       // its argument is the text of a configuration
 	Echo      = "echo"       // the server over HTTP; its argument is newEcho's
 	EchoStdio = "echo-stdio" // the same as a program
-	Bare      = "bare"       // a legacy one over HTTP that holds streams; its argument is where it listens, by default on any port
+	// Bare is a legacy server over HTTP that holds streams open. Its argument is its address; the
+	// default is any port.
+	Bare = "bare"
 )
 
-// Roles are those of this package.
+// Roles are the roles of this package.
 var Roles = []kit.Role{
 	{Name: Host, Serve: serveHost},
 	{Name: Echo, Serve: serveEcho},
@@ -25,7 +28,8 @@ var Roles = []kit.Role{
 	{Name: Bare, Serve: serveBare},
 }
 
-// Command is a role that is a program as a server of a host's configuration names it: its members command and args.
+// Command returns the members command and args of a server in a host's configuration, for a role
+// that is a program.
 func Command(role, argument string) (string, error) {
 	program, args, err := kit.RoleCommand(role, argument)
 	for i := range args {

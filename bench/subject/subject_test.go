@@ -14,15 +14,18 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Each process answers what a scenario asks of it, a call with a nonce, and ends when it is told to.
+// Each process answers a call with a nonce, and ends when it is told to.
 func TestProcessesAnswer(t *testing.T) {
 	const config = `{listen: "127.0.0.1:0", admin: {listen: "127.0.0.1:0"}, tenants: {default: {servers: {demo: {builtin: demo}}}}}`
-	for _, test := range []struct{ role, argument, tool string }{{Host, config, "demo__echo"}, {Bare, "", "echo"}} {
+	for _, test := range []struct{ role, argument, tool string }{{Host, config, "demo__echo"},
+		{Bare, "", "echo"}} {
 		p, err := kit.Start(t.Context(), test.role, test.argument)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := load.Connect(t.Context(), load.SessionOptions{URL: p.URL, Tool: test.tool, Argument: "message"})
+		s, err := load.Connect(t.Context(), load.SessionOptions{
+			URL: p.URL, Tool: test.tool, Argument: "message",
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
