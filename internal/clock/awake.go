@@ -6,36 +6,38 @@ import (
 	"time"
 )
 
-// A process that hears nothing of its clock for longer than stall, which no busy machine makes it wait, was stopped, by a signal or with its
-// machine. It looks every beat.
+// A process whose clock shows a gap of more than stall was stopped, by a signal or with its
+// machine; no busy machine delays it for so long. The process checks once in a beat.
 const (
 	stall = time.Second
 	beat  = stall / 2
-	// fine is how old the last look may be for Now to be without one of its own, so that those who ask at once do not wait for each other.
+	// fine is the largest age of the last check with which Now does without a check of its own, so
+	// that concurrent callers do not wait for one another.
 	fine = 10 * time.Millisecond
 )
 
-// Awake is a clock that stands while its process is stopped, so that nothing expires for what nobody was there to do. Its hour is behind by
-// the length of all stops.
+// Awake is a clock that stands still while its process is stopped, so that nothing expires because
+// of the stop. Its time is behind by the length of all stops.
 type Awake struct {
 	base  Clock
 	began time.Time
 	seen  atomic.Int64 // when the process was last known to run, since began
 	lost  atomic.Int64 // the length of the stops
 
-	mu     sync.Mutex // guards changes of seen and lost, and the rest
+	mu     sync.Mutex // guards changes of seen and lost, and the fields below
 	next   Timer
 	closed bool
 }
 
-// NewAwake returns a clock that agrees with base until the process is stopped. It is to be closed.
+// NewAwake returns a clock that agrees with base until the process is stopped. The caller must
+// close it.
 func NewAwake(base Clock) *Awake {
 	a := &Awake{base: base, began: base.Now()}
 	a.beat()
 	return a
 }
 
-// Close ends the looks: stops of the process may count again.
+// Close ends the checks. Later stops of the process may count as elapsed time.
 func (a *Awake) Close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -52,7 +54,8 @@ func (a *Awake) beat() {
 	}
 }
 
-// look takes note that the process runs, and for how long it did not. What Now has said until then is never more than fine after what was seen.
+// look records that the process runs, and any gap before. Earlier results of Now are never more
+// than fine later than seen.
 func (a *Awake) look() time.Time {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -64,10 +67,11 @@ func (a *Awake) look() time.Time {
 	return now.Add(-time.Duration(a.lost.Load()))
 }
 
-// Now is the base's time less all stops. It never goes back but with its base.
+// Now returns the base's time minus all stops. It goes back only if its base does.
 func (a *Awake) Now() time.Time {
 	seen, lost := a.seen.Load(), a.lost.Load()
-	now := a.base.Now() // read last: when it is so near to what was seen, there was no stop between them that lost lacks
+	// read last: if it is within fine of seen, then lost includes every stop before it
+	now := a.base.Now()
 	if now.Sub(a.began)-time.Duration(seen) > fine {
 		return a.look()
 	}
@@ -83,13 +87,13 @@ func (a *Awake) AfterFunc(d time.Duration, f func()) Timer {
 	return t
 }
 
-// timer waits again when it fires for a stop.
+// timer waits again if it fires too early because of a stop.
 type timer struct {
 	clock *Awake
 	due   time.Time
 	f     func()
 
-	mu   sync.Mutex // guards the rest
+	mu   sync.Mutex // guards the fields below
 	next Timer
 	over bool // called or stopped
 }
@@ -112,7 +116,7 @@ func (t *timer) fire() {
 	}
 }
 
-// ready reports whether the time has come.
+// ready reports whether the time has come. Otherwise it sets the timer again.
 func (t *timer) ready() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// stopping is a clock of a process that can be stopped: while it is, nothing fires, and what was due fires when it goes on.
+// stopping is the clock of a process that can be stopped. During a stop no timer fires; overdue
+// timers fire when the process continues.
 type stopping struct {
 	mu   sync.Mutex
 	over chan struct{} // nil while it runs
@@ -40,7 +41,8 @@ func (s *stopping) stop(d time.Duration) {
 	close(over)
 }
 
-// What has an hour left when the process is stopped has it when that goes on, however long the stop.
+// A timer with an hour left when the process is stopped has an hour left when the process
+// continues, however long the stop was.
 func TestNothingExpiresForAStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := &stopping{}
@@ -75,7 +77,7 @@ func TestNothingExpiresForAStop(t *testing.T) {
 	})
 }
 
-// A process that nobody asks for the time runs all the same.
+// A process is not taken for stopped because nobody reads the clock.
 func TestQuietIsNoStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := NewAwake(System)
@@ -94,7 +96,7 @@ func TestQuietIsNoStop(t *testing.T) {
 	})
 }
 
-// A timer that was due by the base's time while the process was stopped can be stopped afterwards.
+// A timer that was due by the base's time during a stop can still be stopped afterwards.
 func TestTimerThatWaitsAgainIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := &stopping{}

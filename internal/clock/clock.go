@@ -1,23 +1,25 @@
-// Package clock is the time a component is given instead of taking it: a way to read the hour and a way to be woken.
+// Package clock lets a component get the time from its caller: a way to read the time, and a way to
+// be woken.
 //
-// It does not know what the time is used for, and it offers no sleep: whoever waits owns a timer and can stop it.
+// It does not know the purpose of the time. It has no sleep function: a caller that waits owns a
+// timer and can stop it.
 package clock
 
 import "time"
 
-// Clock tells the time and wakes a function later. Implementations are safe for concurrent use.
+// Clock tells the time and calls a function later. Implementations are safe for concurrent use.
 type Clock interface {
-	// Now is the current time. Differences between two results measure elapsed time.
+	// Now returns the current time. The difference of two results is the elapsed time.
 	Now() time.Time
-	// AfterFunc calls f once, in its own goroutine, d from now; a d of zero or less means at once.
-	// f must return promptly: nobody waits for it.
+	// AfterFunc calls f once, in its own goroutine, d from now. With a d of zero or less it calls f at
+	// once. The function f must return promptly.
 	AfterFunc(d time.Duration, f func()) Timer
 }
 
 // Timer is a call that AfterFunc has scheduled.
 type Timer interface {
-	// Stop prevents the call and reports whether it did: false means that the function has started or that the
-	// timer was stopped before.
+	// Stop prevents the call and reports whether it did. False means that the function has started or
+	// that the timer was stopped before.
 	Stop() bool
 }
 

@@ -25,7 +25,7 @@ func TestSystemTellsTheTimeAndWakes(t *testing.T) {
 	})
 }
 
-// wall is the hour of a time, without its monotonic reading.
+// wall removes the monotonic reading of a time.
 func wall(t time.Time) time.Time { return t.Round(0) }
 
 func TestSkewedMovesTheHourOnly(t *testing.T) {
@@ -35,7 +35,8 @@ func TestSkewedMovesTheHourOnly(t *testing.T) {
 		for n, offset := range []time.Duration{0, time.Hour, -time.Hour, 24 * time.Hour, 0} {
 			c.Set(offset)
 			now := c.Now()
-			if got := wall(now).Sub(wall(time.Now())); got != offset || c.Offset() != offset || now.Sub(before) != time.Duration(n)*time.Second {
+			if got := wall(now).Sub(wall(time.Now())); got != offset || c.Offset() != offset ||
+				now.Sub(before) != time.Duration(n)*time.Second {
 				t.Errorf("ahead by %s, Offset %s, want %s; %s passed", got, c.Offset(), offset, now.Sub(before))
 			}
 			time.Sleep(time.Second)
@@ -51,7 +52,8 @@ func TestSkewedMovesTheHourOnly(t *testing.T) {
 	})
 }
 
-// A moment in steady nanoseconds stays as far away as it is, and the hour that is told of it is by the clock as it goes now.
+// A moment in steady nanoseconds keeps its distance, and its displayed time follows the current
+// wall clock.
 func TestSteadyIsNotMovedByTheHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewSkewed(nil)
@@ -67,7 +69,7 @@ func TestSteadyIsNotMovedByTheHour(t *testing.T) {
 			}
 		}
 		now := c.Now()
-		p := Past(now, wall(now).Add(-time.Minute)) // as it comes from a disk
+		p := Past(now, wall(now).Add(-time.Minute)) // as it is read from a disk
 		c.Set(48 * time.Hour)
 		if got := c.Now().Sub(p); got != time.Minute {
 			t.Errorf("what was written down a minute ago is %s old", got)

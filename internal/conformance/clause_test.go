@@ -9,22 +9,22 @@ import (
 	"testing"
 )
 
-// clause is a part of the specification or of our documentation that explains an exception.
+// clause is a part of the MCP specification or of mcpd's documentation. It explains an exception.
 type clause struct {
-	page    string // REVISION/PATH of a page of the specification, or a file in docs
-	heading string // of the section on it; empty for a whole file in docs
-	says    string // what the clause says, in short
+	page    string // page of the specification as REVISION/PATH, or a file in docs
+	heading string // of the section on that page; empty for a whole file in docs
+	says    string // summary of the clause
 }
 
-// site is where the specification is published.
+// site is the base URL of the published specification.
 const site = "https://modelcontextprotocol.io/specification/"
 
-// ours reports whether the clause is of our own documentation.
+// ours reports whether the clause is part of mcpd's own documentation.
 func (c clause) ours() bool { return strings.HasSuffix(c.page, ".md") }
 
 var notInAnchors = regexp.MustCompile("[^a-z0-9_ -]")
 
-// String is the clause as a link in Markdown, and what it says.
+// String returns the clause as a link in Markdown, followed by its summary.
 func (c clause) String() string {
 	if c.ours() {
 		return fmt.Sprintf("[%s](%s): %s", c.page, c.page, c.says)
@@ -34,7 +34,7 @@ func (c clause) String() string {
 		site, c.page, strings.ReplaceAll(anchor, " ", "-"), c.says)
 }
 
-// Every exception cites a clause, and those of our own documentation exist.
+// Every exception cites a clause, and every cited file of mcpd's documentation exists.
 func TestExceptionsCiteClauses(t *testing.T) {
 	for i, e := range exceptions {
 		switch {

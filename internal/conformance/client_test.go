@@ -17,20 +17,21 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// clientDone is what the client under test says, and all that it says, when it has done what the scenario wants.
+// clientDone is the whole standard output of a client under test that completed its scenario.
 const clientDone = "done\n"
 
-// downstream is the variable with the revision in which the scenario's steps reach mcpd.
+// downstream is the environment variable with the revision between the SDK's client and mcpd.
 const downstream = "MCPD_CONFORMANCE_DOWNSTREAM"
 
-// downstreams are the revisions in which they do.
+// downstreams are the values of that variable: one revision of each era.
 var downstreams = []string{"2025-11-25", "2026-07-28"}
 
-// playTime bounds a scenario. The suite gives thirty seconds.
+// playTime bounds one scenario. The suite itself allows thirty seconds.
 const playTime = 20 * time.Second
 
-// clientRuns are those of the two sets for clients. The client under test is this binary, which is mcpd with the suite's server behind it
-// and the official SDK's client before it, in either era.
+// clientRuns returns the runs of the two scenario sets for clients, one group for each set. The
+// client under test is this test binary. It runs mcpd between the suite's server and the official
+// SDK's client, which speaks to mcpd in either era.
 func clientRuns(t *testing.T) (groups [][]*run) {
 	self, err := os.Executable()
 	if err != nil {
@@ -39,15 +40,18 @@ func clientRuns(t *testing.T) (groups [][]*run) {
 	for _, s := range []set{legacyClient, modernClient} {
 		var group []*run
 		for _, v := range downstreams {
-			group = append(group, &run{set: s, name: "for " + v, args: []string{"--command", self}, env: []string{downstream + "=" + v}})
+			group = append(group, &run{
+				set: s, name: "for " + v, args: []string{"--command", self},
+				env: []string{downstream + "=" + v},
+			})
 		}
 		groups = append(groups, group)
 	}
 	return groups
 }
 
-// play is the program that the suite starts as a client: it does what the scenario wants of the server at the URL, and returns its exit
-// code.
+// play is the program that the suite starts as a client. It performs the steps of the scenario
+// with the server at the URL and returns the exit code.
 func play(scenario, url string) int {
 	steps, ok := plays[scenario]
 	if !ok {
@@ -64,22 +68,27 @@ func play(scenario, url string) int {
 	return 0
 }
 
-// through runs a host with the server at the URL, and the steps with a session of it.
-func through(ctx context.Context, url string, steps func(context.Context, *mcp.ClientSession) error) (err error) {
+// through starts a host in front of the server at the URL and runs the steps with a session of
+// that host.
+func through(ctx context.Context, url string,
+	steps func(context.Context, *mcp.ClientSession) error) (err error) {
 	dir, err := os.MkdirTemp("", "conformance-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "mcpd.yaml")
-	if err := os.WriteFile(file, fmt.Appendf(nil, "tenants: {default: {servers: {up: {url: %q}}}}\n", url), 0o600); err != nil {
+	if err := os.WriteFile(file,
+		fmt.Appendf(nil, "tenants: {default: {servers: {up: {url: %q}}}}\n", url), 0o600); err != nil {
 		return err
 	}
 	c, err := config.Read(file, config.Options{Builtins: supervisor.Builtins})
 	if err != nil {
 		return err
 	}
-	host, err := supervisor.Start(ctx, c, supervisor.Options{Embedded: true, Source: file, Build: supervisor.Build{Version: "1"}})
+	host, err := supervisor.Start(ctx, c, supervisor.Options{
+		Embedded: true, Source: file, Build: supervisor.Build{Version: "1"},
+	})
 	if err != nil {
 		return err
 	}
@@ -93,8 +102,12 @@ func through(ctx context.Context, url string, steps func(context.Context, *mcp.C
 		stop()
 		err = errors.Join(err, <-ended)
 	}()
-	client := mcp.NewClient(&mcp.Implementation{Name: "conformance", Version: "1"}, &mcp.ClientOptions{ElicitationHandler: accept})
-	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: listener.URL + "/up/mcp"},
+	client := mcp.NewClient(&mcp.Implementation{Name: "conformance", Version: "1"}, &mcp.ClientOptions{
+		ElicitationHandler: accept,
+	})
+	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{
+		Endpoint: listener.URL + "/up/mcp",
+	},
 		&mcp.ClientSessionOptions{ProtocolVersion: os.Getenv(downstream)})
 	if err != nil {
 		return err
@@ -102,7 +115,7 @@ func through(ctx context.Context, url string, steps func(context.Context, *mcp.C
 	return errors.Join(steps(ctx, session), session.Close())
 }
 
-// accept answers whatever a user is asked. The SDK fills in what has a default.
+// accept accepts every elicitation. The SDK fills in the properties that have a default.
 func accept(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	content := map[string]any{}
 	if schema, ok := r.Params.RequestedSchema.(map[string]any); ok {

@@ -11,10 +11,10 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// docsPage is the page that the long test writes with -update, and compares otherwise.
+// docsPage is the page that the long test writes with -update, and otherwise compares with.
 const docsPage = "../../docs/conformance.md"
 
-// page is what all runs came to as a document. It has no figures that vary.
+// page renders the results of all runs as a Markdown document without figures that vary.
 func page(t *testing.T, groups [][]*run) string {
 	var b strings.Builder
 	b.WriteString(`<!-- Written by make conformance UPDATE=-update from what its test saw. Do not edit. -->
@@ -55,19 +55,23 @@ the clause that explains it, and must still apply: the test fails for one that d
 		}
 		b.WriteString("\n")
 	}
-	b.WriteString("\n## Exceptions\n\n| | clients | run | scenario and checks | why |\n|---|---|---|---|---|\n")
+	b.WriteString("\n## Exceptions\n\n| | clients | run | scenario and checks | why " +
+		"|\n|---|---|---|---|---|\n")
 	for i := range exceptions {
 		b.WriteString(exceptionRow(i) + "\n")
 	}
 	return b.String()
 }
 
-// changedServers says what the servers in testdata do otherwise than published.
-var changedServers = "The servers of TypeScript 2 and of the suite close a stream in `server-sse-polling` and ask clients to come " +
-	"back after 500 ms. As published they ask for 5 s, which is all that the suite waits for the rest; mcpd is their client, and keeps to " +
-	clause{"2025-11-25/basic/transports", "Sending Messages to the Server", "clients must respect the `retry` field"}.String()
+// changedServers describes the differences of the servers in testdata from the published ones.
+var changedServers = "The servers of TypeScript 2 and of the suite close a stream in " +
+	"`server-sse-polling` and ask clients to come " +
+	"back after 500 ms. As published they ask for 5 s, which is all that the suite waits for the " +
+	"rest; mcpd is their client, and keeps to " +
+	clause{"2025-11-25/basic/transports", "Sending Messages to the Server",
+		"clients must respect the `retry` field"}.String()
 
-// titles are the headings of the sets.
+// titles are the headings of the sets on the page.
 var titles = map[string]string{
 	legacyServer.String(): "Servers, for clients of 2025-11-25",
 	modernServer.String(): "Servers, for clients of 2026-07-28",
@@ -75,7 +79,7 @@ var titles = map[string]string{
 	modernClient.String(): "mcpd as a client of 2026-07-28, for its own clients of each era",
 }
 
-// String is the first cell of a scenario's row.
+// String returns the first cell of the scenario's row.
 func (s scenario) String() string {
 	if s.scored {
 		return s.name
@@ -83,7 +87,7 @@ func (s scenario) String() string {
 	return s.name + " (not scored)"
 }
 
-// cell is what a run of a scenario came to.
+// cell returns the result of a scenario in this run as the table shows it.
 func (r *run) cell(scenario string) string {
 	v, _ := r.verdict(r.of(scenario))
 	if v != excused {
@@ -92,18 +96,20 @@ func (r *run) cell(scenario string) string {
 	return strings.Trim(fmt.Sprint(r.excepted(scenario)), "[]")
 }
 
-// exceptionRow is a row of the list of exceptions. It does not depend on what the test saw.
+// exceptionRow returns a row of the list of exceptions. It does not depend on any results.
 func exceptionRow(i int) string {
 	e := exceptions[i]
 	var fails []string
 	for _, name := range slices.Sorted(maps.Keys(e.fails)) {
 		fails = append(fails, name+": "+strings.Join(e.fails[name], ", "))
 	}
-	return fmt.Sprintf("| %d | %s | %s | %s | %s |", i+1, strings.Fields(e.set)[1], strings.Join(e.runs, ", "),
+	return fmt.Sprintf("| %d | %s | %s | %s | %s |", i+1, strings.Fields(e.set)[1],
+		strings.Join(e.runs, ", "),
 		strings.Join(fails, "<br>"), e.clause)
 }
 
-// The page has the servers, runs, scenarios and exceptions of the tables here.
+// The committed page has the servers, runs, scenarios and exceptions of the tables in this
+// package.
 func TestPageIsCurrent(t *testing.T) {
 	text, err := os.ReadFile(docsPage)
 	if err != nil {
@@ -127,19 +133,21 @@ func TestPageIsCurrent(t *testing.T) {
 			t.Errorf("docs/conformance.md has no %q: run make conformance UPDATE=-update", want)
 		}
 	}
-	if _, after, _ := strings.Cut(string(text), "\n## Exceptions\n"); strings.Count(after, "\n| ") != len(exceptions)+1 {
-		t.Errorf("docs/conformance.md has not %d exceptions: run make conformance UPDATE=-update", len(exceptions))
+	if _, after, _ := strings.Cut(string(text), "\n## Exceptions\n"); strings.Count(after,
+		"\n| ") != len(exceptions)+1 {
+		t.Errorf("docs/conformance.md has not %d exceptions: run make conformance UPDATE=-update",
+			len(exceptions))
 	}
 }
 
-// subject is a server that the suite drives, directly and through mcpd.
+// subject is a server that the suite tests directly and through mcpd.
 type subject struct {
-	name  string // of its columns
+	name  string // first part of the names of its columns
 	is    func(t *testing.T) string
 	serve func(p programs, t *testing.T, era era) (url string, err error)
 }
 
-// subjects are all of them.
+// subjects are all tested servers except the one that is built into mcpd.
 var subjects = []subject{
 	{
 		"Go", func(t *testing.T) string {
@@ -148,14 +156,16 @@ var subjects = []subject{
 	},
 	{
 		"TypeScript 2", func(t *testing.T) string {
-			return "the server of the official TypeScript SDK for the suite, with @modelcontextprotocol/server " +
+			return "the server of the official TypeScript SDK for the suite, with " +
+				"@modelcontextprotocol/server " +
 				mcptest.PackageVersionIn(t, mcptest.SuiteLock, "@modelcontextprotocol/server")
 		}, script("testdata/typescript2.mjs"),
 	},
 	{
 		"suite", func(t *testing.T) string {
 			return "the suite's own server, with @modelcontextprotocol/sdk " +
-				mcptest.PackageVersionIn(t, mcptest.SuiteLock, "@modelcontextprotocol/sdk") + " in its legacy era"
+				mcptest.PackageVersionIn(t, mcptest.SuiteLock, "@modelcontextprotocol/sdk") +
+				" in its legacy era"
 		}, script("testdata/suite.mjs"),
 	},
 }

@@ -12,14 +12,17 @@ import (
 
 type steps = func(context.Context, *mcp.ClientSession) error
 
-// plays are what each scenario wants a client to do (§12.7 of the protocol matrix).
+// plays are the steps that each scenario expects of a client (§12.7 of the protocol matrix).
 var plays = map[string]steps{
-	"initialize":                          connected,
-	"request-metadata":                    connected,
-	"tools_call":                          inTurn(list, call("add_numbers", map[string]any{"a": 5, "b": 3})),
+	"initialize":       connected,
+	"request-metadata": connected,
+	"tools_call": inTurn(list, call("add_numbers", map[string]any{
+		"a": 5, "b": 3,
+	})),
 	"elicitation-sep1034-client-defaults": call("test_client_elicitation_defaults", nil),
 	"sse-retry":                           inTurn(list, call("test_reconnection", nil)),
-	"sep-2322-client-request-state": inTurn(list, call("test_mrtr_echo_state", nil), call("test_mrtr_unrelated", nil),
+	"sep-2322-client-request-state": inTurn(list, call("test_mrtr_echo_state", nil),
+		call("test_mrtr_unrelated", nil),
 		call("test_mrtr_no_state", nil), call("test_mrtr_no_result_type", nil)),
 	"http-standard-headers":            oneOfEach,
 	"http-custom-headers":              inTurn(list, given),
@@ -39,7 +42,7 @@ func inTurn(all ...steps) steps {
 	}
 }
 
-// connected wants nothing more: mcpd has greeted the server before its client is greeted.
+// connected has no further steps: mcpd initializes the server before it answers its own client.
 func connected(context.Context, *mcp.ClientSession) error { return nil }
 
 func list(ctx context.Context, s *mcp.ClientSession) error {
@@ -77,7 +80,8 @@ func oneOfEach(ctx context.Context, s *mcp.ClientSession) error {
 	return errors.Join(call(tools.Tools[0].Name, nil)(ctx, s), read, get)
 }
 
-// everyTool calls the tools that mcpd lists, among which must be none that asks for headers which cannot be.
+// everyTool calls every tool that mcpd lists. mcpd must not list tools that ask for invalid
+// headers.
 func everyTool(ctx context.Context, s *mcp.ClientSession) error {
 	tools, err := s.ListTools(ctx, nil)
 	if err != nil {
@@ -91,7 +95,7 @@ func everyTool(ctx context.Context, s *mcp.ClientSession) error {
 	return nil
 }
 
-// given makes the calls that the suite wants.
+// given makes the tool calls that the suite asks for in MCP_CONFORMANCE_CONTEXT.
 func given(ctx context.Context, s *mcp.ClientSession) error {
 	var wanted struct {
 		ToolCalls []struct {

@@ -16,15 +16,15 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// sdkServer is the official Go SDK's server for the suite. Its version is that of the tools module.
+// sdkServer is the official Go SDK's server for the suite. The tools module fixes its version.
 const sdkServer = "github.com/modelcontextprotocol/go-sdk/conformance/everything-server"
 
 // serverTime bounds the start of a server.
 const serverTime = 30 * time.Second
 
-// programs are the ones that the runs are made of, by their paths.
+// programs are the paths of the programs that the runs use.
 type programs struct {
-	node       string // that runs the suite and the servers in testdata
+	node       string // runs the suite and the servers in testdata
 	suite      string
 	everything string // sdkServer
 }
@@ -42,14 +42,15 @@ func prepare(t *testing.T) programs {
 	}
 	p.node, p.suite = paths[0], paths[1]
 	p.everything = filepath.Join(t.TempDir(), "everything-server")
-	build := exec.CommandContext(t.Context(), "go", "-C", "../tools", "build", "-o", p.everything, sdkServer)
+	build := exec.CommandContext(t.Context(), "go", "-C", "../tools", "build", "-o",
+		p.everything, sdkServer)
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build of %s: %v\n%s", sdkServer, err, out)
 	}
 	return p
 }
 
-// sdkVersion is the version of the Go SDK in the tools module.
+// sdkVersion returns the version of the Go SDK in the go.mod of the tools module.
 func sdkVersion(t *testing.T) string {
 	mod, err := os.ReadFile("../tools/go.mod")
 	if err != nil {
@@ -59,9 +60,11 @@ func sdkVersion(t *testing.T) string {
 	return strings.Fields(after)[0]
 }
 
-// serveGo starts the SDK's server over HTTP and returns its URL. Stateless, it speaks either era.
+// serveGo starts the SDK's server over HTTP and returns its URL. A stateless server speaks either
+// era.
 func (p programs) serveGo(t *testing.T, e era) (string, error) {
-	free, err := net.Listen("tcp", "127.0.0.1:0") // it cannot say which port the kernel gave it
+	// The server cannot report a port that the kernel chose.
+	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}
@@ -73,7 +76,8 @@ func (p programs) serveGo(t *testing.T, e era) (string, error) {
 		return "", err
 	}
 	end(t, command)
-	for deadline := time.Now().Add(serverTime); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(
+		serverTime); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if conn, err := net.Dial("tcp", addr); err == nil {
 			conn.Close()
 			return "http://" + addr + "/", nil
@@ -82,11 +86,12 @@ func (p programs) serveGo(t *testing.T, e era) (string, error) {
 	return "", fmt.Errorf("%s does not listen on %s", sdkServer, addr)
 }
 
-// script is what starts a server in testdata, which speaks both eras.
+// script returns a function that starts a server in testdata. Such a server speaks both eras.
 func script(file string) func(programs, *testing.T, era) (string, error) {
 	return func(p programs, t *testing.T, _ era) (string, error) {
 		command := exec.Command(p.node, mcptest.ScriptFileWith(t, mcptest.SuiteLock, file))
-		_, _ = command.StdinPipe() // its end is the end of the server, also when the test has crashed
+		// The server exits when this pipe closes, which also happens when the test crashes.
+		_, _ = command.StdinPipe()
 		out, err := command.StdoutPipe()
 		if err != nil {
 			return "", err
@@ -104,12 +109,12 @@ func script(file string) func(programs, *testing.T, era) (string, error) {
 			_ = command.Process.Kill()
 			return "", fmt.Errorf("%s said %q: %w\n%s", file, line, err, &errors)
 		}
-		go func() { _, _ = io.Copy(io.Discard, lines) }() // it tells of every session
+		go func() { _, _ = io.Copy(io.Discard, lines) }() // the server logs every session
 		return "http://127.0.0.1:" + port + "/mcp", nil
 	}
 }
 
-// end ends a server with the test.
+// end kills a server when the test ends.
 func end(t *testing.T, command *exec.Cmd) {
 	t.Cleanup(func() {
 		_ = command.Process.Kill()

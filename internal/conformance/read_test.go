@@ -34,7 +34,7 @@ const (
 	info    = `{"id":"d","status":"INFO"}`
 )
 
-// A scenario passes when something was checked and nothing was wrong with it.
+// A scenario passes if something was checked and nothing failed or caused a warning.
 func TestWhatCountsAsPassed(t *testing.T) {
 	tests := []struct {
 		name, checks string
@@ -54,14 +54,17 @@ func TestWhatCountsAsPassed(t *testing.T) {
 			t.Errorf("%s: passed = %t, want %t", test.name, got, test.want)
 		}
 	}
-	if o := mustRead(t, modernServer, results("server-", neverChecked[0], `[`+skipped+`]`)); !(&run{outcomes: o}).of(neverChecked[0]).passed() {
+	if o := mustRead(t, modernServer,
+		results("server-", neverChecked[0],
+			`[`+skipped+`]`)); !(&run{outcomes: o}).of(neverChecked[0]).passed() {
 		t.Error("what the suite never checks did not pass")
 	}
 }
 
-// A client that failed has not passed, whatever it did before.
+// A client whose output is not exactly clientDone has failed, even if all its checks succeeded.
 func TestClientMustEndWell(t *testing.T) {
-	for said, want := range map[string]bool{clientDone: true, "": false, clientDone + "and more": false} {
+	for said, want := range map[string]bool{clientDone: true, "": false,
+		clientDone + "and more": false} {
 		files := results("", "tools_call", `[`+success+`]`, "auth/basic-cimd", `[`+failure+`]`)
 		files["tools_call"+when+"/stdout.txt"] = &fstest.MapFile{Data: []byte(said)}
 		r := run{set: modernClient, outcomes: mustRead(t, modernClient, files)}
@@ -77,7 +80,8 @@ func TestResultsThatMakeNoSenseAreErrors(t *testing.T) {
 		{"not json", "ping", `{`, "unexpected end"},
 	}
 	for _, test := range tests {
-		if _, err := legacyServer.read(results("server-", test.scenario, test.checks)); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := legacyServer.read(results("server-", test.scenario, test.checks)); err == nil ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error = %v, want %q", test.name, err, test.want)
 		}
 	}

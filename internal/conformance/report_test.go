@@ -18,7 +18,7 @@ type check struct {
 	ErrorMessage string `json:"errorMessage"`
 }
 
-// outcome is what a scenario came to.
+// outcome is the result of one scenario.
 type outcome struct {
 	scenario
 	ran    bool
@@ -26,17 +26,20 @@ type outcome struct {
 	wrong  []check        // failures and warnings
 }
 
-// passed is stricter than the suite: what it only warns of, as it does in the scenarios that are not scored, is not passed either. A
-// check that the suite itself skips does not apply to the revision.
+// passed reports whether the scenario ran without failures and warnings. The suite is less
+// strict: it only warns in the scenarios that are not scored. A check that the suite itself skips
+// does not apply to the revision.
 func (o outcome) passed() bool { return o.ran && len(o.wrong) == 0 }
 
-// nothingChecked is the check that something was checked. It is ours.
+// nothingChecked is the ID of a check that this package adds: the suite has checked something.
 const nothingChecked = "nothing-checked"
 
-// resultFolder is how the suite names the folder of a scenario: "server-" or nothing, the name, and when it ran.
+// resultFolder matches the suite's folder for a scenario: "server-" or nothing, the name, and the
+// time of the run.
 var resultFolder = regexp.MustCompile(`^(?:server-)?(.+)-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d+Z$`)
 
-// read returns the outcome of every scenario of a set, in its order, and an error for results that belong to none or cannot be read.
+// read returns the outcome of every scenario of the set, in the order of the set. Results that
+// belong to no scenario or cannot be read are errors.
 func (s set) read(results fs.FS) ([]outcome, error) {
 	outcomes := make([]outcome, len(s.scenarios))
 	byName := map[string]*outcome{}
@@ -63,9 +66,11 @@ func (s set) read(results fs.FS) ([]outcome, error) {
 	return outcomes, errors.Join(append(errs, err)...)
 }
 
-// scenarioOf is the scenario whose results are in a folder. Those of servers alone begin with the role.
+// scenarioOf returns the scenario whose results are in the folder, or "" if the folder does not
+// belong to the role. Only the folders of servers begin with their role.
 func scenarioOf(role, folder string) string {
-	if match := resultFolder.FindStringSubmatch(folder); match != nil && strings.HasPrefix(folder, "server-") == (role == "server") {
+	if match := resultFolder.FindStringSubmatch(folder); match != nil &&
+		strings.HasPrefix(folder, "server-") == (role == "server") {
 		return match[1]
 	}
 	return ""
@@ -91,12 +96,17 @@ func (o *outcome) read(results fs.FS, folder string) error {
 		}
 	}
 	if len(o.wrong) == 0 && o.counts["SUCCESS"] == 0 && !slices.Contains(neverChecked, o.name) {
-		o.wrong = append(o.wrong, check{ID: nothingChecked, Status: "FAILURE", ErrorMessage: "the suite checked nothing"})
+		o.wrong = append(o.wrong, check{
+			ID: nothingChecked, Status: "FAILURE", ErrorMessage: "the suite checked nothing",
+		})
 	}
-	// The suite writes down what a client said but not how it ended.
-	if said, err := fs.ReadFile(results, path.Join(folder, "stdout.txt")); err == nil && string(said) != clientDone {
+	// The suite records the output of a client but not its exit status.
+	if said, err := fs.ReadFile(results, path.Join(folder, "stdout.txt")); err == nil &&
+		string(said) != clientDone {
 		why, _ := fs.ReadFile(results, path.Join(folder, "stderr.txt"))
-		o.wrong = append(o.wrong, check{ID: "client", Status: "FAILURE", ErrorMessage: strings.TrimSpace(string(why))})
+		o.wrong = append(o.wrong, check{
+			ID: "client", Status: "FAILURE", ErrorMessage: strings.TrimSpace(string(why)),
+		})
 	}
 	return nil
 }

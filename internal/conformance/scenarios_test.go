@@ -7,20 +7,23 @@ import (
 
 // scenario is a row of one of the suite's requirements files.
 type scenario struct {
-	name   string
-	scored bool // counts for conformance; the others came after the revision, are extensions or pending, and must pass here all the same
+	name string
+	// scored scenarios count for conformance. The others came after the revision, are extensions or
+	// are pending. They must pass here all the same.
+	scored bool
 }
 
-// set is what must run of one role in one revision, as requirements/ of the pinned suite has it. A suite that runs fewer has not tested us.
+// set lists the scenarios that must run for one role in one revision, as in requirements/ of the
+// pinned suite. A suite that runs fewer scenarios has not tested mcpd completely.
 type set struct {
-	role      string // of the suite's subcommand: what is tested
+	role      string // the suite's subcommand: server or client, the side that is tested
 	revision  string
 	scenarios []scenario
 }
 
 func (s set) String() string { return s.role + " " + s.revision }
 
-// named makes rows of names.
+// named returns one row for each name.
 func named(scored bool, names string) (rows []scenario) {
 	for name := range strings.FieldsSeq(names) {
 		rows = append(rows, scenario{name, scored})
@@ -54,21 +57,24 @@ var modernServer = set{"server", "2026-07-28", slices.Concat(named(true, `
 	tasks-dispatch-and-envelope tasks-status-notifications tasks-required-task-error tasks-mrtr-composition
 	json-schema-2020-12 http-header-validation http-custom-header-server-validation`))}
 
-// The scenarios of clients leave out those of auth/: mcpd has no authorization towards servers.
+// The sets for clients leave out the scenarios of auth/: mcpd has no authorization towards
+// servers.
 var legacyClient = set{"client", "2025-11-25", slices.Concat(named(true, `
 	initialize tools_call elicitation-sep1034-client-defaults sse-retry`), named(false, `
 	json-schema-2020-12-preservation`))}
 
 var modernClient = set{"client", "2026-07-28", slices.Concat(named(true, `
 	tools_call request-metadata sep-2322-client-request-state
-	http-standard-headers http-custom-headers http-invalid-tool-headers json-schema-ref-no-deref`), named(false, `
+	http-standard-headers http-custom-headers http-invalid-tool-headers json-schema-ref-no-deref`),
+	named(false, `
 	json-schema-2020-12-preservation`))}
 
-// sets are all of them, in the order of the runs.
+// sets are all sets, in the order of the runs.
 var sets = []set{legacyServer, modernServer, legacyClient, modernClient}
 
-// left reports whether a scenario that the suite runs is none of ours to pass.
+// left reports whether this package leaves out a scenario that the suite runs.
 func left(name string) bool { return strings.HasPrefix(name, "auth/") }
 
-// neverChecked are scenarios in which the suite checks nothing, whatever the server does: it says so itself, as a skipped check.
+// neverChecked are scenarios in which the suite checks nothing for any server. The suite reports
+// this itself, as a skipped check.
 var neverChecked = []string{"tasks-status-notifications"}

@@ -10,7 +10,7 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// era is a kind of revision that a server is spoken to in.
+// era is a protocol era.
 type era string
 
 const (
@@ -21,18 +21,22 @@ const (
 var eras = []era{legacy, modern}
 
 // bounds are the settings that make mcpd speak to a server in an era.
-var bounds = map[era]string{legacy: `max_version: "2025-11-25"`, modern: `min_version: "2026-07-28"`}
-
-// column is a run of a set of scenarios for servers.
-type column struct {
-	server  *subject // nil for the one that is built into mcpd
-	kind    string   // built-in, direct, stdio, or the era in which mcpd speaks to it
-	started era      // the era that the server is started for
+var bounds = map[era]string{
+	legacy: `max_version: "2025-11-25"`, modern: `min_version: "2026-07-28"`,
 }
 
-// columnsOf are the runs of a set for servers, in their order.
+// column is one run of a set of scenarios for servers.
+type column struct {
+	server  *subject // nil for the server that is built into mcpd
+	kind    string   // built-in, direct, stdio, or the era in which mcpd speaks to the server
+	started era      // era for which the server is started
+}
+
+// columnsOf returns the runs of a set for servers, in their order.
 func columnsOf(s set) []column {
-	all := []column{{kind: "built-in"}, {kind: "legacy", started: legacy}, {kind: "modern", started: modern}}
+	all := []column{
+		{kind: "built-in"}, {kind: "legacy", started: legacy}, {kind: "modern", started: modern},
+	}
 	for i := range subjects {
 		each := &subjects[i]
 		all = append(all, column{each, "direct", s.era()})
@@ -50,7 +54,7 @@ func (c column) String() string {
 	return c.server.name + " " + c.kind
 }
 
-// columns are the names of the runs of any set.
+// columns returns the names of the runs of any set.
 func columns(s set) (names []string) {
 	if s.role == "client" {
 		for _, v := range downstreams {
@@ -64,7 +68,7 @@ func columns(s set) (names []string) {
 	return names
 }
 
-// era is the one of the clients of the set.
+// era returns the era of the set's clients.
 func (s set) era() era {
 	if s.revision < modernServer.revision {
 		return legacy
@@ -72,14 +76,14 @@ func (s set) era() era {
 	return modern
 }
 
-// serverRuns are those of the two sets for servers. Every run has a server of its own, so that runs
-// do not see one another's changes.
+// serverRuns prepares the runs of the two sets for servers. Every run has a server of its own, so
+// no run sees the changes of another.
 func serverRuns(t *testing.T, p programs) [][]*run {
 	demos := mcptest.Start(t, mcptest.HostOptions{Config: oneEraEach})
 	var (
 		groups [][]*run
-		urls   = map[*run]string{} // the suite's
-		behind = map[*run]string{} // the keys of servers of mcpd
+		urls   = map[*run]string{} // URLs that the suite tests
+		behind = map[*run]string{} // keys of the servers in mcpd's configuration
 		config = new(strings.Builder)
 		mu     sync.Mutex
 		all    sync.WaitGroup
@@ -140,7 +144,8 @@ func serverRuns(t *testing.T, p programs) [][]*run {
 	return groups
 }
 
-// oneEraEach is a host whose tenants each know one era, so that the built-in server in them does.
+// oneEraEach configures tenants that each allow one era, so their built-in server speaks only
+// that era.
 const oneEraEach = `
 tenants:
   legacy: {servers: {demo: {builtin: demo}}, negotiation: {max_version: "2025-11-25"}}

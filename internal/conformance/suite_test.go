@@ -1,8 +1,8 @@
-// Package conformance runs the official MCP conformance suite against a real mcpd, directly and
-// through mcpd against servers of the official SDKs and of the suite, and against mcpd's client. It
-// does not know what the scenarios check: the suite does, and this package only makes sure that all
-// of them ran. It needs Node and, once, the network, so its long test runs only when
-// MCPD_CONFORMANCE is set, as `make conformance` does.
+// Package conformance runs the official MCP conformance suite against a real mcpd. The suite
+// tests mcpd's built-in server, servers of the official SDKs and of the suite through mcpd, and
+// mcpd as a client. The suite decides what each scenario checks. This package only makes sure
+// that all scenarios ran, and judges their results. The long test needs Node and, once, the
+// network. It runs only when MCPD_CONFORMANCE is set, as `make conformance` does.
 package conformance
 
 import (
@@ -27,21 +27,23 @@ func TestMain(m *testing.M) {
 	mcptest.Main(m)
 }
 
-// The suite and the Node that runs it, pinned: a newer one is a change of ours.
+// Pinned versions of the suite and of the Node that runs it. An update is a change to this
+// package.
 const (
 	suitePackage = "@modelcontextprotocol/conformance@0.2.0-alpha.12"
 	nodePackage  = "node@22"
 )
 
-// suiteTime bounds a run, which takes five seconds.
+// suiteTime bounds one run. A run takes about five seconds.
 const suiteTime = 5 * time.Minute
 
-// atOnce is how many runs go on at the same time: most of a run is waiting, and some of it measures how long.
+// atOnce is the number of concurrent runs. A run mostly waits, and some scenarios measure the
+// time.
 const atOnce = 3
 
-// S4-145: the built-in server meets every scenario of both eras on one endpoint. What another server
-// can do without mcpd it can do behind it, for clients of either era, but for the exceptions. And
-// mcpd as a client meets every scenario.
+// S4-145: the built-in server passes every scenario of both eras on one endpoint. A scenario that
+// another server passes without mcpd also passes through mcpd, for clients of either era, except
+// for the listed exceptions. mcpd as a client passes every scenario.
 func TestHostPassesTheOfficialSuite(t *testing.T) {
 	if os.Getenv("MCPD_CONFORMANCE") == "" {
 		t.Skip("runs only with MCPD_CONFORMANCE set: it needs Node and downloads the suite")
@@ -90,7 +92,8 @@ func TestHostPassesTheOfficialSuite(t *testing.T) {
 	}
 }
 
-// do runs the set. That the suite itself was not content is known from its results, which tell more.
+// do runs the set and reads its outcomes. The suite's exit status is ignored: its results tell
+// more.
 func (r *run) do(t *testing.T, p programs) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), suiteTime)

@@ -6,15 +6,18 @@ import (
 	"strings"
 )
 
-// run is one run of a set against something, with what is expected of it.
+// run is one run of a set against one server or client, with the expected results.
 type run struct {
 	set
-	name     string   // of its column
+	name     string   // name of its column
 	args     []string // further arguments of the suite
-	env      []string // further environment of it
+	env      []string // further environment of the suite
 	outcomes []outcome
-	against  *run // the same server without mcpd: what fails there may fail here; nil if all must pass
-	free     bool // nothing is expected: it is there to be compared with
+	// against is the run of the same server without mcpd. A scenario that fails there may fail here.
+	// If against is nil, all scenarios must pass.
+	against *run
+	// free means that nothing is expected of this run: it only serves for comparison.
+	free bool
 }
 
 func (r *run) of(name string) outcome {
@@ -26,7 +29,7 @@ func (r *run) of(name string) outcome {
 	return outcome{}
 }
 
-// verdict is what a run of a scenario means.
+// verdict is the judgement on one scenario of a run.
 type verdict string
 
 const (
@@ -34,22 +37,27 @@ const (
 	failed   verdict = "FAILED"
 	missing  verdict = "MISSING"
 	notThere verdict = "-"        // fails without mcpd too
-	excused  verdict = "excepted" // fails in nothing but what exceptions name
-	stale    verdict = "STALE"    // an exception names a check that does not fail, or a scenario that fails directly
+	excused  verdict = "excepted" // fails only in checks that exceptions name
+	// An exception names a check that does not fail, or a scenario that fails directly.
+	stale verdict = "STALE"
 )
 
-// fine reports whether a verdict is as it should be.
+// fine reports whether a verdict is acceptable.
 func (v verdict) fine() bool { return v == passed || v == notThere || v == excused }
 
-// verdict judges one scenario, and returns the checks that are to blame.
+// verdict judges one scenario and returns the checks that are to blame.
 func (r *run) verdict(o outcome) (verdict, []check) {
 	var listed []string
 	for _, n := range r.excepted(o.name) {
 		listed = append(listed, exceptions[n-1].fails[o.name]...)
 	}
-	fails := func(id string) bool { return slices.ContainsFunc(o.wrong, func(c check) bool { return c.ID == id }) }
+	fails := func(id string) bool {
+		return slices.ContainsFunc(o.wrong, func(c check) bool { return c.ID == id })
+	}
 	failsDirectly := r.free || r.against != nil && !r.against.of(o.name).passed()
-	blame := slices.DeleteFunc(slices.Clone(o.wrong), func(c check) bool { return slices.Contains(listed, c.ID) })
+	blame := slices.DeleteFunc(slices.Clone(o.wrong), func(c check) bool {
+		return slices.Contains(listed, c.ID)
+	})
 	switch {
 	case !o.ran:
 		return missing, nil
@@ -67,7 +75,7 @@ func (r *run) verdict(o outcome) (verdict, []check) {
 	return passed, nil
 }
 
-// notes says what went wrong in a run, check by check.
+// notes describes every scenario that went wrong, with the failed checks.
 func (r *run) notes() (all []string) {
 	for _, s := range r.scenarios {
 		v, blame := r.verdict(r.of(s.name))
@@ -83,7 +91,7 @@ func (r *run) notes() (all []string) {
 	return all
 }
 
-// count is how many scenarios of a run passed.
+// count returns the number of scenarios that passed.
 func (r *run) count() (n int) {
 	for _, s := range r.scenarios {
 		if v, _ := r.verdict(r.of(s.name)); v == passed {

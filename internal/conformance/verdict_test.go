@@ -6,13 +6,18 @@ import (
 	"testing"
 )
 
-// Each run is judged by what stands behind it.
+// A verdict depends on the outcome of the same server without mcpd and on the exceptions.
 func TestVerdict(t *testing.T) {
 	before := exceptions
-	exceptions = []exception{{clause{}, legacyClients, []string{"SDK modern"}, map[string][]string{"ping": {"priming"}}}}
+	exceptions = []exception{
+		{clause{}, legacyClients, []string{"SDK modern"}, map[string][]string{"ping": {"priming"}}},
+	}
 	t.Cleanup(func() { exceptions = before })
 	direct := func(checks string) *run {
-		return &run{set: legacyServer, free: true, outcomes: mustRead(t, legacyServer, results("server-", "ping", checks))}
+		return &run{
+			set: legacyServer, free: true,
+			outcomes: mustRead(t, legacyServer, results("server-", "ping", checks)),
+		}
 	}
 	good, bad := direct(`[`+success+`]`), direct(`[`+success+`,`+failure+`]`)
 	tests := []struct {
@@ -27,28 +32,36 @@ func TestVerdict(t *testing.T) {
 		{"nothing checked", `[` + info + `]`, run{against: good}, failed},
 		{"to be compared with", `[` + failure + `]`, run{free: true}, notThere},
 		{"is excepted", `[` + warning + `]`, run{against: good, name: "SDK modern"}, excused},
-		{"fails in more than that", `[` + warning + `,` + failure + `]`, run{against: good, name: "SDK modern"}, failed},
+		{"fails in more than that", `[` + warning + `,` + failure + `]`,
+			run{against: good, name: "SDK modern"}, failed},
 		{"is excepted and passes", `[` + success + `]`, run{against: good, name: "SDK modern"}, stale},
-		{"is excepted and fails without mcpd", `[` + warning + `]`, run{against: bad, name: "SDK modern"}, stale},
-		{"is excepted in another run", `[` + warning + `]`, run{against: good, name: "SDK legacy"}, failed},
+		{"is excepted and fails without mcpd", `[` + warning + `]`,
+			run{against: bad, name: "SDK modern"}, stale},
+		{"is excepted in another run", `[` + warning + `]`,
+			run{against: good, name: "SDK legacy"}, failed},
 	}
 	for _, test := range tests {
 		r := test.run
-		r.set, r.name, r.outcomes = legacyServer, cmp.Or(r.name, "elsewhere"), mustRead(t, legacyServer, results("server-", "ping", test.checks))
+		r.set, r.name, r.outcomes = legacyServer, cmp.Or(r.name, "elsewhere"), mustRead(t, legacyServer,
+			results("server-", "ping", test.checks))
 		if got, _ := r.verdict(r.of("ping")); got != test.want {
 			t.Errorf("%s: verdict = %s, want %s", test.name, got, test.want)
 		}
 	}
 }
 
-// A scenario that did not run is wrong and shows as missing.
+// A scenario that did not run counts as wrong and is shown as missing.
 func TestPageShowsEveryScenario(t *testing.T) {
 	one := &run{set: legacyServer, name: "one", outcomes: mustRead(t, legacyServer,
 		results("server-", "ping", `[`+success+`]`, "server-sse-polling", `[`+success+`,`+warning+`]`))}
-	two := &run{set: legacyServer, name: "two", outcomes: mustRead(t, legacyServer, results("server-", "tools-list", `[`+success+`]`))}
+	two := &run{
+		set: legacyServer, name: "two",
+		outcomes: mustRead(t, legacyServer, results("server-", "tools-list", `[`+success+`]`)),
+	}
 	text := page(t, [][]*run{{one, two}})
 	for _, want := range []string{
-		"\n| scenario | one | two |\n", "\n| ping | ok | MISSING |\n", "\n| server-sse-polling (not scored) | FAILED | MISSING |\n",
+		"\n| scenario | one | two |\n", "\n| ping | ok | MISSING |\n",
+		"\n| server-sse-polling (not scored) | FAILED | MISSING |\n",
 		"\n| tools-list | MISSING | ok |\n", "\n| **passed** | 1 | 1 |\n",
 	} {
 		if !strings.Contains(text, want) {
@@ -56,7 +69,8 @@ func TestPageShowsEveryScenario(t *testing.T) {
 		}
 	}
 	notes := one.notes()
-	if len(notes) != 32 || !strings.HasSuffix(notes[31], "server-sse-polling FAILED\n    warning priming: no priming event") {
+	if len(notes) != 32 || !strings.HasSuffix(notes[31],
+		"server-sse-polling FAILED\n    warning priming: no priming event") {
 		t.Errorf("%d scenarios are wrong, want 32: %q", len(notes), notes)
 	}
 }

@@ -1,5 +1,5 @@
-// Package draw is what reports draw and write numbers with: outlines as SVG writes them, scales, and numbers as people read them. It knows nothing
-// of what is drawn.
+// Package draw has the means of reports to draw and to write numbers: SVG outlines, scales, and
+// readable numbers. It knows nothing of the subject of a drawing.
 package draw
 
 import (
@@ -8,13 +8,14 @@ import (
 	"strings"
 )
 
-// Drawings are stretched over the room they get: their units are parts of its width and height.
+// The size of drawings. Drawings are stretched to the space that they get, so that their units are
+// fractions of its width and height.
 const (
 	Width = 1000.0
 	Tall  = 100.0
 )
 
-// Path is the outline of a drawing, as SVG writes it.
+// Path is the outline of a drawing in SVG syntax.
 type Path struct{ strings.Builder }
 
 // To appends a command with its numbers, rounded to a tenth.
@@ -37,10 +38,12 @@ func (p *Path) Rect(x, y, w, h float64) {
 	p.To('z')
 }
 
-// Hundredth is a part of the width or the height in hundredths, as style sheets write it.
+// Hundredth converts a position in tenths of a percent of the width or height to percent, as style
+// sheets need it.
 func Hundredth(v float64) float64 { return math.Round(v*10) / 100 }
 
-// Decades are the powers of ten around positive values, at least one apart. Without a value they are 0.1 and 1.
+// Decades returns the powers of ten around positive values as exponents, at least one apart.
+// Without a value they are -1 and 0.
 func Decades(values ...float64) (low, high int) {
 	low, high = math.MaxInt, math.MinInt
 	for _, v := range values {
@@ -58,7 +61,8 @@ func Decades(values ...float64) (low, high int) {
 	return low, high
 }
 
-// RoundStep is a step of 1, 2 or 5 times a power of ten of which at most so many fit into a length.
+// RoundStep returns a step of 1, 2 or 5 times a power of ten, of which at most the given number
+// fits into a length.
 func RoundStep(length float64, most int) float64 {
 	step := math.Pow(10, math.Floor(math.Log10(length/float64(most))))
 	for _, by := range []float64{1, 2, 5, 10} {

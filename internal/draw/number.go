@@ -7,13 +7,14 @@ import (
 	"strings"
 )
 
-// Nothing stands where there is no number, and Apart is between a number and its unit, where no line is broken.
+// Nothing is shown in place of a missing number. Apart is the no-break space between a number and
+// its unit.
 const (
 	Nothing = "–"
 	Apart   = "\u00a0"
 )
 
-// Count is a whole number with its thousands apart.
+// Count formats a whole number with separators between thousands.
 func Count[N int | int64 | uint64](n N) string {
 	digits := fmt.Sprint(n)
 	sign := ""
@@ -26,10 +27,10 @@ func Count[N int | int64 | uint64](n N) string {
 	return sign + digits
 }
 
-// Finite reports whether it is a number that can be drawn.
+// Finite reports whether v can be drawn.
 func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// Three is a number with three digits that count.
+// Three formats a number with three significant digits.
 func Three(v float64) string {
 	switch a := math.Abs(v); {
 	case !Finite(v):

@@ -12,15 +12,16 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// pair is the certificate of a host and its key, in files.
+// pair is the certificate of a host and its key, stored in files.
 type pair struct {
 	t         *testing.T
 	authority *mcptest.Authority
 	cert, key string
-	ends      time.Time // of the certificate in the files
+	ends      time.Time // expiry of the certificate in the files
 }
 
-// firstLife is how long the first certificate is valid: all clients have to connect before it ends.
+// firstLife is the validity of the first certificate. All clients have to connect before it
+// expires.
 const firstLife = 90 * time.Second
 
 func newPair(t *testing.T) *pair {
@@ -34,7 +35,7 @@ func newPair(t *testing.T) *pair {
 	return p
 }
 
-// write puts a certificate in the files that is valid for so long.
+// write replaces the files by a new certificate with the given validity.
 func (p *pair) write(life time.Duration) {
 	p.t.Helper()
 	made := p.authority.Certificate("127.0.0.1", life).Certificates[0]
@@ -57,11 +58,11 @@ func (p *pair) write(life time.Duration) {
 	p.ends = leaf.NotAfter
 }
 
-// renewTime bounds the time until the host has noticed that its files have changed.
+// renewTime limits the time until the host notices that its files have changed.
 const renewTime = 40 * time.Second
 
-// renewed replaces the files of the certificate, and returns when new connections have the new one,
-// in full also when the old one has expired.
+// renewed replaces the certificate files and returns when new connections get the new certificate.
+// The full form also waits until the old certificate has expired.
 func renewed(s *site) {
 	old := s.files.ends
 	s.files.write(time.Hour)

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// call is one call of a client.
+// call is one tool call of a client.
 type call struct {
-	mine         string // which no other call has
+	mine         string // text that no other call has
 	begun, ended time.Time
 	err          error
 }
 
-// client calls one tool after the other in one session until it is told to stop.
+// client makes one tool call after the other in one session until it is told to stop.
 type client struct {
 	name    string
 	session session
@@ -26,22 +26,25 @@ type client struct {
 	calls []call
 }
 
-// between is the pause of a client between two calls. In full, clients leave the machine time to
-// notice at once what happens to their connections.
+// between is the pause of a client between two calls. It is longer in the full form, so that the
+// machine has time to notice at once when a connection ends.
 var between = func() time.Duration { return either(300*time.Millisecond, 50*time.Millisecond) }
 
-// work is how long every other call takes, so that many are in flight at any time.
+// work is the duration of every other call. It is long, so that many calls are in flight at any
+// time.
 var work = func() time.Duration { return either(time.Second, 100*time.Millisecond) }
 
-// start opens a session and begins to call.
+// start opens a session and begins to make calls.
 func start(t *testing.T, o *opener, k kind, i int) *client {
 	t.Helper()
-	c := &client{name: fmt.Sprintf("%s, %d", k, i), stop: make(chan struct{}), done: make(chan struct{})}
+	c := &client{
+		name: fmt.Sprintf("%s, %d", k, i), stop: make(chan struct{}), done: make(chan struct{}),
+	}
 	var err error
 	if c.session, err = o.open(k, c.name); err != nil {
 		t.Fatalf("%s: %v", c.name, err)
 	}
-	go c.run() // ends with end
+	go c.run() // end stops it
 	return c
 }
 
@@ -62,11 +65,12 @@ func (c *client) run() {
 	}
 }
 
-// one makes a call and checks that its answer is its own.
+// one makes a call and checks that the answer belongs to this call.
 func (c *client) one(n int, mine string) error {
 	tool, arguments, want := "echo", map[string]any{"message": mine}, mine
 	if n%2 == 1 {
-		tool, arguments, want = "sleep", map[string]any{"millis": work().Milliseconds(), "pad": mine}, "slept"
+		tool, arguments, want = "sleep", map[string]any{"millis": work().Milliseconds(),
+			"pad": mine}, "slept"
 	}
 	got, err := c.session.call("s__"+tool, arguments)
 	if err == nil && !strings.HasPrefix(got, want) {
@@ -75,7 +79,7 @@ func (c *client) one(n int, mine string) error {
 	return err
 }
 
-// since reports whether a call was answered that began after a moment.
+// since reports whether a call that began after the given time was answered.
 func (c *client) since(at time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,7 +91,7 @@ func (c *client) since(at time.Time) bool {
 	return false
 }
 
-// end stops calling and returns what there was.
+// end stops the client and returns its calls.
 func (c *client) end() []call {
 	close(c.stop)
 	<-c.done

@@ -1,4 +1,4 @@
-// Package endings keeps clients of the official SDKs busy while the host behind them is killed,
-// drained or replaced, the way to it is cut or its certificate renewed, and counts what became of
-// their calls. In full it writes docs/endings.md.
+// Package endings counts the lost calls of official SDK clients while their host is killed, drained
+// or replaced, while a proxy between them is killed, or while the certificate is renewed. The full
+// form writes docs/endings.md.
 package endings

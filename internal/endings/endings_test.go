@@ -10,31 +10,35 @@ import (
 	"time"
 )
 
-// cell is what became of the calls of one kind of clients at one event.
+// cell holds the results of the calls of one kind of client at one event.
 type cell struct {
 	clients, goOn, calls int
 	inFlight             int // failed, and had begun before the event
-	away                 int // found nobody who listens
-	refused              int // in the last third of a drain, with the reason
-	crossed              int // sent when the host had just ended their idle connection, and answered so
-	lost                 int // any other failure
-	why                  string
+	away                 int // connection refused
+	refused              int // refused with the reason in the last third of a drain
+	// The host ended the idle connection at the moment the request was sent, and answered 408.
+	crossed int
+	lost    int // failed in any other way
+	why     string
 }
 
-// span is when an event struck, and when the host could be reached again.
+// span is the time of an event and the time at which the host was reachable again.
 type span struct{ struck, back time.Time }
 
-// strikes is how long a signal or the end of a proxy may take to reach what it ends.
+// strikes is the longest time until a signal, or the end of a proxy, takes effect.
 const strikes = 250 * time.Millisecond
 
-// Texts of the SDKs for a host that stops, and for an address where nobody listens.
+// Error texts of the SDKs for a host that is stopping, for a request that crossed with the end of
+// its connection, and for an address without a listener.
 var (
-	refused = regexp.MustCompile(`Service Unavailable|HTTP 503|the host is stopping; no server received`)
+	refused = regexp.MustCompile(
+		`Service Unavailable|HTTP 503|the host is stopping; no server received`,
+	)
 	crossed = regexp.MustCompile(`Request Timeout|HTTP 408`)
 	nobody  = regexp.MustCompile(`connection refused|ECONNREFUSED`)
 )
 
-// of sorts a call that has reached the server so many times.
+// of classifies a call. Executed is the number of times that the call reached the server.
 func (c *cell) of(at span, one call, executed int) {
 	c.calls++
 	text := ""
@@ -59,11 +63,12 @@ func (c *cell) of(at span, one call, executed int) {
 		}
 	default:
 		c.lost++
-		c.why = fmt.Sprintf("%v after the event: %s", one.begun.Sub(at.struck).Round(time.Millisecond), text)
+		c.why = fmt.Sprintf("%v after the event: %s",
+			one.begun.Sub(at.struck).Round(time.Millisecond), text)
 	}
 }
 
-// short is a cell of the table.
+// short renders the cell for the table.
 func (c *cell) short() string {
 	if c.goOn < c.clients {
 		return fmt.Sprintf("%d of %d go on", c.goOn, c.clients)
@@ -72,7 +77,8 @@ func (c *cell) short() string {
 	for _, p := range []struct {
 		n    int
 		what string
-	}{{c.inFlight, "in flight"}, {c.away, "nobody listened"}, {c.refused, "refused"}, {c.crossed, "crossed"}, {c.lost, "lost"}} {
+	}{{c.inFlight, "in flight"}, {c.away, "nobody listened"}, {c.refused, "refused"},
+		{c.crossed, "crossed"}, {c.lost, "lost"}} {
 		if p.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
 		}
@@ -83,7 +89,7 @@ func (c *cell) short() string {
 	return strings.Join(parts, ", ")
 }
 
-// wrong is what is wrong with a cell; empty is nothing.
+// wrong describes the error of a cell, or returns an empty string if there is none.
 func (c *cell) wrong(e event) string {
 	switch {
 	case c.goOn < c.clients:
@@ -102,15 +108,16 @@ func (c *cell) wrong(e event) string {
 	return ""
 }
 
-// mayCross is how many calls may cross with the end of their connection. It takes a client that has
-// been idle for half a second and sends at that very moment, so most never do.
+// mayCross returns how many calls may cross with the end of their connection. A call crosses only
+// if its client has been idle for half a second and sends at that very moment, so most clients
+// never have one.
 func (c *cell) mayCross() int { return 1 + c.clients/2 }
 
-// recovery bounds the time until a client has an answer again, which may have to wait for its call
-// to time out.
+// recovery limits the time until a client has an answer again. The client may have to wait until
+// its call times out.
 const recovery = 25 * time.Second
 
-// try has clients of all kinds call through an event.
+// try lets clients of all kinds make calls during an event, and returns one cell for each kind.
 func try(t *testing.T, e event, many int) []*cell {
 	t.Helper()
 	s := open(t, e)
@@ -125,7 +132,7 @@ func try(t *testing.T, e event, many int) []*cell {
 	at := span{struck: time.Now()}
 	e.does(s)
 	at.back = time.Now()
-	if e.secure { // others connect with the new certificate
+	if e.secure { // one more client of each kind uses the new certificate
 		for k := range kinds {
 			clients[k] = append(clients[k], start(t, opener, kinds[k], many))
 		}
@@ -137,7 +144,8 @@ func try(t *testing.T, e event, many int) []*cell {
 	for _, c := range slices.Concat(clients...) {
 		last := make(chan []call, 1)
 		ended[c] = last
-		go func() { last <- c.end() }() // ends with the client, which has bounds of its own
+		// The goroutine ends with the client, which has its own limits.
+		go func() { last <- c.end() }()
 	}
 	cells, done := make([]*cell, len(kinds)), make(map[*client][]call)
 	for one, last := range ended {
@@ -159,7 +167,7 @@ func try(t *testing.T, e event, many int) []*cell {
 	return cells
 }
 
-// all reports whether every client that may go on has had an answer since.
+// all reports whether every client that can continue has had an answer since the given time.
 func (e event) all(clients [][]*client, at time.Time) bool {
 	for k, kind := range clients {
 		for _, c := range kind {
@@ -171,7 +179,7 @@ func (e event) all(clients [][]*client, at time.Time) bool {
 	return true
 }
 
-// Every client goes on by itself, and loses no more than the event itself takes.
+// Every client continues by itself, and no call fails except those that the event itself ends.
 func TestClientsGoOn(t *testing.T) {
 	many := either(20, 2)
 	var page strings.Builder
@@ -184,7 +192,8 @@ func TestClientsGoOn(t *testing.T) {
 	rows := make([]string, len(kinds))
 	for _, e := range events {
 		t.Run(e.name, func(t *testing.T) {
-			if !*full { // in full each has the machine for itself, and the page is written when all are over
+			// In the full form each event has the machine to itself, and the page is written after the last.
+			if !*full {
 				t.Parallel()
 			}
 			for k, c := range try(t, e, many) {
@@ -229,10 +238,12 @@ touched. A cell says how many calls failed, and how:
 
 - **in flight**: the call had begun before the event.
 - **nobody listened**: the connection was refused while there was no host, or no proxy.
-- **refused**: the host said that it is stopping, with ` + "`Retry-After`" + ` where the transport has it. That
+- **refused**: the host said that it is stopping, with ` + "`Retry-After`" +
+	` where the transport has it. That
   happens in the last third of a drain (` + "`limits.drain`" + `, here %s) only.
 - **crossed**: sent at the moment in which a host that drains ends a connection that was idle for half
-  a second. The answer is 408 with ` + "`Retry-After`" + `. [stopping.md](stopping.md) has when connections end.
+  a second. The answer is 408 with ` + "`Retry-After`" +
+	`. [stopping.md](stopping.md) has when connections end.
 - **lost**: anything else. There must be none.
 
 The server notes each call that reaches it. Those answered have reached it once, those that were
@@ -243,13 +254,14 @@ with its stream. The clients of the TypeScript SDK do, and go on with their sess
 answers their calls that were in flight when the host was killed, with an error; a call that had been
 in flight for less than 250 ms ends by the client's own time-out, because nothing was written down of
 it and HTTP+SSE has no way to ask a client what it waits for
-([adr/0019](adr/0019-what-a-client-has-missed-outlives-the-host.md)).
+([adr/0019](adr/0019-store-only-stream-events-that-no-connection-took.md)).
 
 The certificate is renewed under clients that are connected over TLS: other files take the place of
-those of ` + "`tls.cert`" + ` and ` + "`tls.key`" + `, and the old certificate expires. Connections that are open go on,
+those of ` + "`tls.cert`" + ` and ` + "`tls.key`" +
+	`, and the old certificate expires. Connections that are open go on,
 and one more client of each kind connects with the new certificate.
 
 The clients declare no capabilities. Calls of 2025-11-25 clients that can be asked something would
-take turns at the server that all of them share ([adr/0008](adr/0008-calls-that-may-ask-take-turns.md)).
+take turns at the server that all of them share ([adr/0008](adr/0008-serialize-calls-that-may-ask-and-add-instances.md)).
 
 `

@@ -9,26 +9,27 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// site is a host, and the way to it that clients use.
+// site is a host and the path that clients take to it.
 type site struct {
 	t      *testing.T
 	host   *mcptest.Host
-	calls  *journal // of the server
+	calls  *journal // calls that reached the server
 	config string
-	relay  *relay // nil where clients call the host itself
-	ca     string // the file of the authority of the host's certificate; empty without TLS
-	files  *pair  // its certificate; nil without TLS
+	relay  *relay // nil if clients connect to the host directly
+	ca     string // file of the certificate authority; empty without TLS
+	files  *pair  // certificate of the host; nil without TLS
 }
 
-// drainTime is what the host has to drain.
+// drainTime is the host's drain limit.
 var drainTime = func() time.Duration { return either(25*time.Second, 6*time.Second) }
 
-// open starts a host, and what an event needs.
+// open starts a host and the fixtures of an event.
 func open(t *testing.T, e event) *site {
 	t.Helper()
 	s := &site{t: t, calls: newJournal(t)}
 	s.config = fmt.Sprintf(
-		"limits: {drain: %s}\ntenants: {default: {servers: {s: {command: %q, args: [-journal, %q], share: tenant}}}}\n",
+		"limits: {drain: %s}\ntenants: {default: {servers: {s: {command: %q, args: [-journal, %q], "+
+			"share: tenant}}}}\n",
 		drainTime(), mcptest.Server(t), s.calls.file)
 	if e.secure {
 		s.files = newPair(t)
@@ -52,7 +53,7 @@ func (s *site) url() string {
 	return s.host.MCP
 }
 
-// address is that of the host itself.
+// address returns the address of the host itself.
 func (s *site) address() string { return strings.TrimPrefix(s.host.MCP, "http://") }
 
 // again starts the next host, with the state and the address of the one that has ended.
@@ -63,23 +64,25 @@ func (s *site) again() {
 	})
 }
 
-// event is what happens while clients call.
+// event happens while clients make calls.
 type event struct {
 	name string
-	// does returns when the host can be reached again.
+	// does returns when the host is reachable again.
 	does func(s *site)
-	// inFlight says that calls in flight may fail, away that there is a while in which nobody listens,
+	// inFlight says that calls in flight may fail, away that connections may be refused for a while,
 	// and refuses that calls may be refused late in a drain.
 	inFlight, away, refuses bool
 	// drains says that the host ends connections by itself, cuts that streams end, relayed that
-	// clients come by a proxy, and secure that they use TLS.
+	// clients connect through a proxy, and secure that they use TLS.
 	drains, cuts, relayed, secure bool
 }
 
 var events = []event{
 	{name: "host killed, and started again", does: killed, cuts: true, inFlight: true, away: true},
-	{name: "host drained, and started again", does: drained, drains: true, cuts: true, away: true, refuses: true},
-	{name: "host drained and replaced, with its socket handed over", does: replaced, drains: true, cuts: true},
+	{name: "host drained, and started again", does: drained, drains: true, cuts: true, away: true,
+		refuses: true},
+	{name: "host drained and replaced, with its socket handed over", does: replaced, drains: true,
+		cuts: true},
 	{
 		name: "proxy killed in mid-stream, and started again", does: cut,
 		cuts: true, relayed: true, inFlight: true, away: true,

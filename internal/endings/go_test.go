@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// goSession opens a session of the Go SDK's client.
+// goSession opens a session with a client of the Go SDK.
 func (o *opener) goSession(k kind) (session, error) {
 	o.t.Helper()
 	var transport mcp.Transport
@@ -39,7 +39,7 @@ func (o *opener) goSession(k kind) (session, error) {
 	return goSession{s, k.callTime()}, nil
 }
 
-// carrier has connections of its own, as each program has.
+// carrier returns an HTTP client with its own connections, like that of a separate program.
 func (o *opener) carrier() *http.Client {
 	o.t.Helper()
 	connections := &http.Transport{}
@@ -56,13 +56,14 @@ func (o *opener) carrier() *http.Client {
 	return &http.Client{Transport: comeBack{connections}}
 }
 
-// comeBack fails an exchange that is refused without a time at which to come back.
+// comeBack turns a 503 or 408 answer without Retry-After into an error.
 type comeBack struct{ http.RoundTripper }
 
 func (c comeBack) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := c.RoundTripper.RoundTrip(r)
 	stopping := err == nil &&
-		(answer.StatusCode == http.StatusServiceUnavailable || answer.StatusCode == http.StatusRequestTimeout)
+		(answer.StatusCode == http.StatusServiceUnavailable ||
+			answer.StatusCode == http.StatusRequestTimeout)
 	if !stopping || answer.Header.Get("Retry-After") != "" {
 		return answer, err
 	}
@@ -72,7 +73,7 @@ func (c comeBack) RoundTrip(r *http.Request) (*http.Response, error) {
 
 type goSession struct {
 	*mcp.ClientSession
-	within time.Duration // of a call
+	within time.Duration // limit of a call
 }
 
 func (s goSession) call(tool string, arguments map[string]any) (string, error) {
@@ -91,7 +92,7 @@ func (s goSession) call(tool string, arguments map[string]any) (string, error) {
 
 func (s goSession) close() {
 	ended := make(chan struct{})
-	go func() { // ends with the session, which has bounds of its own
+	go func() { // ends with the session, which has its own limits
 		defer close(ended)
 		_ = s.Close()
 	}()

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// journal is what servers write of the calls that reach them.
+// journal is the file to which servers write the calls that reach them.
 type journal struct{ file string }
 
 func newJournal(t *testing.T) *journal {
@@ -16,7 +16,7 @@ func newJournal(t *testing.T) *journal {
 	return &journal{filepath.Join(t.TempDir(), "journal")}
 }
 
-// executed is how often each call has reached a server.
+// executed returns how often each call has reached a server.
 func (j *journal) executed(t *testing.T) map[string]int {
 	t.Helper()
 	f, err := os.Open(j.file)

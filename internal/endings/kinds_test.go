@@ -9,31 +9,32 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// The revisions that clients ask for, each of one era.
+// The revisions that clients request, one of each era.
 const (
 	legacy = "2025-11-25"
 	modern = "2026-07-28"
 )
 
-// The ways to the host.
+// The transports to the host.
 const (
 	overHTTP  = "Streamable HTTP"
 	overSSE   = "HTTP+SSE"
 	overStdio = "`mcpd stdio`"
 )
 
-// kind is clients that reach the host in one way. Generation is that of the TypeScript SDK, empty
-// for the Go SDK.
+// kind describes clients that reach the host in one way. Generation is the major version of the
+// TypeScript SDK; empty means the Go SDK.
 type kind struct {
 	generation, over, revision string
-	// stays says why such a client does not go on, whatever the host does. Empty is that it does.
+	// stays says why such a client cannot continue, whatever the host does. Empty means that it can.
 	stays string
 }
 
 var kinds = []kind{
 	{over: overHTTP, revision: legacy},
 	{over: overHTTP, revision: modern},
-	{over: overSSE, revision: legacy, stays: "this SDK's client never opens its stream again, whatever the host does"},
+	{over: overSSE, revision: legacy,
+		stays: "this SDK's client never opens its stream again, whatever the host does"},
 	{over: overStdio, revision: legacy},
 	{over: overStdio, revision: modern},
 	{generation: "1", over: overHTTP, revision: legacy},
@@ -52,9 +53,9 @@ func (k kind) String() string {
 	return sdk + ", " + k.over + ", " + k.revision
 }
 
-// session is one of an SDK's client.
+// session is an open session of an SDK client.
 type session interface {
-	// call gives the text of the result.
+	// call returns the text of the result.
 	call(tool string, arguments map[string]any) (string, error)
 	close()
 }
@@ -63,8 +64,8 @@ type session interface {
 type opener struct {
 	t     *testing.T
 	url   string
-	ca    string                   // the file of the authority that clients trust; empty without TLS
-	nodes map[string]*mcptest.Node // by what shares a process
+	ca    string                   // file of the trusted authority; empty without TLS
+	nodes map[string]*mcptest.Node // by client kind or SDK generation
 }
 
 func newOpener(t *testing.T, s *site) *opener {
@@ -72,7 +73,7 @@ func newOpener(t *testing.T, s *site) *opener {
 	return &opener{t: t, url: s.url(), ca: s.ca, nodes: map[string]*mcptest.Node{}}
 }
 
-// open opens a session of a kind.
+// open opens a session of the given kind.
 func (o *opener) open(k kind, name string) (session, error) {
 	o.t.Helper()
 	if k.generation == "" {
@@ -81,7 +82,7 @@ func (o *opener) open(k kind, name string) (session, error) {
 	return o.nodeSession(k, name)
 }
 
-// bridge is a client's command for `mcpd stdio`.
+// bridge returns the command with which a client runs `mcpd stdio`.
 func (o *opener) bridge() *exec.Cmd {
 	o.t.Helper()
 	command := exec.Command(mcptest.Mcpd(o.t), "stdio", "--url", o.url)
@@ -96,9 +97,10 @@ func (o *opener) bridge() *exec.Cmd {
 	return command
 }
 
-// callTime bounds a call, above the bounds of every event. A client of HTTP+SSE has no sign that
-// the host which has taken its call was killed, so it finds out by this time. It has its stream
-// back within some 5 s of the end of the one before, as the host says, and with it the answers.
+// callTime is the time-out of a call, above the duration of every event. An HTTP+SSE client gets no
+// sign that the host which accepted its call was killed, so it notices only by this time-out. The
+// host tells such a client to reopen its stream within about 5 s, and the stream then delivers the
+// answers.
 func (k kind) callTime() time.Duration {
 	if k.over == overSSE {
 		return 10 * time.Second

@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	mcptest.Main(m)
 }
 
-// either is the first value in the full form and the second in the short one.
+// either returns the first value in the full form and the second in the short form.
 func either[T any](inFull, inShort T) T {
 	if *full {
 		return inFull

@@ -10,9 +10,9 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// nodeSession opens a session of a TypeScript SDK's client. All of one generation share a
-// process, in full all of one kind: one that is busy notices late what happens to its
-// connections.
+// nodeSession opens a session with a client of a TypeScript SDK. All clients of one generation
+// share a Node process. In the full form only clients of one kind share it, because a busy process
+// is slow to notice changes of its connections.
 func (o *opener) nodeSession(k kind, name string) (session, error) {
 	o.t.Helper()
 	process := either(k.String(), k.generation)
@@ -37,21 +37,23 @@ func (o *opener) nodeSession(k kind, name string) (session, error) {
 		way.Env = variables(bridge.Env)
 	}
 	s := nodeSession{node, name, k.callTime()}
-	got, err := s.do("open", map[string]any{"way": way, "mute": true, "timeout": openTime.Milliseconds()}, openTime)
-	if err == nil && got != k.revision && k.generation != "1" { // which has one era, and seldom says so
+	got, err := s.do("open", map[string]any{"way": way, "mute": true,
+		"timeout": openTime.Milliseconds()}, openTime)
+	// Version 1 has only one era and seldom reports its revision.
+	if err == nil && got != k.revision && k.generation != "1" {
 		err = fmt.Errorf("revision %q, want %s", got, k.revision)
 	}
 	return s, err
 }
 
-// openTime bounds the opening of a session.
+// openTime limits the opening of a session.
 const openTime = 30 * time.Second
 
-// nodeSession is a session in a process of Node.
+// nodeSession is a session in a Node process.
 type nodeSession struct {
 	node   *mcptest.Node
 	name   string
-	within time.Duration // of a call
+	within time.Duration // limit of a call
 }
 
 func (s nodeSession) call(tool string, arguments map[string]any) (string, error) {
@@ -61,14 +63,16 @@ func (s nodeSession) call(tool string, arguments map[string]any) (string, error)
 
 func (s nodeSession) close() { _, _ = s.do("close", nil, closeTime) }
 
-// grace is how much longer than the SDK a test waits for it.
+// grace is how much longer than the SDK's own time-out a test waits for the SDK.
 const grace = 5 * time.Second
 
-// do gives the text that the SDK says.
-func (s nodeSession) do(what string, members map[string]any, within time.Duration) (text string, err error) {
+// do runs a command in the Node process and returns the text that the SDK answers.
+func (s nodeSession) do(what string, members map[string]any, within time.Duration) (text string,
+	err error) {
 	select {
 	case o := <-s.node.Do(what, s.name, members):
-		if e := o.Error; e != nil && e.Code >= 100 && e.Code < 600 { // TypeScript 1 has the status there alone
+		// TypeScript SDK 1 reports the HTTP status only here.
+		if e := o.Error; e != nil && e.Code >= 100 && e.Code < 600 {
 			return "", fmt.Errorf("%s (HTTP %d)", o.Broken, e.Code)
 		}
 		if o.Broken != "" {
@@ -83,7 +87,7 @@ func (s nodeSession) do(what string, members map[string]any, within time.Duratio
 	}
 }
 
-// variables are those of an environment by name.
+// variables returns the variables of an environment by name.
 func variables(env []string) map[string]string {
 	all := map[string]string{}
 	for _, one := range env {

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// relay is a proxy that carries bytes.
+// relay is a TCP proxy that copies bytes.
 type relay struct {
 	address, to string
-	mu          sync.Mutex // guards what follows
+	mu          sync.Mutex // guards the fields below
 	l           net.Listener
 	conns       map[net.Conn]bool
 }
@@ -62,7 +62,7 @@ func (r *relay) carry(c net.Conn) {
 	_, _ = io.Copy(c, s)
 }
 
-// close ends it with all connections, as a kill does.
+// close ends the relay and resets all connections, as a kill does.
 func (r *relay) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

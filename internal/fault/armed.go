@@ -20,17 +20,17 @@ type armed struct {
 	over   chan struct{}
 
 	struck atomic.Int64
-	spun   atomic.Uint64 // what a spinning actor computes
-	hinted atomic.Int64  // when a strike was last told of, in nanoseconds; 0 is never
+	spun   atomic.Uint64 // the result of a spinning actor's computation
+	hinted atomic.Int64  // time of the last reported strike in nanoseconds; 0 is never
 
 	draws sync.Mutex // guards random
-	// random draws who is struck; nil strikes all.
+	// random decides which matches are struck; nil strikes all.
 	random *rand.Rand
 
-	// Guarded by the registry's mutex.
+	// The registry's mutex guards the fields below.
 	until  time.Time
 	timer  clock.Timer
-	leases uint64 // a timer belongs to one of them
+	leases uint64 // identifies the lease to which a timer belongs
 }
 
 func newArmed(id string, f Fault) *armed {
@@ -46,14 +46,15 @@ func (a *armed) status() Status {
 	return Status{ID: a.id, Fault: a.fault, Struck: int(a.struck.Load()), Until: a.until}
 }
 
-// at reports whether an actor's place is the fault's.
+// at reports whether the fault matches a place of an actor.
 func (a *armed) at(place Place, path string, msg any, caused func(msg any) string) bool {
 	p := &a.fault.Point
-	return a.covers(path) && p.Place == place && (p.Kind == "" || msg != nil && reflect.TypeOf(msg).String() == p.Kind) &&
+	return a.covers(path) && p.Place == place &&
+		(p.Kind == "" || msg != nil && reflect.TypeOf(msg).String() == p.Kind) &&
 		(p.Tenant == "" || caused(msg) == p.Tenant)
 }
 
-// covers reports whether it is a fault of the actor at path.
+// covers reports whether the fault matches the actor at path.
 func (a *armed) covers(path string) bool {
 	if a.prefix {
 		return strings.HasPrefix(path, a.path)
@@ -61,14 +62,15 @@ func (a *armed) covers(path string) bool {
 	return path == a.path
 }
 
-// of reports whether a place that is no actor's is the fault's.
+// of reports whether the fault matches a place that belongs to no actor.
 func (a *armed) of(place Place, who Who) bool {
 	p := &a.fault.Point
-	return p.Place == place && (p.Tenant == "" || p.Tenant == who.Tenant) && (p.Server == "" || p.Server == who.Server) &&
+	return p.Place == place && (p.Tenant == "" || p.Tenant == who.Tenant) &&
+		(p.Server == "" || p.Server == who.Server) &&
 		(p.Session == "" || p.Session == who.Session)
 }
 
-// drawn reports whether this one is struck.
+// drawn decides at random whether this match is struck.
 func (a *armed) drawn() bool {
 	if a.random == nil {
 		return true

@@ -1,8 +1,10 @@
-// Package fault is the list of faults that are armed in this process: what should break, where, and until when.
+// Package fault is the list of faults that are armed in this process: what should break, where, and
+// until when.
 //
-// It is present in the release binary and inert until something is armed; an unarmed check is one atomic load. It
-// does not know actors, transports or stores (they ask it), nor who may arm a fault (the caller decides), and it cannot
-// keep a fault for ever: each has a lease and heals by itself.
+// It is part of the release binary and does nothing until a fault is armed. A check without armed
+// faults is one atomic load. The package does not know actors, transports or stores; they call it.
+// It does not know who may arm a fault; the caller decides. It cannot keep a fault forever: each
+// has a lease and ends by itself.
 package fault
 
 import (
@@ -13,59 +15,65 @@ import (
 	"time"
 )
 
-// MaxLease is the longest a fault may stay armed without being renewed. Ten minutes is longer than any recovery that is measured and
-// short enough that a forgotten fault is gone before anybody looks for another cause.
+// MaxLease is the longest time that a fault may stay armed without being renewed. Ten minutes are
+// longer than any recovery that is measured, and short enough that a forgotten fault ends before
+// somebody looks for another cause.
 const MaxLease = 10 * time.Minute
 
-// MaxArmed is how many faults may be armed at once. A run that breaks things arms a handful; the bound keeps the
-// check, which walks all of them, short.
+// MaxArmed is how many faults may be armed at once. A chaos run arms a handful. The bound limits
+// the cost of a check, which walks all of them.
 const MaxArmed = 64
 
-// MaxDelay bounds what a fault makes somebody wait. Nothing in the host waits longer for anything that it waits for at all.
+// MaxDelay bounds the delay of a fault. No time limit of the host is longer.
 const MaxDelay = time.Hour
 
-// MaxStep bounds how far the hour is set ahead or behind: a year, as of a machine whose battery is empty.
+// MaxStep bounds how far the wall clock is set ahead or behind: a year, as on a machine with an
+// empty battery.
 const MaxStep = 366 * 24 * time.Hour
 
-// MaxRun bounds the name of whoever armed a fault, in bytes.
+// MaxRun bounds the name of the run that armed a fault, in bytes.
 const MaxRun = 64
 
 // Point says where a fault strikes. Every field that is not empty has to match.
 type Point struct {
 	// Place is the kind of place; empty is Receive.
 	Place Place
-	// Path is an actor's path, or a prefix that ends in "*". Only places of actors have one, and need it.
+	// Path is an actor's path, or a prefix that ends in "*". Places of actors require it; other places
+	// have none.
 	Path string
-	// Kind is the message's Go type without the package's directory, as %T prints it ("*request.Call"). Only Receive has one.
+	// Kind is the message's Go type without the package's directory, as %T prints it
+	// ("*request.Call"). Only Receive has one.
 	Kind string
-	// Who limits it to a tenant, a server, a session. Places of actors have the path for that; Receive
-	// and Routine take a tenant as well, which limits them to what the tenant has caused
-	// (otp.Attributed).
+	// The embedded Who limits the fault to a tenant, a server, or a session. Places of actors have the
+	// path for that. Receive and Routine also accept a tenant, which limits them to the messages and
+	// goroutines that the tenant has caused (otp.Attributed).
 	Who
 }
 
-// Who is whom something at a place is done for; what is not known is empty.
+// Who names the tenant, server and session on whose behalf something happens at a place. Unknown
+// fields are empty.
 type Who struct{ Tenant, Server, Session string }
 
 // Fault is one thing to break.
 type Fault struct {
 	Action Action
 	Point  Point
-	// Percent is how many of a hundred that match are struck, drawn from Seed; 0 is all. Of Fill it is how many of a hundred are in use then.
+	// Percent is the percentage of matches that are struck, chosen at random with Seed; 0 is all. For
+	// Fill it is the percentage of memory that is to be in use.
 	Percent float64
 	Seed    uint64
-	// Delay is how long those struck wait or compute, what arrives late is late, or how far the hour is off, of the actions that have one. A hang
-	// without one lasts until the fault ends.
+	// Delay depends on the action: how long the struck caller waits or computes, how late a message is
+	// delivered, or how far the wall clock is off. A Hang without a delay lasts until the fault ends.
 	Delay time.Duration
 	// Count is how many times it strikes; 0 is without limit while the lease lasts.
 	Count int
 	// Lease is how long it stays armed unless renewed, at most MaxLease. It is required.
 	Lease time.Duration
-	// Run is who armed it, in a word, so that all of one run's can be ended together.
+	// Run is the name of the run that armed it, so that all faults of one run can be ended together.
 	Run string
 }
 
-// Status is an armed fault as it is now.
+// Status is the current state of an armed fault.
 type Status struct {
 	ID string
 	Fault
@@ -75,14 +83,17 @@ type Status struct {
 	Until time.Time
 }
 
-// Injected is the value of an injected panic, and the error of an injected failure, so that a crash report shows at once that it was asked for.
+// Injected is the value of an injected panic, and the error of an injected failure. It lets a crash
+// report show at once that the crash was injected.
 type Injected struct {
 	ID     string // the fault that struck
 	Action Action
-	Where  string // the actor or the place it struck
+	Where  string // the actor or the place that was struck
 }
 
-func (i Injected) Error() string { return fmt.Sprintf("injected %s %s at %s", i.Action, i.ID, i.Where) }
+func (i Injected) Error() string {
+	return fmt.Sprintf("injected %s %s at %s", i.Action, i.ID, i.Where)
+}
 
 // Errors of Arm and Renew.
 var (

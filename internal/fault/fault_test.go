@@ -60,7 +60,7 @@ func TestAFaultStrikesItsPointOnly(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := New(nil)
 			id := arm(t, r, c.point, 0)
-			// the rows with a kind have the path, whatever they handle
+			// rows with a kind match by path, whatever the actor handles
 			if got, want := r.Disturbs(c.path), c.want || c.point.Kind != ""; got != want {
 				t.Errorf("%+v at %s: disturbs %v, want %v", c.point, c.path, got, want)
 			}
@@ -103,7 +103,8 @@ func TestALeaseHealsByItself(t *testing.T) {
 		if !strikes(r, "a", nil) {
 			t.Error("healed before the lease ended")
 		}
-		if s := r.Active(); len(s) != 1 || s[0].ID != "fault-1" || s[0].Struck != 1 || !s[0].Until.Equal(time.Now().Add(1)) {
+		if s := r.Active(); len(s) != 1 || s[0].ID != "fault-1" || s[0].Struck != 1 ||
+			!s[0].Until.Equal(time.Now().Add(1)) {
 			t.Errorf("status %+v", s)
 		}
 		time.Sleep(time.Nanosecond)
@@ -136,16 +137,21 @@ func TestArmRefuses(t *testing.T) {
 			change func(f *Fault)
 			want   error
 		}{
-			"no action":          {func(f *Fault) { f.Action = "" }, ErrAction},
-			"unknown action":     {func(f *Fault) { f.Action = "explode" }, ErrAction},
-			"another's action":   {func(f *Fault) { f.Action = Garble }, ErrAction},
-			"unknown place":      {func(f *Fault) { f.Point.Place = "nowhere" }, ErrPlace},
-			"no path":            {func(f *Fault) { f.Point.Path = "" }, ErrPoint},
-			"a server's actor":   {func(f *Fault) { f.Point.Server = "files" }, ErrPoint},
-			"a tenant's start":   {func(f *Fault) { f.Point.Place, f.Point.Tenant = Init, "acme" }, ErrPoint},
-			"a start's message":  {func(f *Fault) { f.Point.Place, f.Point.Kind = Init, "x.y" }, ErrPoint},
-			"a store's path":     {func(f *Fault) { f.Point.Place, f.Action = StoreWrite, Fail }, ErrPoint},
-			"a tenant's store":   {func(f *Fault) { f.Point = Point{Place: StoreWrite, Who: Who{Tenant: "acme"}}; f.Action = Fail }, ErrPoint},
+			"no action":        {func(f *Fault) { f.Action = "" }, ErrAction},
+			"unknown action":   {func(f *Fault) { f.Action = "explode" }, ErrAction},
+			"another's action": {func(f *Fault) { f.Action = Garble }, ErrAction},
+			"unknown place":    {func(f *Fault) { f.Point.Place = "nowhere" }, ErrPlace},
+			"no path":          {func(f *Fault) { f.Point.Path = "" }, ErrPoint},
+			"a server's actor": {func(f *Fault) { f.Point.Server = "files" }, ErrPoint},
+			"a tenant's start": {func(f *Fault) {
+				f.Point.Place, f.Point.Tenant = Init, "acme"
+			}, ErrPoint},
+			"a start's message": {func(f *Fault) { f.Point.Place, f.Point.Kind = Init, "x.y" }, ErrPoint},
+			"a store's path":    {func(f *Fault) { f.Point.Place, f.Action = StoreWrite, Fail }, ErrPoint},
+			"a tenant's store": {func(f *Fault) {
+				f.Point = Point{Place: StoreWrite, Who: Who{Tenant: "acme"}}
+				f.Action = Fail
+			}, ErrPoint},
 			"too many percent":   {func(f *Fault) { f.Percent = 101 }, ErrPercent},
 			"no number":          {func(f *Fault) { f.Percent = math.NaN() }, ErrPercent},
 			"a panic that waits": {func(f *Fault) { f.Delay = time.Second }, ErrDelay},
@@ -201,7 +207,9 @@ func BenchmarkReceiveUnarmed(b *testing.B) {
 // One fault is armed, for another actor.
 func BenchmarkReceiveArmedElsewhere(b *testing.B) {
 	r := New(nil)
-	id, err := r.Arm(Fault{Action: Panic, Point: Point{Path: "mcpd/tenants/acme/request_manager"}, Lease: time.Minute})
+	id, err := r.Arm(Fault{
+		Action: Panic, Point: Point{Path: "mcpd/tenants/acme/request_manager"}, Lease: time.Minute,
+	})
 	if err != nil {
 		b.Fatal(err)
 	}

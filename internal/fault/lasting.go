@@ -6,14 +6,15 @@ import (
 	"mcpd/internal/clock"
 )
 
-// spin computes until the fault's delay is over or the fault has ended. It is preempted as any loop is, and gives nothing up by itself.
+// spin computes until the fault's delay is over or the fault has ended. It never yields by itself,
+// and is preempted like any loop.
 func (r *Registry) spin(a *armed) {
-	const rounds = 1 << 12 // some microseconds between two looks at the clock
+	const rounds = 1 << 12 // some microseconds between two reads of the clock
 	for until, n := r.clock.Now().Add(a.fault.Delay), uint64(1); r.clock.Now().Before(until); {
 		for range rounds {
 			n = n*6364136223846793005 + 1442695040888963407
 		}
-		a.spun.Store(n) // so that the loop is not left out
+		a.spun.Store(n) // keeps the compiler from removing the loop
 		select {
 		case <-a.over:
 			return
@@ -22,7 +23,8 @@ func (r *Registry) spin(a *armed) {
 	}
 }
 
-// lasting is the sum of what the armed faults of a place say. Each of them strikes once, when it is first asked for.
+// lasting returns the sum of the values of the armed faults of a place. Each of these faults
+// strikes once, when it is first asked for.
 func (r *Registry) lasting(place Place, of func(Fault) float64) (sum float64) {
 	for _, a := range r.list() {
 		if a.fault.Point.Place == place {
@@ -35,7 +37,7 @@ func (r *Registry) lasting(place Place, of func(Fault) float64) (sum float64) {
 	return sum
 }
 
-// Fill is how many of a hundred of the memory are to be in use; 0 leaves it alone.
+// Fill returns the percentage of memory that is to be in use; 0 leaves memory alone.
 func (r *Registry) Fill() float64 {
 	if r.Idle() {
 		return 0
@@ -43,8 +45,8 @@ func (r *Registry) Fill() float64 {
 	return min(100, r.lasting(Memory, func(f Fault) float64 { return f.Percent }))
 }
 
-// Clock is base, but for the hour, which is off while a fault says so: as when somebody sets the clock of the machine, no time goes by for it, and
-// whoever waits does not notice.
+// Clock returns base with a wall clock that is off while a fault says so. As when somebody sets the
+// clock of the machine, elapsed time does not change, and timers are not affected.
 func (r *Registry) Clock(base clock.Clock) clock.Clock { return hour{base, r} }
 
 type hour struct {

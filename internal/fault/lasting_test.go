@@ -9,7 +9,7 @@ import (
 	"mcpd/internal/clock"
 )
 
-// ticking is a clock on which a millisecond goes by with each look.
+// ticking is a clock that advances by a millisecond with each reading.
 type ticking struct {
 	clock.Clock
 	looks atomic.Int64
@@ -48,7 +48,7 @@ func TestASpinEndsWithItsFault(t *testing.T) {
 	<-over
 }
 
-// The hour is off while a fault says so, and nothing but the hour.
+// Only the wall clock is off while a fault says so.
 func TestTheHourIsOffWhileArmed(t *testing.T) {
 	r := New(nil)
 	c := r.Clock(clock.System)
@@ -97,12 +97,16 @@ func TestWhatLastsIsRefusedWhatItHasNot(t *testing.T) {
 		fault Fault
 		want  error
 	}{
-		"a count":         {Fault{Action: Ahead, Point: Point{Place: Hour}, Delay: time.Hour, Count: 1}, ErrCount},
-		"no step":         {Fault{Action: Ahead, Point: Point{Place: Hour}}, ErrDelay},
-		"two years":       {Fault{Action: Behind, Point: Point{Place: Hour}, Delay: 2 * MaxStep}, ErrDelay},
-		"half an hour":    {Fault{Action: Behind, Point: Point{Place: Hour}, Delay: time.Hour, Percent: 50}, ErrPercent},
-		"no fill":         {Fault{Action: Fill, Point: Point{Place: Memory}}, ErrPercent},
-		"a tenant's hour": {Fault{Action: Ahead, Point: Point{Place: Hour, Who: Who{Tenant: "acme"}}, Delay: time.Hour}, ErrPoint},
+		"a count": {Fault{Action: Ahead, Point: Point{Place: Hour}, Delay: time.Hour, Count: 1},
+			ErrCount},
+		"no step": {Fault{Action: Ahead, Point: Point{Place: Hour}}, ErrDelay},
+		"two years": {Fault{Action: Behind, Point: Point{Place: Hour}, Delay: 2 * MaxStep},
+			ErrDelay},
+		"half an hour": {Fault{Action: Behind, Point: Point{Place: Hour}, Delay: time.Hour,
+			Percent: 50}, ErrPercent},
+		"no fill": {Fault{Action: Fill, Point: Point{Place: Memory}}, ErrPercent},
+		"a tenant's hour": {Fault{Action: Ahead, Point: Point{Place: Hour, Who: Who{Tenant: "acme"}},
+			Delay: time.Hour}, ErrPoint},
 	} {
 		c.fault.Lease = time.Minute
 		if _, err := New(nil).Arm(c.fault); !errors.Is(err, c.want) {

@@ -10,18 +10,19 @@ import (
 	"mcpd/internal/clock"
 )
 
-// Registry holds the faults that are armed in one process. Its methods are safe for concurrent use; those that ask also accept a nil
-// registry, in which nothing is ever armed.
+// Registry holds the faults that are armed in one process. Its methods are safe for concurrent use.
+// The methods that check for faults also accept a nil registry, in which nothing is ever armed.
 type Registry struct {
 	clock clock.Clock
 
-	// live is what those who ask read: nil while nothing is armed, else a list that is never changed in place.
+	// live is read by checks. It is nil while nothing is armed. The list is never changed in place.
 	live atomic.Pointer[[]*armed]
 
-	// caused says who has caused a message, empty when that is nobody in particular.
+	// caused returns the tenant that has caused a message, "" if there is none.
 	caused atomic.Pointer[func(msg any) string]
 
-	mu   sync.Mutex // guards the fields below, every replacement of live, and what armed says so
+	// mu guards the fields below, every replacement of live, and the fields of armed that name it.
+	mu   sync.Mutex
 	next uint64
 	tell func(Change)
 }
@@ -34,14 +35,14 @@ func New(c clock.Clock) *Registry {
 	return &Registry{clock: c}
 }
 
-// Attribute has who has caused a message found by f: see Point.Who.
+// Attribute sets the function that finds the tenant that has caused a message: see Point.Who.
 func (r *Registry) Attribute(f func(msg any) string) {
 	if r != nil {
 		r.caused.Store(&f)
 	}
 }
 
-// causedBy is who has caused a message, empty when that is nobody in particular.
+// causedBy returns the tenant that has caused a message, "" if there is none.
 func (r *Registry) causedBy(msg any) string {
 	if f := r.caused.Load(); f != nil {
 		return (*f)(msg)
@@ -49,35 +50,36 @@ func (r *Registry) causedBy(msg any) string {
 	return ""
 }
 
-// Change is one thing that happened to a fault.
+// Change is an event of a fault.
 type Change struct {
 	What Happening
 	Status
 }
 
-// Happening is what happened to a fault.
+// Happening is the kind of a Change.
 type Happening string
 
-// Happenings. A strike is told of at most once a second for each fault, and never for a panic, which is told of by whoever takes its
-// crash report.
+// The kinds of changes. A strike is reported at most once a second for each fault. A panic is never
+// reported as a strike, because its crash report is.
 const (
 	Armed    Happening = "armed"
 	Renewed  Happening = "renewed"
 	Struck   Happening = "struck"
-	Disarmed Happening = "disarmed" // by somebody
-	UsedUp   Happening = "used up"  // its count was
+	Disarmed Happening = "disarmed" // by a caller
+	UsedUp   Happening = "used up"  // its count is exhausted
 	Expired  Happening = "expired"  // its lease was not renewed
 )
 
-// Watch makes f be told of every change from now on. It replaces whoever was told before; f must return promptly.
+// Watch sets f as the function that gets every change from now on, in place of the previous one. It
+// must return promptly.
 func (r *Registry) Watch(f func(Change)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tell = f
 }
 
-// Arm makes a fault strike from now on and returns the name under which it can be renewed and disarmed. It is disarmed by
-// itself when its count is used up or its lease ends.
+// Arm arms a fault and returns the id with which it can be renewed and disarmed. The fault is
+// disarmed by itself when its count is used up or its lease ends.
 func (r *Registry) Arm(f Fault) (id string, err error) {
 	if err := f.check(); err != nil {
 		return "", err
@@ -122,18 +124,22 @@ func (r *Registry) Renew(id string, lease time.Duration) (Status, error) {
 	return c.Status, nil
 }
 
-// lease sets the timer that ends a fault. A timer that was too late to be stopped finds another lease, and leaves it alone.
+// lease sets the timer that ends a fault. A timer that fires although a newer lease exists does
+// nothing.
 func (r *Registry) lease(a *armed, d time.Duration) {
 	a.leases++
 	lease := a.leases
 	a.until = r.clock.Now().Add(d)
-	a.timer = r.clock.AfterFunc(d, func() { r.end(a.id, Expired, func() bool { return a.leases == lease }) })
+	a.timer = r.clock.AfterFunc(d, func() {
+		r.end(a.id, Expired, func() bool { return a.leases == lease })
+	})
 }
 
 // Disarm ends a fault and reports whether it was armed.
 func (r *Registry) Disarm(id string) bool { return r.end(id, Disarmed, nil) }
 
-// DisarmRun ends all faults that a run has armed, all there are if its name is empty, and returns how many.
+// DisarmRun ends all faults that a run has armed, or all faults if its name is empty, and returns
+// their number.
 func (r *Registry) DisarmRun(run string) (n int) {
 	for _, s := range r.Active() {
 		if (run == "" || s.Run == run) && r.Disarm(s.ID) {
@@ -143,7 +149,8 @@ func (r *Registry) DisarmRun(run string) (n int) {
 	return n
 }
 
-// end takes a fault out of the list if it is there and still (nil: always) says so.
+// end removes a fault from the list if it is there and the function still, unless it is nil,
+// returns true.
 func (r *Registry) end(id string, how Happening, still func() bool) bool {
 	r.mu.Lock()
 	i := r.index(id)
@@ -162,7 +169,7 @@ func (r *Registry) end(id string, how Happening, still func() bool) bool {
 	return true
 }
 
-// Active is every armed fault, in the order of arming.
+// Active returns every armed fault, in the order of arming.
 func (r *Registry) Active() []Status {
 	if r == nil {
 		return nil

@@ -8,11 +8,13 @@ import (
 	"mcpd/internal/clock"
 )
 
-// Idle reports whether nothing is armed. It is the one load that a place costs then.
+// Idle reports whether nothing is armed. In that case it is the only cost of a check: one atomic
+// load.
 func (r *Registry) Idle() bool { return r == nil || r.live.Load() == nil }
 
-// Receive is called by an actor at path before it handles msg, and says how often to handle it: once, unless a fault says otherwise. It
-// panics with an Injected value where one says so, and makes the caller wait where one does.
+// Receive is called by an actor at path before it handles msg. It returns how often to handle msg:
+// once, unless a fault changes that. It panics with an Injected value, or makes the caller wait, if
+// a fault says so.
 func (r *Registry) Receive(path string, msg any) (times int) {
 	if r.Idle() {
 		return 1
@@ -20,7 +22,7 @@ func (r *Registry) Receive(path string, msg any) (times int) {
 	return r.receive(path, msg)
 }
 
-// Disturbs reports whether a fault is armed that may strike what the actor at path handles.
+// Disturbs reports whether a fault is armed that may strike the messages of the actor at path.
 func (r *Registry) Disturbs(path string) bool {
 	return !r.Idle() && slices.ContainsFunc(r.list(), func(a *armed) bool {
 		return a.fault.Point.Place == Receive && a.covers(path)
@@ -49,8 +51,8 @@ func (r *Registry) receive(path string, msg any) int {
 	return times
 }
 
-// Run is called by a goroutine of an actor at path before it does anything. Tenant is whom it works for,
-// empty for nobody in particular. Where a fault makes it wait it waits until ctx ends at most.
+// Run is called by a goroutine of an actor at path before it does anything. The tenant is the one
+// for which it works, or empty. If a fault makes it wait, it waits until ctx ends at most.
 func (r *Registry) Run(ctx context.Context, path, tenant string) {
 	if !r.Idle() {
 		r.run(ctx, path, tenant)
@@ -69,7 +71,8 @@ func (r *Registry) run(ctx context.Context, path, tenant string) {
 	}
 }
 
-// Begin is called by an actor at path before it begins an incarnation. An error is one with which the start has to fail.
+// Begin is called by an actor at path before it begins an incarnation. The start has to fail with a
+// returned error.
 func (r *Registry) Begin(path string) error {
 	if r.Idle() {
 		return nil
@@ -94,19 +97,21 @@ func (r *Registry) begin(path string) error {
 	return nil
 }
 
-// Effect is what has to be done at a place that is no actor's. The zero value is nothing.
+// Effect is what the caller has to do at a place that belongs to no actor. The zero value is
+// nothing.
 type Effect struct {
-	Action Action // Drop, Duplicate, Late, Garble, Truncate, Cut, Fail or ReadOnly, for the caller to perform
+	// Drop, Duplicate, Late, Garble, Truncate, Cut, Fail, ReadOnly or Panic, for the caller to perform
+	Action Action
 	ID     string // the fault
 	Place  Place
 	Delay  time.Duration // of Late
 }
 
-// Error is the effect as the error of what was tried.
+// Error returns the text of the effect as the error of the attempted operation.
 func (e Effect) Error() string { return Injected{e.ID, e.Action, string(e.Place)}.Error() }
 
-// At is called at a place, on behalf of somebody. Where a fault makes the caller wait it returns afterwards, or when ctx ends. What else
-// there is to be done is the caller's.
+// At is called at a place that belongs to no actor, on behalf of who. If a fault makes the caller
+// wait, At returns after the wait, or when ctx ends. The caller performs the returned effect.
 func (r *Registry) At(ctx context.Context, place Place, who Who) Effect {
 	if r.Idle() {
 		return Effect{}
@@ -127,7 +132,7 @@ func (r *Registry) effect(ctx context.Context, place Place, who Who) Effect {
 	return Effect{}
 }
 
-// wait returns when the fault's delay is over, the fault has ended, or ctx has.
+// wait returns when the fault's delay is over, the fault has ended, or ctx has ended.
 func (r *Registry) wait(ctx context.Context, a *armed) {
 	var late chan struct{}
 	if a.fault.Delay > 0 {
@@ -136,7 +141,7 @@ func (r *Registry) wait(ctx context.Context, a *armed) {
 	}
 	over := a.over
 	if a.fault.Action == Slow && a.fault.Count > 0 {
-		over = nil // the last strike has ended the fault, and is to be as long as the others
+		over = nil // the last strike has ended the fault, but must last as long as the others
 	}
 	select {
 	case <-late:
@@ -145,8 +150,9 @@ func (r *Registry) wait(ctx context.Context, a *armed) {
 	}
 }
 
-// strike claims one of the fault's strikes, so that a count of one breaks exactly one of many concurrent callers. A hang with a count stays
-// armed until it is ended, and so does one that spins: that is what those who do wait for.
+// strike claims one of the fault's strikes, so that a count of one breaks exactly one of many
+// concurrent callers. A hang or a spin with a count stays armed until it is ended, because the
+// struck callers wait for its end.
 func (r *Registry) strike(a *armed) bool {
 	if !a.drawn() {
 		return false
@@ -164,7 +170,7 @@ func (r *Registry) strike(a *armed) bool {
 	return true
 }
 
-// hint tells of a strike, now and then.
+// hint reports a strike, at most once a second.
 func (r *Registry) hint(a *armed) {
 	if a.fault.Action == Panic {
 		return

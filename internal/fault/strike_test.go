@@ -14,7 +14,7 @@ import (
 	"mcpd/internal/clock"
 )
 
-// armed arms a fault for the length of a test and returns its id.
+// in arms a fault for the length of a test and returns its id.
 func (f Fault) in(t *testing.T, r *Registry) string {
 	t.Helper()
 	if f.Lease == 0 {
@@ -34,7 +34,7 @@ func bubble(t *testing.T, f func(t *testing.T, r *Registry)) {
 	synctest.Test(t, func(t *testing.T) { f(t, New(nil)) })
 }
 
-// lasts is how long something takes.
+// lasts returns the duration of f.
 func lasts(f func()) time.Duration {
 	start := time.Now()
 	f()
@@ -47,9 +47,12 @@ func TestWhoIsStruckWaits(t *testing.T) {
 		fault Fault
 		want  time.Duration
 	}{
-		"slow":                       {Fault{Action: Slow, Point: at, Delay: 3 * time.Second}, 3 * time.Second},
-		"slow, for the last time":    {Fault{Action: Slow, Point: at, Delay: 3 * time.Second, Count: 1}, 3 * time.Second},
-		"slow, longer than armed":    {Fault{Action: Slow, Point: at, Delay: 3 * time.Minute}, time.Minute},
+		"slow": {Fault{Action: Slow, Point: at, Delay: 3 * time.Second},
+			3 * time.Second},
+		"slow, for the last time": {Fault{Action: Slow, Point: at, Delay: 3 * time.Second, Count: 1},
+			3 * time.Second},
+		"slow, longer than armed": {Fault{Action: Slow, Point: at, Delay: 3 * time.Minute},
+			time.Minute},
 		"hangs":                      {Fault{Action: Hang, Point: at}, time.Minute},
 		"hangs once":                 {Fault{Action: Hang, Point: at, Count: 1}, time.Minute},
 		"hangs for a time":           {Fault{Action: Hang, Point: at, Delay: time.Second}, time.Second},
@@ -67,7 +70,7 @@ func TestWhoIsStruckWaits(t *testing.T) {
 	}
 }
 
-// Whoever hangs goes on when the fault is ended, not before.
+// A hanging caller continues when the fault is ended, and not before.
 func TestAHangEndsWithItsFault(t *testing.T) {
 	bubble(t, func(t *testing.T, r *Registry) {
 		id := Fault{Action: Hang, Point: Point{Path: "a"}, Count: 1}.in(t, r)
@@ -75,7 +78,8 @@ func TestAHangEndsWithItsFault(t *testing.T) {
 		go func() { r.Receive("a", nil); through.Store(true) }()
 		synctest.Wait()
 		if got := lasts(func() { r.Receive("a", nil) }); got != 0 || through.Load() {
-			t.Errorf("the second waited %v, want only the first to hang; it is through: %v", got, through.Load())
+			t.Errorf("the second waited %v, want only the first to hang; it is through: %v", got,
+				through.Load())
 		}
 		r.Disarm(id)
 		synctest.Wait()
@@ -131,7 +135,8 @@ func TestAStartFails(t *testing.T) {
 func TestAPlaceIsNarrowedByWho(t *testing.T) {
 	bubble(t, func(t *testing.T, r *Registry) {
 		ann := Who{Tenant: "acme", Server: "files", Session: "s1"}
-		id := Fault{Action: Drop, Point: Point{Place: UpstreamRead, Who: Who{Tenant: "acme", Server: "files"}}}.in(t, r)
+		id := Fault{Action: Drop,
+			Point: Point{Place: UpstreamRead, Who: Who{Tenant: "acme", Server: "files"}}}.in(t, r)
 		for _, c := range []struct {
 			place Place
 			who   Who
@@ -152,14 +157,16 @@ func TestAPlaceIsNarrowedByWho(t *testing.T) {
 		if got := lasts(func() { r.At(ctx, StoreSync, Who{}) }); got != time.Second {
 			t.Errorf("waited %v, want as long as its context", got)
 		}
-		late := Fault{Action: Late, Point: Point{Place: UpstreamRead, Who: Who{Tenant: "globex"}}, Delay: time.Hour, Lease: MaxLease}.in(t, r)
-		if got := r.At(t.Context(), UpstreamRead, Who{Tenant: "globex"}); got != (Effect{Late, late, UpstreamRead, time.Hour}) {
+		late := Fault{Action: Late, Point: Point{Place: UpstreamRead, Who: Who{Tenant: "globex"}},
+			Delay: time.Hour, Lease: MaxLease}.in(t, r)
+		if got := r.At(t.Context(), UpstreamRead,
+			Who{Tenant: "globex"}); got != (Effect{Late, late, UpstreamRead, time.Hour}) {
 			t.Errorf("%+v: who is late is not waited for here", got)
 		}
 	})
 }
 
-// The same seed strikes the same ones.
+// The same seed strikes the same matches.
 func TestAPercentageIsDrawnFromItsSeed(t *testing.T) {
 	bubble(t, func(t *testing.T, r *Registry) {
 		draw := func(seed uint64) (pattern string, n int) {
@@ -175,7 +182,8 @@ func TestAPercentageIsDrawnFromItsSeed(t *testing.T) {
 		again, _ := draw(7)
 		other, _ := draw(8)
 		if first != again || first == other || n < 140 || n > 260 {
-			t.Errorf("%d of 2000, want about 200; the same again: %v; another seed differs: %v", n, first == again, first != other)
+			t.Errorf("%d of 2000, want about 200; the same again: %v; another seed differs: %v", n,
+				first == again, first != other)
 		}
 	})
 }
@@ -214,7 +222,7 @@ func TestARunIsEndedAsAWhole(t *testing.T) {
 	})
 }
 
-// Everything that happens to a fault is told, its strikes at most once a second.
+// Every change of a fault is reported, its strikes at most once a second.
 func TestChangesAreTold(t *testing.T) {
 	bubble(t, func(t *testing.T, r *Registry) {
 		var mu sync.Mutex
@@ -239,7 +247,8 @@ func TestChangesAreTold(t *testing.T) {
 		r.Disarm(Fault{Action: Drop, Point: Point{Path: "a"}}.in(t, r))
 		want := strings.Join([]string{
 			id + " armed 0", id + " struck 1", id + " struck 6", id + " struck 11", id + " used up 12",
-			"fault-2 armed 0", "fault-2 renewed 1", "fault-2 expired 1", "fault-3 armed 0", "fault-3 disarmed 0",
+			"fault-2 armed 0", "fault-2 renewed 1", "fault-2 expired 1", "fault-3 armed 0",
+			"fault-3 disarmed 0",
 		}, "\n")
 		if got := strings.Join(told, "\n"); got != want {
 			t.Errorf("told:\n%s\nwant:\n%s", got, want)
@@ -247,7 +256,7 @@ func TestChangesAreTold(t *testing.T) {
 	})
 }
 
-// Whatever the table lists can be armed, and nothing else.
+// Exactly the combinations in the table can be armed.
 func TestPlacesTakeTheirActionsOnly(t *testing.T) {
 	all := []Action{Panic, Hang, Slow, Late, Drop, Duplicate, Fail, Garble, Truncate, Cut, ReadOnly}
 	bubble(t, func(t *testing.T, r *Registry) {
@@ -280,21 +289,24 @@ func TestAnActorsFaultIsNarrowedByWhoCausedTheMessage(t *testing.T) {
 	r := New(clock.System)
 	r.Attribute(func(msg any) string { of, _ := msg.(caused); return string(of) })
 	Fault{Action: Drop, Point: Point{Path: "core/x", Who: Who{Tenant: "acme"}}}.in(t, r)
-	for msg, want := range map[any]int{caused("acme"): 0, caused("globex"): 1, caused(""): 1, "of nobody": 1} {
+	for msg, want := range map[any]int{caused("acme"): 0, caused("globex"): 1, caused(""): 1,
+		"of nobody": 1} {
 		if got := r.Receive("core/x", msg); got != want {
 			t.Errorf("%v is handled %d times, want %d", msg, got, want)
 		}
 	}
 }
 
-// A goroutine is struck where it works for the tenant, and nowhere else.
+// A goroutine is struck only if it works for the tenant.
 func TestGoroutinesOfATenantAreStruck(t *testing.T) {
 	bubble(t, func(t *testing.T, r *Registry) {
-		Fault{Action: Panic, Point: Point{Place: Routine, Path: "core/*", Who: Who{Tenant: "acme"}}}.in(t, r)
+		Fault{Action: Panic, Point: Point{Place: Routine, Path: "core/*", Who: Who{Tenant: "acme"}}}.in(t,
+			r)
 		for _, c := range []struct {
 			path, tenant string
 			want         bool
-		}{{"core/x", "acme", true}, {"core/x", "globex", false}, {"core/x", "", false}, {"admin", "acme", false}} {
+		}{{"core/x", "acme", true}, {"core/x", "globex", false}, {"core/x", "", false},
+			{"admin", "acme", false}} {
 			func() {
 				defer func() {
 					if _, struck := recover().(Injected); struck != c.want {

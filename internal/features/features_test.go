@@ -18,7 +18,7 @@ type cell struct {
 
 func (c cell) String() string { return fmt.Sprintf("%s to %s", c.client, c.server) }
 
-// eras names the pair of eras.
+// eras names the eras of the client and the server.
 func (c cell) eras() string {
 	if c.client.era == c.server.era {
 		return same
@@ -26,8 +26,8 @@ func (c cell) eras() string {
 	return fmt.Sprintf("%s to %s", c.client.era, c.server.era)
 }
 
-// reference is the client whose direct session the cell is compared with: of the same SDK if that
-// speaks the server's era.
+// reference returns the client whose direct session is the reference for the cell. It is a client
+// of the same SDK if that SDK speaks the server's era, and of TypeScript 2 otherwise.
 func (c cell) reference() client {
 	if slices.Contains(c.client.sdk.eras, c.server.era) {
 		return client{sdk: c.client.sdk, era: c.server.era}
@@ -35,8 +35,8 @@ func (c cell) reference() client {
 	return client{sdk: ts2, era: c.server.era}
 }
 
-// Clients of the official SDKs see through mcpd what they see directly, and where mcpd bridges two
-// eras what the bridge table says.
+// Clients of the official SDKs get the same results through mcpd as directly. If mcpd bridges two
+// eras, they get the results that the bridge table requires.
 func TestFeatures(t *testing.T) {
 	cells := wanted(t)
 	b := newBench(t, serversOf(cells))
@@ -52,7 +52,8 @@ func TestFeatures(t *testing.T) {
 	report.finish(t)
 }
 
-// wanted are the cells that this run tries: the quick ones, all, or those that match a pattern.
+// wanted returns the cells that this run tests: the quick ones, all of them, or those that match a
+// pattern.
 func wanted(t *testing.T) []cell {
 	t.Helper()
 	if !*full && *only == "" {
@@ -98,13 +99,15 @@ func ofServer(cells []cell, s server) (some []cell) {
 	return some
 }
 
-// quick are the clients and servers of every run.
+// quick returns the clients and servers that every run tests.
 func quick() ([]client, []server) {
 	return []client{
-			{ts1, legacy, overHTTP}, {ts2, modern, overHTTP}, {goSDK, modern, overHTTP}, {goSDK, legacy, overStdio},
+			{ts1, legacy, overHTTP}, {ts2, modern, overHTTP}, {goSDK, modern, overHTTP},
+			{goSDK, legacy, overStdio},
 			{mcpGo, modern, overHTTP},
 		}, []server{
-			{ts1, "stdio", legacy}, {ts2, "stateless", modern}, {goSDK, "stateful", legacy}, {goSDK, "stdio", modern},
+			{ts1, "stdio", legacy}, {ts2, "stateless", modern}, {goSDK, "stateful", legacy},
+			{goSDK, "stdio", modern},
 			{mcpGo, "stdio", legacy},
 		}
 }
@@ -128,8 +131,9 @@ func newBench(t *testing.T, behind []server) *bench {
 			b.urls[s] = serve(t, command)
 			at = fmt.Sprintf("url: %q", b.urls[s])
 		}
-		// A server that speaks both eras is spoken to in one of them.
-		bound := map[era]string{legacy: `max_version: "2025-11-25"`, modern: `min_version: "2026-07-28"`}[s.era]
+		// The configuration binds a server that speaks both eras to one of them.
+		bound := map[era]string{legacy: `max_version: "2025-11-25"`,
+			modern: `min_version: "2026-07-28"`}[s.era]
 		config += fmt.Sprintf("      %s: {%s, %s}\n", s.id(), at, bound)
 	}
 	b.host = mcptest.Start(t, mcptest.HostOptions{Config: config})
@@ -144,8 +148,8 @@ func quoted(args []string) string {
 	return strings.Join(all, ", ")
 }
 
-// try has the clients of cells visit their one server. They take turns, because sessions at a
-// server hear of each other's changes.
+// try tests all cells of one server. The clients run one after the other, because sessions at one
+// server receive notifications of each other's changes.
 func (b *bench) try(t *testing.T, report *report, cells []cell) {
 	references := map[client]seen{}
 	for _, c := range cells {
@@ -155,12 +159,13 @@ func (b *bench) try(t *testing.T, report *report, cells []cell) {
 			references[r] = visit(t, b.client(r), way.named(c.server, "direct-%s-%s", r.sdk.short, r.era))
 		}
 		way := b.through(t, c)
-		saw := visit(t, b.client(c.client), way.named(c.server, "through-%s-%s-%s", c.client.sdk.short, c.client.over, c.client.era))
+		saw := visit(t, b.client(c.client),
+			way.named(c.server, "through-%s-%s-%s", c.client.sdk.short, c.client.over, c.client.era))
 		report.judge(t, c, references[r], saw)
 	}
 }
 
-// through is how a client gets to a server through mcpd.
+// through returns a session in which a client reaches a server through mcpd.
 func (b *bench) through(t *testing.T, c cell) session {
 	url := b.host.MCP + "/" + c.server.id() + "/mcp"
 	if c.client.over == overStdio {

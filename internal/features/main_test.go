@@ -8,9 +8,11 @@ import (
 )
 
 var (
-	full   = flag.Bool("full", false, "try every cell, and hold that every row of differences applies")
-	only   = flag.String("cells", "", "try the cells that match this regular expression, as 'Go http modern to .*, same era'")
-	update = flag.Bool("update", false, "write what was seen into docs/features.md; other cells stay as they are")
+	full = flag.Bool("full", false, "try every cell, and hold that every row of differences applies")
+	only = flag.String("cells", "",
+		"try the cells that match this regular expression, as 'Go http modern to .*, same era'")
+	update = flag.Bool("update", false,
+		"write what was seen into docs/features.md; other cells stay as they are")
 )
 
 func TestMain(m *testing.M) {

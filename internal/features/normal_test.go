@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// timedOut is how Go clients say that they have waited for too long.
+// timedOut is the text with which Go clients report a time-out.
 const timedOut = "context deadline exceeded"
 
-// normal is an outcome with what differs from session to session replaced.
+// normal returns an outcome with placeholders for the values that differ between sessions.
 func normal(v any, name string) any {
 	switch v := v.(type) {
 	case string:
-		if strings.Contains(v, timedOut) { // behind what a client was doing then, and where
+		// The text before it says at what step and place the client timed out.
+		if strings.Contains(v, timedOut) {
 			return timedOut
 		}
 		return strings.ReplaceAll(v, name, "$NAME")
@@ -21,7 +22,7 @@ func normal(v any, name string) any {
 		out := []any{}
 		for _, each := range v {
 			if each == nil {
-				each = map[string]any{} // params that are not there
+				each = map[string]any{} // absent params
 			}
 			if !ofOthers(each, name) {
 				out = append(out, normal(each, name))
@@ -32,9 +33,10 @@ func normal(v any, name string) any {
 		out := map[string]any{}
 		for key, each := range v {
 			switch {
-			case each == nil: // the Go SDK writes data that is not there as null
-			case key == "_meta" && empty(each): // it says nothing; mcp-go shows one for params that are there
-			case key == "progressToken" && each != "p", key == "io.modelcontextprotocol/subscriptionId", key == "taskId":
+			case each == nil: // the Go SDK writes absent data as null
+			case key == "_meta" && empty(each): // means nothing; mcp-go shows one if there are params
+			case key == "progressToken" && each != "p", key == "io.modelcontextprotocol/subscriptionId",
+				key == "taskId":
 				out[key] = "$ID"
 			default:
 				out[key] = normal(each, name)
@@ -50,8 +52,8 @@ func empty(v any) bool {
 	return ok && len(object) == 0
 }
 
-// ofOthers says that an item of a list is a tool which another session has added, or an event that
-// is about a resource of another session.
+// ofOthers reports whether an item belongs to another session: a tool which that session has added,
+// or an event about its resource.
 func ofOthers(item any, name string) bool {
 	object, _ := item.(map[string]any)
 	tool, _ := object["name"].(string)
@@ -61,7 +63,7 @@ func ofOthers(item any, name string) bool {
 		strings.HasPrefix(uri, "test://item/direct-") && uri != "test://item/"+name
 }
 
-// flat has every member of a value by its path, objects and lists as {} and [].
+// flat returns every member of a value by its path. Objects and lists have the values {} and [].
 func flat(v any) map[string]string {
 	out := map[string]string{}
 	flatten(out, "", v)

@@ -14,7 +14,7 @@ import (
 // docsPage is the page that this test writes.
 const docsPage = "../../docs/features.md"
 
-// head is how the page begins.
+// head is the beginning of the page.
 const head = `<!-- Written by make features from what its test saw. Do not edit. -->
 
 # Features between official SDKs
@@ -40,7 +40,8 @@ The test fails at any other difference, and at an explanation that no longer app
 
 `
 
-// write puts what this run saw into the page. What it did not try stays as it was.
+// write puts the results of this run into the page. Cells that this run did not test keep their
+// text.
 func (r *report) write(t *testing.T) {
 	t.Helper()
 	old, err := os.ReadFile(docsPage)
@@ -52,7 +53,7 @@ func (r *report) write(t *testing.T) {
 	}
 }
 
-// page is the whole page.
+// page renders the whole page.
 func (r *report) page(t *testing.T, old map[string]string) string {
 	var b strings.Builder
 	b.WriteString(head)
@@ -85,7 +86,7 @@ func (r *report) page(t *testing.T, old map[string]string) string {
 // place names a cell of the tables.
 func place(c cell, feature string) string { return fmt.Sprintf("%s, %s", c, feature) }
 
-// differences is the table of rules.
+// differences renders the table of rules.
 func differences() string {
 	var b strings.Builder
 	b.WriteString("| | what | where | why it is right |\n|---|---|---|---|\n")
@@ -95,7 +96,7 @@ func differences() string {
 	return b.String()
 }
 
-// rowNames are the names of the rows of each table.
+// rowNames returns the names of the rows of each table.
 func rowNames() []string {
 	names := []string{greeting}
 	for _, f := range features {
@@ -104,7 +105,7 @@ func rowNames() []string {
 	return names
 }
 
-// String is the outcome as the page has it.
+// String renders the outcome for the page.
 func (o outcome) String() string {
 	sign := "="
 	if !o.works {
@@ -113,7 +114,7 @@ func (o outcome) String() string {
 	return noted(sign, o.rules)
 }
 
-// noted is a sign with the numbers that rules have on the page.
+// noted appends the numbers of rules on the page to a sign.
 func noted(sign string, rules []int) string {
 	slices.Sort(rules)
 	var notes []string
@@ -123,8 +124,8 @@ func noted(sign string, rules []int) string {
 	return strings.TrimSpace(sign + " " + strings.Join(notes, ", "))
 }
 
-// current fails the test when the page does not say what this run saw, which may be of a part of
-// the cells only.
+// current fails the test if the page differs from the results of this run. The run may have tested
+// only some of the cells.
 func (r *report) current(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile(docsPage)
@@ -150,9 +151,9 @@ var (
 	note    = regexp.MustCompile(`\d+`)
 )
 
-// cellsOf reads the tables of the page, with the numbers that the differences have now.
+// cellsOf reads the tables of the page and translates the numbers of rules to the current ones.
 func cellsOf(page string) map[string]string {
-	now := map[string]int{} // by the number on the page
+	now := map[string]int{} // index in rules, by the number on the page
 	for _, m := range numbers.FindAllStringSubmatch(page, -1) {
 		if n := slices.IndexFunc(rules, func(r rule) bool { return r.name == m[2] }); n >= 0 {
 			now[m[1]] = n
@@ -179,14 +180,16 @@ func cellsOf(page string) map[string]string {
 						rules = append(rules, n)
 					}
 				}
-				cells[fmt.Sprintf("%s to %s, %s", client, strings.TrimSpace(servers[i]), strings.TrimSpace(fields[0]))] = noted(sign, rules)
+				cells[fmt.Sprintf(
+					"%s to %s, %s", client, strings.TrimSpace(servers[i]), strings.TrimSpace(fields[0]),
+				)] = noted(sign, rules)
 			}
 		}
 	}
 	return cells
 }
 
-// version is a package with its pinned version.
+// version returns the name of a package with its pinned version.
 func version(t *testing.T, name string) string {
 	if strings.HasPrefix(name, "@") {
 		return name + " " + mcptest.PackageVersion(t, name)
@@ -202,13 +205,15 @@ func version(t *testing.T, name string) string {
 	return name + " " + m[1]
 }
 
-// A cell of the page is found by its client, server and feature, with the numbers of today.
+// cellsOf finds a cell by client, server and feature, and uses the current numbers of rules.
 func TestCellsAreRead(t *testing.T) {
-	page := "## Go modern client\n\n| feature | Go stdio legacy | TypeScript 1 stdio legacy |\n|---|---|---|\n" +
+	page := "## Go modern client\n\n| feature | Go stdio legacy | TypeScript 1 stdio legacy " +
+		"|\n|---|---|---|\n" +
 		"| ping | = 7, 9, 8 | ∅ |\n\n## Differences\n\n| | what |\n|---|---|\n" +
 		"| 7 | " + rules[1].name + " | |\n| 8 | " + rules[0].name + " | |\n| 9 | gone | |\n"
 	cells := cellsOf(page)
-	if cells["Go modern to TypeScript 1 stdio legacy, ping"] != "∅" || cells["Go modern to Go stdio legacy, ping"] != "= 1, 2" {
+	if cells["Go modern to TypeScript 1 stdio legacy, ping"] != "∅" ||
+		cells["Go modern to Go stdio legacy, ping"] != "= 1, 2" {
 		t.Errorf("read %q", cells)
 	}
 }

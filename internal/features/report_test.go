@@ -7,27 +7,27 @@ import (
 	"testing"
 )
 
-// report is what came of the cells. It is safe for concurrent use.
+// report collects the results of the cells. It is safe for concurrent use.
 type report struct {
 	mu       sync.Mutex
-	outcomes map[cell]map[string]outcome // of cells that are right, by feature
+	outcomes map[cell]map[string]outcome // of correct cells, by feature
 	applied  map[string]int              // by the name of the rule
 }
 
-// outcome is what a cell says of a feature.
+// outcome is the result of one feature in one cell.
 type outcome struct {
 	works bool
-	rules []int // the rules that applied
+	rules []int // indices of the rules that applied
 }
 
 func newReport() *report {
 	return &report{outcomes: map[cell]map[string]outcome{}, applied: map[string]int{}}
 }
 
-// greeting stands for the feature of what a server says of itself.
+// greeting is the name of the row for the server's description of itself.
 const greeting = "what the server says of itself"
 
-// judge compares what a client saw with the reference, and fails the test at each difference
+// judge compares the results of a client with the reference. It fails the test at each difference
 // without a rule.
 func (r *report) judge(t *testing.T, c cell, reference, saw seen) {
 	t.Helper()
@@ -42,7 +42,8 @@ func (r *report) judge(t *testing.T, c cell, reference, saw seen) {
 		return
 	}
 	r.outcomes[c] = map[string]outcome{}
-	same := r.compare(t, c, greeting, outcome{works: true}, []any{normal(reference.Greeting, reference.Name)}, []any{normal(saw.Greeting, saw.Name)})
+	same := r.compare(t, c, greeting, outcome{works: true},
+		[]any{normal(reference.Greeting, reference.Name)}, []any{normal(saw.Greeting, saw.Name)})
 	next := 0
 	for _, f := range features {
 		var a, b []any
@@ -51,15 +52,17 @@ func (r *report) judge(t *testing.T, c cell, reference, saw seen) {
 			b = append(b, normal(saw.Steps[next], saw.Name))
 			next++
 		}
-		same = r.compare(t, c, f.name, outcome{works: strings.Contains(compact(b[len(b)-1]), f.works)}, a, b) && same
+		same = r.compare(t, c, f.name, outcome{works: strings.Contains(compact(b[len(b)-1]), f.works)},
+			a, b) && same
 	}
 	if !same {
 		delete(r.outcomes, c)
 	}
 }
 
-// compare reports whether all differences of a feature are explained.
-func (r *report) compare(t *testing.T, c cell, feature string, o outcome, reference, through []any) bool {
+// compare reports whether rules explain all differences of a feature.
+func (r *report) compare(t *testing.T, c cell, feature string, o outcome,
+	reference, through []any) bool {
 	t.Helper()
 	same := true
 	for i := range reference {
@@ -81,8 +84,8 @@ func (r *report) compare(t *testing.T, c cell, feature string, o outcome, refere
 	return same
 }
 
-// finish fails the test for every rule without a difference when all cells were tried, and for a
-// page that says something else.
+// finish fails the test if the page is not current. If the run tested all cells, finish also fails
+// the test for every rule that never applied.
 func (r *report) finish(t *testing.T) {
 	t.Helper()
 	for _, rule := range rules {
@@ -91,7 +94,7 @@ func (r *report) finish(t *testing.T) {
 		}
 	}
 	if *update {
-		r.write(t) // the cells that are right
+		r.write(t) // only the correct cells
 	}
 	if !t.Failed() {
 		r.current(t)

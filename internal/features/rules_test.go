@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// difference is a member that a client sees otherwise through mcpd than in the reference. A member
-// that is not there is empty.
+// difference is one member whose value through mcpd differs from the reference. The value of a
+// missing member is empty.
 type difference struct {
 	path               string
 	reference, through string
@@ -25,7 +25,7 @@ func (d difference) String() string {
 	return fmt.Sprintf("%s: %s, through mcpd %s", d.path, show(d.reference), show(d.through))
 }
 
-// compare lists the differences of two values in the order of their paths.
+// compare returns the differences of two values, ordered by path.
 func compare(reference, through any) (all []difference) {
 	a, b := flat(reference), flat(through)
 	paths := maps.Clone(a)
@@ -38,7 +38,7 @@ func compare(reference, through any) (all []difference) {
 	return all
 }
 
-// rule is a kind of difference that is right. A field that is empty stands for everything.
+// rule is a kind of difference that is allowed. An empty field matches everything.
 type rule struct {
 	name     string
 	cites    string   // the clause, or the row of the bridge table
@@ -48,11 +48,11 @@ type rule struct {
 	ways     []string // of servers
 	features []string
 	step     int                         // of the feature, from 1; 0 for any
-	paths    []string                    // patterns of members; * stands for anything
+	paths    []string                    // patterns of members; * matches anything
 	holds    func(cell, difference) bool // nil for always
 }
 
-// applies says whether a difference is of this kind.
+// applies reports whether the rule allows a difference.
 func (r rule) applies(c cell, feature string, step int, d difference) bool {
 	if r.step > 0 && r.step != step {
 		return false
@@ -61,21 +61,25 @@ func (r rule) applies(c cell, feature string, step int, d difference) bool {
 		has []string
 		got string
 	}{
-		{r.eras, c.eras()}, {r.clients, c.client.sdk.name}, {r.servers, c.server.sdk.name}, {r.ways, c.server.way}, {r.features, feature},
+		{r.eras, c.eras()}, {r.clients, c.client.sdk.name}, {r.servers, c.server.sdk.name},
+		{r.ways, c.server.way}, {r.features, feature},
 	} {
 		if len(f.has) > 0 && !slices.Contains(f.has, f.got) {
 			return false
 		}
 	}
-	return slices.ContainsFunc(r.paths, func(p string) bool { return matches(p, d.path) }) && (r.holds == nil || r.holds(c, d))
+	return slices.ContainsFunc(r.paths, func(p string) bool {
+		return matches(p, d.path)
+	}) && (r.holds == nil || r.holds(c, d))
 }
 
-// matches says that a path is of a pattern.
+// matches reports whether a path matches a pattern.
 func matches(pattern, path string) bool {
-	return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + "$").MatchString(path)
+	return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") +
+		"$").MatchString(path)
 }
 
-// where says in words where a rule applies.
+// where describes in words where a rule applies.
 func (r rule) where() string {
 	var all []string
 	for _, f := range [][]string{r.eras, r.clients, r.servers, r.ways, r.features} {

@@ -11,7 +11,7 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// era is which of the two kinds of revisions an end speaks.
+// era is the kind of revisions that a client or server speaks.
 type era string
 
 const (
@@ -19,7 +19,8 @@ const (
 	modern era = "modern" // 2026-07-28
 )
 
-// sdk is an SDK, whose programs are clients and servers with all that it offers.
+// sdk is an SDK. The test has a client and a server program of each SDK, which use all features of
+// that SDK.
 type sdk struct {
 	name, short    string
 	client, server string // packages
@@ -27,18 +28,29 @@ type sdk struct {
 }
 
 var (
-	ts1   = &sdk{"TypeScript 1", "ts1", "@modelcontextprotocol/sdk", "@modelcontextprotocol/sdk", []era{legacy}}
-	ts2   = &sdk{"TypeScript 2", "ts2", "@modelcontextprotocol/client", "@modelcontextprotocol/server", []era{legacy, modern}}
-	goSDK = &sdk{"Go", "go", "github.com/modelcontextprotocol/go-sdk", "github.com/modelcontextprotocol/go-sdk", []era{legacy, modern}}
-	mcpGo = &sdk{"mcp-go", "mcpgo", "github.com/mark3labs/mcp-go", "github.com/mark3labs/mcp-go", []era{legacy, modern}}
-	sdks  = []*sdk{ts1, ts2, goSDK, mcpGo}
+	ts1 = &sdk{
+		"TypeScript 1", "ts1", "@modelcontextprotocol/sdk", "@modelcontextprotocol/sdk", []era{legacy},
+	}
+	ts2 = &sdk{
+		"TypeScript 2", "ts2", "@modelcontextprotocol/client", "@modelcontextprotocol/server",
+		[]era{legacy, modern},
+	}
+	goSDK = &sdk{
+		"Go", "go", "github.com/modelcontextprotocol/go-sdk", "github.com/modelcontextprotocol/go-sdk",
+		[]era{legacy, modern},
+	}
+	mcpGo = &sdk{
+		"mcp-go", "mcpgo", "github.com/mark3labs/mcp-go", "github.com/mark3labs/mcp-go",
+		[]era{legacy, modern},
+	}
+	sdks = []*sdk{ts1, ts2, goSDK, mcpGo}
 )
 
-// client is an SDK's client in one era, and how it comes to mcpd.
+// client is a client of an SDK in one era, with its transport to mcpd.
 type client struct {
 	sdk  *sdk
 	era  era
-	over string // http or stdio; empty for a client that comes to servers directly
+	over string // http or stdio; empty for a client that connects to servers directly
 }
 
 func (c client) String() string {
@@ -50,22 +62,25 @@ const (
 	overStdio = "stdio"
 )
 
-// server is an SDK's server, served in one way in one era.
+// server is a server of an SDK with one transport in one era.
 type server struct {
 	sdk *sdk
 	way string // stdio, stateful or stateless
 	era era
 }
 
-// ways that a server may be served. Sessions of Streamable HTTP are a thing of legacy revisions.
-var ways = map[era][]string{legacy: {"stdio", "stateful", "stateless"}, modern: {"stdio", "stateless"}}
+// ways are the transports of servers in each era. Only legacy revisions have sessions over
+// Streamable HTTP.
+var ways = map[era][]string{
+	legacy: {"stdio", "stateful", "stateless"}, modern: {"stdio", "stateless"},
+}
 
 func (s server) String() string { return fmt.Sprintf("%s %s %s", s.sdk.name, s.way, s.era) }
 
 // id is the name of the server in the configuration of mcpd.
 func (s server) id() string { return fmt.Sprintf("%s-%s-%s", s.sdk.short, s.way, s.era) }
 
-// clients and servers are all of them.
+// clients returns all clients.
 func clients() (all []client) {
 	for _, s := range sdks {
 		for _, e := range s.eras {
@@ -86,15 +101,17 @@ func servers() (all []server) {
 	return all
 }
 
-// programs has the commands of the SDKs' programs.
+// programs has the commands of the client and server programs.
 type programs struct {
 	node string            // the folder of the scripts
-	bin  map[string]string // of Go programs, by the short name of the SDK
+	bin  map[string]string // paths of the Go programs, by the short name of the SDK
 }
 
 func newPrograms(t *testing.T) *programs {
 	t.Helper()
-	p := &programs{node: filepath.Dir(mcptest.ScriptFile(t, "testdata/client.mjs")), bin: map[string]string{}}
+	p := &programs{
+		node: filepath.Dir(mcptest.ScriptFile(t, "testdata/client.mjs")), bin: map[string]string{},
+	}
 	for _, name := range []string{"server", "serve1", "serve2", "pages"} {
 		text, err := os.ReadFile("testdata/" + name + ".mjs")
 		if err == nil {
@@ -105,14 +122,15 @@ func newPrograms(t *testing.T) *programs {
 		}
 	}
 	bin := t.TempDir()
-	if out, err := exec.Command("go", "-C", "../tools", "build", "-o", bin+"/", "./features/...").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "-C", "../tools", "build", "-o", bin+"/",
+		"./features/...").CombinedOutput(); err != nil {
 		t.Fatalf("build of the Go programs: %v\n%s", err, out)
 	}
 	p.bin[goSDK.short], p.bin[mcpGo.short] = filepath.Join(bin, "gosdk"), filepath.Join(bin, "mcpgo")
 	return p
 }
 
-// client is the command of a client.
+// client returns the command line of a client.
 func (p *programs) client(c client) []string {
 	if bin := p.bin[c.sdk.short]; bin != "" {
 		return []string{bin, "client", string(c.era)}
@@ -120,12 +138,14 @@ func (p *programs) client(c client) []string {
 	return []string{"node", filepath.Join(p.node, "main.mjs"), generation(c.sdk), string(c.era)}
 }
 
-// server is the command of a server.
+// server returns the command line of a server.
 func (p *programs) server(s server) []string {
 	if bin := p.bin[s.sdk.short]; bin != "" {
 		return []string{bin, "serve", s.way, string(s.era)}
 	}
-	return []string{"node", filepath.Join(p.node, "server.mjs"), generation(s.sdk), s.way, string(s.era)}
+	return []string{
+		"node", filepath.Join(p.node, "server.mjs"), generation(s.sdk), s.way, string(s.era),
+	}
 }
 
 func generation(s *sdk) string { return s.short[len("ts"):] }

@@ -7,23 +7,24 @@ import (
 	"strings"
 )
 
-// step is one request of a client. The other end of its JSON is testdata/client.mjs and
-// internal/tools/features/plan.
+// step is one request of a client. testdata/client.mjs and internal/tools/features/plan read its
+// JSON.
 type step struct {
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params,omitempty"`
-	Hear   string          `json:"hear,omitempty"`  // notifications of this method belong to the outcome
-	Await  int             `json:"await,omitempty"` // how many there are
-	Cancel bool            `json:"cancel,omitempty"`
-	Limit  int             `json:"limit,omitempty"` // milliseconds; 0 for those that any step has
+	// method of notifications that belong to the outcome
+	Hear   string `json:"hear,omitempty"`
+	Await  int    `json:"await,omitempty"` // how many of them the client waits for
+	Cancel bool   `json:"cancel,omitempty"`
+	Limit  int    `json:"limit,omitempty"` // milliseconds; 0 for the default limit
 }
 
 // feature is a row of the table.
 type feature struct {
 	name  string
 	steps []step
-	// works is a text that the outcome of the last step has in it when the feature works. A cell in
-	// which it does not work directly either is marked.
+	// works is a text that the outcome of the last step contains if the feature works. The table marks
+	// a cell in which the feature does not work; there it does not work directly either.
 	works string
 }
 
@@ -45,29 +46,34 @@ func (s step) hears(n int, method string) step {
 	return s
 }
 
-// cancelled is the step with a cancellation when what it hears has come.
+// cancelled returns the step with Cancel set: the client cancels the request when the expected
+// notifications have arrived.
 func (s step) cancelled() step {
 	s.Cancel = true
 	return s
 }
 
-// starting is a step for which a program may have to be started: in 2026-07-28 the first request.
+// starting returns the step with a longer limit, because its request may have to start a program.
+// In 2026-07-28 this is the first request.
 func (s step) starting() step {
 	s.Limit = 30_000
 	return s
 }
 
 func complete(kind, member, name, argument, value string) step {
-	return ask("completion/complete", `{"ref": {"type": %q, %q: %q}, "argument": {"name": %q, "value": %q}}`, kind, member, name, argument, value)
+	return ask("completion/complete",
+		`{"ref": {"type": %q, %q: %q}, "argument": {"name": %q, "value": %q}}`, kind, member, name,
+		argument, value)
 }
 
-// features are the rows of the table, in the order in which a session tries them. $NAME is the
-// session's name.
+// features are the rows of the table, in the order in which a session tests them. $NAME stands for
+// the name of the session.
 var features = []feature{
 	{"tools/call", []step{call("echo", `{"message": "grüße 😀"}`).starting()}, `"grüße 😀"`},
 	{"structured content", []step{call("structured", `{}`)}, `{"degrees":21.5}`},
 	{"errors", []step{
-		call("fail", `{}`), call("missing", `{}`), call("echo", `{"message": 5}`), ask("resources/read", `{"uri": "test://nowhere"}`),
+		call("fail", `{}`), call("missing", `{}`), call("echo", `{"message": 5}`),
+		ask("resources/read", `{"uri": "test://nowhere"}`),
 	}, `"error":{`},
 	{"progress", []step{callWith("progress", `{}`, token).hears(3, "progress")}, `"step 3"`},
 	{"log messages", []step{
@@ -79,7 +85,8 @@ var features = []feature{
 		call("cancelled", `{"key": "$NAME"}`),
 	}, `"true"`},
 	{"resources", []step{
-		{Method: "resources/list"}, {Method: "resources/templates/list"}, ask("resources/read", `{"uri": "test://item/7"}`),
+		{Method: "resources/list"}, {Method: "resources/templates/list"},
+		ask("resources/read", `{"uri": "test://item/7"}`),
 		ask("resources/read", `{"uri": "test://static"}`),
 	}, `"contents of test://static"`},
 	{"resource updates", []step{
@@ -94,9 +101,11 @@ var features = []feature{
 		call("shrink", `{"name": "grown-$NAME"}`).hears(1, "tools/list_changed"),
 	}, `"events":[{`},
 	{"pagination", []step{{Method: "prompts/list"}}, `"third"`},
-	{"prompts", []step{ask("prompts/get", `{"name": "second", "arguments": {"city": "rome"}}`)}, `"second rome"`},
+	{"prompts", []step{ask("prompts/get", `{"name": "second", "arguments": {"city": "rome"}}`)},
+		`"second rome"`},
 	{"completion", []step{
-		complete("ref/prompt", "name", "first", "city", "pa"), complete("ref/resource", "uri", "test://item/{id}", "id", "t"),
+		complete("ref/prompt", "name", "first", "city", "pa"),
+		complete("ref/resource", "uri", "test://item/{id}", "id", "t"),
 	}, `["two","three"]`},
 	{"elicitation, form", []step{call("ask_form", `{}`)}, `"asked":[{`},
 	{"elicitation, URL", []step{call("ask_url", `{}`)}, `"asked":[{`},
@@ -106,14 +115,14 @@ var features = []feature{
 	{"ping", []step{{Method: "ping"}}, `"result":{}`},
 }
 
-// questions are the features for which a server asks its client. One of a legacy revision that has
-// no sessions gets no answer: the request that brings it is of another instance, or refused.
+// questions are the features for which a server asks its client. A legacy server without sessions
+// gets no answer: the request that carries the answer reaches another instance, or is refused.
 var questions = []string{"elicitation, form", "elicitation, URL", "sampling", "roots"}
 
-// inVain is how long a client waits for a call that asks in vain, in milliseconds.
+// inVain is how long a client waits for a call whose question gets no answer, in milliseconds.
 const inVain = 3000
 
-// stepsOf are all steps for a session of that name with a server.
+// stepsOf returns all steps for a session with the given name at a server.
 func stepsOf(name string, at server) (all []step) {
 	for _, f := range features {
 		for _, s := range f.steps {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// session is a server for a client to visit.
+// session tells a client program which server to connect to and which steps to run.
 type session struct {
 	Name    string   `json:"name"`
 	Command string   `json:"command,omitempty"`
@@ -22,19 +22,20 @@ type session struct {
 	Steps   []step   `json:"steps"`
 }
 
-// seen is what the client saw.
+// seen is the report of a client program.
 type seen struct {
 	Name     string
-	Refused  any // why there is no session
+	Refused  any // reason for which there is no session
 	Revision string
 	Greeting any
 	Steps    []any
 }
 
-// sessionTime bounds a visit.
+// sessionTime is the time-out of visit.
 const sessionTime = 2 * time.Minute
 
-// visit runs a client with one session. A client that fails has no session: the others go on.
+// visit runs a client program with one session. The failure of a client is reported as a refused
+// session, so that the other cells still run.
 func visit(t *testing.T, command []string, to session) seen {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), sessionTime)
@@ -47,7 +48,8 @@ func visit(t *testing.T, command []string, to session) seen {
 	program.Stdin = bytes.NewReader(text)
 	var stderr strings.Builder
 	program.Stderr = &stderr
-	program.WaitDelay = time.Second // what it started may hold its output
+	// Programs that the client started may hold its output open.
+	program.WaitDelay = time.Second
 	out, err := program.Output()
 	var saw seen
 	if err == nil {
@@ -57,12 +59,15 @@ func visit(t *testing.T, command []string, to session) seen {
 		err = fmt.Errorf("saw %d of %d steps", len(saw.Steps), len(to.Steps))
 	}
 	if err != nil {
-		return seen{Name: to.Name, Refused: fmt.Sprintf("%s: %v\n%s", strings.Join(command, " "), err, stderr.String())}
+		return seen{
+			Name:    to.Name,
+			Refused: fmt.Sprintf("%s: %v\n%s", strings.Join(command, " "), err, stderr.String()),
+		}
 	}
 	return saw
 }
 
-// serve starts a server over HTTP until the test ends, and returns its URL.
+// serve starts an HTTP server until the test ends, and returns its URL.
 func serve(t *testing.T, command []string) string {
 	t.Helper()
 	program := exec.Command(command[0], command[1:]...)
@@ -79,7 +84,7 @@ func serve(t *testing.T, command []string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = stdin.Close() // tells it to end
+		_ = stdin.Close() // tells the server to exit
 		if err := program.Wait(); err != nil {
 			t.Errorf("%s: %v", command, err)
 		}
@@ -91,7 +96,8 @@ func serve(t *testing.T, command []string) string {
 	return strings.TrimSpace(line)
 }
 
-// direct is how a client gets to a server without mcpd. URL is that of a server over HTTP.
+// direct returns a session in which a client reaches a server without mcpd. URL is that of an HTTP
+// server; empty means stdio.
 func direct(command []string, url string) session {
 	if url != "" {
 		return session{URL: url}
@@ -99,7 +105,8 @@ func direct(command []string, url string) session {
 	return session{Command: command[0], Args: command[1:]}
 }
 
-// named is the session with a name of its own, and steps for the server that have the name in them.
+// named returns the session with its own name, and with the steps for the server, which contain the
+// name.
 func (s session) named(at server, format string, args ...any) session {
 	s.Name = fmt.Sprintf(format, args...) + "-" + at.id()
 	s.Steps = stepsOf(s.Name, at)

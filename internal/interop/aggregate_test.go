@@ -13,22 +13,27 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// several starts a host whose default tenant has two fixtures, one of each transport, and the mirror.
+// several starts a host whose default tenant has two fixtures, one for each transport, and the
+// mirror.
 func several(t *testing.T) *mcptest.Host {
 	t.Helper()
-	return mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf("tenants: {default: {servers: {one: %s, two: {url: %q}, mirror: %s}}}\n",
+	return mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf("tenants: {default: {servers: "+
+		"{one: %s, two: {url: %q}, mirror: %s}}}\n",
 		self(t, serveSDK, "one"), web(t, newFixture("two")), self(t, serveRaw, "mirror"))})
 }
 
-// What each server declares is joined: instructions under headings, capabilities as a union; and one server seen as it is shows itself.
+// The aggregate joins the descriptions of its servers: instructions stand under headings, and
+// capabilities form a union. The endpoint of a single server shows the server's own description.
 func TestIntroductions(t *testing.T) {
 	host := several(t)
 	all := dial(t, host.MCP+"/mcp", "").InitializeResult()
-	if want := "# one\n\nAsk one for anything.\n\n# two\n\nAsk two for anything."; all.Instructions != want {
+	if want := "# one\n\nAsk one for anything.\n\n# two\n\nAsk two for anything."; all.Instructions !=
+		want {
 		t.Errorf("instructions = %q, want %q", all.Instructions, want)
 	}
 	c := all.Capabilities
-	if c.Tools == nil || !c.Tools.ListChanged || c.Prompts == nil || c.Resources == nil || !c.Resources.Subscribe || c.Completions == nil || c.Logging == nil {
+	if c.Tools == nil || !c.Tools.ListChanged || c.Prompts == nil || c.Resources == nil ||
+		!c.Resources.Subscribe || c.Completions == nil || c.Logging == nil {
 		t.Errorf("capabilities = %+v", c)
 	}
 	if all.ServerInfo.Name != "mcpd" {
@@ -39,16 +44,19 @@ func TestIntroductions(t *testing.T) {
 		t.Errorf("transparent: %q of %q", two.Instructions, two.ServerInfo.Name)
 	}
 	mirror := dial(t, host.MCP+"/mirror/mcp", "")
-	if c := mirror.InitializeResult().Capabilities; c.Tools == nil || c.Prompts != nil || c.Resources != nil || c.Logging != nil || c.Completions != nil {
+	if c := mirror.InitializeResult().Capabilities; c.Tools == nil || c.Prompts != nil ||
+		c.Resources != nil || c.Logging != nil || c.Completions != nil {
 		t.Errorf("capabilities of mirror = %+v, want tools alone", c)
 	}
-	// It answers whatever it is asked, so a client gets what it says as if there was no host.
+	// The mirror answers requests for features that it has not declared, and the client gets those
+	// answers as if there were no host.
 	if _, err := mirror.ListResources(t.Context(), nil); err != nil {
 		t.Errorf("resources/list that the server has not declared: %v", err)
 	}
 }
 
-// Names that would be too long for clients are cut, stay apart, and lead back to their servers.
+// The aggregate shortens names that would be too long for clients. Shortened names stay distinct
+// and lead to their servers.
 func TestLongNamesAreCutAndWork(t *testing.T) {
 	c := dial(t, several(t).MCP+"/mcp", "")
 	fits := regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
@@ -71,10 +79,14 @@ func TestLongNamesAreCutAndWork(t *testing.T) {
 
 const wrapped = "mcpd://two/fixture%3A%2F%2Fshared"
 
-// A resource that two servers have is the first's; the second's is listed, read, watched and linked under the form that names its server.
+// A resource that two servers have belongs to the first. The resource of the second server is
+// listed, read, watched and linked under a URI that names its server.
 func TestClashingResources(t *testing.T) {
 	c := dial(t, several(t).MCP+"/mcp", "")
-	owners := map[string]string{sharedURI: "one", wrapped: "two", "mcpd://one/fixture%3A%2F%2Fshared": "one"} // the last is not listed
+	// the last is not listed
+	owners := map[string]string{
+		sharedURI: "one", wrapped: "two", "mcpd://one/fixture%3A%2F%2Fshared": "one",
+	}
 	listed := map[string]bool{}
 	for r, err := range c.Resources(t.Context(), nil) {
 		if err != nil {
@@ -100,7 +112,7 @@ func TestClashingResources(t *testing.T) {
 	}
 }
 
-// Links in results are such that the client can come back with them.
+// The client can read the links that it gets in results.
 func TestLinksLeadBack(t *testing.T) {
 	c := dial(t, several(t).MCP+"/mcp", "")
 	tests := []struct{ tool, uri, want string }{
@@ -108,10 +120,12 @@ func TestLinksLeadBack(t *testing.T) {
 		{"two__link", sharedURI, wrapped},
 		{"two__link", "fixture://two/item/9", "fixture://two/item/9"}, // by its template
 		{"two__link", "fixture://nowhere", "mcpd://two/fixture%3A%2F%2Fnowhere"},
-		{"two__link", "https://example.com/a", "https://example.com/a"}, // is fetched by the client itself
+		{"two__link", "https://example.com/a", "https://example.com/a"}, // the client fetches it itself
 	}
 	for _, test := range tests {
-		r, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: test.tool, Arguments: map[string]any{"text": test.uri}})
+		r, err := c.CallTool(t.Context(), &mcp.CallToolParams{
+			Name: test.tool, Arguments: map[string]any{"text": test.uri},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,23 +136,28 @@ func TestLinksLeadBack(t *testing.T) {
 			t.Errorf("text = %q: what is no link was rewritten", got)
 		}
 	}
-	r, err := c.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "two__greet", Arguments: map[string]string{"who": "Bo"}})
+	r, err := c.GetPrompt(t.Context(), &mcp.GetPromptParams{
+		Name: "two__greet", Arguments: map[string]string{"who": "Bo"},
+	})
 	if err != nil || r.Messages[1].Content.(*mcp.ResourceLink).URI != wrapped {
 		t.Errorf("prompt = %+v, %v", r, err)
 	}
 }
 
-// Cursors that were never given out are invalid params, for every list and at both kinds of endpoint (S37).
+// Every list answers invalid params for a cursor that the host never gave out, at both kinds of
+// endpoint (S37).
 func TestForgedCursors(t *testing.T) {
 	host := several(t)
 	for _, path := range []string{"/mcp", "/one/mcp", "/two/mcp"} {
 		w := newWire(t, host.MCP+path, "")
 		w.open("2025-11-25")
-		for _, method := range []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list"} {
+		for _, method := range []string{"tools/list", "prompts/list", "resources/list",
+			"resources/templates/list"} {
 			for _, cursor := range []string{`"x"`, `"AAAAAAAAAAAAAAAAAAAAAAAAAAA"`, `""`, `7`} {
-				m := w.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{"cursor":%s}}`, method, cursor)).message(t)
+				m := w.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{"cursor":%s}}`, method,
+					cursor)).message(t)
 				if path != "/mcp" && (cursor == `""` || cursor == `7`) {
-					continue // theirs to judge
+					continue // the server judges these
 				}
 				if m.Error == nil || m.Error.Code != -32602 {
 					t.Errorf("%s %s with cursor %s = %s", path, method, cursor, m.Append(nil))
@@ -149,19 +168,25 @@ func TestForgedCursors(t *testing.T) {
 	}
 }
 
-// What a client sends in arguments and _meta reaches the server byte for byte, and what the server answers the client (S4 passes payloads
-// on; 12345678901234567890 is the number that most implementations break).
+// Arguments and _meta of a client reach the server byte for byte, and the server's answer reaches
+// the client byte for byte (S4 passes payloads on). 12345678901234567890 is the number that most
+// implementations break.
 func TestPayloadsPassUnchanged(t *testing.T) {
 	host := several(t)
 	const (
 		arguments = `{"n":12345678901234567890,"f":1.10,"e":1E400,"z":-0,"s":"\u00e9\/\ud83e\udde9","deep":[[[{"a b":null}]]],  "spaces" : [ 1 ,2 ]}`
 		meta      = `{"example.com/trace":{"id":98765432109876543210},"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}`
 	)
-	for _, test := range []struct{ path, tool string }{{"/mcp", "mirror__mirror"}, {"/mirror/mcp", "mirror"}} {
+	for _, test := range []struct{ path, tool string }{{"/mcp", "mirror__mirror"},
+		{"/mirror/mcp", "mirror"}} {
 		for _, id := range []string{`7`, `"seven"`, `12345678901234567890`, `"\u00e9"`, `-1`} {
 			w := newWire(t, host.MCP+test.path, "")
 			w.open("2025-11-25")
-			r := w.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":%s}}`, id, test.tool, arguments, meta))
+			r := w.post(
+				fmt.Sprintf(
+					`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":%s}}`, id, test.tool, arguments, meta,
+				),
+			)
 			if got := string(r.result(t, "structuredContent")); got != arguments {
 				t.Errorf("%s: arguments\n%s\nwant\n%s", test.path, got, arguments)
 			}

@@ -17,7 +17,7 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// A server that asks its user without waiting and answers the call is given the user's answer later.
+// A server that asks its user and answers the call without waiting gets the user's answer later.
 func TestAnswerToAServerThatDoesNotWait(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
 		"tenants: {default: {servers: {proc: %s, web: {url: %q}}}}\n",
@@ -38,15 +38,17 @@ func TestAnswerToAServerThatDoesNotWait(t *testing.T) {
 	}
 }
 
-// A question that a client of 2026-07-28 leaves unanswered holds one instance of its server. Later clients
-// of the same kind hear of what they change on another one, and list it.
+// An unanswered question of a 2026-07-28 client holds one instance of its server. Later clients
+// with the same capabilities use another instance. They still receive notifications of the changes
+// they make there, and their lists show the changes.
 func TestUnansweredQuestionEndsNoNews(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
 		"tenants: {default: {servers: {past: %s}}}\n", self(t, serveOld, "past"))})
 	const uri = "fixture://past/watched"
 	earlier := dialIn(t, modern, host.MCP+"/past/mcp", "")
 	earlier.confirmed()
-	newWire(t, host.MCP+"/past/mcp", "").asked("elicit", "a name") // and nobody comes back
+	// the client does not return with an answer
+	newWire(t, host.MCP+"/past/mcp", "").asked("elicit", "a name")
 	for _, tool := range []string{"first", "second"} {
 		later := dialIn(t, modern, host.MCP+"/past/mcp", "")
 		later.confirmed()
@@ -69,8 +71,9 @@ func TestUnansweredQuestionEndsNoNews(t *testing.T) {
 	}
 }
 
-// dialogs opens sessions whose users are asked and do not answer, one for each instance that a server
-// may have. Away closes their connections, as clients do that end without saying so.
+// dialogs opens one session for each instance that a server may have. Each session has a question
+// that its user does not answer. Away closes the connections without ending the sessions, like a
+// client that exits silently.
 func dialogs(t *testing.T, revision, url string) (away func()) {
 	t.Helper()
 	ctx, away := context.WithCancel(t.Context())
@@ -91,7 +94,7 @@ func dialogs(t *testing.T, revision, url string) (away func()) {
 	return away
 }
 
-// stream posts a request and reads the stream of the answer until there is a word in it.
+// stream posts a request and reads the answer's stream until a line contains word.
 func (w *wire) stream(ctx context.Context, body, word string) {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, strings.NewReader(body))
@@ -112,7 +115,8 @@ func (w *wire) stream(ctx context.Context, body, word string) {
 	w.t.Fatalf("no %s on the stream", word)
 }
 
-// elicits is a client that can be asked for its elicitation only, as those of dialogs.
+// elicits connects a client whose only capability is elicitation, as that of the clients of
+// dialogs.
 func elicits(t *testing.T, revision, url string) *mcp.ClientSession {
 	t.Helper()
 	sdk := mcp.NewClient(&mcp.Implementation{Name: "elicits", Version: "1"}, &mcp.ClientOptions{
@@ -130,14 +134,15 @@ func elicits(t *testing.T, revision, url string) *mcp.ClientSession {
 	return session
 }
 
-// While users are asked on all instances of a server, calls that ask nobody do not wait. One that asks
-// its user waits: it is refused with the reason while the others may answer, and takes the place of one
-// that is gone or has been silent. The log tells who waits for whom, and whom nobody waits for any more.
+// When all instances of a server wait for answers of users, calls that ask nothing proceed at once.
+// A call that asks its user waits. It is refused with the reason if the other users may still
+// answer. It takes the place of a call whose client is gone or has been silent. The log says which
+// calls wait for which users, and which questions were given up.
 func TestStrangersDialogsAreNotWaitedFor(t *testing.T) {
 	for name, tt := range map[string]struct {
 		revision string
 		leave    bool
-		want     string // of a call that asks its user
+		want     string // answer to a call that asks its user
 		logged   string
 	}{
 		"live":   {legacy, false, "waits for the answers of 4 other users", "calls_wait"},
@@ -145,15 +150,18 @@ func TestStrangersDialogsAreNotWaitedFor(t *testing.T) {
 		"silent": {modern, false, "accept ann", "question_given_up"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // most of it is waiting
+			t.Parallel() // the test mostly waits
 			host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
-				"limits: {question_wait: 6s}\ntenants: {default: {servers: {past: %s}}}\n", self(t, serveOld, "past"))})
+				"limits: {question_wait: 6s}\ntenants: {default: {servers: {past: %s}}}\n",
+				self(t, serveOld, "past"))})
 			url := host.MCP + "/past/mcp"
 			away := dialogs(t, tt.revision, url)
 			c := elicits(t, tt.revision, url)
 			start := time.Now()
 			call := func(tool string) string {
-				r, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: map[string]any{"text": "hi"}})
+				r, err := c.CallTool(t.Context(), &mcp.CallToolParams{
+					Name: tool, Arguments: map[string]any{"text": "hi"},
+				})
 				if err != nil {
 					return err.Error()
 				}

@@ -14,15 +14,17 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// strangers numbers the loopback addresses that strangers come from: each address has few failures before it is told to wait.
+// strangers numbers the loopback addresses of clients without a key. Each address may fail only a
+// few times before the host rate-limits it.
 var strangers atomic.Uint32
 
-// stranger makes a client without a key that comes from an address of its own.
+// stranger makes a client without a key that has its own source address.
 func stranger(t *testing.T, url string) *wire {
 	w := newWire(t, url, "")
 	n := strangers.Add(1)
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 1, byte(n>>8), byte(n))}}
-	connections := &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+	connections := &http.Transport{DialContext: func(ctx context.Context,
+		network, addr string) (net.Conn, error) {
 		return dialer.DialContext(ctx, network, addr)
 	}}
 	t.Cleanup(connections.CloseIdleConnections)
@@ -30,7 +32,8 @@ func stranger(t *testing.T, url string) *wire {
 	return w
 }
 
-// Whether a tenant exists, and what it has, cannot be told without a key: the answers are the same, byte for byte (S50, S61).
+// A client without a key cannot find out whether a tenant exists or which servers it has. The
+// answers are the same, byte for byte (S50, S61).
 func TestStrangersCannotTellWhatThereIs(t *testing.T) {
 	host := town(t)
 	tests := []struct {
@@ -45,7 +48,9 @@ func TestStrangersCannotTellWhatThereIs(t *testing.T) {
 		{"another scheme", "/t/acme/mcp", []string{"Authorization", "Basic a2V5LW9mLWFubg=="}},
 		{"a scheme alone", "/t/acme/mcp", []string{"Authorization", "Bearer "}},
 		{"no scheme", "/t/acme/mcp", []string{"Authorization", "key-of-ann"}},
-		{"the hash of a key", "/t/acme/mcp", []string{"Authorization", "Bearer " + hashed("", "key-of-ann")[len("{name: , sha256: "):][:64]}},
+		{"the hash of a key", "/t/acme/mcp", []string{
+			"Authorization", "Bearer " + hashed("", "key-of-ann")[len("{name: , sha256: "):][:64],
+		}},
 		{"unknown tenant", "/t/nowhere/mcp", nil},
 		{"unknown tenant with a key", "/t/nowhere/mcp", []string{"Authorization", "Bearer key-of-ann"}},
 		{"no default tenant", "/mcp", nil},
@@ -77,17 +82,22 @@ func TestStrangersCannotTellWhatThereIs(t *testing.T) {
 	}
 	const body = `{"jsonrpc":"2.0","error":{"code":-32600,"message":"authentication required: this host wants a key; ` +
 		`send it as \"Authorization: Bearer KEY\" or as \"X-API-Key: KEY\"","data":{"reason":"unauthenticated"}}}`
-	want := fmt.Sprintf("401 map[Content-Length:[%d] Content-Type:[application/json] Www-Authenticate:[Bearer]] %s", len(body), body)
+	want := fmt.Sprintf(
+		"401 map[Content-Length:[%d] Content-Type:[application/json] Www-Authenticate:[Bearer]] %s",
+		len(body), body,
+	)
 	if first != want {
 		t.Errorf("the answer is\n%s\nwant\n%s", first, want)
 	}
 }
 
-// Nor does the time of the answer tell. The medians of many interleaved requests are compared, so that a busy machine slows all alike.
+// The response time does not reveal whether a tenant exists either. The test compares medians of
+// many interleaved requests, so that a busy machine slows all of them alike.
 func TestStrangersCannotTellByTheTime(t *testing.T) {
 	host := town(t)
 	kinds := []struct{ name, path, key string }{
-		{"wrong key", "/t/acme/mcp", "nobody"}, {"no key", "/t/acme/mcp", ""}, {"unknown tenant", "/t/nowhere/mcp", "nobody"},
+		{"wrong key", "/t/acme/mcp", "nobody"}, {"no key", "/t/acme/mcp", ""},
+		{"unknown tenant", "/t/nowhere/mcp", "nobody"},
 		{"another's key", "/t/acme/mcp", "key-of-zoe"},
 	}
 	const rounds, perAddress = 240, 4 // requests of each kind, and how many of them one address makes
@@ -105,7 +115,8 @@ func TestStrangersCannotTellByTheTime(t *testing.T) {
 				headers[1] = "Bearer " + kind.key
 			}
 			start := time.Now()
-			if r := w.do(http.MethodPost, host.MCP+kind.path, "{}", headers...); r.status != http.StatusUnauthorized {
+			if r := w.do(http.MethodPost, host.MCP+kind.path, "{}",
+				headers...); r.status != http.StatusUnauthorized {
 				t.Fatalf("%s: %d", kind.name, r.status)
 			}
 			took[(round+i)%len(kinds)] = append(took[(round+i)%len(kinds)], time.Since(start))
@@ -122,7 +133,8 @@ func TestStrangersCannotTellByTheTime(t *testing.T) {
 	}
 }
 
-// Who fails too often is told to wait, and is looked at again afterwards; whoever shares the address and has a key never notices.
+// A client that fails too often is rate-limited, and is checked again afterwards. A client at the
+// same address that has a key is not affected.
 func TestFailuresOfOneHoldUpNobodyElse(t *testing.T) {
 	host := town(t)
 	w := stranger(t, host.MCP+"/t/acme/mcp")
@@ -150,7 +162,7 @@ func TestFailuresOfOneHoldUpNobodyElse(t *testing.T) {
 	}
 }
 
-// The tenant without a key serves everyone on this machine, whatever they send along.
+// A tenant without keys serves every client on this machine, with or without a key in the request.
 func TestTenantWithoutKeysIsOpen(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{})
 	for _, key := range []string{"", "anything"} {
@@ -160,7 +172,7 @@ func TestTenantWithoutKeysIsOpen(t *testing.T) {
 	}
 }
 
-// The log of a refused request names who asked, which tenant, and what for.
+// The log entry of a refused request names the client's address, the tenant and the path.
 func TestRefusalsAreLoggedWithTheirOrigin(t *testing.T) {
 	host := town(t)
 	w := stranger(t, host.MCP+"/t/acme/mcp?ticket=secret")
@@ -170,7 +182,8 @@ func TestRefusalsAreLoggedWithTheirOrigin(t *testing.T) {
 	eventually(t, "a line that tells of it", func() bool {
 		for line := range strings.Lines(host.Log()) {
 			if strings.Contains(line, `"event":"rejected"`) && strings.Contains(line, `"address":"127.1.`) &&
-				strings.Contains(line, `"tenant":"acme"`) && strings.Contains(line, `"url_path":"/t/acme/mcp"`) {
+				strings.Contains(line, `"tenant":"acme"`) &&
+				strings.Contains(line, `"url_path":"/t/acme/mcp"`) {
 				return !strings.Contains(line, "secret")
 			}
 		}

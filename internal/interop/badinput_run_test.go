@@ -13,7 +13,8 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// town is a host with two tenants. In the first a program is missing and a server never answers.
+// town starts a host with two tenants. In the first tenant one server has no program, and one never
+// answers.
 func town(t *testing.T) *mcptest.Host {
 	t.Helper()
 	return mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(`
@@ -29,11 +30,13 @@ tenants:
   zeta:
     auth: {keys: [%s]}
     servers: {proc: %s}
-`, hashed("ann", "key-of-ann"), hashed("bob", "key-of-bob"), self(t, serveSDK, "proc"), self(t, serveRaw, "mirror"), mcptest.Server(t),
+`, hashed("ann", "key-of-ann"), hashed("bob", "key-of-bob"), self(t, serveSDK, "proc"),
+		self(t, serveRaw, "mirror"), mcptest.Server(t),
 		hashed("zoe", "key-of-zoe"), self(t, serveSDK, "proc"))})
 }
 
-// bystander calls a tool over and over in a session of its own. What it returns stops it, and reports every call that went wrong.
+// bystander calls a tool again and again in its own session. The returned function stops it and
+// reports every call that failed.
 func bystander(t *testing.T, url, key, tool string) (stop func()) {
 	t.Helper()
 	c := dial(t, url, key)
@@ -45,7 +48,8 @@ func bystander(t *testing.T, url, key, tool string) (stop func()) {
 			select {
 			case <-done:
 				return
-			case <-time.After(time.Millisecond): // leaves the processor to those it watches
+			// The pause leaves the processor to the clients under test.
+			case <-time.After(time.Millisecond):
 			}
 			calls++
 			text := fmt.Sprint("call ", calls)
@@ -66,8 +70,9 @@ func bystander(t *testing.T, url, key, tool string) (stop func()) {
 	}
 }
 
-// Whatever a client sends that it should not have, it is told precisely what was wrong, and nobody else notices: two bystanders, one of
-// the same tenant and one of another, call without an error all the while, and the client's own session serves on.
+// A client that sends something wrong gets an error that says precisely what was wrong, and no
+// other client is affected. Two bystanders, one of the same tenant and one of another, make calls
+// without an error all the while. The client's own session continues.
 func TestBadInput(t *testing.T) {
 	host := town(t)
 	stops := []func(){
@@ -82,7 +87,8 @@ func TestBadInput(t *testing.T) {
 		name string
 		rows []bad
 	}{
-		{"message", badMessages}, {"call", badCalls}, {"session", badSessions}, {"request", badRequests}, {"path", pathRows()},
+		{"message", badMessages}, {"call", badCalls}, {"session", badSessions}, {"request", badRequests},
+		{"path", pathRows()},
 	}
 	for _, table := range tables {
 		for _, row := range table.rows {
@@ -97,14 +103,15 @@ func TestBadInput(t *testing.T) {
 	if got := <-slow; !strings.HasPrefix(got, "HTTP/1.1 408 ") {
 		t.Errorf("a body that trickles: %q, want 408", got)
 	}
-	ann.ask(host.MCP, call("tools/call", `{"name":"proc__echo","arguments":{"text":"still here"}}`)).check(t, "200 result")
+	ann.ask(host.MCP, call("tools/call",
+		`{"name":"proc__echo","arguments":{"text":"still here"}}`)).check(t, "200 result")
 	ann.close()
 	for _, stop := range stops {
 		stop()
 	}
 }
 
-// ask sends what a row of the table says.
+// ask sends the request of a table row.
 func (w *wire) ask(base string, a ask) reply {
 	w.t.Helper()
 	method, target := a.method, w.url
@@ -144,22 +151,31 @@ func trickle(base string, header http.Header) string {
 	return fmt.Sprintf("%s%v", buffer[:n], err)
 }
 
-// raw are requests that no HTTP library would send. Each is refused, and its connection closed.
+// raw are requests that no HTTP library would send. The host refuses each of them and closes its
+// connection.
 var raw = []struct{ name, text, want string }{
-	{"two lengths", "POST /t/acme/mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}", "400"},
-	{"length and chunks", "POST /t/acme/mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "400"},
-	{"unknown transfer encoding", "POST /t/acme/mcp HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: xchunked\r\n\r\n", "501"},
+	{"two lengths", "POST /t/acme/mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
+		"1\r\nContent-Length: 2\r\n\r\n{}", "400"},
+	{"length and chunks", "POST /t/acme/mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
+		"4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "400"},
+	{"unknown transfer encoding",
+		"POST /t/acme/mcp HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: xchunked\r\n\r\n", "501"},
 	{"folded header", "POST /t/acme/mcp HTTP/1.1\r\nHost: localhost\r\nX: a\r\n b\r\n\r\n", "4"},
-	{"space before the colon", "POST /t/acme/mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization : x\r\n\r\n", "400"},
+	{"space before the colon",
+		"POST /t/acme/mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization : x\r\n\r\n", "400"},
 	{"bare carriage return", "POST /t/acme/mcp HTTP/1.1\r\nHost: localhost\r\nX: a\rb\r\n\r\n", "400"},
 	{"no host", "POST /t/acme/mcp HTTP/1.1\r\n\r\n", "400"},
 	{"two hosts", "POST /t/acme/mcp HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n", "400"},
 	{"host with a zone", "POST /t/acme/mcp HTTP/1.1\r\nHost: [::1%25eth0]\r\n\r\n", "403"},
-	{"another host in the target", "POST http://evil.example/t/acme/mcp HTTP/1.1\r\nHost: localhost\r\n\r\n", "403"},
+	{"another host in the target",
+		"POST http://evil.example/t/acme/mcp HTTP/1.1\r\nHost: localhost\r\n\r\n", "403"},
 	{"a tunnel", "CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n", "403"},
 	{"no HTTP at all", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n\n", "400"},
 	{"HTTP/2 without TLS", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "4"},
-	{"chunk that is no chunk", "POST /t/acme/mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer key-of-ann\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "400"},
+	{"chunk that is no chunk",
+		"POST /t/acme/mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: " +
+			"application/json\r\nAuthorization: Bearer key-of-ann\r\nTransfer-Encoding: " +
+			"chunked\r\n\r\nzz\r\n", "400"},
 }
 
 func TestRequestsThatNoLibrarySends(t *testing.T) {

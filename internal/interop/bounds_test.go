@@ -9,7 +9,8 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// What is off unless it is configured is kept where it is, and by nobody but whom it is for.
+// The host enforces limits that are off by default when they are configured. A client that stays
+// below a limit is not affected by it.
 func TestLimitsAreKept(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: `
 limits: {max_address_connections: 40, max_auth_failures: 3, max_headers: 20, max_batch: 2}
@@ -19,7 +20,8 @@ tenants:
     limits: {max_principal_rate: 5, max_rate: 8}
     servers: {s: {builtin: demo}}
   opening:
-    auth: {keys: [` + hashed("ann", "key-of-ann") + `, ` + hashed("bob", "key-of-bob") + `, ` + hashed("eve", "key-of-eve") + `]}
+    auth: {keys: [` + hashed("ann", "key-of-ann") + `, ` + hashed("bob", "key-of-bob") + `, ` +
+		hashed("eve", "key-of-eve") + `]}
     limits: {max_principal_initialize_rate: 2, max_initialize_rate: 3}
     servers: {s: {builtin: demo}}
   sessions:
@@ -34,15 +36,21 @@ tenants:
     auth: {keys: [` + hashed("ann", "key-of-ann") + `]}
     servers: {s: {builtin: demo}}
 `})
-	at := func(tenant, name string) *wire { return newWire(t, host.MCP+"/t/"+tenant+"/mcp", "key-of-"+name) }
+	at := func(tenant, name string) *wire {
+		return newWire(t, host.MCP+"/t/"+tenant+"/mcp", "key-of-"+name)
+	}
 	refused := func(t *testing.T, r reply, status int, reason string) {
 		t.Helper()
 		wait, err := strconv.Atoi(r.header.Get("Retry-After"))
-		if r.status != status || err != nil || wait < 1 || !strings.Contains(string(r.body), `"reason":"`+reason+`"`) || !strings.Contains(string(r.body), "-32010") {
-			t.Errorf("got %d, Retry-After %d (%v), %s; want %d for %s", r.status, wait, err, r.body, status, reason)
+		if r.status != status || err != nil || wait < 1 ||
+			!strings.Contains(string(r.body), `"reason":"`+reason+`"`) ||
+			!strings.Contains(string(r.body), "-32010") {
+			t.Errorf("got %d, Retry-After %d (%v), %s; want %d for %s", r.status, wait, err, r.body,
+				status, reason)
 		}
 	}
-	// burst posts until there is another answer than 200, and says after how many, and which.
+	// burst posts until an answer differs from 200. It returns the number of successful posts and that
+	// answer.
 	burst := func(w *wire, most int) (n int, r reply) {
 		for n = 0; n < most; n++ {
 			if r = w.post(hello); r.status != http.StatusOK {
@@ -57,7 +65,7 @@ tenants:
 	t.Run("requests of a principal and of a tenant", func(t *testing.T) {
 		n, r := burst(at("rate", "ann"), 100)
 		refused(t, r, http.StatusTooManyRequests, "rate_limited")
-		if n < 10 || n > 90 { // twice as many as a second's at once, and five a second
+		if n < 10 || n > 90 { // a burst of 2 s worth of requests, and then five a second
 			t.Errorf("%d requests at once, want about 10", n)
 		}
 		m, r := burst(at("rate", "bob"), 100)
@@ -116,13 +124,15 @@ tenants:
 		for i := range 20 {
 			many = append(many, "X-"+strconv.Itoa(i), "y")
 		}
-		if r := free.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, many...); r.status != http.StatusRequestHeaderFieldsTooLarge {
+		if r := free.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`,
+			many...); r.status != http.StatusRequestHeaderFieldsTooLarge {
 			t.Errorf("21 header fields: %d %s", r.status, r.body)
 		}
 		old := at("free", "ann")
 		old.open("2025-03-26")
 		ping := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
-		if r := old.post("[" + ping + "," + ping + "," + ping + "]"); r.status != http.StatusBadRequest || !strings.Contains(string(r.body), "-32600") {
+		if r := old.post("[" + ping + "," + ping + "," + ping + "]"); r.status != http.StatusBadRequest ||
+			!strings.Contains(string(r.body), "-32600") {
 			t.Errorf("three of a batch of two: %d %s", r.status, r.body)
 		}
 	})
@@ -130,7 +140,8 @@ tenants:
 		open := 0
 		for range 60 {
 			w := at("free", "ann")
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url, strings.NewReader(hello))
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url,
+				strings.NewReader(hello))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -151,8 +162,10 @@ tenants:
 	})
 	metrics := newWire(t, host.Admin, "").do(http.MethodGet, host.Admin+"/metrics", "")
 	for _, want := range []string{
-		`mcpd_rejections_total{reason="rate_limited"}`, `mcpd_rejections_total{reason="too_many_connections"}`,
-		`mcpd_rejections_total{reason="too_many_headers"}`, `mcpd_limit_max_principal_rate{tenant="rate"} 5`, `mcpd_limit_max_batch{tenant=""} 2`,
+		`mcpd_rejections_total{reason="rate_limited"}`,
+		`mcpd_rejections_total{reason="too_many_connections"}`,
+		`mcpd_rejections_total{reason="too_many_headers"}`,
+		`mcpd_limit_max_principal_rate{tenant="rate"} 5`, `mcpd_limit_max_batch{tenant=""} 2`,
 	} {
 		if !strings.Contains(string(metrics.body), want) {
 			t.Errorf("the metrics have no %s", want)

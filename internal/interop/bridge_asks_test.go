@@ -10,29 +10,31 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// ownProcesses is a configuration in which each session has a process of the server to itself, so
-// that none waits for the questions of others.
+// ownProcesses returns a configuration in which each session has its own process of the server, so
+// that no call waits for the questions of another session.
 func ownProcesses(t *testing.T, more string) string {
 	t.Helper()
-	server := strings.Replace(self(t, serveSDK, "proc"), "{", "{share: session, max_instances: 16, ", 1)
+	server := strings.Replace(self(t, serveSDK, "proc"), "{",
+		"{share: session, max_instances: 16, ", 1)
 	return fmt.Sprintf("%s\ntenants: {default: {servers: {proc: %s}}}\n", more, server)
 }
 
-// questioned starts a call of each tool that asks, and returns when both questions are with the
-// user.
+// questioned starts a call of each tool that asks, and returns when the user has both questions.
 func questioned(t *testing.T, c *bridged, text string) (calls [2]<-chan mcptest.Outcome) {
 	t.Helper()
 	before := c.asked()
 	for i, tool := range []string{"elicit", "sample"} {
 		calls[i] = c.call(tool, saying(text))
-		if !within(func() bool { return c.asked() > before+i || len(calls[i]) > 0 }) || len(calls[i]) > 0 {
+		if !within(func() bool {
+			return c.asked() > before+i || len(calls[i]) > 0
+		}) || len(calls[i]) > 0 {
 			t.Fatalf("%s: %s: the user is not asked: %v", c.name, tool, mcptest.Await(t, calls[i]))
 		}
 	}
 	return calls
 }
 
-// replies has the user answer both questions, and checks what comes of the calls.
+// replies lets the user answer both questions, and checks the results of the calls.
 func replies(t *testing.T, c *bridged, calls [2]<-chan mcptest.Outcome, text string) {
 	t.Helper()
 	for range calls {
@@ -45,10 +47,10 @@ func replies(t *testing.T, c *bridged, calls [2]<-chan mcptest.Outcome, text str
 	}
 }
 
-// A host is killed while users are asked. A legacy client's call fails once, with its reason, and
-// the answer that its user gives all the same goes nowhere. A client of 2026-07-28 has no request
-// at the host meanwhile: it sends the answer to the next host, which goes on with the call if it
-// has the state of the one before. Questions of the next host are answered as before.
+// The host is killed while users have open questions. The call of a legacy client fails once, with
+// the reason, and the host discards the answer that its user gives later. A client of 2026-07-28
+// has no request at the host at that time. It sends the answer to the next host, which continues
+// the call if it has the state of the first host. Questions of the next host work as before.
 func TestBridgedQuestionsWhenTheHostIsKilled(t *testing.T) {
 	config := ownProcesses(t, "")
 	for _, kept := range []bool{true, false} {
@@ -84,7 +86,8 @@ func TestBridgedQuestionsWhenTheHostIsKilled(t *testing.T) {
 				case c.modern:
 					for _, call := range calls[i] {
 						c.answer("late")
-						if o := mcptest.Await(t, call); o.Error == nil || !strings.Contains(o.Error.Message, "requestState") {
+						if o := mcptest.Await(t, call); o.Error == nil ||
+							!strings.Contains(o.Error.Message, "requestState") {
 							t.Errorf("%s: a call whose state is lost: %v", c.name, o)
 						}
 					}
@@ -100,8 +103,8 @@ func TestBridgedQuestionsWhenTheHostIsKilled(t *testing.T) {
 	}
 }
 
-// Settings of legacy sessions are in force again when the host comes back, with its state or
-// without: clients hear log lines of their level, and of the resources they watch.
+// The settings of legacy sessions are restored when the host comes back, with or without its state.
+// Clients receive log lines of their level, and updates of the resources they watch.
 func TestBridgedSessionsAreRestored(t *testing.T) {
 	config := ownProcesses(t, "")
 	uri := "fixture://proc/watched"
@@ -122,8 +125,8 @@ func TestBridgedSessionsAreRestored(t *testing.T) {
 	}
 }
 
-// restorable opens a client of each SDK and era that watches a resource and, if it is a legacy one,
-// has set its level.
+// restorable opens a client of each SDK and era. Each client watches a resource, and each legacy
+// client has set its log level.
 func restorable(t *testing.T, host *mcptest.Host, uri string) []*bridged {
 	t.Helper()
 	clients := eachBridged(t, 1, host, "proc")
@@ -142,8 +145,8 @@ func restorable(t *testing.T, host *mcptest.Host, uri string) []*bridged {
 	return clients
 }
 
-// A host is drained behind its clients, and started again. Users answer the questions that they
-// were asked before, calls of the last third wait for the next host, and none fails.
+// The host is drained while clients are connected, and started again. Users answer questions from
+// before the drain, calls in the last third of the drain wait for the next host, and no call fails.
 func TestBridgedClientsSeeNoDrain(t *testing.T) {
 	const drain = 9 * time.Second
 	config := ownProcesses(t, fmt.Sprintf("limits: {drain: %s}", drain))
@@ -162,7 +165,7 @@ func TestBridgedClientsSeeNoDrain(t *testing.T) {
 		t.Fatal("the host waits for questions of legacy clients only")
 	}
 	for i, c := range clients[:last] {
-		if i != first { // which keeps the host waiting
+		if i != first { // the first client keeps the host waiting
 			replies(t, c, calls[i], "during")
 		}
 	}
@@ -181,7 +184,8 @@ func TestBridgedClientsSeeNoDrain(t *testing.T) {
 			t.Errorf("%s: a call of the last third: %v", c.name, o)
 		}
 	}
-	replies(t, clients[last], calls[last], "after") // of 2026-07-28: its state outlives the host
+	// a client of 2026-07-28, whose state outlives the host
+	replies(t, clients[last], calls[last], "after")
 	hearsLines(t, clients, "after")
 	hearsOf(t, clients, uri)
 }

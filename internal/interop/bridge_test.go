@@ -18,7 +18,7 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// bridged is a client of an official SDK that comes to its host by `mcpd stdio`.
+// bridged is a client of an official SDK that connects to its host through `mcpd stdio`.
 type bridged struct {
 	name      string
 	modern    bool
@@ -32,7 +32,7 @@ type bridged struct {
 	answer    func(text string)
 }
 
-// saying is the argument that tools of the fixture read.
+// saying returns the arguments that tools of the fixture read.
 func saying(text string) map[string]any { return map[string]any{"text": text, "level": "warning"} }
 
 // eachBridged opens n clients of each SDK and era at a server of a host.
@@ -55,7 +55,8 @@ func eachBridged(t *testing.T, n int, host *mcptest.Host, server string) (all []
 	}
 	for _, revision := range []string{legacy, modern} {
 		for i := range n {
-			all = append(all, overGo(run(t, revision, stdio(t, nil, args[1:]...)), fmt.Sprintf("go %s, %d", revision, i)))
+			all = append(all, overGo(run(t, revision, stdio(t, nil, args[1:]...)),
+				fmt.Sprintf("go %s, %d", revision, i)))
 		}
 	}
 	return all
@@ -89,7 +90,9 @@ func overNode(t *testing.T, node *mcptest.Node, name string, way mcptest.Way) *b
 		heard:  func() (methods []string) { read("heard", &methods); return methods },
 		logged: func() (lines []string) { read("logged", &lines); return lines },
 		asked:  func() (n int) { read("asked", &n); return n },
-		answer: func(text string) { mcptest.Await(t, node.Do("answer", name, map[string]any{"text": text})) },
+		answer: func(text string) {
+			mcptest.Await(t, node.Do("answer", name, map[string]any{"text": text}))
+		},
 	}
 }
 
@@ -103,7 +106,8 @@ func overGo(c *client, name string) *bridged {
 				o.Broken = err.Error()
 				var wire *sdk.Error
 				if errors.As(err, &wire) {
-					_ = json.Unmarshal(fmt.Appendf(nil, `{"error":{"code":%d,"message":%q,"data":%s}}`, wire.Code, wire.Message, wire.Data), &o)
+					_ = json.Unmarshal(fmt.Appendf(nil, `{"error":{"code":%d,"message":%q,"data":%s}}`, wire.Code,
+						wire.Message, wire.Data), &o)
 				}
 			}
 			came <- o
@@ -126,11 +130,15 @@ func overGo(c *client, name string) *bridged {
 			return do(func() (any, error) { return c.ListTools(c.t.Context(), nil) })
 		},
 		subscribe: func(uri string) <-chan mcptest.Outcome {
-			return do(func() (any, error) { return nil, c.Subscribe(c.t.Context(), &mcp.SubscribeParams{URI: uri}) })
+			return do(func() (any, error) {
+				return nil, c.Subscribe(c.t.Context(), &mcp.SubscribeParams{URI: uri})
+			})
 		},
 		level: func(level string) <-chan mcptest.Outcome {
 			return do(func() (any, error) {
-				return nil, c.SetLoggingLevel(c.t.Context(), &mcp.SetLoggingLevelParams{Level: mcp.LoggingLevel(level)})
+				return nil, c.SetLoggingLevel(c.t.Context(), &mcp.SetLoggingLevelParams{
+					Level: mcp.LoggingLevel(level),
+				})
 			})
 		},
 		heard:  func() []string { methods, _ := news(c); return methods },
@@ -140,7 +148,7 @@ func overGo(c *client, name string) *bridged {
 	}
 }
 
-// news is what a client has heard since the last time.
+// news returns the notifications and log lines that a client has received since the last time.
 func news(c *client) (methods, lines []string) {
 	for len(c.news) > 0 {
 		words := <-c.news
@@ -154,10 +162,10 @@ func news(c *client) (methods, lines []string) {
 	return methods, lines
 }
 
-// Twenty clients of the official SDKs, of both eras, go on by themselves when the host behind their
-// `mcpd stdio` is killed in the middle of a call and comes back, with its state or without: the calls
-// in flight fail once, with their reason; what is asked meanwhile is answered by the next host; and
-// subscriptions are in force again.
+// Twenty clients of the official SDKs, of both eras, continue by themselves when the host behind
+// their `mcpd stdio` is killed in the middle of a call and comes back, with or without its state.
+// The calls in flight fail once, with the reason. The next host answers requests that were sent
+// meanwhile, and the subscriptions are restored.
 func TestBridgedClientsOutliveTheHost(t *testing.T) {
 	config := fmt.Sprintf("tenants: {default: {servers: {proc: %s}}}\n", self(t, serveSDK, "proc"))
 	for _, kept := range []bool{true, false} {
@@ -199,7 +207,7 @@ func TestBridgedClientsOutliveTheHost(t *testing.T) {
 					t.Errorf("%s: a list while the host was away: %v", c.name, o)
 				}
 			}
-			time.Sleep(2 * time.Second) // for subscriptions, and for what they may have missed
+			time.Sleep(2 * time.Second) // for subscriptions to be restored, and for updates that were missed
 			for _, c := range clients {
 				c.heard()
 			}
@@ -208,12 +216,14 @@ func TestBridgedClientsOutliveTheHost(t *testing.T) {
 	}
 }
 
-// hearsOf checks that each client hears of changes of its resource.
+// hearsOf checks that each client receives updates of its resource.
 func hearsOf(t *testing.T, clients []*bridged, uri string) {
 	t.Helper()
 	missing := slices.Clone(clients)
 	for deadline := time.Now().Add(patience); len(missing) > 0 && time.Now().Before(deadline); {
-		for _, c := range missing { // what they declare decides which process of the server they share
+		// Each client makes a change, because clients share a process of the server only if they declare
+		// the same capabilities.
+		for _, c := range missing {
 			if o := mcptest.Await(t, c.call("touch", saying(uri))); o.Broken != "" {
 				t.Fatalf("%s: touch: %v", c.name, o)
 			}
@@ -228,7 +238,7 @@ func hearsOf(t *testing.T, clients []*bridged, uri string) {
 	}
 }
 
-// hearsLines checks that each client that has set a level hears the log line of a call.
+// hearsLines checks that each client that has set a level receives the log line of a call.
 func hearsLines(t *testing.T, clients []*bridged, text string) {
 	t.Helper()
 	for _, c := range clients {

@@ -56,17 +56,20 @@ func (b *broadcaster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		b.mu.Unlock()
 		said, _ := json.Marshal(<-b.answer)
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":%s}]}}`, m.ID, said)
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":%s}]}}`, m.ID,
+			said)
 		return
 	}
 	r.Body = io.NopCloser(strings.NewReader(string(body)))
 	b.scripted.ServeHTTP(w, r)
 }
 
-// A server that asks on the streams of all its sessions gets the answer of the client that it
-// means, and no refusal of a connection that has nobody to ask.
+// A server that asks on the streams of all its sessions gets the answer of the client whose call it
+// serves. It gets no refusal from a connection that has no client to ask.
 func TestServerThatAsksOnAllItsStreams(t *testing.T) {
-	b := &broadcaster{scripted: scripted{sessions: true}, streams: map[chan string]bool{}, answer: make(chan string, 1)}
+	b := &broadcaster{
+		scripted: scripted{sessions: true}, streams: map[chan string]bool{}, answer: make(chan string, 1),
+	}
 	m := newMortal(t, b)
 	host := mcptest.Start(t, webAt("http://"+m.address+"/mcp"))
 	c := dialIn(t, legacy, host.MCP+"/mcp", "")

@@ -19,11 +19,12 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// browsers are the programs that a page is shown with, the first that is there.
+// browsers are the browser programs that can run the page. The test uses the first that is
+// installed.
 var browsers = []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"}
 
-// modules are what the page imports, and where that is in node_modules: the browser build of the
-// SDK, and what it needs.
+// modules maps the imports of the page to files in node_modules: the browser build of the SDK and
+// its dependencies.
 var modules = map[string]string{
 	"@modelcontextprotocol/client":        "@modelcontextprotocol/client/dist/index.mjs",
 	"@modelcontextprotocol/client/_shims": "@modelcontextprotocol/client/dist/shimsBrowser.mjs",
@@ -35,11 +36,14 @@ var modules = map[string]string{
 	"zod/v4":                              "zod/v4/index.js",
 }
 
-// A page of another origin uses a host in both eras, with arguments that are header fields, and
-// seven pages at once over plain HTTP hang nothing, although a browser has six connections to a
-// host.
+// A page of another origin uses a host in both eras, with arguments that are sent as header fields.
+// Seven pages at once over plain HTTP do not block each other, although a browser opens at most six
+// connections to a host.
 func TestPagesOfAnotherOrigin(t *testing.T) {
-	i := slices.IndexFunc(browsers, func(name string) bool { _, err := exec.LookPath(name); return err == nil })
+	i := slices.IndexFunc(browsers, func(name string) bool {
+		_, err := exec.LookPath(name)
+		return err == nil
+	})
 	if i < 0 {
 		t.Skipf("needs a browser: none of %s is installed", strings.Join(browsers, ", "))
 	}
@@ -80,15 +84,19 @@ func TestPagesOfAnotherOrigin(t *testing.T) {
 		}
 		select {
 		case reports <- seen:
-		default: // it was told already
+		default: // the test has its report
 		}
 	})
 	origin := listen(t, mux)
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
-		"origins: [%q]\ntenants: {acme: {auth: {keys: [%s]}, servers: {s: {builtin: demo}}}}\n", origin, hashed("ann", "key-of-ann"))})
-	at := origin + "/?" + url.Values{"url": {host.MCP + "/t/acme/s/mcp"}, "key": {"key-of-ann"}}.Encode()
-	browser := exec.Command(browsers[i], "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-		"--remote-debugging-port=0", "--user-data-dir="+t.TempDir(), at) // without the port it ends with the page loaded
+		"origins: [%q]\ntenants: {acme: {auth: {keys: [%s]}, servers: {s: {builtin: demo}}}}\n", origin,
+		hashed("ann", "key-of-ann"))})
+	at := origin + "/?" + url.Values{"url": {host.MCP + "/t/acme/s/mcp"},
+		"key": {"key-of-ann"}}.Encode()
+	browser := exec.Command(browsers[i], "--headless", "--no-sandbox", "--disable-gpu",
+		"--disable-dev-shm-usage",
+		// without the port it exits when the page is loaded
+		"--remote-debugging-port=0", "--user-data-dir="+t.TempDir(), at)
 	var said bytes.Buffer
 	browser.Stdout, browser.Stderr = &said, &said
 	group(browser)
@@ -96,7 +104,8 @@ func TestPagesOfAnotherOrigin(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := make(chan struct{})
-	go func() { _ = browser.Wait(); close(ended) }() // owner: killGroup, which waits for it
+	// owner: killGroup, which waits for this goroutine
+	go func() { _ = browser.Wait(); close(ended) }()
 	var seen report
 	select {
 	case seen = <-reports:
@@ -105,7 +114,8 @@ func TestPagesOfAnotherOrigin(t *testing.T) {
 		killGroup(browser, ended)
 		t.Fatalf("the page says nothing:\n%s", said.String())
 	}
-	if len(seen.Eras) != 3 || seen.Eras[0] != modern+" The region is auto." || seen.Eras[1] != legacy+" The region is legacy." ||
+	if len(seen.Eras) != 3 || seen.Eras[0] != modern+" The region is auto." ||
+		seen.Eras[1] != legacy+" The region is legacy." ||
 		!strings.Contains(seen.Eras[2], "The region is fields.") {
 		t.Errorf("the eras came to %q", seen.Eras)
 	}

@@ -16,7 +16,8 @@ import (
 )
 
 // pemFiles writes a certificate for 127.0.0.1 and its key.
-func pemFiles(t *testing.T, a *mcptest.Authority, dir, name string, ends time.Duration) (cert, key string) {
+func pemFiles(t *testing.T, a *mcptest.Authority, dir, name string,
+	ends time.Duration) (cert, key string) {
 	t.Helper()
 	made := a.Certificate("127.0.0.1", ends).Certificates[0]
 	private, err := x509.MarshalPKCS8PrivateKey(made.PrivateKey)
@@ -25,7 +26,8 @@ func pemFiles(t *testing.T, a *mcptest.Authority, dir, name string, ends time.Du
 	}
 	cert, key = filepath.Join(dir, name+".pem"), filepath.Join(dir, name+".key")
 	for file, block := range map[string]*pem.Block{
-		cert: {Type: "CERTIFICATE", Bytes: made.Certificate[0]}, key: {Type: "PRIVATE KEY", Bytes: private},
+		cert: {Type: "CERTIFICATE", Bytes: made.Certificate[0]},
+		key:  {Type: "PRIVATE KEY", Bytes: private},
 	} {
 		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
@@ -34,15 +36,18 @@ func pemFiles(t *testing.T, a *mcptest.Authority, dir, name string, ends time.Du
 	return cert, key
 }
 
-// A reload may name other files for the certificate: who connects afterwards is shown that, and
-// connections that are open go on. Files that cannot be used have the reload refused, with their
-// names and the reason, and the certificate of before is shown.
+// A reload may name other certificate files. New connections then get the new certificate, and open
+// connections continue. If the files are unusable, the host refuses the reload with their names and
+// the reason, and keeps the old certificate.
 func TestReloadMovesTheCertificate(t *testing.T) {
 	dir, authority := t.TempDir(), mcptest.NewAuthority(t)
 	file := filepath.Join(dir, "mcpd.yaml")
 	configure := func(cert, key, more string) {
 		t.Helper()
-		text := fmt.Sprintf("listen: 127.0.0.1:0\ntls: {cert: %q, key: %q}\ntenants: {default: {servers: {demo: {builtin: demo}%s}}}\n", cert, key, more)
+		text := fmt.Sprintf(
+			"listen: 127.0.0.1:0\ntls: {cert: %q, key: %q}\ntenants: {default: {servers: {demo: {builtin: "+
+				"demo}%s}}}\n", cert, key, more,
+		)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +80,8 @@ func TestReloadMovesTheCertificate(t *testing.T) {
 		return string(handshake().ConnectionState().PeerCertificates[0].Raw) == string(block.Bytes)
 	}
 	reload := func() (said string, err error) {
-		command := exec.Command(mcptest.Mcpd(t), "reload", "--admin", strings.TrimPrefix(host.Admin, "http://"))
+		command := exec.Command(mcptest.Mcpd(t), "reload", "--admin",
+			strings.TrimPrefix(host.Admin, "http://"))
 		command.Env = append(os.Environ(), home...)
 		out, err := command.CombinedOutput()
 		return string(out), err
@@ -106,14 +112,15 @@ func TestReloadMovesTheCertificate(t *testing.T) {
 	} {
 		configure(bad.cert, bad.key, ", more: {builtin: demo}")
 		said, err := reload()
-		if err == nil || !strings.Contains(said, bad.why) || !strings.Contains(said, bad.cert) || !strings.Contains(said, "nothing has changed") {
+		if err == nil || !strings.Contains(said, bad.why) || !strings.Contains(said, bad.cert) ||
+			!strings.Contains(said, "nothing has changed") {
 			t.Errorf("%s: reload: %v: %s", name, err, said)
 		}
 		if !shows(newCert) {
 			t.Errorf("%s: another certificate is shown", name)
 		}
 	}
-	// The files that were named last are the ones renewed from then on.
+	// The host rereads the files that the last reload named.
 	renewedCert, renewedKey := pemFiles(t, authority, dir, "new", 40*time.Minute)
 	configure(renewedCert, renewedKey, "")
 	if said, err := reload(); err != nil {

@@ -13,7 +13,8 @@ import (
 	"mcpd/transport/stdio/cgroup"
 )
 
-// groupsOf are the control groups of a server that said which it is in.
+// groupsOf returns the control groups of a server from the copy of /proc/self/cgroup that the
+// server wrote.
 func groupsOf(t *testing.T, file string) (dirs []string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -41,20 +42,23 @@ func thereAre(names []string) (found []string) {
 	return found
 }
 
-// A server whose memory and processes are configured is in a control group with these bounds; where there can be none the log says so.
-// Nothing is left of the group when the server is stopped, nor by the next host when this one was killed.
+// A server with configured limits of memory and processes runs in a control group with these
+// limits. If the host cannot create one, the log says so. The group is removed when the server
+// stops. If the host is killed, the next host removes the group.
 func TestServersHaveControlGroups(t *testing.T) {
 	path, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	said := filepath.Join(t.TempDir(), "groups")
-	config := fmt.Sprintf("tenants: {default: {servers: {tight: {command: sh, args: [-c, %q, %q], env: {%s: %q, %s: %q}, max_memory: 1GiB, max_processes: 100}}}}\n",
+	config := fmt.Sprintf("tenants: {default: {servers: {tight: {command: sh, args: [-c, %q, %q], "+
+		"env: {%s: %q, %s: %q}, max_memory: 1GiB, max_processes: 100}}}}\n",
 		"cat /proc/self/cgroup > "+said+`; exec "$0"`, path, serveSDK, "1", quickExit[0], quickExit[1])
 	host := mcptest.Start(t, mcptest.HostOptions{Config: config})
 	call := func(h *mcptest.Host) {
 		t.Helper()
-		if got := dial(t, h.MCP+"/tight/mcp", "").call("echo", map[string]any{"text": "hi"}); got != "hi" {
+		if got := dial(t, h.MCP+"/tight/mcp", "").call("echo",
+			map[string]any{"text": "hi"}); got != "hi" {
 			t.Fatalf("got %q", got)
 		}
 	}
@@ -75,7 +79,7 @@ func TestServersHaveControlGroups(t *testing.T) {
 	}
 	host.Kill()
 	second := mcptest.Start(t, mcptest.HostOptions{Config: config, State: host.State})
-	gone(t, first) // the next host is ready before it has looked for what the last one left
+	gone(t, first) // the next host becomes ready before it has removed the groups of the last one
 	call(second)
 	next := groupsOf(t, said)
 	if len(next) == 0 || next[0] == first[0] {
@@ -85,10 +89,11 @@ func TestServersHaveControlGroups(t *testing.T) {
 	gone(t, next)
 }
 
-// gone waits until there are none of these groups.
+// gone waits until none of these groups exists.
 func gone(t *testing.T, names []string) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); len(thereAre(names)) > 0; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(10 * time.Second); len(thereAre(names)) >
+		0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%v are left", thereAre(names))
 		}

@@ -17,52 +17,66 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// patience bounds every wait for something that a test is sure will come.
+// patience limits every wait for an event that a test expects.
 const patience = 20 * time.Second
 
-// client is the official Go client, with an answer to everything a server may ask, and a memory of what it was told.
+// client is the official Go client. It answers every request of a server, and records the
+// notifications that it receives.
 type client struct {
 	*mcp.ClientSession
 	t    *testing.T
-	user string        // who answers questions here
-	slow time.Duration // how long the user takes
-	open chan dialog   // gets each question, for the test to answer; nil for a client that answers by itself
+	user string        // name of the user who answers questions
+	slow time.Duration // time that the user takes
+	// gets each question, for the test to answer; nil for a client that answers by itself
+	open chan dialog
 	news chan string
-	acks chan struct{} // gets one for each subscription that was confirmed
+	acks chan struct{} // gets one value for each confirmed subscription
 }
 
-// The two eras, by the revision that stands for each.
+// The two eras, by one revision of each.
 const legacy, modern = "2025-11-25", "2026-07-28"
 
-// modern reports whether the client found that its requests stand alone here.
+// modern reports whether the session is stateless.
 func (c *client) modern() bool { return c.InitializeResult().ProtocolVersion == modern }
 
-// connect opens a session over any transport of the SDK, in the newest revision that it and the other side have in common. It ends with
-// the test.
+// connect opens a session over any transport of the SDK, in the newest revision that both sides
+// support. The session ends with the test.
 func connect(t *testing.T, over mcp.Transport) *client {
 	t.Helper()
 	return connectIn(t, "", over)
 }
 
-// connectIn is connect for a client that knows no later revision than that.
+// connectIn is connect for a client that supports no revision later than the given one.
 func connectIn(t *testing.T, revision string, over mcp.Transport) *client {
 	t.Helper()
 	c := &client{t: t, user: "ann", news: make(chan string, 1000), acks: make(chan struct{}, 100)}
 	sdk := mcp.NewClient(&mcp.Implementation{Name: "interop", Version: "1"}, &mcp.ClientOptions{
-		CreateMessageHandler: func(_ context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+		CreateMessageHandler: func(_ context.Context,
+			r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 			said := "you said " + r.Params.Messages[0].Content.(*mcp.TextContent).Text
-			return &mcp.CreateMessageResult{Role: "assistant", Model: "m", Content: &mcp.TextContent{Text: c.asks(said)}}, nil
+			return &mcp.CreateMessageResult{Role: "assistant", Model: "m",
+				Content: &mcp.TextContent{Text: c.asks(said)}}, nil
 		},
 		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			time.Sleep(c.slow)
-			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": c.asks(c.user + " for " + r.Params.Message)}}, nil
+			return &mcp.ElicitResult{Action: "accept",
+				Content: map[string]any{"name": c.asks(c.user + " for " + r.Params.Message)}}, nil
 		},
-		ToolListChangedHandler:     func(context.Context, *mcp.ToolListChangedRequest) { c.hear("tools") },
-		ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { c.hear("resources") },
-		ResourceUpdatedHandler:     func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { c.hear("updated", r.Params.URI) },
-		LoggingMessageHandler:      func(_ context.Context, r *mcp.LoggingMessageRequest) { c.hear(r.Params.Level, r.Params.Data) },
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
+			c.hear("tools")
+		},
+		ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) {
+			c.hear("resources")
+		},
+		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
+			c.hear("updated", r.Params.URI)
+		},
+		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
+			c.hear(r.Params.Level, r.Params.Data)
+		},
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
-			c.hear("progress", r.Params.ProgressToken, r.Params.Progress, "of", r.Params.Total, r.Params.Message)
+			c.hear("progress", r.Params.ProgressToken, r.Params.Progress, "of", r.Params.Total,
+				r.Params.Message)
 		},
 	})
 	sdk.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
@@ -88,10 +102,10 @@ func connectIn(t *testing.T, revision string, over mcp.Transport) *client {
 	return c
 }
 
-// dialog is a question that is put to the user; it takes one answer.
+// dialog is a question for the user. It takes one answer.
 type dialog chan string
 
-// asks is what the user answers: what is usual, or what the test says.
+// asks returns the user's answer: the usual one, or the answer of the test.
 func (c *client) asks(usual string) string {
 	if c.open == nil {
 		return usual
@@ -101,7 +115,7 @@ func (c *client) asks(usual string) string {
 	return <-d
 }
 
-// confirmed waits until one more subscription is in force.
+// confirmed waits until one more subscription is confirmed.
 func (c *client) confirmed() {
 	c.t.Helper()
 	select {
@@ -119,7 +133,9 @@ func dial(t *testing.T, url, key string) *client {
 
 func dialIn(t *testing.T, revision, url, key string) *client {
 	t.Helper()
-	return connectIn(t, revision, &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: carrier(t, key)}})
+	return connectIn(t, revision, &mcp.StreamableClientTransport{
+		Endpoint: url, HTTPClient: &http.Client{Transport: carrier(t, key)},
+	})
 }
 
 // run opens a session with a child process.
@@ -147,7 +163,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 
 func (c *client) hear(words ...any) { c.news <- strings.TrimSpace(fmt.Sprintln(words...)) }
 
-// until waits for a piece of news, and returns what was heard before it.
+// until waits for the notification want, and returns the notifications that came before it.
 func (c *client) until(want string) (before []string) {
 	c.t.Helper()
 	late := time.After(patience)
@@ -164,11 +180,12 @@ func (c *client) until(want string) (before []string) {
 	}
 }
 
-// call calls a tool and returns its first text; that of a failed tool begins with "error: ".
+// call calls a tool and returns the first text of its result. The text of a failed tool has the
+// prefix "error: ".
 func (c *client) call(tool string, args map[string]any) string {
 	c.t.Helper()
 	params := &mcp.CallToolParams{Name: tool}
-	if args != nil { // a nil map is not nil any more where any is asked for
+	if args != nil { // a nil map in an interface would not be nil
 		params.Arguments = args
 	}
 	r, err := c.CallTool(c.t.Context(), params)
@@ -181,7 +198,7 @@ func (c *client) call(tool string, args map[string]any) string {
 	return mcptest.Text(c.t, r)
 }
 
-// names lists what a tool list holds.
+// names returns the names in the tool list.
 func (c *client) names() []string {
 	c.t.Helper()
 	var names []string
@@ -194,21 +211,27 @@ func (c *client) names() []string {
 	return names
 }
 
-// web serves a fixture over Streamable HTTP with sessions, which are of the legacy era, and returns its URL.
+// web serves a fixture over Streamable HTTP with sessions, in the legacy era, and returns its URL.
 func web(t *testing.T, f *fixture) string {
 	t.Helper()
-	return listen(t, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return f.Server }, nil))
+	return listen(t, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
+		return f.Server
+	}, nil))
 }
 
-// alone serves a fixture over Streamable HTTP without sessions, in the modern era.
+// alone serves a fixture over Streamable HTTP without sessions, in the modern era, and returns its
+// URL.
 func alone(t *testing.T, f *fixture) string {
 	t.Helper()
-	return listen(t, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return f.Server }, &mcp.StreamableHTTPOptions{
+	return listen(t, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
+		return f.Server
+	}, &mcp.StreamableHTTPOptions{
 		Stateless: true, PropagateRequestCancellation: true,
 	}))
 }
 
-// listen serves HTTP until the end of the test, and after the host is gone, which has streams open.
+// listen starts an HTTP server that runs until the end of the test. It outlives the host, which
+// keeps streams open to it.
 func listen(t *testing.T, h http.Handler) string {
 	t.Helper()
 	s := httptest.NewServer(h)

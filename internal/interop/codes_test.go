@@ -7,7 +7,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// codeOf is the JSON-RPC code of an error that the SDK's client returned, 0 for one that has none.
+// codeOf returns the JSON-RPC code of an error of the SDK's client, or 0 if the error has none.
 func codeOf(err error) int64 {
 	var answered *jsonrpc.Error
 	if errors.As(err, &answered) {
@@ -16,12 +16,12 @@ func codeOf(err error) int64 {
 	return 0
 }
 
-// toolCall is a call with one text.
+// toolCall returns a call with one text argument.
 func toolCall(tool, text string) *mcp.CallToolParams {
 	return &mcp.CallToolParams{Name: tool, Arguments: map[string]any{"text": text}}
 }
 
-// rootless are the options of a client that declares nothing.
+// rootless returns the options of a client without capabilities.
 func rootless() *mcp.ClientOptions {
 	return &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}}
 }

@@ -14,41 +14,44 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// declared is what a client of the matrix declares, in its revision's words.
+// declared are the capabilities of a client of the matrix.
 const declared = `{"roots":{},"sampling":{},"elicitation":{}}`
 
-// hop is what carries the messages of a client.
+// hop carries the messages of a client over one transport.
 type hop interface {
-	// exchange sends a request and shows every message that may belong to it, until take says that one was the last or the context ends,
-	// which cancels the request in the way of the transport and the revision.
+	// exchange sends a request and passes every message that may belong to it to take. It returns when
+	// take reports that a message was the last, or when the context ends. The end of the context
+	// cancels the request in the way of the transport and the revision.
 	exchange(ctx context.Context, m jsonrpc.Message, take func(jsonrpc.Message) bool) error
-	// send sends what has no answer.
+	// send sends a message that has no answer.
 	send(m jsonrpc.Message) error
-	// opened tells of the answer to initialize, and that the client is to hear what belongs to no request.
+	// opened is called after the answer to initialize or server/discover. From then on keep gets the
+	// messages that belong to no request.
 	opened(keep func(jsonrpc.Message)) error
 }
 
-// compat is a client of one revision, no more than the revision asks for: a session, or requests that stand alone.
+// compat is a minimal client of one revision. It has a session, or sends stateless requests.
 type compat struct {
 	t       *testing.T
 	version protocol.Version
 	hop     hop
 
-	valid *validity // of what it receives; nil checks nothing
-	tasks bool      // it declares that it can follow tasks, where each request says that
+	valid *validity // checks the messages that the client receives; nil checks nothing
+	tasks bool      // requests declare the tasks extension, in revisions that have it
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	next  uint64
-	heard []jsonrpc.Message // what belonged to no request, or came for listens
+	heard []jsonrpc.Message // messages without a request, and messages for listen
 }
 
-// compatible makes a client and, where its revision has that, its session.
+// compatible makes a client, and opens a session if its revision has sessions.
 func compatible(t *testing.T, over hop, v protocol.Version, valid *validity) *compat {
 	t.Helper()
 	c := &compat{t: t, version: v, hop: over, valid: valid}
 	if v.Has(protocol.Initialize) {
 		answer := c.exchange("initialize",
-			`{"protocolVersion":"`+v.String()+`","capabilities":`+declared+`,"clientInfo":{"name":"compat","version":"1"}}`, nil)
+			`{"protocolVersion":"`+v.String()+`","capabilities":`+declared+
+				`,"clientInfo":{"name":"compat","version":"1"}}`, nil)
 		if got, _ := splice.GetString(answer.Result, "protocolVersion"); got != v.String() {
 			t.Fatalf("initialize: %s", answer.Append(nil))
 		}
@@ -68,14 +71,14 @@ func (c *compat) keep(m jsonrpc.Message) {
 	c.heard = append(c.heard, m)
 }
 
-// forget makes what was heard so far no news.
+// forget discards the recorded messages.
 func (c *compat) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.heard = nil
 }
 
-// told reports whether a notification of that method came, within a time in which anything local would have.
+// told reports whether a notification of the method arrives within patience.
 func (c *compat) told(method string) bool {
 	return within(func() bool {
 		c.mu.Lock()
@@ -89,7 +92,7 @@ func (c *compat) told(method string) bool {
 	})
 }
 
-// within reports whether something is so soon.
+// within reports whether a condition becomes true within patience.
 func within(is func() bool) bool {
 	for deadline := time.Now().Add(patience); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -99,7 +102,7 @@ func within(is func() bool) bool {
 	return true
 }
 
-// message is a request under a fresh id, with what its revision wants it to say of itself.
+// message returns a request with a new id, and with the _meta that its revision requires.
 func (c *compat) message(method, params string) jsonrpc.Message {
 	c.mu.Lock()
 	c.next++
@@ -116,8 +119,9 @@ func (c *compat) message(method, params string) jsonrpc.Message {
 	return jsonrpc.Request(id, method, raw)
 }
 
-// exchange sends a request and returns its answer. What comes before it goes to during.
-func (c *compat) exchange(method, params string, during func(jsonrpc.Message)) (answer jsonrpc.Message) {
+// exchange sends a request and returns its answer. Messages before the answer go to during.
+func (c *compat) exchange(method, params string,
+	during func(jsonrpc.Message)) (answer jsonrpc.Message) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), 3*patience)
 	defer cancel()
@@ -140,20 +144,22 @@ func (c *compat) exchange(method, params string, during func(jsonrpc.Message)) (
 	return answer
 }
 
-// answers are what the user and the model of the client say to everything.
+// answers are the answers of the client's user and model.
 var answers = map[string]string{
 	"elicitation/create":     `{"action":"accept","content":{"username":"ann","name":"ann","color":"blue","email":"a@b.c","interpretation":"technical"}}`,
 	"sampling/createMessage": `{"role":"assistant","content":{"type":"text","text":"forty-two"},"model":"m"}`,
 	"roots/list":             `{"roots":[{"uri":"file:///home","name":"home"}]}`,
 }
 
-// call calls a tool and answers what is asked meanwhile, in the way of the revision. It returns the result and what was heard.
+// call calls a tool and answers the questions of the server in the way of the revision. It returns
+// the result and the other messages.
 func (c *compat) call(tool, arguments string) (jsonrpc.Message, []jsonrpc.Message) {
 	c.t.Helper()
-	return c.request("tools/call", `{"name":"`+tool+`","arguments":`+arguments+`,"_meta":{"progressToken":"p"}}`)
+	return c.request("tools/call",
+		`{"name":"`+tool+`","arguments":`+arguments+`,"_meta":{"progressToken":"p"}}`)
 }
 
-// request is call for any method in which the client may be asked.
+// request is like call, for any method during which the server may ask the client.
 func (c *compat) request(method, text string) (jsonrpc.Message, []jsonrpc.Message) {
 	c.t.Helper()
 	params := jsontext.Value(text)
@@ -177,7 +183,9 @@ func (c *compat) request(method, text string) (jsonrpc.Message, []jsonrpc.Messag
 		}
 		retry := mrtr.Retry{State: required.State}
 		for _, in := range required.Inputs {
-			retry.Responses = append(retry.Responses, mrtr.Response{Key: in.Key, Value: jsontext.Value(answers[in.Method])})
+			retry.Responses = append(retry.Responses, mrtr.Response{
+				Key: in.Key, Value: jsontext.Value(answers[in.Method]),
+			})
 		}
 		params = retry.Set(params)
 	}
@@ -185,7 +193,8 @@ func (c *compat) request(method, text string) (jsonrpc.Message, []jsonrpc.Messag
 	return jsonrpc.Message{}, nil
 }
 
-// listen subscribes to the changes of tools, and of a resource, in the way of the revision, until what it returns is called.
+// listen subscribes to changes of the tool list and of a resource, in the way of the revision. The
+// returned function ends the subscription.
 func (c *compat) listen(uri string) (end func()) {
 	c.t.Helper()
 	if c.version.Has(protocol.Initialize) {
@@ -199,10 +208,12 @@ func (c *compat) listen(uri string) (end func()) {
 		}
 	}
 	acknowledged := make(chan struct{}, 1)
-	m := c.message("subscriptions/listen", `{"notifications":{"toolsListChanged":true,"resourceSubscriptions":["`+uri+`"]}}`)
+	m := c.message("subscriptions/listen",
+		`{"notifications":{"toolsListChanged":true,"resourceSubscriptions":["`+uri+`"]}}`)
 	stop := c.start(m, func(got jsonrpc.Message) {
-		if id, _ := splice.Get(got.Params, "_meta", "io.modelcontextprotocol/subscriptionId"); string(id) != m.ID.Raw() {
-			return // of another, on the same channel
+		if id, _ := splice.Get(got.Params, "_meta",
+			"io.modelcontextprotocol/subscriptionId"); string(id) != m.ID.Raw() {
+			return // of another subscription on the same channel
 		}
 		if got.Method == "notifications/subscriptions/acknowledged" {
 			acknowledged <- struct{}{}
@@ -217,14 +228,17 @@ func (c *compat) listen(uri string) (end func()) {
 	return func() { stop() }
 }
 
-// start sends a request and does not wait for its answer. What it returns cancels it and returns what was answered before that took effect.
-func (c *compat) start(m jsonrpc.Message, during func(jsonrpc.Message)) (end func() []jsonrpc.Message) {
+// start sends a request and does not wait for its answer. The returned function cancels the
+// request, and returns the answers that arrived before the cancellation took effect.
+func (c *compat) start(m jsonrpc.Message,
+	during func(jsonrpc.Message)) (end func() []jsonrpc.Message) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	var answered []jsonrpc.Message
-	go func() { // owner: who calls end, which waits for it
+	go func() { // owner: the caller of end, which waits for this goroutine
 		defer close(done)
-		_ = c.hop.exchange(ctx, m, func(got jsonrpc.Message) bool { // ends with the context, as it should
+		// fails when the context ends, as it should
+		_ = c.hop.exchange(ctx, m, func(got jsonrpc.Message) bool {
 			if got.Method == "" && got.ID == m.ID {
 				answered = append(answered, got)
 				return true

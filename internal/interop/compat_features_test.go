@@ -9,20 +9,21 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// feature is a row of the matrix: what a client does, and which pairs cannot carry it, with what is answered instead.
+// feature is a row of the matrix. It says what a client does, and which pairs do not support that.
 type feature struct {
 	name string
 	row  string // of the bridge table (§10 of the protocol matrix)
-	// lacks says why a pair cannot carry it, and what is answered instead; "" when it can.
+	// lacks says why a pair does not support the feature and what the answer is instead. It is "" if
+	// the pair supports the feature.
 	lacks   func(client, server protocol.Version) string
-	instead string // what the answer holds then
-	// works does it, and says what is wrong.
+	instead string // part of the answer if the pair does not support the feature
+	// works uses the feature. It returns a description of the failure, or "".
 	works func(c *compat, server upstream) string
 }
 
 func always(protocol.Version, protocol.Version) string { return "" }
 
-// asks is a tool that asks the client something, and what its answer must hold.
+// asks returns a check that calls a tool and answers its questions. The result must contain want.
 func asks(tool, arguments, want string) func(*compat, upstream) string {
 	return func(c *compat, _ upstream) string {
 		answer, _ := c.call(tool, arguments)
@@ -37,13 +38,15 @@ func holds(m jsonrpc.Message, want string) string {
 	return ""
 }
 
-// noElicitation is why a pair cannot carry a question to the user.
+// noElicitation says why a pair cannot carry a question to the user.
 func noElicitation(client, server protocol.Version) string {
 	switch {
 	case !client.Has(protocol.Elicitation):
-		return "the client's revision has no word for elicitation, so none is declared to the server, whose answer says what its client lacks"
+		return "the client's revision has no word for elicitation, so none is declared to the server, " +
+			"whose answer says what its client lacks"
 	case !server.Has(protocol.Elicitation):
-		return "the server's revision has no word for elicitation, so the server does not ask, and its answer says what its client lacks"
+		return "the server's revision has no word for elicitation, so the server does not ask, and its " +
+			"answer says what its client lacks"
 	}
 	return ""
 }
@@ -69,7 +72,8 @@ var compatFeatures = []feature{
 	{"structured results", "10.4", func(client, server protocol.Version) string {
 		switch {
 		case !client.Has(protocol.StructuredContent):
-			return "the client's revision has no member for it: it is left out, and the text of the result says the same"
+			return "the client's revision has no member for it: it is left out, and the text of the " +
+				"result says the same"
 		case !server.Has(protocol.StructuredContent):
 			return "the server's revision has no member for it: the text of the result says the same"
 		}
@@ -94,7 +98,8 @@ var compatFeatures = []feature{
 	{"cancelling a call", "10.6", always, "", func(c *compat, server upstream) string {
 		began, ended := "tools/call slow_compute", "notifications/cancelled "
 		calls, cancels := server.noted(began), server.noted(ended)
-		end := c.start(c.message("tools/call", `{"name":"slow_compute","arguments":{"seconds":100}}`), func(jsonrpc.Message) {})
+		end := c.start(c.message("tools/call", `{"name":"slow_compute","arguments":{"seconds":100}}`),
+			func(jsonrpc.Message) {})
 		arrived := within(func() bool { return server.noted(began) > calls })
 		switch answered := end(); {
 		case !arrived:
@@ -122,23 +127,27 @@ var compatFeatures = []feature{
 		}
 		return ""
 	}},
-	{"elicitation", "10.10, 10.11", noElicitation, "elicitation", asks("test_elicitation", `{"message":"who?"}`, "a@b.c")},
-	{"sampling", "10.10, 10.11", always, "", asks("test_sampling", `{"prompt":"six by seven"}`, "forty-two")},
+	{"elicitation", "10.10, 10.11", noElicitation, "elicitation",
+		asks("test_elicitation", `{"message":"who?"}`, "a@b.c")},
+	{"sampling", "10.10, 10.11", always, "",
+		asks("test_sampling", `{"prompt":"six by seven"}`, "forty-two")},
 	{"roots", "10.10, 10.11", always, "", asks("test_input_required_result_list_roots", `{}`, "")},
 	{"all three questions at once", "10.10, 10.11", noElicitation, "elicitation",
 		asks("test_input_required_result_multiple_inputs", `{}`, "forty-two, ann! Roots: ")},
 	{"a question that depends on an answer", "10.10, 10.11", noElicitation, "elicitation",
 		asks("test_input_required_result_multi_round", `{}`, "ann likes blue.")},
-	{"a question of a prompt", "10.10, 10.11", noElicitation, "elicitation", func(c *compat, _ upstream) string {
-		answer, _ := c.request("prompts/get", `{"name":"test_input_required_result_prompt"}`)
-		return holds(answer, `"messages"`)
-	}},
+	{"a question of a prompt", "10.10, 10.11", noElicitation, "elicitation",
+		func(c *compat, _ upstream) string {
+			answer, _ := c.request("prompts/get", `{"name":"test_input_required_result_prompt"}`)
+			return holds(answer, `"messages"`)
+		}},
 	{"tasks, and a question in one", "10.12, 10.14", func(client, server protocol.Version) string {
 		switch {
 		case !client.Has(protocol.Tasks) && !client.Has(protocol.TasksExtension):
 			return "the client's revision has no tasks: its call is answered when it is done"
 		case !server.Has(protocol.Tasks) && !server.Has(protocol.TasksExtension):
-			return "the server's revision has no tasks, so none are offered: the call is answered when it is done"
+			return "the server's revision has no tasks, so none are offered: the call is answered when it " +
+				"is done"
 		}
 		return ""
 	}, "Computed: it", func(c *compat, _ upstream) string {
@@ -167,7 +176,8 @@ func count(answer jsonrpc.Message, heard []jsonrpc.Message, method string, want 
 			n++
 		}
 	}
-	if failed, _ := splice.Get(answer.Result, "isError"); answer.Error != nil || failed.Kind() == 't' || n < want {
+	if failed, _ := splice.Get(answer.Result, "isError"); answer.Error != nil ||
+		failed.Kind() == 't' || n < want {
 		return fmt.Sprintf("%d of %d, then %s", n, want, answer.Append(nil))
 	}
 	return ""

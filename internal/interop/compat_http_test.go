@@ -27,13 +27,16 @@ type overHTTP struct {
 }
 
 func dialHTTP(t *testing.T, url string, v protocol.Version) hop {
-	h := &overHTTP{t: t, url: url + "/mcp", version: v, carrier: &http.Transport{DisableCompression: true}}
+	h := &overHTTP{
+		t: t, url: url + "/mcp", version: v, carrier: &http.Transport{DisableCompression: true},
+	}
 	t.Cleanup(h.carrier.CloseIdleConnections)
 	return h
 }
 
-// do makes a request, with the headers that its revision asks for.
-func (h *overHTTP) do(ctx context.Context, method string, m jsonrpc.Message) (*http.Response, error) {
+// do makes an HTTP request with the headers that the revision requires.
+func (h *overHTTP) do(ctx context.Context, method string,
+	m jsonrpc.Message) (*http.Response, error) {
 	var body []byte
 	if method == http.MethodPost {
 		body = m.Append(nil)
@@ -49,7 +52,8 @@ func (h *overHTTP) do(ctx context.Context, method string, m jsonrpc.Message) (*h
 	if h.session != "" {
 		r.Header.Set("Mcp-Session-Id", h.session)
 	}
-	if h.version.Has(protocol.VersionHeader) && (h.session != "" || h.version.Has(protocol.PerRequestMeta)) {
+	if h.version.Has(protocol.VersionHeader) &&
+		(h.session != "" || h.version.Has(protocol.PerRequestMeta)) {
 		r.Header.Set("Mcp-Protocol-Version", h.version.String())
 	}
 	if m.Method != "" && h.version.Has(protocol.RoutingHeaders) {
@@ -64,7 +68,8 @@ func (h *overHTTP) do(ctx context.Context, method string, m jsonrpc.Message) (*h
 	return h.carrier.RoundTrip(r)
 }
 
-func (h *overHTTP) exchange(ctx context.Context, m jsonrpc.Message, take func(jsonrpc.Message) bool) error {
+func (h *overHTTP) exchange(ctx context.Context, m jsonrpc.Message,
+	take func(jsonrpc.Message) bool) error {
 	response, err := h.do(ctx, http.MethodPost, m)
 	if err == nil {
 		defer response.Body.Close()
@@ -73,18 +78,21 @@ func (h *overHTTP) exchange(ctx context.Context, m jsonrpc.Message, take func(js
 		}
 		err = messages(response, take)
 	}
-	if ctx.Err() != nil && h.version.Has(protocol.Initialize) { // in the modern era the end of the stream says it
+	// In the modern era the end of the stream cancels the request.
+	if ctx.Err() != nil && h.version.Has(protocol.Initialize) {
 		return h.send(cancelled(m))
 	}
 	return err
 }
 
-// cancelled is how a request is cancelled where the end of a stream does not say so.
+// cancelled returns the notification that cancels a request, for transports on which the end of a
+// stream does not cancel it.
 func cancelled(m jsonrpc.Message) jsonrpc.Message {
-	return jsonrpc.Notification("notifications/cancelled", jsontext.Value(`{"requestId":`+m.ID.Raw()+`}`))
+	return jsonrpc.Notification("notifications/cancelled",
+		jsontext.Value(`{"requestId":`+m.ID.Raw()+`}`))
 }
 
-// messages hands on what a response holds until a message is the last.
+// messages passes the messages of a response to last, until last returns true.
 func messages(response *http.Response, last func(jsonrpc.Message) bool) error {
 	if !strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
 		body, err := io.ReadAll(response.Body)
@@ -130,7 +138,7 @@ func (h *overHTTP) send(m jsonrpc.Message) error {
 	return nil
 }
 
-// opened reads the standing stream until the test ends.
+// opened reads the standalone stream until the test ends.
 func (h *overHTTP) opened(keep func(jsonrpc.Message)) error {
 	if !h.version.Has(protocol.Initialize) {
 		return nil
@@ -145,10 +153,11 @@ func (h *overHTTP) opened(keep func(jsonrpc.Message)) error {
 		return err
 	}
 	done := make(chan struct{})
-	go func() { // owner: the cleanup waits for it
+	go func() { // owner: the cleanup, which waits for this goroutine
 		defer close(done)
 		defer response.Body.Close()
-		_ = messages(response, func(m jsonrpc.Message) bool { keep(m); return false }) // ends with the context
+		// ends with the context
+		_ = messages(response, func(m jsonrpc.Message) bool { keep(m); return false })
 	}()
 	h.t.Cleanup(func() { cancel(); <-done })
 	return nil

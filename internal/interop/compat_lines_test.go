@@ -17,13 +17,14 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// duplex carries messages over a transport that has one channel for each direction: stdio, and HTTP+SSE of 2024-11-05. Nothing on it says
-// to which request a message belongs, so each that is open sees all of them.
+// duplex carries messages over a transport that has one channel for each direction: stdio, and
+// HTTP+SSE of 2024-11-05. The transport does not say to which request a message belongs, so every
+// open request gets all notifications and requests of the server.
 type duplex struct {
 	version protocol.Version
 	write   func([]byte) error
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	ended error
 	open  map[jsonrpc.ID]chan jsonrpc.Message
 	keep  func(jsonrpc.Message)
@@ -33,10 +34,12 @@ func newDuplex(v protocol.Version, write func([]byte) error) *duplex {
 	return &duplex{version: v, write: write, open: map[jsonrpc.ID]chan jsonrpc.Message{}}
 }
 
-// pending is more messages than a client of the matrix is sent during one request.
+// pending is larger than the number of messages that a client of the matrix receives during one
+// request.
 const pending = 1000
 
-func (d *duplex) exchange(ctx context.Context, m jsonrpc.Message, take func(jsonrpc.Message) bool) error {
+func (d *duplex) exchange(ctx context.Context, m jsonrpc.Message,
+	take func(jsonrpc.Message) bool) error {
 	in := make(chan jsonrpc.Message, pending)
 	d.mu.Lock()
 	if d.ended != nil {
@@ -80,9 +83,10 @@ func (d *duplex) opened(keep func(jsonrpc.Message)) error {
 	return d.send(jsonrpc.Notification("notifications/initialized", nil))
 }
 
-// received hands a message to whom it may concern.
+// received passes a message to the requests to which it may belong.
 func (d *duplex) received(text []byte) error {
-	m, err := jsonrpc.Decode(bytes.Clone(text), jsonrpc.Limits{}) // its reader uses the text again
+	// the reader reuses the buffer of the text
+	m, err := jsonrpc.Decode(bytes.Clone(text), jsonrpc.Limits{})
 	if err != nil {
 		return fmt.Errorf("%s: %w", text, err)
 	}
@@ -103,7 +107,7 @@ func (d *duplex) received(text []byte) error {
 	return nil
 }
 
-// end says that nothing more comes.
+// end marks the channel as closed, with the reason.
 func (d *duplex) end(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -136,7 +140,7 @@ func dialStdio(t *testing.T, at string, v protocol.Version) hop {
 		return err
 	})
 	read := make(chan struct{})
-	go func() { // owner: the cleanup waits for it
+	go func() { // owner: the cleanup, which waits for this goroutine
 		defer close(read)
 		lines := bufio.NewScanner(out)
 		lines.Buffer(nil, 1<<20)
@@ -147,7 +151,7 @@ func dialStdio(t *testing.T, at string, v protocol.Version) hop {
 			}
 		}
 		d.end(err)
-		_, _ = io.Copy(io.Discard, out) // for the process not to wait
+		_, _ = io.Copy(io.Discard, out) // so that the process is not blocked
 	}()
 	t.Cleanup(func() {
 		in.Close()
@@ -167,7 +171,8 @@ func dialOldHTTP(t *testing.T, at string, v protocol.Version) hop {
 	if err != nil {
 		t.Fatal(err)
 	}
-	do := func(ctx context.Context, method, target string, body []byte, want int) (*http.Response, error) {
+	do := func(ctx context.Context, method, target string, body []byte,
+		want int) (*http.Response, error) {
 		r, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(body))
 		if err != nil {
 			return nil, err
@@ -200,14 +205,15 @@ func dialOldHTTP(t *testing.T, at string, v protocol.Version) hop {
 		t.Fatal(err)
 	}
 	d := newDuplex(v, func(text []byte) error {
-		response, err := do(context.Background(), http.MethodPost, target.String(), text, http.StatusAccepted)
+		response, err := do(context.Background(), http.MethodPost, target.String(), text,
+			http.StatusAccepted)
 		if err == nil {
 			response.Body.Close()
 		}
 		return err
 	})
 	done := make(chan struct{})
-	go func() { // owner: the cleanup waits for it
+	go func() { // owner: the cleanup, which waits for this goroutine
 		defer close(done)
 		defer stream.Body.Close()
 		for {

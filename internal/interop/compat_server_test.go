@@ -19,7 +19,8 @@ import (
 	"mcpd/transport/pipe"
 )
 
-// serveDemo serves the built-in server in one revision alone, and notes the methods that it is sent, and all of it.
+// serveDemo serves the built-in server in a single revision. It writes the method and name of each
+// received message to notes, and the whole messages to wire.
 func serveDemo(revision string, notes, wire io.Writer, in io.Reader, out io.Writer) error {
 	v, _ := protocol.ParseVersion(revision)
 	system := otp.NewSystem(otp.Options{})
@@ -27,7 +28,9 @@ func serveDemo(revision string, notes, wire io.Writer, in io.Reader, out io.Writ
 	ours, theirs := pipe.Pair(0)
 	tree, err := system.Start(context.Background(), "demo", otp.Spec{Children: []otp.Child{{
 		ID: "demo", Start: otp.Worker(func() otp.Behaviour {
-			return demo.New(demo.Options{Conn: theirs, Build: "1", Policy: protocol.Negotiation{Floor: v, Ceiling: v}})
+			return demo.New(demo.Options{
+				Conn: theirs, Build: "1", Policy: protocol.Negotiation{Floor: v, Ceiling: v},
+			})
 		}),
 	}}})
 	if err != nil {
@@ -66,10 +69,11 @@ func serveDemo(revision string, notes, wire io.Writer, in io.Reader, out io.Writ
 	return lines.Err()
 }
 
-// notesVariable is where a server of the matrix notes what it is sent.
+// notesVariable is the environment variable with the path of the notes file of a server of the
+// matrix.
 const notesVariable = "INTEROP_NOTES"
 
-// wireSuffix names the file beside it with everything, line by line.
+// wireSuffix is the suffix of the file beside it that has the whole messages, line by line.
 const wireSuffix = ".wire"
 
 // serveNoting is serveDemo on standard input and output.
@@ -95,7 +99,7 @@ type end struct {
 
 func (e end) String() string { return e.version.String() + " over " + e.over }
 
-// The transports, in the words of the table.
+// The transports, by their names in the table.
 const (
 	overStdio      = "stdio"
 	overStreamable = "Streamable HTTP"
@@ -104,7 +108,7 @@ const (
 
 var overs = []string{overStdio, overStreamable, overSSE}
 
-// revisions are those that have a transport (§4 of the protocol matrix).
+// revisions returns the revisions that have a transport (§4 of the protocol matrix).
 func revisions(over string) []protocol.Version {
 	all := protocol.Versions()
 	switch over {
@@ -116,7 +120,7 @@ func revisions(over string) []protocol.Version {
 	return all
 }
 
-// ends are all ends there are.
+// ends returns all ends.
 func ends() (all []end) {
 	for _, over := range overs {
 		for _, v := range revisions(over) {
@@ -126,21 +130,22 @@ func ends() (all []end) {
 	return all
 }
 
-// upstream is a server of the matrix, as the host between knows it.
+// upstream is a server of the matrix, as configured in the host between client and server.
 type upstream struct {
 	end
-	at    string // its endpoint of the host, up to the transport
-	notes string // the file in which it notes what it is sent
+	at    string // URL of the server at the host, without the transport's path
+	notes string // file for the messages that the server receives
 }
 
-// noted is how many messages of a kind the server was sent.
+// noted returns how many messages of a kind the server has received.
 func (u upstream) noted(what string) int {
-	text, _ := os.ReadFile(u.notes) // there is none before the first
+	text, _ := os.ReadFile(u.notes) // the file does not exist before the first message
 	return strings.Count(string(text), what+"\n")
 }
 
-// upstreams starts a host, and behind it a server of every revision over every transport that the revision has. Those that do not speak stdio are behind
-// a second host, which speaks their revision only.
+// upstreams starts a host with a server of every revision, over every transport of that revision.
+// Servers with another transport than stdio run behind a second host, which uses only their
+// revision.
 func upstreams(t *testing.T) (list []upstream) {
 	t.Helper()
 	path, err := os.Executable()
@@ -150,14 +155,18 @@ func upstreams(t *testing.T) (list []upstream) {
 	notes := t.TempDir()
 	var near, far strings.Builder
 	for _, e := range ends() {
-		u := upstream{end: e, at: strings.ToLower(strings.Trim(e.over[:5], "+")) + "-" + e.version.String()}
+		u := upstream{
+			end: e, at: strings.ToLower(strings.Trim(e.over[:5], "+")) + "-" + e.version.String(),
+		}
 		u.notes = filepath.Join(notes, u.at)
 		list = append(list, u)
-		server := fmt.Sprintf("{command: %q, env: {%s: %q, %s: %q, %s: %q}}", path, serveOne, e.version, notesVariable, u.notes, quickExit[0], quickExit[1])
+		server := fmt.Sprintf("{command: %q, env: {%s: %q, %s: %q, %s: %q}}", path, serveOne, e.version,
+			notesVariable, u.notes, quickExit[0], quickExit[1])
 		if e.over == overStdio {
 			fmt.Fprintf(&near, "%s: %s, ", u.at, server)
 		} else {
-			fmt.Fprintf(&far, "  %s: {negotiation: {min_version: %s, max_version: %s}, servers: {it: %s}}\n", u.at, e.version, e.version, server)
+			fmt.Fprintf(&far, "  %s: {negotiation: {min_version: %s, max_version: %s}, servers: {it: %s}}\n",
+				u.at, e.version, e.version, server)
 		}
 	}
 	behind := mcptest.Start(t, mcptest.HostOptions{Config: "tenants:\n" + far.String()})
@@ -169,7 +178,9 @@ func upstreams(t *testing.T) (list []upstream) {
 			fmt.Fprintf(&near, "%s: {url: %q, transport: sse}, ", u.at, behind.MCP+"/t/"+u.at+"/it/sse")
 		}
 	}
-	host := mcptest.Start(t, mcptest.HostOptions{Config: "tenants: {default: {servers: {" + near.String() + "}}}\n"})
+	host := mcptest.Start(t, mcptest.HostOptions{
+		Config: "tenants: {default: {servers: {" + near.String() + "}}}\n",
+	})
 	for i := range list {
 		list[i].at = host.MCP + "/" + list[i].at
 	}

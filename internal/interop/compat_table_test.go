@@ -22,17 +22,17 @@ Behind each is the row of the bridge table (§10 of the protocol matrix) that ma
 
 `
 
-// note is what some pairs cannot carry, and why.
+// note is a reason why some pairs do not support some features.
 type note struct {
 	features []string
 	row, why string
 }
 
-// compatTable is the page. Its cells say "all", or the notes of what is lacking.
+// compatTable renders the page. Its cells say "all", or name the notes that apply.
 func compatTable(cells map[pair][]string) string {
 	var notes []note
 	numbers := map[pair][]string{}
-	for i, f := range compatFeatures { // notes are numbered in the order of features
+	for i, f := range compatFeatures { // the order of the features determines the numbers of the notes
 		for _, down := range ends() {
 			for _, up := range ends() {
 				why, at := cells[pair{down, up}][i], pair{down, up}

@@ -10,8 +10,9 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// follow calls a tool as a task, in the way of the revision, until it is done, and answers what is asked meanwhile. It says what is wrong:
-// that there is no task, or that its outcome does not hold what it should.
+// follow calls a tool as a task, in the way of the revision, waits until it is done, and answers
+// the questions of the server. It returns a description of the failure: there is no task, or the
+// outcome does not contain want.
 func (c *compat) follow(tool, arguments, want string) string {
 	c.t.Helper()
 	call := `{"name":"` + tool + `","arguments":` + arguments
@@ -30,17 +31,19 @@ func (c *compat) follow(tool, arguments, want string) string {
 		return string(answer.Append(nil))
 	}
 	outcome, _ := c.request("tasks/result", `{"taskId":"`+id+`"}`)
-	if related, _ := splice.GetString(outcome.Result, "_meta", protocol.MetaRelatedTask, "taskId"); related != id {
+	if related, _ := splice.GetString(outcome.Result, "_meta", protocol.MetaRelatedTask,
+		"taskId"); related != id {
 		return "related to another: " + string(outcome.Append(nil))
 	}
 	return holds(outcome, want)
 }
 
-// poll looks at a task of the extension until it is done.
+// poll asks for the state of a task of the extension until the task is done.
 func (c *compat) poll(task jsontext.Value, want string) string {
 	id, _ := splice.Get(task, "taskId")
 	about, _ := splice.Set(nil, id, "taskId")
-	for deadline := time.Now().Add(2 * patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(
+		2 * patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		got := c.exchange("tasks/get", string(about), nil)
 		switch status, _ := splice.GetString(got.Result, "status"); status {
 		case "working":
@@ -54,7 +57,9 @@ func (c *compat) poll(task jsontext.Value, want string) string {
 			}
 			var retry mrtr.Retry
 			for _, in := range asked.Inputs {
-				retry.Responses = append(retry.Responses, mrtr.Response{Key: in.Key, Value: jsontext.Value(answers[in.Method])})
+				retry.Responses = append(retry.Responses, mrtr.Response{
+					Key: in.Key, Value: jsontext.Value(answers[in.Method]),
+				})
 			}
 			if answer := c.exchange("tasks/update", string(retry.Set(about)), nil); answer.Error != nil {
 				return string(answer.Append(nil))

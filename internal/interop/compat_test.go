@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "rewrite docs/compatibility.gen.md")
 
 const compatDoc = "../../docs/compatibility.gen.md"
 
-// dialEnd makes a client's side of a pair for an endpoint of a host.
+// dialEnd connects the client of a pair to an endpoint of a host, by transport.
 var dialEnd = map[string]func(t *testing.T, at string, v protocol.Version) hop{
 	overStdio: dialStdio, overStreamable: dialHTTP, overSSE: dialOldHTTP,
 }
@@ -24,8 +24,9 @@ var dialEnd = map[string]func(t *testing.T, at string, v protocol.Version) hop{
 // pair is a client and a server.
 type pair struct{ down, up end }
 
-// Every revision to every revision, over every transport that they have: each feature works between each pair of client and server, or the
-// table says why it cannot. What reaches a client or a server is valid in its revision. The table is the documentation.
+// Each feature works between each pair of client and server, for every revision over every
+// transport of that revision, or the table says why the pair does not support it. Messages that a
+// client or server receives are valid in its revision. The table is the documentation.
 func TestEveryRevisionToEveryRevision(t *testing.T) {
 	valid := newValidity(t)
 	var mu sync.Mutex
@@ -33,7 +34,7 @@ func TestEveryRevisionToEveryRevision(t *testing.T) {
 	var all sync.WaitGroup
 	servers := upstreams(t)
 	for _, up := range servers {
-		all.Go(func() { // most of it is waiting
+		all.Go(func() { // the test mostly waits
 			t.Run("server "+up.String(), func(t *testing.T) {
 				for _, down := range ends() {
 					t.Run("client "+down.String(), func(t *testing.T) {
@@ -65,7 +66,8 @@ func TestEveryRevisionToEveryRevision(t *testing.T) {
 	}
 }
 
-// cell tries every feature between one pair, and says of each why it is lacking, or nothing.
+// cell tests every feature between one pair. For each feature it returns why the pair does not
+// support it, or "".
 func cell(t *testing.T, down end, up upstream, valid *validity) (row []string) {
 	t.Helper()
 	c := compatible(t, dialEnd[down.over](t, up.at, down.version), down.version, valid)

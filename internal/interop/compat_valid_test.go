@@ -16,18 +16,20 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// results are the definitions of what answers each method, in the published schemas.
+// results are the definitions of the results of each method in the published schemas.
 var results = map[string]string{
 	"initialize": "InitializeResult", "server/discover": "DiscoverResult", "ping": "EmptyResult",
 	"tools/list": "ListToolsResult", "tools/call": "CallToolResult",
 	"prompts/list": "ListPromptsResult", "prompts/get": "GetPromptResult",
-	"resources/list": "ListResourcesResult", "resources/templates/list": "ListResourceTemplatesResult", "resources/read": "ReadResourceResult",
-	"resources/subscribe": "EmptyResult", "resources/unsubscribe": "EmptyResult", "logging/setLevel": "EmptyResult",
+	"resources/list": "ListResourcesResult", "resources/templates/list": "ListResourceTemplatesResult",
+	"resources/read":      "ReadResourceResult",
+	"resources/subscribe": "EmptyResult", "resources/unsubscribe": "EmptyResult",
+	"logging/setLevel":    "EmptyResult",
 	"completion/complete": "CompleteResult",
 }
 
-// validity checks everything that the clients of the matrix receive against the schema of the revision it comes in. It is safe for
-// concurrent use, and nil where there are no schemas.
+// validity checks all messages that the clients of the matrix receive against the schema of their
+// revision. It is safe for concurrent use. It is nil if there are no schemas.
 type validity struct {
 	mu      sync.Mutex
 	schemas map[protocol.Version]*mcptest.Schemas
@@ -38,7 +40,8 @@ func newValidity(t *testing.T) *validity {
 	v := &validity{schemas: map[protocol.Version]*mcptest.Schemas{}, seen: map[string]int{}}
 	for _, revision := range protocol.Versions() {
 		if !mcptest.HasSchemas(t, revision.String()) && os.Getenv("CI") != "true" {
-			t.Log("the published schemas are not there: set MCP_SCHEMA_DIR to check all traffic against them")
+			t.Log("the published schemas are not there: set MCP_SCHEMA_DIR to check all traffic against " +
+				"them")
 			return nil
 		}
 		v.schemas[revision] = mcptest.LoadSchemas(t, revision.String())
@@ -46,8 +49,10 @@ func newValidity(t *testing.T) *validity {
 	return v
 }
 
-// check looks at one message. The method is that of the request it answers, empty when it answers none.
-func (v *validity) check(t testing.TB, revision protocol.Version, method string, m jsonrpc.Message) {
+// check validates one message. The method is that of the answered request; it is empty if the
+// message is no answer.
+func (v *validity) check(t testing.TB, revision protocol.Version, method string,
+	m jsonrpc.Message) {
 	t.Helper()
 	if v == nil {
 		return
@@ -64,8 +69,10 @@ func (v *validity) check(t testing.TB, revision protocol.Version, method string,
 	}
 }
 
-// defined is what a message has to be, and the part of it that has to be so. Tasks of 2026-07-28 are an extension, which the schema has not.
-func defined(revision protocol.Version, method string, m jsonrpc.Message) (definition string, value jsontext.Value) {
+// defined returns the definition that a message must satisfy, and the part of the message that must
+// satisfy it. The schema of 2026-07-28 has no tasks, which are an extension.
+func defined(revision protocol.Version, method string, m jsonrpc.Message) (definition string,
+	value jsontext.Value) {
 	whole := jsontext.Value(m.Append(nil))
 	modern := revision.Era() == protocol.Modern
 	switch {
@@ -92,7 +99,8 @@ func defined(revision protocol.Version, method string, m jsonrpc.Message) (defin
 	return results[method], m.Result
 }
 
-// upstream checks everything that a server of one revision was sent. What asks it for another era than its own is left out.
+// upstream checks all messages that a server of one revision received. It skips the probes and
+// handshakes that are requests of another era.
 func (v *validity) upstream(t *testing.T, u upstream) {
 	t.Helper()
 	if v == nil {
@@ -111,10 +119,13 @@ func (v *validity) upstream(t *testing.T, u upstream) {
 		definition := "ClientResult"
 		value := m.Result
 		switch {
-		case m.Method != "" && protocol.IsModern(m.Params) != (u.version.Era() == protocol.Modern) && !m.ID.IsZero():
+		case m.Method != "" && protocol.IsModern(m.Params) != (u.version.Era() == protocol.Modern) &&
+			!m.ID.IsZero():
 			continue // a probe, or a handshake
-		case u.version.Era() == protocol.Modern && (m.Method == "notifications/initialized" || strings.HasPrefix(m.Method, "tasks/")):
-			continue // of that handshake, or of an extension, which the schema has not
+		case u.version.Era() == protocol.Modern &&
+			(m.Method == "notifications/initialized" || strings.HasPrefix(m.Method, "tasks/")):
+			// The notification belongs to that handshake. Tasks are an extension, which the schema lacks.
+			continue
 		case m.Method != "" && m.ID.IsZero():
 			definition, value = "ClientNotification", jsontext.Value(m.Append(nil))
 		case m.Method != "":
@@ -131,15 +142,17 @@ func (v *validity) upstream(t *testing.T, u upstream) {
 	}
 }
 
-// enough checks that what was meant to be checked was.
+// enough fails the test if one of the expected definitions was never checked.
 func (v *validity) enough(t *testing.T) {
 	if v == nil {
 		return
 	}
 	t.Logf("checked: %v", v.seen)
 	for _, definition := range []string{
-		"InitializeResult", "DiscoverResult", "ListToolsResult", "CallToolResult", "InputRequiredResult", "GetPromptResult", "ReadResourceResult",
-		"CompleteResult", "ClientRequest", "ClientNotification", "ClientResult", "ServerRequest", "ServerNotification", "JSONRPCError", "JSONRPCErrorResponse",
+		"InitializeResult", "DiscoverResult", "ListToolsResult", "CallToolResult", "InputRequiredResult",
+		"GetPromptResult", "ReadResourceResult",
+		"CompleteResult", "ClientRequest", "ClientNotification", "ClientResult", "ServerRequest",
+		"ServerNotification", "JSONRPCError", "JSONRPCErrorResponse",
 	} {
 		if v.seen[definition] == 0 {
 			t.Errorf("no %s was seen", definition)

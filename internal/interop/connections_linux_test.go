@@ -19,7 +19,7 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// cramped is the released host with two tenants, which may open so many files.
+// cramped starts the release binary with two tenants, and limits the number of its open files.
 func cramped(t *testing.T, files int, limits string) *mcptest.Host {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "cramped")
@@ -36,12 +36,13 @@ tenants:
   initech:
     auth: {keys: [%s]}
     servers: {proc: %s}
-`, limits, hashed("ann", "key-of-ann"), self(t, serveSDK, "proc"), hashed("zoe", "key-of-zoe"), self(t, serveSDK, "proc"))})
+`, limits, hashed("ann", "key-of-ann"), self(t, serveSDK, "proc"), hashed("zoe", "key-of-zoe"),
+		self(t, serveSDK, "proc"))})
 }
 
 const echoCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"proc__echo","arguments":{"text":"here"}}}`
 
-// waitingStream is a GET stream over a connection of its own.
+// waitingStream opens a GET stream on its own connection.
 func waitingStream(t *testing.T, w *wire) (io.ReadCloser, error) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url, nil)
@@ -62,9 +63,9 @@ func waitingStream(t *testing.T, w *wire) (io.ReadCloser, error) {
 	return response.Body, nil
 }
 
-// One tenant opens more streams than the host has descriptors. None of its running calls ends, the
-// other tenant is served on new connections all the while, the oldest streams end with a hint when
-// to come back, and /readyz says why the host is degraded and whose streams it is.
+// One tenant opens more streams than the host has descriptors. None of the tenant's running calls
+// ends. The other tenant is served on new connections all the while. The oldest streams end with a
+// retry delay. /readyz says why the host is degraded, and which tenant has the streams.
 func TestConnectionsEndOfOneTenant(t *testing.T) {
 	const files = 400
 	host := cramped(t, files, "")
@@ -92,7 +93,8 @@ func TestConnectionsEndOfOneTenant(t *testing.T) {
 		}
 		other := newWire(t, host.MCP+"/t/initech/mcp", "key-of-zoe")
 		other.open("2025-11-25")
-		if r := other.post(echoCall); r.status != http.StatusOK || !strings.Contains(string(r.body), "here") {
+		if r := other.post(echoCall); r.status != http.StatusOK ||
+			!strings.Contains(string(r.body), "here") {
 			t.Errorf("the other tenant after %d streams: %d %s", len(streams), r.status, r.body)
 		}
 	}
@@ -101,7 +103,8 @@ func TestConnectionsEndOfOneTenant(t *testing.T) {
 	}
 	admin := newWire(t, host.Admin, "")
 	if r := admin.do(http.MethodGet, host.Admin+"/readyz", ""); r.status != http.StatusOK ||
-		!strings.Contains(string(r.body), "degraded") || !strings.Contains(string(r.body), "tenant acme has") {
+		!strings.Contains(string(r.body), "degraded") ||
+		!strings.Contains(string(r.body), "tenant acme has") {
 		t.Errorf("readyz: %d %s", r.status, r.body)
 	}
 	select {
@@ -115,8 +118,9 @@ func TestConnectionsEndOfOneTenant(t *testing.T) {
 	}
 }
 
-// Half heads that nobody is behind cost clients with a key nothing, on a host with little memory:
-// not a call, and hardly any time. The short form of 18,000 heads in 60 s.
+// Incomplete request heads of connections without a key do not affect clients with a key, on a host
+// with little memory: no call fails, and calls take hardly longer. This is the short form of 18,000
+// heads in 60 s.
 func TestHoardedHeadsCostNobodyElse(t *testing.T) {
 	const hoarded = 3000
 	host := cramped(t, 20000, ", memory: 256MiB")
@@ -134,7 +138,8 @@ func TestHoardedHeadsCostNobodyElse(t *testing.T) {
 			if i%10 == 0 { // on a new connection
 				w.carrier.(*http.Transport).CloseIdleConnections()
 			}
-			if r := w.post(echoCall); r.status != http.StatusOK || !strings.Contains(string(r.body), "here") {
+			if r := w.post(echoCall); r.status != http.StatusOK ||
+				!strings.Contains(string(r.body), "here") {
 				t.Fatalf("call %d: %d %s", i, r.status, r.body)
 			}
 			took = append(took, time.Since(start))
@@ -145,7 +150,8 @@ func TestHoardedHeadsCostNobodyElse(t *testing.T) {
 	calls(50)
 	before := calls(500)
 
-	head := "GET /t/acme/mcp HTTP/1.1\r\nHost: localhost\r\n" + strings.Repeat("X-Filler: "+strings.Repeat("x", 1000)+"\r\n", 28)
+	head := "GET /t/acme/mcp HTTP/1.1\r\nHost: localhost\r\n" +
+		strings.Repeat("X-Filler: "+strings.Repeat("x", 1000)+"\r\n", 28)
 	var hoarders sync.WaitGroup
 	conns := make(chan net.Conn, hoarded)
 	for range 10 {
@@ -156,9 +162,9 @@ func TestHoardedHeadsCostNobodyElse(t *testing.T) {
 					t.Errorf("a half head: %v", err)
 					return
 				}
-				_, _ = io.WriteString(conn, head) // it may be closed already
+				_, _ = io.WriteString(conn, head) // the host may have closed it already
 				conns <- conn
-				time.Sleep(30 * time.Millisecond) // some 300 a second, as 18,000 in 60 s are
+				time.Sleep(30 * time.Millisecond) // about 300 a second, like 18,000 in 60 s
 			}
 		})
 	}
@@ -175,7 +181,8 @@ func TestHoardedHeadsCostNobodyElse(t *testing.T) {
 		conn.Close()
 	}
 	p99 := func(took []time.Duration) time.Duration { return took[len(took)*99/100] }
-	t.Logf("p99 before %v, while heads come %v, while they are held %v; %d of %d are open", p99(before), p99(during), p99(after), open, hoarded)
+	t.Logf("p99 before %v, while heads come %v, while they are held %v; %d of %d are open",
+		p99(before), p99(during), p99(after), open, hoarded)
 	if open > 600 {
 		t.Errorf("%d of %d half heads are open, of 16 MiB and about 70 KiB each", open, hoarded)
 	}

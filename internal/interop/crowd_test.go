@@ -13,36 +13,45 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// crowded is how many tenants fill the memory together.
+// crowded is the number of tenants that fill the memory together.
 const crowded = 6
 
-// TestCrowdFillsMemory has six tenants fill the memory of a host of 256 MiB in every way, in
-// turn, all in the same one at a time or each in another, and begin anew as soon as something is
-// let go of. A seventh is served, and everybody is never refused.
+// TestCrowdFillsMemory lets six tenants fill the memory of a host of 256 MiB in every way, one way
+// after the other. In the first run all of them use the same way at a time, in the second each uses
+// another. They take memory again as soon as the host frees some. A seventh tenant is served, and
+// the host never refuses all tenants.
 func TestCrowdFillsMemory(t *testing.T) {
 	t.Run("in the same way", func(t *testing.T) { crowdFills(t, 0) })
 	t.Run("each in another", func(t *testing.T) { crowdFills(t, 1) })
 }
 
-// crowdFills has each tenant begin so many ways after the one before.
+// crowdFills lets each tenant start the given number of ways after the tenant before it.
 func crowdFills(t *testing.T, apart int) {
-	servers := fmt.Sprintf("servers: {keeper: %s, past: {url: %q}}", self(t, serveKeeper, "keeper"), web(t, newFixture("past").old()))
-	config := fmt.Sprintf("limits: {memory: 256MiB, park_time: 4s}\ntenants:\n  initech: {auth: {keys: [%s]}, %s}\n", hashed("bill", "key-of-bill"), servers)
+	servers := fmt.Sprintf("servers: {keeper: %s, past: {url: %q}}", self(t, serveKeeper, "keeper"),
+		web(t, newFixture("past").old()))
+	config := fmt.Sprintf(
+		"limits: {memory: 256MiB, park_time: 4s}\ntenants:\n  initech: {auth: {keys: [%s]}, %s}\n",
+		hashed("bill", "key-of-bill"), servers,
+	)
 	for n := range crowded {
-		config += fmt.Sprintf("  greedy-%d: {auth: {keys: [%s]}, %s}\n", n, hashed("ann", fmt.Sprint("key-of-", n)), servers)
+		config += fmt.Sprintf("  greedy-%d: {auth: {keys: [%s]}, %s}\n", n,
+			hashed("ann", fmt.Sprint("key-of-", n)), servers)
 	}
 	k := &kept{t, mcptest.Start(t, mcptest.HostOptions{Config: config}), newWire(t, "", "")}
 	k.bystander()
 	const turn = 2 * time.Second
 	ways := []func(g *greedy, ctx context.Context){
-		(*greedy).holds, (*greedy).ignores, (*greedy).floods, (*greedy).jobs, (*greedy).reads, (*greedy).early, (*greedy).results, (*greedy).logs,
+		(*greedy).holds, (*greedy).ignores, (*greedy).floods, (*greedy).jobs, (*greedy).reads,
+		(*greedy).early, (*greedy).results, (*greedy).logs,
 	}
 	ctx, stop := context.WithTimeout(t.Context(), time.Duration(len(ways))*turn)
 	defer stop()
 	var tenants sync.WaitGroup
 	said := make([]map[string]int, crowded)
 	for n := range crowded {
-		g := &greedy{k: k, tenant: fmt.Sprint("greedy-", n), key: fmt.Sprint("key-of-", n), said: map[string]int{}}
+		g := &greedy{
+			k: k, tenant: fmt.Sprint("greedy-", n), key: fmt.Sprint("key-of-", n), said: map[string]int{},
+		}
 		said[n] = g.said
 		tenants.Go(func() {
 			for i := n * apart; ctx.Err() == nil; i++ {

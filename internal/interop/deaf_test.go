@@ -16,26 +16,35 @@ import (
 )
 
 // A server without sessions asks during a call, refuses the answer with 400 as mcp-go does, and
-// waits for it. Its caller hears soon what happened, whether it can answer the question or not.
+// keeps waiting for the answer. Its caller soon gets an error with the reason, whether or not the
+// caller can answer the question.
 func TestServerThatRefusesTheAnswer(t *testing.T) {
-	form := oddQuestion(`"q-$N"`, "elicitation/create", `{"message":"name?","requestedSchema":{"type":"object","properties":{}}}`)
+	form := oddQuestion(`"q-$N"`, "elicitation/create",
+		`{"message":"name?","requestedSchema":{"type":"object","properties":{}}}`)
 	row := oddRow{
 		name: "deaf", sessionless: true, deaf: true,
-		says: says{"tools/call ask": {{before: []string{form}}}, "tools/call echo": {result(text("still here"))}},
+		says: says{
+			"tools/call ask": {{before: []string{form}}}, "tools/call echo": {result(text("still here"))},
+		},
 	}
 	web := listen(t, http.HandlerFunc((&oddWeb{only: row.server(oddEvents)}).ServeHTTP))
-	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf("tenants: {default: {servers: {odd: {url: %q}}}}\n", web+"/mcpd/odd/mcp")})
+	host := mcptest.Start(t, mcptest.HostOptions{
+		Config: fmt.Sprintf("tenants: {default: {servers: {odd: {url: %q}}}}\n", web+"/mcpd/odd/mcp"),
+	})
 	for _, revision := range []string{legacy, modern} {
 		for _, answers := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, can answer %t", revision, answers), func(t *testing.T) {
 				var options mcp.ClientOptions
 				if answers {
-					options.ElicitationHandler = func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+					options.ElicitationHandler = func(context.Context,
+						*mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 						return &mcp.ElicitResult{Action: "accept", Content: map[string]any{}}, nil
 					}
 				}
 				client := mcp.NewClient(&mcp.Implementation{Name: "deaf", Version: "1"}, &options)
-				session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: host.MCP + "/odd/mcp"},
+				session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{
+					Endpoint: host.MCP + "/odd/mcp",
+				},
 					&mcp.ClientSessionOptions{ProtocolVersion: revision})
 				if err != nil {
 					t.Fatal(err)
@@ -51,7 +60,8 @@ func TestServerThatRefusesTheAnswer(t *testing.T) {
 				if took := time.Since(began); took > 20*time.Second {
 					t.Errorf("it is told after %s", took)
 				}
-				if r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "echo"}); err != nil || mcptest.Text(t, r) != "still here" {
+				if r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "echo"}); err != nil ||
+					mcptest.Text(t, r) != "still here" {
 					t.Errorf("the next call: %v", err)
 				}
 			})

@@ -16,18 +16,22 @@ func lists(w *wire) bool {
 	return w.post(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`).status == http.StatusOK
 }
 
-// refused starts a daemon on a state that another uses.
+// refused starts a second daemon on a state directory that is in use, and checks that it refuses to
+// start.
 func refused(t *testing.T, state string) {
 	t.Helper()
-	c := exec.CommandContext(t.Context(), mcptest.Mcpd(t), "serve", "--listen=127.0.0.1:0", "--admin=127.0.0.1:0", "--state-dir", state)
+	c := exec.CommandContext(t.Context(), mcptest.Mcpd(t), "serve", "--listen=127.0.0.1:0",
+		"--admin=127.0.0.1:0", "--state-dir", state)
 	c.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+t.TempDir())
-	if out, err := c.CombinedOutput(); err == nil || !bytes.Contains(out, []byte("another mcpd uses "+state)) {
+	if out, err := c.CombinedOutput(); err == nil ||
+		!bytes.Contains(out, []byte("another mcpd uses "+state)) {
 		t.Errorf("a second daemon: %v, %s", err, out)
 	}
 }
 
-// A state directory that is deleted below a running host costs nobody his session: it is there again, and is nobody else's, when the next session
-// is acknowledged, and before long when there is none.
+// If the state directory of a running host is deleted, no session is lost. The host has written the
+// directory again, and locked it, before it acknowledges the next session, and after a short time
+// if there is no new session.
 func TestDeletedStateIsWrittenAnew(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{})
 	before := newWire(t, host.MCP+"/mcp", "")
@@ -58,7 +62,8 @@ func TestDeletedStateIsWrittenAnew(t *testing.T) {
 	}
 }
 
-// Another's file in the place of the state is left as it is. The host serves on, readiness says what is wrong, and it ends when the file is gone.
+// The host does not touch a foreign file in the place of its state file. It continues to serve, and
+// /readyz reports the problem until the file is gone.
 func TestReplacedStateIsLeftAlone(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{})
 	path := filepath.Join(host.State, "state.log")
@@ -70,7 +75,8 @@ func TestReplacedStateIsLeftAlone(t *testing.T) {
 	}
 	admin := newWire(t, host.Admin, "")
 	degraded := func() bool {
-		return strings.Contains(string(admin.do(http.MethodGet, host.Admin+"/readyz", "").body), path+" was replaced by another file")
+		return strings.Contains(string(admin.do(http.MethodGet, host.Admin+"/readyz", "").body),
+			path+" was replaced by another file")
 	}
 	eventually(t, "degraded", degraded)
 	w := newWire(t, host.MCP+"/mcp", "")

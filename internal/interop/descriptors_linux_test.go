@@ -15,23 +15,30 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// A host may open no more files. Clients that have a session go on with it, what runs runs, and whoever needs a server that does not is told why.
-// However many connect and say nothing, probes are answered, and so is a client that comes and asks. When there are files again everybody is served within a second.
+// A host may open no more files. Clients with a session continue, running servers keep running, and
+// a client that needs a server that is not running gets the reason. The host answers probes and new
+// clients that send a request, however many connections are idle. When it can open files again, it
+// serves all clients within a second.
 func TestHostWithoutDescriptors(t *testing.T) {
-	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf("tenants: {default: {servers: {runs: %s, waits: %s}}}\n",
+	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf("tenants: {default: {servers: "+
+		"{runs: %s, waits: %s}}}\n",
 		self(t, serveOld, "runs"), self(t, serveOld, "waits"))})
 	w := newWire(t, host.MCP+"/runs/mcp", "")
 	w.open(legacy)
 	echo := func(id int) {
 		t.Helper()
-		r := w.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","arguments":{"text":"still here"}}}`, id))
+		r := w.post(
+			fmt.Sprintf(
+				`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","arguments":{"text":"still here"}}}`, id,
+			),
+		)
 		if r.status != http.StatusOK || !strings.Contains(string(r.body), "still here") {
 			t.Errorf("an open session: %d %s", r.status, r.body)
 		}
 	}
 	echo(2)
 	other := newWire(t, host.MCP+"/waits/mcp", "")
-	other.do(http.MethodGet, host.MCP+"/", "") // so that it is connected
+	other.do(http.MethodGet, host.MCP+"/", "") // opens its connection
 
 	limit := func(l *unix.Rlimit) (was unix.Rlimit) {
 		t.Helper()
@@ -45,7 +52,8 @@ func TestHostWithoutDescriptors(t *testing.T) {
 		files++
 	}
 	limit(&unix.Rlimit{Cur: files, Max: was.Max})
-	for range 40 { // clients that connect and say nothing: as some make room, others are accepted
+	// These clients connect and send nothing. The host closes some of them to accept others.
+	for range 40 {
 		c, err := net.Dial("tcp", strings.TrimPrefix(host.MCP, "http://"))
 		if err != nil {
 			t.Fatal(err)
@@ -54,7 +62,7 @@ func TestHostWithoutDescriptors(t *testing.T) {
 	}
 	eventually(t, "no descriptor left", func() bool { return unused(t, host.PID(), files) == 0 })
 	for _, path := range []string{"/livez", "/readyz"} {
-		for range 8 { // more than the listener has spare ones
+		for range 8 { // more than the listener has spare descriptors
 			connections := &http.Transport{}
 			r, err := (&http.Client{Transport: connections, Timeout: 2 * time.Second}).Get(host.Admin + path)
 			if err != nil || r.StatusCode != http.StatusOK {
@@ -66,7 +74,8 @@ func TestHostWithoutDescriptors(t *testing.T) {
 	}
 	echo(3)
 	newcomer := &http.Transport{}
-	if r, err := (&http.Client{Transport: newcomer, Timeout: 10 * time.Second}).Get(host.MCP + "/"); err != nil {
+	if r, err := (&http.Client{Transport: newcomer, Timeout: 10 * time.Second}).Get(host.MCP +
+		"/"); err != nil {
 		t.Errorf("a client that comes and asks while others only come: %v", err)
 	} else {
 		r.Body.Close()
@@ -89,7 +98,7 @@ func TestHostWithoutDescriptors(t *testing.T) {
 	})
 }
 
-// unused is how many numbers below a limit are no file of a process.
+// unused returns how many numbers below a limit are not open files of a process.
 func unused(t *testing.T, pid int, limit uint64) uint64 {
 	t.Helper()
 	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))

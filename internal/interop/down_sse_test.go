@@ -13,14 +13,14 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// scriptedSSE is the same server over HTTP+SSE, at /sse.
+// scriptedSSE is the scripted server over HTTP+SSE, at /sse.
 type scriptedSSE struct {
 	scripted
 	mu      sync.Mutex
 	streams map[string]chan string
 	n       int
 	opened  atomic.Int64
-	short   bool // each stream ends as soon as its client has shaken hands
+	short   bool // each stream ends after the answer to tools/list
 }
 
 func (s *scriptedSSE) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -68,8 +68,8 @@ func (s *scriptedSSE) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A server of HTTP+SSE that is away for six seconds is one incident and two lines, and is back at
-// once.
+// A server of HTTP+SSE that is down for six seconds causes one incident and two log lines. Calls
+// succeed again as soon as it is back.
 func TestServerOfSSEThatIsAway(t *testing.T) {
 	s := &scriptedSSE{}
 	m := newMortal(t, s)
@@ -78,8 +78,10 @@ func TestServerOfSSEThatIsAway(t *testing.T) {
 	lines, all := len(story(host)), strings.Count(host.Log(), "\n")
 	m.end()
 	ended := time.Now()
-	// A call before that is one in flight, which has another outcome.
-	eventually(t, "the host to see that the server is away", func() bool { return len(story(host)) > lines })
+	// A call sent before that would be in flight, with another outcome.
+	eventually(t, "the host to see that the server is away", func() bool {
+		return len(story(host)) > lines
+	})
 	if is := refusedCall(t, clients[0]); is.Incident == "" || is.RetryAfterMs <= 0 {
 		t.Errorf("a call is told %+v", is)
 	}
@@ -92,7 +94,8 @@ func TestServerOfSSEThatIsAway(t *testing.T) {
 	if took := time.Since(back); took > 2*time.Second {
 		t.Errorf("all are back after %v", took)
 	}
-	if got := story(host)[lines:]; len(got) != 2 || !strings.Contains(got[0], `"warn"`) || !strings.Contains(got[1], `"upstream_ready"`) {
+	if got := story(host)[lines:]; len(got) != 2 || !strings.Contains(got[0], `"warn"`) ||
+		!strings.Contains(got[1], `"upstream_ready"`) {
 		t.Errorf("the log says %q", got)
 	}
 	if n := strings.Count(host.Log(), "\n") - all; n > 6 {
@@ -100,7 +103,7 @@ func TestServerOfSSEThatIsAway(t *testing.T) {
 	}
 }
 
-// A server of HTTP+SSE whose stream ends whenever it is open is dialled less and less often.
+// The host backs off if the streams of an HTTP+SSE server end as soon as they are open.
 func TestServerOfSSEThatHangsUpAtOnce(t *testing.T) {
 	s := &scriptedSSE{short: true}
 	m := newMortal(t, s)

@@ -16,25 +16,26 @@ const callT = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t
 
 const callWebT = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"web__t","arguments":{}}}`
 
-// story is what the log says of servers, without what is for debugging.
+// story returns the log lines about servers, without debug lines.
 func story(host *mcptest.Host) (lines []string) {
 	for line := range strings.Lines(host.Log()) {
 		var l struct{ Level, Event string }
-		if json.Unmarshal([]byte(line), &l) == nil && l.Level != "debug" && strings.HasPrefix(l.Event, "upstream") {
+		if json.Unmarshal([]byte(line), &l) == nil && l.Level != "debug" &&
+			strings.HasPrefix(l.Event, "upstream") {
 			lines = append(lines, strings.TrimSpace(line))
 		}
 	}
 	return lines
 }
 
-// told is what the data of an error says.
+// told is the data of an error.
 type told struct {
 	Reason, Incident, Cause string
 	RetryAfterMs            int64
 	MaybeExecuted           bool
 }
 
-// refusedCall makes a call that is to fail, and returns what its caller is told.
+// refusedCall makes a call that must fail, and returns the data of its error.
 func refusedCall(t *testing.T, c *wire) (is told) {
 	t.Helper()
 	m := c.post(callT).message(t)
@@ -47,7 +48,7 @@ func refusedCall(t *testing.T, c *wire) (is told) {
 	return is
 }
 
-// clientsOf are three clients of the server "web" that have called it.
+// clientsOf opens three clients of the server "web" that have called it.
 func clientsOf(t *testing.T, host *mcptest.Host) (clients []*wire) {
 	t.Helper()
 	for range 3 {
@@ -61,24 +62,28 @@ func clientsOf(t *testing.T, host *mcptest.Host) (clients []*wire) {
 	return clients
 }
 
-// served is the host's word on the server "web".
+// served returns the admin API's view of the servers.
 func served(t *testing.T, host *mcptest.Host) string {
 	t.Helper()
 	return string(newWire(t, "", "").do(http.MethodGet, host.Admin+"/admin/v1/servers", "").body)
 }
 
 func webAt(url string) mcptest.HostOptions {
-	return mcptest.HostOptions{Config: fmt.Sprintf("tenants: {default: {servers: {web: {url: %q}}}}\n", url)}
+	return mcptest.HostOptions{
+		Config: fmt.Sprintf("tenants: {default: {servers: {web: {url: %q}}}}\n", url),
+	}
 }
 
-// A server behind a URL that refuses connections is in backoff, with one warning and one incident;
-// calls name the incident and say when to come back, and it is ready again soon after it is.
+// A URL server that refuses connections enters backoff, with one warning and one incident. The
+// errors of calls name the incident and the retry delay. The host is ready soon after the server is
+// back.
 func TestServerThatRefusesConnections(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		sessions bool
 		stream   http.HandlerFunc
-	}{{"with sessions", true, open}, {"without a stream", true, nil}, {"without sessions", false, nil}} {
+	}{{"with sessions", true, open}, {"without a stream", true, nil},
+		{"without sessions", false, nil}} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := &scripted{sessions: tt.sessions, stream: tt.stream}
@@ -91,7 +96,8 @@ func TestServerThatRefusesConnections(t *testing.T) {
 			var incidents []string
 			for _, c := range clients {
 				is := refusedCall(t, c)
-				if is.Reason != "upstream_lost" || is.RetryAfterMs <= 0 || is.MaybeExecuted || is.Incident == "" {
+				if is.Reason != "upstream_lost" || is.RetryAfterMs <= 0 || is.MaybeExecuted ||
+					is.Incident == "" {
 					t.Errorf("a call is told %+v", is)
 				}
 				incidents = append(incidents, is.Incident)
@@ -102,15 +108,17 @@ func TestServerThatRefusesConnections(t *testing.T) {
 			if up := metric(t, host, "mcpd_upstream_up"); up != 0 {
 				t.Errorf("mcpd_upstream_up is %v", up)
 			}
-			if is := served(t, host); !strings.Contains(is, `"backoff"`) || !strings.Contains(is, "connection refused") || !strings.Contains(is, incidents[0]) {
+			if is := served(t, host); !strings.Contains(is, `"backoff"`) ||
+				!strings.Contains(is, "connection refused") || !strings.Contains(is, incidents[0]) {
 				t.Errorf("the server is shown as %s", is)
 			}
-			if lines := story(host)[before:]; len(lines) != 1 || !strings.Contains(lines[0], `"level":"warn"`) || !strings.Contains(lines[0], incidents[0]) {
+			if lines := story(host)[before:]; len(lines) != 1 ||
+				!strings.Contains(lines[0], `"level":"warn"`) || !strings.Contains(lines[0], incidents[0]) {
 				t.Errorf("the log says %q", lines)
 			}
 			late := newWire(t, host.MCP+"/mcp", "")
 			late.open("2025-11-25")
-			for range 2 { // two that its connection refuses
+			for range 2 { // the client's connection refuses both
 				late.post(callWebT)
 			}
 			m.start()
@@ -120,31 +128,37 @@ func TestServerThatRefusesConnections(t *testing.T) {
 					t.Errorf("call %d: mcpd_upstream_up is %v", i, up)
 				}
 			}
-			if lines := story(host)[before:]; len(lines) != 2 || !strings.Contains(lines[1], `"upstream_ready"`) {
+			if lines := story(host)[before:]; len(lines) != 2 ||
+				!strings.Contains(lines[1], `"upstream_ready"`) {
 				t.Errorf("the log says %q", lines)
 			}
-			if !tt.sessions { // all use one connection, which has the call
+			// Without sessions, all clients use one connection, which carries the call.
+			if !tt.sessions {
 				return
 			}
 			host.Stop()
 			if lines := rejected(host); len(lines) != 1 || !strings.Contains(lines[0], `"server":"web"`) ||
-				!strings.Contains(lines[0], `"name":"web__t"`) || !strings.Contains(lines[0], `"address":"127.0.0.1:`) ||
+				!strings.Contains(lines[0], `"name":"web__t"`) ||
+				!strings.Contains(lines[0], `"address":"127.0.0.1:`) ||
 				!strings.Contains(lines[0], `"suppressed":`) || !strings.Contains(lines[0], incidents[0]) {
-				t.Errorf("no line says which call was rejected last, whose and for which incident, and counts: %q", lines)
+				t.Errorf(
+					"no line says which call was rejected last, whose and for which incident, and counts: %q",
+					lines,
+				)
 			}
 		})
 	}
 }
 
-// rejected are the lines of the log of requests that were rejected.
+// rejected returns the log lines of rejected requests.
 func rejected(host *mcptest.Host) []string {
 	return slices.DeleteFunc(strings.Split(host.Log(), "\n"), func(line string) bool {
 		return !strings.Contains(line, `"event":"rejected"`)
 	})
 }
 
-// Calls wait for a server that is back within a moment, and nobody is told that it was away. What a
-// server keeps in its session is kept when only its port was closed for a while.
+// Calls wait for a server that is back within a moment, and their clients get no error. The
+// sessions at the server continue if only its port was closed for a while.
 func TestCallsWaitForAServerThatIsBackSoon(t *testing.T) {
 	s := &scripted{sessions: true, stream: open}
 	m := newMortal(t, s)
@@ -162,21 +176,26 @@ func TestCallsWaitForAServerThatIsBackSoon(t *testing.T) {
 	}
 }
 
-// A program that never completes its handshake is started for those who ask, less and less often, and what it
-// printed is the cause wherever one is shown.
+// A program that never completes its handshake is started only when a client needs it, and the host
+// backs off. Every place that shows the cause of the failure shows the program's output.
 func TestProgramThatNeverShakesHands(t *testing.T) {
-	host := mcptest.Start(t, mcptest.HostOptions{Config: `tenants: {default: {servers: {web: {command: sh, args: [-c, "echo Listening on port 3000; echo oops >&2; exec sleep 1000"], start_timeout: 1s}}}}` + "\n"})
+	host := mcptest.Start(t, mcptest.HostOptions{
+		Config: `tenants: {default: {servers: {web: {command: sh, args: [-c, "echo Listening on port 3000; echo oops >&2; exec sleep 1000"], start_timeout: 1s}}}}` + "\n",
+	})
 	const printed = `Listening on port 3000`
 	c := newWire(t, host.MCP+"/mcp", "")
 	c.open("2025-11-25")
 	is := c.post(callWebT).message(t)
-	if is.Error == nil || !strings.Contains(is.Error.Message, printed) || !strings.Contains(string(is.Error.Data), "oops") {
+	if is.Error == nil || !strings.Contains(is.Error.Message, printed) ||
+		!strings.Contains(string(is.Error.Data), "oops") {
 		t.Fatalf("the call is told %+v", is.Error)
 	}
-	if shown := served(t, host); !strings.Contains(shown, printed) || !strings.Contains(shown, `"crash_loop"`) {
+	if shown := served(t, host); !strings.Contains(shown, printed) ||
+		!strings.Contains(shown, `"crash_loop"`) {
 		t.Errorf("shown as %s", shown)
 	}
-	if tree := string(newWire(t, "", "").do(http.MethodGet, host.Admin+"/admin/v1/tree", "").body); !strings.Contains(tree, printed) {
+	if tree := string(newWire(t, "", "").do(http.MethodGet, host.Admin+"/admin/v1/tree",
+		"").body); !strings.Contains(tree, printed) {
 		t.Errorf("the tree says %s", tree)
 	}
 	starts := func() int { return strings.Count(host.Log(), `"event":"upstream_starting"`) }

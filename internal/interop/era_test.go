@@ -16,7 +16,8 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// A client that knows both eras asks for the newest revision first, and finds it: nothing is opened and nothing has to be closed.
+// A client of both eras asks for the newest revision first, and gets it. It then needs no handshake
+// and no session.
 func TestDualEraClientSpeaksTheNewest(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{})
 	var mu sync.Mutex
@@ -43,7 +44,9 @@ func TestDualEraClientSpeaksTheNewest(t *testing.T) {
 		sent = append(sent, what)
 		return response, err
 	})
-	c := connect(t, &mcp.StreamableClientTransport{Endpoint: host.MCP + "/mcp", HTTPClient: &http.Client{Transport: record}})
+	c := connect(t, &mcp.StreamableClientTransport{
+		Endpoint: host.MCP + "/mcp", HTTPClient: &http.Client{Transport: record},
+	})
 	if got := c.call("demo__echo", map[string]any{"message": "hi"}); got != "hi" {
 		t.Errorf("echo = %q", got)
 	}
@@ -55,19 +58,24 @@ func TestDualEraClientSpeaksTheNewest(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	sent = slices.DeleteFunc(sent, func(s string) bool { // the subscription to the lists opens and closes when it likes
-		return strings.HasPrefix(s, "subscriptions/listen in "+modern) || s == "notifications/cancelled in "+modern+": 202"
+	// The subscription to the lists may open and close at any time.
+	sent = slices.DeleteFunc(sent, func(s string) bool {
+		return strings.HasPrefix(s, "subscriptions/listen in "+modern) ||
+			s == "notifications/cancelled in "+modern+": 202"
 	})
-	if want := []string{"server/discover in 2026-07-28: 200", "tools/call in 2026-07-28: 200"}; !slices.Equal(sent, want) {
+	if want := []string{"server/discover in 2026-07-28: 200",
+		"tools/call in 2026-07-28: 200"}; !slices.Equal(sent, want) {
 		t.Errorf("the client sent\n%q\nwant\n%q", sent, want)
 	}
 }
 
-// Each older revision is agreed on as it was asked for, and an unknown one answered with the best there is.
+// The host agrees on each older revision that a client requests. It answers an unknown revision
+// with the newest legacy revision.
 func TestRevisionsAreAgreedOn(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{})
 	for asked, want := range map[string]string{
-		"2024-11-05": "2024-11-05", "2025-03-26": "2025-03-26", "2025-06-18": "2025-06-18", "2025-11-25": "2025-11-25",
+		"2024-11-05": "2024-11-05", "2025-03-26": "2025-03-26", "2025-06-18": "2025-06-18",
+		"2025-11-25": "2025-11-25",
 		"2026-07-28": "2025-11-25", "2099-01-01": "2025-11-25", "yesterday": "2025-11-25",
 	} {
 		w := newWire(t, host.MCP+"/mcp", "")

@@ -16,20 +16,25 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// A TypeScript client of the first generation answers what a server asks that knows no handshake, and one of the second what a legacy server
-// asks in the middle of a call: neither knows that it is the other's era.
+// A TypeScript client of the first generation answers questions of a server without a handshake. A
+// client of the second generation answers questions that a legacy server asks in the middle of a
+// call. Neither of them notices that the other side is of another era.
 func TestTypeScriptClientsAnswerServersOfTheOtherEra(t *testing.T) {
 	mcptest.Modules(t)
-	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf("tenants: {default: {servers: {past: %s, web: {url: %q}, free: {url: %q}}}}\n",
+	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf("tenants: {default: {servers: "+
+		"{past: %s, web: {url: %q}, free: {url: %q}}}}\n",
 		self(t, serveOld, "past"), web(t, newFixture("web")), alone(t, newFixture("free").young()))})
 	for _, pair := range []struct{ client, revision, server string }{
 		{"1", legacy, "free"}, {"2", modern, "past"}, {"2", modern, "web"},
 	} {
-		for path, prefix := range map[string]string{"/mcp": pair.server + "__", "/" + pair.server + "/mcp": ""} {
+		for path, prefix := range map[string]string{"/mcp": pair.server + "__",
+			"/" + pair.server + "/mcp": ""} {
 			t.Run(pair.client+path+"/"+pair.server, func(t *testing.T) {
 				var calls []map[string]any
 				for _, tool := range []string{"elicit", "sample", "roots", "echo"} {
-					calls = append(calls, map[string]any{"name": prefix + tool, "arguments": map[string]any{"text": "a question"}})
+					calls = append(calls, map[string]any{
+						"name": prefix + tool, "arguments": map[string]any{"text": "a question"},
+					})
 				}
 				s := script(t, pair.client, host.MCP+path, "", calls...)
 				for i, want := range []string{"accept ann", "a question", "file:///interop", "a question"} {
@@ -45,7 +50,7 @@ func TestTypeScriptClientsAnswerServersOfTheOtherEra(t *testing.T) {
 	}
 }
 
-// everybody are clients of both eras, at one endpoint at the same time.
+// everybody runs clients of both eras at one endpoint at the same time.
 func everybody(t *testing.T, url, key string, do func(c *client, n int)) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -57,16 +62,20 @@ func everybody(t *testing.T, url, key string, do func(c *client, n int)) {
 	all.Wait()
 }
 
-// The published servers serve clients of both eras at one endpoint at the same time, and each has what it would have alone.
+// Published servers serve clients of both eras at one endpoint at the same time, and each client
+// gets the results that it would get alone.
 func TestPublishedServersServeBothErasAtOnce(t *testing.T) {
 	host := published(t, mcptest.Modules(t))
 	for _, view := range []struct{ server, path, prefix string }{
-		{"every", "/t/acme/mcp", "every__"}, {"every", "/t/acme/every/mcp", ""}, {"remote", "/t/acme/remote/mcp", ""},
+		{"every", "/t/acme/mcp", "every__"}, {"every", "/t/acme/every/mcp", ""},
+		{"remote", "/t/acme/remote/mcp", ""},
 	} {
 		t.Run(view.path+"/"+view.server, func(t *testing.T) {
 			var subscribed sync.WaitGroup
 			subscribed.Add(4)
-			everybody(t, host.MCP+view.path, "key-of-ann", func(c *client, n int) { useEverything(c, view.prefix, n, &subscribed, view.server == "remote") })
+			everybody(t, host.MCP+view.path, "key-of-ann", func(c *client, n int) {
+				useEverything(c, view.prefix, n, &subscribed, view.server == "remote")
+			})
 		})
 	}
 	for path, prefix := range map[string]string{"/t/zeta/mcp": "files__", "/t/zeta/files/mcp": ""} {
@@ -76,7 +85,8 @@ func TestPublishedServersServeBothErasAtOnce(t *testing.T) {
 				if !strings.Contains(roots, "Allowed directories") {
 					t.Errorf("got %q", roots)
 				}
-				if got := c.ask(prefix+"read_text_file", map[string]any{"path": "/etc/passwd"}); !strings.HasPrefix(got, "error: ") {
+				if got := c.ask(prefix+"read_text_file",
+					map[string]any{"path": "/etc/passwd"}); !strings.HasPrefix(got, "error: ") {
 					t.Errorf("got %q", got)
 				}
 			})
@@ -84,7 +94,7 @@ func TestPublishedServersServeBothErasAtOnce(t *testing.T) {
 	}
 }
 
-// ask is call for a goroutine of a test, which must not end it.
+// ask is like call, for a goroutine of a test, which must not end the test.
 func (c *client) ask(tool string, args map[string]any) string {
 	c.t.Helper()
 	if args == nil {
@@ -107,7 +117,7 @@ func (c *client) ask(tool string, args map[string]any) string {
 	return text.Text
 }
 
-// started calls a tool that starts or stops something until it has started.
+// started calls a tool that toggles something, until the tool has turned it on.
 func (c *client) started(tool string) {
 	c.t.Helper()
 	for range 2 {
@@ -118,7 +128,7 @@ func (c *client) started(tool string) {
 	c.t.Errorf("%s: %s does not start", c.user, tool)
 }
 
-// heard waits for a piece of news as until does, in a goroutine of a test.
+// heard waits for a notification like until, for a goroutine of a test.
 func (c *client) heard(want string) {
 	c.t.Helper()
 	late := time.After(patience)
@@ -135,8 +145,9 @@ func (c *client) heard(want string) {
 	}
 }
 
-// useEverything does what one can do with server-everything. Updates of resources begin when all have subscribed, since each start or stop of
-// them is for everybody who shares a process, or, with the remote one, a session.
+// useEverything uses all features of server-everything. Updates of resources begin when all clients
+// have subscribed, because each start or stop of updates applies to all clients that share a
+// process or, for the remote server, a session.
 func useEverything(c *client, prefix string, n int, subscribed *sync.WaitGroup, remote bool) {
 	t := c.t
 	expect := func(what, got, want string) {
@@ -147,21 +158,30 @@ func useEverything(c *client, prefix string, n int, subscribed *sync.WaitGroup, 
 	}
 	name := fmt.Sprint("nonce ", n)
 	expect("echo", c.ask(prefix+"echo", map[string]any{"message": name}), "Echo: "+name)
-	expect("sampling", c.ask(prefix+"trigger-sampling-request", map[string]any{"prompt": name, "maxTokens": 5}), name)
-	expect("elicitation", c.ask(prefix+"trigger-elicitation-request", nil), "User provided the requested information")
+	expect("sampling", c.ask(prefix+"trigger-sampling-request",
+		map[string]any{"prompt": name, "maxTokens": 5}), name)
+	expect("elicitation", c.ask(prefix+"trigger-elicitation-request", nil),
+		"User provided the requested information")
 	expect("roots", c.ask(prefix+"get-roots-list", nil), "file:///here")
 
-	if list, err := c.ListPrompts(t.Context(), nil); err != nil || !slices.ContainsFunc(list.Prompts, func(p *mcp.Prompt) bool { return p.Name == prefix+"simple-prompt" }) {
+	if list, err := c.ListPrompts(t.Context(), nil); err != nil ||
+		!slices.ContainsFunc(list.Prompts, func(p *mcp.Prompt) bool {
+			return p.Name == prefix+"simple-prompt"
+		}) {
 		t.Errorf("%s: prompts %v, %v", c.user, list, err)
 	}
 	completed, err := c.Complete(t.Context(), &mcp.CompleteParams{
-		Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: prefix + "completable-prompt"}, Argument: mcp.CompleteParamsArgument{Name: "department", Value: "E"},
+		Ref:      &mcp.CompleteReference{Type: "ref/prompt", Name: prefix + "completable-prompt"},
+		Argument: mcp.CompleteParamsArgument{Name: "department", Value: "E"},
 	})
 	if err != nil || !slices.Contains(completed.Completion.Values, "Engineering") {
 		t.Errorf("%s: completion %v, %v", c.user, completed, err)
 	}
 
-	params := &mcp.CallToolParams{Name: prefix + "trigger-long-running-operation", Arguments: map[string]any{"duration": 0.2, "steps": 2}}
+	params := &mcp.CallToolParams{
+		Name:      prefix + "trigger-long-running-operation",
+		Arguments: map[string]any{"duration": 0.2, "steps": 2},
+	}
 	params.SetProgressToken(name)
 	if _, err := c.CallTool(t.Context(), params); err != nil {
 		t.Errorf("%s: %v", c.user, err)
@@ -170,7 +190,10 @@ func useEverything(c *client, prefix string, n int, subscribed *sync.WaitGroup, 
 	c.heard("progress " + name + " 2 of 2")
 
 	ctx, cancel := context.WithCancel(t.Context())
-	params = &mcp.CallToolParams{Name: prefix + "trigger-long-running-operation", Arguments: map[string]any{"duration": 60, "steps": 300}}
+	params = &mcp.CallToolParams{
+		Name:      prefix + "trigger-long-running-operation",
+		Arguments: map[string]any{"duration": 60, "steps": 300},
+	}
 	params.SetProgressToken("long")
 	ended := make(chan error, 1)
 	go func() {
@@ -182,9 +205,12 @@ func useEverything(c *client, prefix string, n int, subscribed *sync.WaitGroup, 
 	if err := <-ended; err == nil {
 		t.Errorf("%s: the cancelled call succeeded", c.user)
 	}
-	expect("echo behind a cancelled call", c.ask(prefix+"echo", map[string]any{"message": name}), "Echo: "+name)
+	expect("echo behind a cancelled call", c.ask(prefix+"echo", map[string]any{"message": name}),
+		"Echo: "+name)
 
-	if !c.modern() { // what the server says of a subscription belongs to no call, so a modern client hears nothing of it
+	// Messages of the server about a subscription belong to no call, so a modern client does not get
+	// them.
+	if !c.modern() {
 		if err := c.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "info"}); err != nil {
 			t.Errorf("%s: %v", c.user, err)
 		}
@@ -205,7 +231,8 @@ func useEverything(c *client, prefix string, n int, subscribed *sync.WaitGroup, 
 	c.heard("updated " + uri)
 
 	expect("a new resource", c.ask(prefix+"gzip-file-as-resource", map[string]any{
-		"name": fmt.Sprint("file", n, prefix, ".gz"), "data": "data:text/plain,hello", "outputType": "resourceLink",
+		"name": fmt.Sprint("file", n, prefix, ".gz"), "data": "data:text/plain,hello",
+		"outputType": "resourceLink",
 	}), "ResourceLink")
 	c.heard("resources")
 }

@@ -16,23 +16,23 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// view is one server as a client sees it: as it is, or as one of several.
+// view is one server as a client sees it, at its own endpoint or in the aggregate.
 type view struct {
 	*client
-	server string // its name, which is also its fixture's
-	prefix string // before the names of tools and prompts
-	old    bool   // the server knows the legacy era only
+	server string // its name, which is also the name of its fixture
+	prefix string // of the names of tools and prompts
+	old    bool   // the server supports only the legacy era
 }
 
 func (v view) tool(name string) string { return v.prefix + name }
 
 func (v view) uri(path string) string { return "fixture://" + v.server + "/" + path }
 
-// markers numbers the tools that are added to be heard of: one that was there before is no news.
+// markers numbers the added tools, because a tool with an existing name causes no notification.
 var markers atomic.Int32
 
-// features are what a client can do with a server, whatever stands between them. Each is done over both transports on the server's side
-// and at both kinds of endpoint.
+// features are the features of a server that a client can use. The test uses each of them with all
+// transports of servers, and at both kinds of endpoint.
 var features = []struct {
 	name string
 	do   func(t *testing.T, v view)
@@ -45,7 +45,8 @@ var features = []struct {
 		}
 	}},
 	{"tools are called", func(t *testing.T, v view) {
-		for _, text := range []string{"plain", "grüße, 世界, \U0001F9E9, \u2028, \x7f", `quotes " and \ and </script>`, ""} {
+		for _, text := range []string{"plain", "grüße, 世界, \U0001F9E9, \u2028, \x7f",
+			`quotes " and \ and </script>`, ""} {
 			if got := v.call(v.tool("echo"), map[string]any{"text": text}); got != text {
 				t.Errorf("echo = %q, want %q", got, text)
 			}
@@ -53,13 +54,17 @@ var features = []struct {
 	}},
 	{"results are large", func(t *testing.T, v view) {
 		const count = 1 << 20
-		if got := v.call(v.tool("big"), map[string]any{"count": count}); got != strings.Repeat("é", count) {
+		if got := v.call(v.tool("big"),
+			map[string]any{"count": count}); got != strings.Repeat("é", count) {
 			t.Errorf("got %d bytes, want %d", len(got), 2*count)
 		}
 	}},
 	{"a tool that fails says so in its result or as an error", func(t *testing.T, v view) {
-		r, err := v.CallTool(t.Context(), &mcp.CallToolParams{Name: v.tool("fail"), Arguments: map[string]any{"text": "it"}})
-		if said := fmt.Sprint(r, err); !strings.Contains(said, "it failed") && (r == nil || !strings.Contains(mcptest.Text(t, r), "it failed")) {
+		r, err := v.CallTool(t.Context(), &mcp.CallToolParams{
+			Name: v.tool("fail"), Arguments: map[string]any{"text": "it"},
+		})
+		if said := fmt.Sprint(r, err); !strings.Contains(said, "it failed") &&
+			(r == nil || !strings.Contains(mcptest.Text(t, r), "it failed")) {
 			t.Errorf("got %v", said)
 		}
 	}},
@@ -70,7 +75,9 @@ var features = []struct {
 		}
 	}},
 	{"progress arrives before the result", func(t *testing.T, v view) {
-		params := &mcp.CallToolParams{Name: v.tool("steps"), Arguments: map[string]any{"count": 3, "text": "half way"}}
+		params := &mcp.CallToolParams{
+			Name: v.tool("steps"), Arguments: map[string]any{"count": 3, "text": "half way"},
+		}
 		params.SetProgressToken("mine")
 		if _, err := v.CallTool(t.Context(), params); err != nil {
 			t.Fatal(err)
@@ -81,17 +88,19 @@ var features = []struct {
 	}},
 	{"logs arrive from the level that was set", func(t *testing.T, v view) {
 		if v.modern() {
-			return // each call sets its own: see the next
+			return // each call sets its own level: see the next feature
 		}
-		if err := v.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "warning"}); err != nil {
+		if err := v.SetLoggingLevel(t.Context(),
+			&mcp.SetLoggingLevelParams{Level: "warning"}); err != nil {
 			t.Fatal(err)
 		}
 		v.call(v.tool("log"), map[string]any{"text": "too quiet", "level": "info"})
 		v.call(v.tool("log"), map[string]any{"text": "loud", "level": "error"})
-		if before := v.until("error loud"); slices.Contains(before, "info too quiet") { // lists may have changed meanwhile
+		// lists may have changed meanwhile
+		if before := v.until("error loud"); slices.Contains(before, "info too quiet") {
 			t.Errorf("heard %q", before)
 		}
-		if v.old { // in the modern era there is nothing outside a call
+		if v.old { // the modern era has no log messages outside a call
 			v.call(v.tool("log_later"), map[string]any{"text": "belongs to no call"})
 			v.until("warning belongs to no call")
 		}
@@ -114,7 +123,8 @@ var features = []struct {
 		log("error", "nobody asked", "")
 		log("info", "too quiet", "warning")
 		log("error", "loud", "warning")
-		if before := v.until("error loud"); slices.Contains(before, "info too quiet") || slices.Contains(before, "error nobody asked") {
+		if before := v.until("error loud"); slices.Contains(before, "info too quiet") ||
+			slices.Contains(before, "error nobody asked") {
 			t.Errorf("heard %q", before)
 		}
 	}},
@@ -122,7 +132,9 @@ var features = []struct {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() {
-			params := &mcp.CallToolParams{Name: v.tool("wait"), Arguments: map[string]any{"text": "enough of " + t.Name()}}
+			params := &mcp.CallToolParams{
+				Name: v.tool("wait"), Arguments: map[string]any{"text": "enough of " + t.Name()},
+			}
 			params.SetProgressToken("w")
 			_, err := v.CallTool(ctx, params)
 			ended <- err
@@ -142,7 +154,8 @@ var features = []struct {
 		}
 	}},
 	{"the server asks the user", func(t *testing.T, v view) {
-		if got := v.call(v.tool("elicit"), map[string]any{"text": "a name"}); got != "accept ann for a name" {
+		if got := v.call(v.tool("elicit"),
+			map[string]any{"text": "a name"}); got != "accept ann for a name" {
 			t.Errorf("got %q", got)
 		}
 	}},
@@ -153,11 +166,16 @@ var features = []struct {
 	}},
 	{"resources are listed and read", func(t *testing.T, v view) {
 		list, err := v.ListResources(t.Context(), nil)
-		if err != nil || !slices.ContainsFunc(list.Resources, func(r *mcp.Resource) bool { return r.URI == v.uri("watched") }) {
+		if err != nil || !slices.ContainsFunc(list.Resources, func(r *mcp.Resource) bool {
+			return r.URI == v.uri("watched")
+		}) {
 			t.Errorf("resources = %+v, %v", list, err)
 		}
 		templates, err := v.ListResourceTemplates(t.Context(), nil)
-		if err != nil || !slices.ContainsFunc(templates.ResourceTemplates, func(r *mcp.ResourceTemplate) bool { return r.URITemplate == v.uri("item/{id}") }) {
+		if err != nil || !slices.ContainsFunc(templates.ResourceTemplates,
+			func(r *mcp.ResourceTemplate) bool {
+				return r.URITemplate == v.uri("item/{id}")
+			}) {
 			t.Errorf("templates = %+v, %v", templates, err)
 		}
 		for _, uri := range []string{v.uri("watched"), v.uri("item/7")} {
@@ -182,11 +200,12 @@ var features = []struct {
 		}
 		for try := 0; ; try++ {
 			v.call(v.tool("touch"), map[string]any{"text": uri})
-			v.call(v.tool("add_tool"), map[string]any{"text": fmt.Sprint("marker", markers.Add(1))}) // is announced behind what must not come
+			// The notification of the new tool comes after an update of the resource, which must not come.
+			v.call(v.tool("add_tool"), map[string]any{"text": fmt.Sprint("marker", markers.Add(1))})
 			if heard := v.until("tools"); !slices.Contains(heard, "updated "+uri) {
 				break
 			}
-			if !v.modern() || try > 20 { // in the modern era nothing tells that it has ended
+			if !v.modern() || try > 20 { // in the modern era nothing confirms the unsubscription
 				t.Fatal("heard of an update after unsubscribing")
 			}
 			time.Sleep(50 * time.Millisecond)
@@ -194,10 +213,14 @@ var features = []struct {
 	}},
 	{"prompts are listed and filled in", func(t *testing.T, v view) {
 		list, err := v.ListPrompts(t.Context(), nil)
-		if err != nil || !slices.ContainsFunc(list.Prompts, func(p *mcp.Prompt) bool { return p.Name == v.tool("greet") }) {
+		if err != nil || !slices.ContainsFunc(list.Prompts, func(p *mcp.Prompt) bool {
+			return p.Name == v.tool("greet")
+		}) {
 			t.Errorf("prompts = %+v, %v", list, err)
 		}
-		r, err := v.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: v.tool("greet"), Arguments: map[string]string{"who": "Bo"}})
+		r, err := v.GetPrompt(t.Context(), &mcp.GetPromptParams{
+			Name: v.tool("greet"), Arguments: map[string]string{"who": "Bo"},
+		})
 		if err != nil || r.Messages[0].Content.(*mcp.TextContent).Text != "Greet Bo from "+v.server {
 			t.Errorf("greet = %+v, %v", r, err)
 		}
@@ -208,10 +231,13 @@ var features = []struct {
 			want string
 		}{
 			{&mcp.CompleteReference{Type: "ref/prompt", Name: v.tool("greet")}, "greet who=B"},
-			{&mcp.CompleteReference{Type: "ref/resource", URI: v.uri("item/{id}")}, v.uri("item/{id}") + " who=B"},
+			{&mcp.CompleteReference{Type: "ref/resource", URI: v.uri("item/{id}")},
+				v.uri("item/{id}") + " who=B"},
 		}
 		for _, test := range tests {
-			r, err := v.Complete(t.Context(), &mcp.CompleteParams{Ref: test.ref, Argument: mcp.CompleteParamsArgument{Name: "who", Value: "B"}})
+			r, err := v.Complete(t.Context(), &mcp.CompleteParams{
+				Ref: test.ref, Argument: mcp.CompleteParamsArgument{Name: "who", Value: "B"},
+			})
 			if err != nil || len(r.Completion.Values) != 1 || r.Completion.Values[0] != test.want {
 				t.Errorf("%s: %+v, %v, want %q", test.ref.Type, r, err, test.want)
 			}
@@ -239,12 +265,14 @@ var features = []struct {
 	}},
 }
 
-// Everything that the protocol offers works with the official Go SDK on both sides of the host, for servers of both eras and of both
-// transports, seen as they are and as one of several, by clients of both eras.
+// Everything that the protocol offers works with the official Go SDK on both sides of the host: for
+// servers of both eras and both transports, at their own endpoints and in the aggregate, and for
+// clients of both eras.
 func TestFeaturesWithTheGoSDKOnBothSides(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
 		"tenants: {default: {servers: {proc: %s, past: %s, web: {url: %q}, free: {url: %q}}}}\n",
-		self(t, serveSDK, "proc"), self(t, serveOld, "past"), web(t, newFixture("web")), alone(t, newFixture("free").young()))})
+		self(t, serveSDK, "proc"), self(t, serveOld, "past"), web(t, newFixture("web")),
+		alone(t, newFixture("free").young()))})
 	for _, server := range []string{"proc", "past", "web", "free"} {
 		for _, endpoint := range []struct{ name, path, prefix string }{
 			{"aggregate", "/mcp", server + "__"},
@@ -256,7 +284,7 @@ func TestFeaturesWithTheGoSDKOnBothSides(t *testing.T) {
 						t.Run(f.name, func(t *testing.T) {
 							c := dialIn(t, revision, host.MCP+endpoint.path, "")
 							if revision == modern {
-								c.confirmed() // the lists, of which it wants to hear
+								c.confirmed() // its subscription to list changes
 							}
 							f.do(t, view{c, server, endpoint.prefix, server == "past" || server == "web"})
 						})

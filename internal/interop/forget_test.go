@@ -13,24 +13,28 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// forgetful is a server that can be made to forget its sessions, as one that was deployed anew has.
+// forgetful is a server that can forget its sessions, as if it were deployed again.
 type forgetful struct {
 	*fixture
 	now atomic.Pointer[mcp.StreamableHTTPHandler]
 }
 
-func (f *forgetful) ServeHTTP(w http.ResponseWriter, r *http.Request) { f.now.Load().ServeHTTP(w, r) }
+func (f *forgetful) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.now.Load().ServeHTTP(w, r)
+}
 
 func (f *forgetful) forget() {
 	f.now.Store(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return f.Server }, nil))
 }
 
-// A server that forgets its sessions ten times in a row is asked for another each time: no call fails, nothing is restarted, and what
-// clients had subscribed to still reaches them.
+// If a server forgets its sessions ten times in a row, the host opens a new session each time. No
+// call fails, nothing is restarted, and clients still get the updates that they subscribed to.
 func TestServerThatForgetsItsSessions(t *testing.T) {
 	f := &forgetful{fixture: newFixture("web")}
 	f.forget()
-	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf("tenants: {default: {servers: {web: {url: %q}}}}\n", listen(t, f))})
+	host := mcptest.Start(t, mcptest.HostOptions{
+		Config: fmt.Sprintf("tenants: {default: {servers: {web: {url: %q}}}}\n", listen(t, f)),
+	})
 	c := dial(t, host.MCP+"/mcp", "")
 	if err := c.Subscribe(t.Context(), &mcp.SubscribeParams{URI: f.uri("watched")}); err != nil {
 		t.Fatal(err)
@@ -52,7 +56,8 @@ func TestServerThatForgetsItsSessions(t *testing.T) {
 	c.until("updated " + f.uri("watched"))
 }
 
-// restarts is the rows of the tree that were restarted, as JSON writes their count.
+// restarts returns the rows of the tree that were restarted, beginning with the restart count in
+// JSON.
 func restarts(t *testing.T, host *mcptest.Host) (rows []string) {
 	t.Helper()
 	r := newWire(t, "", "").do(http.MethodGet, host.Admin+"/admin/v1/tree?all=1", "")
@@ -67,15 +72,20 @@ func restarts(t *testing.T, host *mcptest.Host) (rows []string) {
 	return rows
 }
 
-// A server whose URL nobody answers at is told so to its caller, by host and cause, and in the tree.
+// If no server answers at the URL, the error of the call names the host and the cause, and so does
+// the tree.
 func TestServerThatCannotBeReachedIsExplained(t *testing.T) {
-	host := mcptest.Start(t, mcptest.HostOptions{Config: `tenants: {default: {servers: {dead: {url: "http://127.0.0.1:1/mcp?key=hidden"}}}}` + "\n"})
+	host := mcptest.Start(t, mcptest.HostOptions{
+		Config: `tenants: {default: {servers: {dead: {url: "http://127.0.0.1:1/mcp?key=hidden"}}}}` +
+			"\n",
+	})
 	c := dial(t, host.MCP+"/mcp", "")
 	tree := func() string {
 		return string(newWire(t, "", "").do(http.MethodGet, host.Admin+"/admin/v1/tree?all=1", "").body)
 	}
 	given := ""
-	for late := time.Now().Add(patience); !strings.Contains(given, "backoff"); time.Sleep(10 * time.Millisecond) {
+	for late := time.Now().Add(patience); !strings.Contains(given,
+		"backoff"); time.Sleep(10 * time.Millisecond) {
 		if given = tree(); time.Now().After(late) {
 			t.Fatalf("not in backoff: %s", given)
 		}
@@ -84,7 +94,8 @@ func TestServerThatCannotBeReachedIsExplained(t *testing.T) {
 		t.Errorf("the tree does not say why: %s", given)
 	}
 	_, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "dead__echo"})
-	if err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") || !strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "hidden") {
+	if err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") ||
+		!strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "hidden") {
 		t.Errorf("the call: %v", err)
 	}
 }

@@ -13,25 +13,28 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// greedy is a tenant that has the host keep whatever it can. Its clients do not stop at errors.
+// greedy is a tenant that makes the host use as much memory as possible. Its clients continue after
+// errors.
 type greedy struct {
 	k           *kept
 	tenant, key string
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	said map[string]int
 }
 
-// say counts what came of a request.
+// say counts a result of a request.
 func (g *greedy) say(what string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.said[what]++
 }
 
-// send sends a request to a server of the tenant, and returns what it was answered.
-func (g *greedy) send(ctx context.Context, server, body string, header http.Header) (status int, answer string, session string) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, g.k.host.MCP+"/t/"+g.tenant+"/"+server+"/mcp", strings.NewReader(body))
+// send sends a request to a server of the tenant, and returns the answer.
+func (g *greedy) send(ctx context.Context, server, body string, header http.Header) (status int,
+	answer string, session string) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost,
+		g.k.host.MCP+"/t/"+g.tenant+"/"+server+"/mcp", strings.NewReader(body))
 	if err != nil {
 		g.k.Error(err)
 		return 0, "", ""
@@ -54,10 +57,14 @@ func (g *greedy) send(ctx context.Context, server, body string, header http.Head
 
 var crowdCarrier = &http.Transport{DisableKeepAlives: true, DisableCompression: true}
 
-// modern is a call of 2026-07-28, legacy one in a session.
+// modern makes a call of 2026-07-28, and legacy makes one in a session.
 func (g *greedy) modern(ctx context.Context, server, tool, arguments string) {
-	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{"progressToken":1,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{},"sampling":{},"roots":{}}}}}`, tool, arguments)
-	status, answer, _ := g.send(ctx, server, body, http.Header{"Mcp-Protocol-Version": {modern}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {tool}})
+	body := fmt.Sprintf(
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{"progressToken":1,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{},"sampling":{},"roots":{}}}}}`, tool, arguments,
+	)
+	status, answer, _ := g.send(ctx, server, body, http.Header{
+		"Mcp-Protocol-Version": {modern}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {tool},
+	})
 	g.came(ctx, tool, status, answer)
 }
 
@@ -72,8 +79,12 @@ func (g *greedy) session(ctx context.Context) http.Header {
 	return header
 }
 
-func (g *greedy) legacy(ctx context.Context, header http.Header, tool, arguments, more string) (answer string) {
-	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s%s}}`, tool, arguments, more)
+func (g *greedy) legacy(ctx context.Context, header http.Header,
+	tool, arguments, more string) (answer string) {
+	body := fmt.Sprintf(
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s%s}}`, tool,
+		arguments, more,
+	)
 	status, answer, _ := g.send(ctx, "keeper", body, header)
 	g.came(ctx, tool, status, answer)
 	return answer
@@ -101,13 +112,15 @@ var crowdPad = fmt.Sprintf(`{"bytes":1,"pad":%q}`, strings.Repeat("x", keptPad))
 // holds makes calls with large arguments that ask the user, who does not answer.
 func (g *greedy) holds(ctx context.Context) { g.modern(ctx, "past", "elicit", crowdPad) }
 
-// early makes calls whose large results nobody fetches.
-func (g *greedy) early(ctx context.Context) { g.modern(ctx, "keeper", "early", `{"bytes":8000000}`) }
+// early makes calls with large results that no client fetches.
+func (g *greedy) early(ctx context.Context) {
+	g.modern(ctx, "keeper", "early", `{"bytes":8000000}`)
+}
 
 // floods makes large calls that are answered at once.
 func (g *greedy) floods(ctx context.Context) { g.modern(ctx, "keeper", "echo", crowdPad) }
 
-// reads has large results, which it reads.
+// reads makes calls with large results, and reads them.
 func (g *greedy) reads(ctx context.Context) {
 	g.modern(ctx, "keeper", "big", `{"bytes":12000000}`)
 }
@@ -124,12 +137,13 @@ func (g *greedy) jobs(ctx context.Context) {
 func (g *greedy) results(ctx context.Context) {
 	header := g.session(ctx)
 	for header != nil && ctx.Err() == nil {
-		id, _ := splice.GetString([]byte(g.legacy(ctx, header, "job", `{"bytes":6000000}`, `,"task":{"ttl":4000}`)), "result", "task", "taskId")
+		id, _ := splice.GetString([]byte(g.legacy(ctx, header, "job", `{"bytes":6000000}`,
+			`,"task":{"ttl":4000}`)), "result", "task", "taskId")
 		g.send(ctx, "keeper", about("tasks/get", id), header)
 	}
 }
 
-// logs has much said during calls, which is kept for whoever comes back.
+// logs makes calls with large log messages, which the host keeps for clients that reconnect.
 func (g *greedy) logs(ctx context.Context) {
 	header := g.session(ctx)
 	for n := 0; header != nil && n < 4; n++ {
@@ -137,7 +151,7 @@ func (g *greedy) logs(ctx context.Context) {
 	}
 }
 
-// ignores asks for large results, which it does not read.
+// ignores makes calls with large results, and does not read them.
 func (g *greedy) ignores(ctx context.Context) {
 	header := g.session(ctx)
 	if header == nil {
@@ -150,8 +164,10 @@ func (g *greedy) ignores(ctx context.Context) {
 			return
 		}
 		defer c.Close()
-		fmt.Fprintf(c, "POST /t/%s/keeper/mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"+
-			"Mcp-Session-Id: %s\r\nMcp-Protocol-Version: 2025-11-25\r\nContent-Length: %d\r\n\r\n%s", g.tenant, g.key, header.Get("Mcp-Session-Id"), len(body), body)
+		fmt.Fprintf(c, "POST /t/%s/keeper/mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+
+			"%s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"+
+			"Mcp-Session-Id: %s\r\nMcp-Protocol-Version: 2025-11-25\r\nContent-Length: %d\r\n\r\n%s",
+			g.tenant, g.key, header.Get("Mcp-Session-Id"), len(body), body)
 	}
 	<-ctx.Done()
 	g.say("left unread")

@@ -14,23 +14,25 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// hashed is a key's line in a configuration.
+// hashed returns the line of a key in a configuration.
 func hashed(name, key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return fmt.Sprintf("{name: %s, sha256: %s}", name, hex.EncodeToString(sum[:]))
 }
 
-// What a server says on its own initiative over one client's connection reaches that client, and no other session: not another session of
-// the same principal, not another principal, not another tenant (S84).
-// In the modern era there is no such thing.
+// An unsolicited message of a server on one client's connection reaches only that client. It
+// reaches no other session of the same principal, no other principal and no other tenant (S84). The
+// modern era has no such messages.
 func TestUnaskedMessagesStayWithTheirConnection(t *testing.T) {
 	server := func() string {
-		return fmt.Sprintf("{web: {url: %q}, proc: %s}", web(t, newFixture("web")), self(t, serveOld, "proc"))
+		return fmt.Sprintf("{web: {url: %q}, proc: %s}", web(t, newFixture("web")),
+			self(t, serveOld, "proc"))
 	}
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(`tenants:
   acme: {auth: {keys: [%s, %s]}, servers: %s}
   zeta: {auth: {keys: [%s]}, servers: %s}
-`, hashed("ann", "key-of-ann"), hashed("bob", "key-of-bob"), server(), hashed("zoe", "key-of-zoe"), server())})
+`, hashed("ann", "key-of-ann"), hashed("bob", "key-of-bob"), server(), hashed("zoe", "key-of-zoe"),
+		server())})
 	path := map[string]string{"ann": "acme", "bob": "acme", "zoe": "zeta"}
 	open := func(who string) *client {
 		c := dialIn(t, legacy, host.MCP+"/t/"+path[who]+"/mcp", "key-of-"+who)
@@ -49,7 +51,8 @@ func TestUnaskedMessagesStayWithTheirConnection(t *testing.T) {
 	speaker.until("warning for one principal")
 	others[0].until("warning for one principal") // shares the process
 	for i, other := range others {
-		// What the other is told last is told after everything that could have gone to it wrongly: same server, same dispatcher.
+		// The last message of another session takes the same way as a misrouted message: same server,
+		// same dispatcher. A misrouted message would come first.
 		other.call("web__log_later", map[string]any{"text": "the end"})
 		if heard := other.until("warning the end"); len(heard) > 0 {
 			t.Errorf("other %d heard %q", i, heard)
@@ -57,14 +60,18 @@ func TestUnaskedMessagesStayWithTheirConnection(t *testing.T) {
 	}
 }
 
-// What a server asks during a call is asked of the client that called, however many call at once and whether they share its process, and
-// whichever eras the two are of.
+// A question that a server asks during a call goes to the client that made the call. This holds for
+// any number of simultaneous calls, for clients that share a process of the server, and for all
+// combinations of eras.
 func TestQuestionsReachWhoCalled(t *testing.T) {
-	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf("tenants: {default: {servers: {web: {url: %q}, proc: %s, past: %s, free: {url: %q}}}}\n",
-		web(t, newFixture("web")), self(t, serveSDK, "proc"), self(t, serveOld, "past"), alone(t, newFixture("free").young()))})
+	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf("tenants: {default: {servers: "+
+		"{web: {url: %q}, proc: %s, past: %s, free: {url: %q}}}}\n",
+		web(t, newFixture("web")), self(t, serveSDK, "proc"), self(t, serveOld, "past"),
+		alone(t, newFixture("free").young()))})
 	const users, calls = 4, 5
 	for _, server := range []string{"web", "proc", "past", "free"} {
-		for _, era := range []string{legacy, modern} { // from now on each connection is known to ask
+		// After this call the host knows that the server of each connection asks questions.
+		for _, era := range []string{legacy, modern} {
 			dialIn(t, era, host.MCP+"/mcp", "").call(server+"__elicit", map[string]any{"text": "the first"})
 		}
 		var all sync.WaitGroup

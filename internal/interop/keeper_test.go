@@ -10,20 +10,21 @@ import (
 	"time"
 )
 
-// serveKeeper makes the test binary a server of 2025-11-25 whose tools have a host keep things.
+// serveKeeper turns the test binary into a server of 2025-11-25 whose tools make a host keep data.
 const serveKeeper = "INTEROP_SERVE_KEEPER"
 
-// keeper is that server. It answers line by line, and writes from several goroutines.
+// keeper is that server. It reads line by line, and writes from several goroutines.
 type keeper struct {
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	out     io.Writer
-	asked   map[string]json.RawMessage // the call that each question is for
-	results map[string]int             // how large the result of each task is
+	asked   map[string]json.RawMessage // the call of each question
+	results map[string]int             // size of the result of each task
 	last    int
 }
 
-// keeperTools are its tools: elicit asks and waits, early asks and answers without waiting, big
-// answers with so many bytes, logs says so much before it answers, and job is run as a task.
+// keeperTools are the tools of keeper. elicit asks and waits, early asks and answers without
+// waiting, big answers with the given number of bytes, logs sends log messages before it answers,
+// and job runs as a task.
 const keeperTools = `{"tools":[{"name":"echo","inputSchema":{"type":"object"}},{"name":"elicit","inputSchema":{"type":"object"}},` +
 	`{"name":"early","inputSchema":{"type":"object"}},{"name":"big","inputSchema":{"type":"object"}},{"name":"logs","inputSchema":{"type":"object"}},` +
 	`{"name":"job","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}}]}`
@@ -69,7 +70,8 @@ func serveKeeping(in io.Reader, out io.Writer) error {
 			time.AfterFunc(200*time.Millisecond, func() { k.text(m.ID, in.Bytes) })
 		case m.Params.Name == "logs":
 			for range in.Count {
-				k.write(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"` + strings.Repeat("x", in.Bytes) + `"}}`)
+				k.write(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"` +
+					strings.Repeat("x", in.Bytes) + `"}}`)
 			}
 			k.text(m.ID, 1)
 		case m.Params.Task != nil:
@@ -85,7 +87,9 @@ func serveKeeping(in io.Reader, out io.Writer) error {
 }
 
 func task(id, status string) string {
-	return fmt.Sprintf(`{"taskId":%q,"status":%q,"createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttl":600000,"pollInterval":100}`, id, status)
+	return fmt.Sprintf(
+		`{"taskId":%q,"status":%q,"createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttl":600000,"pollInterval":100}`, id, status,
+	)
 }
 
 func (k *keeper) write(line string) {
@@ -102,14 +106,15 @@ func (k *keeper) text(id json.RawMessage, bytes int) {
 	k.result(id, `{"content":[{"type":"text","text":"`+strings.Repeat("y", bytes)+`"}]}`)
 }
 
-// ask asks the user during a call, which waits for the answer unless call is nil.
+// ask asks the user during a call. The call waits for the answer unless it is nil.
 func (k *keeper) ask(call json.RawMessage) {
 	k.last++
 	id := fmt.Sprintf("%q", fmt.Sprint("q-", k.last))
 	k.mu.Lock()
 	k.asked[id] = call
 	k.mu.Unlock()
-	k.write(`{"jsonrpc":"2.0","id":` + id + `,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}}`)
+	k.write(`{"jsonrpc":"2.0","id":` + id +
+		`,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}}`)
 }
 
 func (k *keeper) answered(id string) {

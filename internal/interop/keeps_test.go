@@ -16,33 +16,39 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// kept is a host of 256 MiB with two tenants. Acme has it keep whatever it can; initech does next to
-// nothing.
+// kept is a host of 256 MiB with two tenants. acme makes the host keep as much data as possible;
+// initech keeps next to nothing.
 type kept struct {
 	*testing.T
 	host  *mcptest.Host
-	admin *wire // reads the metrics over one connection, since they are read often
+	admin *wire // one connection, because the metrics are read often
 }
 
 func keeps(t *testing.T) *kept {
-	servers := fmt.Sprintf("servers: {keeper: %s, past: {url: %q}}", self(t, serveKeeper, "keeper"), web(t, newFixture("past").old()))
+	servers := fmt.Sprintf("servers: {keeper: %s, past: {url: %q}}", self(t, serveKeeper, "keeper"),
+		web(t, newFixture("past").old()))
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
-		"limits: {memory: 256MiB}\ntenants:\n  acme: {auth: {keys: [%s]}, %s}\n  initech: {auth: {keys: [%s]}, %s}\n",
+		"limits: {memory: 256MiB}\ntenants:\n  acme: {auth: {keys: [%s]}, %s}\n  initech: {auth: "+
+			"{keys: [%s]}, %s}\n",
 		hashed("ann", "key-of-ann"), servers, hashed("bill", "key-of-bill"), servers)})
 	return &kept{t, host, newWire(t, "", "")}
 }
 
-// acme is a client of the tenant that keeps, initech one of the other.
+// acme returns a client of the tenant that makes the host keep data, and initech one of the other
+// tenant.
 func (k *kept) acme(server string) *wire {
 	return newWire(k, k.host.MCP+"/t/acme/"+server+"/mcp", "key-of-ann")
 }
-func (k *kept) initech() *wire { return newWire(k, k.host.MCP+"/t/initech/keeper/mcp", "key-of-bill") }
+func (k *kept) initech() *wire {
+	return newWire(k, k.host.MCP+"/t/initech/keeper/mcp", "key-of-bill")
+}
 
-// bystander has initech call and open sessions until the test is over, and fails it for each that is refused.
+// bystander lets initech make calls and open sessions until the test ends. It fails the test for
+// each refusal.
 func (k *kept) bystander() {
 	k.Helper()
 	w := k.initech()
-	w.ctx = context.WithoutCancel(k.Context()) // which ends before what cleans up has
+	w.ctx = context.WithoutCancel(k.Context()) // the test's context ends before the cleanup
 	w.open("2025-11-25")
 	var calls sync.WaitGroup
 	ctx, stop := context.WithCancel(context.Background())
@@ -69,7 +75,7 @@ func (k *kept) bystander() {
 	})
 }
 
-// kinds is what a tenant keeps by the metrics.
+// kinds returns the kept bytes of a tenant by kind, according to the metrics.
 func (k *kept) kinds(tenant string) map[string]float64 {
 	k.Helper()
 	kinds := map[string]float64{}
@@ -85,7 +91,7 @@ func (k *kept) kinds(tenant string) map[string]float64 {
 	return kinds
 }
 
-// resident is what the host's process has in memory, in MiB.
+// resident returns the resident memory of the host's process in MiB.
 func (k *kept) resident() (mib int) {
 	k.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", k.host.PID()))
@@ -97,7 +103,8 @@ func (k *kept) resident() (mib int) {
 	return mib >> 10
 }
 
-// truth checks a refusal: whose it is, why, and when to come back. It reports whether it was one.
+// truth checks that a refusal names the tenant, the reason and the retry delay. It reports whether
+// r is a refusal.
 func (k *kept) truth(r reply, kind string) (refused bool) {
 	k.Helper()
 	if r.status == http.StatusOK {
@@ -117,14 +124,17 @@ func (k *kept) truth(r reply, kind string) (refused bool) {
 		k.Errorf("%d %.300s: %v", r.status, r.body, err)
 	}
 	d := m.Error.Data
-	if r.status != http.StatusServiceUnavailable || !strings.HasPrefix(m.Error.Message, "tenant acme is overloaded: acme keeps ") ||
-		d.Kinds[kind] < d.Kept/2 || d.Kept < d.Limit*3/4 || d.Kept > 128<<20 || d.RetryAfterMs < 1000 || d.RetryAfterMs > 5000 || r.header.Get("Retry-After") == "" {
+	if r.status != http.StatusServiceUnavailable ||
+		!strings.HasPrefix(m.Error.Message, "tenant acme is overloaded: acme keeps ") ||
+		d.Kinds[kind] < d.Kept/2 || d.Kept < d.Limit*3/4 || d.Kept > 128<<20 || d.RetryAfterMs < 1000 ||
+		d.RetryAfterMs > 5000 || r.header.Get("Retry-After") == "" {
 		k.Errorf("the refusal says %d %v %.500s", r.status, r.header, r.body)
 	}
 	return true
 }
 
-// again checks that acme is served within 5 s of letting go, and that nothing is kept of it.
+// again checks that acme is served within 5 s after it has released its data, and that the host
+// keeps no data of the given kinds for it.
 func (k *kept) again(nothing ...string) {
 	k.Helper()
 	let := time.Now()
@@ -153,22 +163,24 @@ func elicited(w *wire, n int) reply {
 	return w.single("1", "tools/call", "elicit", padded(n))
 }
 
-// answer comes back to it.
+// answer retries such a call with the user's answer.
 func (k *kept) answer(w *wire, n int, asked reply) {
 	k.Helper()
 	state, _ := splice.Unquote(asked.result(k.T, "requestState"))
-	r := w.single("2", "tools/call", "elicit", padded(n)+`"requestState":`+string(splice.Quote(state))+`,"inputResponses":{"elicit-1":{"action":"accept","content":{"name":"ann"}}},`)
+	r := w.single("2", "tools/call", "elicit",
+		padded(n)+`"requestState":`+string(splice.Quote(state))+
+			`,"inputResponses":{"elicit-1":{"action":"accept","content":{"name":"ann"}}},`)
 	if !strings.Contains(string(r.body), "accept ann") {
 		k.Errorf("answer %d: %d %.300s", n, r.status, r.body)
 	}
 }
 
-// A call that was answered keeps nothing: sixty of them (with the race detector thirty), one after the
-// other, with 3 MiB each.
+// The host keeps no data of an answered call. The test makes sixty calls (thirty with the race
+// detector) with 3 MiB each, one after the other.
 func TestAnsweredCallsKeepNothing(t *testing.T) {
 	k := keeps(t)
 	k.bystander()
-	w := k.acme("past") // whose questions say to which call they belong
+	w := k.acme("past") // its questions identify their call
 	for n := range fewer(60, 30) {
 		r := elicited(w, n)
 		if r.status != http.StatusOK {
@@ -179,11 +191,11 @@ func TestAnsweredCallsKeepNothing(t *testing.T) {
 	k.again("requests", "held_calls")
 }
 
-// A tenant that keeps as much as it may by calls that it does not come back to.
+// A tenant reaches its share by calls that its client does not continue.
 func TestHeldCallsFillTheirTenantsShare(t *testing.T) {
 	k := keeps(t)
 	k.bystander()
-	w := k.acme("past") // whose questions say to which call they belong
+	w := k.acme("past") // its questions identify their call
 	var held []reply
 	for {
 		r := elicited(w, len(held))
@@ -200,20 +212,25 @@ func TestHeldCallsFillTheirTenantsShare(t *testing.T) {
 	}
 	eventually(t, "readiness to say whose it is", func() bool {
 		r := newWire(t, "", "").do(http.MethodGet, k.host.Admin+"/readyz", "")
-		return r.status == http.StatusOK && strings.Contains(string(r.body), `"degraded"`) && strings.Contains(string(r.body), "refused because it keeps too much: acme keeps ")
+		return r.status == http.StatusOK && strings.Contains(string(r.body), `"degraded"`) &&
+			strings.Contains(string(r.body), "refused because it keeps too much: acme keeps ")
 	})
 	tree := string(newWire(t, "", "").do(http.MethodGet, k.host.Admin+"/admin/v1/tree", "").body)
-	if strings.Count(tree, `"keeps":"`) != 1 || !strings.Contains(tree, " MiB, more than its share of 28.8 MiB: requests ") {
+	if strings.Count(tree, `"keeps":"`) != 1 ||
+		!strings.Contains(tree, " MiB, more than its share of 28.8 MiB: requests ") {
 		t.Errorf("the tree does not say whose it is: %s", tree)
 	}
-	eventually(t, "the log to say whose it is", func() bool { return strings.Contains(k.host.Log(), `"event":"tenant_refused","tenant":"acme"`) })
+	eventually(t, "the log to say whose it is", func() bool {
+		return strings.Contains(k.host.Log(), `"event":"tenant_refused","tenant":"acme"`)
+	})
 	for n, r := range held {
 		k.answer(w, n, r)
 	}
 	k.again("requests", "held_calls")
 }
 
-// Results of tasks that nobody fetches: one that finds no room is not kept, and its client is told so.
+// A tenant reaches its share by task results that no client fetches. If there is no room for a
+// result, the host does not keep it, and the client gets that reason.
 func TestResultsOfTasksFillTheirTenantsShare(t *testing.T) {
 	k := keeps(t)
 	k.bystander()
@@ -230,7 +247,9 @@ func TestResultsOfTasksFillTheirTenantsShare(t *testing.T) {
 			if strings.Contains(got, `"status":"failed"`) {
 				failed++
 				why := string(w.post(about("tasks/result", id)).body)
-				if !strings.Contains(why, "there was no room to keep its result: tenant acme is overloaded: acme keeps ") || !strings.Contains(why, `"maybeExecuted":true`) {
+				if !strings.Contains(why,
+					"there was no room to keep its result: tenant acme is overloaded: acme keeps ") ||
+					!strings.Contains(why, `"maybeExecuted":true`) {
 					t.Errorf("task %d failed with %.500s", n, why)
 				}
 				return true
@@ -239,11 +258,12 @@ func TestResultsOfTasksFillTheirTenantsShare(t *testing.T) {
 		})
 	}
 	kinds := k.kinds("acme")
-	t.Logf("%d of %d results were not kept, %v; %d MiB resident", failed, len(made), kinds, k.resident())
+	t.Logf("%d of %d results were not kept, %v; %d MiB resident", failed, len(made), kinds,
+		k.resident())
 	if failed == 0 || failed > 30 || kinds["tasks"] > 90<<20 {
 		t.Errorf("%d results were not kept of %d: %v", failed, len(made), kinds)
 	}
-	for _, id := range made { // what was fetched makes room
+	for _, id := range made { // fetched results make room
 		w.post(about("tasks/result", id))
 	}
 	r := w.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"job","arguments":{"bytes":4000000},"task":{"ttl":600000}}}`)
@@ -254,8 +274,8 @@ func TestResultsOfTasksFillTheirTenantsShare(t *testing.T) {
 	k.again("requests")
 }
 
-// Tasks with large arguments, of which nobody fetches the outcome: one more is refused. What was
-// fetched, and what its client has cancelled, makes room.
+// A tenant reaches its share by tasks with large arguments, whose outcomes no client fetches. The
+// host refuses the next task. A fetched outcome makes room.
 func TestTasksFillTheirTenantsShare(t *testing.T) {
 	k := keeps(t)
 	k.bystander()
@@ -263,7 +283,11 @@ func TestTasksFillTheirTenantsShare(t *testing.T) {
 	w.open("2025-11-25")
 	pad := strings.Repeat("x", keptPad)
 	begin := func(n int) reply {
-		return w.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"job","arguments":{"n":%d,"bytes":1,"pad":"%s"},"task":{"ttl":600000}}}`, n, pad))
+		return w.post(
+			fmt.Sprintf(
+				`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"job","arguments":{"n":%d,"bytes":1,"pad":"%s"},"task":{"ttl":600000}}}`, n, pad,
+			),
+		)
 	}
 	var made []string
 	for {
@@ -280,12 +304,12 @@ func TestTasksFillTheirTenantsShare(t *testing.T) {
 	if r := begin(-1); !k.truth(r, "tasks") {
 		t.Errorf("one more: %d", r.status)
 	}
-	for _, id := range made { // it lets go of them
+	for _, id := range made { // fetching releases them
 		w.post(about("tasks/result", id))
 	}
 	k.again("requests")
 	let := time.Now()
-	for n := range made { // as many again
+	for n := range made { // the same number again
 		for r := begin(n); ; r = begin(n) {
 			if r.status == http.StatusOK && strings.Contains(string(r.body), `"taskId"`) {
 				break
@@ -305,8 +329,8 @@ func about(method, task string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{"taskId":%q}}`, method, task)
 }
 
-// What is said during calls is kept for clients that come back, within the tenant's share; nobody is
-// refused for it, also not the tenant itself.
+// The host keeps messages sent during calls for clients that reconnect, within the tenant's share.
+// It refuses no request because of them, not even of the tenant itself.
 func TestHistoriesFillTheirTenantsShare(t *testing.T) {
 	k := keeps(t)
 	k.bystander()
@@ -328,7 +352,7 @@ func TestHistoriesFillTheirTenantsShare(t *testing.T) {
 	k.again()
 }
 
-// Large results that nobody reads wait at their server once their tenant has as many as it may.
+// Large results that no client reads stay at their server once the tenant has reached its limit.
 func TestResultsThatNobodyReadsStayAtTheirServer(t *testing.T) {
 	k := keeps(t)
 	k.bystander()
@@ -343,8 +367,11 @@ func TestResultsThatNobodyReadsStayAtTheirServer(t *testing.T) {
 		}
 		defer c.Close()
 		all = append(all, c)
-		fmt.Fprintf(c, "POST /t/acme/keeper/mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer key-of-ann\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"+
-			"Mcp-Session-Id: %s\r\nMcp-Protocol-Version: 2025-11-25\r\nContent-Length: %d\r\n\r\n%s", w.header.Get("Mcp-Session-Id"), len(body), body)
+		fmt.Fprintf(c, "POST /t/acme/keeper/mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+
+			"key-of-ann\r\nContent-Type: application/json\r\nAccept: application/json, "+
+			"text/event-stream\r\n"+
+			"Mcp-Session-Id: %s\r\nMcp-Protocol-Version: 2025-11-25\r\nContent-Length: %d\r\n\r\n%s",
+			w.header.Get("Mcp-Session-Id"), len(body), body)
 	}
 	eventually(t, "results to wait", func() bool { return k.kinds("acme")["answers"] > 20<<20 })
 	time.Sleep(3 * time.Second)
@@ -355,7 +382,7 @@ func TestResultsThatNobodyReadsStayAtTheirServer(t *testing.T) {
 	k.again("answers", "requests")
 }
 
-// Results for which a client does not come back.
+// A tenant reaches its share by results of held calls that its client does not continue.
 func TestResultsOfHeldCallsFillTheirTenantsShare(t *testing.T) {
 	k := keeps(t)
 	k.bystander()
@@ -368,10 +395,11 @@ func TestResultsOfHeldCallsFillTheirTenantsShare(t *testing.T) {
 		}
 		state, _ := splice.Unquote(r.result(t, "requestState"))
 		held[state] = true
-		// The result is here soon, however busy the machine is, unless it finds no room any more.
+		// The result soon arrives, however busy the machine is, unless there is no room for it.
 		for begin := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 			kept := k.kinds("acme")["held_calls"]
-			if kept >= 8_000_000*float64(len(held)) || time.Since(begin) > 2*time.Second || kept > 80_000_000 && time.Since(begin) > 400*time.Millisecond {
+			if kept >= 8_000_000*float64(len(held)) || time.Since(begin) > 2*time.Second ||
+				kept > 80_000_000 && time.Since(begin) > 400*time.Millisecond {
 				break
 			}
 		}
@@ -384,8 +412,11 @@ func TestResultsOfHeldCallsFillTheirTenantsShare(t *testing.T) {
 	for state := range held {
 		var r reply
 		eventually(t, "a call to have its outcome", func() bool {
-			r = w.single("2", "tools/call", "early", `"arguments":{"bytes":8000000},"requestState":`+string(splice.Quote(state))+`,"inputResponses":{},`)
-			if strings.Contains(string(r.body), `"input_required"`) { // asked again, it has another state
+			r = w.single("2", "tools/call", "early",
+				`"arguments":{"bytes":8000000},"requestState":`+string(splice.Quote(state))+
+					`,"inputResponses":{},`)
+			// asked again, the call has another state
+			if strings.Contains(string(r.body), `"input_required"`) {
 				state, _ = splice.Unquote(r.result(t, "requestState"))
 				return false
 			}

@@ -12,8 +12,8 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// kind is the n-th of 256 sets of capabilities that servers can be told of, and something else that is
-// different each time.
+// kind returns the n-th of 256 sets of capabilities that a server can learn of, with an
+// experimental capability that is different for each n.
 func kind(n int) string {
 	members := map[string][]string{"experimental": {fmt.Sprintf(`"n%d":{"at":%d}`, n, n)}}
 	for bit, path := range []string{
@@ -30,15 +30,17 @@ func kind(n int) string {
 	}
 	var parts []string
 	for name, of := range members {
-		parts = append(parts, fmt.Sprintf(`%q:{%s}`, name, strings.TrimPrefix(strings.Join(of, ","), ",")))
+		parts = append(parts, fmt.Sprintf(`%q:{%s}`, name,
+			strings.TrimPrefix(strings.Join(of, ","), ",")))
 	}
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
-// programs counts the processes of a host whose environment has a variable: its servers.
+// programs counts the processes of a host whose environment has a variable. These are its servers.
 func programs(host *mcptest.Host, variable string) (n int) {
 	for _, pid := range host.Processes() {
-		env, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ")) // gone is none
+		// a process that has exited has no environment
+		env, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
 		if strings.Contains("\x00"+string(env), "\x00"+variable+"=") {
 			n++
 		}
@@ -46,8 +48,9 @@ func programs(host *mcptest.Host, variable string) (n int) {
 	return n
 }
 
-// 10,000 (with the race detector 2,000) different sets of capabilities of one principal are 256 peers at most, eight more processes
-// at most, and no session. None of anybody's sessions ends for them.
+// A principal uses 10,000 (with the race detector 2,000) different sets of capabilities. They cause
+// at most 256 peers, at most eight more processes, and no session. No existing session ends because
+// of them.
 func TestManyKindsOfClients(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(`
 limits: {max_sessions: 20, max_total_sessions: 40}
@@ -62,7 +65,7 @@ tenants:
 		w.open("2025-11-25")
 		sessions = append(sessions, w)
 	}
-	before := programs(host, serveOld) // of the sessions' lists
+	before := programs(host, serveOld) // for the lists of the sessions
 	modern := newWire(t, host.MCP+"/t/acme/mcp", "key-of-ann")
 	modern.header.Set("Mcp-Protocol-Version", "2026-07-28")
 	const call = `{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s"_meta":{` +
@@ -81,7 +84,8 @@ tenants:
 			t.Fatalf("request %d: %d %s", n, r.status, r.body)
 		}
 		if n%1000 == 999 {
-			if peers, running := metric(t, host, "mcpd_peers"), programs(host, serveOld); peers > 256 || running > before+8 {
+			if peers, running := metric(t, host, "mcpd_peers"), programs(host, serveOld); peers > 256 ||
+				running > before+8 {
 				t.Fatalf("after %d: %v peers, %d processes, before that %d", n, peers, running, before)
 			}
 		}
@@ -97,5 +101,6 @@ tenants:
 	if closed := metric(t, host, "mcpd_sessions_closed_total"); closed != 0 {
 		t.Errorf("%v sessions were closed", closed)
 	}
-	t.Logf("%v peers, %d processes, before that %d", metric(t, host, "mcpd_peers"), programs(host, serveOld), before)
+	t.Logf("%v peers, %d processes, before that %d", metric(t, host, "mcpd_peers"),
+		programs(host, serveOld), before)
 }

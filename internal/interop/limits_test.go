@@ -10,7 +10,8 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// A limit above the default is one that a server's calls can reach, also when all of them have to wait until it has started.
+// A server's calls can reach a limit that is configured above the default, even if all of them have
+// to wait for the server to start.
 func TestLimitOfPendingRequestsIsHonoured(t *testing.T) {
 	const calls = 1300
 	path, err := os.Executable()
@@ -27,7 +28,11 @@ tenants: {default: {servers: {slow: {command: /bin/sh, args: [-c, "sleep 3; exec
 	failed := make(chan string, calls)
 	for i := range calls {
 		all.Go(func() {
-			r := w.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"slow__echo","arguments":{"text":"n%d"}}}`, i, i))
+			r := w.post(
+				fmt.Sprintf(
+					`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"slow__echo","arguments":{"text":"n%d"}}}`, i, i,
+				),
+			)
 			if !strings.Contains(string(r.body), fmt.Sprintf(`"n%d"`, i)) {
 				failed <- string(r.body)
 			}

@@ -12,9 +12,12 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// A program of the SDK forgets who hears of its lists when a subscription to a resource ends. Its clients hear of them all the same.
+// An SDK server loses its list subscribers when a subscription to a resource ends. Clients still
+// receive notifications of list changes.
 func TestListsAreHeardOfAfterASubscriptionEnded(t *testing.T) {
-	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf("tenants: {default: {servers: {proc: %s}}}\n", self(t, serveSDK, "proc"))})
+	host := mcptest.Start(t, mcptest.HostOptions{
+		Config: fmt.Sprintf("tenants: {default: {servers: {proc: %s}}}\n", self(t, serveSDK, "proc")),
+	})
 	c := dialIn(t, modern, host.MCP+"/proc/mcp", "")
 	c.confirmed()
 	uri := "fixture://proc/watched"
@@ -25,7 +28,7 @@ func TestListsAreHeardOfAfterASubscriptionEnded(t *testing.T) {
 	if err := c.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: uri}); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(300 * time.Millisecond) // nothing tells the client when it has ended
+	time.Sleep(300 * time.Millisecond) // nothing confirms the unsubscription
 	c.call("add_tool", map[string]any{"text": "later"})
 	c.until("tools")
 }

@@ -11,13 +11,14 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// The test binary is also the programs that the host starts: with one of these variables it serves on standard input and output instead
-// of running tests. The value is the server's name.
+// The host starts the test binary itself as its servers. With one of these variables set, the
+// binary serves on standard input and output instead of running tests. The value is the server's
+// name.
 const (
 	serveSDK = "INTEROP_SERVE_SDK" // the fixture, made with the official Go SDK
 	serveOld = "INTEROP_SERVE_OLD" // the same, without the revision that has no handshake
-	serveRaw = "INTEROP_SERVE_RAW" // a server that shows the bytes it was sent
-	serveOne = "INTEROP_SERVE_ONE" // the built-in server in the one revision that is its value
+	serveRaw = "INTEROP_SERVE_RAW" // a server that returns the bytes it received
+	serveOne = "INTEROP_SERVE_ONE" // the built-in server in the one revision that is the value
 )
 
 func TestMain(m *testing.M) {
@@ -39,11 +40,12 @@ func TestMain(m *testing.M) {
 	mcptest.Main(m)
 }
 
-// quickExit keeps programs with the race detector from sleeping for a second before they exit, which adds up.
+// quickExit stops programs with the race detector from sleeping for a second before they exit,
+// which adds up.
 var quickExit = [2]string{"GORACE", "atexit_sleep_ms=0"}
 
-// fewer is n, or fewer with the race detector, which makes everything many times as long. The tests run
-// without it in make nightly.
+// fewer returns n, or raced with the race detector, which makes everything many times slower. make
+// nightly runs the tests without it.
 func fewer(n, raced int) int {
 	if mcptest.Raced {
 		return raced
@@ -59,12 +61,13 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// self is the configuration of a server that is this binary.
+// self returns the configuration of a server that is this binary.
 func self(t *testing.T, variable, name string) string {
 	t.Helper()
 	path, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprintf("{command: %q, env: {%s: %q, %s: %q}}", path, variable, name, quickExit[0], quickExit[1])
+	return fmt.Sprintf("{command: %q, env: {%s: %q, %s: %q}}", path, variable, name, quickExit[0],
+		quickExit[1])
 }

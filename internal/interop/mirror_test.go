@@ -13,11 +13,12 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// flood is one byte more than a host takes in one message.
+// flood is one byte more than a host accepts in one message.
 var flood = strings.Repeat("x", protocol.MaxUpstreamMessage+1)
 
-// serveMirror is a server that decodes nothing it need not: its one tool answers with the arguments it was given as structured content,
-// with their _meta, and with the whole request as text, byte for byte as it arrived. Another answers with a flood.
+// serveMirror serves a tool that returns the arguments of the call as structured content, the _meta
+// of the call as _meta, and the whole request as text, all byte for byte. Another tool returns
+// flood.
 func serveMirror(r io.Reader, w io.Writer) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 64<<20)
@@ -30,7 +31,8 @@ func serveMirror(r io.Reader, w io.Writer) error {
 			continue
 		}
 		if name, _ := splice.GetString(m.Params, "name"); name == "flood" {
-			if _, err := fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"text":"%s"}}`+"\n", m.ID.Raw(), flood); err != nil {
+			if _, err := fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"text":"%s"}}`+"\n", m.ID.Raw(),
+				flood); err != nil {
 				return err
 			}
 			continue
@@ -47,13 +49,17 @@ func mirrored(m jsonrpc.Message, line string) jsontext.Value {
 	switch m.Method {
 	case "initialize":
 		version, _ := splice.Get(m.Params, "protocolVersion")
-		return jsontext.Value(`{"protocolVersion":` + string(version) + `,"capabilities":{"tools":{}},"serverInfo":{"name":"mirror","version":"1"}}`)
+		return jsontext.Value(`{"protocolVersion":` + string(version) +
+			`,"capabilities":{"tools":{}},"serverInfo":{"name":"mirror","version":"1"}}`)
 	case "tools/list":
 		return jsontext.Value(`{"tools":[{"name":"mirror","inputSchema":{"type":"object"}, "x-big":12345678901234567890}]}`)
 	case "tools/call":
 		arguments, _ := splice.Get(m.Params, "arguments")
 		meta, _ := splice.Get(m.Params, "_meta")
-		return jsontext.Value(fmt.Sprintf(`{"content":[{"type":"text","text":%s}],"structuredContent":%s,"_meta":%s}`, splice.Quote(line), arguments, meta))
+		return jsontext.Value(
+			fmt.Sprintf(`{"content":[{"type":"text","text":%s}],"structuredContent":%s,"_meta":%s}`,
+				splice.Quote(line), arguments, meta),
+		)
 	}
 	return jsontext.Value("{}")
 }

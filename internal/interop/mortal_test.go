@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// mortal is a server at a URL that can be ended and started again at the same port, and counts the
-// connections that it was asked for while it was away.
+// mortal is a server at a URL that can be stopped and started again on the same port.
 type mortal struct {
 	t       *testing.T
 	handler http.Handler
@@ -31,7 +30,7 @@ func newMortal(t *testing.T, h http.Handler) *mortal {
 	return m
 }
 
-// start serves. The port is the one of before.
+// start serves, on the same port as before.
 func (m *mortal) start() {
 	m.t.Helper()
 	listener, err := net.Listen("tcp", m.address)
@@ -42,10 +41,10 @@ func (m *mortal) start() {
 	defer m.mu.Unlock()
 	m.address, m.server = listener.Addr().String(), &http.Server{Handler: m.handler}
 	server := m.server
-	go func() { _ = server.Serve(listener) }() // owner: the test: it ends with end
+	go func() { _ = server.Serve(listener) }() // owner: the test, which ends it with end
 }
 
-// end cuts all connections, and refuses new ones.
+// end closes all connections, and refuses new ones.
 func (m *mortal) end() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -55,12 +54,12 @@ func (m *mortal) end() {
 	}
 }
 
-// scripted is a Streamable HTTP server with one tool, "t". With sessions it knows those of its own
-// time only, and has a stream for each.
+// scripted is a Streamable HTTP server with one tool, "t". If it has sessions, it knows only those
+// of its current life.
 type scripted struct {
 	sessions bool
 	stream   http.HandlerFunc // of GET; nil for 405
-	began    atomic.Int64     // sessions, of all its lives
+	began    atomic.Int64     // number of sessions in all lives
 	life     atomic.Int64
 }
 
@@ -84,7 +83,8 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	_ = json.Unmarshal(body, &m)
 	prefix := fmt.Sprintf("life-%d-", s.life.Load())
-	if id := r.Header.Get("Mcp-Session-Id"); s.sessions && m.Method != "initialize" && !strings.HasPrefix(id, prefix) {
+	if id := r.Header.Get("Mcp-Session-Id"); s.sessions && m.Method != "initialize" &&
+		!strings.HasPrefix(id, prefix) {
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
@@ -109,7 +109,7 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
 }
 
-// open is a stream that says nothing.
+// open is a stream without messages.
 func open(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	fmt.Fprint(w, ": open\n\n")

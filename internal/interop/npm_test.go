@@ -7,7 +7,7 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// seen is what a script reports.
+// seen is the report of a script.
 type seen struct {
 	Server  struct{ Name string }
 	Tools   []string
@@ -21,14 +21,15 @@ type seen struct {
 	Revision           string
 }
 
-// script drives a generation of the TypeScript SDK against an endpoint.
+// script runs a generation of the TypeScript SDK against an endpoint.
 func script(t *testing.T, generation, url, key string, calls ...map[string]any) seen {
 	t.Helper()
 	list, err := json.Marshal(calls)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := mcptest.Script(t, 3*patience, "testdata/drive.mjs")(nil, generation, url, key, string(list))
+	out, err := mcptest.Script(t, 3*patience, "testdata/drive.mjs")(nil, generation, url, key,
+		string(list))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,7 @@ func script(t *testing.T, generation, url, key string, calls ...map[string]any) 
 	return s
 }
 
-// text is the first text of a result.
+// text returns the first text of a result.
 func (s seen) text(i int) string {
 	if i >= len(s.Results) || len(s.Results[i].Content) == 0 {
 		return ""

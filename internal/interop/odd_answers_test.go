@@ -7,52 +7,55 @@ import (
 	"time"
 )
 
-// called is a script with one tool, whose call is answered so.
+// called is a script with one tool, "it". Calls of the tool get the given replies.
 func called(r ...oddReply) says { return says{"tools/call it": r} }
 
 // askCall calls that tool.
 var askCall = []oddAsk{{method: "tools/call", params: `{"name":"it"}`}}
 
-// gets is askCall where a direct client fails, and a call through mcpd comes to that.
+// gets is askCall for a row that a direct client cannot handle. The outcome is that of a call
+// through mcpd.
 func gets(outcome string) []oddAsk {
-	return []oddAsk{{method: "tools/call", params: `{"name":"it"}`, through: outcome, aggregate: outcome}}
+	return []oddAsk{
+		{method: "tools/call", params: `{"name":"it"}`, through: outcome, aggregate: outcome},
+	}
 }
 
-// everywhere are all transports, onWeb those with an HTTP body for each answer.
+// everywhere are all transports, and onWeb those with an HTTP body for each answer.
 var (
 	everywhere = []string{oddStdio, oddJSON, oddEvents, oddSSE}
 	onWeb      = []string{oddJSON, oddEvents}
 )
 
-// coded are asks whose error has another code in a session of 2026-07-28.
+// coded returns asks whose error has another code in a session of 2026-07-28.
 func coded(outcome string, asks []oddAsk) []oddAsk {
 	asks = slices.Clone(asks)
 	asks[0].modern = oddModern{outcome, outcome, errorCodes}
 	return asks
 }
 
-// answer is a whole answer with the text "ok", after more members of the envelope.
+// answer returns a whole answer with the text "ok", and with more members in the envelope.
 func answer(more string) oddReply {
 	return rawly(`{"jsonrpc":"2.0",` + more + `"result":` + text("ok") + `}`)
 }
 
-// unended is a reply whose last event lacks so many line ends of an event stream.
+// unended returns a reply whose last event lacks n line ends of an event stream.
 func unended(n int, of oddReply) oddReply { of.unended = n; return of }
 
-// status is a reply with an error that has a status of HTTP.
+// status returns a reply with an error and an HTTP status.
 func status(http, code int) oddReply {
 	of := failure(code, "m")
 	of.status = http
 	return of
 }
 
-// sessionlessly is a row of a server that gives no session id.
+// sessionlessly returns a row whose server assigns no session id.
 func sessionlessly(of oddRow) oddRow { of.sessionless = true; return of }
 
-// standing has a standing stream.
+// standing returns a row whose server has a standalone stream.
 func standing(of oddRow) oddRow { of.get = oddStanding; return of }
 
-// oddAnswers are the rows of part 1: how servers write their answers.
+// oddAnswers are the rows of part 1: unusual forms of answers.
 func oddAnswers() []oddRow {
 	row := func(name, odd string, over []string, says says, asks []oddAsk) oddRow {
 		return oddRow{part: 1, name: name, odd: odd, over: over, says: says, asks: asks}
@@ -61,105 +64,230 @@ func oddAnswers() []oddRow {
 	marked := answer(`"id":$ID,`)
 	marked.bom = true
 	named := func(name string) []oddAsk {
-		return []oddAsk{{method: "tools/list"}, {method: "tools/call", params: fmt.Sprintf(`{"name":%q}`, name)}}
+		return []oddAsk{
+			{method: "tools/list"}, {method: "tools/call", params: fmt.Sprintf(`{"name":%q}`, name)},
+		}
 	}
 	greets := func(json string) says {
 		return says{"initialize": {result(json)}, "tools/call it": {result(text("ok"))}}
 	}
 	own := func(tenant string, of oddRow) oddRow { of.tenant = tenant; return of }
 	return []oddRow{
-		row("lone-high", "a lone high surrogate in a text", everywhere, called(result(text(`cut \ud83d here`))), askCall),
-		row("lone-low", "a lone low surrogate", everywhere, called(result(text(`\ude00 at the start`))), askCall),
-		row("lone-two", "two high surrogates before a low one", nil, called(result(text(`\ud83d\ud83d\ude00`))), askCall),
+		row("lone-high", "a lone high surrogate in a text", everywhere,
+			called(result(text(`cut \ud83d here`))), askCall),
+		row("lone-low", "a lone low surrogate", everywhere,
+			called(result(text(`\ude00 at the start`))), askCall),
+		row("lone-two", "two high surrogates before a low one", nil,
+			called(result(text(`\ud83d\ud83d\ude00`))), askCall),
 		row("lone-list", "a lone surrogate in one description of a list", everywhere,
-			says{"tools/list": {result(`{"tools":[{"name":"cut","description":"\ud83d","inputSchema":{"type":"object"}},` + oddTool("good") + `]}`)}, "tools/call good": {result(text("ok"))}}, named("good")),
-		row("lone-name", "a lone surrogate in the name of a member", nil, called(result(`{"content":[],"structuredContent":{"a\ud83d":1}}`)), askCall),
+			says{"tools/list": {result(
+				`{"tools":[{"name":"cut","description":"\ud83d","inputSchema":{"type":"object"}},` +
+					oddTool("good") + `]}`,
+			)}, "tools/call good": {result(text("ok"))}}, named("good")),
+		row("lone-name", "a lone surrogate in the name of a member", nil,
+			called(result(`{"content":[],"structuredContent":{"a\ud83d":1}}`)), askCall),
 		row("lone-link", "a lone surrogate in the URI of a link, which the aggregate renames", everywhere,
-			called(result(`{"content":[{"type":"resource_link","uri":"https://odd.example/\ud83d","name":"n"}]}`)), askCall),
-		row("lone-resource", "a lone surrogate in a resource", nil, says{"resources/read odd://$SERVER/a": {result(`{"contents":[{"uri":"odd://$SERVER/a","text":"\udc00"}]}`)}},
+			called(
+				result(`{"content":[{"type":"resource_link","uri":"https://odd.example/\ud83d","name":"n"}]}`),
+			), askCall),
+		row("lone-resource", "a lone surrogate in a resource", nil, says{
+			"resources/read odd://$SERVER/a": {result(
+				`{"contents":[{"uri":"odd://$SERVER/a","text":"\udc00"}]}`,
+			)},
+		},
 			[]oddAsk{{method: "resources/read", params: `{"uri":"odd://$SERVER/a"}`}}),
-		row("lone-prompt", "a lone surrogate in a prompt", nil, says{"prompts/get p": {result(`{"messages":[{"role":"user","content":{"type":"text","text":"\ud800"}}]}`)}},
+		row("lone-prompt", "a lone surrogate in a prompt", nil, says{
+			"prompts/get p": {result(
+				`{"messages":[{"role":"user","content":{"type":"text","text":"\ud800"}}]}`,
+			)},
+		},
 			[]oddAsk{{method: "prompts/get", params: `{"name":"p"}`}}),
-		row("lone-error", "a lone surrogate in the message of an error", everywhere, called(rawly(`{"jsonrpc":"2.0","id":$ID,"error":{"code":-32050,"message":"cut \ud83d"}}`)), coded("error -32603: cut \ufffd", askCall)),
-		row("lone-progress", "a lone surrogate in a notification ahead of the answer", []string{oddStdio, oddEvents, oddSSE},
-			called(oddReply{text: result(text("ok")).text, before: []string{`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"\ud83d"}}`}}), askCall),
+		row("lone-error", "a lone surrogate in the message of an error", everywhere,
+			called(rawly(`{"jsonrpc":"2.0","id":$ID,"error":{"code":-32050,"message":"cut \ud83d"}}`)),
+			coded("error -32603: cut \ufffd", askCall)),
+		row("lone-progress", "a lone surrogate in a notification ahead of the answer", []string{
+			oddStdio, oddEvents, oddSSE,
+		},
+			called(oddReply{text: result(text("ok")).text,
+				before: []string{`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"\ud83d"}}`}}), askCall),
 		row("latin1", "a byte that is not UTF-8", everywhere, called(result(text("caf\xe9"))), askCall),
-		row("double-result", "the result twice", nil, called(rawly(`{"jsonrpc":"2.0","id":$ID,"result":`+text("first")+`,"result":`+text("last")+`}`)), askCall),
-		row("double-content", "a member of the result twice", everywhere, called(result(`{"content":[{"type":"text","text":"first"}],"content":[{"type":"text","text":"last"}]}`)), askCall),
+		row("double-result", "the result twice", nil,
+			called(rawly(`{"jsonrpc":"2.0","id":$ID,"result":`+text("first")+`,"result":`+text("last")+`}`)),
+			askCall),
+		row("double-content", "a member of the result twice", everywhere,
+			called(
+				result(`{"content":[{"type":"text","text":"first"}],"content":[{"type":"text","text":"last"}]}`),
+			), askCall),
 		row("double-link", "the URI of a link twice, which the aggregate renames", nil,
-			called(result(`{"content":[{"type":"resource_link","uri":"https://first.example/","name":"n","uri":"https://last.example/"}]}`)), askCall),
+			called(
+				result(`{"content":[{"type":"resource_link","uri":"https://first.example/","name":"n","uri":"https://last.example/"}]}`),
+			), askCall),
 		row("double-name", "the name of a tool twice in the list", everywhere,
-			says{"tools/list": {result(`{"tools":[{"name":"first","name":"last","inputSchema":{"type":"object"}}]}`)}, "tools/call last": {result(text("ok"))}}, named("last")),
-		row("double-escaped", "a member twice, once with an escape", nil, called(result(`{"content":[{"type":"text","text":"first","te\u0078t":"last"}]}`)), askCall),
-		row("null-error", `"error": null beside the result`, everywhere, called(answer(`"id":$ID,"error":null,`)), gets(`"ok"`)),
-		row("null-result", `"result": null beside an error`, nil, called(rawly(`{"jsonrpc":"2.0","id":$ID,"result":null,"error":{"code":-32050,"message":"m"}}`)), coded("error -32603: m", gets("error -32050: m"))),
-		row("null-method", `"method": null in an answer`, nil, called(answer(`"id":$ID,"method":null,"params":null,`)), gets(`"ok"`)),
+			says{"tools/list": {result(
+				`{"tools":[{"name":"first","name":"last","inputSchema":{"type":"object"}}]}`,
+			)}, "tools/call last": {result(text("ok"))}}, named("last")),
+		row("double-escaped", "a member twice, once with an escape", nil,
+			called(result(`{"content":[{"type":"text","text":"first","te\u0078t":"last"}]}`)), askCall),
+		row("null-error", `"error": null beside the result`, everywhere,
+			called(answer(`"id":$ID,"error":null,`)), gets(`"ok"`)),
+		row("null-result", `"result": null beside an error`, nil,
+			called(rawly(`{"jsonrpc":"2.0","id":$ID,"result":null,"error":{"code":-32050,"message":"m"}}`)),
+			coded("error -32603: m", gets("error -32050: m"))),
+		row("null-method", `"method": null in an answer`, nil,
+			called(answer(`"id":$ID,"method":null,"params":null,`)), gets(`"ok"`)),
 		row("text-id", "the id as a text", everywhere, called(answer(`"id":"$ID",`)), gets(`"ok"`)),
-		row("fraction-id", "the id with a fraction of nothing", everywhere, called(answer(`"id":$ID.0,`)), gets(`"ok"`)),
+		row("fraction-id", "the id with a fraction of nothing", everywhere, called(answer(`"id":$ID.0,`)),
+			gets(`"ok"`)),
 		row("exponent-id", "the id with an exponent", nil, called(answer(`"id":$IDe0,`)), gets(`"ok"`)),
-		row("zero-id", "the id as a text with a zero before it", everywhere, called(answer(`"id":"0$ID",`)), gets(`"ok"`)),
-		row("spaced-id", "the id as a text with white space around it", nil, called(answer(`"id":" $ID\n",`)), gets(`"ok"`)),
-		row("signed-id", "the id as a text with a sign and a fraction of nothing", nil, called(answer(`"id":"+$ID.0",`)), gets(`"ok"`)),
-		row("stray-id", "answers with ids that nobody asked for before the right one", []string{oddStdio, oddEvents, oddSSE},
-			called(oddReply{text: answer(`"id":$ID,`).text, before: []string{answer(`"id":"none",`).text, answer(`"id":"",`).text, answer(`"id":-1,`).text, answer(`"id":1e300,`).text}}), askCall),
-		row("more-envelope", "members beside those of JSON-RPC", nil, called(answer(`"id":$ID,"took":7,`)), gets(`"ok"`)),
+		row("zero-id", "the id as a text with a zero before it", everywhere,
+			called(answer(`"id":"0$ID",`)), gets(`"ok"`)),
+		row("spaced-id", "the id as a text with white space around it", nil,
+			called(answer(`"id":" $ID\n",`)), gets(`"ok"`)),
+		row("signed-id", "the id as a text with a sign and a fraction of nothing", nil,
+			called(answer(`"id":"+$ID.0",`)), gets(`"ok"`)),
+		row("stray-id", "answers with ids that nobody asked for before the right one", []string{
+			oddStdio, oddEvents, oddSSE,
+		},
+			called(oddReply{text: answer(`"id":$ID,`).text,
+				before: []string{answer(`"id":"none",`).text, answer(`"id":"",`).text, answer(`"id":-1,`).text,
+					answer(`"id":1e300,`).text}}), askCall),
+		row("more-envelope", "members beside those of JSON-RPC", nil,
+			called(answer(`"id":$ID,"took":7,`)), gets(`"ok"`)),
 		row("bom", "a byte order mark before the body", []string{oddJSON}, called(marked), askCall),
-		row("spaces", "white space around and in the answer", []string{oddJSON}, called(rawly(" \r\n\t{ \"jsonrpc\" : \"2.0\" ,\n \"id\" : $ID , \"result\" : "+text("ok")+" }\r\n ")), askCall),
-		row("code-fraction", "an error's code with a fraction of nothing", everywhere, called(rawly(`{"jsonrpc":"2.0","id":$ID,"error":{"code":-32050.0,"message":"m"}}`)), coded("error -32603: m", gets("error -32050: m"))),
-		row("visit-first", "error -32042, which asks for a visit to a page, for clients that have not declared it", nil,
-			called(rawly(`{"jsonrpc":"2.0","id":$ID,"error":{"code":-32042,"message":"log in first","data":{"elicitations":[{"mode":"url","elicitationId":"e-$SERVER","url":"https://odd.example/","message":"log in"}]}}}`)),
-			[]oddAsk{{method: "tools/call", params: `{"name":"it"}`, modern: oddModern{"error -32021: log in first", "error -32021: log in first", errorCodes}}}),
+		row("spaces", "white space around and in the answer", []string{oddJSON},
+			called(rawly(" \r\n\t{ \"jsonrpc\" : \"2.0\" ,\n \"id\" : $ID , \"result\" : "+text("ok")+
+				" }\r\n ")), askCall),
+		row("code-fraction", "an error's code with a fraction of nothing", everywhere,
+			called(rawly(`{"jsonrpc":"2.0","id":$ID,"error":{"code":-32050.0,"message":"m"}}`)),
+			coded("error -32603: m", gets("error -32050: m"))),
+		row("visit-first", "error -32042, which asks for a visit to a page, for clients that have not "+
+			"declared it", nil,
+			called(
+				rawly(`{"jsonrpc":"2.0","id":$ID,"error":{"code":-32042,"message":"log in first","data":{"elicitations":[{"mode":"url","elicitationId":"e-$SERVER","url":"https://odd.example/","message":"log in"}]}}}`),
+			),
+			[]oddAsk{
+				{method: "tools/call", params: `{"name":"it"}`, modern: oddModern{
+					"error -32021: log in first", "error -32021: log in first", errorCodes,
+				}},
+			}),
 		row("array-long", "an answer in an array behind 60 notifications", []string{oddJSON},
-			called(rawly(`[`+strings.Repeat(`{"jsonrpc":"2.0","method":"notifications/odd"},`, 60)+`{"jsonrpc":"2.0","id":$ID,"result":`+text("ok")+`}]`)), gets(`"ok"`)),
+			called(rawly(`[`+strings.Repeat(`{"jsonrpc":"2.0","method":"notifications/odd"},`, 60)+
+				`{"jsonrpc":"2.0","id":$ID,"result":`+text("ok")+`}]`)), gets(`"ok"`)),
 		row("number-long", "a number of 5,000 digits beside the result", everywhere,
-			called(result(`{"_meta":{"odd.example/n":0.`+strings.Repeat("1", 5000)+`},`+text("ok")[1:])), askCall),
-		standing(row("accepted", "202 to a call, whose answer has come on the standing stream", []string{oddJSON},
+			called(result(`{"_meta":{"odd.example/n":0.`+strings.Repeat("1", 5000)+`},`+text("ok")[1:])),
+			askCall),
+		standing(row("accepted", "202 to a call, whose answer has come on the standing stream", []string{
+			oddJSON,
+		},
 			called(oddReply{text: answer(`"id":$ID,`).text, aside: true}), gets(`"ok"`))),
-		standing(row("accepted-late", "the same, where the answer comes a second later", []string{oddJSON},
+		standing(row("accepted-late", "the same, where the answer comes a second later", []string{
+			oddJSON,
+		},
 			called(oddReply{text: answer(`"id":$ID,`).text, aside: true, wait: time.Second}), gets(`"ok"`))),
-		row("array-body", "an answer in an array", []string{oddJSON}, called(rawly(`[{"jsonrpc":"2.0","id":$ID,"result":`+text("ok")+`}]`)), gets(`"ok"`)),
-		row("charset-coding", "a character set in the place of a content coding", onWeb, called(compressed("utf-8", answer(`"id":$ID,`))), askCall),
-		row("draft-revision", "a server of before the first revision", nil, greets(`{"protocolVersion":"2024-10-07","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":"1"}}`), gets(`"ok"`)),
-		row("gzip", "a body compressed with gzip, which was not asked for", onWeb, called(compressed("gzip", answer(`"id":$ID,`))), askCall),
-		row("x-gzip", "the same under its old name", onWeb, called(compressed("x-gzip", answer(`"id":$ID,`))), askCall),
-		row("deflate", "a body compressed with deflate", onWeb, called(compressed("deflate", answer(`"id":$ID,`))), askCall),
-		row("br", "a body compressed with Brotli", onWeb, called(compressed("br", answer(`"id":$ID,`))), gets(`"ok"`)),
-		row("br-list", "a list compressed with Brotli", onWeb, says{"tools/list": {compressed("br", result(`{"tools":[`+oddTool("a")+`]}`))}},
+		row("array-body", "an answer in an array", []string{oddJSON},
+			called(rawly(`[{"jsonrpc":"2.0","id":$ID,"result":`+text("ok")+`}]`)), gets(`"ok"`)),
+		row("charset-coding", "a character set in the place of a content coding", onWeb,
+			called(compressed("utf-8", answer(`"id":$ID,`))), askCall),
+		row("draft-revision", "a server of before the first revision", nil,
+			greets(`{"protocolVersion":"2024-10-07","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":"1"}}`), gets(`"ok"`)),
+		row("gzip", "a body compressed with gzip, which was not asked for", onWeb,
+			called(compressed("gzip", answer(`"id":$ID,`))), askCall),
+		row("x-gzip", "the same under its old name", onWeb,
+			called(compressed("x-gzip", answer(`"id":$ID,`))), askCall),
+		row("deflate", "a body compressed with deflate", onWeb,
+			called(compressed("deflate", answer(`"id":$ID,`))), askCall),
+		row("br", "a body compressed with Brotli", onWeb, called(compressed("br", answer(`"id":$ID,`))),
+			gets(`"ok"`)),
+		row("br-list", "a list compressed with Brotli", onWeb, says{
+			"tools/list": {compressed("br", result(`{"tools":[`+oddTool("a")+`]}`))},
+		},
 			[]oddAsk{{method: "tools/list", through: "a", aggregate: "a"}}),
-		row("zstd", "a body compressed with Zstandard", onWeb, called(compressed("zstd", answer(`"id":$ID,`))), gets(`"ok"`)),
-		row("event-unended", "an event stream whose last event lacks its blank line", []string{oddEvents}, called(unended(1, answer(`"id":$ID,`))), gets(`"ok"`)),
-		row("event-cut", "an event stream whose last event lacks the end of its line", []string{oddEvents}, called(unended(2, answer(`"id":$ID,`))), gets(`"ok"`)),
-		sessionlessly(row("status-404", "404 with an error about this request, of a server without sessions", []string{oddJSON}, called(status(404, -32050)), coded("error -32603: m", gets("error -32050: m")))),
-		sessionlessly(row("status-400", "400 with such an error", []string{oddJSON}, called(status(400, -32050)), coded("error -32603: m", gets("error -32050: m")))),
-		sessionlessly(row("status-500", "500 with such an error", []string{oddJSON}, called(status(500, -32050)), coded("error -32603: m", gets("error -32050: m")))),
-		row("gzip-list", "a compressed list", onWeb, says{"tools/list": {compressed("gzip", result(`{"tools":[`+oddTool("a")+`]}`))}}, []oddAsk{{method: "tools/list"}}),
-		row("no-version", "serverInfo without a version", everywhere, greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"odd"}}`), gets(`"ok"`)),
-		row("number-version", "a version that is a number", nil, greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":1.5}}`), gets(`"ok"`)),
-		row("no-server-info", "no serverInfo", nil, greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}`), gets(`"ok"`)),
-		row("null-title", "null for the title and icons of serverInfo", nil, greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":"1","title":null,"icons":null}}`), gets(`"ok"`)),
-		row("null-capability", "null for a capability", nil, greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":null},"serverInfo":{"name":"odd","version":"1"}}`), gets(`"ok"`)),
-		row("null-instructions", "null for the instructions", nil, greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":"1"},"instructions":null}`), gets(`"ok"`)),
-		row("instructions-long", "200,000 bytes of instructions, which only the aggregate cuts", nil, greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":"1"},"instructions":"`+strings.Repeat("words ", 33_334)+`"}`),
+		row("zstd", "a body compressed with Zstandard", onWeb,
+			called(compressed("zstd", answer(`"id":$ID,`))), gets(`"ok"`)),
+		row("event-unended", "an event stream whose last event lacks its blank line", []string{oddEvents},
+			called(unended(1, answer(`"id":$ID,`))), gets(`"ok"`)),
+		row("event-cut", "an event stream whose last event lacks the end of its line",
+			[]string{oddEvents}, called(unended(2, answer(`"id":$ID,`))), gets(`"ok"`)),
+		sessionlessly(row("status-404",
+			"404 with an error about this request, of a server without sessions", []string{oddJSON},
+			called(status(404, -32050)), coded("error -32603: m", gets("error -32050: m")))),
+		sessionlessly(row("status-400", "400 with such an error", []string{oddJSON},
+			called(status(400, -32050)), coded("error -32603: m", gets("error -32050: m")))),
+		sessionlessly(row("status-500", "500 with such an error", []string{oddJSON},
+			called(status(500, -32050)), coded("error -32603: m", gets("error -32050: m")))),
+		row("gzip-list", "a compressed list", onWeb,
+			says{"tools/list": {compressed("gzip", result(`{"tools":[`+oddTool("a")+`]}`))}},
+			[]oddAsk{{method: "tools/list"}}),
+		row("no-version", "serverInfo without a version", everywhere,
+			greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"odd"}}`), gets(`"ok"`)),
+		row("number-version", "a version that is a number", nil,
+			greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":1.5}}`), gets(`"ok"`)),
+		row("no-server-info", "no serverInfo", nil,
+			greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}`), gets(`"ok"`)),
+		row("null-title", "null for the title and icons of serverInfo", nil,
+			greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":"1","title":null,"icons":null}}`), gets(`"ok"`)),
+		row("null-capability", "null for a capability", nil,
+			greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":null},"serverInfo":{"name":"odd","version":"1"}}`), gets(`"ok"`)),
+		row("null-instructions", "null for the instructions", nil,
+			greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":"1"},"instructions":null}`), gets(`"ok"`)),
+		row("instructions-long", "200,000 bytes of instructions, which only the aggregate cuts", nil,
+			greets(
+				`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":"1"},"instructions":"`+strings.Repeat("words ", 33_334)+`"}`,
+			),
 			[]oddAsk{{method: "initialize", alone: true}}),
-		row("server-info-long", "a title of 300,000 bytes in serverInfo", nil, greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":"1","title":"`+strings.Repeat("words ", 50_000)+`"}}`),
+		row("server-info-long", "a title of 300,000 bytes in serverInfo", nil,
+			greets(
+				`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":"1","title":"`+strings.Repeat("words ", 50_000)+`"}}`,
+			),
 			[]oddAsk{{method: "initialize", alone: true}, {method: "tools/call", params: `{"name":"it"}`}}),
-		row("capabilities-large", "300,000 bytes of capabilities, of which only the aggregate shows less", nil, greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"experimental":{"odd":{"words":"`+strings.Repeat("words ", 50_000)+`"}}},"serverInfo":{"name":"odd","version":"1"}}`),
-			[]oddAsk{{method: "experimental", alone: true}, {method: "tools/call", params: `{"name":"it"}`}}),
-		own("flags", row("capabilities-flags", "true and {} for capabilities, where the schemas have the other", nil, greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":true,"logging":true,"completions":true,"resources":{"subscribe":{}}},"serverInfo":{"name":"odd","version":"1"}}`),
+		row("capabilities-large", "300,000 bytes of capabilities, of which only the aggregate shows less",
+			nil,
+			greets(
+				`{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"experimental":{"odd":{"words":"`+
+					strings.Repeat("words ", 50_000)+`"}}},"serverInfo":{"name":"odd","version":"1"}}`,
+			),
+			[]oddAsk{
+				{method: "experimental", alone: true}, {method: "tools/call", params: `{"name":"it"}`},
+			}),
+		own("flags", row("capabilities-flags",
+			"true and {} for capabilities, where the schemas have the other", nil,
+			greets(`{"protocolVersion":"2025-11-25","capabilities":{"tools":true,"logging":true,"completions":true,"resources":{"subscribe":{}}},"serverInfo":{"name":"odd","version":"1"}}`),
 			[]oddAsk{{method: "tools/call", params: `{"name":"it"}`, aggregate: `"ok"`}})),
-		row("error-both", "an error and a result", nil, called(rawly(`{"jsonrpc":"2.0","id":$ID,"result":`+text("ok")+`,"error":{"code":-32050,"message":"m"}}`)), coded("error -32603: m", gets("error -32050: m"))),
-		row("error-silent", "an error without a message", nil, called(rawly(`{"jsonrpc":"2.0","id":$ID,"error":{"code":-32050}}`)), coded("error -32603: ", gets("error -32050: "))),
-		row("error-null", "null for the message of an error", nil, called(rawly(`{"jsonrpc":"2.0","id":$ID,"error":{"code":-32050,"message":null}}`)), coded("error -32603: ", gets("error -32050: "))),
-		row("error-codeless", "an error without a code", nil, called(rawly(`{"jsonrpc":"2.0","id":$ID,"error":{"message":"m"}}`)), gets("error -32603: m")),
-		row("error-word", "a word for the code of an error", nil, called(rawly(`{"jsonrpc":"2.0","id":$ID,"error":{"code":"E_FAIL","message":"m"}}`)), gets("error -32603: m")),
-		row("error-text", "an error that is a text", nil, called(rawly(`{"jsonrpc":"2.0","id":$ID,"error":"it failed"}`)), gets("error -32603: it failed")),
-		row("result-null", "a result that is null", nil, called(rawly(`{"jsonrpc":"2.0","id":$ID,"result":null}`)), gets(`{"content":[]}`)),
-		row("result-type", "a resultType, which its revision does not know", nil, called(result(`{"resultType":"input_required","content":[]}`)), askCall),
-		row("bom-twice", "two byte order marks before the body", []string{oddJSON}, called(rawly("\xef\xbb\xbf\xef\xbb\xbf"+answer(`"id":$ID,`).text)), askCall),
-		row("capabilities-null", "null for the capabilities", nil, greets(`{"protocolVersion":"2025-11-25","capabilities":null,"serverInfo":{"name":"odd","version":"1"}}`), []oddAsk{{method: "initialize", alone: true}}),
-		row("deep", "a result 500 deep", nil, called(result(`{"content":[],"structuredContent":{"a":`+strings.Repeat("[", 500)+strings.Repeat("]", 500)+`}}`)), askCall),
-		row("many", "a result of 300,000 values", []string{oddJSON}, called(result(`{"content":[],"structuredContent":{"a":[`+strings.Repeat("0,", 300_000)+`0]}}`)), askCall),
-		row("big-number", "a number that no float holds", nil, called(result(`{"content":[],"structuredContent":{"a":12345678901234567890}}`)), askCall),
-		row("is-error", "a failed call with members of its own", nil, called(result(`{"isError":true,"content":[{"type":"text","text":"it failed"}],"x":null}`)), askCall),
+		row("error-both", "an error and a result", nil,
+			called(rawly(`{"jsonrpc":"2.0","id":$ID,"result":`+text("ok")+
+				`,"error":{"code":-32050,"message":"m"}}`)), coded("error -32603: m", gets("error -32050: m"))),
+		row("error-silent", "an error without a message", nil,
+			called(rawly(`{"jsonrpc":"2.0","id":$ID,"error":{"code":-32050}}`)),
+			coded("error -32603: ", gets("error -32050: "))),
+		row("error-null", "null for the message of an error", nil,
+			called(rawly(`{"jsonrpc":"2.0","id":$ID,"error":{"code":-32050,"message":null}}`)),
+			coded("error -32603: ", gets("error -32050: "))),
+		row("error-codeless", "an error without a code", nil,
+			called(rawly(`{"jsonrpc":"2.0","id":$ID,"error":{"message":"m"}}`)), gets("error -32603: m")),
+		row("error-word", "a word for the code of an error", nil,
+			called(rawly(`{"jsonrpc":"2.0","id":$ID,"error":{"code":"E_FAIL","message":"m"}}`)),
+			gets("error -32603: m")),
+		row("error-text", "an error that is a text", nil,
+			called(rawly(`{"jsonrpc":"2.0","id":$ID,"error":"it failed"}`)),
+			gets("error -32603: it failed")),
+		row("result-null", "a result that is null", nil,
+			called(rawly(`{"jsonrpc":"2.0","id":$ID,"result":null}`)), gets(`{"content":[]}`)),
+		row("result-type", "a resultType, which its revision does not know", nil,
+			called(result(`{"resultType":"input_required","content":[]}`)), askCall),
+		row("bom-twice", "two byte order marks before the body", []string{oddJSON},
+			called(rawly("\xef\xbb\xbf\xef\xbb\xbf"+answer(`"id":$ID,`).text)), askCall),
+		row("capabilities-null", "null for the capabilities", nil,
+			greets(`{"protocolVersion":"2025-11-25","capabilities":null,"serverInfo":{"name":"odd","version":"1"}}`), []oddAsk{{method: "initialize", alone: true}}),
+		row("deep", "a result 500 deep", nil,
+			called(result(`{"content":[],"structuredContent":{"a":`+strings.Repeat("[", 500)+
+				strings.Repeat("]", 500)+`}}`)), askCall),
+		row("many", "a result of 300,000 values", []string{oddJSON},
+			called(result(`{"content":[],"structuredContent":{"a":[`+strings.Repeat("0,", 300_000)+`0]}}`)),
+			askCall),
+		row("big-number", "a number that no float holds", nil,
+			called(result(`{"content":[],"structuredContent":{"a":12345678901234567890}}`)), askCall),
+		row("is-error", "a failed call with members of its own", nil,
+			called(result(`{"isError":true,"content":[{"type":"text","text":"it failed"}],"x":null}`)),
+			askCall),
 	}
 }

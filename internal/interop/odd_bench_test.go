@@ -19,7 +19,7 @@ type oddBench struct {
 	mcp     string // base URL of the host
 	web     string // base URL of the servers over HTTP
 	relay   string // program of the servers over stdio
-	socket  string // where it leads
+	socket  string // Unix socket to which relay connects
 	script  func(stdin []byte, args ...string) ([]byte, error)
 }
 
@@ -50,7 +50,7 @@ func newOddBench(t *testing.T) *oddBench {
 	return b
 }
 
-// configured is a server as the host's configuration has it.
+// configured returns a server's entry in the host's configuration.
 func (b *oddBench) configured(s oddServer) string {
 	said := ""
 	if s.settings != "" {
@@ -65,7 +65,7 @@ func (b *oddBench) configured(s oddServer) string {
 	return fmt.Sprintf("{url: %q%s}", b.web+"/mcpd/"+s.name+"/mcp", said)
 }
 
-// direct is how a client connects without mcpd.
+// direct returns the target of a client that connects without mcpd.
 func (b *oddBench) direct(client string, s oddServer) oddTarget {
 	switch s.over {
 	case oddStdio:
@@ -76,7 +76,8 @@ func (b *oddBench) direct(client string, s oddServer) oddTarget {
 	return oddTarget{URL: b.web + "/" + client + "/" + s.name + "/mcp"}
 }
 
-// through is how a client connects through mcpd: to one server, or to all of its tenant.
+// through returns the target of a client that connects through mcpd, to one server or to all
+// servers of its tenant.
 func (b *oddBench) through(s oddServer, all bool) oddTarget {
 	at := b.mcp
 	if s.tenant != "" {
@@ -88,23 +89,28 @@ func (b *oddBench) through(s oddServer, all bool) oddTarget {
 	return oddTarget{URL: at + "/mcp"}
 }
 
-// oddClients are the official clients. The first decides. The second speaks 2026-07-28 to mcpd.
+// oddClients are the official clients. The page shows the outcomes of the first, and those of the
+// others where they differ. The second speaks 2026-07-28 to mcpd.
 var oddClients = []string{"TypeScript", "TypeScript 2", "Go"}
 
-// jobs are the sessions of a client. Those with the aggregate come last, when all servers have been
-// asked for their lists.
+// jobs returns the sessions of a client. Those with the aggregate come last, when all servers have
+// returned their lists.
 func (b *oddBench) jobs(client string) (all [2][]oddJob) {
 	for _, s := range b.servers {
 		job := func(way string, target oddTarget) oddJob {
-			return oddJob{s.name + " " + way, target, s.wired(way == oddAggregate), json.RawMessage(s.client)}
+			return oddJob{
+				s.name + " " + way, target, s.wired(way == oddAggregate), json.RawMessage(s.client),
+			}
 		}
-		all[0] = append(all[0], job(oddDirect, b.direct(strings.ReplaceAll(client, " ", ""), s)), job(oddThrough, b.through(s, false)))
+		all[0] = append(all[0], job(oddDirect, b.direct(strings.ReplaceAll(client, " ", ""), s)),
+			job(oddThrough, b.through(s, false)))
 		all[1] = append(all[1], job(oddAggregate, b.through(s, true)))
 	}
 	return all
 }
 
-// saw is what all clients saw. They are at work at the same time, as most of it is waiting.
+// saw returns the outcomes of all clients. The clients run at the same time, because they mostly
+// wait.
 func (b *oddBench) saw(ctx context.Context) (oddSeen, error) {
 	var all sync.WaitGroup
 	var failed [3]error
@@ -126,8 +132,9 @@ func (b *oddBench) saw(ctx context.Context) (oddSeen, error) {
 	return saw, errors.Join(failed[:]...)
 }
 
-// sorted are the outcomes of a client's jobs by server and way.
-func (b *oddBench) sorted(client string, outcomes map[string][]oddOutcome) map[string]map[string][]oddOutcome {
+// sorted returns the outcomes of a client's jobs by server and way.
+func (b *oddBench) sorted(client string,
+	outcomes map[string][]oddOutcome) map[string]map[string][]oddOutcome {
 	by := map[string]map[string][]oddOutcome{}
 	for _, s := range b.servers {
 		by[s.name] = map[string][]oddOutcome{}
@@ -147,10 +154,10 @@ func (b *oddBench) sorted(client string, outcomes map[string][]oddOutcome) map[s
 	return by
 }
 
-// oddWidth is how many sessions of a client are open at once.
+// oddWidth is the number of sessions that a client has open at the same time.
 const oddWidth = 8
 
-// goSaw does all jobs with the Go client.
+// goSaw runs all jobs with the Go client.
 func (b *oddBench) goSaw(ctx context.Context) map[string][]oddOutcome {
 	outcomes := map[string][]oddOutcome{}
 	var mu sync.Mutex
@@ -172,9 +179,12 @@ func (b *oddBench) goSaw(ctx context.Context) map[string][]oddOutcome {
 	return outcomes
 }
 
-// typescriptSaw does all jobs with a generation of the TypeScript client, in one process.
+// typescriptSaw runs all jobs with a generation of the TypeScript client, in one process.
 func (b *oddBench) typescriptSaw(client string) (outcomes map[string][]oddOutcome, err error) {
-	input, err := json.Marshal(map[string]any{"timeout": oddTime.Milliseconds(), "pause": oddPause.Milliseconds(), "width": oddWidth, "jobs": b.jobs(client)})
+	input, err := json.Marshal(map[string]any{
+		"timeout": oddTime.Milliseconds(), "pause": oddPause.Milliseconds(), "width": oddWidth,
+		"jobs": b.jobs(client),
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -20,10 +20,10 @@ import (
 	"mcpd/gateway/catalog"
 )
 
-// oddTime bounds every ask, and each opening of a session.
+// oddTime is the time-out of each ask. The opening of a session has twice that time.
 const oddTime = 10 * time.Second
 
-// oddTarget is where a client connects: a URL, or a program.
+// oddTarget is what a client connects to: a URL, or a program.
 type oddTarget struct {
 	URL     string   `json:"url,omitempty"`
 	SSE     bool     `json:"sse,omitempty"`
@@ -31,12 +31,12 @@ type oddTarget struct {
 	Args    []string `json:"args,omitempty"`
 }
 
-// oddJob is one session of a client and what it asks there, in order.
+// oddJob is one session of a client with its asks, in order.
 type oddJob struct {
 	ID     string    `json:"id"`
 	Target oddTarget `json:"target"`
 	Asks   []wireAsk `json:"asks"`
-	// Capabilities are what the client declares; empty for nothing.
+	// Capabilities are those that the client declares; empty for none.
 	Capabilities json.RawMessage `json:"capabilities,omitempty"`
 }
 
@@ -45,7 +45,7 @@ type wireAsk struct {
 	Params json.RawMessage `json:"params,omitempty"`
 }
 
-// wired are the asks of a server, under the names of the aggregate if that is asked.
+// wired returns the asks of a server, with the names of the aggregate if aggregate is set.
 func (s oddServer) wired(aggregate bool) (all []wireAsk) {
 	for _, a := range s.asks {
 		params := json.RawMessage(a.params)
@@ -57,7 +57,7 @@ func (s oddServer) wired(aggregate bool) (all []wireAsk) {
 	return all
 }
 
-// external are params with the aggregate's name of a tool, a prompt or a resource.
+// external returns params with the aggregate's name of a tool, a prompt or a resource.
 func external(server, method string, params json.RawMessage) json.RawMessage {
 	names := map[string]struct {
 		member string
@@ -82,7 +82,7 @@ func external(server, method string, params json.RawMessage) json.RawMessage {
 	return text
 }
 
-// goClient does a job with the official Go client.
+// goClient runs a job with the official Go client.
 func goClient(ctx context.Context, job oddJob) []oddOutcome {
 	all := make([]oddOutcome, len(job.Asks))
 	fail := func(why string) []oddOutcome {
@@ -94,27 +94,40 @@ func goClient(ctx context.Context, job oddJob) []oddOutcome {
 	heard := make(chan string, 1000)
 	hear := func(method string) { heard <- method }
 	sdk := mcp.NewClient(&mcp.Implementation{Name: "odd-go", Version: "1"}, &mcp.ClientOptions{
-		ToolListChangedHandler:     func(context.Context, *mcp.ToolListChangedRequest) { hear("notifications/tools/list_changed") },
-		PromptListChangedHandler:   func(context.Context, *mcp.PromptListChangedRequest) { hear("notifications/prompts/list_changed") },
-		ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { hear("notifications/resources/list_changed") },
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
+			hear("notifications/tools/list_changed")
+		},
+		PromptListChangedHandler: func(context.Context, *mcp.PromptListChangedRequest) {
+			hear("notifications/prompts/list_changed")
+		},
+		ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) {
+			hear("notifications/resources/list_changed")
+		},
 		ResourceUpdatedHandler: func(context.Context, *mcp.ResourceUpdatedNotificationRequest) {
 			hear("notifications/resources/updated")
 		},
-		LoggingMessageHandler:       func(context.Context, *mcp.LoggingMessageRequest) { hear("notifications/message") },
-		ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) { hear("notifications/progress") },
+		LoggingMessageHandler: func(context.Context, *mcp.LoggingMessageRequest) {
+			hear("notifications/message")
+		},
+		ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) {
+			hear("notifications/progress")
+		},
 	})
 	opening, cancel := context.WithTimeout(ctx, 2*oddTime)
 	defer cancel()
 	connections := &http.Transport{}
 	defer connections.CloseIdleConnections()
-	session, err := sdk.Connect(opening, job.Target.goTransport(connections), &mcp.ClientSessionOptions{ProtocolVersion: legacy})
+	session, err := sdk.Connect(opening, job.Target.goTransport(connections),
+		&mcp.ClientSessionOptions{ProtocolVersion: legacy})
 	if err != nil {
 		return fail(oddNoSession)
 	}
 	defer session.Close()
 	for i, a := range job.Asks {
 		if a.Method == "follow" && i > 0 {
-			a = wireAsk{"resources/read", json.RawMessage(fmt.Sprintf(`{"uri":%q}`, followed(all[i-1].Result)))}
+			a = wireAsk{
+				"resources/read", json.RawMessage(fmt.Sprintf(`{"uri":%q}`, followed(all[i-1].Result))),
+			}
 		}
 		for until := time.Now().Add(oddTime); ; time.Sleep(200 * time.Millisecond) {
 			asking, cancel := context.WithTimeout(ctx, oddTime)
@@ -128,9 +141,12 @@ func goClient(ctx context.Context, job oddJob) []oddOutcome {
 	return all
 }
 
-// followed is the first URI of a resource in a result, in alphabetical order.
+// followed returns the alphabetically first URI of a resource in a result.
 func followed(result json.RawMessage) string {
-	return slices.Min(append(regexp.MustCompile(`(ui|mcpd|test|skill)://[^"]+`).FindAllString(string(result), -1), "~none"))
+	return slices.Min(
+		append(regexp.MustCompile(`(ui|mcpd|test|skill)://[^"]+`).FindAllString(string(result), -1),
+			"~none"),
+	)
 }
 
 func (t oddTarget) goTransport(connections *http.Transport) mcp.Transport {
@@ -144,7 +160,7 @@ func (t oddTarget) goTransport(connections *http.Transport) mcp.Transport {
 	return &mcp.CommandTransport{Command: exec.Command(t.Command, t.Args...)}
 }
 
-// goAsk asks one thing.
+// goAsk runs one ask.
 func goAsk(ctx context.Context, s *mcp.ClientSession, heard <-chan string, a wireAsk) oddOutcome {
 	if a.Method == "pause" {
 		time.Sleep(oddPause)
@@ -183,7 +199,7 @@ func goAsk(ctx context.Context, s *mcp.ClientSession, heard <-chan string, a wir
 	return oddOutcome{Failed: oddRejected}
 }
 
-// oddCannot is the outcome of a method that a client has no call for.
+// oddCannot is the outcome of a method for which a client has no call.
 const oddCannot = "has no such method"
 
 type goMethod = func(ctx context.Context, s *mcp.ClientSession, params json.RawMessage) (any, error)

@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// oddDown are servers whose streams do not last, or that print lines that are no messages.
+// oddDown are the rows of part 10: servers that end their streams, sessions or programs, or print
+// lines that are no messages.
 func oddDown() (rows []oddRow) {
 	calls := says{"tools/call it": {result(text("one"))}}
 	asks := []oddAsk{
@@ -25,7 +26,8 @@ func oddDown() (rows []oddRow) {
 		{"missing", "each GET is answered with 404, as by a server that knows only POST"},
 	} {
 		rows = append(rows, oddRow{
-			part: 10, name: "get-" + get.is, odd: get.odd, over: []string{oddJSON, oddEvents}, get: get.is, says: calls, asks: asks,
+			part: 10, name: "get-" + get.is, odd: get.odd, over: []string{oddJSON, oddEvents}, get: get.is,
+			says: calls, asks: asks,
 		})
 	}
 	noisy := func(name, odd string, script says) oddRow {
@@ -42,7 +44,9 @@ func oddDown() (rows []oddRow) {
 	installs.before = slices.Repeat([]string{"npm warn deprecated"}, 300)
 	ends := result(text("one"))
 	ends.ends = true
-	forgets := rawly(`{"jsonrpc":"2.0","id":$ID,"error":{"code":-32001,"message":"Session not found"}}`)
+	forgets := rawly(
+		`{"jsonrpc":"2.0","id":$ID,"error":{"code":-32001,"message":"Session not found"}}`,
+	)
 	forgets.status = http.StatusNotFound
 	twice := func(second string) []oddAsk {
 		return []oddAsk{
@@ -53,16 +57,22 @@ func oddDown() (rows []oddRow) {
 	}
 	return append(rows,
 		oddRow{
-			part: 10, name: "ends-behind", odd: "the program ends behind its first answer", over: []string{oddStdio},
+			part: 10, name: "ends-behind", odd: "the program ends behind its first answer",
+			over:     []string{oddStdio},
 			settings: "share: session", says: says{"tools/call it": {ends}}, asks: twice(`"one"`),
 		},
 		oddRow{
-			part: 10, name: "forgets", odd: "it forgets its session, and answers the second call with 404", over: onWeb,
-			settings: "share: session", says: says{"tools/call it": {result(text("one")), forgets}}, asks: twice(`"one"`),
+			part: 10, name: "forgets", odd: "it forgets its session, and answers the second call with 404",
+			over:     onWeb,
+			settings: "share: session", says: says{"tools/call it": {result(text("one")), forgets}},
+			asks: twice(`"one"`),
 		},
 		oddRow{
-			part: 10, name: "rotates", odd: "it gives another session id with each response, and knows the last alone", over: onWeb,
-			rotates: true, says: says{"tools/call it": {result(text("one"))}, "prompts/list": {result(`{"prompts":[]}`)}}, asks: asks,
+			part: 10, name: "rotates",
+			odd: "it gives another session id with each response, and knows the last alone", over: onWeb,
+			rotates: true,
+			says: says{"tools/call it": {result(text("one"))},
+				"prompts/list": {result(`{"prompts":[]}`)}}, asks: asks,
 		},
 		oddRow{
 			part: 10, name: "lists-late", odd: "it lists its tools after 1.5 s", over: everywhere,
@@ -72,15 +82,25 @@ func oddDown() (rows []oddRow) {
 			},
 			asks: asks[1:],
 		},
-		noisy("says-port", "prints where it listens before it shakes hands", says{"initialize": {greets}, "tools/call it": {result(text("one"))}}),
-		noisy("says-start", "prints three lines before it shakes hands", says{"initialize": {slow}, "tools/call it": {result(text("one"))}}),
-		noisy("says-install", "prints 300 lines of an installation before it shakes hands", says{"initialize": {installs}, "tools/call it": {result(text("one"))}}),
-		noisy("says-build", "prints 300 lines of a build before each answer", says{"tools/call it": {builds}}),
-		noisy("says-requests", "prints a line for each request behind its answer", says{"tools/call it": {after}}),
+		noisy("says-port", "prints where it listens before it shakes hands", says{
+			"initialize": {greets}, "tools/call it": {result(text("one"))},
+		}),
+		noisy("says-start", "prints three lines before it shakes hands", says{
+			"initialize": {slow}, "tools/call it": {result(text("one"))},
+		}),
+		noisy("says-install", "prints 300 lines of an installation before it shakes hands", says{
+			"initialize": {installs}, "tools/call it": {result(text("one"))},
+		}),
+		noisy("says-build", "prints 300 lines of a build before each answer", says{
+			"tools/call it": {builds},
+		}),
+		noisy("says-requests", "prints a line for each request behind its answer", says{
+			"tools/call it": {after},
+		}),
 	)
 }
 
-// oddGet answers a GET of Streamable HTTP.
+// oddGet answers a GET of Streamable HTTP in the given way.
 func oddGet(out http.ResponseWriter, r *http.Request, how string) {
 	switch how {
 	case "ends", "primed", "cut":

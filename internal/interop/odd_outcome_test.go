@@ -11,15 +11,15 @@ import (
 	"mcpd/gateway/catalog"
 )
 
-// oddOutcome is what an ask came to, as a client's user sees it.
+// oddOutcome is the outcome of an ask, as the client reports it to its user.
 type oddOutcome struct {
-	Result  json.RawMessage // what the client made of the result, in canonical form
+	Result  json.RawMessage // the result as the client decoded it, in canonical form
 	Code    int64           // of the server's error; 0 for none
 	Message string          // of the server's error
-	Failed  string          // why there is neither: the client rejected the answer, or none came
+	Failed  string          // reason for neither: the client rejected the answer, or got none
 }
 
-// canonical is JSON with sorted members.
+// canonical returns JSON with sorted members.
 func canonical(text []byte) json.RawMessage {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -34,12 +34,13 @@ func canonical(text []byte) json.RawMessage {
 	return out
 }
 
-// oddKeys are the members of lists' results, and what names an item of each.
+// oddKeys are the members of list results, each with the member that names an item.
 var oddKeys = []struct{ list, key string }{
 	{"tools", "name"}, {"prompts", "name"}, {"resources", "uri"}, {"resourceTemplates", "uriTemplate"},
 }
 
-// String is an outcome for the page and for oddAsk: names of a list, texts of a result, or what failed.
+// String returns the outcome for the page and for oddAsk: the names of a list, the texts of a
+// result, or the failure.
 func (o oddOutcome) String() string {
 	switch {
 	case o.Failed != "":
@@ -82,7 +83,7 @@ func (o oddOutcome) String() string {
 	return said
 }
 
-// listed are the names in a list.
+// listed returns the names in a list.
 func listed(list json.RawMessage, key string) string {
 	var items []map[string]any
 	if json.Unmarshal(list, &items) != nil {
@@ -105,13 +106,14 @@ func shortened(s string) string {
 	return s
 }
 
-// starting reports whether a list of many servers lacks some that have only been started by this client.
+// starting reports whether an aggregated list lacks servers that this client's request has just
+// started.
 func (o oddOutcome) starting() bool {
 	return bytes.Contains(o.Result, []byte("it has not listed anything yet"))
 }
 
-// own is what came through the aggregate, reduced to one server: other servers' items, and what the list
-// lacks of them, are left out, and names are the server's own again.
+// own reduces an outcome of the aggregate to one server. It removes the other servers' items and
+// reports of missing items, and restores the server's own names.
 func (o oddOutcome) own(server string) oddOutcome {
 	var result map[string]any
 	if o.Result == nil || json.Unmarshal(o.Result, &result) != nil {
@@ -119,7 +121,9 @@ func (o oddOutcome) own(server string) oddOutcome {
 	}
 	for _, k := range oddKeys {
 		if items, ok := result[k.list].([]any); ok {
-			result[k.list] = slices.DeleteFunc(items, func(item any) bool { return !owns(server, item, k.key) })
+			result[k.list] = slices.DeleteFunc(items, func(item any) bool {
+				return !owns(server, item, k.key)
+			})
 		}
 	}
 	if meta, ok := result["_meta"].(map[string]any); ok {
@@ -141,7 +145,7 @@ func (o oddOutcome) own(server string) oddOutcome {
 	return o
 }
 
-// unframed is an outcome without what 2026-07-28 adds to each result.
+// unframed removes the members that 2026-07-28 adds to each result.
 func (o oddOutcome) unframed() oddOutcome {
 	var result map[string]any
 	if o.Result == nil || json.Unmarshal(o.Result, &result) != nil {
@@ -161,15 +165,16 @@ func (o oddOutcome) unframed() oddOutcome {
 	return o
 }
 
-// owns reports whether an item of the aggregate is a server's: its name begins with the server's, or its
-// URI has the server's name in it.
+// owns reports whether an item of the aggregate belongs to a server. The name of such an item
+// begins with the server's name, or its URI contains it.
 func owns(server string, item any, key string) bool {
 	members, _ := item.(map[string]any)
 	name, _ := members[key].(string)
-	return strings.HasPrefix(name, server+"__") || strings.Contains(name, "//"+server+"/") || strings.HasPrefix(name, "ui://mcpd/"+server+"/")
+	return strings.HasPrefix(name, server+"__") || strings.Contains(name, "//"+server+"/") ||
+		strings.HasPrefix(name, "ui://mcpd/"+server+"/")
 }
 
-// ownNames replaces the aggregate's names by those of one server.
+// ownNames replaces the names of the aggregate by those of one server.
 func ownNames(server string, value any) any {
 	switch v := value.(type) {
 	case string:
@@ -194,8 +199,8 @@ func ownNames(server string, value any) any {
 	return value
 }
 
-// worse says why what came through mcpd is worse than what came directly: empty when it is the same, or
-// better. Where the client itself failed directly nothing is worse, but for an answer that never comes.
+// worse says why the outcome through mcpd is worse than the direct one. It is empty if the outcome
+// is the same or better. If the client itself failed directly, only a missing answer is worse.
 func worse(direct, through oddOutcome) string {
 	switch {
 	case direct.Failed != "":
@@ -213,7 +218,7 @@ func worse(direct, through oddOutcome) string {
 	return ""
 }
 
-// Ways in which a client fails by itself.
+// The ways in which a client itself fails.
 const (
 	oddNoAnswer  = "no answer"
 	oddRejected  = "rejects the answer"

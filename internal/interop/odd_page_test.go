@@ -16,7 +16,8 @@ const oddHead = `<!-- Written by go generate ./internal/interop from what its te
 # Odd servers
 
 A scripted server for each row, all of them behind one mcpd. The official clients of TypeScript (1.x, which decides), of TypeScript 2.x
-in a session of 2026-07-28 with mcpd, and of Go ask each server directly, at ` + "`/SERVER/mcp`" + `, and in
+in a session of 2026-07-28 with mcpd, and of Go ask each server directly, at ` + "`/SERVER/mcp`" +
+	`, and in
 the aggregate among all the others. "Same" is what the client gets directly, compared member by member. A client is named where
 it sees something else than the first one does; behind it stands the clause that has it so. The column "worse through mcpd" is empty: the test fails otherwise.
 
@@ -25,7 +26,7 @@ when a row is worse than directly, and when what came through is not what this p
 
 `
 
-// compare checks a generated page, or writes it.
+// compare checks a generated page, or writes it if -update is set.
 func compare(t *testing.T, file, page string) {
 	t.Helper()
 	if *update {
@@ -34,12 +35,13 @@ func compare(t *testing.T, file, page string) {
 		}
 	}
 	if have, err := os.ReadFile(file); err != nil || string(have) != page {
-		t.Errorf("%s is not current (%v): run go generate ./internal/interop\nit lacks:\n%s\nand has:\n%s",
+		t.Errorf("%s is not current (%v): run go generate ./internal/interop\nit lacks:\n%s\nand "+
+			"has:\n%s",
 			file, err, onlyIn(page, string(have)), onlyIn(string(have), page))
 	}
 }
 
-// onlyIn are the lines of a page that another lacks.
+// onlyIn returns the lines of a page that the other page lacks.
 func onlyIn(page, other string) string {
 	had := strings.Split(other, "\n")
 	return strings.Join(slices.DeleteFunc(strings.Split(page, "\n"), func(line string) bool {
@@ -53,7 +55,7 @@ type oddLine struct {
 	rest string
 }
 
-// oddPage is the page.
+// oddPage renders the page.
 func oddPage(servers []oddServer, saw oddSeen) string {
 	var b strings.Builder
 	b.WriteString(oddHead)
@@ -74,7 +76,8 @@ func oddPage(servers []oddServer, saw oddSeen) string {
 		if len(count[part]) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "\n## %s\n\n| server | over | odd | sends | asked | direct | through `/SERVER/mcp` | through the aggregate | worse through mcpd |\n%s\n",
+		fmt.Fprintf(&b, "\n## %s\n\n| server | over | odd | sends | asked | direct | through "+
+			"`/SERVER/mcp` | through the aggregate | worse through mcpd |\n%s\n",
 			title, strings.Repeat("|---", 9)+"|")
 		for _, line := range oddLines(part, servers, saw) {
 			b.WriteString(strings.Replace(line.rest, "$OVER", strings.Join(line.over, ", "), 1))
@@ -83,14 +86,15 @@ func oddPage(servers []oddServer, saw oddSeen) string {
 	return b.String()
 }
 
-// oddLines are the lines of a part. Transports over which all is the same share one.
+// oddLines returns the lines of a part. Transports with equal outcomes share a line.
 func oddLines(part int, servers []oddServer, saw oddSeen) (lines []oddLine) {
 	for _, s := range servers {
 		if s.part != part {
 			continue
 		}
 		for i, a := range s.asks {
-			rest := fmt.Sprintf("| %s | $OVER | %s | %s | `%s` | %s |\n", s.oddRow.name, s.odd, s.sends(a), strings.TrimSpace(a.method+" "+short(a.params)), strings.Join(cells(s, i, a, saw), " | "))
+			rest := fmt.Sprintf("| %s | $OVER | %s | %s | `%s` | %s |\n", s.oddRow.name, s.odd, s.sends(a),
+				strings.TrimSpace(a.method+" "+short(a.params)), strings.Join(cells(s, i, a, saw), " | "))
 			rest = strings.ReplaceAll(rest, s.name, "$SERVER")
 			at := slices.IndexFunc(lines, func(l oddLine) bool { return l.rest == rest })
 			if at < 0 {
@@ -102,13 +106,15 @@ func oddLines(part int, servers []oddServer, saw oddSeen) (lines []oddLine) {
 	return lines
 }
 
-// sends is what the server's script has for an ask, or else what it has first.
+// sends returns what the server's script has for an ask, or otherwise its first entry.
 func (s oddServer) sends(a oddAsk) string {
 	keys := slices.Sorted(maps.Keys(s.says))
 	if len(keys) == 0 {
 		return ""
 	}
-	key := keys[max(0, slices.IndexFunc(keys, func(k string) bool { return k == a.method || strings.HasPrefix(k, a.method+" ") }))]
+	key := keys[max(0, slices.IndexFunc(keys, func(k string) bool {
+		return k == a.method || strings.HasPrefix(k, a.method+" ")
+	}))]
 	text := strings.Join(s.says[key][0].lines(), " ")
 	text = strings.TrimPrefix(text, `{"jsonrpc":"2.0","id":$ID,`)
 	text = strings.ReplaceAll(text, s.name, "$SERVER")
@@ -118,7 +124,8 @@ func (s oddServer) sends(a oddAsk) string {
 	if len(text) > 100 {
 		text = text[:100] + "…"
 	}
-	return "`" + strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ", "\t", " ").Replace(strings.ToValidUTF8(text, "\uFFFD")) + "`"
+	return "`" + strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ", "\t",
+		" ").Replace(strings.ToValidUTF8(text, "\uFFFD")) + "`"
 }
 
 func short(s string) string { return cell30(strings.ReplaceAll(s, "|", `\|`)) }
@@ -130,11 +137,11 @@ func cell30(s string) string {
 	return s
 }
 
-// cells are what each way came to, and what is worse.
+// cells returns the outcome of each way, and the ways in which mcpd is worse.
 func cells(s oddServer, i int, a oddAsk, saw oddSeen) []string {
 	of := func(way string) string {
 		var first string
-		var others []string // of clients that saw something else
+		var others []string // of clients with a different outcome
 		for _, client := range oddClients {
 			by := saw[client][s.name]
 			got, direct := by[way][i], by[oddDirect][i]
@@ -171,7 +178,7 @@ func cells(s oddServer, i int, a oddAsk, saw oddSeen) []string {
 	return []string{of(oddDirect), of(oddThrough), aggregate, strings.Join(bad, "; ")}
 }
 
-// shown is an outcome for a cell.
+// shown formats an outcome for a cell.
 func shown(o oddOutcome) string {
 	return strings.NewReplacer("|", `\|`, "\n", " ").Replace(o.String())
 }

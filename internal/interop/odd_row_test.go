@@ -9,14 +9,15 @@ import (
 	"time"
 )
 
-// oddRow is one row of the corpus of odd servers: a scripted server whose output is sloppy, what a
-// client asks it, and what comes through mcpd. TestOddServers runs all rows against one host, with
-// the official clients directly and through mcpd, and writes docs/odd-servers.gen.md.
+// oddRow is one row of the corpus of odd servers: a scripted server with sloppy output, what a
+// client asks it, and the expected outcomes through mcpd. TestOddServers runs all rows against one
+// host, with the official clients directly and through mcpd, and writes docs/odd-servers.gen.md.
 //
-// To add a row, append it to the list of its part (oddAnswers and so on in odd_PART_test.go) and run
-// `go generate ./internal/interop`. A row passes when each client gets through `/SERVER/mcp` and
-// through the aggregate what it gets directly, or better: see worse. Where a direct client fails, what
-// comes through is not determined by that: name it in oddAsk.
+// To add a row, append it to the list of its part (oddAnswers and so on in odd_PART_test.go) and
+// run `go generate ./internal/interop`. A row passes if each client gets the same outcome through
+// `/SERVER/mcp` and through the aggregate as directly, or a better one: see worse. If a direct
+// client fails, the direct outcome does not determine the outcome through mcpd. In that case oddAsk
+// must name the expected outcome.
 //
 //	{
 //		part: 1, name: "lone-surrogate", odd: "a lone surrogate in a text",
@@ -24,56 +25,60 @@ import (
 //		asks: []oddAsk{{method: "tools/call", params: `{"name":"cut"}`}},
 //	},
 type oddRow struct {
-	part int    // part of the corpus: see oddParts
-	name string // name of the server: lower case, digits and hyphens; no row's name begins with another's and "__"
+	part int // part of the corpus: see oddParts
+	// name is the name of the server: lower case, digits and hyphens. No row's name begins with the
+	// name of another row and "__".
+	name string
 	odd  string // what is odd, in a few words, for the page
 
-	// over are the transports: oddStdio, oddJSON, oddEvents, oddSSE. Empty means stdio and oddJSON. Each is
-	// a server of its own, which is named NAME-TRANSPORT.
+	// over are the transports: oddStdio, oddJSON, oddEvents, oddSSE. Empty means stdio and oddJSON.
+	// Each is a separate server with the name NAME-TRANSPORT.
 	over []string
-	// says is the script. What it does not have is answered by defaults. $SERVER is the name of the
-	// server, here and in asks; each URI has it after its scheme, as odd://$SERVER/a, so that no two
-	// servers have the same and the aggregate's items can be told apart.
+	// says is the script. Defaults answer requests that the script lacks. $SERVER stands for the name
+	// of the server, here and in asks. Each URI has it after its scheme, as odd://$SERVER/a, so that
+	// no two servers have the same URI and the items of the aggregate can be told apart.
 	says says
 	asks []oddAsk
 
-	rotates     bool // over HTTP, it gives another session id with each response, and knows the last alone
-	sessionless bool // over HTTP, it gives no session id
-	deaf        bool // over HTTP, it refuses answers to its questions with 400
+	// Over HTTP, the server assigns another session id with each response, and knows only the last.
+	rotates     bool
+	sessionless bool // over HTTP, the server assigns no session id
+	deaf        bool // over HTTP, the server refuses answers to its questions with 400
 
-	opens    string   // events of an HTTP+SSE stream before the one that says where to post
-	moves    int      // status of the redirect that whoever asks at the URL gets; 0 for none
-	hops     int      // redirects in turn: each adds a slash to the path; 0 is 1
-	via      []string // the Location of each redirect in turn, the first from the path that is asked
-	get      string   // what the server answers to GET: see oddGet and oddStanding; empty is 405
-	client   string   // what the client declares, as JSON; empty for nothing
+	opens    string   // events of an HTTP+SSE stream before the endpoint event
+	moves    int      // status of the redirects of the server's URL; 0 for none
+	hops     int      // number of redirects; each adds a slash to the path; 0 is 1
+	via      []string // the Location of each redirect in turn, from the requested path on
+	get      string   // answer to GET: see oddGet and oddStanding; empty is 405
+	client   string   // capabilities of the client, as JSON; empty for none
 	settings string   // more of the server's configuration, as `start: eager, share: session`
-	tenant   string   // a tenant of its own, for what would disturb the others; empty is the shared one
+	tenant   string   // tenant for a row that would disturb others; empty is the shared one
 }
 
-// says is a script. Its keys are methods, or a method and the name, URI or cursor that a request is
-// for, as "tools/call echo", or a method and another that the connection was sent before, as
-// "tools/list after tools/call". The n-th request of a connection gets the n-th reply, later ones the
-// last.
+// says is a script. A key is a method, or a method and the name, URI or cursor of the request, as
+// "tools/call echo", or a method and another method that the connection received before, as
+// "tools/list after tools/call". The n-th request of a connection gets the n-th reply, and later
+// ones get the last.
 type says map[string][]oddReply
 
-// oddAsk is what a client asks. The method "pause" asks nothing for oddPause. The method "await METHOD" waits for a notification, "notify METHOD"
-// sends one, and "follow" reads the resource whose URI stands in the last result. What is expected
-// through mcpd is written as oddOutcome.String has it; empty means the same as directly.
+// oddAsk is a request of a client. The method "pause" sends nothing for oddPause. The method "await
+// METHOD" waits for a notification, "notify METHOD" sends one, and "follow" reads the resource
+// whose URI is in the last result. The expected outcomes through mcpd have the form of
+// oddOutcome.String. An empty one means the same outcome as directly.
 type oddAsk struct {
 	method string
 	params string // JSON; names and URIs are the server's own
 
-	through   string    // what comes through /SERVER/mcp
-	aggregate string    // what comes through the aggregate
-	alone     bool      // ask only /SERVER/mcp: the aggregate answers otherwise by a documented rule
-	modern    oddModern // what comes through in a session of 2026-07-28 instead; zero for the same
+	through   string    // outcome through /SERVER/mcp
+	aggregate string    // outcome through the aggregate
+	alone     bool      // ask only /SERVER/mcp: a documented rule changes the aggregate's answer
+	modern    oddModern // outcomes in a session of 2026-07-28; zero for the same
 }
 
-// oddModern is what comes through in a session of 2026-07-28, and the clause that has it so.
+// oddModern has the outcomes in a session of 2026-07-28, and the clause that requires them.
 type oddModern struct{ through, aggregate, because string }
 
-// Clauses of 2026-07-28, and what we say of it.
+// Clauses of 2026-07-28 and of our documentation, and other reasons.
 const (
 	errorCodes = "2026-07-28 §basic, Error Codes"
 	anySchema  = "2026-07-28 §schema, Tool"
@@ -84,38 +89,41 @@ const (
 // oddReply is what a server writes for one request. The zero oddReply is a request that is never
 // answered.
 type oddReply struct {
-	text     string        // the message; $ID is the id of the request, as it came, $SERVER the server's name, $OWN the methods heard that are not MCP's
-	before   []string      // messages ahead of it
-	after    []string      // messages behind it
-	beside   []string      // messages on the standing stream of Streamable HTTP, once it is written
+	// text is the message. $ID stands for the id of the request exactly as received, $SERVER for the
+	// name of the server, and $OWN for the received methods that are not those of MCP.
+	text     string
+	before   []string      // messages before it
+	after    []string      // messages after it
+	beside   []string      // messages on the standalone stream of Streamable HTTP, after the reply
 	wait     time.Duration // before it
 	encoding string        // of the HTTP body
 	bom      bool          // begins the HTTP body with a byte order mark
 	status   int           // of HTTP, with a JSON body; 0 for 200
-	aside    bool          // the HTTP response is 202: it comes on the standing stream
-	unended  int           // how many of the two line ends behind the last event are missing
-	ends     bool          // the program ends behind it
+	aside    bool          // the HTTP response is 202; the reply comes on the standalone stream
+	unended  int           // how many of the two line ends after the last event are missing
+	ends     bool          // the program exits after it
 }
 
-// result is a reply with this result.
+// result returns a reply with the given result.
 func result(json string) oddReply {
 	return oddReply{text: `{"jsonrpc":"2.0","id":$ID,"result":` + json + `}`}
 }
 
-// rawly is a reply as it is written.
+// rawly returns a reply with exactly the given text.
 func rawly(text string) oddReply { return oddReply{text: text} }
 
-// failure is a reply with an error.
+// failure returns a reply with an error.
 func failure(code int, message string) oddReply {
-	return rawly(fmt.Sprintf(`{"jsonrpc":"2.0","id":$ID,"error":{"code":%d,"message":%q}}`, code, message))
+	return rawly(fmt.Sprintf(`{"jsonrpc":"2.0","id":$ID,"error":{"code":%d,"message":%q}}`,
+		code, message))
 }
 
-// oddTool is a tool of this name as a list has it.
+// oddTool returns the list entry of a tool with the given name.
 func oddTool(name string) string {
 	return fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, name)
 }
 
-// text is the result of a call that has this text, which is JSON without quotes.
+// text returns the result of a call with the given text, which is the content of a JSON string.
 func text(s string) string { return fmt.Sprintf(`{"content":[{"type":"text","text":"%s"}]}`, s) }
 
 // The transports of odd servers.
@@ -127,13 +135,16 @@ const (
 )
 
 // oddParts are the headings of the page.
-var oddParts = []string{1: "Answers of servers", 2: "Odd items", 3: "Lists", 4: "Extensions", 5: "Names", 6: "What servers say unasked",
+var oddParts = []string{1: "Answers of servers", 2: "Odd items", 3: "Lists", 4: "Extensions",
+	5: "Names", 6: "What servers say unasked",
 	7: "Revisions and the way to a server", 8: "Left alone",
 	9: "Questions that nobody waits for", 10: "Down and back"}
 
-// oddRows is the whole corpus. Each part is in a file of its own.
+// oddRows returns the whole corpus. Each part has its own file.
 func oddRows() []oddRow {
-	return slices.Concat(oddAnswers(), oddUndeclared(), oddItems(), oddIDs(), oddLists(), oddExtensions(), oddNames(), oddTold(), oddRevisions(), oddMoves(), oddOpens(), oddIdle(), oddValues(), oddAsks(), oddDown())
+	return slices.Concat(oddAnswers(), oddUndeclared(), oddItems(), oddIDs(), oddLists(),
+		oddExtensions(), oddNames(), oddTold(), oddRevisions(), oddMoves(), oddOpens(), oddIdle(),
+		oddValues(), oddAsks(), oddDown())
 }
 
 // oddServer is a row over one transport.
@@ -142,7 +153,7 @@ type oddServer struct {
 	name, over string
 }
 
-// oddServers are all servers of the corpus.
+// oddServers returns all servers of the corpus.
 var oddServers = sync.OnceValue(func() (all []oddServer) {
 	for _, row := range oddRows() {
 		over := row.over
@@ -156,7 +167,7 @@ var oddServers = sync.OnceValue(func() (all []oddServer) {
 	return all
 })
 
-// oddByName are the same by name.
+// oddByName returns the servers by name.
 var oddByName = sync.OnceValue(func() map[string]oddServer {
 	all := map[string]oddServer{}
 	for _, s := range oddServers() {
@@ -165,7 +176,7 @@ var oddByName = sync.OnceValue(func() map[string]oddServer {
 	return all
 })
 
-// server is the row over one transport, with the server's name in the place of $SERVER.
+// server returns the row over one transport, with $SERVER replaced by the server's name.
 func (r oddRow) server(over string) oddServer {
 	name := r.name + "-" + over
 	fill := func(s string) string { return strings.ReplaceAll(s, "$SERVER", name) }
@@ -180,14 +191,16 @@ func (r oddRow) server(over string) oddServer {
 	for key, replies := range r.says {
 		replies = slices.Clone(replies)
 		for i, reply := range replies {
-			replies[i].text, replies[i].before, replies[i].after = fill(reply.text), all(reply.before), all(reply.after)
+			replies[i].text, replies[i].before, replies[i].after = fill(reply.text), all(reply.before),
+				all(reply.after)
 			replies[i].beside = all(reply.beside)
 		}
 		script[fill(key)] = replies
 	}
 	asks := slices.Clone(r.asks)
 	for i, a := range asks {
-		asks[i].params, asks[i].through, asks[i].aggregate = fill(a.params), fill(a.through), fill(a.aggregate)
+		asks[i].params, asks[i].through, asks[i].aggregate = fill(a.params), fill(a.through),
+			fill(a.aggregate)
 	}
 	row := r
 	row.says, row.asks = script, asks
@@ -202,8 +215,8 @@ func oddNamed(name string) oddServer {
 	panic("no odd server " + name)
 }
 
-// defaults is what a server answers that its script does not have: it declares what the script's keys
-// need, and lists a tool for each "tools/call NAME", and so on.
+// defaults returns the answers to requests that the script lacks. The server declares the
+// capabilities that the script's keys need, and lists a tool for each "tools/call NAME", and so on.
 func (r *oddRow) defaults() says {
 	d := says{"ping": {result(`{}`)}}
 	declared := map[string]bool{}
@@ -241,7 +254,8 @@ func (r *oddRow) defaults() says {
 	return d
 }
 
-// greeting is the answer to initialize with these capabilities.
+// greeting returns an answer to initialize with the given capabilities.
 func greeting(capabilities string) oddReply {
-	return result(`{"protocolVersion":"2025-11-25","capabilities":` + capabilities + `,"serverInfo":{"name":"odd","version":"1"}}`)
+	return result(`{"protocolVersion":"2025-11-25","capabilities":` + capabilities +
+		`,"serverInfo":{"name":"odd","version":"1"}}`)
 }

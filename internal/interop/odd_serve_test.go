@@ -27,22 +27,25 @@ type oddPeer struct {
 
 	mu    sync.Mutex
 	count map[string]int       // requests so far, by key of the script
-	heard []string             // the methods of all messages
-	asked map[string]time.Time // when questions without answer were asked, by id
+	heard []string             // the methods of all received messages
+	asked map[string]time.Time // times of the questions without an answer, by id
 }
 
 func newOddPeer(s oddServer) *oddPeer {
-	return &oddPeer{server: s.name, script: s.says, defaults: s.defaults(), count: map[string]int{}, asked: map[string]time.Time{}}
+	return &oddPeer{
+		server: s.name, script: s.says, defaults: s.defaults(), count: map[string]int{},
+		asked: map[string]time.Time{},
+	}
 }
 
-// oddMessage is what a peer reads of a message.
+// oddMessage has the members of a message that a peer reads.
 type oddMessage struct {
 	ID     json.RawMessage
 	Method string
 	Params struct{ Name, URI, Cursor, ProtocolVersion string }
 }
 
-// take reads a message. Ok is false for one that gets no reply.
+// take reads a message. Ok is false if the message gets no reply.
 func (p *oddPeer) take(data []byte) (r oddReply, ok bool) {
 	var m oddMessage
 	if json.Unmarshal(data, &m) != nil {
@@ -60,14 +63,15 @@ func (p *oddPeer) take(data []byte) (r oddReply, ok bool) {
 	}
 	r = p.next(m)
 	own := slices.DeleteFunc(slices.Clone(p.heard), protocol.Known)
-	fill := strings.NewReplacer("$ID", string(m.ID), "$HEARD", quoted(p.heard), "$OWN", quoted(own), "$SERVER", p.server,
+	fill := strings.NewReplacer("$ID", string(m.ID), "$HEARD", quoted(p.heard), "$OWN", quoted(own),
+		"$SERVER", p.server,
 		"$LATE", strconv.Itoa(p.late(time.Now())), "$N", strconv.Itoa(len(p.heard)))
 	r.text = fill.Replace(r.text)
 	r.before, r.after = p.asks(fill, r.before), p.asks(fill, r.after)
 	return r, true
 }
 
-// asks fills in messages beside a reply, and notes which are questions.
+// asks fills in the messages beside a reply, and records those that are questions.
 func (p *oddPeer) asks(fill *strings.Replacer, lines []string) (filled []string) {
 	for _, line := range lines {
 		line = fill.Replace(line)
@@ -80,7 +84,7 @@ func (p *oddPeer) asks(fill *strings.Replacer, lines []string) (filled []string)
 	return filled
 }
 
-// late is how many questions have had no answer for a second.
+// late returns how many questions have had no answer for a second.
 func (p *oddPeer) late(now time.Time) (n int) {
 	for _, at := range p.asked {
 		if now.Sub(at) > time.Second {
@@ -90,13 +94,13 @@ func (p *oddPeer) late(now time.Time) (n int) {
 	return n
 }
 
-// quoted are methods for a text in JSON.
+// quoted formats methods for use inside a JSON string.
 func quoted(methods []string) string {
 	text, _ := json.Marshal(methods)
 	return strings.ReplaceAll(string(text), `"`, `'`)
 }
 
-// next is the reply to a request.
+// next returns the reply to a request.
 func (p *oddPeer) next(m oddMessage) oddReply {
 	for _, before := range p.heard[:len(p.heard)-1] {
 		if replies := p.script[m.Method+" after "+before]; len(replies) > 0 {
@@ -104,7 +108,8 @@ func (p *oddPeer) next(m oddMessage) oddReply {
 		}
 	}
 	for _, script := range []says{p.script, p.defaults} {
-		for _, key := range []string{m.Method + " " + m.Params.Name + m.Params.URI + m.Params.Cursor + m.Params.ProtocolVersion, m.Method} {
+		for _, key := range []string{m.Method + " " + m.Params.Name + m.Params.URI + m.Params.Cursor +
+			m.Params.ProtocolVersion, m.Method} {
 			if replies := script[key]; len(replies) > 0 {
 				n := p.count[key]
 				p.count[key]++
@@ -115,7 +120,7 @@ func (p *oddPeer) next(m oddMessage) oddReply {
 	return failure(-32601, "method not found")
 }
 
-// lines are the messages of a reply, in order.
+// lines returns the messages of a reply, in order.
 func (r oddReply) lines() (all []string) {
 	all = append(all, r.before...)
 	if r.text != "" {
@@ -124,11 +129,11 @@ func (r oddReply) lines() (all []string) {
 	return append(all, r.after...)
 }
 
-// oddSocket listens for programs that relay their standard input and output, which begin with the
-// name of the server that they are.
+// oddSocket listens for programs that relay their standard input and output. The first line of each
+// connection is the name of its server.
 func oddSocket(t *testing.T) (socket string) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "odd-") // the path of a socket is short
+	dir, err := os.MkdirTemp("", "odd-") // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,13 +143,13 @@ func oddSocket(t *testing.T) (socket string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = listener.Close() })
-	go func() { // owner: the test: it ends with the listener
+	go func() { // owner: the test: the goroutine ends with the listener
 		for {
 			connection, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			go func() { // owner: the program: it ends with the connection
+			go func() { // owner: the program: the goroutine ends with the connection
 				defer connection.Close()
 				serveOdd(connection)
 			}()
@@ -153,8 +158,8 @@ func oddSocket(t *testing.T) (socket string) {
 	return listener.Addr().String()
 }
 
-// serveOdd serves on a connection. Each request is answered by itself, so that one that waits holds
-// up no other.
+// serveOdd serves on a connection. Delayed replies have their own goroutines, so that they do not
+// delay other replies.
 func serveOdd(out io.ReadWriter) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<20)
@@ -162,7 +167,7 @@ func serveOdd(out io.ReadWriter) {
 		return
 	}
 	p := newOddPeer(oddNamed(lines.Text()))
-	var mu sync.Mutex // one message is written as a whole
+	var mu sync.Mutex // keeps the messages of a reply together
 	var open sync.WaitGroup
 	for lines.Scan() {
 		r, ok := p.take(bytes.Clone(lines.Bytes()))

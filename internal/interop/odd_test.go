@@ -19,11 +19,12 @@ const (
 // oddSeen are outcomes by client, server and way.
 type oddSeen map[string]map[string]map[string][]oddOutcome
 
-// Any odd server is as good through mcpd as it is directly, alone and among all the others: each answer
-// comes through as an official client gets it directly, or better. The table is the documentation.
+// An odd server works as well through mcpd as directly, alone and in the aggregate: each answer
+// arrives as an official client gets it directly, or better. The table is the documentation.
 func TestOddServers(t *testing.T) {
 	if mcptest.Raced {
-		t.Skip("its hundreds of programs take ten times as long with the race detector: make docs runs it without")
+		t.Skip("its hundreds of programs take ten times as long with the race detector: make docs runs " +
+			"it without")
 	}
 	b := newOddBench(t)
 	saw, err := b.saw(t.Context())
@@ -51,7 +52,7 @@ func TestOddServers(t *testing.T) {
 	compare(t, oddDoc, oddPage(b.servers, saw))
 }
 
-// wrong says what is wrong with what came one way, or nothing.
+// wrong describes the error in the outcome of one way, or returns an empty string if there is none.
 func (a oddAsk) wrong(client, way string, by map[string][]oddOutcome, i int) string {
 	got, want := by[way][i], a.through
 	if way == oddAggregate {

@@ -1,13 +1,13 @@
 package interop
 
-// Clauses by which a session of 2026-07-28 is told less than one before it.
+// Clauses by which a session of 2026-07-28 gets fewer notifications than an older one.
 const (
 	onListen = "2026-07-28 §basic/patterns/subscriptions: changes are told to who listens"
 	eras     = "ARCHITECTURE.md, Extensions: between two eras passes what both ends have declared"
 )
 
-// oddTold are the rows of part 6: what servers say unasked and declared nowhere, and lists that
-// change in a session.
+// oddTold are the rows of part 6: unsolicited notifications that are declared nowhere, and lists
+// that change in a session.
 func oddTold() []oddRow {
 	const (
 		changed = `{"jsonrpc":"2.0","method":"notifications/acme/changed","params":{"n":1}}`
@@ -16,7 +16,9 @@ func oddTold() []oddRow {
 	)
 	call := oddAsk{method: "tools/call", params: `{"name":"it"}`, alone: true}
 	await := func(method string) oddAsk {
-		return oddAsk{method: "await " + method, alone: true, modern: oddModern{oddNoAnswer, oddNoAnswer, eras}}
+		return oddAsk{
+			method: "await " + method, alone: true, modern: oddModern{oddNoAnswer, oddNoAnswer, eras},
+		}
 	}
 	streams := []string{oddStdio, oddEvents, oddSSE}
 	says := func(r oddReply) says {
@@ -26,9 +28,11 @@ func oddTold() []oddRow {
 	grows := func(capabilities string, r oddReply) map[string][]oddReply {
 		r.text = result(text("ok")).text
 		return map[string][]oddReply{
-			"initialize": {greeting(capabilities)}, "tools/call it": {r}, "tools/call grown": {result(text("grown"))},
-			"tools/list":                  {result(`{"tools":[` + oddTool("it") + `]}`)},
-			"tools/list after tools/call": {result(`{"tools":[` + oddTool("it") + `,` + oddTool("grown") + `]}`)},
+			"initialize": {greeting(capabilities)}, "tools/call it": {r},
+			"tools/call grown": {result(text("grown"))},
+			"tools/list":       {result(`{"tools":[` + oddTool("it") + `]}`)},
+			"tools/list after tools/call": {result(`{"tools":[` + oddTool("it") + `,` +
+				oddTool("grown") + `]}`)},
 		}
 	}
 	const (
@@ -41,7 +45,8 @@ func oddTold() []oddRow {
 		return oddRow{
 			part: 6, name: name, odd: odd, over: over, get: oddStanding, settings: "share: session",
 			says: map[string][]oddReply{
-				"initialize": {greeting(`{"tools":{},"logging":{}}`)}, "logging/setLevel": {result(`{}`)}, "tools/call it": {r},
+				"initialize": {greeting(`{"tools":{},"logging":{}}`)}, "logging/setLevel": {result(`{}`)},
+				"tools/call it": {r},
 			},
 			asks: []oddAsk{{method: "tools/call", params: logs}, {method: "await notifications/message"}},
 		}
@@ -53,27 +58,43 @@ func oddTold() []oddRow {
 	}
 	return []oddRow{
 		log("log-during", "a log line during a call", streams, oddReply{before: []string{line}}),
-		log("log-late", "a log line on the standing stream, behind the answer to the call", []string{oddJSON, oddEvents}, oddReply{beside: []string{line}}),
-		{part: 6, name: "note-during", odd: "a notification that nobody declared, during a call", over: streams,
-			says: says(oddReply{before: []string{changed}}), asks: []oddAsk{call, await("notifications/acme/changed")}},
-		{part: 6, name: "note-behind", odd: "the same behind the result", over: []string{oddStdio, oddSSE},
-			says: says(oddReply{after: []string{changed}}), asks: []oddAsk{call, await("notifications/acme/changed")}},
-		{part: 6, name: "note-plain", odd: "one whose method does not begin as others do, without params", over: streams,
+		log("log-late", "a log line on the standing stream, behind the answer to the call",
+			[]string{oddJSON, oddEvents}, oddReply{beside: []string{line}}),
+		{part: 6, name: "note-during", odd: "a notification that nobody declared, during a call",
+			over: streams,
+			says: says(oddReply{before: []string{changed}}),
+			asks: []oddAsk{call, await("notifications/acme/changed")}},
+		{part: 6, name: "note-behind", odd: "the same behind the result", over: []string{
+			oddStdio, oddSSE,
+		},
+			says: says(oddReply{after: []string{changed}}),
+			asks: []oddAsk{call, await("notifications/acme/changed")}},
+		{part: 6, name: "note-plain", odd: "one whose method does not begin as others do, without params",
+			over: streams,
 			says: says(oddReply{before: []string{plain}}), asks: []oddAsk{call, await("acme/changed")}},
 		{part: 6, name: "note-known-prefix", odd: "one below a known name", over: []string{oddStdio},
-			says: says(oddReply{before: []string{`{"jsonrpc":"2.0","method":"notifications/tools/warmed","params":{}}`}}),
+			says: says(oddReply{
+				before: []string{`{"jsonrpc":"2.0","method":"notifications/tools/warmed","params":{}}`},
+			}),
 			asks: []oddAsk{call, await("notifications/tools/warmed")}},
-		{part: 6, name: "note-client", odd: "a notification of the client that nobody declared", over: everywhere,
+		{part: 6, name: "note-client", odd: "a notification of the client that nobody declared",
+			over: everywhere,
 			says: map[string][]oddReply{"tools/call it": {result(text("$OWN"))}},
 			asks: []oddAsk{
 				{method: "notify notifications/acme/seen", params: `{"n":1}`, alone: true},
-				{method: "tools/call", params: `{"name":"it"}`, alone: true, modern: oddModern{`"[]"`, `"[]"`, eras}},
+				{method: "tools/call", params: `{"name":"it"}`, alone: true, modern: oddModern{
+					`"[]"`, `"[]"`, eras,
+				}},
 			}},
-		{part: 6, name: "grows-during", settings: "share: session", odd: "a tool that a call adds, told during it", over: streams,
-			says: grows(`{"tools":{"listChanged":true}}`, oddReply{before: []string{tools}}), asks: askGrows},
-		{part: 6, name: "grows-behind", settings: "share: session", odd: "the same told behind the result", over: []string{oddStdio, oddSSE},
+		{part: 6, name: "grows-during", settings: "share: session",
+			odd: "a tool that a call adds, told during it", over: streams,
+			says: grows(`{"tools":{"listChanged":true}}`, oddReply{before: []string{tools}}),
+			asks: askGrows},
+		{part: 6, name: "grows-behind", settings: "share: session",
+			odd: "the same told behind the result", over: []string{oddStdio, oddSSE},
 			says: grows(`{"tools":{"listChanged":true}}`, oddReply{after: []string{tools}}), asks: askGrows},
-		{part: 6, name: "grows-undeclared", settings: "share: session", odd: "the same, where the server does not declare that it tells", over: streams,
+		{part: 6, name: "grows-undeclared", settings: "share: session",
+			odd: "the same, where the server does not declare that it tells", over: streams,
 			says: grows(`{"tools":{}}`, oddReply{before: []string{tools}}), asks: askGrows},
 	}
 }

@@ -17,13 +17,13 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// oddStanding is the oddRow.get of a server with a standing stream.
+// oddStanding is the oddRow.get of a server with a standalone stream.
 const oddStanding = "stream"
 
-// oddWeb serves all odd servers over HTTP: at /VIEW/SERVER/mcp, and over HTTP+SSE at /VIEW/SERVER/sse.
-// VIEW keeps apart who connects. Each session is a peer of its own.
+// oddWeb serves all odd servers over HTTP: at /VIEW/SERVER/mcp, and over HTTP+SSE at
+// /VIEW/SERVER/sse. VIEW distinguishes the clients. Each session is a separate peer.
 type oddWeb struct {
-	only oddServer // served in the place of any; zero for those of the corpus
+	only oddServer // served instead of any other; zero for those of the corpus
 
 	mu    sync.Mutex
 	peers map[string]*oddSession
@@ -32,7 +32,8 @@ type oddWeb struct {
 // oddSession is a session over HTTP.
 type oddSession struct {
 	*oddPeer
-	stream chan string // messages of an HTTP+SSE session, or of a standing stream; nil for others
+	// stream has the messages of an HTTP+SSE session or of a standalone stream. It is nil for others.
+	stream chan string
 }
 
 func (w *oddWeb) ServeHTTP(out http.ResponseWriter, r *http.Request) {
@@ -45,7 +46,8 @@ func (w *oddWeb) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	if server.oddRow == nil {
 		server = oddNamed(parts[1])
 	}
-	if slashes := len(r.URL.Path) - len(strings.TrimRight(r.URL.Path, "/")); server.moves != 0 && slashes < max(server.hops, 1) {
+	if slashes := len(r.URL.Path) - len(strings.TrimRight(r.URL.Path, "/")); server.moves != 0 &&
+		slashes < max(server.hops, 1) {
 		out.Header().Set("Location", r.URL.Path+"/")
 		out.WriteHeader(server.moves)
 		return
@@ -73,8 +75,8 @@ func (w *oddWeb) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// redirects answers a request with the redirect of its path, and reports false where it has
-// arrived.
+// redirects answers a request with the redirect of its path. It returns false if the path is the
+// last one.
 func (s oddServer) redirects(out http.ResponseWriter, r *http.Request) bool {
 	parts := strings.SplitN(r.URL.Path, "/", 5)
 	at := &url.URL{Path: strings.Join(parts[:4], "/")}
@@ -98,7 +100,7 @@ func (s oddServer) redirects(out http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// session finds a session, or makes a new one under another id where there is none.
+// session finds a session, or makes a new one with another id.
 func (w *oddWeb) session(id string, server oddServer) (string, *oddSession) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -116,7 +118,8 @@ func (w *oddWeb) session(id string, server oddServer) (string, *oddSession) {
 	return id, w.peers[id]
 }
 
-// rotate gives a session another id; empty where there is none of this id.
+// rotate gives a session another id and returns it. It returns an empty string if there is no
+// session with this id.
 func (w *oddWeb) rotate(id string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -147,7 +150,8 @@ func (w *oddWeb) post(out http.ResponseWriter, r *http.Request, server oddServer
 		out.Header().Set("Mcp-Session-Id", id)
 	}
 	if server.deaf && isAnswer(body) {
-		http.Error(out, "Missing session ID for sampling response", http.StatusBadRequest) // as mcp-go 1.2
+		// as mcp-go 1.2
+		http.Error(out, "Missing session ID for sampling response", http.StatusBadRequest)
 		return
 	}
 	reply, ok := session.take(body)
@@ -160,7 +164,7 @@ func (w *oddWeb) post(out http.ResponseWriter, r *http.Request, server oddServer
 		return
 	}
 	defer session.say(out, reply.beside)
-	if server.deaf && len(reply.before) > 0 { // it asks ahead of its answer
+	if server.deaf && len(reply.before) > 0 { // it asks before its answer
 		out.Header().Set("Content-Type", "text/event-stream")
 		for _, line := range reply.before {
 			fmt.Fprintf(out, "event: message\ndata: %s\n\n", line)
@@ -194,13 +198,13 @@ func (w *oddWeb) post(out http.ResponseWriter, r *http.Request, server oddServer
 	reply.body(out, []byte(text[:len(text)-min(reply.unended, 2)]))
 }
 
-// body writes an HTTP body as the reply's encoding has it.
+// body writes an HTTP body in the reply's encoding.
 func (r oddReply) body(out http.ResponseWriter, text []byte) {
 	if r.bom {
 		text = append([]byte("\xef\xbb\xbf"), text...)
 	}
 	if r.encoding == "" {
-		_, _ = out.Write(text) // who asked may be gone
+		_, _ = out.Write(text) // the client may be gone
 		return
 	}
 	out.Header().Set("Content-Encoding", r.encoding)
@@ -216,7 +220,7 @@ func (r oddReply) body(out http.ResponseWriter, text []byte) {
 	case "br":
 		to = brotli.NewWriter(&coded)
 	case "zstd":
-		to, _ = zstd.NewWriter(&coded) // the options are good
+		to, _ = zstd.NewWriter(&coded) // the options are valid
 	default:
 		to = gzip.NewWriter(&coded)
 	}
@@ -225,7 +229,7 @@ func (r oddReply) body(out http.ResponseWriter, text []byte) {
 	_, _ = out.Write(coded.Bytes())
 }
 
-// listen is the stream of an HTTP+SSE session.
+// listen serves the stream of an HTTP+SSE session.
 func (w *oddWeb) listen(out http.ResponseWriter, r *http.Request, server oddServer) {
 	id, session := w.session("", server)
 	out.Header().Set("Content-Type", "text/event-stream")
@@ -234,7 +238,7 @@ func (w *oddWeb) listen(out http.ResponseWriter, r *http.Request, server oddServ
 	session.write(out, r)
 }
 
-// write writes what comes to a stream until its client is gone.
+// write writes the messages of a stream until its client is gone.
 func (s *oddSession) write(out http.ResponseWriter, r *http.Request) {
 	for {
 		_ = http.NewResponseController(out).Flush()
@@ -247,7 +251,7 @@ func (s *oddSession) write(out http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// say writes messages to the standing stream, behind the answer to a POST.
+// say writes messages to the standalone stream, after the answer to a POST.
 func (s *oddSession) say(out http.ResponseWriter, lines []string) {
 	if len(lines) > 0 {
 		_ = http.NewResponseController(out).Flush()
@@ -257,11 +261,13 @@ func (s *oddSession) say(out http.ResponseWriter, lines []string) {
 	}
 }
 
-// asideTime is how long before the response to a request its answer on the standing stream is read.
+// asideTime is the delay between an answer on the standalone stream and the response to its
+// request.
 const asideTime = 200 * time.Millisecond
 
-// accept answers with 202 a moment after the reply is on the standing stream, or before that where
-// the reply waits. At the same time it would be luck which of them a client reads first.
+// accept answers 202. If the reply has no delay, 202 comes asideTime after the reply on the
+// standalone stream, and otherwise before the reply. If both came at the same time, the client
+// would read them in random order.
 func (s *oddSession) accept(out http.ResponseWriter, reply oddReply) {
 	if reply.wait == 0 {
 		for _, line := range reply.lines() {
@@ -279,13 +285,13 @@ func (s *oddSession) accept(out http.ResponseWriter, reply oddReply) {
 	})
 }
 
-// isAnswer reports whether a message answers a question.
+// isAnswer reports whether a message is an answer.
 func isAnswer(body []byte) bool {
 	var m oddMessage
 	return json.Unmarshal(body, &m) == nil && m.Method == "" && m.ID != nil
 }
 
-// message takes one message of an HTTP+SSE session.
+// message accepts one message of an HTTP+SSE session.
 func (w *oddWeb) message(out http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
 	session := w.peers[r.URL.Query().Get("session")]

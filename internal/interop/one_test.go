@@ -15,11 +15,11 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// counter counts the requests of each method that a server gets, and the sessions they are of.
+// counter counts the requests of each method that a server gets, and their sessions.
 type counter struct {
 	next http.Handler
 
-	mu       sync.Mutex // guards the rest
+	mu       sync.Mutex // guards the fields below
 	methods  map[string]int
 	sessions map[string]bool
 }
@@ -37,8 +37,8 @@ func (c *counter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.next.ServeHTTP(w, r)
 }
 
-// One instance of a remote server is one session with it, whoever of the tenant calls: principals of
-// both eras, with whatever their clients declare, one after the other and all at once.
+// One instance of a remote server has one session with it for all clients of the tenant: principals
+// of both eras, with any capabilities, one after the other and all at once.
 func TestOneSessionWithARemoteServerServesEveryKindOfClient(t *testing.T) {
 	for name, row := range map[string]struct {
 		server   *fixture
@@ -52,7 +52,9 @@ func TestOneSessionWithARemoteServerServesEveryKindOfClient(t *testing.T) {
 		for _, at := range []string{"one after the other", "at once"} {
 			t.Run(name+" "+at, func(t *testing.T) {
 				heard := &counter{methods: map[string]int{}, sessions: map[string]bool{}}
-				heard.next = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return row.server.Server }, row.options)
+				heard.next = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
+					return row.server.Server
+				}, row.options)
 				host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(`
 tenants:
   acme:
@@ -63,7 +65,8 @@ tenants:
 				for i, k := range kinds {
 					one := func() {
 						text := fmt.Sprint("text of ", i)
-						r := caller(t, host.MCP+"/t/acme/mcp", k.who, k.revision, k.capabilities)("echo", fmt.Sprintf(`{"text":%q}`, text))
+						r := caller(t, host.MCP+"/t/acme/mcp", k.who, k.revision, k.capabilities)("echo",
+							fmt.Sprintf(`{"text":%q}`, text))
 						if r.status != http.StatusOK || !bytes.Contains(r.body, []byte(text)) {
 							t.Errorf("%+v: %d %s", k, r.status, r.body)
 						}
@@ -78,8 +81,10 @@ tenants:
 				heard.mu.Lock()
 				defer heard.mu.Unlock()
 				t.Logf("%v, sessions %v", heard.methods, len(heard.sessions))
-				if len(heard.sessions) > row.sessions || heard.methods["initialize"] > 1 || heard.methods["tools/call"] != len(kinds) {
-					t.Errorf("%d sessions and %v, want at most %d session, greeted once", len(heard.sessions), heard.methods, row.sessions)
+				if len(heard.sessions) > row.sessions || heard.methods["initialize"] > 1 ||
+					heard.methods["tools/call"] != len(kinds) {
+					t.Errorf("%d sessions and %v, want at most %d session, greeted once", len(heard.sessions),
+						heard.methods, row.sessions)
 				}
 			})
 		}

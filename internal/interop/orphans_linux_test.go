@@ -14,10 +14,11 @@ import (
 	"mcpd/transport/stdio/guard"
 )
 
-// guardOf is the guard process of a host, 0 when there is none.
+// guardOf returns the process id of a host's guard process, or 0 if there is none.
 func guardOf(pid int) int {
 	look := guard.Look{Mark: func(entry []byte) bool {
-		return bytes.HasPrefix(entry, []byte("MCPD_GUARD=")) && bytes.Contains(entry, fmt.Appendf(nil, ".%d-", pid))
+		return bytes.HasPrefix(entry, []byte("MCPD_GUARD=")) &&
+			bytes.Contains(entry, fmt.Appendf(nil, ".%d-", pid))
 	}}
 	for _, pid := range look.Signal(guard.All(), 0) {
 		return pid
@@ -25,7 +26,8 @@ func guardOf(pid int) int {
 	return 0
 }
 
-// soon waits for what must be so within the goal, and says how long it took. The goal is for a calm machine, and three times that an error.
+// soon waits until ok returns true, and logs how long that took. The goal is for a calm machine;
+// more than three times the goal is an error.
 func soon(t *testing.T, what string, goal time.Duration, ok func() bool) {
 	t.Helper()
 	begin := time.Now()
@@ -42,8 +44,8 @@ func soon(t *testing.T, what string, goal time.Duration, ok func() bool) {
 	}
 }
 
-// untidy is a server that leaves processes in sessions of their own, whose parents have ended: one that ignores signals, one that is stopped
-// and one that will end by itself.
+// untidy returns the configuration of a server that leaves processes in their own sessions, whose
+// parents have exited: one that ignores signals, one that is stopped, and one that exits by itself.
 func untidy(t *testing.T) string {
 	t.Helper()
 	path, err := os.Executable()
@@ -55,10 +57,11 @@ func untidy(t *testing.T) string {
 (setsid sh -c 'kill -STOP $$; sleep 600' </dev/null 3>&- &)
 (setsid sleep 0.2 </dev/null 3>&- &)
 exec "$0" >&3 3>&-`
-	return fmt.Sprintf("{command: sh, args: [-c, %q, %q], env: {%s: untidy, %s: %q}}", script, path, serveSDK, quickExit[0], quickExit[1])
+	return fmt.Sprintf("{command: sh, args: [-c, %q, %q], env: {%s: untidy, %s: %q}}", script, path,
+		serveSDK, quickExit[0], quickExit[1])
 }
 
-// untidyHost runs so many of them.
+// untidyHost starts a host with the given number of these servers.
 func untidyHost(t *testing.T, servers int, state string) *mcptest.Host {
 	t.Helper()
 	var config strings.Builder
@@ -70,7 +73,8 @@ func untidyHost(t *testing.T, servers int, state string) *mcptest.Host {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: config.String(), State: state})
 	t.Cleanup(func() {
 		look := guard.Look{Mark: func(entry []byte) bool {
-			return bytes.HasPrefix(entry, []byte("MCPD_INSTANCE=")) && bytes.Contains(entry, fmt.Appendf(nil, ".%d-", host.PID()))
+			return bytes.HasPrefix(entry, []byte("MCPD_INSTANCE=")) &&
+				bytes.Contains(entry, fmt.Appendf(nil, ".%d-", host.PID()))
 		}}
 		look.End(1, patience)
 	})
@@ -79,12 +83,13 @@ func untidyHost(t *testing.T, servers int, state string) *mcptest.Host {
 		if got := c.call("echo", map[string]any{"text": "hi"}); got != "hi" {
 			t.Fatalf("server %d: got %q", i, got)
 		}
-		_ = c.Close() // a stream that is open would be waited for when the host stops
+		_ = c.Close() // the host would wait for an open stream when it stops
 	}
 	return host
 }
 
-// Whatever a server leaves behind is gone a second after mcpd was killed, and mcpd can be started again at once on the same state.
+// All processes that a server leaves behind are gone a second after mcpd was killed, and mcpd can
+// be started again at once on the same state.
 func TestNothingOutlivesAKilledHost(t *testing.T) {
 	const servers = 10
 	host := untidyHost(t, servers, "")
@@ -101,11 +106,12 @@ func TestNothingOutlivesAKilledHost(t *testing.T) {
 	}
 }
 
-// When the guard is killed together with mcpd, the next mcpd on the same state finds what they left. One on another state does not touch it.
+// If the guard is killed together with mcpd, the next mcpd on the same state ends the processes
+// that they left. An mcpd on another state does not touch them.
 func TestTheNextHostEndsWhatGuardAndHostLeft(t *testing.T) {
 	host := untidyHost(t, 2, "")
 	pid := guardOf(host.PID())
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil { // so that it cannot be the faster
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil { // so that the guard cannot be faster
 		t.Fatal(err)
 	}
 	host.Kill()
@@ -125,14 +131,17 @@ func TestTheNextHostEndsWhatGuardAndHostLeft(t *testing.T) {
 	}
 }
 
-// A guard that was killed is replaced, and the next one does its work.
+// A guard that was killed is replaced, and the next guard does its work.
 func TestGuardOfAHostComesBack(t *testing.T) {
 	host := untidyHost(t, 2, "")
 	first := guardOf(host.PID())
 	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	soon(t, "there is another guard", time.Second, func() bool { pid := guardOf(host.PID()); return pid != 0 && pid != first })
+	soon(t, "there is another guard", time.Second, func() bool {
+		pid := guardOf(host.PID())
+		return pid != 0 && pid != first
+	})
 	if !strings.Contains(host.Log(), "guard_lost") {
 		t.Error("the log does not say so")
 	}
@@ -140,9 +149,13 @@ func TestGuardOfAHostComesBack(t *testing.T) {
 	soon(t, "no process is left", time.Second, func() bool { return len(host.Processes()) == 0 })
 }
 
-// The worker of `npx` is its grandchild. Nothing of it stays when its server is stopped, when the launcher alone is killed, and when mcpd is.
+// The worker of `npx` is its grandchild. No process of it remains when its server is stopped, when
+// only the launcher is killed, and when mcpd is killed.
 func TestLaunchersLeaveNothingBehind(t *testing.T) {
-	config := fmt.Sprintf("tenants: {default: {servers: {every: {command: npx, args: [-y, %q], cwd: %q}}}}\n", everything, mcptest.Modules(t))
+	config := fmt.Sprintf(
+		"tenants: {default: {servers: {every: {command: npx, args: [-y, %q], cwd: %q}}}}\n", everything,
+		mcptest.Modules(t),
+	)
 	start := func(t *testing.T) (*mcptest.Host, []int) {
 		host := mcptest.Start(t, mcptest.HostOptions{Config: config})
 		use(t, host)
@@ -161,7 +174,8 @@ func TestLaunchersLeaveNothingBehind(t *testing.T) {
 	})
 	t.Run("launcher killed", func(t *testing.T) {
 		host, before := start(t)
-		if err := syscall.Kill(slices.Min(before), syscall.SIGKILL); err != nil { // it was the first to start
+		// the launcher started first
+		if err := syscall.Kill(slices.Min(before), syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
 		soon(t, "no process is left", time.Second, func() bool {
@@ -183,5 +197,5 @@ func use(t *testing.T, host *mcptest.Host) {
 	if got := c.call("echo", map[string]any{"message": "hi"}); got != "Echo: hi" {
 		t.Fatalf("got %q", got)
 	}
-	_ = c.Close() // a stream that is open would be waited for when the host stops
+	_ = c.Close() // the host would wait for an open stream when it stops
 }

@@ -15,18 +15,21 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// apart serves a fixture of its own to each session, so that a tool which a call adds is listed in
-// that session only.
+// apart serves a separate fixture to each session, so that only the session of a call lists the
+// tool that the call adds.
 func apart(t *testing.T, name string) string {
 	t.Helper()
-	return listen(t, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return newFixture(name).Server }, nil))
+	return listen(t, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
+		return newFixture(name).Server
+	}, nil))
 }
 
-// A stateful server over HTTP that adds a tool in a session has that tool listed to this session,
-// alone and in the list of all servers, once it is announced; and to nobody else.
+// If a stateful HTTP server adds a tool in a session, that session lists the tool, at the server's
+// endpoint and in the aggregate, once it is announced. No other session does.
 func TestListsOfASessionAreListedToIt(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
-		"tenants: {default: {servers: {own: {url: %q}, shared: {url: %q, share: tenant}}}}\n", apart(t, "own"), apart(t, "shared"))})
+		"tenants: {default: {servers: {own: {url: %q}, shared: {url: %q, share: tenant}}}}\n",
+		apart(t, "own"), apart(t, "shared"))})
 	for _, row := range []struct{ revision, server, path, prefix string }{
 		{legacy, "own", "/mcp", "own__"}, {legacy, "own", "/own/mcp", ""},
 		{modern, "own", "/mcp", "own__"}, {modern, "own", "/own/mcp", ""},
@@ -35,7 +38,8 @@ func TestListsOfASessionAreListedToIt(t *testing.T) {
 	} {
 		t.Run(row.revision+" "+row.server+row.path, func(t *testing.T) {
 			grown := "grown" + row.revision[:4] + fmt.Sprint(len(row.prefix))
-			c, other := dialIn(t, row.revision, host.MCP+row.path, ""), dialIn(t, row.revision, host.MCP+row.path, "")
+			c, other := dialIn(t, row.revision, host.MCP+row.path, ""), dialIn(t, row.revision,
+				host.MCP+row.path, "")
 			if row.revision == modern {
 				c.confirmed()
 			}
@@ -59,8 +63,8 @@ func TestListsOfASessionAreListedToIt(t *testing.T) {
 	}
 }
 
-// A change that a server tells every session of is announced once to each client, though mcpd has
-// several sessions with it.
+// A change that a server announces to all of its sessions is announced once to each client,
+// although mcpd has several sessions with the server.
 func TestOneChangeIsAnnouncedOnce(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
 		"tenants: {default: {servers: {all: {url: %q}}}}\n", web(t, newFixture("all")))})
@@ -73,7 +77,7 @@ func TestOneChangeIsAnnouncedOnce(t *testing.T) {
 			clients[fmt.Sprint(path, " ", i)] = c
 		}
 	}
-	time.Sleep(2500 * time.Millisecond) // a burst of changes takes 2 s at most
+	time.Sleep(2500 * time.Millisecond) // debouncing changes takes 2 s at most
 	for _, c := range clients {
 		for len(c.news) > 0 {
 			<-c.news
@@ -88,12 +92,14 @@ func TestOneChangeIsAnnouncedOnce(t *testing.T) {
 		}
 		return true
 	})
-	time.Sleep(2500 * time.Millisecond) // in which somebody might hear of it again
+	time.Sleep(2500 * time.Millisecond) // time for a second announcement
 	for name, c := range clients {
 		if n := len(c.news); n != 1 {
 			t.Errorf("%s heard %d times of one change", name, n)
 		}
-		if got := c.names(); !slices.ContainsFunc(got, func(tool string) bool { return strings.HasSuffix(tool, "grown") }) {
+		if got := c.names(); !slices.ContainsFunc(got, func(tool string) bool {
+			return strings.HasSuffix(tool, "grown")
+		}) {
 			t.Errorf("%s lists %v", name, got)
 		}
 	}

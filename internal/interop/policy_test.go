@@ -12,7 +12,7 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// policies is a tenant for each policy that an operator may set (C1 to C5).
+// policies is a configuration with a tenant for each policy that an operator may set (C1 to C5).
 const policies = `
 listen: 127.0.0.1:0
 admin: {listen: 127.0.0.1:0}
@@ -39,7 +39,7 @@ tenants:
       new: {builtin: demo, min_version: 2026-07-28}
 `
 
-// asking is an initialize for a revision, none if it is empty.
+// asking returns an initialize request for a revision, or without one if it is empty.
 func asking(version string) string {
 	if version == "" {
 		return strings.Replace(hello, `"protocolVersion":"2025-11-25",`, "", 1)
@@ -47,12 +47,14 @@ func asking(version string) string {
 	return strings.Replace(hello, "2025-11-25", version, 1)
 }
 
-// alone makes a request that stands alone, of a client with these capabilities.
+// alone makes a stateless request of a client with the given capabilities.
 func (w *wire) alone(method, params, capabilities string) reply {
 	w.t.Helper()
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
 		`"io.modelcontextprotocol/clientCapabilities":%s}%s}}`, method, capabilities, params)
-	headers := []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", method, "Mcp-Session-Id", ""}
+	headers := []string{
+		"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", method, "Mcp-Session-Id", "",
+	}
 	if _, rest, ok := strings.Cut(params, `"name":"`); ok {
 		name, _, _ := strings.Cut(rest, `"`)
 		headers = append(headers, "Mcp-Name", name)
@@ -60,7 +62,7 @@ func (w *wire) alone(method, params, capabilities string) reply {
 	return w.post(body, headers...)
 }
 
-// outcome is the revision that was agreed on, or the error with the revisions it names.
+// outcome returns the agreed revision, or the error with the revisions that it names.
 func outcome(t *testing.T, r reply) string {
 	t.Helper()
 	m := r.message(t)
@@ -72,13 +74,14 @@ func outcome(t *testing.T, r reply) string {
 	return strings.TrimSpace(fmt.Sprint(m.Error.Code, " ", string(supported)))
 }
 
-// C1 to C3: floor, ceiling, strictness and the assumed revision are a tenant's, and hold in both eras; a tenant may be of one era alone.
+// C1 to C3: Floor, ceiling, strictness and the assumed revision are settings of a tenant and apply
+// in both eras. A tenant may support only one era.
 func TestPoliciesOnRevisions(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: policies})
 	const both = `["2025-06-18","2025-03-26"]`
 	for _, c := range []struct {
 		tenant, asked, want string
-		discover            string // what a client of the other era is told
+		discover            string // answer to a client of the other era
 	}{
 		{"range", "2025-03-26", "2025-03-26", "-32022 " + both},
 		{"range", "2024-11-05", "2025-06-18", "-32022 " + both},
@@ -100,16 +103,18 @@ func TestPoliciesOnRevisions(t *testing.T) {
 			t.Errorf("%s, of the modern era: %s, want %s", c.tenant, got, c.discover)
 		}
 	}
-	// The negotiation API is of the modern era.
+	// The negotiation API belongs to the modern era.
 	for tenant, want := range map[string]int{"range": http.StatusBadRequest, "modern": http.StatusOK} {
 		w := newWire(t, host.MCP+"/t/"+tenant+"/mcp/negotiate", "")
-		if r := w.post(`{"client_name":"wire","client_version":"1","supported_capabilities":[]}`); r.status != want {
+		if r := w.post(
+			`{"client_name":"wire","client_version":"1","supported_capabilities":[]}`,
+		); r.status != want {
 			t.Errorf("%s, negotiation: %d %s, want %d", tenant, r.status, r.body, want)
 		}
 	}
 }
 
-// C4, C5: the capabilities that a policy asks of clients, in both eras.
+// C4, C5: A policy may require capabilities of clients, in both eras.
 func TestPoliciesOnCapabilities(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: policies})
 	requests := []struct{ method, legacy, modern string }{
@@ -118,32 +123,35 @@ func TestPoliciesOnCapabilities(t *testing.T) {
 		{"logging/setLevel", `{"level":"info"}`, ""},
 		{"server/discover", "", ""},
 	}
-	for capabilities, refused := range map[string]bool{`{}`: true, `{"roots":{},"sampling":{}}`: false} {
+	for capabilities, refused := range map[string]bool{`{}`: true,
+		`{"roots":{},"sampling":{}}`: false} {
 		w := newWire(t, host.MCP+"/t/gated/mcp", "")
 		r := w.post(strings.Replace(hello, `"capabilities":{}`, `"capabilities":`+capabilities, 1))
 		w.header.Set("Mcp-Session-Id", r.header.Get("Mcp-Session-Id"))
 		w.post(initialized)
 		for _, c := range requests {
 			if c.legacy != "" {
-				m := w.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, c.method, c.legacy)).message(t)
+				m := w.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, c.method,
+					c.legacy)).message(t)
 				if (m.Error != nil) != refused || refused && m.Error.Code != -32004 {
 					t.Errorf("%s with %s: %s", c.method, capabilities, m.Append(nil))
 				}
 			}
-			if c.method == "logging/setLevel" { // is of the legacy era
+			if c.method == "logging/setLevel" { // only in the legacy era
 				continue
 			}
 			r := w.alone(c.method, c.modern, capabilities)
 			m := r.message(t)
-			if (m.Error != nil) != refused || refused && (m.Error.Code != -32021 || r.status != http.StatusBadRequest) {
+			if (m.Error != nil) != refused ||
+				refused && (m.Error.Code != -32021 || r.status != http.StatusBadRequest) {
 				t.Errorf("%s, modern, with %s: %d %s", c.method, capabilities, r.status, r.body)
 			}
 		}
 	}
 }
 
-// The negotiation API says every refusal in its own words, those of a policy with the words of S3-35, and has an error for its body
-// wherever a path is its own (S3-32).
+// The negotiation API has its own text for each refusal, and for those of a policy the text of
+// S3-35. Each error of its paths has a JSON body with an error (S3-32).
 func TestRefusalsOfTheNegotiationAPI(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: policies})
 	for _, c := range []struct {
@@ -151,8 +159,11 @@ func TestRefusalsOfTheNegotiationAPI(t *testing.T) {
 		status             int
 		says               string
 	}{
-		{"POST", "/t/gated/mcp/negotiate", `{"client_name":"wire","client_version":"1","supported_capabilities":[]}`, 403, "Client does not support required capability: roots"},
-		{"POST", "/t/gated/mcp/tool/demo__time", ``, 403, "Client does not support required capability: sampling"},
+		{"POST", "/t/gated/mcp/negotiate",
+			`{"client_name":"wire","client_version":"1","supported_capabilities":[]}`, 403,
+			"Client does not support required capability: roots"},
+		{"POST", "/t/gated/mcp/tool/demo__time", ``, 403,
+			"Client does not support required capability: sampling"},
 		{"GET", "/t/modern/mcp/resource", ``, 400, "no name"},
 		{"GET", "/t/modern/mcp/resource/test://static-text", ``, 400, "no name"},
 		{"POST", "/t/modern/mcp/tool?name=a&name=b", ``, 400, "no name"},
@@ -161,31 +172,38 @@ func TestRefusalsOfTheNegotiationAPI(t *testing.T) {
 	} {
 		w := newWire(t, host.MCP, "")
 		r := w.do(c.method, host.MCP+c.path, c.body)
-		if r.status != c.status || c.says != "" && !strings.HasPrefix(string(r.body), `{"error":"`) || !strings.Contains(string(r.body), c.says) {
+		if r.status != c.status || c.says != "" && !strings.HasPrefix(string(r.body), `{"error":"`) ||
+			!strings.Contains(string(r.body), c.says) {
 			t.Errorf("%s %s: %d %s, want %d %q", c.method, c.path, r.status, r.body, c.status, c.says)
 		}
 	}
 }
 
-// An operator may pin a server to an era: whatever its clients speak, the server hears no other.
+// An operator may pin a server to an era. The server then gets requests only of that era, whatever
+// its clients speak.
 func TestServersMayBePinned(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: policies})
 	for server, want := range map[string]string{"old": "2025-06-18", "new": "2026-07-28"} {
 		w := newWire(t, host.MCP+"/t/pinned/"+server+"/mcp", "")
 		w.open("2025-11-25")
-		if got := string(w.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"message":"x"}}}`).result(t, "content")); !strings.Contains(got, `"x"`) {
+		if got := string(
+			w.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"message":"x"}}}`).result(t, "content"),
+		); !strings.Contains(got, `"x"`) {
 			t.Errorf("%s, legacy client: %s", server, got)
 		}
-		if r := w.alone("tools/call", `,"name":"echo","arguments":{"message":"y"}`, "{}"); !strings.Contains(string(r.result(t, "content")), `"y"`) {
+		if r := w.alone("tools/call", `,"name":"echo","arguments":{"message":"y"}`,
+			"{}"); !strings.Contains(string(r.result(t, "content")), `"y"`) {
 			t.Errorf("%s, modern client: %s", server, r.body)
 		}
-		if tree := fetch(t, host.Admin+"/admin/v1/tree"); !strings.Contains(tree, fmt.Sprintf(`"server":%q`, server)) || !strings.Contains(tree, fmt.Sprintf(`"revision":%q`, want)) {
+		if tree := fetch(t, host.Admin+"/admin/v1/tree"); !strings.Contains(tree,
+			fmt.Sprintf(`"server":%q`, server)) || !strings.Contains(tree,
+			fmt.Sprintf(`"revision":%q`, want)) {
 			t.Errorf("%s is not spoken to in %s: %s", server, want, tree)
 		}
 	}
 }
 
-// fetch reads a page.
+// fetch returns the content of a URL.
 func fetch(t *testing.T, url string) string {
 	t.Helper()
 	client := http.Client{Timeout: 10 * time.Second}

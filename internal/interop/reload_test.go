@@ -19,15 +19,17 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// steadyAnd is a configuration with a server that stays as it is beside others.
+// steadyAnd returns a configuration with a server that never changes, and more servers.
 func steadyAnd(t *testing.T, more string) string {
-	return fmt.Sprintf("tenants: {default: {servers: {steady: {command: %q, share: tenant}%s}}}\n", mcptest.Server(t), more)
+	return fmt.Sprintf("tenants: {default: {servers: {steady: {command: %q, share: tenant}%s}}}\n",
+		mcptest.Server(t), more)
 }
 
-// pidOf is the process of a server, as the tree shows it.
+// pidOf returns the process id of a server, as the tree shows it.
 func pidOf(t *testing.T, host *mcptest.Host, server string) string {
 	t.Helper()
-	tree := exec.Command(mcptest.Mcpd(t), "tree", "--all", "--admin", strings.TrimPrefix(host.Admin, "http://"))
+	tree := exec.Command(mcptest.Mcpd(t), "tree", "--all", "--admin",
+		strings.TrimPrefix(host.Admin, "http://"))
 	out, err := tree.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -40,8 +42,8 @@ func pidOf(t *testing.T, host *mcptest.Host, server string) string {
 	return m[1]
 }
 
-// F59: a hundred reloads that add, change, remove and spoil servers go by without an error, and without another process, for those who use
-// a server that stays.
+// F59: A hundred reloads that add, change, remove and break servers cause no error and no new
+// process for clients of a server that does not change.
 func TestReloadsUnderLoad(t *testing.T) {
 	const reloads, pause = 100, 50 * time.Millisecond // twelve times as fast as a hundred a minute
 	file := filepath.Join(t.TempDir(), "mcpd.yaml")
@@ -60,7 +62,9 @@ func TestReloadsUnderLoad(t *testing.T) {
 	defer cancel()
 	var clients []load.Client
 	for range 4 {
-		s, err := load.Connect(ctx, load.SessionOptions{URL: host.MCP + "/steady/mcp", Tool: "echo", Argument: "message"})
+		s, err := load.Connect(ctx, load.SessionOptions{
+			URL: host.MCP + "/steady/mcp", Tool: "echo", Argument: "message",
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +74,10 @@ func TestReloadsUnderLoad(t *testing.T) {
 	over, end := context.WithCancel(ctx)
 	result := make(chan load.Result, 1)
 	go func() { // ends with the reloads
-		r, err := load.Run(over, clients, load.Options{Clock: clock.System, Run: 1, Workers: 8, Calls: 1 << 20, For: time.Minute, Timeout: 20 * time.Second})
+		r, err := load.Run(over, clients, load.Options{
+			Clock: clock.System, Run: 1, Workers: 8, Calls: 1 << 20, For: time.Minute,
+			Timeout: 20 * time.Second,
+		})
 		if err != nil {
 			t.Error(err)
 		}
@@ -79,7 +86,8 @@ func TestReloadsUnderLoad(t *testing.T) {
 	dial(t, host.MCP+"/steady/mcp", "").call("echo", map[string]any{"message": "here"})
 	before := pidOf(t, host, "steady")
 	more := []string{
-		`, other: {builtin: demo}`, `, other: {builtin: demo, mute: true}`, `, other: {command: /no/such/program}`, ``, `, other: {builtin: nothing}`,
+		`, other: {builtin: demo}`, `, other: {builtin: demo, mute: true}`,
+		`, other: {command: /no/such/program}`, ``, `, other: {builtin: nothing}`,
 	}
 	for i := range reloads {
 		write(steadyAnd(t, more[i%len(more)]))
@@ -106,16 +114,20 @@ func TestReloadsUnderLoad(t *testing.T) {
 	}
 }
 
-// F60: every call that is under way when the host is told to stop gets its answer.
+// F60: Every call in flight gets its answer when the host is told to stop.
 func TestNothingUnderWayIsLostByAStop(t *testing.T) {
-	host := mcptest.Start(t, mcptest.HostOptions{Config: strings.Replace(steadyAnd(t, ""), "share: tenant", "share: tenant, mute: true", 1)})
+	host := mcptest.Start(t, mcptest.HostOptions{
+		Config: strings.Replace(steadyAnd(t, ""), "share: tenant", "share: tenant, mute: true", 1),
+	})
 	const calls = 40
 	answers := make(chan string, calls)
 	for range calls / 4 {
 		c := dial(t, host.MCP+"/steady/mcp", "")
 		for range 4 {
 			go func() { // ends with its answer
-				r, err := c.CallTool(context.Background(), &mcp.CallToolParams{Name: "sleep", Arguments: map[string]any{"millis": 2000}})
+				r, err := c.CallTool(context.Background(), &mcp.CallToolParams{
+					Name: "sleep", Arguments: map[string]any{"millis": 2000},
+				})
 				if err != nil {
 					answers <- err.Error()
 					return

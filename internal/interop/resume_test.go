@@ -13,11 +13,12 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// A client of the official TypeScript SDK does not come back for the answer to a call that it has
-// cancelled, and not for ever for one whose answer is an error.
+// A client of the official TypeScript SDK does not reconnect for the answer to a call that it has
+// cancelled, and does not reconnect endlessly for a call whose answer is an error.
 func TestEndedCallsAreNotResumed(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
-		"tenants: {default: {limits: {call_timeout: 1s}, servers: {it: {url: %q}}}}\n", web(t, newFixture("it")))})
+		"tenants: {default: {limits: {call_timeout: 1s}, servers: {it: {url: %q}}}}\n",
+		web(t, newFixture("it")))})
 	to, err := url.Parse(host.MCP)
 	if err != nil {
 		t.Fatal(err)
@@ -37,12 +38,13 @@ func TestEndedCallsAreNotResumed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := string(out); !strings.HasSuffix(got, `"still here"]`+"\n") || !strings.Contains(got, "-32009") {
+	if got := string(out); !strings.HasSuffix(got, `"still here"]`+"\n") ||
+		!strings.Contains(got, "-32009") {
 		t.Errorf("the calls came to %s", got)
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if len(resumed) > 1 { // one for the error: it counts results only
+	if len(resumed) > 1 { // one for the error, because the SDK counts only results
 		t.Errorf("it came back with %q", resumed)
 	}
 }

@@ -14,8 +14,9 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// One tenant fills each bound of sessions with calls in flight. None of them is ended, whoever
-// comes; he is told what is full and whose it is; and a tenant below its share is served.
+// One tenant fills each limit of sessions with calls in flight. No such session is evicted for
+// another client. A refused client gets the name of the limit and of its owner. A tenant below its
+// share is served.
 func TestRunningWorkIsNotEnded(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(`
 limits: {max_total_sessions: 12}
@@ -31,8 +32,11 @@ tenants:
     auth: {keys: [%s, %s]}
     limits: {max_principal_sessions: 1}
     servers: {s: {builtin: demo}}
-`, hashed("ann", "key-of-ann"), mcptest.Server(t), hashed("ian", "key-of-ian"), hashed("una", "key-of-una"), hashed("ulf", "key-of-ulf"))})
-	at := func(tenant, name string) *wire { return newWire(t, host.MCP+"/t/"+tenant+"/mcp", "key-of-"+name) }
+`, hashed("ann", "key-of-ann"), mcptest.Server(t), hashed("ian", "key-of-ian"),
+		hashed("una", "key-of-una"), hashed("ulf", "key-of-ulf"))})
+	at := func(tenant, name string) *wire {
+		return newWire(t, host.MCP+"/t/"+tenant+"/mcp", "key-of-"+name)
+	}
 	refused := func(r reply, status int, says ...string) {
 		t.Helper()
 		wait, err := strconv.Atoi(r.header.Get("Retry-After"))
@@ -52,7 +56,8 @@ tenants:
 			}
 		}
 	}
-	// Six of twelve are guaranteed, two to each tenant; with the free six acme has eight.
+	// Six of the twelve sessions are guaranteed, two for each tenant. With the six others acme has
+	// eight.
 	over := filepath.Join(t.TempDir(), "over")
 	var calls sync.WaitGroup
 	var sessions []*wire
@@ -82,12 +87,12 @@ tenants:
 		`"limit":"max_total_sessions"`,
 		`"tenant":"acme"`,
 	)
-	for range 2 { // each opening finds room, as it is below its share
+	for range 2 { // each opening succeeds, because the tenant is below its share
 		at("initech", "ian").open("2025-11-25")
 	}
-	opensWhenIdle(at("initech", "ian")) // an idle one of its own makes room
+	opensWhenIdle(at("initech", "ian")) // evicts an idle session of its own
 	at("umbrella", "una").open("2025-11-25")
-	busy := at("umbrella", "una") // the idle one makes room
+	busy := at("umbrella", "una") // evicts the idle session
 	opensWhenIdle(busy)
 	busy.listens(t)
 	refused(
@@ -107,12 +112,12 @@ tenants:
 			t.Errorf("session %d: %d %s", i, r.status, r.body)
 		}
 	}
-	opensWhenIdle(at("acme", "ann")) // idle now, they make room
+	opensWhenIdle(at("acme", "ann")) // these sessions are idle now, so one is evicted
 }
 
-// opensWhenIdle opens a session for which another makes room. The other is busy for an instant
-// after its last message was answered: its actor has yet to look at a notification, or to end the
-// call.
+// opensWhenIdle opens a session, for which the host must evict an idle one. The idle session stays
+// busy for an instant after the answer to its last message, until its actor has handled a
+// notification or ended the call.
 func opensWhenIdle(w *wire) {
 	w.t.Helper()
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); {

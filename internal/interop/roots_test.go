@@ -12,9 +12,9 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// The published file server serves the folders of its client from the first call on, and not the wider
-// one that it was started with. A client that ends without ending its session, as the official SDKs do,
-// is not asked any more.
+// The published file server serves the folders of its client from the first call on, and not the
+// wider folder of its command line. It is no longer asked for a client that exits without ending
+// its session, as the official SDKs do.
 func TestFileServerServesTheFoldersOfItsClient(t *testing.T) {
 	dir := mcptest.Modules(t)
 	wide, err := filepath.EvalSymlinks(t.TempDir())
@@ -22,7 +22,8 @@ func TestFileServerServesTheFoldersOfItsClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
-		"tenants: {default: {servers: {files: {command: npx, args: [-y, %q, %q], cwd: %q}}}}\n", filesystem, wide, dir)})
+		"tenants: {default: {servers: {files: {command: npx, args: [-y, %q, %q], cwd: %q}}}}\n",
+		filesystem, wide, dir)})
 	script := mcptest.Script(t, time.Minute, "testdata/roots.mjs")
 	for i, generation := range []string{"1", "1"} {
 		own := filepath.Join(wide, fmt.Sprint("own", i))

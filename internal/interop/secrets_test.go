@@ -17,11 +17,11 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// recorder remembers every header that reaches a server, and everything that was sent to it.
+// recorder records all headers and all data that a server receives.
 type recorder struct {
 	next http.Handler
 
-	mu      sync.Mutex // guards the rest
+	mu      sync.Mutex // guards the fields below
 	headers map[string]map[string]bool
 	all     strings.Builder
 }
@@ -47,12 +47,16 @@ func (c *recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.next.ServeHTTP(w, r)
 }
 
-// A client's credentials and connection headers stay at the edge: they reach no server, no child process and no log. What the operator
-// configured for a server reaches that server, and no log either (S13, S69, S73, S88).
+// A client's credentials and connection headers stop at the host: they reach no server, no child
+// process and no log. The secrets that the operator configured for a server reach only that server,
+// and no log (S13, S69, S73, S88).
 func TestSecretsStayWhereTheyBelong(t *testing.T) {
 	const canary, upstream, variable = "canary-key-5b1d", "upstream-token-77c2", "child-secret-91aa"
 	f := newFixture("web")
-	heard := &recorder{headers: map[string]map[string]bool{}, next: mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return f.Server }, nil)}
+	heard := &recorder{headers: map[string]map[string]bool{},
+		next: mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
+			return f.Server
+		}, nil)}
 	config := fmt.Sprintf(`
 log: {level: debug}
 tenants:
@@ -63,35 +67,47 @@ tenants:
       env: {command: %q, args: ["${env:CHILD_SECRET}"], env: {TOKEN: "${env:CHILD_SECRET}"}, env_pass: [PASSED]}
 `, hashed("ann", canary), listen(t, heard), mcptest.Server(t))
 	environment := []string{
-		"UPSTREAM_TOKEN=" + upstream, "CHILD_SECRET=" + variable, "PASSED=yes", "NOT_PASSED=other-secret", "LD_PRELOAD_X=1",
-		"NODE_OPTIONS=--no-warnings", "HTTP_PROXY=http://127.0.0.1:1", "AWS_SECRET_ACCESS_KEY=other-secret", "MCPD_KEY=other-secret",
+		"UPSTREAM_TOKEN=" + upstream, "CHILD_SECRET=" + variable, "PASSED=yes", "NOT_PASSED=other-secret",
+		"LD_PRELOAD_X=1",
+		"NODE_OPTIONS=--no-warnings", "HTTP_PROXY=http://127.0.0.1:1",
+		"AWS_SECRET_ACCESS_KEY=other-secret", "MCPD_KEY=other-secret",
 	}
 	host := mcptest.Start(t, mcptest.HostOptions{Config: config, Env: environment})
 
 	w := newWire(t, host.MCP+"/t/acme/mcp", canary)
 	for name, value := range map[string]string{
-		"Cookie": "session=" + canary, "Proxy-Authorization": "Basic " + canary, "X-Forwarded-For": "10.0.0.1", "Forwarded": "for=10.0.0.1",
-		"X-Mcpd-Tenant": "zeta", "X-Api-Key": canary, "Te": "trailers", "Keep-Alive": "timeout=5", "X-Hop": canary, "Connection": "X-Hop",
-		"User-Agent": "client/" + canary, "Referer": "http://localhost/" + canary, "Baggage": "k=" + canary,
+		"Cookie": "session=" + canary, "Proxy-Authorization": "Basic " + canary,
+		"X-Forwarded-For": "10.0.0.1", "Forwarded": "for=10.0.0.1",
+		"X-Mcpd-Tenant": "zeta", "X-Api-Key": canary, "Te": "trailers", "Keep-Alive": "timeout=5",
+		"X-Hop": canary, "Connection": "X-Hop",
+		"User-Agent": "client/" + canary, "Referer": "http://localhost/" + canary,
+		"Baggage": "k=" + canary,
 	} {
 		w.header.Set(name, value)
 	}
 	w.open("2025-11-25")
-	w.post(call("tools/call", `{"name":"web__echo","arguments":{"text":"x"}}`).body).check(t, "200 result")
+	w.post(call("tools/call", `{"name":"web__echo","arguments":{"text":"x"}}`).body).check(t,
+		"200 result")
 	dump := w.post(call("tools/call", `{"name":"env__env","arguments":{}}`).body).result(t, "content")
-	w.post(call("tools/call", `{"name":"web__echo","arguments":{"text":"x"}}`).body, "Authorization", "Bearer "+canary+"x") // refused, and perhaps logged
+	// This call is refused, and perhaps logged.
+	w.post(call("tools/call", `{"name":"web__echo","arguments":{"text":"x"}}`).body, "Authorization",
+		"Bearer "+canary+"x")
 	w.close()
-	host.Stop() // everything that will be logged is
+	host.Stop() // the log is complete after this
 
 	heard.mu.Lock()
 	defer heard.mu.Unlock()
 	if strings.Contains(heard.all.String(), canary) {
 		t.Errorf("the client's key reached the server:\n%s", heard.all.String())
 	}
-	if got := slices.Sorted(maps.Keys(heard.headers["Authorization"])); !slices.Equal(got, []string{"Bearer " + upstream}) {
+	if got := slices.Sorted(maps.Keys(heard.headers["Authorization"])); !slices.Equal(got,
+		[]string{"Bearer " + upstream}) {
 		t.Errorf("Authorization = %q", got)
 	}
-	allowed := []string{"Accept", "Accept-Encoding", "Authorization", "Content-Length", "Content-Type", "Mcp-Protocol-Version", "Mcp-Session-Id", "User-Agent", "X-Plain"}
+	allowed := []string{
+		"Accept", "Accept-Encoding", "Authorization", "Content-Length", "Content-Type",
+		"Mcp-Protocol-Version", "Mcp-Session-Id", "User-Agent", "X-Plain",
+	}
 	if got := slices.Sorted(maps.Keys(heard.headers)); !slices.Equal(got, allowed) {
 		t.Errorf("headers that reached the server:\n%q\nwant\n%q", got, allowed)
 	}
@@ -99,7 +115,8 @@ tenants:
 		t.Error("the client's session id reached the server")
 	}
 	checkChild(t, string(dump), variable, canary)
-	for _, secret := range []string{canary, upstream, variable, "other-secret", w.header.Get("Mcp-Session-Id")} {
+	for _, secret := range []string{canary, upstream, variable, "other-secret",
+		w.header.Get("Mcp-Session-Id")} {
 		if i := strings.Index(host.Log(), secret); i >= 0 {
 			t.Errorf("%s is in the log: …%.200s", secret, host.Log()[max(0, i-100):])
 		}
@@ -117,7 +134,8 @@ tenants:
 	}
 }
 
-// checkChild looks at what a child process was given: the short environment, what was configured, and a mark of the host.
+// checkChild checks the environment and arguments of a child process: the short environment, the
+// configured variables, and the host's mark.
 func checkChild(t *testing.T, dump, variable, canary string) {
 	t.Helper()
 	var blocks []struct{ Text string }
@@ -129,8 +147,10 @@ func checkChild(t *testing.T, dump, variable, canary string) {
 		t.Fatal(err)
 	}
 	expected := map[string]bool{
-		"HOME": true, "PATH": true, "LANG": true, "TZ": true, "TMPDIR": true, "USER": true, "LOGNAME": true, "SHELL": true, "TERM": true, "XDG_CACHE_HOME": true,
-		"XDG_CONFIG_HOME": true, "XDG_DATA_HOME": true, "XDG_STATE_HOME": true, "MCPD_INSTANCE": true, "TOKEN": true, "PASSED": true,
+		"HOME": true, "PATH": true, "LANG": true, "TZ": true, "TMPDIR": true, "USER": true,
+		"LOGNAME": true, "SHELL": true, "TERM": true, "XDG_CACHE_HOME": true,
+		"XDG_CONFIG_HOME": true, "XDG_DATA_HOME": true, "XDG_STATE_HOME": true, "MCPD_INSTANCE": true,
+		"TOKEN": true, "PASSED": true,
 	}
 	for _, entry := range child.Env {
 		name, value, _ := strings.Cut(entry, "=")

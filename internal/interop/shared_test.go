@@ -11,17 +11,21 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// kinds are the clients that a program with one instance serves with one process.
+// kinds are different clients that a server with one instance serves with one process.
 var kinds = []struct{ who, revision, capabilities string }{
 	{"ann", legacy, `{"elicitation":{}}`},
 	{"bob", legacy, `{}`},
 	{"bob", legacy, `{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html"]}}}`},
 	{"ann", modern, `{}`},
-	{"bob", modern, `{"sampling":{},"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html"]}}}`},
+	{
+		"bob", modern,
+		`{"sampling":{},"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html"]}}}`,
+	},
 }
 
-// caller is a client of a principal, of one era, that declares something.
-func caller(t *testing.T, url, who, revision, capabilities string) func(tool, arguments string) reply {
+// caller returns a client of a principal and an era, with the given capabilities.
+func caller(t *testing.T,
+	url, who, revision, capabilities string) func(tool, arguments string) reply {
 	t.Helper()
 	w := newWire(t, url, "key-of-"+who)
 	meta := ""
@@ -41,11 +45,15 @@ func caller(t *testing.T, url, who, revision, capabilities string) func(tool, ar
 		if revision == modern {
 			name = []string{"Mcp-Name", "s__" + tool}
 		}
-		return w.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"s__%s","arguments":%s%s}}`, tool, arguments, meta), name...)
+		return w.post(fmt.Sprintf(
+			`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"s__%s","arguments":%s%s}}`,
+			tool, arguments, meta,
+		), name...)
 	}
 }
 
-// sharing is a host of two tenants whose principals each share one process of a program.
+// sharing starts a host of two tenants. The principals of each tenant share one process of a
+// program.
 func sharing(t *testing.T, more string) *mcptest.Host {
 	t.Helper()
 	server := fmt.Sprintf("{command: %q, share: tenant, max_instances: 1%s}", mcptest.Server(t), more)
@@ -57,10 +65,11 @@ tenants:
   zeta:
     auth: {keys: [%s]}
     servers: {s: %s}
-`, hashed("ann", "key-of-ann"), hashed("bob", "key-of-bob"), server, hashed("zoe", "key-of-zoe"), server)})
+`, hashed("ann", "key-of-ann"), hashed("bob", "key-of-bob"), server, hashed("zoe", "key-of-zoe"),
+		server)})
 }
 
-// One instance is one process, whoever of the tenant calls; another tenant has another.
+// One instance is one process for all clients of the tenant. Another tenant has another process.
 func TestOneProcessServesEveryKindOfClient(t *testing.T) {
 	host := sharing(t, "")
 	pid := regexp.MustCompile(`\\"pid\\":(\d+)`)
@@ -82,8 +91,8 @@ func TestOneProcessServesEveryKindOfClient(t *testing.T) {
 	}
 }
 
-// What a shared program wrote before it died is told to nobody when it had calls of two principals,
-// unless the operator says so. Each is told the incident.
+// If a shared program had calls of two principals when it died, no client gets the program's last
+// output, unless the operator allows it. Each client gets the incident.
 func TestLastWordsOfASharedProgram(t *testing.T) {
 	for more, told := range map[string]bool{"": false, ", share_logs: true": true} {
 		host := sharing(t, more)
@@ -91,9 +100,12 @@ func TestLastWordsOfASharedProgram(t *testing.T) {
 		answers := make(chan reply, 1)
 		ann, bob := caller(t, url, "ann", legacy, `{}`), caller(t, url, "bob", legacy, `{}`)
 		ann("echo", `{"message":"x"}`)
-		go func() { answers <- ann("sleep", `{"millis":60000}`) }() // ends with the program, and is waited for
-		eventually(t, "the call to be under way", func() bool { return metric(t, host, "mcpd_requests_in_flight") >= 1 })
-		time.Sleep(200 * time.Millisecond) // until its server has it
+		// ends with the program; the loop below waits for it
+		go func() { answers <- ann("sleep", `{"millis":60000}`) }()
+		eventually(t, "the call to be under way", func() bool {
+			return metric(t, host, "mcpd_requests_in_flight") >= 1
+		})
+		time.Sleep(200 * time.Millisecond) // until the server has the call
 		for who, r := range map[string]reply{"bob": bob("crash", `{}`), "ann": <-answers} {
 			said := bytes.Contains(r.body, []byte("crash was called"))
 			if said != told || !bytes.Contains(r.body, []byte(`"incident"`)) {

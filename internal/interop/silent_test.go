@@ -17,8 +17,8 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// vanishing is the network of a client, which can be cut for good: as an SDK's client that exits, it
-// ends no session then.
+// vanishing is the network of a client, which can be cut permanently. The client then ends no
+// session, like an SDK client that exits.
 type vanishing struct {
 	http.Transport
 	gone  atomic.Bool
@@ -56,14 +56,14 @@ func (v *vanishing) vanish() {
 	}
 }
 
-// attended is a server that counts what its clients keep open.
+// attended is a server that counts its open streams, its subscriptions and the DELETE requests.
 type attended struct {
 	*fixture
 	http.Handler
 	streams, deletes, subscribed atomic.Int64
 }
 
-// newAttended makes a server that counts the calls of each session, which is what it keeps for it.
+// newAttended makes a server whose sessions have state: it counts the calls of each session.
 func newAttended(name string, stateless bool) *attended {
 	a := &attended{fixture: newFixture(name)}
 	var mu sync.Mutex
@@ -101,16 +101,17 @@ func (a *attended) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.Handler.ServeHTTP(w, r)
 }
 
-// Clients of SDKs that go without ending their sessions leave nothing open behind: no stream to a
-// server, no subscription, no goroutine. A client that comes back has the session that it had, with what
-// its server keeps for it, and hears of its resources again.
+// SDK clients that exit without ending their sessions leave nothing open: no stream to a server, no
+// subscription and no goroutine. A client that reconnects has its old session with the server's
+// state, and gets updates of its resources again.
 func TestClientsThatVanishLeaveNothingOpen(t *testing.T) {
 	const clients, quiet = 8, 2 * time.Second
 	state, free := newAttended("state", false), newAttended("free", true)
 	state.old()
 	free.old()
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
-		"limits: {idle_release: 2s}\ntenants: {default: {servers: {state: {url: %q}, free: {url: %q}, kept: {url: %q, idle_release: 0s}}}}\n",
+		"limits: {idle_release: 2s}\ntenants: {default: {servers: {state: {url: %q}, free: {url: %q}, "+
+			"kept: {url: %q, idle_release: 0s}}}}\n",
 		listen(t, state), listen(t, free), listen(t, newAttended("kept", false)))})
 	opened := func() int { return int(state.streams.Load() + free.streams.Load()) }
 	before := metric(t, host, "go_goroutines")
@@ -118,7 +119,9 @@ func TestClientsThatVanishLeaveNothingOpen(t *testing.T) {
 	var ids []string
 	for range clients {
 		over := newVanishing()
-		c := connectIn(t, legacy, &mcp.StreamableClientTransport{Endpoint: host.MCP + "/mcp", HTTPClient: &http.Client{Transport: over}})
+		c := connectIn(t, legacy, &mcp.StreamableClientTransport{
+			Endpoint: host.MCP + "/mcp", HTTPClient: &http.Client{Transport: over},
+		})
 		if got := c.call("state__count", nil); got != "1" {
 			t.Fatalf("the first call: %s", got)
 		}
@@ -136,8 +139,11 @@ func TestClientsThatVanishLeaveNothingOpen(t *testing.T) {
 	if got := state.subscribed.Load(); got != clients || opened() < clients {
 		t.Fatalf("%d subscriptions, %d streams", got, opened())
 	}
-	// All but the last client have gone: its connection stays, and the one that its lists come from.
-	eventually(t, "what they left is closed", func() bool { return state.subscribed.Load() == 1 && state.streams.Load() == 2 })
+	// All clients except the last have gone. Two streams remain: that of the last client, and that of
+	// the connection that serves its lists.
+	eventually(t, "what they left is closed", func() bool {
+		return state.subscribed.Load() == 1 && state.streams.Load() == 2
+	})
 	time.Sleep(2 * quiet)
 	if got := state.streams.Load(); got != 2 || state.deletes.Load() != 0 {
 		t.Errorf("%d streams, %d sessions of the server ended", got, state.deletes.Load())

@@ -17,7 +17,7 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// cutter relays connections to an address, and cuts all that are open when it is told to.
+// cutter relays connections to an address, and can cut all open ones.
 type cutter struct {
 	net.Listener
 	mu   sync.Mutex
@@ -61,7 +61,7 @@ func (c *cutter) relay(in net.Conn, to string) {
 		delete(c.open, in)
 	}()
 	back := make(chan struct{})
-	go func() { // owner: relay, which waits for it
+	go func() { // owner: relay, which waits for this goroutine
 		_, _ = io.Copy(in, out)
 		in.Close()
 		close(back)
@@ -79,7 +79,7 @@ func (c *cutter) cut() {
 	}
 }
 
-// lineClient is a script that is told by lines what to do, and says in lines what it saw.
+// lineClient is a script that reads commands line by line, and prints its results line by line.
 type lineClient struct {
 	t    *testing.T
 	in   io.Writer
@@ -105,7 +105,7 @@ func runLines(t *testing.T, script string, args ...string) *lineClient {
 	}
 	c := &lineClient{t, in, make(chan string, 1000)}
 	ended := make(chan struct{})
-	go func() { // owner: the cleanup, which waits for it
+	go func() { // owner: the cleanup, which waits for this goroutine
 		defer close(ended)
 		defer close(c.said)
 		for lines := bufio.NewScanner(out); lines.Scan(); {
@@ -127,7 +127,7 @@ func runLines(t *testing.T, script string, args ...string) *lineClient {
 
 func (c *lineClient) do(line string) { fmt.Fprintln(c.in, line) }
 
-// until reads until a line begins so, and returns it.
+// until reads until a line has the given prefix, and returns the line.
 func (c *lineClient) until(start string) string {
 	c.t.Helper()
 	var before []string
@@ -146,8 +146,8 @@ func (c *lineClient) until(start string) string {
 	}
 }
 
-// A client of HTTP+SSE goes on when its stream is cut, and when the host is killed and comes back:
-// what it asks meanwhile is answered, and what was in flight at the kill fails with its reason.
+// An HTTP+SSE client continues when its stream is cut, and when the host is killed and comes back.
+// Its requests in between are answered, and its call in flight at the kill fails with the reason.
 func TestTypeScriptClientOverHTTPSSEGoesOn(t *testing.T) {
 	mcptest.Modules(t)
 	config := fmt.Sprintf("tenants: {default: {servers: {past: %s}}}\n", self(t, serveOld, "past"))
@@ -164,7 +164,7 @@ func TestTypeScriptClientOverHTTPSSEGoesOn(t *testing.T) {
 	}
 	c.do("start wait x")
 	c.until("started")
-	time.Sleep(time.Second) // for it to be written down
+	time.Sleep(time.Second) // for the call to be saved
 	host.Kill()
 	host = again(t, host, config)
 	if got := c.until("wait "); !strings.Contains(got, "restarted") {
@@ -177,18 +177,23 @@ func TestTypeScriptClientOverHTTPSSEGoesOn(t *testing.T) {
 	}
 }
 
-// Behind a proxy that strips a prefix from the path, clients post where the prefix is too.
+// If a proxy strips a prefix from the path, clients post to a URL with the prefix.
 func TestHTTPSSEBehindAPrefix(t *testing.T) {
-	host := mcptest.Start(t, mcptest.HostOptions{Config: "tenants: {default: {servers: {s: {builtin: demo}}}}\n"})
+	host := mcptest.Start(t, mcptest.HostOptions{
+		Config: "tenants: {default: {servers: {s: {builtin: demo}}}}\n",
+	})
 	to, err := url.Parse(host.MCP)
 	if err != nil {
 		t.Fatal(err)
 	}
-	proxy := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }}
+	proxy := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(to)
+	}}
 	at := listen(t, http.StripPrefix("/deep/prefix", proxy))
 	for _, path := range []string{"/deep/prefix/s/sse", "/deep/prefix/s/sse/"} {
 		c := dialSSE(t, at+path, "")
-		if got := c.call("echo", map[string]any{"text": "x", "message": "x"}); !strings.Contains(got, "x") {
+		if got := c.call("echo", map[string]any{"text": "x", "message": "x"}); !strings.Contains(got,
+			"x") {
 			t.Errorf("%s: Go got %q", path, got)
 		}
 	}

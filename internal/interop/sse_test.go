@@ -19,13 +19,17 @@ import (
 func old(t *testing.T, name string) string {
 	t.Helper()
 	f := newFixture(name)
-	return listen(t, mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return f.Server }, nil)) + "/sse"
+	return listen(t, mcp.NewSSEHandler(func(*http.Request) *mcp.Server {
+		return f.Server
+	}, nil)) + "/sse"
 }
 
 // dialSSE opens a session over HTTP+SSE.
 func dialSSE(t *testing.T, url, key string) *client {
 	t.Helper()
-	return connect(t, lasting{&mcp.SSEClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: carrier(t, key)}}})
+	return connect(t, lasting{
+		&mcp.SSEClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: carrier(t, key)}},
+	})
 }
 
 // lasting is a transport whose stream outlives the context that it was opened with.
@@ -35,8 +39,8 @@ func (l lasting) Connect(ctx context.Context) (mcp.Connection, error) {
 	return l.Transport.Connect(context.WithoutCancel(ctx))
 }
 
-// Over HTTP+SSE a client and a server can do all that they can over other transports, on either side of the host and on both; and that a
-// server speaks it is found out without a restart.
+// All features work over HTTP+SSE as over other transports, on either side of the host and on both
+// sides. The host detects an HTTP+SSE server without a restart.
 func TestFeaturesOverHTTPSSE(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
 		"tenants: {default: {servers: {proc: %s, found: {url: %q}, known: {url: %q, transport: sse}}}}\n",
@@ -72,11 +76,12 @@ func TestFeaturesOverHTTPSSE(t *testing.T) {
 	}
 }
 
-// A ticket is good for whom it was given to only; strangers cannot tell anything from the answers.
+// A ticket is valid only for its owner. Other clients learn nothing from the answers.
 func TestTicketsAreTheirOwners(t *testing.T) {
 	host := town(t)
 	post := func(path, key string) int {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, host.MCP+path, strings.NewReader(hello))
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, host.MCP+path,
+			strings.NewReader(hello))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,8 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// hundred is a configuration with a hundred servers of every temper. The one that works at once, fast, comes last.
+// hundred returns a configuration with a hundred servers that behave in different ways. The last
+// one, fast, works at once.
 func hundred(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -28,11 +29,11 @@ func hundred(t *testing.T) string {
 	return b.String()
 }
 
-// The host is ready at once whatever its servers do, and a client that needs one of them waits for none of the others: neither where it
-// sees that one alone, nor where it sees all as one. The goal for the first is 300 ms; the bounds here are for a busy machine and the
-// race detector.
+// The host is ready at once whatever its servers do. A client that needs one of the servers waits
+// for none of the others, at the server's endpoint and in the aggregate. The goal for the server's
+// endpoint is 300 ms; the limits in this test allow for a busy machine and the race detector.
 func TestAHundredServersDelayNobody(t *testing.T) {
-	mcptest.Mcpd(t) // is built before the clock starts
+	mcptest.Mcpd(t) // build before the clock starts
 	config := hundred(t)
 	start := time.Now()
 	host := mcptest.Start(t, mcptest.HostOptions{Config: config})
@@ -45,8 +46,9 @@ func TestAHundredServersDelayNobody(t *testing.T) {
 		within           time.Duration
 	}{
 		{"alone", "/fast/mcp", "echo", 3 * time.Second},
-		{"of all", "/mcp", "fast__echo", 5 * time.Second},                // 2 s are for servers that are starting to introduce themselves,
-		{"of all, again", "/mcp", "fast__echo", 1500 * time.Millisecond}, // and are waited once
+		// The host waits 2 s for the descriptions of servers that are starting, and only once.
+		{"of all", "/mcp", "fast__echo", 5 * time.Second},
+		{"of all, again", "/mcp", "fast__echo", 1500 * time.Millisecond},
 	} {
 		start = time.Now()
 		c := dial(t, host.MCP+view.path, "")
@@ -73,11 +75,12 @@ func TestAHundredServersDelayNobody(t *testing.T) {
 	}
 }
 
-// A server that is slow to start is waited for where it is seen alone: there is nothing else to say, and nobody else waits. On the first
-// start of a package it takes its time to be installed.
+// At its own endpoint, a slow server is waited for: there is nothing else to answer, and no other
+// client waits. A package that starts for the first time has to be installed first.
 func TestSlowServerIsWaitedForWhereItIsAlone(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
-		"limits: {list_wait: 200ms}\ntenants: {default: {servers: {slow: {command: /bin/sh, args: [-c, 'sleep 1; exec \"$0\"', %q]}}}}\n", mcptest.Server(t))})
+		"limits: {list_wait: 200ms}\ntenants: {default: {servers: {slow: {command: /bin/sh, args: [-c, "+
+			"'sleep 1; exec \"$0\"', %q]}}}}\n", mcptest.Server(t))})
 	c := dial(t, host.MCP+"/slow/mcp", "")
 	if got := c.call("echo", map[string]any{"message": "hi"}); got != "hi" {
 		t.Errorf("got %q", got)

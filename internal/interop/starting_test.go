@@ -15,8 +15,8 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// A program that prints something in the place of a handshake is shown with that long before its start
-// has failed, and a caller who does not wait so long is told it.
+// If a program prints something instead of a handshake, the host shows the output long before the
+// start has failed. A caller with a shorter time-out gets the output in its error.
 func TestProgramThatPrintsIsShownWhileItStarts(t *testing.T) {
 	t.Parallel()
 	const printed = `Listening on port 3000`
@@ -35,7 +35,8 @@ tenants: {default: {servers: {web: {
 	}
 	eventually(t, "it is shown", func() bool {
 		is := served(t, host)
-		return strings.Contains(is, printed) && strings.Contains(is, `"starting"`) && strings.Contains(is, "oops")
+		return strings.Contains(is, printed) && strings.Contains(is, `"starting"`) &&
+			strings.Contains(is, "oops")
 	})
 	tree := string(newWire(t, "", "").do(http.MethodGet, host.Admin+"/admin/v1/tree", "").body)
 	if !strings.Contains(tree, printed) {
@@ -46,21 +47,29 @@ tenants: {default: {servers: {web: {
 	}
 }
 
-// A server behind a URL that answers, but not so that it can be used, is asked less and less often. The
-// log has one warning for each status, and one incident. One that refuses us, or is a page, is left
-// alone.
+// If a URL server answers but is unusable, the host backs off. The log has one warning for each
+// status, and one incident. The host does not retry a server that denies access or answers with a
+// page.
 func TestServerThatAnswersWrongAtItsStart(t *testing.T) {
 	for _, tt := range []struct {
 		name, cause string
 		answer      http.HandlerFunc
 	}{
-		{"401", "look at its `headers`", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }},
-		{"403", "look at its `headers`", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }},
-		{"404", "404", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }},
-		{"500", "500", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }},
+		{"401", "look at its `headers`", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusUnauthorized)
+		}},
+		{"403", "look at its `headers`", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusForbidden)
+		}},
+		{"404", "404", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusNotFound)
+		}},
+		{"500", "500", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusInternalServerError)
+		}},
 		{"page", "answers with a page", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
-			_, _ = io.WriteString(w, "<html>") // who asked may be gone
+			_, _ = io.WriteString(w, "<html>") // the client may be gone
 		}},
 		{"not JSON", "", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
@@ -68,7 +77,7 @@ func TestServerThatAnswersWrongAtItsStart(t *testing.T) {
 		}},
 		{"refusal", "go away", func(w http.ResponseWriter, r *http.Request) {
 			var m struct{ ID json.RawMessage }
-			_ = json.NewDecoder(r.Body).Decode(&m) // a GET has none
+			_ = json.NewDecoder(r.Body).Decode(&m) // a GET has no body
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"go away"}}`, m.ID)
 		}},
@@ -89,7 +98,8 @@ func TestServerThatAnswersWrongAtItsStart(t *testing.T) {
 			defer web.Close()
 			permanent := slices.Contains([]string{"401", "403", "page"}, tt.name)
 			most, warned, state := int64(20*4), 1, `"backoff"`
-			if permanent { // there is a line of the start and one of the quarantine
+			// The log has a line for the start and one for the quarantine.
+			if permanent {
 				most, warned, state = 4, 2, `"quarantined"`
 			}
 			host := mcptest.Start(t, webAt(web.URL+"/mcp"))
@@ -100,7 +110,8 @@ func TestServerThatAnswersWrongAtItsStart(t *testing.T) {
 				clients = append(clients, c)
 			}
 			var incidents []string
-			for end := time.Now().Add(6 * time.Second); time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
+			for end := time.Now().Add(
+				6 * time.Second); time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
 				for _, c := range clients {
 					m := c.post(callWebT).message(t)
 					var is told
@@ -117,11 +128,14 @@ func TestServerThatAnswersWrongAtItsStart(t *testing.T) {
 			if slices.Sort(incidents); len(slices.Compact(incidents)) != 1 {
 				t.Errorf("incidents: %q", slices.Compact(incidents))
 			}
-			// each dial is up to four requests: a probe, two ways to shake hands, and one for HTTP+SSE
+			// Each dial sends up to four requests: a probe, two forms of the handshake, and one for
+			// HTTP+SSE.
 			if n := asked.Load(); n > most {
 				t.Errorf("it was asked %d times in 6 s", n)
 			}
-			warnings := slices.DeleteFunc(story(host), func(line string) bool { return strings.Contains(line, `"level":"info"`) })
+			warnings := slices.DeleteFunc(story(host), func(line string) bool {
+				return strings.Contains(line, `"level":"info"`)
+			})
 			if len(warnings) != warned || !strings.Contains(warnings[0], incidents[0]) {
 				t.Errorf("the log says %q", warnings)
 			}
@@ -132,7 +146,9 @@ func TestServerThatAnswersWrongAtItsStart(t *testing.T) {
 				return
 			}
 			well.Store(true)
-			eventually(t, "a call succeeds", func() bool { return clients[0].post(callWebT).message(t).Error == nil })
+			eventually(t, "a call succeeds", func() bool {
+				return clients[0].post(callWebT).message(t).Error == nil
+			})
 		})
 	}
 }

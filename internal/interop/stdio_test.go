@@ -11,19 +11,21 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// stdio is `mcpd stdio` as a client starts it, with nothing of this machine's own configuration in reach.
+// stdio returns the command of `mcpd stdio` as a client starts it, without access to the
+// configuration of this machine.
 func stdio(t *testing.T, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	command := exec.Command(mcptest.Mcpd(t), append([]string{"stdio"}, args...)...)
 	command.Dir = t.TempDir()
 	command.Env = append(os.Environ(), append([]string{
-		"HOME=" + command.Dir, "XDG_CONFIG_HOME=" + command.Dir, "XDG_STATE_HOME=" + command.Dir, "MCPD_CONFIG=", "MCPD_URL=", "MCPD_KEY=",
+		"HOME=" + command.Dir, "XDG_CONFIG_HOME=" + command.Dir, "XDG_STATE_HOME=" + command.Dir,
+		"MCPD_CONFIG=", "MCPD_URL=", "MCPD_KEY=",
 	}, env...)...)
 	command.Stderr = os.Stderr
 	return command
 }
 
-// file writes a configuration.
+// file writes a configuration and returns its path.
 func file(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "mcpd.yaml")
@@ -33,25 +35,32 @@ func file(t *testing.T, text string) string {
 	return path
 }
 
-// A client that speaks only stdio has every feature, whether `mcpd stdio` joins a running host or is one itself, and whichever era it is of.
+// A stdio client of either era has every feature, whether `mcpd stdio` connects to a running host
+// or is a host itself.
 func TestFeaturesOverStdio(t *testing.T) {
 	web := web(t, newFixture("web"))
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
-		"tenants: {acme: {auth: {keys: [%s]}, servers: {proc: %s, web: {url: %q}}}}\n", hashed("ci", "secret"), self(t, serveSDK, "proc"), web)})
-	alone := file(t, fmt.Sprintf("mcpServers: {proc: %s, web: {url: %q}}\n", self(t, serveSDK, "proc"), web))
+		"tenants: {acme: {auth: {keys: [%s]}, servers: {proc: %s, web: {url: %q}}}}\n",
+		hashed("ci", "secret"), self(t, serveSDK, "proc"), web)})
+	alone := file(t, fmt.Sprintf("mcpServers: {proc: %s, web: {url: %q}}\n",
+		self(t, serveSDK, "proc"), web))
 	ways := []struct {
 		name, server, prefix string
 		env, args            []string
 	}{
-		{"joined/aggregate", "web", "web__", []string{"MCPD_KEY=secret", "MCPD_URL=" + host.MCP}, []string{"--tenant", "acme"}},
-		{"joined/transparent", "proc", "", []string{"MCPD_KEY=secret"}, []string{"--url", host.MCP, "--tenant", "acme", "--server", "proc"}},
+		{"joined/aggregate", "web", "web__", []string{"MCPD_KEY=secret", "MCPD_URL=" + host.MCP},
+			[]string{"--tenant", "acme"}},
+		{"joined/transparent", "proc", "", []string{"MCPD_KEY=secret"}, []string{
+			"--url", host.MCP, "--tenant", "acme", "--server", "proc",
+		}},
 		{"embedded/aggregate", "proc", "proc__", nil, []string{"--config", alone}},
 		{"embedded/transparent", "web", "", nil, []string{"--config", alone, "--server", "web"}},
 	}
 	for _, way := range ways {
 		for _, revision := range []string{legacy, modern} {
 			t.Run(way.name+"/"+revision, func(t *testing.T) {
-				c := run(t, revision, stdio(t, way.env, way.args...)) // one for all: a process costs a start
+				// one process for all features, because each start takes time
+				c := run(t, revision, stdio(t, way.env, way.args...))
 				if revision == modern {
 					c.confirmed()
 				}
@@ -61,7 +70,8 @@ func TestFeaturesOverStdio(t *testing.T) {
 						f.do(t, view{c, way.server, way.prefix, way.server == "web"})
 					})
 				}
-				// The SDK closes the input, and gives a process 5 s before it sends a signal. None is needed, though a call was cancelled.
+				// The SDK closes the input, and sends a signal after 5 s. The process needs no signal, although
+				// a call was cancelled.
 				start := time.Now()
 				if err := c.Close(); err != nil || time.Since(start) > 4*time.Second {
 					t.Errorf("mcpd stdio ended with %v after %v", err, time.Since(start))

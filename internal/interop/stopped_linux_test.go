@@ -10,15 +10,17 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// The host is stopped, by SIGSTOP as by the machine it runs on, for longer than sessions may be idle and calls may take. When it goes on, a session
-// has the time that it had left, and so has a call.
+// The host is stopped by SIGSTOP, like by a suspended machine, for longer than the idle time of
+// sessions and the time-out of calls. When the host continues, sessions and calls have as much time
+// left as before.
 func TestNothingExpiresForAStop(t *testing.T) {
 	const (
 		limit   = 3 * time.Second
 		stopped = 2 * limit
 	)
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
-		"tenants: {default: {limits: {session_idle: %v, call_timeout: %v}, servers: {past: %s}}}\n", limit, limit, self(t, serveOld, "past"))})
+		"tenants: {default: {limits: {session_idle: %v, call_timeout: %v}, servers: {past: %s}}}\n",
+		limit, limit, self(t, serveOld, "past"))})
 	w := newWire(t, host.MCP+"/mcp", "")
 	w.open(legacy)
 	caller := newWire(t, host.MCP+"/past/mcp", "")
@@ -39,7 +41,7 @@ func TestNothingExpiresForAStop(t *testing.T) {
 		}
 	}
 	again := time.Now()
-	time.Sleep(limit / 6) // for whatever expires at once
+	time.Sleep(limit / 6) // time for anything that would expire at once
 	if r := w.post(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`); r.status != http.StatusOK {
 		t.Errorf("a session that had most of its time left: %d %s", r.status, r.body)
 	}
@@ -47,7 +49,7 @@ func TestNothingExpiresForAStop(t *testing.T) {
 		t.Errorf("a call that had most of its time left ended after %v", left)
 	}
 	eventually(t, "the session that nobody uses ended", func() bool {
-		time.Sleep(limit + limit/2) // to ask is to use it
+		time.Sleep(limit + limit/2) // asking uses the session
 		return w.post(`{"jsonrpc":"2.0","id":3,"method":"tools/list"}`).status == http.StatusNotFound
 	})
 }

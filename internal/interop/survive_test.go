@@ -17,14 +17,16 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// again is the host anew, with the state and the address of one that was killed.
+// again starts the host again, with the state and the address of one that was killed.
 func again(t *testing.T, h *mcptest.Host, config string) *mcptest.Host {
 	t.Helper()
-	return mcptest.Start(t, mcptest.HostOptions{Config: config, State: h.State, Args: []string{"--listen", strings.TrimPrefix(h.MCP, "http://")}})
+	return mcptest.Start(t, mcptest.HostOptions{
+		Config: config, State: h.State, Args: []string{"--listen", strings.TrimPrefix(h.MCP, "http://")},
+	})
 }
 
-// A host that is killed and started again has the sessions that it had acknowledged: official clients go on with theirs, and with what they
-// had subscribed to. A session that was deleted is gone.
+// A host that is killed and started again has all sessions that it had acknowledged. Official
+// clients continue with their sessions and subscriptions. A deleted session remains deleted.
 func TestSessionsSurviveTheHost(t *testing.T) {
 	config := fmt.Sprintf("tenants: {default: {servers: {past: %s}}}\n", self(t, serveOld, "past"))
 	host := mcptest.Start(t, mcptest.HostOptions{Config: config})
@@ -34,21 +36,23 @@ func TestSessionsSurviveTheHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.call("touch", map[string]any{"text": uri})
-	c.until("updated " + uri) // and with it, that the client listens
+	c.until("updated " + uri) // also shows that the client listens
 	gone := newWire(t, host.MCP+"/mcp", "")
 	gone.open(legacy)
 	gone.close()
 
-	time.Sleep(50 * time.Millisecond) // for the end of that to be written: nobody waits for it
+	time.Sleep(50 * time.Millisecond) // for the deletion to be saved, for which nothing waits
 	host.Kill()
 	next := again(t, host, config)
-	if got := c.call("echo", map[string]any{"text": "still here"}); !strings.Contains(got, "still here") {
+	if got := c.call("echo", map[string]any{"text": "still here"}); !strings.Contains(got,
+		"still here") {
 		t.Errorf("got %q", got)
 	}
-	c.until("tools") // whatever was announced meanwhile
+	c.until("tools") // list changes that were announced meanwhile
 	c.call("touch", map[string]any{"text": uri})
 	c.until("updated " + uri)
-	if r := gone.post(`{"jsonrpc":"2.0","id":9,"method":"tools/list"}`); r.status != http.StatusNotFound {
+	if r := gone.post(`{"jsonrpc":"2.0","id":9,"method":"tools/list"}`); r.status !=
+		http.StatusNotFound {
 		t.Errorf("a deleted session: %d %s", r.status, r.body)
 	}
 	if strings.Contains(next.Log(), "panic") {
@@ -56,7 +60,8 @@ func TestSessionsSurviveTheHost(t *testing.T) {
 	}
 }
 
-// A state that is not readable stops no start: it is kept, and clients begin anew.
+// An unreadable state does not prevent a start. The host keeps the file, and clients open new
+// sessions.
 func TestUnreadableStateIsSetAside(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{})
 	w := newWire(t, host.MCP+"/mcp", "")
@@ -77,7 +82,8 @@ func TestUnreadableStateIsSetAside(t *testing.T) {
 	}
 }
 
-// Whoever waited for an answer when the host was killed, on a stream that can be resumed, is told that nobody knows what became of the call.
+// If the host is killed, a client that waited for an answer on a resumable stream gets an error,
+// which says that the call may have been executed.
 func TestCallOfAKilledHostHasAnOutcome(t *testing.T) {
 	config := fmt.Sprintf("tenants: {default: {servers: {past: %s}}}\n", self(t, serveOld, "past"))
 	host := mcptest.Start(t, mcptest.HostOptions{Config: config})
@@ -106,14 +112,16 @@ func TestCallOfAKilledHostHasAnOutcome(t *testing.T) {
 	}
 	host.Kill()
 	again(t, host, config)
-	r := w.do(http.MethodGet, w.url, "", "Content-Type", "", "Last-Event-Id", id, "Accept", "text/event-stream")
-	if m := r.message(t); m.ID.Raw() != `"slow"` || !strings.Contains(string(r.body), `"maybeExecuted":true`) {
+	r := w.do(http.MethodGet, w.url, "", "Content-Type", "", "Last-Event-Id", id, "Accept",
+		"text/event-stream")
+	if m := r.message(t); m.ID.Raw() != `"slow"` ||
+		!strings.Contains(string(r.body), `"maybeExecuted":true`) {
 		t.Errorf("got %d %s", r.status, r.body)
 	}
 }
 
-// A host that is restarted again and again does not keep a session that nobody uses, and keeps one that
-// is used.
+// A session that no client uses ends even if the host is restarted repeatedly. A session that is
+// used continues.
 func TestIdleSessionEndsOverRestarts(t *testing.T) {
 	config := "limits: {session_idle: 3s}\ntenants: {default: {servers: {s: {builtin: demo}}}}\n"
 	host := mcptest.Start(t, mcptest.HostOptions{Config: config})

@@ -17,7 +17,8 @@ import (
 	"mcpd/telemetry/admin"
 )
 
-// single sends a request that stands alone, from a client that can be asked anything. More are members of its params, each with a comma behind.
+// single sends a stateless request of a client that can answer every kind of question. More are
+// members of its params, each followed by a comma.
 func (w *wire) single(id, method, name, more string) reply {
 	w.t.Helper()
 	key := "name"
@@ -25,10 +26,11 @@ func (w *wire) single(id, method, name, more string) reply {
 		key = "uri"
 	}
 	return w.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":{%q:%q,%s"_meta":{"progressToken":1,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{},"sampling":{},"roots":{}}}}}`,
-		id, method, key, name, more), "Mcp-Protocol-Version", modern, "Mcp-Method", method, "Mcp-Name", name)
+		id, method, key, name,
+		more), "Mcp-Protocol-Version", modern, "Mcp-Method", method, "Mcp-Name", name)
 }
 
-// asked calls a tool that asks the user, and returns the state to come back with.
+// asked calls a tool that asks the user, and returns the state for the retry.
 func (w *wire) asked(tool, text string) (state string) {
 	w.t.Helper()
 	r := w.single("1", "tools/call", tool, `"arguments":{"text":"`+text+`"},`)
@@ -39,14 +41,17 @@ func (w *wire) asked(tool, text string) (state string) {
 	return state
 }
 
-// back comes back with an answer to every question of a fixture's tool, under whatever key.
+// back retries the call with an answer to every question of a fixture's tool, under all possible
+// keys.
 func (w *wire) back(tool, text, state string) reply {
 	w.t.Helper()
 	answer := `{"action":"accept","content":{"name":"ann"}}`
-	return w.single("2", "tools/call", tool, `"arguments":{"text":"`+text+`"},"requestState":`+string(splice.Quote(state))+`,"inputResponses":{"it":`+answer+`,"elicit-1":`+answer+`},`)
+	return w.single("2", "tools/call", tool,
+		`"arguments":{"text":"`+text+`"},"requestState":`+string(splice.Quote(state))+
+			`,"inputResponses":{"it":`+answer+`,"elicit-1":`+answer+`},`)
 }
 
-// accepted checks that the call went on.
+// accepted checks that the call continued.
 func (r reply) accepted(t *testing.T) {
 	t.Helper()
 	m := r.message(t)
@@ -55,7 +60,8 @@ func (r reply) accepted(t *testing.T) {
 	}
 }
 
-// refused checks that the state was turned down, with the same words whatever is wrong with it.
+// refused checks that the host refused the state. The error is the same for every fault of the
+// state.
 func (r reply) refused(t *testing.T, what string) {
 	t.Helper()
 	const want = `{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"requestState is invalid or expired","data":{"reason":"state_invalid","state":"requestState"}}}`
@@ -64,15 +70,19 @@ func (r reply) refused(t *testing.T, what string) {
 	}
 }
 
-// tampering is a host whose servers ask the user: past while the call is held here, free by a result of its own.
-func tampering(t *testing.T, limits string, o mcptest.HostOptions) (host *mcptest.Host, as func(who, server string) *wire) {
+// tampering starts a host whose servers ask the user. The host holds the calls of past; free asks
+// in the results of its calls.
+func tampering(t *testing.T, limits string, o mcptest.HostOptions) (host *mcptest.Host,
+	as func(who, server string) *wire) {
 	t.Helper()
-	servers := fmt.Sprintf("{past: %s, free: {url: %q}}", self(t, serveOld, "past"), alone(t, newFixture("free").young()))
+	servers := fmt.Sprintf("{past: %s, free: {url: %q}}", self(t, serveOld, "past"),
+		alone(t, newFixture("free").young()))
 	o.Config = fmt.Sprintf(`limits: {%s}
 tenants:
   acme: {auth: {keys: [%s, %s]}, servers: %s}
   zeta: {auth: {keys: [%s]}, servers: %s}
-`, limits, hashed("ann", "key-of-ann"), hashed("bob", "key-of-bob"), servers, hashed("zoe", "key-of-zoe"), servers)
+`, limits, hashed("ann", "key-of-ann"), hashed("bob", "key-of-bob"), servers,
+		hashed("zoe", "key-of-zoe"), servers)
 	host = mcptest.Start(t, o)
 	tenants := map[string]string{"ann": "acme", "bob": "acme", "zoe": "zeta"}
 	return host, func(who, server string) *wire {
@@ -80,8 +90,9 @@ tenants:
 	}
 }
 
-// A requestState is good for the one who got it, for what he had asked, as it is (S17-S39). What is refused says nothing about why, and takes
-// nothing from who comes back as he should.
+// A requestState is valid only unchanged, and only for the client that got it and for the same
+// request (S17-S39). A refusal gives no reason, and does not affect a client that uses the state
+// correctly.
 func TestRequestStateIsBound(t *testing.T) {
 	_, as := tampering(t, "park_time: 1m", mcptest.HostOptions{})
 	for _, server := range []string{"past", "free"} {
@@ -89,7 +100,8 @@ func TestRequestStateIsBound(t *testing.T) {
 			ann := as("ann", server)
 			state := ann.asked("elicit", "a name")
 			raw, err := base64.RawURLEncoding.DecodeString(state[strings.LastIndexByte(state, '.')+1:])
-			if err == nil { // its payload shows nothing of what is in it
+			// The payload must not show its content.
+			if err == nil {
 				for _, secret := range []string{"a name", "ann", "acme", server} {
 					if strings.Contains(string(raw), secret) {
 						t.Errorf("the state shows %q", secret)
@@ -97,8 +109,10 @@ func TestRequestStateIsBound(t *testing.T) {
 				}
 			}
 			for name, s := range map[string]string{
-				"something behind": state + "-TAMPERED", "cut": state[:len(state)-1], "half": state[:len(state)/2], "empty": "", "foreign": "v1.k1.AAAA",
-				"spaces": " " + state, "case": strings.ToUpper(state), "twice": state + state, "long": strings.Repeat("A", 60000), "zero": "\x00" + state[1:],
+				"something behind": state + "-TAMPERED", "cut": state[:len(state)-1],
+				"half": state[:len(state)/2], "empty": "", "foreign": "v1.k1.AAAA",
+				"spaces": " " + state, "case": strings.ToUpper(state), "twice": state + state,
+				"long": strings.Repeat("A", 60000), "zero": "\x00" + state[1:],
 			} {
 				ann.back("elicit", "a name", s).refused(t, name)
 			}
@@ -113,13 +127,15 @@ func TestRequestStateIsBound(t *testing.T) {
 			as("ann", other).back("elicit", "a name", state).refused(t, "another server")
 			ann.back("elicit", "another name", state).refused(t, "other arguments")
 			ann.back("sample", "a name", state).refused(t, "another tool")
-			ann.single("2", "prompts/get", "greet", `"arguments":{"text":"a name"},"requestState":`+string(splice.Quote(state))+`,`).refused(t, "another method")
+			ann.single("2", "prompts/get", "greet",
+				`"arguments":{"text":"a name"},"requestState":`+string(splice.Quote(state))+`,`).refused(t,
+				"another method")
 			ann.back("elicit", "a name", state).accepted(t)
 		})
 	}
 }
 
-// What a held call is told, it is told once, however many say it at the same time.
+// A held call accepts one answer, however many clients send an answer at the same time.
 func TestRequestStateIsGoodOnce(t *testing.T) {
 	_, as := tampering(t, "park_time: 1m", mcptest.HostOptions{})
 	ann := as("ann", "past")
@@ -146,7 +162,8 @@ func TestRequestStateIsGoodOnce(t *testing.T) {
 	ann.back("elicit", "a name", state).refused(t, "afterwards")
 }
 
-// Who comes back too late is told no more than anybody else, and what he had asked holds up nobody then.
+// A client that retries too late gets the same refusal as any other client, and its old call then
+// delays no other.
 func TestRequestStateExpires(t *testing.T) {
 	_, as := tampering(t, "park_time: 2s", mcptest.HostOptions{})
 	for _, server := range []string{"past", "free"} {
@@ -158,7 +175,7 @@ func TestRequestStateExpires(t *testing.T) {
 	}
 }
 
-// A server that dies while a call waits for its user takes that call with it, and not the next.
+// If a server dies while a call waits for its user, that call is lost, but not the next one.
 func TestHeldCallIsLostWithItsServer(t *testing.T) {
 	host, as := tampering(t, "park_time: 1m", mcptest.HostOptions{})
 	ann := as("ann", "past")
@@ -182,21 +199,27 @@ func TestHeldCallIsLostWithItsServer(t *testing.T) {
 		}
 	}
 	eventually(t, "the host notices", func() bool {
-		return strings.Contains(host.Log(), `"upstream_exited"`) || strings.Count(host.Log(), `"upstream_ready"`) > len(pids)
+		return strings.Contains(host.Log(), `"upstream_exited"`) ||
+			strings.Count(host.Log(), `"upstream_ready"`) > len(pids)
 	})
 	r := ann.back("elicit", "a name", state)
-	if m := r.message(t); m.Error == nil || m.Error.Code != jsonrpc.CodeInvalidParams && m.Error.Code != -32603 {
+	if m := r.message(t); m.Error == nil ||
+		m.Error.Code != jsonrpc.CodeInvalidParams && m.Error.Code != -32603 {
 		t.Errorf("got %d %s", r.status, r.body)
 	}
 	ann.back("elicit", "a name", state).refused(t, "once more")
 	ann.back("elicit", "a name", ann.asked("elicit", "a name")).accepted(t)
 }
 
-// The actor of a held call that crashes answers whoever it was handling, and goes on with the call: the next retry is taken.
+// If the actor of a held call crashes, the request that it was handling gets an error. The call
+// continues, and accepts the next retry.
 func TestHeldCallOutlivesItsActor(t *testing.T) {
 	home := t.TempDir()
-	host, as := tampering(t, "park_time: 1m", mcptest.HostOptions{Args: []string{"--chaos"}, Env: []string{"XDG_RUNTIME_DIR=" + home}})
-	token, err := admin.ReadToken(filepath.Join(home, "mcpd"), strings.TrimPrefix(host.Admin, "http://"), admin.Chaos)
+	host, as := tampering(t, "park_time: 1m", mcptest.HostOptions{
+		Args: []string{"--chaos"}, Env: []string{"XDG_RUNTIME_DIR=" + home},
+	})
+	token, err := admin.ReadToken(filepath.Join(home, "mcpd"),
+		strings.TrimPrefix(host.Admin, "http://"), admin.Chaos)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,15 +230,18 @@ func TestHeldCallOutlivesItsActor(t *testing.T) {
 	if armed.status > 299 {
 		t.Fatalf("fault: %d %s", armed.status, armed.body)
 	}
-	if m := ann.back("elicit", "a name", state).message(t); m.Error == nil || m.Error.Code != -32603 || !strings.Contains(string(m.Error.Data), `"incident"`) {
+	if m := ann.back("elicit", "a name", state).message(t); m.Error == nil || m.Error.Code != -32603 ||
+		!strings.Contains(string(m.Error.Data), `"incident"`) {
 		t.Errorf("the one that it crashed on: got %v", m)
 	}
 	ann.back("elicit", "a name", state).accepted(t)
-	eventually(t, "a crash in the log", func() bool { return strings.Contains(host.Log(), "injected panic") })
+	eventually(t, "a crash in the log", func() bool {
+		return strings.Contains(host.Log(), "injected panic")
+	})
 	ann.back("elicit", "a name", ann.asked("elicit", "a name")).accepted(t)
 }
 
-// eventually waits for something that a test is sure will come.
+// eventually waits for a condition that the test expects to become true.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !is(); time.Sleep(10 * time.Millisecond) {

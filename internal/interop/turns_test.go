@@ -11,11 +11,12 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// A call that waits for its user, who may never come back, keeps no other call from the same program: they get another instance.
+// A call waits for its user, who may never answer. Other calls of the same program are not delayed:
+// they get another instance.
 func TestAbandonedCallHoldsUpNobody(t *testing.T) {
 	_, as := tampering(t, "park_time: 1m", mcptest.HostOptions{})
 	ann := as("ann", "past")
-	ann.asked("elicit", "a name") // and never comes back
+	ann.asked("elicit", "a name") // the client never answers
 	for range 3 {
 		start := time.Now()
 		r := ann.single("1", "tools/call", "echo", `"arguments":{"text":"x"},`)
@@ -25,10 +26,13 @@ func TestAbandonedCallHoldsUpNobody(t *testing.T) {
 	}
 }
 
-// Two sessions of one principal whose calls ask their users at the same moment, the first that the program ever asked: each is asked about
-// its own call, whatever the eras.
+// Sessions of one principal make calls that ask their users at the same moment. These are the
+// program's first questions. Each user is asked about the call of the user's own session, in both
+// eras.
 func TestUsersOfOneProgramAreAskedAtOnce(t *testing.T) {
-	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf("tenants: {default: {servers: {past: %s}}}\n", self(t, serveOld, "past"))})
+	host := mcptest.Start(t, mcptest.HostOptions{
+		Config: fmt.Sprintf("tenants: {default: {servers: {past: %s}}}\n", self(t, serveOld, "past")),
+	})
 	for _, revision := range []string{legacy, modern} {
 		t.Run(revision, func(t *testing.T) {
 			var all sync.WaitGroup
@@ -46,9 +50,13 @@ func TestUsersOfOneProgramAreAskedAtOnce(t *testing.T) {
 	}
 }
 
-// A server of both eras that keeps no session in the older one is spoken to in the newer one: it could ask a legacy client nothing otherwise.
+// If a server of both eras has no sessions in the legacy era, the host uses the modern era.
+// Otherwise the server could not ask a legacy client.
 func TestLegacyClientOfAServerWithoutSessions(t *testing.T) {
-	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf("tenants: {default: {servers: {free: {url: %q}}}}\n", alone(t, newFixture("free")))})
+	host := mcptest.Start(t, mcptest.HostOptions{
+		Config: fmt.Sprintf("tenants: {default: {servers: {free: {url: %q}}}}\n",
+			alone(t, newFixture("free"))),
+	})
 	c := dialIn(t, legacy, host.MCP+"/free/mcp", "")
 	if got := c.call("elicit", map[string]any{"text": "a name"}); got != "accept ann for a name" {
 		t.Errorf("got %q", got)

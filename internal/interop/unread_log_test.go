@@ -12,7 +12,8 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// Whoever reads the host's log has stopped reading it, and its pipe is full: the host starts, and ends when it is told to.
+// If nothing reads the host's log and the pipe is full, the host still starts, and stops when it is
+// told to.
 func TestHostWhoseLogIsNotReadEnds(t *testing.T) {
 	unread, log, err := os.Pipe()
 	if err != nil {
@@ -28,9 +29,11 @@ func TestHostWhoseLogIsNotReadEnds(t *testing.T) {
 	}
 
 	home := t.TempDir()
-	host := exec.Command(mcptest.Mcpd(t), "serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--state-dir", filepath.Join(home, "state"))
+	host := exec.Command(mcptest.Mcpd(t), "serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0",
+		"--state-dir", filepath.Join(home, "state"))
 	host.Dir, host.Stderr = home, log
-	host.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_RUNTIME_DIR="+home, "MCPD_CONFIG=")
+	host.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_RUNTIME_DIR="+home,
+		"MCPD_CONFIG=")
 	if err := host.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,9 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// behindTLS serves with a certificate for a host, and counts the connections.
-func behindTLS(t *testing.T, a *mcptest.Authority, host string, ends time.Duration) (address string, dials *atomic.Int64) {
+// behindTLS starts a server with a certificate for a host, and counts its connections.
+func behindTLS(t *testing.T, a *mcptest.Authority, host string, ends time.Duration) (address string,
+	dials *atomic.Int64) {
 	t.Helper()
 	return counted(t, func(s *httptest.Server) {
 		s.TLS = a.Certificate(host, ends)
@@ -25,8 +26,9 @@ func behindTLS(t *testing.T, a *mcptest.Authority, host string, ends time.Durati
 	}, &scripted{sessions: true})
 }
 
-// counted serves on loopback, and counts the connections.
-func counted(t *testing.T, start func(*httptest.Server), h http.Handler) (address string, dials *atomic.Int64) {
+// counted starts a server on loopback, and counts its connections.
+func counted(t *testing.T, start func(*httptest.Server), h http.Handler) (address string,
+	dials *atomic.Int64) {
 	t.Helper()
 	dials = new(atomic.Int64)
 	s := httptest.NewUnstartedServer(h)
@@ -40,8 +42,8 @@ func counted(t *testing.T, start func(*httptest.Server), h http.Handler) (addres
 	return s.Listener.Addr().String(), dials
 }
 
-// Servers are reached through the proxy that is configured, else through the one that the environment
-// names, in clear and by TLS, and trusted by the authority that is configured.
+// The host reaches servers through the configured proxy, or otherwise through the proxy of the
+// environment, in cleartext and by TLS. It trusts the configured certificate authority.
 func TestServersBehindAProxy(t *testing.T) {
 	a := mcptest.NewAuthority(t)
 	cleartext, _ := counted(t, (*httptest.Server).Start, &scripted{sessions: true, stream: open})
@@ -67,7 +69,10 @@ func TestServersBehindAProxy(t *testing.T) {
 			}
 		}},
 		{"environment", func(proxy string) mcptest.HostOptions {
-			return mcptest.HostOptions{Config: servers(""), Env: []string{"http_proxy=" + proxy, "HTTPS_PROXY=" + proxy, "NO_PROXY=other.test"}}
+			return mcptest.HostOptions{
+				Config: servers(""),
+				Env:    []string{"http_proxy=" + proxy, "HTTPS_PROXY=" + proxy, "NO_PROXY=other.test"},
+			}
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -81,7 +86,8 @@ func TestServersBehindAProxy(t *testing.T) {
 				}
 			}
 			seen := proxy.Seen()
-			if !slices.Contains(seen, "POST plain.test") || !slices.Contains(seen, "CONNECT tls.test:443") || len(seen) > 4 {
+			if !slices.Contains(seen, "POST plain.test") || !slices.Contains(seen, "CONNECT tls.test:443") ||
+				len(seen) > 4 {
 				t.Errorf("the proxy saw %q", seen)
 			}
 			for _, asked := range seen {
@@ -93,8 +99,8 @@ func TestServersBehindAProxy(t *testing.T) {
 	}
 }
 
-// A server that cannot be reached, where waiting does not help, is dialled once. Caller, log and tree
-// say the same: which obstacle it is, what to do, and by which incident the log tells of it.
+// The host dials an unreachable server only once if waiting does not help. The caller, the log and
+// the tree all report the cause, the remedy, and the incident of the log.
 func TestObstacleIsToldOnceAndNotTriedAgain(t *testing.T) {
 	a := mcptest.NewAuthority(t)
 	ca := fmt.Sprintf(", ca: %q", a.File())
@@ -102,11 +108,12 @@ func TestObstacleIsToldOnceAndNotTriedAgain(t *testing.T) {
 	refusing.Authorization = "Basic x"
 	moved := func(status int, to string) func() (string, *atomic.Int64) {
 		return func() (string, *atomic.Int64) {
-			address, dials := counted(t, (*httptest.Server).Start, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Location", to)
-				w.Header().Set("Connection", "close") // so that each request is counted
-				w.WriteHeader(status)
-			}))
+			address, dials := counted(t, (*httptest.Server).Start,
+				http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("Location", to)
+					w.Header().Set("Connection", "close") // so that each request is counted
+					w.WriteHeader(status)
+				}))
 			return "http://" + address, dials
 		}
 	}
@@ -121,8 +128,8 @@ func TestObstacleIsToldOnceAndNotTriedAgain(t *testing.T) {
 		return "https://" + address, dials
 	}
 	far := func() (string, *atomic.Int64) { return "https://far.test", new(atomic.Int64) }
-	// No resolver is asked for a name with an empty label, which is none, nor for one of onion (RFC
-	// 7686).
+	// The resolver sends no query for a name with an empty label, which is invalid, nor for a name in
+	// onion (RFC 7686).
 	named := func(host string) func() (string, *atomic.Int64) {
 		return func() (string, *atomic.Int64) { return "http://" + host, new(atomic.Int64) }
 	}
@@ -133,21 +140,27 @@ func TestObstacleIsToldOnceAndNotTriedAgain(t *testing.T) {
 		{"unknown authority", "", "certificate", "`ca`", secure("127.0.0.1", time.Hour)},
 		{"expired", ca, "certificate", "have it renewed", secure("127.0.0.1", -time.Minute)},
 		{"another host", ca, "certificate", `is for "other.test"`, secure("other.test", time.Hour)},
-		{"no file", ", ca: /nowhere/ca.pem", "certificate", "no such file", secure("127.0.0.1", time.Hour)},
+		{"no file", ", ca: /nowhere/ca.pem", "certificate", "no such file",
+			secure("127.0.0.1", time.Hour)},
 		{"no TLS", "", "tls", "write http", clear},
-		{"elsewhere", "", "redirect", `write "https://elsewhere.test/mcp" as its url`, moved(307, "https://elsewhere.test/mcp?x=1")},
+		{"elsewhere", "", "redirect", `write "https://elsewhere.test/mcp" as its url`,
+			moved(307, "https://elsewhere.test/mcp?x=1")},
 		{"for GET", "", "redirect", "as its url", moved(302, "/login")},
-		{"stream elsewhere", ", transport: sse", "redirect", `write "https://elsewhere.test/sse" as its url`, moved(308, "https://elsewhere.test/sse")},
+		{"stream elsewhere", ", transport: sse", "redirect",
+			`write "https://elsewhere.test/sse" as its url`, moved(308, "https://elsewhere.test/sse")},
 		{"proxy", fmt.Sprintf(", proxy: %q", proxy), "proxy", "wants credentials", far},
-		{"unknown name", ", proxy: direct", "unknown name", `no host is called "no..where"`, named("no..where")},
-		{"name without an address", ", proxy: direct", "unknown name", `"nowhere.onion" has no address`, named("nowhere.onion")},
+		{"unknown name", ", proxy: direct", "unknown name", `no host is called "no..where"`,
+			named("no..where")},
+		{"name without an address", ", proxy: direct", "unknown name", `"nowhere.onion" has no address`,
+			named("nowhere.onion")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			url, dials := tt.server()
 			host := mcptest.Start(t, mcptest.HostOptions{
-				Config: fmt.Sprintf("tenants: {default: {servers: {web: {url: \"%s/mcp\"%s}}}}\n", url, tt.settings),
-				Env:    []string{"GODEBUG=netdns=go"}, // Go's resolver: another one may ask the network
+				Config: fmt.Sprintf("tenants: {default: {servers: {web: {url: \"%s/mcp\"%s}}}}\n", url,
+					tt.settings),
+				Env: []string{"GODEBUG=netdns=go"}, // Go's resolver: others may send a query
 			})
 			c := newWire(t, host.MCP+"/web/mcp", "")
 			refused := func() (is told) {
@@ -167,7 +180,8 @@ func TestObstacleIsToldOnceAndNotTriedAgain(t *testing.T) {
 			}
 			is := refused()
 			incident, do := fmt.Sprintf("%q", is.Incident), strings.Trim(strconv.Quote(tt.do), `"`)
-			if shown := served(t, host); !strings.Contains(shown, `"quarantined"`) || !strings.Contains(shown, incident) || !strings.Contains(shown, do) {
+			if shown := served(t, host); !strings.Contains(shown, `"quarantined"`) ||
+				!strings.Contains(shown, incident) || !strings.Contains(shown, do) {
 				t.Errorf("the server is shown as %s", shown)
 			}
 			before := dials.Load()
@@ -179,7 +193,8 @@ func TestObstacleIsToldOnceAndNotTriedAgain(t *testing.T) {
 				t.Errorf("it is dialled %d times in 3 s", n)
 			}
 			lines := story(host)
-			if len(lines) != 3 || !strings.Contains(lines[1], incident) || !strings.Contains(lines[2], incident) || !strings.Contains(lines[2], do) {
+			if len(lines) != 3 || !strings.Contains(lines[1], incident) ||
+				!strings.Contains(lines[2], incident) || !strings.Contains(lines[2], do) {
 				t.Errorf("the log says %q", lines)
 			}
 		})

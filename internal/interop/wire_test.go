@@ -14,7 +14,7 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// wire is a client that sends exactly what it is told to, and shows what came back.
+// wire is a client that sends exactly the given requests and returns the raw responses.
 type wire struct {
 	t       testing.TB
 	url     string
@@ -23,7 +23,7 @@ type wire struct {
 	ctx     context.Context // of its requests; nil is the test's
 }
 
-// newWire makes a client of an endpoint. An empty key sends none.
+// newWire makes a client of an endpoint. It sends no key if key is empty.
 func newWire(t testing.TB, url, key string) *wire {
 	connections := &http.Transport{DisableCompression: true}
 	t.Cleanup(connections.CloseIdleConnections)
@@ -43,7 +43,7 @@ type reply struct {
 	body   []byte
 }
 
-// do sends one request. Each header is a name and its value; an empty value removes the header.
+// do sends one request. Headers are pairs of a name and a value; an empty value removes the header.
 func (w *wire) do(method, url, body string, headers ...string) reply {
 	w.t.Helper()
 	ctx := w.ctx
@@ -91,7 +91,8 @@ const (
 	initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 )
 
-// open makes a session of a revision and sends its id with everything from here on. The reply is that to initialize.
+// open opens a session of a revision. All later requests carry the session's id. The reply is that
+// to initialize.
 func (w *wire) open(revision string) reply {
 	w.t.Helper()
 	r := w.post(strings.Replace(hello, "2025-11-25", revision, 1))
@@ -115,7 +116,7 @@ func (w *wire) close() {
 	}
 }
 
-// listens opens the session's GET stream, which keeps it busy until the test ends.
+// listens opens the session's GET stream, which keeps the session busy until the test ends.
 func (w *wire) listens(t testing.TB) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url, nil)
@@ -134,7 +135,7 @@ func (w *wire) listens(t testing.TB) {
 	}
 }
 
-// message is the JSON-RPC outcome in a reply: its body, or the last message of its stream.
+// message returns the JSON-RPC outcome in a reply: its body, or the last message of its stream.
 func (r reply) message(t testing.TB) jsonrpc.Message {
 	t.Helper()
 	text := r.body
@@ -152,7 +153,7 @@ func (r reply) message(t testing.TB) jsonrpc.Message {
 	return m
 }
 
-// result is a member of the result in a reply, as it was written.
+// result returns a member of the result in a reply, byte for byte.
 func (r reply) result(t testing.TB, path ...string) jsontext.Value {
 	t.Helper()
 	m := r.message(t)

@@ -1,4 +1,3 @@
-// Package layers holds the rule of which package may import which, and the test
-// that it is kept. It contains no code that anything runs; it knows packages by
-// name only, never what they do.
+// Package layers has the rule of which package may import which, and the test of that rule. It has
+// no code that runs in the program. It knows packages by name only.
 package layers

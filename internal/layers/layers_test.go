@@ -20,8 +20,8 @@ const (
 	root   = "../.." // the project's root, from this folder
 )
 
-// imports maps a package's folder to the import paths of its files, tests
-// excluded: what only a test imports is not part of the program.
+// imports maps a package's folder to the import paths of its files, without tests: imports of tests
+// are not part of the program.
 type imports map[string][]string
 
 func TestImportsFollowTheLayers(t *testing.T) {
@@ -37,7 +37,7 @@ func TestImportsFollowTheLayers(t *testing.T) {
 	}
 }
 
-// The checker is seen to fail, on one planted import for each kind of rule.
+// The checker fails for one planted import of each kind of rule.
 func TestPlantedImportsAreFound(t *testing.T) {
 	tests := []struct {
 		pkg, imports string
@@ -108,7 +108,7 @@ func TestReadSkipsTestsAndOtherModules(t *testing.T) {
 	}
 }
 
-// Rows that stand behind a wider one would never be read.
+// A row after a wider row would never apply.
 func TestEveryRowIsReachable(t *testing.T) {
 	for _, table := range [][]row{ours, reach} {
 		for i, r := range table {
@@ -129,7 +129,8 @@ func check(found imports) []string {
 	for _, pkg := range slices.Sorted(maps.Keys(found)) {
 		own, ok := find(ours, pkg)
 		if !ok {
-			out = append(out, fmt.Sprintf("%s has no row in internal/layers: a new folder is a decision", pkg))
+			out = append(out, fmt.Sprintf("%s has no row in internal/layers: a new folder is a decision",
+				pkg))
 			continue
 		}
 		for _, imported := range found[pkg] {
@@ -180,7 +181,7 @@ func matches(pattern, pkg string) bool {
 	return pkg == folder || below && strings.HasPrefix(pkg, folder+"/")
 }
 
-// read returns what the packages of the module in tree import.
+// read returns the imports of the packages of the module in tree.
 func read(tree fs.FS) (imports, error) {
 	out := make(imports)
 	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
@@ -203,7 +204,7 @@ func read(tree fs.FS) (imports, error) {
 		}
 		folder := path.Dir(name)
 		if _, seen := out[folder]; !seen {
-			out[folder] = nil // a package without imports is one too
+			out[folder] = nil // a package without imports counts too
 		}
 		for _, spec := range file.Imports {
 			imported, err := strconv.Unquote(spec.Path.Value)
@@ -219,7 +220,7 @@ func read(tree fs.FS) (imports, error) {
 	return out, err
 }
 
-// enter skips what the go command skips, and modules of their own.
+// enter skips the folders that the go command skips, and other modules.
 func enter(tree fs.FS, name string) error {
 	base := path.Base(name)
 	if name == "." {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// A session that the host cannot end now is ended later, and given up when there is no time left.
+// If the host refuses to end a session now, Close tries again, and gives up when its time is over.
 func TestCloseIsTriedAgainWhenItIsRefused(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -49,7 +49,8 @@ func TestCloseIsTriedAgainWhenItIsRefused(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), test.within)
 			defer cancel()
-			if err := s.Close(ctx); !errors.Is(err, test.want) || test.want == nil && ends.Load() != test.refused+1 {
+			if err := s.Close(ctx); !errors.Is(err, test.want) ||
+				test.want == nil && ends.Load() != test.refused+1 {
 				t.Errorf("%v after %d requests", err, ends.Load())
 			}
 		})
@@ -59,10 +60,13 @@ func TestCloseIsTriedAgainWhenItIsRefused(t *testing.T) {
 func opens(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Mcp-Session-Id", "a")
-	fmt.Fprint(w, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}`)
+	fmt.Fprint(
+		w,
+		`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}`,
+	)
 }
 
-// A session whose handshake breaks off once it is open is ended.
+// A session whose handshake fails after the session was opened is ended.
 func TestSessionWhoseHandshakeFailsIsEnded(t *testing.T) {
 	var ended atomic.Int64
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -14,7 +14,7 @@ import (
 	"mcpd/telemetry"
 )
 
-// CallError is an error that the server answered a call with, as JSON-RPC has it.
+// CallError is a JSON-RPC error with which the server answered a call.
 type CallError struct {
 	Code    int64          `json:"code"`
 	Message string         `json:"message"`
@@ -23,18 +23,20 @@ type CallError struct {
 
 func (e *CallError) Error() string { return fmt.Sprintf("error %d: %s", e.Code, e.Message) }
 
-// ToolError is the text of a tool that was called and failed.
+// ToolError is the text of a tool call that failed.
 type ToolError string
 
 func (e ToolError) Error() string { return "the tool failed: " + string(e) }
 
-// StatusError is an HTTP status other than 2xx that a message was answered with.
+// StatusError is a response with an HTTP status other than 2xx.
 type StatusError struct {
 	Status int
-	Text   string // what the body says: the message of a JSON-RPC error, else its first line, of MaxStatusText bytes at most
+	// Text is taken from the body: the message of a JSON-RPC error, or else the first line. It has at
+	// most MaxStatusText bytes.
+	Text string
 }
 
-// MaxStatusText is a line on a terminal and a half, in bytes.
+// MaxStatusText bounds StatusError.Text to about one and a half lines of a terminal, in bytes.
 const MaxStatusText = 200
 
 func (e StatusError) Error() string {
@@ -44,9 +46,9 @@ func (e StatusError) Error() string {
 	return fmt.Sprintf("http status %d: %s", e.Status, e.Text)
 }
 
-// statusError reads what a response says that is no answer, to its end.
+// statusError reads an unsuccessful response to its end.
 func statusError(r *http.Response) StatusError {
-	body, _ := io.ReadAll(io.LimitReader(r.Body, maxReply)) // as much of it as came
+	body, _ := io.ReadAll(io.LimitReader(r.Body, maxReply)) // as much of it as arrived
 	_ = r.Body.Close()
 	var m message
 	text := strings.TrimSpace(string(body))
@@ -54,10 +56,13 @@ func statusError(r *http.Response) StatusError {
 		text = m.Error.Message
 	}
 	text, _, _ = strings.Cut(text, "\n")
-	return StatusError{Status: r.StatusCode, Text: telemetry.Clean(strings.TrimSpace(text), MaxStatusText)}
+	return StatusError{
+		Status: r.StatusCode, Text: telemetry.Clean(strings.TrimSpace(text), MaxStatusText),
+	}
 }
 
-// Final reports whether an error is a server's word that does not change by itself: what was called is not there, or has failed.
+// Final reports whether an error is a server's permanent answer: the called tool or method does not
+// exist, the params are invalid, or the tool has failed.
 func Final(err error) bool {
 	if answer, ok := errors.AsType[*CallError](err); ok {
 		return answer.Code == jsonrpc.CodeInvalidParams || answer.Code == jsonrpc.CodeMethodNotFound

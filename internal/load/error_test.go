@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Who answers with a status says why in the body, of which a line is kept, whatever is in it.
+// The error keeps one line of the body, cleaned of control characters.
 func TestStatusErrorsSayWhatTheServerSaid(t *testing.T) {
 	long := strings.Repeat("a", MaxStatusText+7)
 	for body, want := range map[string]string{
@@ -28,7 +28,8 @@ func TestStatusErrorsSayWhatTheServerSaid(t *testing.T) {
 	}
 }
 
-// What is not there, or failed, is so tomorrow too; a server that is starting, or a host that has no room, is not.
+// An unknown method, or a failed tool, is a permanent error. A server that is starting, or a host
+// without capacity, is not.
 func TestFinalErrorsAreTheServersWord(t *testing.T) {
 	for _, test := range []struct {
 		err  error

@@ -7,26 +7,29 @@ import (
 	"slices"
 )
 
-// Figure is one measured quantity that is no latency of calls: memory, a time to start, a quantile that was taken several times.
+// Figure is one measured quantity other than the latency of calls: memory, a time to start, or a
+// quantile that was measured several times.
 type Figure struct {
-	Name    string  `json:"name"`
-	Unit    string  `json:"unit"`
-	Median  float64 `json:"median"`
-	P95     float64 `json:"p95"`  // what 95 of 100 did not exceed; with fewer than 20 samples, the largest
-	Low     float64 `json:"low"`  // the smallest that was measured
-	High    float64 `json:"high"` // the largest
+	Name   string  `json:"name"`
+	Unit   string  `json:"unit"`
+	Median float64 `json:"median"`
+	// P95 is not exceeded by 95 of 100 samples. With fewer than 20 samples it is the largest.
+	P95     float64 `json:"p95"`
+	Low     float64 `json:"low"`  // the smallest sample
+	High    float64 `json:"high"` // the largest sample
 	Samples int     `json:"samples"`
-	Goal    float64 `json:"goal,omitzero"` // what it should not exceed; 0 is none
+	Goal    float64 `json:"goal,omitzero"` // upper limit; 0 is none
 	Verdict Verdict `json:"verdict,omitzero"`
 }
 
-// NewFigure sums up measurements of one quantity, of which there is at least one. With a goal, it passes when all of them keep it and
-// fails when none does.
+// NewFigure summarizes measurements of one quantity. There must be at least one. With a goal, the
+// figure passes if all measurements meet the goal, and fails if none does.
 func NewFigure(name, unit string, samples []float64, goal float64) Figure {
 	sorted := slices.Sorted(slices.Values(samples))
 	n := len(sorted)
 	f := Figure{
-		Name: name, Unit: unit, Median: middle(sorted), P95: sorted[int(math.Ceil(0.95*float64(n)))-1], Low: sorted[0], High: sorted[n-1],
+		Name: name, Unit: unit, Median: middle(sorted), P95: sorted[int(math.Ceil(0.95*float64(n)))-1],
+		Low: sorted[0], High: sorted[n-1],
 		Samples: n, Goal: goal,
 	}
 	if goal > 0 {
@@ -35,8 +38,10 @@ func NewFigure(name, unit string, samples []float64, goal float64) Figure {
 	return f
 }
 
-// NewShare sums up how much more the subject is than the baseline, measured in pairs side by side. What disturbs a machine strikes one of a
-// pair as often as the other, so single differences say little: with a goal, it is judged by the 95 % interval of their median.
+// NewShare summarizes by how much the subject exceeds the baseline, from measurements taken in
+// pairs side by side. A disturbance of the machine hits both sides of a pair equally often, so that
+// single differences say little. Therefore the figure is judged by the 95 % interval of the median
+// difference, if there is a goal.
 func NewShare(name, unit string, baseline, subject []float64, goal float64) Figure {
 	differences := make([]float64, len(subject))
 	for i := range differences {
@@ -52,10 +57,12 @@ func NewShare(name, unit string, baseline, subject []float64, goal float64) Figu
 
 func median(values []float64) float64 { return middle(slices.Sorted(slices.Values(values))) }
 
-// middle is the median of what is sorted.
-func middle(sorted []float64) float64 { return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2 }
+// middle returns the median of a sorted list.
+func middle(sorted []float64) float64 {
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+}
 
-// figureColumns is the table of figures.
+// figureColumns are the columns of the table of figures.
 func figureColumns() []column[Figure] {
 	return []column[Figure]{
 		{"figure", func(f Figure) string { return f.Name }},

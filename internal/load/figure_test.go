@@ -2,7 +2,8 @@ package load
 
 import "testing"
 
-// A goal is met when every measurement keeps it and missed when none does; anything between says nothing.
+// A goal is met if every measurement meets it, and missed if none does. Anything in between is
+// unclear.
 func TestFigureIsJudgedByItsSpread(t *testing.T) {
 	tests := []struct {
 		samples []float64
@@ -10,9 +11,15 @@ func TestFigureIsJudgedByItsSpread(t *testing.T) {
 		want    Figure
 	}{
 		{[]float64{3, 1, 2}, 0, Figure{Median: 2, P95: 3, Low: 1, High: 3, Samples: 3}},
-		{[]float64{4, 1, 2, 3}, 4, Figure{Median: 2.5, P95: 4, Low: 1, High: 4, Samples: 4, Goal: 4, Verdict: Pass}},
-		{[]float64{3, 1, 2}, 2, Figure{Median: 2, P95: 3, Low: 1, High: 3, Samples: 3, Goal: 2, Verdict: Unclear}},
-		{[]float64{3, 1, 2}, 0.5, Figure{Median: 2, P95: 3, Low: 1, High: 3, Samples: 3, Goal: 0.5, Verdict: Fail}},
+		{[]float64{4, 1, 2, 3}, 4, Figure{
+			Median: 2.5, P95: 4, Low: 1, High: 4, Samples: 4, Goal: 4, Verdict: Pass,
+		}},
+		{[]float64{3, 1, 2}, 2, Figure{
+			Median: 2, P95: 3, Low: 1, High: 3, Samples: 3, Goal: 2, Verdict: Unclear,
+		}},
+		{[]float64{3, 1, 2}, 0.5, Figure{
+			Median: 2, P95: 3, Low: 1, High: 3, Samples: 3, Goal: 0.5, Verdict: Fail,
+		}},
 		{[]float64{7}, 7, Figure{Median: 7, P95: 7, Low: 7, High: 7, Samples: 1, Goal: 7, Verdict: Pass}},
 	}
 	for _, test := range tests {
@@ -23,7 +30,7 @@ func TestFigureIsJudgedByItsSpread(t *testing.T) {
 	}
 }
 
-// Of many samples the 95th percentile leaves out the few largest.
+// The 95th percentile of many samples excludes the few largest.
 func TestFigureLeavesOutWhatIsRare(t *testing.T) {
 	var samples []float64
 	for i := range 100 {
@@ -34,7 +41,7 @@ func TestFigureLeavesOutWhatIsRare(t *testing.T) {
 	}
 }
 
-// What one side of a few pairs suffered by itself does not decide; what each pair shows does.
+// A disturbance of one side of a few pairs does not decide; a difference in every pair does.
 func TestShareIsJudgedByItsMedian(t *testing.T) {
 	baseline, subject := make([]float64, 50), make([]float64, 50)
 	for i := range baseline {
@@ -42,7 +49,8 @@ func TestShareIsJudgedByItsMedian(t *testing.T) {
 	}
 	subject[3], subject[30], baseline[20] = 500, 700, 600
 	for goal, want := range map[float64]Verdict{10: Pass, 5: Pass, 4.9: Fail, 0: ""} {
-		if f := NewShare("share", "ms", baseline, subject, goal); f.Verdict != want || f.Median != 5 || f.Goal != goal {
+		if f := NewShare("share", "ms", baseline, subject, goal); f.Verdict != want || f.Median != 5 ||
+			f.Goal != goal {
 			t.Errorf("with goal %v: %+v, want %q", goal, f, want)
 		}
 	}

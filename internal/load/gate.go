@@ -2,25 +2,27 @@ package load
 
 import "fmt"
 
-// Verdict is what a gate says of an estimate.
+// Verdict is the judgement of a gate on an estimate.
 type Verdict string
 
 const (
-	Pass    Verdict = "pass"    // the whole interval keeps the limit
-	Unclear Verdict = "unclear" // the interval lies on both sides: the measurement cannot tell; what that means is for who judges the run
-	Fail    Verdict = "fail"    // the whole interval lies beyond the limit
+	Pass Verdict = "pass" // the whole interval meets the limit
+	// Unclear means that the limit lies within the interval, so that the measurement cannot tell. The
+	// caller decides about the consequences.
+	Unclear Verdict = "unclear"
+	Fail    Verdict = "fail" // the whole interval is beyond the limit
 )
 
 // Limit bounds a ratio, from above or from below.
 type Limit struct {
 	bound float64
-	above bool // the ratio must not be above bound; otherwise not below
+	above bool // upper bound; otherwise lower bound
 }
 
-// AtMost is for what should stay small, such as latency.
+// AtMost is for quantities that should stay small, such as latency.
 func AtMost(ratio float64) Limit { return Limit{bound: ratio, above: true} }
 
-// AtLeast is for what should stay large, such as throughput.
+// AtLeast is for quantities that should stay large, such as throughput.
 func AtLeast(ratio float64) Limit { return Limit{bound: ratio} }
 
 func (l Limit) String() string {
@@ -30,8 +32,8 @@ func (l Limit) String() string {
 	return fmt.Sprintf("≥ %.4g", l.bound)
 }
 
-// Gate judges an estimate. It fails only when the whole confidence interval lies beyond the limit, so that a small or noisy machine
-// widens the interval and does not fail the build.
+// Gate judges an estimate. It fails only if the whole confidence interval is beyond the limit. A
+// small or noisy machine only widens the interval and does not fail the build.
 func Gate(e Estimate, l Limit) Verdict {
 	inside, outside := e.High <= l.bound, e.Low > l.bound
 	if !l.above {

@@ -13,12 +13,18 @@ import (
 	"mcpd/supervisor"
 )
 
-// Every reply of thousands of calls arrives, each once and at its own call: over HTTP to a server of the host itself, and
-// through a second tenant whose server is the first one over HTTP. What is lost once in a thousand times, at whatever
-// place on the way, is found here.
+// Every reply of thousands of calls arrives, each once and at its own call. One tenant's server is
+// built in; a second tenant reaches the first one over HTTP. The test detects losses of one in a
+// thousand calls anywhere on the way.
 func TestEveryReplyOfThousandsArrives(t *testing.T) {
-	base := hostOf(t, `{listen: "127.0.0.1:0", admin: {listen: "127.0.0.1:0"}, tenants: {direct: {servers: {demo: {builtin: demo}}}}}`)
-	relay := hostOf(t, `{listen: "127.0.0.1:0", admin: {listen: "127.0.0.1:0"}, tenants: {relay: {servers: {far: {url: "`+base+`/t/direct/demo/mcp"}}}}}`)
+	base := hostOf(
+		t,
+		`{listen: "127.0.0.1:0", admin: {listen: "127.0.0.1:0"}, tenants: {direct: {servers: {demo: {builtin: demo}}}}}`,
+	)
+	relay := hostOf(
+		t,
+		`{listen: "127.0.0.1:0", admin: {listen: "127.0.0.1:0"}, tenants: {relay: {servers: {far: {url: "`+base+`/t/direct/demo/mcp"}}}}}`,
+	)
 	for name, o := range map[string]load.SessionOptions{
 		"a server of the host":  {URL: base + "/t/direct/demo/mcp", Tool: "echo", Argument: "message"},
 		"a server behind a URL": {URL: relay + "/t/relay/far/mcp", Tool: "echo", Argument: "message"},
@@ -38,7 +44,10 @@ func TestEveryReplyOfThousandsArrives(t *testing.T) {
 				}()
 				clients = append(clients, s)
 			}
-			r, err := load.Run(t.Context(), clients, load.Options{Clock: clock.System, Run: 1, Workers: 2 * sessions, Calls: calls, For: time.Minute, Timeout: 10 * time.Second})
+			r, err := load.Run(t.Context(), clients, load.Options{
+				Clock: clock.System, Run: 1, Workers: 2 * sessions, Calls: calls, For: time.Minute,
+				Timeout: 10 * time.Second,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -49,14 +58,16 @@ func TestEveryReplyOfThousandsArrives(t *testing.T) {
 	}
 }
 
-// hostOf starts a host with this configuration, and returns where it serves.
+// hostOf starts a host with a configuration, and returns its URL.
 func hostOf(t *testing.T, text string) string {
 	t.Helper()
 	c, err := config.Load([]byte(text), config.Options{Builtins: supervisor.Builtins})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := supervisor.Start(t.Context(), c, supervisor.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	h, err := supervisor.Start(t.Context(), c, supervisor.Options{
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// Counts is what became of the calls of a run. Each settled call is in exactly one of OK, Failed, Lost and Crosstalk:
+// Counts counts the calls of a run by outcome. Each settled call is in exactly one of OK, Failed,
+// Lost and Crosstalk:
 //
 //	Sent = OK + Failed + Lost + Crosstalk + calls in flight
 type Counts struct {
@@ -15,10 +16,11 @@ type Counts struct {
 	Failed    uint64 `json:"failed"`    // the outcome was an error
 	Lost      uint64 `json:"lost"`      // no outcome came in time
 	Crosstalk uint64 `json:"crosstalk"` // the reply carried anything but the nonce of the call
-	Duplicate uint64 `json:"duplicate"` // outcomes beyond the first, counted beside the four above
+	// outcomes beyond the first, counted in addition to the four above
+	Duplicate uint64 `json:"duplicate"`
 }
 
-// Ledger issues nonces and keeps account of the replies. It is safe for concurrent use.
+// Ledger issues nonces and counts the replies. It is safe for concurrent use.
 type Ledger struct {
 	mu       sync.Mutex // guards the fields below
 	run      uint64
@@ -26,7 +28,8 @@ type Ledger struct {
 	counts   Counts
 }
 
-// NewLedger starts the account of one run. Runs that may meet in one server need different numbers.
+// NewLedger returns a ledger for one run. Runs whose calls may meet in one server need different
+// numbers.
 func NewLedger(run uint64) *Ledger { return &Ledger{run: run} }
 
 // Issue returns a nonce that was not issued before.
@@ -39,10 +42,10 @@ func (l *Ledger) Issue() Nonce {
 	return n
 }
 
-// Outcome is what became of one call.
+// Outcome is the outcome of one call.
 type Outcome uint8
 
-// Outcomes.
+// The outcomes of calls.
 const (
 	OK        Outcome = iota // the reply carried the nonce of the call
 	Failed                   // the outcome was an error
@@ -50,8 +53,8 @@ const (
 	Crosstalk                // the reply carried anything but the nonce of the call
 )
 
-// Settle books what the call of the issued nonce sent came to, and returns it. Doubled says that there was more than one outcome, to this call or
-// to that whose reply it got.
+// Settle records the outcome of the call with the nonce sent, and returns it. The result doubled
+// says that this call, or the call whose reply it got, had more than one outcome.
 func (l *Ledger) Settle(sent, got Nonce, err error) (is Outcome, doubled bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +81,8 @@ func (l *Ledger) Settle(sent, got Nonce, err error) (is Outcome, doubled bool) {
 	return OK, doubled
 }
 
-// seen marks the call whose nonce this is as answered and reports whether it was before. A nonce of another run, or none, is unknown.
+// seen marks the call with this nonce as answered, and reports whether it already was. It returns
+// false for an unknown nonce.
 func (l *Ledger) seen(n Nonce) bool {
 	run, sequence, ok := n.parts()
 	if !ok || run != l.run || sequence >= uint64(len(l.answered)) {
@@ -89,7 +93,7 @@ func (l *Ledger) seen(n Nonce) bool {
 	return before
 }
 
-// Counts returns the account so far.
+// Counts returns the counts so far.
 func (l *Ledger) Counts() Counts {
 	l.mu.Lock()
 	defer l.mu.Unlock()

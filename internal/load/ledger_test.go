@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Every way a call can end is booked in exactly one column.
+// Every way in which a call can end is counted exactly once.
 func TestSettleBooksEachEndingOnce(t *testing.T) {
 	refused := errors.New("error -32602: unknown tool")
 	tests := []struct {
@@ -19,13 +19,23 @@ func TestSettleBooksEachEndingOnce(t *testing.T) {
 		want Counts
 	}{
 		{"own nonce", func(sent, _ Nonce) Nonce { return sent }, nil, Counts{Sent: 2, OK: 1}},
-		{"nonce of another call", func(_, other Nonce) Nonce { return other }, nil, Counts{Sent: 2, Crosstalk: 1}},
-		{"nonce of another run", func(Nonce, Nonce) Nonce { return newNonce(8, 0) }, nil, Counts{Sent: 2, Crosstalk: 1}},
+		{"nonce of another call", func(_, other Nonce) Nonce {
+			return other
+		}, nil, Counts{Sent: 2, Crosstalk: 1}},
+		{"nonce of another run", func(Nonce, Nonce) Nonce {
+			return newNonce(8, 0)
+		}, nil, Counts{Sent: 2, Crosstalk: 1}},
 		{"no nonce", func(Nonce, Nonce) Nonce { return "hello" }, nil, Counts{Sent: 2, Crosstalk: 1}},
-		{"two replies", func(sent, _ Nonce) Nonce { return sent }, ErrDuplicate, Counts{Sent: 2, OK: 1, Duplicate: 1}},
+		{"two replies", func(sent, _ Nonce) Nonce {
+			return sent
+		}, ErrDuplicate, Counts{Sent: 2, OK: 1, Duplicate: 1}},
 		{"an error", func(Nonce, Nonce) Nonce { return "" }, refused, Counts{Sent: 2, Failed: 1}},
-		{"a closed stream", func(Nonce, Nonce) Nonce { return "" }, fmt.Errorf("post: %w", ErrNoReply), Counts{Sent: 2, Lost: 1}},
-		{"a timeout", func(Nonce, Nonce) Nonce { return "" }, fmt.Errorf("post: %w", context.DeadlineExceeded), Counts{Sent: 2, Lost: 1}},
+		{"a closed stream", func(Nonce, Nonce) Nonce {
+			return ""
+		}, fmt.Errorf("post: %w", ErrNoReply), Counts{Sent: 2, Lost: 1}},
+		{"a timeout", func(Nonce, Nonce) Nonce {
+			return ""
+		}, fmt.Errorf("post: %w", context.DeadlineExceeded), Counts{Sent: 2, Lost: 1}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -35,7 +45,8 @@ func TestSettleBooksEachEndingOnce(t *testing.T) {
 			if got := l.Counts(); got != test.want {
 				t.Errorf("counts = %+v, want %+v", got, test.want)
 			}
-			if want := map[bool]Outcome{test.want.OK == 1: OK, test.want.Failed == 1: Failed, test.want.Lost == 1: Lost, test.want.Crosstalk == 1: Crosstalk}[true]; is != want {
+			if want := map[bool]Outcome{test.want.OK == 1: OK, test.want.Failed == 1: Failed,
+				test.want.Lost == 1: Lost, test.want.Crosstalk == 1: Crosstalk}[true]; is != want {
 				t.Errorf("outcome = %v with counts %+v", is, test.want)
 			}
 			if doubled != (test.want.Duplicate == 1) {
@@ -45,7 +56,8 @@ func TestSettleBooksEachEndingOnce(t *testing.T) {
 	}
 }
 
-// A server that sends one reply to two callers has answered one call twice and another not with its own.
+// A server that sends one reply to two callers has answered one call twice, and the other with a
+// wrong reply.
 func TestReplySeenTwiceIsDuplicate(t *testing.T) {
 	l := NewLedger(1)
 	first, second := l.Issue(), l.Issue()
@@ -56,7 +68,8 @@ func TestReplySeenTwiceIsDuplicate(t *testing.T) {
 	}
 }
 
-// However replies are mixed up, no call is booked twice or not at all, and a reply is OK exactly when it is the call's own.
+// However replies are mixed up, every call is counted exactly once, and a reply is OK exactly if it
+// is the call's own.
 func TestLedgerBalances(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := NewLedger(rapid.Uint64().Draw(t, "run"))

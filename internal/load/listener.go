@@ -15,53 +15,61 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Listener makes calls in a session that are told of their progress on a stream, leaves some of the streams and comes back to them, and checks that
-// everything comes once and in its order (2025-11-25 §basic/transports "Resumability and Redelivery", §basic/utilities/progress). It is not safe for
+// Listener makes calls with progress notifications on a stream. It leaves some of the streams and
+// resumes them, and checks that every message arrives once and in order (2025-11-25
+// §basic/transports "Resumability and Redelivery", §basic/utilities/progress). It is not safe for
 // concurrent use.
 type Listener struct {
 	session *Session
-	seen    map[string]struct{} // ids of events of the session
+	seen    map[string]struct{} // ids of all events of the session
 }
 
-// NewListener listens in a session.
+// NewListener returns a Listener for a session.
 func NewListener(s *Session) *Listener { return &Listener{s, map[string]struct{}{}} }
 
-// Listening says how to listen to one call.
+// Listening says how to make and listen to one call.
 type Listening struct {
-	// Tool takes the nonce as its argument message and gives it back, after so many steps of that many milliseconds, each of which it tells as 1, 2 and so on.
+	// Tool takes the nonce as its argument message and returns it after a number of steps. Each step
+	// takes MS milliseconds and sends a progress notification with its number, from 1 on.
 	Tool  string
 	Steps int
 	MS    int
-	// Timeout is how long the call may last before it counts as lost. Each step starts it anew, as it does the wait of whoever serves it
-	// (2025-11-25 §basic/lifecycle "Timeouts"); there are only so many. 0 is no bound but that of the context.
+	// Timeout is how long the call may last before it counts as lost. Each step restarts it, as it
+	// restarts the time-out of the host (2025-11-25 §basic/lifecycle "Timeouts"); the number of steps
+	// bounds the total. With 0 only the context bounds the call.
 	Timeout time.Duration
-	// Cut is after how many messages the client leaves the stream, to come back at once; 0 is never.
+	// Cut is the number of messages after which the client leaves the stream and resumes it at once; 0
+	// is never.
 	Cut int
-	// Back is how many of the messages that it has it says it has not, so that they have to come again.
+	// Back is how many of the received messages the client claims not to have, so that they have to be
+	// replayed.
 	Back int
 }
 
-// Heard is what a call's stream brought.
+// Heard describes the messages on the stream of a call.
 type Heard struct {
-	Events   uint64 // messages, without those that came again
-	Resumed  uint64 // times the client came back and was given the rest
-	Refused  uint64 // times it was not
-	Replayed uint64 // messages that came again, as they had to
-	// Slips are what was out of its order, in words.
+	Events   uint64 // messages, without replays
+	Resumed  uint64 // times the client resumed and got the rest
+	Refused  uint64 // times the host refused to resume
+	Replayed uint64 // messages that were replayed, as required
+	// Slips describe messages that were out of order.
 	Slips []string
-	// Gaps are steps of which nothing was told, or not again, although there was room for all: beside an honest server there is none.
+	// Gaps describe steps whose notification was not sent or not replayed, although there was room for
+	// all. With a correct server there are none.
 	Gaps []string
 }
 
-// Bounds of listening.
+// Bounds of a Listener.
 const (
-	maxSeen    = 1 << 17               // event ids that are remembered: those of some hours
-	comeBack   = 25 * time.Millisecond // before a stream that broke, or that brought nothing, is asked for again
-	resumeTime = 2 * time.Second       // within which a stream that broke has to be there again, be it by a refusal
+	maxSeen = 1 << 17 // remembered event ids: those of some hours
+	// wait before a stream that broke, or had no messages, is requested again
+	comeBack   = 25 * time.Millisecond
+	resumeTime = 2 * time.Second // a broken stream has to be resumed or refused within it
 )
 
 // Call makes one call, and returns its nonce as Client.Call does.
-func (l *Listener) Call(ctx context.Context, nonce Nonce, o Listening) (heard Heard, got Nonce, err error) {
+func (l *Listener) Call(ctx context.Context, nonce Nonce, o Listening) (heard Heard, got Nonce,
+	err error) {
 	if len(l.seen) > maxSeen {
 		clear(l.seen)
 	}
@@ -69,7 +77,8 @@ func (l *Listener) Call(ctx context.Context, nonce Nonce, o Listening) (heard He
 	ctx, end := h.limit(ctx)
 	defer end()
 	args := fmt.Sprintf(`{"message":%s,"steps":%d,"ms":%d}`, quote(string(nonce)), o.Steps, o.MS)
-	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":` + quote(o.Tool) + `,"arguments":` + args +
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":` + quote(o.Tool) +
+		`,"arguments":` + args +
 		`,"_meta":{"progressToken":` + quote(h.token) + `}}}`
 	response, err := l.session.post(ctx, l.session.headers, []byte(body))
 	if err != nil {
@@ -101,7 +110,7 @@ func (l *Listener) Call(ctx context.Context, nonce Nonce, o Listening) (heard He
 	return heard, got, err
 }
 
-// hearing is one call.
+// hearing is the state of one call.
 type hearing struct {
 	Listening
 	listener *Listener
@@ -109,10 +118,10 @@ type hearing struct {
 	token    string
 
 	events   []event // all messages, in the order in which they came
-	next     int     // of events: the one that has to come again now
-	cursor   string  // the last id
+	next     int     // index in events of the message that has to be replayed next
+	cursor   string  // the last event id
 	told     float64 // the last progress
-	steps    int     // that were told
+	steps    int     // number of steps that were announced
 	timer    *time.Timer
 	left     bool // the client has left once
 	answered bool
@@ -128,7 +137,7 @@ type event struct {
 // errCut ends a stream that the client leaves.
 var errCut = errors.New("the client leaves")
 
-// limit bounds the call.
+// limit applies the timeout to the call.
 func (h *hearing) limit(ctx context.Context) (_ context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if h.Timeout > 0 {
@@ -142,21 +151,24 @@ func (h *hearing) limit(ctx context.Context) (_ context.Context, end func()) {
 	}
 }
 
-// late says how far a call was when its time was over, instead of where it was noticed.
+// late replaces an error after a timeout by one that says how far the call was.
 func (h *hearing) late(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
-		return fmt.Errorf("after %d messages and step %g of %d: %w", len(h.events), h.told, h.Steps, cause)
+		return fmt.Errorf("after %d messages and step %g of %d: %w", len(h.events), h.told,
+			h.Steps, cause)
 	}
 	return err
 }
 
-// read reads one stream to its end, or until the client leaves it. What comes after the answer matters.
+// read reads one stream to its end, or until the client leaves it. It also reads on after the
+// answer, because further messages would be errors.
 func (h *hearing) read(response *http.Response) error {
 	defer response.Body.Close()
 	return EachEvent(response.Body, h.event)
 }
 
-// resume comes back to the stream, as if so many of the last messages had not come. A host that cannot be reached is asked again.
+// resume resumes the stream as if the last back messages had not arrived. It retries if the host is
+// unreachable.
 func (h *hearing) resume(ctx context.Context, back int) (*http.Response, error) {
 	if h.cursor == "" {
 		return nil, ErrNoReply
@@ -167,7 +179,8 @@ func (h *hearing) resume(ctx context.Context, back int) (*http.Response, error) 
 		from = h.events[h.next-1].id
 	}
 	for end := time.Now().Add(resumeTime); ; {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, h.listener.session.options.URL, nil)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+			h.listener.session.options.URL, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -189,7 +202,7 @@ func (h *hearing) resume(ctx context.Context, back int) (*http.Response, error) 
 	}
 }
 
-// pause waits, unless it is called off.
+// pause waits for d, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -197,13 +210,13 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// event takes one event, of which it keeps nothing that it did not copy.
+// event handles one event. It copies the data that it keeps.
 func (h *hearing) event(id string, data []byte) error {
 	if id != "" {
 		h.cursor = id
 	}
 	if len(data) == 0 {
-		return nil // it says where to come back, and no more
+		return nil // it only sets the position for a resumption
 	}
 	if h.next < len(h.events) && h.again(id, data) {
 		return nil
@@ -225,8 +238,8 @@ func (h *hearing) event(id string, data []byte) error {
 	return nil
 }
 
-// again takes an event where one has to come again. It reports whether that is what it is; if not, the event is a new one. Those that do not come
-// any more are a gap: a host keeps only so much of what a server says.
+// again handles an event where a replay is due. It reports whether the event is a replay; otherwise
+// the event is new. Missing replays are a gap, because a host keeps only a bounded history.
 func (h *hearing) again(id string, data []byte) bool {
 	want := h.events[h.next]
 	at := slices.IndexFunc(h.events, func(e event) bool { return e.id == id })
@@ -236,7 +249,7 @@ func (h *hearing) again(id string, data []byte) bool {
 		h.gap("event %s did not come again: next was %s, with %.80s", want.id, id, data)
 	case at < h.next || !bytes.Equal(h.events[at].data, data):
 		h.slip("event %s came again as %s, with %.80s instead of %.80s", want.id, id, data, want.data)
-		h.next = len(h.events) // one slip is told once
+		h.next = len(h.events) // report one slip only once
 		return true
 	default:
 		if at > h.next {
@@ -250,14 +263,15 @@ func (h *hearing) again(id string, data []byte) bool {
 	return false
 }
 
-// endedWithHost reports whether a message says that the call has ended with its host. What that one told of it is gone with it, and need not
-// come again before this answer does.
+// endedWithHost reports whether a message says that the call has ended with its host. The earlier
+// messages of the call are lost with that host, and need not be replayed.
 func endedWithHost(data []byte) bool {
 	var m message
-	return json.Unmarshal(data, &m) == nil && m.Error != nil && m.Error.Code == -32008 && strings.HasPrefix(m.Error.Message, "the host was restarted")
+	return json.Unmarshal(data, &m) == nil && m.Error != nil && m.Error.Code == -32008 &&
+		strings.HasPrefix(m.Error.Message, "the host was restarted")
 }
 
-// message checks what one message says against those before.
+// message checks one message against those before.
 func (h *hearing) message(data []byte) error {
 	var m struct {
 		message
@@ -280,7 +294,8 @@ func (h *hearing) message(data []byte) error {
 	}
 	if isAnswer {
 		h.answered, h.answer = true, m.message
-		if done := float64(h.Steps); m.Error == nil && !m.Result.IsError && h.told < done && len(h.events) > 1 {
+		if done := float64(h.Steps); m.Error == nil && !m.Result.IsError && h.told < done &&
+			len(h.events) > 1 {
 			h.gap("the answer after step %g of %g", h.told, done)
 		}
 		return nil
@@ -305,7 +320,7 @@ func (h *hearing) message(data []byte) error {
 	return nil
 }
 
-// outcome is what the call came to.
+// outcome returns the outcome of the call.
 func (h *hearing) outcome(err error) (Nonce, error) {
 	switch {
 	case h.answered && h.answer.Error != nil:

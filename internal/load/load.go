@@ -1,5 +1,6 @@
-// Package load puts calls on a server, checks that every reply belongs to the call it answers, and compares what it measured. It
-// does not know what it measures for: benches, fault runs and tests choose the servers, the rates and the limits.
+// Package load makes calls to a server, checks that every reply belongs to its call, and compares
+// measurements. It does not know the purpose of a measurement: benchmarks, chaos experiments and
+// tests choose the servers, the rates and the limits.
 package load
 
 import (
@@ -7,9 +8,10 @@ import (
 	"errors"
 )
 
-// Client makes one call that carries nonce and returns the nonce its reply carried. Every caller that holds one Client may call it at
-// the same time. An error wrapping ErrNoReply, or the end of ctx, says that no outcome came; an error wrapping ErrDuplicate comes with
-// a nonce and says that more than one did; any other error is an outcome.
+// Client makes one call that carries nonce and returns the nonce of its reply. Several callers may
+// use one Client concurrently. An error that wraps ErrNoReply, or the end of ctx, says that no
+// outcome came. An error that wraps ErrDuplicate comes with a nonce and says that more than one
+// outcome came. Any other error is an outcome.
 type Client interface {
 	Call(ctx context.Context, nonce Nonce) (Nonce, error)
 }

@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// Nonce is the text that identifies one call. It is unique within a run, and the number of the run makes it unique among the runs
-// whose calls may meet in one server.
+// Nonce is the text that identifies one call. It is unique within a run. The number of the run
+// makes it unique among all runs whose calls may meet in one server.
 type Nonce string
 
-// newNonce writes run and sequence as "n<run>-<sequence>", both in base 36, so that it needs no escaping anywhere.
+// newNonce formats a nonce as "n<run>-<sequence>", both in base 36, so that it needs no escaping
+// anywhere.
 func newNonce(run, sequence uint64) Nonce {
 	b := make([]byte, 0, 28) // 'n', two numbers of at most 13 digits, '-'
 	b = append(b, RunName(run)...)
@@ -18,16 +19,17 @@ func newNonce(run, sequence uint64) Nonce {
 	return Nonce(b)
 }
 
-// RunName is what every nonce of a run has before its hyphen, and no other nonce.
+// RunName returns the part before the hyphen in every nonce of a run. It differs between runs.
 func RunName(run uint64) string { return "n" + strconv.FormatUint(run, 36) }
 
-// Sequence is which one of its run the nonce is, counted from 0. It is false for a nonce that is not of that run.
+// Sequence returns the number of the nonce within its run, counted from 0. It returns false for a
+// nonce of another run.
 func (n Nonce) Sequence(run uint64) (sequence uint64, ok bool) {
 	of, sequence, ok := n.parts()
 	return sequence, ok && of == run
 }
 
-// parts undoes newNonce. It reports false for anything that newNonce does not write.
+// parts is the inverse of newNonce. It returns false for any text that newNonce does not produce.
 func (n Nonce) parts() (run, sequence uint64, ok bool) {
 	rest, ok := strings.CutPrefix(string(n), "n")
 	if !ok {

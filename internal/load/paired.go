@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// MinPairs is the fewest pairs an estimate is made of. Below it an interval is so wide that it decides nothing, and a resampled one is little more
-// than the range of the sample.
+// MinPairs is the least number of pairs for an estimate. With fewer pairs an interval is too wide
+// to decide anything, and a resampled interval is little more than the range of the sample.
 const MinPairs = 5
 
-// resamples is how often the bootstrap draws. The ends of a 95 % interval then rest on some 250 draws each, and move by less than a
-// tenth of the interval's width between seeds.
+// resamples is the number of bootstrap samples. The ends of a 95 % interval then rest on some 250
+// samples each, and move by less than a tenth of the interval's width between seeds.
 const resamples = 10_000
 
-// Estimate is how many times larger the subject is than the baseline.
+// Estimate is the ratio of the subject to the baseline.
 type Estimate struct {
 	Ratio float64 `json:"ratio"` // geometric mean over the pairs
 	Low   float64 `json:"low"`   // lower end of the 95 % confidence interval
@@ -23,12 +23,15 @@ type Estimate struct {
 	Pairs int     `json:"pairs"`
 }
 
-// Ratio estimates subject/baseline from measurements taken in pairs: baseline[i] and subject[i] side by side, so that what disturbs
-// both (a neighbour, a warm machine) cancels. The interval is Student's, of the logarithms of the pairs' ratios: with few pairs one that
-// is resampled holds the truth too seldom, with five in 83 of 100 runs. Measurements must be positive and finite.
+// Ratio estimates subject/baseline from measurements taken in pairs. The measurements baseline[i]
+// and subject[i] are taken side by side, so that disturbances of both (other processes, a warm
+// machine) cancel out. The interval is Student's, of the logarithms of the ratios. A resampled
+// interval of few pairs contains the true value too rarely: with five pairs in 83 of 100 runs.
+// Measurements must be positive and finite.
 func Ratio(baseline, subject []float64) (Estimate, error) {
 	if len(baseline) != len(subject) {
-		return Estimate{}, fmt.Errorf("pairs: %d baseline and %d subject measurements", len(baseline), len(subject))
+		return Estimate{}, fmt.Errorf("pairs: %d baseline and %d subject measurements", len(baseline),
+			len(subject))
 	}
 	if len(baseline) < MinPairs {
 		return Estimate{}, fmt.Errorf("pairs: %d, want at least %d", len(baseline), MinPairs)
@@ -40,40 +43,49 @@ func Ratio(baseline, subject []float64) (Estimate, error) {
 				return Estimate{}, fmt.Errorf("pair %d: measurement %v is not positive and finite", i, v)
 			}
 		}
-		// A ratio of 2 and one of 1/2 are equally far from none, which is so for their logarithms only.
+		// The ratios 2 and 1/2 are equally far from 1 only in their logarithms.
 		logs[i] = math.Log(subject[i]) - math.Log(baseline[i])
 	}
 	free := float64(len(logs) - 1)
 	return around(mean(logs), student(free)*math.Sqrt(spread(logs)), len(logs)), nil
 }
 
-// around is an estimate of which the middle and half the width are logarithms.
+// around returns an estimate from the middle and half the width of an interval of logarithms.
 func around(middle, half float64, pairs int) Estimate {
-	return Estimate{Ratio: math.Exp(middle), Low: math.Exp(middle - half), High: math.Exp(middle + half), Pairs: pairs}
+	return Estimate{
+		Ratio: math.Exp(middle), Low: math.Exp(middle - half), High: math.Exp(middle + half),
+		Pairs: pairs,
+	}
 }
 
-// Difference is Ratio for subject-baseline: Estimate's fields are the median of the differences and the bootstrap's percentile interval over pairs,
-// which is the same for the same seed. Measurements may be of any sign.
+// Difference is like Ratio, but for subject-baseline. Estimate.Ratio is the median of the
+// differences, and the interval is the percentile interval of a bootstrap over the pairs, which is
+// reproducible for a seed. Measurements may have any sign.
 func Difference(baseline, subject []float64, seed uint64) (Estimate, error) {
 	if len(baseline) != len(subject) || len(baseline) < MinPairs {
-		return Estimate{}, fmt.Errorf("pairs: %d baseline and %d subject measurements, want as many of both, at least %d", len(baseline), len(subject), MinPairs)
+		return Estimate{}, fmt.Errorf(
+			"pairs: %d baseline and %d subject measurements, want as many of both, at least %d",
+			len(baseline), len(subject), MinPairs,
+		)
 	}
 	differences := make([]float64, len(baseline))
 	for i := range differences {
 		differences[i] = subject[i] - baseline[i]
 		if math.IsNaN(differences[i]) || math.IsInf(differences[i], 0) {
-			return Estimate{}, fmt.Errorf("pair %d: %v and %v have no difference", i, baseline[i], subject[i])
+			return Estimate{}, fmt.Errorf("pair %d: %v and %v have no difference", i,
+				baseline[i], subject[i])
 		}
 	}
 	low, high := bootstrap(differences, seed, median)
 	return Estimate{Ratio: median(differences), Low: low, High: high, Pairs: len(differences)}, nil
 }
 
-// Moved estimates how many times larger the mean of later is than that of earlier, where nothing pairs: measurements of two runs, each positive.
-// The interval is Welch's.
+// Moved estimates the ratio of the mean of later to the mean of earlier, for measurements of two
+// runs that are not paired. Measurements must be positive. The interval is Welch's.
 func Moved(earlier, later []float64) (Estimate, error) {
 	if min(len(earlier), len(later)) < MinPairs {
-		return Estimate{}, fmt.Errorf("%d measurements before and %d after, want at least %d", len(earlier), len(later), MinPairs)
+		return Estimate{}, fmt.Errorf("%d measurements before and %d after, want at least %d",
+			len(earlier), len(later), MinPairs)
 	}
 	logs := make([]float64, 0, len(earlier)+len(later))
 	for _, v := range append(slices.Clone(earlier), later...) {
@@ -85,22 +97,24 @@ func Moved(earlier, later []float64) (Estimate, error) {
 	before, after := logs[:len(earlier)], logs[len(earlier):]
 	b, a := spread(before), spread(after)
 	half := 0.0
-	if a+b > 0 { // which the degrees of freedom are a quotient of
+	if a+b > 0 { // the degrees of freedom divide by these
 		free := (a + b) * (a + b) / (a*a/float64(len(after)-1) + b*b/float64(len(before)-1))
 		half = student(free) * math.Sqrt(a+b)
 	}
 	return around(mean(after)-mean(before), half, min(len(before), len(after))), nil
 }
 
-// student is how many standard errors a 95 % interval reaches to either side: the 97.5 % quantile of Student's t with so many degrees of freedom, to
-// within 0.3 % from 4 of them on (Abramowitz and Stegun, 26.7.5).
+// student returns half the width of a 95 % interval in standard errors. It is the 97.5 % quantile
+// of Student's t with that many degrees of freedom, accurate to 0.3 % from 4 degrees on (Abramowitz
+// and Stegun, 26.7.5).
 func student(free float64) float64 {
 	const z = 1.959964 // the same quantile of the normal distribution
 	const z3, z5, z7 = z * z * z, z * z * z * z * z, z * z * z * z * z * z * z
-	return z + (z3+z)/(4*free) + (5*z5+16*z3+3*z)/(96*free*free) + (3*z7+19*z5+17*z3-15*z)/(384*free*free*free)
+	return z + (z3+z)/(4*free) + (5*z5+16*z3+3*z)/(96*free*free) +
+		(3*z7+19*z5+17*z3-15*z)/(384*free*free*free)
 }
 
-// spread is the square of the standard error of the mean of values.
+// spread returns the square of the standard error of the mean of values.
 func spread(values []float64) (s float64) {
 	m, n := mean(values), float64(len(values))
 	for _, v := range values {
@@ -109,8 +123,10 @@ func spread(values []float64) (s float64) {
 	return s / (n - 1) / n
 }
 
-// bootstrap returns the 2.5 % and 97.5 % quantiles of a statistic of samples drawn from values with replacement.
-func bootstrap(values []float64, seed uint64, statistic func([]float64) float64) (low, high float64) {
+// bootstrap returns the 2.5 % and 97.5 % quantiles of a statistic of samples drawn from values with
+// replacement.
+func bootstrap(values []float64, seed uint64,
+	statistic func([]float64) float64) (low, high float64) {
 	random := rand.New(rand.NewPCG(seed, uint64(len(values))))
 	results, sample := make([]float64, resamples), make([]float64, len(values))
 	for i := range results {
@@ -131,9 +147,10 @@ func mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// Alternate takes rounds pairs of measurements, one of each kind in every round, and swaps which comes first from round to round, so
-// that a drift of the machine favours neither. The first error ends it.
-func Alternate(rounds int, baseline, subject func(round int) (float64, error)) (baselines, subjects []float64, err error) {
+// Alternate takes pairs of measurements, one of each kind in every round, and swaps the order from
+// round to round, so that a drift of the machine favours neither. It stops at the first error.
+func Alternate(rounds int,
+	baseline, subject func(round int) (float64, error)) (baselines, subjects []float64, err error) {
 	baselines, subjects = make([]float64, rounds), make([]float64, rounds)
 	for round := range rounds {
 		type measurement struct {

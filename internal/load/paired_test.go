@@ -34,23 +34,25 @@ func TestRatioHasItsProperties(t *testing.T) {
 		if !close(e.Low*e.High, e.Ratio*e.Ratio) || e.Low > e.High {
 			t.Fatalf("%v to %v is not around %v", e.Low, e.High, e.Ratio)
 		}
-		// Units cancel.
+		// Units cancel out.
 		factor := rapid.Float64Range(0.01, 100).Draw(t, "factor")
 		scaled := make([]float64, n)
 		for i := range b {
 			scaled[i] = b[i] * factor
 		}
-		if s, _ := Ratio(a, scaled); !close(s.Ratio, e.Ratio*factor) || !close(s.Low, e.Low*factor) || !close(s.High, e.High*factor) {
+		if s, _ := Ratio(a, scaled); !close(s.Ratio, e.Ratio*factor) || !close(s.Low, e.Low*factor) ||
+			!close(s.High, e.High*factor) {
 			t.Fatalf("scaled by %v: %+v, from %+v", factor, s, e)
 		}
 		// Exchanging the two inverts the ratio.
-		if inverse, _ := Ratio(b, a); !close(inverse.Ratio, 1/e.Ratio) || !close(inverse.Low, 1/e.High) || !close(inverse.High, 1/e.Low) {
+		if inverse, _ := Ratio(b, a); !close(inverse.Ratio, 1/e.Ratio) || !close(inverse.Low, 1/e.High) ||
+			!close(inverse.High, 1/e.Low) {
 			t.Fatalf("inverse = %+v, of %+v", inverse, e)
 		}
 	})
 }
 
-// The interval is what it says: it holds the true ratio in 95 of 100 experiments, however few pairs there are.
+// The interval contains the true ratio in 95 of 100 experiments, however few pairs there are.
 func TestIntervalCoversTheTruth(t *testing.T) {
 	const truth, experiments = 1.25, 4000
 	for _, pairs := range []int{MinPairs, 2 * MinPairs, 60} {
@@ -59,7 +61,7 @@ func TestIntervalCoversTheTruth(t *testing.T) {
 		for range experiments {
 			a, b := make([]float64, pairs), make([]float64, pairs)
 			for i := range a {
-				common := math.Exp(random.NormFloat64()) // a disturbance of both, which pairing must cancel
+				common := math.Exp(random.NormFloat64()) // a disturbance of both, which pairing must cancel out
 				a[i] = common * math.Exp(0.1*random.NormFloat64())
 				b[i] = common * math.Exp(0.1*random.NormFloat64()) * truth
 			}
@@ -102,9 +104,10 @@ func TestMovedCoversTheTruthAsWell(t *testing.T) {
 	}
 }
 
-// The quantiles are those that are printed everywhere.
+// The quantiles match the published tables.
 func TestStudentIsStudents(t *testing.T) {
-	for free, want := range map[float64]float64{4: 2.776, 5: 2.571, 6: 2.447, 8: 2.306, 9: 2.262, 14: 2.145, 29: 2.045, 120: 1.980, 1e9: 1.960} {
+	for free, want := range map[float64]float64{4: 2.776, 5: 2.571, 6: 2.447, 8: 2.306, 9: 2.262,
+		14: 2.145, 29: 2.045, 120: 1.980, 1e9: 1.960} {
 		if got := student(free); math.Abs(got-want) > 0.003*want {
 			t.Errorf("%v degrees of freedom: %.3f, want %v", free, got, want)
 		}
@@ -173,7 +176,9 @@ func TestAlternateSwapsTheOrder(t *testing.T) {
 		t.Errorf("measurements = %s, want %s", got, want)
 	}
 	broken := fmt.Errorf("no server")
-	if _, _, err := Alternate(3, take("a", 1), func(int) (float64, error) { return 0, broken }); err == nil || err.Error() != "round 0: no server" {
+	if _, _, err := Alternate(3, take("a", 1), func(int) (float64, error) {
+		return 0, broken
+	}); err == nil || err.Error() != "round 0: no server" {
 		t.Errorf("error = %v", err)
 	}
 }
@@ -195,7 +200,8 @@ func TestDifferenceIsTheMedianOfPairs(t *testing.T) {
 	if err != nil || e != (Estimate{Ratio: 2, Low: 2, High: 2, Pairs: 5}) {
 		t.Errorf("got %+v, %v", e, err)
 	}
-	for _, bad := range [][2][]float64{{{1}, {1}}, {{1, 2, 3, 4, 5}, {1}}, {{1, 2, 3, 4, math.Inf(1)}, {1, 2, 3, 4, math.Inf(1)}}} {
+	for _, bad := range [][2][]float64{{{1}, {1}}, {{1, 2, 3, 4, 5}, {1}},
+		{{1, 2, 3, 4, math.Inf(1)}, {1, 2, 3, 4, math.Inf(1)}}} {
 		if _, err := Difference(bad[0], bad[1], 1); err == nil {
 			t.Errorf("%v was accepted", bad)
 		}

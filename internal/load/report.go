@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Report is what a bench or a fault run prints: the runs it made and what follows from them.
+// Report is the output of a benchmark or a chaos run: its runs, and the results derived from them.
 type Report struct {
 	Title       string       `json:"title"`
 	Runs        []Summary    `json:"runs"`
@@ -21,12 +21,12 @@ type Report struct {
 	Comparisons []Comparison `json:"comparisons"`
 }
 
-// Summary is one run in figures. Latencies are in milliseconds.
+// Summary has the figures of one run. Latencies are in milliseconds.
 type Summary struct {
 	Name    string  `json:"name"`
 	Loop    string  `json:"loop"` // "open" or "closed"
 	Workers int     `json:"workers"`
-	Rate    float64 `json:"rate"` // asked for, in calls a second; 0 in a closed loop
+	Rate    float64 `json:"rate"` // requested, in calls a second; 0 in a closed loop
 	RPS     float64 `json:"rps"`  // reached: OK calls a second
 	P50     float64 `json:"p50_ms"`
 	P90     float64 `json:"p90_ms"`
@@ -39,7 +39,7 @@ type Summary struct {
 	Counts
 }
 
-// Comparison is one estimate and, when it has a limit, what the gate said.
+// Comparison is one estimate and, if it has a limit, the verdict of the gate.
 type Comparison struct {
 	Name string `json:"name"`
 	Estimate
@@ -55,8 +55,10 @@ func Summarize(name string, r Result) Summary {
 	}
 	return Summary{
 		Name: name, Loop: loop, Workers: r.Options.Workers, Rate: r.Options.Rate, RPS: r.Throughput(),
-		P50: milliseconds(r.Quantile(0.5)), P90: milliseconds(r.Quantile(0.9)), P99: milliseconds(r.Quantile(0.99)),
-		P999: milliseconds(r.Quantile(0.999)), Max: milliseconds(time.Duration(r.Latency.Max())), Late: milliseconds(r.Late), Waited: r.Waited,
+		P50: milliseconds(r.Quantile(0.5)), P90: milliseconds(r.Quantile(0.9)),
+		P99:  milliseconds(r.Quantile(0.99)),
+		P999: milliseconds(r.Quantile(0.999)), Max: milliseconds(time.Duration(r.Latency.Max())),
+		Late: milliseconds(r.Late), Waited: r.Waited,
 		Seconds: r.Took.Seconds(), Counts: r.Counts,
 	}
 }
@@ -66,8 +68,8 @@ func Compare(name string, e Estimate, l Limit) Comparison {
 	return Comparison{Name: name, Estimate: e, Limit: l.String(), Verdict: Gate(e, l)}
 }
 
-// Failed reports whether a gate failed, a figure missed its goal, or a run lost, doubled or mixed up a reply. Errors that the server answered with are for the
-// caller to judge: under a fault some are right.
+// Failed reports whether a gate failed, a figure missed its goal, or a run lost, duplicated or
+// mixed up a reply. The caller judges errors of the server, since under a fault some are correct.
 func (r Report) Failed() bool {
 	for _, s := range r.Runs {
 		if s.Lost+s.Crosstalk+s.Duplicate > 0 {
@@ -78,7 +80,7 @@ func (r Report) Failed() bool {
 		slices.ContainsFunc(r.Comparisons, func(c Comparison) bool { return c.Verdict == Fail })
 }
 
-// column is one column of a table over rows of type T.
+// column is one column of a table with rows of type T.
 type column[T any] struct {
 	head string
 	cell func(T) string
@@ -90,7 +92,7 @@ func number[T any](head string, value func(T) float64) column[T] {
 }
 
 func figure(v float64) string {
-	if v >= 1000 { // where %g would soon write powers of ten
+	if v >= 1000 { // here %g would soon use an exponent
 		return fmt.Sprintf("%.0f", v)
 	}
 	return fmt.Sprintf("%.4g", v)
@@ -101,7 +103,7 @@ func count[T any](head string, value func(T) uint64) column[T] {
 	return column[T]{head, func(row T) string { return fmt.Sprint(value(row)) }}
 }
 
-// runColumns is the table of runs.
+// runColumns are the columns of the table of runs.
 func runColumns() []column[Summary] {
 	return []column[Summary]{
 		{"run", func(s Summary) string { return s.Name }},
@@ -123,12 +125,14 @@ func runColumns() []column[Summary] {
 	}
 }
 
-// comparisonColumns is the table of comparisons.
+// comparisonColumns are the columns of the table of comparisons.
 func comparisonColumns() []column[Comparison] {
 	return []column[Comparison]{
 		{"comparison", func(c Comparison) string { return c.Name }},
 		number("ratio", func(c Comparison) float64 { return c.Ratio }),
-		{"95 % interval", func(c Comparison) string { return fmt.Sprintf("%.4g to %.4g", c.Low, c.High) }},
+		{"95 % interval", func(c Comparison) string {
+			return fmt.Sprintf("%.4g to %.4g", c.Low, c.High)
+		}},
 		count("pairs", func(c Comparison) uint64 { return uint64(c.Pairs) }),
 		{"limit", func(c Comparison) string { return c.Limit }},
 		{"verdict", func(c Comparison) string { return string(c.Verdict) }},
@@ -163,12 +167,12 @@ func table[T any](b *strings.Builder, columns []column[T], rows []T) {
 	}
 }
 
-// JSON writes the report for a program, members in the order of the structs.
+// JSON writes the report for a program, with members in the order of the structs.
 func (r Report) JSON() ([]byte, error) {
 	return json.Marshal(r, jsontext.WithIndent("  "))
 }
 
-// Write keeps the report in a folder, as <name>.md and <name>.json.
+// Write stores the report in a folder, as <name>.md and <name>.json.
 func (r Report) Write(folder, name string) error {
 	text, err := r.JSON()
 	if err != nil {
@@ -178,7 +182,8 @@ func (r Report) Write(folder, name string) error {
 		return err
 	}
 	file := filepath.Join(folder, name)
-	return errors.Join(os.WriteFile(file+".md", []byte(r.Markdown()), 0o644), os.WriteFile(file+".json", text, 0o644))
+	return errors.Join(os.WriteFile(file+".md", []byte(r.Markdown()), 0o644),
+		os.WriteFile(file+".json", text, 0o644))
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -11,17 +11,22 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// report is one clean run and one comparison, in virtual time so that the figures are exact.
+// report has one clean run and one comparison, in virtual time so that the figures are exact.
 func report(t *testing.T) Report {
 	var out Report
 	synctest.Test(t, func(t *testing.T) {
-		r, err := Run(t.Context(), []Client{takes(4 * time.Millisecond)}, options(func(o *Options) { o.Rate = 100 }))
+		r, err := Run(t.Context(), []Client{takes(4 * time.Millisecond)}, options(func(o *Options) {
+			o.Rate = 100
+		}))
 		if err != nil {
 			t.Fatal(err)
 		}
 		e := Estimate{Ratio: 1.05, Low: 1.01, High: 1.08, Pairs: 5}
 		f := NewFigure("heap", "KiB", []float64{9, 8, 11}, 10)
-		out = Report{Title: "echo", Runs: []Summary{Summarize("relay", r)}, Figures: []Figure{f}, Comparisons: []Comparison{Compare("p99", e, AtMost(1.1))}}
+		out = Report{
+			Title: "echo", Runs: []Summary{Summarize("relay", r)}, Figures: []Figure{f},
+			Comparisons: []Comparison{Compare("p99", e, AtMost(1.1))},
+		}
 	})
 	return out
 }
@@ -56,7 +61,8 @@ func TestReportAsJSONReadsBack(t *testing.T) {
 	if err := json.Unmarshal(text, &got, json.RejectUnknownMembers(true)); err != nil {
 		t.Fatal(err)
 	}
-	if got.Markdown() != want.Markdown() || len(got.Runs) != 1 || got.Runs[0] != want.Runs[0] || got.Comparisons[0] != want.Comparisons[0] {
+	if got.Markdown() != want.Markdown() || len(got.Runs) != 1 || got.Runs[0] != want.Runs[0] ||
+		got.Comparisons[0] != want.Comparisons[0] {
 		t.Errorf("read back %+v, want %+v", got, want)
 	}
 	for _, member := range []string{`"p99_9_ms"`, `"crosstalk"`, `"verdict"`} {
@@ -73,7 +79,8 @@ func TestReportIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"one.md": "## echo", "one.json": `"title": "echo"`} {
-		if text, err := os.ReadFile(filepath.Join(folder, name)); err != nil || !strings.Contains(string(text), want) {
+		if text, err := os.ReadFile(filepath.Join(folder, name)); err != nil ||
+			!strings.Contains(string(text), want) {
 			t.Errorf("%s: %s, %v", name, text, err)
 		}
 	}
@@ -95,7 +102,9 @@ func TestReportFailsOnLostRepliesAndGates(t *testing.T) {
 		{"gate", Counts{Sent: 2, OK: 2}, Fail, true},
 	}
 	for _, test := range tests {
-		r := Report{Runs: []Summary{{Counts: test.counts}}, Comparisons: []Comparison{{Verdict: test.gate}}}
+		r := Report{
+			Runs: []Summary{{Counts: test.counts}}, Comparisons: []Comparison{{Verdict: test.gate}},
+		}
 		if got := r.Failed(); got != test.want {
 			t.Errorf("%s: failed = %t, want %t", test.name, got, test.want)
 		}

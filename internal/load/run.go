@@ -11,20 +11,23 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// latencyFloor is the finest latency told apart. Loopback calls take some hundred microseconds, so a microsecond is below 1 %.
+// latencyFloor is the resolution of latencies. Loopback calls take some hundred microseconds, so
+// that a microsecond is below 1 %.
 const latencyFloor = time.Microsecond
 
-// latencyDigits are the significant digits of a latency: an error of at most 0.1 %.
+// latencyDigits is the number of significant digits of a latency: an error of at most 0.1 %.
 const latencyDigits = 3
 
-// newHistogram holds every latency a run can have: from due to done is at most For late plus Timeout, beyond which it is clamped.
+// newHistogram returns a histogram for the latencies of a run. A latency is at most For plus
+// Timeout; larger values than the histogram's maximum are clamped.
 func newHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(int64(latencyFloor), int64(MaxTimeout), latencyDigits)
 }
 
-// Run makes calls until o.Calls were made, o.For has passed or ctx ends, waits for the calls under way, and returns what it saw. The
-// end of ctx does not cut those short, since a call that we abandon is not one that the server lost. The only error is a mistake in
-// the options; whatever the calls did is in the Result.
+// Run makes calls until o.Calls were made, o.For has passed or ctx ends. Then it waits for the
+// calls in flight and returns the result. The end of ctx does not cancel calls in flight, since a
+// call that we abandon is not a call that the server lost. The only error is a mistake in the
+// options; all outcomes of calls are in the Result.
 func Run(ctx context.Context, clients []Client, o Options) (Result, error) {
 	if err := o.check(len(clients)); err != nil {
 		return Result{}, fmt.Errorf("load options: %w", err)
@@ -38,12 +41,18 @@ func Run(ctx context.Context, clients []Client, o Options) (Result, error) {
 	workers := make([]worker, o.Workers)
 	var done sync.WaitGroup
 	for i := range workers {
-		workers[i] = worker{run: r, client: clients[i%len(clients)], latencies: &shared[i%len(shared)], errors: map[string]uint64{}}
+		workers[i] = worker{
+			run: r, client: clients[i%len(clients)], latencies: &shared[i%len(shared)],
+			errors: map[string]uint64{},
+		}
 		done.Go(func() { workers[i].work(ctx) })
 	}
 	done.Wait()
 
-	result := Result{Options: o, Took: o.Clock.Now().Sub(start), Counts: r.ledger.Counts(), Latency: newHistogram(), Errors: map[string]uint64{}}
+	result := Result{
+		Options: o, Took: o.Clock.Now().Sub(start), Counts: r.ledger.Counts(), Latency: newHistogram(),
+		Errors: map[string]uint64{},
+	}
 	for i := range workers {
 		result.add(&workers[i])
 	}
@@ -53,7 +62,7 @@ func Run(ctx context.Context, clients []Client, o Options) (Result, error) {
 	return result, nil
 }
 
-// run is what the workers of one run share.
+// run is shared by the workers of one run.
 type run struct {
 	options Options
 	pace    pace
@@ -61,7 +70,8 @@ type run struct {
 	next    atomic.Int64 // the call that the next free worker makes
 }
 
-// worker makes one call at a time and keeps its own account, so that measuring costs the callers no contention.
+// worker makes one call at a time and keeps its own counts, so that measuring causes no contention
+// between callers.
 type worker struct {
 	*run
 	client    Client
@@ -71,8 +81,9 @@ type worker struct {
 	errors    map[string]uint64
 }
 
-// latencies are those of some workers. A histogram takes 184 KiB, too much for each of thousands of workers, and no more than one for each
-// processor are written to at once.
+// latencies is a histogram that several workers share. It takes 184 KiB, too much for each of
+// thousands of workers. One histogram for each processor suffices, because no more are written to
+// at once.
 type latencies struct {
 	mu  sync.Mutex
 	all *hdrhistogram.Histogram
@@ -81,7 +92,8 @@ type latencies struct {
 func (l *latencies) add(took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_ = l.all.RecordValue(int64(min(took, MaxTimeout))) // out of range is impossible: the histogram takes 0 as its floor
+	// cannot be out of range: the histogram takes 0 as its floor
+	_ = l.all.RecordValue(int64(min(took, MaxTimeout)))
 }
 
 func (w *worker) work(ctx context.Context) {
@@ -93,7 +105,8 @@ func (w *worker) work(ctx context.Context) {
 			return
 		}
 		due, from, ok := w.await(ctx, i)
-		// A saturated open loop is behind on every call; what is still due when the time is up stays unmade.
+		// A saturated open loop is behind on every call. Calls that are still due when the time is up
+		// are not made.
 		if !ok || !o.Clock.Now().Before(end) {
 			return
 		}
@@ -101,9 +114,10 @@ func (w *worker) work(ctx context.Context) {
 	}
 }
 
-// await waits until call i is due and returns the moment from which its latency counts. A worker that was kept busy beyond the due time
-// counts from that time. One that was free counts from when it woke: how late the machine wakes sleepers, a millisecond easily, is no
-// latency of the server, and is told by itself.
+// await waits until call i is due and returns the moment from which its latency counts. If the
+// worker was busy at the due time, latency counts from the due time. If it was free, latency counts
+// from when the worker woke up: the machine's delay in waking a sleeper, easily a millisecond, is
+// no latency of the server, and is reported separately.
 func (w *worker) await(ctx context.Context, i int) (due, from time.Time, ok bool) {
 	now := w.options.Clock.Now()
 	due, paced := w.pace.due(i)
@@ -122,7 +136,7 @@ func (w *worker) await(ctx context.Context, i int) (due, from time.Time, ok bool
 	return due, now, true
 }
 
-// call makes call i and books it.
+// call makes call i and records it.
 func (w *worker) call(ctx context.Context, i int, due, from time.Time) {
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.options.Timeout)
 	defer cancel()
@@ -133,14 +147,17 @@ func (w *worker) call(ctx context.Context, i int, due, from time.Time) {
 		w.note(err)
 	}
 	if o := w.options.Observe; o != nil {
-		o(Call{Due: due, From: from, Done: w.options.Clock.Now(), Outcome: is, Doubled: doubled, Err: err})
+		o(Call{
+			Due: due, From: from, Done: w.options.Clock.Now(), Outcome: is, Doubled: doubled, Err: err,
+		})
 	}
 	if is == OK && i >= w.options.Warmup {
 		w.latencies.add(w.options.Clock.Now().Sub(from))
 	}
 }
 
-// maxErrorTexts bounds the distinct errors a worker keeps: enough to see what is wrong, whatever the server writes into them.
+// maxErrorTexts bounds the distinct errors that a worker keeps. It is enough to see the problem,
+// whatever the server writes into them.
 const maxErrorTexts = 8
 
 func (w *worker) note(err error) {

@@ -19,7 +19,7 @@ type clientFunc func(ctx context.Context, nonce Nonce) (Nonce, error)
 
 func (f clientFunc) Call(ctx context.Context, nonce Nonce) (Nonce, error) { return f(ctx, nonce) }
 
-// takes answers after d.
+// takes returns a client that answers after d.
 func takes(d time.Duration) clientFunc {
 	return func(ctx context.Context, n Nonce) (Nonce, error) {
 		select {
@@ -37,8 +37,8 @@ func options(change func(*Options)) Options {
 	return o
 }
 
-// Coordinated omission: a server that stops for a second delays everything that was due meanwhile, and the open loop
-// says so, while the closed loop sees one slow call.
+// Coordinated omission: a server that stalls for a second delays all calls that are due meanwhile.
+// The open loop shows that, while the closed loop sees one slow call.
 func TestOpenLoopCountsTheCallsThatAStallKeptWaiting(t *testing.T) {
 	stall := func() clientFunc {
 		var once sync.Once
@@ -95,7 +95,7 @@ func TestOpenLoopKeepsItsRate(t *testing.T) {
 	})
 }
 
-// A run ends by whichever bound comes first, and never leaves a call under way.
+// A run ends by whichever bound comes first, and never leaves a call in flight.
 func TestRunIsBounded(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -105,7 +105,9 @@ func TestRunIsBounded(t *testing.T) {
 		{"by calls", func(o *Options) { o.Calls = 7 }, 7},
 		{"by time, closed", func(o *Options) { o.For = 95 * time.Millisecond }, 10},
 		{"by time, open", func(o *Options) { o.For, o.Rate = 95*time.Millisecond, 100 }, 10},
-		{"by time, open and saturated", func(o *Options) { o.For, o.Rate = 95*time.Millisecond, 1000 }, 10},
+		{"by time, open and saturated", func(o *Options) {
+			o.For, o.Rate = 95*time.Millisecond, 1000
+		}, 10},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -126,7 +128,9 @@ func TestEndOfContextFinishesTheCallsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 25*time.Millisecond)
 		defer cancel()
-		r, err := Run(ctx, []Client{takes(10 * time.Millisecond)}, options(func(o *Options) { o.Workers = 2 }))
+		r, err := Run(ctx, []Client{takes(10 * time.Millisecond)}, options(func(o *Options) {
+			o.Workers = 2
+		}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +140,8 @@ func TestEndOfContextFinishesTheCallsUnderWay(t *testing.T) {
 	})
 }
 
-// Whoever observes learns of every call once, with when it was due whatever came before it, and what became of it.
+// Observe gets every call once, with the time when it was due, whatever happened before, and with
+// its outcome.
 func TestEveryCallIsObserved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := errors.New("refused")
@@ -144,7 +149,7 @@ func TestEveryCallIsObserved(t *testing.T) {
 		n := 0
 		client := clientFunc(func(ctx context.Context, nonce Nonce) (Nonce, error) {
 			switch n++; n {
-			case 1: // the next one is due meanwhile
+			case 1: // the next call is due meanwhile
 				return takes(15*time.Millisecond)(ctx, nonce)
 			case 3:
 				return "", refused
@@ -198,18 +203,23 @@ func TestWarmupIsCheckedButNotTimed(t *testing.T) {
 			}
 			return takes(time.Millisecond)(ctx, n)
 		})
-		r, err := Run(t.Context(), []Client{client}, options(func(o *Options) { o.Calls, o.Warmup = 20, 5 }))
+		r, err := Run(t.Context(), []Client{client}, options(func(o *Options) {
+			o.Calls, o.Warmup = 20, 5
+		}))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if r.Counts.OK != 20 || r.Latency.TotalCount() != 15 || r.Quantile(1) > 2*time.Millisecond {
-			t.Errorf("ok = %d, timed %d, longest %v; want 20, 15, 1ms", r.Counts.OK, r.Latency.TotalCount(), r.Quantile(1))
+			t.Errorf("ok = %d, timed %d, longest %v; want 20, 15, 1ms", r.Counts.OK, r.Latency.TotalCount(),
+				r.Quantile(1))
 		}
 	})
 }
 
 func TestErrorTextsAreBounded(t *testing.T) {
-	client := clientFunc(func(_ context.Context, n Nonce) (Nonce, error) { return "", errors.New("about " + string(n)) })
+	client := clientFunc(func(_ context.Context, n Nonce) (Nonce, error) {
+		return "", errors.New("about " + string(n))
+	})
 	r, err := Run(t.Context(), []Client{client}, options(func(o *Options) {}))
 	if err != nil {
 		t.Fatal(err)
@@ -224,7 +234,8 @@ func TestOptionsNameEveryMistake(t *testing.T) {
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	for _, want := range []string{"clock", "clients", "workers", "rate", "calls", "for", "timeout", "warmup"} {
+	for _, want := range []string{"clock", "clients", "workers", "rate", "calls", "for",
+		"timeout", "warmup"} {
 		if !strings.Contains(err.Error(), want+":") {
 			t.Errorf("error %q does not name %s", err, want)
 		}
@@ -239,7 +250,7 @@ func (s skewed) AfterFunc(d time.Duration, f func()) clock.Timer {
 	return clock.System.AfterFunc(d+s.late, f)
 }
 
-// What the machine adds before a call is told apart from what the server takes.
+// Delays of the machine before a call are separate from the latency of the server.
 func TestLateWakingIsNotLatency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := options(func(o *Options) { o.Rate, o.Clock = 10, skewed{3 * time.Millisecond} })
@@ -247,30 +258,34 @@ func TestLateWakingIsNotLatency(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := r.Quantile(1).Round(time.Millisecond); got != time.Millisecond || r.Late != 3*time.Millisecond || r.Waited != 0 {
+		if got := r.Quantile(1).Round(time.Millisecond); got != time.Millisecond ||
+			r.Late != 3*time.Millisecond || r.Waited != 0 {
 			t.Errorf("longest = %v, late = %v, waited = %d, want 1ms, 3ms, 0", got, r.Late, r.Waited)
 		}
 	})
 }
 
-// Many callers of many tenants are told apart by their calls, not by what each holds of its own.
+// A worker needs little memory of its own, so that many callers of many tenants are affordable.
 func TestWorkersTakeLittleMemory(t *testing.T) {
 	const workers, each = 2000, 16 << 10 // bytes
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	r, err := Run(t.Context(), []Client{takes(0)}, options(func(o *Options) { o.Workers, o.Calls = workers, workers }))
+	r, err := Run(t.Context(), []Client{takes(0)}, options(func(o *Options) {
+		o.Workers, o.Calls = workers, workers
+	}))
 	runtime.ReadMemStats(&after)
 	if err != nil || r.Counts.OK != workers || r.Latency.TotalCount() != workers {
 		t.Fatalf("%v, %v, %d timed", err, r.Counts, r.Latency.TotalCount())
 	}
 	histograms := uint64(runtime.GOMAXPROCS(0)+1) * uint64(r.Latency.ByteSize())
 	if took := after.TotalAlloc - before.TotalAlloc; took > histograms+workers*each {
-		t.Errorf("%d workers took %d bytes, of which %d are histograms' to take", workers, took, histograms)
+		t.Errorf("%d workers took %d bytes, of which %d are histograms' to take", workers,
+			took, histograms)
 	}
 	t.Logf("a histogram takes %d bytes", r.Latency.ByteSize())
 }
 
-// A call that waited for longer than any timeout counts all the same, as one of the longest.
+// A call that waited for longer than any timeout still counts, as one of the longest.
 func TestLatenciesBeyondTheHistogramCount(t *testing.T) {
 	l := latencies{all: newHistogram()}
 	l.add(2 * MaxTimeout)

@@ -17,17 +17,21 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// sessionRevision is what a Session proposes: the newest revision that has sessions.
+// sessionRevision is the revision that a Session proposes by default: the newest revision that has
+// sessions.
 const sessionRevision = "2025-11-25"
 
-// modernRevision has no sessions, and modernMeta is what each of its requests says about its client.
+// modernRevision has no sessions. modernMeta is the client's description of itself in each request
+// of that revision.
 const (
 	modernRevision = "2026-07-28"
-	modernMeta     = `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + modernRevision + `","io.modelcontextprotocol/clientCapabilities":{}}`
+	modernMeta     = `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + modernRevision +
+		`","io.modelcontextprotocol/clientCapabilities":{}}`
 )
 
-// idleTime is how long a connection waits for its next call. A host gives up one on which no request has begun for DefaultHeaderTime, be it one that
-// was opened and then not needed: a call that is sent just then would fail, and nobody but us would be to blame.
+// idleTime is how long an idle connection is kept. A host closes a connection on which no request
+// has begun for DefaultHeaderTime, including a connection that was opened and not needed. A call
+// that is sent at that moment would fail because of this client.
 const idleTime = 2 * time.Second
 
 // SessionOptions say where a Session connects and what it calls.
@@ -35,19 +39,21 @@ type SessionOptions struct {
 	URL string
 	// Key is sent as a bearer token; empty sends none.
 	Key string
-	// Tool is called with the nonce as its string argument Argument, and must answer with that nonce as its first text.
+	// Tool is called with the nonce as its string argument Argument, and must answer with that nonce
+	// as its first text.
 	Tool, Argument string
-	// SameID makes every request carry the id 1, as pooled clients in the field do. Otherwise ids count from 1 in every session, so
-	// that the sessions of one run share them too.
+	// SameID makes every request carry the id 1, as some pooled clients do. Otherwise ids count from 1
+	// in every session, so that the sessions of one run share ids too.
 	SameID bool
-	// Modern speaks 2026-07-28: there is no session then but the connections, and each request stands alone.
+	// Modern speaks 2026-07-28, which has no sessions: each request is stateless.
 	Modern bool
-	// Revision is what is proposed; empty is 2025-11-25, the newest that has sessions.
+	// Revision is the proposed revision; empty is 2025-11-25, the newest that has sessions.
 	Revision string
 }
 
-// Session is a Client of MCP over Streamable HTTP, 2025-03-26 to 2025-11-25, or of the revision after them, with connections of its own. It does no more than load
-// needs: it opens no standalone stream and answers no request of the server.
+// Session is a Client of MCP over Streamable HTTP, of the revisions 2025-03-26 to 2025-11-25 or of
+// 2026-07-28, with its own connections. It does only what load needs: it opens no standalone stream
+// and answers no request of the server.
 type Session struct {
 	options SessionOptions
 	http    http.Client
@@ -57,14 +63,16 @@ type Session struct {
 
 var _ Client = (*Session)(nil)
 
-// Connect opens a session: initialize, then notifications/initialized. Whoever gets it must Close it.
+// Connect opens a session: initialize, then notifications/initialized. The caller must Close it.
 func Connect(ctx context.Context, o SessionOptions) (*Session, error) {
 	s := &Session{options: o, http: http.Client{Transport: &http.Transport{
-		MaxIdleConnsPerHost: MaxWorkers, // never close what the next call needs again
+		MaxIdleConnsPerHost: MaxWorkers, // never close a connection that the next call needs again
 		IdleConnTimeout:     idleTime,
 		DisableCompression:  true,
 	}}}
-	s.headers = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+	s.headers = http.Header{
+		"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+	}
 	if o.Key != "" {
 		s.headers.Set("Authorization", "Bearer "+o.Key)
 	}
@@ -79,18 +87,19 @@ func Connect(ctx context.Context, o SessionOptions) (*Session, error) {
 	return s, nil
 }
 
-// abandon ends a session whose handshake failed, as far as the server has opened one.
+// abandon ends a session whose handshake failed, if the server has opened one.
 func (s *Session) abandon(ctx context.Context) {
 	if s.headers.Get("Mcp-Session-Id") == "" {
 		s.http.CloseIdleConnections()
 		return
 	}
-	_ = s.Close(context.WithoutCancel(ctx)) // what matters is why the handshake failed
+	_ = s.Close(context.WithoutCancel(ctx)) // the error of the handshake matters more
 }
 
 func (s *Session) handshake(ctx context.Context) error {
-	answer, header, err := s.request(ctx, "initialize", `{"protocolVersion":"`+cmp.Or(s.options.Revision, sessionRevision)+
-		`","capabilities":{},"clientInfo":{"name":"mcpd-load","version":"1"}}`)
+	answer, header, err := s.request(ctx, "initialize",
+		`{"protocolVersion":"`+cmp.Or(s.options.Revision, sessionRevision)+
+			`","capabilities":{},"clientInfo":{"name":"mcpd-load","version":"1"}}`)
 	if err != nil {
 		return err
 	}
@@ -101,23 +110,29 @@ func (s *Session) handshake(ctx context.Context) error {
 	if id := header.Get("Mcp-Session-Id"); id != "" {
 		s.headers.Set("Mcp-Session-Id", id)
 	}
-	response, err := s.post(ctx, s.headers, []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`))
+	response, err := s.post(ctx, s.headers,
+		[]byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`))
 	if err != nil {
 		return err
 	}
 	return discard(response)
 }
 
-// Headers are those of every request of the session, for whoever makes one by himself.
+// Headers returns the headers of every request of the session, for callers that make requests of
+// their own.
 func (s *Session) Headers() http.Header { return s.headers.Clone() }
 
-// Call implements Client. The nonce is the last word of the answer: some tools, such as echo of server-everything, say something before it.
+// Call implements Client. The nonce is the last word of the answer, because some tools, such as
+// echo of server-everything, prefix it with a text.
 func (s *Session) Call(ctx context.Context, nonce Nonce) (Nonce, error) {
-	text, err := s.Ask(ctx, "tools/call", `{"name":`+quote(s.options.Tool)+`,"arguments":{`+quote(s.options.Argument)+`:`+quote(string(nonce))+`}}`)
+	text, err := s.Ask(ctx, "tools/call",
+		`{"name":`+quote(s.options.Tool)+`,"arguments":{`+quote(s.options.Argument)+`:`+
+			quote(string(nonce))+`}}`)
 	return Nonce(text[strings.LastIndexByte(text, ' ')+1:]), err
 }
 
-// Ask makes one request, whose params are JSON, and returns the first text of its result. Its errors are those of a Client.
+// Ask makes one request with params in JSON, and returns the first text of its result. Its errors
+// are those of a Client.
 func (s *Session) Ask(ctx context.Context, method, params string) (text string, err error) {
 	answer, _, err := s.request(ctx, method, params)
 	if err != nil && !errors.Is(err, ErrDuplicate) {
@@ -135,7 +150,8 @@ func (s *Session) Ask(ctx context.Context, method, params string) (text string, 
 	return text, err
 }
 
-// Listen opens the session's stream for what the server says by itself. Whoever gets it must close it.
+// Listen opens the session's stream for messages that the server sends unasked. The caller must
+// close it.
 func (s *Session) Listen(ctx context.Context) (io.ReadCloser, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.options.URL, nil)
 	if err != nil {
@@ -153,18 +169,19 @@ func (s *Session) Listen(ctx context.Context) (io.ReadCloser, error) {
 	return response.Body, nil
 }
 
-// Rest closes the connections that no call uses now. The next call opens another.
+// Rest closes idle connections. The next call opens another.
 func (s *Session) Rest() { s.http.CloseIdleConnections() }
 
-// A Close that is refused for its rate, or because the host cannot serve it now, is tried again after closePause, and in
-// all for closeTime: a session that stays open would be taken for a leak of the host.
+// closePause is the wait before Close tries again, if it was rate-limited or the host cannot serve
+// it now. closeTime bounds all attempts. A session that stays open would look like a leak of the
+// host.
 const (
 	closePause = 100 * time.Millisecond
 	closeTime  = 10 * time.Second
 )
 
-// Close ends the session with the server and closes the connections. It asks again where the server answers that it
-// cannot do so now; any other answer does not matter.
+// Close ends the session with the server and closes the connections. It retries if the server says
+// that it cannot end the session now. It ignores any other answer.
 func (s *Session) Close(ctx context.Context) error {
 	defer s.http.CloseIdleConnections()
 	if s.options.Modern {
@@ -183,7 +200,8 @@ func (s *Session) Close(ctx context.Context) error {
 			return err
 		}
 		_ = discard(response)
-		if response.StatusCode != http.StatusTooManyRequests && response.StatusCode < http.StatusInternalServerError {
+		if response.StatusCode != http.StatusTooManyRequests &&
+			response.StatusCode < http.StatusInternalServerError {
 			return nil
 		}
 		select {
@@ -194,7 +212,7 @@ func (s *Session) Close(ctx context.Context) error {
 	}
 }
 
-// message is as much of a server's message as load looks at.
+// message has the fields of a server's message that this package uses.
 type message struct {
 	ID     jsontext.Value `json:"id"`
 	Method string         `json:"method"`
@@ -208,8 +226,10 @@ type message struct {
 	Error *CallError `json:"error"`
 }
 
-// request posts one request and reads its reply to the end: what comes after the answer matters, because it may be another one.
-func (s *Session) request(ctx context.Context, method, params string) (answer message, _ http.Header, err error) {
+// request posts one request and reads its response to the end. Data after the answer matters,
+// because it may be another answer.
+func (s *Session) request(ctx context.Context, method, params string) (answer message,
+	_ http.Header, err error) {
 	id := "1"
 	if !s.options.SameID {
 		id = strconv.FormatUint(s.ids.Add(1), 10)
@@ -218,7 +238,8 @@ func (s *Session) request(ctx context.Context, method, params string) (answer me
 	if s.options.Modern {
 		headers, params = s.alone(method, params)
 	}
-	response, err := s.post(ctx, headers, []byte(`{"jsonrpc":"2.0","id":`+id+`,"method":"`+method+`","params":`+params+`}`))
+	response, err := s.post(ctx, headers,
+		[]byte(`{"jsonrpc":"2.0","id":`+id+`,"method":"`+method+`","params":`+params+`}`))
 	if err != nil {
 		return message{}, nil, err
 	}
@@ -259,7 +280,8 @@ func (s *Session) request(ctx context.Context, method, params string) (answer me
 	return message{}, nil, ErrNoReply
 }
 
-// alone makes a request one that stands alone: its params say who asks, and its header fields what for.
+// alone makes a request of revision 2026-07-28, which is stateless: its params describe the client,
+// and its header fields the method and the tool.
 func (s *Session) alone(method, params string) (http.Header, string) {
 	rest := strings.TrimPrefix(params, "{")
 	if rest != "}" {
@@ -274,8 +296,10 @@ func (s *Session) alone(method, params string) (http.Header, string) {
 }
 
 // post sends one message. A status other than 2xx is an error.
-func (s *Session) post(ctx context.Context, headers http.Header, body []byte) (*http.Response, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.options.URL, bytes.NewReader(body))
+func (s *Session) post(ctx context.Context, headers http.Header,
+	body []byte) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.options.URL,
+		bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -290,13 +314,14 @@ func (s *Session) post(ctx context.Context, headers http.Header, body []byte) (*
 	return response, nil
 }
 
-// discard reads a short body to its end, so that the connection can be used again.
+// discard reads a short body to its end, so that the connection can be reused.
 func discard(r *http.Response) error {
 	_, err := io.Copy(io.Discard, io.LimitReader(r.Body, maxReply))
 	return errors.Join(err, r.Body.Close())
 }
 
-// quote writes a JSON string. Bytes that are not UTF-8 come out replaced, which is all that AppendQuote's error says.
+// quote returns a JSON string. Bytes that are not UTF-8 are replaced; AppendQuote's error reports
+// nothing else.
 func quote(s string) string {
 	b, _ := jsontext.AppendQuote(nil, s)
 	return string(b)

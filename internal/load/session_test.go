@@ -24,7 +24,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type answer func(w http.ResponseWriter, id, message string)
 
 func result(id, text string) string {
-	return `{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[{"type":"text","text":` + quote(text) + `}]}}`
+	return `{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[{"type":"text","text":` +
+		quote(text) + `}]}}`
 }
 
 func asJSON(body func(id, message string) string) answer {
@@ -44,7 +45,8 @@ func asEvents(events func(id, message string) []string) answer {
 	}
 }
 
-// server is the least server that a Session can talk to. It checks what every request must carry.
+// server is the smallest server that a Session can talk to. It checks the required parts of every
+// request.
 func server(t *testing.T, call answer) string {
 	deleted := false
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -64,7 +66,9 @@ func server(t *testing.T, call answer) string {
 				t.Errorf("request: %v", err)
 			}
 		}
-		if m.Method != "initialize" && (r.Header.Get("Mcp-Session-Id") != "s1" || r.Header.Get("Mcp-Protocol-Version") != "2025-11-25") {
+		if m.Method != "initialize" &&
+			(r.Header.Get("Mcp-Session-Id") != "s1" ||
+				r.Header.Get("Mcp-Protocol-Version") != "2025-11-25") {
 			t.Errorf("%s %s: headers %v", r.Method, m.Method, r.Header)
 		}
 		switch {
@@ -115,17 +119,28 @@ func TestSessionReadsEveryKindOfReply(t *testing.T) {
 	}{
 		{"json", asJSON(result), ""},
 		{"with words before it", asJSON(func(id, m string) string { return result(id, "Echo: "+m) }), ""},
-		{"events", asEvents(func(id, m string) []string { return []string{progress, result(id, m)} }), ""},
-		{"two results", asEvents(func(id, m string) []string { return []string{result(id, m), result(id, m)} }), ErrDuplicate.Error()},
-		{"no result", asEvents(func(string, string) []string { return []string{progress} }), ErrNoReply.Error()},
-		{"another request's result", asJSON(func(_, m string) string { return result("99", m) }), ErrNoReply.Error()},
+		{"events", asEvents(func(id, m string) []string {
+			return []string{progress, result(id, m)}
+		}), ""},
+		{"two results", asEvents(func(id, m string) []string {
+			return []string{result(id, m), result(id, m)}
+		}), ErrDuplicate.Error()},
+		{"no result", asEvents(func(string, string) []string {
+			return []string{progress}
+		}), ErrNoReply.Error()},
+		{"another request's result", asJSON(func(_, m string) string {
+			return result("99", m)
+		}), ErrNoReply.Error()},
 		{"error", asJSON(func(id, _ string) string {
 			return `{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-32602,"message":"unknown tool"}}`
 		}), "error -32602: unknown tool"},
 		{"tool error", asJSON(func(id, _ string) string {
-			return `{"jsonrpc":"2.0","id":` + id + `,"result":{"isError":true,"content":[{"type":"text","text":"no"}]}}`
+			return `{"jsonrpc":"2.0","id":` + id +
+				`,"result":{"isError":true,"content":[{"type":"text","text":"no"}]}}`
 		}), "the tool failed: no"},
-		{"status", func(w http.ResponseWriter, _, _ string) { w.WriteHeader(http.StatusTooManyRequests) }, "http status 429"},
+		{"status", func(w http.ResponseWriter, _, _ string) {
+			w.WriteHeader(http.StatusTooManyRequests)
+		}, "http status 429"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -153,7 +168,9 @@ func TestRunOverSessionsThatShareOneID(t *testing.T) {
 	for i := range clients {
 		clients[i] = connect(t, SessionOptions{URL: url, SameID: true})
 	}
-	r, err := Run(t.Context(), clients, Options{Clock: clock.System, Workers: 6, Calls: 300, For: time.Minute, Timeout: 10 * time.Second})
+	r, err := Run(t.Context(), clients, Options{
+		Clock: clock.System, Workers: 6, Calls: 300, For: time.Minute, Timeout: 10 * time.Second,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,22 +183,25 @@ func TestConnectSaysWhy(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	defer s.Close()
 	_, err := Connect(t.Context(), SessionOptions{URL: s.URL})
-	if want := "session with " + s.URL + ": http status 404: 404 page not found"; err == nil || err.Error() != want {
+	if want := "session with " + s.URL + ": http status 404: 404 page not found"; err == nil ||
+		err.Error() != want {
 		t.Errorf("error = %v, want %s", err, want)
 	}
 }
 
 func TestEventsAreBounded(t *testing.T) {
-	long := strings.NewReader("data: " + strings.Repeat("x", maxReply/2) + "\ndata: " + strings.Repeat("x", maxReply/2) + "\n\n")
+	long := strings.NewReader("data: " + strings.Repeat("x", maxReply/2) + "\ndata: " +
+		strings.Repeat("x", maxReply/2) + "\n\n")
 	err := EachEvent(long, func(string, []byte) error { return nil })
 	if err == nil {
 		t.Error("an event beyond the bound was accepted")
 	}
 }
 
-// No call fails because its connection has idled for so long that the host gives it up.
+// No call fails because the host closes its connection after a long idle time.
 func TestIdleConnectionsAreGivenUpBeforeTheHostDoes(t *testing.T) {
 	if idleTime >= streamable.DefaultHeaderTime/2 {
-		t.Errorf("they may idle for %s, and the host waits %s, less whatever stops it", idleTime, streamable.DefaultHeaderTime)
+		t.Errorf("they may idle for %s, and the host waits %s, less whatever stops it", idleTime,
+			streamable.DefaultHeaderTime)
 	}
 }

@@ -7,11 +7,12 @@ import (
 	"io"
 )
 
-// maxReply bounds one message and one whole reply body. Load payloads are a few hundred bytes; a tool list may be long.
+// maxReply bounds one message and one whole response body, in bytes. Load payloads have a few
+// hundred bytes; a tool list may be long.
 const maxReply = 4 << 20
 
-// EachEvent calls f with every event of an SSE body that has an id or data, until f returns an error or the body ends. The data is f's until it
-// returns.
+// EachEvent calls f with every event of an SSE body that has an id or data, until f returns an
+// error or the body ends. The data is valid until f returns.
 func EachEvent(body io.Reader, f func(id string, data []byte) error) error {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(make([]byte, 0, 4096), maxReply)
@@ -34,7 +35,7 @@ func EachEvent(body io.Reader, f func(id string, data []byte) error) error {
 		}
 		value, ok := bytes.CutPrefix(line, []byte("data:"))
 		if !ok {
-			continue // event names, retry and comments say nothing to a load generator
+			continue // event names, retry and comments are irrelevant here
 		}
 		if len(data) > 0 {
 			data = append(data, '\n')

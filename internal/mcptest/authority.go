@@ -16,21 +16,22 @@ import (
 	"time"
 )
 
-// Authority signs certificates that nobody trusts who does not know it.
+// Authority is a certificate authority that only its own clients trust.
 type Authority struct {
 	t    testing.TB
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 }
 
-// NewAuthority makes one.
+// NewAuthority returns a new Authority.
 func NewAuthority(t testing.TB) *Authority {
 	t.Helper()
 	a := &Authority{t: t}
 	a.key = newKey(t)
 	now := time.Now()
 	a.cert = a.sign(&x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour),
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}, nil, a.key)
 	return a
@@ -45,7 +46,8 @@ func newKey(t testing.TB) *ecdsa.PrivateKey {
 	return key
 }
 
-func (a *Authority) sign(template, parent *x509.Certificate, key *ecdsa.PrivateKey) *x509.Certificate {
+func (a *Authority) sign(template, parent *x509.Certificate,
+	key *ecdsa.PrivateKey) *x509.Certificate {
 	a.t.Helper()
 	if parent == nil {
 		parent = template
@@ -61,7 +63,7 @@ func (a *Authority) sign(template, parent *x509.Certificate, key *ecdsa.PrivateK
 	return cert
 }
 
-// Certificate is one for a host, which ends so long from now.
+// Certificate returns the TLS configuration of a host, with a certificate that expires after ends.
 func (a *Authority) Certificate(host string, ends time.Duration) *tls.Config {
 	a.t.Helper()
 	key, now := newKey(a.t), time.Now()
@@ -76,15 +78,17 @@ func (a *Authority) Certificate(host string, ends time.Duration) *tls.Config {
 		template.DNSNames = []string{host}
 	}
 	cert := a.sign(template, a.cert, key)
-	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{cert.Raw}, PrivateKey: key}}}
+	return &tls.Config{
+		Certificates: []tls.Certificate{{Certificate: [][]byte{cert.Raw}, PrivateKey: key}},
+	}
 }
 
-// PEM is its own certificate, as `ca` takes it.
+// PEM returns the authority's own certificate, in the form of the option `ca`.
 func (a *Authority) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
 }
 
-// File is the same in a file.
+// File returns the path of a file with the authority's own certificate.
 func (a *Authority) File() string {
 	a.t.Helper()
 	file := filepath.Join(a.t.TempDir(), "ca.pem")

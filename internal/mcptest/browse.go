@@ -11,13 +11,17 @@ import (
 	"time"
 )
 
-// browsers are the names that a Chromium without a screen goes by.
-var browsers = []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"}
+// browsers are the names of the commands of headless Chromium.
+var browsers = []string{
+	"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
+	"chrome",
+}
 
-// browsing bounds what a browser does with a page. It takes a second or two.
+// browsing bounds the work of a browser on a page, which takes a second or two.
 const browsing = 2 * time.Minute
 
-// Browse runs a browser without a screen on a page of this content, with flags, and returns what it writes. Without a browser the test is skipped.
+// Browse runs a headless browser with flags on a page with this content, and returns its output.
+// Without a browser the test is skipped.
 func Browse(t *testing.T, page []byte, flags ...string) []byte {
 	t.Helper()
 	program := ""
@@ -37,9 +41,10 @@ func Browse(t *testing.T, page []byte, flags ...string) []byte {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), browsing)
 	defer cancel()
-	all := append([]string{"--headless", "--disable-gpu", "--hide-scrollbars", "--no-first-run", "--user-data-dir=" + filepath.Join(dir, "profile")}, flags...)
+	all := append([]string{"--headless", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
+		"--user-data-dir=" + filepath.Join(dir, "profile")}, flags...)
 	if os.Geteuid() == 0 {
-		all = append(all, "--no-sandbox") // which it cannot set up as root; the page is ours
+		all = append(all, "--no-sandbox") // root cannot set up the sandbox; the page is ours
 	}
 	cmd := exec.CommandContext(ctx, program, append(all, "file://"+file)...)
 	cmd.Env = append(os.Environ(), "HOME="+dir)

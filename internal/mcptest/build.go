@@ -10,23 +10,29 @@ import (
 	"testing"
 )
 
-// The commands that tests run, each built at most once in a test process and only when a test asks for it.
+// The commands that tests run. Each is built at most once in a test process, and only when a test
+// asks for it.
 var (
 	hostBinary   = sync.OnceValues(func() (string, error) { return build("mcpd/cmd/mcpd", "", Raced) })
-	serverBinary = sync.OnceValues(func() (string, error) { return build("mcpd/internal/mcptest/testserver", "", false) })
-	relayBinary  = sync.OnceValues(func() (string, error) { return build("mcpd/internal/mcptest/relay", "", false) })
+	serverBinary = sync.OnceValues(func() (string, error) {
+		return build("mcpd/internal/mcptest/testserver", "", false)
+	})
+	relayBinary = sync.OnceValues(func() (string, error) {
+		return build("mcpd/internal/mcptest/relay", "", false)
+	})
 	// binaries is the folder for them. Main removes it.
 	binaries = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "mcptest-") })
 )
 
-// By default a program with the race detector sleeps for a second before it exits. Tests start hundreds
-// of programs, which inherit this setting.
+// A program with the race detector sleeps for a second before it exits by default. This setting
+// disables that; the hundreds of programs that tests start inherit it.
 const (
 	raceOptions = "GORACE"
 	quickExit   = "atexit_sleep_ms=0"
 )
 
-// Main runs the tests of a package and removes what mcptest has built. It is for the TestMain of packages that run binaries.
+// Main runs the tests of a package and removes what mcptest has built. It is for the TestMain of
+// packages that run binaries.
 func Main(m *testing.M) { os.Exit(Run(m)) }
 
 // Run is Main without the exit, for a TestMain that has more to do. It takes a *testing.M.
@@ -47,10 +53,10 @@ func Run(m interface{ Run() int }) int {
 	return code
 }
 
-// build compiles a command of the module, with a build tag unless that is empty. It leaves out debugging
-// information, which nobody reads here. Only the host has the race detector, and only when the test has it:
-// programs of the tests would be slower and sleep before they exit, and a host that a tag breaks would have
-// most of the module compiled once more.
+// build compiles a command of the module, with a build tag unless tag is empty. It omits debugging
+// information. Only the host has the race detector, and only if the test has it. Other programs
+// would be slower and sleep before they exit, and for a host that a tag breaks, most of the module
+// would be compiled once more.
 func build(pkg, tag string, raced bool) (string, error) {
 	dir, err := binaries()
 	if err != nil {
@@ -68,13 +74,15 @@ func build(pkg, tag string, raced bool) (string, error) {
 	return file, nil
 }
 
-// Server returns the path of the test server's binary, an MCP server on stdin and stdout; see its folder for what it can do.
+// Server returns the path of the test server's binary, an MCP server on stdin and stdout. See its
+// folder for its features.
 func Server(t testing.TB) string {
 	t.Helper()
 	return binary(t, serverBinary)
 }
 
-// Relay returns the path of a program whose standard input and output are a connection to a socket; see its folder.
+// Relay returns the path of a program that connects its standard input and output to a socket. See
+// its folder.
 func Relay(t testing.TB) string {
 	t.Helper()
 	return binary(t, relayBinary)
@@ -86,7 +94,8 @@ func Mcpd(t testing.TB) string {
 	return binary(t, hostBinary)
 }
 
-// Broken returns the path of a host that was built with a tag that breaks it; see the files of that tag for what is wrong with it.
+// Broken returns the path of a host that was built with a tag that breaks it. The files with that
+// tag describe the bug.
 func Broken(t testing.TB, tag string) string {
 	t.Helper()
 	return binary(t, func() (string, error) { return build("mcpd/cmd/mcpd", tag, false) })
@@ -101,7 +110,7 @@ func binary(t testing.TB, build func() (string, error)) string {
 	return path
 }
 
-// exitCode is how a finished command ended: its code, or -1 for a signal.
+// exitCode returns the exit code of a finished command, or -1 if a signal ended it.
 func exitCode(err error) int {
 	var exit *exec.ExitError
 	switch {

@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// Goroutines reads a profile of goroutines (debug=1): how many were started with which function. A
-// group begins with its number, and ends with its first function.
+// Goroutines parses a profile of goroutines (debug=1) and counts the goroutines by the function
+// with which they were started. Each group of the profile begins with its number of goroutines, and
+// ends with their first function.
 func Goroutines(profile string) map[string]int {
 	running := map[string]int{}
 	n, runs := 0, ""
@@ -27,7 +28,7 @@ func Goroutines(profile string) map[string]int {
 	return running
 }
 
-// Total is the sum of those samples of a host's metrics whose name and labels begin so.
+// Total sums the samples of a host's metrics whose name and labels begin with the text begin.
 func Total(t testing.TB, metrics, begin string) (sum float64) {
 	t.Helper()
 	for line := range strings.Lines(metrics) {

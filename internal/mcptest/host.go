@@ -18,52 +18,62 @@ import (
 
 // Bounds of a host under test.
 const (
-	// hostStart bounds the time from spawn to ready. A start takes well below a second; the rest is for a busy machine.
+	// hostStart bounds the time from spawn to ready. A start takes well below a second; the margin is
+	// for a busy machine.
 	hostStart = 30 * time.Second
-	// hostStop is above the sum of what the tree may take to stop: 25 s for listeners, 20 s for sessions, most of it in parallel.
+	// hostStop is above the sum of the tree's stop times: 25 s for listeners, 20 s for sessions,
+	// mostly in parallel.
 	hostStop = 60 * time.Second
-	// maxListeners is how many listeners a host may have, with that of the admin.
+	// maxListeners is how many listeners a host may have, including the admin listener.
 	maxListeners = 8
-	// maxLog bounds the log that is kept, from its end.
+	// maxLog bounds the end of the log that is kept, in bytes.
 	maxLog = 1 << 20
 )
 
-// HostOptions say what to start. The zero value is `mcpd serve` with its embedded defaults.
+// HostOptions say which host to start. The zero value is `mcpd serve` with its embedded defaults.
 type HostOptions struct {
-	Config string            // text of the configuration file, which may have `listen`; empty runs without one
-	State  string            // the state directory, for a second host to take over; empty uses a new one
-	Args   []string          // further arguments of serve
-	Env    []string          // further environment, as os/exec has it
-	Binary string            // another build of the host; empty is Mcpd
-	Line   func(line []byte) // gets each line of the log, in order; Log has only the end of it
+	// Config is the text of the configuration file, which may set `listen`. If it is empty, the host
+	// runs without one.
+	Config string
+	// State is the state directory, for example that of an earlier host. If it is empty, a new one is
+	// used.
+	State  string
+	Args   []string // further arguments of serve
+	Env    []string // further environment variables, as in os/exec
+	Binary string   // another build of the host; empty is Mcpd
+	// Line gets each line of the log, in order; Log returns only the end of the log.
+	Line func(line []byte)
 }
 
 // Host is a running mcpd, on ports of its own.
 type Host struct {
-	MCP, Admin string // base URLs of the first listener and that of the admin, without a slash at the end
+	// MCP and Admin are the base URLs of the first MCP listener and of the admin listener, without a
+	// slash at the end.
+	MCP, Admin string
 	State      string // the state directory
 
 	t       testing.TB
 	command *exec.Cmd
-	line    func([]byte)  // HostOptions.Line, or nil
-	up      chan listener // one entry for each listener that said it is up
-	ended   chan struct{} // closed when the process is gone and its log is read
+	line    func([]byte) // HostOptions.Line, or nil
+	// up has one entry for each listener that has started.
+	up    chan listener
+	ended chan struct{} // closed when the process is gone and its log is read
 
 	mu     sync.Mutex // guards the fields below
 	log    []byte
-	stop   bool  // somebody has ended it on purpose
-	exited error // what Wait said; set before ended is closed
+	stop   bool  // the test has ended it on purpose
+	exited error // result of Wait; set before ended is closed
 }
 
-// listener is what the host's log says when it accepts connections, as telemetry's event listener_up has it.
+// listener is the log's event listener_up, which says that the host accepts connections.
 type listener struct {
 	Event string `json:"event"`
 	Name  string `json:"name"`
 	Addr  string `json:"addr"`
 }
 
-// Start runs the host and returns when it is ready. At the end of the test the host is stopped, and it is an error of the test when it
-// then does not exit with 0. The log of a failed test is shown.
+// Start starts the host and returns when it is ready. At the end of the test the host is stopped;
+// an exit code other than 0 fails the test. The log of a failed test is shown.
 func Start(t testing.TB, o HostOptions) *Host {
 	t.Helper()
 	h := StartUnready(t, o)
@@ -71,11 +81,14 @@ func Start(t testing.TB, o HostOptions) *Host {
 	return h
 }
 
-// StartUnready is Start for a host that listens and is not going to be ready.
+// StartUnready is Start for a host that listens but will not be ready.
 func StartUnready(t testing.TB, o HostOptions) *Host {
 	t.Helper()
 	home := t.TempDir()
-	h := &Host{t: t, State: o.State, line: o.Line, up: make(chan listener, maxListeners), ended: make(chan struct{})}
+	h := &Host{
+		t: t, State: o.State, line: o.Line, up: make(chan listener, maxListeners),
+		ended: make(chan struct{}),
+	}
 	if h.State == "" {
 		h.State = filepath.Join(home, "state")
 	}
@@ -94,9 +107,10 @@ func StartUnready(t testing.TB, o HostOptions) *Host {
 		o.Binary = Mcpd(t)
 	}
 	h.command = exec.Command(o.Binary, append(args, o.Args...)...)
-	h.command.Dir = home // where no configuration lies about, nor in the places below
+	h.command.Dir = home // neither this folder nor the folders below have a configuration
 	h.command.Env = append(os.Environ(), append([]string{
-		"HOME=" + home, "XDG_CONFIG_HOME=" + home, "XDG_STATE_HOME=" + home, "XDG_RUNTIME_DIR=" + home, "MCPD_CONFIG=", "MCPD_ADMIN=", "MCPD_KEY=",
+		"HOME=" + home, "XDG_CONFIG_HOME=" + home, "XDG_STATE_HOME=" + home, "XDG_RUNTIME_DIR=" + home,
+		"MCPD_CONFIG=", "MCPD_ADMIN=", "MCPD_KEY=",
 	}, o.Env...)...)
 	h.run()
 	t.Cleanup(h.cleanup)
@@ -143,12 +157,12 @@ func (h *Host) note(line []byte) {
 	if json.Unmarshal(line, &l) == nil && l.Event == "listener_up" {
 		select {
 		case h.up <- l:
-		default: // a listener that was restarted: nobody waits for it
+		default: // a restarted listener, for which nothing waits
 		}
 	}
 }
 
-// listening waits until both listeners have said where they are.
+// listening waits until both listeners have reported their addresses.
 func (h *Host) listening() {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), hostStart)
@@ -170,7 +184,7 @@ func (h *Host) listening() {
 	}
 }
 
-// ready waits until the host says that it is.
+// ready waits until the host reports that it is ready.
 func (h *Host) ready() {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), hostStart)
@@ -191,7 +205,8 @@ func status(ctx context.Context, url string) int {
 	if err != nil {
 		return 0
 	}
-	transport := &http.Transport{DisableKeepAlives: true} // leaves no connection for a leak check to find
+	// leaves no idle connection for a leak check to find
+	transport := &http.Transport{DisableKeepAlives: true}
 	response, err := transport.RoundTrip(request)
 	if err != nil {
 		return 0
@@ -200,10 +215,10 @@ func status(ctx context.Context, url string) int {
 	return response.StatusCode
 }
 
-// PID is the process id of the host.
+// PID returns the process id of the host.
 func (h *Host) PID() int { return h.command.Process.Pid }
 
-// Log returns what the host has logged, at most the last mebibyte.
+// Log returns the host's log, at most the last mebibyte.
 func (h *Host) Log() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -216,8 +231,8 @@ func (h *Host) Stop() int {
 	return h.Signal(syscall.SIGTERM)
 }
 
-// Restart has the host put another in its place, with its socket, as an operator would with SIGUSR2.
-// It returns when that is ready.
+// Restart makes the host start its replacement on the same socket, as an operator would with
+// SIGUSR2. It returns when the replacement is ready.
 func (h *Host) Restart() {
 	h.t.Helper()
 	for len(h.up) > 0 {
@@ -231,13 +246,14 @@ func (h *Host) Restart() {
 	h.ready()
 }
 
-// Kill ends the host as a power cut would, with SIGKILL.
+// Kill ends the host abruptly, as a power failure would, with SIGKILL.
 func (h *Host) Kill() {
 	h.t.Helper()
 	h.Signal(syscall.SIGKILL)
 }
 
-// Signal sends a signal that ends the host, waits for its end and returns its exit code, -1 when the signal ended it at once.
+// Signal sends a signal that ends the host, waits for its end and returns its exit code, or -1 if
+// the signal ended it at once.
 func (h *Host) Signal(s os.Signal) int {
 	h.t.Helper()
 	h.mu.Lock()
@@ -256,7 +272,8 @@ func (h *Host) Signal(s os.Signal) int {
 	return exitCode(h.exited)
 }
 
-// cleanup stops what no test has stopped. A host that ended by itself has failed the test, whatever its exit code was.
+// cleanup stops a host that the test has not stopped. A host that has ended by itself fails the
+// test, whatever its exit code is.
 func (h *Host) cleanup() {
 	h.mu.Lock()
 	stopped := h.stop

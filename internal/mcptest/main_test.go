@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// The test binary is its own host: started with this variable it says and serves what a host would, and ends as its value asks.
+// fakeHost is the variable that makes the test binary act as a host: it prints and serves what a
+// host would, and ends in the way that the value selects.
 const fakeHost = "MCPTEST_FAKE_HOST"
 
 func TestMain(m *testing.M) {
@@ -20,7 +21,7 @@ func TestMain(m *testing.M) {
 	Main(m)
 }
 
-// pretend is a host that is ready at the second question and ends with 0, with 3, or by itself.
+// pretend is a host that is ready at the second request and ends with 0, with 3, or by itself.
 func pretend(how string) {
 	terminated := make(chan os.Signal, 1)
 	signal.Notify(terminated, syscall.SIGTERM)
@@ -30,7 +31,10 @@ func pretend(how string) {
 		if err != nil {
 			os.Exit(2)
 		}
-		fmt.Fprintf(os.Stderr, `{"level":"info","msg":"listening","event":"listener_up","name":%q,"addr":%q}`+"\n", name, l.Addr())
+		fmt.Fprintf(
+			os.Stderr, `{"level":"info","msg":"listening","event":"listener_up","name":%q,"addr":%q}`+"\n",
+			name, l.Addr(),
+		)
 		go func() {
 			_ = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				if asked++; asked == 1 {

@@ -18,26 +18,27 @@ import (
 	"time"
 )
 
-// locked has the packages of npm that tests use, and a module for each generation of the official
-// TypeScript SDK: sdk1.mjs and sdk2.mjs have the same functions. In npm/more are the servers that
-// only make parity runs. They have a lock of their own, as they would get other versions of their
-// dependencies beside the newest clients. npm/suite is for the servers of the conformance suite.
+// locked has the npm packages that tests use, and a module for each generation of the official
+// TypeScript SDK: sdk1.mjs and sdk2.mjs have the same functions. The servers in npm/more are used
+// only by make parity. They have a lock file of their own, because together with the newest clients
+// they would get other versions of their dependencies. The folder npm/suite is for the servers of
+// the conformance suite.
 //
 //go:embed npm
 var locked embed.FS
 
-// NPMTime bounds the installation of packages: hundreds of megabytes from the registry when no
-// cache has them.
+// NPMTime bounds the installation of packages: hundreds of megabytes from the registry if they are
+// not cached.
 const NPMTime = 5 * time.Minute
 
 // locks are the folders of locked with a lock file.
 var locks = []string{"npm", "npm/more", SuiteLock}
 
-// SuiteLock is the lock of the packages that the servers of the conformance suite are made of.
+// SuiteLock is the lock of the packages of the conformance suite's servers.
 const SuiteLock = "npm/suite"
 
 // Packages installs the packages that a lock file pins, at most once for each lock on a machine,
-// and returns the folder that has them in node_modules. Their install scripts do not run.
+// and returns the folder that has them in node_modules. Install scripts do not run.
 func Packages(lock string) (string, error) {
 	if _, err := exec.LookPath("npm"); err != nil {
 		return "", err
@@ -58,7 +59,7 @@ func Packages(lock string) (string, error) {
 	return dir, install(lock, dir)
 }
 
-// install fills a folder of its own first, so that a half-done one is never taken for the whole.
+// install first fills a temporary folder, so that an incomplete installation is never used.
 func install(lock, dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
@@ -92,8 +93,8 @@ func copyLocked(lock, dir string) error {
 	return os.CopyFS(dir, files)
 }
 
-// Modules is the folder of the packages that a test uses on every run. Where there is no Node or no
-// registry the test is skipped; under CI=true it fails.
+// Modules returns the folder of the packages that every test run uses. Without Node or a registry
+// the test is skipped; under CI=true it fails.
 func Modules(t testing.TB) string {
 	t.Helper()
 	return modules(t, locks[0])
@@ -112,10 +113,11 @@ func modules(t testing.TB, lock string) string {
 	return ""
 }
 
-// Script prepares a script and returns what runs it once, with the bytes on its standard input and
-// these arguments, and returns its standard output. The script may import the packages, and
+// Script prepares a script and returns a function that runs it once with the given standard input
+// and arguments, and returns its standard output. The script may import the packages, and
 // ./sdk1.mjs or ./sdk2.mjs, which open sessions with the official TypeScript clients.
-func Script(t testing.TB, within time.Duration, script string) (run func(stdin []byte, args ...string) ([]byte, error)) {
+func Script(t testing.TB, within time.Duration,
+	script string) (run func(stdin []byte, args ...string) ([]byte, error)) {
 	t.Helper()
 	file := ScriptFile(t, script)
 	return func(stdin []byte, args ...string) ([]byte, error) {
@@ -133,14 +135,14 @@ func Script(t testing.TB, within time.Duration, script string) (run func(stdin [
 	}
 }
 
-// ScriptFile is Script for a caller that runs node by itself: it returns the path of the prepared
+// ScriptFile is like Script for a caller that runs node itself: it returns the path of the prepared
 // script.
 func ScriptFile(t testing.TB, script string) string {
 	t.Helper()
 	return ScriptFileWith(t, locks[0], script)
 }
 
-// ScriptFileWith is ScriptFile with the packages of another lock.
+// ScriptFileWith is like ScriptFile, with the packages of another lock.
 func ScriptFileWith(t testing.TB, lock, script string) string {
 	t.Helper()
 	work := t.TempDir()
@@ -156,21 +158,21 @@ func ScriptFileWith(t testing.TB, lock, script string) string {
 	return file
 }
 
-// Package is the folder of a package.
+// Package returns the folder of a package.
 func Package(t testing.TB, name string) string {
 	t.Helper()
 	lock, _ := pinned(t, name)
 	return filepath.Join(modules(t, lock), "node_modules", name)
 }
 
-// PackageVersion is the version of a package that its lock file pins.
+// PackageVersion returns the version of a package that its lock file pins.
 func PackageVersion(t testing.TB, name string) string {
 	t.Helper()
 	_, version := pinned(t, name)
 	return version
 }
 
-// PackageVersionIn is the version of a package that this lock file pins.
+// PackageVersionIn returns the version of a package that the given lock file pins.
 func PackageVersionIn(t testing.TB, lock, name string) string {
 	t.Helper()
 	version := pins(t, lock)[name]
@@ -180,7 +182,7 @@ func PackageVersionIn(t testing.TB, lock, name string) string {
 	return version
 }
 
-// pinned is the first lock file that has a package, and the version there.
+// pinned returns the first lock file that has a package, and the version there.
 func pinned(t testing.TB, name string) (lock, version string) {
 	t.Helper()
 	for _, lock := range locks {
@@ -192,7 +194,7 @@ func pinned(t testing.TB, name string) (lock, version string) {
 	return "", ""
 }
 
-// pins are the versions of a lock file by the names of the packages.
+// pins returns the versions of a lock file by the names of the packages.
 func pins(t testing.TB, lock string) map[string]string {
 	t.Helper()
 	text, err := locked.ReadFile(lock + "/package-lock.json")

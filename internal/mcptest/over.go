@@ -12,21 +12,24 @@ import (
 	"mcpd/transport"
 )
 
-// ConnectOver opens a session of the SDK's client over one of our upstream connections, such as a pipe, and speaks revision. What the
-// transport itself reports (Control, and requests that failed in transport) ends the session, since the SDK has no word for it, unless
-// control takes it.
-func ConnectOver(t testing.TB, up transport.Upstream, revision string, o *mcp.ClientOptions, control func(transport.Inbound)) *mcp.ClientSession {
+// ConnectOver opens a session of the SDK's client over an upstream connection of mcpd, such as a
+// pipe, with the given revision. Messages of the transport itself (Control, and requests that
+// failed in transport) are passed to control. Without control they end the session, since the SDK
+// cannot express them.
+func ConnectOver(t testing.TB, up transport.Upstream, revision string, o *mcp.ClientOptions,
+	control func(transport.Inbound)) *mcp.ClientSession {
 	t.Helper()
 	return sessionOf(t, over{up, control}, o, &mcp.ClientSessionOptions{ProtocolVersion: revision})
 }
 
-// over is an upstream connection as the SDK sees a transport: connected, and one message at a time.
+// over adapts an upstream connection to the SDK's transport: it is already connected, and carries
+// one message at a time.
 type over struct {
 	up      transport.Upstream
 	control func(transport.Inbound)
 }
 
-// closeTime bounds the polite end of a connection at the end of a test.
+// closeTime bounds the orderly end of a connection at the end of a test.
 const closeTime = 5 * time.Second
 
 func (o over) Connect(context.Context) (mcp.Connection, error) { return o, nil }

@@ -13,16 +13,19 @@ import (
 	"mcpd/transport/pipe"
 )
 
-// peerTime bounds every wait of a Peer. Nothing in a script takes time; what lasts longer is a test that hangs.
+// peerTime bounds every wait of a Peer. The steps of a script take no time, so that a longer wait
+// is a test that hangs.
 const peerTime = 10 * time.Second
 
-// Peer is a server that does what a test tells it, step by step. A step that cannot be done fails the test.
+// Peer is a server that does what a test tells it, step by step. A step that cannot be done fails
+// the test.
 type Peer struct {
 	t   testing.TB
 	end pipe.Server
 }
 
-// NewPeer makes a connection in memory and plays its server. The connection is closed with the test.
+// NewPeer creates a connection in memory and plays its server. The connection is closed at the end
+// of the test.
 func NewPeer(t testing.TB) (*Peer, transport.Upstream) {
 	client, server := pipe.Pair(0)
 	p := &Peer{t, server}
@@ -30,7 +33,7 @@ func NewPeer(t testing.TB) (*Peer, transport.Upstream) {
 	return p, client
 }
 
-// Next waits for the next message, whatever it is.
+// Next waits for the next message of any kind.
 func (p *Peer) Next() jsonrpc.Message {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), peerTime)
@@ -42,7 +45,7 @@ func (p *Peer) Next() jsonrpc.Message {
 	return m
 }
 
-// Expect waits for the next message, which must be a request or notification of this method.
+// Expect waits for the next message, which must be a request or notification with this method.
 func (p *Peer) Expect(method string) jsonrpc.Message {
 	p.t.Helper()
 	m := p.Next()
@@ -52,7 +55,7 @@ func (p *Peer) Expect(method string) jsonrpc.Message {
 	return m
 }
 
-// ExpectAnswer waits for the next message, which must answer the request id.
+// ExpectAnswer waits for the next message, which must answer the request with this id.
 func (p *Peer) ExpectAnswer(id jsonrpc.ID) jsonrpc.Message {
 	p.t.Helper()
 	m := p.Next()
@@ -95,22 +98,30 @@ func (p *Peer) Reply(to jsonrpc.Message, result string) {
 // Refuse answers a request with an error.
 func (p *Peer) Refuse(to jsonrpc.Message, code int64, message string) {
 	p.t.Helper()
-	p.Send(transport.Inbound{Message: jsonrpc.Failure(to.ID, &jsonrpc.Error{Code: code, Message: message}), Related: to.ID})
+	p.Send(transport.Inbound{
+		Message: jsonrpc.Failure(to.ID, &jsonrpc.Error{Code: code, Message: message}), Related: to.ID,
+	})
 }
 
-// Notify sends a notification that belongs to the request related, or to none if that is zero.
+// Notify sends a notification that belongs to the request related, or to none if related is zero.
 func (p *Peer) Notify(related jsonrpc.ID, method, params string) {
 	p.t.Helper()
-	p.Send(transport.Inbound{Message: jsonrpc.Notification(method, jsontext.Value(params)), Related: related})
+	p.Send(transport.Inbound{
+		Message: jsonrpc.Notification(method, jsontext.Value(params)), Related: related,
+	})
 }
 
-// Ask sends the client a request that belongs to the request related, or to none if that is zero.
+// Ask sends the client a request that belongs to the request related, or to none if related is
+// zero.
 func (p *Peer) Ask(related, id jsonrpc.ID, method, params string) {
 	p.t.Helper()
-	p.Send(transport.Inbound{Message: jsonrpc.Request(id, method, jsontext.Value(params)), Related: related})
+	p.Send(transport.Inbound{
+		Message: jsonrpc.Request(id, method, jsontext.Value(params)), Related: related,
+	})
 }
 
-// Send puts anything that an upstream connection can yield on the connection: also failures of the transport, and its controls.
+// Send delivers anything that an upstream connection can yield, including failures and controls of
+// the transport.
 func (p *Peer) Send(in transport.Inbound) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), peerTime)
@@ -120,8 +131,9 @@ func (p *Peer) Send(in transport.Inbound) {
 	}
 }
 
-// Handshake is the server's side of initialize: it agrees to whatever revision the client proposes, declares these capabilities, and
-// waits for notifications/initialized. It returns the client's params.
+// Handshake is the server's side of initialize: it agrees to any revision that the client proposes,
+// declares these capabilities, and waits for notifications/initialized. It returns the client's
+// params.
 func (p *Peer) Handshake(capabilities string) jsontext.Value {
 	p.t.Helper()
 	m := p.Expect("initialize")
@@ -129,13 +141,15 @@ func (p *Peer) Handshake(capabilities string) jsontext.Value {
 	if !ok {
 		p.t.Fatalf("peer: no protocolVersion in %s", m.Params)
 	}
-	p.Reply(m, `{"protocolVersion":`+string(version)+`,"capabilities":`+capabilities+`,"serverInfo":{"name":"peer","version":"1"}}`)
+	p.Reply(m, `{"protocolVersion":`+string(version)+`,"capabilities":`+capabilities+
+		`,"serverInfo":{"name":"peer","version":"1"}}`)
 	p.Expect("notifications/initialized")
 	return m.Params
 }
 
-// Serve answers what comes, until the connection ends, with the results that the script has for the method; what it has none for is
-// refused with -32601. It returns at once; the test waits for it.
+// Serve answers requests until the connection ends. Each gets the script's result for its method,
+// or the error -32601 if the script has none. Serve returns at once; the end of the test waits for
+// its goroutine.
 func (p *Peer) Serve(script map[string]func(params jsontext.Value) string) {
 	done := make(chan struct{})
 	go func() {
@@ -148,7 +162,9 @@ func (p *Peer) Serve(script map[string]func(params jsontext.Value) string) {
 			if m.Kind() != jsonrpc.KindRequest {
 				continue
 			}
-			answer := jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "the script has no " + m.Method})
+			answer := jsonrpc.Failure(m.ID, &jsonrpc.Error{
+				Code: jsonrpc.CodeMethodNotFound, Message: "the script has no " + m.Method,
+			})
 			if result := script[m.Method]; result != nil {
 				answer = jsonrpc.Response(m.ID, jsontext.Value(result(m.Params)))
 			}
@@ -163,5 +179,6 @@ func (p *Peer) Serve(script map[string]func(params jsontext.Value) string) {
 	})
 }
 
-// Close hangs up, in the way that err says, as a *transport.ExitError; nil is an ordinary end. Closing again does nothing.
+// Close ends the connection in the way of err, a *transport.ExitError; nil is an ordinary end.
+// Repeated calls do nothing.
 func (p *Peer) Close(err error) { p.end.Close(err) }

@@ -13,7 +13,7 @@ import (
 	"mcpd/transport"
 )
 
-// A script of every step, against a real client.
+// A script with every step, for a real client.
 func TestPeerPlaysAScript(t *testing.T) {
 	peer, up := NewPeer(t)
 	connected := make(chan struct{})
@@ -21,7 +21,9 @@ func TestPeerPlaysAScript(t *testing.T) {
 	var session *mcp.ClientSession
 	go func() {
 		defer close(connected)
-		session = ConnectOver(t, up, "2025-11-25", serverOptions(), func(in transport.Inbound) { controls <- in.Control })
+		session = ConnectOver(t, up, "2025-11-25", serverOptions(), func(in transport.Inbound) {
+			controls <- in.Control
+		})
 	}()
 	peer.Handshake(`{"tools":{}}`)
 	<-connected
@@ -37,11 +39,14 @@ func TestPeerPlaysAScript(t *testing.T) {
 	request := peer.Expect("tools/call")
 	peer.Notify(request.ID, "notifications/message", `{"level":"info","data":"working"}`)
 	question := jsonrpc.StringID("q")
-	peer.Ask(request.ID, question, "sampling/createMessage", `{"maxTokens":1,"messages":[{"role":"user","content":{"type":"text","text":"hi"}}]}`)
+	peer.Ask(request.ID, question, "sampling/createMessage",
+		`{"maxTokens":1,"messages":[{"role":"user","content":{"type":"text","text":"hi"}}]}`)
 	if m := peer.ExpectAnswer(question); m.Kind() != jsonrpc.KindResult {
 		t.Errorf("answer %s", m.Append(nil))
 	}
-	peer.Send(transport.Inbound{Related: request.ID, Control: transport.CloseStream{Retry: time.Second}})
+	peer.Send(transport.Inbound{
+		Related: request.ID, Control: transport.CloseStream{Retry: time.Second},
+	})
 	if got, want := <-controls, any(transport.CloseStream{Retry: time.Second}); got != want {
 		t.Errorf("control = %v, want %v", got, want)
 	}
@@ -55,12 +60,15 @@ func TestPeerPlaysAScript(t *testing.T) {
 
 func TestPeerServesAScript(t *testing.T) {
 	peer, up := NewPeer(t)
-	peer.Serve(map[string]func(jsontext.Value) string{"echo": func(params jsontext.Value) string { return string(params) }})
+	peer.Serve(map[string]func(jsontext.Value) string{"echo": func(params jsontext.Value) string {
+		return string(params)
+	}})
 	for id, test := range []struct{ method, want string }{
 		{"echo", `{"jsonrpc":"2.0","id":0,"result":{"a":1}}`},
 		{"other", `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"the script has no other"}}`},
 	} {
-		if err := up.Send(t.Context(), jsonrpc.Request(jsonrpc.IntID(uint64(id)), test.method, jsontext.Value(`{"a":1}`))); err != nil {
+		if err := up.Send(t.Context(),
+			jsonrpc.Request(jsonrpc.IntID(uint64(id)), test.method, jsontext.Value(`{"a":1}`))); err != nil {
 			t.Fatal(err)
 		}
 		in, err := up.Recv(t.Context())
@@ -73,7 +81,8 @@ func TestPeerServesAScript(t *testing.T) {
 	}
 }
 
-// A peer that stays silent is waited for, and one that dies says how.
+// ExpectNothing waits for a silent peer, and the end of the connection carries the error of a peer
+// that dies.
 func TestPeerCanBeSilentAndDie(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		peer, up := NewPeer(t)

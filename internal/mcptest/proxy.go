@@ -11,19 +11,21 @@ import (
 	"testing"
 )
 
-// Proxy is an HTTP proxy on loopback. It alone knows where the hosts of a test are.
+// Proxy is an HTTP proxy on loopback. It resolves the host names of a test, which are unknown
+// elsewhere.
 type Proxy struct {
-	// Authorization is what it wants as Proxy-Authorization; empty for nothing.
+	// Authorization is the required Proxy-Authorization; empty requires none.
 	Authorization string
-	// Status is what it answers everything with; 0 to do what it is asked.
+	// Status is the status of every response; 0 serves requests normally.
 	Status int
 
-	hosts map[string]string // where host:port is
+	hosts map[string]string // the address of each host:port
 	mu    sync.Mutex
 	seen  []string
 }
 
-// NewProxy starts one, at that URL. Hosts says where each host:port is.
+// NewProxy starts a proxy and returns its URL. The map hosts has the real address of each
+// host:port.
 func NewProxy(t testing.TB, hosts map[string]string) (p *Proxy, url string) {
 	t.Helper()
 	p = &Proxy{hosts: hosts}
@@ -32,14 +34,14 @@ func NewProxy(t testing.TB, hosts map[string]string) (p *Proxy, url string) {
 	return p, s.URL
 }
 
-// Seen are the methods and hosts that it was asked for, each once.
+// Seen returns the requested methods and hosts, each once.
 func (p *Proxy) Seen() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.seen)
 }
 
-// ServeHTTP does what a client of the proxy asks for.
+// ServeHTTP serves a request of a client of the proxy.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	if what := r.Method + " " + r.Host; !slices.Contains(p.seen, what) {
@@ -57,11 +59,13 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodConnect:
 		tunnel(w, to)
 	default:
-		(&httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.Out.URL.Host = to }}).ServeHTTP(w, r)
+		(&httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Host = to
+		}}).ServeHTTP(w, r)
 	}
 }
 
-// tunnel carries bytes both ways until one end closes.
+// tunnel copies bytes in both directions until one end closes.
 func tunnel(w http.ResponseWriter, to string) {
 	server, err := net.Dial("tcp", to)
 	if err != nil {

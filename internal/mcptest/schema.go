@@ -14,16 +14,17 @@ import (
 // Schemas is the published schema of one revision.
 type Schemas struct {
 	compiler *jsonschema.Compiler
-	defs     string // where the definitions are: "$defs" or, in older drafts, "definitions"
+	defs     string // name of the definitions: "$defs" or, in older drafts, "definitions"
 	compiled map[string]*jsonschema.Schema
 }
 
-// schemaURL names the document within the compiler. Nothing is fetched.
+// schemaURL is the name of the document within the compiler. Nothing is fetched.
 const schemaURL = "file:///schema.json"
 
-// LoadSchemas reads <revision>/schema.json from $MCP_SCHEMA_DIR, by default ../shared/schemas; a relative path starts at the root of
-// the module. The schemas are not part of the project: where they are absent the test is skipped, and under CI=true it fails. The document
-// may be changed before it is compiled, to ask for more than it does.
+// LoadSchemas reads <revision>/schema.json from $MCP_SCHEMA_DIR, by default ../shared/schemas. A
+// relative path starts at the root of the module. The schemas are not part of the project: where
+// they are absent the test is skipped, and under CI=true it fails. The functions change may modify
+// the document before it is compiled, for example to make it stricter.
 func LoadSchemas(t testing.TB, revision string, change ...func(document map[string]any)) *Schemas {
 	t.Helper()
 	file := filepath.Join(schemaDir(t), revision, "schema.json")
@@ -38,7 +39,9 @@ func LoadSchemas(t testing.TB, revision string, change ...func(document map[stri
 	if err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
-	s := &Schemas{compiler: jsonschema.NewCompiler(), defs: "$defs", compiled: map[string]*jsonschema.Schema{}}
+	s := &Schemas{
+		compiler: jsonschema.NewCompiler(), defs: "$defs", compiled: map[string]*jsonschema.Schema{},
+	}
 	if members, ok := document.(map[string]any); ok {
 		if members["$defs"] == nil {
 			s.defs = "definitions"
@@ -54,7 +57,7 @@ func LoadSchemas(t testing.TB, revision string, change ...func(document map[stri
 	return s
 }
 
-// HasSchemas reports whether the schema of a revision is there.
+// HasSchemas reports whether the schema of a revision exists.
 func HasSchemas(t testing.TB, revision string) bool {
 	t.Helper()
 	_, err := os.Stat(filepath.Join(schemaDir(t), revision, "schema.json"))
@@ -73,7 +76,7 @@ func schemaDir(t testing.TB) string {
 	return filepath.Join(moduleRoot(t), dir)
 }
 
-// moduleRoot is the nearest folder above the test's that has a go.mod.
+// moduleRoot returns the nearest folder above the test's that has a go.mod.
 func moduleRoot(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -91,7 +94,8 @@ func moduleRoot(t testing.TB) string {
 	}
 }
 
-// Check returns what the definition of that name, as "ListToolsResult", says against the value, or nil.
+// Check validates the value against the definition with that name, as "ListToolsResult". It returns
+// the violations, or nil.
 func (s *Schemas) Check(t testing.TB, definition string, value jsontext.Value) error {
 	t.Helper()
 	schema := s.compiled[definition]

@@ -9,8 +9,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Connect opens a session of the official Go SDK's client with a Streamable HTTP endpoint. Key is sent as a bearer token; empty sends
-// none. The session ends with the test.
+// Connect opens a session of the official Go SDK's client with a Streamable HTTP endpoint. The key
+// is sent as a bearer token; empty sends none. The session ends with the test.
 func Connect(t testing.TB, url, key string, o *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
 	connections := &http.Transport{}
@@ -21,7 +21,8 @@ func Connect(t testing.TB, url, key string, o *mcp.ClientOptions) *mcp.ClientSes
 	}, o, nil)
 }
 
-// ConnectStdio opens a session with a child process, such as `mcpd stdio` or the test server. Its standard error goes to ours.
+// ConnectStdio opens a session with a child process, such as `mcpd stdio` or the test server. The
+// process's standard error is the test's.
 func ConnectStdio(t testing.TB, command *exec.Cmd, o *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
 	if command.Stderr == nil {
@@ -30,10 +31,12 @@ func ConnectStdio(t testing.TB, command *exec.Cmd, o *mcp.ClientOptions) *mcp.Cl
 	return sessionOf(t, &mcp.CommandTransport{Command: command}, o, nil)
 }
 
-// sessionOf opens a session over any transport of the SDK. It ends with the test.
-func sessionOf(t testing.TB, over mcp.Transport, o *mcp.ClientOptions, so *mcp.ClientSessionOptions) *mcp.ClientSession {
+// sessionOf opens a session over any transport of the SDK. The session ends with the test.
+func sessionOf(t testing.TB, over mcp.Transport, o *mcp.ClientOptions,
+	so *mcp.ClientSessionOptions) *mcp.ClientSession {
 	t.Helper()
-	s, err := mcp.NewClient(&mcp.Implementation{Name: "mcptest", Version: "1"}, o).Connect(t.Context(), over, so)
+	s, err := mcp.NewClient(&mcp.Implementation{Name: "mcptest", Version: "1"},
+		o).Connect(t.Context(), over, so)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +58,7 @@ func (w withKey) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.next.RoundTrip(r)
 }
 
-// Text is the text of a tool's result: that of its first content block.
+// Text returns the text of a tool's result: that of its first content block.
 func Text(t testing.TB, r *mcp.CallToolResult) string {
 	t.Helper()
 	if len(r.Content) == 0 {

@@ -14,12 +14,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// serverOptions are those of a client that answers everything the test server asks.
+// serverOptions are the options of a client that answers every request of the test server.
 func serverOptions() *mcp.ClientOptions {
 	return &mcp.ClientOptions{
-		CreateMessageHandler: func(_ context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+		CreateMessageHandler: func(_ context.Context,
+			r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 			said := r.Params.Messages[0].Content.(*mcp.TextContent).Text
-			return &mcp.CreateMessageResult{Role: "assistant", Model: "m", Content: &mcp.TextContent{Text: "you said " + said}}, nil
+			return &mcp.CreateMessageResult{Role: "assistant", Model: "m",
+				Content: &mcp.TextContent{Text: "you said " + said}}, nil
 		},
 		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "ann"}}, nil
@@ -36,7 +38,7 @@ func call(t *testing.T, s *mcp.ClientSession, tool string, args map[string]any) 
 	return Text(t, r), nil
 }
 
-// The test server's tools do what their descriptions say, seen by a real client over a real process.
+// The test server's tools do what their descriptions say, for a real client of a real process.
 func TestServerTools(t *testing.T) {
 	s := ConnectStdio(t, exec.Command(Server(t), "-revision", "2025-11-25"), serverOptions())
 	tests := []struct {
@@ -69,7 +71,8 @@ func TestServerTools(t *testing.T) {
 		Dir       string
 		PID       int
 	}
-	if err != nil || json.Unmarshal([]byte(text), &env) != nil || env.PID == 0 || env.Dir == "" || len(env.Env) == 0 || len(env.Args) != 2 {
+	if err != nil || json.Unmarshal([]byte(text), &env) != nil || env.PID == 0 || env.Dir == "" ||
+		len(env.Env) == 0 || len(env.Args) != 2 {
 		t.Errorf("env = %q, %v", text, err)
 	}
 }
@@ -77,8 +80,11 @@ func TestServerTools(t *testing.T) {
 func TestServerAnnouncesToolsAndProgress(t *testing.T) {
 	news := make(chan string, 8)
 	options := serverOptions()
-	options.ToolListChangedHandler = func(context.Context, *mcp.ToolListChangedRequest) { news <- "tools" }
-	options.ProgressNotificationHandler = func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+	options.ToolListChangedHandler = func(context.Context, *mcp.ToolListChangedRequest) {
+		news <- "tools"
+	}
+	options.ProgressNotificationHandler = func(_ context.Context,
+		r *mcp.ProgressNotificationClientRequest) {
 		news <- fmt.Sprint(r.Params.ProgressToken, " ", r.Params.Progress)
 	}
 	s := ConnectStdio(t, exec.Command(Server(t), "-revision", "2025-11-25"), options)
@@ -106,7 +112,7 @@ func TestServerAnnouncesToolsAndProgress(t *testing.T) {
 	hear("tools")
 }
 
-// The two ways in which the test server dies are told apart by its exit code and by what it leaves on its standard error.
+// The two ways in which the test server dies differ in exit code and standard error.
 func TestServerDiesAsAsked(t *testing.T) {
 	tests := []struct {
 		tool, stderr string

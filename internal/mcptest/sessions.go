@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// sessionTime is how much longer than an SDK a test waits for what the SDK says.
+// sessionTime is how much longer than the SDK's own timeout a test waits for the SDK.
 const sessionTime = 20 * time.Second
 
-// Way is how a session comes to its server: a program, or an endpoint.
+// Way is how a session connects to its server: through a program, or at an endpoint.
 type Way struct {
 	Command string            `json:"command,omitempty"`
 	Args    []string          `json:"args,omitempty"`
@@ -24,10 +24,10 @@ type Way struct {
 	URL     string            `json:"url,omitempty"`
 	SSE     bool              `json:"sse,omitempty"` // HTTP+SSE, of 2024-11-05
 	Headers map[string]string `json:"headers,omitempty"`
-	Legacy  bool              `json:"legacy,omitempty"` // no revision without a handshake
+	Legacy  bool              `json:"legacy,omitempty"` // only revisions with a handshake
 }
 
-// Outcome is what an SDK says of a request.
+// Outcome is the SDK's report about a request.
 type Outcome struct {
 	Value json.RawMessage `json:"value"`
 	Error *struct {
@@ -38,7 +38,7 @@ type Outcome struct {
 	Broken string `json:"broken"` // the error in the SDK's words; empty for none
 }
 
-// String is the value, or the error.
+// String returns the value or the error.
 func (o Outcome) String() string {
 	if o.Broken == "" {
 		return string(o.Value)
@@ -49,18 +49,18 @@ func (o Outcome) String() string {
 	return o.Broken
 }
 
-// Node holds sessions of an official TypeScript client, all in one process of Node.
+// Node holds sessions of an official TypeScript client, all in one Node process.
 type Node struct {
 	t  testing.TB
 	in io.Writer
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	last    int
 	waiting map[int]chan Outcome
 }
 
-// NewNode starts the process, with generation "1" or "2" of the SDK and more in its environment. It
-// ends with the test.
+// NewNode starts the process, with generation "1" or "2" of the SDK and additional environment
+// variables. The process ends with the test.
 func NewNode(t testing.TB, generation string, env ...string) *Node {
 	t.Helper()
 	text, err := locked.ReadFile("npm/sessions.mjs")
@@ -96,12 +96,12 @@ func NewNode(t testing.TB, generation string, env ...string) *Node {
 		hang := time.AfterFunc(sessionTime, func() { _ = command.Process.Kill() })
 		defer hang.Stop()
 		<-read
-		_ = command.Wait() // its end does not matter
+		_ = command.Wait() // its exit status does not matter
 	})
 	return n
 }
 
-// read hands outcomes to those who wait until the process has ended.
+// read passes outcomes to the callers that wait for them, until the process has ended.
 func (n *Node) read(out io.Reader) {
 	for lines := json.NewDecoder(out); ; {
 		var o struct {
@@ -121,8 +121,8 @@ func (n *Node) read(out io.Reader) {
 	}
 }
 
-// Do sends a request of a session, and gives its outcome to whoever reads the channel: what is
-// "open", "call", "list", "subscribe", "level", "heard", "logged", "asked", "answer" or "close".
+// Do sends a command to a session and returns a channel with its outcome. The command is "open",
+// "call", "list", "subscribe", "level", "heard", "logged", "asked", "answer" or "close".
 func (n *Node) Do(what, session string, members map[string]any) <-chan Outcome {
 	request := map[string]any{"do": what, "session": session, "timeout": 60_000}
 	for name, value := range members {
@@ -145,7 +145,7 @@ func (n *Node) Do(what, session string, members map[string]any) <-chan Outcome {
 	return came
 }
 
-// Await is the outcome, which is an error of the test when it does not come.
+// Await returns the outcome. It fails the test if none comes.
 func Await(t testing.TB, came <-chan Outcome) Outcome {
 	t.Helper()
 	select {

@@ -10,8 +10,9 @@ import (
 
 var shown = regexp.MustCompile(`^([a-z0-9/_]+)\.((?:Test|Benchmark|Fuzz)\w+)(?:/([\w-]+))?$`)
 
-// TestExists finds a test that a document names by the folder of its package, a dot and its function, as "protocol.TestGate"; a script of
-// testdata may follow after a slash. Root is the top of the repository.
+// TestExists finds a test that a document names by the folder of its package, a dot and its
+// function, as "protocol.TestGate". A script of testdata may follow after a slash. The argument
+// root is the top of the repository.
 func TestExists(t testing.TB, root, name string) bool {
 	t.Helper()
 	m := shown.FindStringSubmatch(name)

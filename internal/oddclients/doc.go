@@ -1,5 +1,5 @@
-// Package oddclients sends a running host what odd clients and proxies send, byte by byte, and
-// compares what comes back with what is right. docs/odd-clients.gen.md is its table.
+// Package oddclients sends unusual requests of clients and proxies to a running host, byte by byte,
+// and compares the answers with the expected ones. docs/odd-clients.gen.md shows its table.
 package oddclients
 
 //go:generate go test -count=1 -run=TestOddClientsPage -update

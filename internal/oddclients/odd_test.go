@@ -22,13 +22,13 @@ var update = flag.Bool("update", false, "write docs/odd-clients.gen.md")
 
 const (
 	key = "a-key-of-the-tenant-acme-for-odd-clients"
-	// proxy is the address of the trusted proxy; every address of 127.0.0.0/8 is this machine's.
+	// proxy is the address of the trusted proxy. Every address of 127.0.0.0/8 belongs to this machine.
 	proxy = "127.0.0.2"
-	// wait bounds one request.
+	// wait limits the time of one request.
 	wait = 10 * time.Second
 )
 
-// configuration is the host's.
+// configuration returns the configuration of the host.
 func configuration(t *testing.T) string {
 	t.Helper()
 	sum := sha256.Sum256([]byte(key))
@@ -43,7 +43,7 @@ tenants:
 `, proxy, hex.EncodeToString(sum[:]), mcptest.Server(t))
 }
 
-// Each odd client of the table gets what is right.
+// Each unusual client of the table gets the expected answer.
 func TestOddClients(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: configuration(t)})
 	address := strings.TrimPrefix(host.MCP, "http://")
@@ -74,15 +74,15 @@ func TestOddClients(t *testing.T) {
 	}
 }
 
-// answer is what came back.
+// answer is the response to a request.
 type answer struct {
 	status string
 	header http.Header
 	body   string
-	text   string // all of it in small letters
+	text   string // header and body in lower case
 }
 
-// talk sends a request as it stands and reads one answer.
+// talk sends a request exactly as given and reads one response.
 func talk(t *testing.T, address string, o odd) answer {
 	t.Helper()
 	dialer := net.Dialer{Timeout: wait}
@@ -110,10 +110,12 @@ func talk(t *testing.T, address string, o odd) answer {
 	}
 	var text strings.Builder
 	_ = r.Header.Write(&text)
-	return answer{r.Status[:3], r.Header, string(body), strings.ToLower(text.String() + "\r\n" + string(body))}
+	return answer{
+		r.Status[:3], r.Header, string(body), strings.ToLower(text.String() + "\r\n" + string(body)),
+	}
 }
 
-// bytesOf is the request with the fields that it lacks.
+// bytesOf returns the request as sent, with the header fields that o.head lacks.
 func bytesOf(o odd, address string) string {
 	lines := strings.Split(strings.TrimRight(o.head, "\n"), "\n")
 	has := map[string]bool{}
@@ -129,7 +131,8 @@ func bytesOf(o odd, address string) string {
 	}
 	for _, field := range [][2]string{
 		{"Host", address}, {"Authorization", "Bearer " + key}, {"Content-Type", "application/json"},
-		{"Accept", "application/json, text/event-stream"}, {"Content-Length", fmt.Sprint(len(o.body))}, {"Connection", "close"},
+		{"Accept", "application/json, text/event-stream"}, {"Content-Length", fmt.Sprint(len(o.body))},
+		{"Connection", "close"},
 	} {
 		if !has[field[0]] && !(o.body == "" && strings.HasPrefix(field[0], "Content-")) {
 			out = append(out, field[0]+": "+field[1])
@@ -138,7 +141,7 @@ func bytesOf(o odd, address string) string {
 	return strings.Join(out, "\r\n") + "\r\n\r\n" + o.body
 }
 
-// The page is the table.
+// docs/odd-clients.gen.md shows the current table.
 func TestOddClientsPage(t *testing.T) {
 	const file = "../../docs/odd-clients.gen.md"
 	page := page()

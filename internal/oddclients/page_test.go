@@ -12,14 +12,15 @@ const head = `<!-- Written by go generate ./internal/oddclients. Do not edit. --
 Requests of clients and proxies that do what few others do, each sent byte by byte to a running host,
 and what comes back. The test that sends them fails when anything else does. The host answers for
 ` + "`mcp.example.com` and `.apps.example.org`" + `, and lists the origins
-` + "`https://page.example`, `chrome-extension://abcdefghijklmnopabcdefghijklmnop` and `vscode-webview://*`" + `.
+` + "`https://page.example`, `chrome-extension://abcdefghijklmnopabcdefghijklmnop` and " +
+	"`vscode-webview://*`" + `.
 Where a row does not say otherwise the request has a key, and is in order.
 
 | client | sends | answer | why that is right |
 |---|---|---|---|
 `
 
-// page is the table as documentation.
+// page renders the table as the documentation page.
 func page() string {
 	var b strings.Builder
 	b.WriteString(head)
@@ -29,7 +30,7 @@ func page() string {
 	return b.String()
 }
 
-// sent is what is odd about a request.
+// sent describes the unusual parts of a request.
 func sent(o odd) string {
 	var parts []string
 	for i, line := range strings.Split(strings.TrimRight(o.head, "\n"), "\n") {

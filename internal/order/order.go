@@ -1,5 +1,5 @@
-// Package order goes through maps in an order of their keys, for who does something for each that others can tell: they are to see it done the
-// same way each time.
+// Package order iterates over maps in the order of their keys, for loops whose effects others can
+// observe: the effects happen in the same order each time.
 package order
 
 import (
@@ -9,13 +9,14 @@ import (
 	"slices"
 )
 
-// Of goes through a map from the least key to the greatest. What is deleted meanwhile is left out, what is added may be.
+// Of iterates over a map from the least key to the greatest. Elements that are deleted meanwhile
+// are skipped; elements that are added may be skipped.
 func Of[K cmp.Ordered, V any](m map[K]V) iter.Seq2[K, V] { return By(m, cmp.Compare[K]) }
 
-// By is Of for keys that are compared by a function.
+// By is like Of, for keys that are compared by a function.
 func By[K comparable, V any](m map[K]V, compare func(a, b K) int) iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
-		if len(m) == 0 { // as most are that are gone through on the way of a request
+		if len(m) == 0 { // the common case on the path of a request
 			return
 		}
 		for _, k := range slices.SortedFunc(maps.Keys(m), compare) {

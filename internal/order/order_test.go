@@ -14,7 +14,7 @@ func TestAMapIsGoneThroughInOrder(t *testing.T) {
 	var up, down []int
 	for k := range Of(m) {
 		up = append(up, k)
-		delete(m, k+1) // every other one
+		delete(m, k+1) // delete every other key
 	}
 	for k, v := range By(m, func(a, b int) int { return b - a }) {
 		if down = append(down, k); v != m[k] || len(down) == 3 {

@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alone runs this program once more, in a network namespace of its own, until it ends. It is an
-// error when the kernel has none for us.
+// alone runs this program again in its own network namespace, and waits until it exits. It returns
+// an error if the kernel denies the namespace.
 func alone() (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	runtime.LockOSThread() // the child is to end with this thread
+	runtime.LockOSThread() // Pdeathsig kills the child when this thread exits
 	defer runtime.UnlockOSThread()
 	command := exec.Command(self, os.Args[1:]...)
 	command.Env = append(os.Environ(), apart+"=1")
@@ -36,7 +36,7 @@ func alone() (*exec.Cmd, error) {
 	return command, err
 }
 
-// loopback brings the one interface of a new namespace up.
+// loopback enables the only interface of a new namespace.
 func loopback() error {
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

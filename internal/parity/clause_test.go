@@ -12,26 +12,28 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// clause is a part of the specification or of our documentation that makes a difference right.
+// clause is a part of the specification, or of our documentation, that allows a difference.
 type clause struct {
 	page    string // REVISION/PATH of the specification's page, or a file in docs
 	heading string
-	says    string // what the clause says, in short
+	says    string // short summary of the clause
 
-	// fact is what the published schema of the revision shows of it; empty for nothing.
+	// fact is the evidence for the clause in the published schema of the revision; zero if there is
+	// none.
 	fact fact
 }
 
-// fact says whether a definition of the published schema has a member.
+// fact says that a definition of the published schema has a member, or that it lacks the member.
 type fact struct {
 	definition, member string
 	has                bool
 }
 
-// site is where the specification is published.
+// site is the base URL of the specification.
 const site = "https://modelcontextprotocol.io/specification/"
 
-// revision is the one of the specification that the clause is of, or nothing for our own.
+// revision returns the revision of the specification that contains the clause. It is empty for a
+// clause of our documentation.
 func (c clause) revision() string {
 	revision, _, found := strings.Cut(c.page, "/")
 	if !found {
@@ -40,7 +42,7 @@ func (c clause) revision() string {
 	return revision
 }
 
-// String is the clause as a link in Markdown, and what it says.
+// String returns the clause as a Markdown link with its summary.
 func (c clause) String() string {
 	at, name := c.page, c.page
 	if c.revision() != "" {
@@ -51,12 +53,12 @@ func (c clause) String() string {
 
 var notInAnchors = regexp.MustCompile("[^a-z0-9_ -]")
 
-// anchor is the fragment by which a heading is linked.
+// anchor returns the fragment identifier of a heading.
 func anchor(heading string) string {
 	return strings.ReplaceAll(notInAnchors.ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
 }
 
-// headings are those of a page in Markdown.
+// headings returns the headings of a Markdown page.
 func headings(page string) (all []string) {
 	for line := range strings.Lines(page) {
 		if text := strings.TrimLeft(line, "#"); text != line {
@@ -66,8 +68,8 @@ func headings(page string) (all []string) {
 	return all
 }
 
-// Every rule cites a clause. Those of our own documentation exist, and the published schemas show
-// what the others say of members.
+// Every rule cites a clause. A cited clause of our documentation exists. The published schemas
+// confirm the facts about members in clauses of the specification.
 func TestClausesExist(t *testing.T) {
 	for _, r := range rules {
 		if len(r.cites) == 0 {
@@ -77,20 +79,22 @@ func TestClausesExist(t *testing.T) {
 			if c.revision() == "" {
 				page, err := os.ReadFile(filepath.Join("../../docs", c.page))
 				if err != nil || !slices.Contains(headings(string(page)), c.heading) {
-					t.Errorf("the rule %q cites docs/%s, which has no heading %q (%v)", r.name, c.page, c.heading, err)
+					t.Errorf("the rule %q cites docs/%s, which has no heading %q (%v)", r.name, c.page,
+						c.heading, err)
 				}
 			}
 			if c.fact.definition == "" || !mcptest.HasSchemas(t, c.revision()) {
 				continue
 			}
 			if _, got := definition(t, c)[c.fact.member]; got != c.fact.has {
-				t.Errorf("the rule %q cites %s of %s: the schema of %s has it: %t", r.name, c.fact.member, c.fact.definition, c.revision(), got)
+				t.Errorf("the rule %q cites %s of %s: the schema of %s has it: %t", r.name, c.fact.member,
+					c.fact.definition, c.revision(), got)
 			}
 		}
 	}
 }
 
-// definition has the members of the definition that a clause is about.
+// definition returns the members of the schema definition that the fact of a clause names.
 func definition(t *testing.T, c clause) (members map[string]any) {
 	t.Helper()
 	mcptest.LoadSchemas(t, c.revision(), func(document map[string]any) {

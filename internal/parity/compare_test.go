@@ -22,7 +22,8 @@ func TestDifferencesAreFound(t *testing.T) {
 		{`{"a": null}`, `{}`, `[.a: null directly, absent through mcpd]`},
 		{`{}`, `{"a": {}}`, `[.a: absent directly, {} through mcpd]`},
 		{`[1, 2]`, `[1]`, `[[1]: 2 directly, absent through mcpd]`},
-		{`{"a": {"b": [{"c": "x"}]}}`, `{"a": {"b": [{"c": "y"}]}}`, `[.a.b[0].c: "x" directly, "y" through mcpd]`},
+		{`{"a": {"b": [{"c": "x"}]}}`, `{"a": {"b": [{"c": "y"}]}}`,
+			`[.a.b[0].c: "x" directly, "y" through mcpd]`},
 		{`{"a": {}}`, `{"a": []}`, `[.a: {} directly, [] through mcpd]`},
 	} {
 		found, compared := compare("", parse(t, tt.direct), parse(t, tt.through))
@@ -32,7 +33,7 @@ func TestDifferencesAreFound(t *testing.T) {
 	}
 }
 
-// One item that is missing is one difference, and the order of items counts.
+// A missing item is one difference, and the order of items counts.
 func TestListsAreComparedByName(t *testing.T) {
 	list := func(names ...string) any {
 		tools := []any{}
@@ -47,9 +48,14 @@ func TestListsAreComparedByName(t *testing.T) {
 		want    []string
 	}{
 		{list("s__a", "s__b", "s__c"), []string{".items.a.name", ".items.b.name", ".items.c.name"}},
-		{list("s__b", "s__a", "s__c"), []string{".items.a.name", ".items.b.name", ".items.c.name", ".order[0]", ".order[1]"}},
+		{list("s__b", "s__a", "s__c"), []string{
+			".items.a.name", ".items.b.name", ".items.c.name", ".order[0]", ".order[1]",
+		}},
 		{list("s__a", "s__b"), []string{".items.a.name", ".items.b.name", ".items.c", ".order[2]"}},
-		{list("s__a", "s__a", "s__b", "s__c"), []string{".items.a.name", ".items.a (again)", ".items.b.name", ".items.c.name", ".order[1]", ".order[2]", ".order[3]"}},
+		{list("s__a", "s__a", "s__b", "s__c"), []string{
+			".items.a.name", ".items.a (again)", ".items.b.name", ".items.c.name", ".order[1]", ".order[2]",
+			".order[3]",
+		}},
 	} {
 		found, _ := compare("", byName(list("a", "b", "c"), 0, nil), byName(tt.through, 0, known))
 		var got []string
@@ -63,20 +69,21 @@ func TestListsAreComparedByName(t *testing.T) {
 	}
 }
 
-// The notifications of a request are those of one method that have a text, in their order.
+// A request's notifications are those of one method that contain a text, in their order.
 func TestNotificationsAreHeard(t *testing.T) {
 	e := &ear{}
 	say := func(token string, n float64) {
 		e.take(progress, map[string]any{"progressToken": token, "progress": n})
 	}
-	say("a", 0) // nobody listens yet
+	say("a", 0) // not recorded yet
 	e.want(&events{Method: progress, Has: `"a"`, Await: 2})
 	say("a", 1)
 	say("b", 1)
 	e.take(logged, "a")
 	say("a", 2)
 	e.await(e.wants)
-	if got, want := short(e.saw()), `[{"progress":1,"progressToken":"a"},{"progress":2,"progressToken":"a"}]`; got != want {
+	if got, want := short(e.saw()),
+		`[{"progress":1,"progressToken":"a"},{"progress":2,"progressToken":"a"}]`; got != want {
 		t.Errorf("heard %s, want %s", got, want)
 	}
 	if say("a", 3); len(e.heard) != 2 {
@@ -84,15 +91,20 @@ func TestNotificationsAreHeard(t *testing.T) {
 	}
 }
 
-// A rule applies only where it says, and says by which of its values it does.
+// A rule applies only where its fields match, and applies reports the values that matched.
 func TestRulesAreNarrow(t *testing.T) {
-	r := rule{ways: []way{own}, clients: []string{"Go"}, steps: []string{"ping"}, paths: []string{".a[*].b"}, holds: func(about, difference) bool { return true }}
+	r := rule{ways: []way{own}, clients: []string{"Go"}, steps: []string{"ping"},
+		paths: []string{".a[*].b"}, holds: func(about, difference) bool {
+			return true
+		}}
 	good, path := about{way: own, sdk: "Go", step: "ping"}, ".a[7].b"
 	if by, ok := r.applies(good, difference{path: path}); !ok || !slices.Equal(by, r.values()) {
 		t.Errorf("applies by %q: %t, want %q", by, ok, r.values())
 	}
 	for name, bad := range map[string]about{
-		"way": {way: joint, sdk: "Go", step: "ping"}, "client": {way: own, sdk: "TypeScript 1", step: "ping"}, "step": {way: own, sdk: "Go", step: "tools/call"},
+		"way":    {way: joint, sdk: "Go", step: "ping"},
+		"client": {way: own, sdk: "TypeScript 1", step: "ping"},
+		"step":   {way: own, sdk: "Go", step: "tools/call"},
 	} {
 		if _, ok := r.applies(bad, difference{path: path}); ok {
 			t.Errorf("it applies to another %s", name)
@@ -105,13 +117,15 @@ func TestRulesAreNarrow(t *testing.T) {
 	}
 }
 
-// A difference without a rule, and a rule without a difference, are wrong.
+// A difference without a rule is a fault, and so is a rule without a difference.
 func TestReportJudges(t *testing.T) {
 	r := newReport(nil)
 	a := about{server: published{name: "s"}, way: joint, step: "tools/list"}
-	r.add(a, "tools/list", []difference{{".items.a.name", "a", "s__a"}, {".items.a.title", "a", "b"}, {".items.a.other.Name", "a", "s__a"}}, 2)
+	r.add(a, "tools/list", []difference{{".items.a.name", "a", "s__a"}, {".items.a.title", "a", "b"},
+		{".items.a.other.Name", "a", "s__a"}}, 2)
 	want := `s, , aggregate, tools/list.items.a.title: "a" directly, "b" through mcpd`
-	if wrong := r.faults(false); !slices.Contains(wrong, want) || !slices.Contains(wrong, `the rule "the aggregate is mcpd" no longer applies: remove it`) {
+	if wrong := r.faults(false); !slices.Contains(wrong, want) ||
+		!slices.Contains(wrong, `the rule "the aggregate is mcpd" no longer applies: remove it`) {
 		t.Errorf("got %q", wrong)
 	}
 	got := r.faults(true)

@@ -9,13 +9,14 @@ import (
 	"strings"
 )
 
-// difference is one member that is not the same both ways. A value that is not there is absent.
+// difference is one member that differs between the direct connection and the one through mcpd. A
+// missing value is absent{}.
 type difference struct {
 	path            string
 	direct, through any
 }
 
-// absent stands for a member that an object does not have.
+// absent stands for a member that an object lacks.
 type absent struct{}
 
 func (absent) String() string { return "absent" }
@@ -24,7 +25,7 @@ func (d difference) String() string {
 	return fmt.Sprintf("%s: %s directly, %s through mcpd", d.path, short(d.direct), short(d.through))
 }
 
-// short is a value for people.
+// short formats a value for error messages.
 func short(v any) string {
 	if (v == absent{}) {
 		return "absent"
@@ -36,8 +37,8 @@ func short(v any) string {
 	return string(text)
 }
 
-// compare lists the differences of two JSON values in the order of their paths, and counts the
-// members that were compared.
+// compare returns the differences of two JSON values, ordered by path, and the number of members
+// that it compared.
 func compare(path string, direct, through any) (found []difference, compared int) {
 	switch a := direct.(type) {
 	case map[string]any:
@@ -92,7 +93,7 @@ func elements(path string, a, b []any) (found []difference, compared int) {
 	return found, compared + 1
 }
 
-// replaced is a JSON value with a part of every string in it replaced.
+// replaced applies the replacer to every string of a JSON value.
 func replaced(v any, replacer *strings.Replacer) any {
 	switch v := v.(type) {
 	case string:

@@ -10,21 +10,24 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// events says which notifications are part of a step's outcome: those of a method, in their order.
+// events selects the notifications that are part of a step's outcome: those of one method, in their
+// order.
 type events struct {
 	Method string `json:"method"`
-	Has    string `json:"has,omitempty"`    // a text in them
-	Await  int    `json:"await,omitempty"`  // so many are waited for; 0 waits whether any comes
-	Cancel bool   `json:"cancel,omitempty"` // then the request is cancelled
+	Has    string `json:"has,omitempty"` // text that they contain
+	// how many to wait for; 0 waits a moment to see that none arrives
+	Await  int  `json:"await,omitempty"`
+	Cancel bool `json:"cancel,omitempty"` // then the client cancels the request
 }
 
-// hears has the notifications of a method in the outcome of the step.
+// hears returns the step with the notifications of a method in its outcome.
 func (s step) hears(n int, method, has string) step {
 	s.Events = &events{Method: method, Has: has, Await: n}
 	return s
 }
 
-// cancelled cancels the request after so many notifications of progress with this text.
+// cancelled returns the step with a cancellation. The client cancels the request after the given
+// number of progress notifications that contain the text.
 func (s step) cancelled(after int, has string) step {
 	s.Events = &events{Method: progress, Has: has, Await: after, Cancel: true}
 	return s
@@ -36,7 +39,8 @@ const (
 	updated  = "notifications/resources/updated"
 )
 
-// The clients wait so long for notifications that are due, and for those that must not come.
+// awaitTime is how long the clients wait for expected notifications, and quietTime how long they
+// wait for unexpected ones.
 const (
 	awaitTime = 5 * time.Second
 	quietTime = 500 * time.Millisecond
@@ -49,7 +53,7 @@ type ear struct {
 	heard []any
 }
 
-// hear is the middleware that records.
+// hear is the middleware that records notifications.
 func (e *ear) hear(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
 		e.take(method, r.GetParams())
@@ -69,14 +73,14 @@ func (e *ear) take(method string, params any) {
 	}
 }
 
-// want begins to record anew, what w says.
+// want discards the recorded notifications and starts to record those that w selects.
 func (e *ear) want(w *events) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.wants, e.heard = w, []any{}
 }
 
-// await waits until so many notifications came, or for none to come.
+// await waits until w.Await notifications arrived. If w.Await is 0, it waits for quietTime.
 func (e *ear) await(w *events) {
 	limit := time.Now().Add(awaitTime)
 	if w.Await == 0 {
@@ -93,7 +97,7 @@ func (e *ear) count() int {
 	return len(e.heard)
 }
 
-// saw is what was heard.
+// saw stops recording and returns the recorded notifications.
 func (e *ear) saw() []any {
 	e.mu.Lock()
 	defer e.mu.Unlock()

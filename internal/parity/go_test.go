@@ -14,10 +14,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// stepTime bounds each request of the Go client.
+// stepTime is the time-out of each request of the Go client.
 const stepTime = 30 * time.Second
 
-// goSurvey surveys with the official Go SDK.
+// goSurvey surveys servers with the client of the official Go SDK.
 func goSurvey(t *testing.T, sessions []session) (all []seen) {
 	t.Helper()
 	for _, s := range sessions {
@@ -31,11 +31,14 @@ func goSession(ctx context.Context, s session) seen {
 	defer cancel()
 	client := mcp.NewClient(&mcp.Implementation{Name: "go", Version: "1"}, &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{RootsV2: &mcp.RootCapabilities{}},
-		CreateMessageHandler: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
-			return &mcp.CreateMessageResult{Role: "assistant", Model: "m", Content: &mcp.TextContent{Text: "sampled"}}, nil
+		CreateMessageHandler: func(context.Context,
+			*mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+			return &mcp.CreateMessageResult{Role: "assistant", Model: "m",
+				Content: &mcp.TextContent{Text: "sampled"}}, nil
 		},
 		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "ann", "check": true}}, nil
+			return &mcp.ElicitResult{Action: "accept",
+				Content: map[string]any{"name": "ann", "check": true}}, nil
 		},
 	})
 	client.AddRoots(&mcp.Root{URI: s.Root, Name: "root"})
@@ -72,7 +75,7 @@ func (s session) transport() mcp.Transport {
 	return &mcp.CommandTransport{Command: command}
 }
 
-// failure is an error as a client shows it.
+// failure converts an error to the JSON form that all clients report.
 func failure(err error) map[string]any {
 	told := map[string]any{"message": err.Error()}
 	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok {
@@ -90,7 +93,8 @@ func outcome(ctx context.Context, s *mcp.ClientSession, e *ear, one step) any {
 	saw := map[string]any{}
 	e.want(one.Events)
 	if one.Events != nil && one.Events.Cancel {
-		go func() { e.await(one.Events); cancel() }() // owner: this function: it ends when so many came, or after awaitTime
+		// owner: this function: the goroutine ends after enough notifications, or after awaitTime
+		go func() { e.await(one.Events); cancel() }()
 	}
 	result, err := request(ctx, s, one)
 	if one.Events != nil {
@@ -135,13 +139,17 @@ func request(ctx context.Context, s *mcp.ClientSession, one step) (any, error) {
 	panic("parity: no step " + one.Method)
 }
 
-// silent sends a request whose result is empty.
-func silent[P any](ctx context.Context, one step, send func(context.Context, *P) error) (struct{}, error) {
-	return asked(ctx, one, func(ctx context.Context, params *P) (struct{}, error) { return struct{}{}, send(ctx, params) })
+// silent sends a request that has an empty result.
+func silent[P any](ctx context.Context, one step,
+	send func(context.Context, *P) error) (struct{}, error) {
+	return asked(ctx, one, func(ctx context.Context, params *P) (struct{}, error) {
+		return struct{}{}, send(ctx, params)
+	})
 }
 
-// asked sends params as they are in the plan.
-func asked[P, R any](ctx context.Context, one step, send func(context.Context, *P) (R, error)) (R, error) {
+// asked sends the params of the step.
+func asked[P, R any](ctx context.Context, one step,
+	send func(context.Context, *P) (R, error)) (R, error) {
 	var params P
 	if err := json.Unmarshal(one.Params, &params); err != nil {
 		panic(err)

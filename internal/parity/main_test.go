@@ -16,11 +16,11 @@ var (
 	update = flag.Bool("update", false, "write docs/parity.md; needs -full")
 )
 
-// apart is set in the process that runs the tests in a network namespace of its own.
+// apart is the environment variable that is set in the process with its own network namespace.
 const apart = "MCPD_PARITY_APART"
 
-// TestMain fetches what the tests need and then runs them where there is no network, so that
-// nothing that a server does can leave the machine.
+// TestMain downloads what the tests need and then runs them without a network, so that no server
+// can send anything off this machine.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if os.Getenv(apart) == "" && prepare() == nil {
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	mcptest.Main(m)
 }
 
-// prepare fetches all that the network is needed for.
+// prepare downloads everything that needs the network.
 var prepare = sync.OnceValue(func() error {
 	locks := []string{"npm"}
 	if *full {

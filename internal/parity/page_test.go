@@ -12,7 +12,7 @@ import (
 // docsPage is the page that a survey of all servers writes.
 const docsPage = "../../docs/parity.md"
 
-// page is the report as a document.
+// page renders the report as a document.
 func (r *report) page(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString(`<!-- Written by make parity from what its test saw. Do not edit. -->
@@ -41,12 +41,14 @@ every run of the tests, all of them by ` + "`make parity`" + ` and ` + "`make ni
 		}
 	}
 	fmt.Fprintf(&b, "Members compared: %d, of which %d differ.\n", total, differing)
-	b.WriteString("\n## Servers\n\nThe last column counts differences by the number of their kind.\n\n" +
+	b.WriteString("\n## Servers\n\nThe last column counts differences by the number of their " +
+		"kind.\n\n" +
 		"| server | package | transport | members compared | differences |\n|---|---|---|---|---|\n")
 	for _, s := range r.all {
 		fmt.Fprintf(&b, "%s %d | %s |\n", serverRow(t, s), r.compared[s.name], r.counts(s.name))
 	}
-	b.WriteString("\n## Differences\n\n| | what | where | why it is right | found |\n|---|---|---|---|---|\n")
+	b.WriteString("\n## Differences\n\n| | what | where | why it is right | found " +
+		"|\n|---|---|---|---|---|\n")
 	for i, rule := range rules {
 		n := 0
 		for _, of := range r.applied[rule.name] {
@@ -61,13 +63,15 @@ every run of the tests, all of them by ` + "`make parity`" + ` and ` + "`make ni
 	return b.String()
 }
 
-// serverRow is the beginning of a server's row, which does not depend on what the survey saw.
+// serverRow returns the beginning of a server's row. It does not depend on the results of the
+// survey.
 func serverRow(t *testing.T, s published) string {
 	mark := ""
 	if s.quick {
 		mark = " *"
 	}
-	return fmt.Sprintf("| %s%s | %s %s | %s |", s.name, mark, s.pkg, mcptest.PackageVersion(t, s.pkg), s.kind)
+	return fmt.Sprintf("| %s%s | %s %s | %s |", s.name, mark, s.pkg,
+		mcptest.PackageVersion(t, s.pkg), s.kind)
 }
 
 func ruleRow(i int) string {
@@ -75,10 +79,11 @@ func ruleRow(i int) string {
 	for _, c := range rules[i].cites {
 		cites = append(cites, c.String())
 	}
-	return fmt.Sprintf("| %d | %s | %s | %s |", i+1, rules[i].name, rules[i].where(), strings.Join(cites, "; "))
+	return fmt.Sprintf("| %d | %s | %s | %s |", i+1, rules[i].name, rules[i].where(),
+		strings.Join(cites, "; "))
 }
 
-// counts says how many differences of each kind a server has.
+// counts returns the number of differences of each kind for a server.
 func (r *report) counts(server string) string {
 	var all []string
 	for i, rule := range rules {
@@ -89,7 +94,7 @@ func (r *report) counts(server string) string {
 	return strings.Join(all, ", ")
 }
 
-// clients are the SDKs with their versions.
+// clients returns the SDKs with their versions.
 func clients(t *testing.T) []string {
 	mod, err := os.ReadFile("../../go.mod")
 	if err != nil {
@@ -105,7 +110,7 @@ func clients(t *testing.T) []string {
 	return append(all, sdk+goVersion)
 }
 
-// The page has the servers, versions and rules of the tables here, and no others.
+// The page has exactly the servers, versions and rules of the tables in this package.
 func TestPageIsCurrent(t *testing.T) {
 	text, err := os.ReadFile(docsPage)
 	if err != nil {
@@ -129,8 +134,9 @@ func TestPageIsCurrent(t *testing.T) {
 			t.Errorf("docs/parity.md is about another version than %s: run make parity", each)
 		}
 	}
-	const heads = 2 * 2 // of two lines each
-	if got := strings.Count(string(text), "\n| ") + strings.Count(string(text), "\n|---"); got != rows+heads {
+	const heads = 2 * 2 // two tables with two header lines each
+	if got := strings.Count(string(text), "\n| ") +
+		strings.Count(string(text), "\n|---"); got != rows+heads {
 		t.Errorf("docs/parity.md has %d rows, the tables here have %d: run make parity", got-heads, rows)
 	}
 }

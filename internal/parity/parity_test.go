@@ -13,11 +13,12 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// A client that reaches a published server through mcpd sees what it sees directly. Each
-// difference is one that a rule says is right, and each rule has a difference.
+// A client that reaches a published server through mcpd gets the same results as directly. A rule
+// explains each difference, and each rule has a difference.
 func TestParity(t *testing.T) {
 	all := servers(*full)
-	direct, single, whole := newPlace(t, "way-1", all), newPlace(t, "way-2", all), newPlace(t, "way-3", all)
+	direct, single, whole := newPlace(t, "way-1", all), newPlace(t, "way-2", all), newPlace(t,
+		"way-3", all)
 	report := newReport(all)
 	for _, client := range sdks {
 		t.Run(client.name, func(t *testing.T) {
@@ -43,7 +44,7 @@ type run struct {
 	client sdk
 	all    []published
 	report *report
-	base   map[string]seen // what the client saw directly, by server
+	base   map[string]seen // direct results, by server
 }
 
 func (r *run) refill(places ...*place) {
@@ -94,7 +95,7 @@ func (r *run) own(p *place, url string) {
 	}
 }
 
-// joint surveys all servers at the endpoint that has them all.
+// joint surveys all servers at the endpoint of the aggregate.
 func (r *run) joint(p *place, url string) {
 	lists := r.settled(p, url)
 	one := session{Name: "all", URL: url, Root: p.root(), Steps: listSteps()}
@@ -112,16 +113,20 @@ func (r *run) joint(p *place, url string) {
 	next := len(lists)
 	for _, s := range r.all {
 		now := partOf(s, r.base[s.name], saw.Steps[:len(lists)])
-		mine := seen{Name: s.name, Greeting: saw.Greeting, Steps: append(now.lists, saw.Steps[next:next+len(s.steps)]...)}
+		mine := seen{
+			Name: s.name, Greeting: saw.Greeting,
+			Steps: append(now.lists, saw.Steps[next:next+len(s.steps)]...),
+		}
 		next += len(s.steps)
 		r.compare(about{server: s, way: joint, known: now.known}, mine)
 	}
 }
 
-// settleTime bounds how long the aggregate may take to list every server.
+// settleTime limits the time until the aggregate lists every server.
 const settleTime = 3 * time.Minute
 
-// settled waits until the aggregate lists what the servers list directly, and returns its lists.
+// settled waits until the aggregate lists all items that the servers list directly, and returns its
+// lists.
 func (r *run) settled(p *place, url string) []any {
 	for deadline := time.Now().Add(settleTime); ; {
 		saw := r.survey(p, []session{{Name: "all", URL: url, Root: p.root(), Steps: listSteps()}})[0]
@@ -154,7 +159,7 @@ func (r *run) settled(p *place, url string) []any {
 func (r *run) survey(p *place, sessions []session) []seen {
 	all := r.client.survey(r.t, sessions)
 	hide := strings.NewReplacer(p.base, "$BASE",
-		strings.ReplaceAll(p.base, "/", "%2F"), "%24BASE") // within a URI that is wrapped
+		strings.ReplaceAll(p.base, "/", "%2F"), "%24BASE") // inside a wrapped URI
 	for i := range all {
 		for j, step := range all[i].Steps {
 			all[i].Steps[j] = normal(replaced(step, hide))
@@ -163,7 +168,7 @@ func (r *run) survey(p *place, sessions []session) []seen {
 	return all
 }
 
-// compare compares what was seen through mcpd with what was seen directly.
+// compare compares the results through mcpd with the direct ones.
 func (r *run) compare(a about, saw seen) {
 	a.sdk = r.client.name
 	if saw.Refused != nil {
@@ -186,7 +191,7 @@ func (r *run) compare(a about, saw seen) {
 	}
 }
 
-// broken says that the Go SDK has ended the connection at a line that is no JSON.
+// broken reports whether the Go SDK has closed the connection because of a line that is not JSON.
 func broken(outcome any) bool { return strings.Contains(short(outcome), "invalid character") }
 
 func (r *run) found(a about, what string, direct, through any) {
@@ -194,14 +199,14 @@ func (r *run) found(a about, what string, direct, through any) {
 	r.report.add(a, what, differences, compared)
 }
 
-// part is what of the aggregate belongs to one server.
+// part is the part of the aggregate that belongs to one server.
 type part struct {
-	lists []any             // its lists, with the results of the four steps
-	owned map[string]bool   // the URIs and templates that are its own there
-	known map[string]string // its own names, by the names that items have there
+	lists []any             // its lists, as results of the four list steps
+	owned map[string]bool   // URIs and templates that the aggregate does not wrap
+	known map[string]string // the server's names, by the names in the aggregate
 }
 
-// partOf picks the items of a server from the aggregate's lists.
+// partOf selects the items of a server from the lists of the aggregate.
 func partOf(s published, base seen, steps []any) *part {
 	p := &part{owned: map[string]bool{}, known: map[string]string{}}
 	for i, l := range lists {
@@ -222,7 +227,8 @@ func partOf(s published, base seen, steps []any) *part {
 			}
 		}
 		for _, item := range all {
-			if name := item.(map[string]any)[l.key].(string); wanted[name] || strings.HasPrefix(name, s.name+"__") {
+			if name := item.(map[string]any)[l.key].(string); wanted[name] ||
+				strings.HasPrefix(name, s.name+"__") {
 				mine = append(mine, item)
 			}
 		}
@@ -235,7 +241,8 @@ func partOf(s published, base seen, steps []any) *part {
 	return p
 }
 
-// wrap is how the aggregate lists what another server has under the same name.
+// wrap returns the name under which the aggregate lists an item whose own name another server
+// already uses.
 func wrap(member, server, name string) string {
 	switch member {
 	case "resources":
@@ -246,16 +253,16 @@ func wrap(member, server, name string) string {
 	return catalog.External(server, name)
 }
 
-// items are those of a list's result.
+// items returns the items in the result of a list step.
 func items(outcome any, member string) []any {
 	result, _ := outcome.(map[string]any)["result"].(map[string]any)
 	all, _ := result[member].([]any)
 	return all
 }
 
-// byName is a list with its items by the names that their server has for them, so that one that
-// is missing does not move the others, and the order of the names beside it. Known has those names
-// by the aggregate's.
+// byName returns a list as an object of items, keyed by the names that the server uses, and the
+// order of these names. A missing item then does not shift the others. Known maps names in the
+// aggregate to the server's names.
 func byName(outcome any, i int, known map[string]string) any {
 	all := items(outcome, lists[i].member)
 	if all == nil {
@@ -276,18 +283,21 @@ func byName(outcome any, i int, known map[string]string) any {
 	return map[string]any{"order": order, "items": named}
 }
 
-// report is what a survey came to.
+// report collects the results of a survey.
 type report struct {
 	all      []published
 	compared map[string]int            // by server
 	applied  map[string]map[string]int // by rule, by server
-	used     map[string]bool           // what of the fields of rules was needed, after the rule's name
-	first    map[string]seen           // what the first client saw directly
+	used     map[string]bool           // needed field values, prefixed with the rule's name
+	first    map[string]seen           // direct results of the first client
 	wrong    []string
 }
 
 func newReport(all []published) *report {
-	return &report{all: all, compared: map[string]int{}, applied: map[string]map[string]int{}, used: map[string]bool{}}
+	return &report{
+		all: all, compared: map[string]int{}, applied: map[string]map[string]int{},
+		used: map[string]bool{},
+	}
 }
 
 func (r *report) add(a about, what string, differences []difference, compared int) {
@@ -311,8 +321,9 @@ func (r *report) add(a about, what string, differences []difference, compared in
 	}
 }
 
-// faults are the differences without a rule, and the rules and values of their fields without a
-// difference. Some apply only when all servers are surveyed.
+// faults returns the differences without a rule, and the rules and field values without a
+// difference. Rules without quick, and all field values, count only if full is set, because they
+// need a survey of all servers.
 func (r *report) faults(full bool) []string {
 	all := slices.Clone(r.wrong)
 	for _, rule := range rules {
@@ -322,7 +333,8 @@ func (r *report) faults(full bool) []string {
 		}
 		for _, value := range rule.values() {
 			if full && !r.used[rule.name+", "+value] {
-				all = append(all, fmt.Sprintf("the rule %q no longer applies to %s: remove that", rule.name, value))
+				all = append(all, fmt.Sprintf("the rule %q no longer applies to %s: remove that",
+					rule.name, value))
 			}
 		}
 	}

@@ -14,20 +14,20 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// place is where the servers of one way are: folders of their own, and processes of their own
-// where they are behind a URL.
+// place holds the servers of one of the three ways. They have their own folders, and servers behind
+// a URL have their own processes.
 type place struct {
 	base string
 	urls map[string]string // by the server's name
 }
 
-// listenTime bounds the start of a server that listens.
+// listenTime limits the start of a server that listens.
 const listenTime = time.Minute
 
-// newPlace makes the folders and starts the servers that are reached by URL.
+// newPlace creates the folders and starts the servers that have a URL.
 func newPlace(t *testing.T, name string, all []published) *place {
 	t.Helper()
-	// One of the servers writes paths in small letters.
+	// One of the servers prints paths in lower case, so the name of the folder has no capitals.
 	base, err := os.MkdirTemp("", "parity-")
 	if err != nil {
 		t.Fatal(err)
@@ -50,21 +50,22 @@ func newPlace(t *testing.T, name string, all []published) *place {
 
 func (p *place) dir(s published) string { return filepath.Join(p.base, s.name) }
 
-// fill makes the folder of a server anew, as it is before the server starts.
+// fill deletes the folder of a server and creates it again with its initial content.
 func (p *place) fill(s published) error {
 	if err := errors.Join(os.RemoveAll(p.dir(s)), os.MkdirAll(p.dir(s), 0o755)); err != nil {
 		return err
 	}
 	for name, content := range s.files {
 		file := filepath.Join(p.dir(s), name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(content), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755),
+			os.WriteFile(file, []byte(content), 0o600)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// command is the program of a server and its arguments.
+// command returns the command line of a server.
 func (p *place) command(t *testing.T, s published, port string) []string {
 	t.Helper()
 	put := strings.NewReplacer("$DIR", p.dir(s), "$PORT", port)
@@ -75,7 +76,7 @@ func (p *place) command(t *testing.T, s published, port string) []string {
 	return line
 }
 
-// environment is all that the program of a server is given.
+// environment returns the complete environment of a server.
 func (p *place) environment(s published) map[string]string {
 	env := map[string]string{"PATH": os.Getenv("PATH"), "HOME": p.dir(s)}
 	for _, each := range s.env {
@@ -85,8 +86,8 @@ func (p *place) environment(s published) map[string]string {
 	return env
 }
 
-// listen starts a server that is reached by URL. It takes a port by its number only, so another
-// program may have that first: then the server ends, and the next number is tried.
+// listen starts a server that has a URL. The server accepts only a port number, so another program
+// may take the port first. In that case the server exits, and listen tries the next number.
 func (p *place) listen(t *testing.T, s published) (url string) {
 	t.Helper()
 	var said strings.Builder
@@ -122,7 +123,8 @@ func (p *place) listen(t *testing.T, s published) (url string) {
 	return ""
 }
 
-// accepts waits for connections to be accepted, until the server has ended or the time is over.
+// accepts waits until the address accepts connections. It returns false when the server has exited
+// or the deadline has passed.
 func accepts(addr string, ended <-chan struct{}, deadline time.Time) bool {
 	for ; time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		select {
@@ -138,7 +140,7 @@ func accepts(addr string, ended <-chan struct{}, deadline time.Time) bool {
 	return false
 }
 
-// direct is the session with a server itself.
+// direct returns the session of a client that connects to the server directly.
 func (p *place) direct(t *testing.T, s published) session {
 	t.Helper()
 	one := session{Name: s.name, Root: p.root(), Steps: append(listSteps(), in(p.dir(s), s.steps)...)}
@@ -151,10 +153,10 @@ func (p *place) direct(t *testing.T, s published) session {
 	return one
 }
 
-// root is the one root of all clients: the folder with the folders of all servers.
+// root is the only root of all clients. It is the parent of the folders of all servers.
 func (p *place) root() string { return "file://" + p.base }
 
-// tenant is the configuration of a tenant with all servers.
+// tenant returns the configuration of a tenant with all servers.
 func (p *place) tenant(t *testing.T, name string, all []published) string {
 	t.Helper()
 	var b strings.Builder
@@ -165,7 +167,8 @@ func (p *place) tenant(t *testing.T, name string, all []published) string {
 			continue
 		}
 		line := p.command(t, s, "")
-		fmt.Fprintf(&b, "      %s:\n        command: %q\n        cwd: %q\n        args: [", s.name, line[0], p.dir(s))
+		fmt.Fprintf(&b, "      %s:\n        command: %q\n        cwd: %q\n        args: [", s.name,
+			line[0], p.dir(s))
 		for _, arg := range line[1:] {
 			fmt.Fprintf(&b, "%q, ", arg)
 		}

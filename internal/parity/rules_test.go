@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// way is how a client reaches a server through mcpd.
+// way is the endpoint at which a client reaches a server through mcpd.
 type way string
 
 const (
@@ -15,22 +15,23 @@ const (
 	joint way = "aggregate"   // the one endpoint of all servers of the tenant
 )
 
-// about is what a difference was found in.
+// about is the context in which a difference was found.
 type about struct {
 	server  published
 	sdk     string
 	way     way
-	step    string            // its method, or greeting
+	step    string            // method of the step, or greeting
 	index   int               // of the step
-	known   map[string]string // the server's names by the aggregate's
-	direct  map[string]seen   // what the client saw of each server directly
-	first   map[string]seen   // the same of the first client, which is TypeScript 1
-	broken  bool              // the direct connection had ended because of a line that is no JSON
-	through any               // what came through mcpd
+	known   map[string]string // the server's names, by the names in the aggregate
+	direct  map[string]seen   // direct results of the client, by server
+	first   map[string]seen   // direct results of the first client, TypeScript 1, by server
+	broken  bool              // a line that is not JSON had ended the direct connection
+	through any               // outcome through mcpd
 }
 
-// rule is a kind of difference that is right. It says where the difference may be: a field that is
-// empty stands for everywhere, and each value of the others must have been needed.
+// rule is a kind of difference that is allowed. Its fields say where the difference may occur. An
+// empty field matches everywhere. In a full survey, every value of the other fields must have
+// matched a difference.
 type rule struct {
 	name    string
 	cites   []clause
@@ -39,23 +40,25 @@ type rule struct {
 	clients []string
 	servers []string
 	steps   []string
-	paths   []string // members; * stands for any name or index
+	paths   []string // members; * matches any name or index
 	holds   func(about, difference) bool
 }
 
-// fields are the ones that narrow a rule, with what a difference has there.
+// fields returns the fields that narrow a rule, with the values that a difference has for them.
 func (r *rule) fields(a about, d difference) []field {
 	var ways []string
 	for _, w := range r.ways {
 		ways = append(ways, string(w))
 	}
 	return []field{
-		{"way", ways, string(a.way), equal}, {"client", r.clients, a.sdk, equal}, {"server", r.servers, a.server.name, equal},
+		{"way", ways, string(a.way), equal}, {"client", r.clients, a.sdk, equal},
+		{"server", r.servers, a.server.name, equal},
 		{"step", r.steps, a.step, equal}, {"member", r.paths, d.path, matches},
 	}
 }
 
-// field is one that narrows a rule: what it has, and what a difference has.
+// field is one field that narrows a rule: the values that the rule allows, and the value that a
+// difference has.
 type field struct {
 	name  string
 	has   []string
@@ -65,12 +68,14 @@ type field struct {
 
 func equal(a, b string) bool { return a == b }
 
-// matches says that a path is of a pattern.
+// matches reports whether a path matches a pattern.
 func matches(pattern, path string) bool {
-	return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".+") + "$").MatchString(path)
+	return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".+") +
+		"$").MatchString(path)
 }
 
-// applies says whether a difference is of this kind, and by which values of the rule's fields.
+// applies reports whether the rule allows a difference, and which values of the rule's fields
+// matched.
 func (r *rule) applies(a about, d difference) (by []string, ok bool) {
 	for _, f := range r.fields(a, d) {
 		if len(f.has) == 0 {
@@ -85,7 +90,7 @@ func (r *rule) applies(a about, d difference) (by []string, ok bool) {
 	return by, r.holds(a, d)
 }
 
-// where says in words where a rule applies.
+// where describes in words where a rule applies.
 func (r *rule) where() string {
 	var all []string
 	for _, f := range r.fields(about{}, difference{}) {
@@ -96,7 +101,7 @@ func (r *rule) where() string {
 	return strings.Join(all, "; ")
 }
 
-// values are all that a rule's fields have, as applies names them.
+// values returns all values of a rule's fields, in the form that applies returns.
 func (r *rule) values() (all []string) {
 	for _, f := range r.fields(about{}, difference{}) {
 		for _, value := range f.has {
@@ -112,8 +117,9 @@ var modern = []string{"TypeScript 2", "Go"}
 // serverInfo is the member of _meta that names the server.
 const serverInfo = "io.modelcontextprotocol/serverInfo"
 
-// sameServer says that a description has all that the server said of itself directly. The Go SDK
-// drops members that it does not know from that.
+// sameServer reports whether a description has all members of the server's own description, as the
+// client got it directly. The Go SDK drops members that it does not know from the direct
+// description.
 func sameServer(a about, said any) bool {
 	greeting, _ := a.direct[a.server.name].Greeting.(map[string]any)
 	of, _ := greeting["serverInfo"].(map[string]any)
@@ -126,8 +132,7 @@ func sameServer(a about, said any) bool {
 	return len(through) > 0
 }
 
-// declared says that one of the servers declares a capability directly. The path of a member says
-// which.
+// declared reports whether one of the servers declares the capability at the given path directly.
 func declared(a about, path string) bool {
 	for _, saw := range a.direct {
 		value := saw.Greeting
@@ -142,9 +147,9 @@ func declared(a about, path string) bool {
 	return false
 }
 
-// sameKind says that what came through mcpd is a result where the first client got one directly,
-// and an error of the same code where it got an error. The aggregate adds nothing for a list that
-// the server does not have.
+// sameKind reports whether the outcome through mcpd has the same kind as the direct outcome of the
+// first client: both are results, or both are errors with the same code. The aggregate may also
+// return an empty list for a list that the server does not have.
 func sameKind(a about) bool {
 	if a.step == "greeting" {
 		return true
@@ -154,10 +159,11 @@ func sameKind(a about) bool {
 		return false
 	}
 	kind := kindOf(saw.Steps[a.index])
-	return kind == kindOf(a.through) || a.way == joint && kind == "-32601" && strings.Contains(short(a.through), ":[]}")
+	return kind == kindOf(a.through) ||
+		a.way == joint && kind == "-32601" && strings.Contains(short(a.through), ":[]}")
 }
 
-// kindOf is the code of an outcome's error, or nothing for a result.
+// kindOf returns the error code of an outcome, or an empty string for a result.
 func kindOf(outcome any) string {
 	members, _ := outcome.(map[string]any)
 	failed, _ := members["error"].(map[string]any)

@@ -2,7 +2,7 @@ package parity
 
 import "slices"
 
-// kind is how a server is reached.
+// kind is the transport of a server.
 type kind string
 
 const (
@@ -11,22 +11,22 @@ const (
 	sse   kind = "HTTP+SSE"        // at /sse
 )
 
-// published is a server as npm has it. In arguments, variables and steps, $DIR stands for a
-// folder that only this server has, $PORT for the port that it listens on.
+// published is a server of the npm registry. In arguments, variables and steps, $DIR stands for the
+// server's own folder, and $PORT for the port on which it listens.
 type published struct {
-	name  string // what the configuration of mcpd calls it
+	name  string // name in the configuration of mcpd
 	pkg   string
 	bin   string // its program, within the package
 	kind  kind
 	args  []string
 	env   []string
-	files map[string]string // what is in $DIR before it starts
-	quick bool              // it is surveyed on every run
+	files map[string]string // initial content of $DIR
+	quick bool              // every run surveys it
 	steps []step
 }
 
-// servers are all that are surveyed, in the order of the configuration. Nothing that they are
-// asked for needs a network: tools that would call a service are called with wrong arguments only.
+// servers returns the servers to survey, in the order of the configuration. No request of a survey
+// needs a network: the tools that would call a service get only wrong arguments.
 func servers(full bool) (all []published) {
 	for _, group := range [][]published{reference, apps, services, tools, remotes} {
 		for _, s := range group {
@@ -38,7 +38,7 @@ func servers(full bool) (all []published) {
 	return all
 }
 
-// wrongNames are asked of every server.
+// wrongNames are steps for every server.
 var wrongNames = []step{
 	call("no_such_tool", `{"a": 1}`),
 	prompt("no_such_prompt", `{}`),
@@ -64,7 +64,9 @@ var reference = []published{{
 		call("directory_tree", `{"path": "$DIR"}`),
 		call("search_files", `{"path": "$DIR", "pattern": "**/*.md"}`),
 		call("write_file", `{"path": "$DIR/new.txt", "content": "grüße 😀"}`),
-		call("edit_file", `{"path": "$DIR/new.txt", "edits": [{"oldText": "grüße", "newText": "hallo"}]}`),
+		call(
+			"edit_file", `{"path": "$DIR/new.txt", "edits": [{"oldText": "grüße", "newText": "hallo"}]}`,
+		),
 		call("move_file", `{"source": "$DIR/new.txt", "destination": "$DIR/moved.txt"}`),
 		call("read_text_file", `{"path": "/etc/passwd"}`),
 		call("read_text_file", `{"path": 5}`),
@@ -74,8 +76,13 @@ var reference = []published{{
 	name: "memory", pkg: "@modelcontextprotocol/server-memory", bin: "dist/index.js",
 	kind: stdio, env: []string{"MEMORY_FILE_PATH=$DIR/memory.jsonl"}, quick: true,
 	steps: []step{
-		call("create_entities", `{"entities": [{"name": "ann", "entityType": "person", "observations": ["sings"]}, {"name": "bob", "entityType": "person", "observations": []}]}`),
-		call("create_relations", `{"relations": [{"from": "ann", "to": "bob", "relationType": "knows"}]}`),
+		call(
+			"create_entities",
+			`{"entities": [{"name": "ann", "entityType": "person", "observations": ["sings"]}, {"name": "bob", "entityType": "person", "observations": []}]}`,
+		),
+		call(
+			"create_relations", `{"relations": [{"from": "ann", "to": "bob", "relationType": "knows"}]}`,
+		),
 		call("add_observations", `{"observations": [{"entityName": "bob", "contents": ["plays"]}]}`),
 		call("add_observations", `{"observations": [{"entityName": "nobody", "contents": ["x"]}]}`),
 		call("search_nodes", `{"query": "sings"}`),
@@ -85,20 +92,24 @@ var reference = []published{{
 		call("delete_entities", `{"entityNames": ["ann"]}`),
 		call("create_entities", `{"entities": "ann"}`),
 		subscribe("memory://knowledge-graph"),
-		call("create_entities", `{"entities": [{"name": "cyd", "entityType": "person", "observations": []}]}`).hears(1, updated, ""),
+		call(
+			"create_entities", `{"entities": [{"name": "cyd", "entityType": "person", "observations": []}]}`,
+		).hears(1, updated, ""),
 		unsubscribe("memory://knowledge-graph"),
 		call("delete_entities", `{"entityNames": ["cyd"]}`).hears(0, updated, ""),
 	},
 }, {
 	name: "thinking", pkg: "@modelcontextprotocol/server-sequential-thinking", bin: "dist/index.js",
 	kind: stdio, steps: []step{
-		call("sequentialthinking", `{"thought": "first", "nextThoughtNeeded": true, "thoughtNumber": 1, "totalThoughts": 2}`),
-		call("sequentialthinking", `{"thought": "second", "nextThoughtNeeded": "false", "thoughtNumber": 2, "totalThoughts": 2}`),
+		call("sequentialthinking",
+			`{"thought": "first", "nextThoughtNeeded": true, "thoughtNumber": 1, "totalThoughts": 2}`),
+		call("sequentialthinking",
+			`{"thought": "second", "nextThoughtNeeded": "false", "thoughtNumber": 2, "totalThoughts": 2}`),
 		call("sequentialthinking", `{"thought": 1}`),
 	},
 }}
 
-// everything is asked of the server that has everything, however it is reached.
+// everything are the steps for the everything server, on all of its transports.
 var everything = []step{
 	call("echo", `{"message": "grüße 😀 <&>\u2028"}`),
 	call("get-sum", `{"a": 2, "b": 40}`),
@@ -112,7 +123,8 @@ var everything = []step{
 	call("trigger-sampling-request", `{"prompt": "a question", "maxTokens": 5}`),
 	call("trigger-elicitation-request", `{}`),
 	call("get-roots-list", `{}`),
-	call("gzip-file-as-resource", `{"name": "a.gz", "data": "data:text/plain;base64,aGVsbG8=", "outputType": "resourceLink"}`),
+	call("gzip-file-as-resource",
+		`{"name": "a.gz", "data": "data:text/plain;base64,aGVsbG8=", "outputType": "resourceLink"}`),
 	read("demo://resource/session/a.gz"),
 	call("get-sum", `{"a": "x"}`),
 	call("get-sum", `{}`),
@@ -127,11 +139,15 @@ var everything = []step{
 	prompt("completable-prompt", `{"department": "Sales", "name": "David"}`),
 	prompt("resource-prompt", `{"resourceType": "Text", "resourceId": "1"}`),
 	complete("ref/prompt", "name", "completable-prompt", `{"name": "department", "value": "S"}`),
-	complete("ref/resource", "uri", "demo://resource/dynamic/text/{resourceId}", `{"name": "resourceId", "value": "1"}`),
+	complete("ref/resource", "uri", "demo://resource/dynamic/text/{resourceId}",
+		`{"name": "resourceId", "value": "1"}`),
 	complete("ref/prompt", "name", "no_such_prompt", `{"name": "x", "value": "1"}`),
 
-	call("trigger-long-running-operation", `{"duration": 0.3, "steps": 3}`).withMeta(`{"progressToken": "steps"}`).hears(3, progress, `"steps"`),
-	call("trigger-long-running-operation", `{"duration": 1, "steps": 2}`).withMeta(`{"progressToken": 7}`).cancelled(1, `"progressToken":7`),
+	call("trigger-long-running-operation",
+		`{"duration": 0.3, "steps": 3}`).withMeta(`{"progressToken": "steps"}`).hears(3, progress,
+		`"steps"`),
+	call("trigger-long-running-operation",
+		`{"duration": 1, "steps": 2}`).withMeta(`{"progressToken": 7}`).cancelled(1, `"progressToken":7`),
 	call("echo", `{"message": "after a call that was cancelled"}`),
 
 	setLevel("debug"),
@@ -141,7 +157,8 @@ var everything = []step{
 	call("toggle-subscriber-updates", `{}`),
 	call("toggle-subscriber-updates", `{}`).hears(0, updated, ""),
 	call("toggle-subscriber-updates", `{}`),
-	call("toggle-simulated-logging", `{}`).withMeta(`{"io.modelcontextprotocol/logLevel": "debug"}`).hears(1, logged, "essage"),
+	call("toggle-simulated-logging",
+		`{}`).withMeta(`{"io.modelcontextprotocol/logLevel": "debug"}`).hears(1, logged, "essage"),
 	call("toggle-simulated-logging", `{}`),
 	setLevel("alert"),
 	subscribe(watched).hears(0, logged, "Received"),
@@ -149,5 +166,5 @@ var everything = []step{
 	setLevel("none"),
 }
 
-// watched is a resource that is subscribed to.
+// watched is a resource that the steps subscribe to.
 const watched = "demo://resource/dynamic/text/3"

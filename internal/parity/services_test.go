@@ -1,6 +1,6 @@
 package parity
 
-// page is asked of servers with a page for MCP Apps.
+// page returns the steps for a server that has a page for MCP Apps.
 func page(tool, uri string) []step {
 	return []step{call(tool, `{}`), call(tool, `{"segment": 5, "customInputs": "x"}`), read(uri)}
 }
@@ -20,26 +20,34 @@ var apps = []published{{
 	kind: https, steps: page("get-scenario-data", "ui://scenario-modeler/mcp-app.html"),
 }, {
 	name: "segments", pkg: "@modelcontextprotocol/server-customer-segmentation", bin: "dist/index.js",
-	kind: https, steps: []step{read("ui://customer-segmentation/mcp-app.html"), call("get-customer-data", `{"segment": 5}`)},
+	kind: https,
+	steps: []step{
+		read("ui://customer-segmentation/mcp-app.html"), call("get-customer-data", `{"segment": 5}`),
+	},
 }}
 
-// services are servers in front of services that need a key. They list without one that is good.
+// services are servers that call remote services with an API key. They answer list requests without
+// a valid key.
 var services = []published{{
 	name: "brave", pkg: "@modelcontextprotocol/server-brave-search", bin: "dist/index.js",
-	kind: stdio, env: []string{"BRAVE_API_KEY=none"}, steps: []step{call("brave_web_search", `{"query": 5}`)},
+	kind: stdio, env: []string{"BRAVE_API_KEY=none"},
+	steps: []step{call("brave_web_search", `{"query": 5}`)},
 }, {
 	name: "github", pkg: "@modelcontextprotocol/server-github", bin: "dist/index.js",
-	kind: stdio, steps: []step{call("get_issue", `{"owner": "a", "repo": 5}`), call("search_code", `{}`)},
+	kind:  stdio,
+	steps: []step{call("get_issue", `{"owner": "a", "repo": 5}`), call("search_code", `{}`)},
 }, {
 	name: "slack", pkg: "@modelcontextprotocol/server-slack", bin: "dist/index.js",
 	kind: stdio, env: []string{"SLACK_BOT_TOKEN=none", "SLACK_TEAM_ID=none"},
 	steps: []step{call("slack_post_message", `{"text": "a"}`)},
 }, {
 	name: "maps", pkg: "@modelcontextprotocol/server-google-maps", bin: "dist/index.js",
-	kind: stdio, env: []string{"GOOGLE_MAPS_API_KEY=none"}, steps: []step{call("maps_distance_matrix", `{}`)},
+	kind: stdio, env: []string{"GOOGLE_MAPS_API_KEY=none"},
+	steps: []step{call("maps_distance_matrix", `{}`)},
 }, {
 	name: "gitlab", pkg: "@modelcontextprotocol/server-gitlab", bin: "dist/index.js",
-	kind: stdio, env: []string{"GITLAB_PERSONAL_ACCESS_TOKEN=none"}, steps: []step{call("create_issue", `{}`)},
+	kind: stdio, env: []string{"GITLAB_PERSONAL_ACCESS_TOKEN=none"},
+	steps: []step{call("create_issue", `{}`)},
 }, {
 	name: "context7", pkg: "@upstash/context7-mcp", bin: "dist/index.js",
 	kind: stdio, steps: []step{call("resolve-library-id", `{}`)},
@@ -59,7 +67,8 @@ var services = []published{{
 	kind: stdio, env: []string{"AIRTABLE_API_KEY=none"}, steps: []step{call("list_tables", `{}`)},
 }, {
 	name: "travel", pkg: "@gongrzhe/server-travelplanner-mcp", bin: "dist/index.js",
-	kind: stdio, env: []string{"GOOGLE_MAPS_API_KEY=none"}, steps: []step{call("create_itinerary", `{}`)},
+	kind: stdio, env: []string{"GOOGLE_MAPS_API_KEY=none"},
+	steps: []step{call("create_itinerary", `{}`)},
 }, {
 	name: "mui", pkg: "@mui/mcp", bin: "stdio.js",
 	kind: stdio, steps: []step{call("fetchDocs", `{}`)},

@@ -9,15 +9,15 @@ import (
 	"mcpd/gateway/catalog"
 )
 
-// step is one request of a survey. A list is read to its end.
+// step is one request of a survey. A list step reads the list to its end.
 type step struct {
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params,omitempty"`
 	Events *events         `json:"events,omitempty"` // nil for the result alone
 }
 
-// lists are the first steps of every survey, with the member of the result that has the items and
-// the member of an item that names it.
+// lists are the first steps of every survey. Member is the member of the result that has the items,
+// and key is the member of an item that names it.
 var lists = []struct{ method, member, key string }{
 	{"tools/list", "tools", "name"},
 	{"prompts/list", "prompts", "name"},
@@ -32,7 +32,7 @@ func listSteps() (steps []step) {
 	return steps
 }
 
-// ask is a step with these params.
+// ask returns a step with the given params.
 func ask(method, params string, args ...any) step {
 	return step{Method: method, Params: json.RawMessage(fmt.Sprintf(params, args...))}
 }
@@ -46,7 +46,7 @@ func setLevel(level string) step { return ask("logging/setLevel", `{"level": %q}
 // ping has no params.
 var ping = step{Method: "ping"}
 
-// withMeta is the step with members of _meta in its params.
+// withMeta returns the step with _meta in its params.
 func (s step) withMeta(meta string) step {
 	s.Params = json.RawMessage(strings.TrimSuffix(string(s.Params), "}") + `, "_meta": ` + meta + "}")
 	return s
@@ -65,7 +65,8 @@ func read(uri string) step {
 }
 
 func complete(kind, member, name, argument string) step {
-	return ask("completion/complete", `{"ref": {"type": %q, %q: %q}, "argument": %s}`, kind, member, name, argument)
+	return ask("completion/complete", `{"ref": {"type": %q, %q: %q}, "argument": %s}`, kind, member,
+		name, argument)
 }
 
 // String names the step in reports.
@@ -76,7 +77,7 @@ func (s step) String() string {
 	return s.Method + " " + string(s.Params)
 }
 
-// in puts a folder in the place of $DIR.
+// in replaces $DIR by a folder.
 func in(dir string, steps []step) []step {
 	steps = slices.Clone(steps)
 	for i, s := range steps {
@@ -88,8 +89,8 @@ func in(dir string, steps []step) []step {
 	return steps
 }
 
-// aggregated is the step for a server as the aggregate knows it. Owned says which resources and
-// templates the server has under their own names there.
+// aggregated translates the names in a step for a server to the names in the aggregate. Owned has
+// the resources and templates that the aggregate does not wrap.
 func (s step) aggregated(server string, owned map[string]bool) step {
 	if s.Params == nil {
 		return s
@@ -120,5 +121,6 @@ func (s step) aggregated(server string, owned map[string]bool) step {
 	return s
 }
 
-// wrapTemplate is how the aggregate lists a template whose own name another server has.
+// wrapTemplate returns the name under which the aggregate lists a template whose own name another
+// server already uses.
 func wrapTemplate(server, template string) string { return "mcpd://" + server + "/" + template }

@@ -10,7 +10,7 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// session is what a client is to do with one server: where it is, and what to ask it.
+// session tells a client which server to connect to and which steps to run.
 type session struct {
 	Name    string            `json:"name"`
 	Command string            `json:"command,omitempty"`
@@ -19,20 +19,20 @@ type session struct {
 	Dir     string            `json:"cwd,omitempty"`
 	URL     string            `json:"url,omitempty"`
 	SSE     bool              `json:"sse,omitempty"` // HTTP+SSE instead of Streamable HTTP
-	Root    string            `json:"root"`          // the one root of the client
+	Root    string            `json:"root"`          // the only root of the client
 	Steps   []step            `json:"steps"`
 }
 
-// seen is what the client saw: what the server said of itself, and an object with a result or an
-// error for each step.
+// seen is the report of a client: the server's description of itself, and for each step an object
+// with a result or an error.
 type seen struct {
 	Name     string
-	Refused  map[string]any // why there is no session
+	Refused  map[string]any // reason for which there is no session
 	Greeting any
 	Steps    []any
 }
 
-// sdk is a client that surveys.
+// sdk is a client that surveys servers.
 type sdk struct {
 	name   string
 	survey func(t *testing.T, sessions []session) []seen
@@ -45,10 +45,10 @@ var sdks = []sdk{
 	{"Go", goSurvey},
 }
 
-// surveyTime bounds the survey of one server; the driver bounds each step.
+// surveyTime is the time-out of the survey of one server. The driver has a time-out for each step.
 const surveyTime = 3 * time.Minute
 
-// typescript surveys with a generation of the TypeScript SDK.
+// typescript surveys servers with a generation of the TypeScript SDK.
 func typescript(generation string) func(*testing.T, []session) []seen {
 	return func(t *testing.T, sessions []session) (all []seen) {
 		t.Helper()
@@ -56,7 +56,8 @@ func typescript(generation string) func(*testing.T, []session) []seen {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := mcptest.Script(t, time.Duration(len(sessions))*surveyTime, "testdata/survey.mjs")(plan, generation)
+		out, err := mcptest.Script(t, time.Duration(len(sessions))*surveyTime,
+			"testdata/survey.mjs")(plan, generation)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +73,7 @@ func typescript(generation string) func(*testing.T, []session) []seen {
 	}
 }
 
-// plain is a value as JSON has it.
+// plain converts a value to its JSON form.
 func plain(v any) (out any) {
 	text, err := json.Marshal(v)
 	if err == nil {

@@ -1,8 +1,9 @@
 package parity
 
-// tools are servers that work on this machine.
+// tools are servers that do their work on this machine.
 var tools = []published{{
-	name: "hello", pkg: "mcp-hello-world", bin: "build/stdio.js", kind: stdio, quick: true, steps: hello,
+	name: "hello", pkg: "mcp-hello-world", bin: "build/stdio.js", kind: stdio, quick: true,
+	steps: hello,
 }, {
 	name: "agent-files", pkg: "@agent-infra/mcp-server-filesystem", bin: "dist/index.cjs",
 	kind: stdio, args: []string{"--allowed-directories", "$DIR"},
@@ -57,7 +58,7 @@ var tools = []published{{
 	steps: []step{call("click", `{}`)},
 }}
 
-// remotes are servers behind a URL; apps has more.
+// remotes are servers with a URL. apps has more of them.
 var remotes = []published{{
 	name: "everything-remote", pkg: "@modelcontextprotocol/server-everything", bin: "dist/index.js",
 	kind: https, args: []string{"streamableHttp"}, steps: everything,
@@ -65,7 +66,7 @@ var remotes = []published{{
 	name: "everything-sse", pkg: "@modelcontextprotocol/server-everything", bin: "dist/index.js",
 	kind: sse, args: []string{"sse"}, quick: true, steps: everything,
 }, {
-	// It serves one connection at a time.
+	// The server serves one connection at a time.
 	name: "hello-sse", pkg: "mcp-hello-world", bin: "build/http.js", kind: sse, steps: hello,
 }, {
 	name: "runner-remote", pkg: "mcp-server-code-runner", bin: "dist/cli.js",
@@ -80,7 +81,9 @@ var remotes = []published{{
 	env: chartServer, steps: charts,
 }, {
 	name: "playwright-remote", pkg: "@playwright/mcp", bin: "cli.js",
-	kind: https, args: []string{"--headless", "--host", "127.0.0.1", "--port", "$PORT", "--allowed-hosts", "*"}, steps: browser,
+	kind:  https,
+	args:  []string{"--headless", "--host", "127.0.0.1", "--port", "$PORT", "--allowed-hosts", "*"},
+	steps: browser,
 }, {
 	name: "context7-remote", pkg: "@upstash/context7-mcp", bin: "dist/index.js",
 	kind: https, args: []string{"--transport", "http", "--port", "$PORT"},
@@ -108,6 +111,7 @@ var (
 		call("generate_pie_chart", `{"data": 5}`),
 		call("generate_pie_chart", `{}`),
 	}
-	// chartServer draws the charts, in place of one on the internet. Nothing listens there.
+	// chartServer replaces the address of a chart-drawing service on the internet. Nothing listens
+	// there.
 	chartServer = []string{"VIS_REQUEST_SERVER=http://127.0.0.1:1/"}
 )

@@ -14,17 +14,17 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// patience bounds what takes a moment.
+// patience limits the time of an operation that should finish in a moment.
 const patience = 10 * time.Second
 
-// client is one of the SDK, and what it was told.
+// client is an SDK client session with channels for the notifications that it received.
 type client struct {
 	*mcp.ClientSession
 	changed, progress chan struct{}
 }
 
-// reach sends requests for the name of the page to the proxy of the test, as a page of that name
-// would.
+// reach sends each request to the proxy under test, whatever host its URL names. It sets the Origin
+// header that a page of that host would send.
 type reach struct{ *http.Transport }
 
 func (r reach) RoundTrip(q *http.Request) (*http.Response, error) {
@@ -44,19 +44,25 @@ func reaching(t *testing.T, port string, trust *x509.CertPool) *http.Client {
 	return &http.Client{Transport: reach{transport}}
 }
 
-// connect opens a session. No revision is the newest.
+// connect opens a session. An empty revision selects the newest.
 func connect(t *testing.T, over mcp.Transport, revision string) *client {
 	t.Helper()
 	c := &client{changed: make(chan struct{}, 100), progress: make(chan struct{}, 100)}
 	sdk := mcp.NewClient(&mcp.Implementation{Name: "proxies", Version: "1"}, &mcp.ClientOptions{
-		ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { c.changed <- struct{}{} },
-		ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) { c.progress <- struct{}{} },
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
+			c.changed <- struct{}{}
+		},
+		ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) {
+			c.progress <- struct{}{}
+		},
 	})
-	session, err := sdk.Connect(t.Context(), over, &mcp.ClientSessionOptions{ProtocolVersion: revision})
+	session, err := sdk.Connect(t.Context(), over, &mcp.ClientSessionOptions{
+		ProtocolVersion: revision,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = session.Close() }) // the proxy may be gone
+	t.Cleanup(func() { _ = session.Close() }) // the proxy may have exited
 	c.ClientSession = session
 	return c
 }
@@ -83,23 +89,26 @@ func (c *client) hears(t *testing.T, what string, news chan struct{}) {
 	}
 }
 
-// silence is longer than the proxies of these tests wait.
+// silence is longer than the timeouts of the proxies in these tests.
 const silence = 5 * time.Second
 
-// drive is what clients do through a proxy, below each prefix.
+// drive exercises clients through a proxy, once for each path prefix.
 func drive(t *testing.T, port string, trust *x509.CertPool, prefixes ...string) {
 	t.Helper()
 	listening := map[string]*client{}
 	named := &mcp.StreamableClientTransport{
 		Endpoint: "https://" + name + ":" + port + "/t/acme/mcp", HTTPClient: reaching(t, port, trust),
 	}
-	connect(t, named, "") // a page of the own origin at another port than 443
+	// The Origin has the page's own host, but another port than 443.
+	connect(t, named, "")
 	for _, prefix := range prefixes {
 		url := "https://" + name + prefix + "/t/acme/"
 		direct := func(revision string) *client {
-			return connect(t, &mcp.StreamableClientTransport{Endpoint: url + "mcp", HTTPClient: reaching(t, port, trust)}, revision)
+			return connect(t, &mcp.StreamableClientTransport{Endpoint: url + "mcp",
+				HTTPClient: reaching(t, port, trust)}, revision)
 		}
-		events := connect(t, &mcp.SSEClientTransport{Endpoint: url + "sse", HTTPClient: reaching(t, port, trust)}, "")
+		events := connect(t, &mcp.SSEClientTransport{Endpoint: url + "sse",
+			HTTPClient: reaching(t, port, trust)}, "")
 		old := direct(legacy)
 		for kind, c := range map[string]*client{"newest": direct(""), "legacy": old, "HTTP+SSE": events} {
 			if got := c.call(t, "echo", map[string]any{"message": kind}); got != kind {
@@ -110,12 +119,12 @@ func drive(t *testing.T, port string, trust *x509.CertPool, prefixes ...string) 
 		}
 		listening["legacy at "+prefix+"/"], listening["HTTP+SSE at "+prefix+"/"] = old, events
 	}
-	time.Sleep(silence) // only the host's signs of life pass
+	time.Sleep(silence) // only the host's keep-alives pass
 	for what, c := range listening {
 		c.call(t, "test_trigger_tool_change", nil)
 		c.hears(t, what+": a change of the tools", c.changed)
 	}
 }
 
-// legacy is the newest revision that has standing streams.
+// legacy is the newest revision that has a standalone stream.
 const legacy = "2025-11-25"

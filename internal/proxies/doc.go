@@ -1,2 +1,3 @@
-// Package proxies runs a host behind each proxy of docs/proxies.md, configured as the page has it.
+// Package proxies tests a host behind each proxy of docs/proxies.md. The proxies use the
+// configuration that the page shows.
 package proxies

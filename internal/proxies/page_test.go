@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// block is the fenced block of docs/proxies.md in a language.
+// block returns the fenced code block of docs/proxies.md that has the given language.
 func block(t *testing.T, language string) string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/proxies.md")
@@ -21,7 +21,8 @@ func block(t *testing.T, language string) string {
 	return text + "\n"
 }
 
-// with replaces what the page can only have an example of. Each must be there.
+// with replaces placeholders of the page by the values of the test. The test fails if the page
+// lacks one of the placeholders.
 func with(t *testing.T, text string, pairs ...string) string {
 	t.Helper()
 	for i := 0; i < len(pairs); i += 2 {

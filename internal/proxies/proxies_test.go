@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// shown is where the page has the host, and wait how long its proxies wait.
+	// shown is the address of the host on the page, and wait is the timeout of the page's proxies.
 	shown, wait = "127.0.0.1:7420", "60s"
-	// short is what proxies wait in these tests, and alive how often the host shows that it lives.
+	// short is the timeout of the proxies in these tests, and alive is the host's keep-alive interval.
 	short, alive = "3s", "1s"
 )
 
-// start starts the host of the page and returns its address.
+// start starts a host with the page's configuration and returns its address.
 func start(t *testing.T, more string) (address string) {
 	t.Helper()
 	config := with(t, block(t, "yaml"), shown, "127.0.0.1:0") + more +
@@ -33,9 +33,11 @@ func TestNginx(t *testing.T) {
 		temporary += fmt.Sprintf("%s_temp_path %s/%s;\n", kind, f.dir, kind)
 	}
 	config := f.write(t, "conf", with(t, block(t, "nginx"),
-		"http {", "http {\naccess_log off;\n"+temporary, shown, start(t, ""), "listen 443", "listen 127.0.0.1:"+port,
+		"http {", "http {\naccess_log off;\n"+temporary, shown, start(t, ""), "listen 443",
+		"listen 127.0.0.1:"+port,
 		"/etc/ssl/mcp.example.com.pem", f.cert, "/etc/ssl/mcp.example.com.key", f.key, wait, short))
-	run(t, "127.0.0.1:"+port, f, nginx, "-p", f.dir, "-c", config, "-e", "stderr", "-g", "daemon off; pid "+f.dir+"/pid;")
+	run(t, "127.0.0.1:"+port, f, nginx, "-p", f.dir, "-c", config, "-e", "stderr", "-g",
+		"daemon off; pid "+f.dir+"/pid;")
 	drive(t, port, f.trust, "", "/tools", "/stripped")
 }
 
@@ -58,15 +60,16 @@ func TestHAProxy(t *testing.T) {
 	drive(t, port, f.trust, "", "/tools", "/stripped")
 }
 
-// The page says that the way to the host may be HTTP/2.
+// The page says that a proxy may speak HTTP/2 to the host.
 func TestHAProxyWithHTTP2(t *testing.T) {
 	t.Parallel()
 	host := start(t, "h2c: true\n")
-	port, f := haproxy(t, "haproxy", host, "/etc/ssl/mcp.example.com.both.pem", "BOTH", "server mcpd "+host, "server mcpd "+host+" proto h2")
+	port, f := haproxy(t, "haproxy", host, "/etc/ssl/mcp.example.com.both.pem", "BOTH",
+		"server mcpd "+host, "server mcpd "+host+" proto h2")
 	drive(t, port, f.trust, "")
 }
 
-// The page says that TLS may be the host's, behind the PROXY protocol.
+// The page says that the host itself may terminate TLS behind the PROXY protocol.
 func TestHAProxyWithPROXY(t *testing.T) {
 	t.Parallel()
 	program(t, "haproxy")
@@ -80,9 +83,11 @@ func TestCaddy(t *testing.T) {
 	t.Parallel()
 	caddy := program(t, "caddy")
 	f, port := newFiles(t), freePort(t)
-	config := f.write(t, "Caddyfile", "{\nadmin off\nauto_https disable_redirects\n}\n"+with(t, block(t, "caddyfile"),
-		"tls /etc/ssl/mcp.example.com.pem /etc/ssl/mcp.example.com.key", "tls "+f.cert+" "+f.key+"\nbind 127.0.0.1",
-		"mcp.example.com {", "mcp.example.com:"+port+" {", shown, start(t, ""), wait, short))
+	config := f.write(t, "Caddyfile",
+		"{\nadmin off\nauto_https disable_redirects\n}\n"+with(t, block(t, "caddyfile"),
+			"tls /etc/ssl/mcp.example.com.pem /etc/ssl/mcp.example.com.key",
+			"tls "+f.cert+" "+f.key+"\nbind 127.0.0.1",
+			"mcp.example.com {", "mcp.example.com:"+port+" {", shown, start(t, ""), wait, short))
 	run(t, "127.0.0.1:"+port, f, caddy, "run", "--config", config, "--adapter", "caddyfile")
 	drive(t, port, f.trust, "", "/tools", "/stripped")
 }
@@ -95,15 +100,21 @@ func TestApache(t *testing.T) {
 	if _, err := os.Stat(modules); err != nil {
 		t.Skipf("the modules of Apache are not in %s", modules)
 	}
-	before := fmt.Sprintf("ServerRoot %s\nPidFile %s/pid\nMutex file:%s\nErrorLog /dev/stderr\nListen 127.0.0.1:%s\n", f.dir, f.dir, f.dir, port)
+	before := fmt.Sprintf(
+		"ServerRoot %s\nPidFile %s/pid\nMutex file:%s\nErrorLog /dev/stderr\nListen 127.0.0.1:%s\n",
+		f.dir, f.dir, f.dir, port,
+	)
 	if os.Geteuid() == 0 {
 		before += "User nobody\nGroup nogroup\n"
 	}
-	for _, m := range []string{"mpm_event", "authz_core", "proxy", "proxy_http", "headers", "socache_shmcb", "ssl", "http2"} {
+	for _, m := range []string{"mpm_event", "authz_core", "proxy", "proxy_http", "headers",
+		"socache_shmcb", "ssl", "http2"} {
 		before += fmt.Sprintf("LoadModule %s_module %s/mod_%s.so\n", m, modules, m)
 	}
-	config := f.write(t, "conf", before+with(t, block(t, "apache"), "*:443", "*:"+port, shown, start(t, ""),
-		"/etc/ssl/mcp.example.com.pem", f.cert, "/etc/ssl/mcp.example.com.key", f.key, "ProxyTimeout 60", "ProxyTimeout 3", "ttl=60", "ttl=3"))
+	config := f.write(t, "conf",
+		before+with(t, block(t, "apache"), "*:443", "*:"+port, shown, start(t, ""),
+			"/etc/ssl/mcp.example.com.pem", f.cert, "/etc/ssl/mcp.example.com.key", f.key, "ProxyTimeout 60",
+			"ProxyTimeout 3", "ttl=60", "ttl=3"))
 	run(t, "127.0.0.1:"+port, f, apache, "-f", config, "-DFOREGROUND")
 	drive(t, port, f.trust, "", "/tools", "/stripped")
 }

@@ -21,7 +21,7 @@ import (
 
 const name = "mcp.example.com"
 
-// files are what a proxy is given.
+// files holds the paths of the certificate and key files that a proxy uses.
 type files struct {
 	dir, cert, key, both string
 	trust                *x509.CertPool
@@ -34,7 +34,8 @@ func newFiles(t *testing.T) files {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour),
 		DNSNames: []string{name}, IsCA: true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
@@ -46,7 +47,10 @@ func newFiles(t *testing.T) files {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	f := files{dir, filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"), filepath.Join(dir, "both.pem"), x509.NewCertPool()}
+	f := files{
+		dir, filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"),
+		filepath.Join(dir, "both.pem"), x509.NewCertPool(),
+	}
 	cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	key := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})
 	f.trust.AppendCertsFromPEM(cert)
@@ -65,7 +69,7 @@ func (f files) write(t *testing.T, name, text string) string {
 	return path
 }
 
-// freePort is a port of loopback that nobody had a moment ago.
+// freePort returns a port of the loopback address that was unused a moment ago.
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -76,11 +80,13 @@ func freePort(t *testing.T) string {
 	return fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
 }
 
-// program is the path of the first of some programs that is there. Without any the test is skipped.
+// program returns the path of the first of the named programs that is installed. It skips the test
+// if none is.
 func program(t *testing.T, names ...string) string {
 	t.Helper()
 	for _, name := range names {
-		for _, at := range []string{name, "/usr/sbin/" + name} { // where Debian has servers, and PATH may lack
+		// Debian installs servers in /usr/sbin, which PATH may lack.
+		for _, at := range []string{name, "/usr/sbin/" + name} {
 			if path, err := exec.LookPath(at); err == nil {
 				return path
 			}
@@ -90,7 +96,7 @@ func program(t *testing.T, names ...string) string {
 	return ""
 }
 
-// run starts a proxy and waits until it listens. It ends with the test.
+// run starts a proxy and waits until it listens. The cleanup of the test stops the proxy.
 func run(t *testing.T, at string, f files, args ...string) {
 	t.Helper()
 	var said bytes.Buffer
@@ -102,7 +108,7 @@ func run(t *testing.T, at string, f files, args ...string) {
 		t.Fatal(err)
 	}
 	ended := make(chan struct{})
-	go func() { // owner: the cleanup below, which waits for it
+	go func() { // owner: the cleanup below, which waits for this goroutine
 		defer close(ended)
 		_ = command.Wait()
 	}()
@@ -112,7 +118,7 @@ func run(t *testing.T, at string, f files, args ...string) {
 		case <-ended:
 		case <-time.After(10 * time.Second):
 		}
-		_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL) // and what it has started
+		_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL) // also ends the proxy's child processes
 		<-ended
 		if t.Failed() {
 			t.Logf("%s said:\n%s", args[0], said.String())

@@ -1,5 +1,6 @@
-// Package regular opens regular files only. To open or read a pipe or a device may take for ever,
-// and a file that a person names by mistake, or that somebody else has put there, may be one.
+// Package regular opens regular files only. Opening or reading a pipe or a device may block
+// forever. A path can lead to one because a user named it by mistake, or because another program
+// put it there.
 package regular
 
 import (
@@ -10,19 +11,20 @@ import (
 	"syscall"
 )
 
-// ErrNot is why Open does not open a pipe, a device, a socket or a directory.
+// ErrNot is the reason why Open refuses a pipe, a device, a socket or a directory.
 var ErrNot = errors.New("this is no regular file")
 
-// Open opens a file for reading, unless it is no regular file.
+// Open opens a regular file for reading. For any other file its error wraps ErrNot.
 func Open(path string) (*os.File, error) { return OpenFile(path, os.O_RDONLY, 0) }
 
-// OpenFile is os.OpenFile for regular files. A file that is not there can be made by it. It looks
-// before it opens the file, because to open a device may have an effect, and afterwards, because
-// another file may be there by then.
+// OpenFile is os.OpenFile for regular files. For any other file its error wraps ErrNot. With
+// os.O_CREATE it creates a missing file. OpenFile checks the file before it opens it, because
+// opening a device may have an effect. It checks again afterwards, because the path may lead to
+// another file by then.
 func OpenFile(path string, flag int, mode os.FileMode) (*os.File, error) {
 	info, err := os.Stat(path)
 	if failed, ok := errors.AsType[*os.PathError](err); ok {
-		failed.Op = "open" // which is what the caller wanted
+		failed.Op = "open" // the caller asked to open the file, not to stat it
 	}
 	missing := flag&os.O_CREATE != 0 && errors.Is(err, os.ErrNotExist)
 	if err != nil && !missing {
@@ -31,7 +33,7 @@ func OpenFile(path string, flag int, mode os.FileMode) (*os.File, error) {
 	if err == nil && !info.Mode().IsRegular() {
 		return nil, &os.PathError{Op: "open", Path: path, Err: ErrNot}
 	}
-	// O_NONBLOCK means nothing for a regular file, and keeps the opening of a pipe from waiting.
+	// O_NONBLOCK has no effect on a regular file, and keeps the opening of a pipe from blocking.
 	f, err := os.OpenFile(path, flag|syscall.O_NONBLOCK, mode)
 	if err != nil {
 		return nil, err
@@ -40,13 +42,14 @@ func OpenFile(path string, flag int, mode os.FileMode) (*os.File, error) {
 		err = &os.PathError{Op: "open", Path: path, Err: ErrNot}
 	}
 	if err != nil {
-		_ = f.Close() // nothing was written
+		_ = f.Close() // nothing was written, so no data can be lost
 		return nil, err
 	}
 	return f, nil
 }
 
-// Read returns what is in a regular file of at most so many bytes, which are whole MiB.
+// Read returns the contents of a regular file. A file of more than most bytes is an error. The
+// error names the bound in MiB, so most should be a whole number of MiB.
 func Read(path string, most int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -55,7 +58,9 @@ func Read(path string, most int64) ([]byte, error) {
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(data)) > most {
-		return nil, &os.PathError{Op: "read", Path: path, Err: fmt.Errorf("it is larger than %d MiB", most>>20)}
+		return nil, &os.PathError{
+			Op: "read", Path: path, Err: fmt.Errorf("it is larger than %d MiB", most>>20),
+		}
 	}
 	return data, err
 }

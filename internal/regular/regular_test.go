@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// A pipe, a device, a socket and a folder are refused at once, also behind a link and for writing.
+// A pipe, a directory and a device are refused at once, also behind a symbolic link and for
+// writing.
 func TestWhatIsNoRegularFileIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	pipe, link := filepath.Join(dir, "pipe"), filepath.Join(dir, "link")
@@ -20,7 +21,8 @@ func TestWhatIsNoRegularFileIsRefused(t *testing.T) {
 	for _, path := range []string{pipe, link, dir, "/dev/null", "/dev/zero", "/dev/tty"} {
 		for _, flag := range []int{os.O_RDONLY, os.O_WRONLY, os.O_RDWR | os.O_CREATE | os.O_TRUNC} {
 			done := make(chan error, 1)
-			go func() { // owner: the test, which waits for the result
+			// owner: the test, which waits for the result
+			go func() {
 				_, err := OpenFile(path, flag, 0o600)
 				done <- err
 			}()

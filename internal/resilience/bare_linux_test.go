@@ -12,10 +12,12 @@ import (
 	"time"
 )
 
-// bareTurns are what a host says to a server from its start to its first call, a turn after the other: each is written when the one before
-// was answered.
+// bareTurns are the messages that a host sends to a server from its start to its first call, in
+// turns. The messages of a turn are written once those of the turn before are answered.
 var bareTurns = [][]string{
-	{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bare","version":"1"}}}`},
+	{
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bare","version":"1"}}}`,
+	},
 	{
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
 		`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`,
@@ -24,7 +26,8 @@ var bareTurns = [][]string{
 	},
 }
 
-// bareStart is how long a program takes from its start to its first answer to a call, without a host.
+// bareStart returns how long a program takes without a host, from its start to its first answer
+// to a call.
 func bareStart(command *exec.Cmd, call string) (took time.Duration, err error) {
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	in, err := command.StdinPipe()
@@ -41,8 +44,8 @@ func bareStart(command *exec.Cmd, call string) (took time.Duration, err error) {
 	}
 	defer func() {
 		_ = in.Close()
-		_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL) // what it has started too
-		_ = command.Wait()                                      // which says so
+		_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL) // also the processes that it has started
+		_ = command.Wait()                                      // its error only reports the signal
 	}()
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<20)
@@ -65,7 +68,7 @@ func bareStart(command *exec.Cmd, call string) (took time.Duration, err error) {
 	return time.Since(start), nil
 }
 
-// bareSmall is the start of the test's own server.
+// bareSmall is bareStart for the test's own server.
 func bareSmall(effects string) (time.Duration, error) {
 	path, err := os.Executable()
 	if err != nil {
@@ -73,5 +76,6 @@ func bareSmall(effects string) (time.Duration, error) {
 	}
 	command := exec.Command(path)
 	command.Env = append(os.Environ(), environment(effects)...)
-	return bareStart(command, `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"note","arguments":{"text":"bare"}}}`)
+	return bareStart(command,
+		`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"note","arguments":{"text":"bare"}}}`)
 }

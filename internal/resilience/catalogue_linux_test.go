@@ -16,16 +16,23 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// Of ten servers one never answers and one is not there. That delays the first list, by no more than it may. The next host has all lists at
-// once, though no server of it can start, and starts a server when it is called.
+// Of ten servers, one never answers and one does not exist. They delay the first list, but not
+// beyond the allowed wait. The next host serves all lists at once although none of its servers
+// can start. It starts a server when that server is called.
 func TestListsOutliveTheHost(t *testing.T) {
 	dir := t.TempDir()
 	open := filepath.Join(dir, "open")
 	config := "limits: {list_wait: 3s}\ntenants: {default: {servers: {"
 	for i := range 8 {
-		config += fmt.Sprintf("good-%d: {command: sh, args: [-c, 'while [ ! -e \"$0\" ]; do sleep 0.02; done; exec \"$1\"', %q, %q]}, ", i, open, mcptest.Server(t))
+		config += fmt.Sprintf(
+			"good-%d: {command: sh, args: [-c, 'while [ ! -e \"$0\" ]; do sleep 0.02; done; exec \"$1\"', "+
+				"%q, %q]}, ", i, open, mcptest.Server(t),
+		)
 	}
-	config += fmt.Sprintf("silent: {command: %q, args: [-silent]}, missing: {command: no-such-program}}}}\n", mcptest.Server(t))
+	config += fmt.Sprintf(
+		"silent: {command: %q, args: [-silent]}, missing: {command: no-such-program}}}}\n",
+		mcptest.Server(t),
+	)
 
 	tools := func(h *mcptest.Host) (s *mcp.ClientSession, of map[string]int, took time.Duration) {
 		t.Helper()
@@ -59,20 +66,26 @@ func TestListsOutliveTheHost(t *testing.T) {
 	}
 	h = mcptest.Start(t, mcptest.HostOptions{Config: config, State: h.State})
 	s, again, took := tools(h)
-	if took >= 5*time.Second { // what the first took at least
+	if took >= 5*time.Second { // the first list took at least as long
 		t.Errorf("the lists of the next host took %s: somebody was waited for", took)
 	}
-	if fmt.Sprint(again) != fmt.Sprint(of) || !strings.Contains(fmt.Sprint(s.InitializeResult().Capabilities.Tools), "true") {
+	if fmt.Sprint(again) != fmt.Sprint(of) ||
+		!strings.Contains(fmt.Sprint(s.InitializeResult().Capabilities.Tools), "true") {
 		t.Errorf("the next host lists %v, not %v", again, of)
 	}
-	if tree := treeOf(t, h); strings.Count(tree, `"stale":true`) != 8 || strings.Contains(tree, `"state":"ready"`) {
+	if tree := treeOf(t, h); strings.Count(tree, `"stale":true`) != 8 ||
+		strings.Contains(tree, `"state":"ready"`) {
 		t.Errorf("the tree says %s", tree)
 	}
 	touch(t, open)
-	if r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "good-3__echo", Arguments: map[string]any{"message": "hello"}}); err != nil || r.IsError {
+	if r, err := s.CallTool(t.Context(),
+		&mcp.CallToolParams{Name: "good-3__echo",
+			Arguments: map[string]any{"message": "hello"}}); err != nil || r.IsError {
 		t.Errorf("a call: %+v, %v", r, err)
 	}
-	if tree := treeOf(t, h); strings.Count(tree, `"stale":true`) != 7 || strings.Count(tree, `"pid":`) != 2 { // with the silent one, which was never listed
+	// The second process is the silent server, which was never listed.
+	if tree := treeOf(t, h); strings.Count(tree, `"stale":true`) != 7 ||
+		strings.Count(tree, `"pid":`) != 2 {
 		t.Errorf("after a call the tree says %s", tree)
 	}
 }
@@ -84,10 +97,11 @@ func touch(t *testing.T, path string) {
 	}
 }
 
-// treeOf is the tree of a host as JSON.
+// treeOf returns the tree of a host as JSON.
 func treeOf(t *testing.T, h *mcptest.Host) string {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.Admin+"/admin/v1/tree?all=1", nil)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+		h.Admin+"/admin/v1/tree?all=1", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,10 +112,12 @@ func treeOf(t *testing.T, h *mcptest.Host) string {
 	return tree
 }
 
-// An eager server runs before anybody asks. One that nothing needs ends under its session, is listed all the same, and is there for the next call.
+// An eager server runs before any client asks for it. A server that nothing needs stops while its
+// session goes on. It stays in the lists and starts again for the next call.
 func TestServersRunAsTheyAreNeeded(t *testing.T) {
 	h := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
-		"tenants: {default: {servers: {eager: {command: %[1]q, start: eager}, sleepy: {command: %[1]q, idle_stop: 200ms}, inside: {builtin: demo}}}}\n", mcptest.Server(t))})
+		"tenants: {default: {servers: {eager: {command: %[1]q, start: eager}, sleepy: {command: %[1]q, "+
+			"idle_stop: 200ms}, inside: {builtin: demo}}}}\n", mcptest.Server(t))})
 	is := func(server, state string) func() bool {
 		row := regexp.MustCompile(`"state":"` + state + `"[^{}]*"server":"` + server + `"`)
 		return func() bool { return row.MatchString(treeOf(t, h)) }
@@ -110,18 +126,23 @@ func TestServersRunAsTheyAreNeeded(t *testing.T) {
 	if !is("sleepy", "idle")() {
 		t.Errorf("before anybody asked: %s", treeOf(t, h))
 	}
-	if tree := treeOf(t, h); strings.Count(tree, `"link":"stdio"`) != 2 || strings.Count(tree, `"link":"builtin"`) != 1 {
+	if tree := treeOf(t, h); strings.Count(tree, `"link":"stdio"`) != 2 ||
+		strings.Count(tree, `"link":"builtin"`) != 1 {
 		t.Errorf("how they are reached: %s", tree)
 	}
 	s := mcptest.Connect(t, h.MCP+"/mcp", "", nil)
 	for range 3 {
-		r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "sleepy__echo", Arguments: map[string]any{"message": "hello"}})
+		r, err := s.CallTool(t.Context(), &mcp.CallToolParams{
+			Name: "sleepy__echo", Arguments: map[string]any{"message": "hello"},
+		})
 		if err != nil || r.IsError {
 			t.Fatalf("a call: %+v, %v", r, err)
 		}
 		eventually(t, "asleep", is("sleepy", "stopped"))
 		list, err := s.ListTools(t.Context(), nil)
-		if err != nil || !slices.ContainsFunc(list.Tools, func(tool *mcp.Tool) bool { return tool.Name == "sleepy__echo" }) {
+		if err != nil || !slices.ContainsFunc(list.Tools, func(tool *mcp.Tool) bool {
+			return tool.Name == "sleepy__echo"
+		}) {
 			t.Errorf("lists of a server that sleeps: %v", err)
 		}
 	}

@@ -11,14 +11,14 @@ import (
 	"mcpd/internal/load"
 )
 
-// Shape of the load beside a crash.
+// The load during a crash.
 const (
 	crashSessions = 8
 	crashWorkers  = 32
-	crashHeld     = 32 // calls that began before the crash and end after it
+	crashHeld     = 32 // calls that begin before the crash and end after it
 )
 
-// tripwire is a client that does something once, before the call of a number.
+// tripwire is a client that calls do once, before the call with the number at.
 type tripwire struct {
 	load.Client
 	calls *atomic.Int64
@@ -35,14 +35,17 @@ func (w tripwire) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error
 	return w.Client.Call(ctx, nonce)
 }
 
-// actorCrashes crashes a row of a tenant in the middle of a run of calls, while the server holds others. So many calls fail by it, and no
-// other: what one crash takes with it is the message that it came with. A run without a crash stands beside each. The tenant's budget allows five crashes in 30 s.
+// actorCrashes crashes the actor of a row of a tenant in the middle of a run of calls, while the
+// server holds other calls. The crash fails exactly the given number of calls: it costs only the
+// message that caused it. A run without a crash is measured beside each run with one. The
+// tenant's failure budget allows five crashes in 30 s.
 func actorCrashes(t *testing.T, r *table, row, kind string, poisoned uint64) {
 	h := start(t, alone)
 	path := "mcpd/tenants/default/" + row
 	before := h.baseline()
-	// Somebody hears of what each call changes.
-	sessions, holder, freer := h.sessions(crashSessions, tell), h.sessions(1, hold), h.sessions(1, free)
+	// A subscriber hears of the change that each call causes.
+	sessions, holder, freer := h.sessions(crashSessions, tell), h.sessions(1,
+		hold), h.sessions(1, free)
 	subscribe(t, holder[0])
 	rate, calls, runs := either(5000.0, 400), either(25_000, 200), uint64(0)
 	var reached []float64
@@ -67,13 +70,15 @@ func actorCrashes(t *testing.T, r *table, row, kind string, poisoned uint64) {
 			return 0, err
 		}
 		if n := uint64(calls); result.Counts != (load.Counts{Sent: n, OK: n - fails, Failed: fails}) {
-			return 0, fmt.Errorf("%+v, errors %v; want %d of %d calls failed", result.Counts, result.Errors, fails, n)
+			return 0, fmt.Errorf("%+v, errors %v; want %d of %d calls failed", result.Counts,
+				result.Errors, fails, n)
 		}
 		if _, err := freer[0].Call(t.Context(), load.Nonce(fmt.Sprintf("free-%d", runs))); err != nil {
 			return 0, err
 		}
 		if result := <-held; result.Counts != (load.Counts{Sent: crashHeld, OK: crashHeld}) {
-			return 0, fmt.Errorf("calls that the server held: %+v, errors %v; want each answered", result.Counts, result.Errors)
+			return 0, fmt.Errorf("calls that the server held: %+v, errors %v; want each answered",
+				result.Counts, result.Errors)
 		}
 		reached = append(reached, result.Throughput())
 		return milliseconds(result.Quantile(0.99)), nil
@@ -92,5 +97,6 @@ func actorCrashes(t *testing.T, r *table, row, kind string, poisoned uint64) {
 	once(t, h.effects)
 	leave(t, slices.Concat(sessions, holder, freer))
 	r.Figures = append(r.Figures, load.NewFigure(row+": calls made", "1/s", reached, 0))
-	r.times(row+" crashed: back at the baseline after", []time.Duration{h.settles(before)}, baselineGoal)
+	r.times(row+" crashed: back at the baseline after", []time.Duration{h.settles(before)},
+		baselineGoal)
 }

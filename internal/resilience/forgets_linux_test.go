@@ -17,11 +17,11 @@ import (
 type remote struct {
 	*exec.Cmd
 	t       *testing.T
-	addr    string // none: one that is free
+	addr    string // start replaces the port 0 by the chosen one
 	effects string
 }
 
-// start starts the server where it was, and returns when it listens.
+// start starts the server at its address and returns when the server listens.
 func (r *remote) start() {
 	r.t.Helper()
 	path, err := os.Executable()
@@ -45,18 +45,21 @@ func (r *remote) start() {
 
 // end kills the server.
 func (r *remote) end() {
-	_ = r.Process.Signal(syscall.SIGKILL) // one that has ended is as good
-	_ = r.Wait()                          // which says how
+	_ = r.Process.Signal(syscall.SIGKILL) // an error means that it has ended already
+	_ = r.Wait()                          // its error only reports the signal
 }
 
-// bareRemote is how long a server with a URL takes from its start to its first answer to a call, without a host.
+// bareRemote returns how long a server with a URL takes without a host, from its start to its
+// first answer to a call.
 func bareRemote(t *testing.T, effects string) time.Duration {
 	t.Helper()
 	s := &remote{t: t, addr: "127.0.0.1:0", effects: effects}
 	at := time.Now()
 	s.start()
 	defer s.end()
-	c, err := load.Connect(t.Context(), load.SessionOptions{URL: "http://" + s.addr + "/mcp", Tool: note, Argument: "text"})
+	c, err := load.Connect(t.Context(), load.SessionOptions{
+		URL: "http://" + s.addr + "/mcp", Tool: note, Argument: "text",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,14 +76,16 @@ func bareRemote(t *testing.T, effects string) time.Duration {
 	return took
 }
 
-// A server with a URL is killed and started again on its port, and it forgets its sessions. Those whose calls it had in hand are told; nobody
-// else notices anything, and of however many notice at once, one opens the new session.
+// A server with a URL forgets its sessions, and it is killed and started again on its port.
+// Clients with calls in flight at the kill get an error. No other client notices anything. If
+// many clients notice the lost session at once, the host opens one new session for all of them.
 func remoteForgets(t *testing.T, r *table) {
 	h := prepare(t)
 	s := &remote{t: t, addr: "127.0.0.1:0", effects: h.effects}
 	s.start()
 	defer func() { s.end() }()
-	h.configure(fmt.Sprintf("tenants: {default: {servers: {small: %s}}}", declare(fmt.Sprintf("url: 'http://%s/mcp'", s.addr))))
+	h.configure(fmt.Sprintf("tenants: {default: {servers: {small: %s}}}",
+		declare(fmt.Sprintf("url: 'http://%s/mcp'", s.addr))))
 	h.launch(mcptest.HostOptions{})
 	before := h.baselineOf("/small/mcp")
 	users := h.sessions(either(50, 8), note)
@@ -97,12 +102,13 @@ func remoteForgets(t *testing.T, r *table) {
 			t.Fatal(err)
 		}
 		if !result.Clean() {
-			t.Errorf("calls to a server that forgot its session: %+v, errors %v", result.Counts, result.Errors)
+			t.Errorf("calls to a server that forgot its session: %+v, errors %v", result.Counts,
+				result.Errors)
 		}
 	}
 	crowd()
 	for round := range either(20, shortPairs) {
-		// It forgets.
+		// The server forgets its sessions.
 		opened := initialized(t, h.effects)
 		if err := s.Process.Signal(syscall.SIGUSR1); err != nil {
 			t.Fatal(err)
@@ -111,7 +117,7 @@ func remoteForgets(t *testing.T, r *table) {
 		crowd()
 		forgotten = append(forgotten, float64(initialized(t, h.effects)-opened))
 
-		// It dies with calls in hand, and is there again.
+		// The server dies with calls in flight and starts again.
 		run++
 		o := &outcomes{Client: holder[0]}
 		ended := h.hand(o, run, inHand)
@@ -137,11 +143,15 @@ func remoteForgets(t *testing.T, r *table) {
 		}
 	}
 	once(t, h.effects)
-	s.end() // and with it the connections of the crowd, which would stay a while
+	s.end() // also ends the crowd's connections, which would stay a while
 	s.start()
 	h.next("last", users[0])
 	leave(t, append(users, holder...))
-	r.times("remote server killed: back at the baseline after", []time.Duration{h.settles(before)}, baselineGoal)
-	r.Figures = append(r.Figures, load.NewFigure(fmt.Sprintf("remote server forgot its session, %d clients: sessions opened", len(users)), "sessions", forgotten, either(1.0, 0)))
-	r.shares(t, "remote server killed and started again: next call answered after its start", bare, next)
+	r.times("remote server killed: back at the baseline after", []time.Duration{h.settles(before)},
+		baselineGoal)
+	r.Figures = append(r.Figures,
+		load.NewFigure(fmt.Sprintf("remote server forgot its session, %d clients: sessions opened",
+			len(users)), "sessions", forgotten, either(1.0, 0)))
+	r.shares(t, "remote server killed and started again: next call answered after its start", bare,
+		next)
 }

@@ -14,13 +14,13 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// Shape of the calls to a server that hangs.
+// The calls to a server that hangs.
 const (
-	hangTimeout = 700 * time.Millisecond // of the calls of its tenant
-	hangCalls   = 50                     // at once
+	hangTimeout = 700 * time.Millisecond // call time-out of its tenant
+	hangCalls   = 50                     // concurrent calls
 )
 
-// halt stops a process, and returns when it does nothing any more.
+// halt stops a process with SIGSTOP and returns once it has stopped.
 func halt(t *testing.T, pid int) {
 	t.Helper()
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
@@ -32,12 +32,15 @@ func halt(t *testing.T, pid int) {
 	})
 }
 
-// A server hangs. Those who call it are answered at their deadline, another tenant notices nothing, and the server is left alone: when it
-// goes on, it is the same process. Each time it is stopped for a shorter time than it takes to be given up for that, which is more than
-// stdio.Quiet. Beside each round stands one with the same calls to the same server, which answers them: what the calls cost is not what the hang does.
+// A server hangs. Its callers are answered at their deadline, another tenant notices nothing, and
+// the host does not touch the server: when the server goes on, it is the same process. Each stop
+// is shorter than the time after which the host gives up a silent server, which is more than
+// stdio.Quiet. Each round is measured beside a round with the same calls to the same server,
+// which then answers them. So the cost of the calls is not taken for the effect of the hang.
 func serverHangs(t *testing.T, r *table) {
 	h := prepare(t)
-	h.configure(fmt.Sprintf("tenants: {default: {servers: {small: %s}}, slow: {limits: {call_timeout: %v}, servers: {small: %s}}}",
+	h.configure(fmt.Sprintf("tenants: {default: {servers: {small: %s}}, slow: {limits: "+
+		"{call_timeout: %v}, servers: {small: %s}}}",
 		h.small(alone), hangTimeout, h.small(alone)))
 	h.launch(mcptest.HostOptions{})
 	before := h.baselineOf("/small/mcp", "/t/slow/small/mcp")
@@ -63,12 +66,14 @@ func serverHangs(t *testing.T, r *table) {
 			result, err = load.Run(t.Context(), clients(users), o)
 			ended <- err
 		}()
-		for end, n := time.Now().Add(time.Duration(seconds)*time.Second-2*hangTimeout), 0; time.Now().Before(end); n++ {
+		for end, n := time.Now().Add(time.Duration(seconds)*time.Second-
+			2*hangTimeout), 0; time.Now().Before(end); n++ {
 			again := time.Now().Add(hangTimeout)
 			batch := 1_000_000*runs + uint64(n)
 			if !hangs {
 				if result := <-h.run(stuck[0], batch, hangCalls); !result.Clean() {
-					return 0, fmt.Errorf("calls to a server that does not hang: %+v, errors %v", result.Counts, result.Errors)
+					return 0, fmt.Errorf("calls to a server that does not hang: %+v, errors %v", result.Counts,
+						result.Errors)
 				}
 				time.Sleep(time.Until(again))
 				continue
@@ -93,22 +98,29 @@ func serverHangs(t *testing.T, r *table) {
 		t.Errorf("the server that hung was %s and is %s", pid, now)
 	}
 	leave(t, append(users, stuck...))
-	r.times("server hung: back at the baseline after", []time.Duration{h.settles(before)}, baselineGoal)
-	r.times(fmt.Sprintf("server hangs: last of %d calls answered after its deadline by", hangCalls), over, overGoal)
+	r.times("server hung: back at the baseline after", []time.Duration{h.settles(before)},
+		baselineGoal)
+	r.times(fmt.Sprintf("server hangs: last of %d calls answered after its deadline by", hangCalls),
+		over, overGoal)
 }
 
-// hung stops a server, makes so many calls to it, lets it go on when all are answered, and returns how late after the deadline the last was.
+// hung stops a server, makes hangCalls calls to it and lets it go on once all calls are answered.
+// It returns how long after the deadline the last answer came.
 func hung(h *host, client load.Client, server int, batch uint64) (late time.Duration, err error) {
 	halt(h.t, server)
 	timed := &outcomes{Client: client}
 	at := time.Now()
 	result := <-h.run(timed, batch, hangCalls)
 	if result.Counts != (load.Counts{Sent: hangCalls, Failed: hangCalls}) {
-		return 0, fmt.Errorf("calls to a server that hangs: %+v, errors %v; want an error each", result.Counts, result.Errors)
+		return 0, fmt.Errorf("calls to a server that hangs: %+v, errors %v; want an error each",
+			result.Counts, result.Errors)
 	}
 	for nonce, err := range timed.errs {
 		if e, ok := errors.AsType[*load.CallError](err); !ok || !doubtful(e) {
-			return 0, fmt.Errorf("call %s to a server that hangs: %v, want one that says that it may have been executed", nonce, err)
+			return 0, fmt.Errorf(
+				"call %s to a server that hangs: %v, want one that says that it may have been executed", nonce,
+				err,
+			)
 		}
 	}
 	if early := timed.first.Sub(at); early < hangTimeout {
@@ -117,7 +129,8 @@ func hung(h *host, client load.Client, server int, batch uint64) (late time.Dura
 	return timed.last.Sub(at) - hangTimeout, syscall.Kill(server, syscall.SIGCONT)
 }
 
-// A server that is busy with one call, and reads nothing meanwhile, is not taken for dead: it answers what it was asked, and what waited.
+// A server that is busy with one call, and reads nothing meanwhile, is not taken for dead. It
+// answers that call and the calls that waited.
 func serverBusy(t *testing.T) {
 	h := start(t, alone)
 	s := append(h.sessions(1, busy), h.sessions(1, note)...)
@@ -137,7 +150,8 @@ func serverBusy(t *testing.T) {
 		t.Fatal(err)
 	}
 	if result := <-working; !result.Clean() || !waited.Clean() {
-		t.Errorf("busy: %+v, %v; others: %+v, %v", result.Counts, result.Errors, waited.Counts, waited.Errors)
+		t.Errorf("busy: %+v, %v; others: %+v, %v", result.Counts, result.Errors, waited.Counts,
+			waited.Errors)
 	}
 	if now := pids(t, s[:1])[0]; now != pid {
 		t.Errorf("the server that was busy was %s and is %s", pid, now)

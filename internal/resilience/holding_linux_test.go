@@ -17,24 +17,27 @@ import (
 	"mcpd/telemetry/admin"
 )
 
-// holding is what a host holds.
+// holding counts what a host holds.
 type holding struct {
 	children, files, sessions int
 	subscriptions             int    // at the test's own server
-	goroutines                string // how many run what, a line each
+	goroutines                string // number of goroutines by function, a line each
 }
 
 const (
-	// idle is what reads a connection to a server that is kept for the next request: how many there are is for those to say who came last.
+	// idle is the function that reads from a connection to a server while the connection is kept for
+	// the next request. The number of kept connections depends on the last requests.
 	idle = "net/http.(*persistConn).readLoop"
-	// runner is what actors run on. Those that wait for one that has something to do are kept, and are taken off.
+	// runner is the function that actors run on. Idle runners are kept for actors with work, and are
+	// subtracted.
 	runner = "mcpd/supervisor/otp.(*runners).run"
 )
 
-// passing are goroutines that come and go by themselves, by what they run.
+// passing are the functions of goroutines that come and go by themselves, with the reason.
 var passing = map[string]string{
-	"":                                      "the runtime's",
-	"net/http.(*conn).serve":                "serves whoever asks for this; clients' connections are descriptors, and counted as such",
+	"": "the runtime's",
+	"net/http.(*conn).serve": "serves whoever asks for this; clients' connections " +
+		"are descriptors, and counted as such",
 	"net/http.(*connReader).backgroundRead": "the same",
 	idle:                                    "taken off the descriptors",
 	"net/http.(*persistConn).writeLoop":     "the same",
@@ -59,12 +62,14 @@ func (h *host) holds() holding {
 		}
 	}
 	return holding{
-		children: len(h.Processes()), files: len(files) - running[idle] - int(h.metric("mcpd_upstream_idle_connections")), sessions: int(h.metric("mcpd_sessions{")),
+		children:      len(h.Processes()),
+		files:         len(files) - running[idle] - int(h.metric("mcpd_upstream_idle_connections")),
+		sessions:      int(h.metric("mcpd_sessions{")),
 		subscriptions: subscriptionsOf(h.t, h.effects), goroutines: strings.Join(lines, "\n"),
 	}
 }
 
-// metric is the sum of the samples of a metric that begin so.
+// metric returns the sum of the samples that begin with begin.
 func (h *host) metric(begin string) float64 {
 	h.t.Helper()
 	text, err := h.admin(http.MethodGet, "/metrics", admin.Read, "")
@@ -74,7 +79,8 @@ func (h *host) metric(begin string) float64 {
 	return mcptest.Total(h.t, text, begin)
 }
 
-// baseline is what the host holds when everything was used once and nobody is there: its server runs, there are no sessions.
+// baseline uses everything once and returns what the host holds when all clients have left: its
+// server runs, and there are no sessions.
 func (h *host) baseline() holding {
 	h.t.Helper()
 	s := h.sessions(1, note)
@@ -86,12 +92,13 @@ func (h *host) baseline() holding {
 	return h.rest()
 }
 
-// baselineOf is baseline for endpoints of the test's own server, whatever it is called.
+// baselineOf is baseline for other endpoints of the test's own server.
 func (h *host) baselineOf(paths ...string) holding {
 	h.t.Helper()
 	for _, path := range paths {
 		s := h.open(1, path, load.SessionOptions{Tool: note, Argument: "text"})
-		if _, err := s[0].Call(h.t.Context(), load.Nonce(fmt.Sprintf("baseline-%d-%s", h.PID(), path))); err != nil {
+		if _, err := s[0].Call(h.t.Context(),
+			load.Nonce(fmt.Sprintf("baseline-%d-%s", h.PID(), path))); err != nil {
 			h.t.Fatal(err)
 		}
 		leave(h.t, s)
@@ -99,19 +106,20 @@ func (h *host) baselineOf(paths ...string) holding {
 	return h.rest()
 }
 
-// rest is what the host holds when nothing of it changes any more.
+// rest returns what the host holds once that no longer changes.
 func (h *host) rest() (now holding) {
 	h.t.Helper()
 	eventually(h.t, "at rest", func() bool {
 		before := now
-		time.Sleep(100 * time.Millisecond) // in which connections that were closed at the other end are let go of
+		// Connections that were closed at the other end are released meanwhile.
+		time.Sleep(100 * time.Millisecond)
 		now = h.holds()
 		return now == before && now.sessions == 0 && now.subscriptions == 0
 	})
 	return now
 }
 
-// settles says how long it takes until the host holds what it held before.
+// settles returns how long it takes until the host holds the same as before.
 func (h *host) settles(before holding) time.Duration {
 	h.t.Helper()
 	start := time.Now()
@@ -128,7 +136,7 @@ func (h *host) settles(before holding) time.Duration {
 	return time.Since(start)
 }
 
-// event is a line of the log, as much of it as is looked at.
+// event is a line of the log, with the fields that the tests read.
 type event struct {
 	Time  time.Time `json:"ts"`
 	Event string    `json:"event"`
@@ -136,7 +144,7 @@ type event struct {
 	PID   int       `json:"pid"`
 }
 
-// events are the log's events of a name, oldest first.
+// events returns the events with a name from the log, oldest first.
 func (h *host) events(name string) (found []event) {
 	h.t.Helper()
 	for lines := bufio.NewScanner(strings.NewReader(h.Log())); lines.Scan(); {

@@ -14,12 +14,14 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// A client calls, and loses its connection. The answer comes, the host is killed, and started again: the client resumes and has the answer,
-// once. A call that was in flight is answered with what is known of it. Who has the answer, and comes back with its id after the host was killed
-// again, is not given another. No effect is there twice.
+// A client makes a call and loses its connection. The answer comes, and the host is killed and
+// started again. The client resumes its stream and gets the answer, once. A call that was in
+// flight is answered with what the host knows about it. A client that has the answer, and resumes
+// after it when the host was killed again, does not get another answer. No effect happens twice.
 func hostKilledWithAnswers(t *testing.T) {
 	h := prepare(t)
-	h.configure("limits: {keep_alive: 1s}\ntenants: {default: {servers: {small: " + h.small(alone) + "}}}")
+	h.configure("limits: {keep_alive: 1s}\ntenants: {default: {servers: {small: " +
+		h.small(alone) + "}}}")
 	h.launch(mcptest.HostOptions{})
 	w := &wire{t: t, url: h.MCP + "/small/mcp", headers: http.Header{}}
 	if a := w.initialize(); a.status != http.StatusOK {
@@ -39,21 +41,23 @@ func hostKilledWithAnswers(t *testing.T) {
 	h = h.again()
 	w.url = h.MCP + "/small/mcp"
 
-	answer := strings.Replace(held, ".0.", ".1.", 1) // the stream began with the other
+	answer := strings.Replace(held, ".0.", ".1.", 1) // the client has seen event 0 of the stream
 	last := strings.Replace(answer[:strings.LastIndex(answer, ".")], ".p", ".a", 1)
-	for range 2 { // the second because its connection broke meanwhile, for all that the host knows
-		if events := w.resume(held); len(events) != 1 || events[0] != last+` {"jsonrpc":"2.0","id":1,"result":`+told("answered")+"}" {
+	for range 2 { // twice: the host cannot know if the first answer arrived
+		if events := w.resume(held); len(events) != 1 ||
+			events[0] != last+` {"jsonrpc":"2.0","id":1,"result":`+told("answered")+"}" {
 			t.Errorf("resumed from %s: %q", held, events)
 		}
 	}
-	if events := w.resume(open); len(events) != 1 || !strings.Contains(events[0], `"maybeExecuted":true`) {
+	if events := w.resume(open); len(events) != 1 ||
+		!strings.Contains(events[0], `"maybeExecuted":true`) {
 		t.Errorf("resumed from %s: %q", open, events)
 	}
 	eventually(t, "forgotten", func() bool {
 		text, err := os.ReadFile(state)
 		return err == nil && strings.Contains(string(text), "."+answer+`"}`)
 	})
-	if a := w.returns(last); a.status != http.StatusMethodNotAllowed { // there is no stream any more
+	if a := w.returns(last); a.status != http.StatusMethodNotAllowed { // the stream no longer exists
 		t.Errorf("who has the answer is given %v", a)
 	}
 	h.Kill()
@@ -62,7 +66,8 @@ func hostKilledWithAnswers(t *testing.T) {
 	if a := w.returns(last); a.status != http.StatusMethodNotAllowed {
 		t.Errorf("who has the answer is given %v by the next host", a)
 	}
-	if events := w.resume(held); len(events) != 1 || !strings.Contains(events[0], `"maybeExecuted":true`) {
+	if events := w.resume(held); len(events) != 1 ||
+		!strings.Contains(events[0], `"maybeExecuted":true`) {
 		t.Errorf("what was read is %q", events)
 	}
 	if done := once(t, h.effects); len(done) != 3 {
@@ -70,12 +75,16 @@ func hostKilledWithAnswers(t *testing.T) {
 	}
 }
 
-// lose calls a tool, and cuts the connection once there is a stream to come back to. It returns the last id that it saw.
+// lose calls a tool and cuts the connection at the first event id, from which the stream can be
+// resumed. It returns that id.
 func (w *wire) lose(tool, text string) (id string) {
 	w.t.Helper()
 	ctx, cut := context.WithTimeout(w.t.Context(), 30*time.Second)
 	defer cut()
-	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":{"text":%q}}}`, tool, text)
+	body := fmt.Sprintf(
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":{"text":%q}}}`,
+		tool, text,
+	)
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, strings.NewReader(body))
 	if err != nil {
 		w.t.Fatal(err)
@@ -98,7 +107,7 @@ func (w *wire) lose(tool, text string) (id string) {
 	return ""
 }
 
-// returns comes back to a stream.
+// returns asks for the stream after the event with the id last.
 func (w *wire) returns(last string) answer {
 	w.t.Helper()
 	w.headers.Set("Last-Event-Id", last)
@@ -106,7 +115,8 @@ func (w *wire) returns(last string) answer {
 	return w.do(http.MethodGet, "")
 }
 
-// resume comes back to a stream, and reads it to its end: the id and the data of each message.
+// resume resumes the stream after the event with the id last and reads it to its end. It returns
+// the id and the data of each message.
 func (w *wire) resume(last string) (events []string) {
 	w.t.Helper()
 	a := w.returns(last)

@@ -11,7 +11,7 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// keeper is a client that keeps which calls succeeded.
+// keeper is a client that records which calls succeeded.
 type keeper struct {
 	load.Client
 	done *sync.Map // by nonce
@@ -25,13 +25,15 @@ func (k keeper) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error) 
 	return got, err
 }
 
-// The host is killed under load, and started again where it was. Every session that it had acknowledged goes on with its id, nothing that it
-// had started is left, and no call had its effect twice, nor was one acknowledged that had none.
+// The host is killed under load and started again at its address. Every session that it had
+// acknowledged goes on with its id. No process that it had started is left. No call has its
+// effect twice, and every acknowledged call has its effect.
 func hostKilled(t *testing.T, r *table) {
 	h := start(t, stubborn)
 	before := h.baseline()
 	var ready, orphans []time.Duration
-	var bare, again []float64 // until a host is ready: a new one, and the one that was killed
+	// Times until a host is ready, in milliseconds: a new host, and the one that was killed.
+	var bare, again []float64
 	var failed []float64
 	var settled []time.Duration
 	for round := range either(10, shortPairs) {
@@ -56,14 +58,16 @@ func hostKilled(t *testing.T, r *table) {
 		flows := func() {
 			t.Helper()
 			from := len(effectsOf(t, h.effects))
-			eventually(t, "used", func() bool { return len(effectsOf(t, h.effects)) >= from+either(1000, 50) })
+			eventually(t, "used", func() bool {
+				return len(effectsOf(t, h.effects)) >= from+either(1000, 50)
+			})
 		}
 		flows()
 
 		killed := time.Now()
 		h.Kill()
 		gone := make(chan time.Duration, 1)
-		go func(h *host) { // ends when they have, or after patience; awaited below
+		go func(h *host) { // ends when all processes have exited, or after patience; awaited below
 			for len(h.Processes()) > 0 && time.Since(killed) < patience {
 				time.Sleep(10 * time.Millisecond)
 			}
@@ -103,15 +107,17 @@ func hostKilled(t *testing.T, r *table) {
 		leave(t, sessions)
 		settled = append(settled, h.settles(before))
 	}
-	r.times(fmt.Sprintf("host killed with %d sessions: ready again after", either(1000, 100)), ready, readyGoal)
+	r.times(fmt.Sprintf("host killed with %d sessions: ready again after", either(1000, 100)),
+		ready, readyGoal)
 	r.recovers(t, "host killed: ready again after", bare, again)
 	r.times("host killed: no process of it is left after", orphans, orphansGoal)
-	r.Figures = append(r.Figures, load.NewFigure("host killed: calls that failed meanwhile", "calls", failed, 0))
+	r.Figures = append(r.Figures,
+		load.NewFigure("host killed: calls that failed meanwhile", "calls", failed, 0))
 	r.times("host killed: back at the baseline after", settled, baselineGoal)
 }
 
-// bareHost is how long the program takes from its start until it is ready, with the same configuration and nothing to
-// restore.
+// bareHost returns how long the program takes from its start until it is ready, with the same
+// configuration and nothing to restore.
 func bareHost(t *testing.T) time.Duration {
 	t.Helper()
 	h := prepare(t)

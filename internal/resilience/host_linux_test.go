@@ -19,35 +19,38 @@ import (
 	"mcpd/telemetry/admin"
 )
 
-// How the test's own server is started, with the path of the test binary left out.
+// Commands that start the test's own server. The verb stands for the path of the test binary.
 const (
 	alone = `command: %q`
-	// stubborn leaves a process behind that has left its group and would outlive it.
+	// stubborn also starts a process that leaves the process group and would outlive the server.
 	stubborn = `command: sh, args: [-c, '(setsid sleep 600 </dev/null >/dev/null 2>&1 &); exec "$0"', %q]`
 )
 
-// host is a running mcpd, which may be killed as often as one likes.
+// host is a running mcpd. A test may kill it and start it again any number of times.
 type host struct {
 	*mcptest.Host
 	t       *testing.T
-	effects string // the file of the test's own server
-	runtime string // the folder of the tokens
-	file    string // the configuration
+	effects string // the file to which the test's own server writes
+	runtime string // the folder of the admin tokens
+	file    string // the configuration file
 }
 
-// prepare is a host that is not started, and has no configuration.
+// prepare returns a host that has not been started and has no configuration.
 func prepare(t *testing.T) *host {
 	dir := t.TempDir()
-	return &host{t: t, effects: filepath.Join(dir, "effects"), runtime: t.TempDir(), file: filepath.Join(dir, "mcpd.yaml")}
+	return &host{
+		t: t, effects: filepath.Join(dir, "effects"), runtime: t.TempDir(),
+		file: filepath.Join(dir, "mcpd.yaml"),
+	}
 }
 
-// start starts a host with the test's own server for its one tenant.
+// start starts a host with one tenant, whose one server is the test's own.
 func start(t *testing.T, program string) *host {
 	t.Helper()
 	return startWith(t, "", program)
 }
 
-// startWith is start with more at the top of the configuration.
+// startWith is start with additional settings at the top of the configuration.
 func startWith(t *testing.T, top, program string) *host {
 	t.Helper()
 	h := prepare(t)
@@ -55,7 +58,7 @@ func startWith(t *testing.T, top, program string) *host {
 	return h.launch(mcptest.HostOptions{})
 }
 
-// small declares the test's own server.
+// small returns the configuration of the test's own server.
 func (h *host) small(program string, more ...string) string {
 	h.t.Helper()
 	path, err := os.Executable()
@@ -70,24 +73,30 @@ func (h *host) small(program string, more ...string) string {
 	return declare(fmt.Sprintf(program, path), append(more, "env: {"+strings.Join(env, ", ")+"}")...)
 }
 
-// declare declares a server that all share, and that may be killed as often as one likes.
+// declare returns the configuration of a server that all sessions share and that may be killed
+// any number of times.
 func declare(program string, more ...string) string {
-	return "{" + strings.Join(append(more, program, "share: tenant, intensity: {restarts: 1000, within: 1ms}"), ", ") + "}"
+	return "{" + strings.Join(append(more, program,
+		"share: tenant, intensity: {restarts: 1000, within: 1ms}"), ", ") + "}"
 }
 
-// configure writes the configuration, at once or not at all.
+// configure replaces the configuration file atomically.
 func (h *host) configure(text string) {
 	h.t.Helper()
-	if err := errors.Join(os.WriteFile(h.file+".new", []byte(text+"\n"), 0o600), os.Rename(h.file+".new", h.file)); err != nil {
+	if err := errors.Join(os.WriteFile(h.file+".new", []byte(text+"\n"), 0o600),
+		os.Rename(h.file+".new", h.file)); err != nil {
 		h.t.Fatal(err)
 	}
 }
 
-// again is the host anew after it has ended, with its state, its address and its configuration.
+// again starts the host again after it has ended, with its state, its address and its
+// configuration.
 func (h *host) again() *host {
 	h.t.Helper()
 	next := *h
-	return next.launch(mcptest.HostOptions{State: h.State, Args: []string{"--listen", strings.TrimPrefix(h.MCP, "http://")}})
+	return next.launch(mcptest.HostOptions{
+		State: h.State, Args: []string{"--listen", strings.TrimPrefix(h.MCP, "http://")},
+	})
 }
 
 func (h *host) launch(o mcptest.HostOptions) *host {
@@ -98,20 +107,20 @@ func (h *host) launch(o mcptest.HostOptions) *host {
 	return h
 }
 
-// sessions opens sessions that call a tool of the test's own server.
+// sessions opens n sessions that call a tool of the test's own server.
 func (h *host) sessions(n int, tool string) []*load.Session {
 	h.t.Helper()
 	return h.open(n, "/small/mcp", load.SessionOptions{Tool: tool, Argument: "text"})
 }
 
-// open opens sessions with an endpoint.
+// open opens n sessions with an endpoint.
 func (h *host) open(n int, path string, o load.SessionOptions) []*load.Session {
 	h.t.Helper()
 	o.URL = h.MCP + path
 	opened := make([]*load.Session, n)
 	next := make(chan int)
 	var all sync.WaitGroup
-	for range min(n, 32) { // at once: a crowd that a busy machine still serves
+	for range min(n, 32) { // concurrently, as many as a busy machine still serves
 		all.Go(func() {
 			for i := range next {
 				s, err := load.Connect(h.t.Context(), o)
@@ -133,7 +142,7 @@ func (h *host) open(n int, path string, o load.SessionOptions) []*load.Session {
 	return opened
 }
 
-// clients are sessions as a run takes them.
+// clients returns sessions as the clients of a run.
 func clients(sessions []*load.Session) []load.Client {
 	all := make([]load.Client, len(sessions))
 	for i, s := range sessions {
@@ -152,7 +161,7 @@ func leave(t *testing.T, sessions []*load.Session) {
 	}
 }
 
-// subscribe makes a session hear of the resource that tell changes.
+// subscribe subscribes a session to the resource that the tool tell changes.
 func subscribe(t *testing.T, s *load.Session) {
 	t.Helper()
 	if _, err := s.Ask(t.Context(), "resources/subscribe", `{"uri":"`+watched+`"}`); err != nil {
@@ -160,9 +169,12 @@ func subscribe(t *testing.T, s *load.Session) {
 	}
 }
 
-// options are those of a run that ends after its calls.
+// options returns the options of a run that ends after its calls.
 func options(run uint64, workers, calls int) load.Options {
-	return load.Options{Clock: clock.System, Run: run, Workers: workers, Calls: calls, For: 5 * time.Minute, Timeout: patience}
+	return load.Options{
+		Clock: clock.System, Run: run, Workers: workers, Calls: calls, For: 5 * time.Minute,
+		Timeout: patience,
+	}
 }
 
 // panics makes the next message of a kind crash the actor at a path.
@@ -178,9 +190,10 @@ func (h *host) reload() error {
 	return err
 }
 
-// admin asks the admin listener.
+// admin makes a request to the admin listener and returns the body of the response.
 func (h *host) admin(method, path string, scope admin.Scope, body string) (string, error) {
-	token, err := admin.ReadToken(filepath.Join(h.runtime, "mcpd"), strings.TrimPrefix(h.Admin, "http://"), scope)
+	token, err := admin.ReadToken(filepath.Join(h.runtime, "mcpd"),
+		strings.TrimPrefix(h.Admin, "http://"), scope)
 	if err != nil {
 		return "", err
 	}
@@ -193,7 +206,8 @@ func (h *host) admin(method, path string, scope admin.Scope, body string) (strin
 	return ask(r)
 }
 
-// ask makes one request over a connection of its own, which leaves nothing to be counted.
+// ask makes one request over a connection of its own. The connection is closed afterwards, so it
+// is not counted as held.
 func ask(r *http.Request) (string, error) {
 	transport := &http.Transport{DisableKeepAlives: true}
 	answer, err := transport.RoundTrip(r)
@@ -208,7 +222,7 @@ func ask(r *http.Request) (string, error) {
 	return string(text), nil
 }
 
-// eventually waits until ok says so.
+// eventually waits until ok returns true. It fails the test after patience.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !ok(); time.Sleep(2 * time.Millisecond) {

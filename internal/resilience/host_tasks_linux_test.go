@@ -16,7 +16,8 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// byHand is a client that writes its own requests: of 2025-11-25 with a session, of 2026-07-28 without one.
+// byHand is a client that writes its own requests. It uses 2025-11-25 with a session and
+// 2026-07-28 without one.
 type byHand struct {
 	url, session string
 	id           int
@@ -24,18 +25,21 @@ type byHand struct {
 
 var errNoAnswer = errors.New("no answer")
 
-// ask makes a request, whose params are without the braces.
+// ask makes a request. The params come without their braces.
 func (w *byHand) ask(t *testing.T, method, params string) (result jsontext.Value, err error) {
 	t.Helper()
 	w.id++
-	fields := map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+	fields := map[string]string{
+		"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+	}
 	if w.session == "" && method != "initialize" {
 		name, _ := splice.GetString(jsontext.Value("{"+params+"}"), "name")
 		if name == "" {
 			name, _ = splice.GetString(jsontext.Value("{"+params+"}"), "taskId")
 		}
 		params += `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
-		fields["Mcp-Protocol-Version"], fields["Mcp-Method"], fields["Mcp-Name"] = "2026-07-28", method, name
+		fields["Mcp-Protocol-Version"], fields["Mcp-Method"], fields["Mcp-Name"] = "2026-07-28",
+			method, name
 	}
 	if w.session != "" {
 		fields["Mcp-Session-Id"], fields["Mcp-Protocol-Version"] = w.session, "2025-11-25"
@@ -61,7 +65,8 @@ func (w *byHand) ask(t *testing.T, method, params string) (result jsontext.Value
 		return nil, err
 	}
 	for line := range strings.Lines(string(text)) {
-		m, err := jsonrpc.Decode([]byte(strings.TrimSpace(strings.TrimPrefix(line, "data: "))), jsonrpc.Limits{Bytes: 1 << 20})
+		m, err := jsonrpc.Decode([]byte(strings.TrimSpace(strings.TrimPrefix(line, "data: "))),
+			jsonrpc.Limits{Bytes: 1 << 20})
 		switch {
 		case err != nil || m.Method != "":
 		case m.Error != nil:
@@ -73,7 +78,7 @@ func (w *byHand) ask(t *testing.T, method, params string) (result jsontext.Value
 	return nil, fmt.Errorf("%w: %d %s", errNoAnswer, answer.StatusCode, text)
 }
 
-// must is ask of what has to succeed.
+// must is ask for requests that have to succeed.
 func (w *byHand) must(t *testing.T, method, params string) jsontext.Value {
 	t.Helper()
 	result, err := w.ask(t, method, params)
@@ -83,10 +88,11 @@ func (w *byHand) must(t *testing.T, method, params string) jsontext.Value {
 	return result
 }
 
-// makes has a tool run as a task, and says under which id.
+// makes runs a tool as a task and returns the id of the task.
 func (w *byHand) makes(t *testing.T, tool, text string) (id string, err error) {
 	t.Helper()
-	result, err := w.ask(t, "tools/call", fmt.Sprintf(`"name":%q,"arguments":{"text":%q},"task":{"ttl":600000}`, tool, text))
+	result, err := w.ask(t, "tools/call",
+		fmt.Sprintf(`"name":%q,"arguments":{"text":%q},"task":{"ttl":600000}`, tool, text))
 	if err != nil {
 		return "", err
 	}
@@ -99,7 +105,7 @@ func (w *byHand) makes(t *testing.T, tool, text string) (id string, err error) {
 	return id, nil
 }
 
-// becomes waits for a task to have a status.
+// becomes waits until a task has a status.
 func (w *byHand) becomes(t *testing.T, id, status string) (task jsontext.Value) {
 	t.Helper()
 	eventually(t, status, func() bool {
@@ -110,9 +116,10 @@ func (w *byHand) becomes(t *testing.T, id, status string) (task jsontext.Value) 
 	return task
 }
 
-// The host is killed while tasks are done and others work, at a server that it had started and at one that is elsewhere. Every task whose client
-// knows of it is there again, under its id: what was done has its outcome, what ended with the host has failed and says so, the rest goes on.
-// Nothing is done twice.
+// The host is killed while some tasks are done and others work, at a server that the host started
+// and at a remote server. Afterwards every task that its client knows of is there again under its
+// id. A done task has its outcome. A task that ended with the host has failed and says so. All
+// other tasks go on. Nothing is done twice.
 func hostKilledWithTasks(t *testing.T) {
 	jobs := func() *host {
 		h := prepare(t)
@@ -123,11 +130,15 @@ func hostKilledWithTasks(t *testing.T) {
 	far.configure("tenants: {default: {servers: {small: " + far.small(alone) + "}}}")
 	far.launch(mcptest.HostOptions{})
 	h := jobs()
-	h.configure(fmt.Sprintf("tenants: {default: {servers: {small: %s, far: {url: %q, share: tenant}}}}", h.small(alone), far.MCP+"/small/mcp"))
+	h.configure(
+		fmt.Sprintf("tenants: {default: {servers: {small: %s, far: {url: %q, share: tenant}}}}",
+			h.small(alone), far.MCP+"/small/mcp"),
+	)
 	h.launch(mcptest.HostOptions{})
 
 	legacy, modern := &byHand{url: h.MCP + "/mcp"}, &byHand{url: h.MCP + "/mcp"}
-	legacy.must(t, "initialize", `"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"wire","version":"1"}`)
+	legacy.must(t, "initialize",
+		`"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"wire","version":"1"}`)
 	ids := map[string]string{}
 	all := func(f func(w *byHand, what, server, tool string)) {
 		for era, w := range map[string]*byHand{"legacy": legacy, "modern": modern} {
@@ -149,7 +160,7 @@ func hostKilledWithTasks(t *testing.T) {
 	})
 	var promised []string
 	made := make(chan struct{})
-	go func() { // ends with the host, or when it has as many as a principal may have; awaited below
+	go func() { // ends with the host, or at a principal's limit of tasks; awaited below
 		defer close(made)
 		w := *legacy
 		for n := range 40 {
@@ -186,7 +197,8 @@ func hostKilledWithTasks(t *testing.T) {
 				outcome = string(failure.Data)
 			}
 		}
-		if want := map[bool]string{true: `"text":"` + what + `"`, false: `"maybeExecuted":true`}[done]; !strings.Contains(outcome, want) {
+		if want := map[bool]string{true: `"text":"` + what + `"`,
+			false: `"maybeExecuted":true`}[done]; !strings.Contains(outcome, want) {
 			t.Errorf("%s: %s", what, outcome)
 		}
 	}
@@ -201,7 +213,8 @@ func hostKilledWithTasks(t *testing.T) {
 		}
 	})
 	legacy.must(t, "tools/call", `"name":"far__free","arguments":{"text":"free-legacy"}`)
-	modern.must(t, "tools/call", `"name":"far__free","arguments":{"text":"free-modern"}`) // which has a connection of its own
+	// The modern client has a connection of its own to the server.
+	modern.must(t, "tools/call", `"name":"far__free","arguments":{"text":"free-modern"}`)
 	all(func(w *byHand, what, server, tool string) {
 		if server == "far" && tool == hold {
 			check(w, what, tool, true)

@@ -9,16 +9,16 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// withJobs is the name of the file of effects of a server that runs its tools as tasks of 2025-11-25 for who wants that. What is held is a task
-// that works.
+// withJobs is the file name of the effects of a server that runs its tools as tasks of 2025-11-25
+// if the client asks for that. A held call is then a task that works.
 const withJobs = "jobs"
 
-// jobs are the tasks of a server, by the text that they were given, which is their id too.
+// jobs are the tasks of a server by their id, which is the text of the call.
 type jobs map[string]*job
 
 type job struct {
 	done    bool
-	waiting []jsonrpc.ID // tasks/result without an answer
+	waiting []jsonrpc.ID // requests for tasks/result that wait for an answer
 }
 
 func newJobs(effects string) jobs {
@@ -28,7 +28,7 @@ func newJobs(effects string) jobs {
 	return jobs{}
 }
 
-// capabilities is what a server declares of its jobs, and support what a tool says of them.
+// capabilities returns the server's capability for tasks, or "" if it has none.
 func (j jobs) capabilities() string {
 	if j == nil {
 		return ""
@@ -36,6 +36,7 @@ func (j jobs) capabilities() string {
 	return `"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}},`
 }
 
+// support returns a tool's support for tasks, or "" if it has none.
 func (j jobs) support(tool string) string {
 	if j == nil || tool != note && tool != hold {
 		return ""
@@ -43,16 +44,17 @@ func (j jobs) support(tool string) string {
 	return `,"execution":{"taskSupport":"optional"}`
 }
 
-// begin makes a task of a call that asks for one.
+// begin starts a task for a call that asks for one.
 func (j jobs) begin(m jsonrpc.Message, tool, text string) (answers []jsonrpc.Message, begun bool) {
 	if _, asks := splice.Get(m.Params, "task"); j == nil || !asks {
 		return nil, false
 	}
 	j[text] = &job{done: tool != hold}
-	return []jsonrpc.Message{jsonrpc.Response(m.ID, jsontext.Value(`{"task":`+j.object(text)+`}`))}, true
+	return []jsonrpc.Message{jsonrpc.Response(m.ID,
+		jsontext.Value(`{"task":`+j.object(text)+`}`))}, true
 }
 
-// free ends every task, and answers who waits for one.
+// free completes every task and returns the answers to the requests that wait for a task.
 func (j jobs) free() (answers []jsonrpc.Message) {
 	for text, one := range j {
 		one.done = true
@@ -70,7 +72,9 @@ func (j jobs) ask(m jsonrpc.Message) []jsonrpc.Message {
 	one := j[text]
 	switch {
 	case one == nil:
-		return []jsonrpc.Message{jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "no such task"})}
+		return []jsonrpc.Message{
+			jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "no such task"}),
+		}
 	case m.Method == "tasks/result" && one.done:
 		return []jsonrpc.Message{jsonrpc.Response(m.ID, jsontext.Value(told(text)))}
 	case m.Method == "tasks/result":
@@ -85,8 +89,9 @@ func (j jobs) object(text string) string {
 	if j[text].done {
 		status = "completed"
 	}
-	return `{"taskId":"` + text + `","status":"` + status + `","createdAt":"2026-11-20T12:00:00Z","lastUpdatedAt":"2026-11-20T12:00:00Z","ttl":600000,"pollInterval":500}`
+	return `{"taskId":"` + text + `","status":"` + status +
+		`","createdAt":"2026-11-20T12:00:00Z","lastUpdatedAt":"2026-11-20T12:00:00Z","ttl":600000,"pollInterval":500}`
 }
 
-// told is what a tool answers with.
+// told returns the result of a tool with the given text.
 func told(text string) string { return `{"content":[{"type":"text","text":"` + text + `"}]}` }

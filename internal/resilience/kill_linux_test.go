@@ -16,10 +16,11 @@ import (
 	"mcpd/internal/load"
 )
 
-// inHand is how many calls a server has when it is killed.
+// inHand is the number of calls in flight at a server when it is killed.
 const inHand = 100
 
-// outcomes is a client that keeps what became of each call, and when.
+// outcomes is a client that records the error of each call, and when the first and the last
+// ended.
 type outcomes struct {
 	load.Client
 	mu          sync.Mutex // guards the fields below
@@ -39,9 +40,10 @@ func (o *outcomes) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, erro
 	return got, err
 }
 
-// A server is killed. A third of the times it has calls in hand: each has one outcome, which says that it may have been executed, and none is
-// executed again. Another third it does not read: what was written to it is told so too, and the rest goes to the new one. The other times
-// nobody uses it: the next call has a new one.
+// A server is killed in three situations, in turns. With calls in flight, each call has one
+// outcome, which says that the call may have been executed, and no call is executed again. If the
+// server does not read its input, the calls that were written to it have the same outcome, and
+// all others go to the new process. If the server is idle, the next call gets a new process.
 func serverKilled(t *testing.T, r *table) {
 	h := start(t, alone)
 	before := h.baseline()
@@ -52,7 +54,8 @@ func serverKilled(t *testing.T, r *table) {
 		s := append(h.sessions(1, hold), h.sessions(1, note)...)
 		subscribe(t, s[1])
 		took, o, at := h.killBusy(round, s[0])
-		seen, first, answered = append(seen, took), append(first, o.first.Sub(at)), append(answered, o.last.Sub(at))
+		seen, first, answered = append(seen, took), append(first, o.first.Sub(at)), append(answered,
+			o.last.Sub(at))
 		written = append(written, float64(h.killDeaf(round, s[1])))
 
 		measure := []func(){
@@ -72,14 +75,20 @@ func serverKilled(t *testing.T, r *table) {
 	}
 	once(t, h.effects)
 	r.times("server killed: seen by the host after", seen, seenGoal)
-	r.times(fmt.Sprintf("server killed: first of %d calls in its hand answered after", inHand), first, seenGoal)
-	r.times(fmt.Sprintf("server killed: last of %d calls in its hand answered after", inHand), answered, answerGoal)
-	r.Figures = append(r.Figures, load.NewFigure(fmt.Sprintf("server killed that did not read: of %d calls, those that had been written", inHand), "calls", written, 0))
+	r.times(fmt.Sprintf("server killed: first of %d calls in its hand answered after", inHand),
+		first, seenGoal)
+	r.times(fmt.Sprintf("server killed: last of %d calls in its hand answered after", inHand),
+		answered, answerGoal)
+	r.Figures = append(r.Figures,
+		load.NewFigure(
+			fmt.Sprintf("server killed that did not read: of %d calls, those that had been written", inHand),
+			"calls", written, 0,
+		))
 	r.shares(t, "server killed: next call answered after", bare, next)
 	r.times("server killed: back at the baseline after", settled, baselineGoal)
 }
 
-// doubtful reports whether a caller was told that its call may have been executed.
+// doubtful reports whether the error says that the call may have been executed.
 func doubtful(err error) bool {
 	var e *load.CallError
 	var data struct {
@@ -88,8 +97,10 @@ func doubtful(err error) bool {
 	return errors.As(err, &e) && json.Unmarshal(e.Data, &data) == nil && data.MaybeExecuted
 }
 
-// killBusy kills the server with calls in its hand, and says when the host saw it and what became of them.
-func (h *host) killBusy(round int, s *load.Session) (seen time.Duration, o *outcomes, at time.Time) {
+// killBusy kills the server with calls in flight. It returns how long the host took to see that,
+// the outcomes of the calls, and the time of the kill.
+func (h *host) killBusy(round int, s *load.Session) (seen time.Duration, o *outcomes,
+	at time.Time) {
 	h.t.Helper()
 	o = &outcomes{Client: s}
 	ended := h.hand(o, uint64(2*round+1), inHand)
@@ -106,26 +117,34 @@ func (h *host) killBusy(round int, s *load.Session) (seen time.Duration, o *outc
 	return h.saw(pid).Sub(at), o, at
 }
 
-// long is a client whose calls are so long that a pipe holds few of them.
+// long is a client whose calls are so large that a pipe holds few of them.
 type long struct{ *load.Session }
 
 func (l long) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error) {
-	text, err := l.Ask(ctx, "tools/call", fmt.Sprintf(`{"name":%q,"arguments":{"text":%q,"rest":%q}}`, note, nonce, strings.Repeat("x", 4<<10)))
+	text, err := l.Ask(ctx, "tools/call",
+		fmt.Sprintf(`{"name":%q,"arguments":{"text":%q,"rest":%q}}`, note, nonce,
+			strings.Repeat("x", 4<<10)))
 	return load.Nonce(text), err
 }
 
-// killDeaf kills the server while it does not read what the host has for it, and says how many calls had been written all the same.
+// killDeaf kills the server while it does not read its input. It returns how many calls had been
+// written nevertheless.
 func (h *host) killDeaf(round int, s *load.Session) (written int) {
 	h.t.Helper()
 	h.next(fmt.Sprintf("deaf-%d", round), s)
 	halt(h.t, h.Processes()[0])
 	o := &outcomes{Client: long{s}}
 	ended := h.run(o, uint64(2*round+2), inHand)
-	eventually(h.t, "all on their way", func() bool { return h.metric("mcpd_requests_in_flight{") >= inHand })
+	eventually(h.t, "all on their way", func() bool {
+		return h.metric("mcpd_requests_in_flight{") >= inHand
+	})
 	h.kill()
 	result := <-ended
 	if c := result.Counts; c.Sent != inHand || c.OK == 0 || c.OK+c.Failed != inHand {
-		h.t.Errorf("calls to a server that did not read: %+v, errors %v; want those that were not written answered", c, result.Errors)
+		h.t.Errorf(
+			"calls to a server that did not read: %+v, errors %v; want those that were not written answered",
+			c, result.Errors,
+		)
 	}
 	effects := effectsOf(h.t, h.effects)
 	for nonce, err := range o.errs {
@@ -139,16 +158,19 @@ func (h *host) killDeaf(round int, s *load.Session) (written int) {
 	return int(result.Counts.Failed)
 }
 
-// hand gives the server calls that it holds, and returns when it has them. What became of them comes when they have ended.
+// hand makes calls that the server holds, and returns when the server has them all. The channel
+// gets their result when they have ended.
 func (h *host) hand(c load.Client, run uint64, calls int) <-chan load.Result {
 	h.t.Helper()
 	before := len(effectsOf(h.t, h.effects))
 	ended := h.run(c, run, calls)
-	eventually(h.t, "all in the server's hand", func() bool { return len(effectsOf(h.t, h.effects)) == before+calls })
+	eventually(h.t, "all in the server's hand", func() bool {
+		return len(effectsOf(h.t, h.effects)) == before+calls
+	})
 	return ended
 }
 
-// run makes calls, all at once. What became of them comes when they have ended.
+// run makes calls, all concurrently. The channel gets their result when they have ended.
 func (h *host) run(c load.Client, run uint64, calls int) <-chan load.Result {
 	ended := make(chan load.Result, 1)
 	go func() { // ends with its calls, for which the caller waits
@@ -161,8 +183,8 @@ func (h *host) run(c load.Client, run uint64, calls int) <-chan load.Result {
 	return ended
 }
 
-// killIdle kills the server, and says when the next call had its answer. A call that the host has begun before it saw the death may be
-// answered with an error.
+// killIdle kills the server and returns the time until the next call had its answer. A call that
+// the host begins before it sees the death may be answered with an error.
 func (h *host) killIdle(name string, s load.Client) time.Duration {
 	h.t.Helper()
 	h.next(name+"-before", s)
@@ -202,7 +224,8 @@ func (h *host) kill() (pid int, at time.Time) {
 	return pids[0], at
 }
 
-// saw is when the host told that a server ended: the end of the millisecond that the log has, so that the goal is held against the later.
+// saw returns when the host logged the end of a server. The log has whole milliseconds. saw
+// returns the end of the millisecond, so the goal is checked against the later time.
 func (h *host) saw(pid int) (at time.Time) {
 	h.t.Helper()
 	eventually(h.t, "seen", func() bool {

@@ -17,28 +17,29 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// The published servers that are started by a launcher: the server is its grandchild.
+// Published servers that a launcher starts. The server is a grandchild of the host.
 const (
 	everything = "@modelcontextprotocol/server-everything"
 	filesystem = "@modelcontextprotocol/server-filesystem"
 )
 
-// launching is how many calls a launched server has when it is killed.
+// launching is the number of calls in flight at a launched server when it is killed.
 const launching = 20
 
-// worded is a client whose tool says more than its argument.
+// worded is a client of a tool whose answer has more than its argument.
 type worded struct {
 	*load.Session
-	tool, argument string // the call, with one %s
-	before         string // in the answer
+	tool, argument string // the call; argument has one %s
+	before         string // the beginning of the answer
 }
 
 func (w worded) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error) {
-	text, err := w.Ask(ctx, "tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, w.tool, fmt.Sprintf(w.argument, nonce)))
+	text, err := w.Ask(ctx, "tools/call",
+		fmt.Sprintf(`{"name":%q,"arguments":%s}`, w.tool, fmt.Sprintf(w.argument, nonce)))
 	return load.Nonce(strings.TrimPrefix(text, w.before)), err
 }
 
-// launcher is how npx is run, with the packages that this machine has where it has them.
+// launcher returns the environment of npx, which prefers the packages in this machine's cache.
 func launcher(t *testing.T) (env []string) {
 	t.Helper()
 	if _, err := exec.LookPath("npx"); err != nil {
@@ -49,18 +50,21 @@ func launcher(t *testing.T) (env []string) {
 		t.Skipf("npm has no cache: %v", err)
 	}
 	return []string{
-		"npm_config_cache=" + strings.TrimSpace(string(cache)), "npm_config_prefer_offline=true", "npm_config_update_notifier=false",
+		"npm_config_cache=" + strings.TrimSpace(string(cache)), "npm_config_prefer_offline=true",
+		"npm_config_update_notifier=false",
 	}
 }
 
-// bareLaunched is the start of a launched server without a host.
+// bareLaunched is bareStart for a launched server.
 func bareLaunched(env []string) (time.Duration, error) {
 	command := exec.Command("npx", "-y", everything)
 	command.Env = append(os.Environ(), env...)
-	return bareStart(command, `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"echo","arguments":{"message":"bare"}}}`)
+	return bareStart(command,
+		`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"echo","arguments":{"message":"bare"}}}`)
 }
 
-// launched are the processes of one of the host's servers, and those of them whose command line begins so.
+// launched returns the processes of one of the host's servers, and those of them whose command
+// line begins with begin.
 func (h *host) launched(server, begin string) (all, such []int) {
 	h.t.Helper()
 	for _, pid := range h.Processes() {
@@ -77,8 +81,9 @@ func (h *host) launched(server, begin string) (all, such []int) {
 	return all, such
 }
 
-// Servers behind npx are killed, worker and launcher in turns, one is declared otherwise, and the host is killed and stopped: nothing of them
-// is left behind, and clients go on.
+// Servers behind npx are killed, worker and launcher in turns. The configuration of one of them
+// changes. The host is killed and stopped. Nothing of the servers is left behind, and clients go
+// on.
 func launchers(t *testing.T, r *table) {
 	env := launcher(t)
 	if took, err := bareLaunched(env); err != nil {
@@ -99,12 +104,18 @@ func launchers(t *testing.T, r *table) {
 	}
 	declared(dirs[0])
 	h.launch(mcptest.HostOptions{})
-	every := func(s *load.Session) load.Client { return worded{s, "echo", `{"message":"%s"}`, "Echo: "} }
+	every := func(s *load.Session) load.Client {
+		return worded{s, "echo", `{"message":"%s"}`, "Echo: "}
+	}
 	files := func(s *load.Session, dir string) load.Client {
-		return worded{s, "create_directory", `{"path":"` + dir + `/%s"}`, "Successfully created directory " + dir + "/"}
+		return worded{
+			s, "create_directory", `{"path":"` + dir + `/%s"}`,
+			"Successfully created directory " + dir + "/",
+		}
 	}
 	open := func(n int) (all []*load.Session) {
-		return append(h.open(n, "/every/mcp", load.SessionOptions{}), h.open(1, "/files/mcp", load.SessionOptions{})...)
+		return append(h.open(n, "/every/mcp", load.SessionOptions{}),
+			h.open(1, "/files/mcp", load.SessionOptions{})...)
 	}
 	s := open(1)
 	h.next("first", every(s[0]))
@@ -121,10 +132,16 @@ func launchers(t *testing.T, r *table) {
 		if len(victims) != 1 {
 			t.Fatalf("%d processes are %q", len(victims), victim)
 		}
-		o := &outcomes{Client: worded{s[0], "trigger-long-running-operation", `{"duration":600,"steps":1,"note":"%s"}`, ""}}
+		o := &outcomes{
+			Client: worded{
+				s[0], "trigger-long-running-operation", `{"duration":600,"steps":1,"note":"%s"}`, "",
+			},
+		}
 		ended := h.run(o, uint64(round+1), launching)
-		eventually(t, "in its hand", func() bool { return h.metric("mcpd_requests_in_flight{") >= launching })
-		time.Sleep(100 * time.Millisecond) // in which they are written
+		eventually(t, "in its hand", func() bool {
+			return h.metric("mcpd_requests_in_flight{") >= launching
+		})
+		time.Sleep(100 * time.Millisecond) // the calls are written meanwhile
 		at := time.Now()
 		if err := syscall.Kill(victims[0], syscall.SIGKILL); err != nil {
 			t.Fatal(err)
@@ -137,7 +154,9 @@ func launchers(t *testing.T, r *table) {
 				t.Errorf("call in hand: %v, want one that says that it may have been executed", err)
 			}
 		}
-		if victim == "npm exec" { // whose end is what the host sees; that of a worker is first seen by its launcher
+		// The host sees the end of the launcher at once. The end of a worker is first seen by the
+		// launcher.
+		if victim == "npm exec" {
 			told = append(told, o.last.Sub(at))
 		}
 		h.next(fmt.Sprintf("again-%d", round), every(s[0]))
@@ -155,7 +174,7 @@ func launchers(t *testing.T, r *table) {
 		h.settles(before)
 	}
 
-	// Declared otherwise and back.
+	// The configuration of a server changes and changes back.
 	for round := range either(4, 2) {
 		s := open(1)
 		_, worker := h.launched(everything, "node ")
@@ -172,7 +191,7 @@ func launchers(t *testing.T, r *table) {
 		h.settles(before)
 	}
 
-	// Killed and stopped.
+	// The host is killed and stopped, in turns.
 	var gone, stopped []time.Duration
 	for round := range either(6, 2) {
 		s := open(50)
@@ -195,7 +214,9 @@ func launchers(t *testing.T, r *table) {
 		at := time.Now()
 		if round%2 == 0 {
 			h.Kill()
-			eventually(t, "without a process of the host that was killed", func() bool { return len(h.Processes()) == 0 })
+			eventually(t, "without a process of the host that was killed", func() bool {
+				return len(h.Processes()) == 0
+			})
 			gone = append(gone, time.Since(at))
 		} else {
 			if code := h.Stop(); code != 0 {
@@ -216,7 +237,8 @@ func launchers(t *testing.T, r *table) {
 		}
 		leave(t, s)
 	}
-	r.times(fmt.Sprintf("npx killed: last of %d calls in its server's hand answered after", launching), told, answerGoal)
+	r.times(fmt.Sprintf("npx killed: last of %d calls in its server's hand answered after", launching),
+		told, answerGoal)
 	r.shares(t, "npx or its server killed: next call answered after", bare, next)
 	r.times("host killed: no process of npx is left after", gone, orphansGoal)
 	r.times("host with npx told to stop under load: gone after", stopped, drainGoal)

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	mcptest.Main(m)
 }
 
-// either is the first value in the full form and the second in the short one.
+// either returns the first value in the full form and the second in the short form.
 func either[T any](inFull, inShort T) T {
 	if *full {
 		return inFull
@@ -34,33 +34,35 @@ func either[T any](inFull, inShort T) T {
 	return inShort
 }
 
-// The goals, which only the full form holds: they are times, and of a machine that does nothing else.
+// The goals. Only the full form checks them: they are times on a machine without other load.
 const (
-	seenGoal     = 10 * time.Millisecond  // from the death of a server to the event that tells of it
-	shareGoal    = 10 * time.Millisecond  // what the host adds to the start of a server that died
-	answerGoal   = 50 * time.Millisecond  // from the death of a server to the last answer to what it had in hand
-	overGoal     = 250 * time.Millisecond // from the deadline of calls to a server that hangs to the last answer
-	readyGoal    = 300 * time.Millisecond // from the death of the host to its being ready again
-	orphansGoal  = time.Second            // from the death of the host to that of the last of its child processes
-	baselineGoal = 10 * time.Second       // from the last use to holding what was held before
-	crashLimit   = 1.1                    // the 99th percentile of calls beside a crash, beside that without one
+	seenGoal     = 10 * time.Millisecond  // from the death of a server to the event in the log
+	shareGoal    = 10 * time.Millisecond  // added by the host to the start of a server that died
+	answerGoal   = 50 * time.Millisecond  // from the death of a server to the last answer to its calls
+	overGoal     = 250 * time.Millisecond // last answer after the deadline of calls to a hung server
+	readyGoal    = 300 * time.Millisecond // from the death of the host until it is ready again
+	orphansGoal  = time.Second            // from the host's death to the end of its last child process
+	baselineGoal = 10 * time.Second       // from the last use until the host holds what it held before
+	crashLimit   = 1.1                    // ratio of the 99th percentiles, with and without a crash
 )
 
-// recoveryLimit is how many times longer a recovery may take than the same program takes from its start to its first
-// answer by itself. Both forms hold it: the two are measured in turns, so that it says the same on any machine. The race
-// detector slows the host and the program down by different factors.
+// recoveryLimit bounds the ratio of a recovery to the time that the same program takes by itself,
+// from its start to its first answer. Both forms check it. The two times are measured in turns,
+// so the ratio is the same on any machine. It is not checked with the race detector, which slows
+// the host and the program down by different factors.
 const recoveryLimit = 2
 
-// shortPairs is how often a recovery is measured beside a bare start in the short form.
+// shortPairs is how often the short form measures a recovery beside a bare start.
 const shortPairs = 8
 
-// How often a trouble is gone through beside other calls: a pair is some seconds.
+// Rounds of a disturbance beside other calls. A pair takes some seconds.
 const (
 	fullRounds  = 8
 	shortRounds = 2
 )
 
-// patience bounds every wait. What is waited for takes milliseconds; the rest is for a machine that runs other tests too.
+// patience bounds every wait. Most waits take milliseconds. The rest is for a machine that runs
+// other tests too.
 const patience = 60 * time.Second
 
 // table is the report of all cases.
@@ -75,9 +77,11 @@ func (r *table) times(name string, samples []time.Duration, goal time.Duration) 
 	r.Figures = append(r.Figures, load.NewFigure(name, "ms", values, either(milliseconds(goal), 0)))
 }
 
-// beside measures the 99th percentile of calls beside a trouble and without it, in turns. Without a limit the ratio is only told. The short
-// form goes through the trouble and compares nothing.
-func (r *table) beside(t *testing.T, calls, with, without string, limit float64, measure func(troubled bool) (float64, error)) {
+// beside measures the 99th percentile of calls during a disturbance and without it, in turns. If
+// limit is 0, the ratio is only reported. The short form goes through the disturbance and
+// compares nothing.
+func (r *table) beside(t *testing.T, calls, with, without string, limit float64,
+	measure func(troubled bool) (float64, error)) {
 	t.Helper()
 	if !*full {
 		for range shortRounds {
@@ -88,7 +92,9 @@ func (r *table) beside(t *testing.T, calls, with, without string, limit float64,
 		return
 	}
 	calm, troubled, err := load.Alternate(fullRounds,
-		func(int) (float64, error) { return measure(false) }, func(int) (float64, error) { return measure(true) })
+		func(int) (float64, error) {
+			return measure(false)
+		}, func(int) (float64, error) { return measure(true) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,16 +102,19 @@ func (r *table) beside(t *testing.T, calls, with, without string, limit float64,
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Figures = append(r.Figures, load.NewFigure(fmt.Sprintf("p99 of %s, %s", calls, without), "ms", calm, 0),
+	r.Figures = append(r.Figures,
+		load.NewFigure(fmt.Sprintf("p99 of %s, %s", calls, without), "ms", calm, 0),
 		load.NewFigure(fmt.Sprintf("p99 of %s, %s", calls, with), "ms", troubled, 0))
-	c := load.Comparison{Name: fmt.Sprintf("p99 of %s, %s / %s", calls, with, without), Estimate: ratio}
+	c := load.Comparison{
+		Name: fmt.Sprintf("p99 of %s, %s / %s", calls, with, without), Estimate: ratio,
+	}
 	if limit > 0 {
 		c = load.Compare(c.Name, ratio, load.AtMost(limit))
 	}
 	r.Comparisons = append(r.Comparisons, c)
 }
 
-// shares adds what the host adds to the start of a server, beside both.
+// shares adds both start times and the time that the host adds to the start of a server.
 func (r *table) shares(t *testing.T, name string, bare, next []time.Duration) {
 	t.Helper()
 	r.times(name, next, 0)
@@ -116,12 +125,14 @@ func (r *table) shares(t *testing.T, name string, bare, next []time.Duration) {
 		}
 		return values
 	}
-	r.Figures = append(r.Figures, load.NewShare("the host's share of that", "ms", of(bare), of(next), either(milliseconds(shareGoal), 0)))
+	r.Figures = append(r.Figures,
+		load.NewShare("the host's share of that", "ms", of(bare), of(next),
+			either(milliseconds(shareGoal), 0)))
 	r.recovers(t, name, of(bare), of(next))
 }
 
-// recovers judges a recovery by its ratio to the program's bare start, measured in turns. Fewer than five turns have no
-// interval, and say nothing.
+// recovers judges a recovery by its ratio to the program's bare start, measured in turns. Fewer
+// turns than load.MinPairs have no confidence interval and are not judged.
 func (r *table) recovers(t *testing.T, name string, bare, next []float64) {
 	t.Helper()
 	if len(bare) < load.MinPairs {
@@ -140,11 +151,15 @@ func (r *table) recovers(t *testing.T, name string, bare, next []float64) {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// What dies is missed by nobody but the calls that it had in hand, and each of those is told.
+// If something dies, only its calls in flight are affected, and each of them gets an error.
 func TestResilience(t *testing.T) {
-	r := &table{load.Report{Title: "What is lost when something dies, " + either("in full", "in short")}}
+	r := &table{
+		load.Report{Title: "What is lost when something dies, " + either("in full", "in short")},
+	}
 	t.Run("a server is killed", func(t *testing.T) { serverKilled(t, r) })
-	t.Run("a request manager crashes", func(t *testing.T) { actorCrashes(t, r, "request_manager", "*request.Submit", 1) })
+	t.Run("a request manager crashes", func(t *testing.T) {
+		actorCrashes(t, r, "request_manager", "*request.Submit", 1)
+	})
 	t.Run("a notification dispatcher crashes", func(t *testing.T) {
 		actorCrashes(t, r, "notification_dispatcher", "*notification.Dispatch", 0)
 	})
@@ -168,8 +183,8 @@ func TestResilience(t *testing.T) {
 	}
 }
 
-// A recovery fails when its whole interval lies beyond the limit, in the short form too, and not when it is only
-// uncertain; too few turns say nothing.
+// A recovery fails if its whole confidence interval lies beyond the limit, also in the short
+// form. An interval that contains the limit does not fail. Too few turns are not judged.
 func TestRecoveryIsJudgedByItsRatioToABareStart(t *testing.T) {
 	bare := []float64{10, 11, 9, 10, 12, 10, 9, 11}
 	times := func(n float64) (next []float64) {

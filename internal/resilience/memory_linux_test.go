@@ -17,11 +17,11 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// Tenants that fill what tenants may keep are told to come back later, each because of what it keeps.
-// A tenant below its share begins calls and sessions meanwhile, and nobody loses what was begun.
-// When it is over the host is as before.
+// Tenants that fill the memory that tenants may use are told to come back later, each because of
+// its own use. Meanwhile a tenant below its share begins calls and sessions, and no call that was
+// begun is lost. Afterwards the host is as before.
 func TestMemoryIsFull(t *testing.T) {
-	const crowd = 10 // one tenant alone has not the room to fill it
+	const crowd = 10 // one tenant alone may not use enough to fill the memory
 	h := crowded(t, crowd)
 	open := func(tenant string) *wire { return openWire(t, h, tenant) }
 	modest, leaving := open("modest"), open("modest")
@@ -38,8 +38,8 @@ func TestMemoryIsFull(t *testing.T) {
 		}
 	}
 
-	// Each call holds its arguments until it is told to end. More come than there is room for, so that
-	// whoever asks finds it full.
+	// Each call holds its arguments until it is told to end. More calls come than there is room for,
+	// so every further call finds the memory full.
 	const held, coming = 2 << 20, 100
 	end := filepath.Join(t.TempDir(), "end")
 	body := call("hold", `{"file":"`+end+`","pad":"`+strings.Repeat("x", held)+`"}`)
@@ -71,7 +71,8 @@ func TestMemoryIsFull(t *testing.T) {
 		return strings.Trim(counted(t, h, `mcpd_rejections_total{reason="overloaded"}`), "0") != ""
 	})
 	served := 0
-	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(
+		3 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if a := modest.call("echo", `{"message":"x"}`); !a.says("x") {
 			t.Errorf("a call of a tenant below its share: %v", a)
 		} else {
@@ -87,13 +88,15 @@ func TestMemoryIsFull(t *testing.T) {
 	if t.Logf("%d calls of the tenant below its share were served", served); served == 0 {
 		t.Error("none was")
 	}
-	if a := modest.request("ping", "{}"); a.status != http.StatusOK || strings.Contains(a.body, "error") {
+	if a := modest.request("ping", "{}"); a.status != http.StatusOK ||
+		strings.Contains(a.body, "error") {
 		t.Errorf("a ping: %v", a)
 	}
 	if a := leaving.do(http.MethodDelete, ""); a.status >= 300 {
 		t.Errorf("the end of a session: %v", a)
 	}
-	if a := (&wire{t: t, url: h.Admin + "/readyz"}).do(http.MethodGet, ""); a.status != http.StatusOK || !strings.Contains(a.body, "degraded") {
+	if a := (&wire{t: t, url: h.Admin + "/readyz"}).do(http.MethodGet,
+		""); a.status != http.StatusOK || !strings.Contains(a.body, "degraded") {
 		t.Errorf("readiness: %v", a)
 	}
 	ends()
@@ -112,8 +115,9 @@ func TestMemoryIsFull(t *testing.T) {
 	}
 }
 
-// Bodies of all tenants that come at once, and would fill the memory several times, are read as there is room for them. Who waits for that
-// in vain is told to come back, and nobody that he was too slow.
+// Bodies of all tenants come at once and would fill the memory several times. They are read as
+// room becomes free. A client is told to come back later if no room becomes free in time. No
+// client is told that it was too slow.
 func TestBodiesOfManyThatFillTheMemory(t *testing.T) {
 	const crowd, each, size = 10, 30, 2 << 20
 	h := crowded(t, crowd)
@@ -153,16 +157,18 @@ func TestBodiesOfManyThatFillTheMemory(t *testing.T) {
 	}
 	calls.Wait()
 	kib := peak(t, h)
-	if t.Logf("%d calls were taken, %d were not; %d MiB at most", slept.Load(), busy.Load(), kib>>10); slept.Load() == 0 {
+	if t.Logf("%d calls were taken, %d were not; %d MiB at most", slept.Load(), busy.Load(),
+		kib>>10); slept.Load() == 0 {
 		t.Error("no call was taken")
 	}
-	const most = 192 // half as much again, which is garbage until it is collected
+	const most = 192 // MiB: half as much again, for garbage that is not collected yet
 	if kib>>10 > most && !mcptest.Raced {
 		t.Errorf("the host of 128 MiB took %d MiB, for %d MiB of requests", kib>>10, crowd*each*size>>20)
 	}
 }
 
-// A tenant whose clients do not read what they asked for waits for them. Nobody else does, and the host keeps within its memory.
+// A tenant whose clients do not read their answers waits for them. No other tenant waits, and the
+// host keeps within its memory.
 func TestAnswersThatNobodyReads(t *testing.T) {
 	h := crowded(t, 1)
 	modest, greedy := openWire(t, h, "modest"), openWire(t, h, "greedy-0")
@@ -178,15 +184,20 @@ func TestAnswersThatNobodyReads(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		fmt.Fprintf(c, "POST /t/greedy-0/small/mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"+
-			"Mcp-Session-Id: %s\r\nMcp-Protocol-Version: 2025-11-25\r\nContent-Length: %d\r\n\r\n%s", greedy.headers.Get("Mcp-Session-Id"), len(body), body)
+		fmt.Fprintf(c, "POST /t/greedy-0/small/mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: "+
+			"application/json\r\nAccept: application/json, text/event-stream\r\n"+
+			"Mcp-Session-Id: %s\r\nMcp-Protocol-Version: 2025-11-25\r\nContent-Length: %d\r\n\r\n%s",
+			greedy.headers.Get("Mcp-Session-Id"), len(body), body)
 	}
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(
+		5 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if a := modest.call("echo", `{"message":"x"}`); !a.says("x") {
 			t.Fatalf("a call of another tenant: %v", a)
 		}
 	}
-	if got := counted(t, h, `mcpd_requests_in_flight{method="tools/call",server="small",tenant="greedy-0"}`); got == "" || got == "0" {
+	if got := counted(
+		t, h, `mcpd_requests_in_flight{method="tools/call",server="small",tenant="greedy-0"}`,
+	); got == "" || got == "0" {
 		t.Errorf("%q calls wait", got)
 	}
 	kib := peak(t, h)
@@ -195,19 +206,21 @@ func TestAnswersThatNobodyReads(t *testing.T) {
 	}
 }
 
-// crowded is a host with little memory, and a number of greedy tenants beside a modest one.
+// crowded starts a host with little memory and with a number of greedy tenants beside a modest
+// one.
 func crowded(t *testing.T, greedy int) *mcptest.Host {
 	t.Helper()
 	server := fmt.Sprintf("{servers: {small: {command: %q, share: tenant}}}\n", mcptest.Server(t))
-	// On a busy machine it is the clients that take their time.
-	config := "limits: {memory: 128MiB, call_timeout: 5m, header_timeout: 30s}\ntenants:\n  modest: " + server
+	// The time-outs are long because the clients are slow on a busy machine.
+	config := "limits: {memory: 128MiB, call_timeout: 5m, header_timeout: 30s}\ntenants:\n  modest: " +
+		server
 	for n := range greedy {
 		config += fmt.Sprintf("  greedy-%d: ", n) + server
 	}
 	return mcptest.Start(t, mcptest.HostOptions{Config: config})
 }
 
-// peak is the most memory that a host has ever had, in KiB.
+// peak returns the most memory that a host has ever had, in KiB.
 func peak(t *testing.T, h *mcptest.Host) (kib int) {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.PID()))
@@ -221,7 +234,7 @@ func peak(t *testing.T, h *mcptest.Host) (kib int) {
 	return kib
 }
 
-// counted is the value of a metric, empty when there is none.
+// counted returns the value of a metric, or "" if there is none.
 func counted(t *testing.T, h *mcptest.Host, name string) string {
 	t.Helper()
 	a := (&wire{t: t, url: h.Admin + "/metrics"}).do(http.MethodGet, "")
@@ -233,25 +246,25 @@ func counted(t *testing.T, h *mcptest.Host, name string) string {
 	return ""
 }
 
-// wire is a client that sees the status and the header fields of its answers.
+// wire is a client that sees the status and the header fields of its responses.
 type wire struct {
 	t           *testing.T
 	url, tenant string
 	headers     http.Header
 }
 
-// openWire is a client of a tenant of a crowded host.
+// openWire returns a client of a tenant of a crowded host.
 func openWire(t *testing.T, h *mcptest.Host, tenant string) *wire {
 	return &wire{t, h.MCP + "/t/" + tenant + "/small/mcp", tenant, http.Header{}}
 }
 
-// refused reports that a call was told to come back, by the tenant or the server: each has bounds of
-// its own.
+// refused reports whether the call was told to come back, by the tenant or the server. Each has
+// bounds of its own.
 func (w *wire) refused(a answer) bool {
 	return a.busy("tenant "+w.tenant) || a.busy("input of server small")
 }
 
-// answer is what came back.
+// answer is the response to a request.
 type answer struct {
 	status      int
 	retry, body string
@@ -262,10 +275,13 @@ func (a answer) String() string {
 	return fmt.Sprintf("%d, Retry-After %q, %.300s, %v", a.status, a.retry, a.body, a.err)
 }
 
-// busy reports that something has no room now, in every way in which that is said.
+// busy reports whether the response says that something is overloaded, in every way: by status,
+// Retry-After, and the error's code, reason, data and message.
 func (a answer) busy(what string) bool {
-	return a.status == http.StatusServiceUnavailable && a.retry != "" && strings.Contains(a.body, `"code":-32010`) &&
-		strings.Contains(a.body, `"reason":"overloaded"`) && strings.Contains(a.body, `"retryAfterMs":`) && strings.Contains(a.body, what+" is overloaded")
+	return a.status == http.StatusServiceUnavailable && a.retry != "" &&
+		strings.Contains(a.body, `"code":-32010`) &&
+		strings.Contains(a.body, `"reason":"overloaded"`) &&
+		strings.Contains(a.body, `"retryAfterMs":`) && strings.Contains(a.body, what+" is overloaded")
 }
 
 func (a answer) says(text string) bool {
@@ -273,7 +289,8 @@ func (a answer) says(text string) bool {
 }
 
 func (w *wire) initialize() answer {
-	a := w.request("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"wire","version":"1"}}`)
+	a := w.request("initialize",
+		`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"wire","version":"1"}}`)
 	if a.status == http.StatusOK {
 		w.headers.Set("Mcp-Protocol-Version", "2025-11-25")
 		w.do(http.MethodPost, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
@@ -289,11 +306,12 @@ func (w *wire) request(method, params string) answer {
 	return w.do(http.MethodPost, request(method, params))
 }
 
-// call and request are what is sent. A large one is made once for all who send it.
+// call returns the body of a tools/call. A large body is built once for all clients that send it.
 func call(tool, arguments string) string {
 	return request("tools/call", `{"name":"`+tool+`","arguments":`+arguments+`}`)
 }
 
+// request returns the body of a request.
 func request(method, params string) string {
 	return `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`
 }
@@ -308,7 +326,7 @@ func (w *wire) do(method, body string) (a answer) {
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
-	transport := &http.Transport{DisableKeepAlives: true} // leaves nothing to be counted
+	transport := &http.Transport{DisableKeepAlives: true} // leaves no connection to be counted
 	response, err := transport.RoundTrip(r)
 	if err != nil {
 		return answer{err: err}

@@ -10,13 +10,13 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// Shape of the reloads: a hundred a minute beside calls to the servers that stay.
+// The reloads: a hundred a minute, beside calls to the servers that do not change.
 const (
 	steadyServers = 3
 	reloadEvery   = 600 * time.Millisecond
 )
 
-// pids are the processes of the servers that stay.
+// pids returns the process ids of the servers of the sessions.
 func pids(t *testing.T, sessions []*load.Session) (all []string) {
 	t.Helper()
 	for _, s := range sessions {
@@ -29,8 +29,10 @@ func pids(t *testing.T, sessions []*load.Session) (all []string) {
 	return all
 }
 
-// The configuration is reloaded over and over, and one of several servers is another each time. Those who use the others get no error, and
-// theirs keep their processes; who uses the one gets none either. A run of calls without reloads stands beside each.
+// The configuration is reloaded over and over, and each time one of several servers changes.
+// Clients of the other servers get no error, and those servers keep their processes. Clients of
+// the changed server get no error either. A run of calls without reloads is measured beside each
+// run with reloads.
 func reloads(t *testing.T, r *table) {
 	h := prepare(t)
 	version := 0
@@ -40,8 +42,9 @@ func reloads(t *testing.T, r *table) {
 		for i := range steadyServers {
 			servers += fmt.Sprintf("s%d: %s, ", i, h.small(alone))
 		}
-		// Each change is a program of its own: that of before ends.
-		h.configure("tenants: {default: {servers: {" + servers + "small: " + h.small(alone, fmt.Sprintf("args: [v%d]", version)) + "}}}")
+		// Each change makes it another program, so the earlier process ends.
+		h.configure("tenants: {default: {servers: {" + servers + "small: " +
+			h.small(alone, fmt.Sprintf("args: [v%d]", version)) + "}}}")
 	}
 	change()
 	h.launch(mcptest.HostOptions{})
@@ -66,7 +69,7 @@ func reloads(t *testing.T, r *table) {
 		}
 		return took, err
 	}
-	// What is there once everything was used and changed.
+	// A first reload, so that everything has been used and changed before the measurement.
 	if _, err := reload(); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +87,8 @@ func reloads(t *testing.T, r *table) {
 			result, err = load.Run(t.Context(), clients(steady), o)
 			ended <- err
 		}()
-		for end, next := time.Now().Add(time.Duration(seconds)*time.Second), time.Now(); reloading && next.Before(end); {
+		for end, next := time.Now().Add(time.Duration(seconds)*time.Second), time.Now(); reloading &&
+			next.Before(end); {
 			time.Sleep(time.Until(next))
 			next = next.Add(reloadEvery)
 			one, err := reload()
@@ -101,7 +105,8 @@ func reloads(t *testing.T, r *table) {
 		}
 		return milliseconds(result.Quantile(0.99)), nil
 	}
-	r.beside(t, "calls to servers that stay", "reloaded 100 times a minute", "not reloaded", 0, measure)
+	r.beside(t, "calls to servers that stay", "reloaded 100 times a minute",
+		"not reloaded", 0, measure)
 	if now := pids(t, steady); !slices.Equal(now, theirs) {
 		t.Errorf("the servers that stay were %v and are %v", theirs, now)
 	}
@@ -110,6 +115,7 @@ func reloads(t *testing.T, r *table) {
 	}
 	once(t, h.effects)
 	leave(t, append(steady, changing...))
-	r.times("configuration reloaded: back at the baseline after", []time.Duration{h.settles(before)}, baselineGoal)
+	r.times("configuration reloaded: back at the baseline after", []time.Duration{h.settles(before)},
+		baselineGoal)
 	r.times("reload of one server of several", took, 0)
 }

@@ -16,24 +16,29 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// remoteVariable makes the server one with a URL. Its value is where it listens.
+// remoteVariable makes the test's own server a server with a URL. Its value is the address to
+// listen on.
 const remoteVariable = "RESILIENCE_REMOTE"
 
-// far serves over Streamable HTTP, with an answer in JSON for each POST and no stream beside.
+// far serves over Streamable HTTP. It answers each POST with JSON and offers no GET stream.
 type far struct {
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	next     int
 	sessions map[string]bool
 	server   *server
 }
 
-// serveRemote says where it listens. With SIGUSR1 it forgets its sessions, and says so in a file of its own.
+// serveRemote serves at an address and prints it. On SIGUSR1 it forgets its sessions, and notes
+// that in the file for subscriptions.
 func serveRemote(addr, effects string) error {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		return err
 	}
-	f := &far{sessions: map[string]bool{}, server: &server{effects: appendTo(effects), subscribed: appendTo(effects + subscribedTo)}}
+	f := &far{
+		sessions: map[string]bool{},
+		server:   &server{effects: appendTo(effects), subscribed: appendTo(effects + subscribedTo)},
+	}
 	fmt.Fprintln(f.server.subscribed, "none")
 	told := make(chan os.Signal, 1)
 	signal.Notify(told, syscall.SIGUSR1)
@@ -83,18 +88,18 @@ func (f *far) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	if len(answers) == 0 { // it is held, and so is whoever asked
+	if len(answers) == 0 { // the call is held, and its client waits
 		<-r.Context().Done()
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(answers[len(answers)-1].Append(nil)) // who is gone is not answered
+	_, _ = w.Write(answers[len(answers)-1].Append(nil)) // an error means that the client has gone
 }
 
-// initialized is how many sessions the server has opened in all its lives.
+// initialized returns how many sessions the server has opened in all its processes.
 func initialized(t *testing.T, effects string) int { return remarks(t, effects, "initialized") }
 
-// forgets is how often it has forgotten them.
+// forgets returns how often the server has forgotten its sessions.
 func forgets(t *testing.T, effects string) int { return remarks(t, effects, "none forgotten") }
 
 func remarks(t *testing.T, effects, what string) (n int) {

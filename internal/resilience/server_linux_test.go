@@ -18,38 +18,42 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// effectsVariable makes the test binary the server. Its value is the file that its tools have their effects on.
+// effectsVariable makes the test binary the test's own server. Its value is the file to which the
+// server's tools write their effects.
 const effectsVariable = "RESILIENCE_EFFECTS"
 
-// The server's tools. Each writes the text it is given to the file of effects, a line each.
+// The server's tools. Each writes the text of its call to the file of effects, as one line.
 const (
 	note = "note" // answers with its text
-	hold = "hold" // answers with its text when free is called, and no sooner
-	free = "free" // answers with its text, and before it what is held
-	tell = "tell" // says that a resource has changed, and answers with its text
-	late = "late" // answers with its text after lateBy, and takes other calls meanwhile
+	hold = "hold" // answers with its text when free is called, not sooner
+	free = "free" // answers with its text, after the answers that are held
+	tell = "tell" // reports that a resource has changed, and answers with its text
+	late = "late" // answers with its text after lateBy, and handles other calls meanwhile
 	busy = "busy" // answers with its text after lateBy, and reads nothing meanwhile
-	self = "self" // answers with the process id, and has no effect
+	self = "self" // answers with its process id, and has no effect
 )
 
-// watched is the resource.
+// watched is the URI of the server's resource.
 const watched = "small://it"
 
-// lateBy is how long late and busy take.
+// lateBy is how long the tools late and busy take.
 const lateBy = time.Second
 
-// server is the smallest that the cases can do with: how long it takes to start is no more than a program takes.
+// server is the smallest server that serves the cases. It starts as fast as any program.
 type server struct {
 	effects, subscribed io.Writer
-	jobs                jobs // nil when it has none
+	jobs                jobs // nil if it runs no tasks
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	out  *bufio.Writer
 	held []jsonrpc.Message // the answers that wait for free
 }
 
 func serve(effects string) {
-	s := server{effects: appendTo(effects), subscribed: appendTo(effects + subscribedTo), jobs: newJobs(effects), out: bufio.NewWriterSize(os.Stdout, 64<<10)}
+	s := server{
+		effects: appendTo(effects), subscribed: appendTo(effects + subscribedTo), jobs: newJobs(effects),
+		out: bufio.NewWriterSize(os.Stdout, 64<<10),
+	}
 	fmt.Fprintln(s.subscribed, "none")
 	in := bufio.NewReaderSize(os.Stdin, 64<<10)
 	for {
@@ -64,7 +68,7 @@ func serve(effects string) {
 	}
 }
 
-// appendTo opens a file of which each write is a line that a signal does not divide.
+// appendTo opens a file for appending. Each write is one line, which a signal does not divide.
 func appendTo(path string) io.Writer {
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -74,30 +78,33 @@ func appendTo(path string) io.Writer {
 	return file
 }
 
-// say writes messages, and all that was not written yet with them when nothing else is to come at once.
+// say buffers messages. With flush it also writes everything that is buffered; flush is set if no
+// further input is at hand.
 func (s *server) say(flush bool, messages ...jsonrpc.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range messages {
-		_, _ = s.out.Write(append(m.Append(nil), '\n')) // Flush tells
+		_, _ = s.out.Write(append(m.Append(nil), '\n')) // Flush reports the error
 	}
 	if flush && s.out.Flush() != nil {
-		os.Exit(0) // the host is gone
+		os.Exit(0) // the host has gone
 	}
 }
 
-// answers are what the server says to a request.
+// answers returns the server's answers to a request.
 func (s *server) answers(m jsonrpc.Message) []jsonrpc.Message {
 	result := func(text string) []jsonrpc.Message {
 		return []jsonrpc.Message{jsonrpc.Response(m.ID, jsontext.Value(text))}
 	}
 	switch m.Method {
 	case "initialize":
-		return result(`{"protocolVersion":"2025-11-25","capabilities":{` + s.jobs.capabilities() + `"tools":{},"resources":{"subscribe":true}},"serverInfo":{"name":"small","version":"1"}}`)
+		return result(`{"protocolVersion":"2025-11-25","capabilities":{` + s.jobs.capabilities() +
+			`"tools":{},"resources":{"subscribe":true}},"serverInfo":{"name":"small","version":"1"}}`)
 	case "tools/list":
 		var tools []string
 		for _, name := range []string{note, hold, free, tell, late, busy, self} {
-			tools = append(tools, `{"name":"`+name+`","inputSchema":{"type":"object"}`+s.jobs.support(name)+`}`)
+			tools = append(tools, `{"name":"`+name+`","inputSchema":{"type":"object"}`+
+				s.jobs.support(name)+`}`)
 		}
 		return result(`{"tools":[` + strings.Join(tools, ",") + `]}`)
 	case "resources/list":
@@ -114,7 +121,11 @@ func (s *server) answers(m jsonrpc.Message) []jsonrpc.Message {
 	case "tasks/get", "tasks/result":
 		return s.jobs.ask(m)
 	}
-	return []jsonrpc.Message{jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "there is no " + m.Method})}
+	return []jsonrpc.Message{
+		jsonrpc.Failure(m.ID, &jsonrpc.Error{
+			Code: jsonrpc.CodeMethodNotFound, Message: "there is no " + m.Method,
+		}),
+	}
 }
 
 func (s *server) call(m jsonrpc.Message) []jsonrpc.Message {
@@ -123,7 +134,9 @@ func (s *server) call(m jsonrpc.Message) []jsonrpc.Message {
 	if tool == self {
 		text = strconv.Itoa(os.Getpid())
 	} else if _, err := fmt.Fprintln(s.effects, text); err != nil {
-		return []jsonrpc.Message{jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: err.Error()})}
+		return []jsonrpc.Message{
+			jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: err.Error()}),
+		}
 	}
 	answer := jsonrpc.Response(m.ID, jsontext.Value(told(text)))
 	if answers, begun := s.jobs.begin(m, tool, text); begun {
@@ -143,17 +156,21 @@ func (s *server) call(m jsonrpc.Message) []jsonrpc.Message {
 	case busy:
 		time.Sleep(lateBy)
 	case tell:
-		return []jsonrpc.Message{jsonrpc.Notification("notifications/resources/updated", jsontext.Value(`{"uri":"`+watched+`"}`)), answer}
+		return []jsonrpc.Message{
+			jsonrpc.Notification("notifications/resources/updated", jsontext.Value(`{"uri":"`+watched+`"}`)),
+			answer,
+		}
 	}
 	return []jsonrpc.Message{answer}
 }
 
-// environment is what makes the test binary the server. With the race detector it would sleep for a second before it ends.
+// environment returns the variables that make the test binary the server. GORACE keeps a binary
+// with the race detector from sleeping for a second before it exits.
 func environment(effects string) []string {
 	return []string{effectsVariable + "=" + effects, "GORACE=atexit_sleep_ms=0"}
 }
 
-// effectsOf is how often each text is in the file of effects.
+// effectsOf returns how often each text is in the file of effects.
 func effectsOf(t *testing.T, effects string) map[string]int {
 	t.Helper()
 	text, err := os.ReadFile(effects)
@@ -167,7 +184,7 @@ func effectsOf(t *testing.T, effects string) map[string]int {
 	return seen
 }
 
-// once checks that nothing was done twice.
+// once checks that nothing was done twice. It returns how often each text was done.
 func once(t *testing.T, effects string) map[string]int {
 	t.Helper()
 	seen := effectsOf(t, effects)
@@ -179,10 +196,10 @@ func once(t *testing.T, effects string) map[string]int {
 	return seen
 }
 
-// subscribedTo is the end of the name of the file that has what the server was subscribed to.
+// subscribedTo is the suffix of the file that records the server's subscriptions.
 const subscribedTo = ".subscribed"
 
-// subscriptionsOf is how many subscriptions the server has that began last.
+// subscriptionsOf returns how many subscriptions the last process of the server has.
 func subscriptionsOf(t *testing.T, effects string) (n int) {
 	t.Helper()
 	text, err := os.ReadFile(effects + subscribedTo)

@@ -15,7 +15,7 @@ import (
 // drainGoal bounds a stop under load, from SIGTERM to the exit.
 const drainGoal = 25 * time.Second
 
-// endings is a client that keeps how each call ended.
+// endings is a client that records how each call ended.
 type endings struct {
 	load.Client
 	all *sync.Map // error or nil, by nonce
@@ -25,12 +25,13 @@ func (e endings) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error)
 	got, err := e.Client.Call(ctx, nonce)
 	e.all.Store(nonce, err)
 	if errors.Is(err, syscall.ECONNREFUSED) {
-		time.Sleep(20 * time.Millisecond) // who is turned away does not come back at once
+		time.Sleep(20 * time.Millisecond) // a client that was refused does not retry at once
 	}
 	return got, err
 }
 
-// hear opens the stream of a session, and says how it ended: nil is politely.
+// hear opens the stream of a session. The channel gets the error that ended the stream, or nil if
+// the stream ended in order.
 func hear(t *testing.T, s *load.Session) <-chan error {
 	t.Helper()
 	body, err := s.Listen(t.Context())
@@ -45,8 +46,9 @@ func hear(t *testing.T, s *load.Session) <-chan error {
 	return ended
 }
 
-// The host is told to stop under load that never pauses, so it serves for two thirds of its drain. Each call that it took is answered: those that it did not answer have had no effect. Streams end as
-// streams should, and nothing is left.
+// The host is told to stop under load that never pauses, so it serves for two thirds of its drain
+// time. Each call that it accepted is answered. Calls that it did not answer have had no effect.
+// Streams end in order, and no process is left.
 func hostStopped(t *testing.T, r *table) {
 	for _, loop := range []struct {
 		name string
@@ -70,7 +72,8 @@ func hostStopped(t *testing.T, r *table) {
 			}
 			ctx, stop := context.WithCancel(t.Context())
 			var runs sync.WaitGroup
-			for i, o := range []load.Options{options(uint64(2*round+1), 32, 1<<20), options(uint64(2*round+2), 16, 1<<20)} {
+			for i, o := range []load.Options{options(uint64(2*round+1), 32, 1<<20),
+				options(uint64(2*round+2), 16, 1<<20)} {
 				o.Rate = loop.rate
 				c := noisy(users)
 				if i > 0 {
@@ -86,7 +89,7 @@ func hostStopped(t *testing.T, r *table) {
 			at := time.Now()
 			stopped := make(chan int, 1)
 			go func() { stopped <- h.Stop() }() // awaited below
-			// Those who call go on calling for as long as there is a host.
+			// Clients go on calling as long as the host exists.
 			if code := <-stopped; code != 0 {
 				t.Errorf("exit code %d", code)
 			}
@@ -123,13 +126,15 @@ func hostStopped(t *testing.T, r *table) {
 		}
 		r.times("host told to stop, "+loop.name+": gone after", took, drainGoal)
 		r.Figures = append(r.Figures,
-			load.NewFigure("host told to stop, "+loop.name+": calls turned away by a closed port", "calls", turned, 0),
-			load.NewFigure("host told to stop, "+loop.name+": calls not begun and turned away otherwise", "calls", cut, 0))
+			load.NewFigure("host told to stop, "+loop.name+": calls turned away by a closed port",
+				"calls", turned, 0),
+			load.NewFigure("host told to stop, "+loop.name+": calls not begun and turned away otherwise",
+				"calls", cut, 0))
 	}
 	hurried(t, r)
 }
 
-// Who is in a hurry says so twice.
+// A second SIGTERM ends the host without a further drain.
 func hurried(t *testing.T, r *table) {
 	var took []time.Duration
 	for range either(5, 1) {

@@ -9,26 +9,26 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// Bounds of a burst that a busy machine keeps. What it takes on one that is not is in docs/scale.md.
+// Bounds of a burst that even a busy machine keeps. docs/scale.md has measured values.
 const (
 	maxLate = 10 * time.Second // from the last list that changed to the last client that is told
-	maxCPU  = 10 * time.Second // of mcpd, from the beginning of a burst until all is calm
+	maxCPU  = 10 * time.Second // of mcpd, from the beginning of a burst until it is over
 	maxRSS  = 1024             // MiB
-	// calm is how long nothing is told when a burst is over.
+	// calm is how long no notification comes when a burst is over.
 	calm = merge.ChangesMost + merge.ChangesQuiet + time.Second
 )
 
-// burst is what one burst of changes came to.
+// burst is the result of one burst of changes.
 type burst struct {
 	what    string
-	changed []string // the notifications that each client is to hear
+	changed []string // the notifications that each client must receive
 	took    time.Duration
 	late    time.Duration // from the last list to the last client that was told
 	told    summary
 	used    usage
 }
 
-// clients are who listens in one revision of the protocol.
+// clients are the kinds of clients, each of which listens in one revision of the protocol.
 var clients = []struct {
 	name string
 	open opening
@@ -37,8 +37,8 @@ var clients = []struct {
 	{"`subscriptions/listen` of 2026-07-28", modernStream},
 }
 
-// Servers come up in one burst while clients listen, and then all change in another. Each client
-// hears once of each burst.
+// Servers come up in one burst while clients listen. Then all servers change in a second burst.
+// Each client is told once for each burst.
 func TestBursts(t *testing.T) {
 	n, streams := 30, 60
 	if *full {
@@ -56,7 +56,8 @@ func TestBursts(t *testing.T) {
 			opened := usageOf(t, host.PID()).since(before)
 			a.forget()
 
-			b := a.hears(t, s, host.PID(), "servers come up", "resources/templates/list", changes, s.letAllGo)
+			b := a.hears(t, s, host.PID(), "servers come up", "resources/templates/list",
+				changes, s.letAllGo)
 			b.check(t)
 			again := a.hears(t, s, host.PID(), "all change their tools", "tools/list", changes[:1], func() {
 				for i := range n {
@@ -69,8 +70,8 @@ func TestBursts(t *testing.T) {
 	}
 }
 
-// hears makes a burst happen and waits until it is over: every server has answered a list, and
-// nothing more is told.
+// hears starts a burst and waits until it is over: every server has answered a list, and no
+// further notification comes.
 func (a *audience) hears(
 	t *testing.T, s *servers, pid int, what, list string, changed []string, begin func(),
 ) *burst {
@@ -85,7 +86,8 @@ func (a *audience) hears(
 			break
 		}
 		if time.Now().After(end) {
-			t.Fatalf("%s: %d of %d lists were asked for; the last change was told %v ago", what, n, s.n, time.Since(told.last))
+			t.Fatalf("%s: %d of %d lists were asked for; the last change was told %v ago", what, n, s.n,
+				time.Since(told.last))
 		}
 	}
 	told := a.summary()
@@ -95,7 +97,9 @@ func (a *audience) hears(
 	}
 }
 
-// check holds that every client was told once, or as often as a burst lasts so long.
+// check fails the test unless every client was told once of each expected change, and never of
+// any other. A long burst may repeat the notification once for each merge.ChangesMost. check also
+// verifies the bounds of a burst.
 func (b *burst) check(t *testing.T) {
 	t.Helper()
 	most := 1 + int(b.took/merge.ChangesMost)
@@ -120,6 +124,8 @@ func (b *burst) check(t *testing.T) {
 }
 
 func (b *burst) String() string {
-	return fmt.Sprintf("the last list after %v, the last client told %v later, CPU %v, RSS %d MiB, %d streams ended",
-		b.took.Round(10*time.Millisecond), b.late.Round(10*time.Millisecond), b.used.cpu, b.used.rss, b.told.ended)
+	return fmt.Sprintf("the last list after %v, the last client told %v later, CPU %v, RSS %d MiB, "+
+		"%d streams ended",
+		b.took.Round(10*time.Millisecond), b.late.Round(10*time.Millisecond), b.used.cpu, b.used.rss,
+		b.told.ended)
 }

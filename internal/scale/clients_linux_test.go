@@ -15,14 +15,14 @@ import (
 	"mcpd/internal/load"
 )
 
-// openers is how many streams are opened at the same time. Each initialize waits for servers that
-// are starting, and the catalogue lets so many wait.
+// openers is how many streams are opened concurrently. Each initialize waits for servers that are
+// starting, and the catalogue lets this many requests wait.
 const openers = 250
 
-// stream is what one client hears. The mutex of its audience guards heard.
+// stream is what one client receives. The mutex of its audience guards the fields.
 type stream struct {
-	heard map[string]int // notifications, by method
-	last  time.Time      // when the last change of a list was told
+	heard map[string]int // number of notifications, by method
+	last  time.Time      // time of the last notification of a changed list
 	ended error
 }
 
@@ -34,10 +34,10 @@ type audience struct {
 	reading sync.WaitGroup
 }
 
-// opening opens one client's stream.
+// opening opens the stream of one client.
 type opening func(ctx context.Context, url string) (io.ReadCloser, error)
 
-// legacyStream opens a session and its stream. The session's other connections are closed.
+// legacyStream opens a session and its stream. It closes the session's other connections.
 func legacyStream(ctx context.Context, url string) (io.ReadCloser, error) {
 	s, err := load.Connect(ctx, load.SessionOptions{URL: url})
 	if err != nil {
@@ -51,13 +51,13 @@ func legacyStream(ctx context.Context, url string) (io.ReadCloser, error) {
 	return body, nil
 }
 
-// listen is a subscriptions/listen to the changes of all lists.
+// listen is a request for subscriptions/listen to the changes of all lists.
 const listen = `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"_meta":{` +
 	`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},` +
 	`"io.modelcontextprotocol/clientInfo":{"name":"scale","version":"1"}},` +
 	`"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}}}`
 
-// modernStream opens a subscription. It is open when its response begins.
+// modernStream opens a subscription. The subscription is open when its response begins.
 func modernStream(ctx context.Context, url string) (io.ReadCloser, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(listen))
 	if err != nil {
@@ -71,7 +71,8 @@ func modernStream(ctx context.Context, url string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	if kind := answer.Header.Get("Content-Type"); answer.StatusCode != http.StatusOK || !strings.HasPrefix(kind, "text/event-stream") {
+	if kind := answer.Header.Get("Content-Type"); answer.StatusCode != http.StatusOK ||
+		!strings.HasPrefix(kind, "text/event-stream") {
 		said, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
 		_ = answer.Body.Close()
 		return nil, fmt.Errorf("subscriptions/listen: http status %d: %s", answer.StatusCode, said)
@@ -120,7 +121,7 @@ func gather(t *testing.T, n int, url string, open opening) *audience {
 	return a
 }
 
-// read notes what a stream brings until it ends.
+// read counts the notifications of a stream until the stream ends.
 func (a *audience) read(s *stream, body io.Reader) {
 	err := load.EachEvent(body, func(_ string, data []byte) error {
 		if len(data) == 0 {
@@ -145,12 +146,12 @@ func (a *audience) read(s *stream, body io.Reader) {
 	s.ended = fmt.Errorf("it has ended: %w", err)
 }
 
-// summary is what all streams have heard since they were gathered, or forgot.
+// summary is what all streams have received since they were opened, or since forget.
 type summary struct {
-	least, most map[string]int // of one stream, by method
+	least, most map[string]int // fewest and most notifications of one stream, by method
 	total       int
-	last        time.Time // when the last change was told
-	ended       int       // streams
+	last        time.Time // time of the last notification of a change
+	ended       int       // number of streams that have ended
 }
 
 func (a *audience) summary() summary {
@@ -176,7 +177,7 @@ func (a *audience) summary() summary {
 	return sum
 }
 
-// forget forgets what was heard so far.
+// forget discards what was received so far.
 func (a *audience) forget() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -188,5 +189,6 @@ func (a *audience) forget() {
 
 // changes are the notifications that a list has changed.
 var changes = []string{
-	"notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed",
+	"notifications/tools/list_changed", "notifications/prompts/list_changed",
+	"notifications/resources/list_changed",
 }

@@ -15,14 +15,15 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// pager is a client that goes through the list of tools.
+// pager is a client that pages through the list of tools.
 type pager struct {
 	t       *testing.T
 	url     string
 	headers http.Header
 }
 
-// page asks for one page: the names of its tools, and the cursor of the next.
+// page asks for one page. It returns the names of the page's tools and the cursor of the next
+// page.
 func (p *pager) page(cursor string) (names []string, next string) {
 	p.t.Helper()
 	params := "{}"
@@ -62,7 +63,7 @@ func (p *pager) page(cursor string) (names []string, next string) {
 	return names, m.Result.Next
 }
 
-// list goes through all pages, with something that happens between two. No tool may come twice.
+// list reads all pages, and calls between after each page. No tool may come twice.
 func (p *pager) list(between func(page int)) (tools map[string]bool, pages int) {
 	p.t.Helper()
 	tools, cursor := map[string]bool{}, ""
@@ -81,10 +82,10 @@ func (p *pager) list(between func(page int)) (tools map[string]bool, pages int) 
 	return tools, pages
 }
 
-// lists is how often a list is read for the mean processor time of a page.
+// lists is how often cost reads the list for the mean processor time of a page.
 const lists = 10
 
-// cost is the processor time of one page.
+// cost returns the mean processor time of a page and the number of pages.
 func (p *pager) cost(pid int) (perPage time.Duration, pages int) {
 	p.t.Helper()
 	before, all := usageOf(p.t, pid), 0
@@ -95,10 +96,10 @@ func (p *pager) cost(pid int) (perPage time.Duration, pages int) {
 	return usageOf(p.t, pid).since(before).cpu / time.Duration(all), pages
 }
 
-// A client goes through the list of all tools while servers come up between any two pages. The tools
-// of every server that was there from the beginning come once. It is told that the list has changed
-// when any other is missing, and finds all of them then. A page costs the same however many there
-// are.
+// A client pages through the list of all tools while servers come up between any two pages. The
+// tools of every server that was there from the beginning come once. If any other tool is
+// missing, the client is told that the list has changed, and finds all tools afterwards. The cost
+// of a page does not grow with the number of pages.
 func TestPagesWhileServersStart(t *testing.T) {
 	n := 400
 	if *full {
@@ -122,7 +123,7 @@ func TestPagesWhileServersStart(t *testing.T) {
 	p := &pager{t, host.MCP + "/mcp", session.Headers()}
 
 	up := 0
-	letGo := func(to int) { // in an order that is neither theirs nor that of their names
+	letGo := func(to int) { // in an order that is not that of their numbers and names
 		for ; up < min(to, n); up++ {
 			s.letGo(up * 7 % n)
 		}
@@ -152,7 +153,8 @@ func TestPagesWhileServersStart(t *testing.T) {
 		}
 	}
 	if told := a.summary().told(); len(first) < n*toolsPerServer && told == begin {
-		t.Errorf("%d of %d tools came, and the client was told of no change", len(first), n*toolsPerServer)
+		t.Errorf("%d of %d tools came, and the client was told of no change", len(first),
+			n*toolsPerServer)
 	}
 	if all, _ := p.list(func(int) {}); len(all) != n*toolsPerServer {
 		t.Errorf("%d tools of %d came afterwards", len(all), n*toolsPerServer)
@@ -164,7 +166,7 @@ func TestPagesWhileServersStart(t *testing.T) {
 	}
 }
 
-// nameIn is the name of a tool.
+// nameIn returns the name of a tool.
 func nameIn(t *testing.T, tool string) string {
 	t.Helper()
 	var m struct {
@@ -176,5 +178,5 @@ func nameIn(t *testing.T, tool string) string {
 	return m.Name
 }
 
-// told is how often clients were told of a change.
+// told returns how often clients were told of a change.
 func (s summary) told() string { return fmt.Sprint(s.total) }

@@ -16,23 +16,23 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// toolsPerServer is how many tools each server has.
+// toolsPerServer is the number of tools of each server.
 const toolsPerServer = 10
 
-// servers are scripted MCP servers over Streamable HTTP, all behind one listener. They answer
-// initialize when they are let go.
+// servers are scripted MCP servers over Streamable HTTP, all behind one listener. A server
+// answers initialize only after letGo.
 type servers struct {
 	n    int
-	base string // URL without the name of a server
+	base string // URL without the number of a server
 	gone context.Context
 
-	gates []chan struct{} // of each server: closed when it answers
-	news  []chan struct{} // of each server: says that its tools have changed
+	gates []chan struct{} // for each server: closed when the server may answer initialize
+	news  []chan struct{} // for each server: gets a value when its tools have changed
 
 	mu      sync.Mutex     // guards the fields below
 	version []int          // of each server's tools
-	listed  map[string]int // lists that were answered, by method
-	last    time.Time      // when the last of them was answered
+	listed  map[string]int // number of answered lists, by method
+	last    time.Time      // time of the last answer
 }
 
 // startServers starts n servers.
@@ -51,7 +51,8 @@ func startServers(t *testing.T, n int) *servers {
 	s.base = "http://" + l.Addr().String() + "/"
 	web := &http.Server{Handler: s, ReadHeaderTimeout: time.Minute}
 	done := make(chan struct{})
-	go func() { // owner: the test, which waits for it below
+	// owner: the test, which waits for it below
+	go func() {
 		defer close(done)
 		_ = web.Serve(l) // it ends with Close
 	}()
@@ -59,7 +60,7 @@ func startServers(t *testing.T, n int) *servers {
 	return s
 }
 
-// config declares all of them in one tenant, with one limit more.
+// config declares all servers in one tenant, with one more limit.
 func (s *servers) config(limit string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "limits: {start_timeout: 10m, %s}\ntenants:\n  default:\n    servers:\n", limit)
@@ -71,17 +72,17 @@ func (s *servers) config(limit string) string {
 
 func nameOf(i int) string { return fmt.Sprintf("s%04d", i) }
 
-// letGo has a server answer initialize.
+// letGo lets a server answer initialize.
 func (s *servers) letGo(i int) { close(s.gates[i]) }
 
-// letAllGo has all servers answer that were not let go.
+// letAllGo lets all servers answer initialize. None may have been let go before.
 func (s *servers) letAllGo() {
 	for i := range s.n {
 		s.letGo(i)
 	}
 }
 
-// change gives a server another tool, which it announces.
+// change replaces a tool of a server. The server announces the change.
 func (s *servers) change(i int) {
 	s.mu.Lock()
 	s.version[i]++
@@ -89,14 +90,14 @@ func (s *servers) change(i int) {
 	s.news[i] <- struct{}{}
 }
 
-// answered is how many lists of a method were answered.
+// answered returns how many lists of a method were answered.
 func (s *servers) answered(method string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.listed[method]
 }
 
-// lastList is when the last list was answered.
+// lastList returns when the last list was answered.
 func (s *servers) lastList() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,11 +118,11 @@ func (s *servers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// stream tells of changes until its client leaves.
+// stream sends notifications of changes until its client leaves.
 func (s *servers) stream(w http.ResponseWriter, r *http.Request, i int) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
-	_ = out.Flush() // a client that has left ends the loop
+	_ = out.Flush() // if the client has left, the loop ends
 	for {
 		select {
 		case <-s.news[i]:
@@ -165,7 +166,8 @@ func (s *servers) post(w http.ResponseWriter, r *http.Request, i int) {
 	w.Header().Set("Content-Type", "application/json")
 	result, ok := s.result(m.Method, i)
 	if !ok {
-		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`,
+			m.ID)
 		return
 	}
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
@@ -177,12 +179,13 @@ func (s *servers) post(w http.ResponseWriter, r *http.Request, i int) {
 	}
 }
 
-// result is what a server answers.
+// result returns a server's result for a method.
 func (s *servers) result(method string, i int) (string, bool) {
 	switch method {
 	case "initialize":
 		return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},` +
-			`"prompts":{"listChanged":true},"resources":{"listChanged":true}},"serverInfo":{"name":"` + nameOf(i) + `","version":"1"}}`, true
+			`"prompts":{"listChanged":true},"resources":{"listChanged":true}},"serverInfo":{"name":"` +
+			nameOf(i) + `","version":"1"}}`, true
 	case "ping":
 		return `{}`, true
 	case "tools/list":
@@ -197,13 +200,17 @@ func (s *servers) result(method string, i int) (string, bool) {
 	return "", false
 }
 
-// tools are those of a server: all but one stay when it changes.
+// tools returns the tools of a server. A change replaces one of them.
 func (s *servers) tools(i int) (list []string) {
 	s.mu.Lock()
 	version := s.version[i]
 	s.mu.Unlock()
 	for k := range toolsPerServer - 1 {
-		list = append(list, fmt.Sprintf(`{"name":"t%d","description":"Does %d of %d.","inputSchema":{"type":"object"}}`, k, k, i))
+		list = append(
+			list,
+			fmt.Sprintf(`{"name":"t%d","description":"Does %d of %d.","inputSchema":{"type":"object"}}`, k,
+				k, i),
+		)
 	}
 	return append(list, fmt.Sprintf(`{"name":"v%d","inputSchema":{"type":"object"}}`, version))
 }

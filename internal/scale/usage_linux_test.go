@@ -12,13 +12,13 @@ import (
 // tick is a clock tick of /proc: 1/100 s on every Linux.
 const tick = 10 * time.Millisecond
 
-// usage is what a process has used so far.
+// usage is the processor time that a process has used so far, and its memory.
 type usage struct {
 	cpu time.Duration
 	rss int // MiB
 }
 
-// usageOf reads what a process has used.
+// usageOf reads the usage of a process.
 func usageOf(t *testing.T, pid int) (u usage) {
 	t.Helper()
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -46,7 +46,7 @@ func usageOf(t *testing.T, pid int) (u usage) {
 	return u
 }
 
-// since is what a process has used since before, and the memory that it has now.
+// since returns the processor time since before, and the current memory.
 func (u usage) since(before usage) usage {
 	u.cpu -= before.cpu
 	return u

@@ -14,10 +14,10 @@ import (
 // docsPage is the page that a full run writes.
 const docsPage = "../../docs/scale.md"
 
-// figures are what the tests of this run have measured, as rows of the page.
+// figures are the measurements of this run's tests, as rows of the page.
 var figures struct{ servers, bursts, pages string }
 
-// note adds what the bursts of one kind of client came to.
+// note adds the results of the bursts for one kind of client.
 func note(t *testing.T, who string, streams, servers int, opened usage, all ...*burst) {
 	t.Helper()
 	t.Logf("%d %s opened: CPU %v, RSS %d MiB", streams, who, opened.cpu, opened.rss)
@@ -28,15 +28,18 @@ func note(t *testing.T, who string, streams, servers int, opened usage, all ...*
 		return
 	}
 	figures.servers = fmt.Sprint(servers)
-	figures.bursts += fmt.Sprintf("| %d %s | open | | | | %.1f s | %d MiB |\n", streams, who, opened.cpu.Seconds(), opened.rss)
+	figures.bursts += fmt.Sprintf("| %d %s | open | | | | %.1f s | %d MiB |\n", streams, who,
+		opened.cpu.Seconds(), opened.rss)
 	for _, b := range all {
 		figures.bursts += fmt.Sprintf("| | %s | %d of each list | %.1f s | %.1f s | %.1f s | %d MiB |\n",
-			b.what, b.told.most[b.changed[0]], b.took.Seconds(), b.late.Seconds(), b.used.cpu.Seconds(), b.used.rss)
+			b.what, b.told.most[b.changed[0]], b.took.Seconds(), b.late.Seconds(), b.used.cpu.Seconds(),
+			b.used.rss)
 	}
 }
 
-// notePages adds what pages cost.
-func notePages(t *testing.T, servers int, half time.Duration, pages int, whole time.Duration, more int) {
+// notePages adds the costs of pages.
+func notePages(t *testing.T, servers int, half time.Duration, pages int,
+	whole time.Duration, more int) {
 	t.Helper()
 	t.Logf("CPU of a page: %v of %d pages, %v of %d", half, pages, whole, more)
 	if *full {
@@ -45,7 +48,7 @@ func notePages(t *testing.T, servers int, half time.Duration, pages int, whole t
 	}
 }
 
-// The page is written by the last test, from what those before it have measured.
+// The last test writes the page, from the measurements of the tests before it.
 func TestPageIsWritten(t *testing.T) {
 	if !*update {
 		t.Skip("only with -update")
@@ -53,7 +56,7 @@ func TestPageIsWritten(t *testing.T) {
 	if figures.bursts == "" || figures.pages == "" {
 		t.Fatal("-update needs -full, and all tests")
 	}
-	load, _ := os.ReadFile("/proc/loadavg") // it only says how busy the machine was
+	load, _ := os.ReadFile("/proc/loadavg") // it only shows how busy the machine was
 	var b strings.Builder
 	fmt.Fprintf(&b, `<!-- Written by make scale. Do not edit. -->
 
@@ -80,7 +83,8 @@ One client goes through tools/list, %d tools a page, again and again.
 
 | servers up | pages | CPU of mcpd for a page |
 |---|---|---|
-%s`, figures.servers, toolsPerServer, time.Now().Format(time.DateOnly), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(),
+%s`, figures.servers, toolsPerServer, time.Now().Format(time.DateOnly), runtime.NumCPU(),
+		runtime.GOOS, runtime.GOARCH, runtime.Version(),
 		strings.Join(strings.Fields(string(load))[:1], ""), figures.bursts, merge.PageSize, figures.pages)
 	if err := os.WriteFile(docsPage, []byte(b.String()), 0o644); err != nil {
 		t.Fatal(err)

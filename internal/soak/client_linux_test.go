@@ -15,15 +15,15 @@ import (
 // Pauses of a client.
 const (
 	betweenCalls = 300 * time.Millisecond
-	afterBroken  = 500 * time.Millisecond // before it tries again
-	longestPause = 5 * time.Second        // that it makes because it was told to
+	afterBroken  = 500 * time.Millisecond // before the next call
+	longestPause = 5 * time.Second        // bounds the pause that an error asks for
 )
 
-// attempts bounds how often a call is sent that was not executed, as its errors say.
+// attempts bounds how often a call is sent if its errors say that it was not executed.
 const attempts = 3
 
-// client calls tools of one tenant, one after the other. With a server it does so at the endpoint of
-// that, otherwise at that of all.
+// client calls tools of one tenant, one after the other. If server is set, it uses the endpoint
+// of that server, otherwise the endpoint of all servers.
 type client struct {
 	name   string
 	sdk    sdk
@@ -36,13 +36,13 @@ type client struct {
 	reopens int
 }
 
-// tool is what is called of a server: its arguments hold the nonce, and so does its answer.
+// tool is a tool to call. Its arguments hold the nonce, and so must its answer.
 type tool struct {
 	server, name string
 	arguments    func(nonce string) map[string]any
 }
 
-// path is the endpoint of the client.
+// path returns the endpoint of the client.
 func (c *client) path() string {
 	if c.server == "" {
 		return "/t/" + c.tenant + "/mcp"
@@ -50,7 +50,7 @@ func (c *client) path() string {
 	return "/t/" + c.tenant + "/" + c.server + "/mcp"
 }
 
-// named is what the tool is called at the client's endpoint.
+// named returns the name of a tool at the client's endpoint.
 func (c *client) named(t tool) string {
 	if c.server == "" {
 		return t.server + "__" + t.name
@@ -58,8 +58,8 @@ func (c *client) named(t tool) string {
 	return t.name
 }
 
-// run calls until the end, and records each attempt. The first calls, one of each tool, were made
-// before.
+// run makes calls until end is closed, and records each attempt. The first calls, one for each
+// tool, were made before.
 func (c *client) run(end <-chan struct{}, record func(outcome)) {
 	for n := len(c.tools); ; n++ {
 		select {
@@ -72,7 +72,7 @@ func (c *client) run(end <-chan struct{}, record func(outcome)) {
 	}
 }
 
-// once makes one call.
+// once makes one call. It sends the call again if an error allows that.
 func (c *client) once(n int, record func(outcome)) {
 	t := c.tools[n%len(c.tools)]
 	nonce := fmt.Sprintf("n-%s-%d-n", c.name, n)
@@ -95,11 +95,13 @@ func (c *client) once(n int, record func(outcome)) {
 		if again, _ := o.err.said(retryable); done || !again {
 			return
 		}
-		time.Sleep(min(longestPause, max(betweenCalls, time.Duration(o.err.Data.RetryAfterMs)*time.Millisecond)))
+		time.Sleep(min(longestPause,
+			max(betweenCalls, time.Duration(o.err.Data.RetryAfterMs)*time.Millisecond)))
 	}
 }
 
-// attempt sends the call. A session that gave no answer is left, and the next attempt opens another.
+// attempt sends the call. It leaves a session that gave no answer or that the host has lost. The
+// next attempt then opens another session.
 func (c *client) attempt(t tool, nonce string) reply {
 	if c.open == nil {
 		opened, r := c.sdk.open(c.base+c.path(), keyOf(c.tenant))
@@ -123,7 +125,7 @@ func (c *client) leave() {
 	}
 }
 
-// record keeps outcomes.
+// record collects outcomes.
 type record struct {
 	mu  sync.Mutex
 	all []outcome

@@ -17,8 +17,8 @@ import (
 // Sizes of events.
 const (
 	vanishing  = 20
-	flooding   = 300 // calls at once
-	floodLines = 30  // sessions that make them
+	flooding   = 300 // concurrent calls
+	floodLines = 30  // sessions that make these calls
 )
 
 // do makes an event happen, and returns when its cause is over.
@@ -69,8 +69,8 @@ func (r *rig) do(e event) (h happened) {
 	return h
 }
 
-// flood calls the counting server from many sessions at once. Errors are what it is made for; an
-// answer of another call is a fault.
+// flood calls the counting server from many sessions concurrently. Errors are expected. An answer
+// of another call is a fault.
 func (r *rig) flood(e event) error {
 	ctx, cancel := context.WithTimeout(context.Background(), e.kind.last)
 	defer cancel()
@@ -78,9 +78,12 @@ func (r *rig) flood(e event) error {
 	wrong := make(chan error, 1)
 	for i := range floodLines {
 		all.Go(func() {
-			s, err := load.Connect(ctx, load.SessionOptions{Key: keyOf(e.tenant), URL: r.MCP + "/t/" + e.tenant + "/count/mcp", Tool: "note", Argument: "text"})
+			s, err := load.Connect(ctx, load.SessionOptions{
+				Key: keyOf(e.tenant), URL: r.MCP + "/t/" + e.tenant + "/count/mcp", Tool: "note",
+				Argument: "text",
+			})
 			if err != nil {
-				return // refused, which a flood may be
+				return // the host may refuse a flood
 			}
 			var calls sync.WaitGroup
 			for j := range flooding / floodLines {
@@ -98,7 +101,7 @@ func (r *rig) flood(e event) error {
 				})
 			}
 			calls.Wait()
-			_ = s.Close(context.WithoutCancel(ctx)) // bounded by itself
+			_ = s.Close(context.WithoutCancel(ctx)) // Close has a time-out of its own
 		})
 	}
 	all.Wait()
@@ -110,12 +113,15 @@ func (r *rig) flood(e event) error {
 	}
 }
 
-// vanish opens sessions with streams and drops their connections.
+// vanish opens sessions with streams and drops their connections without a DELETE.
 func (r *rig) vanish(e event) error {
 	ctx, cancel := context.WithTimeout(context.Background(), openTime)
 	defer cancel()
 	for range vanishing {
-		s, err := load.Connect(ctx, load.SessionOptions{Key: keyOf(e.tenant), URL: r.MCP + "/t/" + e.tenant + "/mcp", Tool: "count__note", Argument: "text"})
+		s, err := load.Connect(ctx, load.SessionOptions{
+			Key: keyOf(e.tenant), URL: r.MCP + "/t/" + e.tenant + "/mcp", Tool: "count__note",
+			Argument: "text",
+		})
 		if err != nil {
 			return err
 		}
@@ -129,7 +135,7 @@ func (r *rig) vanish(e event) error {
 	return nil
 }
 
-// fill takes the last byte of the file system with the state, and gives it back after a time.
+// fill fills the file system with the state to the last byte, and frees it after the given time.
 func (r *rig) fill(last time.Duration) error {
 	name := filepath.Join(r.state, "filler")
 	file, err := os.Create(name)
@@ -141,7 +147,7 @@ func (r *rig) fill(last time.Duration) error {
 			block = block[:len(block)/2]
 		}
 	}
-	// The file grows on, to take the space that the host frees.
+	// The file keeps growing, to take the space that the host frees.
 	for end := time.Now().Add(last); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		_, _ = file.Write(make([]byte, 4096))
 	}

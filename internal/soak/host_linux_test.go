@@ -21,7 +21,7 @@ import (
 	"mcpd/transport/stdio/guard"
 )
 
-// stateSize is that of the file system with the state, which one kind of event fills.
+// stateSize is the size of the file system with the state. One kind of event fills it.
 const stateSize = "64m"
 
 // rig is the host, its servers and its configuration.
@@ -29,8 +29,8 @@ type rig struct {
 	*mcptest.Host
 	t       *testing.T
 	servers []*running
-	file    string // the configuration
-	runtime string // the folder of the tokens
+	file    string // the configuration file
+	runtime string // the folder of the admin tokens
 	state   string
 	full    bool // the state is on a file system that can be filled
 	log     *log
@@ -39,7 +39,7 @@ type rig struct {
 	generations map[*running]int
 }
 
-// tenants of the full form, and how many of them the short one has.
+// tenants are the tenants of the full form. The short form has the first shortTenants of them.
 var tenants = []string{"acme", "globex", "initech", "umbrella"}
 
 const shortTenants = 2
@@ -47,12 +47,15 @@ const shortTenants = 2
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	dir := t.TempDir()
-	r := &rig{t: t, file: filepath.Join(dir, "mcpd.yaml"), runtime: t.TempDir(), state: filepath.Join(dir, "state"), log: &log{}, generations: map[*running]int{}}
+	r := &rig{
+		t: t, file: filepath.Join(dir, "mcpd.yaml"), runtime: t.TempDir(),
+		state: filepath.Join(dir, "state"), log: &log{}, generations: map[*running]int{},
+	}
 	if err := os.Mkdir(r.state, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if *full {
-		// Only who may mount can have a disk that is full for nobody else.
+		// A full disk needs a file system of its own, and only a privileged user may mount one.
 		err := syscall.Mount("none", r.state, "tmpfs", 0, "mode=0700,size="+stateSize)
 		if r.full = err == nil; r.full {
 			t.Cleanup(func() {
@@ -81,8 +84,8 @@ func (r *rig) tenants() []string {
 	return tenants[:shortTenants]
 }
 
-// keyOf is what clients of a tenant authenticate with. Every second tenant has keys, the others have
-// none.
+// keyOf returns the key with which clients of a tenant authenticate, or "". Every second tenant
+// has keys, the others have none.
 func keyOf(tenant string) string {
 	if slices.Index(tenants, tenant)%2 == 0 {
 		return ""
@@ -90,7 +93,7 @@ func keyOf(tenant string) string {
 	return "soak-key-of-" + tenant
 }
 
-// site is what events can hit.
+// site returns what events can hit.
 func (r *rig) site() site {
 	on := site{tenants: r.tenants()}
 	for _, s := range services() {
@@ -113,8 +116,8 @@ func (r *rig) find(tenant, server string) *running {
 	return nil
 }
 
-// configure writes the configuration. Sessions end soon after their clients are gone, so that what
-// is left of them is seen within the quiet.
+// configure writes the configuration. Sessions end soon after their clients are gone, so that
+// leftovers show within the quiet period.
 func (r *rig) configure() {
 	r.t.Helper()
 	var b strings.Builder
@@ -141,18 +144,22 @@ func (r *rig) configure() {
 	}
 }
 
-// launch starts the host, where it was if it had run before.
+// launch starts the host, at its earlier address if it ran before.
 func (r *rig) launch() {
 	args := []string{"--config", r.file}
 	if r.Host != nil {
 		args = append(args, "--listen", strings.TrimPrefix(r.MCP, "http://"))
 	}
-	r.Host = mcptest.Start(r.t, mcptest.HostOptions{State: r.state, Args: args, Env: []string{"XDG_RUNTIME_DIR=" + r.runtime}, Line: r.log.add})
+	r.Host = mcptest.Start(r.t, mcptest.HostOptions{
+		State: r.state, Args: args, Env: []string{"XDG_RUNTIME_DIR=" + r.runtime}, Line: r.log.add,
+	})
 }
 
-// admin asks the admin listener over a connection of its own, which leaves nothing to be counted.
+// admin makes a request to the admin listener over a connection of its own. The connection is
+// closed afterwards, so it is not counted as held.
 func (r *rig) admin(method, path string) (string, error) {
-	token, err := admin.ReadToken(filepath.Join(r.runtime, "mcpd"), strings.TrimPrefix(r.Admin, "http://"), admin.Write)
+	token, err := admin.ReadToken(filepath.Join(r.runtime, "mcpd"),
+		strings.TrimPrefix(r.Admin, "http://"), admin.Write)
 	if err != nil {
 		return "", err
 	}
@@ -175,8 +182,8 @@ func (r *rig) admin(method, path string) (string, error) {
 	return string(text), nil
 }
 
-// signal sends a signal to one process of a server that the host runs, and returns what sends that
-// process another. Without a process it does nothing.
+// signal sends a signal to one process of a server that the host runs. It returns a function that
+// sends another signal to the same process. If there is no process, both do nothing.
 func (r *rig) signal(s *running, which syscall.Signal) (again func(syscall.Signal)) {
 	mark := []byte(s.mark())
 	look := guard.Look{Mark: func(entry []byte) bool { return bytes.Equal(entry, mark) }}

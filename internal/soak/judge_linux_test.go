@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// outcome is what one attempt of a call came to. A call is tried again with its nonce when an error
-// says that it was not executed.
+// outcome is the result of one attempt of a call. A call is sent again with the same nonce if an
+// error says that it was not executed.
 type outcome struct {
 	client         string
 	nonce          string
@@ -18,18 +18,18 @@ type outcome struct {
 	sent, ended    time.Time
 	text           string  // of the result
 	err            *answer // an error of JSON-RPC
-	broken         string  // what the SDK said when there was no answer
-	late           bool    // there was none within the deadline
+	broken         string  // what the SDK reported when there was no answer
+	late           bool    // no answer came within the deadline
 }
 
-// answer is an error as a client gets it.
+// answer is an error as a client receives it.
 type answer struct {
 	Code    int64  `json:"code"`
 	Message string `json:"message"`
 	Data    *truth `json:"data"`
 }
 
-// truth is what the data of an error says.
+// truth is the data of an error.
 type truth struct {
 	Reason        string `json:"reason"`
 	Cause         string `json:"cause"`
@@ -39,13 +39,13 @@ type truth struct {
 	RetryAfterMs  int64  `json:"retryAfterMs"`
 }
 
-// happened is an event as it was: its times are those that it really had.
+// happened is an event with its actual times.
 type happened struct {
 	event
 	began, ended time.Time
 }
 
-// explains says if the event is why the attempt failed so.
+// explains reports whether the event explains the failure of the attempt.
 func (h happened) explains(o outcome) bool {
 	if h.tenant != "" && h.tenant != o.tenant || h.server != "" && h.server != o.server {
 		return false
@@ -72,10 +72,10 @@ func (a *answer) cause() string {
 	return a.Data.Cause
 }
 
-// reasonsWithCause are the reasons of errors that must say what is wrong with the server.
+// reasonsWithCause are the reasons of errors that must name what is wrong with the server.
 var reasonsWithCause = down
 
-// final are the reasons of errors of calls that were not executed, and that are not to be sent again.
+// final are the reasons of errors for calls that were not executed and must not be sent again.
 var final = []string{"upstream_quarantined"}
 
 func (a *answer) reason() string {
@@ -85,7 +85,7 @@ func (a *answer) reason() string {
 	return a.Data.Reason
 }
 
-// said is what a fact of an error's data says; it may say nothing.
+// said returns a fact from the data of an error. If the data does not have it, known is false.
 func (a *answer) said(of func(*truth) *bool) (is, known bool) {
 	if a.Data == nil || of(a.Data) == nil {
 		return false, false
@@ -96,24 +96,27 @@ func (a *answer) said(of func(*truth) *bool) (is, known bool) {
 func executed(d *truth) *bool  { return d.MaybeExecuted }
 func retryable(d *truth) *bool { return d.Retryable }
 
-// nonces finds nonces in a text.
+// nonces matches the nonces in a text.
 var nonces = regexp.MustCompile(`n-[0-9a-z]+-[0-9]+-n`)
 
-// fault is what the judge has found.
+// fault is a finding of judge.
 type fault struct {
 	verdict string // wrong, lost, double, untrue, unexplained
 	what    string
 }
 
-// judge compares outcomes, the effects of counting servers (how often, by nonce) and events.
-// Counted says which servers have effects.
-func judge(all []outcome, effects map[string]int, events []happened, counted func(server string) bool) (faults []fault) {
+// judge compares outcomes and events with the effects of the counting servers (how often, by
+// nonce). counted reports whether a server is a counting server.
+func judge(all []outcome, effects map[string]int, events []happened,
+	counted func(server string) bool) (faults []fault) {
 	found := func(verdict string, o outcome, format string, args ...any) {
-		faults = append(faults, fault{verdict, fmt.Sprintf("%s %s at %s/%s, sent %s, took %v: %s", o.client, o.nonce, o.tenant, o.server,
-			o.sent.Format("15:04:05.000"), o.ended.Sub(o.sent).Round(time.Millisecond), fmt.Sprintf(format, args...))})
+		faults = append(faults, fault{verdict,
+			fmt.Sprintf("%s %s at %s/%s, sent %s, took %v: %s", o.client, o.nonce, o.tenant, o.server,
+				o.sent.Format("15:04:05.000"), o.ended.Sub(o.sent).Round(time.Millisecond),
+				fmt.Sprintf(format, args...))})
 	}
 	can := map[string]int{}  // how many attempts may have been executed, by nonce
-	must := map[string]int{} // how many were
+	must := map[string]int{} // how many attempts were executed, by nonce
 	for _, o := range all {
 		explained := slices.ContainsFunc(events, func(h happened) bool { return h.explains(o) })
 		may := true
@@ -126,13 +129,16 @@ func judge(all []outcome, effects map[string]int, events []happened, counted fun
 			case o.err.reason() == "" || o.err.Message == "":
 				found("untrue", o, "without a cause: %+v", o.err)
 			case !known || !told:
-				found("untrue", o, "%s does not say maybeExecuted and retryable: %s", o.err.reason(), o.err.Message)
+				found("untrue", o, "%s does not say maybeExecuted and retryable: %s", o.err.reason(),
+					o.err.Message)
 			case slices.Contains(reasonsWithCause, o.err.reason()) && o.err.cause() == "":
 				found("untrue", o, "%s without a cause: %s", o.err.reason(), o.err.Message)
 			case !was && !again && !slices.Contains(final, o.err.reason()):
-				found("untrue", o, "%s was not executed, and is not to be sent again: %s", o.err.reason(), o.err.Message)
+				found("untrue", o, "%s was not executed, and is not to be sent again: %s", o.err.reason(),
+					o.err.Message)
 			case was && again && counted(o.server):
-				found("untrue", o, "%s is retryable, and may have been executed: %s", o.err.reason(), o.err.Message)
+				found("untrue", o, "%s is retryable, and may have been executed: %s", o.err.reason(),
+					o.err.Message)
 			}
 			if !explained {
 				found("unexplained", o, "%s: %s %+v", o.err.reason(), o.err.Message, o.err.Data)
@@ -144,7 +150,9 @@ func judge(all []outcome, effects map[string]int, events []happened, counted fun
 		case o.broken == "":
 			must[o.nonce]++
 			in := nonces.FindAllString(o.text, -1)
-			if !slices.Contains(in, o.nonce) || slices.ContainsFunc(in, func(n string) bool { return n != o.nonce }) {
+			if !slices.Contains(in, o.nonce) || slices.ContainsFunc(in, func(n string) bool {
+				return n != o.nonce
+			}) {
 				found("wrong", o, "answered with %.200q", o.text)
 			}
 		}
@@ -169,57 +177,104 @@ func judge(all []outcome, effects map[string]int, events []happened, counted fun
 	return faults
 }
 
-// The judge finds each fault that is planted, and nothing in what is right.
+// judge finds each planted fault, and nothing where all is right.
 func TestJudge(t *testing.T) {
 	at := func(seconds int) time.Time { return time.Unix(1e9+int64(seconds), 0) }
 	yes, no := new(bool), new(bool)
 	*yes = true
 	kill := happened{event{kind: kinds[0], tenant: "a", server: "count"}, at(100), at(100)}
-	dead := happened{event{kind: kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.name == "host killed" })]}, at(500), at(502)}
+	dead := happened{event{kind: kinds[slices.IndexFunc(kinds, func(k kind) bool {
+		return k.name == "host killed"
+	})]}, at(500), at(502)}
 	lost := func(may, again *bool) *answer {
-		return &answer{-32008, "it ended", &truth{Reason: "upstream_lost", Cause: "killed", MaybeExecuted: may, Retryable: again}}
+		return &answer{
+			-32008, "it ended",
+			&truth{Reason: "upstream_lost", Cause: "killed", MaybeExecuted: may, Retryable: again},
+		}
 	}
 	late := func(cause string, sent int) outcome {
-		return outcome{client: "go", nonce: "n-c1-1-n", tenant: "a", server: "count", sent: at(sent), ended: at(sent + 20),
-			err: &answer{-32009, "no answer", &truth{Reason: "timeout", Cause: cause, MaybeExecuted: no, Retryable: yes}}}
+		return outcome{client: "go", nonce: "n-c1-1-n", tenant: "a", server: "count", sent: at(sent),
+			ended: at(sent + 20),
+			err: &answer{
+				-32009, "no answer", &truth{Reason: "timeout", Cause: cause, MaybeExecuted: no, Retryable: yes},
+			}}
 	}
-	base := outcome{client: "go", nonce: "n-c1-1-n", tenant: "a", server: "count", sent: at(99), ended: at(101)}
+	base := outcome{
+		client: "go", nonce: "n-c1-1-n", tenant: "a", server: "count", sent: at(99), ended: at(101),
+	}
 	of := func(change func(*outcome)) outcome { o := base; change(&o); return o }
 	ok := of(func(o *outcome) { o.text = base.nonce })
 	for name, c := range map[string]struct {
 		all     []outcome
 		effects int
-		want    string // the verdicts
+		want    string // the expected verdicts
 	}{
-		"right":                   {[]outcome{ok}, 1, ""},
-		"another's answer":        {[]outcome{of(func(o *outcome) { o.text = "n-c2-1-n" })}, 1, "wrong"},
-		"with another's answer":   {[]outcome{of(func(o *outcome) { o.text = base.nonce + "n-c2-1-n" })}, 1, "wrong"},
-		"nothing":                 {[]outcome{of(func(o *outcome) { o.text = "" })}, 1, "wrong"},
-		"executed twice":          {[]outcome{ok}, 2, "double"},
-		"answered and not done":   {[]outcome{ok}, 0, "lost"},
-		"killed, and true":        {[]outcome{of(func(o *outcome) { o.err = lost(yes, no) })}, 1, ""},
-		"killed, and again":       {[]outcome{of(func(o *outcome) { o.err = lost(no, yes) }), ok}, 1, ""},
-		"says it was not done":    {[]outcome{of(func(o *outcome) { o.err = lost(no, yes) })}, 1, "untrue"},
-		"says do it again":        {[]outcome{of(func(o *outcome) { o.err = lost(yes, yes) })}, 1, "untrue"},
-		"does not say":            {[]outcome{of(func(o *outcome) { o.err = lost(nil, no) })}, 0, "untrue"},
-		"without a reason":        {[]outcome{of(func(o *outcome) { o.err = &answer{-32603, "no", &truth{MaybeExecuted: no, Retryable: no}} })}, 0, "untrue unexplained"},
-		"never again":             {[]outcome{of(func(o *outcome) { o.err = lost(no, no) })}, 0, "untrue"},
-		"says not why":            {[]outcome{of(func(o *outcome) { o.err = lost(yes, no); o.err.Data.Cause = "" })}, 1, "untrue"},
-		"late, host killed":       {[]outcome{late("", 501)}, 0, "unexplained"},
-		"starts, host killed":     {[]outcome{late(starting, 540)}, 0, ""},
-		"starts, long after":      {[]outcome{late(starting, 600)}, 0, "unexplained"},
-		"of another server":       {[]outcome{of(func(o *outcome) { o.err, o.server = lost(yes, no), "other" })}, 0, "unexplained"},
-		"of another tenant":       {[]outcome{of(func(o *outcome) { o.err, o.tenant = lost(yes, no), "b" })}, 0, "unexplained"},
-		"another kind of error":   {[]outcome{of(func(o *outcome) { o.err = lost(yes, no); o.err.Data.Reason = "overloaded" })}, 0, "unexplained"},
-		"before":                  {[]outcome{of(func(o *outcome) { o.err, o.sent, o.ended = lost(yes, no), at(1), at(2) })}, 0, "unexplained"},
-		"long after":              {[]outcome{of(func(o *outcome) { o.err, o.sent, o.ended = lost(yes, no), at(200), at(201) })}, 0, "unexplained"},
-		"no outcome":              {[]outcome{of(func(o *outcome) { o.broken, o.late = "timeout", true })}, 0, "lost"},
-		"no answer":               {[]outcome{of(func(o *outcome) { o.broken = "reset" })}, 0, "unexplained"},
-		"no answer, host killed":  {[]outcome{of(func(o *outcome) { o.broken, o.sent, o.ended = "reset", at(499), at(501) })}, 1, ""},
-		"no outcome, host killed": {[]outcome{of(func(o *outcome) { o.broken, o.late, o.sent, o.ended = "timeout", true, at(499), at(560) })}, 1, ""},
+		"right":            {[]outcome{ok}, 1, ""},
+		"another's answer": {[]outcome{of(func(o *outcome) { o.text = "n-c2-1-n" })}, 1, "wrong"},
+		"with another's answer": {[]outcome{of(func(o *outcome) {
+			o.text = base.nonce + "n-c2-1-n"
+		})}, 1, "wrong"},
+		"nothing":               {[]outcome{of(func(o *outcome) { o.text = "" })}, 1, "wrong"},
+		"executed twice":        {[]outcome{ok}, 2, "double"},
+		"answered and not done": {[]outcome{ok}, 0, "lost"},
+		"killed, and true":      {[]outcome{of(func(o *outcome) { o.err = lost(yes, no) })}, 1, ""},
+		"killed, and again":     {[]outcome{of(func(o *outcome) { o.err = lost(no, yes) }), ok}, 1, ""},
+		"says it was not done": {[]outcome{of(func(o *outcome) {
+			o.err = lost(no, yes)
+		})}, 1, "untrue"},
+		"says do it again": {[]outcome{of(func(o *outcome) {
+			o.err = lost(yes, yes)
+		})}, 1, "untrue"},
+		"does not say": {[]outcome{of(func(o *outcome) {
+			o.err = lost(nil, no)
+		})}, 0, "untrue"},
+		"without a reason": {[]outcome{of(func(o *outcome) {
+			o.err = &answer{-32603, "no", &truth{MaybeExecuted: no, Retryable: no}}
+		})}, 0, "untrue unexplained"},
+		"never again": {[]outcome{of(func(o *outcome) {
+			o.err = lost(no, no)
+		})}, 0, "untrue"},
+		"says not why": {[]outcome{of(func(o *outcome) {
+			o.err = lost(yes, no)
+			o.err.Data.Cause = ""
+		})}, 1, "untrue"},
+		"late, host killed":   {[]outcome{late("", 501)}, 0, "unexplained"},
+		"starts, host killed": {[]outcome{late(starting, 540)}, 0, ""},
+		"starts, long after":  {[]outcome{late(starting, 600)}, 0, "unexplained"},
+		"of another server": {[]outcome{of(func(o *outcome) {
+			o.err, o.server = lost(yes, no), "other"
+		})}, 0, "unexplained"},
+		"of another tenant": {[]outcome{of(func(o *outcome) {
+			o.err, o.tenant = lost(yes, no), "b"
+		})}, 0, "unexplained"},
+		"another kind of error": {[]outcome{of(func(o *outcome) {
+			o.err = lost(yes, no)
+			o.err.Data.Reason = "overloaded"
+		})}, 0, "unexplained"},
+		"before": {[]outcome{of(func(o *outcome) {
+			o.err, o.sent, o.ended = lost(yes, no), at(1), at(2)
+		})}, 0, "unexplained"},
+		"long after": {[]outcome{of(func(o *outcome) {
+			o.err, o.sent, o.ended = lost(yes, no), at(200), at(201)
+		})}, 0, "unexplained"},
+		"no outcome": {[]outcome{of(func(o *outcome) {
+			o.broken, o.late = "timeout", true
+		})}, 0, "lost"},
+		"no answer": {[]outcome{of(func(o *outcome) {
+			o.broken = "reset"
+		})}, 0, "unexplained"},
+		"no answer, host killed": {[]outcome{of(func(o *outcome) {
+			o.broken, o.sent, o.ended = "reset", at(499), at(501)
+		})}, 1, ""},
+		"no outcome, host killed": {[]outcome{of(func(o *outcome) {
+			o.broken, o.late, o.sent, o.ended = "timeout", true, at(499), at(560)
+		})}, 1, ""},
 	} {
 		var got []string
-		for _, f := range judge(c.all, map[string]int{base.nonce: c.effects}, []happened{kill, dead}, func(s string) bool { return s == "count" }) {
+		for _, f := range judge(c.all, map[string]int{base.nonce: c.effects}, []happened{kill, dead},
+			func(s string) bool {
+				return s == "count"
+			}) {
 			got = append(got, f.verdict)
 		}
 		if said := strings.Join(got, " "); said != c.want {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// maxLines is how many lines of the log an event may cost.
+// maxLines is how many log lines an event may cost.
 const maxLines = 3
 
 // line is a line of the host's log.
@@ -19,22 +19,23 @@ type line struct {
 	Event  string    `json:"event"`
 	Tenant string    `json:"tenant"`
 	Server string    `json:"server"`
-	// Incident is the run of trouble that the line belongs to.
+	// Incident is the id of the incident that the line belongs to.
 	Incident string `json:"incident"`
 	Name     string `json:"name"` // of a listener
-	// Negotiated is a revision.
+	// Negotiated is a protocol revision.
 	Negotiated string `json:"negotiated_version"`
 	text       string
 }
 
-// log keeps the lines of all hosts. It is told them by the goroutine that reads a host's log.
+// log keeps the lines of all hosts. The goroutine that reads a host's log adds them.
 type log struct {
 	mu  sync.Mutex
 	all []line
 }
 
-// ofStart are lines of which a start of the host costs one for each listener, server or revision, and
-// why. They belong to that start, however late they come, and do not count.
+// ofStart are the events that a start of the host may log once for each listener, server or
+// revision, with the reason. Such a line belongs to the start, however late it comes, and does
+// not count.
 var ofStart = map[string]string{
 	"listener_up":          "one for each listener: its address",
 	"upstream_starting":    "one for each server",
@@ -43,13 +44,13 @@ var ofStart = map[string]string{
 	"version_lowered":      "one for each revision, when the first client has to accept it",
 }
 
-// key is what a start of the host may have one line of.
+// key is the same for all lines of which a start of the host may have one.
 func (n line) key() string {
 	return strings.Join([]string{n.Event, n.Name, n.Tenant, n.Server, n.Negotiated}, " ")
 }
 
-// counting leaves out the lines that belong to one of the starts of the host, which begin with the
-// address of a listener.
+// counting leaves out the lines that belong to a start of the host. A start begins with the line
+// of the admin listener.
 func counting(all []line) (counted []line) {
 	var starts []time.Time
 	for _, n := range all {
@@ -57,11 +58,13 @@ func counting(all []line) (counted []line) {
 			starts = append(starts, n.Time)
 		}
 	}
-	seen := map[string]time.Time{} // when there was such a line last
+	seen := map[string]time.Time{} // time of the last line, by key
 	for _, n := range all {
 		before := seen[n.key()]
 		seen[n.key()] = n.Time
-		first := slices.ContainsFunc(starts, func(at time.Time) bool { return !n.Time.Before(at) && before.Before(at) })
+		first := slices.ContainsFunc(starts, func(at time.Time) bool {
+			return !n.Time.Before(at) && before.Before(at)
+		})
 		if ofStart[n.Event] == "" || !first {
 			counted = append(counted, n)
 		}
@@ -69,7 +72,7 @@ func counting(all []line) (counted []line) {
 	return counted
 }
 
-// lineTime is how long after its event a line may come: servers start slowly on a busy machine.
+// lineTime is how long after its event a line may come. Servers start slowly on a busy machine.
 const lineTime = time.Minute
 
 func (l *log) add(text []byte) {
@@ -82,7 +85,7 @@ func (l *log) add(text []byte) {
 	l.all = append(l.all, n)
 }
 
-// since are the lines from a time on.
+// since returns the lines after a time.
 func (l *log) since(begin time.Time) (all []line) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -94,16 +97,16 @@ func (l *log) since(begin time.Time) (all []line) {
 	return all
 }
 
-// early is how much sooner than its event a line may be: the clocks are one, but the event's time
-// is taken when it has begun.
+// early is how much earlier than its event a line may be. Both times come from one clock, but the
+// time of an event is taken when the event has begun.
 const early = 50 * time.Millisecond
 
-// linesOf says which lines each event has cost: a line belongs to the event of the first line of
-// its incident, or to the last event that had begun and hits its tenant and server. Those without
-// an event are returned by themselves.
+// linesOf assigns each line to an event. A line belongs to the event of the first line of its
+// incident. Any other line belongs to the last event that had begun and that hits the line's
+// tenant and server. Lines without an event are returned in alone.
 func linesOf(all []line, events []happened) (by [][]line, alone []line) {
 	by = make([][]line, len(events))
-	of := map[string]int{} // the events of incidents
+	of := map[string]int{} // index of the event, by incident
 	for _, n := range all {
 		if i, known := of[n.Incident]; known && n.Incident != "" {
 			by[i] = append(by[i], n)
@@ -111,7 +114,8 @@ func linesOf(all []line, events []happened) (by [][]line, alone []line) {
 		}
 		last := -1
 		for i, h := range events {
-			if h.tenant != "" && n.Tenant != "" && h.tenant != n.Tenant || h.server != "" && n.Server != "" && h.server != n.Server {
+			if h.tenant != "" && n.Tenant != "" && h.tenant != n.Tenant ||
+				h.server != "" && n.Server != "" && h.server != n.Server {
 				continue
 			}
 			if n.Time.Before(h.began.Add(-early)) || n.Time.After(h.ended.Add(lineTime)) {
@@ -130,11 +134,12 @@ func linesOf(all []line, events []happened) (by [][]line, alone []line) {
 	return by, alone
 }
 
-// wordy are the events that have cost more lines than they may.
+// wordy describes the events that cost more lines than maxLines.
 func wordy(by [][]line, events []happened) (all []string) {
 	for i, h := range events {
 		if len(by[i]) > maxLines {
-			said := fmt.Sprintf("%s of %s/%s: %d lines, %d may be", h.kind.name, h.tenant, h.server, len(by[i]), maxLines)
+			said := fmt.Sprintf("%s of %s/%s: %d lines, %d may be", h.kind.name, h.tenant, h.server,
+				len(by[i]), maxLines)
 			for _, n := range by[i] {
 				said += "\n\t" + n.text
 			}
@@ -149,9 +154,12 @@ func TestCounting(t *testing.T) {
 	ready := func(seconds int, server string) line {
 		return line{Time: at(seconds), Event: "upstream_ready", Tenant: "a", Server: server}
 	}
-	up := func(seconds int) line { return line{Time: at(seconds), Event: "listener_up", Name: "admin"} }
+	up := func(seconds int) line {
+		return line{Time: at(seconds), Event: "listener_up", Name: "admin"}
+	}
 	all := []line{
-		ready(1, "s"), up(10), ready(11, "s"), ready(12, "s"), ready(13, "r"), {Time: at(14), Event: "draining"}, up(30), ready(40, "s"),
+		ready(1, "s"), up(10), ready(11, "s"), ready(12, "s"), ready(13, "r"),
+		{Time: at(14), Event: "draining"}, up(30), ready(40, "s"),
 	}
 	got := counting(all)
 	if want := []line{all[0], all[3], all[5]}; !slices.Equal(got, want) {
@@ -171,7 +179,8 @@ func TestLinesOf(t *testing.T) {
 		all = append(all, line{Time: at(12 + 2*i), Tenant: of, Server: "s"})
 	}
 	all = append(all, line{Time: at(13), Tenant: "a", Server: "s"},
-		line{Time: at(14), Tenant: "a", Server: "s", Incident: "i"}, line{Time: at(25), Tenant: "a", Server: "s", Incident: "i"})
+		line{Time: at(14), Tenant: "a", Server: "s", Incident: "i"},
+		line{Time: at(25), Tenant: "a", Server: "s", Incident: "i"})
 	by, alone := linesOf(all, events)
 	if len(by[0]) != 7 || len(by[1]) != 1 || len(by[2]) != 1 || len(alone) != 2 {
 		t.Errorf("got %v and %v", by, alone)

@@ -15,12 +15,12 @@ import (
 // docsPage is the page that a full run writes.
 const docsPage = "../../docs/soak.md"
 
-// summary is what a soak came to.
+// summary is the result of a soak.
 type summary struct {
 	took        time.Duration
-	calls       map[string]int // by how they ended
+	calls       map[string]int // number of attempts, by how they ended
 	reopens     int
-	hosts       int // events that ended the host
+	hosts       int // number of events that ended the host
 	clients     int
 	faults      []fault
 	events      []happened
@@ -31,8 +31,11 @@ type summary struct {
 	first, last holding
 }
 
-func summarize(r *rig, begin time.Time, all []outcome, events []happened, first, last holding) *summary {
-	s := &summary{took: time.Since(begin), calls: map[string]int{}, events: events, first: first, last: last}
+func summarize(r *rig, begin time.Time, all []outcome, events []happened,
+	first, last holding) *summary {
+	s := &summary{
+		took: time.Since(begin), calls: map[string]int{}, events: events, first: first, last: last,
+	}
 	counted := map[string]bool{}
 	for _, each := range services() {
 		counted[each.name] = each.counted
@@ -67,10 +70,10 @@ func summarize(r *rig, begin time.Time, all []outcome, events []happened, first,
 	return s
 }
 
-// maxTold bounds what of one verdict is told in whole.
+// maxTold bounds how many faults of one verdict are reported in full.
 const maxTold = 20
 
-// report fails the test for what is wrong, and writes the page.
+// report fails the test for everything that is wrong, and writes the page.
 func (s *summary) report(t *testing.T) {
 	t.Helper()
 	t.Logf("%d events, calls: %v, reopened: %d", len(s.events), s.calls, s.reopens)
@@ -84,7 +87,8 @@ func (s *summary) report(t *testing.T) {
 		t.Errorf("faults of %d attempts: %v", s.attempts(), verdicts)
 	}
 	if most := s.hosts * s.clients; s.reopens > most {
-		t.Errorf("clients opened another session %d times, %d at most for the ends of the host", s.reopens, most)
+		t.Errorf("clients opened another session %d times, %d at most for the ends of the host",
+			s.reopens, most)
 	}
 	for i, w := range s.wordy {
 		if i < maxTold {
@@ -113,15 +117,17 @@ func (s *summary) attempts() (n int) {
 	return n
 }
 
-// result says whether the run has passed, and what it has failed by.
+// result says that the run has passed, or what it has failed by.
 func (s *summary) result() string {
 	var failed []string
 	for _, f := range []struct {
 		n    int
 		what string
 	}{
-		{len(s.faults), "attempts with a fault"}, {len(s.wordy), "events that cost more lines than they may"},
-		{len(s.alone), "lines without an event"}, {len(s.held), "rows of what the host holds that have grown"},
+		{len(s.faults), "attempts with a fault"},
+		{len(s.wordy), "events that cost more lines than they may"},
+		{len(s.alone), "lines without an event"},
+		{len(s.held), "rows of what the host holds that have grown"},
 	} {
 		if f.n > 0 {
 			failed = append(failed, fmt.Sprintf("%d %s", f.n, f.what))
@@ -138,7 +144,8 @@ func TestResult(t *testing.T) {
 		t.Errorf("nothing: %q", got)
 	}
 	failed := &summary{wordy: make([]string, 2), held: make([]difference, 1)}
-	want := "The run did not pass: 2 events that cost more lines than they may, 1 rows of what the host holds that have grown.\n"
+	want := "The run did not pass: 2 events that cost more lines than they may, 1 rows of what the " +
+		"host holds that have grown.\n"
 	if got := failed.result(); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -158,7 +165,9 @@ ran on the machine at the same time.
 
 ## Verdicts
 
-`, s.clients, len(tenants), size().seed, s.took.Round(time.Second), whole.quiet, time.Now().Format(time.DateOnly), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+`, s.clients, len(tenants), size().seed, s.took.Round(time.Second), whole.quiet,
+		time.Now().Format(time.DateOnly), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH,
+		runtime.Version())
 	fmt.Fprintln(&b, s.result())
 	b.WriteString("| verdict | what it means | attempts |\n|---|---|---|\n")
 	for _, v := range verdictMeanings {
@@ -170,13 +179,21 @@ ran on the machine at the same time.
 		}
 		fmt.Fprintf(&b, "| %s | %s | %d |\n", v[0], v[1], n)
 	}
-	fmt.Fprintf(&b, "\n## Calls\n\nClients opened another session %d times. A client does so when a call had no answer, as when the host\nends: it did %d times, for each of %d clients.\n\n| ended | attempts |\n|---|---|\n", s.reopens, s.hosts, s.clients)
+	fmt.Fprintf(
+		&b,
+		"\n## Calls\n\nClients opened another session %d times. A client does so when a call had no "+
+			"answer, as when the host\nends: it did %d times, for each of %d clients.\n\n| ended | "+
+			"attempts |\n|---|---|\n", s.reopens, s.hosts, s.clients,
+	)
 	for _, how := range slices.SortedFunc(maps.Keys(s.calls), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.calls[b], s.calls[a]), cmp.Compare(a, b))
 	}) {
 		fmt.Fprintf(&b, "| %s | %d |\n", how, s.calls[how])
 	}
-	b.WriteString(fmt.Sprintf("\n## Events\n\nLines are those of the log at info and above. An event may cost %d.\n\n", maxLines) +
+	b.WriteString(fmt.Sprintf(
+		"\n## Events\n\nLines are those of the log at info and above. An event may cost %d.\n\n",
+		maxLines,
+	) +
 		"| event | what | times | lines of the log, mean | most |\n|---|---|---|---|---|\n")
 	for _, k := range kinds {
 		times, sum, most := 0, 0, 0
@@ -185,13 +202,20 @@ ran on the machine at the same time.
 				times, sum, most = times+1, sum+len(s.lines[i]), max(most, len(s.lines[i]))
 			}
 		}
-		fmt.Fprintf(&b, "| %s | %s | %d | %.1f | %d |\n", k.name, k.what, times, float64(sum)/float64(max(times, 1)), most)
+		fmt.Fprintf(&b, "| %s | %s | %d | %.1f | %d |\n", k.name, k.what, times,
+			float64(sum)/float64(max(times, 1)), most)
 	}
-	fmt.Fprintf(&b, "\nLines without an event: %d.\n\nA start of the host also costs these lines, which are not counted when they are the first after it:\n\n| line | how many |\n|---|---|\n", len(s.alone))
+	fmt.Fprintf(
+		&b,
+		"\nLines without an event: %d.\n\nA start of the host also costs these lines, which are not "+
+			"counted when they are the first after it:\n\n| line | how many |\n|---|---|\n", len(s.alone),
+	)
 	for _, name := range slices.Sorted(maps.Keys(ofStart)) {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", name, ofStart[name])
 	}
-	b.WriteString("\n## What the host holds\n\nFirst: before the first event, when each server was used and all clients are gone. Last: after the\nquiet. Rows without a reason may not grow.\n\n| what | first | last | may grow because |\n|---|---|---|---|\n")
+	b.WriteString("\n## What the host holds\n\nFirst: before the first event, when each server was " +
+		"used and all clients are gone. Last: after the\nquiet. Rows without a reason may not " +
+		"grow.\n\n| what | first | last | may grow because |\n|---|---|---|---|\n")
 	names := maps.Clone(s.first)
 	maps.Copy(names, s.last)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
@@ -202,7 +226,7 @@ ran on the machine at the same time.
 	return b.String()
 }
 
-// verdictMeanings are the faults that the judge finds.
+// verdictMeanings explain the verdicts of the judge.
 var verdictMeanings = [][2]string{
 	{"wrong", "the answer is not that of the call"},
 	{"lost", "there was no outcome, or an answer of a call that was not executed"},

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// target says what a kind of event can hit.
+// target is what a kind of event can hit.
 type target int
 
 const (
 	program target = iota // a server that mcpd runs
 	remote                // a server behind a URL
 	server                // either
-	tenant                // all of a tenant
+	tenant                // a whole tenant
 	host                  // mcpd itself: no other event happens meanwhile
 )
 
@@ -24,63 +24,75 @@ type kind struct {
 	what string
 	hits target
 	slow bool          // left out of the short form
-	last time.Duration // how long the cause goes on
-	// starts says that servers start because of it, which explains errors whose cause is that.
+	last time.Duration // how long the cause lasts
+	// starts means that the event makes servers start, which explains errors with that cause.
 	starts bool
-	// reasons are those of errors that it explains, for whom it hits. With a host as the target
-	// calls may also end without an answer.
+	// reasons are the reasons of the errors that the event explains, for the tenant and server that
+	// it hits. If the host is the target, calls may also end without an answer.
 	reasons []string
 }
 
-// settle is how long after the end of an event errors are still explained by it, and startTime how
-// long errors are that tell of a server which is still starting: two programs start at a time, and a
-// host has many.
+// settle is how long after its end an event still explains errors. startTime is that time for
+// errors about a server which is still starting: two programs start at a time, and a host has
+// many.
 const (
 	settle    = 20 * time.Second
 	startTime = time.Minute
 )
 
-// starting is the cause of such an error.
+// starting is the cause in errors about a server which is still starting.
 const starting = "starting"
 
 var kinds = []kind{
-	{name: "kill", what: "SIGKILL of a process of a server", hits: program, starts: true, reasons: down},
-	{name: "away", what: "a server behind a URL is killed, and started again after 4 s", hits: remote, last: 4 * time.Second, starts: true, reasons: down},
-	{name: "stop", what: "SIGSTOP of a process of a server, for longer than calls may take", hits: program, slow: true, last: 25 * time.Second, starts: true, reasons: append([]string{"timeout"}, down...)},
-	{name: "restart", what: "a server is restarted by the admin API", hits: server, starts: true, reasons: down},
-	{name: "reload", what: "the configuration of a server changes, and is reloaded", hits: server, starts: true, reasons: down},
-	{name: "flood", what: "300 clients call the counting server of a tenant at once, for 4 s", hits: tenant, last: 4 * time.Second, reasons: []string{"overloaded", "rate_limited", "queue_full"}},
-	{name: "vanish", what: "20 clients open a session and a stream, and are gone without DELETE", hits: tenant},
-	{name: "disk", what: "no byte is left where the state is, for 10 s", hits: host, slow: true, last: 10 * time.Second},
-	{name: "host killed", what: "kill -9 of the host, and a start with its state", hits: host, starts: true, reasons: again},
-	{name: "host stopped", what: "SIGTERM of the host, and a start with its state", hits: host, starts: true, reasons: again},
+	{name: "kill", what: "SIGKILL of a process of a server", hits: program, starts: true,
+		reasons: down},
+	{name: "away", what: "a server behind a URL is killed, and started again after 4 s", hits: remote,
+		last: 4 * time.Second, starts: true, reasons: down},
+	{name: "stop", what: "SIGSTOP of a process of a server, for longer than calls may take",
+		hits: program, slow: true, last: 25 * time.Second, starts: true,
+		reasons: append([]string{"timeout"}, down...)},
+	{name: "restart", what: "a server is restarted by the admin API", hits: server, starts: true,
+		reasons: down},
+	{name: "reload", what: "the configuration of a server changes, and is reloaded", hits: server,
+		starts: true, reasons: down},
+	{name: "flood", what: "300 clients call the counting server of a tenant at once, for 4 s",
+		hits: tenant, last: 4 * time.Second,
+		reasons: []string{"overloaded", "rate_limited", "queue_full"}},
+	{name: "vanish", what: "20 clients open a session and a stream, and are gone without DELETE",
+		hits: tenant},
+	{name: "disk", what: "no byte is left where the state is, for 10 s", hits: host, slow: true,
+		last: 10 * time.Second},
+	{name: "host killed", what: "kill -9 of the host, and a start with its state", hits: host,
+		starts: true, reasons: again},
+	{name: "host stopped", what: "SIGTERM of the host, and a start with its state", hits: host,
+		starts: true, reasons: again},
 }
 
-// down are the reasons of errors for a server that is not there.
+// down are the reasons of errors for a server that is not available.
 var down = []string{"upstream_lost", "upstream_quarantined", "upstream_unavailable"}
 
-// again are the reasons after a start of the host.
+// again are the reasons of errors after a start of the host.
 var again = append([]string{"session_gone", "stopping"}, down...)
 
 // event is one entry of the plan.
 type event struct {
 	kind           kind
-	at, until      time.Duration // since the begin of the soak
+	at, until      time.Duration // since the start of the soak
 	tenant, server string        // empty for all
 }
 
-// site is what there is to be hit: the names of the tenants, and of the servers that each has.
+// site is what events can hit: the names of the tenants, and of the servers that each tenant has.
 type site struct {
 	tenants, programs, remotes []string
 }
 
-// plan is a list of events by their begin. Each kind occurs before one occurs again, and all have
-// ended after length. Without slow, kinds that take long are left out.
+// plan returns a list of events, ordered by their start. Each kind occurs before any kind occurs
+// again, and all events end within length. Without slow, slow kinds are left out.
 func plan(seed uint64, length, gap time.Duration, slow bool, on site) []event {
 	random := rand.New(rand.NewPCG(seed, 0))
 	var all []event
 	var bag []kind
-	busy := map[string]time.Duration{} // until when, by tenant
+	busy := map[string]time.Duration{} // when the tenant is free again, by tenant
 	for next := gap; ; next += gap/2 + time.Duration(random.Int64N(int64(gap))) {
 		if len(bag) == 0 {
 			for _, i := range random.Perm(len(kinds)) {
@@ -111,7 +123,7 @@ func plan(seed uint64, length, gap time.Duration, slow bool, on site) []event {
 	}
 }
 
-// servers are those that a kind with this target can choose from.
+// servers returns the servers that an event with this target can hit.
 func (s site) servers(t target) []string {
 	switch t {
 	case program:

@@ -16,10 +16,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// openTime bounds the handshake of a client, which waits for no server.
+// openTime bounds the handshake of a client. The handshake waits for no server.
 const openTime = 20 * time.Second
 
-// reply is what an SDK says of a request.
+// reply is the outcome of a request, as an SDK reports it.
 type reply struct {
 	Text   string  `json:"text"`
 	Error  *answer `json:"error"`
@@ -27,7 +27,7 @@ type reply struct {
 	Late   bool    `json:"late"`
 }
 
-// sdk opens sessions of one official client. The key is sent with each request; it may be empty.
+// sdk opens sessions of one official client. Each request carries the key, which may be empty.
 type sdk interface {
 	open(url, key string) (session, reply)
 }
@@ -38,7 +38,7 @@ type session interface {
 	close()
 }
 
-// goSDK is the official Go client. Each session has connections of its own.
+// goSDK is the official Go client. Each session has its own connections.
 type goSDK struct{}
 
 type goSession struct {
@@ -82,10 +82,11 @@ func (s *goSession) close() {
 	s.seen.CloseIdleConnections()
 }
 
-// rejectedBySDK is what the Go SDK puts before an error of its own, in the form of one of JSON-RPC.
+// rejectedBySDK is the message of errors that the Go SDK itself makes in the form of a JSON-RPC
+// error.
 const rejectedBySDK = "rejected by transport"
 
-// failed reads an error of the SDK.
+// failed converts an error of the SDK to a reply.
 func (s *goSession) failed(err error) reply {
 	var wire *jsonrpc.Error
 	if body := s.seen.take(); body != nil || errors.As(err, &wire) {
@@ -96,14 +97,14 @@ func (s *goSession) failed(err error) reply {
 			return reply{Broken: err.Error()}
 		}
 		a := &answer{Code: wire.Code, Message: wire.Message}
-		_ = json.Unmarshal(wire.Data, &a.Data) // data of another form is no data
+		_ = json.Unmarshal(wire.Data, &a.Data) // data of another form is ignored
 		return reply{Error: a}
 	}
 	return reply{Broken: err.Error(), Late: errors.Is(err, context.DeadlineExceeded)}
 }
 
-// bodies keeps the error of JSON-RPC that the last failed response had, which the SDK drops for some
-// statuses. It sends the key with each request.
+// bodies keeps the JSON-RPC error of the last failed response, which the SDK drops for some
+// statuses. It also sends the key with each request.
 type bodies struct {
 	http.Transport
 	key  string
@@ -113,7 +114,7 @@ type bodies struct {
 
 func (b *bodies) RoundTrip(r *http.Request) (*http.Response, error) {
 	if b.key != "" {
-		r = r.Clone(r.Context()) // requests belong to the SDK
+		r = r.Clone(r.Context()) // the SDK owns the request
 		r.Header.Set("Authorization", "Bearer "+b.key)
 	}
 	response, err := b.Transport.RoundTrip(r)
@@ -143,7 +144,7 @@ func (b *bodies) take() *answer {
 	return last
 }
 
-// nodeSDK is an official TypeScript client, in a process of Node that has all its sessions.
+// nodeSDK is an official TypeScript client. One Node process has all its sessions.
 type nodeSDK struct {
 	mu      sync.Mutex
 	in      io.Writer
@@ -171,11 +172,14 @@ func (n *nodeSDK) ask(request map[string]any, within time.Duration) reply {
 	case r := <-came:
 		return r
 	case <-time.After(within + 20*time.Second):
-		return reply{Broken: fmt.Sprintf("soak: the SDK has no outcome %v after its deadline", 20*time.Second), Late: true}
+		return reply{
+			Broken: fmt.Sprintf("soak: the SDK has no outcome %v after its deadline", 20*time.Second),
+			Late:   true,
+		}
 	}
 }
 
-// read hands outcomes to those that wait until the process has ended.
+// read delivers outcomes to the requests that wait, until the process has ended.
 func (n *nodeSDK) read(out io.Reader) {
 	for lines := json.NewDecoder(out); ; {
 		var r struct {
@@ -216,7 +220,8 @@ func (n *nodeSDK) open(url, key string) (session, reply) {
 }
 
 func (s nodeSession) call(tool string, arguments map[string]any) reply {
-	return s.sdk.ask(map[string]any{"do": "call", "session": s.id, "params": map[string]any{"name": tool, "arguments": arguments}}, callTime())
+	return s.sdk.ask(map[string]any{"do": "call", "session": s.id,
+		"params": map[string]any{"name": tool, "arguments": arguments}}, callTime())
 }
 
 func (s nodeSession) close() {

@@ -18,16 +18,17 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// The test binary is a counting server when the first variable names its ledger: on standard input
-// and output, or at the address of the second.
+// The test binary is a counting server if ledgerVariable names a ledger. It serves on standard
+// input and output, or at the address in addressVariable.
 const (
 	ledgerVariable  = "SOAK_LEDGER"
 	addressVariable = "SOAK_ADDRESS"
-	// ownerVariable marks the processes of a server: PROCESS OF THE TEST/TENANT/SERVER.
+	// ownerVariable marks the processes of a server: PID OF THE TEST/TENANT/SERVER.
 	ownerVariable = "SOAK_SERVER"
 )
 
-// count serves one tool, which writes its text to the ledger, a line each, and answers with it.
+// count runs a counting server. Its one tool appends its text to the ledger, as one line, and
+// answers with the text.
 func count(ledger string) error {
 	file, err := os.OpenFile(ledger, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -38,49 +39,62 @@ func count(ledger string) error {
 	}
 	made := func() *mcp.Server {
 		s := mcp.NewServer(&mcp.Implementation{Name: "count", Version: "1"}, nil)
-		mcp.AddTool(s, &mcp.Tool{Name: "note"}, func(_ context.Context, _ *mcp.CallToolRequest, in in) (*mcp.CallToolResult, any, error) {
-			if _, err := file.WriteString(in.Text + "\n"); err != nil {
-				return nil, nil, err
-			}
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.Text}}}, nil, nil
-		})
+		mcp.AddTool(s, &mcp.Tool{Name: "note"},
+			func(_ context.Context, _ *mcp.CallToolRequest, in in) (*mcp.CallToolResult, any, error) {
+				if _, err := file.WriteString(in.Text + "\n"); err != nil {
+					return nil, nil, err
+				}
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.Text}}}, nil, nil
+			})
 		return s
 	}
 	addr := os.Getenv(addressVariable)
 	if addr == "" {
 		return made().Run(context.Background(), &mcp.StdioTransport{})
 	}
-	return http.ListenAndServe(addr, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return made() }, nil))
+	return http.ListenAndServe(addr, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
+		return made()
+	}, nil))
 }
 
 // service is a server that every tenant has.
 type service struct {
 	name    string
 	remote  bool
-	counted bool // it has a ledger
+	counted bool // the server has a ledger
 	tool    tool
-	// command is its program, arguments and environment, for a folder and an address.
+	// command returns the program with its arguments, and its environment, for a folder and an
+	// address.
 	command func(t *testing.T, dir, addr string) (line, env []string)
 }
 
-// services are all in the full form, and those that start fast in the short one.
+// services returns all servers in the full form, and those that start fast in the short form.
 func services() []service {
 	self := func(*testing.T, string, string) (line, env []string) { return []string{os.Args[0]}, nil }
 	all := []service{
 		{name: "count", counted: true, tool: tool{name: "note", arguments: with("text")}, command: self},
-		{name: "remote", remote: true, counted: true, tool: tool{name: "note", arguments: with("text")}, command: self},
-		{name: "everything", tool: tool{name: "echo", arguments: with("message")}, command: published("everything")},
+		{name: "remote", remote: true, counted: true, tool: tool{name: "note", arguments: with("text")},
+			command: self},
+		{name: "everything", tool: tool{name: "echo", arguments: with("message")},
+			command: published("everything")},
 	}
 	if *full {
 		all = append(all,
-			service{name: "web", remote: true, tool: tool{name: "echo", arguments: with("message")}, command: published("everything", "streamableHttp")},
-			// A tool error that quotes what was asked for, and leaves nothing behind.
-			service{name: "memory", tool: tool{name: "add_observations", arguments: func(nonce string) map[string]any {
-				return map[string]any{"observations": []any{map[string]any{"entityName": nonce, "contents": []any{"x"}}}}
-			}}, command: published("memory")},
-			service{name: "files", tool: tool{name: "read_text_file", arguments: func(nonce string) map[string]any {
-				return map[string]any{"path": nonce}
-			}}, command: published("filesystem", "$DIR")},
+			service{
+				name: "web", remote: true, tool: tool{name: "echo", arguments: with("message")},
+				command: published("everything", "streamableHttp"),
+			},
+			// The answer is a tool error that quotes the argument. The call leaves nothing behind.
+			service{name: "memory", tool: tool{name: "add_observations",
+				arguments: func(nonce string) map[string]any {
+					return map[string]any{
+						"observations": []any{map[string]any{"entityName": nonce, "contents": []any{"x"}}},
+					}
+				}}, command: published("memory")},
+			service{name: "files", tool: tool{name: "read_text_file",
+				arguments: func(nonce string) map[string]any {
+					return map[string]any{"path": nonce}
+				}}, command: published("filesystem", "$DIR")},
 		)
 	}
 	for i := range all {
@@ -95,33 +109,38 @@ func with(argument string) func(string) map[string]any {
 
 func published(name string, args ...string) func(*testing.T, string, string) (line, env []string) {
 	return func(t *testing.T, dir, addr string) (line, env []string) {
-		line = []string{"node", filepath.Join(mcptest.Package(t, "@modelcontextprotocol/server-"+name), "dist/index.js")}
+		line = []string{
+			"node", filepath.Join(mcptest.Package(t, "@modelcontextprotocol/server-"+name), "dist/index.js"),
+		}
 		for _, arg := range args {
 			line = append(line, strings.ReplaceAll(arg, "$DIR", dir))
 		}
 		_, port, _ := strings.Cut(addr, ":")
-		return line, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "MEMORY_FILE_PATH=" + filepath.Join(dir, "memory.jsonl"), "PORT=" + port}
+		return line, []string{
+			"PATH=" + os.Getenv("PATH"), "HOME=" + dir,
+			"MEMORY_FILE_PATH=" + filepath.Join(dir, "memory.jsonl"), "PORT=" + port,
+		}
 	}
 }
 
 // running is a server of a tenant.
 type running struct {
 	service
-	tenant, dir, addr string // the address is that of a remote one
+	tenant, dir, addr string // addr is empty unless the server is remote
 	line, env         []string
 
 	mu      sync.Mutex
-	process *exec.Cmd // of a remote one
+	process *exec.Cmd // of a remote server
 }
 
-// mark is in the environment of its processes, and of those of no other run.
+// mark is in the environment of the server's processes, and of no process of another run.
 func (r *running) mark() string {
 	return fmt.Sprintf("%s=%d/%s/%s", ownerVariable, os.Getpid(), r.tenant, r.name)
 }
 
 func (r *running) ledger() string { return filepath.Join(r.dir, "ledger") }
 
-// prepare gives a tenant's server its folder, and starts it when it is remote.
+// prepare creates the folder of a tenant's server, and starts the server if it is remote.
 func prepare(t *testing.T, s service, tenant string) *running {
 	t.Helper()
 	r := &running{service: s, tenant: tenant, dir: t.TempDir()}
@@ -164,7 +183,7 @@ func (r *running) begin(t *testing.T) {
 	t.Errorf("%s/%s does not listen at %s", r.tenant, r.name, r.addr)
 }
 
-// kill ends a remote server.
+// kill kills a remote server.
 func (r *running) kill() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -172,17 +191,19 @@ func (r *running) kill() {
 	_ = r.process.Wait()
 }
 
-// declared is the server in the configuration. Generation is a variable that a reload changes.
+// declared returns the configuration of the server. A reload changes the variable generation.
 func (r *running) declared(generation int) string {
 	if r.remote {
-		return fmt.Sprintf("{url: \"http://%s/mcp\", headers: {X-Generation: \"%d\"}}", r.addr, generation)
+		return fmt.Sprintf("{url: \"http://%s/mcp\", headers: {X-Generation: \"%d\"}}",
+			r.addr, generation)
 	}
 	var env []string
 	for _, each := range append(r.env, fmt.Sprintf("GENERATION=%d", generation)) {
 		name, value, _ := strings.Cut(each, "=")
 		env = append(env, fmt.Sprintf("%s: %q", name, value))
 	}
-	return fmt.Sprintf("{command: %q, args: [%s], cwd: %q, env: {%s}}", r.line[0], quoted(r.line[1:]), r.dir, strings.Join(env, ", "))
+	return fmt.Sprintf("{command: %q, args: [%s], cwd: %q, env: {%s}}", r.line[0], quoted(r.line[1:]),
+		r.dir, strings.Join(env, ", "))
 }
 
 func quoted(all []string) string {

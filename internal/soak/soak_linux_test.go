@@ -29,24 +29,25 @@ func TestMain(m *testing.M) {
 	mcptest.Main(m)
 }
 
-// form is how large a soak is.
+// form is the size of a soak.
 type form struct {
 	length, gap, quiet time.Duration
-	goClients, ts      int // official clients: of Go, and of each generation of TypeScript
-	seed               uint64
-	// callTimeout is that of the host. The client waits longer, by callSpare: after a host was
-	// killed some SDKs wait so long for an answer that nobody owes them.
+	// The numbers of official clients: of Go, and of each generation of TypeScript.
+	goClients, ts int
+	seed          uint64
+	// callTimeout is the call time-out of the host. The client waits longer, by callSpare. After a
+	// host was killed, some SDKs wait all that time for an answer that never comes.
 	callTimeout time.Duration
 }
 
-// The short form has each kind of event that is not slow, those of the host first: so the clients
-// that wait for an answer of a host that was killed do so while the other events happen.
+// The short form has each kind of event that is not slow. The events of the host come first, so
+// that clients which wait for an answer of a killed host do so while the other events happen.
 var (
 	short = form{17 * time.Second, time.Second, 0, 4, 2, 220, 12 * time.Second}
 	whole = form{20 * time.Minute, 3 * time.Second, 3 * time.Minute, 20, 10, 1, 20 * time.Second}
 )
 
-// size is that of this run.
+// size returns the form of this run.
 func size() form {
 	f := short
 	if *full {
@@ -59,14 +60,14 @@ func size() form {
 	return f
 }
 
-// callSpare is how much longer a client waits than the host.
+// callSpare is how much longer than the host a client waits.
 const callSpare = 5 * time.Second
 
 // callTime bounds a call at the client.
 func callTime() time.Duration { return size().callTimeout + callSpare }
 
-// Calls are not answered wrongly, lost or executed twice while servers, disk, clients and host fail. Each
-// error is true, and nothing stays behind.
+// No call is answered wrongly, lost or executed twice while servers, disk, clients and host fail.
+// Each error is true, and nothing is left behind.
 func TestSoak(t *testing.T) {
 	mcptest.Modules(t)
 	size := size()
@@ -110,19 +111,22 @@ func TestSoak(t *testing.T) {
 
 func reopened(all []*client) (n int) {
 	for _, c := range all {
-		n += c.reopens - 2 // one to warm up, and one to begin
+		n += c.reopens - 2 // without the session to warm up, and the first session
 	}
 	return n
 }
 
-// clients are those of all SDKs, in turns of the tenants. Every second one uses the endpoint of all
-// servers, the others that of one.
+// clients returns the clients of all SDKs, spread over the tenants. Every second client of a
+// tenant uses the endpoint of one server, the others the endpoint of all servers.
 func (r *rig) clients(size form) (all []*client) {
 	sdks := []struct {
 		name string
 		sdk  sdk
 		n    int
-	}{{"go", goSDK{}, size.goClients}, {"ts1", startNode(r.t, "1"), size.ts}, {"ts2", startNode(r.t, "2"), size.ts}}
+	}{
+		{"go", goSDK{}, size.goClients}, {"ts1", startNode(r.t, "1"), size.ts},
+		{"ts2", startNode(r.t, "2"), size.ts},
+	}
 	var tools []tool
 	for _, s := range services() {
 		tools = append(tools, s.tool)
@@ -130,7 +134,10 @@ func (r *rig) clients(size form) (all []*client) {
 	for _, s := range sdks {
 		for i := range s.n {
 			turn := i / len(r.tenants())
-			c := &client{name: fmt.Sprintf("%s%d", s.name, i), sdk: s.sdk, tenant: r.tenants()[i%len(r.tenants())], tools: tools, base: r.MCP}
+			c := &client{
+				name: fmt.Sprintf("%s%d", s.name, i), sdk: s.sdk, tenant: r.tenants()[i%len(r.tenants())],
+				tools: tools, base: r.MCP,
+			}
 			if turn%2 == 1 {
 				c.tools = tools[turn/2%len(tools):][:1]
 				c.server = c.tools[0].server
@@ -141,12 +148,13 @@ func (r *rig) clients(size form) (all []*client) {
 	return all
 }
 
-// perform makes the events of the plan happen at their time. While the host is hit nothing else is.
+// perform makes the events of the plan happen at their times. While an event hits the host, no
+// other event happens.
 func (r *rig) perform(begin time.Time, size form) []happened {
 	planned := plan(size.seed, size.length, size.gap, *full, r.site())
 	events := make([]happened, len(planned))
 	var going sync.WaitGroup
-	late := time.Duration(0) // by how much the events of the host have delayed the rest
+	late := time.Duration(0) // by how much the events of the host have delayed the others
 	for i, e := range planned {
 		if e.kind.name == "disk" && !r.full {
 			events[i] = happened{event: e, began: begin, ended: begin}
@@ -165,7 +173,7 @@ func (r *rig) perform(begin time.Time, size form) []happened {
 	return slices.DeleteFunc(events, func(h happened) bool { return h.kind.name == "disk" && !r.full })
 }
 
-// effects are how often each text stands in the ledgers.
+// effects returns how often each text is in the ledgers.
 func (r *rig) effects() map[string]int {
 	r.t.Helper()
 	all := map[string]int{}
@@ -185,7 +193,7 @@ func (r *rig) effects() map[string]int {
 	return all
 }
 
-// The seed of the short form has every kind that is not slow, and the host is hit first.
+// The seed of the short form gives every kind that is not slow, and hits the host first.
 func TestShortPlan(t *testing.T) {
 	on := site{tenants[:shortTenants], []string{"count", "everything"}, []string{"remote"}}
 	seen, hits := map[string]bool{}, true

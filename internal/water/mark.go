@@ -1,13 +1,13 @@
-// Package water keeps high-water marks: how full a queue ever was. It does not know what a queue is.
+// Package water keeps high-water marks, such as the greatest length of a queue.
 package water
 
 import "sync/atomic"
 
-// Mark is the highest value that was noted. The zero Mark is at 0, and a nil one takes no note. It is safe for concurrent use, and noting
-// what is no record is one load.
+// Mark is the highest value that was noted. The zero Mark is at 0, and a nil Mark ignores notes. It
+// is safe for concurrent use. A note that is no new maximum costs one atomic load.
 type Mark struct{ most atomic.Int64 }
 
-// Note takes note of a depth.
+// Note notes a depth.
 func (m *Mark) Note(depth int) {
 	if m == nil {
 		return
@@ -20,5 +20,5 @@ func (m *Mark) Note(depth int) {
 	}
 }
 
-// Most is the highest depth that was noted.
+// Most returns the highest depth that was noted.
 func (m *Mark) Most() int { return int(m.most.Load()) }

@@ -1,6 +1,6 @@
-// Command relay is a program whose standard input and output are a connection to a socket: a server
-// over stdio that lives in the process of a test, and starts in a few milliseconds. Its arguments
-// are the socket and a line to begin with.
+// Command relay connects its standard input and output to a socket. It makes a server in the
+// process of a test look like a server over stdio, and starts in a few milliseconds. Its arguments
+// are the socket and a first line to send.
 package main
 
 import (

@@ -10,14 +10,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// What the tools ask the client.
-
+// askElicitation asks the client's user for a name.
 func askElicitation(ctx context.Context, r *mcp.CallToolRequest, in message) (string, error) {
-	result, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: in.Message, RequestedSchema: map[string]any{
-		"type":       "object",
-		"properties": map[string]any{"name": map[string]any{"type": "string"}},
-		"required":   []string{"name"},
-	}})
+	result, err := r.Session.Elicit(ctx,
+		&mcp.ElicitParams{Message: in.Message, RequestedSchema: map[string]any{
+			"type":       "object",
+			"properties": map[string]any{"name": map[string]any{"type": "string"}},
+			"required":   []string{"name"},
+		}})
 	if err != nil {
 		return "", err
 	}

@@ -1,5 +1,6 @@
-// Command testserver is an MCP server on stdin and stdout for tests that need a real child process by another implementation: it is
-// made with the official Go SDK. Its tools do what servers do to a host, and what they should not.
+// Command testserver is an MCP server on stdin and stdout, for tests that need a real child process
+// of another implementation. It uses the official Go SDK. Its tools do what servers do to a host,
+// and also what they should not do.
 package main
 
 import (
@@ -12,7 +13,8 @@ import (
 )
 
 func main() {
-	revision := flag.String("revision", "", "speak only this revision; empty speaks all that the SDK knows")
+	revision := flag.String("revision", "",
+		"speak only this revision; empty speaks all that the SDK knows")
 	silent := flag.Bool("silent", false, "read and never answer")
 	journal := flag.String("journal", "",
 		"a file that has a line for each call, with its arguments, before anything is done for it")
@@ -41,7 +43,7 @@ func main() {
 	}
 }
 
-// ignore reads until the other side closes.
+// ignore reads and discards input until the other side closes.
 func ignore(f *os.File) {
 	buffer := make([]byte, 4096)
 	for {

@@ -20,7 +20,7 @@ type finding struct {
 // ownerMark begins the comment that says who waits for a goroutine.
 const ownerMark = "owner:"
 
-// marked is the lines that follow a comment which begins with mark.
+// marked returns the numbers of the lines directly below comments that begin with mark.
 func marked(pass *analysis.Pass, file *ast.File, mark string) map[int]bool {
 	lines := make(map[int]bool)
 	for _, group := range file.Comments {
@@ -43,7 +43,7 @@ func bareGo(pass *analysis.Pass, file *ast.File) []finding {
 	return out
 }
 
-// uses finds every mention of pkg's functions, called or passed on as a value.
+// uses finds every mention of the named functions of pkg, called or passed on as a value.
 func uses(pkg string, names ...string) func(*analysis.Pass, *ast.File) []finding {
 	return func(pass *analysis.Pass, file *ast.File) []finding {
 		var out []finding

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/tools/go/analysis/analysistest"
 )
 
-// One package breaks every rule; the others show where a rule does not hold.
+// One package breaks every rule. The others show where a rule does not apply.
 func TestRulesFindWhatTheyForbid(t *testing.T) {
 	analysistest.Run(t, analysistest.TestData(), house,
 		"mcpd/actors/demo", "mcpd/actors/late", "mcpd/internal/clock", "mcpd/transport/demo")

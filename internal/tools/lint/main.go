@@ -1,5 +1,5 @@
-// Command lint reports where the code leaves the habits of the house. It is a
-// table of rules over go/analysis; it knows nothing of what the code does.
+// Command lint reports where the code breaks the conventions of this repository. It is a table of
+// rules over go/analysis. The rules do not depend on the meaning of the code.
 //
 //	go -C internal/tools run ./lint ./...
 package main
@@ -14,7 +14,7 @@ import (
 	"golang.org/x/tools/go/analysis/singlechecker"
 )
 
-// root is the project's root seen from internal/tools, where go -C starts us.
+// root is the project's root, seen from internal/tools, where go -C starts this command.
 const root = "../.."
 
 func main() {
@@ -25,8 +25,8 @@ func main() {
 	singlechecker.Main(house)
 }
 
-// enter makes dir the working directory, also for the go command that loads the
-// packages, which trusts PWD.
+// enter makes dir the working directory. It also sets PWD, because the go command that loads the
+// packages trusts PWD.
 func enter(dir string) error {
 	if err := os.Chdir(dir); err != nil {
 		return err

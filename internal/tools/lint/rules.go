@@ -7,17 +7,17 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// rule is one habit of the house that a machine can see.
+// rule is one convention that a program can check.
 type rule struct {
 	name string
-	in   []string // folders it holds in, from the project's root; "" is all
-	not  []string // folders within those where it does not
+	in   []string // folders in which it applies, from the project's root; "" means all
+	not  []string // folders within those in which it does not apply
 	find func(*analysis.Pass, *ast.File) []finding
-	do   string // what to do instead, completing "…: "
+	do   string // advice, printed after the finding and a colon
 }
 
-// rules is the table. None of them looks at test files or generated code: a
-// test may watch the clock, and nobody edits what a generator wrote.
+// rules is the table of rules. No rule looks at test files or generated code. A test may read the
+// real clock, and nobody edits generated code.
 var rules = []rule{
 	{
 		name: "owngo",
@@ -29,9 +29,11 @@ var rules = []rule{
 	{
 		name: "passclock",
 		in:   []string{""},
-		// A socket's deadline is the kernel's time, a command talks to people,
-		// and what makes load or waits for a test measures the real clock.
-		not:  []string{"internal/clock", "cmd", "transport", "bench", "chaos", "internal/load", "internal/mcptest"},
+		// A socket's deadline is in the kernel's time, and commands talk to people. The packages that
+		// generate load or wait in tests measure the real clock.
+		not: []string{
+			"internal/clock", "cmd", "transport", "bench", "chaos", "internal/load", "internal/mcptest",
+		},
 		find: uses("time", "Now", "Since", "Until", "After", "Sleep", "Tick"),
 		do: "time must be given, so that tests and faults can change it: take now as a parameter, " +
 			"or a clock.Clock in a shell; a wait is a timer of the actor",
@@ -46,7 +48,7 @@ var rules = []rule{
 	{
 		name: "noinit",
 		in:   []string{""},
-		not:  []string{"transport/stdio/guard"}, // it takes over before the rest of the program is made
+		not:  []string{"transport/stdio/guard"}, // its init must run before the rest of the program
 		find: initFunction,
 		do:   "order and membership become invisible at the call site: list the thing where it is used",
 	},
@@ -61,21 +63,24 @@ var rules = []rule{
 		name: "ownsend",
 		in:   []string{"actors"},
 		find: nobodysSend,
-		do: "an incarnation that was stuck and replaced must not speak any more: send by way of its Process, " +
-			"which is at hand here, or say why it is right even then in a comment above that begins with \"late:\"",
+		do: "an incarnation that was stuck and replaced must not speak any more: send by way of its " +
+			"Process, " +
+			"which is at hand here, or say why it is right even then in a comment above that begins with " +
+			"\"late:\"",
 	},
 	{
 		name: "emitevents",
 		in:   []string{"actors"},
 		find: imports("log/slog"),
-		do:   "actors emit events and telemetry decides what is a log line: add a struct to telemetry/events.go",
+		do: "actors emit events and telemetry decides what is a log line: add a struct to " +
+			"telemetry/events.go",
 	},
 }
 
-// module is the path that the folders of the table stand under.
+// module is the module path, which the import paths of the folders in the table begin with.
 const module = "mcpd"
 
-// covers tells whether the rule holds in the package of this import path.
+// covers reports whether the rule applies to the package with this import path.
 func (r rule) covers(path string) bool {
 	folder := strings.TrimPrefix(strings.TrimPrefix(strings.TrimSuffix(path, "_test"), module), "/")
 	return anyHolds(r.in, folder) && !anyHolds(r.not, folder)

@@ -8,14 +8,16 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// otpPath is where processes and their addresses are.
+// otpPath is the import path of the package of processes and their addresses.
 const otpPath = module + "/supervisor/otp"
 
-// lateMark begins the comment that says why a message is right whenever it is sent, and by whichever incarnation.
+// lateMark begins the comment that says why a message is right at any time and from any
+// incarnation.
 const lateMark = "late:"
 
-// nobodysSend finds messages that are put into a mailbox, by a method Send(any) error, where the process that sends them is at hand: in a
-// function that is given one, or a method of a struct that keeps one.
+// nobodysSend finds calls of a method Send(any) error, which put a message into a mailbox, where
+// the sending process is at hand. A process is at hand in a function with a process as a
+// parameter, and in a method of a struct with a process as a field.
 func nobodysSend(pass *analysis.Pass, file *ast.File) []finding {
 	late := marked(pass, file, lateMark)
 	var out []finding
@@ -33,8 +35,11 @@ func nobodysSend(pass *analysis.Pass, file *ast.File) []finding {
 			if !ok || known == "" {
 				return true
 			}
-			if to, ok := call.Fun.(*ast.SelectorExpr); ok && isSend(pass, to) && !late[pass.Fset.Position(call.Pos()).Line] {
-				out = append(out, finding{to.Sel.Pos(), fmt.Sprintf("%s.Send past %s", types.ExprString(to.X), known)})
+			if to, ok := call.Fun.(*ast.SelectorExpr); ok && isSend(pass, to) &&
+				!late[pass.Fset.Position(call.Pos()).Line] {
+				out = append(out, finding{
+					to.Sel.Pos(), fmt.Sprintf("%s.Send past %s", types.ExprString(to.X), known),
+				})
 			}
 			return true
 		})
@@ -42,7 +47,7 @@ func nobodysSend(pass *analysis.Pass, file *ast.File) []finding {
 	return out
 }
 
-// isSend tells whether a selector is a method Send(any) error of something other than a process.
+// isSend reports whether a selector is a method Send(any) error of a type other than Process.
 func isSend(pass *analysis.Pass, to *ast.SelectorExpr) bool {
 	method := pass.TypesInfo.Selections[to]
 	if method == nil || to.Sel.Name != "Send" || isProcess(method.Recv()) {
@@ -56,7 +61,7 @@ func isSend(pass *analysis.Pass, to *ast.SelectorExpr) bool {
 	return ok && in.Empty()
 }
 
-// processOf is the expression by which a function has a process, "" when it has none.
+// processOf returns the expression by which a function has a process, or "" if it has none.
 func processOf(pass *analysis.Pass, f *ast.FuncDecl) string {
 	if p := processIn(pass, f.Type.Params); p != "" {
 		return p
@@ -84,7 +89,7 @@ func processOf(pass *analysis.Pass, f *ast.FuncDecl) string {
 	return ""
 }
 
-// processIn is the name of a parameter that is a process.
+// processIn returns the name of the first parameter that is a process, or "" if none is.
 func processIn(pass *analysis.Pass, params *ast.FieldList) string {
 	for _, field := range params.List {
 		for _, name := range field.Names {
@@ -102,5 +107,6 @@ func isProcess(t types.Type) bool {
 		return false
 	}
 	named, ok := pointer.Elem().(*types.Named)
-	return ok && named.Obj().Name() == "Process" && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == otpPath
+	return ok && named.Obj().Name() == "Process" && named.Obj().Pkg() != nil &&
+		named.Obj().Pkg().Path() == otpPath
 }

@@ -1,6 +1,6 @@
-// Command protogen writes the Go code of proto/mcpd/v1 into proto/gen. It is
-// protoc and protoc-gen-go in one process, so that neither has to be installed;
-// it knows nothing of what the messages mean.
+// Command protogen writes the Go code of proto/mcpd/v1 into proto/gen. It is protoc and
+// protoc-gen-go in one process, so neither has to be installed. It does not depend on the meaning
+// of the messages.
 //
 //	go -C internal/tools run ./protogen          write
 //	go -C internal/tools run ./protogen -check   write nothing, fail on a difference
@@ -30,7 +30,7 @@ import (
 
 const (
 	sources   = "proto"     // import paths in .proto files start here
-	generated = "proto/gen" // nothing in here is written by hand
+	generated = "proto/gen" // only generated files are in here
 )
 
 func main() {
@@ -72,14 +72,16 @@ func run(root string, check bool) error {
 	return nil
 }
 
-// generate returns the generated files by their path from the project's root.
+// generate returns the contents of the generated files, by path from the project's root.
 func generate(dir string) (map[string][]byte, error) {
 	names, err := protoFiles(dir)
 	if err != nil {
 		return nil, err
 	}
 	compiler := protocompile.Compiler{
-		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: []string{dir}}),
+		Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{
+			ImportPaths: []string{dir},
+		}),
 		SourceInfoMode: protocompile.SourceInfoStandard,
 	}
 	files, err := compiler.Compile(context.Background(), names...)
@@ -122,8 +124,8 @@ func protoFiles(dir string) ([]string, error) {
 	return names, err
 }
 
-// withImports returns the descriptors of files and of all they import, each
-// after what it imports: the order that a code generator asks for.
+// withImports returns the descriptors of the files and of everything they import. Each descriptor
+// comes after those that it imports, which is the order that a code generator requires.
 func withImports(files linker.Files) []*descriptorpb.FileDescriptorProto {
 	var out []*descriptorpb.FileDescriptorProto
 	seen := make(map[string]bool)
@@ -144,7 +146,7 @@ func withImports(files linker.Files) []*descriptorpb.FileDescriptorProto {
 	return out
 }
 
-// stale lists the generated files that no .proto file stands behind any more.
+// stale lists the generated files that no .proto file generates any more.
 func stale(root string, want map[string][]byte) ([]string, error) {
 	var out []string
 	err := fs.WalkDir(os.DirFS(root), generated, func(path string, d fs.DirEntry, err error) error {
@@ -174,5 +176,7 @@ func compare(root string, want map[string][]byte, stale []string) error {
 		return nil
 	}
 	slices.Sort(differ)
-	return fmt.Errorf("%q are not what proto/mcpd/v1 generates: run go -C internal/tools run ./protogen", differ)
+	return fmt.Errorf(
+		"%q are not what proto/mcpd/v1 generates: run go -C internal/tools run ./protogen", differ,
+	)
 }

@@ -12,12 +12,18 @@ func TestCheckFindsEveryDifference(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(root string) error
-		want   string // "" means current
+		want   string // "" means up to date
 	}{
 		{"nothing", func(string) error { return nil }, ""},
-		{"edited", func(root string) error { return os.WriteFile(filepath.Join(root, out+"a.pb.go"), nil, 0o644) }, "a.pb.go"},
-		{"missing", func(root string) error { return os.Remove(filepath.Join(root, out+"a.pb.go")) }, "a.pb.go"},
-		{"written by hand", func(root string) error { return os.WriteFile(filepath.Join(root, out+"b.go"), nil, 0o644) }, "b.go"},
+		{"edited", func(root string) error {
+			return os.WriteFile(filepath.Join(root, out+"a.pb.go"), nil, 0o644)
+		}, "a.pb.go"},
+		{"missing", func(root string) error {
+			return os.Remove(filepath.Join(root, out+"a.pb.go"))
+		}, "a.pb.go"},
+		{"written by hand", func(root string) error {
+			return os.WriteFile(filepath.Join(root, out+"b.go"), nil, 0o644)
+		}, "b.go"},
 	}
 	for _, test := range tests {
 		root := t.TempDir()
@@ -54,7 +60,8 @@ func TestMistakesInASourceAreSaid(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(root, sources), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(root, sources, "a.proto"), []byte("message"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(root, sources, "a.proto"), []byte("message"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := run(root, false); err == nil || !strings.Contains(err.Error(), "a.proto") {

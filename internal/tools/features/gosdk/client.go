@@ -22,14 +22,17 @@ import (
 // session is a client's session with a server.
 type session struct {
 	*mcp.ClientSession
-	lost   *atomic.Bool
-	agreed chan struct{} // gets one for each subscription of 2026-07-28 that the server has agreed to
+	lost *atomic.Bool
+	// agreed receives a value for each subscription that the server acknowledges, in 2026-07-28
+	// only.
+	agreed chan struct{}
 }
 
-// Lost says that the SDK has given the session up, as it does when a server refuses a message.
+// Lost reports whether the SDK has given up the session, as it does when a server refuses a
+// message.
 func (s session) Lost() bool { return s.lost.Load() }
 
-// connector returns what connects to a server in an era.
+// connector returns a function that connects to a server in an era.
 func connector(era string) func(context.Context, plan.Session, *plan.Ear) (plan.Client, error) {
 	return func(ctx context.Context, to plan.Session, ear *plan.Ear) (plan.Client, error) {
 		ctx, cancel := context.WithTimeout(ctx, plan.StartTime)
@@ -39,12 +42,15 @@ func connector(era string) func(context.Context, plan.Session, *plan.Ear) (plan.
 			version = "2025-11-25"
 		}
 		agreed := make(chan struct{}, 10)
-		s, err := newClient(ear, agreed).Connect(ctx, transport(to), &mcp.ClientSessionOptions{ProtocolVersion: version})
+		s, err := newClient(ear, agreed).Connect(ctx, transport(to), &mcp.ClientSessionOptions{
+			ProtocolVersion: version,
+		})
 		if err != nil {
 			return nil, err
 		}
 		end := session{s, new(atomic.Bool), agreed}
-		go func() { _ = s.Wait(); end.lost.Store(true) }() // owner: the session, which Close ends
+		// owner: the session, which Close ends
+		go func() { _ = s.Wait(); end.lost.Store(true) }()
 		return end, nil
 	}
 }
@@ -59,12 +65,16 @@ func transport(to plan.Session) mcp.Transport {
 func newClient(ear *plan.Ear, agreed chan<- struct{}) *mcp.Client {
 	c := mcp.NewClient(&mcp.Implementation{Name: "go", Version: "1"}, &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{
-			RootsV2:     &mcp.RootCapabilities{},
-			Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}},
+			RootsV2: &mcp.RootCapabilities{},
+			Elicitation: &mcp.ElicitationCapabilities{
+				Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{},
+			},
 		},
-		CreateMessageHandler: func(_ context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+		CreateMessageHandler: func(_ context.Context,
+			r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 			ear.Asked("sampling/createMessage", r.Params)
-			return &mcp.CreateMessageResult{Role: "assistant", Model: "m", Content: &mcp.TextContent{Text: "sampled"}}, nil
+			return &mcp.CreateMessageResult{Role: "assistant", Model: "m",
+				Content: &mcp.TextContent{Text: "sampled"}}, nil
 		},
 		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			ear.Asked("elicitation/create", r.Params)
@@ -73,7 +83,8 @@ func newClient(ear *plan.Ear, agreed chan<- struct{}) *mcp.Client {
 			}
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "ann"}}, nil
 		},
-		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {}, // it subscribes in 2026-07-28
+		// In 2026-07-28 the SDK subscribes because of this handler.
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {},
 	})
 	c.AddRoots(&mcp.Root{URI: "file:///home", Name: "home"})
 	c.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
@@ -92,13 +103,15 @@ func newClient(ear *plan.Ear, agreed chan<- struct{}) *mcp.Client {
 
 func (s session) Greeting() (string, any) {
 	r := s.InitializeResult()
-	return r.ProtocolVersion, map[string]any{"capabilities": r.Capabilities, "serverInfo": r.ServerInfo, "instructions": r.Instructions}
+	return r.ProtocolVersion, map[string]any{
+		"capabilities": r.Capabilities, "serverInfo": r.ServerInfo, "instructions": r.Instructions,
+	}
 }
 
 func (s session) Close() { _ = s.ClientSession.Close() }
 
 func (s session) Failure(err error) any {
-	if errors.Is(err, mcp.ErrConnectionClosed) { // before its goroutines have ended
+	if errors.Is(err, mcp.ErrConnectionClosed) { // the goroutine of Wait may not have ended yet
 		s.lost.Store(true)
 	}
 	told := map[string]any{"message": err.Error()}
@@ -127,7 +140,7 @@ func (s session) Request(ctx context.Context, method string, params json.RawMess
 	case "resources/unsubscribe":
 		return struct{}{}, s.Unsubscribe(ctx, plan.Decode[mcp.UnsubscribeParams](params))
 	case "listen":
-		return struct{}{}, nil // it has since it connected
+		return struct{}{}, nil // the client has listened since it connected
 	case "tools/list":
 		return listed(s.Tools(ctx, nil), "tools")
 	case "prompts/list":
@@ -140,8 +153,9 @@ func (s session) Request(ctx context.Context, method string, params json.RawMess
 	return nil, fmt.Errorf("the SDK has no %s", method)
 }
 
-// subscribe subscribes and waits until the server has agreed, for which the SDK does not wait in
-// 2026-07-28. A server that does not agree is told apart by what it tells.
+// subscribe subscribes and waits for the server's acknowledgement. In 2026-07-28 the SDK does not
+// wait for it. A missing acknowledgement is no error here: it shows in the notifications of the
+// server.
 func (s session) subscribe(ctx context.Context, p *mcp.SubscribeParams) error {
 	for len(s.agreed) > 0 {
 		<-s.agreed
@@ -156,7 +170,7 @@ func (s session) subscribe(ctx context.Context, p *mcp.SubscribeParams) error {
 	return nil
 }
 
-// listed reads a list to its end.
+// listed reads a list to its end and returns it as the named member of an object.
 func listed[T any](items iter.Seq2[T, error], member string) (any, error) {
 	all := []T{}
 	for item, err := range items {

@@ -5,7 +5,7 @@
 //	gosdk serve stdio|stateful|stateless legacy|modern
 //	gosdk client legacy|modern <plan
 //
-// A server over HTTP writes its URL to standard output and ends with its standard input.
+// A server over HTTP writes its URL to standard output and exits when its standard input ends.
 package main
 
 import (
@@ -35,7 +35,7 @@ func main() {
 
 func serve(s *mcp.Server, way string) {
 	if way == "stdio" {
-		_ = s.Run(context.Background(), &mcp.StdioTransport{}) // the end of the input is no failure
+		_ = s.Run(context.Background(), &mcp.StdioTransport{}) // the end of its input is not a failure
 		return
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -43,7 +43,10 @@ func serve(s *mcp.Server, way string) {
 		log.Fatal(err)
 	}
 	fmt.Printf("http://%s/mcp\n", listener.Addr())
-	go func() { _, _ = io.Copy(io.Discard, os.Stdin); os.Exit(0) }() // owner: the process
-	log.Fatal(http.Serve(listener, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
+	// owner: the process
+	go func() { _, _ = io.Copy(io.Discard, os.Stdin); os.Exit(0) }()
+	log.Fatal(http.Serve(listener, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
+		return s
+	},
 		&mcp.StreamableHTTPOptions{Stateless: way == "stateless"})))
 }

@@ -21,8 +21,9 @@ func text(format string, args ...any) *result {
 	return &result{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf(format, args...)}}}
 }
 
-// tool adds a tool whose input is In.
-func tool[In any](s *mcp.Server, name string, run func(context.Context, *call, In) (*result, error)) {
+// tool adds a tool with the input type In.
+func tool[In any](s *mcp.Server, name string,
+	run func(context.Context, *call, In) (*result, error)) {
 	mcp.AddTool(s, &mcp.Tool{Name: name, Description: "Does " + name + "."},
 		func(ctx context.Context, r *call, in In) (*result, any, error) {
 			out, err := run(ctx, r, in)
@@ -57,10 +58,14 @@ func newServer() *mcp.Server {
 		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
 		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
 	})
-	tool(s, "echo", func(_ context.Context, _ *call, in spoken) (*result, error) { return text("%s", in.Message), nil })
+	tool(s, "echo", func(_ context.Context, _ *call, in spoken) (*result, error) {
+		return text("%s", in.Message), nil
+	})
 	mcp.AddTool(s, &mcp.Tool{Name: "structured", Description: "Does structured."},
 		func(context.Context, *call, none) (*result, weather, error) { return nil, weather{21.5}, nil })
-	tool(s, "fail", func(context.Context, *call, none) (*result, error) { return nil, errors.New("it failed") })
+	tool(s, "fail", func(context.Context, *call, none) (*result, error) {
+		return nil, errors.New("it failed")
+	})
 	tool(s, "progress", func(ctx context.Context, r *call, _ none) (*result, error) {
 		for i := 1.0; i <= 3; i++ {
 			step(ctx, r, i)
@@ -69,7 +74,9 @@ func newServer() *mcp.Server {
 	})
 	tool(s, "log", func(ctx context.Context, r *call, _ none) (*result, error) {
 		for _, line := range [][2]string{{"debug", "a detail"}, {"warning", "a warning"}} {
-			_ = r.Session.Log(ctx, &mcp.LoggingMessageParams{Level: mcp.LoggingLevel(line[0]), Data: line[1], Logger: "features"})
+			_ = r.Session.Log(ctx, &mcp.LoggingMessageParams{
+				Level: mcp.LoggingLevel(line[0]), Data: line[1], Logger: "features",
+			})
 		}
 		return text("logged"), nil
 	})
@@ -93,10 +100,14 @@ func newServer() *mcp.Server {
 		return text("%t", was), nil
 	})
 	tool(s, "touch", func(ctx context.Context, _ *call, in at) (*result, error) {
-		return text("touched"), s.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: in.URI})
+		return text("touched"), s.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{
+			URI: in.URI,
+		})
 	})
 	tool(s, "grow", func(_ context.Context, _ *call, in named) (*result, error) {
-		tool(s, in.Name, func(context.Context, *call, none) (*result, error) { return text("%s", in.Name), nil })
+		tool(s, in.Name, func(context.Context, *call, none) (*result, error) {
+			return text("%s", in.Name), nil
+		})
 		return text("grown"), nil
 	})
 	tool(s, "shrink", func(_ context.Context, _ *call, in named) (*result, error) {
@@ -110,11 +121,12 @@ func newServer() *mcp.Server {
 
 func step(ctx context.Context, r *call, n float64) {
 	_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
-		ProgressToken: r.Params.GetProgressToken(), Progress: n, Total: 3, Message: fmt.Sprintf("step %v", n),
+		ProgressToken: r.Params.GetProgressToken(), Progress: n, Total: 3,
+		Message: fmt.Sprintf("step %v", n),
 	})
 }
 
-// addQuestions adds the tools that ask the client.
+// addQuestions adds the tools that ask the client for input.
 func addQuestions(s *mcp.Server) {
 	ask := func(name string, question mcp.InputRequest, say func(any) string) {
 		tool(s, name, func(_ context.Context, r *call, _ none) (*result, error) {
@@ -129,11 +141,16 @@ func addQuestions(s *mcp.Server) {
 		return fmt.Sprintf("%s %v", r.Action, r.Content)
 	}
 	ask("ask_form", &mcp.ElicitParams{Mode: "form", Message: "Who?", RequestedSchema: map[string]any{
-		"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}}, "required": []string{"name"},
+		"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}},
+		"required": []string{"name"},
 	}}, elicited)
-	ask("ask_url", &mcp.ElicitParams{Mode: "url", Message: "Sign in", URL: "https://example.com/sign-in", ElicitationID: "e1"}, elicited)
+	ask("ask_url", &mcp.ElicitParams{Mode: "url", Message: "Sign in",
+		URL: "https://example.com/sign-in", ElicitationID: "e1"}, elicited)
 	ask("ask_model", &mcp.CreateMessageParams{
-		Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "six by seven"}}}, MaxTokens: 10,
+		Messages: []*mcp.SamplingMessage{
+			{Role: "user", Content: &mcp.TextContent{Text: "six by seven"}},
+		},
+		MaxTokens: 10,
 	}, func(answer any) string {
 		switch r := answer.(type) {
 		case *mcp.CreateMessageResult:
@@ -152,7 +169,7 @@ func addQuestions(s *mcp.Server) {
 	})
 }
 
-// addRest adds what is no tool.
+// addRest adds a resource, a resource template and prompts.
 func addRest(s *mcp.Server) {
 	read := func(_ context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{
@@ -162,11 +179,13 @@ func addRest(s *mcp.Server) {
 	s.AddResource(&mcp.Resource{Name: "static", URI: "test://static", MIMEType: "text/plain"}, read)
 	s.AddResourceTemplate(&mcp.ResourceTemplate{Name: "item", URITemplate: "test://item/{id}"}, read)
 	names := []string{"first", "second", "third"}
-	for i := range 42 { // three pages with the others
+	for i := range 42 { // with the other prompts: three pages
 		names = append(names, fmt.Sprintf("prompt%02d", i))
 	}
 	for _, name := range names {
-		s.AddPrompt(&mcp.Prompt{Name: name, Arguments: []*mcp.PromptArgument{{Name: "city", Required: true}}},
+		s.AddPrompt(&mcp.Prompt{
+			Name: name, Arguments: []*mcp.PromptArgument{{Name: "city", Required: true}},
+		},
 			func(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 				return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{
 					{Role: "user", Content: &mcp.TextContent{Text: name + " " + r.Params.Arguments["city"]}},
@@ -176,12 +195,14 @@ func addRest(s *mcp.Server) {
 }
 
 func complete(_ context.Context, r *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
-	all := map[string][]string{"ref/prompt": {"paris", "parma", "rome"}, "ref/resource": {"one", "two", "three"}}[r.Params.Ref.Type]
+	all := map[string][]string{"ref/prompt": {"paris", "parma", "rome"},
+		"ref/resource": {"one", "two", "three"}}[r.Params.Ref.Type]
 	values := []string{}
 	for _, value := range all {
 		if strings.HasPrefix(value, r.Params.Argument.Value) {
 			values = append(values, value)
 		}
 	}
-	return &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: values, Total: len(values)}}, nil
+	return &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: values,
+		Total: len(values)}}, nil
 }

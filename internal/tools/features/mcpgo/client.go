@@ -19,12 +19,12 @@ import (
 type session struct {
 	*client.Client
 	greeting     *mcp.InitializeResult
-	filter       mcp.SubscriptionFilter // what it listens to in 2026-07-28
+	filter       mcp.SubscriptionFilter // subscriptions in 2026-07-28
 	acknowledged chan struct{}
 	stop         func()
 }
 
-// connector returns what connects to a server in an era.
+// connector returns a function that connects to a server in an era.
 func connector(era string) func(context.Context, plan.Session, *plan.Ear) (plan.Client, error) {
 	return func(ctx context.Context, to plan.Session, ear *plan.Ear) (plan.Client, error) {
 		over, err := reach(to, era)
@@ -33,13 +33,19 @@ func connector(era string) func(context.Context, plan.Session, *plan.Ear) (plan.
 		}
 		answers := answers{ear}
 		options := []client.ClientOption{
-			client.WithClientCapabilities(mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{Form: &struct{}{}, URL: &struct{}{}}}),
-			client.WithElicitationHandler(answers), client.WithSamplingHandler(answers), client.WithRootsHandler(answers),
+			client.WithClientCapabilities(mcp.ClientCapabilities{
+				Elicitation: &mcp.ElicitationCapability{Form: &struct{}{}, URL: &struct{}{}},
+			}),
+			client.WithElicitationHandler(answers), client.WithSamplingHandler(answers),
+			client.WithRootsHandler(answers),
 		}
 		if era == "legacy" {
 			options = append(options, client.WithProtocolVersion("2025-11-25"))
 		}
-		s := &session{Client: client.NewClient(over, options...), acknowledged: make(chan struct{}, 1), stop: func() {}}
+		s := &session{
+			Client: client.NewClient(over, options...), acknowledged: make(chan struct{}, 1),
+			stop: func() {},
+		}
 		s.OnNotification(func(n mcp.JSONRPCNotification) {
 			if n.Method == mcp.MethodNotificationSubscriptionsAcknowledged {
 				s.acknowledged <- struct{}{}
@@ -51,13 +57,15 @@ func connector(era string) func(context.Context, plan.Session, *plan.Ear) (plan.
 		}
 		connecting, cancel := context.WithTimeout(ctx, plan.StartTime)
 		defer cancel()
-		s.greeting, err = s.Initialize(connecting, mcp.InitializeRequest{Params: mcp.InitializeParams{ClientInfo: mcp.Implementation{Name: "mcp-go", Version: "1"}}})
+		s.greeting, err = s.Initialize(connecting, mcp.InitializeRequest{
+			Params: mcp.InitializeParams{ClientInfo: mcp.Implementation{Name: "mcp-go", Version: "1"}},
+		})
 		return s, err
 	}
 }
 
-// reach is the way to a server. The stream that a client listens on all the time is one of legacy
-// revisions, and keeps the SDK to them.
+// reach returns the transport to a server. Only legacy revisions have a stream on which a client
+// listens all the time. Asking for it restricts the SDK to those revisions.
 func reach(to plan.Session, era string) (transport.Interface, error) {
 	switch {
 	case to.URL != "" && era == "legacy":
@@ -68,10 +76,11 @@ func reach(to plan.Session, era string) (transport.Interface, error) {
 	return transport.NewStdio(to.Command, nil, to.Args...), nil
 }
 
-// answers are what the client says when it is asked.
+// answers are the client's answers to requests of the server.
 type answers struct{ ear *plan.Ear }
 
-func (a answers) Elicit(_ context.Context, r mcp.ElicitationRequest) (*mcp.ElicitationResult, error) {
+func (a answers) Elicit(_ context.Context,
+	r mcp.ElicitationRequest) (*mcp.ElicitationResult, error) {
 	a.ear.Asked("elicitation/create", r.Params)
 	answer := mcp.ElicitationResponse{Action: "accept"}
 	if r.Params.Mode != "url" {
@@ -80,9 +89,12 @@ func (a answers) Elicit(_ context.Context, r mcp.ElicitationRequest) (*mcp.Elici
 	return &mcp.ElicitationResult{ElicitationResponse: answer}, nil
 }
 
-func (a answers) CreateMessage(_ context.Context, r mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+func (a answers) CreateMessage(_ context.Context,
+	r mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 	a.ear.Asked("sampling/createMessage", r.CreateMessageParams)
-	return &mcp.CreateMessageResult{Model: "m", SamplingMessage: mcp.SamplingMessage{Role: "assistant", Content: mcp.NewTextContent("sampled")}}, nil
+	return &mcp.CreateMessageResult{Model: "m",
+			SamplingMessage: mcp.SamplingMessage{Role: "assistant", Content: mcp.NewTextContent("sampled")}},
+		nil
 }
 
 func (a answers) ListRoots(context.Context, mcp.ListRootsRequest) (*mcp.ListRootsResult, error) {
@@ -91,7 +103,8 @@ func (a answers) ListRoots(context.Context, mcp.ListRootsRequest) (*mcp.ListRoot
 
 func (s *session) Greeting() (string, any) {
 	return s.greeting.ProtocolVersion, map[string]any{
-		"capabilities": s.greeting.Capabilities, "serverInfo": s.greeting.ServerInfo, "instructions": s.greeting.Instructions,
+		"capabilities": s.greeting.Capabilities, "serverInfo": s.greeting.ServerInfo,
+		"instructions": s.greeting.Instructions,
 	}
 }
 
@@ -100,9 +113,10 @@ func (s *session) Close() {
 	_ = s.Client.Close()
 }
 
-// codes are those of the errors that the SDK has in their place.
+// codes are the JSON-RPC codes of the errors that the SDK returns in their place.
 var codes = map[error]int{
-	mcp.ErrInvalidRequest: mcp.INVALID_REQUEST, mcp.ErrMethodNotFound: mcp.METHOD_NOT_FOUND, mcp.ErrInvalidParams: mcp.INVALID_PARAMS,
+	mcp.ErrInvalidRequest: mcp.INVALID_REQUEST, mcp.ErrMethodNotFound: mcp.METHOD_NOT_FOUND,
+	mcp.ErrInvalidParams: mcp.INVALID_PARAMS,
 	mcp.ErrInternalError: mcp.INTERNAL_ERROR, mcp.ErrResourceNotFound: mcp.RESOURCE_NOT_FOUND,
 }
 
@@ -116,14 +130,14 @@ func (s *session) Failure(err error) any {
 	return told
 }
 
-// listen listens to what the filter has from now on. Before 2026-07-28 there is nothing to do.
+// listen listens to everything in the filter from now on. Before 2026-07-28 it does nothing.
 func (s *session) listen() (any, error) {
 	if s.ProtocolVersion() < mcp.ProtocolVersion20260728 {
 		return struct{}{}, nil
 	}
 	s.stop()
-	// The Go SDK's server on a pipe forgets what it listens to with whichever subscription ends: the
-	// one before has to be over first.
+	// On stdio, the Go SDK's server drops the current subscription when any subscription ends. The
+	// earlier subscription must therefore end first.
 	time.Sleep(100 * time.Millisecond)
 	stop, err := s.ListenAsync(context.Background(), s.filter, nil)
 	if err != nil {
@@ -144,7 +158,9 @@ func (s *session) Request(ctx context.Context, method string, params json.RawMes
 	case "tools/call":
 		return s.CallTool(ctx, mcp.CallToolRequest{Params: *plan.Decode[mcp.CallToolParams](params)})
 	case "resources/read":
-		return s.ReadResource(ctx, mcp.ReadResourceRequest{Params: *plan.Decode[mcp.ReadResourceParams](params)})
+		return s.ReadResource(ctx, mcp.ReadResourceRequest{
+			Params: *plan.Decode[mcp.ReadResourceParams](params),
+		})
 	case "prompts/get":
 		return s.GetPrompt(ctx, mcp.GetPromptRequest{Params: *plan.Decode[mcp.GetPromptParams](params)})
 	case "completion/complete":
@@ -152,7 +168,9 @@ func (s *session) Request(ctx context.Context, method string, params json.RawMes
 	case "ping":
 		return struct{}{}, s.Ping(ctx)
 	case "logging/setLevel":
-		return struct{}{}, s.SetLevel(ctx, mcp.SetLevelRequest{Params: *plan.Decode[mcp.SetLevelParams](params)})
+		return struct{}{}, s.SetLevel(ctx, mcp.SetLevelRequest{
+			Params: *plan.Decode[mcp.SetLevelParams](params),
+		})
 	case "resources/subscribe":
 		p := plan.Decode[mcp.SubscribeParams](params)
 		if modern {
@@ -163,7 +181,10 @@ func (s *session) Request(ctx context.Context, method string, params json.RawMes
 	case "resources/unsubscribe":
 		p := plan.Decode[mcp.UnsubscribeParams](params)
 		if modern {
-			s.filter.ResourceSubscriptions = slices.DeleteFunc(s.filter.ResourceSubscriptions, func(uri string) bool { return uri == p.URI })
+			s.filter.ResourceSubscriptions = slices.DeleteFunc(s.filter.ResourceSubscriptions,
+				func(uri string) bool {
+					return uri == p.URI
+				})
 			return struct{}{}, nil
 		}
 		return struct{}{}, s.Unsubscribe(ctx, mcp.UnsubscribeRequest{Params: *p})

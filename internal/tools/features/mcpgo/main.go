@@ -3,7 +3,7 @@
 //	mcpgo serve stdio|stateful|stateless legacy|modern
 //	mcpgo client legacy|modern <plan
 //
-// A server over HTTP writes its URL to standard output and ends with its standard input.
+// A server over HTTP writes its URL to standard output and exits when its standard input ends.
 package main
 
 import (
@@ -32,7 +32,7 @@ func main() {
 
 func serve(s *server.MCPServer, way string) {
 	if way == "stdio" {
-		_ = server.ServeStdio(s) // the end of the input is no failure
+		_ = server.ServeStdio(s) // the end of its input is not a failure
 		return
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -40,9 +40,12 @@ func serve(s *server.MCPServer, way string) {
 		log.Fatal(err)
 	}
 	fmt.Printf("http://%s/mcp\n", listener.Addr())
-	go func() { _, _ = io.Copy(io.Discard, os.Stdin); os.Exit(0) }() // owner: the process
-	// Without sessions a stream of GET is of nobody: the SDK has everybody share one, and gives each
-	// notification, of a call too, to any of the streams that are open.
+	// owner: the process
+	go func() { _, _ = io.Copy(io.Discard, os.Stdin); os.Exit(0) }()
+	// Without sessions, a GET stream belongs to no client. The SDK treats all clients as one and
+	// sends each notification, also those of a call, to any open stream.
 	stateless := way == "stateless"
-	log.Fatal(http.Serve(listener, server.NewStreamableHTTPServer(s, server.WithStateLess(stateless), server.WithDisableStreaming(stateless))))
+	log.Fatal(http.Serve(listener,
+		server.NewStreamableHTTPServer(s, server.WithStateLess(stateless),
+			server.WithDisableStreaming(stateless))))
 }

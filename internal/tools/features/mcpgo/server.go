@@ -21,8 +21,9 @@ func text(format string, args ...any) *result {
 	return mcp.NewToolResultText(fmt.Sprintf(format, args...))
 }
 
-// tool adds a tool whose arguments are strings.
-func tool(s *server.MCPServer, name string, run func(context.Context, call) (*result, error), arguments ...string) {
+// tool adds a tool whose arguments are required strings.
+func tool(s *server.MCPServer, name string, run func(context.Context, call) (*result, error),
+	arguments ...string) {
 	options := []mcp.ToolOption{mcp.WithDescription("Does " + name + ".")}
 	for _, argument := range arguments {
 		options = append(options, mcp.WithString(argument, mcp.Required()))
@@ -32,19 +33,26 @@ func tool(s *server.MCPServer, name string, run func(context.Context, call) (*re
 
 func newServer() *server.MCPServer {
 	s := server.NewMCPServer("features", "1",
-		server.WithInstructions("Call tools."), server.WithLogging(), server.WithCompletions(), server.WithElicitation(), server.WithRoots(),
-		server.WithToolCapabilities(true), server.WithResourceCapabilities(true, true), server.WithPromptCapabilities(true),
-		server.WithTaskCapabilities(true, true, true), server.WithInputSchemaValidation(), server.WithPaginationLimit(20),
+		server.WithInstructions("Call tools."), server.WithLogging(), server.WithCompletions(),
+		server.WithElicitation(), server.WithRoots(),
+		server.WithToolCapabilities(true), server.WithResourceCapabilities(true, true),
+		server.WithPromptCapabilities(true),
+		server.WithTaskCapabilities(true, true, true), server.WithInputSchemaValidation(),
+		server.WithPaginationLimit(20),
 		server.WithPromptCompletionProvider(values{}), server.WithResourceCompletionProvider(values{}),
 	)
 	s.EnableSampling()
-	tool(s, "echo", func(_ context.Context, r call) (*result, error) { return text("%s", r.GetString("message", "")), nil }, "message")
+	tool(s, "echo", func(_ context.Context, r call) (*result, error) {
+		return text("%s", r.GetString("message", "")), nil
+	}, "message")
 	s.AddTool(mcp.NewTool("structured", mcp.WithRawOutputSchema(json.RawMessage(
 		`{"type":"object","properties":{"degrees":{"type":"number"}},"required":["degrees"]}`))),
 		func(context.Context, call) (*result, error) {
 			return mcp.NewToolResultStructured(map[string]any{"degrees": 21.5}, `{"degrees":21.5}`), nil
 		})
-	tool(s, "fail", func(context.Context, call) (*result, error) { return mcp.NewToolResultError("It failed."), nil })
+	tool(s, "fail", func(context.Context, call) (*result, error) {
+		return mcp.NewToolResultError("It failed."), nil
+	})
 	tool(s, "progress", func(ctx context.Context, r call) (*result, error) {
 		for i := 1; i <= 3; i++ {
 			step(ctx, s, r, i)
@@ -53,16 +61,20 @@ func newServer() *server.MCPServer {
 	})
 	tool(s, "log", func(ctx context.Context, _ call) (*result, error) {
 		for _, line := range [][2]string{{"debug", "a detail"}, {"warning", "a warning"}} {
-			_ = s.SendLogMessageToClient(ctx, mcp.NewLoggingMessageNotification(mcp.LoggingLevel(line[0]), "features", line[1]))
+			_ = s.SendLogMessageToClient(ctx,
+				mcp.NewLoggingMessageNotification(mcp.LoggingLevel(line[0]), "features", line[1]))
 		}
 		time.Sleep(written)
 		return text("logged"), nil
 	})
-	s.AddTool(mcp.NewTool("later", mcp.WithDescription("Does later."), mcp.WithTaskSupport(mcp.TaskSupportOptional)),
+	s.AddTool(mcp.NewTool("later", mcp.WithDescription("Does later."),
+		mcp.WithTaskSupport(mcp.TaskSupportOptional)),
 		func(context.Context, call) (*result, error) { return text("done later"), nil })
 	addSlow(s)
 	tool(s, "touch", func(_ context.Context, r call) (*result, error) {
-		s.SendNotificationToAllClients(mcp.MethodNotificationResourceUpdated, map[string]any{"uri": r.GetString("uri", "")})
+		s.SendNotificationToAllClients(mcp.MethodNotificationResourceUpdated, map[string]any{
+			"uri": r.GetString("uri", ""),
+		})
 		time.Sleep(written)
 		return text("touched"), nil
 	}, "uri")
@@ -87,17 +99,18 @@ func step(ctx context.Context, s *server.MCPServer, r call, n int) {
 		return
 	}
 	_ = s.SendNotificationToClient(ctx, "notifications/progress", map[string]any{
-		"progressToken": r.Params.Meta.ProgressToken, "progress": n, "total": 3, "message": fmt.Sprintf("step %d", n),
+		"progressToken": r.Params.Meta.ProgressToken, "progress": n, "total": 3,
+		"message": fmt.Sprintf("step %d", n),
 	})
 	time.Sleep(written)
 }
 
-// written is how long a notification takes at most. The SDK writes notifications from a queue of
-// their own: without a pause those of a call may come behind its answer, when nobody waits for
-// them.
+// written bounds how long the SDK takes to write a notification. The SDK writes notifications
+// from a separate queue. Without a pause, the notifications of a call may come after its answer,
+// when the client no longer waits for them.
 const written = 150 * time.Millisecond
 
-// addSlow adds a tool to cancel, and one that tells whether that was cancelled.
+// addSlow adds a tool to cancel, and a tool that reports whether the first was cancelled.
 func addSlow(s *server.MCPServer) {
 	var cancelled sync.Map
 	tool(s, "slow", func(ctx context.Context, r call) (*result, error) {
@@ -120,9 +133,10 @@ func addSlow(s *server.MCPServer) {
 	}, "key")
 }
 
-// addQuestions adds the tools that ask the client.
+// addQuestions adds the tools that ask the client for input.
 func addQuestions(s *server.MCPServer) {
-	ask := func(name string, question *server.InputRequestBuilder, say func(mcp.InputResponses) string) {
+	ask := func(name string, question *server.InputRequestBuilder,
+		say func(mcp.InputResponses) string) {
 		tool(s, name, func(_ context.Context, r call) (*result, error) {
 			if _, ok := r.Params.InputResponses["it"]; ok {
 				return text("%s", say(r.Params.InputResponses)), nil
@@ -135,14 +149,17 @@ func addQuestions(s *server.MCPServer) {
 		return fmt.Sprintf("%s %v", answer.Action, answer.Content)
 	}
 	asks := server.NewInputRequestBuilder
-	ask("ask_form", asks("").Elicit("it", mcp.ElicitationParams{Mode: "form", Message: "Who?", RequestedSchema: map[string]any{
-		"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}}, "required": []string{"name"},
-	}}), elicited)
+	ask("ask_form", asks("").Elicit("it",
+		mcp.ElicitationParams{Mode: "form", Message: "Who?", RequestedSchema: map[string]any{
+			"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}},
+			"required": []string{"name"},
+		}}), elicited)
 	ask("ask_url", asks("").Elicit("it", mcp.ElicitationParams{
 		Mode: "url", Message: "Sign in", URL: "https://example.com/sign-in", ElicitationID: "e1",
 	}), elicited)
 	ask("ask_model", asks("").Sample("it", mcp.CreateMessageParams{
-		Messages: []mcp.SamplingMessage{{Role: "user", Content: mcp.NewTextContent("six by seven")}}, MaxTokens: 10,
+		Messages:  []mcp.SamplingMessage{{Role: "user", Content: mcp.NewTextContent("six by seven")}},
+		MaxTokens: 10,
 	}), func(r mcp.InputResponses) string {
 		answer := server.SamplingResponse(r, "it")
 		content, err := json.Marshal(answer.Content)
@@ -157,15 +174,16 @@ func addQuestions(s *server.MCPServer) {
 	})
 }
 
-// addRest adds what is no tool.
+// addRest adds a resource, a resource template and prompts.
 func addRest(s *server.MCPServer) {
 	read := func(_ context.Context, r mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
-		return []mcp.ResourceContents{mcp.TextResourceContents{URI: r.Params.URI, MIMEType: "text/plain", Text: "contents of " + r.Params.URI}}, nil
+		return []mcp.ResourceContents{mcp.TextResourceContents{URI: r.Params.URI, MIMEType: "text/plain",
+			Text: "contents of " + r.Params.URI}}, nil
 	}
 	s.AddResource(mcp.NewResource("test://static", "static", mcp.WithMIMEType("text/plain")), read)
 	s.AddResourceTemplate(mcp.NewResourceTemplate("test://item/{id}", "item"), read)
 	names := []string{"first", "second", "third"}
-	for i := range 42 { // three pages with the others
+	for i := range 42 { // with the other prompts: three pages
 		names = append(names, fmt.Sprintf("prompt%02d", i))
 	}
 	for _, name := range names {
@@ -178,14 +196,16 @@ func addRest(s *server.MCPServer) {
 	}
 }
 
-// values completes arguments.
+// values completes the arguments of prompts and resource templates.
 type values struct{}
 
-func (values) CompletePromptArgument(_ context.Context, _ string, a mcp.CompleteArgument, _ mcp.CompleteContext) (*mcp.Completion, error) {
+func (values) CompletePromptArgument(_ context.Context, _ string, a mcp.CompleteArgument,
+	_ mcp.CompleteContext) (*mcp.Completion, error) {
 	return completion(a, "paris", "parma", "rome"), nil
 }
 
-func (values) CompleteResourceArgument(_ context.Context, _ string, a mcp.CompleteArgument, _ mcp.CompleteContext) (*mcp.Completion, error) {
+func (values) CompleteResourceArgument(_ context.Context, _ string, a mcp.CompleteArgument,
+	_ mcp.CompleteContext) (*mcp.Completion, error) {
 	return completion(a, "one", "two", "three"), nil
 }
 

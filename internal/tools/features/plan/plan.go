@@ -1,5 +1,6 @@
-// Package plan is what the programs of the features table have in common: the plan that a client
-// reads, and what it writes of what it saw. The test in internal/features has the other end.
+// Package plan is what the programs of the features table share: the plan that a client reads,
+// and the report that it writes. The test in internal/features writes the plan and reads the
+// report.
 package plan
 
 import (
@@ -11,54 +12,58 @@ import (
 	"time"
 )
 
-// Session is one server and what to ask it.
+// Session is one server and the steps to perform with it.
 type Session struct {
 	Name    string   `json:"name"`
 	Command string   `json:"command"`
 	Args    []string `json:"args"`
-	URL     string   `json:"url"` // instead of a command
+	URL     string   `json:"url"` // instead of Command
 	Steps   []Step   `json:"steps"`
 }
 
-// Step is one request, with the notifications that are part of what comes of it.
+// Step is one request, with the notifications that belong to its outcome.
 type Step struct {
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
-	Hear   string          `json:"hear"`
-	Await  int             `json:"await"`
-	Cancel bool            `json:"cancel"` // when so many came
-	Limit  int             `json:"limit"`  // milliseconds, in place of StepTime
+	// Hear is the method of the notifications to record. If it is empty, none are.
+	Hear string `json:"hear"`
+	// Await is the number of notifications to wait for, within awaitTime.
+	Await  int  `json:"await"`
+	Cancel bool `json:"cancel"` // cancel the request after Await notifications
+	Limit  int  `json:"limit"`  // in milliseconds, instead of StepTime
 }
 
-// Seen is what a client saw of a session.
+// Seen is a client's report on one session.
 type Seen struct {
 	Name     string           `json:"name"`
-	Refused  any              `json:"refused,omitempty"` // why there is no session
+	Refused  any              `json:"refused,omitempty"` // the reason why there is no session
 	Revision string           `json:"revision,omitempty"`
 	Greeting any              `json:"greeting,omitempty"`
 	Steps    []map[string]any `json:"steps"`
 }
 
-// Bounds of what a client waits for.
+// Time-outs of a client.
 const (
 	StepTime  = 10 * time.Second
-	StartTime = 30 * time.Second // for a session, with which a program may start
+	StartTime = 30 * time.Second // for a session, which may include the start of a program
 	awaitTime = 3 * time.Second
 )
 
 // Client is a session of an SDK's client.
 type Client interface {
-	// Greeting returns the revision of the session and what the server said of itself.
+	// Greeting returns the revision of the session and the server's description of itself.
 	Greeting() (revision string, greeting any)
 	// Request sends a request and returns the SDK's result.
 	Request(ctx context.Context, method string, params json.RawMessage) (any, error)
-	// Failure is an error as the SDK shows it.
+	// Failure returns an error in the form in which the SDK shows it.
 	Failure(err error) any
 	Close()
 }
 
-// Run visits every session of the plan in in, and writes a line for each.
-func Run(in io.Reader, out io.Writer, connect func(context.Context, Session, *Ear) (Client, error)) error {
+// Run performs every session of the plan in in, and writes a line of JSON for each to out. It
+// opens the sessions with connect.
+func Run(in io.Reader, out io.Writer,
+	connect func(context.Context, Session, *Ear) (Client, error)) error {
 	var sessions []Session
 	if err := json.NewDecoder(in).Decode(&sessions); err != nil {
 		return err
@@ -84,7 +89,8 @@ func visit(s Session, connect func(context.Context, Session, *Ear) (Client, erro
 	saw.Revision, saw.Greeting = c.Greeting()
 	for _, step := range s.Steps {
 		one := outcome(ctx, c, ear, step)
-		// A session that the SDK has given up is lost to one step only.
+		// A session that the SDK has given up affects one step only: the client connects again and
+		// repeats a step that failed, once.
 		for again := range 2 {
 			if l, ok := c.(interface{ Lost() bool }); !ok || !l.Lost() {
 				break
@@ -112,7 +118,8 @@ func outcome(ctx context.Context, c Client, ear *Ear, step Step) map[string]any 
 	defer cancel()
 	ear.begin(step.Hear)
 	if step.Cancel {
-		go func() { ear.await(step.Await); cancel() }() // owner: outcome; await is bounded
+		// owner: outcome; await is bounded
+		go func() { ear.await(step.Await); cancel() }()
 	}
 	result, err := c.Request(ctx, step.Method, step.Params)
 	saw := map[string]any{}
@@ -137,7 +144,7 @@ func outcome(ctx context.Context, c Client, ear *Ear, step Step) map[string]any 
 	return saw
 }
 
-// Ear keeps the notifications of a step, and what the client is asked in it. It is safe for
+// Ear records the notifications of a step and the requests of the server in it. It is safe for
 // concurrent use.
 type Ear struct {
 	mu     sync.Mutex
@@ -146,7 +153,7 @@ type Ear struct {
 	asked  []any
 }
 
-// Hear notes a notification.
+// Hear records a notification if its method is the one that the step wants.
 func (e *Ear) Hear(method string, params any) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -155,7 +162,7 @@ func (e *Ear) Hear(method string, params any) {
 	}
 }
 
-// Asked notes a request of the server.
+// Asked records a request of the server.
 func (e *Ear) Asked(method string, params any) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -175,14 +182,15 @@ func (e *Ear) saw() (events, asked []any) {
 }
 
 func (e *Ear) await(n int) {
-	for deadline := time.Now().Add(awaitTime); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(
+		awaitTime); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if events, _ := e.saw(); len(events) >= n {
 			return
 		}
 	}
 }
 
-// Decode reads params into the type that the SDK takes.
+// Decode decodes params into the type that the SDK takes. It panics if it cannot.
 func Decode[P any](params json.RawMessage) *P {
 	p := new(P)
 	if len(params) == 0 {
