@@ -36,7 +36,7 @@ race: ## Runs every test ten times, to find what fails now and then.
 	go test $(RACE) -count=10 -timeout=250m ./...
 
 lint: ## Checks the form and the habits of the code, and that generated code is current.
-	@test -z "$$(gofmt -l . | tee -a /dev/stderr)" && go mod tidy -diff && go -C internal/tools mod tidy -diff && go vet ./... && go tool -modfile=internal/tools/go.mod staticcheck ./... && go -C internal/tools run ./lint ./... && go -C internal/tools run ./protogen -check
+	@test -z "$$(gofmt -l . | tee -a /dev/stderr)" && go mod tidy -diff && go -C internal/tools mod tidy -diff && go vet ./... && go tool -modfile=internal/tools/go.mod staticcheck ./... && go -C internal/tools run ./lint ./... && go -C internal/tools run ./words && go -C internal/tools run ./protogen -check
 
 proto: ## Writes proto/gen from proto/mcpd.
 	go -C internal/tools run ./protogen
